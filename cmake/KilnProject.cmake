@@ -1,0 +1,97 @@
+# Settings and helpers that every part of Kiln uses.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+# Kiln's own asserts stay on in every build but a release of the runtime; they are for bugs and cost little.
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+
+find_program(KILN_CCACHE ccache)
+if(KILN_CCACHE)
+  # Precompiled headers and ccache get on only with these two.
+  set(ccache env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${KILN_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${ccache})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache})
+endif()
+find_program(KILN_MOLD mold)
+if(KILN_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -Werror=return-type -ffunction-sections -fdata-sections)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options(-Xclang -fno-pch-timestamp)
+endif()
+add_link_options(-Wl,--gc-sections)
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+if(KILN_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+set(KILN_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
+file(MAKE_DIRECTORY ${KILN_GENERATED_DIR})
+
+# kiln_library(name SOURCES a.cpp ... DEPS lib ...): a static library; includes are written from src/, "kiln/base/status.h".
+# Without SOURCES it is an interface library.
+function(kiln_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(${name} STATIC ${ARG_SOURCES})
+    target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
+    target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
+    target_link_libraries(${name} INTERFACE ${ARG_DEPS})
+  endif()
+endfunction()
+
+# kiln_tool(name SOURCES main.cpp DEPS lib ...): an executable in build/bin. COMPAT names get a link in build/bin/compat.
+function(kiln_tool name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;COMPAT" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  foreach(link ${ARG_COMPAT})
+    add_custom_command(TARGET ${name} POST_BUILD
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bin/compat
+      COMMAND ${CMAKE_COMMAND} -E create_symlink ../${name} ${CMAKE_BINARY_DIR}/bin/compat/${link} VERBATIM)
+  endforeach()
+endfunction()
+
+# kiln_unit_test(name SOURCES a_test.cpp DEPS lib ...): a GoogleTest binary, beside the code it tests.
+function(kiln_unit_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  if(NOT KILN_BUILD_TESTS)
+    return()
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit TIMEOUT 120)
+endfunction()
+
+# kiln_target_driver(registerNullDriver kiln_target_null_driver): called by targets/<t>; the function is
+# `void kiln::hal::registerNullDriver(DriverRegistry &)`.
+function(kiln_target_driver function library)
+  set_property(GLOBAL APPEND PROPERTY KILN_DRIVERS "${function},${library}")
+endfunction()
+
+# kiln_target_backend(registerCpuBackend kiln_target_cpu_codegen): the function is
+# `void kiln::registerCpuBackend(TargetBackendRegistry &)`.
+function(kiln_target_backend function library)
+  set_property(GLOBAL APPEND PROPERTY KILN_BACKENDS "${function},${library}")
+endfunction()

@@ -1,0 +1,114 @@
+#include "kiln/base/file.h"
+
+#include "gtest/gtest.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace kiln {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileTest : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string pattern = (fs::temp_directory_path() / "kiln-file-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    folder = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder); }
+  std::string path(const char *name) const { return (folder / name).string(); }
+  size_t fileCount() const { return size_t(std::distance(fs::directory_iterator(folder), fs::directory_iterator())); }
+
+  fs::path folder;
+};
+
+std::string contents(const std::string &path) {
+  Result<Ref<FileContents>> file = FileContents::open(path);
+  return file.ok() ? std::string((*file)->text()) : file.status().toString();
+}
+
+TEST_F(FileTest, WritesAndReadsBack) {
+  ASSERT_TRUE(writeFile(path("a"), std::string_view("hello")).ok());
+  EXPECT_EQ(contents(path("a")), "hello");
+  ASSERT_TRUE(writeFile(path("a"), std::string_view("")).ok());
+  EXPECT_EQ(contents(path("a")), "");
+  EXPECT_EQ(fileCount(), 1u);
+}
+
+TEST_F(FileTest, WritesPartsInOrder) {
+  std::byte a[3] = {std::byte('x'), std::byte('y'), std::byte('z')};
+  std::byte b[1] = {std::byte('!')};
+  std::span<const std::byte> parts[] = {a, {}, b};
+  ASSERT_TRUE(writeFile(path("a"), parts).ok());
+  EXPECT_EQ(contents(path("a")), "xyz!");
+}
+
+TEST_F(FileTest, ReadsWhatIsNotARegularFile) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::string text(50'000, 'q');
+  ASSERT_EQ(write(ends[1], text.data(), text.size()), ssize_t(text.size()));
+  close(ends[1]);
+  Result<Ref<FileContents>> file = FileContents::read(ends[0], "pipe");
+  close(ends[0]);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ((*file)->text(), text);
+  EXPECT_FALSE(contents("/proc/self/status").empty());
+}
+
+TEST_F(FileTest, SaysWhatCannotBeRead) {
+  EXPECT_EQ(contents(path("none")), "NOT_FOUND: cannot open '" + path("none") + "': No such file or directory");
+  EXPECT_EQ(contents(folder.string()), "INVALID_ARGUMENT: cannot read '" + folder.string() + "': Is a directory");
+}
+
+TEST_F(FileTest, SaysWhatCannotBeWritten) {
+  Status status = writeFile(path("none/a"), std::string_view("x"));
+  EXPECT_EQ(status.toString(), "NOT_FOUND: cannot write '" + path("none/a") + "': No such file or directory");
+  EXPECT_FALSE(writeFile(folder.string(), std::string_view("x")).ok());
+}
+
+TEST_F(FileTest, FollowsLinksAndKeepsPermissions) {
+  ASSERT_TRUE(writeFile(path("a"), std::string_view("old")).ok());
+  ASSERT_EQ(chmod(path("a").c_str(), 0640), 0);
+  fs::create_symlink(path("a"), path("link"));
+  ASSERT_TRUE(writeFile(path("link"), std::string_view("new")).ok());
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(contents(path("a")), "new");
+  struct stat info;
+  ASSERT_EQ(stat(path("a").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0640u);
+}
+
+TEST_F(FileTest, WritesDevicesDirectly) {
+  EXPECT_TRUE(writeFile("/dev/null", std::string_view("x")).ok());
+  Status status = writeFile("/dev/full", std::string_view("x"));
+  EXPECT_EQ(status.toString(), "RESOURCE_EXHAUSTED: cannot write '/dev/full': No space left on device");
+  EXPECT_TRUE(fs::is_character_file("/dev/full"));
+}
+
+// A limit on the size of files fails in the middle of writing, as a full disk does.
+TEST_F(FileTest, LeavesTheOldFileWhenItFails) {
+  ASSERT_TRUE(writeFile(path("a"), std::string_view("old")).ok());
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{1000, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  Status status = writeFile(path("a"), std::string(10'000, 'n'));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(contents(path("a")), "old");
+  EXPECT_EQ(fileCount(), 1u);
+}
+
+} // namespace
+} // namespace kiln

@@ -1,0 +1,59 @@
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+
+#include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
+
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace kiln::Flow;
+using kiln::Util::parseSymbolVisibility;
+using kiln::Util::printSymbolVisibility;
+
+#include "kiln/compiler/Dialect/Flow/IR/FlowDialect.cpp.inc"
+#define GET_OP_CLASSES
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.cpp.inc"
+
+void FlowDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.cpp.inc"
+      >();
+}
+
+void ExecutableOp::build(OpBuilder &builder, OperationState &state, StringRef name) {
+  state.addAttribute(getSymVisibilityAttrName(state.name), builder.getStringAttr("private"));
+  state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
+  state.addRegion()->emplaceBlock();
+}
+
+// The slice of `dims` that belongs to result `index`: the dynamic extents of all results stand one after another.
+static ValueRange dimsOfResult(TypeRange types, ValueRange dims, unsigned index) {
+  unsigned begin = 0;
+  for (unsigned i = 0; i < index; ++i)
+    begin += cast<ShapedType>(types[i]).getNumDynamicDims();
+  return dims.slice(begin, cast<ShapedType>(types[index]).getNumDynamicDims());
+}
+
+ValueRange DispatchRegionOp::getDimsOfResult(unsigned index) {
+  return dimsOfResult(getResultTypes(), getResultDims(), index);
+}
+
+ValueRange DispatchOp::getDimsOfResult(unsigned index) { return dimsOfResult(getResultTypes(), getResultDims(), index); }
+
+LogicalResult DispatchOp::verify() {
+  if (getTied().size() != getNumResults())
+    return emitOpError("needs one entry of 'tied' for each of its ") << getNumResults() << " results";
+  for (auto [i, tied] : llvm::enumerate(getTied())) {
+    if (tied >= static_cast<int64_t>(getArgs().size()))
+      return emitOpError("ties result ") << i << " to operand " << tied << ", which it does not have";
+    if (tied >= 0 && getArgs()[tied].getType() != getResult(i).getType())
+      return emitOpError("ties result ") << i << " to an operand of another type";
+  }
+  return success();
+}
+
+LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!symbols.lookupNearestSymbolFrom<ExecutableOp>(*this, FlatSymbolRefAttr::get(getEntry().getRootReference())))
+    return emitOpError("launches ") << getEntry() << ", which is not an executable of the module";
+  return success();
+}

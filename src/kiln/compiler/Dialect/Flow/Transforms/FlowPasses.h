@@ -1,0 +1,18 @@
+// The flow phase: from tensor operations to dispatches of executables.
+#ifndef KILN_COMPILER_DIALECT_FLOW_TRANSFORMS_FLOWPASSES_H
+#define KILN_COMPILER_DIALECT_FLOW_TRANSFORMS_FLOWPASSES_H
+
+#include "kiln/compiler/Interfaces/CompilerContext.h"
+
+namespace kiln::Flow {
+
+void buildFlowPhase(mlir::OpPassManager &passes, const CompilerContext &context);
+
+void registerFlowPasses(const CompilerContext &context);
+
+#define GEN_PASS_DECL
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
+
+} // namespace kiln::Flow
+
+#endif // KILN_COMPILER_DIALECT_FLOW_TRANSFORMS_FLOWPASSES_H

@@ -1,0 +1,44 @@
+// Passes of the flow phase.
+#ifndef KILN_COMPILER_DIALECT_FLOW_TRANSFORMS_FLOWPASSES_TD
+#define KILN_COMPILER_DIALECT_FLOW_TRANSFORMS_FLOWPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FuseElementwisePass : Pass<"kiln-flow-fuse-elementwise", "mlir::ModuleOp"> {
+  let summary = "Fuses elementwise operations into one";
+  let description = [{
+    Elementwise operations become linalg.generic, and a producer with one use is computed where it is used. Named
+    operations with a reduction, such as linalg.matmul, keep their names: specs match them. Tensors of one value become
+    linalg.fill, so that they are computed in place and not stored.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def FormDispatchesPass : Pass<"kiln-flow-form-dispatches", "mlir::ModuleOp"> {
+  let summary = "Groups operations into dispatches";
+  let description = [{
+    Each operation with a reduction is the root of a dispatch, which also takes in the elementwise operations that only
+    its result feeds, and the fills that initialize it. Every other computation is a dispatch of its own. A
+    `flow.dispatch.region` marks the group.
+  }];
+  let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::affine::AffineDialect"];
+}
+
+def ConvertTensorOpsPass : Pass<"kiln-flow-convert-tensor-ops", "mlir::ModuleOp"> {
+  let summary = "Turns what needs no dispatch into flow.tensor ops";
+  let description = [{
+    Reshapes and casts move nothing, fills are a command of the device, an element that the host asks for is a load.
+  }];
+  let dependentDialects = ["::kiln::Flow::FlowDialect"];
+}
+
+def OutlineDispatchesPass : Pass<"kiln-flow-outline-dispatches", "mlir::ModuleOp"> {
+  let summary = "Makes an executable of each dispatch";
+  let description = [{
+    The name of the executable's function says what it computes: `forward_dispatch_3_matmul_256x65536x2304_f16`. Regions
+    that compute the same share one executable. Dynamic extents become operands.
+  }];
+  let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::func::FuncDialect"];
+}
+
+#endif // KILN_COMPILER_DIALECT_FLOW_TRANSFORMS_FLOWPASSES_TD

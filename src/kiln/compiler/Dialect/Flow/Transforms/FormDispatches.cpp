@@ -1,0 +1,201 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
+
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/Flow/Transforms/Dims.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace kiln::Flow {
+#define GEN_PASS_DEF_FORMDISPATCHESPASS
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
+
+// Computed on the host or turned into a command of the device, not a launch.
+static bool isDispatchable(Operation *op) {
+  if (isa<linalg::FillOp>(op))
+    return false;
+  if (isa<linalg::LinalgOp>(op))
+    return true;
+  if (isa<tensor::EmptyOp, tensor::DimOp, tensor::RankOp, tensor::CastOp, tensor::ExtractOp, tensor::ExpandShapeOp,
+          tensor::CollapseShapeOp, tensor::BitcastOp, tensor::ReshapeOp>(op))
+    return false;
+  return isa_and_nonnull<tensor::TensorDialect>(op->getDialect()) &&
+         llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
+}
+
+// Cheap producers that each dispatch computes for itself.
+static bool isCloneable(Operation *op) {
+  if (isa<tensor::EmptyOp, linalg::FillOp>(op))
+    return true;
+  return op->hasTrait<OpTrait::ConstantLike>() && !isa<ShapedType>(op->getResult(0).getType());
+}
+
+// Whether `consumer` computes each element of its results from one element, at the same place, of `value`.
+static bool isElementwiseConsumer(Operation *consumer, Value value) {
+  auto generic = dyn_cast<linalg::GenericOp>(consumer);
+  if (!generic || generic.getNumLoops() != generic.getNumParallelLoops() || generic.hasIndexSemantics())
+    return false;
+  for (OpOperand &operand : generic->getOpOperands()) {
+    if (operand.get() != value)
+      continue;
+    if (!generic.isDpsInput(&operand) || !generic.getMatchingIndexingMap(&operand).isIdentity())
+      return false;
+  }
+  return llvm::all_of(generic.getDpsInitsMutable(), [&](OpOperand &init) {
+    return generic.getMatchingIndexingMap(&init).isIdentity();
+  });
+}
+
+namespace {
+class FormDispatchesPass : public impl::FormDispatchesPassBase<FormDispatchesPass> {
+public:
+  void runOnOperation() override {
+    for (Operation &op : *getOperation().getBody()) {
+      if (!isa<FunctionOpInterface, Util::InitializerOp>(op))
+        continue;
+      if (failed(resolveDims(&op)))
+        return signalPassFailure();
+      // Blocks of loops too; the list is made first, as regions are added to them.
+      SmallVector<Block *> blocks;
+      op.walk([&](Block *block) {
+        if (!isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(block->getParentOp()))
+          blocks.push_back(block);
+      });
+      for (Block *block : blocks)
+        if (failed(formInBlock(*block)))
+          return signalPassFailure();
+    }
+  }
+
+private:
+  // Extents that the program asks for become values of the host.
+  LogicalResult resolveDims(Operation *func) {
+    SmallVector<tensor::DimOp> dims;
+    func->walk([&](tensor::DimOp dim) { dims.push_back(dim); });
+    for (tensor::DimOp dim : dims) {
+      std::optional<int64_t> index = dim.getConstantIndex();
+      auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
+      if (!index || !type || *index >= type.getRank())
+        return dim.emitError() << "'tensor.dim' needs a constant dimension of a tensor that has it";
+      OpBuilder builder(dim);
+      FailureOr<SmallVector<Value>> values = allDims(builder, dim.getSource());
+      if (failed(values))
+        return failure();
+      dim.replaceAllUsesWith((*values)[*index]);
+    }
+    // Those that others asked of are dead now, in reverse.
+    for (tensor::DimOp dim : llvm::reverse(dims))
+      dim.erase();
+    return success();
+  }
+
+  LogicalResult formInBlock(Block &block) {
+    llvm::SmallPtrSet<Operation *, 16> grouped;
+    std::vector<SmallVector<Operation *>> groups;
+    // Operations with a reduction choose first, so that what follows them is theirs.
+    for (bool rootsWithReduction : {true, false}) {
+      for (Operation &op : block) {
+        if (!isDispatchable(&op) || grouped.contains(&op))
+          continue;
+        auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+        bool hasReduction = linalgOp && linalgOp.getNumReductionLoops() > 0;
+        if (hasReduction != rootsWithReduction)
+          continue;
+        SmallVector<Operation *> group{&op};
+        grouped.insert(&op);
+        if (hasReduction) {
+          while (Operation *consumer = fusableConsumer(group.back(), grouped)) {
+            group.push_back(consumer);
+            grouped.insert(consumer);
+          }
+        }
+        groups.push_back(std::move(group));
+      }
+    }
+    for (SmallVector<Operation *> &group : groups)
+      if (failed(formGroup(group)))
+        return failure();
+    return success();
+  }
+
+  // The one elementwise operation that uses the result of `op`, if there is no other use.
+  static Operation *fusableConsumer(Operation *op, const llvm::SmallPtrSetImpl<Operation *> &grouped) {
+    if (op->getNumResults() != 1 || op->getResult(0).use_empty())
+      return nullptr;
+    Operation *consumer = *op->getResult(0).user_begin();
+    if (consumer->getBlock() != op->getBlock() || grouped.contains(consumer) ||
+        !llvm::all_of(op->getResult(0).getUsers(), [&](Operation *user) { return user == consumer; }))
+      return nullptr;
+    return isElementwiseConsumer(consumer, op->getResult(0)) ? consumer : nullptr;
+  }
+
+  // Moves a group into a region that stands where its last operation stood.
+  LogicalResult formGroup(ArrayRef<Operation *> group) {
+    Operation *last = group.back();
+    OpBuilder builder(last);
+    SmallVector<Value> results, dims;
+    for (Operation *op : group) {
+      for (Value result : op->getResults()) {
+        bool usedOutside =
+            llvm::any_of(result.getUsers(), [&](Operation *user) { return !llvm::is_contained(group, user); });
+        if (!usedOutside)
+          continue;
+        results.push_back(result);
+        FailureOr<SmallVector<Value>> extents = dynamicDims(builder, result);
+        if (failed(extents))
+          return failure();
+        llvm::append_range(dims, *extents);
+      }
+    }
+    if (results.empty()) {
+      for (Operation *op : llvm::reverse(group))
+        op->erase();
+      return success();
+    }
+
+    auto region = DispatchRegionOp::create(builder, group.front()->getLoc(), ValueRange(results).getTypes(), dims);
+    Block &body = region.getBody().emplaceBlock();
+    for (Operation *op : group)
+      op->moveBefore(&body, body.end());
+    builder.setInsertionPointToEnd(&body);
+    ReturnOp::create(builder, last->getLoc(), results);
+    for (auto [result, replacement] : llvm::zip(results, region.getResults()))
+      result.replaceUsesWithIf(replacement,
+                               [&](OpOperand &use) { return !region->isAncestor(use.getOwner()); });
+    cloneProducers(region);
+    return success();
+  }
+
+  // Clones what is cheap into the region, producers of producers too.
+  static void cloneProducers(DispatchRegionOp region) {
+    Block &body = region.getBody().front();
+    llvm::SetVector<Operation *> producers;
+    std::function<void(Operation *)> collect = [&](Operation *op) {
+      op->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands()) {
+          Operation *producer = operand.getDefiningOp();
+          if (!producer || region->isAncestor(producer) || !isCloneable(producer) || producers.contains(producer))
+            continue;
+          collect(producer);
+          producers.insert(producer);
+        }
+      });
+    };
+    for (Operation &op : body)
+      collect(&op);
+    OpBuilder builder = OpBuilder::atBlockBegin(&body);
+    IRMapping mapping;
+    for (Operation *producer : producers)
+      builder.clone(*producer, mapping);
+    for (Operation *producer : producers)
+      for (Value result : producer->getResults())
+        result.replaceUsesWithIf(mapping.lookup(result), [&](OpOperand &use) {
+          Operation *owner = use.getOwner();
+          return region->isProperAncestor(owner);
+        });
+  }
+};
+} // namespace
+} // namespace kiln::Flow

@@ -1,0 +1,69 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
+
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace kiln::Flow {
+#define GEN_PASS_DEF_FUSEELEMENTWISEPASS
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
+
+namespace {
+// A tensor of one value is a fill: it is computed where it is needed, and a dispatch that starts from it fuses it.
+struct SplatToFill : OpRewritePattern<arith::ConstantOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(arith::ConstantOp op, PatternRewriter &rewriter) const override {
+    auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+    if (!splat)
+      return failure();
+    auto type = cast<RankedTensorType>(op.getType());
+    Value value = arith::ConstantOp::create(rewriter, op.getLoc(), splat.getSplatValue<TypedAttr>());
+    Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(), type.getElementType());
+    rewriter.replaceOpWithNewOp<linalg::FillOp>(op, value, empty);
+    return success();
+  }
+};
+
+class FuseElementwisePass : public impl::FuseElementwisePassBase<FuseElementwisePass> {
+public:
+  void runOnOperation() override {
+    // Only the host program; what is already in an executable stays as it is.
+    for (Operation &op : *getOperation().getBody())
+      if (isa<FunctionOpInterface>(op) && failed(runOnFunction(&op)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult runOnFunction(Operation *func) {
+    IRRewriter rewriter(func->getContext());
+    SmallVector<linalg::LinalgOp> named;
+    func->walk([&](linalg::LinalgOp op) {
+      if (!isa<linalg::GenericOp, linalg::FillOp>(op) && op.getNumLoops() == op.getNumParallelLoops())
+        named.push_back(op);
+    });
+    for (linalg::LinalgOp op : named) {
+      rewriter.setInsertionPoint(op);
+      if (failed(linalg::generalizeNamedOp(rewriter, op)))
+        return op.emitError() << "'" << op->getName() << "' cannot be written as a linalg.generic";
+    }
+
+    RewritePatternSet patterns(func->getContext());
+    linalg::ControlFusionFn onlyOneUse = [](OpOperand *operand) {
+      Operation *producer = operand->get().getDefiningOp();
+      return producer && producer->hasOneUse() && producer->getBlock() == operand->getOwner()->getBlock();
+    };
+    linalg::populateElementwiseOpsFusionPatterns(patterns, onlyOneUse);
+    linalg::GenericOp::getCanonicalizationPatterns(patterns, func->getContext());
+    tensor::EmptyOp::getCanonicalizationPatterns(patterns, func->getContext());
+    if (failed(applyPatternsGreedily(func, std::move(patterns))))
+      return failure();
+
+    RewritePatternSet splats(func->getContext());
+    splats.add<SplatToFill>(func->getContext());
+    return applyPatternsGreedily(func, std::move(splats));
+  }
+};
+} // namespace
+} // namespace kiln::Flow

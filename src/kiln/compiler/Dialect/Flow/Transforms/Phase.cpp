@@ -1,0 +1,27 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace kiln::Flow {
+
+void buildFlowPhase(OpPassManager &passes, const CompilerContext &) {
+  passes.addPass(createFuseElementwisePass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createFormDispatchesPass());
+  passes.addPass(createConvertTensorOpsPass());
+  passes.addPass(createOutlineDispatchesPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+void registerFlowPasses(const CompilerContext &) {
+  registerPass([] { return createFuseElementwisePass(); });
+  registerPass([] { return createFormDispatchesPass(); });
+  registerPass([] { return createConvertTensorOpsPass(); });
+  registerPass([] { return createOutlineDispatchesPass(); });
+}
+
+} // namespace kiln::Flow

@@ -1,0 +1,213 @@
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+
+#include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace kiln::HAL;
+using kiln::Util::parseSymbolVisibility;
+using kiln::Util::printSymbolVisibility;
+
+#include "kiln/compiler/Dialect/HAL/IR/HALDialect.cpp.inc"
+#include "kiln/compiler/Dialect/HAL/IR/HALEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kiln/compiler/Dialect/HAL/IR/HALAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "kiln/compiler/Dialect/HAL/IR/HALTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.cpp.inc"
+
+void HALDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "kiln/compiler/Dialect/HAL/IR/HALTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "kiln/compiler/Dialect/HAL/IR/HALAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.cpp.inc"
+      >();
+}
+
+//===--- Attributes ----------------------------------------------------------------------------------------------===//
+
+std::string ExecutableTargetAttr::getSymbolName() const {
+  std::string name = getBackend().str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return name;
+}
+
+StringRef ExecutableTargetAttr::getString(StringRef key) const {
+  auto value = getConfiguration().getAs<StringAttr>(key);
+  return value ? value.getValue() : StringRef();
+}
+
+Attribute PipelineLayoutAttr::parse(AsmParser &parser, Type) {
+  int64_t constants = 0;
+  SmallVector<BindingAccess> bindings;
+  auto parseBinding = [&]() -> ParseResult {
+    StringRef keyword;
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    std::optional<BindingAccess> access = symbolizeBindingAccess(keyword);
+    if (!access)
+      return parser.emitError(loc) << "expected readonly, writeonly or readwrite";
+    bindings.push_back(*access);
+    return success();
+  };
+  if (parser.parseLess() || parser.parseKeyword("constants") || parser.parseEqual() ||
+      parser.parseInteger(constants) || parser.parseComma() || parser.parseKeyword("bindings") || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseBinding) || parser.parseGreater())
+    return {};
+  return get(parser.getContext(), constants, bindings);
+}
+
+void PipelineLayoutAttr::print(AsmPrinter &printer) const {
+  printer << "<constants = " << getConstants() << ", bindings = [";
+  llvm::interleaveComma(getBindings(), printer, [&](BindingAccess access) { printer << stringifyEnum(access); });
+  printer << "]>";
+}
+
+//===--- Executables ---------------------------------------------------------------------------------------------===//
+
+void ExecutableOp::build(OpBuilder &builder, OperationState &state, StringRef name) {
+  state.addAttribute(getSymVisibilityAttrName(state.name), builder.getStringAttr("private"));
+  state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
+  state.addRegion()->emplaceBlock();
+}
+
+void ExecutableVariantOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                                ExecutableTargetAttr target) {
+  state.addAttribute(getSymVisibilityAttrName(state.name), builder.getStringAttr("public"));
+  state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
+  state.addAttribute(getTargetAttrName(state.name), target);
+  state.addRegion()->emplaceBlock();
+}
+
+ModuleOp ExecutableVariantOp::getInnerModule() {
+  auto modules = getBody().getOps<ModuleOp>();
+  return modules.empty() ? ModuleOp() : *modules.begin();
+}
+
+Block *ExecutableExportOp::createWorkgroupCountBlock() {
+  Region &region = getWorkgroupCount();
+  assert(region.empty() && "the workgroup count is already known");
+  Block &block = region.emplaceBlock();
+  for (int64_t i = 0, e = getLayout().getConstants(); i < e; ++i)
+    block.addArgument(IndexType::get(getContext()), getLoc());
+  return &block;
+}
+
+// hal.executable.export public @name ordinal(0) layout(#...) count(%a: index) -> (index, index, index) { ... }
+ParseResult ExecutableExportOp::parse(OpAsmParser &parser, OperationState &result) {
+  StringAttr visibility, name;
+  IntegerAttr ordinal;
+  PipelineLayoutAttr layout;
+  if (parseSymbolVisibility(parser, visibility) ||
+      parser.parseSymbolName(name, getSymNameAttrName(result.name), result.attributes) ||
+      parser.parseKeyword("ordinal") || parser.parseLParen() ||
+      parser.parseAttribute(ordinal, parser.getBuilder().getI32Type()) || parser.parseRParen() ||
+      parser.parseKeyword("layout") || parser.parseLParen() || parser.parseAttribute(layout) || parser.parseRParen())
+    return failure();
+  if (visibility)
+    result.addAttribute(getSymVisibilityAttrName(result.name), visibility);
+  result.addAttribute(getOrdinalAttrName(result.name), ordinal);
+  result.addAttribute(getLayoutAttrName(result.name), layout);
+  Region *region = result.addRegion();
+  if (succeeded(parser.parseOptionalKeyword("count"))) {
+    SmallVector<OpAsmParser::Argument> args;
+    SmallVector<Type> types;
+    if (parser.parseArgumentList(args, OpAsmParser::Delimiter::Paren, /*allowType=*/true) ||
+        parser.parseArrowTypeList(types) || parser.parseRegion(*region, args))
+      return failure();
+  }
+  return parser.parseOptionalAttrDictWithKeyword(result.attributes);
+}
+
+void ExecutableExportOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printSymbolVisibility(printer, *this, getSymVisibilityAttr());
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << " ordinal(" << getOrdinal() << ") layout(" << getLayout() << ")";
+  if (!getWorkgroupCount().empty()) {
+    printer << " count(";
+    llvm::interleaveComma(getWorkgroupCount().getArguments(), printer,
+                          [&](BlockArgument arg) { printer.printRegionArgument(arg); });
+    printer << ") -> (index, index, index) ";
+    printer.printRegion(getWorkgroupCount(), /*printEntryBlockArgs=*/false);
+  }
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {getSymVisibilityAttrName(), getSymNameAttrName(), getOrdinalAttrName(), getLayoutAttrName()});
+}
+
+LogicalResult ExecutableExportOp::verifyRegions() {
+  if (getWorkgroupCount().empty())
+    return success();
+  Block &block = getWorkgroupCount().front();
+  if (block.getNumArguments() != static_cast<size_t>(getLayout().getConstants()))
+    return emitOpError("takes a workload of ")
+           << block.getNumArguments() << " values, but its layout has " << getLayout().getConstants() << " constants";
+  auto ret = dyn_cast<ReturnOp>(block.getTerminator());
+  if (!ret || ret.getNumOperands() != 3 || !llvm::all_of(ret.getOperandTypes(), [](Type t) { return t.isIndex(); }))
+    return emitOpError("must return the workgroup count as three index values");
+  return success();
+}
+
+//===--- What a dispatch's function sees -------------------------------------------------------------------------===//
+
+static LogicalResult verifyDynamicDims(Operation *op, ShapedType type, OperandRange dims) {
+  if (static_cast<size_t>(type.getNumDynamicDims()) != dims.size())
+    return op->emitOpError("has a type with ")
+           << type.getNumDynamicDims() << " dynamic dimensions, but is given " << dims.size();
+  return success();
+}
+
+LogicalResult InterfaceBindingSubspanOp::verify() {
+  return verifyDynamicDims(*this, cast<ShapedType>(getType()), getDynamicDims());
+}
+
+// A grid has at most 2^31 - 1 workgroups in each dimension.
+static ConstantIntRanges gridRange(bool isCount) {
+  return ConstantIntRanges::fromUnsigned(APInt(64, isCount ? 1 : 0), APInt(64, isCount ? INT32_MAX : INT32_MAX - 1));
+}
+
+void InterfaceWorkgroupIDOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setResultRange) {
+  setResultRange(getResult(), gridRange(/*isCount=*/false));
+}
+
+void InterfaceWorkgroupCountOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setResultRange) {
+  setResultRange(getResult(), gridRange(/*isCount=*/true));
+}
+
+//===--- The tensor boundary -------------------------------------------------------------------------------------===//
+
+LogicalResult TensorImportOp::verify() { return verifyDynamicDims(*this, cast<ShapedType>(getType()), getDynamicDims()); }
+
+LogicalResult TensorExportOp::verify() {
+  return verifyDynamicDims(*this, cast<ShapedType>(getSource().getType()), getDynamicDims());
+}
+
+//===--- Element types -------------------------------------------------------------------------------------------===//
+
+int32_t kiln::HAL::elementTypeNumber(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << (type.isIndex() ? IntegerType::get(type.getContext(), 64) : type);
+#define KILN_ELEMENT_TYPE(Name, spelling, number, bits)                                                                \
+  if (text == spelling)                                                                                                \
+    return number;
+#include "kiln/schema/element_type.def"
+  return 0;
+}
+
+int64_t kiln::HAL::elementByteWidth(Type type) {
+  return type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}

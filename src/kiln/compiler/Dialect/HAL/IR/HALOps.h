@@ -1,0 +1,35 @@
+// The hal dialect: executables, and what the host program asks of the runtime. See HALOps.td.
+#ifndef KILN_COMPILER_DIALECT_HAL_IR_HALOPS_H
+#define KILN_COMPILER_DIALECT_HAL_IR_HALOPS_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "kiln/compiler/Dialect/HAL/IR/HALDialect.h.inc"
+#include "kiln/compiler/Dialect/HAL/IR/HALEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kiln/compiler/Dialect/HAL/IR/HALAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "kiln/compiler/Dialect/HAL/IR/HALTypes.h.inc"
+#define GET_OP_CLASSES
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h.inc"
+
+namespace kiln::HAL {
+
+// The number of an element type in kiln/schema/element_type.def, or 0 for a type that has none. `index` is stored as i64.
+int32_t elementTypeNumber(mlir::Type type);
+
+// The bytes that one element takes in memory: whole bytes, i1 takes one.
+int64_t elementByteWidth(mlir::Type type);
+
+} // namespace kiln::HAL
+
+#endif // KILN_COMPILER_DIALECT_HAL_IR_HALOPS_H

@@ -1,0 +1,123 @@
+#include "kiln/compiler/Dialect/HAL/Transforms/CommandBufferRecorder.h"
+
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+using namespace mlir;
+
+namespace kiln::HAL {
+
+std::string executableGlobal(StringRef executable) { return ("__executable_" + executable).str(); }
+
+Value CommandBufferRecorder::i32(OpBuilder &builder, int64_t value) {
+  return arith::ConstantIntOp::create(builder, execute.getLoc(), builder.getI32Type(), value);
+}
+
+Value CommandBufferRecorder::slot(OpBuilder &builder, Value resource) {
+  return i32(builder, cast<BlockArgument>(resource).getArgNumber());
+}
+
+FailureOr<Value> CommandBufferRecorder::record(OpBuilder &builder, Value device, int mode) {
+  Location loc = execute.getLoc();
+  Block &body = execute.getBody().front();
+  unsigned resources = execute.getResources().size();
+  for (auto [i, scalar] : llvm::enumerate(execute.getScalars()))
+    mapping.map(body.getArgument(resources + i), scalar);
+  commands = CommandBufferCreateOp::create(builder, loc, CommandBufferType::get(builder.getContext()), device,
+                                           i32(builder, mode), i32(builder, resources));
+  bool first = true;
+  for (Operation &op : body) {
+    if (!isa<Stream::StreamDialect>(op.getDialect())) {
+      builder.clone(op, mapping);
+      continue;
+    }
+    if (!first)
+      CommandBufferBarrierOp::create(builder, loc, commands);
+    first = false;
+    if (auto concurrent = dyn_cast<Stream::CmdConcurrentOp>(op)) {
+      for (Operation &inner : concurrent.getBody().front())
+        if (failed(recordCommand(builder, &inner)))
+          return failure();
+    } else if (failed(recordCommand(builder, &op))) {
+      return failure();
+    }
+  }
+  CommandBufferFinalizeOp::create(builder, loc, commands);
+  return commands;
+}
+
+LogicalResult CommandBufferRecorder::recordCommand(OpBuilder &builder, Operation *op) {
+  Location loc = op->getLoc();
+  auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
+  if (auto dispatch = dyn_cast<Stream::CmdDispatchOp>(op))
+    return recordDispatch(builder, dispatch);
+  if (auto fill = dyn_cast<Stream::CmdFillOp>(op)) {
+    CommandBufferFillOp::create(builder, loc, commands, slot(builder, fill.getTarget()), mapped(fill.getOffset()),
+                                mapped(fill.getLength()), mapped(fill.getPattern()), i32(builder, fill.getWidth()));
+    return success();
+  }
+  if (auto copy = dyn_cast<Stream::CmdCopyOp>(op)) {
+    CommandBufferCopyOp::create(builder, loc, commands, slot(builder, copy.getSource()),
+                                mapped(copy.getSourceOffset()), slot(builder, copy.getTarget()),
+                                mapped(copy.getTargetOffset()), mapped(copy.getLength()));
+    return success();
+  }
+  builder.clone(*op, mapping);
+  return success();
+}
+
+LogicalResult CommandBufferRecorder::recordDispatch(OpBuilder &builder, Stream::CmdDispatchOp op) {
+  Location loc = op.getLoc();
+  auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
+  auto module = op->getParentOfType<mlir::ModuleOp>();
+  auto executable = module.lookupSymbol<ExecutableOp>(op.getEntry().getRootReference());
+  if (!executable)
+    return op.emitError() << "launches " << op.getEntry() << ", which is not an executable of the module";
+  auto variants = llvm::to_vector(executable.getBody().front().getOps<ExecutableVariantOp>());
+  if (variants.size() != 1)
+    return executable.emitError() << "has " << variants.size()
+                                  << " variants; modules for several targets are not supported yet, so give one target "
+                                     "to --kiln-hal-target-backends";
+  ExecutableExportOp exportOp;
+  for (auto candidate : variants.front().getBody().front().getOps<ExecutableExportOp>())
+    if (candidate.getSymName() == op.getEntry().getLeafReference())
+      exportOp = candidate;
+  if (!exportOp || exportOp.getWorkgroupCount().empty())
+    return op.emitError() << "launches " << op.getEntry()
+                          << ", which code generation has not given a workgroup count";
+
+  // The count is computed from the constants, where the command is recorded.
+  IRMapping countMapping;
+  Block &count = exportOp.getWorkgroupCount().front();
+  for (auto [arg, constant] : llvm::zip(count.getArguments(), op.getConstants())) {
+    Value value = mapped(constant);
+    if (!value.getType().isIndex())
+      value = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), value);
+    countMapping.map(arg, value);
+  }
+  for (Operation &inner : count.without_terminator())
+    builder.clone(inner, countMapping);
+  auto ret = cast<ReturnOp>(count.getTerminator());
+  SmallVector<Value> grid;
+  for (Value value : ret.getOperands())
+    grid.push_back(countMapping.lookupOrDefault(value));
+
+  SmallVector<Value> rest;
+  for (Value constant : op.getConstants())
+    rest.push_back(mapped(constant));
+  for (auto [resource, offset, length] : llvm::zip(op.getResources(), op.getOffsets(), op.getLengths())) {
+    rest.push_back(arith::ConstantIndexOp::create(builder, loc, cast<BlockArgument>(resource).getArgNumber()));
+    rest.push_back(mapped(offset));
+    rest.push_back(mapped(length));
+  }
+  Value loaded = Util::GlobalLoadOp::create(builder, loc, ExecutableType::get(builder.getContext()),
+                                            executableGlobal(executable.getSymName()));
+  for (int64_t i = 0; i < repeat; ++i) {
+    if (i > 0)
+      CommandBufferBarrierOp::create(builder, loc, commands);
+    CommandBufferDispatchOp::create(builder, loc, commands, loaded, i32(builder, exportOp.getOrdinal()), grid[0],
+                                    grid[1], grid[2], i32(builder, op.getConstants().size()), rest);
+  }
+  return success();
+}
+
+} // namespace kiln::HAL

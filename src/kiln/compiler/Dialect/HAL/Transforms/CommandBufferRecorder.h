@@ -1,0 +1,38 @@
+// Turns the commands of a submission into the recording of a command buffer.
+#ifndef KILN_COMPILER_DIALECT_HAL_TRANSFORMS_COMMANDBUFFERRECORDER_H
+#define KILN_COMPILER_DIALECT_HAL_TRANSFORMS_COMMANDBUFFERRECORDER_H
+
+#include <string>
+
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
+
+namespace kiln::HAL {
+
+// The global that holds a loaded executable.
+std::string executableGlobal(llvm::StringRef executable);
+
+class CommandBufferRecorder {
+public:
+  // Each dispatch is launched `repeat` times, one after another.
+  CommandBufferRecorder(Stream::CmdExecuteOp execute, int64_t repeat) : execute(execute), repeat(repeat) {}
+
+  // Emits the recording at the builder, where the submission's scalars must be visible; gives the command buffer. The
+  // resources of the submission are its binding slots, in order.
+  mlir::FailureOr<mlir::Value> record(mlir::OpBuilder &builder, mlir::Value device, int mode);
+
+private:
+  mlir::LogicalResult recordCommand(mlir::OpBuilder &builder, mlir::Operation *op);
+  mlir::LogicalResult recordDispatch(mlir::OpBuilder &builder, Stream::CmdDispatchOp op);
+  mlir::Value slot(mlir::OpBuilder &builder, mlir::Value resource);
+  mlir::Value i32(mlir::OpBuilder &builder, int64_t value);
+
+  Stream::CmdExecuteOp execute;
+  int64_t repeat;
+  mlir::IRMapping mapping;
+  mlir::Value commands;
+};
+
+} // namespace kiln::HAL
+
+#endif // KILN_COMPILER_DIALECT_HAL_TRANSFORMS_COMMANDBUFFERRECORDER_H

@@ -1,0 +1,103 @@
+#include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h"
+
+#include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+
+using namespace mlir;
+
+namespace kiln::HAL {
+#define GEN_PASS_DEF_MATERIALIZEEXECUTABLESPASS
+#include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h.inc"
+
+static SmallVector<BindingAccess> accessOf(func::FuncOp func) {
+  SmallVector<BindingAccess> access;
+  if (auto names = func->getAttrOfType<ArrayAttr>("access"))
+    for (StringAttr name : names.getAsRange<StringAttr>())
+      access.push_back(*symbolizeBindingAccess(name.getValue()));
+  return access;
+}
+
+// Arguments become hal.interface ops, bindings in the descriptor's memory space.
+static void convertFunction(func::FuncOp func, ArrayRef<BindingAccess> access) {
+  Block &body = func.getBody().front();
+  auto builder = OpBuilder::atBlockBegin(&body);
+  auto space = DescriptorTypeAttr::get(func.getContext(), DescriptorKind::StorageBuffer);
+  int32_t constants = 0;
+  for (BlockArgument arg : body.getArguments()) {
+    if (isa<Stream::BindingType>(arg.getType()))
+      continue;
+    arg.replaceAllUsesWith(InterfaceConstantLoadOp::create(builder, arg.getLoc(), arg.getType(), constants++));
+  }
+  for (BlockArgument arg : body.getArguments()) {
+    for (Operation *user : llvm::make_early_inc_range(arg.getUsers())) {
+      auto span = cast<Stream::BindingSubspanOp>(user);
+      auto type = cast<MemRefType>(span.getType());
+      OpBuilder at(span);
+      unsigned binding = arg.getArgNumber(); // bindings are the first arguments
+      auto subspan = InterfaceBindingSubspanOp::create(
+          at, span.getLoc(), MemRefType::get(type.getShape(), type.getElementType(), MemRefLayoutAttrInterface(), space),
+          binding, access[binding], span.getDynamicDims());
+      span.replaceAllUsesWith(subspan.getResult());
+      span.erase();
+    }
+  }
+  body.eraseArguments(0, body.getNumArguments());
+  func.setFunctionType(builder.getFunctionType({}, {}));
+  func->removeAttr("access");
+}
+
+namespace {
+class MaterializeExecutablesPass : public impl::MaterializeExecutablesPassBase<MaterializeExecutablesPass> {
+public:
+  explicit MaterializeExecutablesPass(const CompilerContext &context) : context(&context) {}
+
+  void runOnOperation() override {
+    auto executables = llvm::to_vector(getOperation().getOps<Stream::ExecutableOp>());
+    if (executables.empty())
+      return;
+    FailureOr<SmallVector<TargetBackend *>> backends = context->selectedBackends(getOperation().getLoc());
+    if (failed(backends))
+      return signalPassFailure();
+    SmallVector<ExecutableTargetAttr> targets;
+    for (TargetBackend *backend : *backends) {
+      FailureOr<ExecutableTargetAttr> target = backend->getTarget(&getContext(), getOperation().getLoc());
+      if (failed(target))
+        return signalPassFailure();
+      targets.push_back(*target);
+    }
+    for (Stream::ExecutableOp source : executables)
+      materialize(source, targets);
+  }
+
+private:
+  static void materialize(Stream::ExecutableOp source, ArrayRef<ExecutableTargetAttr> targets) {
+    OpBuilder builder(source);
+    Location loc = source.getLoc();
+    auto func = *source.getInnerModule().getOps<func::FuncOp>().begin();
+    SmallVector<BindingAccess> access = accessOf(func);
+    int64_t constants = func.getNumArguments() - access.size();
+    auto layout = PipelineLayoutAttr::get(builder.getContext(), constants, access);
+    convertFunction(func, access);
+    auto executable = ExecutableOp::create(builder, loc, source.getSymName());
+    builder.setInsertionPointToStart(&executable.getBody().front());
+    for (ExecutableTargetAttr target : targets) {
+      auto variant = ExecutableVariantOp::create(builder, loc, target.getSymbolName(), target);
+      auto inner = OpBuilder::atBlockBegin(&variant.getBody().front());
+      auto exportOp = ExecutableExportOp::create(inner, loc, builder.getStringAttr("public"), func.getSymNameAttr(),
+                                                 builder.getI32IntegerAttr(0), layout);
+      (void)exportOp;
+      inner.clone(*source.getInnerModule());
+    }
+    source.erase();
+  }
+
+  const CompilerContext *context;
+};
+} // namespace
+
+std::unique_ptr<Pass> createMaterializeExecutablesPass(const CompilerContext &context) {
+  return std::make_unique<MaterializeExecutablesPass>(context);
+}
+
+} // namespace kiln::HAL

@@ -1,0 +1,41 @@
+#include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
+
+#include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace kiln::Stream;
+using kiln::Util::parseSymbolVisibility;
+using kiln::Util::printSymbolVisibility;
+
+#include "kiln/compiler/Dialect/Stream/IR/StreamDialect.cpp.inc"
+#include "kiln/compiler/Dialect/Stream/IR/StreamEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kiln/compiler/Dialect/Stream/IR/StreamAttrs.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "kiln/compiler/Dialect/Stream/IR/StreamTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "kiln/compiler/Dialect/Stream/IR/StreamOps.cpp.inc"
+
+void StreamDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "kiln/compiler/Dialect/Stream/IR/StreamTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "kiln/compiler/Dialect/Stream/IR/StreamAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kiln/compiler/Dialect/Stream/IR/StreamOps.cpp.inc"
+      >();
+}
+
+void ExecutableOp::build(OpBuilder &builder, OperationState &state, StringRef name) {
+  state.addAttribute(getSymVisibilityAttrName(state.name), builder.getStringAttr("private"));
+  state.addAttribute(getSymNameAttrName(state.name), builder.getStringAttr(name));
+  state.addRegion()->emplaceBlock();
+}

@@ -1,0 +1,26 @@
+#include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace kiln::Stream {
+
+void buildStreamPhase(OpPassManager &passes, const CompilerContext &) {
+  passes.addPass(createConvertToStreamPass());
+  passes.addPass(createMaterializeCopiesPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createScheduleExecutionPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+void registerStreamPasses(const CompilerContext &) {
+  registerPass([] { return createConvertToStreamPass(); });
+  registerPass([] { return createMaterializeCopiesPass(); });
+  registerPass([] { return createScheduleExecutionPass(); });
+}
+
+} // namespace kiln::Stream

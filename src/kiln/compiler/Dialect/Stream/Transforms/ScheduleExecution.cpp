@@ -1,0 +1,442 @@
+#include "kiln/compiler/Dialect/Stream/Transforms/ArenaPlan.h"
+#include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
+
+#include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace kiln::Stream {
+#define GEN_PASS_DEF_SCHEDULEEXECUTIONPASS
+#include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h.inc"
+
+namespace {
+
+// A range of a resource.
+struct Span {
+  Value resource, offset, size;
+};
+
+// Memory that one or more values share, as each updates the one before it in place.
+struct Storage {
+  explicit Storage(Value size) : size(size) {}
+
+  Value size;
+  bool isExternal = false; // leaves the program
+  bool escapes = false;    // is seen outside of the submission
+  unsigned first = 0, last = 0; // the steps of the submission at which it is alive
+  Span span;               // where it is, once that is decided
+};
+
+// The constants of a module, in one resource.
+class ConstantPool {
+public:
+  int64_t add(ElementsAttr value) {
+    auto [it, isNew] = known.try_emplace(value, size);
+    if (isNew) {
+      values.push_back(value);
+      offsets.push_back(size);
+      int64_t bits = value.getElementType().isIndex() ? 64 : value.getElementType().getIntOrFloatBitWidth();
+      size = llvm::alignTo(size + value.getNumElements() * llvm::divideCeil(bits, 8), kArenaAlignment);
+    }
+    return it->second;
+  }
+
+  // A global that an initializer sets, before everything that may load it.
+  void materialize(mlir::ModuleOp module) {
+    if (values.empty())
+      return;
+    auto builder = OpBuilder::atBlockBegin(module.getBody());
+    Location loc = module.getLoc();
+    Type type = ResourceType::get(module.getContext());
+    Util::GlobalOp::create(builder, loc, kName, type);
+    auto initializer = Util::InitializerOp::create(builder, loc);
+    builder.setInsertionPointToStart(&initializer.getBody().emplaceBlock());
+    Value resource = ResourceConstantsOp::create(builder, loc, type, builder.getArrayAttr(values),
+                                                 builder.getDenseI64ArrayAttr(offsets), builder.getI64IntegerAttr(size));
+    Util::GlobalStoreOp::create(builder, loc, resource, kName);
+    Util::ReturnOp::create(builder, loc);
+  }
+
+  static constexpr const char *kName = "__constants";
+
+private:
+  DenseMap<Attribute, int64_t> known;
+  SmallVector<Attribute> values;
+  SmallVector<int64_t> offsets;
+  int64_t size = 0;
+};
+
+// Schedules one block. Work is collected until the host needs some of it; then it becomes a submission.
+class BlockScheduler {
+public:
+  BlockScheduler(Block &block, ConstantPool &constants) : block(block), constants(constants) {}
+
+  LogicalResult run() {
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      if (auto constant = dyn_cast<AsyncConstantOp>(op)) {
+        locateConstant(constant);
+      } else if (isa<AsyncAllocaOp, AsyncSplatOp, AsyncCloneOp, AsyncDispatchOp>(op)) {
+        pending.push_back(&op);
+      } else if (auto load = dyn_cast<AsyncLoadOp>(op)) {
+        submit(&op);
+        await(&op);
+        convertLoad(load);
+      } else if (op.getNumRegions() > 0 || op.hasTrait<OpTrait::IsTerminator>()) {
+        submit(&op);
+        await(&op);
+      } else if (usesPending(&op)) {
+        submit(&op);
+      }
+    }
+    // Users of erased values have been rewritten, last first.
+    for (Operation *op : llvm::reverse(dead))
+      op->erase();
+    return success();
+  }
+
+private:
+  bool usesPending(Operation *op) {
+    return llvm::any_of(op->getOperands(), [&](Value operand) {
+      return operand.getDefiningOp() && llvm::is_contained(pending, operand.getDefiningOp());
+    });
+  }
+
+  Span spanOf(Value value, Value size) {
+    auto it = spans.find(value);
+    if (it != spans.end())
+      return it->second;
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    return spans[value] = {value, arith::ConstantIndexOp::create(builder, value.getLoc(), 0), size};
+  }
+
+  void locateConstant(AsyncConstantOp op) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    int64_t offset = constants.add(op.getValue());
+    Value resource = Util::GlobalLoadOp::create(builder, loc, op.getType(), ConstantPool::kName);
+    spans[op] = {resource, arith::ConstantIndexOp::create(builder, loc, offset), op.getSize()};
+    dead.push_back(op);
+  }
+
+  void convertLoad(AsyncLoadOp load) {
+    OpBuilder builder(load);
+    Value resource = load.getSource(), offset = load.getOffset();
+    if (auto it = spans.find(resource); it != spans.end()) {
+      resource = it->second.resource;
+      offset = arith::AddIOp::create(builder, load.getLoc(), it->second.offset, offset);
+    }
+    load.replaceAllUsesWith(
+        ResourceLoadOp::create(builder, load.getLoc(), load.getType(), resource, offset).getResult());
+    dead.push_back(load);
+  }
+
+  void await(Operation *before) {
+    if (!unawaited)
+      return;
+    OpBuilder builder(before);
+    TimepointAwaitOp::create(builder, before->getLoc(), unawaited);
+    unawaited = {};
+  }
+
+  //===--- One submission ------------------------------------------------------------------------------------------===//
+
+  // The size of the result of a pending operation.
+  static Value sizeOfResult(OpResult result) {
+    Operation *op = result.getOwner();
+    if (auto dispatch = dyn_cast<AsyncDispatchOp>(op))
+      return dispatch.getResultSizes()[result.getResultNumber()];
+    return op->getOperands().back(); // all others have their size last
+  }
+
+  // Gives each value its storage: a tied result continues its operand's.
+  void assignStorage() {
+    for (Operation *op : pending) {
+      auto dispatch = dyn_cast<AsyncDispatchOp>(op);
+      for (OpResult result : op->getResults()) {
+        int64_t tied = dispatch ? dispatch.getTied()[result.getResultNumber()] : -1;
+        unsigned index = storages.size();
+        if (tied >= 0)
+          index = storageOf.lookup(dispatch.getResources()[tied]);
+        else
+          storages.emplace_back(sizeOfResult(result));
+        storageOf[result] = index;
+        for (Operation *user : result.getUsers()) {
+          if (llvm::is_contained(pending, user))
+            continue;
+          storages[index].escapes = true;
+          storages[index].isExternal |= isa<TensorExportOp>(user);
+        }
+      }
+    }
+  }
+
+  // The step of each operation: one more than that of the last it depends on. What overwrites memory comes after all that
+  // read it before.
+  void assignSteps() {
+    SmallVector<unsigned> lastWrite(storages.size(), 0), lastRead(storages.size(), 0);
+    for (Operation *op : pending) {
+      if (isa<AsyncAllocaOp>(op))
+        continue;
+      unsigned step = 1;
+      for (Value operand : op->getOperands())
+        if (auto it = storageOf.find(operand); it != storageOf.end())
+          step = std::max(step, lastWrite[it->second] + 1);
+      for (Value result : op->getResults()) {
+        unsigned index = storageOf.lookup(result);
+        step = std::max({step, lastWrite[index] + 1, lastRead[index] + 1});
+      }
+      steps[op] = step;
+      lastStep = std::max(lastStep, step);
+      auto touch = [&](unsigned index) {
+        Storage &storage = storages[index];
+        storage.first = storage.first == 0 ? step : std::min(storage.first, step);
+        storage.last = std::max(storage.last, step);
+      };
+      for (Value operand : op->getOperands()) {
+        if (auto it = storageOf.find(operand); it != storageOf.end()) {
+          lastRead[it->second] = std::max(lastRead[it->second], step);
+          touch(it->second);
+        }
+      }
+      for (Value result : op->getResults()) {
+        lastWrite[storageOf.lookup(result)] = step;
+        touch(storageOf.lookup(result));
+      }
+    }
+  }
+
+  // Escaping values have memory of their own; the others share the arena.
+  void allocate(OpBuilder &builder, Location loc) {
+    Type type = ResourceType::get(builder.getContext());
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    SmallVector<ArenaValue> fixed, dynamic;
+    SmallVector<Storage *> fixedStorages, dynamicStorages;
+    for (Storage &storage : storages) {
+      if (storage.escapes) {
+        Lifetime lifetime = storage.isExternal ? Lifetime::External : Lifetime::Transient;
+        Value resource = ResourceAllocOp::create(builder, loc, type, lifetime, storage.size);
+        storage.span = {resource, zero, storage.size};
+        continue;
+      }
+      if (storage.first == 0)
+        continue; // nothing touches it
+      APInt size;
+      if (matchPattern(storage.size, m_ConstantInt(&size))) {
+        fixed.push_back({size.getSExtValue(), storage.first, storage.last});
+        fixedStorages.push_back(&storage);
+      } else {
+        dynamic.push_back({0, storage.first, storage.last});
+        dynamicStorages.push_back(&storage);
+      }
+    }
+    if (fixed.empty() && dynamic.empty())
+      return;
+
+    ArenaPlan plan = planArena(fixed);
+    for (auto [storage, offset] : llvm::zip(fixedStorages, plan.offsets))
+      storage->span.offset = arith::ConstantIndexOp::create(builder, loc, offset);
+    Value arenaSize = arith::ConstantIndexOp::create(builder, loc, plan.size);
+    // Slots follow, each as large as the largest value that it holds.
+    SmallVector<unsigned> slots = assignSlots(dynamic);
+    unsigned slotCount = slots.empty() ? 0 : *llvm::max_element(slots) + 1;
+    for (unsigned slot = 0; slot < slotCount; ++slot) {
+      Value slotSize;
+      for (auto [storage, of] : llvm::zip(dynamicStorages, slots)) {
+        if (of != slot)
+          continue;
+        storage->span.offset = arenaSize;
+        slotSize = slotSize ? arith::MaxUIOp::create(builder, loc, slotSize, storage->size) : storage->size;
+      }
+      Value up = arith::ConstantIndexOp::create(builder, loc, kArenaAlignment - 1);
+      Value mask = arith::ConstantIndexOp::create(builder, loc, -kArenaAlignment);
+      Value rounded =
+          arith::AndIOp::create(builder, loc, arith::AddIOp::create(builder, loc, slotSize, up), mask);
+      arenaSize = arith::AddIOp::create(builder, loc, arenaSize, rounded);
+    }
+    Value arena = ResourceAllocOp::create(builder, loc, type, Lifetime::Transient, arenaSize);
+    for (ArrayRef<Storage *> group : {ArrayRef(fixedStorages), ArrayRef(dynamicStorages)})
+      for (Storage *storage : group)
+        storage->span = {arena, storage->span.offset, storage->size};
+    arenas[arena] = arenaSize;
+  }
+
+  // Turns what is pending into one stream.cmd.execute before `before`.
+  void submit(Operation *before) {
+    if (pending.empty())
+      return;
+    OpBuilder builder(before);
+    Location loc = pending.front()->getLoc();
+    storages.clear();
+    storageOf.clear();
+    steps.clear();
+    lastStep = 0;
+    assignStorage();
+    assignSteps();
+    allocate(builder, loc);
+    for (auto [value, index] : storageOf)
+      spans[value] = storages[index].span;
+    if (lastStep > 0)
+      emitExecute(builder, loc);
+
+    for (Operation *op : pending) {
+      for (Value result : op->getResults()) {
+        const Storage &storage = storages[storageOf.lookup(result)];
+        if (storage.escapes)
+          result.replaceUsesWithIf(storage.span.resource, [&](OpOperand &use) {
+            return !llvm::is_contained(pending, use.getOwner());
+          });
+      }
+      dead.push_back(op);
+    }
+    pending.clear();
+  }
+
+  void emitExecute(OpBuilder &builder, Location loc) {
+    // Everything that the commands name, found by emitting them into a region that still sees the outside.
+    Value await = unawaited ? unawaited
+                            : TimepointImmediateOp::create(builder, loc, TimepointType::get(builder.getContext()));
+    auto scratch = CmdConcurrentOp::create(builder, loc);
+    Block &body = scratch.getBody().emplaceBlock();
+    OpBuilder inner = OpBuilder::atBlockEnd(&body);
+    for (unsigned step = 1; step <= lastStep; ++step) {
+      SmallVector<Operation *> ops;
+      for (Operation *op : pending)
+        if (auto it = steps.find(op); it != steps.end() && it->second == step)
+          ops.push_back(op);
+      OpBuilder target = inner;
+      if (ops.size() > 1) {
+        auto concurrent = CmdConcurrentOp::create(inner, loc);
+        target.setInsertionPointToEnd(&concurrent.getBody().emplaceBlock());
+      }
+      for (Operation *op : ops)
+        emitCommand(target, op);
+    }
+
+    llvm::SetVector<Value> resources, scalars;
+    body.walk([&](Operation *op) {
+      for (Value operand : op->getOperands()) {
+        Operation *def = operand.getDefiningOp();
+        if (scratch->isAncestor(operand.getParentBlock()->getParentOp()))
+          continue;
+        if (isa<ResourceType>(operand.getType()))
+          resources.insert(operand);
+        else if (!def || !def->hasTrait<OpTrait::ConstantLike>())
+          scalars.insert(operand);
+      }
+    });
+    SmallVector<Value> sizes = llvm::map_to_vector(resources, [&](Value resource) { return sizeOfResource(builder, resource); });
+    auto execute = CmdExecuteOp::create(builder, loc, TimepointType::get(builder.getContext()), await,
+                                        resources.getArrayRef(), sizes, scalars.getArrayRef());
+    Block &target = execute.getBody().emplaceBlock();
+    IRMapping mapping;
+    for (ArrayRef<Value> group : {resources.getArrayRef(), scalars.getArrayRef()})
+      for (Value value : group)
+        mapping.map(value, target.addArgument(value.getType(), loc));
+    // Constants move in, so that a submission without scalars is the same each time.
+    OpBuilder bodyBuilder = OpBuilder::atBlockBegin(&target);
+    body.walk([&](Operation *op) {
+      for (Value operand : op->getOperands()) {
+        Operation *def = operand.getDefiningOp();
+        if (def && def->hasTrait<OpTrait::ConstantLike>() && !scratch->isAncestor(def) && !mapping.contains(operand))
+          mapping.map(operand, bodyBuilder.clone(*def)->getResult(0));
+      }
+    });
+    for (Operation &op : body)
+      bodyBuilder.clone(op, mapping);
+    scratch.erase();
+    unawaited = execute.getResult();
+  }
+
+  Value sizeOfResource(OpBuilder &builder, Value resource) {
+    if (Value size = arenas.lookup(resource))
+      return size;
+    for (auto &[value, span] : spans)
+      if (span.resource == resource && !resource.getDefiningOp<Util::GlobalLoadOp>())
+        return span.size;
+    // All constants together; the runtime knows their size.
+    return arith::ConstantIndexOp::create(builder, resource.getLoc(), -1);
+  }
+
+  void emitCommand(OpBuilder &builder, Operation *op) {
+    Location loc = op->getLoc();
+    if (auto splat = dyn_cast<AsyncSplatOp>(op)) {
+      Span to = spans[splat.getResult()];
+      auto [pattern, width] = patternOf(builder, loc, splat.getValue());
+      CmdFillOp::create(builder, loc, to.resource, to.offset, to.size, pattern, width);
+    } else if (auto clone = dyn_cast<AsyncCloneOp>(op)) {
+      Span from = spanOf(clone.getSource(), clone.getSize()), to = spans[clone.getResult()];
+      CmdCopyOp::create(builder, loc, from.resource, from.offset, to.resource, to.offset, clone.getSize());
+    } else {
+      auto dispatch = cast<AsyncDispatchOp>(op);
+      SmallVector<Value> resources, offsets, lengths;
+      auto add = [&](const Span &span) {
+        resources.push_back(span.resource);
+        offsets.push_back(span.offset);
+        lengths.push_back(span.size);
+      };
+      for (auto [operand, size] : llvm::zip(dispatch.getResources(), dispatch.getResourceSizes())) {
+        Span span = spanOf(operand, size);
+        add({span.resource, span.offset, size});
+      }
+      for (auto [result, tied] : llvm::zip(dispatch.getResults(), dispatch.getTied()))
+        if (tied < 0)
+          add(spans[result]);
+      CmdDispatchOp::create(builder, loc, dispatch.getEntry(), dispatch.getConstants(), resources, offsets, lengths);
+    }
+  }
+
+  // A scalar as the bytes of a fill. Only constants and integers reach the device so; other scalars come as their bits.
+  std::pair<Value, int32_t> patternOf(OpBuilder &builder, Location loc, Value value) {
+    Type type = value.getType();
+    int32_t width = type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+    Attribute constant;
+    if (matchPattern(value, m_Constant(&constant))) {
+      APInt bits = isa<FloatAttr>(constant) ? cast<FloatAttr>(constant).getValue().bitcastToAPInt()
+                                            : cast<IntegerAttr>(constant).getValue();
+      return {arith::ConstantIntOp::create(builder, loc, builder.getI64Type(), bits.getZExtValue()), width};
+    }
+    if (isa<FloatType>(type))
+      value = arith::BitcastOp::create(builder, loc, builder.getIntegerType(type.getIntOrFloatBitWidth()), value);
+    if (type.isIndex())
+      value = arith::IndexCastOp::create(builder, loc, builder.getI64Type(), value);
+    else if (!value.getType().isInteger(64))
+      value = arith::ExtUIOp::create(builder, loc, builder.getI64Type(), value);
+    return {value, width};
+  }
+
+  Block &block;
+  ConstantPool &constants;
+  SmallVector<Operation *> pending, dead;
+  Value unawaited; // the timepoint of the last submission that the host has not waited for
+  DenseMap<Value, Span> spans;
+  DenseMap<Value, Value> arenas;
+  // Of the submission that is being made.
+  SmallVector<Storage> storages;
+  llvm::MapVector<Value, unsigned> storageOf;
+  DenseMap<Operation *, unsigned> steps;
+  unsigned lastStep = 0;
+};
+
+class ScheduleExecutionPass : public impl::ScheduleExecutionPassBase<ScheduleExecutionPass> {
+public:
+  void runOnOperation() override {
+    ConstantPool constants;
+    for (Operation &op : *getOperation().getBody()) {
+      if (!isa<Util::FuncOp, Util::InitializerOp>(op))
+        continue;
+      SmallVector<Block *> blocks;
+      op.walk([&](Block *block) { blocks.push_back(block); });
+      for (Block *block : blocks)
+        if (failed(BlockScheduler(*block, constants).run()))
+          return signalPassFailure();
+    }
+    constants.materialize(getOperation());
+  }
+};
+} // namespace
+} // namespace kiln::Stream

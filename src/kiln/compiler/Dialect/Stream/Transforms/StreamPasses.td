@@ -1,0 +1,36 @@
+// Passes of the stream phase.
+#ifndef KILN_COMPILER_DIALECT_STREAM_TRANSFORMS_STREAMPASSES_TD
+#define KILN_COMPILER_DIALECT_STREAM_TRANSFORMS_STREAMPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertToStreamPass : Pass<"kiln-stream-convert", "mlir::ModuleOp"> {
+  let summary = "Turns tensors into resources, and executables' tensors into bindings";
+  let description = [{
+    A tensor of the host program becomes bytes with a size. Each executable's function takes bindings for its tensors and
+    64-bit constants for the rest; a result that updates an operand shares its binding.
+  }];
+  let dependentDialects = ["::kiln::Stream::StreamDialect", "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+def MaterializeCopiesPass : Pass<"kiln-stream-materialize-copies", "mlir::ModuleOp"> {
+  let summary = "Copies what is overwritten while it is still needed";
+  let description = [{
+    A dispatch that updates an operand in place may do so only where it is the value's only use, and where the memory is
+    the program's own. Elsewhere it gets a copy. A result that leaves the program has memory of its own, too.
+  }];
+}
+
+def ScheduleExecutionPass : Pass<"kiln-stream-schedule", "mlir::ModuleOp"> {
+  let summary = "Forms submissions, decides what runs at the same time, and where values live";
+  let description = [{
+    All device work between two points where the host needs a result is one submission (`stream.cmd.execute`). Within it,
+    a command starts when all it depends on is done: commands of the same depth form a `stream.cmd.concurrent`. Values that
+    no one sees outside of the submission live in one transient arena, in which two values share memory unless they are
+    alive at the same time. All constants of the module are one resource, made once.
+  }];
+  let dependentDialects = ["::kiln::Stream::StreamDialect", "::kiln::Util::UtilDialect", "::mlir::arith::ArithDialect"];
+}
+
+#endif // KILN_COMPILER_DIALECT_STREAM_TRANSFORMS_STREAMPASSES_TD

@@ -1,0 +1,81 @@
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+#include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace kiln::Util;
+
+#include "kiln/compiler/Dialect/Util/IR/UtilDialect.cpp.inc"
+#define GET_TYPEDEF_CLASSES
+#include "kiln/compiler/Dialect/Util/IR/UtilTypes.cpp.inc"
+#define GET_OP_CLASSES
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.cpp.inc"
+
+void UtilDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "kiln/compiler/Dialect/Util/IR/UtilTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.cpp.inc"
+      >();
+}
+
+void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
+  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  state.addRegion();
+}
+
+ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> arguments, ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag,
+                      std::string &) { return builder.getFunctionType(arguments, results); };
+  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
+                                                  getFunctionTypeAttrName(result.name), buildType,
+                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void FuncOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+                                           getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+CallInterfaceCallable CallOp::getCallableForCallee() { return getCalleeAttr(); }
+void CallOp::setCalleeFromCallable(CallInterfaceCallable callee) {
+  setCalleeAttr(cast<FlatSymbolRefAttr>(cast<SymbolRefAttr>(callee)));
+}
+Operation::operand_range CallOp::getArgOperands() { return getOperands(); }
+MutableOperandRange CallOp::getArgOperandsMutable() { return getOperandsMutable(); }
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto callee = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getCalleeAttr());
+  if (!callee)
+    return emitOpError("calls ") << getCalleeAttr() << ", which is not a function of the module";
+  if (callee.getArgumentTypes() != ArrayRef<Type>(llvm::to_vector(getOperandTypes())) ||
+      callee.getResultTypes() != ArrayRef<Type>(llvm::to_vector(getResultTypes())))
+    return emitOpError("has operands or results that are not those of ") << getCalleeAttr();
+  return success();
+}
+
+static LogicalResult verifyGlobalUse(Operation *op, FlatSymbolRefAttr name, Type type, SymbolTableCollection &symbols) {
+  auto global = symbols.lookupNearestSymbolFrom<GlobalOp>(op, name);
+  if (!global)
+    return op->emitOpError("names ") << name << ", which is not a global of the module";
+  if (global.getType() != type)
+    return op->emitOpError("has type ") << type << ", but the global has type " << global.getType();
+  return success();
+}
+
+LogicalResult GlobalLoadOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyGlobalUse(*this, getGlobalAttr(), getType(), symbols);
+}
+
+LogicalResult GlobalStoreOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyGlobalUse(*this, getGlobalAttr(), getValue().getType(), symbols);
+}

@@ -1,0 +1,224 @@
+#include "kiln/compiler/Dialect/VM/Transforms/VMPasses.h"
+
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Dialect/VM/IR/VMOps.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+
+using namespace mlir;
+
+namespace kiln::VM {
+#define GEN_PASS_DEF_CONVERTTOVMPASS
+#include "kiln/compiler/Dialect/VM/Transforms/VMPasses.h.inc"
+
+// The signature of the import that a hal op becomes, or null.
+static const char *importSignature(StringRef opName) {
+#define KILN_HAL_IMPORT(Name, name, signature)                                                                         \
+  if (opName == name)                                                                                                  \
+    return signature;
+#include "kiln/schema/hal_imports.def"
+  return nullptr;
+}
+
+namespace {
+class ConvertToVMPass : public impl::ConvertToVMPassBase<ConvertToVMPass> {
+public:
+  void runOnOperation() override {
+    mlir::ModuleOp source = getOperation();
+    OpBuilder builder(&getContext());
+    builder.setInsertionPointToStart(source.getBody());
+    target = ModuleOp::create(builder, source.getLoc(), source.getName().value_or("module"));
+    for (NamedAttribute attr : source->getDiscardableAttrs())
+      target->setAttr(attr.getName(), attr.getValue());
+    SmallVector<std::string> initializers;
+
+    for (Operation &op : llvm::make_early_inc_range(*source.getBody())) {
+      if (&op == target)
+        continue;
+      LogicalResult ok = success();
+      OpBuilder at = OpBuilder::atBlockEnd(&target.getBody().front());
+      if (auto executable = dyn_cast<HAL::ExecutableOp>(op)) {
+        ok = convertExecutable(executable, at);
+      } else if (auto global = dyn_cast<Util::GlobalOp>(op)) {
+        GlobalOp::create(at, global.getLoc(), at.getStringAttr("private"), global.getSymNameAttr(),
+                         TypeAttr::get(convertType(global.getType())));
+      } else if (auto initializer = dyn_cast<Util::InitializerOp>(op)) {
+        initializers.push_back("__initializer_" + std::to_string(initializers.size()));
+        auto func = FuncOp::create(at, op.getLoc(), initializers.back(), at.getFunctionType({}, {}));
+        ok = convertBody(initializer.getBody(), func);
+      } else if (auto util = dyn_cast<Util::FuncOp>(op)) {
+        ok = convertFunction(util, at);
+      } else {
+        ok = op.emitError() << "'" << op.getName() << "' has no form in the VM";
+      }
+      if (failed(ok))
+        return signalPassFailure();
+      op.erase();
+    }
+    if (!initializers.empty()) {
+      OpBuilder at = OpBuilder::atBlockEnd(&target.getBody().front());
+      Location loc = source.getLoc();
+      auto func = FuncOp::create(at, loc, "__initialize", at.getFunctionType({}, {}));
+      func.setPrivate();
+      at.setInsertionPointToStart(&func.getBody().emplaceBlock());
+      for (const std::string &name : initializers)
+        CallOp::create(at, loc, TypeRange(), name, ValueRange());
+      ReturnOp::create(at, loc, ValueRange());
+    }
+  }
+
+private:
+  Type convertType(Type type) {
+    if (isa<Util::BufferType>(type) || isa<HAL::HALDialect>(type.getDialect()))
+      return RefType::get(&getContext());
+    return type.isIndex() ? IntegerType::get(&getContext(), 64) : type;
+  }
+
+  LogicalResult convertExecutable(HAL::ExecutableOp op, OpBuilder &builder) {
+    SmallVector<Attribute> variants;
+    for (auto binary : op.getBody().front().getOps<HAL::ExecutableBinaryOp>())
+      variants.push_back(builder.getDictionaryAttr({
+          builder.getNamedAttr("data", binary.getData()),
+          builder.getNamedAttr("exports", binary.getExports()),
+          builder.getNamedAttr("target", binary.getTarget()),
+      }));
+    ExecutableOp::create(builder, op.getLoc(), builder.getStringAttr("private"), op.getSymNameAttr(),
+                         builder.getArrayAttr(variants));
+    return success();
+  }
+
+  LogicalResult convertFunction(Util::FuncOp op, OpBuilder &builder) {
+    auto convertAll = [&](ArrayRef<Type> types) {
+      return llvm::map_to_vector(types, [&](Type type) { return convertType(type); });
+    };
+    auto type = builder.getFunctionType(convertAll(op.getArgumentTypes()), convertAll(op.getResultTypes()));
+    auto func = FuncOp::create(builder, op.getLoc(), op.getSymName(), type);
+    if (op.isPublic()) {
+      SmallVector<NamedAttribute> reflection;
+      for (NamedAttribute attr : op->getDiscardableAttrs())
+        if (isa<StringAttr>(attr.getValue()) && attr.getName().getValue().starts_with("kiln."))
+          reflection.push_back(attr);
+      ExportOp::create(builder, op.getLoc(), FlatSymbolRefAttr::get(op.getSymNameAttr()), op.getSymNameAttr(),
+                       builder.getDictionaryAttr(reflection));
+    }
+    return convertBody(op.getBody(), func);
+  }
+
+  LogicalResult convertBody(Region &from, FuncOp func) {
+    func.setPrivate();
+    func.getBody().takeBody(from);
+    SmallVector<Operation *> ops;
+    func.walk([&](Operation *op) {
+      if (op != func)
+        ops.push_back(op);
+    });
+    for (Operation *op : ops)
+      if (failed(convertOp(op)))
+        return failure();
+    // What is left are upstream's ops; their types follow.
+    func.walk([&](Block *block) {
+      for (BlockArgument arg : block->getArguments())
+        arg.setType(convertType(arg.getType()));
+    });
+    func.walk([&](Operation *op) {
+      for (Value result : op->getResults())
+        result.setType(convertType(result.getType()));
+    });
+    return success();
+  }
+
+  LogicalResult convertOp(Operation *op) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    Type ref = RefType::get(&getContext());
+    auto replace = [&](Operation *with) {
+      for (auto [from, to] : llvm::zip(op->getResults(), with->getResults()))
+        from.replaceAllUsesWith(to);
+      op->erase();
+      return success();
+    };
+    auto types = llvm::map_to_vector(op->getResultTypes(), [&](Type type) { return convertType(type); });
+    if (isa<Util::ReturnOp>(op)) {
+      ReturnOp::create(builder, loc, op->getOperands());
+      op->erase();
+      return success();
+    }
+    if (auto call = dyn_cast<Util::CallOp>(op))
+      return replace(CallOp::create(builder, loc, types, call.getCallee(), call.getOperands()));
+    if (auto load = dyn_cast<Util::GlobalLoadOp>(op))
+      return replace(GlobalLoadOp::create(builder, loc, types[0], load.getGlobal()));
+    if (auto store = dyn_cast<Util::GlobalStoreOp>(op))
+      return replace(GlobalStoreOp::create(builder, loc, store.getValue(), store.getGlobal()));
+    if (auto rodata = dyn_cast<Util::RodataOp>(op))
+      return replace(ConstRodataOp::create(builder, loc, ref, addRodata(rodata.getValue(), loc)));
+    if (isa<Util::NullOp>(op))
+      return replace(NullOp::create(builder, loc, ref));
+    if (auto constant = dyn_cast<Util::UnfoldableConstantOp>(op)) {
+      Value value = arith::ConstantOp::create(builder, loc, constant.getValue());
+      return replace(BarrierOp::create(builder, loc, value.getType(), value));
+    }
+    if (auto barrier = dyn_cast<Util::OptimizationBarrierOp>(op)) {
+      for (auto [operand, result] : llvm::zip(barrier.getOperands(), barrier.getResults()))
+        result.replaceAllUsesWith(BarrierOp::create(builder, loc, operand.getType(), operand).getResult());
+      op->erase();
+      return success();
+    }
+    if (auto create = dyn_cast<HAL::ExecutableCreateOp>(op)) {
+      Value source = ConstExecutableOp::create(builder, loc, ref, create.getExecutable());
+      return replace(callImport(builder, op, types, {create.getDevice(), source}));
+    }
+    if (isa<HAL::HALDialect>(op->getDialect()))
+      return replace(callImport(builder, op, types, op->getOperands()));
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      if (constant.getType().isIndex())
+        constant.setValueAttr(builder.getI64IntegerAttr(cast<IntegerAttr>(constant.getValue()).getInt()));
+      return success();
+    }
+    if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
+      return convertIndexCast(op, isa<arith::IndexCastOp>(op));
+    return success();
+  }
+
+  // An index is an i64.
+  LogicalResult convertIndexCast(Operation *op, bool isSigned) {
+    OpBuilder builder(op);
+    Value input = op->getOperand(0);
+    Type from = convertType(input.getType()), to = convertType(op->getResult(0).getType());
+    Value result = input;
+    if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
+      result = arith::TruncIOp::create(builder, op->getLoc(), to, input);
+    else if (from != to)
+      result = isSigned ? Value(arith::ExtSIOp::create(builder, op->getLoc(), to, input))
+                        : Value(arith::ExtUIOp::create(builder, op->getLoc(), to, input));
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+    return success();
+  }
+
+  Operation *callImport(OpBuilder &builder, Operation *op, TypeRange results, ValueRange operands) {
+    StringRef name = op->getName().getStringRef();
+    auto import = target.lookupSymbol<ImportOp>(name);
+    if (!import) {
+      auto at = OpBuilder::atBlockBegin(&target.getBody().front());
+      ImportOp::create(at, op->getLoc(), at.getStringAttr("private"), at.getStringAttr(name),
+                       at.getStringAttr(importSignature(name)));
+    }
+    return CallOp::create(builder, op->getLoc(), results, name, operands);
+  }
+
+  FlatSymbolRefAttr addRodata(Attribute value, Location loc) {
+    auto [it, isNew] = rodata.try_emplace(value);
+    if (isNew) {
+      auto at = OpBuilder::atBlockBegin(&target.getBody().front());
+      it->second = at.getStringAttr("__rodata_" + std::to_string(rodata.size() - 1));
+      RodataOp::create(at, loc, at.getStringAttr("private"), it->second, value);
+    }
+    return FlatSymbolRefAttr::get(it->second);
+  }
+
+  ModuleOp target;
+  DenseMap<Attribute, StringAttr> rodata;
+};
+} // namespace
+} // namespace kiln::VM

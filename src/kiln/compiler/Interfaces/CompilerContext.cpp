@@ -1,0 +1,29 @@
+#include "kiln/compiler/Interfaces/CompilerContext.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+static std::string backendNames(const TargetBackendRegistry &registry) {
+  std::string names;
+  for (const auto &backend : registry.backends())
+    names += (names.empty() ? "" : ", ") + backend->name().str();
+  return names;
+}
+
+FailureOr<SmallVector<TargetBackend *>> CompilerContext::selectedBackends(Location loc) const {
+  SmallVector<TargetBackend *> selected;
+  for (const std::string &name : options.targetBackends) {
+    TargetBackend *backend = backends.find(name);
+    if (!backend)
+      return emitError(loc) << "there is no target backend '" << name << "' in this build; there are: "
+                            << backendNames(backends);
+    selected.push_back(backend);
+  }
+  if (selected.empty())
+    return emitError(loc) << "no target is given; say --kiln-hal-target-backends=<name>, with one of: "
+                          << backendNames(backends);
+  return selected;
+}
+
+} // namespace kiln

@@ -1,0 +1,39 @@
+// What one compilation is given: its options and the backends. Passes that need more than their IR take it by reference;
+// it outlives them.
+#ifndef KILN_COMPILER_INTERFACES_COMPILERCONTEXT_H
+#define KILN_COMPILER_INTERFACES_COMPILERCONTEXT_H
+
+#include "kiln/compiler/Interfaces/TargetBackend.h"
+
+namespace kiln {
+
+// Folders that receive the executables in a form each; empty: none.
+struct DumpOptions {
+  std::string sources;        // as code generation gets them
+  std::string configurations; // with strategy and configuration chosen
+  std::string benchmarks;     // programs that launch one dispatch each
+  std::string intermediates;  // the backend's steps: .ll, .bc, .s, .o
+  std::string binaries;       // what is put into the module: .so
+  std::string files;          // all of these
+};
+
+struct CompilerOptions {
+  std::vector<std::string> targetBackends;
+  std::string preprocessingPassPipeline; // run in the preprocessing phase
+  int64_t dispatchRepeatCount = 1;       // how often each dispatch is launched, for benchmarks
+  bool optimizeBytecodeModule = true;    // CSE, canonicalization and the like on the VM's program
+  int optimizationLevel = 3;
+  DumpOptions dump;
+};
+
+struct CompilerContext {
+  CompilerOptions options;
+  TargetBackendRegistry backends;
+
+  // The backends of options.targetBackends; an error at `loc` names one that is unknown, or says that none was given.
+  mlir::FailureOr<llvm::SmallVector<TargetBackend *>> selectedBackends(mlir::Location loc) const;
+};
+
+} // namespace kiln
+
+#endif // KILN_COMPILER_INTERFACES_COMPILERCONTEXT_H

@@ -1,0 +1,98 @@
+#include "kiln/compiler/Pipeline/Compiler.h"
+
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
+#include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h"
+#include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
+#include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Dialect/VM/IR/VMOps.h"
+#include "kiln/compiler/Dialect/VM/Transforms/VMPasses.h"
+#include "kiln/compiler/Pipeline/Phases.h"
+#include "kiln/compiler/Transforms/Transforms.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+Compiler::Compiler(void (*registerBackends)(TargetBackendRegistry &)) { registerBackends(shared.backends); }
+
+void Compiler::bindOptions(OptionBinder &binder) {
+  CompilerOptions &options = shared.options;
+  binder.group("Targets");
+  binder.flag("kiln-hal-target-backends", &options.targetBackends, "name,...",
+              "Targets to compile for; --kiln-hal-list-target-backends lists them");
+  binder.group("Compilation");
+  binder.choice("kiln-opt-level", &options.optimizationLevel,
+                {{"O0", "nothing beyond what is needed"}, {"O1", ""}, {"O2", ""}, {"O3", "all"}},
+                "How hard to optimize device code");
+  binder.flag("kiln-preprocessing-pass-pipeline", &options.preprocessingPassPipeline, "pipeline",
+              "Passes to run in the preprocessing phase, as in kiln-opt's --pass-pipeline");
+  binder.flag("kiln-hal-benchmark-dispatch-repeat-count", &options.dispatchRepeatCount, "n",
+              "Launch each dispatch this many times; benchmark-module counts each");
+  binder.flag("kiln-vm-bytecode-module-optimize", &options.optimizeBytecodeModule,
+              "Optimize the host program before it is encoded");
+  binder.group("Dumps of executables");
+  DumpOptions &dump = options.dump;
+  binder.flag("kiln-hal-dump-executable-sources-to", &dump.sources, "folder",
+              "Write each executable as code generation gets it: <module>_<executable>.mlir");
+  binder.flag("kiln-hal-dump-executable-configurations-to", &dump.configurations, "folder",
+              "Write each executable with its configuration chosen: configured_<module>_<executable>.mlir");
+  binder.flag("kiln-hal-dump-executable-benchmarks-to", &dump.benchmarks, "folder",
+              "Write a program for each dispatch that compiles and runs alone: "
+              "<module>_<executable>_<target>_benchmark.mlir");
+  binder.flag("kiln-hal-dump-executable-intermediates-to", &dump.intermediates, "folder",
+              "Write the steps of code generation: .ll, .bc, .s, .o");
+  binder.flag("kiln-hal-dump-executable-binaries-to", &dump.binaries, "folder",
+              "Write what goes into the module: .so");
+  binder.flag("kiln-hal-dump-executable-files-to", &dump.files, "folder", "All of these");
+  for (const auto &backend : shared.backends.backends()) {
+    binder.group(("Target " + backend->name()).str());
+    backend->bindOptions(binder);
+  }
+}
+
+void Compiler::registerDialects(DialectRegistry &registry) const {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registry.insert<Flow::FlowDialect, HAL::HALDialect, Stream::StreamDialect, Util::UtilDialect, VM::VMDialect>();
+  for (const auto &backend : shared.backends.backends())
+    backend->registerDialects(registry);
+}
+
+void Compiler::registerPasses() const {
+  registerAllPasses();
+  registerTransformsPasses(shared);
+  Flow::registerFlowPasses(shared);
+  Stream::registerStreamPasses(shared);
+  HAL::registerHALPasses(shared);
+  VM::registerVMPasses(shared);
+  for (const auto &backend : shared.backends.backends())
+    backend->registerPasses();
+
+  auto addPipeline = [](StringRef name, StringRef description, std::function<void(OpPassManager &)> build) {
+    registerPassPipeline(
+        name, description,
+        [build = std::move(build)](OpPassManager &passes, StringRef, function_ref<LogicalResult(const Twine &)>) {
+          build(passes);
+          return success();
+        },
+        [](function_ref<void(const detail::PassOptions &)>) {});
+  };
+  for (auto [i, phase] : llvm::enumerate(phases())) {
+    if (phase.pipeline)
+      addPipeline(phase.pipeline, phase.summary,
+                  [this, from = phase.pipelineFrom, to = static_cast<int>(i)](OpPassManager &passes) {
+                    buildPhases(passes, shared, from, to);
+                  });
+  }
+  addPipeline("kiln-hal-configuration-pipeline", "Executables for each target, configured but not yet lowered.",
+              [this](OpPassManager &passes) { buildHALConfigurationPipeline(passes, shared); });
+}
+
+} // namespace kiln

@@ -1,0 +1,108 @@
+// Kiln's transform-dialect extension: what a spec needs beyond upstream to take one dispatch (a hal.executable.variant)
+// from tensors to memory and workgroups. The documents' names (transform.iree.X) are these (SpecUpdater.h).
+#ifndef KILN_COMPILER_TRANSFORMOPS_KILNTRANSFORMOPS_TD
+#define KILN_COMPILER_TRANSFORMOPS_KILNTRANSFORMOPS_TD
+
+include "mlir/Dialect/Transform/IR/TransformDialect.td"
+include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class KilnTransformOp<string mnemonic, list<Trait> traits> : Op<Transform_Dialect, mnemonic, traits> {
+  let cppNamespace = "::kiln::TransformOps";
+}
+
+// Changes each payload op in place and has no result.
+class KilnInPlaceOp<string mnemonic> : KilnTransformOp<"kiln." # mnemonic, [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, TransformEachOpTrait, TransformOpInterface,
+    ReportTrackingListenerFailuresOpTrait]> {
+  let arguments = (ins TransformHandleTypeInterface:$target);
+  let extraClassDeclaration = [{
+    ::mlir::DiagnosedSilenceableFailure applyToOne(
+        ::mlir::transform::TransformRewriter &rewriter, ::mlir::Operation *target,
+        ::mlir::transform::ApplyToEachResultList &results, ::mlir::transform::TransformState &state);
+  }];
+  let extraClassDefinition = [{
+    void $cppClass::getEffects(::llvm::SmallVectorImpl<::mlir::MemoryEffects::EffectInstance> &effects) {
+      ::mlir::transform::onlyReadsHandle(getTargetMutable(), effects);
+      ::mlir::transform::modifiesPayload(effects);
+    }
+  }];
+}
+
+class KilnInPlaceFunctionalOp<string mnemonic> : KilnInPlaceOp<mnemonic> {
+  let assemblyFormat = "$target attr-dict `:` functional-type(operands, results)";
+}
+
+def PopulateWorkgroupCountRegionUsingNumThreadsSliceOp
+    : KilnInPlaceFunctionalOp<"populate_workgroup_count_region_using_num_threads_slice"> {
+  let summary = "fills in the workgroup count of a dispatch from the bounds of its distributed loop";
+  let description = [{
+    The target is an `scf.forall` whose dimensions are mapped to `#gpu.block`. The number of its iterations in x, y and z
+    becomes what the export's count region returns; what the bounds are computed from is copied there, push constants
+    becoming the region's arguments. A count that is there already is raised to the maximum of both.
+  }];
+}
+
+def ApplyLicmOp : KilnInPlaceOp<"apply_licm"> {
+  let summary = "moves what does not change in a loop out of it, in the target";
+  let assemblyFormat = "$target attr-dict `:` type($target)";
+}
+
+def ApplyCseOp : KilnInPlaceOp<"apply_cse"> {
+  let summary = "removes common subexpressions in the target";
+  let assemblyFormat = "$target attr-dict `:` type($target)";
+}
+
+def EliminateEmptyTensorsOp : KilnInPlaceFunctionalOp<"eliminate_empty_tensors"> {
+  let summary = "replaces empty tensors by the places where their content is going to be stored";
+}
+
+def BufferizeOp : KilnTransformOp<"kiln.bufferize", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, TransformEachOpTrait, TransformOpInterface,
+    ReportTrackingListenerFailuresOpTrait]> {
+  let summary = "takes the functions in the target from tensors to memory";
+  let description = [{
+    One-shot bufferization: results are computed in place, in the bindings, wherever `restrict` and `writable` allow it.
+    Handles to anything inside the target become invalid; the result is the target itself.
+  }];
+  let arguments = (ins TransformHandleTypeInterface:$target);
+  let results = (outs TransformHandleTypeInterface:$result);
+  let assemblyFormat = "$target attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    ::mlir::DiagnosedSilenceableFailure applyToOne(
+        ::mlir::transform::TransformRewriter &rewriter, ::mlir::Operation *target,
+        ::mlir::transform::ApplyToEachResultList &results, ::mlir::transform::TransformState &state);
+  }];
+}
+
+def EraseHalDescriptorTypeFromMemrefOp : KilnInPlaceFunctionalOp<"erase_hal_descriptor_type_from_memref"> {
+  let summary = "drops the memory space of bindings from all memref types of a function";
+}
+
+def ForallToWorkgroupOp : KilnInPlaceFunctionalOp<"forall_to_workgroup"> {
+  let summary = "makes each workgroup run its iteration of the loops that are mapped to workgroups";
+  let description = [{
+    The target is a bufferized function. What would make workgroups race is an error: a store into a binding outside of
+    the loop, or a loop that needs what another one has stored.
+  }];
+}
+
+def ApplyBufferOptimizationsOp : KilnInPlaceFunctionalOp<"apply_buffer_optimizations"> {
+  let summary = "forwards stored vectors to their loads, and removes stores and allocations that nothing reads";
+}
+
+class KilnPatternsOp<string mnemonic> : KilnTransformOp<"apply_patterns.kiln." # mnemonic, [
+    DeclareOpInterfaceMethods<PatternDescriptorOpInterface>, ReportTrackingListenerFailuresOpTrait]> {
+  let assemblyFormat = "attr-dict";
+}
+
+def ApplyFoldReshapeIntoTensorHalInterfacePatternsOp : KilnPatternsOp<"fold_reshape_into_tensor_hal_interface"> {
+  let summary = "reshapes of what is read from or stored to a binding become part of the binding's type";
+}
+
+def ApplyFoldFillIntoPadPatternsOp : KilnPatternsOp<"fold_fill_into_pad"> {
+  let summary = "padding of a filled tensor with the same value becomes a larger fill";
+}
+
+#endif // KILN_COMPILER_TRANSFORMOPS_KILNTRANSFORMOPS_TD

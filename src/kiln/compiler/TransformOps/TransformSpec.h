@@ -1,0 +1,45 @@
+// A transform-dialect file that a user gives to drive code generation.
+#ifndef KILN_COMPILER_TRANSFORMOPS_TRANSFORMSPEC_H
+#define KILN_COMPILER_TRANSFORMOPS_TRANSFORMSPEC_H
+
+#include <memory>
+#include <string>
+
+#include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace kiln {
+
+// Immutable once loaded, so that one spec is applied to many dispatches from several threads.
+class TransformSpec {
+public:
+  // Reads the file, brings old spellings up to date (SpecUpdater.h), parses it, and finds where it starts: a named
+  // sequence @__kiln_codegen or @__transform_main, or else its one top-level transform.sequence. Errors name the file and
+  // the line. Loads dialects, so it must not run inside a pass.
+  static mlir::FailureOr<std::shared_ptr<const TransformSpec>> load(mlir::MLIRContext *context, llvm::StringRef path);
+
+  // Applies the spec to `root`, a hal.executable.variant. A failure is one error at the failing line of the spec that
+  // names its op and the dispatch.
+  mlir::LogicalResult apply(mlir::Operation *root) const;
+
+  // The first transform.structured.match whose op names do not occur in `root`: what a spec that leaves a dispatch
+  // untouched most likely meant. Null where each matches something.
+  mlir::Operation *findMatchWithoutPayload(mlir::Operation *root) const;
+
+  const std::string &path() const { return file; }
+
+private:
+  TransformSpec() = default;
+
+  std::string file;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::transform::TransformOpInterface entry; // in `module`
+};
+
+// The names of the dispatches in a variant, for messages: '@a', '@b'.
+std::string dispatchNames(mlir::Operation *variant);
+
+} // namespace kiln
+
+#endif // KILN_COMPILER_TRANSFORMOPS_TRANSFORMSPEC_H

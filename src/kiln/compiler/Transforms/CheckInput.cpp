@@ -1,0 +1,114 @@
+#include "kiln/compiler/Transforms/Transforms.h"
+
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace kiln {
+#define GEN_PASS_DEF_CHECKINPUTPASS
+#define GEN_PASS_DEF_REJECTRECURSIONPASS
+#include "kiln/compiler/Transforms/TransformsPasses.h.inc"
+
+static bool isSupportedElement(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
+  return type.isIndex() || type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+}
+
+static bool isSupportedType(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return isSupportedElement(tensor.getElementType()) && !tensor.getEncoding();
+  if (auto function = dyn_cast<FunctionType>(type))
+    return llvm::all_of(function.getInputs(), isSupportedType) && llvm::all_of(function.getResults(), isSupportedType);
+  return isSupportedElement(type);
+}
+
+// What a user should know of a type that is not taken.
+static const char *reasonAgainst(Type type) {
+  if (isa<UnrankedTensorType>(type))
+    return "tensors need a rank";
+  if (isa<MemRefType, UnrankedMemRefType>(type))
+    return "programs are written on tensors; Kiln decides about memory";
+  if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
+    return "tensors with an encoding are not supported";
+  return "element types are i1, i8, i16, i32, i64, index, f16, bf16, f32 and f64";
+}
+
+namespace {
+class CheckInputPass : public impl::CheckInputPassBase<CheckInputPass> {
+public:
+  void runOnOperation() override {
+    if (failed(checkBlock(getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult checkBlock(Operation *parent) {
+    for (Region &region : parent->getRegions()) {
+      for (Block &block : region) {
+        for (BlockArgument arg : block.getArguments())
+          if (failed(checkType(arg.getOwner()->getParentOp(), arg.getType())))
+            return failure();
+        for (Operation &op : block)
+          if (failed(checkOp(&op)))
+            return failure();
+      }
+      if (!region.empty() && !region.hasOneBlock())
+        return parent->emitError() << "has control flow between blocks, which Kiln does not compile; write it with scf";
+    }
+    return success();
+  }
+
+  LogicalResult checkType(Operation *op, Type type) {
+    if (isSupportedType(type))
+      return success();
+    return op->emitError() << "'" << op->getName() << "' has the type " << type
+                           << ", which Kiln does not compile: " << reasonAgainst(type);
+  }
+
+  LogicalResult checkOp(Operation *op) {
+    // Programs that are already past this phase, such as dumped benchmarks, carry these; they have their own verifiers.
+    if (isa<Flow::ExecutableOp, Util::FuncOp, Util::GlobalOp, Util::InitializerOp>(op))
+      return success();
+    Dialect *dialect = op->getDialect();
+    bool known = isa_and_nonnull<BuiltinDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect,
+                                 tensor::TensorDialect, linalg::LinalgDialect, scf::SCFDialect, Util::UtilDialect,
+                                 affine::AffineDialect>(dialect);
+    if (isa<affine::AffineForOp, affine::AffineIfOp, affine::AffineParallelOp, scf::ParallelOp, scf::ForallOp,
+            scf::InParallelOp, UnrealizedConversionCastOp, func::CallIndirectOp>(op))
+      known = false;
+    if (!known)
+      return op->emitError() << "'" << op->getName()
+                             << "' is not an op that Kiln compiles; programs consist of func, arith, math, tensor, "
+                                "linalg, and scf.for, scf.while and scf.if on the host";
+    if (auto func = dyn_cast<func::FuncOp>(op)) {
+      if (func.isExternal())
+        return func.emitError() << "'" << func.getSymName()
+                                << "' has no body, and imports from the embedding program are not supported yet";
+      if (failed(checkType(op, func.getFunctionType())))
+        return failure();
+    }
+    for (Type type : op->getResultTypes())
+      if (failed(checkType(op, type)))
+        return failure();
+    return checkBlock(op);
+  }
+};
+
+class RejectRecursionPass : public impl::RejectRecursionPassBase<RejectRecursionPass> {
+public:
+  void runOnOperation() override {
+    WalkResult result = getOperation()->walk([](func::CallOp call) {
+      call.emitError() << "calls '" << call.getCallee()
+                       << "' in a recursion, which Kiln does not compile; write it as a loop (scf.while)";
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace kiln

@@ -1,0 +1,37 @@
+#include "kiln/compiler/Transforms/Transforms.h"
+
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+void buildInputPhase(OpPassManager &passes, const CompilerContext &) {
+  passes.addPass(createCheckInputPass());
+  passes.addPass(createInlinerPass());
+  passes.addPass(createRejectRecursionPass());
+  passes.addPass(createSymbolDCEPass());
+  passes.addPass(createConvertElementwiseToLinalgPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+}
+
+void buildAbiPhase(OpPassManager &passes, const CompilerContext &) {
+  passes.addPass(createWrapEntryPointsPass());
+  passes.addPass(createCanonicalizerPass());
+}
+
+void buildPreprocessingPhase(OpPassManager &passes, const CompilerContext &context) {
+  passes.addPass(createRunPreprocessingPass(context));
+}
+
+void registerTransformsPasses(const CompilerContext &context) {
+  registerPass([] { return createCheckInputPass(); });
+  registerPass([] { return createRejectRecursionPass(); });
+  registerPass([] { return createWrapEntryPointsPass(); });
+  registerPass([&context] { return createRunPreprocessingPass(context); });
+}
+
+} // namespace kiln

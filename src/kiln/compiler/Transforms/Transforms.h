@@ -1,0 +1,22 @@
+// The phases input, abi and preprocessing.
+#ifndef KILN_COMPILER_TRANSFORMS_TRANSFORMS_H
+#define KILN_COMPILER_TRANSFORMS_TRANSFORMS_H
+
+#include "kiln/compiler/Interfaces/CompilerContext.h"
+
+namespace kiln {
+
+void buildInputPhase(mlir::OpPassManager &passes, const CompilerContext &context);
+void buildAbiPhase(mlir::OpPassManager &passes, const CompilerContext &context);
+void buildPreprocessingPhase(mlir::OpPassManager &passes, const CompilerContext &context);
+
+std::unique_ptr<mlir::Pass> createRunPreprocessingPass(const CompilerContext &context);
+
+void registerTransformsPasses(const CompilerContext &context);
+
+#define GEN_PASS_DECL
+#include "kiln/compiler/Transforms/TransformsPasses.h.inc"
+
+} // namespace kiln
+
+#endif // KILN_COMPILER_TRANSFORMS_TRANSFORMS_H

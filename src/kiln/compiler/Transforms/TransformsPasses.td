@@ -1,0 +1,42 @@
+// Passes of the phases that have no dialect of their own: input, abi, preprocessing.
+#ifndef KILN_COMPILER_TRANSFORMS_TRANSFORMSPASSES_TD
+#define KILN_COMPILER_TRANSFORMS_TRANSFORMSPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CheckInputPass : Pass<"kiln-check-input", "mlir::ModuleOp"> {
+  let summary = "Reports what Kiln does not compile";
+  let description = [{
+    Looks at each op and each type of the program, and gives an error at the first that no later phase would know, naming
+    it, so that a user learns of it here and not from the insides of a later pass.
+  }];
+}
+
+def RejectRecursionPass : Pass<"kiln-reject-recursion", "mlir::ModuleOp"> {
+  let summary = "Reports functions that call themselves";
+  let description = [{
+    All calls have been inlined; a call that is left belongs to a recursion, which tensors on a device cannot have.
+  }];
+}
+
+def WrapEntryPointsPass : Pass<"kiln-wrap-entry-points", "mlir::ModuleOp"> {
+  let summary = "Gives exported functions the boundary that callers see";
+  let description = [{
+    Turns each public `func.func` into a `util.func`: a tensor argument becomes a buffer view that is imported (its type
+    and shape are checked at run time), a tensor result is exported, and scalars take the VM's types: i1, i8 and i16
+    travel as i32, index as i64, f16 and bf16 as f32. The original declaration is kept as text for reflection. Private
+    functions, which nothing calls after inlining, are dropped.
+  }];
+  let dependentDialects = ["::kiln::Util::UtilDialect", "::kiln::HAL::HALDialect", "::mlir::arith::ArithDialect"];
+}
+
+def RunPreprocessingPass : Pass<"kiln-run-preprocessing", "mlir::ModuleOp"> {
+  let summary = "Runs the user's pipeline of the preprocessing phase";
+  let description = [{
+    The pipeline is given by --kiln-preprocessing-pass-pipeline. It sees the program after the abi phase: `util.func`
+    with linalg on tensors.
+  }];
+  let constructor = "kiln::createRunPreprocessingPass(context)";
+}
+
+#endif // KILN_COMPILER_TRANSFORMS_TRANSFORMSPASSES_TD

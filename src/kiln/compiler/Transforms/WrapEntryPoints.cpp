@@ -1,0 +1,145 @@
+#include "kiln/compiler/Transforms/Transforms.h"
+
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+using namespace mlir;
+
+namespace kiln {
+#define GEN_PASS_DEF_WRAPENTRYPOINTSPASS
+#include "kiln/compiler/Transforms/TransformsPasses.h.inc"
+
+// The type that callers use for a scalar.
+static Type boundaryType(Type type) {
+  Builder builder(type.getContext());
+  if (isa<RankedTensorType>(type))
+    return HAL::BufferViewType::get(type.getContext());
+  if (type.isIndex())
+    return builder.getI64Type();
+  if (type.isF16() || type.isBF16())
+    return builder.getF32Type();
+  if (auto integer = dyn_cast<IntegerType>(type); integer && integer.getWidth() < 32)
+    return builder.getI32Type();
+  return type;
+}
+
+static Value toProgram(OpBuilder &builder, Location loc, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (type.isIndex())
+    return arith::IndexCastOp::create(builder, loc, type, value);
+  if (isa<FloatType>(type))
+    return arith::TruncFOp::create(builder, loc, type, value);
+  return arith::TruncIOp::create(builder, loc, type, value);
+}
+
+static Value toBoundary(OpBuilder &builder, Location loc, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (value.getType().isIndex())
+    return arith::IndexCastOp::create(builder, loc, type, value);
+  if (isa<FloatType>(type))
+    return arith::ExtFOp::create(builder, loc, type, value);
+  if (value.getType().isInteger(1))
+    return arith::ExtUIOp::create(builder, loc, type, value);
+  return arith::ExtSIOp::create(builder, loc, type, value);
+}
+
+// "sync func @abs(%input0: tensor<f32>) -> (%output0: tensor<f32>)"
+static std::string declarationOf(func::FuncOp func) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "sync func @" << func.getSymName() << "(";
+  llvm::interleaveComma(llvm::enumerate(func.getArgumentTypes()), os,
+                        [&](auto it) { os << "%input" << it.index() << ": " << it.value(); });
+  os << ") -> (";
+  llvm::interleaveComma(llvm::enumerate(func.getResultTypes()), os,
+                        [&](auto it) { os << "%output" << it.index() << ": " << it.value(); });
+  os << ")";
+  return text;
+}
+
+namespace {
+class WrapEntryPointsPass : public impl::WrapEntryPointsPassBase<WrapEntryPointsPass> {
+public:
+  void runOnOperation() override {
+    for (func::FuncOp func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      if (func.isPublic())
+        wrap(func);
+      func.erase();
+    }
+  }
+
+private:
+  void wrap(func::FuncOp func) {
+    OpBuilder builder(func);
+    Location loc = func.getLoc();
+    SmallVector<Type> arguments = llvm::map_to_vector(func.getArgumentTypes(), boundaryType);
+    SmallVector<Type> results = llvm::map_to_vector(func.getResultTypes(), boundaryType);
+    auto entry = Util::FuncOp::create(builder, loc, func.getSymName(), builder.getFunctionType(arguments, results));
+    entry.setPublic();
+    entry->setAttr("kiln.abi.declaration", builder.getStringAttr(declarationOf(func)));
+    for (NamedAttribute attr : func->getDiscardableAttrs())
+      entry->setAttr(attr.getName(), attr.getValue());
+
+    // The body moves over; its arguments are replaced by what is made of the new ones before it.
+    Block &body = func.getBody().front();
+    entry.getBody().takeBody(func.getBody());
+    builder.setInsertionPointToStart(&body);
+    unsigned count = body.getNumArguments();
+    for (unsigned i = 0; i < count; ++i) {
+      BlockArgument old = body.getArgument(i);
+      Value given = body.addArgument(arguments[i], old.getLoc());
+      Value value;
+      if (auto tensor = dyn_cast<RankedTensorType>(old.getType()))
+        value = importTensor(builder, old.getLoc(), given, tensor, i);
+      else
+        value = toProgram(builder, old.getLoc(), given, old.getType());
+      old.replaceAllUsesWith(value);
+    }
+    body.eraseArguments(0, count);
+
+    Operation *ret = body.getTerminator();
+    builder.setInsertionPoint(ret);
+    SmallVector<Value> returned;
+    for (auto [value, type] : llvm::zip(ret->getOperands(), results)) {
+      if (isa<RankedTensorType>(value.getType()))
+        returned.push_back(exportTensor(builder, ret->getLoc(), value));
+      else
+        returned.push_back(toBoundary(builder, ret->getLoc(), value, type));
+    }
+    Util::ReturnOp::create(builder, ret->getLoc(), returned);
+    ret->erase();
+  }
+
+  // Checks the view first, so that the extents that are read are those of a view of the right rank.
+  Value importTensor(OpBuilder &builder, Location loc, Value view, RankedTensorType type, unsigned index) {
+    auto label = Util::RodataOp::create(builder, loc, Util::BufferType::get(&getContext()),
+                                        builder.getStringAttr("input" + Twine(index)));
+    Value elementType =
+        arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(HAL::elementTypeNumber(type.getElementType())));
+    SmallVector<Value> shape;
+    for (int64_t extent : type.getShape())
+      shape.push_back(arith::ConstantIndexOp::create(builder, loc, ShapedType::isDynamic(extent) ? -1 : extent));
+    HAL::BufferViewAssertOp::create(builder, loc, view, label, elementType, shape);
+    SmallVector<Value> dims;
+    for (int64_t i = 0; i < type.getRank(); ++i) {
+      if (!type.isDynamicDim(i))
+        continue;
+      Value dimension = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(i));
+      dims.push_back(HAL::BufferViewDimOp::create(builder, loc, builder.getIndexType(), view, dimension));
+    }
+    return HAL::TensorImportOp::create(builder, loc, type, view, dims);
+  }
+
+  Value exportTensor(OpBuilder &builder, Location loc, Value tensor) {
+    auto type = cast<RankedTensorType>(tensor.getType());
+    SmallVector<Value> dims;
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      if (type.isDynamicDim(i))
+        dims.push_back(tensor::DimOp::create(builder, loc, tensor, i));
+    return HAL::TensorExportOp::create(builder, loc, HAL::BufferViewType::get(&getContext()), tensor, dims);
+  }
+};
+} // namespace
+} // namespace kiln

@@ -1,0 +1,62 @@
+// Executables that a driver must refuse, and one that needs the C library's mathematics; the build picks by definition.
+#include "kiln/schema/executable_abi.h"
+
+#include <stddef.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+#if defined(KILN_TEST_MATH)
+float expf(float);
+typedef float v4 __attribute__((vector_size(16)));
+#if defined(__x86_64__)
+v4 _ZGVbN4v_expf(v4);
+#endif
+// bindings: f32 [4]: its exponentials
+static int32_t run(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) {
+  float *values = dispatch->bindings[0];
+#if defined(__x86_64__)
+  v4 result = _ZGVbN4v_expf((v4){values[0], values[1], values[2], values[3]});
+  for (int i = 0; i < 3; ++i)
+    values[i] = result[i];
+  values[3] = expf(values[3]);
+#else
+  for (int i = 0; i < 4; ++i)
+    values[i] = expf(values[i]);
+#endif
+  return 0;
+}
+#elif defined(KILN_TEST_UNDEFINED)
+int32_t kilnNobodyDefinesThis(void);
+static int32_t run(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) {
+  return kilnNobodyDefinesThis();
+}
+#else
+static int32_t run(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) { return 0; }
+#endif
+
+#if defined(KILN_TEST_VERSION)
+#define VERSION KILN_TEST_VERSION
+#else
+#define VERSION KILN_EXECUTABLE_ABI_VERSION
+#endif
+
+#if defined(KILN_TEST_NO_FUNCTION)
+#define RUN NULL
+#else
+#define RUN run
+#endif
+
+static const kiln_dispatch_info_t kExports[] = {{"run", RUN, 1, 0, 0, 0}};
+static const kiln_executable_library_t kLibrary = {VERSION, 1, kExports};
+
+#if defined(KILN_TEST_NO_QUERY)
+EXPORT const void *anything(void) { return run ? (const void *)&kLibrary : NULL; }
+#else
+EXPORT const kiln_executable_library_t *kiln_executable_query(uint32_t max_abi_version) {
+#if defined(KILN_TEST_NEWER)
+  return NULL;
+#else
+  return run ? &kLibrary : NULL;
+#endif
+}
+#endif

@@ -1,0 +1,19 @@
+#include "kiln/runtime/hal/device.h"
+
+namespace kiln::hal {
+
+Device::Device(std::string uri, Ref<Allocator> allocator)
+    : deviceUri(std::move(uri)), deviceAllocator(std::move(allocator)) {}
+
+Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
+  if (!commands)
+    return invalidArgument("a null command buffer cannot be executed");
+  if (commands->device() != this)
+    return invalidArgument("a command buffer of device '{}' cannot be executed on device '{}'",
+                           commands->device()->uri(), uri());
+  KILN_RETURN_IF_ERROR(commands->checkBindings(bindings));
+  KILN_RETURN_IF_ERROR(commands->beginExecution());
+  return submit(wait, commands, bindings);
+}
+
+} // namespace kiln::hal

@@ -1,0 +1,68 @@
+// A processor that executes command buffers. All functions may be called on any thread.
+//
+// Dropping the last reference to a device is allowed at any time: submitted work retains what it needs and completes.
+#ifndef KILN_RUNTIME_HAL_DEVICE_H
+#define KILN_RUNTIME_HAL_DEVICE_H
+
+#include "kiln/base/ref.h"
+#include "kiln/base/status.h"
+#include "kiln/runtime/hal/allocator.h"
+#include "kiln/runtime/hal/command_buffer.h"
+#include "kiln/runtime/hal/executable.h"
+#include "kiln/runtime/hal/fence.h"
+#include "kiln/runtime/hal/semaphore.h"
+#include "kiln/runtime/task/options.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace kiln::hal {
+
+// What a device is created with; a driver reads what concerns it.
+struct DeviceOptions {
+  AllocatorKind allocator = AllocatorKind::Direct;
+  // Workers of devices that run on the CPU.
+  task::SchedulerOptions task;
+  // Told, on any thread, of damage that the debug allocator finds when a buffer is freed; Allocator::verify reports it
+  // too.
+  std::function<void(const Status &)> onMemoryDamage;
+};
+
+class Device : public RefCounted {
+public:
+  // The URI it was created from: "local-task", "cuda://0".
+  std::string_view uri() const { return deviceUri; }
+  Allocator &allocator() const { return *deviceAllocator; }
+  // How many workgroups can run at the same time on workers of this process; 1 where the calling thread does all.
+  virtual uint32_t workerCount() const { return 1; }
+
+  // Success where the device can load it; otherwise why not. Reads no native code.
+  virtual Status checkExecutable(const ExecutableSource &source) const = 0;
+  virtual Result<Ref<Executable>> createExecutable(const ExecutableSource &source) = 0;
+
+  // Open for recording.
+  virtual Result<Ref<CommandBuffer>> createCommandBuffer(CommandBufferMode mode, uint32_t slotCount) = 0;
+  virtual Result<Ref<Semaphore>> createSemaphore(uint64_t initialValue) = 0;
+
+  // Runs a finalized command buffer of this device after `wait` (null: at once). The error is of the call; what goes
+  // wrong later, also a failure of `wait`, arrives at the fence. Retains everything it uses until completion.
+  Result<Ref<Fence>> execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings);
+
+protected:
+  Device(std::string uri, Ref<Allocator> allocator);
+  ~Device() override = default;
+
+  // With checked arguments.
+  virtual Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) = 0;
+
+private:
+  std::string deviceUri;
+  Ref<Allocator> deviceAllocator;
+};
+
+} // namespace kiln::hal
+
+#endif // KILN_RUNTIME_HAL_DEVICE_H

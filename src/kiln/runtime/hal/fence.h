@@ -1,0 +1,51 @@
+// A set of points on timelines, which stands for work: it is signalled when every point is reached. Immutable; all
+// functions may be called on any thread. A null Fence pointer stands for no work.
+#ifndef KILN_RUNTIME_HAL_FENCE_H
+#define KILN_RUNTIME_HAL_FENCE_H
+
+#include "kiln/base/clock.h"
+#include "kiln/base/ref.h"
+#include "kiln/base/status.h"
+#include "kiln/runtime/hal/semaphore.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace kiln::hal {
+
+struct SemaphorePoint {
+  Ref<Semaphore> semaphore;
+  uint64_t value = 0;
+};
+
+class Fence : public RefCounted {
+public:
+  // Signalled from the start.
+  static Ref<Fence> signaled();
+  static Ref<Fence> create(Ref<Semaphore> semaphore, uint64_t value);
+  // Of several points on one timeline the greatest is kept.
+  static Ref<Fence> create(std::span<const SemaphorePoint> points);
+  // Signalled when all are; nulls count as signalled. One fence alone is returned itself.
+  static Ref<Fence> join(std::span<Fence *const> fences);
+  // Has failed with `status` from the start.
+  static Ref<Fence> failed(Status status);
+
+  std::span<const SemaphorePoint> points() const { return {pointCount > 1 ? many.get() : &single, pointCount}; }
+
+  // True where every point is reached, or any has failed. Never waits.
+  bool isSignaled() const;
+  // Until it is signalled. Success, the first failure among the points, or DeadlineExceeded. On a device with workers
+  // the thread works while it waits.
+  Status wait(Deadline deadline = Deadline::infinite()) const;
+
+private:
+  Fence() = default;
+  SemaphorePoint single;                  // where pointCount is 1
+  std::unique_ptr<SemaphorePoint[]> many; // where it is more
+  uint32_t pointCount = 0;
+};
+
+} // namespace kiln::hal
+
+#endif // KILN_RUNTIME_HAL_FENCE_H

@@ -1,0 +1,69 @@
+#include "kiln/runtime/hal/heap_allocator.h"
+
+#include "kiln/schema/executable_abi.h"
+
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+namespace kiln::hal {
+
+namespace {
+
+// Object and contents in one block of malloc: small buffers are made for each call of a program.
+class HeapBuffer final : public Buffer {
+public:
+  static Result<Ref<Buffer>> create(BufferUsage usage, uint64_t length) {
+    static_assert((KILN_BINDING_ALIGNMENT & (KILN_BINDING_ALIGNMENT - 1)) == 0);
+    void *block = std::malloc(sizeof(HeapBuffer) + KILN_BINDING_ALIGNMENT - 1 + length);
+    if (!block)
+      return resourceExhausted("cannot allocate {} bytes: out of memory", length);
+    uintptr_t contents = reinterpret_cast<uintptr_t>(block) + sizeof(HeapBuffer) + KILN_BINDING_ALIGNMENT - 1;
+    contents &= ~uintptr_t(KILN_BINDING_ALIGNMENT - 1);
+    Properties properties;
+    properties.length = length;
+    properties.usage = usage;
+    properties.host = reinterpret_cast<void *>(contents);
+    return Ref<Buffer>::adopt(new (block) HeapBuffer(properties));
+  }
+
+  static void operator delete(void *block) { std::free(block); }
+
+private:
+  static void *operator new(size_t, void *block) { return block; }
+  explicit HeapBuffer(const Properties &properties) : Buffer(properties) {}
+};
+
+class ImportedBuffer final : public Buffer {
+public:
+  static Ref<Buffer> create(HostMemory &memory, BufferUsage usage) {
+    Properties properties;
+    properties.length = memory.length;
+    properties.usage = usage;
+    properties.access = memory.access;
+    properties.host = memory.data;
+    return Ref<Buffer>::adopt(new ImportedBuffer(properties, std::exchange(memory.release, nullptr)));
+  }
+  ~ImportedBuffer() override {
+    if (release)
+      release();
+  }
+
+private:
+  ImportedBuffer(const Properties &properties, std::function<void()> release)
+      : Buffer(properties), release(std::move(release)) {}
+
+  std::function<void()> release;
+};
+
+} // namespace
+
+Result<Ref<Buffer>> HeapAllocator::allocateBuffer(BufferUsage usage, uint64_t length) {
+  return HeapBuffer::create(usage, length);
+}
+
+Result<Ref<Buffer>> HeapAllocator::importBuffer(HostMemory &memory, BufferUsage usage) {
+  return ImportedBuffer::create(memory, usage);
+}
+
+} // namespace kiln::hal

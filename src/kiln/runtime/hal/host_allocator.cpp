@@ -1,0 +1,23 @@
+#include "kiln/runtime/hal/host_allocator.h"
+
+#include "kiln/runtime/hal/caching_allocator.h"
+#include "kiln/runtime/hal/debug_allocator.h"
+#include "kiln/runtime/hal/heap_allocator.h"
+
+namespace kiln::hal {
+
+Ref<Allocator> createHostAllocator(const DeviceOptions &options) {
+  Ref<Allocator> heap = makeRef<HeapAllocator>();
+  switch (options.allocator) {
+  case AllocatorKind::Direct: break;
+  case AllocatorKind::Caching: return makeRef<CachingAllocator>(std::move(heap));
+  case AllocatorKind::Debug: {
+    DebugAllocatorOptions debug;
+    debug.onDamage = options.onMemoryDamage;
+    return makeRef<DebugAllocator>(std::move(heap), std::move(debug));
+  }
+  }
+  return heap;
+}
+
+} // namespace kiln::hal

@@ -1,0 +1,15 @@
+// The allocator of a device that addresses host memory, as its options ask.
+#ifndef KILN_RUNTIME_HAL_HOST_ALLOCATOR_H
+#define KILN_RUNTIME_HAL_HOST_ALLOCATOR_H
+
+#include "kiln/runtime/hal/allocator.h"
+#include "kiln/runtime/hal/device.h"
+
+namespace kiln::hal {
+
+// A HeapAllocator, decorated as `options.allocator` says.
+Ref<Allocator> createHostAllocator(const DeviceOptions &options);
+
+} // namespace kiln::hal
+
+#endif // KILN_RUNTIME_HAL_HOST_ALLOCATOR_H

@@ -1,0 +1,68 @@
+#include "kiln/runtime/io/tensor_text.h"
+
+#include <algorithm>
+
+#include "kiln/runtime/io/element_text.h"
+
+namespace kiln::io {
+
+namespace {
+
+class Formatter {
+public:
+  Formatter(const TensorSpan &tensor, uint64_t maxElements, std::string &out)
+      : tensor(tensor), left(maxElements), elementBytes(hal::elementTypeByteSize(tensor.type)), out(out) {}
+
+  // Appends the elements of the dimensions from `dimension` on, and moves on to what follows them.
+  void append(size_t dimension) {
+    if (dimension == tensor.shape.size()) {
+      if (left == 0) {
+        out += "...";
+        return;
+      }
+      appendElements(1);
+      return;
+    }
+    uint64_t extent = tensor.shape[dimension];
+    if (dimension + 1 == tensor.shape.size()) {
+      uint64_t shown = std::min(extent, left);
+      appendElements(shown);
+      if (shown < extent)
+        out += "...";
+      next += (extent - shown) * elementBytes;
+      return;
+    }
+    for (uint64_t i = 0; i < extent; ++i) {
+      out += '[';
+      append(dimension + 1);
+      out += ']';
+    }
+  }
+
+private:
+  void appendElements(uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i) {
+      if (i)
+        out += ' ';
+      appendElement(tensor.type, tensor.bytes.data() + next, Digits::Six, out);
+      next += elementBytes;
+    }
+    left -= count;
+  }
+
+  const TensorSpan &tensor;
+  uint64_t left;
+  uint64_t elementBytes;
+  uint64_t next = 0;
+  std::string &out;
+};
+
+} // namespace
+
+std::string formatTensor(const TensorSpan &tensor, uint64_t maxElements) {
+  std::string out = tensor.typeText() + "=";
+  Formatter(tensor, maxElements, out).append(0);
+  return out;
+}
+
+} // namespace kiln::io

@@ -1,0 +1,56 @@
+#include "kiln/runtime/io/tensor_text.h"
+
+#include "kiln/runtime/io/input.h"
+#include "gtest/gtest.h"
+
+namespace kiln::io {
+namespace {
+
+std::string format(std::string_view input, uint64_t maxElements = 1024) {
+  InputReader reader;
+  std::vector<Input> inputs;
+  Status status = reader.read(input, inputs);
+  EXPECT_TRUE(status.ok()) << status.toString();
+  return status.ok() ? formatTensor(std::get<HostTensor>(inputs[0]).span(), maxElements) : "";
+}
+
+TEST(TensorTextTest, Ranks) {
+  EXPECT_EQ(format("f32=2"), "f32=2");
+  EXPECT_EQ(format("4xf32=3 4 5 6"), "4xf32=3 4 5 6");
+  EXPECT_EQ(format("2x3xf32=1 2 3 4 5 6"), "2x3xf32=[1 2 3][4 5 6]");
+  EXPECT_EQ(format("2x2x2xi8=1 2 3 4 5 6 7 8"), "2x2x2xi8=[[1 2][3 4]][[5 6][7 8]]");
+  EXPECT_EQ(format("1x1x1x1xf64=0.5"), "1x1x1x1xf64=[[[0.5]]]");
+}
+
+TEST(TensorTextTest, Types) {
+  EXPECT_EQ(format("3xi1=1 0 1"), "3xi1=1 0 1");
+  EXPECT_EQ(format("2xi8=-1 65"), "2xi8=-1 65");
+  EXPECT_EQ(format("2xui8=255 65"), "2xui8=255 65");
+  EXPECT_EQ(format("2xbf16=1 -0.5"), "2xbf16=1 -0.5");
+  EXPECT_EQ(format("3xf32=inf -inf nan"), "3xf32=inf -inf nan");
+}
+
+TEST(TensorTextTest, EmptyTensors) {
+  EXPECT_EQ(format("0xf32"), "0xf32=");
+  EXPECT_EQ(format("2x0xf32"), "2x0xf32=[][]");
+  EXPECT_EQ(format("0x2xf32"), "0x2xf32=");
+}
+
+TEST(TensorTextTest, Elision) {
+  EXPECT_EQ(format("4xf32=3 4 5 6", 4), "4xf32=3 4 5 6");
+  EXPECT_EQ(format("4xf32=3 4 5 6", 2), "4xf32=3 4...");
+  EXPECT_EQ(format("4xf32=3 4 5 6", 0), "4xf32=...");
+  EXPECT_EQ(format("f32=3", 0), "f32=...");
+  EXPECT_EQ(format("2x3xf32=1 2 3 4 5 6", 4), "2x3xf32=[1 2 3][4...]");
+  EXPECT_EQ(format("3x2xf32=1 2 3 4 5 6", 3), "3x2xf32=[1 2][3...][...]");
+  EXPECT_EQ(format("2x2x1xi8=1 2 3 4", 2), "2x2x1xi8=[[1][2]][[...][...]]");
+}
+
+// What is printed in full is an input that gives the same tensor again.
+TEST(TensorTextTest, PrintedTensorsAreInputs) {
+  for (const char *text : {"f32=2", "2x3xf32=[1 2 3][4 5 6]", "2x2x2xi8=[[1 2][3 4]][[5 6][7 8]]", "3xi1=1 0 1"})
+    EXPECT_EQ(format(text), text);
+}
+
+} // namespace
+} // namespace kiln::io

@@ -1,0 +1,57 @@
+// The container of a module file (schema/container.h): mapped or read, its header, table and sections checked.
+#ifndef KILN_RUNTIME_MODULE_CONTAINER_READER_H
+#define KILN_RUNTIME_MODULE_CONTAINER_READER_H
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/base/ref.h"
+#include "kiln/base/status.h"
+#include "kiln/schema/container.h"
+
+namespace kiln::vm {
+
+// The bytes of a file, unchanging, wherever they live; they start at a multiple of 64.
+class FileBytes : public RefCounted {
+public:
+  std::string_view bytes() const { return view; }
+
+protected:
+  std::string_view view;
+};
+
+// Maps a file; "-" reads standard input into memory. A file that is not mappable (a pipe) is read.
+Result<Ref<FileBytes>> openFileBytes(const std::string &path);
+// Memory that somebody else owns. `release`, which may be empty, is called when the object goes. Bytes at another
+// alignment are copied and released at once.
+Ref<FileBytes> borrowFileBytes(std::string_view bytes, std::function<void()> release);
+
+struct SectionInfo {
+  schema::SectionEntry entry = {};
+  std::string_view bytes; // empty where the entry does not lie within the file
+  bool checksumChecked = false;
+  Status status; // what is wrong with it
+};
+
+struct Container {
+  std::string name; // the file, for messages
+  Ref<FileBytes> file;
+  schema::ContainerHeader header = {};
+  std::vector<SectionInfo> sections;
+};
+
+// "metadata", "code", "constants", "executable"; "unknown" for other numbers.
+const char *sectionKindName(schema::SectionKind kind);
+
+// Checks everything that can be known without looking into sections: magic, version, size, the table's checksum, and of
+// each section its kind, bounds, alignment, order, padding and checksum (of constants only with `verifyConstants`). The
+// first section is the metadata, exactly one section is code. Every problem found is appended to `problems`, and what
+// is still readable is returned; messages name the file.
+Container readContainer(std::string name, Ref<FileBytes> file, bool verifyConstants, std::vector<Status> &problems);
+
+} // namespace kiln::vm
+
+#endif // KILN_RUNTIME_MODULE_CONTAINER_READER_H

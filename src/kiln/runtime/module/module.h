@@ -1,0 +1,145 @@
+// A loaded module: a file that was mapped, checked and verified, and what it holds. Immutable and thread-safe; any
+// number of sessions share one. It stays mapped for as long as a reference to it or to one of its constants exists.
+#ifndef KILN_RUNTIME_MODULE_MODULE_H
+#define KILN_RUNTIME_MODULE_MODULE_H
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/base/ref.h"
+#include "kiln/base/status.h"
+#include "kiln/runtime/module/container_reader.h"
+#include "kiln/schema/signature.h"
+
+namespace kiln::vm {
+
+struct LoadOptions {
+  // Constants are checksummed too, which reads all of them. Everything else is always checked.
+  bool verifyConstants = false;
+};
+
+// Views point into the module's file and live as long as the module.
+struct AttributeInfo {
+  std::string_view key;
+  std::string_view value;
+};
+
+struct FunctionInfo {
+  std::string_view name;
+  std::string_view signatureText; // "rI_r"
+  schema::Signature signature;
+  uint32_t valueArguments = 0;
+  uint32_t refArguments = 0;
+  uint32_t valueRegisters = 0;
+  uint32_t refRegisters = 0;
+  // The most values and references that one instruction passes or moves at once; found by the verifier.
+  uint32_t valueScratch = 0;
+  uint32_t refScratch = 0;
+  std::span<const uint16_t> code;
+  Status status; // why the function must not run; always ok in a module that loaded
+};
+
+struct ExportInfo {
+  std::string_view name;
+  uint32_t function = 0;
+  std::vector<AttributeInfo> attributes;
+
+  // Empty where there is no such attribute.
+  std::string_view attribute(std::string_view key) const;
+};
+
+struct ImportInfo {
+  std::string_view name; // "hal.buffer.allocate"
+  std::string_view signatureText;
+  schema::Signature signature;
+};
+
+struct RodataInfo {
+  std::string_view name;
+  uint32_t section = 0;
+  uint64_t offset = 0; // within the section
+  std::string_view bytes;
+};
+
+struct ExecutableExportInfo {
+  std::string_view name;
+  uint32_t bindingCount = 0;
+  uint32_t constantCount = 0;
+};
+
+struct VariantInfo {
+  std::string_view target;
+  std::string_view format;
+  std::string_view cpu;
+  std::string_view cpuFeatures;
+  uint32_t section = 0;
+  std::vector<ExecutableExportInfo> exports;
+  std::string_view bytes;
+};
+
+struct ExecutableInfo {
+  std::string_view name;
+  std::vector<VariantInfo> variants;
+};
+
+class Module final : public RefCounted {
+public:
+  // "-" reads standard input. Errors name the file and what is wrong with it.
+  static Result<Ref<Module>> loadFile(const std::string &path, const LoadOptions &options = {});
+  // `release` is called when the bytes are needed no more, also where loading fails. `name` stands for the file in
+  // messages. Bytes that do not start at a multiple of 64 are copied.
+  static Result<Ref<Module>> loadMemory(std::string_view bytes, std::function<void()> release, std::string name,
+                                        const LoadOptions &options = {});
+  // Goes on after an error as far as it makes sense, for tools that show what is left of a damaged module. Each problem
+  // found is appended to `problems`; a module with problems is refused by sessions. Null where not even the metadata
+  // can be read.
+  static Ref<Module> inspect(Container container, std::vector<Status> &problems);
+
+  // The name of the program, as compiled.
+  std::string_view name() const { return moduleName; }
+  std::string_view producer() const { return moduleProducer; }
+  // Where it came from: a path, or the name given to loadMemory.
+  const std::string &fileName() const { return container.name; }
+  const Container &file() const { return container; }
+  // False only for what `inspect` gave for a module with problems.
+  bool verified() const { return isVerified; }
+
+  std::span<const FunctionInfo> functions() const { return functionList; }
+  std::span<const ExportInfo> exports() const { return exportList; }
+  std::span<const ImportInfo> imports() const { return importList; }
+  std::span<const RodataInfo> rodata() const { return rodataList; }
+  std::span<const ExecutableInfo> executables() const { return executableList; }
+  std::span<const AttributeInfo> attributes() const { return attributeList; }
+  uint32_t valueGlobals() const { return valueGlobalCount; }
+  uint32_t refGlobals() const { return refGlobalCount; }
+  // The function to run once at instantiation; -1 where there is none.
+  int32_t initializer() const { return initializerFunction; }
+
+  const ExportInfo *findExport(std::string_view name) const;
+
+private:
+  friend class ModuleReader;
+  explicit Module(Container container) : container(std::move(container)) {}
+
+  Container container;
+  std::string_view moduleName;
+  std::string_view moduleProducer;
+  std::vector<FunctionInfo> functionList;
+  std::vector<ExportInfo> exportList;
+  std::vector<ImportInfo> importList;
+  std::vector<RodataInfo> rodataList;
+  std::vector<ExecutableInfo> executableList;
+  std::vector<AttributeInfo> attributeList;
+  uint32_t valueGlobalCount = 0;
+  uint32_t refGlobalCount = 0;
+  int32_t initializerFunction = -1;
+  bool isVerified = false;
+};
+
+} // namespace kiln::vm
+
+#endif // KILN_RUNTIME_MODULE_MODULE_H

@@ -1,0 +1,195 @@
+#include "kiln/runtime/module/module.h"
+
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <unistd.h>
+
+#include "gtest/gtest.h"
+
+#include "kiln/runtime/module/instruction.h"
+#include "kiln/runtime/module/test_module.h"
+
+namespace kiln::vm {
+namespace {
+
+using schema::ContainerHeader;
+using schema::SectionEntry;
+
+std::string richBytes() {
+  return *schema::writeModuleToString(testing::richDesc());
+}
+
+bool contains(const Status &status, std::string_view text) {
+  return status.message().find(text) != std::string_view::npos;
+}
+
+TEST(Module, showsWhatItHolds) {
+  Result<Ref<Module>> loaded = testing::loadBytes(richBytes(), {.verifyConstants = true});
+  ASSERT_TRUE(loaded.ok()) << loaded.status().toString();
+  const Module &module = **loaded;
+  EXPECT_TRUE(module.verified());
+  EXPECT_EQ(module.name(), "rich");
+  EXPECT_EQ(module.producer(), "kiln test");
+  ASSERT_EQ(module.functions().size(), 5u);
+  EXPECT_EQ(module.functions()[2].name, "imported");
+  EXPECT_EQ(module.functions()[2].valueArguments, 1u);
+  EXPECT_EQ(module.functions()[2].valueScratch, 4u) << "three arguments and a result of the import";
+  ASSERT_EQ(module.exports().size(), 4u);
+  EXPECT_EQ(module.findExport("imported")->attribute("kiln.abi.declaration"),
+            "sync func @imported(%a: i64) -> (%b: i64)");
+  EXPECT_EQ(module.findExport("imported")->attribute("other"), "");
+  EXPECT_EQ(module.findExport("nothing"), nullptr);
+  EXPECT_EQ(module.imports()[0].signature.repeated, "I");
+  ASSERT_EQ(module.rodata().size(), 2u);
+  EXPECT_EQ(module.rodata()[0].bytes, "went wrong");
+  EXPECT_EQ(module.rodata()[1].bytes.size(), 400u);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(module.rodata()[1].bytes.data()) % 64, 0u);
+  ASSERT_EQ(module.executables().size(), 1u);
+  const VariantInfo &variant = module.executables()[0].variants[1];
+  EXPECT_EQ(variant.target, "other");
+  EXPECT_EQ(variant.cpuFeatures, "+avx512f,+fma");
+  EXPECT_EQ(variant.exports[0].name, "dispatch_0_matmul");
+  EXPECT_EQ(variant.exports[0].bindingCount, 3u);
+  EXPECT_EQ(variant.bytes, "not really an ELF");
+  EXPECT_EQ(module.attributes()[0].value, "rich.mlir");
+  EXPECT_EQ(module.initializer(), 0);
+  EXPECT_EQ(module.valueGlobals(), 2u);
+}
+
+TEST(Module, disassembles) {
+  Result<Ref<Module>> module = testing::loadBytes(richBytes());
+  ASSERT_TRUE(module.ok());
+  EXPECT_EQ(functionText(**module, (*module)->functions()[2]), "     0: v1 = const 2\n"
+                                                               "     6: v0 = call.import @host.sum(v1, v0, v0)\n"
+                                                               "    14: v0 = call @sum(v0)\n"
+                                                               "    20: r0 = global.load.ref global.r0\n"
+                                                               "    23: return v0, r0\n");
+  EXPECT_EQ(functionText(**module, (*module)->functions()[1]), "     0: v3 = const 1\n"
+                                                               "     6: br 10\n"
+                                                               "    10: v4 = cmp.lt.s.i64 v1, v0\n"
+                                                               "    14: cond_br v4, 22, 38\n"
+                                                               "    22: v5 = add.i64 v2, v1\n"
+                                                               "    26: v6 = add.i64 v1, v3\n"
+                                                               "    30: br 10 (v5 -> v2, v6 -> v1)\n"
+                                                               "    38: return v2\n");
+  EXPECT_EQ(functionText(**module, (*module)->functions()[3]), "     0: v0 = const 11\n"
+                                                               "     6: fail v0, $message\n");
+}
+
+class ModuleFile : public ::testing::Test {
+protected:
+  void SetUp() override {
+    char name[] = "kiln_module_test_XXXXXX";
+    ASSERT_GE(close(mkstemp(name)), 0);
+    path = name;
+  }
+  void TearDown() override { unlink(path.c_str()); }
+  void write(std::string_view bytes) {
+    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  }
+
+  std::string path;
+};
+
+TEST_F(ModuleFile, loads) {
+  write(richBytes());
+  Result<Ref<Module>> module = Module::loadFile(path);
+  ASSERT_TRUE(module.ok()) << module.status().toString();
+  EXPECT_EQ((*module)->fileName(), path);
+}
+
+TEST_F(ModuleFile, errorsNameTheFile) {
+  EXPECT_EQ(Module::loadFile("no/such/file").status().toString(),
+            "NOT_FOUND: cannot open module 'no/such/file': No such file or directory");
+  EXPECT_EQ(Module::loadFile(".").status().message(), "'.' is a folder; a module file is needed");
+  write("");
+  EXPECT_EQ(Module::loadFile(path).status().message(), "module '" + path + "' is empty");
+  write("func.func @abs(%input : tensor<f32>) -> (tensor<f32>)");
+  EXPECT_EQ(Module::loadFile(path).status().message(),
+            "'" + path + "' is not a Kiln module: it does not start with the bytes of one");
+  std::string bytes = richBytes();
+  write(bytes.substr(0, 20));
+  EXPECT_EQ(Module::loadFile(path).status().message(),
+            "module '" + path + "' is damaged: it is truncated to 20 bytes, less than its header");
+  write(bytes.substr(0, bytes.size() - 1));
+  EXPECT_EQ(
+      Module::loadFile(path).status().message(),
+      fmt::format("module '{}' is damaged: it is truncated: {} bytes of {}", path, bytes.size() - 1, bytes.size()));
+  write(bytes + "x");
+  EXPECT_TRUE(contains(Module::loadFile(path).status(), "1 bytes follow its end"));
+}
+
+TEST_F(ModuleFile, readsPipes) {
+  unlink(path.c_str());
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::string bytes = richBytes();
+  std::thread writer([&] { write(bytes); });
+  Result<Ref<Module>> module = Module::loadFile(path);
+  writer.join();
+  ASSERT_TRUE(module.ok()) << module.status().toString();
+  EXPECT_EQ((*module)->file().file->bytes(), bytes);
+}
+
+TEST(ModuleMemory, releasesOnce) {
+  std::string bytes = richBytes();
+  for (size_t shift : {0, 1}) {
+    // An aligned and an unaligned copy.
+    auto *memory = static_cast<char *>(std::aligned_alloc(64, (bytes.size() / 64 + 2) * 64));
+    std::memcpy(memory + shift, bytes.data(), bytes.size());
+    int released = 0;
+    {
+      Result<Ref<Module>> module = Module::loadMemory({memory + shift, bytes.size()}, [&] { ++released; }, "memory");
+      ASSERT_TRUE(module.ok());
+      EXPECT_EQ(released, shift == 0 ? 0 : 1) << "an unaligned module is copied";
+      EXPECT_EQ((*module)->rodata()[0].bytes, "went wrong");
+    }
+    EXPECT_EQ(released, 1);
+    EXPECT_FALSE(Module::loadMemory({memory + shift, 100}, [&] { ++released; }, "memory").ok());
+    EXPECT_EQ(released, 2) << "also where loading fails";
+    std::free(memory);
+  }
+}
+
+TEST(ModuleDamage, saysWhatIsDamaged) {
+  std::string bytes = richBytes();
+  std::vector<SectionEntry> sections(5);
+  std::memcpy(sections.data(), bytes.data() + sizeof(ContainerHeader), 5 * sizeof(SectionEntry));
+  auto flipped = [&](size_t position, const LoadOptions &options = {}) {
+    std::string copy = bytes;
+    copy[position] ^= 1;
+    return testing::loadBytes(copy, options).status();
+  };
+  EXPECT_TRUE(contains(flipped(8), "has format version 0; this runtime reads version 1")) << flipped(8).toString();
+  EXPECT_TRUE(contains(flipped(24), "the checksum of its header and section table")) << flipped(24).toString();
+  EXPECT_TRUE(contains(flipped(48), "the checksum of its header and section table"));
+  EXPECT_TRUE(contains(flipped(sections[0].offset + 50), "the checksum of section 0 (metadata"));
+  EXPECT_TRUE(contains(flipped(sections[1].offset + 2), "the checksum of section 1 (code"));
+  EXPECT_TRUE(contains(flipped(sections[3].offset + 2), "the checksum of section 3 (executable"));
+  EXPECT_TRUE(contains(flipped(sections[1].offset - 1), "the padding before section 1 (code)"));
+  EXPECT_TRUE(flipped(sections[2].offset + 2).ok()) << "constants are checked on demand only";
+  EXPECT_TRUE(
+      contains(flipped(sections[2].offset + 2, {.verifyConstants = true}), "the checksum of section 2 (constants"));
+}
+
+TEST(ModuleDamage, inspectGoesOn) {
+  std::string bytes = richBytes();
+  SectionEntry code;
+  std::memcpy(&code, bytes.data() + sizeof(ContainerHeader) + sizeof(SectionEntry), sizeof(code));
+  bytes[code.offset + 1] ^= 0x40; // an opcode that does not exist in the first function
+  std::vector<Status> problems;
+  Container container = readContainer("damaged", borrowFileBytes(bytes, {}), true, problems);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_FALSE(container.sections[1].status.ok());
+  EXPECT_TRUE(container.sections[0].status.ok());
+  Ref<Module> module = Module::inspect(std::move(container), problems);
+  ASSERT_TRUE(module);
+  EXPECT_FALSE(module->verified());
+  EXPECT_EQ(problems.size(), 2u);
+  EXPECT_FALSE(module->functions()[0].status.ok());
+  EXPECT_TRUE(module->functions()[1].status.ok());
+  EXPECT_TRUE(functionText(*module, module->functions()[0]).starts_with("     0: <there is no opcode 16385> 4001"));
+}
+
+} // namespace
+} // namespace kiln::vm

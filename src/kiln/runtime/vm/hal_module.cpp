@@ -1,0 +1,256 @@
+#include "kiln/runtime/vm/hal_module.h"
+
+#include <array>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kiln/runtime/vm/hal_types.h"
+#include "kiln/runtime/vm/native_binding.h"
+#include "kiln/runtime/vm/program_objects.h"
+
+namespace kiln::vm {
+
+using hal::Binding;
+using hal::Buffer;
+using hal::BufferUsage;
+using hal::BufferView;
+using hal::CommandBuffer;
+using hal::CommandBufferMode;
+using hal::Device;
+using hal::ElementType;
+using hal::Executable;
+using hal::Fence;
+using hal::SlotRange;
+
+namespace {
+
+// Arrays of a call whose length the program decides: on the stack up to a usual size.
+template <typename T, size_t inlineCount> class CallArray {
+public:
+  explicit CallArray(size_t count) : items(few.data(), count) {
+    if (count > inlineCount) {
+      many.resize(count);
+      items = many;
+    }
+  }
+  CallArray(const CallArray &) = delete;
+  T &operator[](size_t i) { return items[i]; }
+  std::span<T> span() const { return items; }
+
+private:
+  std::array<T, inlineCount> few;
+  std::vector<T> many;
+  std::span<T> items;
+};
+
+Result<ElementType> elementType(uint32_t number) {
+  if (auto type = hal::elementTypeFromNumber(number))
+    return *type;
+  return invalidArgument("there is no element type {}", number);
+}
+
+// "4x?xf32": -1 is a dimension that the program does not fix.
+std::string expectedText(ElementType type, std::span<const uint64_t> shape) {
+  std::string text;
+  for (uint64_t extent : shape)
+    text += static_cast<int64_t>(extent) < 0 ? "?x" : fmt::format("{}x", extent);
+  return text + std::string(hal::elementTypeName(type));
+}
+
+// Why a view is not what the program takes. Only called where it is not.
+Status viewMismatch(const BufferView &view, std::string_view label, ElementType type, std::span<const uint64_t> shape) {
+  std::string reasons;
+  auto reason = [&](std::string text) { reasons += (reasons.empty() ? "" : "; ") + text; };
+  if (view.elementType() != type)
+    reason(fmt::format("the element type is {}, not {}", hal::elementTypeName(view.elementType()),
+                       hal::elementTypeName(type)));
+  if (view.rank() != shape.size()) {
+    reason(fmt::format("the rank is {}, not {}", view.rank(), shape.size()));
+  } else {
+    for (size_t i = 0; i < shape.size(); ++i)
+      if (static_cast<int64_t>(shape[i]) >= 0 && shape[i] != view.dimension(i))
+        reason(fmt::format("dimension {} is {}, not {}", i, view.dimension(i), shape[i]));
+  }
+  return invalidArgument("{}: expected {}, got {} ({})", label, expectedText(type, shape), view.typeText(), reasons);
+}
+
+// The functions of hal_imports.def, under its names.
+class HalModule final : public NativeModule {
+public:
+  explicit HalModule(std::vector<Ref<Device>> devices) : NativeModule("hal"), devices(std::move(devices)) {}
+
+  Status registerFunctions() {
+#define KILN_HAL_IMPORT(Name, name, signature)                                                                         \
+  KILN_RETURN_IF_ERROR(addBound<&HalModule::call##Name>(*this, std::string_view(name).substr(4), signature, *this));
+#include "kiln/schema/hal_imports.def"
+    return okStatus();
+  }
+
+private:
+  Result<Ref<Device>> callDeviceGet(uint32_t index) {
+    if (index >= devices.size())
+      return notFound("the program needs device {}; the session has {}", index,
+                      devices.empty() ? "none" : fmt::format("{}", devices.size()));
+    return devices[index];
+  }
+
+  Result<Ref<Executable>> callExecutableCreate(Device &device, ProgramExecutable &program) {
+    const ExecutableInfo &info = program.info();
+    std::string refusals;
+    std::vector<hal::ExpectedExport> exports;
+    for (const VariantInfo &variant : info.variants) {
+      exports.clear();
+      for (const ExecutableExportInfo &entry : variant.exports)
+        exports.push_back({entry.name, entry.bindingCount, entry.constantCount});
+      hal::ExecutableSource source;
+      source.name = info.name;
+      source.format = variant.format;
+      source.bytes = std::as_bytes(std::span(variant.bytes));
+      source.cpu = variant.cpu;
+      source.cpuFeatures = variant.cpuFeatures;
+      source.exports = exports;
+      Status check = device.checkExecutable(source);
+      if (check.ok())
+        return device.createExecutable(source);
+      refusals += fmt::format("\n  {} ({}): {}", variant.target, variant.format, check.message());
+    }
+    return failedPrecondition("device '{}' can run no variant of executable '{}'{}{}", device.uri(), info.name,
+                              refusals.empty() ? ", which has none" : "; the module holds:", refusals);
+  }
+
+  Result<Ref<Buffer>> callBufferAllocate(Device &device, uint32_t usage, uint64_t length) {
+    if (usage > 1)
+      return invalidArgument("there is no buffer usage {}", usage);
+    return device.allocator().allocate(static_cast<BufferUsage>(usage), length);
+  }
+
+  Result<Ref<Buffer>> callBufferConstant(Device &device, Rodata &rodata, uint64_t offset, uint64_t length) {
+    std::string_view bytes = rodata.bytes();
+    if (offset > bytes.size() || length > bytes.size() - offset)
+      return outOfRange("a constant of {} bytes has no {} bytes at {}", bytes.size(), length, offset);
+    hal::HostMemory memory;
+    memory.data = const_cast<char *>(bytes.data() + offset);
+    memory.length = length;
+    memory.access = hal::MemoryAccess::Read;
+    memory.release = [keep = Ref<Rodata>::share(&rodata)] {};
+    return device.allocator().importHost(std::move(memory));
+  }
+
+  Result<uint64_t> callBufferLength(Buffer &buffer) { return buffer.byteLength(); }
+
+  Result<uint64_t> callBufferLoad(Buffer &buffer, uint64_t offset, uint32_t width) {
+    if (width != 1 && width != 2 && width != 4 && width != 8)
+      return invalidArgument("a value of {} bytes cannot be loaded; 1, 2, 4 or 8 can", width);
+    uint64_t value = 0;
+    KILN_RETURN_IF_ERROR(buffer.read(offset, std::as_writable_bytes(std::span(&value, 1)).first(width)));
+    return value;
+  }
+
+  Result<Ref<BufferView>> callBufferViewCreate(Buffer &buffer, uint64_t offset, uint64_t length, uint32_t type,
+                                               Repeated shape) {
+    KILN_ASSIGN_OR_RETURN(ElementType element, elementType(type));
+    auto bytes = Ref<Buffer>::share(&buffer);
+    if (offset != 0 || length != buffer.byteLength()) {
+      KILN_ASSIGN_OR_RETURN(bytes, Buffer::subspan(std::move(bytes), offset, length));
+    }
+    return BufferView::create(std::move(bytes), element, shape.values);
+  }
+
+  Result<Ref<Buffer>> callBufferViewBuffer(BufferView &view) { return view.sharedBuffer(); }
+
+  Status callBufferViewAssert(BufferView &view, Rodata &label, uint32_t type, Repeated shape) {
+    bool equal = static_cast<uint32_t>(view.elementType()) == type && view.rank() == shape.values.size();
+    for (size_t i = 0; equal && i < shape.values.size(); ++i)
+      equal = static_cast<int64_t>(shape.values[i]) < 0 || shape.values[i] == view.dimension(i);
+    if (equal) [[likely]]
+      return okStatus();
+    KILN_ASSIGN_OR_RETURN(ElementType element, elementType(type));
+    return viewMismatch(view, label.bytes(), element, shape.values);
+  }
+
+  Result<uint64_t> callBufferViewDim(BufferView &view, uint32_t index) {
+    if (index >= view.rank())
+      return outOfRange("a {} has no dimension {}", view.typeText(), index);
+    return view.dimension(index);
+  }
+
+  Result<Ref<CommandBuffer>> callCommandBufferCreate(Device &device, uint32_t mode, uint32_t slots) {
+    if (mode > 1)
+      return invalidArgument("there is no command buffer mode {}", mode);
+    return device.createCommandBuffer(static_cast<CommandBufferMode>(mode), slots);
+  }
+
+  Status callCommandBufferFill(CommandBuffer &commands, uint32_t slot, uint64_t offset, uint64_t length,
+                               uint64_t pattern, uint32_t width) {
+    return commands.fill({slot, offset, length}, pattern, width);
+  }
+
+  Status callCommandBufferCopy(CommandBuffer &commands, uint32_t sourceSlot, uint64_t sourceOffset, uint32_t targetSlot,
+                               uint64_t targetOffset, uint64_t length) {
+    return commands.copy({sourceSlot, sourceOffset, length}, targetSlot, targetOffset);
+  }
+
+  Status callCommandBufferDispatch(CommandBuffer &commands, Executable &executable, uint32_t ordinal, uint64_t x,
+                                   uint64_t y, uint64_t z, uint32_t constantCount, Repeated rest) {
+    if (constantCount > rest.values.size() || (rest.values.size() - constantCount) % 3 != 0)
+      return invalidArgument("{} numbers follow a dispatch with {} constants; its bindings take three each",
+                             rest.values.size(), constantCount);
+    std::span<const uint64_t> numbers = rest.values.subspan(constantCount);
+    CallArray<SlotRange, 16> bindings(numbers.size() / 3);
+    for (size_t i = 0; i < numbers.size() / 3; ++i) {
+      if (numbers[3 * i] > UINT32_MAX)
+        return outOfRange("binding {} of a dispatch names slot {}", i, numbers[3 * i]);
+      bindings[i] = {static_cast<uint32_t>(numbers[3 * i]), numbers[3 * i + 1], numbers[3 * i + 2]};
+    }
+    hal::Dispatch dispatch;
+    dispatch.executable = &executable;
+    dispatch.exportOrdinal = ordinal;
+    dispatch.workgroupCount[0] = x;
+    dispatch.workgroupCount[1] = y;
+    dispatch.workgroupCount[2] = z;
+    dispatch.constants = rest.values.first(constantCount);
+    dispatch.bindings = bindings.span();
+    return commands.dispatch(dispatch);
+  }
+
+  Status callCommandBufferBarrier(CommandBuffer &commands) { return commands.barrier(); }
+
+  Status callCommandBufferFinalize(CommandBuffer &commands) { return commands.finalize(); }
+
+  Result<Ref<Fence>> callDeviceExecute(Device &device, Fence *wait, CommandBuffer &commands, Repeated table) {
+    CallArray<Binding, 16> bindings(table.count);
+    for (uint32_t i = 0; i < table.count; ++i) {
+      const AnyRef &buffer = *table.refs[i];
+      bindings[i] = {buffer.as<Buffer>(), table.values[2 * i], table.values[2 * i + 1]};
+      if (!bindings[i].buffer && buffer)
+        return invalidArgument("slot {} of the binding table is a {}; a hal.buffer is needed", i, buffer.typeName());
+    }
+    return device.execute(wait, &commands, bindings.span());
+  }
+
+  Result<Ref<Fence>> callFenceJoin(Repeated fences) {
+    CallArray<Fence *, 16> list(fences.count);
+    for (uint32_t i = 0; i < fences.count; ++i) {
+      list[i] = fences.refs[i]->as<Fence>();
+      if (!list[i] && *fences.refs[i])
+        return invalidArgument("entry {} of a join is a {}; a hal.fence is needed", i, fences.refs[i]->typeName());
+    }
+    return Fence::join(list.span());
+  }
+
+  Status callFenceAwait(Fence *fence) { return fence ? fence->wait() : okStatus(); }
+
+  std::vector<Ref<Device>> devices;
+};
+
+} // namespace
+
+Result<Ref<NativeModule>> createHalModule(std::vector<Ref<hal::Device>> devices) {
+  Ref<HalModule> module = makeRef<HalModule>(std::move(devices));
+  KILN_RETURN_IF_ERROR(module->registerFunctions());
+  return Ref<NativeModule>(module);
+}
+
+} // namespace kiln::vm

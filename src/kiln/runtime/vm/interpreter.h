@@ -1,0 +1,81 @@
+// The register machine of vm_opcodes.def. Internal to the VM: session.h is its interface.
+#ifndef KILN_RUNTIME_VM_INTERPRETER_H
+#define KILN_RUNTIME_VM_INTERPRETER_H
+
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kiln/runtime/module/module.h"
+#include "kiln/runtime/vm/native_module.h"
+#include "kiln/runtime/vm/value.h"
+
+namespace kiln::vm {
+
+struct Instance;
+
+// What an import of a module turned out to be: a native function, or a function of another instance.
+struct ResolvedImport {
+  const NativeFunction *native = nullptr;
+  Instance *instance = nullptr;
+  const FunctionInfo *function = nullptr;
+};
+
+// A module within a session.
+struct Instance {
+  Ref<Module> module;
+  std::vector<uint64_t> valueGlobals;
+  std::vector<AnyRef> refGlobals;
+  std::vector<AnyRef> rodata;      // of Rodata
+  std::vector<AnyRef> executables; // of ProgramExecutable
+  std::vector<ResolvedImport> imports;
+};
+
+// The registers of an active function. Frames lie one after another in the interpreter's stack, each followed by its
+// value registers, its value scratch, its reference registers and its reference scratch.
+struct Frame {
+  Frame *caller; // null for a function that the host called
+  Instance *instance;
+  const FunctionInfo *function;
+  uint64_t *values;
+  AnyRef *refs;
+  const uint16_t *pc;   // while it calls: the list of registers that take the results; at a failure: the instruction
+  uint32_t instruction; // while it calls: position of the call, for backtraces
+};
+
+// Runs functions on a stack of bounded size. One thread at a time. A native function may call `call` again.
+class Interpreter {
+public:
+  Interpreter(size_t stackBytes, uint32_t maxCallDepth, FILE *trace);
+
+  // Counts and kinds of arguments and results have been checked.
+  Status call(Instance &instance, const FunctionInfo &function, std::span<const Value> arguments,
+              std::span<Value> results);
+
+private:
+  // Null where the stack is exhausted.
+  Frame *push(Frame *caller, Instance *instance, const FunctionInfo *function);
+  Frame *pop(Frame *frame);
+  // The frame of a function that the call at `pc` of the caller calls, arguments copied. Null, with the status, where
+  // the stack is exhausted.
+  Frame *enter(Frame *caller, const uint16_t *pc, Instance *instance, const FunctionInfo &function, Status &status);
+
+  template <bool traced> Status run(Frame *frame, std::span<Value> results);
+  Status callNative(Frame *frame, const NativeFunction &native, const uint16_t *arguments, const uint16_t *results);
+  Status exhausted(const FunctionInfo &function) const;
+  Status addBacktrace(Status status, const Frame *frame, const NativeFunction *native) const;
+  void traceInstruction(const Frame *frame, const uint16_t *pc) const;
+
+  std::unique_ptr<std::byte[]> stack;
+  std::byte *top;
+  std::byte *end;
+  uint32_t depth = 0;       // of frames
+  uint32_t nativeDepth = 0; // of calls from the host, one within the other
+  uint32_t maxDepth;
+  FILE *trace;
+};
+
+} // namespace kiln::vm
+
+#endif // KILN_RUNTIME_VM_INTERPRETER_H

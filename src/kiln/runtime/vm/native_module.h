@@ -1,0 +1,61 @@
+// Functions that a module imports and a program provides: the runtime's own (`hal`) or an application's.
+#ifndef KILN_RUNTIME_VM_NATIVE_MODULE_H
+#define KILN_RUNTIME_VM_NATIVE_MODULE_H
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/base/status.h"
+#include "kiln/runtime/vm/any_ref.h"
+#include "kiln/schema/signature.h"
+
+namespace kiln::vm {
+
+// One call of a native function. Values and references are numbered apart: for "rIrI_r", refs[1] is the third argument.
+// All is valid during the call only; a function that keeps an object copies its AnyRef.
+struct NativeCall {
+  const uint64_t *values;    // i and f in the low 32 bits, the rest zero
+  const AnyRef *const *refs; // pointers are never null, the references may be
+  uint32_t valueCount;
+  uint32_t refCount;
+  uint32_t repeatCount;   // of the signature's repeated group
+  uint64_t *valueResults; // zero at the start
+  AnyRef *refResults;     // null at the start
+};
+
+// Fails the program's call by returning an error; what was written to results is dropped then.
+using NativeFunctionPointer = Status (*)(void *context, NativeCall &call);
+
+struct NativeFunction {
+  std::string name;          // without the module's: "buffer.allocate"
+  std::string qualifiedName; // "hal.buffer.allocate"
+  std::string signatureText; // "riI_r"
+  schema::Signature signature;
+  NativeFunctionPointer pointer;
+  void *context;
+};
+
+// A set of functions under one name. Its functions must bear being called from as many threads as there are sessions
+// that use it at a time. Sessions share it by reference.
+class NativeModule : public RefCounted {
+public:
+  explicit NativeModule(std::string name) : moduleName(std::move(name)) {}
+
+  const std::string &name() const { return moduleName; }
+  std::span<const NativeFunction> functions() const { return functionList; }
+  const NativeFunction *find(std::string_view name) const;
+
+  // Before the module is given to a session. Fails on a name that is taken or a signature that does not parse.
+  Status add(std::string_view name, std::string_view signature, NativeFunctionPointer pointer, void *context);
+
+private:
+  std::string moduleName;
+  std::vector<NativeFunction> functionList;
+};
+
+} // namespace kiln::vm
+
+#endif // KILN_RUNTIME_VM_NATIVE_MODULE_H

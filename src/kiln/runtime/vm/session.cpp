@@ -1,0 +1,197 @@
+#include "kiln/runtime/vm/session.h"
+
+#include "kiln/runtime/vm/interpreter.h"
+#include "kiln/runtime/vm/program_objects.h"
+
+namespace kiln::vm {
+
+struct Session::State {
+  State(const SessionOptions &options) : interpreter(options.stackBytes, options.maxCallDepth, options.trace) {}
+
+  // Instances refer to native functions, and are destroyed first.
+  std::vector<Ref<NativeModule>> natives;
+  std::vector<std::unique_ptr<Instance>> instances; // in the order of loading; the last is main
+  Interpreter interpreter;
+
+  Status addNatives(std::span<const Ref<NativeModule>> modules);
+  Status instantiate(const Ref<Module> &module);
+  Status checkName(std::string_view name) const;
+  Result<ResolvedImport> resolve(const Module &module, const ImportInfo &import) const;
+  const Instance *findInstance(std::string_view name) const;
+};
+
+Status Session::State::checkName(std::string_view name) const {
+  bool taken = findInstance(name) != nullptr;
+  for (const Ref<NativeModule> &native : natives)
+    taken |= native->name() == name;
+  if (taken)
+    return alreadyExists("the session has two modules that are named '{}'", name);
+  return okStatus();
+}
+
+const Instance *Session::State::findInstance(std::string_view name) const {
+  for (const std::unique_ptr<Instance> &instance : instances)
+    if (instance->module->name() == name)
+      return instance.get();
+  return nullptr;
+}
+
+Status Session::State::addNatives(std::span<const Ref<NativeModule>> modules) {
+  for (const Ref<NativeModule> &native : modules) {
+    KILN_RETURN_IF_ERROR(checkName(native->name()));
+    natives.push_back(native);
+  }
+  return okStatus();
+}
+
+// The part of "<module>.<function>" after the module, empty where `name` is of another module.
+static std::string_view functionWithin(std::string_view name, std::string_view module) {
+  if (name.size() > module.size() + 1 && name.starts_with(module) && name[module.size()] == '.')
+    return name.substr(module.size() + 1);
+  return {};
+}
+
+Result<ResolvedImport> Session::State::resolve(const Module &module, const ImportInfo &import) const {
+  auto mismatch = [&](std::string_view provided) {
+    return failedPrecondition(
+        "module '{}' imports '{}' with signature '{}', but it is provided with '{}': the module is "
+        "of another version than what provides it",
+        module.name(), import.name, import.signatureText, provided);
+  };
+  std::string providers;
+  for (const Ref<NativeModule> &native : natives) {
+    providers += (providers.empty() ? "" : ", ") + native->name();
+    std::string_view name = functionWithin(import.name, native->name());
+    const NativeFunction *function = name.empty() ? nullptr : native->find(name);
+    if (!function)
+      continue;
+    if (function->signatureText != import.signatureText)
+      return mismatch(function->signatureText);
+    return ResolvedImport{function};
+  }
+  for (const std::unique_ptr<Instance> &instance : instances) {
+    providers += fmt::format("{}{}", providers.empty() ? "" : ", ", instance->module->name());
+    std::string_view name = functionWithin(import.name, instance->module->name());
+    const ExportInfo *entry = name.empty() ? nullptr : instance->module->findExport(name);
+    if (!entry)
+      continue;
+    const FunctionInfo &function = instance->module->functions()[entry->function];
+    if (function.signatureText != import.signatureText)
+      return mismatch(function.signatureText);
+    return ResolvedImport{nullptr, instance.get(), &function};
+  }
+  return notFound("module '{}' imports '{}' ({}), which nothing provides; the session has: {}", module.name(),
+                  import.name, import.signatureText, providers.empty() ? "no other module" : providers);
+}
+
+Status Session::State::instantiate(const Ref<Module> &module) {
+  if (!module->verified())
+    return failedPrecondition("module '{}' is damaged and cannot run", module->fileName());
+  KILN_RETURN_IF_ERROR(checkName(module->name()));
+  auto instance = std::make_unique<Instance>();
+  instance->module = module;
+  for (const ImportInfo &import : module->imports()) {
+    KILN_ASSIGN_OR_RETURN(ResolvedImport resolved, resolve(*module, import));
+    instance->imports.push_back(resolved);
+  }
+  instance->valueGlobals.resize(module->valueGlobals());
+  instance->refGlobals.resize(module->refGlobals());
+  for (const RodataInfo &rodata : module->rodata())
+    instance->rodata.push_back(makeRef<Rodata>(rodata.bytes, module->file().file));
+  for (const ExecutableInfo &executable : module->executables())
+    instance->executables.push_back(makeRef<ProgramExecutable>(module, executable));
+  instances.push_back(std::move(instance));
+  if (module->initializer() < 0)
+    return okStatus();
+  return interpreter.call(*instances.back(), module->functions()[module->initializer()], {}, {})
+      .withContext(fmt::format("initializing module '{}'", module->name()));
+}
+
+Session::Session() = default;
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::create(std::span<const Ref<Module>> modules,
+                                                 std::span<const Ref<NativeModule>> natives,
+                                                 const SessionOptions &options) {
+  if (modules.empty())
+    return invalidArgument("a session needs at least one module");
+  std::unique_ptr<Session> session(new Session());
+  session->state = std::make_unique<State>(options);
+  KILN_RETURN_IF_ERROR(session->state->addNatives(natives));
+  for (const Ref<Module> &module : modules)
+    KILN_RETURN_IF_ERROR(session->state->instantiate(module));
+  return session;
+}
+
+Result<std::unique_ptr<Session>> Session::create(std::initializer_list<Ref<Module>> modules,
+                                                 std::initializer_list<Ref<NativeModule>> natives,
+                                                 const SessionOptions &options) {
+  return create(std::span(modules.begin(), modules.size()), std::span(natives.begin(), natives.size()), options);
+}
+
+std::vector<Function> Session::exports() const {
+  std::vector<Function> functions;
+  Instance *instance = state->instances.back().get();
+  for (const ExportInfo &entry : instance->module->exports()) {
+    Function function;
+    function.entry = &entry;
+    function.info = &instance->module->functions()[entry.function];
+    function.instance = instance;
+    functions.push_back(function);
+  }
+  return functions;
+}
+
+Result<Function> Session::lookup(std::string_view name) const {
+  Instance *owner = state->instances.back().get();
+  const ExportInfo *entry = owner->module->findExport(name);
+  for (const std::unique_ptr<Instance> &instance : state->instances) {
+    if (entry)
+      break;
+    std::string_view within = functionWithin(name, instance->module->name());
+    if (within.empty())
+      continue;
+    owner = instance.get();
+    entry = owner->module->findExport(within);
+  }
+  if (!entry) {
+    std::string names;
+    for (const ExportInfo &other : owner->module->exports())
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
+    return notFound("module '{}' exports no function '{}'; it exports: {}", owner->module->name(), name,
+                    names.empty() ? "nothing" : names);
+  }
+  Function function;
+  function.entry = entry;
+  function.info = &owner->module->functions()[entry->function];
+  function.instance = owner;
+  return function;
+}
+
+static std::string_view describe(const Function &function) {
+  std::string_view declaration = function.attribute("kiln.abi.declaration");
+  return declaration.empty() ? function.signature() : declaration;
+}
+
+static Status checkArguments(const Function &function, std::span<const Value> arguments, std::span<Value> results) {
+  std::string_view kinds = function.argumentKinds();
+  if (arguments.size() != kinds.size())
+    return invalidArgument("@{} takes {} arguments, {} are given: {}", function.name(), kinds.size(), arguments.size(),
+                           describe(function));
+  if (results.size() != function.resultCount())
+    return invalidArgument("@{} has {} results, room is given for {}: {}", function.name(), function.resultCount(),
+                           results.size(), describe(function));
+  for (size_t i = 0; i < kinds.size(); ++i)
+    if (static_cast<char>(arguments[i].kind()) != kinds[i])
+      return invalidArgument("argument {} of @{} is a {}, a {} is needed: {}", i, function.name(),
+                             valueKindName(arguments[i].kind()), valueKindName(static_cast<ValueKind>(kinds[i])),
+                             describe(function));
+  return okStatus();
+}
+
+Status Session::call(const Function &function, std::span<const Value> arguments, std::span<Value> results) {
+  KILN_RETURN_IF_ERROR(checkArguments(function, arguments, results));
+  return state->interpreter.call(*function.instance, *function.info, arguments, results);
+}
+
+} // namespace kiln::vm

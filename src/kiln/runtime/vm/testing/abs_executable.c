@@ -1,0 +1,31 @@
+// The native code of abs_program.h, as a compiler would emit it.
+#include <math.h>
+
+#include "kiln/schema/executable_abi.h"
+
+// out[i] = |in[i]| for `constants[0]` floats.
+static int32_t abs_dispatch(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) {
+  const float *in = dispatch->bindings[0];
+  float *out = dispatch->bindings[1];
+  (void)workgroup;
+  for (uint64_t i = 0; i < dispatch->constants[0]; ++i)
+    out[i] = fabsf(in[i]);
+  return 0;
+}
+
+static int32_t failing_dispatch(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) {
+  (void)dispatch;
+  (void)workgroup;
+  return 42;
+}
+
+static const kiln_dispatch_info_t exports[] = {
+    {"abs_dispatch_0_elementwise_f32", abs_dispatch, 2, 1, 0, 0},
+    {"abs_dispatch_1_failing", failing_dispatch, 2, 1, 0, 0},
+};
+static const kiln_executable_library_t library = {KILN_EXECUTABLE_ABI_VERSION, 2, exports};
+
+__attribute__((visibility("default"))) const kiln_executable_library_t *
+kiln_executable_query(uint32_t max_abi_version) {
+  return max_abi_version >= KILN_EXECUTABLE_ABI_VERSION ? &library : 0;
+}

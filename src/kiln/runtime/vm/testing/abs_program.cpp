@@ -1,0 +1,115 @@
+#include "kiln/runtime/vm/testing/abs_program.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "kiln/schema/vm_code.h"
+
+namespace kiln::vm::testing {
+
+using schema::CodeBuilder;
+using schema::Opcode;
+using schema::Register;
+
+static constexpr auto v = Register::value;
+static constexpr auto r = Register::ref;
+static constexpr uint64_t kF32 = 16;
+
+void addHalImports(schema::ModuleDesc &desc) {
+#define KILN_HAL_IMPORT(Name, name, signature) desc.imports.push_back({name, signature});
+#include "kiln/schema/hal_imports.def"
+}
+
+const char *nativeFormat() {
+#if defined(__x86_64__)
+  return "elf-x86_64";
+#elif defined(__aarch64__)
+  return "elf-aarch64";
+#else
+#error "name the ELF format of this machine"
+#endif
+}
+
+static void callHal(CodeBuilder &code, HalImport import, std::span<const Register> arguments,
+                    std::span<const Register> results) {
+  code.callImport(static_cast<uint32_t>(import), arguments, results);
+}
+static void callHal(CodeBuilder &code, HalImport import, CodeBuilder::Registers arguments,
+                    CodeBuilder::Registers results) {
+  code.callImport(static_cast<uint32_t>(import), arguments, results);
+}
+
+// v0 is never written, and so is zero.
+static std::vector<uint16_t> initializer(uint64_t elements, uint32_t ordinal) {
+  CodeBuilder code;
+  code.constant(1, 1);
+  code.constant(2, 2);
+  code.constant(3, elements);
+  code.constant(4, elements * sizeof(float));
+  code.constant(5, ordinal);
+  callHal(code, HalImport::DeviceGet, {v(0)}, {r(0)});
+  code.emit(Opcode::ConstExecutable, {1, 0});
+  callHal(code, HalImport::ExecutableCreate, {r(0), r(1)}, {r(2)});
+  callHal(code, HalImport::CommandBufferCreate, {r(0), v(0), v(2)}, {r(3)});
+  // One workgroup and one constant; bindings are slot, offset, length.
+  callHal(code, HalImport::CommandBufferDispatch,
+          {r(3), r(2), v(5), v(1), v(1), v(1), v(1), v(3), v(0), v(0), v(4), v(1), v(0), v(4)}, {});
+  callHal(code, HalImport::CommandBufferFinalize, {r(3)}, {});
+  code.emit(Opcode::GlobalStoreRef, {0, 0});
+  code.emit(Opcode::GlobalStoreRef, {1, 3});
+  code.ret();
+  return *code.finish();
+}
+
+static std::vector<uint16_t> absFunction(std::span<const uint64_t> shape, uint64_t elements) {
+  CodeBuilder code;
+  code.constant(1, elements * sizeof(float));
+  code.constant(2, kF32);
+  std::vector<Register> type = {r(0), r(1), v(2)}, create = {r(4), v(0), v(1), v(2)};
+  for (size_t i = 0; i < shape.size(); ++i) {
+    uint32_t dimension = static_cast<uint32_t>(3 + i);
+    code.constant(dimension, shape[i]);
+    type.push_back(v(dimension));
+    create.push_back(v(dimension));
+  }
+  code.emit(Opcode::ConstRodata, {1, 0});
+  callHal(code, HalImport::BufferViewAssert, type, {});
+  callHal(code, HalImport::BufferViewBuffer, {r(0)}, {r(2)});
+  code.emit(Opcode::GlobalLoadRef, {3, 0});
+  callHal(code, HalImport::BufferAllocate, {r(3), v(0), v(1)}, {r(4)});
+  code.emit(Opcode::GlobalLoadRef, {5, 1});
+  callHal(code, HalImport::DeviceExecute, {r(3), r(7), r(5), r(2), v(0), v(1), r(4), v(0), v(1)}, {r(6)});
+  callHal(code, HalImport::FenceAwait, {r(6)}, {});
+  callHal(code, HalImport::BufferViewCreate, create, {{r(7)}});
+  code.ret({r(7)});
+  return *code.finish();
+}
+
+schema::ModuleDesc absDesc(std::span<const uint64_t> shape, uint32_t ordinal) {
+  uint64_t elements = 1;
+  for (uint64_t extent : shape)
+    elements *= extent;
+  schema::ModuleDesc desc;
+  desc.name = "abs";
+  desc.producer = "kiln test";
+  addHalImports(desc);
+  desc.refGlobals = 2;
+  desc.initializer = 0;
+  desc.functions.push_back({"__init", "_", 6, 4, initializer(elements, ordinal)});
+  desc.functions.push_back({"abs", "r_r", static_cast<uint32_t>(3 + shape.size()), 8, absFunction(shape, elements)});
+  desc.exports.push_back(
+      {"abs", 1, {{"kiln.abi.declaration", "sync func @abs(%input0: tensor) -> (%output0: tensor)"}}});
+  desc.rodata.push_back({"input0", schema::Bytes::own("input0")});
+  std::ifstream file(KILN_ABS_EXECUTABLE, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  schema::VariantDesc variant{"llvm-cpu",
+                              nativeFormat(),
+                              "generic",
+                              "",
+                              {{"abs_dispatch_0_elementwise_f32", 2, 1}, {"abs_dispatch_1_failing", 2, 1}},
+                              schema::Bytes::own(std::move(bytes))};
+  desc.executables.push_back({"abs_linked", {std::move(variant)}});
+  return desc;
+}
+
+} // namespace kiln::vm::testing

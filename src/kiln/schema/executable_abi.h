@@ -1,0 +1,61 @@
+// The C ABI between the CPU driver and the native code of a module.
+//
+// The compiler emits one ELF shared object for all CPU executables of a module. It exports one symbol,
+// `kiln_executable_query`, and one named local symbol for each dispatch, so that perf and gdb show dispatch names.
+// Nothing in this header may change without raising KILN_EXECUTABLE_ABI_VERSION: modules outlive runtimes.
+#ifndef KILN_SCHEMA_EXECUTABLE_ABI_H
+#define KILN_SCHEMA_EXECUTABLE_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define KILN_EXECUTABLE_ABI_VERSION 1
+#define KILN_EXECUTABLE_QUERY_SYMBOL "kiln_executable_query"
+// Every binding that a dispatch sees starts at a multiple of this.
+#define KILN_BINDING_ALIGNMENT 64
+
+// The same for all workgroups of one dispatch; the callee only reads it.
+typedef struct kiln_dispatch_state_t {
+  void *const *bindings;          // offset 0: base address of each binding, its offset applied
+  const uint64_t *binding_lengths; // offset 8: bytes valid at each binding
+  const uint64_t *constants;      // offset 16: push constants, an index or an integer each, zero-extended
+  uint32_t workgroup_count[3];    // offset 24: x, y, z
+  uint32_t reserved;              // offset 36
+} kiln_dispatch_state_t;
+
+// Of the one workgroup that runs.
+typedef struct kiln_workgroup_state_t {
+  uint32_t workgroup_id[3]; // offset 0: x, y, z
+  uint32_t worker;          // offset 12: index of the worker that runs it, below the device's worker count
+  void *local_memory;       // offset 16: `local_memory_bytes` of scratch, aligned to KILN_BINDING_ALIGNMENT
+} kiln_workgroup_state_t;
+
+// Runs one workgroup. Returns 0; anything else fails the submission with that number in its message.
+typedef int32_t (*kiln_dispatch_fn_t)(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup);
+
+typedef struct kiln_dispatch_info_t {
+  const char *name;            // the descriptive name, as in the IR's export
+  kiln_dispatch_fn_t function;
+  uint32_t binding_count;
+  uint32_t constant_count;
+  uint32_t local_memory_bytes;
+  uint32_t reserved;
+} kiln_dispatch_info_t;
+
+typedef struct kiln_executable_library_t {
+  uint32_t abi_version;  // KILN_EXECUTABLE_ABI_VERSION of the compiler
+  uint32_t export_count;
+  const kiln_dispatch_info_t *exports; // by export ordinal
+} kiln_executable_library_t;
+
+// Returns the library, or null where the library needs a newer runtime than `max_abi_version`.
+typedef const kiln_executable_library_t *(*kiln_executable_query_fn_t)(uint32_t max_abi_version);
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // KILN_SCHEMA_EXECUTABLE_ABI_H

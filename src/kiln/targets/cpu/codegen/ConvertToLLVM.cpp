@@ -1,0 +1,134 @@
+#include "kiln/targets/cpu/codegen/CpuPasses.h"
+#include "kiln/targets/cpu/codegen/CpuTarget.h"
+#include "kiln/targets/cpu/codegen/DispatchInterface.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+#define GEN_PASS_DEF_CONVERTTOLLVM
+#include "kiln/targets/cpu/codegen/CpuPasses.h.inc"
+
+namespace {
+
+class ConvertToLLVM : public impl::ConvertToLLVMBase<ConvertToLLVM> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    MLIRContext *context = &getContext();
+    CpuTarget target = CpuTarget::of(module);
+
+    LowerToLLVMOptions options(context);
+    options.allocLowering = LowerToLLVMOptions::AllocLowering::None;
+    options.dataLayout = llvm::DataLayout(target.dataLayout);
+    options.overrideIndexBitwidth(64);
+    LLVMTypeConverter converter(context, options);
+    // What strategies did not erase already: on the CPU a binding is memory like any other.
+    converter.addTypeAttributeConversion([](BaseMemRefType, HAL::DescriptorTypeAttr space) {
+      return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
+    });
+
+    SmallVector<std::string> bodies;
+    if (failed(prefixPrivateSymbols(module)) || failed(splitDispatches(module, converter, bodies)))
+      return signalPassFailure();
+
+    LLVMConversionTarget conversion(*context);
+    RewritePatternSet patterns(context);
+    arith::populateArithToLLVMConversionPatterns(converter, patterns);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
+    index::populateIndexToLLVMConversionPatterns(converter, patterns);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
+    populateFuncToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
+    populateVectorToLLVMConversionPatterns(converter, patterns, /*reassociateFPReductions=*/true);
+    ub::populateUBToLLVMConversionPatterns(converter, patterns);
+    conversion.addLegalOp<ModuleOp>();
+    if (failed(applyPartialConversion(module, conversion, std::move(patterns))))
+      return signalPassFailure();
+    SmallVector<UnrealizedConversionCastOp> casts;
+    module.walk([&](UnrealizedConversionCastOp op) { casts.push_back(op); });
+    reconcileUnrealizedCasts(casts);
+    if (failed(checkNothingIsLeft(module)))
+      return signalPassFailure();
+
+    for (StringRef body : bodies)
+      module.lookupSymbol<LLVM::LLVMFuncOp>(body).setAlwaysInline(true);
+    module->setAttr(LLVM::LLVMDialect::getDataLayoutAttrName(), StringAttr::get(context, target.dataLayout));
+    module->setAttr(LLVM::LLVMDialect::getTargetTripleAttrName(), StringAttr::get(context, target.triple));
+  }
+
+  // In a variant, the exports; elsewhere every public function.
+  bool isDispatch(func::FuncOp func) {
+    if (func.isExternal())
+      return false;
+    auto variant = func->getParentOfType<HAL::ExecutableVariantOp>();
+    return variant ? isa_and_nonnull<HAL::ExecutableExportOp>(variant.lookupSymbol(func.getName())) : func.isPublic();
+  }
+
+  LogicalResult splitDispatches(ModuleOp module, const LLVMTypeConverter &converter,
+                                SmallVectorImpl<std::string> &bodies) {
+    for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
+      if (!isDispatch(func))
+        continue;
+      if (failed(splitDispatch(func, converter)))
+        return failure();
+      bodies.push_back(func.getName().str());
+    }
+    return success();
+  }
+
+  // Constants and helper functions get names that no other executable has, and are seen by this one only.
+  LogicalResult prefixPrivateSymbols(ModuleOp module) {
+    auto executable = module->getParentOfType<HAL::ExecutableOp>();
+    std::string prefix = executable ? executable.getSymName().str() + "_" : "";
+    for (Operation &op : llvm::make_early_inc_range(module.getOps())) {
+      auto symbol = dyn_cast<SymbolOpInterface>(op);
+      if (!symbol || symbol.isDeclaration())
+        continue;
+      if (auto func = dyn_cast<func::FuncOp>(op)) {
+        if (isDispatch(func))
+          continue;
+        op.setAttr("llvm.linkage", LLVM::LinkageAttr::get(&getContext(), LLVM::Linkage::Internal));
+      }
+      auto name = StringAttr::get(&getContext(), prefix + symbol.getName());
+      if (failed(SymbolTable::replaceAllSymbolUses(&op, name, module)))
+        return op.emitError("cannot be renamed: a use of it is not understood");
+      symbol.setName(name);
+      symbol.setPrivate();
+    }
+    return success();
+  }
+
+  LogicalResult checkNothingIsLeft(ModuleOp module) {
+    LogicalResult result = success();
+    // Casts between converted and unconverted values are there because of the ops that are reported.
+    module.walk([&](Operation *op) {
+      if (op == module || isa<UnrealizedConversionCastOp>(op) || isa<LLVM::LLVMDialect>(op->getDialect()))
+        return;
+      op->emitOpError("cannot be compiled for the CPU: there is no lowering of it to machine code here");
+      result = failure();
+    });
+    if (succeeded(result)) {
+      module.walk([&](UnrealizedConversionCastOp op) {
+        op.emitError("a value of type ") << op.getOperandTypes() << " cannot become " << op.getResultTypes()
+                                         << "; this is a bug of the compiler";
+        result = failure();
+      });
+    }
+    return result;
+  }
+};
+
+} // namespace
+} // namespace kiln

@@ -1,0 +1,70 @@
+#include "kiln/targets/cpu/codegen/CpuBackend.h"
+
+#include "kiln/compiler/Interfaces/OptionBinder.h"
+#include "kiln/targets/cpu/codegen/CpuPasses.h"
+#include "kiln/targets/cpu/codegen/CpuTarget.h"
+#include "kiln/targets/cpu/codegen/Serialization.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+StringRef CpuBackend::description() const {
+  return "x86-64 and AArch64 CPUs, through LLVM";
+}
+
+void CpuBackend::bindOptions(OptionBinder &binder) {
+  binder.group("llvm-cpu target");
+  binder.flag("kiln-llvmcpu-target-triple", &options.targetTriple, "<triple>",
+              "What to generate code for, x86_64-linux or aarch64-linux; this machine's architecture if not given");
+  binder.flag("kiln-llvmcpu-target-cpu", &options.targetCpu, "<name>",
+              "CPU to generate code for: host (the CPU of this machine, with what it really has), generic (any CPU of "
+              "the architecture), or a name that LLVM knows, such as znver4");
+  binder.flag("kiln-llvmcpu-target-cpu-features", &options.targetFeatures, "<list>",
+              "CPU features to use (+avx512f) or not to use (-fma) beyond those of the CPU, separated by commas");
+  binder.flag("kiln-llvmcpu-debug-symbols", &options.debugInfo,
+              "Put line tables into kernels, so that debuggers and profilers lead back to lines of the MLIR source");
+  binder.flag("kiln-codegen-llvmcpu-use-transform-dialect", &options.transformDialectSpec, "<file>",
+              "Transform-dialect file that tiles, vectorizes and bufferizes the dispatches instead of the built-in "
+              "strategies");
+}
+
+void CpuBackend::registerDialects(DialectRegistry &registry) const {
+  registerCpuTranslationDialects(registry);
+  registerCpuStrategyDialects(registry);
+}
+
+void CpuBackend::registerPasses() const {
+  registerCpuTranslationPasses();
+  registerCpuStrategyPasses(options);
+}
+
+FailureOr<HAL::ExecutableTargetAttr> CpuBackend::getTarget(MLIRContext *context, Location loc) const {
+  FailureOr<CpuTarget> target = CpuTarget::resolve(options, loc);
+  if (failed(target))
+    return failure();
+  return target->toAttr(context);
+}
+
+void CpuBackend::buildConfigurationPipeline(OpPassManager &variantPasses) const {
+  addCpuConfigurationPasses(variantPasses, options);
+}
+
+void CpuBackend::buildLoweringPipeline(OpPassManager &variantPasses) const {
+  addCpuLoweringPasses(variantPasses, options);
+}
+
+void CpuBackend::buildTranslationPipeline(OpPassManager &variantPasses) const {
+  addCpuTranslationPasses(variantPasses);
+}
+
+LogicalResult CpuBackend::serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &serialization,
+                                    SmallVectorImpl<char> &bytes) const {
+  return serializeCpuVariant(variant, serialization, options.debugInfo, bytes);
+}
+
+void registerCpuBackend(TargetBackendRegistry &registry) {
+  registry.add(std::make_unique<CpuBackend>());
+}
+
+} // namespace kiln

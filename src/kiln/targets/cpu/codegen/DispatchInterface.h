@@ -1,0 +1,27 @@
+// How a dispatch function meets the executable ABI (kiln/schema/executable_abi.h).
+#ifndef KILN_TARGETS_CPU_CODEGEN_DISPATCHINTERFACE_H
+#define KILN_TARGETS_CPU_CODEGEN_DISPATCHINTERFACE_H
+
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+namespace kiln {
+
+// The argument that PlaceAllocations adds to a function that needs local memory: memref<Nxi8>.
+inline constexpr llvm::StringLiteral localMemoryArgAttr = "hal.local_memory";
+// On the ABI function: how many bytes of it, an i64.
+inline constexpr llvm::StringLiteral localMemoryBytesAttr = "hal.local_memory_bytes";
+
+// Turns a dispatch into two functions: `<name>`, with the ABI's signature, loads what the dispatch uses from the two
+// state pointers and calls `<name>.body`, which takes each binding as a pointer of its own. LLVM inlines the body; it
+// is split off because there the arguments can say `noalias`, which inlining turns into alias scopes on every access.
+//
+// The ops of hal.interface in `func` are replaced; `func` becomes the body. It must have no arguments but local memory,
+// and no results. Returns the ABI function.
+mlir::FailureOr<mlir::LLVM::LLVMFuncOp> splitDispatch(mlir::func::FuncOp func,
+                                                      const mlir::LLVMTypeConverter &converter);
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CPU_CODEGEN_DISPATCHINTERFACE_H

@@ -1,0 +1,131 @@
+#include "kiln/targets/cpu/codegen/ElfLinker.h"
+
+#include "lld/Common/Driver.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cerrno>
+#include <mutex>
+#include <thread>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+LLD_HAS_DRIVER(elf)
+
+namespace kiln {
+
+namespace {
+
+// A file without a name in any file system; LLD opens it through /proc.
+class MemoryFile {
+public:
+  explicit MemoryFile(const char *name) : fd(memfd_create(name, MFD_CLOEXEC)) {}
+  ~MemoryFile() {
+    if (fd >= 0)
+      close(fd);
+  }
+  MemoryFile(const MemoryFile &) = delete;
+  MemoryFile &operator=(const MemoryFile &) = delete;
+
+  bool valid() const { return fd >= 0; }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(fd); }
+
+  bool write(llvm::ArrayRef<char> bytes) const {
+    while (!bytes.empty()) {
+      ssize_t count = ::write(fd, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count <= 0)
+        return false;
+      bytes = bytes.drop_front(count);
+    }
+    return true;
+  }
+
+private:
+  int fd;
+};
+
+// What LLD writes its output to. It makes a temporary file beside a regular file that it is to replace, which a file in
+// memory cannot have, but writes to a pipe as it is. A thread reads it, since a pipe holds little.
+class OutputPipe {
+public:
+  explicit OutputPipe(llvm::SmallVectorImpl<char> &bytes) {
+    if (pipe2(ends, O_CLOEXEC) == 0)
+      reader = std::thread([this, &bytes] { drain(bytes); });
+  }
+  ~OutputPipe() { finish(); }
+  OutputPipe(const OutputPipe &) = delete;
+  OutputPipe &operator=(const OutputPipe &) = delete;
+
+  bool valid() const { return ends[0] >= 0; }
+  std::string path() const { return "/proc/self/fd/" + std::to_string(ends[1]); }
+
+  // To be called when nobody writes any more; the bytes are complete then.
+  void finish() {
+    if (!reader.joinable())
+      return;
+    close(ends[1]);
+    reader.join();
+    close(ends[0]);
+  }
+
+private:
+  void drain(llvm::SmallVectorImpl<char> &bytes) {
+    bytes.clear();
+    char block[65536];
+    for (;;) {
+      ssize_t count = read(ends[0], block, sizeof(block));
+      if (count < 0 && errno == EINTR)
+        continue;
+      if (count <= 0)
+        return;
+      bytes.append(block, block + count);
+    }
+  }
+
+  int ends[2] = {-1, -1};
+  std::thread reader;
+};
+
+} // namespace
+
+static llvm::Error systemError(const char *what) {
+  return llvm::createStringError(std::error_code(errno, std::generic_category()), "%s failed", what);
+}
+
+llvm::Error linkSharedObject(llvm::ArrayRef<char> object, llvm::StringRef soname,
+                             llvm::SmallVectorImpl<char> &sharedObject) {
+  MemoryFile input("kiln.o");
+  if (!input.valid())
+    return systemError("creating a file in memory for the linker");
+  if (!input.write(object))
+    return systemError("writing the object file for the linker");
+
+  OutputPipe output(sharedObject);
+  if (!output.valid())
+    return systemError("creating a pipe for the linker");
+  std::string inputPath = input.path(), outputPath = output.path(), name = soname.str();
+  const char *args[] = {"ld.lld", "--shared",         "--threads=1",    "--hash-style=gnu", "--build-id=none",
+                        "-znow",  "-zrelro",          "-znoexecstack",  "-soname",          name.c_str(),
+                        "-o",     outputPath.c_str(), inputPath.c_str()};
+  std::string text;
+  {
+    static std::mutex mutex;
+    static bool usable = true;
+    std::lock_guard lock(mutex);
+    if (!usable)
+      return llvm::createStringError("LLD crashed before in this process and cannot be used again; start a new one");
+    llvm::raw_string_ostream stream(text);
+    lld::Result result = lld::lldMain(args, stream, stream, {{lld::Gnu, &lld::elf::link}});
+    usable = result.canRunAgain;
+    if (result.retCode != 0 || !usable)
+      return llvm::createStringError(
+          "%s%s", usable ? "" : "LLD crashed: ", text.empty() ? "LLD failed without a message" : text.c_str());
+  }
+  output.finish();
+  return llvm::Error::success();
+}
+
+} // namespace kiln

@@ -1,0 +1,147 @@
+#include "kiln/targets/cpu/codegen/NativeCode.h"
+
+#include "kiln/schema/executable_abi.h"
+
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/TimeProfiler.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <mutex>
+
+using namespace llvm;
+
+namespace kiln {
+
+// All of LLVM's targets would take several times as long.
+static void initializeTargets(const Triple &triple) {
+  static std::once_flag x86, aarch64;
+  if (triple.isX86()) {
+    std::call_once(x86, [] {
+      LLVMInitializeX86TargetInfo();
+      LLVMInitializeX86Target();
+      LLVMInitializeX86TargetMC();
+      LLVMInitializeX86AsmPrinter();
+    });
+  } else {
+    std::call_once(aarch64, [] {
+      LLVMInitializeAArch64TargetInfo();
+      LLVMInitializeAArch64Target();
+      LLVMInitializeAArch64TargetMC();
+      LLVMInitializeAArch64AsmPrinter();
+    });
+  }
+}
+
+Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const CpuTarget &target, int optimizationLevel) {
+  Triple triple(target.triple);
+  initializeTargets(triple);
+  std::string text;
+  const Target *backend = TargetRegistry::lookupTarget(triple, text);
+  if (!backend)
+    return createStringError("LLVM has no backend for %s: %s", target.triple.c_str(), text.c_str());
+  TargetOptions options;
+  options.MCOptions.AsmVerbose = true;
+  CodeGenOptLevel level = optimizationLevel >= 3   ? CodeGenOptLevel::Aggressive
+                          : optimizationLevel == 2 ? CodeGenOptLevel::Default
+                          : optimizationLevel == 1 ? CodeGenOptLevel::Less
+                                                   : CodeGenOptLevel::None;
+  std::unique_ptr<TargetMachine> machine(backend->createTargetMachine(triple, target.baselineCpu(), target.features,
+                                                                      options, Reloc::PIC_, CodeModel::Small, level));
+  if (!machine)
+    return createStringError("LLVM makes no target machine for %s", target.triple.c_str());
+  return machine;
+}
+
+// The ABI function's loads are those that are invariant; what they load never changes and is never null.
+static void annotatePointerLoads(Function &function) {
+  LLVMContext &context = function.getContext();
+  auto *alignment = MDNode::get(
+      context, ConstantAsMetadata::get(ConstantInt::get(Type::getInt64Ty(context), KILN_BINDING_ALIGNMENT)));
+  for (Instruction &instruction : instructions(function)) {
+    auto *load = dyn_cast<LoadInst>(&instruction);
+    if (!load || !load->hasMetadata(LLVMContext::MD_invariant_load) || !load->getType()->isPointerTy())
+      continue;
+    load->setMetadata(LLVMContext::MD_nonnull, MDNode::get(context, {}));
+    load->setMetadata(LLVMContext::MD_noundef, MDNode::get(context, {}));
+    // The arrays of bindings and of constants are not bindings themselves; they are read through this pointer at once.
+    bool isTable = all_of(load->users(), [](User *user) { return isa<LoadInst, GetElementPtrInst>(user); });
+    if (!isTable)
+      load->setMetadata(LLVMContext::MD_align, alignment);
+  }
+}
+
+void annotateModule(Module &module, const CpuTarget &target, const TargetMachine &machine) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+  module.setPICLevel(PICLevel::BigPIC);
+  module.setUwtable(UWTableKind::Default);
+  module.setFramePointer(FramePointerKind::All);
+
+  std::string vectorWidth = std::to_string(target.nativeVectorBits);
+  for (Function &function : module) {
+    function.setDoesNotThrow();
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+    function.addFnAttr("tune-cpu", target.cpu);
+    function.addFnAttr("prefer-vector-width", vectorWidth);
+    function.addFnAttr("frame-pointer", "all");
+    function.addFnAttr("no-trapping-math", "true");
+    function.addFnAttr(Attribute::NoRecurse);
+    function.setUWTableKind(UWTableKind::Default);
+    annotatePointerLoads(function);
+    for (Instruction &instruction : instructions(function))
+      if (isa<FPMathOperator>(instruction))
+        instruction.setHasAllowContract(true);
+  }
+}
+
+void optimizeModule(Module &module, TargetMachine &machine, int optimizationLevel) {
+  TimeTraceScope scope("kiln: optimize");
+  PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = optimizationLevel >= 2;
+  tuning.LoopUnrolling = optimizationLevel >= 2;
+  PassBuilder builder(&machine, tuning);
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager callGraphs;
+  ModuleAnalysisManager modules;
+  TargetLibraryInfoImpl libraries(machine.getTargetTriple());
+  functions.registerPass([&] { return TargetLibraryAnalysis(libraries); });
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(callGraphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, callGraphs, modules);
+
+  const OptimizationLevel levels[] = {OptimizationLevel::O0, OptimizationLevel::O1, OptimizationLevel::O2,
+                                      OptimizationLevel::O3};
+  OptimizationLevel level = levels[std::clamp(optimizationLevel, 0, 3)];
+  ModulePassManager passes = level == OptimizationLevel::O0 ? builder.buildO0DefaultPipeline(level)
+                                                            : builder.buildPerModuleDefaultPipeline(level);
+  passes.run(module, modules);
+}
+
+Error emitNativeCode(Module &module, TargetMachine &machine, bool assembly, SmallVectorImpl<char> &bytes) {
+  TimeTraceScope scope("kiln: emit");
+  bytes.clear();
+  raw_svector_ostream stream(bytes);
+  legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr,
+                                  assembly ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile,
+                                  /*DisableVerify=*/true))
+    return createStringError("LLVM cannot emit %s for %s", assembly ? "assembly" : "an object file",
+                             machine.getTargetTriple().str().c_str());
+  passes.run(module);
+  return Error::success();
+}
+
+} // namespace kiln

@@ -1,0 +1,426 @@
+#include "kiln/targets/cpu/codegen/strategy/KernelPlan.h"
+
+#include "kiln/targets/cpu/codegen/CpuTarget.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+KernelTarget KernelTarget::of(const CpuTarget &target) {
+  KernelTarget result;
+  result.vectorBits = target.nativeVectorBits;
+  result.vectorRegisters = target.has("avx512f") || StringRef(target.triple).starts_with("aarch64") ? 32 : 16;
+  if (target.has("avx512bw") && target.has("avx512vl"))
+    result.maskedBits = 8;
+  else if (target.has("avx512f") || target.has("avx"))
+    result.maskedBits = 32;
+  result.fma = target.has("fma") || target.has("avx512f") || StringRef(target.triple).starts_with("aarch64");
+  return result;
+}
+
+// The factor of `dim` in a linear expression; nullopt where the expression is not linear in it.
+static std::optional<int64_t> factorOf(AffineExpr expr, unsigned dim) {
+  if (!expr.isFunctionOfDim(dim))
+    return 0;
+  if (isa<AffineDimExpr>(expr))
+    return 1;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary)
+    return std::nullopt;
+  std::optional<int64_t> left = factorOf(binary.getLHS(), dim), right = factorOf(binary.getRHS(), dim);
+  if (!left || !right)
+    return std::nullopt;
+  if (expr.getKind() == AffineExprKind::Add)
+    return *left + *right;
+  auto constant = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  if (expr.getKind() == AffineExprKind::Mul && constant)
+    return *left * constant.getValue();
+  return std::nullopt;
+}
+
+int64_t strideAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  auto type = cast<MemRefType>(operand.get().getType());
+  SmallVector<int64_t> strides;
+  int64_t offset, total = 0;
+  bool known = succeeded(type.getStridesAndOffset(strides, offset));
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    std::optional<int64_t> factor = factorOf(expr, loop);
+    if (factor == 0)
+      continue;
+    if (!factor || !known || ShapedType::isDynamic(strides[dim]))
+      return ShapedType::kDynamic;
+    total += *factor * strides[dim];
+  }
+  // Factors that cancel out, as in a diagonal, still make the operand depend on the loop.
+  return total == 0 && map.isFunctionOfDim(loop) ? ShapedType::kDynamic : total;
+}
+
+Operation *findCombiner(linalg::LinalgOp op, unsigned index) {
+  Block *body = op.getBlock();
+  BlockArgument init = body->getArgument(op.getNumDpsInputs() + index);
+  if (!init.hasOneUse())
+    return nullptr;
+  Operation *combiner = *init.user_begin();
+  if (combiner->getNumOperands() != 2 || combiner->getNumResults() != 1 ||
+      body->getTerminator()->getOperand(index) != combiner->getResult(0) || !combiner->getResult(0).hasOneUse())
+    return nullptr;
+  if (!isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp, arith::MaximumFOp, arith::MinimumFOp,
+           arith::MaxNumFOp, arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp,
+           arith::AndIOp, arith::OrIOp, arith::XOrIOp>(combiner))
+    return nullptr;
+  return combiner;
+}
+
+//===--- Bodies ---------------------------------------------------------------------------------------------------===//
+
+namespace {
+struct BodyFacts {
+  bool vectorizable = true; // each op has a vector form, or is taken apart into elements
+  bool hasLoads = false;    // reads memory itself; such lanes must exist
+  bool mayTrap = false;     // divides integers, so that lanes must hold real values
+  int64_t cost = 0;         // multiples of a simple operation
+};
+} // namespace
+
+static BodyFacts inspectBody(Block *body) {
+  BodyFacts facts;
+  for (Operation &op : body->without_terminator()) {
+    if (isa<linalg::IndexOp>(op) || op.hasTrait<OpTrait::ConstantLike>())
+      continue;
+    if (isa<memref::LoadOp>(op)) {
+      facts.hasLoads = true;
+      facts.cost += 8;
+      continue;
+    }
+    auto isElement = [](Type type) { return type.isIntOrIndexOrFloat(); };
+    if (op.getNumRegions() != 0 || !OpTrait::hasElementwiseMappableTraits(&op) ||
+        !llvm::all_of(op.getOperandTypes(), isElement) || !llvm::all_of(op.getResultTypes(), isElement))
+      facts.vectorizable = false;
+    if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+            arith::FloorDivSIOp>(op)) {
+      facts.mayTrap = true;
+      facts.cost += 8;
+    }
+    bool simpleMath = isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::SqrtOp, math::FloorOp, math::CeilOp,
+                          math::CopySignOp>(op);
+    facts.cost += isa<math::MathDialect>(op.getDialect()) && !simpleMath ? 16 : 1;
+  }
+  return facts;
+}
+
+// Bits of an element as it is computed with. Narrow floats are computed in f32.
+static int64_t computeBits(Type type) {
+  if (type.isIndex())
+    return 64;
+  int64_t bits = type.getIntOrFloatBitWidth();
+  return isa<FloatType>(type) ? std::max<int64_t>(bits, 32) : std::max<int64_t>(bits, 8);
+}
+
+//===--- Choosing -------------------------------------------------------------------------------------------------===//
+
+namespace {
+class Planner {
+public:
+  Planner(linalg::LinalgOp op, const KernelTarget &target, const TileConfig *config)
+      : op(op), target(target), config(config), body(inspectBody(op.getBlock())),
+        extents(op.getStaticLoopRanges()) {
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (isa<MemRefType>(input->get().getType()))
+        inputs.push_back(input);
+    for (auto [loop, type] : llvm::enumerate(op.getIteratorTypesArray()))
+      (type == utils::IteratorType::parallel ? parallel : reductions).push_back(loop);
+  }
+
+  KernelPlan run() {
+    chooseVectorLoop();
+    if (plan.vectorLoop >= 0) {
+      chooseLanes();
+      chooseRegisterTile();
+      if (!plan.reduceLanes && !reductions.empty())
+        chooseBlocks();
+    }
+    orderLoops();
+    return plan;
+  }
+
+private:
+  bool isOne(unsigned loop) const { return extents[loop] == 1; }
+  bool isLarge(unsigned loop, int64_t least) const {
+    return ShapedType::isDynamic(extents[loop]) || extents[loop] >= least;
+  }
+  static bool isVectorStride(int64_t stride) { return stride == 0 || stride == 1; }
+  bool dependsOn(OpOperand *operand, unsigned loop) {
+    return op.getMatchingIndexingMap(operand).isFunctionOfDim(loop);
+  }
+
+  void chooseVectorLoop() {
+    if (!body.vectorizable || (config && config->instructions == "scalar") || !haveVectorTypes())
+      return;
+    int along = bestParallelLoop();
+    int across = bestReductionLoop();
+    if (along >= 0 && across >= 0) {
+      bool direct = llvm::all_of(inputs, [&](OpOperand *in) { return isVectorStride(strideAlong(op, *in, along)); });
+      if (!direct && !canPack(along))
+        along = -1;
+    }
+    plan.vectorLoop = along >= 0 ? along : across;
+    plan.reduceLanes = along < 0 && across >= 0;
+  }
+
+  bool haveVectorTypes() {
+    return llvm::all_of(op->getOperands(), [](Value operand) {
+      return getElementTypeOrSelf(operand.getType()).isIntOrIndexOrFloat();
+    });
+  }
+
+  // The parallel loop along which all results are contiguous, and most inputs.
+  int bestParallelLoop() {
+    int best = -1, bestScore = -1;
+    for (unsigned loop : parallel) {
+      if (isOne(loop) || !llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+            return isa<MemRefType>(init.get().getType()) && strideAlong(op, init, loop) == 1;
+          }))
+        continue;
+      int score = 0;
+      for (OpOperand *input : inputs)
+        score += strideAlong(op, *input, loop) == 1 ? 2 : strideAlong(op, *input, loop) == 0 ? 1 : 0;
+      if (score >= bestScore) {
+        best = loop;
+        bestScore = score;
+      }
+    }
+    return best;
+  }
+
+  // The reduction loop along which the inputs are contiguous, where lanes can be combined at the end.
+  int bestReductionLoop() {
+    for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i)
+      if (!findCombiner(op, i))
+        return -1;
+    for (unsigned loop : llvm::reverse(reductions)) {
+      bool contiguous = false, vector = true;
+      for (OpOperand *input : inputs) {
+        int64_t stride = strideAlong(op, *input, loop);
+        contiguous |= stride == 1;
+        vector &= isVectorStride(stride);
+      }
+      if (contiguous && vector && !isOne(loop))
+        return loop;
+    }
+    return -1;
+  }
+
+  void chooseLanes() {
+    int64_t bits = 8, narrowest = 64;
+    for (Value operand : op->getOperands()) {
+      Type type = getElementTypeOrSelf(operand.getType());
+      bits = std::max(bits, computeBits(type));
+      if (isa<MemRefType>(operand.getType()))
+        narrowest = std::min<int64_t>(narrowest, type.isIndex() ? 64 : std::max(8u, type.getIntOrFloatBitWidth()));
+    }
+    for (Operation &inner : op.getBlock()->without_terminator())
+      for (Type type : inner.getResultTypes())
+        if (!type.isInteger(1) && !inner.hasTrait<OpTrait::ConstantLike>())
+          bits = std::max(bits, computeBits(type));
+    plan.lanes = std::max<int64_t>(1, target.vectorBits / bits);
+    if (config && config->lanes)
+      plan.lanes = config->lanes;
+    plan.masked = target.maskedBits != 0 && narrowest >= target.maskedBits && !body.mayTrap && !body.hasLoads &&
+                  (plan.reduceLanes || llvm::all_of(inputs, [&](OpOperand *in) {
+                     return isVectorStride(strideAlong(op, *in, plan.vectorLoop)) || canPack(plan.vectorLoop);
+                   }));
+    int64_t extent = extents[plan.vectorLoop];
+    if (ShapedType::isDynamic(extent) || extent == 0)
+      return;
+    // A short loop needs short vectors; without masks they must not be longer than it.
+    if (plan.masked)
+      plan.lanes = std::min<int64_t>(plan.lanes, llvm::PowerOf2Ceil(extent));
+    else
+      plan.lanes = std::min<int64_t>(plan.lanes, llvm::bit_floor<uint64_t>(extent));
+  }
+
+  int64_t vectorsOf(int64_t wanted) const {
+    int64_t extent = extents[plan.vectorLoop];
+    return ShapedType::isDynamic(extent)
+               ? wanted
+               : std::clamp<int64_t>(llvm::divideCeil(extent, plan.lanes), 1, std::max<int64_t>(1, wanted));
+  }
+
+  void chooseRegisterTile() {
+    int64_t columns = config && config->columns ? llvm::divideCeil(config->columns, plan.lanes) : 0;
+    if (plan.reduceLanes) {
+      plan.rowLoop = largestLoop([&](unsigned) { return true; });
+      plan.rows = plan.rowLoop >= 0 ? rowsOf(4) : 1;
+      plan.vectors = vectorsOf(columns ? columns : plan.rows > 1 ? 2 : 4);
+    } else if (reductions.empty()) {
+      plan.vectors = vectorsOf(columns ? columns : body.cost > 8 ? 1 : 4);
+      chooseTransposedTile();
+    } else {
+      // Rows that the vector input does not depend on use what is loaded of it again.
+      plan.rowLoop = largestLoop([&](unsigned loop) {
+        return llvm::any_of(inputs, [&](OpOperand *in) {
+          return dependsOn(in, plan.vectorLoop) && !dependsOn(in, loop);
+        });
+      });
+      plan.vectors = vectorsOf(columns ? columns : plan.rowLoop >= 0 ? 2 : 4);
+      int64_t registers = target.vectorRegisters - plan.vectors - 2;
+      plan.rows = plan.rowLoop >= 0 ? rowsOf(std::max<int64_t>(1, registers / plan.vectors)) : 1;
+    }
+    if (plan.rows == 1)
+      plan.rowLoop = -1;
+  }
+
+  // A static number of rows is shared evenly among the tiles, so that the last one is not much smaller.
+  int64_t rowsOf(int64_t most) const {
+    int64_t extent = extents[plan.rowLoop];
+    if (ShapedType::isDynamic(extent) || extent == 0)
+      return config && config->rows ? config->rows : most;
+    if (config && config->rows)
+      return std::min(config->rows, extent);
+    return llvm::divideCeil(extent, llvm::divideCeil(extent, most));
+  }
+
+  // The parallel loop with the most iterations that is not the vector loop; the innermost of several.
+  int largestLoop(llvm::function_ref<bool(unsigned)> wanted) const {
+    int best = -1;
+    auto size = [&](unsigned loop) {
+      return ShapedType::isDynamic(extents[loop]) ? std::numeric_limits<int64_t>::max() : extents[loop];
+    };
+    for (unsigned loop : parallel)
+      if (static_cast<int>(loop) != plan.vectorLoop && !isOne(loop) && wanted(loop) &&
+          (best < 0 || size(loop) >= size(best)))
+        best = loop;
+    return best;
+  }
+
+  // An input that is contiguous along another parallel loop is read in square blocks, transposed in registers.
+  void chooseTransposedTile() {
+    for (OpOperand *input : inputs) {
+      if (isVectorStride(strideAlong(op, *input, plan.vectorLoop)))
+        continue;
+      for (unsigned loop : parallel) {
+        if (static_cast<int>(loop) == plan.vectorLoop || strideAlong(op, *input, loop) != 1)
+          continue;
+        plan.lanes = std::min<int64_t>(plan.lanes, 16);
+        if (isLarge(loop, plan.lanes)) {
+          plan.rowLoop = loop;
+          plan.rows = plan.lanes;
+          plan.vectors = 1;
+        }
+        return;
+      }
+    }
+  }
+
+  // Whether one input, the only one that depends on the loop, can be copied into panels along it.
+  bool canPack(unsigned loop) { return packable(loop) != nullptr; }
+
+  OpOperand *packable(unsigned loop) {
+    if (reductions.size() != 1 || inputs.size() < 2)
+      return nullptr;
+    OpOperand *found = nullptr;
+    for (OpOperand *input : inputs) {
+      if (!dependsOn(input, loop))
+        continue;
+      if (found)
+        return nullptr;
+      found = input;
+    }
+    if (!found || !op.getMatchingIndexingMap(found).isProjectedPermutation() || !dependsOn(found, reductions[0]))
+      return nullptr;
+    // Packing costs about as much as two rows; panels must be used more often than that.
+    bool reused = llvm::any_of(parallel, [&](unsigned other) { return !dependsOn(found, other) && isLarge(other, 8); });
+    int64_t stride = strideAlong(op, *found, loop), depth = strideAlong(op, *found, reductions[0]);
+    return reused && (stride == 1 || depth == 1) ? found : nullptr;
+  }
+
+  void chooseBlocks() {
+    if (reductions.size() != 1)
+      return;
+    unsigned loop = reductions[0];
+    int64_t block = config && config->k ? config->k : 256;
+    if (ShapedType::isStatic(extents[loop]))
+      block = std::min(block, extents[loop]);
+    OpOperand *packed = plan.rowLoop >= 0 ? packable(plan.vectorLoop) : nullptr;
+    bool strided = packed && strideAlong(op, *packed, plan.vectorLoop) != 1;
+    if (packed && (strided || (config && config->packB))) {
+      FailureOr<int64_t> extent = upperBound(packed, plan.vectorLoop);
+      if (succeeded(extent) && block > 0) {
+        plan.packedOperand = packed->getOperandNumber();
+        plan.packedExtent = *extent;
+      }
+    }
+    if (plan.packedOperand < 0 && strided) {
+      // Elements are put together one by one, and then there must be as many as there are lanes.
+      plan.masked = false;
+      int64_t extent = extents[plan.vectorLoop];
+      if (ShapedType::isStatic(extent) && extent > 0)
+        plan.lanes = std::min<int64_t>(plan.lanes, llvm::bit_floor<uint64_t>(extent));
+    }
+    if (plan.packedOperand >= 0 || (config && config->k && extents[loop] != block)) {
+      plan.blockedLoop = loop;
+      plan.block = block;
+    }
+  }
+
+  FailureOr<int64_t> upperBound(OpOperand *operand, unsigned loop) {
+    if (ShapedType::isStatic(extents[loop]))
+      return extents[loop];
+    for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(operand).getResults()))
+      if (expr == getAffineDimExpr(loop, op.getContext()))
+        return ValueBoundsConstraintSet::computeConstantBound(presburger::BoundType::UB,
+                                                              {operand->get(), static_cast<int64_t>(dim)},
+                                                              /*stopCondition=*/nullptr, /*closedUB=*/true);
+    return failure();
+  }
+
+  void orderLoops() {
+    plan.reductionLoops = reductions;
+    if (plan.reduceLanes) { // Innermost.
+      llvm::erase(plan.reductionLoops, static_cast<unsigned>(plan.vectorLoop));
+      plan.reductionLoops.push_back(plan.vectorLoop);
+    }
+    auto isTiled = [&](unsigned loop) {
+      return static_cast<int>(loop) == plan.vectorLoop || static_cast<int>(loop) == plan.rowLoop;
+    };
+    for (unsigned loop : parallel)
+      if (!isTiled(loop))
+        plan.parallelLoops.push_back(loop);
+    // The rows are innermost where a reduction lets them use the same panel of the vector input; elsewhere memory is
+    // walked through in its order.
+    bool rowsInside = !reductions.empty();
+    if (plan.rowLoop >= 0 && !rowsInside)
+      plan.parallelLoops.push_back(plan.rowLoop);
+    if (plan.vectorLoop >= 0 && !plan.reduceLanes)
+      plan.parallelLoops.push_back(plan.vectorLoop);
+    if (plan.rowLoop >= 0 && rowsInside)
+      plan.parallelLoops.push_back(plan.rowLoop);
+    if (plan.packedOperand < 0)
+      return;
+    // What the packed input depends on has to be settled before it is packed.
+    OpOperand *packed = &op->getOpOperand(plan.packedOperand);
+    std::stable_partition(plan.parallelLoops.begin(), plan.parallelLoops.end(),
+                          [&](unsigned loop) { return !isTiled(loop) && dependsOn(packed, loop); });
+  }
+
+  linalg::LinalgOp op;
+  const KernelTarget &target;
+  const TileConfig *config;
+  BodyFacts body;
+  SmallVector<int64_t> extents;
+  SmallVector<OpOperand *> inputs;
+  SmallVector<unsigned> parallel, reductions;
+  KernelPlan plan;
+};
+} // namespace
+
+KernelPlan planKernel(linalg::LinalgOp op, const KernelTarget &target, const TileConfig *config) {
+  return Planner(op, target, config).run();
+}
+
+} // namespace kiln

@@ -1,0 +1,61 @@
+// How one linalg operation on memory becomes loops over vectors: which loop runs along vectors, what is kept in registers,
+// in which order the loops are, what is packed. The plan is made from the operation's indexing maps, the layouts of its
+// memory and the configuration; KernelEmitter.h carries it out.
+#ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_KERNELPLAN_H
+#define KILN_TARGETS_CPU_CODEGEN_STRATEGY_KERNELPLAN_H
+
+#include "kiln/targets/cpu/codegen/strategy/TileConfig.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace kiln {
+
+struct CpuTarget;
+
+// What plans need to know of a CPU.
+struct KernelTarget {
+  int64_t vectorBits = 128;
+  int64_t vectorRegisters = 16;
+  // The narrowest element that masked loads and stores have an instruction for; 0: there are none.
+  int64_t maskedBits = 0;
+  bool fma = false;
+
+  static KernelTarget of(const CpuTarget &target);
+};
+
+struct KernelPlan {
+  // The loop that runs along vectors, and how many elements a vector has; -1: element by element.
+  int vectorLoop = -1;
+  int64_t lanes = 1;
+  // The vector loop is a reduction: lanes hold partial results, which are combined at the end.
+  bool reduceLanes = false;
+  // Tails of the vector loop are masked; otherwise they run element by element.
+  bool masked = false;
+  // The register tile: `rows` iterations of the row loop by `vectors` vectors. rowLoop -1: one row.
+  int rowLoop = -1;
+  int64_t rows = 1, vectors = 1;
+  // From the outside to the inside. Reductions are innermost.
+  llvm::SmallVector<unsigned> parallelLoops, reductionLoops;
+  // The reduction loop that is cut into blocks which are the outermost of all loops that `packedOperand` does not need;
+  // -1: none.
+  int blockedLoop = -1;
+  int64_t block = 0;
+  // The input that is copied into panels as wide as the register tile, for one block at a time; -1: none.
+  int packedOperand = -1;
+  int64_t packedExtent = 0; // an upper bound of the vector loop's extent
+};
+
+// The distance in elements between neighbours along a loop; 0 where the operand does not depend on the loop, kDynamic where
+// it is not known or not constant. The operand must be a memref.
+int64_t strideAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
+
+// The op of the body that combines an input with init `index`, where that is all that the body does with the init; null
+// otherwise.
+mlir::Operation *findCombiner(mlir::linalg::LinalgOp op, unsigned index);
+
+// `config` may be null: defaults.
+KernelPlan planKernel(mlir::linalg::LinalgOp op, const KernelTarget &target, const TileConfig *config);
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CPU_CODEGEN_STRATEGY_KERNELPLAN_H

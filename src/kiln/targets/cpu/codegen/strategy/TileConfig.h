@@ -1,0 +1,45 @@
+// A configuration: how a dispatch is cut into tiles, and the text name that it has in the IR, in tuning data, in reports
+// and on command lines. Both forms hold the same.
+//
+//   tile_config_{M}x{N}_{K}x{stages}_{class}[_{rows}x{columns}][_v{lanes}][_pack{a|b|ab}]
+//
+//   tile_config_128x128_64x4_tensorcore_mmasync     as in the documents
+//   tile_config_96x128_256x1_fma_12x32_packb        96x128 of the result to a workgroup, 256 of the reduction at a time,
+//                                                   12x32 of the result in registers, B packed into panels
+#ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_TILECONFIG_H
+#define KILN_TARGETS_CPU_CODEGEN_STRATEGY_TILECONFIG_H
+
+#include <cstdint>
+#include <string>
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+namespace kiln {
+
+struct TileConfig {
+  // What one workgroup computes of the result: n along its innermost dimension, m along those before it. 0: all of it.
+  int64_t m = 0, n = 0;
+  // How much of the reduction is done before the next tile of the result. 0: all of it.
+  int64_t k = 0;
+  // How many K tiles are in flight; 1 where nothing is overlapped.
+  int64_t stages = 1;
+  // Which instructions compute: words of small letters and digits joined by underscores, "fma", "tensorcore_mmasync".
+  std::string instructions = "vector";
+  // The part of the result that is kept in registers; 0x0: the emitter's choice.
+  int64_t rows = 0, columns = 0;
+  // Elements of a vector; 0: as many as a register holds.
+  int64_t lanes = 0;
+  // Whether an operand of a contraction is copied into contiguous panels before it is used.
+  bool packA = false, packB = false;
+
+  bool operator==(const TileConfig &) const = default;
+
+  std::string name() const;
+  // The error says which part of the name is wrong, and what the grammar wants there.
+  static llvm::Expected<TileConfig> parse(llvm::StringRef name);
+};
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CPU_CODEGEN_STRATEGY_TILECONFIG_H

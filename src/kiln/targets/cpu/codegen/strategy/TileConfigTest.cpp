@@ -1,0 +1,87 @@
+#include "kiln/targets/cpu/codegen/strategy/TileConfig.h"
+
+#include <gtest/gtest.h>
+
+namespace kiln {
+namespace {
+
+std::string errorOf(llvm::StringRef name) {
+  llvm::Expected<TileConfig> config = TileConfig::parse(name);
+  return config ? "parsed as " + config->name() : llvm::toString(config.takeError());
+}
+
+TEST(TileConfig, NamesComeBackAsTheyWere) {
+  for (llvm::StringRef name : {
+           "tile_config_128x128_64x4_tensorcore_mmasync",
+           "tile_config_64x64_32x10_tensorcore_mmasync",
+           "tile_config_0x0_0x1_vector",
+           "tile_config_1x4096_0x1_vector_v16",
+           "tile_config_96x128_256x1_fma_12x32",
+           "tile_config_96x128_256x1_fma_12x32_packb",
+           "tile_config_96x128_256x1_fma_12x32_v16_packab",
+           "tile_config_96x128_256x1_fma_packa",
+           "tile_config_2147483648x1_1x1_x1y2",
+       }) {
+    llvm::Expected<TileConfig> config = TileConfig::parse(name);
+    ASSERT_TRUE(static_cast<bool>(config)) << llvm::toString(config.takeError());
+    EXPECT_EQ(config->name(), name);
+  }
+}
+
+TEST(TileConfig, ConfigurationsComeBackAsTheyWere) {
+  for (int64_t rows : {0, 12})
+    for (int64_t lanes : {0, 16})
+      for (int pack = 0; pack < 4; ++pack)
+        for (const char *instructions : {"fma", "vector", "tensorcore_mmasync"}) {
+          TileConfig config{96, 128, 256, 2, instructions, rows, rows * 2, lanes, (pack & 1) != 0, (pack & 2) != 0};
+          llvm::Expected<TileConfig> parsed = TileConfig::parse(config.name());
+          ASSERT_TRUE(static_cast<bool>(parsed)) << llvm::toString(parsed.takeError());
+          EXPECT_EQ(*parsed, config) << config.name();
+        }
+}
+
+TEST(TileConfig, FieldsAreWhatTheNameSays) {
+  llvm::Expected<TileConfig> config = TileConfig::parse("tile_config_96x128_256x3_fma_12x32_v16_packb");
+  ASSERT_TRUE(static_cast<bool>(config));
+  EXPECT_EQ(config->m, 96);
+  EXPECT_EQ(config->n, 128);
+  EXPECT_EQ(config->k, 256);
+  EXPECT_EQ(config->stages, 3);
+  EXPECT_EQ(config->instructions, "fma");
+  EXPECT_EQ(config->rows, 12);
+  EXPECT_EQ(config->columns, 32);
+  EXPECT_EQ(config->lanes, 16);
+  EXPECT_FALSE(config->packA);
+  EXPECT_TRUE(config->packB);
+}
+
+TEST(TileConfig, MalformedNamesAreRejectedWithTheirFault) {
+  struct Case {
+    const char *name, *fault;
+  };
+  for (const Case &c : {Case{"", "must start with tile_config_"},
+                        Case{"config_1x1_1x1_fma", "must start with tile_config_"},
+                        Case{"tile_config_", "'' is no tile {M}x{N}"},
+                        Case{"tile_config_128_64x4_fma", "'128' is no tile {M}x{N}"},
+                        Case{"tile_config_-1x8_64x4_fma", "'-1x8' is no tile {M}x{N}"},
+                        Case{"tile_config_08x8_64x4_fma", "'08x8' is no tile {M}x{N}"},
+                        Case{"tile_config_8x8x8_64x4_fma", "'8x8x8' is no tile {M}x{N}"},
+                        Case{"tile_config_99999999999999999999x8_64x4_fma", "is no tile {M}x{N}"},
+                        Case{"tile_config_8x8", "'' is no {K}x{stages}"},
+                        Case{"tile_config_8x8_64_fma", "'64' is no {K}x{stages}"},
+                        Case{"tile_config_8x8_64x0_fma", "at least one stage"},
+                        Case{"tile_config_8x8_64x1", "names no instruction class"},
+                        Case{"tile_config_8x8_64x1_8x8", "names no instruction class"},
+                        Case{"tile_config_8x8_64x1_FMA", "'FMA' is no word of an instruction class"},
+                        Case{"tile_config_8x8_64x1__fma", "'' is no word of an instruction class"},
+                        Case{"tile_config_8x8_64x1_fma_0x8", "a register tile must not be empty"},
+                        Case{"tile_config_8x8_64x1_fma_v0", "'v0' is no number of lanes"},
+                        Case{"tile_config_8x8_64x1_fma_packb_8x8", "'8x8' is out of place"},
+                        Case{"tile_config_8x8_64x1_fma_packb_packb", "'packb' is out of place"},
+                        Case{"tile_config_8x8_64x1_fma_8x8_", "'' is out of place"},
+                        Case{"tile_config_8x8_64x1_fma ", "'fma ' is no word of an instruction class"}})
+    EXPECT_NE(errorOf(c.name).find(c.fault), std::string::npos) << c.name << ": " << errorOf(c.name);
+}
+
+} // namespace
+} // namespace kiln

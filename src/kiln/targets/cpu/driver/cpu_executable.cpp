@@ -1,0 +1,70 @@
+#include "kiln/targets/cpu/driver/cpu_executable.h"
+
+#include "kiln/targets/cpu/driver/cpu_features.h"
+
+#include <string>
+
+namespace kiln::hal {
+
+Status CpuExecutable::check(const ExecutableSource &source) {
+  if (source.format != nativeElfFormat())
+    return failedPrecondition("executable '{}' has the format '{}'; this device runs '{}'", source.name, source.format,
+                              nativeElfFormat());
+  return checkCpuFeatures(source.cpu, source.cpuFeatures);
+}
+
+// What the object says of itself must be whole, and what the host program was compiled against.
+static Status checkLibrary(const kiln_executable_library_t &library, const ExecutableSource &source) {
+  if (library.abi_version != KILN_EXECUTABLE_ABI_VERSION)
+    return failedPrecondition(
+        "it has version {} of the executable interface; this runtime has {}. Recompile the module", library.abi_version,
+        KILN_EXECUTABLE_ABI_VERSION);
+  if (library.export_count && !library.exports)
+    return dataLoss("it has {} exports and no table of them", library.export_count);
+  for (uint32_t i = 0; i < library.export_count; ++i)
+    if (!library.exports[i].name || !library.exports[i].function)
+      return dataLoss("its export {} has no {}", i, library.exports[i].name ? "function" : "name");
+  if (source.exports.empty())
+    return okStatus();
+  if (source.exports.size() != library.export_count)
+    return dataLoss("the module expects {} exports; it has {}", source.exports.size(), library.export_count);
+  for (uint32_t i = 0; i < library.export_count; ++i) {
+    const ExpectedExport &expected = source.exports[i];
+    const kiln_dispatch_info_t &found = library.exports[i];
+    if (expected.name != found.name)
+      return dataLoss("the module expects its export {} to be '{}'; it is '{}'", i, expected.name, found.name);
+    if (expected.bindingCount != found.binding_count || expected.constantCount != found.constant_count)
+      return dataLoss("the module gives dispatch '{}' {} bindings and {} constants; it takes {} and {}", found.name,
+                      expected.bindingCount, expected.constantCount, found.binding_count, found.constant_count);
+  }
+  return okStatus();
+}
+
+Result<Ref<CpuExecutable>> CpuExecutable::load(const ExecutableSource &source) {
+  KILN_RETURN_IF_ERROR(check(source));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<ElfImage> image, ElfImage::load(source.name, source.bytes));
+  auto query = reinterpret_cast<kiln_executable_query_fn_t>(image->symbol(KILN_EXECUTABLE_QUERY_SYMBOL));
+  if (!query)
+    return dataLoss("executable '{}' cannot be loaded: it does not export {}", source.name,
+                    KILN_EXECUTABLE_QUERY_SYMBOL);
+  const kiln_executable_library_t *library = query(KILN_EXECUTABLE_ABI_VERSION);
+  if (!library)
+    return failedPrecondition("executable '{}' needs a newer runtime: this one has version {} of the executable "
+                              "interface",
+                              source.name, KILN_EXECUTABLE_ABI_VERSION);
+  Status status = checkLibrary(*library, source);
+  if (!status.ok())
+    return std::move(status).withContext(fmt::format("executable '{}' cannot be used", source.name));
+  return Ref<CpuExecutable>::adopt(new CpuExecutable(std::move(image), library));
+}
+
+CpuExecutable::CpuExecutable(std::unique_ptr<ElfImage> elf, const kiln_executable_library_t *library)
+    : image(std::move(elf)), library(library) {
+  for (uint32_t i = 0; i < library->export_count; ++i) {
+    const kiln_dispatch_info_t &info = library->exports[i];
+    entries.push_back({info.name, info.binding_count, info.constant_count, info.local_memory_bytes});
+  }
+  exportTable = entries;
+}
+
+} // namespace kiln::hal

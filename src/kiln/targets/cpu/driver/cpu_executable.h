@@ -1,0 +1,33 @@
+// The dispatches of a module's ELF object.
+#ifndef KILN_TARGETS_CPU_DRIVER_CPU_EXECUTABLE_H
+#define KILN_TARGETS_CPU_DRIVER_CPU_EXECUTABLE_H
+
+#include "kiln/runtime/hal/executable.h"
+#include "kiln/schema/executable_abi.h"
+#include "kiln/targets/cpu/driver/elf_image.h"
+
+#include <memory>
+#include <vector>
+
+namespace kiln::hal {
+
+class CpuExecutable final : public Executable {
+public:
+  // Whether format and CPU fit; reads no code.
+  static Status check(const ExecutableSource &source);
+  static Result<Ref<CpuExecutable>> load(const ExecutableSource &source);
+
+  // By export ordinal.
+  const kiln_dispatch_info_t &dispatch(uint32_t ordinal) const { return library->exports[ordinal]; }
+
+private:
+  CpuExecutable(std::unique_ptr<ElfImage> image, const kiln_executable_library_t *library);
+
+  std::unique_ptr<ElfImage> image;
+  const kiln_executable_library_t *library; // in the image
+  std::vector<ExecutableExport> entries;
+};
+
+} // namespace kiln::hal
+
+#endif // KILN_TARGETS_CPU_DRIVER_CPU_EXECUTABLE_H

@@ -1,0 +1,57 @@
+#include "kiln/targets/cpu/driver/sync_device.h"
+
+#include "kiln/runtime/hal/host_semaphore.h"
+#include "kiln/targets/cpu/driver/cpu_command_buffer.h"
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace kiln::hal {
+
+SyncDevice::SyncDevice(std::string uri, const DeviceOptions &options)
+    : CpuDevice(std::move(uri), options), queue(makeRef<InlineQueue>()), done(Fence::signaled()) {}
+
+Result<Ref<Semaphore>> SyncDevice::createSemaphore(uint64_t initialValue) {
+  return Ref<Semaphore>(makeRef<HostSemaphore>(initialValue));
+}
+
+Result<Ref<Fence>> SyncDevice::submit(Fence *wait, CommandBuffer *base, std::span<const Binding> bindings) {
+  auto *commands = static_cast<CpuCommandBuffer *>(base);
+  if (!wait || wait->isSignaled()) {
+    Status status = wait ? wait->wait(Deadline::immediate()) : okStatus();
+    if (status.ok())
+      status = run(*commands, bindings);
+    return status.ok() ? done : Fence::failed(std::move(status));
+  }
+  // The caller's references are gone when it runs.
+  std::vector<Ref<Buffer>> retained;
+  for (const Binding &binding : bindings)
+    retained.push_back(Ref<Buffer>::share(binding.buffer));
+  std::vector<Binding> table(bindings.begin(), bindings.end());
+  return queue->run(wait,
+                    [self = Ref<SyncDevice>::share(this), commands = Ref<CpuCommandBuffer>::share(commands),
+                     retained = std::move(retained), table = std::move(table)] { return self->run(*commands, table); });
+}
+
+Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding> bindings) {
+  std::array<void *, 64> few;
+  std::unique_ptr<void *[]> many;
+  void **addresses = few.data();
+  if (commands.addressCount() > few.size()) {
+    many = std::make_unique<void *[]>(commands.addressCount());
+    addresses = many.get();
+  }
+  commands.resolve(bindings, addresses);
+
+  std::lock_guard lock(mutex);
+  void *localMemory = worker.localMemory(commands.localMemoryBytes());
+  if (!localMemory && commands.localMemoryBytes())
+    return resourceExhausted("cannot allocate {} bytes of local memory", commands.localMemoryBytes());
+  for (const CpuCommand &command : commands.commands())
+    KILN_RETURN_IF_ERROR(commands.run(command, addresses, 0, command.units, worker.index(), localMemory));
+  return okStatus();
+}
+
+} // namespace kiln::hal

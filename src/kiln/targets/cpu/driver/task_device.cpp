@@ -1,0 +1,75 @@
+#include "kiln/targets/cpu/driver/task_device.h"
+
+#include "kiln/runtime/task/spin.h"
+#include "kiln/targets/cpu/driver/task_submission.h"
+
+#include <atomic>
+#include <sched.h>
+#include <utility>
+
+namespace kiln::hal {
+
+TaskDevice::TaskDevice(std::string uri, const DeviceOptions &options, std::shared_ptr<task::Scheduler> scheduler)
+    : CpuDevice(std::move(uri), options), workers(std::move(scheduler)) {}
+
+TaskDevice::~TaskDevice() {
+  workers->shutDown();
+}
+
+Result<Ref<Semaphore>> TaskDevice::createSemaphore(uint64_t initialValue) {
+  return Ref<Semaphore>(makeRef<TaskSemaphore>(Ref<TaskDevice>::share(this), initialValue));
+}
+
+Result<Ref<Fence>> TaskDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
+  return TaskSubmission::start(*this, wait, *static_cast<CpuCommandBuffer *>(commands), bindings);
+}
+
+namespace {
+
+class SemaphoreCondition final : public task::WaitCondition, public SemaphoreListener {
+public:
+  SemaphoreCondition(Semaphore &semaphore, uint64_t target) : semaphore(semaphore), target(target) {}
+
+  bool isMet() const override { return semaphore.isReached(target); }
+
+  bool arm(task::Parker &parkerOfWaiter) override {
+    parker = &parkerOfWaiter;
+    return semaphore.listen(target, *this);
+  }
+
+  void disarm() override {
+    if (semaphore.unlisten(*this))
+      return;
+    // The call is under way: it ends in a moment, unless its thread is interrupted in the middle.
+    for (uint32_t i = 0; !called.load(std::memory_order_acquire); ++i) {
+      task::cpuRelax();
+      if (i % 64 == 63)
+        sched_yield();
+    }
+  }
+
+  void onReached(Status) override {
+    parker->unpark();
+    // The last touch: the waiter may be gone after it.
+    called.store(true, std::memory_order_release);
+  }
+
+private:
+  Semaphore &semaphore;
+  const uint64_t target;
+  task::Parker *parker = nullptr;
+  std::atomic<bool> called{false};
+};
+
+} // namespace
+
+Status TaskSemaphore::wait(uint64_t target, Deadline deadline) {
+  if (isReached(target))
+    return outcome();
+  SemaphoreCondition condition(*this, target);
+  if (device->scheduler().help(condition, deadline))
+    return outcome();
+  return Status(StatusCode::DeadlineExceeded, "the work did not complete in time");
+}
+
+} // namespace kiln::hal

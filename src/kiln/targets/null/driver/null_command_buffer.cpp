@@ -1,0 +1,57 @@
+#include "kiln/targets/null/driver/null_command_buffer.h"
+
+#include "kiln/runtime/hal/host_transfer.h"
+#include "kiln/targets/null/driver/null_executable.h"
+
+#include <cstring>
+
+namespace kiln::hal {
+
+Status NullCommandBuffer::recordFill(const SlotRange &target, uint64_t pattern, uint32_t width) {
+  transfers.push_back({{}, target, pattern, width});
+  return okStatus();
+}
+
+Status NullCommandBuffer::recordCopy(const SlotRange &source, const SlotRange &target) {
+  transfers.push_back({source, target, 0, 0});
+  return okStatus();
+}
+
+// A real driver records the call, copies constants and bindings, and retains the executable.
+Status NullCommandBuffer::recordDispatch(const Dispatch &dispatch) {
+  return okStatus();
+}
+
+// Commands run one after the other here, so that every order is kept. A real driver records a dependency.
+Status NullCommandBuffer::recordBarrier() {
+  return okStatus();
+}
+
+// A real driver does all work here that replaying would otherwise repeat.
+Status NullCommandBuffer::recordFinalize() {
+  return okStatus();
+}
+
+// What another driver made must not be taken for this one's.
+Status NullCommandBuffer::checkExecutable(const Executable &executable) const {
+  if (!dynamic_cast<const NullExecutable *>(&executable))
+    return invalidArgument("the executable was not made by a device of the null driver");
+  return okStatus();
+}
+
+static std::byte *addressOf(std::span<const Binding> bindings, const SlotRange &range) {
+  const Binding &binding = bindings[range.slot];
+  return static_cast<std::byte *>(binding.buffer->hostPointer()) + binding.offset + range.offset;
+}
+
+void NullCommandBuffer::run(std::span<const Binding> bindings) const {
+  for (const Transfer &transfer : transfers) {
+    std::byte *target = addressOf(bindings, transfer.target);
+    if (transfer.width)
+      fillHostMemory(target, transfer.target.length, transfer.pattern, transfer.width);
+    else
+      std::memcpy(target, addressOf(bindings, transfer.source), transfer.source.length);
+  }
+}
+
+} // namespace kiln::hal

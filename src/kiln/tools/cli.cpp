@@ -1,0 +1,320 @@
+#include "kiln/tools/cli.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <limits>
+#include <type_traits>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "kiln/base/flags.h"
+#include "kiln/tools/version.h"
+
+namespace kiln {
+
+namespace {
+
+constexpr size_t kColumns = 80;
+constexpr size_t kHelpColumn = 30;
+
+// Appends `text` wrapped at kColumns; the first line goes on at `column`, further ones start at `indent`. Backquotes
+// only mark code in Markdown and are left out.
+void appendWrapped(std::string &out, std::string_view text, size_t column, size_t indent) {
+  bool lineEmpty = true;
+  while (!text.empty()) {
+    size_t end = std::min(text.find(' '), text.size());
+    std::string word(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    std::erase(word, '`');
+    if (!lineEmpty && column + 1 + word.size() > kColumns) {
+      out += '\n';
+      out.append(indent, ' ');
+      column = indent;
+      lineEmpty = true;
+    }
+    if (!lineEmpty) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    lineEmpty = false;
+  }
+  out += '\n';
+}
+
+std::vector<std::string> splitChoices(std::string_view text) {
+  std::vector<std::string> words;
+  while (true) {
+    size_t end = std::min(text.find('|'), text.size());
+    words.emplace_back(text.substr(0, end));
+    if (end == text.size())
+      return words;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string dashed(const std::string &name) {
+  return "--" + name;
+}
+
+template <typename T> void declareOption(CLI::App &app, const std::string &name, T &value) {
+  CLI::Option *option = app.add_option(dashed(name), value)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  // CLI11 alone would read -1 as a large number.
+  if constexpr (std::is_unsigned_v<T>)
+    option->check([](const std::string &text) {
+      T number;
+      auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+      bool isNumber = error == std::errc() && end == text.data() + text.size();
+      return isNumber ? std::string()
+                      : fmt::format("'{}' is no whole number up to {}", text, std::numeric_limits<T>::max());
+    });
+}
+
+} // namespace
+
+FlagParser::FlagParser(std::string tool, std::string summary)
+    : toolName(std::move(tool)), summary(std::move(summary)) {}
+
+FlagParser::Flag &FlagParser::record(FlagText text, Kind kind, std::string defaultText) {
+  flags.push_back({std::move(text), currentGroup, std::move(defaultText), kind, false, nullptr, nullptr});
+  return flags.back();
+}
+
+void FlagParser::add(FlagText text, bool &value) {
+  Flag &flag = record(std::move(text), Kind::Boolean, value ? "true" : "");
+  flag.declare = [name = flag.text.name, &value](CLI::App &app) {
+    app.add_flag(dashed(name), value)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  };
+}
+
+void FlagParser::add(FlagText text, std::string &value) {
+  Flag &flag = record(std::move(text), Kind::Value, value);
+  flag.declare = [name = flag.text.name, &value](CLI::App &app) { declareOption(app, name, value); };
+}
+
+void FlagParser::add(FlagText text, uint32_t &value) {
+  Flag &flag = record(std::move(text), Kind::Value, fmt::format("{}", value));
+  flag.declare = [name = flag.text.name, &value](CLI::App &app) { declareOption(app, name, value); };
+}
+
+void FlagParser::add(FlagText text, uint64_t &value) {
+  Flag &flag = record(std::move(text), Kind::Value, fmt::format("{}", value));
+  flag.declare = [name = flag.text.name, &value](CLI::App &app) { declareOption(app, name, value); };
+}
+
+void FlagParser::add(FlagText text, std::vector<std::string> &values) {
+  std::string defaultText;
+  for (const std::string &value : values)
+    defaultText += (defaultText.empty() ? "" : ",") + value;
+  Flag &flag = record(std::move(text), Kind::Value, std::move(defaultText));
+  flag.repeats = true;
+  flag.declare = [name = flag.text.name, &values](CLI::App &app) {
+    // One value for each occurrence; extra arguments would also make CLI11 split a value in brackets at its commas.
+    app.add_option(dashed(name), values)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+}
+
+void FlagParser::addChoice(FlagText text, std::string &value) {
+  Flag &flag = record(std::move(text), Kind::Value, value);
+  flag.declare = [text = flag.text, &value](CLI::App &app) {
+    app.add_option(dashed(text.name), value)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+        ->check([text, choices = splitChoices(text.value)](const std::string &word) {
+          return std::ranges::find(choices, word) != choices.end()
+                     ? std::string()
+                     : fmt::format("'{}' is not one of {}", word, text.value);
+        });
+  };
+}
+
+void FlagParser::addOptionalValue(FlagText text, std::optional<std::string> &value) {
+  Flag &flag = record(std::move(text), Kind::OptionalValue);
+  // CLI11 knows no value that may be missing without taking the next argument for it.
+  flag.assign = [&value](std::string given) { value = std::move(given); };
+}
+
+void FlagParser::addPositional(FlagText text, std::vector<std::string> &values) {
+  record(std::move(text), Kind::Positional);
+  positional = &values;
+}
+
+void FlagParser::passThrough(std::vector<FlagText> known, std::string warnPrefix, std::vector<std::string> &arguments) {
+  for (FlagText &text : known)
+    record(std::move(text), Kind::PassThrough);
+  this->warnPrefix = std::move(warnPrefix);
+  passed = &arguments;
+}
+
+void FlagParser::addPrefixed(FlagText text, std::vector<std::string> &values) {
+  record(std::move(text), Kind::Prefixed).repeats = true;
+  prefixed = &values;
+}
+
+const FlagParser::Flag *FlagParser::find(std::string_view name) const {
+  auto found = std::ranges::find_if(flags, [&](const Flag &flag) { return flag.text.name == name; });
+  return found == flags.end() || found->kind == Kind::Positional ? nullptr : &*found;
+}
+
+std::vector<std::string> FlagParser::flagNames() const {
+  std::vector<std::string> names = {"help", "version", "flagfile"};
+  for (const Flag &flag : flags)
+    if (flag.kind != Kind::Positional)
+      names.push_back(flag.text.name);
+  return names;
+}
+
+// What is left for CLI11: each flag with two dashes and its value joined by '='. Everything else has been collected, or
+// is an error.
+Result<std::vector<std::string>> FlagParser::prepare(int argc, const char *const *argv) {
+  std::vector<std::string> given(argv + std::min(argc, 1), argv + argc);
+  KILN_ASSIGN_OR_RETURN(given, expandFlagFiles(given));
+  given = canonicalArguments(given);
+  std::vector<std::string> prepared;
+  bool onlyPositional = false;
+  for (size_t i = 0; i < given.size(); ++i) {
+    std::string argument = given[i];
+    bool isFlag = !onlyPositional && argument.size() > 1 && argument[0] == '-' &&
+                  (argument[1] == '-' || std::isalpha(static_cast<unsigned char>(argument[1])));
+    if (isFlag && argument == "--") {
+      onlyPositional = true;
+      continue;
+    }
+    if (!isFlag) {
+      if (!positional)
+        return invalidArgument("unexpected argument '{}'; --help lists the flags", argument);
+      positional->push_back(std::move(argument));
+      continue;
+    }
+    std::string body = argument.substr(argument[1] == '-' ? 2 : 1);
+    if (body == "h")
+      body = "help";
+    std::string name = body.substr(0, body.find('='));
+    if (prefixed && name.find(',') != std::string::npos) {
+      size_t comma = body.find(',');
+      const Flag *flag = find(std::string_view(body).substr(0, comma));
+      if (flag && flag->kind == Kind::Prefixed) {
+        prefixed->push_back(body.substr(comma + 1));
+        continue;
+      }
+    }
+    const Flag *flag = find(name);
+    if (!flag && (name == "help" || name == "version")) {
+      prepared.push_back(dashed(body));
+    } else if (!flag || flag->kind == Kind::Prefixed) {
+      std::string message = unknownFlagMessage(argument, flagNames());
+      if (warnPrefix.empty() || name.compare(0, warnPrefix.size(), warnPrefix) != 0)
+        return invalidArgument("{}", message);
+      std::fprintf(stderr, "%s: warning: %s It is ignored.\n", toolName.c_str(), message.c_str());
+    } else if (flag->kind == Kind::PassThrough) {
+      passed->push_back(dashed(body));
+    } else if (flag->kind == Kind::Value && name.size() + 1 == body.size()) {
+      return invalidArgument("--{}= has no value: {}", name, usage(*flag));
+    } else if (flag->kind == Kind::Value && name.size() == body.size()) {
+      if (i + 1 == given.size())
+        return invalidArgument("--{} needs a value: {}", name, usage(*flag));
+      prepared.push_back(dashed(body) + "=" + given[++i]);
+    } else if (flag->kind == Kind::OptionalValue) {
+      flag->assign(body.substr(std::min(name.size() + 1, body.size())));
+    } else {
+      prepared.push_back(dashed(body));
+    }
+  }
+  return prepared;
+}
+
+std::optional<int> FlagParser::parse(int argc, const char *const *argv) {
+  Result<std::vector<std::string>> prepared = prepare(argc, argv);
+  if (!prepared.ok())
+    return reportFailure(toolName, prepared.status());
+
+  CLI::App app;
+  app.set_help_flag();
+  bool help = false, version = false;
+  app.add_flag("--help", help);
+  app.add_flag("--version", version);
+  for (const Flag &flag : flags)
+    if (flag.declare)
+      flag.declare(app);
+  try {
+    // CLI11 takes its arguments last first.
+    app.parse(std::vector<std::string>(prepared->rbegin(), prepared->rend()));
+  } catch (const CLI::ParseError &error) {
+    return reportFailure(toolName, invalidArgument("{}", error.what()));
+  }
+  if (!help && !version)
+    return std::nullopt;
+  std::string text = version ? fmt::format("{} (Kiln) {}\n", toolName, kVersion) : helpText();
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  Status status = flushStandardOutput();
+  return status.ok() ? 0 : reportFailure(toolName, status);
+}
+
+std::string FlagParser::usage(const Flag &flag) const {
+  switch (flag.kind) {
+  case Kind::Positional: return flag.text.value;
+  case Kind::OptionalValue: return fmt::format("--{}[={}]", flag.text.name, flag.text.value);
+  case Kind::Prefixed: return fmt::format("--{},{}", flag.text.name, flag.text.value);
+  default: return dashed(flag.text.name) + (flag.text.value.empty() ? "" : "=" + flag.text.value);
+  }
+}
+
+std::string FlagParser::helpText() const {
+  std::string out = fmt::format("Usage: {} [flags]", toolName);
+  for (const Flag &flag : flags)
+    if (flag.kind == Kind::Positional)
+      out += " " + flag.text.value;
+  out += "\n\n";
+  appendWrapped(out, summary, 0, 0);
+
+  std::vector<std::string> groups;
+  for (const Flag &flag : flags)
+    if (std::ranges::find(groups, flag.group) == groups.end())
+      groups.push_back(flag.group);
+  auto appendFlag = [&](const std::string &left, std::string right) {
+    out += "  " + left;
+    size_t column = 2 + left.size();
+    if (column + 2 > kHelpColumn) {
+      out += '\n';
+      column = 0;
+    }
+    out.append(kHelpColumn - column, ' ');
+    appendWrapped(out, right, kHelpColumn, kHelpColumn);
+  };
+  for (const std::string &group : groups) {
+    out += "\n" + group + ":\n";
+    for (const Flag &flag : flags)
+      if (flag.group == group)
+        appendFlag(usage(flag), flag.text.help + (flag.repeats ? " Repeats." : "") +
+                                    (flag.defaultText.empty() ? "" : " Default: " + flag.defaultText + "."));
+  }
+  out += "\nGeneral:\n";
+  appendFlag("--flagfile=FILE", "Reads flags from a file, one on each line; # starts a comment.");
+  appendFlag("--version", "Prints the version.");
+  appendFlag("--help", "Prints this.");
+  if (!examples.empty())
+    out += "\nExamples:\n";
+  for (const std::string &example : examples)
+    out += "  " + example + "\n";
+  return out;
+}
+
+int reportFailure(std::string_view tool, const Status &status) {
+  // Results that were printed before come first where both streams are one.
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s\n", fmt::format("{}: error: {}", tool, status.message()).c_str());
+  return 1;
+}
+
+Status flushStandardOutput() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+    return okStatus();
+  return errnoStatus(errno ? errno : EIO, "cannot write to standard output");
+}
+
+} // namespace kiln

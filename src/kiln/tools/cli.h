@@ -1,0 +1,109 @@
+// The command line of the runtime's tools, on CLI11: `--name=value`, a bare boolean is true, lists repeat,
+// `--flagfile=`, both spellings of base/flags.h, one dash as good as two, an unknown flag is an error that suggests the
+// nearest, and a help that is derived from the same records as the parser.
+//
+//   FlagParser line("kiln-run-module", "Runs one function of a compiled module and prints its results.");
+//   line.group("What to run");
+//   line.add({"module", "FILE", "A module file; `-` reads standard input. The last one is main."}, modules);
+//   if (std::optional<int> code = line.parse(argc, argv))
+//     return *code;
+#ifndef KILN_TOOLS_CLI_H
+#define KILN_TOOLS_CLI_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace kiln {
+
+// What a flag is called and what its help says. The default is what the variable holds when the flag is added.
+struct FlagText {
+  std::string name;  // without dashes
+  std::string value; // what stands for the value in the help: "FILE"; of a choice "a|b|c"; empty for a boolean
+  std::string help;  // sentences; wrapped when printed
+};
+
+class FlagParser {
+public:
+  FlagParser(std::string tool, std::string summary);
+  FlagParser(const FlagParser &) = delete;
+  FlagParser &operator=(const FlagParser &) = delete;
+
+  // Flags that are added from here on stand under this heading.
+  void group(std::string title) { currentGroup = std::move(title); }
+
+  // The variable must live until `parse` has returned; it is written there. A list's flag repeats; of any other flag
+  // the last occurrence counts.
+  void add(FlagText text, bool &value);
+  void add(FlagText text, std::string &value);
+  void add(FlagText text, uint32_t &value);
+  void add(FlagText text, uint64_t &value);
+  void add(FlagText text, std::vector<std::string> &values);
+  // One of the words that FlagText::value separates by '|'.
+  void addChoice(FlagText text, std::string &value);
+  // `--name` alone gives an empty string, `--name=x` gives x; without the flag there is nothing.
+  void addOptionalValue(FlagText text, std::optional<std::string> &value);
+  // Arguments that are no flags. Without this they are errors.
+  void addPositional(FlagText text, std::vector<std::string> &values);
+
+  // Flags of another library: known ones are collected for it as written, with two dashes. An unknown flag that starts
+  // with `warnPrefix` is dropped with a warning that suggests the nearest.
+  void passThrough(std::vector<FlagText> known, std::string warnPrefix, std::vector<std::string> &arguments);
+  // `--prefix,rest`: each rest is collected.
+  void addPrefixed(FlagText text, std::vector<std::string> &values);
+
+  // Shown at the end of the help.
+  void example(std::string command) { examples.push_back(std::move(command)); }
+
+  // Parses all of argv. Gives the exit code where the tool is done: after --help or --version, or, with a message on
+  // standard error, after a mistake.
+  std::optional<int> parse(int argc, const char *const *argv);
+
+  // At most 80 columns wide; also what the generated docs show.
+  std::string helpText() const;
+  const std::string &tool() const { return toolName; }
+
+private:
+  enum class Kind { Value, Boolean, OptionalValue, Positional, PassThrough, Prefixed };
+  struct Flag {
+    FlagText text;
+    std::string group;
+    std::string defaultText; // empty where there is none to tell
+    Kind kind;
+    bool repeats = false;
+    std::function<void(CLI::App &)> declare; // to CLI11; empty where it never sees the flag
+    std::function<void(std::string)> assign; // of a flag that CLI11 never sees
+  };
+  Flag &record(FlagText text, Kind kind, std::string defaultText = {});
+  Result<std::vector<std::string>> prepare(int argc, const char *const *argv);
+  std::vector<std::string> flagNames() const;
+  const Flag *find(std::string_view name) const;
+  std::string usage(const Flag &flag) const;
+
+  std::string toolName, summary, currentGroup = "Flags";
+  std::vector<Flag> flags;
+  std::vector<std::string> examples;
+  std::string warnPrefix;
+  std::vector<std::string> *passed = nullptr;
+  std::vector<std::string> *prefixed = nullptr;
+  std::vector<std::string> *positional = nullptr;
+};
+
+// Prints "tool: error: message" on standard error; the exit code of a failure.
+int reportFailure(std::string_view tool, const Status &status);
+// Flushes standard output: what was lost on a full disk must not look like success.
+Status flushStandardOutput();
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_CLI_H

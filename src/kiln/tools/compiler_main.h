@@ -1,0 +1,28 @@
+// What the mains of the compiler's tools share.
+#ifndef KILN_TOOLS_COMPILER_MAIN_H
+#define KILN_TOOLS_COMPILER_MAIN_H
+
+#include <string>
+#include <vector>
+
+namespace kiln {
+
+// The command line with --flagfile expanded and both spellings of flags made one; prints an error where it cannot.
+class CommandLine {
+public:
+  CommandLine(int argc, char **argv);
+
+  bool ok() const { return valid; }
+  int argc() const { return static_cast<int>(pointers.size()) - 1; }
+  char **argv() { return pointers.data(); }
+  const std::vector<std::string> &arguments() const { return texts; }
+
+private:
+  bool valid = true;
+  std::vector<std::string> texts;
+  std::vector<char *> pointers;
+};
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_COMPILER_MAIN_H

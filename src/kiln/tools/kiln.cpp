@@ -1,0 +1,108 @@
+// kiln: one command for all tools. `kiln run x` is `kiln-run-module x`.
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "kiln/base/flags.h"
+#include "kiln/tools/cli.h"
+#include "kiln/tools/version.h"
+
+using namespace kiln;
+
+namespace {
+
+struct Verb {
+  const char *name;
+  const char *tool;
+  const char *help;
+};
+
+constexpr Verb kVerbs[] = {
+    {"compile", "kiln-compile", "compile a program to a module file"},
+    {"run", "kiln-run-module", "call a function of a module and print or check its results"},
+    {"run-mlir", "kiln-run-mlir", "compile and run in one"},
+    {"benchmark", "kiln-benchmark-module", "time calls of a module's functions"},
+    {"dump", "kiln-dump-module", "show what is in a module"},
+    {"opt", "kiln-opt", "run passes and phases of the compiler"},
+};
+
+std::string usage() {
+  std::string text = "Usage: kiln VERB [flags]\n\nVerbs:\n";
+  for (const Verb &verb : kVerbs)
+    text += fmt::format("  {:<12}{} ({})\n", verb.name, verb.help, verb.tool);
+  text += "  version     print the version\n"
+          "  help        print this; `kiln help VERB` prints the flags of a verb\n"
+          "\n"
+          "Example:\n"
+          "  kiln compile abs.mlir --kiln-hal-target-backends=llvm-cpu -o abs.vmfb\n"
+          "  kiln run --module=abs.vmfb --input=f32=-2\n";
+  return text;
+}
+
+int print(const std::string &text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  Status status = flushStandardOutput();
+  return status.ok() ? 0 : reportFailure("kiln", status);
+}
+
+// A verb, or a tool by its own name: "run", "run-module", "kiln-run-module", "iree-run-module".
+const Verb *findVerb(std::string_view name) {
+  std::string canonical = canonicalName(name);
+  auto found = std::ranges::find_if(kVerbs, [&](const Verb &verb) {
+    return canonical == verb.name || canonical == verb.tool || "kiln-" + canonical == verb.tool;
+  });
+  return found == std::end(kVerbs) ? nullptr : found;
+}
+
+// Replaces this process by the tool that lies beside it; returns only with an error.
+Status execute(const Verb &verb, std::vector<std::string> arguments) {
+  char self[PATH_MAX];
+  ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self));
+  if (length < 0)
+    return errnoStatus(errno, "cannot find out where kiln is");
+  std::string path(self, length);
+  path = path.substr(0, path.rfind('/') + 1) + verb.tool;
+  std::vector<char *> argv;
+  arguments.insert(arguments.begin(), verb.tool);
+  for (std::string &argument : arguments)
+    argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ::execv(path.c_str(), argv.data());
+  if (errno == ENOENT)
+    return notFound("'{}' does not exist: this build has no {}", path, verb.tool);
+  return errnoStatus(errno, fmt::format("cannot run '{}'", path));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  if (arguments.empty()) {
+    std::fputs(usage().c_str(), stderr);
+    return 1;
+  }
+  std::string name = arguments.front();
+  arguments.erase(arguments.begin());
+  if (name == "version" || name == "--version")
+    return print(fmt::format("kiln {}\n", kVersion));
+  if ((name == "help" || name == "--help" || name == "-h" || name == "-help") && arguments.empty())
+    return print(usage());
+  if (name == "help") {
+    name = arguments.front();
+    arguments = {"--help"};
+  }
+  if (const Verb *verb = findVerb(name))
+    return reportFailure("kiln", execute(*verb, std::move(arguments)));
+
+  std::vector<std::string> names = {"version", "help"};
+  for (const Verb &verb : kVerbs)
+    names.push_back(verb.name);
+  std::string_view nearest = nearestName(name, names);
+  return reportFailure("kiln", invalidArgument("unknown verb '{}'; {}", name,
+                                               nearest.empty() ? std::string("`kiln help` lists the verbs")
+                                                               : fmt::format("did you mean '{}'?", nearest)));
+}

@@ -1,0 +1,36 @@
+#include "kiln/tools/run_function.h"
+
+#include <cstdio>
+
+#include "kiln/tools/call_arguments.h"
+#include "kiln/tools/declaration.h"
+
+namespace kiln {
+
+static Result<bool> callOnce(const Program &program, const RuntimeFlags &runtime, const OutputFlags &output) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<vm::Session> session, program.createSession());
+  KILN_ASSIGN_OR_RETURN(vm::Function function, findFunction(*session, runtime.function));
+  KILN_RETURN_IF_ERROR(output.check(function));
+  KILN_ASSIGN_OR_RETURN(std::vector<vm::Value> arguments, readArguments(function, runtime.inputs, program.device()));
+  // Before the call, so that a program that does not come back has said where it is.
+  std::printf("EXEC @%.*s\n", int(function.name().size()), function.name().data());
+  KILN_RETURN_IF_ERROR(flushStandardOutput());
+  std::vector<vm::Value> results(function.resultCount());
+  Status status = session->call(function, arguments, results);
+  if (status.code() == StatusCode::InvalidArgument)
+    return invalidArgument("{}\nThe function is {}", status.message(), describeFunction(function));
+  KILN_RETURN_IF_ERROR(std::move(status));
+  return handleResults(function, results, output);
+}
+
+Result<bool> runFunction(const Program &program, const RuntimeFlags &runtime, const OutputFlags &output) {
+  Result<bool> matched = callOnce(program, runtime, output);
+  // The session, its arguments and its results are gone by now: what is live still has leaked.
+  if (runtime.printStatistics)
+    program.printStatistics();
+  if (matched.ok())
+    KILN_RETURN_IF_ERROR(program.verifyMemory());
+  return matched;
+}
+
+} // namespace kiln

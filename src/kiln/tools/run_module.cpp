@@ -1,0 +1,31 @@
+// kiln-run-module: calls one function of a compiled module, once.
+#include "kiln/tools/run_function.h"
+
+using namespace kiln;
+
+int main(int argc, char **argv) {
+  FlagParser parser("kiln-run-module",
+                    "Calls one exported function of a compiled module and prints its results, writes "
+                    "them to files, or compares them with what is expected.");
+  RuntimeFlags runtime;
+  OutputFlags output;
+  runtime.addProgramFlags(parser, /*withModules=*/true);
+  output.add(parser);
+  runtime.addDeviceFlags(parser);
+  parser.example("kiln-run-module --module=abs.vmfb --input=f32=-2");
+  parser.example("kiln-run-module --module=add.vmfb --function=add --device=local-sync \\");
+  parser.example("    --input=\"4xf32=[1 2 3 4]\" --input=@b.npy --expected_output=4xf32=3");
+  if (std::optional<int> code = parser.parse(argc, argv))
+    return *code;
+
+  Result<bool> listed = runtime.printLists();
+  if (!listed.ok())
+    return reportFailure(parser.tool(), listed.status());
+  if (*listed)
+    return 0;
+  Result<Program> program = Program::open(runtime);
+  Result<bool> matched = program.ok() ? runFunction(*program, runtime, output) : Result<bool>(program.status());
+  if (!matched.ok())
+    return reportFailure(parser.tool(), matched.status());
+  return *matched ? 0 : 1;
+}

@@ -1,0 +1,165 @@
+#include "kiln/tools/runtime_flags.h"
+
+#include <cstdio>
+
+#include "kiln/base/flags.h"
+#include "kiln/runtime/hal/driver.h"
+#include "kiln/runtime/vm/hal_module.h"
+#include "kiln/targets/drivers.h"
+#include "kiln/tools/device_lists.h"
+
+namespace kiln {
+
+void RuntimeFlags::addProgramFlags(FlagParser &parser, bool withModules) {
+  parser.group("Program");
+  if (withModules)
+    parser.add(
+        {"module", "FILE",
+         "A compiled module; - reads standard input. Each may import what those before it export; the last one is "
+         "the main module."},
+        modules);
+  parser.add({"function", "NAME", "The exported function to call; may start with @."}, function);
+  parser.add(
+      {"input", "INPUT",
+       "An argument of the function, in order: a scalar 3.14; a tensor 4xf32=[1 2 3 4]; 3x5xf32=1 for one value "
+       "everywhere; 3x5xf32 for zeros; 2x2xi32=@file.bin; @x.npy; +x.npy for the next array of a file; *x.npy for "
+       "all of them."},
+      inputs);
+  parser.add({"parameters", "[SCOPE=]FILE", "A parameter archive. Not supported yet."}, parameters);
+  parser.addChoice({"parameter_mode", "preload|file", "How parameter archives are read. Not supported yet."},
+                   parameterMode);
+}
+
+void RuntimeFlags::addDeviceFlags(FlagParser &parser) {
+  parser.group("Device");
+  parser.add({"device", "URI",
+              "A device: a driver, or driver://path; see --list_devices. The default is local-task. A program that was "
+              "compiled for several devices gets them in this order."},
+             devices);
+  parser.addChoice({"device_allocator", "direct|caching|debug",
+                    "direct allocates and frees each buffer; caching keeps freed memory; debug finds writes outside of "
+                    "buffers."},
+                   deviceAllocator);
+  parser.add({"task_topology_group_count", "N",
+              "How many workers local-task has; 0 is one for each physical core that this process may use."},
+             workers);
+  parser.addOptionalValue({"list_drivers", "DRIVER", "Lists the drivers of this build."}, listDrivers);
+  parser.addOptionalValue({"list_devices", "DRIVER", "Lists the devices of one driver, or of all."}, listDevices);
+  parser.addOptionalValue({"dump_devices", "DRIVER", "Shows what is known of each device."}, dumpDevices);
+
+  parser.group("Diagnosis");
+  parser.add({"print_statistics", "", "Prints the memory that each device handed out, to standard error."},
+             printStatistics);
+  parser.add({"trace_execution", "", "Prints each instruction of the host program that runs, to standard error."},
+             traceExecution);
+}
+
+Result<bool> RuntimeFlags::printLists() const {
+  if (!listDrivers && !listDevices && !dumpDevices)
+    return false;
+  hal::DriverRegistry registry;
+  hal::registerDrivers(registry);
+  if (listDrivers)
+    kiln::listDrivers(registry);
+  if (listDevices)
+    KILN_RETURN_IF_ERROR(kiln::listDevices(registry, *listDevices));
+  if (dumpDevices)
+    KILN_RETURN_IF_ERROR(kiln::dumpDevices(registry, *dumpDevices));
+  KILN_RETURN_IF_ERROR(flushStandardOutput());
+  return true;
+}
+
+Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compiled) {
+  if (!flags.parameters.empty())
+    return unimplemented(
+        "--parameters={}: parameter archives are not supported yet; compile the values into the module, "
+        "or pass them as inputs",
+        flags.parameters.front());
+  if (flags.modules.empty() && !compiled)
+    return invalidArgument("no module is named; --module=FILE says what to run, and --help lists the flags");
+
+  Program program;
+  program.trace = flags.traceExecution;
+  // Modules first: that a file is missing is told before any device is started.
+  for (const std::string &path : flags.modules) {
+    KILN_ASSIGN_OR_RETURN(Ref<vm::Module> module, vm::Module::loadFile(path));
+    program.modules.push_back(std::move(module));
+  }
+  if (compiled)
+    program.modules.push_back(std::move(compiled));
+
+  hal::DriverRegistry registry;
+  hal::registerDrivers(registry);
+  hal::DeviceOptions options;
+  options.allocator = flags.deviceAllocator == "caching" ? hal::AllocatorKind::Caching
+                      : flags.deviceAllocator == "debug" ? hal::AllocatorKind::Debug
+                                                         : hal::AllocatorKind::Direct;
+  options.task.workerCount = flags.workers;
+  std::vector<std::string> uris = flags.devices;
+  if (uris.empty())
+    uris.push_back("local-task");
+  for (const std::string &uri : uris) {
+    Result<Ref<hal::Device>> device = registry.createDevice(uri, options);
+    if (!device.ok())
+      return Status(device.status().code(),
+                    fmt::format("--device={}: {}{}", uri, device.status().message(), deviceHint(registry, uri)));
+    program.devices.push_back(*std::move(device));
+  }
+  return program;
+}
+
+Result<std::unique_ptr<vm::Session>> Program::createSession() const {
+  KILN_ASSIGN_OR_RETURN(Ref<vm::NativeModule> hal, vm::createHalModule(devices));
+  vm::SessionOptions options;
+  options.trace = trace ? stderr : nullptr;
+  Ref<vm::NativeModule> natives[] = {std::move(hal)};
+  return vm::Session::create(modules, natives, options);
+}
+
+void Program::printStatistics() const {
+  for (const Ref<hal::Device> &device : devices) {
+    hal::AllocatorStatistics statistics = device->allocator().statistics();
+    std::fprintf(stderr, "[[ memory statistics of %s ]]\n", std::string(device->uri()).c_str());
+    auto line = [](const char *name, const hal::MemoryUsage &usage) {
+      fmt::print(stderr, "{:>12}: {:>12}B peak / {:>12}B allocated / {:>12}B freed / {:>12}B live\n", name, usage.peak,
+                 usage.allocated, usage.freed, usage.live);
+    };
+    line("HOST_LOCAL", statistics.hostLocal);
+    line("DEVICE_LOCAL", statistics.deviceLocal);
+    line("TRANSIENT", statistics.transient);
+  }
+}
+
+Status Program::verifyMemory() const {
+  for (const Ref<hal::Device> &device : devices)
+    KILN_RETURN_IF_ERROR(device->allocator().verify());
+  return okStatus();
+}
+
+Result<vm::Function> findFunction(const vm::Session &session, std::string_view name) {
+  std::vector<vm::Function> exports = session.exports();
+  if (name.starts_with('@'))
+    name.remove_prefix(1);
+  std::vector<std::string> names;
+  std::string list;
+  for (const vm::Function &function : exports) {
+    names.emplace_back(function.name());
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", function.name());
+  }
+  if (name.empty()) {
+    if (exports.size() == 1)
+      return exports.front();
+    if (exports.empty())
+      return notFound("the module exports no function");
+    return invalidArgument("the module exports {} functions; choose one with --function: {}", exports.size(), list);
+  }
+  Result<vm::Function> function = session.lookup(name);
+  if (function.ok())
+    return function;
+  std::string_view nearest = nearestName(name, names);
+  if (nearest.empty())
+    return std::move(function).status();
+  return notFound("{}; did you mean '{}'?", function.status().message(), nearest);
+}
+
+} // namespace kiln

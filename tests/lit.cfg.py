@@ -1,0 +1,59 @@
+# Lit's configuration for the tests beside the code (src/, through src/lit.cfg.py) and the end-to-end tests (tests/).
+#
+#   lit-22 src tests                           all of them, against build/
+#   lit-22 -v src/kiln/compiler/Dialect/Flow   those of one folder, or of one file
+#   lit-22 -D build=build-runtime src tests    against another build
+#   lit-22 -D slow=1 src tests                 with the tests that say REQUIRES: slow
+#
+# A test is a .mlir or .test file outside folders named Inputs; its RUN lines are run by bash, with this build's tools,
+# the compat links, FileCheck and not on the PATH. Features for REQUIRES: are set below. A test may take 120 seconds and
+# its processes 6 GiB each; %limit before a command holds it to 2 seconds of processor time and 1 GiB.
+# Without the compiler, what tests IR is left out, and a test of the tools that compiles says REQUIRES: compiler.
+import os
+import resource
+import shutil
+
+import lit.formats
+import lit.util
+
+repo = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+build = os.path.abspath(lit_config.params.get("build", os.path.join(repo, "build")))
+llvm = lit_config.params.get("llvm", "/usr/lib/llvm-22")
+tools = os.path.join(build, "bin")
+if not os.path.isdir(tools):
+    lit_config.fatal(f"there are no tools in {tools}: run 'make build', or name the build with -D build=FOLDER")
+
+if config.name == "<unnamed>":
+    config.name = "tests"
+config.test_format = lit.formats.ShTest(execute_external=True)
+config.test_source_root = os.path.join(repo, config.name)
+config.test_exec_root = os.path.join(build, "lit", config.name)
+config.suffixes = {".mlir", ".test"}
+config.excludes = {"Inputs", "__pycache__"}
+
+features = config.available_features
+if os.access(os.path.join(tools, "kiln-opt"), os.X_OK):
+    features.add("compiler")
+else:
+    config.suffixes = {".test"}
+    config.excludes |= {"compiler", "codegen"}
+if lit_config.params.get("slow"):
+    features.add("slow")
+for tool in ("gdb", "perf"):
+    if shutil.which(tool):
+        features.add(tool)
+features.add(os.uname().machine)  # x86_64, aarch64
+with open("/proc/cpuinfo") as cpuinfo:
+    flags = next((line.split() for line in cpuinfo if line.startswith("flags")), [])
+features.update(flag for flag in ("avx2", "fma", "avx512f") if flag in flags)
+
+compat = os.path.join(tools, "compat")
+config.environment["PATH"] = os.pathsep.join([tools, compat, os.path.join(llvm, "bin"), os.environ.get("PATH", "")])
+config.environment["IREE_OPT"] = compat  # how the documents name the folder of the tools
+config.substitutions.append(("%limit", "timeout 60 prlimit --cpu=2 --data=1073741824 --"))
+config.substitutions.extend([("%repo", repo), ("%build", build)])
+
+resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+if lit.util.killProcessAndChildrenIsSupported()[0] and not lit_config.maxIndividualTestTime:
+    lit_config.maxIndividualTestTime = 120
