@@ -30,7 +30,7 @@ MAY_INCLUDE = [
     ("families/*/workload", ["base", "schema"]),
     ("tools", ["base", "schema", "runtime", "compiler", "targets"]),
 ]
-# Tests, and suites that run over every target, may use all of their own side.
+# Tests, benchmarks, and suites that run over every target may use all of their own side.
 SIDES = {
     "runtime": ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver"],
     "compiler": ["base", "schema", "compiler", "targets/backends.h", "targets/*/codegen", "families/*/lowering"],
@@ -38,6 +38,7 @@ SIDES = {
 COMPILER_HEADERS = re.compile(r"(mlir|mlir-c|llvm|llvm-c|lld|clang)/")
 VENDOR_HEADERS = re.compile(r"(cuda|cudnn|cublas|nvml|cupti|hip/|hsa/|rocm|roc|vulkan/|CL/|level_zero/)")
 COMPILER_SIDE = re.compile(r"(compiler|targets/[^/]+/codegen|families/[^/]+/lowering|targets/backends\.h)")
+TESTS = re.compile(r"((_t|T)est|_benchmark)\.cpp$|/conformance/|/testing/")
 LONG_FILES = (".cpp", ".c", ".h", ".td", ".def", ".py", ".cmake", ".ts", ".tsx", ".css")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 UNFINISHED = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK"]) + r")\b")
@@ -67,7 +68,7 @@ def matches(path, pattern, star=None):
 
 def allowed(path, header):
     """Whether src/kiln/<path> may include "kiln/<header>"; the reason where it may not."""
-    if re.search(r"(_t|T)est\.cpp$|/conformance/|/testing/", path) and not path.startswith("tools/"):
+    if TESTS.search(path) and not path.startswith("tools/"):
         side = "compiler" if COMPILER_SIDE.match(path) else "runtime"
         if any(matches(header, pattern) is not None for pattern in SIDES[side]):
             return None
@@ -110,7 +111,7 @@ def check_includes(name, text):
 
 
 def check_environment(name, text):
-    if not re.match(r"src/kiln/(?!tools/).*(?<!_test)(?<!Test)\.(cpp|h|c)$", name):
+    if not re.match(r"src/kiln/(?!tools/).*\.(cpp|h|c)$", name) or TESTS.search(name):
         return
     for number, line in enumerate(text.splitlines(), 1):
         code = line.split("//")[0]

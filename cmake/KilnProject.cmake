@@ -30,6 +30,8 @@ endif()
 add_compile_options(-Wall -Wextra -Wno-unused-parameter -Werror=return-type -ffunction-sections -fdata-sections)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-Xclang -fno-pch-timestamp)
+else()
+  add_compile_options(-Wno-maybe-uninitialized) # GCC 12 sees it in std::variant and std::optional where it is not
 endif()
 add_link_options(-Wl,--gc-sections)
 

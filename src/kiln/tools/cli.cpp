@@ -150,6 +150,12 @@ void FlagParser::passThrough(std::vector<FlagText> known, std::string warnPrefix
   passed = &arguments;
 }
 
+void FlagParser::forwardPrefix(FlagText text, std::vector<std::string> &arguments) {
+  forwardedPrefix = text.name;
+  forwarded = &arguments;
+  record(std::move(text), Kind::Forwarded);
+}
+
 void FlagParser::addPrefixed(FlagText text, std::vector<std::string> &values) {
   record(std::move(text), Kind::Prefixed).repeats = true;
   prefixed = &values;
@@ -157,13 +163,14 @@ void FlagParser::addPrefixed(FlagText text, std::vector<std::string> &values) {
 
 const FlagParser::Flag *FlagParser::find(std::string_view name) const {
   auto found = std::ranges::find_if(flags, [&](const Flag &flag) { return flag.text.name == name; });
-  return found == flags.end() || found->kind == Kind::Positional ? nullptr : &*found;
+  bool isName = found != flags.end() && found->kind != Kind::Positional && found->kind != Kind::Forwarded;
+  return isName ? &*found : nullptr;
 }
 
 std::vector<std::string> FlagParser::flagNames() const {
   std::vector<std::string> names = {"help", "version", "flagfile"};
   for (const Flag &flag : flags)
-    if (flag.kind != Kind::Positional)
+    if (flag.kind != Kind::Positional && flag.kind != Kind::Forwarded)
       names.push_back(flag.text.name);
   return names;
 }
@@ -205,6 +212,8 @@ Result<std::vector<std::string>> FlagParser::prepare(int argc, const char *const
     const Flag *flag = find(name);
     if (!flag && (name == "help" || name == "version")) {
       prepared.push_back(dashed(body));
+    } else if (!flag && forwarded && name.starts_with(forwardedPrefix)) {
+      forwarded->push_back(dashed(body));
     } else if (!flag || flag->kind == Kind::Prefixed) {
       std::string message = unknownFlagMessage(argument, flagNames());
       if (warnPrefix.empty() || name.compare(0, warnPrefix.size(), warnPrefix) != 0)
@@ -258,6 +267,7 @@ std::string FlagParser::usage(const Flag &flag) const {
   switch (flag.kind) {
   case Kind::Positional: return flag.text.value;
   case Kind::OptionalValue: return fmt::format("--{}[={}]", flag.text.name, flag.text.value);
+  case Kind::Forwarded: return dashed(flag.text.name + flag.text.value);
   case Kind::Prefixed: return fmt::format("--{},{}", flag.text.name, flag.text.value);
   default: return dashed(flag.text.name) + (flag.text.value.empty() ? "" : "=" + flag.text.value);
   }

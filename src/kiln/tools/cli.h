@@ -59,6 +59,8 @@ public:
   // Flags of another library: known ones are collected for it as written, with two dashes. An unknown flag that starts
   // with `warnPrefix` is dropped with a warning that suggests the nearest.
   void passThrough(std::vector<FlagText> known, std::string warnPrefix, std::vector<std::string> &arguments);
+  // Unknown flags that start with `text.name` are collected as written, with two dashes: another tool judges them.
+  void forwardPrefix(FlagText text, std::vector<std::string> &arguments);
   // `--prefix,rest`: each rest is collected.
   void addPrefixed(FlagText text, std::vector<std::string> &values);
 
@@ -74,7 +76,7 @@ public:
   const std::string &tool() const { return toolName; }
 
 private:
-  enum class Kind { Value, Boolean, OptionalValue, Positional, PassThrough, Prefixed };
+  enum class Kind { Value, Boolean, OptionalValue, Positional, PassThrough, Forwarded, Prefixed };
   struct Flag {
     FlagText text;
     std::string group;
@@ -94,6 +96,8 @@ private:
   std::vector<Flag> flags;
   std::vector<std::string> examples;
   std::string warnPrefix;
+  std::string forwardedPrefix;
+  std::vector<std::string> *forwarded = nullptr;
   std::vector<std::string> *passed = nullptr;
   std::vector<std::string> *prefixed = nullptr;
   std::vector<std::string> *positional = nullptr;

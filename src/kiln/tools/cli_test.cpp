@@ -125,6 +125,19 @@ TEST(FlagParserTest, PrefixedAndPositional) {
   EXPECT_FALSE(sample.verbose);
 }
 
+TEST(FlagParserTest, ForwardedFlags) {
+  FlagParser parser("kiln-sample", "Forwards.");
+  std::vector<std::string> forwarded;
+  bool verbose = false;
+  parser.add({"kiln-verbose", "", "Its own."}, verbose);
+  parser.forwardPrefix({"kiln-", "FLAG", "Flags of another tool."}, forwarded);
+  const char *arguments[] = {"kiln-sample", "-iree-a=b", "--kiln-verbose", "--kiln-c"};
+  ASSERT_EQ(parser.parse(4, arguments), std::nullopt);
+  EXPECT_EQ(forwarded, (std::vector<std::string>{"--kiln-a=b", "--kiln-c"}));
+  EXPECT_TRUE(verbose);
+  EXPECT_NE(parser.helpText().find("  --kiln-FLAG                 Flags of another tool.\n"), std::string::npos);
+}
+
 TEST(FlagParserTest, Help) {
   Sample sample(true);
   EXPECT_EQ(sample.parse({"--help"}), 0);

@@ -7,6 +7,8 @@
 
 namespace kiln {
 
+class OptionBinder;
+
 // The command line with --flagfile expanded and both spellings of flags made one; prints an error where it cannot.
 class CommandLine {
 public:
@@ -17,11 +19,18 @@ public:
   char **argv() { return pointers.data(); }
   const std::vector<std::string> &arguments() const { return texts; }
 
+  // Whether --print-docs was given: the tool's flags as markdown, for docs/generated.
+  bool wantsDocs() const { return docs; }
+
 private:
   bool valid = true;
+  bool docs = false;
   std::vector<std::string> texts;
   std::vector<char *> pointers;
 };
+
+// Prints what the binder has declared as markdown; gives the exit code.
+int printOptionDocs(const char *tool, const OptionBinder &binder);
 
 } // namespace kiln
 

@@ -1,7 +1,6 @@
 // kiln: one command for all tools. `kiln run x` is `kiln-run-module x`.
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <string>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 
 #include "kiln/base/flags.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/sibling.h"
 #include "kiln/tools/version.h"
 
 using namespace kiln;
@@ -23,7 +23,7 @@ struct Verb {
 
 constexpr Verb kVerbs[] = {
     {"compile", "kiln-compile", "compile a program to a module file"},
-    {"run", "kiln-run-module", "call a function of a module and print or check its results"},
+    {"run", "kiln-run-module", "call a function of a module"},
     {"run-mlir", "kiln-run-mlir", "compile and run in one"},
     {"benchmark", "kiln-benchmark-module", "time calls of a module's functions"},
     {"dump", "kiln-dump-module", "show what is in a module"},
@@ -60,20 +60,13 @@ const Verb *findVerb(std::string_view name) {
 
 // Replaces this process by the tool that lies beside it; returns only with an error.
 Status execute(const Verb &verb, std::vector<std::string> arguments) {
-  char self[PATH_MAX];
-  ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self));
-  if (length < 0)
-    return errnoStatus(errno, "cannot find out where kiln is");
-  std::string path(self, length);
-  path = path.substr(0, path.rfind('/') + 1) + verb.tool;
+  KILN_ASSIGN_OR_RETURN(std::string path, siblingTool(verb.tool));
   std::vector<char *> argv;
   arguments.insert(arguments.begin(), verb.tool);
   for (std::string &argument : arguments)
     argv.push_back(argument.data());
   argv.push_back(nullptr);
   ::execv(path.c_str(), argv.data());
-  if (errno == ENOENT)
-    return notFound("'{}' does not exist: this build has no {}", path, verb.tool);
   return errnoStatus(errno, fmt::format("cannot run '{}'", path));
 }
 

@@ -12,7 +12,6 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &) {
   passes.addPass(createCheckInputPass());
   passes.addPass(createInlinerPass());
   passes.addPass(createRejectRecursionPass());
-  passes.addPass(createSymbolDCEPass());
   passes.addPass(createConvertElementwiseToLinalgPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

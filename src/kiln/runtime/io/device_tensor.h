@@ -14,8 +14,8 @@ namespace kiln::io {
 // frees it with the last reference; every page has memory of its own.
 Result<Ref<hal::BufferView>> toDevice(hal::Device &device, HostTensor tensor);
 
-// The elements of a buffer view, visible to the host for as long as this lives. The work that writes them must have been
-// awaited.
+// The elements of a buffer view, visible to the host for as long as this lives. The work that writes them must have
+// been awaited.
 class MappedTensor {
 public:
   static Result<MappedTensor> map(hal::BufferView &view);

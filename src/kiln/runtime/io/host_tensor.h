@@ -28,8 +28,8 @@ struct TensorSpan {
   std::string typeText() const;
 };
 
-// A dense, row-major tensor that owns its bytes; they start at a multiple of kAlignment, so that devices which share the
-// host's memory use them in place.
+// A dense, row-major tensor that owns its bytes; they start at a multiple of kAlignment, so that devices which share
+// the host's memory use them in place.
 class HostTensor {
 public:
   static constexpr uint64_t kAlignment = 64;

@@ -1,13 +1,10 @@
 #include "kiln/runtime/module/container_reader.h"
 
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
+#include <new>
 #include <unistd.h>
 
+#include "kiln/base/file.h"
 #include "kiln/schema/module_writer.h"
 
 namespace kiln::vm {
@@ -20,36 +17,12 @@ namespace {
 
 constexpr size_t kMemoryAlignment = 64;
 
-class MappedFile final : public FileBytes {
+class BorrowedBytes final : public FileBytes {
 public:
-  MappedFile(void *address, size_t size) : address(address), size(size) {
-    view = {static_cast<const char *>(address), size};
-  }
+  BorrowedBytes(std::string_view bytes, std::function<void()> onLast) : onLast(std::move(onLast)) { view = bytes; }
 
 private:
-  ~MappedFile() override { munmap(address, size); }
-
-  void *address;
-  size_t size;
-};
-
-class HeapFile final : public FileBytes {
-public:
-  // Takes over memory of aligned_alloc.
-  HeapFile(char *memory, size_t size) : memory(memory) { view = {memory, size}; }
-
-private:
-  ~HeapFile() override { std::free(memory); }
-
-  char *memory;
-};
-
-class BorrowedFile final : public FileBytes {
-public:
-  BorrowedFile(std::string_view bytes, std::function<void()> onLast) : onLast(std::move(onLast)) { view = bytes; }
-
-private:
-  ~BorrowedFile() override {
+  ~BorrowedBytes() override {
     if (onLast)
       onLast();
   }
@@ -57,83 +30,26 @@ private:
   std::function<void()> onLast;
 };
 
-char *alignedBuffer(size_t size) {
-  size_t rounded = (size + kMemoryAlignment - 1) / kMemoryAlignment * kMemoryAlignment;
-  return static_cast<char *>(std::aligned_alloc(kMemoryAlignment, rounded ? rounded : kMemoryAlignment));
-}
-
-struct FileDescriptor {
-  int fd;
-  bool owned;
-  ~FileDescriptor() {
-    if (owned && fd >= 0)
-      close(fd);
-  }
-};
-
-Result<Ref<FileBytes>> readStream(int fd, const std::string &name) {
-  size_t capacity = size_t(1) << 20;
-  size_t size = 0;
-  char *memory = alignedBuffer(capacity);
-  while (memory) {
-    if (size == capacity) {
-      char *larger = alignedBuffer(capacity * 2);
-      if (larger)
-        std::memcpy(larger, memory, size);
-      std::free(memory);
-      memory = larger;
-      capacity *= 2;
-      continue;
-    }
-    ssize_t count = read(fd, memory + size, capacity - size);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count < 0) {
-      int error = errno;
-      std::free(memory);
-      return errnoStatus(error, fmt::format("cannot read '{}'", name));
-    }
-    if (count == 0)
-      return Ref<FileBytes>(makeRef<HeapFile>(memory, size));
-    size += static_cast<size_t>(count);
-  }
-  return resourceExhausted("'{}' does not fit into memory", name);
-}
-
 } // namespace
 
 Result<Ref<FileBytes>> openFileBytes(const std::string &path) {
-  if (path == "-")
-    return readStream(STDIN_FILENO, "standard input");
-  FileDescriptor file{open(path.c_str(), O_RDONLY | O_CLOEXEC), true};
-  if (file.fd < 0)
-    return errnoStatus(errno, fmt::format("cannot open module '{}'", path));
-  struct stat info;
-  if (fstat(file.fd, &info) != 0)
-    return errnoStatus(errno, fmt::format("cannot read '{}'", path));
-  if (S_ISDIR(info.st_mode))
-    return invalidArgument("'{}' is a folder; a module file is needed", path);
-  if (!S_ISREG(info.st_mode))
-    return readStream(file.fd, path);
-  size_t size = static_cast<size_t>(info.st_size);
-  if (size == 0)
-    return borrowFileBytes({}, {});
-  void *address = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (address == MAP_FAILED)
-    return errnoStatus(errno, fmt::format("cannot map '{}'", path));
-  return Ref<FileBytes>(makeRef<MappedFile>(address, size));
+  Result<Ref<FileContents>> contents =
+      path == "-" ? FileContents::read(STDIN_FILENO, "standard input") : FileContents::open(path);
+  if (!contents.ok())
+    return std::move(contents).status().withContext("cannot load module");
+  std::string_view bytes = (*contents)->text();
+  return borrowFileBytes(bytes, [keep = *std::move(contents)] {});
 }
 
 Ref<FileBytes> borrowFileBytes(std::string_view bytes, std::function<void()> release) {
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kMemoryAlignment == 0)
-    return makeRef<BorrowedFile>(bytes, std::move(release));
-  char *memory = alignedBuffer(bytes.size());
-  if (!memory)
-    throw std::bad_alloc();
-  std::memcpy(memory, bytes.data(), bytes.size());
+    return makeRef<BorrowedBytes>(bytes, std::move(release));
+  auto *copy = static_cast<char *>(::operator new(bytes.size(), std::align_val_t(kMemoryAlignment)));
+  std::memcpy(copy, bytes.data(), bytes.size());
   if (release)
     release();
-  return makeRef<HeapFile>(memory, bytes.size());
+  return makeRef<BorrowedBytes>(std::string_view(copy, bytes.size()),
+                                [copy] { ::operator delete(copy, std::align_val_t(kMemoryAlignment)); });
 }
 
 const char *sectionKindName(SectionKind kind) {

@@ -23,7 +23,7 @@ protected:
   std::string_view view;
 };
 
-// Maps a file; "-" reads standard input into memory. A file that is not mappable (a pipe) is read.
+// Maps a file; "-" reads standard input. What cannot be mapped (a pipe) is read into memory.
 Result<Ref<FileBytes>> openFileBytes(const std::string &path);
 // Memory that somebody else owns. `release`, which may be empty, is called when the object goes. Bytes at another
 // alignment are copied and released at once.

@@ -79,11 +79,7 @@ TEST(Module, disassembles) {
 
 class ModuleFile : public ::testing::Test {
 protected:
-  void SetUp() override {
-    char name[] = "kiln_module_test_XXXXXX";
-    ASSERT_GE(close(mkstemp(name)), 0);
-    path = name;
-  }
+  void SetUp() override { path = fmt::format("{}kiln_module_test_{}", ::testing::TempDir(), getpid()); }
   void TearDown() override { unlink(path.c_str()); }
   void write(std::string_view bytes) {
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -101,8 +97,8 @@ TEST_F(ModuleFile, loads) {
 
 TEST_F(ModuleFile, errorsNameTheFile) {
   EXPECT_EQ(Module::loadFile("no/such/file").status().toString(),
-            "NOT_FOUND: cannot open module 'no/such/file': No such file or directory");
-  EXPECT_EQ(Module::loadFile(".").status().message(), "'.' is a folder; a module file is needed");
+            "NOT_FOUND: cannot load module: cannot open 'no/such/file': No such file or directory");
+  EXPECT_EQ(Module::loadFile(".").status().message(), "cannot load module: cannot read '.': Is a directory");
   write("");
   EXPECT_EQ(Module::loadFile(path).status().message(), "module '" + path + "' is empty");
   write("func.func @abs(%input : tensor<f32>) -> (tensor<f32>)");

@@ -53,6 +53,14 @@ public:
     return ref;
   }
 
+  // The same, for a reference that the caller owns and gives away.
+  static AnyRef adopt(const RefCounted *object, const RefType *type) {
+    AnyRef ref;
+    ref.object = object;
+    ref.refType = type;
+    return ref;
+  }
+
   explicit operator bool() const { return object != nullptr; }
   // The object, borrowed; null where the reference is null or of another type.
   template <typename T> T *as() const {
@@ -65,6 +73,8 @@ public:
   const RefType *type() const { return object ? refType : nullptr; }
   const char *typeName() const { return object ? refType->name : "null"; }
 
+  // Gives up the reference without dropping it; the caller owns it now.
+  [[nodiscard]] const RefCounted *leak() { return std::exchange(object, nullptr); }
   void reset() {
     if (object)
       std::exchange(object, nullptr)->release();

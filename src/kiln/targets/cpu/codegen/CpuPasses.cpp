@@ -33,7 +33,7 @@ void addCpuTranslationPasses(OpPassManager &variantPasses) {
   functionPasses.addPass(createPlaceAllocations());
   // What no strategy vectorized, as the first spec of the documents leaves it.
   functionPasses.addPass(createConvertLinalgToLoopsPass());
-  // TMP functionPasses.addPass(createSplitVectors());
+  functionPasses.addPass(createSplitVectors());
   functionPasses.addPass(createCSEPass());
   // TMP functionPasses.addPass(createExpandMath());
   functionPasses.addPass(memref::createExpandStridedMetadataPass());
@@ -58,7 +58,7 @@ void registerCpuTranslationDialects(DialectRegistry &registry) {
 
 void registerCpuTranslationPasses() {
   registerPass([] { return createPlaceAllocations(); });
-  // TMP registerPass([] { return createSplitVectors(); });
+  registerPass([] { return createSplitVectors(); });
   // TMP registerPass([] { return createExpandMath(); });
   registerPass([] { return createConvertToLLVM(); });
 }

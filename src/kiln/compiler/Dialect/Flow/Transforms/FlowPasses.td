@@ -41,4 +41,15 @@ def OutlineDispatchesPass : Pass<"kiln-flow-outline-dispatches", "mlir::ModuleOp
   let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::func::FuncDialect"];
 }
 
+def DumpDispatchBenchmarksPass : Pass<"kiln-flow-dump-dispatch-benchmarks", "mlir::ModuleOp"> {
+  let summary = "Writes a program for each dispatch that launches it alone";
+  let description = [{
+    As <module>_<executable>_<target>_benchmark.mlir, where --kiln-hal-dump-executable-benchmarks-to names a folder. The
+    program holds the executable, inputs that an initializer fills once with pseudo-random values, and a function without
+    arguments that launches the dispatch, under its descriptive name and under the name of the function it comes from. A
+    dispatch whose extents are known at run time only is reported and left out.
+  }];
+  let constructor = "kiln::Flow::createDumpDispatchBenchmarksPass(context)";
+}
+
 #endif // KILN_COMPILER_DIALECT_FLOW_TRANSFORMS_FLOWPASSES_TD

@@ -1,5 +1,7 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -31,7 +33,7 @@ public:
   void runOnOperation() override {
     // Only the host program; what is already in an executable stays as it is.
     for (Operation &op : *getOperation().getBody())
-      if (isa<FunctionOpInterface>(op) && failed(runOnFunction(&op)))
+      if (isa<FunctionOpInterface, Util::InitializerOp>(op) && failed(runOnFunction(&op)))
         return signalPassFailure();
   }
 

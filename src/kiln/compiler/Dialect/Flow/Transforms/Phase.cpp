@@ -7,7 +7,7 @@ using namespace mlir;
 
 namespace kiln::Flow {
 
-void buildFlowPhase(OpPassManager &passes, const CompilerContext &) {
+void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createFuseElementwisePass());
   passes.addPass(createCSEPass());
   passes.addPass(createFormDispatchesPass());
@@ -15,13 +15,15 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &) {
   passes.addPass(createOutlineDispatchesPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  passes.addPass(createDumpDispatchBenchmarksPass(context));
 }
 
-void registerFlowPasses(const CompilerContext &) {
+void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createFuseElementwisePass(); });
   registerPass([] { return createFormDispatchesPass(); });
   registerPass([] { return createConvertTensorOpsPass(); });
   registerPass([] { return createOutlineDispatchesPass(); });
+  registerPass([&context] { return createDumpDispatchBenchmarksPass(context); });
 }
 
 } // namespace kiln::Flow

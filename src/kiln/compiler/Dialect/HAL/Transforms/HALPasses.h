@@ -13,7 +13,6 @@ void buildExecutableTargetsPhase(mlir::OpPassManager &passes, const CompilerCont
 void buildHALPhase(mlir::OpPassManager &passes, const CompilerContext &context);
 
 std::unique_ptr<mlir::Pass> createMaterializeExecutablesPass(const CompilerContext &context);
-std::unique_ptr<mlir::Pass> createDumpExecutableBenchmarksPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createConfigureExecutablePass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createTranslateExecutablePass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createLinkExecutablesPass(const CompilerContext &context);

@@ -25,16 +25,6 @@ def DumpExecutablesPass : Pass<"kiln-hal-dump-executables", "mlir::ModuleOp"> {
   ];
 }
 
-def DumpExecutableBenchmarksPass : Pass<"kiln-hal-dump-executable-benchmarks", "mlir::ModuleOp"> {
-  let summary = "Writes a program for each dispatch that launches it alone";
-  let description = [{
-    A module on the flow level: the executable, inputs that an initializer fills once with pseudo-random values, and a
-    function without arguments that launches the dispatch. Dispatches with dynamic extents are reported and left out.
-  }];
-  let options = [Option<"path", "path", "std::string", "", "Folder; it is made where it does not exist">];
-  let constructor = "kiln::HAL::createDumpExecutableBenchmarksPass(context)";
-}
-
 def ConfigureExecutablePass : Pass<"kiln-hal-configure-executable", "kiln::HAL::ExecutableVariantOp"> {
   let summary = "Lets the target choose strategy and configuration";
   let constructor = "kiln::HAL::createConfigureExecutablePass(context)";

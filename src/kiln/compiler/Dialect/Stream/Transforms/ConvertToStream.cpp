@@ -295,7 +295,7 @@ private:
           hasTensors |= isa<RankedTensorType>(arg.getType());
           touch(arg);
         }
-    if (hasTensors && !isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::ExecuteRegionOp, Util::OptimizationBarrierOp,
+    if (hasTensors && !isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::ExecuteRegionOp, Util::OptimizationBarrierOp, Util::GlobalLoadOp,
                            arith::SelectOp>(op))
       return op->emitError() << "'" << op->getName() << "' passes tensors on, which is not supported there";
     for (Value result : op->getResults())
@@ -347,6 +347,9 @@ public:
       if (failed(converter.prepare()) || failed(converter.run()))
         return signalPassFailure();
     }
+    for (auto global : getOperation().getOps<Util::GlobalOp>())
+      if (isa<RankedTensorType>(global.getType()))
+        global.setType(ResourceType::get(&getContext()));
     for (auto executable : llvm::make_early_inc_range(getOperation().getOps<Flow::ExecutableOp>()))
       convertExecutable(executable, tied[executable.getSymName()]);
   }

@@ -9,9 +9,10 @@ namespace kiln::Stream {
 
 void buildStreamPhase(OpPassManager &passes, const CompilerContext &) {
   passes.addPass(createConvertToStreamPass());
-  passes.addPass(createMaterializeCopiesPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  // From here to the schedule no CSE: two copies of a value are two memories.
+  passes.addPass(createMaterializeCopiesPass());
   passes.addPass(createScheduleExecutionPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -80,7 +80,10 @@ public:
       if (auto constant = dyn_cast<AsyncConstantOp>(op)) {
         locateConstant(constant);
       } else if (isa<AsyncAllocaOp, AsyncSplatOp, AsyncCloneOp, AsyncDispatchOp>(op)) {
-        pending.push_back(&op);
+        pending.insert(&op);
+      } else if (isa<TensorExportOp>(op)) {
+        // Needs where its value is, not what it holds: the submission goes on.
+        exports.push_back(&op);
       } else if (auto load = dyn_cast<AsyncLoadOp>(op)) {
         submit(&op);
         await(&op);
@@ -101,7 +104,8 @@ public:
 private:
   bool usesPending(Operation *op) {
     return llvm::any_of(op->getOperands(), [&](Value operand) {
-      return operand.getDefiningOp() && llvm::is_contained(pending, operand.getDefiningOp());
+      Operation *producer = operand.getDefiningOp();
+      return producer && (pending.contains(producer) || llvm::is_contained(exports, producer));
     });
   }
 
@@ -166,10 +170,10 @@ private:
           storages.emplace_back(sizeOfResult(result));
         storageOf[result] = index;
         for (Operation *user : result.getUsers()) {
-          if (llvm::is_contained(pending, user))
+          if (pending.contains(user))
             continue;
           storages[index].escapes = true;
-          storages[index].isExternal |= isa<TensorExportOp>(user);
+          storages[index].isExternal |= isa<TensorExportOp, Util::GlobalStoreOp>(user);
         }
       }
     }
@@ -267,9 +271,14 @@ private:
 
   // Turns what is pending into one stream.cmd.execute before `before`.
   void submit(Operation *before) {
-    if (pending.empty())
+    for (Operation *op : exports)
+      op->moveBefore(before);
+    if (pending.empty()) {
+      exports.clear();
       return;
-    OpBuilder builder(before);
+    }
+    OpBuilder builder(exports.empty() ? before : exports.front());
+    exports.clear();
     Location loc = pending.front()->getLoc();
     storages.clear();
     storageOf.clear();
@@ -288,7 +297,7 @@ private:
         const Storage &storage = storages[storageOf.lookup(result)];
         if (storage.escapes)
           result.replaceUsesWithIf(storage.span.resource, [&](OpOperand &use) {
-            return !llvm::is_contained(pending, use.getOwner());
+            return !pending.contains(use.getOwner());
           });
       }
       dead.push_back(op);
@@ -411,7 +420,8 @@ private:
 
   Block &block;
   ConstantPool &constants;
-  SmallVector<Operation *> pending, dead;
+  llvm::SetVector<Operation *> pending;
+  SmallVector<Operation *> exports, dead;
   Value unawaited; // the timepoint of the last submission that the host has not waited for
   DenseMap<Value, Span> spans;
   DenseMap<Value, Value> arenas;

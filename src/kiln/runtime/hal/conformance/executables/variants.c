@@ -30,7 +30,7 @@ int32_t kilnNobodyDefinesThis(void);
 static int32_t run(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) {
   return kilnNobodyDefinesThis();
 }
-#else
+#elif !defined(KILN_TEST_NO_FUNCTION)
 static int32_t run(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) { return 0; }
 #endif
 
@@ -47,16 +47,18 @@ static int32_t run(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_s
 #endif
 
 static const kiln_dispatch_info_t kExports[] = {{"run", RUN, 1, 0, 0, 0}};
-static const kiln_executable_library_t kLibrary = {VERSION, 1, kExports};
+const kiln_executable_library_t kilnTestLibrary = {VERSION, 1, kExports};
 
 #if defined(KILN_TEST_NO_QUERY)
-EXPORT const void *anything(void) { return run ? (const void *)&kLibrary : NULL; }
+#define QUERY kilnTestOtherFunction
 #else
-EXPORT const kiln_executable_library_t *kiln_executable_query(uint32_t max_abi_version) {
+#define QUERY kiln_executable_query
+#endif
+
+EXPORT const kiln_executable_library_t *QUERY(uint32_t max_abi_version) {
 #if defined(KILN_TEST_NEWER)
   return NULL;
 #else
-  return run ? &kLibrary : NULL;
+  return &kilnTestLibrary;
 #endif
 }
-#endif

@@ -11,8 +11,8 @@ namespace kiln {
 // Replaces `op`, which works on memory, by loops in scf, vector, memref, arith and math. `initialValues` holds for each
 // init the scalar that all of its elements have, or null where they are in memory. What has an i1 in the body may be a
 // byte in memory.
-mlir::LogicalResult emitKernel(mlir::RewriterBase &rewriter, mlir::linalg::LinalgOp op, const KernelPlan &plan,
-                               const KernelTarget &target, llvm::ArrayRef<mlir::Value> initialValues);
+void emitKernel(mlir::RewriterBase &rewriter, mlir::linalg::LinalgOp op, const KernelPlan &plan,
+                const KernelTarget &target, llvm::ArrayRef<mlir::Value> initialValues);
 
 } // namespace kiln
 

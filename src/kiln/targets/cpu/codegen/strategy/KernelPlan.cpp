@@ -404,8 +404,10 @@ private:
       return;
     // What the packed input depends on has to be settled before it is packed.
     OpOperand *packed = &op->getOpOperand(plan.packedOperand);
-    std::stable_partition(plan.parallelLoops.begin(), plan.parallelLoops.end(),
-                          [&](unsigned loop) { return !isTiled(loop) && dependsOn(packed, loop); });
+    SmallVector<unsigned> outside, inside;
+    for (unsigned loop : plan.parallelLoops)
+      (!isTiled(loop) && dependsOn(packed, loop) ? outside : inside).push_back(loop);
+    plan.parallelLoops = llvm::to_vector(llvm::concat<unsigned>(outside, inside));
   }
 
   linalg::LinalgOp op;

@@ -12,6 +12,8 @@ PayloadEmitter::PayloadEmitter(OpBuilder &builder, linalg::LinalgOp op, bool fma
     return;
   Block *body = op.getBlock();
   for (auto add : body->getOps<arith::AddFOp>()) {
+    if (!add.getType().isF32() && !add.getType().isF64())
+      continue; // Narrow floats are rounded after each operation.
     for (auto [sum, product] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
       auto init = dyn_cast<BlockArgument>(sum);
       auto multiply = product.getDefiningOp<arith::MulFOp>();
@@ -108,7 +110,11 @@ SmallVector<Value> PayloadEmitter::compute(ArrayRef<Value> arguments, int64_t la
       continue;
     }
     if (inner.getNumRegions() != 0) { // Only where all is scalar.
-      builder.clone(inner, mapping);
+      Operation *copy = builder.clone(inner, mapping);
+      copy->walk([&](linalg::IndexOp position) {
+        position.replaceAllUsesWith(index(position.getDim()));
+        position.erase();
+      });
       continue;
     }
     SmallVector<Value> operands;

@@ -8,10 +8,10 @@
 
 namespace kiln {
 
-// Dimensions of extent 1 do not count: vector<16x1xf32> is laid out like vector<16xf32>. The last dimension that does is
-// cut into chunks of `lanes` elements, the last one shorter where it does not divide; every row, that is every index of
-// the other dimensions, has these chunks. Pieces are numbered in row-major order, and so cover ascending ranges of the
-// elements, numbered in row-major order too. The number of lanes is the same for all types of a function, so that
+// Dimensions of extent 1 do not count: vector<16x1xf32> is laid out like vector<16xf32>. The last dimension that does
+// is cut into chunks of `lanes` elements, the last one shorter where it does not divide; every row, that is every index
+// of the other dimensions, has these chunks. Pieces are numbered in row-major order, and so cover ascending ranges of
+// the elements, numbered in row-major order too. The number of lanes is the same for all types of a function, so that
 // operations that change the element type keep the layout.
 class PieceLayout {
 public:

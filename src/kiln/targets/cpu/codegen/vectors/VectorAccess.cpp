@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -12,7 +13,7 @@ using namespace mlir;
 
 namespace kiln {
 
-VectorAccess::VectorAccess(Operation *op, Value mask) : loc(op->getLoc()) {
+VectorAccess::VectorAccess(Operation *op) : loc(op->getLoc()) {
   auto trailing = [&](VectorType vectorType, Value base) {
     type = vectorType;
     memref = base;
@@ -30,8 +31,7 @@ VectorAccess::VectorAccess(Operation *op, Value mask) : loc(op->getLoc()) {
       dimensions.push_back(dim ? dim.getPosition() : -1);
       inBounds.push_back(!dim || xfer.isDimInBounds(d));
     }
-    if (xfer.getMask())
-      masks.push_back(xfer.getMask());
+    mask = xfer.getMask();
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](vector::TransferReadOp read) {
@@ -51,17 +51,14 @@ VectorAccess::VectorAccess(Operation *op, Value mask) : loc(op->getLoc()) {
       .Case([&](vector::MaskedLoadOp load) {
         trailing(load.getVectorType(), load.getBase());
         indices = llvm::to_vector(load.getIndices());
-        masks.push_back(load.getMask());
+        mask = load.getMask();
         passThrough = load.getPassThru();
       })
       .Case([&](vector::MaskedStoreOp store) {
         trailing(store.getVectorType(), store.getBase());
         indices = llvm::to_vector(store.getIndices());
-        masks.push_back(store.getMask());
+        mask = store.getMask();
       });
-  if (mask)
-    masks.push_back(mask);
-
   walked = lastLongDimension(type.getShape());
   if (walked >= 0 && dimensions[walked] >= 0) {
     auto memrefType = cast<MemRefType>(memref.getType());
@@ -71,7 +68,9 @@ VectorAccess::VectorAccess(Operation *op, Value mask) : loc(op->getLoc()) {
   }
 }
 
-bool VectorAccess::isPlain() const { return masks.empty() && llvm::all_of(inBounds, [](bool in) { return in; }); }
+bool VectorAccess::isPlain() const {
+  return !mask && llvm::all_of(inBounds, [](bool in) { return in; });
+}
 
 SmallVector<OpFoldResult> VectorAccess::positionOf(Builder &builder, int64_t element) const {
   return getAsIndexOpFoldResult(builder.getContext(), delinearize(element, type.getShape()));
@@ -94,6 +93,10 @@ SmallVector<Value> VectorAccess::indicesAt(OpBuilder &b, ArrayRef<OpFoldResult> 
 }
 
 // In memory an i1 is a byte, 0 or 1, while a vector of i1 has a bit for each.
+static Type inMemory(Type elementType) {
+  return elementType.isInteger(1) ? IntegerType::get(elementType.getContext(), 8) : elementType;
+}
+
 Value VectorAccess::memory(OpBuilder &b) const {
   auto memrefType = cast<MemRefType>(memref.getType());
   Type stored = inMemory(memrefType.getElementType());
@@ -101,10 +104,6 @@ Value VectorAccess::memory(OpBuilder &b) const {
     return memref;
   Type bytes = static_cast<MemRefType>(MemRefType::Builder(memrefType).setElementType(stored));
   return UnrealizedConversionCastOp::create(b, loc, bytes, memref).getResult(0);
-}
-
-static Type inMemory(Type elementType) {
-  return elementType.isInteger(1) ? IntegerType::get(elementType.getContext(), 8) : elementType;
 }
 
 static Value fromMemory(OpBuilder &b, Location loc, Value value, Type elementType) {
@@ -156,7 +155,7 @@ Value VectorAccess::laneMask(VectorSplitter &splitter, ArrayRef<OpFoldResult> po
   } else if (condition) {
     result = splitter.splat(condition, length);
   }
-  if (masks.empty())
+  if (!mask)
     return result;
 
   // A mask has a dimension for each one that is walked, in the memref's order, which is the vector's own.
@@ -168,12 +167,9 @@ Value VectorAccess::laneMask(VectorSplitter &splitter, ArrayRef<OpFoldResult> po
     maskShape.push_back(type.getDimSize(d));
   }
   int64_t element = linearize(maskPosition, maskShape);
-  for (Value mask : masks) {
-    Value lanes = repeats() ? splitter.splat(splitter.scalar(mask, element), length)
-                            : splitter.piece(mask, splitter.layout(mask).locate(element).first);
-    result = result ? arith::AndIOp::create(b, loc, result, lanes).getResult() : lanes;
-  }
-  return result;
+  Value lanes = repeats() ? splitter.splat(splitter.scalar(mask, element), length)
+                          : splitter.piece(mask, splitter.layout(mask).locate(element).first);
+  return result ? arith::AndIOp::create(b, loc, result, lanes).getResult() : lanes;
 }
 
 // How far each lane lies from the first, in elements.
@@ -216,13 +212,13 @@ Value VectorAccess::loadPiece(VectorSplitter &splitter, ArrayRef<OpFoldResult> p
   SmallVector<Value> at = indicesAt(b, position);
   int64_t loadedLength = repeats() ? 1 : length;
   auto loadedType = VectorType::get({loadedLength}, inMemory(elementType));
-  Value mask = laneMask(splitter, position, at, loadedLength);
+  Value lanes = laneMask(splitter, position, at, loadedLength);
   Value loaded;
-  if (!mask && loadedLength == 1) {
+  if (!lanes && loadedLength == 1) {
     return vector::BroadcastOp::create(b, loc, pieceType, memref::LoadOp::create(b, loc, memref, at));
-  } else if (!mask && contiguous) {
+  } else if (!lanes && contiguous) {
     loaded = vector::LoadOp::create(b, loc, loadedType, memory(b), at);
-  } else if (!mask) {
+  } else if (!lanes) {
     // On most CPUs as fast as a gather, or faster.
     SmallVector<Value> elements;
     for (int64_t i = 0; i < length; ++i)
@@ -239,9 +235,9 @@ Value VectorAccess::loadPiece(VectorSplitter &splitter, ArrayRef<OpFoldResult> p
       otherwise = ub::PoisonOp::create(b, loc, loadedType);
     }
     if (repeats() || contiguous || length == 1)
-      loaded = vector::MaskedLoadOp::create(b, loc, loadedType, memory(b), at, mask, otherwise);
+      loaded = vector::MaskedLoadOp::create(b, loc, loadedType, memory(b), at, lanes, otherwise);
     else
-      loaded = vector::GatherOp::create(b, loc, loadedType, memory(b), at, strideVector(b, length), mask, otherwise);
+      loaded = vector::GatherOp::create(b, loc, loadedType, memory(b), at, strideVector(b, length), lanes, otherwise);
   }
   loaded = fromMemory(b, loc, loaded, elementType);
   if (loadedLength != length) {
@@ -255,8 +251,8 @@ void VectorAccess::storePiece(VectorSplitter &splitter, ArrayRef<OpFoldResult> p
   OpBuilder &b = splitter.builder();
   int64_t length = cast<VectorType>(piece.getType()).getDimSize(0);
   SmallVector<Value> at = indicesAt(b, position);
-  Value mask = laneMask(splitter, position, at, length);
-  if (!mask && (length == 1 || !contiguous)) {
+  Value lanes = laneMask(splitter, position, at, length);
+  if (!lanes && (length == 1 || !contiguous)) {
     for (int64_t i = 0; i < length; ++i) {
       Value element = vector::ExtractOp::create(b, loc, piece, ArrayRef<int64_t>{i});
       memref::StoreOp::create(b, loc, element, memref, indicesAt(b, lanePosition(b, position, i)));
@@ -264,16 +260,17 @@ void VectorAccess::storePiece(VectorSplitter &splitter, ArrayRef<OpFoldResult> p
     return;
   }
   Value bits = toMemory(b, loc, piece);
-  if (!mask)
+  if (!lanes)
     vector::StoreOp::create(b, loc, bits, memory(b), at);
   else if (contiguous || length == 1)
-    vector::MaskedStoreOp::create(b, loc, memory(b), at, mask, bits);
+    vector::MaskedStoreOp::create(b, loc, memory(b), at, lanes, bits);
   else
-    vector::ScatterOp::create(b, loc, /*resultType=*/Type(), memory(b), at, strideVector(b, length), mask, bits);
+    vector::ScatterOp::create(b, loc, /*resultType=*/Type(), memory(b), at, strideVector(b, length), lanes, bits);
 }
 
 // The position of a lane of the piece that starts there.
-SmallVector<OpFoldResult> VectorAccess::lanePosition(OpBuilder &b, ArrayRef<OpFoldResult> position, int64_t lane) const {
+SmallVector<OpFoldResult> VectorAccess::lanePosition(OpBuilder &b, ArrayRef<OpFoldResult> position,
+                                                     int64_t lane) const {
   SmallVector<OpFoldResult> result(position);
   if (lane == 0)
     return result;

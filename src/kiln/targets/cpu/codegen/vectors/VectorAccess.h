@@ -10,18 +10,18 @@ namespace kiln {
 
 class VectorAccess {
 public:
-  // From a transfer_read or transfer_write on a memref whose map has increasing dimensions, but for broadcasts;
-  // vector.load, vector.store, vector.maskedload, vector.maskedstore. `mask` is one that applies besides the op's own.
-  VectorAccess(mlir::Operation *op, mlir::Value mask = {});
+  // Of a transfer_read or transfer_write on a memref whose map has increasing dimensions, but for broadcasts;
+  // vector.load, vector.store, vector.maskedload, vector.maskedstore.
+  explicit VectorAccess(mlir::Operation *op);
 
   mlir::Value base() const { return memref; }
   // Every element is in bounds, and none is masked off.
   bool isPlain() const;
   // Positions may be values that are known at run time only.
-  bool takesDynamicPositions() const { return masks.empty(); }
+  bool takesDynamicPositions() const { return !mask; }
 
-  // Reads or writes `length` elements along the last dimension that is longer than 1. `position` is that of the first, one
-  // index for each dimension of the vector.
+  // Reads or writes `length` elements along the last dimension that is longer than 1. `position` is that of the first,
+  // one index for each dimension of the vector.
   mlir::Value loadPiece(VectorSplitter &splitter, llvm::ArrayRef<mlir::OpFoldResult> position, int64_t length) const;
   void storePiece(VectorSplitter &splitter, llvm::ArrayRef<mlir::OpFoldResult> position, mlir::Value piece) const;
   // Reads one element; the access must be plain.
@@ -32,8 +32,8 @@ public:
 
 private:
   mlir::SmallVector<mlir::Value> indicesAt(mlir::OpBuilder &b, llvm::ArrayRef<mlir::OpFoldResult> position) const;
-  mlir::Value laneMask(VectorSplitter &splitter, llvm::ArrayRef<mlir::OpFoldResult> position,
-                       mlir::ValueRange indices, int64_t length) const;
+  mlir::Value laneMask(VectorSplitter &splitter, llvm::ArrayRef<mlir::OpFoldResult> position, mlir::ValueRange indices,
+                       int64_t length) const;
   // Whether all elements of a piece are the same one in memory.
   bool repeats() const { return walked < 0 || dimensions[walked] < 0; }
   llvm::SmallVector<mlir::OpFoldResult> lanePosition(mlir::OpBuilder &b, llvm::ArrayRef<mlir::OpFoldResult> position,
@@ -45,15 +45,15 @@ private:
   mlir::VectorType type;
   mlir::Value memref;
   mlir::SmallVector<mlir::Value> indices;
-  // For each dimension of the vector: which one of the memref it walks, or -1 where it stays; and whether it is known to
-  // stay within bounds.
+  // For each dimension of the vector: which one of the memref it walks, or -1 where it stays; and whether it is known
+  // to stay within bounds.
   mlir::SmallVector<int64_t> dimensions;
   mlir::SmallVector<bool> inBounds;
   mlir::Value padding; // what an element that is not read is: a scalar, or a vector (passThrough), or null: anything
   mlir::Value passThrough;
-  mlir::SmallVector<mlir::Value> masks; // of the shape of the dimensions that are walked
-  int64_t walked = -1;                  // the dimension along which pieces lie, or -1: a single element
-  bool contiguous = false;              // pieces lie without gaps in memory
+  mlir::Value mask;        // of the shape of the dimensions that are walked, or null
+  int64_t walked = -1;     // the dimension along which pieces lie, or -1: a single element
+  bool contiguous = false; // pieces lie without gaps in memory
 };
 
 // Whether what is written to one may be read through the other.

@@ -1,0 +1,130 @@
+#include "kiln/compiler/Dialect/VM/Target/BytecodeEncoder.h"
+
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Dialect/VM/Target/FunctionEncoder.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+
+using namespace mlir;
+
+namespace kiln::VM {
+
+static constexpr uint64_t kRodataAlignment = 64;
+
+// The bytes of a constant's elements as the machine has them; dense i1 is packed or not depending on how it was made, and
+// becomes one byte each.
+static std::string bytesOf(ElementsAttr elements) {
+  Type type = elements.getElementType();
+  std::string bytes;
+  if (type.isInteger(1)) {
+    for (bool value : elements.getValues<bool>())
+      bytes += static_cast<char>(value);
+    return bytes;
+  }
+  if (auto dense = dyn_cast<DenseElementsAttr>(elements); dense && !dense.isSplat() && !type.isIndex()) {
+    ArrayRef<char> raw = dense.getRawData();
+    return std::string(raw.begin(), raw.end());
+  }
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      return std::string(blob->getData().begin(), blob->getData().end());
+    return bytes;
+  }
+  int64_t width = HAL::elementByteWidth(type);
+  for (Attribute value : elements.getValues<Attribute>()) {
+    APInt bits = isa<FloatAttr>(value) ? cast<FloatAttr>(value).getValue().bitcastToAPInt()
+                                       : cast<IntegerAttr>(value).getValue();
+    for (int64_t i = 0; i < width; ++i)
+      bytes += static_cast<char>(bits.extractBitsAsZExtValue(8, i * 8));
+  }
+  return bytes;
+}
+
+static std::string bytesOfRodata(Attribute value) {
+  if (auto text = dyn_cast<StringAttr>(value))
+    return text.getValue().str();
+  if (auto elements = dyn_cast<ElementsAttr>(value))
+    return bytesOf(elements);
+  // Several constants, each aligned, as stream.resource.constants has laid them out.
+  std::string bytes;
+  for (Attribute entry : cast<ArrayAttr>(value)) {
+    bytes += bytesOf(cast<ElementsAttr>(entry));
+    bytes.resize(llvm::alignTo(bytes.size(), kRodataAlignment));
+  }
+  return bytes;
+}
+
+static std::vector<schema::AttributeDesc> attributesOf(ArrayRef<NamedAttribute> attributes) {
+  std::vector<schema::AttributeDesc> result;
+  for (NamedAttribute attr : attributes)
+    if (auto text = dyn_cast<StringAttr>(attr.getValue()))
+      result.push_back({attr.getName().str(), text.getValue().str()});
+  return result;
+}
+
+static schema::ExecutableDesc executableOf(ExecutableOp op) {
+  schema::ExecutableDesc desc{op.getSymName().str(), {}};
+  for (auto variant : op.getVariants().getAsRange<DictionaryAttr>()) {
+    auto target = variant.getAs<HAL::ExecutableTargetAttr>("target");
+    schema::VariantDesc result;
+    result.target = target.getBackend().str();
+    result.format = target.getFormat().str();
+    result.cpu = target.getString("cpu").str();
+    result.cpuFeatures = target.getString("cpu_features").str();
+    for (auto entry : variant.getAs<ArrayAttr>("exports").getAsRange<DictionaryAttr>()) {
+      auto layout = entry.getAs<HAL::PipelineLayoutAttr>("layout");
+      result.exports.push_back({entry.getAs<StringAttr>("name").getValue().str(),
+                                static_cast<uint32_t>(layout.getBindings().size()),
+                                static_cast<uint32_t>(layout.getConstants())});
+    }
+    result.bytes = schema::Bytes::own(bytesOf(cast<ElementsAttr>(variant.get("data"))));
+    desc.variants.push_back(std::move(result));
+  }
+  return desc;
+}
+
+LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink) {
+  schema::ModuleDesc desc;
+  desc.name = module.getSymName().str();
+  desc.producer = "kiln " KILN_VERSION;
+  desc.attributes = attributesOf(llvm::to_vector(module->getDiscardableAttrs()));
+  Block &body = module.getBody().front();
+  ModuleIndex index;
+  auto next = [](llvm::StringMap<uint32_t> &map, StringRef name) { map[name] = map.size(); };
+  for (Operation &op : body) {
+    if (auto func = dyn_cast<FuncOp>(op)) {
+      next(index.functions, func.getSymName());
+    } else if (auto import = dyn_cast<ImportOp>(op)) {
+      next(index.imports, import.getSymName());
+      desc.imports.push_back({import.getSymName().str(), import.getSignature().str()});
+    } else if (auto global = dyn_cast<GlobalOp>(op)) {
+      next(isa<RefType>(global.getType()) ? index.refGlobals : index.valueGlobals, global.getSymName());
+    } else if (auto rodata = dyn_cast<RodataOp>(op)) {
+      next(index.rodata, rodata.getSymName());
+      desc.rodata.push_back({rodata.getSymName().str(), schema::Bytes::own(bytesOfRodata(rodata.getValue()))});
+    } else if (auto executable = dyn_cast<ExecutableOp>(op)) {
+      next(index.executables, executable.getSymName());
+      desc.executables.push_back(executableOf(executable));
+    }
+  }
+  desc.valueGlobals = index.valueGlobals.size();
+  desc.refGlobals = index.refGlobals.size();
+  for (auto func : body.getOps<FuncOp>()) {
+    FailureOr<schema::FunctionDesc> encoded = FunctionEncoder(func, index).encode();
+    if (failed(encoded))
+      return failure();
+    if (func.getSymName() == "__initialize")
+      desc.initializer = desc.functions.size();
+    desc.functions.push_back(std::move(*encoded));
+  }
+  for (auto exportOp : body.getOps<ExportOp>())
+    desc.exports.push_back({exportOp.getName().str(), index.functions.lookup(exportOp.getFunction()),
+                            attributesOf(exportOp.getReflection().getValue())});
+  Status status = schema::writeModule(desc, sink);
+  if (!status.ok())
+    return module.emitError() << "cannot be written: " << status.message();
+  return success();
+}
+
+} // namespace kiln::VM

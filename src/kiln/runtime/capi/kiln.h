@@ -1,0 +1,270 @@
+/* Kiln's runtime for programs in C, and in languages that call C: open devices, load compiled modules, call their
+ * functions, and provide functions that modules import.
+ *
+ * Ownership. What a function gives through a `kiln_x_t **out` belongs to the caller, who releases it with
+ * kiln_x_release; objects that it was made from may be released before it. `const char *` and handles that are returned
+ * directly are borrowed, and live as long as the object that they were asked of. What a function takes is borrowed for
+ * the call, unless it says otherwise.
+ *
+ * Errors. A function that can fail returns a status: NULL is success, anything else belongs to the caller, who frees it
+ * with kiln_status_free. Outputs are written only on success.
+ *
+ * Threads. Devices, modules, native modules, references and statuses may be used and released on any thread at any
+ * time. A session, with its functions, is used by one thread at a time. An instance is used by one thread at a time.
+ *
+ * Versions. Within one KILN_API_VERSION functions and fields of option structs are only ever added. Option structs
+ * start with their size, which the caller sets to sizeof: fields that the caller's header did not have yet are zero,
+ * and zero is always the default. */
+#ifndef KILN_RUNTIME_CAPI_KILN_H
+#define KILN_RUNTIME_CAPI_KILN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define KILN_API __attribute__((visibility("default")))
+#else
+#define KILN_API
+#endif
+
+#define KILN_API_VERSION 1
+
+/* ---- Status ---- */
+
+typedef enum kiln_status_code_t {
+  KILN_STATUS_OK = 0,
+  KILN_STATUS_CANCELLED = 1,
+  KILN_STATUS_UNKNOWN = 2,
+  KILN_STATUS_INVALID_ARGUMENT = 3,
+  KILN_STATUS_DEADLINE_EXCEEDED = 4,
+  KILN_STATUS_NOT_FOUND = 5,
+  KILN_STATUS_ALREADY_EXISTS = 6,
+  KILN_STATUS_PERMISSION_DENIED = 7,
+  KILN_STATUS_RESOURCE_EXHAUSTED = 8,
+  KILN_STATUS_FAILED_PRECONDITION = 9,
+  KILN_STATUS_ABORTED = 10,
+  KILN_STATUS_OUT_OF_RANGE = 11,
+  KILN_STATUS_UNIMPLEMENTED = 12,
+  KILN_STATUS_INTERNAL = 13,
+  KILN_STATUS_UNAVAILABLE = 14,
+  KILN_STATUS_DATA_LOSS = 15
+} kiln_status_code_t;
+
+typedef struct kiln_status_t kiln_status_t;
+
+/* For native functions that fail. Never NULL; the message is copied. A code of OK becomes UNKNOWN. */
+KILN_API kiln_status_t *kiln_status_create(kiln_status_code_t code, const char *message);
+/* OK for NULL. */
+KILN_API kiln_status_code_t kiln_status_code(const kiln_status_t *status);
+/* What happened and what to do, without the code; "" for NULL. */
+KILN_API const char *kiln_status_message(const kiln_status_t *status);
+/* "INVALID_ARGUMENT" and so on. */
+KILN_API const char *kiln_status_code_name(kiln_status_code_t code);
+KILN_API void kiln_status_free(kiln_status_t *status);
+
+/* ---- Instance and devices ---- */
+
+typedef struct kiln_instance_t kiln_instance_t;
+typedef struct kiln_device_t kiln_device_t;
+
+/* Knows the drivers of this build. Pass KILN_API_VERSION; fails where the library does not support it. */
+KILN_API kiln_status_t *kiln_instance_create(uint32_t api_version, kiln_instance_t **out_instance);
+KILN_API void kiln_instance_release(kiln_instance_t *instance);
+
+typedef enum kiln_allocator_t {
+  KILN_ALLOCATOR_DIRECT = 0,  /* each buffer is allocated and freed */
+  KILN_ALLOCATOR_CACHING = 1, /* freed memory is kept and handed out again */
+  KILN_ALLOCATOR_DEBUG = 2    /* memory is poisoned, and writes outside of buffers are found */
+} kiln_allocator_t;
+
+typedef struct kiln_device_options_t {
+  size_t struct_size; /* sizeof(kiln_device_options_t) */
+  kiln_allocator_t allocator;
+  uint32_t worker_count; /* of devices with workers on the CPU; 0: one per core */
+} kiln_device_options_t;
+
+/* `uri` is "local-sync", "local-task", "cuda://0" and so on. `options` may be NULL. */
+KILN_API kiln_status_t *kiln_device_create(kiln_instance_t *instance, const char *uri,
+                                           const kiln_device_options_t *options, kiln_device_t **out_device);
+KILN_API const char *kiln_device_uri(const kiln_device_t *device);
+KILN_API void kiln_device_retain(kiln_device_t *device);
+KILN_API void kiln_device_release(kiln_device_t *device);
+
+/* ---- Modules ---- */
+
+typedef struct kiln_module_t kiln_module_t;
+
+/* Called once, on any thread, when memory that was handed over is needed no more. */
+typedef void (*kiln_release_fn_t)(void *context);
+
+/* Maps, checks and verifies a module file. "-" reads standard input. */
+KILN_API kiln_status_t *kiln_module_load_file(const char *path, kiln_module_t **out_module);
+/* The same of bytes in memory, which must not change until `release` (may be NULL) has been called: also on failure,
+ * and before the return where the bytes had to be copied because they do not start at a multiple of 64. `name` stands
+ * for the file in messages. */
+KILN_API kiln_status_t *kiln_module_load_memory(const void *bytes, size_t size, const char *name,
+                                                kiln_release_fn_t release, void *release_context,
+                                                kiln_module_t **out_module);
+KILN_API const char *kiln_module_name(const kiln_module_t *module);
+KILN_API void kiln_module_retain(kiln_module_t *module);
+KILN_API void kiln_module_release(kiln_module_t *module);
+
+/* ---- Values ---- */
+
+typedef enum kiln_kind_t {
+  KILN_KIND_I32 = 'i',
+  KILN_KIND_I64 = 'I',
+  KILN_KIND_F32 = 'f',
+  KILN_KIND_F64 = 'F',
+  KILN_KIND_REF = 'r'
+} kiln_kind_t;
+
+/* A counted reference to an object: a buffer view, mostly. Two words to be copied as they are; neither member is for
+ * the program to touch. All zero is a null reference. */
+typedef struct kiln_ref_t {
+  const void *object;
+  const void *type;
+} kiln_ref_t;
+
+typedef struct kiln_value_t {
+  kiln_kind_t kind;
+  union {
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+    kiln_ref_t ref;
+  } as;
+} kiln_value_t;
+
+/* Null references are ignored. */
+KILN_API void kiln_ref_retain(kiln_ref_t ref);
+KILN_API void kiln_ref_release(kiln_ref_t ref);
+/* "hal.buffer_view"; "null" for a null reference. */
+KILN_API const char *kiln_ref_type_name(kiln_ref_t ref);
+
+/* ---- Buffer views: tensors ---- */
+
+typedef enum kiln_element_type_t {
+  KILN_ELEMENT_TYPE_I1 = 1, /* one byte each, 0 or 1 */
+  KILN_ELEMENT_TYPE_I8 = 2,
+  KILN_ELEMENT_TYPE_I16 = 3,
+  KILN_ELEMENT_TYPE_I32 = 4,
+  KILN_ELEMENT_TYPE_I64 = 5,
+  KILN_ELEMENT_TYPE_SI8 = 6,
+  KILN_ELEMENT_TYPE_SI16 = 7,
+  KILN_ELEMENT_TYPE_SI32 = 8,
+  KILN_ELEMENT_TYPE_SI64 = 9,
+  KILN_ELEMENT_TYPE_UI8 = 10,
+  KILN_ELEMENT_TYPE_UI16 = 11,
+  KILN_ELEMENT_TYPE_UI32 = 12,
+  KILN_ELEMENT_TYPE_UI64 = 13,
+  KILN_ELEMENT_TYPE_F16 = 14,
+  KILN_ELEMENT_TYPE_BF16 = 15,
+  KILN_ELEMENT_TYPE_F32 = 16,
+  KILN_ELEMENT_TYPE_F64 = 17,
+  KILN_ELEMENT_TYPE_F8E4M3FN = 18,
+  KILN_ELEMENT_TYPE_F8E5M2 = 19
+} kiln_element_type_t;
+
+/* A dense row-major tensor in memory of the device, with a copy of `size` bytes, which must be the bytes of the shape.
+ * NULL for `data` fills it with zeros. The reference belongs to the caller. */
+KILN_API kiln_status_t *kiln_buffer_view_create(kiln_device_t *device, kiln_element_type_t type, const uint64_t *shape,
+                                                size_t rank, const void *data, size_t size, kiln_ref_t *out_view);
+/* The same without a copy where the device can use host memory and `data` is a multiple of 64. The memory stays the
+ * caller's, unchanging while the program may read it, until `release` (may be NULL) has been called: also on failure.
+ */
+KILN_API kiln_status_t *kiln_buffer_view_wrap(kiln_device_t *device, kiln_element_type_t type, const uint64_t *shape,
+                                              size_t rank, void *data, size_t size, kiln_release_fn_t release,
+                                              void *release_context, kiln_ref_t *out_view);
+/* Whether the reference is to a buffer view; all functions below need that, and give 0 or NULL otherwise. */
+KILN_API int kiln_ref_is_buffer_view(kiln_ref_t ref);
+KILN_API kiln_element_type_t kiln_buffer_view_element_type(kiln_ref_t view);
+KILN_API size_t kiln_buffer_view_rank(kiln_ref_t view);
+/* 0 beyond the rank. */
+KILN_API uint64_t kiln_buffer_view_dimension(kiln_ref_t view, size_t index);
+KILN_API size_t kiln_buffer_view_byte_size(kiln_ref_t view);
+/* The elements where the host can address them in place, else NULL. Lives as long as the view. */
+KILN_API const void *kiln_buffer_view_data(kiln_ref_t view);
+/* Copies the elements out; `size` must be kiln_buffer_view_byte_size. Fails on a reference that is no buffer view. */
+KILN_API kiln_status_t *kiln_buffer_view_read(kiln_ref_t view, void *target, size_t size);
+
+/* ---- Native modules: functions that modules import ---- */
+
+typedef struct kiln_native_module_t kiln_native_module_t;
+
+/* References among the arguments are borrowed for the call. The kinds of results are set and the rest is zero;
+ * references among them are given away, so retain what is kept. Returns NULL, or the status that fails the program's
+ * call; results are released then. Called on the thread that calls into the session, which it may do itself. */
+typedef kiln_status_t *(*kiln_native_fn_t)(void *context, const kiln_value_t *arguments, size_t argument_count,
+                                           kiln_value_t *results, size_t result_count);
+
+/* A module imports "<name>.<function>". */
+KILN_API kiln_status_t *kiln_native_module_create(const char *name, kiln_native_module_t **out_module);
+/* The signature is argument kinds, '_', result kinds: "rI_f". Arguments may end in one repeated group: "rI*_",
+ * "r(rI)*_". `context` must outlive the native module. Not after the module was given to a session. */
+KILN_API kiln_status_t *kiln_native_module_add(kiln_native_module_t *module, const char *name, const char *signature,
+                                               kiln_native_fn_t function, void *context);
+KILN_API void kiln_native_module_retain(kiln_native_module_t *module);
+KILN_API void kiln_native_module_release(kiln_native_module_t *module);
+
+/* ---- Sessions: programs that run ---- */
+
+typedef struct kiln_session_t kiln_session_t;
+typedef struct kiln_function_t kiln_function_t;
+
+typedef struct kiln_session_options_t {
+  size_t struct_size; /* sizeof(kiln_session_options_t) */
+  /* In order: each may import what those before it export; the last is the one whose functions are called. */
+  kiln_module_t *const *modules;
+  size_t module_count;
+  /* The devices that compiled programs run on, in order. */
+  kiln_device_t *const *devices;
+  size_t device_count;
+  kiln_native_module_t *const *native_modules;
+  size_t native_module_count;
+  uint32_t max_call_depth; /* active functions; 0: 1024 */
+  size_t stack_bytes;      /* of their registers; 0: 1 MiB */
+} kiln_session_options_t;
+
+/* Instantiates the modules and runs their initializers. The session retains what it was given. */
+KILN_API kiln_status_t *kiln_session_create(const kiln_session_options_t *options, kiln_session_t **out_session);
+/* Not while one of its functions is being called. Results may outlive it. */
+KILN_API void kiln_session_release(kiln_session_t *session);
+
+/* An exported function of the last module, or "<module>.<function>" of any. Borrowed from the session. */
+KILN_API kiln_status_t *kiln_session_lookup(kiln_session_t *session, const char *name,
+                                            const kiln_function_t **out_function);
+/* The exported functions of the last module. NULL beyond the count. */
+KILN_API size_t kiln_session_function_count(const kiln_session_t *session);
+KILN_API const kiln_function_t *kiln_session_function(const kiln_session_t *session, size_t index);
+
+KILN_API const char *kiln_function_name(const kiln_function_t *function);
+KILN_API size_t kiln_function_argument_count(const kiln_function_t *function);
+KILN_API size_t kiln_function_result_count(const kiln_function_t *function);
+/* The index must be below the count. Tensors are references. */
+KILN_API kiln_kind_t kiln_function_argument_kind(const kiln_function_t *function, size_t index);
+KILN_API kiln_kind_t kiln_function_result_kind(const kiln_function_t *function, size_t index);
+/* Reflection: "kiln.abi.declaration" is the function as its author wrote it. NULL where there is no such attribute. */
+KILN_API const char *kiln_function_attribute(const kiln_function_t *function, const char *key);
+KILN_API size_t kiln_function_attribute_count(const kiln_function_t *function);
+/* The index must be below the count. */
+KILN_API void kiln_function_attribute_at(const kiln_function_t *function, size_t index, const char **out_key,
+                                         const char **out_value);
+
+/* Calls the function and waits for it. Counts must be those of the function. Results are overwritten, not released
+ * before; references among them belong to the caller. On failure all results are null references, and the message ends
+ * in a backtrace of the program's functions. */
+KILN_API kiln_status_t *kiln_session_call(kiln_session_t *session, const kiln_function_t *function,
+                                          const kiln_value_t *arguments, size_t argument_count, kiln_value_t *results,
+                                          size_t result_count);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* KILN_RUNTIME_CAPI_KILN_H */

@@ -1,0 +1,424 @@
+#include "kiln/targets/cpu/codegen/strategy/KernelEmitter.h"
+
+#include "kiln/targets/cpu/codegen/strategy/KernelBuilder.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+KernelBuilder::KernelBuilder(RewriterBase &builder, linalg::LinalgOp op, const KernelPlan &plan,
+                             const KernelTarget &target, ArrayRef<Value> initialValues)
+    : builder(builder), op(op), loc(op.getLoc()), plan(plan), payload(builder, op, target.fma),
+      initialValues(initialValues), lanes(plan.lanes) {}
+
+void KernelBuilder::run() {
+  builder.setInsertionPoint(op);
+  anchor = arith::ConstantIndexOp::create(builder, loc, 0);
+  for (Range range : op.createLoopRanges(builder, loc))
+    extents.push_back(range.size);
+  dims.resize(extents.size());
+  emitParallel(0);
+  builder.eraseOp(op);
+}
+
+void emitKernel(RewriterBase &rewriter, linalg::LinalgOp op, const KernelPlan &plan, const KernelTarget &target,
+                ArrayRef<Value> initialValues) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  // In the body, arithmetic on indices is like any other.
+  SmallVector<affine::AffineApplyOp> applies(op.getBlock()->getOps<affine::AffineApplyOp>());
+  for (affine::AffineApplyOp apply : applies) {
+    rewriter.setInsertionPoint(apply);
+    ValueRange operands = apply.getOperands();
+    unsigned dims = apply.getAffineMap().getNumDims();
+    rewriter.replaceOp(apply, affine::expandAffineExpr(rewriter, apply.getLoc(), apply.getAffineMap().getResult(0),
+                                                       operands.take_front(dims), operands.drop_front(dims)));
+  }
+  KernelBuilder(rewriter, op, plan, target, initialValues).run();
+}
+
+//===--- Index arithmetic ------------------------------------------------------------------------------------------===//
+
+Value KernelBuilder::constant(int64_t value) {
+  Value &known = constants[value];
+  if (!known) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(anchor);
+    known = arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  return known;
+}
+
+Value KernelBuilder::extent(unsigned dim) {
+  if (std::optional<int64_t> known = getConstantIntValue(extents[dim]))
+    return constant(*known);
+  return cast<Value>(extents[dim]);
+}
+
+Value KernelBuilder::add(Value a, int64_t b) {
+  if (b == 0)
+    return a;
+  if (auto known = getConstantIntValue(a))
+    return constant(*known + b);
+  return arith::AddIOp::create(builder, loc, a, constant(b));
+}
+
+Value KernelBuilder::subtract(Value a, Value b) {
+  auto first = getConstantIntValue(a), second = getConstantIntValue(b);
+  if (second == 0)
+    return a;
+  if (first && second)
+    return constant(*first - *second);
+  return arith::SubIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::minimum(Value a, Value b) {
+  auto first = getConstantIntValue(a), second = getConstantIntValue(b);
+  if (first && second)
+    return constant(std::min(*first, *second));
+  return arith::MinSIOp::create(builder, loc, a, b);
+}
+
+Value KernelBuilder::divide(Value a, int64_t b) {
+  if (auto known = getConstantIntValue(a))
+    return constant(*known / b);
+  return arith::DivUIOp::create(builder, loc, a, constant(b));
+}
+
+Value KernelBuilder::fullEnd(Value lower, Value upper, int64_t step) {
+  if (step == 1)
+    return upper;
+  auto from = getConstantIntValue(lower), to = getConstantIntValue(upper);
+  if (from && to)
+    return constant(*from + (*to - *from) / step * step);
+  Value rest = arith::RemUIOp::create(builder, loc, subtract(upper, lower), constant(step));
+  return arith::SubIOp::create(builder, loc, upper, rest);
+}
+
+SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, ValueRange init, Body body) {
+  auto from = getConstantIntValue(lower), to = getConstantIntValue(upper);
+  if (lower == upper || (from && to && *to <= *from))
+    return init;
+  llvm::scope_exit restore([this, memory = payload.memory(), oldLoads = loads, oldPositions = positions]() mutable {
+    payload.memory() = std::move(memory);
+    loads = std::move(oldLoads);
+    positions = std::move(oldPositions);
+  });
+  if (from && to && *to - *from <= step)
+    return body(lower, init);
+  auto forOp = scf::ForOp::create(builder, loc, lower, upper, constant(step), init);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(forOp.getBody());
+  SmallVector<Value> yielded = body(forOp.getInductionVar(), forOp.getRegionIterArgs());
+  if (!init.empty())
+    scf::YieldOp::create(builder, loc, yielded);
+  return SmallVector<Value>(forOp.getResults());
+}
+
+//===--- Loops -----------------------------------------------------------------------------------------------------===//
+
+void KernelBuilder::emitParallel(unsigned level) {
+  if (plan.blockedLoop >= 0 && !inBlock && startsBlocks(level))
+    return emitBlocks(level);
+  if (level == plan.parallelLoops.size())
+    return emitTile();
+  unsigned dim = plan.parallelLoops[level];
+  if (isVectorLoop(dim))
+    return emitVectorSegments([&] { emitParallel(level + 1); });
+  if (isRowLoop(dim))
+    return emitRowSegments(dim, [&] { emitParallel(level + 1); });
+  loop(constant(0), extent(dim), 1, {}, [&](Value iv, ValueRange) {
+    dims[dim] = {iv, 1};
+    emitParallel(level + 1);
+    return Values();
+  });
+}
+
+void KernelBuilder::emitRowSegments(unsigned dim, llvm::function_ref<void()> inner) {
+  Value lower = constant(0), upper = extent(dim);
+  auto segment = [&](Value end, int64_t count) {
+    loop(lower, end, count, {}, [&](Value iv, ValueRange) {
+      dims[dim] = {iv, count};
+      inner();
+      return Values();
+    });
+    lower = end;
+  };
+  if (auto known = getConstantIntValue(upper)) {
+    int64_t full = *known / plan.rows * plan.rows;
+    segment(constant(full), plan.rows);
+    if (full < *known)
+      segment(upper, *known - full);
+    return;
+  }
+  // How many rows are left over is not known: steps that get smaller take them.
+  SmallVector<int64_t> steps{plan.rows};
+  if (plan.rows > 4 && !plan.reductionLoops.empty())
+    steps.push_back(4);
+  if (plan.rows > 1)
+    steps.push_back(1);
+  for (int64_t step : steps)
+    segment(fullEnd(lower, upper, step), step);
+}
+
+SmallVector<KernelBuilder::Segment> KernelBuilder::vectorSegments(bool allowMaskedTile) {
+  SmallVector<Segment> segments;
+  Value lower = constant(0), upper = extent(plan.vectorLoop);
+  auto segment = [&](Value end, int64_t vectors, int64_t width, bool masked) {
+    segments.push_back({end, vectors, width, masked});
+    lower = end;
+  };
+  int64_t width = plan.lanes;
+  segment(fullEnd(lower, upper, plan.vectors * width), plan.vectors, width, false);
+  if (auto known = getConstantIntValue(upper)) {
+    int64_t from = *getConstantIntValue(lower), rest = *known - from;
+    if (rest == 0)
+      return segments;
+    if (allowMaskedTile) {
+      segment(upper, llvm::divideCeil(rest, width), width, rest % width != 0);
+      return segments;
+    }
+    if (int64_t whole = rest / width)
+      segment(constant(from + whole * width), whole, width, false);
+    if (rest % width != 0)
+      segment(upper, 1, 1, false);
+    return segments;
+  }
+  if (plan.packedOperand >= 0) {
+    segment(upper, plan.vectors, width, true);
+  } else if (plan.masked) {
+    segment(upper, 1, width, true);
+  } else {
+    if (plan.vectors > 1)
+      segment(fullEnd(lower, upper, width), 1, width, false);
+    if (width > 1)
+      segment(upper, 1, 1, false);
+  }
+  return segments;
+}
+
+void KernelBuilder::emitVectorSegments(llvm::function_ref<void()> inner) {
+  Value lower = constant(0), upper = extent(plan.vectorLoop);
+  for (const Segment &segment : vectorSegments(plan.masked || plan.packedOperand >= 0)) {
+    loop(lower, segment.end, segment.vectors * segment.lanes, {}, [&](Value iv, ValueRange) {
+      dims[plan.vectorLoop] = {iv, segment.vectors};
+      lanes = segment.lanes;
+      if (segment.masked)
+        setMasks(iv, upper, segment.vectors);
+      inner();
+      masks.clear();
+      lanes = plan.lanes;
+      return Values();
+    });
+    lower = segment.end;
+  }
+}
+
+void KernelBuilder::setMasks(Value base, Value upper, int64_t vectors) {
+  masks.clear();
+  Value left = subtract(upper, base);
+  auto known = getConstantIntValue(left);
+  auto type = VectorType::get(lanes, builder.getI1Type());
+  for (int64_t vector = 0; vector < vectors; ++vector) {
+    if (known && *known >= (vector + 1) * lanes)
+      masks.push_back(Value());
+    else if (known)
+      masks.push_back(
+          vector::ConstantMaskOp::create(builder, loc, type, std::max<int64_t>(0, *known - vector * lanes)));
+    else
+      masks.push_back(vector::CreateMaskOp::create(builder, loc, type, add(left, -vector * lanes)));
+  }
+}
+
+//===--- Tiles -----------------------------------------------------------------------------------------------------===//
+
+SmallVector<KernelBuilder::Point> KernelBuilder::tilePoints() const {
+  int64_t vectors = plan.vectorLoop >= 0 && !plan.reduceLanes ? dims[plan.vectorLoop].count : 1;
+  SmallVector<Point> all;
+  for (int64_t row = 0; row < rowCount(); ++row)
+    for (int64_t vector = 0; vector < vectors; ++vector)
+      all.push_back({row, vector});
+  return all;
+}
+
+Value KernelBuilder::indexValue(unsigned dim, Point point) {
+  Value start = position(dim, point);
+  if (!isVectorLoop(dim) || lanes == 1)
+    return start;
+  Value steps = vector::StepOp::create(builder, loc, VectorType::get(lanes, builder.getIndexType()));
+  return arith::AddIOp::create(builder, loc, payload.broadcast(start, lanes), steps);
+}
+
+SmallVector<Value> KernelBuilder::computeBody(Point point, ValueRange sums) {
+  SmallVector<Value> arguments;
+  for (OpOperand *input : op.getDpsInputOperands())
+    arguments.push_back(op.payloadUsesValueFromOperand(input) ? load(*input, point) : Value());
+  for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable())) {
+    bool loaded = sums.empty() && op.payloadUsesValueFromOperand(&init);
+    arguments.push_back(!sums.empty() ? sums[index] : loaded ? initialValue(index, point) : Value());
+  }
+  return payload.compute(arguments, lanes, [&](unsigned dim) { return indexValue(dim, point); });
+}
+
+Value KernelBuilder::initialValue(unsigned index, Point point) {
+  OpOperand &init = op.getDpsInitsMutable()[index];
+  if (index >= initialValues.size() || !initialValues[index])
+    return load(init, point);
+  Value value = convertElements(initialValues[index], argumentType(init));
+  if (!firstBlock)
+    return value;
+  Value before = load(init, point);
+  Value first = isa<VectorType>(before.getType()) ? payload.broadcast(value, lanes) : value;
+  return arith::SelectOp::create(builder, loc, firstBlock, first, before);
+}
+
+void KernelBuilder::emitTile() {
+  SmallVector<Point> points = tilePoints();
+  unsigned inits = op.getNumDpsInits();
+  if (plan.reductionLoops.empty()) {
+    for (Point point : points)
+      for (auto [init, value] : llvm::zip(op.getDpsInitsMutable(), computeBody(point, {})))
+        store(init, point, value);
+    return;
+  }
+  if (plan.reduceLanes)
+    return emitLaneReduction();
+  SmallVector<Value> sums;
+  for (Point point : points)
+    for (unsigned index = 0; index < inits; ++index)
+      sums.push_back(payload.broadcast(initialValue(index, point), lanes));
+  sums = emitReductions(0, plan.reductionLoops.size(), sums, [&](ValueRange current) {
+    SmallVector<Value> results;
+    for (auto [i, point] : llvm::enumerate(points))
+      for (Value value : computeBody(point, current.slice(i * inits, inits)))
+        results.push_back(payload.broadcast(value, lanes));
+    return results;
+  });
+  for (auto [i, point] : llvm::enumerate(points))
+    for (auto [index, init] : llvm::enumerate(op.getDpsInitsMutable()))
+      store(init, point, sums[i * inits + index]);
+}
+
+SmallVector<Value> KernelBuilder::emitReductions(unsigned level, unsigned count, ValueRange sums,
+                                                 llvm::function_ref<Values(ValueRange)> body) {
+  if (level == count)
+    return body(sums);
+  unsigned dim = plan.reductionLoops[level];
+  bool blocked = static_cast<int>(dim) == plan.blockedLoop;
+  return loop(blocked ? blockStart : constant(0), blocked ? blockEnd : extent(dim), 1, sums,
+              [&](Value iv, ValueRange current) {
+                dims[dim] = {iv, 1};
+                return emitReductions(level + 1, count, current, body);
+              });
+}
+
+//===--- Reductions along vectors ----------------------------------------------------------------------------------===//
+
+static vector::CombiningKind kindOf(Operation *combiner) {
+  using vector::CombiningKind;
+  return llvm::TypeSwitch<Operation *, CombiningKind>(combiner)
+      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return CombiningKind::ADD; })
+      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return CombiningKind::MUL; })
+      .Case<arith::MaximumFOp>([](auto) { return CombiningKind::MAXIMUMF; })
+      .Case<arith::MinimumFOp>([](auto) { return CombiningKind::MINIMUMF; })
+      .Case<arith::MaxNumFOp>([](auto) { return CombiningKind::MAXNUMF; })
+      .Case<arith::MinNumFOp>([](auto) { return CombiningKind::MINNUMF; })
+      .Case<arith::MaxSIOp>([](auto) { return CombiningKind::MAXSI; })
+      .Case<arith::MinSIOp>([](auto) { return CombiningKind::MINSI; })
+      .Case<arith::MaxUIOp>([](auto) { return CombiningKind::MAXUI; })
+      .Case<arith::MinUIOp>([](auto) { return CombiningKind::MINUI; })
+      .Case<arith::AndIOp>([](auto) { return CombiningKind::AND; })
+      .Case<arith::OrIOp>([](auto) { return CombiningKind::OR; })
+      .Case<arith::XOrIOp>([](auto) { return CombiningKind::XOR; });
+}
+
+// Each lane of each of the tile's vectors sums up its own elements. Carried through the loops are, by row: the vectors of
+// each init, and the scalar of each init, which starts with what was there and takes the elements of tails without masks.
+void KernelBuilder::emitLaneReduction() {
+  unsigned inits = op.getNumDpsInits();
+  SmallVector<Operation *> combiners;
+  for (unsigned index = 0; index < inits; ++index)
+    combiners.push_back(findCombiner(op, index));
+
+  SmallVector<Value> carried;
+  for (int64_t row = 0; row < rowCount(); ++row) {
+    for (Operation *combiner : combiners) {
+      auto type = VectorType::get(plan.lanes, combiner->getResult(0).getType());
+      TypedAttr neutral = *arith::getNeutralElement(combiner);
+      Value start = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, Attribute(neutral)));
+      carried.append(plan.vectors, start);
+    }
+    for (unsigned index = 0; index < inits; ++index)
+      carried.push_back(initialValue(index, {row, 0}));
+  }
+  carried = emitReductions(0, plan.reductionLoops.size() - 1, carried,
+                           [&](ValueRange current) { return emitLaneSegments(current); });
+
+  lanes = 1;
+  auto next = carried.begin();
+  for (int64_t row = 0; row < rowCount(); ++row) {
+    SmallVector<Value> totals;
+    for (Operation *combiner : combiners) {
+      SmallVector<Value> vectors(next, next + plan.vectors);
+      next += plan.vectors;
+      while (vectors.size() > 1) {
+        SmallVector<Value> halves;
+        for (size_t i = 0; i + 1 < vectors.size(); i += 2)
+          halves.push_back(payload.combine(combiner, vectors[i], vectors[i + 1]));
+        if (vectors.size() % 2)
+          halves.push_back(vectors.back());
+        vectors = std::move(halves);
+      }
+      auto reassociate = arith::FastMathFlags::reassoc;
+      totals.push_back(vector::ReductionOp::create(builder, loc, kindOf(combiner), vectors.front(), reassociate));
+    }
+    for (auto [combiner, total, init] : llvm::zip(combiners, totals, op.getDpsInitsMutable()))
+      store(init, {row, 0}, payload.combine(combiner, total, *next++));
+  }
+  lanes = plan.lanes;
+}
+
+SmallVector<Value> KernelBuilder::emitLaneSegments(ValueRange carried) {
+  unsigned inits = op.getNumDpsInits();
+  int64_t perRow = inits * plan.vectors + inits;
+  Value lower = constant(0), upper = extent(plan.vectorLoop);
+  SmallVector<Value> current(carried);
+  for (const Segment &segment : vectorSegments(plan.masked)) {
+    current = loop(lower, segment.end, segment.vectors * segment.lanes, current, [&](Value iv, ValueRange sums) {
+      dims[plan.vectorLoop] = {iv, segment.vectors};
+      lanes = segment.lanes;
+      if (segment.masked)
+        setMasks(iv, upper, segment.vectors);
+      SmallVector<Value> results(sums);
+      for (int64_t row = 0; row < rowCount(); ++row) {
+        for (int64_t vector = 0; vector < segment.vectors; ++vector) {
+          auto place = [&](unsigned index) {
+            return row * perRow + (lanes == 1 ? inits * plan.vectors + index : index * plan.vectors + vector);
+          };
+          SmallVector<Value> before;
+          for (unsigned index = 0; index < inits; ++index)
+            before.push_back(results[place(index)]);
+          SmallVector<Value> after = computeBody({row, vector}, before);
+          for (unsigned index = 0; index < inits; ++index) {
+            Value sum = payload.broadcast(after[index], lanes);
+            if (Value mask = maskOf(vector))
+              sum = arith::SelectOp::create(builder, loc, mask, sum, before[index]);
+            results[place(index)] = sum;
+          }
+        }
+      }
+      masks.clear();
+      lanes = plan.lanes;
+      return results;
+    });
+    lower = segment.end;
+  }
+  return current;
+}
+
+} // namespace kiln

@@ -1,0 +1,148 @@
+// Reading and writing operands at points of the register tile.
+#include "kiln/targets/cpu/codegen/strategy/KernelBuilder.h"
+
+#include "mlir/Dialect/Affine/Utils.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+Value KernelBuilder::position(unsigned dim, Point point, int64_t lane) {
+  int64_t offset = isVectorLoop(dim) ? point.vector * lanes + lane : isRowLoop(dim) ? point.row : 0;
+  Value &known = positions[{dim, offset}];
+  if (!known)
+    known = add(dims[dim].base, offset);
+  return known;
+}
+
+SmallVector<Value> KernelBuilder::indicesOf(AffineMap map, Point point, int64_t lane) {
+  SmallVector<Value> indices, all;
+  for (AffineExpr expr : map.getResults()) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      indices.push_back(position(dim.getPosition(), point, lane));
+      continue;
+    }
+    if (auto known = dyn_cast<AffineConstantExpr>(expr)) {
+      indices.push_back(constant(known.getValue()));
+      continue;
+    }
+    if (all.empty())
+      for (unsigned dim = 0; dim < dims.size(); ++dim)
+        all.push_back(map.isFunctionOfDim(dim) ? position(dim, point, lane) : constant(0));
+    indices.push_back(affine::expandAffineExpr(builder, loc, expr, all, {}));
+  }
+  return indices;
+}
+
+Type KernelBuilder::argumentType(OpOperand &operand) {
+  return op.getBlock()->getArgument(operand.getOperandNumber()).getType();
+}
+
+Value KernelBuilder::convertElements(Value value, Type wanted) {
+  Type element = getElementTypeOrSelf(value.getType());
+  if (element == wanted)
+    return value;
+  auto vector = dyn_cast<VectorType>(value.getType());
+  Type type = vector ? Type(vector.clone(wanted)) : wanted;
+  if (element.getIntOrFloatBitWidth() > wanted.getIntOrFloatBitWidth())
+    return arith::TruncIOp::create(builder, loc, type, value);
+  return arith::ExtUIOp::create(builder, loc, type, value);
+}
+
+Value KernelBuilder::maskOf(int64_t vector) const {
+  return vector < static_cast<int64_t>(masks.size()) ? masks[vector] : Value();
+}
+
+Value KernelBuilder::loadVector(Value memory, ValueRange indices, Value mask) {
+  auto type = VectorType::get(lanes, cast<MemRefType>(memory.getType()).getElementType());
+  if (!mask)
+    return vector::LoadOp::create(builder, loc, type, memory, indices);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(builder, loc, type, memory, indices, mask, zero);
+}
+
+Value KernelBuilder::loadStrided(Value memory, AffineMap map, Point point) {
+  SmallVector<Value> elements;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    elements.push_back(memref::LoadOp::create(builder, loc, memory, indicesOf(map, point, lane)));
+  return vector::FromElementsOp::create(builder, loc, VectorType::get(lanes, elements[0].getType()), elements);
+}
+
+Value KernelBuilder::load(OpOperand &operand, Point point) {
+  Value memory = operand.get();
+  if (!isa<MemRefType>(memory.getType()))
+    return convertElements(memory, argumentType(operand));
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  bool byVector = plan.vectorLoop >= 0 && map.isFunctionOfDim(plan.vectorLoop);
+  bool byRow = plan.rowLoop >= 0 && map.isFunctionOfDim(plan.rowLoop);
+  LoadKey key(operand.getOperandNumber(), byRow ? point.row : 0, byVector ? point.vector : 0);
+  if (auto known = loads.find(key); known != loads.end())
+    return known->second;
+
+  Value value;
+  if (static_cast<int>(operand.getOperandNumber()) == plan.packedOperand)
+    value = loadVector(panels, packedIndices(point), /*mask=*/Value());
+  else if (!byVector || lanes == 1)
+    value = memref::LoadOp::create(builder, loc, memory, indicesOf(map, point));
+  else if (strideAlong(op, operand, plan.vectorLoop) == 1)
+    value = loadVector(memory, indicesOf(map, point), maskOf(point.vector));
+  else if (canTranspose(operand)) {
+    loadTransposed(operand, map, point);
+    return loads[key];
+  } else
+    value = loadStrided(memory, map, point);
+  value = convertElements(value, argumentType(operand));
+  loads[key] = value;
+  return value;
+}
+
+void KernelBuilder::store(OpOperand &init, Point point, Value value) {
+  Value memory = init.get();
+  value = payload.broadcast(value, lanes);
+  value = convertElements(value, cast<MemRefType>(memory.getType()).getElementType());
+  SmallVector<Value> indices = indicesOf(op.getMatchingIndexingMap(&init), point);
+  if (lanes == 1)
+    memref::StoreOp::create(builder, loc, value, memory, indices);
+  else if (Value mask = maskOf(point.vector))
+    vector::MaskedStoreOp::create(builder, loc, memory, indices, mask, value);
+  else
+    vector::StoreOp::create(builder, loc, value, memory, indices);
+}
+
+//===--- Transposed blocks -----------------------------------------------------------------------------------------===//
+
+bool KernelBuilder::canTranspose(OpOperand &operand) {
+  return plan.rowLoop >= 0 && lanes == plan.lanes && dims[plan.rowLoop].count == lanes &&
+         llvm::isPowerOf2_64(lanes) && strideAlong(op, operand, plan.rowLoop) == 1;
+}
+
+// Loads the square block of the point's vector along the rows, and turns it.
+void KernelBuilder::loadTransposed(OpOperand &operand, AffineMap map, Point point) {
+  SmallVector<Value> block;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    block.push_back(loadVector(operand.get(), indicesOf(map, {0, point.vector}, lane), /*mask=*/Value()));
+  transpose(block);
+  for (int64_t row = 0; row < lanes; ++row)
+    loads[LoadKey(operand.getOperandNumber(), row, point.vector)] = convertElements(block[row], argumentType(operand));
+}
+
+// Bit by bit of row and lane numbers: exchanges the elements that have the bit in one of the two only.
+void KernelBuilder::transpose(SmallVector<Value> &block) {
+  int64_t size = block.size();
+  for (int64_t bit = 1; bit < size; bit *= 2) {
+    SmallVector<int64_t> lower, upper;
+    for (int64_t lane = 0; lane < size; ++lane) {
+      lower.push_back(lane & bit ? size + (lane ^ bit) : lane);
+      upper.push_back(lane & bit ? size + lane : lane | bit);
+    }
+    for (int64_t row = 0; row < size; ++row) {
+      if (row & bit)
+        continue;
+      Value a = block[row], b = block[row | bit];
+      block[row] = vector::ShuffleOp::create(builder, loc, a, b, lower);
+      block[row | bit] = vector::ShuffleOp::create(builder, loc, a, b, upper);
+    }
+  }
+}
+
+} // namespace kiln

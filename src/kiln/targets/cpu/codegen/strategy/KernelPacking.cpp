@@ -1,0 +1,110 @@
+// Contractions in blocks of their reduction, with an operand copied into panels for each block.
+#include "kiln/targets/cpu/codegen/strategy/KernelBuilder.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+// The loops that the packed operand needs are outside of the blocks.
+bool KernelBuilder::startsBlocks(unsigned level) {
+  if (plan.packedOperand < 0 || level == plan.parallelLoops.size())
+    return true;
+  unsigned dim = plan.parallelLoops[level];
+  AffineMap map = op.getMatchingIndexingMap(&op->getOpOperand(plan.packedOperand));
+  return isVectorLoop(dim) || isRowLoop(dim) || !map.isFunctionOfDim(dim);
+}
+
+void KernelBuilder::emitBlocks(unsigned level) {
+  inBlock = true;
+  Value upper = extent(plan.blockedLoop);
+  loop(constant(0), upper, plan.block, {}, [&](Value iv, ValueRange) {
+    blockStart = iv;
+    blockEnd = minimum(add(iv, plan.block), upper);
+    firstBlock = Value();
+    if (!getConstantIntValue(iv))
+      firstBlock = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, iv, constant(0));
+    if (plan.packedOperand >= 0)
+      pack(iv);
+    emitParallel(level);
+    return Values();
+  });
+  inBlock = false;
+}
+
+// Panels lie one after the other; in a panel, what is used together lies together: [panel][depth][column].
+SmallVector<Value> KernelBuilder::packedIndices(Point point) {
+  constexpr unsigned key = ~0u;
+  Value &panel = positions[{key, 0}];
+  if (!panel)
+    panel = divide(dims[plan.vectorLoop].base, panelWidth());
+  Value &depth = positions[{key, 1}];
+  if (!depth)
+    depth = subtract(dims[plan.blockedLoop].base, blockStart);
+  return {panel, depth, constant(point.vector * plan.lanes)};
+}
+
+void KernelBuilder::pack(Value blockStart) {
+  OpOperand &operand = op->getOpOperand(plan.packedOperand);
+  bool turned = strideAlong(op, operand, plan.vectorLoop) != 1;
+  if (!panels) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(anchor);
+    int64_t count = std::max<int64_t>(1, llvm::divideCeil(plan.packedExtent, panelWidth()));
+    int64_t depth = turned ? llvm::alignTo(plan.block, plan.lanes) : plan.block;
+    auto type = MemRefType::get({count, depth, panelWidth()},
+                                cast<MemRefType>(operand.get().getType()).getElementType());
+    panels = memref::AllocOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
+  }
+  emitVectorSegments([&] {
+    if (turned)
+      packTurned(operand, blockStart);
+    else
+      packStraight(operand, blockStart);
+  });
+}
+
+// Columns beyond the last one become zeros.
+void KernelBuilder::packStraight(OpOperand &operand, Value blockStart) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  loop(blockStart, blockEnd, 1, {}, [&](Value iv, ValueRange) {
+    dims[plan.blockedLoop] = {iv, 1};
+    for (int64_t vector = 0; vector < dims[plan.vectorLoop].count; ++vector) {
+      Value value = loadVector(operand.get(), indicesOf(map, {0, vector}), maskOf(vector));
+      vector::StoreOp::create(builder, loc, value, panels, packedIndices({0, vector}));
+    }
+    return Values();
+  });
+}
+
+// The operand is contiguous along the reduction: squares of it are turned. Columns beyond the last one repeat it, and
+// depths beyond the block are zeros; both are computed with at most, never stored.
+void KernelBuilder::packTurned(OpOperand &operand, Value blockStart) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  Value last = add(extent(plan.vectorLoop), -1);
+  loop(blockStart, blockEnd, lanes, {}, [&](Value iv, ValueRange) {
+    dims[plan.blockedLoop] = {iv, 1};
+    Value left = subtract(blockEnd, iv);
+    Value mask;
+    if (plan.block % lanes != 0 || getConstantIntValue(extents[plan.blockedLoop]).value_or(1) % lanes != 0)
+      mask = vector::CreateMaskOp::create(builder, loc, VectorType::get(lanes, builder.getI1Type()), left);
+    for (int64_t vector = 0; vector < dims[plan.vectorLoop].count; ++vector) {
+      SmallVector<Value> block;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        Value column = position(plan.vectorLoop, {0, vector}, lane);
+        if (!masks.empty())
+          positions[{plan.vectorLoop, vector * lanes + lane}] = minimum(column, last);
+        block.push_back(loadVector(operand.get(), indicesOf(map, {0, vector}, lane), mask));
+      }
+      transpose(block);
+      SmallVector<Value> indices = packedIndices({0, vector});
+      for (int64_t row = 0; row < lanes; ++row)
+        vector::StoreOp::create(builder, loc, block[row], panels,
+                                ValueRange{indices[0], add(indices[1], row), indices[2]});
+    }
+    return Values();
+  });
+}
+
+} // namespace kiln

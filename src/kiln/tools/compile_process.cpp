@@ -1,0 +1,67 @@
+#include "kiln/tools/compile_process.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kiln/runtime/io/file.h"
+#include "kiln/tools/sibling.h"
+
+extern char **environ;
+
+namespace kiln {
+
+// Starts the program with its standard output on `output`, and waits for it.
+static Status runWithOutput(const std::string &path, const std::vector<std::string> &arguments, int output) {
+  std::vector<char *> argv = {const_cast<char *>(path.c_str())};
+  for (const std::string &argument : arguments)
+    argv.push_back(const_cast<char *>(argument.c_str()));
+  argv.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  int error = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  pid_t child = -1;
+  if (error == 0)
+    error = posix_spawn(&child, path.c_str(), &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0)
+    return errnoStatus(error, fmt::format("cannot start '{}'", path));
+
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR)
+      return errnoStatus(errno, "cannot wait for kiln-compile");
+  if (WIFSIGNALED(status))
+    return internalError("kiln-compile was ended by {}", strsignal(WTERMSIG(status)));
+  if (WEXITSTATUS(status) != 0)
+    return invalidArgument("kiln-compile failed with exit code {}", WEXITSTATUS(status));
+  return okStatus();
+}
+
+Result<Ref<vm::Module>> compileModule(const std::vector<std::string> &arguments, const std::string &name) {
+  KILN_ASSIGN_OR_RETURN(std::string compiler, siblingTool("kiln-compile"));
+  // Memory with a file's face: it needs no disk, and is mapped rather than copied.
+  io::FileDescriptor file(::memfd_create("kiln-module", MFD_CLOEXEC));
+  if (!file)
+    return errnoStatus(errno, "cannot create memory for the compiled module");
+  KILN_RETURN_IF_ERROR(runWithOutput(compiler, arguments, file.get()));
+  struct stat info;
+  if (::fstat(file.get(), &info) != 0)
+    return errnoStatus(errno, "cannot read the compiled module");
+  if (info.st_size == 0)
+    return invalidArgument("kiln-compile wrote no module to standard output; leave -o out of its flags");
+  size_t size = info.st_size;
+  void *bytes = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (bytes == MAP_FAILED)
+    return errnoStatus(errno, "cannot map the compiled module");
+  return vm::Module::loadMemory(
+      {static_cast<const char *>(bytes), size}, [bytes, size] { ::munmap(bytes, size); }, name);
+}
+
+} // namespace kiln

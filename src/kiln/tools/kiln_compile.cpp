@@ -1,0 +1,198 @@
+// kiln-compile: from MLIR source to a module file.
+#include <unistd.h>
+
+#include "kiln/compiler/Dialect/VM/Target/BytecodeEncoder.h"
+#include "kiln/compiler/Pipeline/Compiler.h"
+#include "kiln/compiler/Pipeline/Phases.h"
+#include "kiln/targets/backends.h"
+#include "kiln/tools/compiler_main.h"
+#include "kiln/tools/output_file.h"
+#include "kiln/tools/save_temps.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace kiln;
+
+namespace {
+
+enum OutputFormat { kBytecode, kAssembly };
+
+struct ToolOptions {
+  std::string input = "-";
+  std::string output = "-";
+  std::string inputType = "auto";
+  std::string dumpPhasesTo;
+  int compileFrom = 0;
+  int compileTo = 0;
+  int outputFormat = kBytecode;
+};
+
+void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler &compiler) {
+  std::vector<OptionBinder::Word> words;
+  for (const Phase &phase : phases())
+    words.push_back({phase.name, phase.summary});
+  options.compileTo = words.size() - 1;
+  binder.group("kiln-compile");
+  binder.flag("o", &options.output, "file", "Where to write; - is standard output");
+  binder.choice("output-format", &options.outputFormat,
+                {{"vm-bytecode", "a module file"}, {"vm-asm", "the VM's program as MLIR text"}},
+                "What to write at the end");
+  binder.choice("compile-to", &options.compileTo, words, "Stop after this phase and write the program as MLIR text");
+  binder.choice("compile-from", &options.compileFrom, words,
+                "The input is the output of this phase; start with the next one. `input` starts at the beginning");
+  binder.flag("dump-compilation-phases-to", &options.dumpPhasesTo, "folder",
+              "Write the program after each phase: <module>.<index>.<phase>.mlir");
+  binder.flag("kiln-input-type", &options.inputType, "name",
+              "auto or none: programs of linalg on tensors are all that Kiln reads");
+  binder.action("kiln-hal-list-target-backends",
+                [&compiler] {
+                  llvm::outs() << "Target backends of this build:\n";
+                  for (const auto &backend : compiler.context().backends.backends())
+                    llvm::outs() << "  " << backend->name() << ": " << backend->description() << "\n";
+                  llvm::outs().flush();
+                  std::exit(0);
+                },
+                "List the target backends and exit");
+}
+
+// One compilation, from the parsed program on.
+class Compilation {
+public:
+  Compilation(Compiler &compiler, const ToolOptions &options, MLIRContext &context)
+      : compiler(compiler), options(options), context(context) {}
+
+  // Writes what was asked for to `out`.
+  LogicalResult run(ModuleOp module, OutputFile &out) {
+    int last = options.compileTo;
+    int first = options.compileFrom == 0 ? 0 : options.compileFrom + 1;
+    if (last + 1 < first)
+      return module.emitError() << "--compile-to=" << phases()[last].name << " comes before --compile-from="
+                                << phases()[options.compileFrom].name;
+    if (failed(runPhases(module, first, last)))
+      return failure();
+    bool isEnd = StringRef(phases()[last].name) == "end";
+    if (!isEnd || options.outputFormat == kAssembly) {
+      std::string text;
+      llvm::raw_string_ostream os(text);
+      module->print(os);
+      os << "\n";
+      return out.write(text);
+    }
+    auto vm = module.getOps<VM::ModuleOp>();
+    if (vm.empty())
+      return module.emitError() << "holds no vm.module to encode; did its compilation skip the vm phase?";
+    return VM::encodeModule(*vm.begin(), [&](std::string_view bytes) { return out.append(bytes); });
+  }
+
+private:
+  LogicalResult runPhases(ModuleOp module, int first, int last) {
+    if (options.dumpPhasesTo.empty()) {
+      PassManager passes(&context);
+      return runPipeline(module, passes, first, last);
+    }
+    if (std::error_code error = llvm::sys::fs::create_directories(options.dumpPhasesTo))
+      return module.emitError() << "cannot make the folder '" << options.dumpPhasesTo << "': " << error.message();
+    for (int phase = first; phase <= last; ++phase) {
+      if (!phases()[phase].build)
+        continue;
+      PassManager passes(&context);
+      if (failed(runPipeline(module, passes, phase, phase)) || failed(dumpPhase(module, phase)))
+        return failure();
+    }
+    return success();
+  }
+
+  LogicalResult runPipeline(ModuleOp module, PassManager &passes, int first, int last) {
+    if (failed(applyPassManagerCLOptions(passes)))
+      return failure();
+    applyDefaultTimingPassManagerCLOptions(passes);
+    buildPhases(passes, compiler.context(), first, last);
+    return passes.run(module);
+  }
+
+  LogicalResult dumpPhase(ModuleOp module, int phase) {
+    std::string path = (Twine(options.dumpPhasesTo) + "/" + module.getName().value_or("module") + "." +
+                        Twine(phase + 1) + "." + phases()[phase].name + ".mlir")
+                           .str();
+    OutputFile file(path);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module->print(os);
+    os << "\n";
+    if (failed(file.write(text)) || failed(file.commit()))
+      return failure();
+    return success();
+  }
+
+  Compiler &compiler;
+  const ToolOptions &options;
+  MLIRContext &context;
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  CommandLine commandLine(argc, argv);
+  if (!commandLine.ok())
+    return 1;
+
+  Compiler compiler(registerTargetBackends);
+  ToolOptions options;
+  OptionBinder binder;
+  compiler.bindOptions(binder);
+  bindToolOptions(binder, options, compiler);
+  llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<input file, or - for standard input>"),
+                                   llvm::cl::init("-"));
+  registerAsmPrinterCLOptions();
+  registerMLIRContextCLOptions();
+  registerPassManagerCLOptions();
+  registerDefaultTimingManagerCLOptions();
+  if (commandLine.wantsDocs())
+    return printOptionDocs("kiln-compile", binder);
+  llvm::cl::ParseCommandLineOptions(commandLine.argc(), commandLine.argv(),
+                                    "kiln-compile: compiles a tensor program to a module file\n");
+  options.input = input;
+  if (!compiler.context().options.preprocessingPassPipeline.empty())
+    compiler.registerPasses();
+
+  auto report = [&](const Twine &message) {
+    llvm::errs() << "kiln-compile: " << message << "\n";
+    return 1;
+  };
+  if (options.inputType != "auto" && options.inputType != "none")
+    return report("--kiln-input-type=" + options.inputType + " is not supported; Kiln reads linalg on tensors (auto)");
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> source = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
+  if (!source)
+    return report("cannot read '" + options.input + "': " + source.getError().message());
+  OutputFile out(options.output);
+  if (!out.open())
+    return 1;
+  SaveTemps temps(commandLine.arguments(), (*source)->getBuffer());
+
+  DialectRegistry registry;
+  compiler.registerDialects(registry);
+  MLIRContext context(registry);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(*source), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (!module)
+    return 1;
+  if (failed(Compilation(compiler, options, context).run(*module, out)) || failed(out.commit()))
+    return 1;
+  temps.keepOutput(out);
+  // The process ends here; taking the program apart first would only cost time.
+  (void)module.release();
+  llvm::outs().flush();
+  return 0;
+}

@@ -1,0 +1,93 @@
+#include "kiln/tools/save_temps.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+#include "kiln/tools/output_file.h"
+
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace kiln {
+
+static void replaceAll(std::string &text, llvm::StringRef what, llvm::StringRef with) {
+  for (size_t at; (at = text.find(what)) != std::string::npos;)
+    text.replace(at, what.size(), with);
+}
+
+static void warn(const llvm::Twine &message) { llvm::errs() << "warning: " << message << "\n"; }
+
+static void writeText(const std::string &path, std::string_view text) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error);
+  if (!error)
+    os << llvm::StringRef(text.data(), text.size());
+  os.flush();
+  if (error || os.has_error())
+    warn("cannot save '" + path + "': " + (error ? error : os.error()).message());
+  os.clear_error();
+}
+
+SaveTemps::SaveTemps(const std::vector<std::string> &arguments, std::string_view input) {
+  const char *value = std::getenv("KILN_SAVE_TEMPS");
+  if (!value)
+    value = std::getenv("IREE_SAVE_TEMPS");
+  if (!value || !*value)
+    return;
+  folder = value;
+  replaceAll(folder, "{main}", llvm::sys::path::stem(arguments[0]));
+  replaceAll(folder, "{pid}", std::to_string(::getpid()));
+  if (folder.find("{id}") != std::string::npos) {
+    for (int id = 0;; ++id) {
+      std::string candidate = folder;
+      replaceAll(candidate, "{id}", std::to_string(id));
+      if (llvm::sys::fs::exists(candidate))
+        continue;
+      folder = candidate;
+      break;
+    }
+  }
+  if (std::error_code error = llvm::sys::fs::create_directories(folder)) {
+    warn("cannot make the folder '" + folder + "' to save temporary files: " + error.message());
+    folder.clear();
+    return;
+  }
+  while (llvm::sys::fs::exists(pathFor("core-input", ".mlir")) ||
+         llvm::sys::fs::exists(pathFor("core-command-line", ".txt")))
+    ++number;
+  std::string line;
+  for (const std::string &argument : arguments) {
+    bool plain = !argument.empty() &&
+                 argument.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=./,:+@") ==
+                     std::string::npos;
+    std::string quoted = argument;
+    if (!plain) {
+      quoted = "'";
+      for (char c : argument)
+        quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+      quoted += "'";
+    }
+    line += (line.empty() ? "" : " ") + quoted;
+  }
+  writeText(pathFor("core-command-line", ".txt"), line + "\n");
+  writeText(pathFor("core-input", ".mlir"), input);
+}
+
+std::string SaveTemps::pathFor(const char *stem, const char *extension) const {
+  std::string suffix = number > 0 ? "_" + std::to_string(number) : "";
+  return folder + "/" + stem + suffix + extension;
+}
+
+void SaveTemps::keepOutput(const OutputFile &output) {
+  if (folder.empty() || output.name() == "-")
+    return;
+  std::string target = pathFor("core-output", ".bin");
+  if (std::error_code error = llvm::sys::fs::copy_file(output.name(), target))
+    warn("cannot save '" + target + "': " + error.message());
+}
+
+} // namespace kiln

@@ -1,0 +1,177 @@
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tests/tools/sample_modules.h"
+#include "tests/tools/tool_process.h"
+
+namespace kiln::testing {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+class BenchmarkModuleTest : public ::testing::Test {
+protected:
+  ProcessResult run(Arguments arguments) {
+    arguments.insert(arguments.begin(), "--device=local-sync");
+    if (std::ranges::none_of(arguments, [](const std::string &a) { return a.starts_with("--module="); }))
+      arguments.insert(arguments.begin(), "--module=" + bench);
+    if (std::ranges::none_of(arguments, [](const std::string &a) { return a.starts_with("--benchmark_min_time"); }))
+      arguments.push_back("--benchmark_min_time=0.01");
+    return runTool("kiln-benchmark-module", arguments);
+  }
+
+  // Each number that stands behind `"key": ` in a JSON report.
+  static std::vector<double> numbers(const std::string &json, const std::string &key) {
+    std::vector<double> found;
+    std::string quoted = "\"" + key + "\": ";
+    for (size_t at = json.find(quoted); at != std::string::npos; at = json.find(quoted, at + 1))
+      found.push_back(std::strtod(json.c_str() + at + quoted.size(), nullptr));
+    return found;
+  }
+
+  // The least of five times of a call, in nanoseconds.
+  double leastTime(Arguments arguments) {
+    for (const char *more : {"--benchmark_format=json", "--benchmark_repetitions=5", "--time_unit=ns"})
+      arguments.push_back(more);
+    ProcessResult result = run(arguments);
+    std::vector<double> times = numbers(result.out, "real_time");
+    EXPECT_GE(times.size(), 5u) << result.out << result.error;
+    times.resize(5); // aggregates follow
+    return *std::ranges::min_element(times);
+  }
+
+  Folder folder;
+  std::string bench = folder.write("bench.vmfb", benchModule());
+};
+
+TEST_F(BenchmarkModuleTest, RowsOfFunctionsWithoutArgumentsAndOfMarkedOnes) {
+  ProcessResult result = run({"--input=4xf32=1"});
+  EXPECT_EQ(result.exitCode, 0) << result.error;
+  EXPECT_CONTAINS(result.out, "Benchmark ");
+  EXPECT_CONTAINS(result.out, "UserCounters...");
+  EXPECT_CONTAINS(result.out, "BM_spin/process_time/real_time ");
+  EXPECT_CONTAINS(result.out, "BM_allocate/process_time/real_time ");
+  EXPECT_CONTAINS(result.out, "BM_marked/process_time/real_time ");
+  EXPECT_CONTAINS(result.out, "items_per_second=");
+  EXPECT_LACKS(result.out, "BM_takes");
+  // ms for entry functions, us for dispatches.
+  size_t spin = result.out.find("BM_spin/"), dispatch = result.out.find("BM_dispatch/");
+  EXPECT_CONTAINS(result.out.substr(spin, result.out.find('\n', spin) - spin), " ms ");
+  EXPECT_CONTAINS(result.out.substr(dispatch, result.out.find('\n', dispatch) - dispatch), " us ");
+}
+
+TEST_F(BenchmarkModuleTest, OneFunctionWithInputs) {
+  ProcessResult result = run({"--function=@takes", "--input=4xf32=1", "--time_unit=us"});
+  EXPECT_EQ(result.exitCode, 0) << result.error;
+  EXPECT_CONTAINS(result.out, "BM_takes/process_time/real_time ");
+  EXPECT_CONTAINS(result.out, " us ");
+  EXPECT_LACKS(result.out, "BM_spin");
+}
+
+TEST_F(BenchmarkModuleTest, DocumentedAbs) {
+  std::string module = folder.write("abs.vmfb", absModule());
+  ProcessResult result =
+      runTool("compat/iree-benchmark-module", {"--device=local-task", "--module=" + module, "--function=abs",
+                                               "--input=f32=-2", "--benchmark_min_time=0.01"});
+  EXPECT_EQ(result.exitCode, 0) << result.error;
+  EXPECT_CONTAINS(result.out, "BM_abs/process_time/real_time ");
+}
+
+// Calls are counted by what they allocate: 1024 bytes each. One call warms up.
+TEST_F(BenchmarkModuleTest, EveryCallOfABatchIsMade) {
+  for (const char *concurrency : {"1", "3"}) {
+    for (int batch : {3, 5, 10}) {
+      ProcessResult result =
+          run({"--function=allocate", "--benchmark_min_time=30x", "--batch_size=" + std::to_string(batch),
+               std::string("--batch_concurrency=") + concurrency, "--print_statistics", "--benchmark_format=json"});
+      EXPECT_EQ(result.exitCode, 0) << result.error;
+      EXPECT_EQ(numbers(result.out, "iterations"), std::vector<double>{30});
+      int calls = 30 + std::atoi(concurrency);
+      std::string allocated = std::to_string(1024 * calls) + "B allocated";
+      EXPECT_CONTAINS(result.error, allocated);
+    }
+  }
+}
+
+TEST_F(BenchmarkModuleTest, TimeOfACallDoesNotDependOnTheBatch) {
+  double one = leastTime({"--function=spin", "--batch_size=1"});
+  double many = leastTime({"--function=spin", "--batch_size=64"});
+  EXPECT_GT(one, 1000); // the loop has 2000 rounds: it was not skipped
+  EXPECT_LT(many, 1.5 * one);
+  EXPECT_GT(many, one / 1.5);
+}
+
+TEST_F(BenchmarkModuleTest, ItemsPerSecondAreCallsOrDispatches) {
+  auto itemsPerCall = [&](const std::string &module) {
+    ProcessResult result = run(
+        {"--module=" + module, "--function=dispatch", "--benchmark_format=json", "--time_unit=ns", "--batch_size=4"});
+    EXPECT_EQ(result.exitCode, 0) << result.error;
+    std::vector<double> times = numbers(result.out, "real_time"), rates = numbers(result.out, "items_per_second");
+    if (times.size() != 1 || rates.size() != 1) {
+      ADD_FAILURE() << result.out;
+      return 0.0;
+    }
+    return rates[0] * times[0] * 1e-9;
+  };
+  EXPECT_NEAR(itemsPerCall(bench), 1, 0.001);
+  EXPECT_NEAR(itemsPerCall(folder.write("repeat.vmfb", benchModule("10"))), 10, 0.01);
+  ProcessResult bad = run({"--module=" + folder.write("bad.vmfb", benchModule("x")), "--function=dispatch"});
+  EXPECT_EQ(bad.exitCode, 1);
+  EXPECT_CONTAINS(bad.error, "kiln.dispatch_repeat_count is 'x'");
+}
+
+TEST_F(BenchmarkModuleTest, FailuresAreRows) {
+  ProcessResult result = run({"--module=" + folder.write("failing.vmfb", failingModule())});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_CONTAINS(result.out, "BM_good/process_time/real_time ");
+  EXPECT_CONTAINS(result.out, "BM_fails/process_time/real_time ERROR OCCURRED: 'went wrong");
+  // @marked takes an input, and gets none.
+  ProcessResult marked = run({});
+  EXPECT_EQ(marked.exitCode, 1);
+  EXPECT_CONTAINS(marked.out, "BM_spin/process_time/real_time ");
+  EXPECT_CONTAINS(marked.out, "ERROR OCCURRED: '@marked takes 1 input, and 0 are given");
+  ProcessResult shape = run({"--function=takes", "--input=5xf32"});
+  EXPECT_EQ(shape.exitCode, 1);
+  EXPECT_CONTAINS(shape.out, "expected 4xf32, got 5xf32");
+}
+
+TEST_F(BenchmarkModuleTest, NothingToRun) {
+  ProcessResult result = run({"--module=" + folder.write("abs.vmfb", absModule())});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_CONTAINS(result.error, "no function of the module can be called without inputs; choose one with --function");
+  EXPECT_CONTAINS(result.error, "@abs");
+  ProcessResult filtered = run({"--benchmark_filter=none_of_them"});
+  EXPECT_EQ(filtered.exitCode, 1);
+}
+
+TEST_F(BenchmarkModuleTest, LibraryFlags) {
+  ProcessResult repeated = run({"--function=spin", "--benchmark_repetitions=3"});
+  EXPECT_CONTAINS(repeated.out, "BM_spin/process_time/real_time_median ");
+  std::string report = folder / "report.json";
+  ProcessResult written = run({"--function=spin", "--benchmark_out=" + report, "--benchmark_out_format=json"});
+  EXPECT_EQ(written.exitCode, 0);
+  EXPECT_EQ(numbers(readFile(report), "items_per_second").size(), 1u);
+  EXPECT_CONTAINS(run({"--benchmark_list_tests"}).out, "BM_spin/process_time/real_time\n");
+  EXPECT_CONTAINS(run({"--function=spin", "--benchmark_min_time=0.01s"}).out, "BM_spin/process_time/real_time ");
+  EXPECT_CONTAINS(run({"--function=spin", "--benchmark_time_unit=us"}).out, " us ");
+}
+
+// A document has this spelling.
+TEST_F(BenchmarkModuleTest, MisspeltLibraryFlagsOnlyWarn) {
+  ProcessResult result = run({"--function=spin", "--benchmark_repitions=50"});
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_CONTAINS(result.error,
+                  "warning: unknown flag '--benchmark_repitions'; did you mean '--benchmark_repetitions'?");
+  EXPECT_EQ(run({"--function=spin", "--batch_sise=2"}).exitCode, 1);
+}
+
+TEST_F(BenchmarkModuleTest, WrongBatches) {
+  EXPECT_CONTAINS(run({"--batch_size=0"}).error, "a batch has at least one call");
+  EXPECT_CONTAINS(run({"--batch_concurrency=0"}).error, "at least one thread");
+  EXPECT_CONTAINS(run({"--batch_concurrency=4", "--batch_size=2"}).error, "at least as many calls as threads");
+}
+
+} // namespace
+} // namespace kiln::testing

@@ -1,0 +1,103 @@
+#include "tests/tools/tool_process.h"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace kiln::testing {
+
+Folder::Folder() {
+  path = (std::filesystem::temp_directory_path() / "kiln-tools-XXXXXX").string();
+  if (!mkdtemp(path.data()))
+    std::abort();
+}
+
+Folder::~Folder() {
+  std::filesystem::remove_all(path);
+}
+
+std::string Folder::write(std::string_view name, std::string_view bytes) const {
+  std::string file = *this / name;
+  FILE *stream = std::fopen(file.c_str(), "wb");
+  if (!stream || std::fwrite(bytes.data(), 1, bytes.size(), stream) != bytes.size() || std::fclose(stream) != 0)
+    std::abort();
+  return file;
+}
+
+std::vector<std::string> Folder::files() const {
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(path))
+    names.push_back(entry.path().filename());
+  return names;
+}
+
+std::string readFile(const std::string &path) {
+  std::string bytes;
+  if (FILE *stream = std::fopen(path.c_str(), "rb")) {
+    char chunk[4096];
+    while (size_t count = std::fread(chunk, 1, sizeof(chunk), stream))
+      bytes.append(chunk, count);
+    std::fclose(stream);
+  }
+  return bytes;
+}
+
+std::string toolPath(const std::string &tool) {
+  return std::string(KILN_TOOLS) + "/" + tool;
+}
+
+// In the child: the descriptor becomes the file. Ends the child where it cannot.
+static void redirect(int target, const std::string &path, int flags) {
+  int fd = ::open(path.c_str(), flags, 0600);
+  if (fd < 0 || ::dup2(fd, target) < 0)
+    ::_exit(126);
+  ::close(fd);
+}
+
+ProcessResult runTool(const std::string &tool, const std::vector<std::string> &arguments,
+                      const ProcessOptions &options) {
+  Folder scratch;
+  std::string in = scratch.write("in", options.input);
+  std::string out = options.outputPath.empty() ? scratch / "out" : options.outputPath;
+  std::string error = scratch / "error";
+  std::string path = toolPath(tool);
+  std::vector<char *> argv = {path.data()};
+  for (const std::string &argument : arguments)
+    argv.push_back(const_cast<char *>(argument.c_str()));
+  argv.push_back(nullptr);
+
+  pid_t child = ::fork();
+  if (child == 0) {
+    redirect(0, in, O_RDONLY);
+    redirect(1, out, O_WRONLY | O_CREAT);
+    redirect(2, error, O_WRONLY | O_CREAT);
+    if (!options.workingFolder.empty() && ::chdir(options.workingFolder.c_str()) != 0)
+      ::_exit(126);
+    if (options.fileSizeLimit) {
+      // A write beyond the limit then fails instead of ending the process.
+      std::signal(SIGXFSZ, SIG_IGN);
+      rlimit limit = {options.fileSizeLimit, options.fileSizeLimit};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ::execv(path.c_str(), argv.data());
+    ::_exit(127);
+  }
+  ProcessResult result;
+  int status = 0;
+  rusage usage = {};
+  if (child < 0 || ::wait4(child, &status, 0, &usage) != child)
+    return result;
+  result.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.peakMemoryBytes = uint64_t(usage.ru_maxrss) * 1024;
+  if (options.outputPath.empty())
+    result.out = readFile(out);
+  result.error = readFile(error);
+  return result;
+}
+
+} // namespace kiln::testing

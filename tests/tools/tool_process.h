@@ -1,0 +1,53 @@
+// Runs a tool of this build as a process, and says what it printed.
+#ifndef KILN_TESTS_TOOLS_TOOL_PROCESS_H
+#define KILN_TESTS_TOOLS_TOOL_PROCESS_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kiln::testing {
+
+// A folder that goes away with the test.
+class Folder {
+public:
+  Folder();
+  ~Folder();
+  Folder(const Folder &) = delete;
+  Folder &operator=(const Folder &) = delete;
+
+  std::string operator/(std::string_view name) const { return path + "/" + std::string(name); }
+  // Returns the path.
+  std::string write(std::string_view name, std::string_view bytes) const;
+  std::vector<std::string> files() const;
+
+  std::string path;
+};
+
+std::string readFile(const std::string &path);
+
+struct ProcessOptions {
+  std::string input;          // on standard input
+  std::string outputPath;     // where standard output goes; empty: it is captured
+  uint64_t fileSizeLimit = 0; // bytes that any file may have, 0 for no limit: a disk that fills up
+  std::string workingFolder;  // empty: this process's
+};
+
+struct ProcessResult {
+  int exitCode = -1; // 128 + the signal where one ended it
+  std::string out, error;
+  uint64_t peakMemoryBytes = 0;
+};
+
+// "kiln-run-module", or a path below the folder of the tools, "compat/iree-run-module".
+ProcessResult runTool(const std::string &tool, const std::vector<std::string> &arguments,
+                      const ProcessOptions &options = {});
+std::string toolPath(const std::string &tool);
+
+} // namespace kiln::testing
+
+#define EXPECT_CONTAINS(text, part) EXPECT_NE(std::string(text).find(part), std::string::npos) << (text)
+#define EXPECT_LACKS(text, part) EXPECT_EQ(std::string(text).find(part), std::string::npos) << (text)
+
+#endif // KILN_TESTS_TOOLS_TOOL_PROCESS_H
