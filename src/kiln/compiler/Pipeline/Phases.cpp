@@ -103,6 +103,9 @@ private:
 std::unique_ptr<Pass> createVerifyPhasePass(const Phase &phase) { return std::make_unique<VerifyPhasePass>(phase); }
 
 void buildPhases(OpPassManager &passes, const CompilerContext &context, int from, int to) {
+  // An input that claims to be past a phase must be.
+  if (from > 0)
+    passes.addPass(createVerifyPhasePass(phases()[from - 1]));
   for (int i = from; i <= to; ++i) {
     const Phase &phase = phases()[i];
     if (!phase.build)

@@ -21,8 +21,6 @@ static bool isSupportedElement(Type type) {
 static bool isSupportedType(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
     return isSupportedElement(tensor.getElementType()) && !tensor.getEncoding();
-  if (auto function = dyn_cast<FunctionType>(type))
-    return llvm::all_of(function.getInputs(), isSupportedType) && llvm::all_of(function.getResults(), isSupportedType);
   return isSupportedElement(type);
 }
 
@@ -48,6 +46,8 @@ public:
 private:
   LogicalResult checkBlock(Operation *parent) {
     for (Region &region : parent->getRegions()) {
+      if (!region.empty() && !region.hasOneBlock())
+        return parent->emitError() << "has control flow between blocks, which Kiln does not compile; write it with scf";
       for (Block &block : region) {
         for (BlockArgument arg : block.getArguments())
           if (failed(checkType(arg.getOwner()->getParentOp(), arg.getType())))
@@ -56,13 +56,17 @@ private:
           if (failed(checkOp(&op)))
             return failure();
       }
-      if (!region.empty() && !region.hasOneBlock())
-        return parent->emitError() << "has control flow between blocks, which Kiln does not compile; write it with scf";
     }
     return success();
   }
 
   LogicalResult checkType(Operation *op, Type type) {
+    if (auto function = dyn_cast<FunctionType>(type)) {
+      for (Type part : llvm::concat<const Type>(function.getInputs(), function.getResults()))
+        if (failed(checkType(op, part)))
+          return failure();
+      return success();
+    }
     if (isSupportedType(type))
       return success();
     return op->emitError() << "'" << op->getName() << "' has the type " << type

@@ -27,7 +27,8 @@ def WrapEntryPointsPass : Pass<"kiln-wrap-entry-points", "mlir::ModuleOp"> {
     travel as i32, index as i64, f16 and bf16 as f32. The original declaration is kept as text for reflection. Private
     functions, which nothing calls after inlining, are dropped.
   }];
-  let dependentDialects = ["::kiln::Util::UtilDialect", "::kiln::HAL::HALDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::kiln::Util::UtilDialect", "::kiln::HAL::HALDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def RunPreprocessingPass : Pass<"kiln-run-preprocessing", "mlir::ModuleOp"> {

@@ -128,8 +128,8 @@ void Scheduler::shutDown() {
 //---------------------------------------------------------------------------------------------------------===//
 
 void Scheduler::submit(Job *job, uint64_t width) {
-  bool wasIdle = false;
-  if (!placeJob(job, wasIdle)) {
+  uint32_t jobs = placeJob(job);
+  if (jobs == 0) {
     {
       std::lock_guard lock(waitingMutex);
       waiting.push_back(job);
@@ -137,17 +137,19 @@ void Scheduler::submit(Job *job, uint64_t width) {
     }
     // A slot may have become free before the job stood in the queue.
     placeWaitingJobs();
+    jobs = kSlots;
   }
   epoch.fetch_add(1, std::memory_order_seq_cst);
   uint64_t spinners = spinning.load(std::memory_order_seq_cst);
-  // One place is for the thread that will wait for this.
-  uint64_t others = std::min<uint64_t>(width, workers.size()) - 1;
+  // One place is for the thread that will wait for this; the jobs that were there already may keep everyone else busy.
+  uint64_t most = workers.size() - 1;
+  uint64_t others = std::min(std::min(width - 1, most) + jobs - 1, most);
   if (others > spinners)
     wake(others - spinners);
   else if (spinners == 0 && owner.load(std::memory_order_seq_cst) == Owner::Waiter)
     wakeOne(*workers[0]);
   // The reserve guarantees that the job is found. It may sleep on where a spinning worker sees this job and no other.
-  if (reserveState.load(std::memory_order_seq_cst) == ReserveState::Deep && !(wasIdle && spinners > 0))
+  if (reserveState.load(std::memory_order_seq_cst) == ReserveState::Deep && !(jobs == 1 && spinners > 0))
     reserveParker.unpark();
 }
 
@@ -164,23 +166,21 @@ void Scheduler::expand(uint64_t width) {
     reserveParker.unpark();
 }
 
-bool Scheduler::placeJob(Job *job, bool &wasIdle) {
+uint32_t Scheduler::placeJob(Job *job) {
   uint64_t free = freeSlots.load(std::memory_order_relaxed);
   while (free) {
     uint64_t bit = free & -free;
     if (!freeSlots.compare_exchange_weak(free, free & ~bit, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
     slots[std::countr_zero(bit)].job.store(job, std::memory_order_release);
-    wasIdle = active.fetch_or(bit, std::memory_order_seq_cst) == 0;
-    return true;
+    return uint32_t(std::popcount(active.fetch_or(bit, std::memory_order_seq_cst))) + 1;
   }
-  return false;
+  return 0;
 }
 
 void Scheduler::placeWaitingJobs() {
   std::lock_guard lock(waitingMutex);
-  bool wasIdle;
-  while (!waiting.empty() && placeJob(waiting.front(), wasIdle)) {
+  while (!waiting.empty() && placeJob(waiting.front())) {
     waiting.pop_front();
     waitingCount.fetch_sub(1, std::memory_order_relaxed);
     epoch.fetch_add(1, std::memory_order_seq_cst);
@@ -210,7 +210,7 @@ bool Scheduler::runAvailable(Worker &worker) {
       worked = worked || progress != Job::Progress::Nothing;
     }
     leave(index);
-    worker.nextSlot = (index + 1) % 64;
+    worker.nextSlot = (index + 1) % kSlots;
     if (worker.isInterrupted())
       return true;
   }

@@ -6,7 +6,7 @@
 // a while, and then sleep.
 //
 // Who runs a job that is submitted: workers that spin see it at once. Sleepers are woken for a job of some width. A job
-// of one part wakes nobody: whoever submits it awaits it, as a rule, in the next microsecond. If not, the reserve,
+// of one part alone wakes nobody: whoever submits it awaits it, as a rule, in the next microsecond. If not, the reserve,
 // which dozes while anything is going on, finds it within a millisecond.
 #ifndef KILN_RUNTIME_TASK_SCHEDULER_H
 #define KILN_RUNTIME_TASK_SCHEDULER_H
@@ -48,6 +48,7 @@ public:
   bool help(WaitCondition &condition, Deadline deadline);
 
 private:
+  static constexpr uint32_t kSlots = 64; // a bit each in one word
   enum class Owner : uint32_t { None, Reserve, Waiter };
   enum class ReserveState : uint32_t { Dozing, Deep };
 
@@ -71,7 +72,8 @@ private:
 
   bool runAvailable(Worker &worker);
   void leave(uint32_t slot);
-  bool placeJob(Job *job, bool &wasIdle);
+  // Returns how many jobs are in slots now, 0 where all slots are taken.
+  uint32_t placeJob(Job *job);
   void placeWaitingJobs();
 
   // Sleeps until woken, unless the epoch is not `seen` any more.
@@ -97,7 +99,7 @@ private:
   std::atomic<uint32_t> sleepers{0};
   std::atomic<int64_t> wakeDebt{0}; // sleepers that those who have been woken should wake in turn
   std::atomic<bool> stopping{false};
-  std::array<JobSlot, 64> slots;
+  std::array<JobSlot, kSlots> slots;
   std::mutex waitingMutex;
   std::deque<Job *> waiting; // guarded; jobs that found all slots taken
   std::atomic<uint32_t> waitingCount{0};

@@ -268,8 +268,9 @@ TEST_P(HalModuleTest, runsPrograms) {
       ASSERT_TRUE(status.ok()) << status.toString();
       ASSERT_NE(results[0].as<BufferView>(), nullptr);
       EXPECT_EQ(results[0].as<BufferView>()->typeText(), fmt::format("{}xf32", count));
-      if (std::string_view(GetParam()) != "null")
+      if (std::string_view(GetParam()) != "null") {
         EXPECT_EQ(toFloats(results[0]), expected);
+      }
     }
     Value arguments[] = {floats(std::vector<float>(count + 1))};
     Value results[1];

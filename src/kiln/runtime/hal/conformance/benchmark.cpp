@@ -26,8 +26,7 @@ void check(Status status) {
     stop(status);
 }
 
-template <typename T>
-T check(Result<T> result) {
+template <typename T> T check(Result<T> result) {
   if (!result.ok())
     stop(result.status());
   return *std::move(result);

@@ -35,12 +35,13 @@ void addCpuTranslationPasses(OpPassManager &variantPasses) {
   functionPasses.addPass(createConvertLinalgToLoopsPass());
   functionPasses.addPass(createSplitVectors());
   functionPasses.addPass(createCSEPass());
-  // TMP functionPasses.addPass(createExpandMath());
+  functionPasses.addPass(createExpandMath());
   functionPasses.addPass(memref::createExpandStridedMetadataPass());
   functionPasses.addPass(createLowerAffinePass());
   functionPasses.addPass(createSCFToControlFlowPass());
   functionPasses.addPass(createCanonicalizerPass());
   functionPasses.addPass(createCSEPass());
+  modulePasses.addPass(createCallMathLibrary());
   modulePasses.addPass(createConvertToLLVM());
 }
 
@@ -59,7 +60,8 @@ void registerCpuTranslationDialects(DialectRegistry &registry) {
 void registerCpuTranslationPasses() {
   registerPass([] { return createPlaceAllocations(); });
   registerPass([] { return createSplitVectors(); });
-  // TMP registerPass([] { return createExpandMath(); });
+  registerPass([] { return createExpandMath(); });
+  registerPass([] { return createCallMathLibrary(); });
   registerPass([] { return createConvertToLLVM(); });
 }
 

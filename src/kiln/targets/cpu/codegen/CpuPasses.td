@@ -49,15 +49,24 @@ def ExpandMath : Pass<"kiln-llvmcpu-expand-math", "mlir::func::FuncOp"> {
   let summary = "brings mathematical functions and narrow floats to what the CPU has";
   let description = [{
     Functions of f32 become polynomials on whole vectors where these stay within 2 ULP; the rest, and functions of f64,
-    become calls of the C library, one for each element. f16 and bf16 are computed in f32 and rounded once for each
-    operation; their conversions are spelled out in integer arithmetic where the CPU has no instruction for them.
-    Operations that are combinations of others (rounding divisions, integer powers, clamps) are expanded.
+    are left to kiln-llvmcpu-call-math-library. f16 and bf16 are computed in f32 and rounded once for each operation;
+    their conversions are spelled out in integer arithmetic where the CPU has no instruction for them. Operations that
+    are combinations of others (rounding divisions, integer powers, clamps) are expanded.
   }];
   let options = [
     Option<"features", "features", "std::string", "", "CPU features, +f16c,...; empty takes them from the variant's target">,
   ];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::math::MathDialect",
                            "mlir::vector::VectorDialect"];
+}
+
+def CallMathLibrary : Pass<"kiln-llvmcpu-call-math-library", "mlir::ModuleOp"> {
+  let summary = "calls the C library for mathematical functions that have no polynomial here";
+  let description = [{
+    Each element of a vector takes a call. The functions are declared, not defined: the loader of the executable finds
+    them in the process.
+  }];
+  let dependentDialects = ["mlir::func::FuncDialect", "mlir::vector::VectorDialect"];
 }
 
 def ConvertToLLVM : Pass<"kiln-llvmcpu-convert-to-llvm", "mlir::ModuleOp"> {

@@ -87,8 +87,14 @@ void annotateModule(Module &module, const CpuTarget &target, const TargetMachine
   std::string vectorWidth = std::to_string(target.nativeVectorBits);
   for (Function &function : module) {
     function.setDoesNotThrow();
-    if (function.isDeclaration())
+    if (function.isDeclaration()) {
+      // Mathematics of the C library; nobody looks at errno.
+      if (!function.isIntrinsic()) {
+        function.setDoesNotAccessMemory();
+        function.setWillReturn();
+      }
       continue;
+    }
     function.addFnAttr("target-cpu", machine.getTargetCPU());
     function.addFnAttr("target-features", machine.getTargetFeatureString());
     function.addFnAttr("tune-cpu", target.cpu);

@@ -219,10 +219,11 @@ def HAL_TensorImportOp : HAL_Op<"tensor.import", [Pure]> {
   let hasVerifier = 1;
 }
 
-def HAL_TensorExportOp : HAL_Op<"tensor.export", [Pure]> {
+def HAL_TensorExportOp : HAL_Op<"tensor.export"> {
   let summary = "a tensor, as a buffer view that the caller gets";
+  let description = "Each export gives memory of its own, even of one tensor exported twice; so two are never merged.";
   let arguments = (ins AnyRankedTensor:$source, Variadic<Index>:$dynamic_dims);
-  let results = (outs HAL_BufferView:$result);
+  let results = (outs Res<HAL_BufferView, "", [MemAlloc]>:$result);
   let assemblyFormat = [{
     $source attr-dict `:` type($source) (`{` $dynamic_dims^ `}`)? `->` type($result)
   }];

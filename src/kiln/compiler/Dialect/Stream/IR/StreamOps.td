@@ -50,10 +50,10 @@ def Stream_TensorImportOp : Stream_Op<"tensor.import", [Pure]> {
   let results = (outs Stream_Resource:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
 }
-def Stream_TensorExportOp : Stream_Op<"tensor.export", [Pure]> {
+def Stream_TensorExportOp : Stream_Op<"tensor.export"> {
   let summary = "a buffer view of a resource";
   let arguments = (ins Stream_Resource:$source, Index:$size, TypeAttr:$encoding, Variadic<Index>:$dims);
-  let results = (outs AnyType:$result);
+  let results = (outs Res<AnyType, "", [MemAlloc]>:$result);
   let assemblyFormat = [{
     $source `{` $size `}` `:` type($source) `as` $encoding (`{` $dims^ `}`)? attr-dict `->` type($result)
   }];

@@ -86,7 +86,9 @@ static int32_t noteWorker(const kiln_dispatch_state_t *dispatch, const kiln_work
   return 0;
 }
 
-static int32_t nothing(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) { return 0; }
+static int32_t nothing(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) {
+  return 0;
+}
 
 // constants: ticks that each workgroup takes
 static int32_t busy(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) {

@@ -31,7 +31,9 @@ static int32_t run(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_s
   return kilnNobodyDefinesThis();
 }
 #elif !defined(KILN_TEST_NO_FUNCTION)
-static int32_t run(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) { return 0; }
+static int32_t run(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup) {
+  return 0;
+}
 #endif
 
 #if defined(KILN_TEST_VERSION)

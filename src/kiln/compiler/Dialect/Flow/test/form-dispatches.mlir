@@ -1,0 +1,47 @@
+// RUN: kiln-opt %s --kiln-flow-fuse-elementwise --kiln-flow-form-dispatches | FileCheck %s
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (j)>
+
+// A matmul takes in the fill that starts it and the elementwise operations that follow it.
+// CHECK-LABEL: util.func @matmul_bias_relu
+// CHECK: flow.dispatch.region
+// CHECK: linalg.fill
+// CHECK: linalg.matmul
+// CHECK: linalg.generic
+// CHECK: arith.addf
+// CHECK: arith.maximumf
+// CHECK: flow.return
+// CHECK-NOT: flow.dispatch.region
+util.func @matmul_bias_relu(%a: tensor<8x16xf32>, %b: tensor<16x4xf32>, %bias: tensor<4xf32>) -> tensor<8x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<8x4xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %mm = linalg.matmul ins(%a, %b : tensor<8x16xf32>, tensor<16x4xf32>) outs(%init : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %biased = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%mm, %bias : tensor<8x4xf32>, tensor<4xf32>) outs(%empty : tensor<8x4xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<8x4xf32>
+  %relu = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%biased : tensor<8x4xf32>) outs(%empty : tensor<8x4xf32>) {
+  ^bb0(%x: f32, %out: f32):
+    %m = arith.maximumf %x, %zero : f32
+    linalg.yield %m : f32
+  } -> tensor<8x4xf32>
+  util.return %relu : tensor<8x4xf32>
+}
+
+// What two operations use is computed once, in a dispatch of its own.
+// CHECK-LABEL: util.func @shared_producer
+// CHECK: %[[P:.+]] = flow.dispatch.region
+// CHECK: math.exp
+// CHECK: flow.dispatch.region
+// CHECK: linalg.matmul ins(%[[P]], %[[P]]
+util.func @shared_producer(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %empty = tensor.empty() : tensor<8x8xf32>
+  %p = linalg.exp ins(%a : tensor<8x8xf32>) outs(%empty : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %mm = linalg.matmul ins(%p, %p : tensor<8x8xf32>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
+  util.return %mm : tensor<8x8xf32>
+}

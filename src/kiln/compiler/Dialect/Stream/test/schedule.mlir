@@ -1,0 +1,77 @@
+// RUN: kiln-compile %s --compile-to=stream | FileCheck %s
+
+// Independent dispatches run at the same time; what needs both comes after them, in the same submission.
+// CHECK-LABEL: util.func @diamond
+// CHECK: stream.cmd.execute
+// CHECK: stream.cmd.concurrent {
+// CHECK-NEXT: stream.cmd.dispatch @diamond_dispatch_0
+// CHECK-NEXT: stream.cmd.dispatch @diamond_dispatch_1
+// CHECK-NEXT: }
+// CHECK-NEXT: stream.cmd.dispatch @diamond_dispatch_1
+// CHECK-NOT: stream.cmd.execute
+// CHECK: stream.timepoint.await
+func.func @diamond(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %0 = linalg.matmul ins(%a, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%z : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = linalg.matmul ins(%a, %b : tensor<16x16xf32>, tensor<16x16xf32>) outs(%z : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %2 = linalg.matmul ins(%0, %1 : tensor<16x16xf32>, tensor<16x16xf32>) outs(%z : tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %2 : tensor<16x16xf32>
+}
+
+// The four transients of a chain of five need no more than the two that are alive at once: 2 x 1024 bytes.
+// CHECK-LABEL: util.func @chain
+// CHECK-DAG: %[[SIZE:.+]] = arith.constant 2048 : index
+// CHECK: stream.resource.alloc transient : !stream.resource{%[[SIZE]]}
+func.func @chain(%a: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x16xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %0 = linalg.matmul ins(%a, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%z : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %1 = linalg.matmul ins(%0, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%z : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %2 = linalg.matmul ins(%1, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%z : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %3 = linalg.matmul ins(%2, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%z : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %4 = linalg.matmul ins(%3, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%z : tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %4 : tensor<16x16xf32>
+}
+
+// Two results never share memory, and neither is the caller's input.
+// CHECK-LABEL: util.func @same_twice
+// CHECK-COUNT-2: stream.resource.alloc external
+// CHECK: stream.cmd.concurrent {
+// CHECK-COUNT-2: stream.cmd.copy
+func.func @same_twice(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  return %a, %a : tensor<4xf32>, tensor<4xf32>
+}
+
+// The caller's tensor is copied before it is updated in place.
+// CHECK-LABEL: util.func @update
+// CHECK: stream.cmd.copy
+// CHECK-NEXT: stream.cmd.dispatch
+func.func @update(%a: tensor<4x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = linalg.matmul ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// What is computed in place of its only use is not.
+// CHECK-LABEL: util.func @update_own
+// CHECK-NOT: stream.cmd.copy
+// CHECK: util.return
+func.func @update_own(%a: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = math.exp %a : tensor<4x4xf32>
+  %1 = linalg.matmul ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %1 : tensor<4x4xf32>
+}
+
+// The host waits where it asks for an element, and not before.
+// CHECK-LABEL: util.func @host_load
+// CHECK: stream.cmd.execute
+// CHECK: stream.timepoint.await
+// CHECK-NEXT: stream.resource.load
+func.func @host_load(%a: tensor<4xf32>) -> f32 {
+  %0 = math.exp %a : tensor<4xf32>
+  %i = arith.constant 2 : index
+  %1 = tensor.extract %0[%i] : tensor<4xf32>
+  return %1 : f32
+}

@@ -1,0 +1,55 @@
+// RUN: kiln-opt %s --split-input-file --verify-diagnostics --kiln-check-input
+
+// What is supported gives no diagnostic.
+func.func @supported(%a: tensor<?x4xbf16>, %n: index) -> tensor<?x4xbf16> {
+  %0 = arith.addf %a, %a : tensor<?x4xbf16>
+  return %0 : tensor<?x4xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' has the type 'memref<4xf32>', which Kiln does not compile: programs are written on tensors; Kiln decides about memory}}
+func.func @memory(%a: memref<4xf32>) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{element types are i1, i8, i16, i32, i64, index, f16, bf16, f32 and f64}}
+func.func @odd_type(%a: tensor<4xi7>) {
+  return
+}
+
+// -----
+
+func.func @vectors(%a: f32) -> f32 {
+  // expected-error @+1 {{'vector.broadcast' is not an op that Kiln compiles}}
+  %0 = vector.broadcast %a : f32 to vector<4xf32>
+  %1 = vector.extract %0[0] : f32 from vector<4xf32>
+  return %1 : f32
+}
+
+// -----
+
+// expected-error @+1 {{has control flow between blocks, which Kiln does not compile; write it with scf}}
+func.func @blocks() {
+  cf.br ^bb1
+^bb1:
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'imported' has no body}}
+func.func private @imported(tensor<4xf32>)
+
+// -----
+
+func.func @parallel(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{'scf.forall' is not an op that Kiln compiles}}
+  %0 = scf.forall (%i) in (4) shared_outs(%o = %a) -> tensor<4xf32> {
+    scf.forall.in_parallel {
+    }
+  }
+  return %0 : tensor<4xf32>
+}

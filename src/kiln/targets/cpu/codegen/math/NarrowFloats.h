@@ -1,0 +1,24 @@
+// Arithmetic on f16 and bf16 in f32, and conversions that a CPU has no instruction for.
+#ifndef KILN_TARGETS_CPU_CODEGEN_MATH_NARROWFLOATS_H
+#define KILN_TARGETS_CPU_CODEGEN_MATH_NARROWFLOATS_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Operation.h"
+
+namespace kiln {
+
+struct CpuTarget;
+
+// Whether the operation computes in a float that is narrower than f32, or converts integers to or from one, and the CPU
+// cannot do so itself.
+bool computesNarrow(mlir::Operation *op, const CpuTarget &target);
+// Rewrites it as the same operation on f32 between conversions; and erases it.
+void computeInF32(mlir::Operation *op);
+
+// Rewrites arith.extf and arith.truncf that LLVM would turn into calls of a run-time library, or into instructions that
+// flush subnormal numbers, by integer arithmetic that rounds to nearest even; and erases them. Others are left alone.
+void expandConversion(mlir::Operation *op, const CpuTarget &target);
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CPU_CODEGEN_MATH_NARROWFLOATS_H

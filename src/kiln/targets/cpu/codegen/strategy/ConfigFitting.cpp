@@ -1,0 +1,126 @@
+#include "kiln/targets/cpu/codegen/strategy/ConfigFitting.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+// What an extent that is not known is taken for.
+static constexpr int64_t unknownExtent = 512;
+
+// Workgroups beyond these numbers help nobody; below them, tiles are cut as long as each keeps this many operations.
+struct Parallelism {
+  int64_t workgroups;
+  double operations;
+};
+static constexpr Parallelism parallelism[] = {{16, 1e6}, {64, 4e6}};
+
+namespace {
+// The loops of a root by their part in a configuration.
+struct Problem {
+  int64_t n = 1;     // extent of the result's innermost loop
+  int64_t m = 1;     // product of the others
+  int64_t inner = 1; // extent of the innermost of the others
+  int64_t k = 1;     // product of the reductions
+};
+} // namespace
+
+static int64_t multiply(int64_t a, int64_t b) {
+  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) ? ShapedType::kDynamic : a * b;
+}
+static int64_t known(int64_t extent) { return ShapedType::isDynamic(extent) ? unknownExtent : extent; }
+
+static Problem describe(TilingInterface op) {
+  LoopShape shape = LoopShape::of(op);
+  Problem problem;
+  for (auto [place, loop] : llvm::enumerate(shape.resultLoops)) {
+    int64_t extent = shape.extents[loop];
+    if (place == 0)
+      problem.n = extent;
+    else
+      problem.m = multiply(problem.m, extent);
+    if (place == 1)
+      problem.inner = extent;
+  }
+  for (auto [extent, parallel] : llvm::zip(shape.extents, shape.parallel))
+    if (!parallel)
+      problem.k = multiply(problem.k, extent);
+  return problem;
+}
+
+TuningKey tuningKey(const DispatchRoot &root) {
+  Problem problem = describe(root.op);
+  TuningKey key;
+  key.strategy = root.strategy;
+  key.n = problem.n;
+  key.m = root.strategy == "contraction" ? problem.inner : problem.m;
+  key.k = problem.k;
+  if (auto op = dyn_cast<linalg::LinalgOp>(TilingInterface(root.op).getOperation())) {
+    for (Value input : op.getDpsInputs())
+      key.types.push_back(getElementTypeOrSelf(input.getType()));
+    key.types.push_back(getElementTypeOrSelf(op.getDpsInits()[0].getType()));
+  }
+  return key;
+}
+
+// A tile of at most `most`, in multiples of `unit`, that cuts the extent into parts of nearly the same size.
+static int64_t shareEvenly(int64_t extent, int64_t most, int64_t unit) {
+  if (most == 0 || ShapedType::isDynamic(extent) || extent == 0)
+    return most;
+  int64_t parts = llvm::divideCeil(extent, most);
+  int64_t part = llvm::alignTo(llvm::divideCeil(extent, parts), unit);
+  return std::min(part, extent);
+}
+
+static TileConfig fitContraction(TileConfig config, const Problem &problem, int64_t lanes) {
+  // A loop of fewer iterations than the register tile has rows or columns makes that smaller.
+  if (config.rows && ShapedType::isStatic(problem.inner) && problem.inner > 0)
+    config.rows = llvm::divideCeil(problem.inner, llvm::divideCeil(problem.inner, config.rows));
+  if (config.columns && ShapedType::isStatic(problem.n) && problem.n > 0)
+    config.columns = std::min<int64_t>(config.columns, llvm::alignTo(problem.n, lanes));
+  int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
+  config.m = shareEvenly(problem.inner, config.m, rows);
+  config.n = shareEvenly(problem.n, config.n, columns);
+  config.k = shareEvenly(problem.k, config.k, lanes);
+
+  for (const Parallelism &wanted : parallelism) {
+    while (config.m != 0 && config.n != 0) {
+      double workgroups = double(llvm::divideCeil(known(problem.n), config.n)) *
+                          std::max<double>(1, double(known(problem.m)) / config.m);
+      double operations = 2.0 * config.m * config.n * known(problem.k);
+      bool splitColumns = config.n > columns && (config.n >= config.m || config.m <= rows);
+      int64_t &longer = splitColumns ? config.n : config.m;
+      int64_t unit = splitColumns ? columns : rows;
+      int64_t half = llvm::alignTo(llvm::divideCeil(longer, 2), unit);
+      if (workgroups >= wanted.workgroups || operations / 2 < wanted.operations || half >= longer)
+        break;
+      longer = half;
+    }
+  }
+  // Panels pay where enough rows use them.
+  if (ShapedType::isStatic(problem.inner) && problem.inner < 3 * rows)
+    config.packB = false;
+  return config;
+}
+
+// The row's tile says how many elements a workgroup reads; a result that sums up many takes as many more.
+static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t lanes) {
+  int64_t budget = std::max<int64_t>(1, config.m * config.n / std::max<int64_t>(1, known(problem.k)));
+  int64_t narrowest = std::min<int64_t>(config.n, 4 * lanes);
+  int64_t width = std::clamp<int64_t>(llvm::alignTo(budget, lanes), std::min(narrowest, config.n), config.n);
+  if (problem.k != 1 && ShapedType::isStatic(problem.m) && problem.m == 1)
+    width = std::max(std::min(narrowest, budget), budget);
+  config.n = shareEvenly(problem.n, std::max<int64_t>(1, width), lanes);
+  config.m = std::max<int64_t>(1, budget / std::max<int64_t>(1, config.n));
+  if (ShapedType::isStatic(problem.m))
+    config.m = std::clamp<int64_t>(config.m, 1, std::max<int64_t>(1, problem.m));
+  return config;
+}
+
+TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, int64_t lanes) {
+  Problem problem = describe(root.op);
+  return root.strategy == "contraction" ? fitContraction(base, problem, lanes) : fitElements(base, problem, lanes);
+}
+
+} // namespace kiln

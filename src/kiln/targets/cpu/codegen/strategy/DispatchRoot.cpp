@@ -1,0 +1,84 @@
+#include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+static StringRef strategyOf(TilingInterface op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation());
+  if (!linalgOp)
+    return "default";
+  if (linalgOp.getNumReductionLoops() == 0)
+    return "elementwise";
+  unsigned shaped = llvm::count_if(linalgOp.getDpsInputs(), [](Value input) {
+    auto type = dyn_cast<ShapedType>(input.getType());
+    return type && type.getRank() > 0;
+  });
+  return shaped >= 2 ? "contraction" : "reduction";
+}
+
+std::optional<DispatchRoot> findRoot(func::FuncOp function) {
+  std::optional<DispatchRoot> best;
+  std::pair<int, double> bestRank;
+  for (Operation &inner : function.getFunctionBody().getOps()) {
+    auto op = dyn_cast<TilingInterface>(inner);
+    if (!op)
+      continue;
+    StringRef strategy = strategyOf(op);
+    int kind = strategy == "contraction" ? 3 : strategy == "reduction" ? 2 : isa<linalg::FillOp>(inner) ? 0 : 1;
+    double iterations = 1;
+    for (int64_t extent : LoopShape::of(op).extents)
+      iterations *= ShapedType::isDynamic(extent) ? 1024 : extent;
+    std::pair<int, double> rank(kind, iterations);
+    if (!best || rank >= bestRank) {
+      best = DispatchRoot{op, strategy};
+      bestRank = rank;
+    }
+  }
+  return best;
+}
+
+LoopShape LoopShape::of(TilingInterface op) {
+  LoopShape shape;
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation())) {
+    shape.extents = linalgOp.getStaticLoopRanges();
+    for (utils::IteratorType type : linalgOp.getIteratorTypesArray())
+      shape.parallel.push_back(type == utils::IteratorType::parallel);
+    AffineMap map = linalgOp.getMatchingIndexingMap(&linalgOp.getDpsInitsMutable()[0]);
+    for (AffineExpr expr : llvm::reverse(map.getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        shape.resultLoops.push_back(dim.getPosition());
+    return shape;
+  }
+  for (utils::IteratorType type : op.getLoopIteratorTypes())
+    shape.parallel.push_back(type == utils::IteratorType::parallel);
+  auto type = dyn_cast<RankedTensorType>(op->getNumResults() ? op->getResult(0).getType() : Type());
+  bool loopsAreDims = type && type.getRank() == static_cast<int64_t>(shape.parallel.size());
+  for (unsigned loop = 0; loop < shape.parallel.size(); ++loop)
+    shape.extents.push_back(loopsAreDims ? type.getDimSize(loop) : ShapedType::kDynamic);
+  for (unsigned loop = shape.parallel.size(); loop-- > 0;)
+    if (shape.parallel[loop])
+      shape.resultLoops.push_back(loop);
+  return shape;
+}
+
+SmallVector<int64_t> tileSizes(const LoopShape &shape, const TileConfig &config) {
+  SmallVector<int64_t> sizes(shape.extents.size(), 0);
+  int64_t left = config.m;
+  for (auto [place, loop] : llvm::enumerate(shape.resultLoops)) {
+    int64_t extent = shape.extents[loop];
+    int64_t &size = sizes[loop];
+    bool isStatic = ShapedType::isStatic(extent);
+    if (place == 0) {
+      size = config.n;
+    } else if (config.m != 0) {
+      size = isStatic ? std::max<int64_t>(1, std::min(extent, left)) : left;
+      left = std::max<int64_t>(1, left / size);
+    }
+    if (isStatic && size >= extent)
+      size = 0; // One tile.
+  }
+  return sizes;
+}
+
+} // namespace kiln

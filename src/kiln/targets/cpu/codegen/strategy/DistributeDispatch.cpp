@@ -1,0 +1,282 @@
+#include "kiln/compiler/TransformOps/DispatchBufferization.h"
+#include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
+#include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
+#include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+#define GEN_PASS_DEF_DISTRIBUTEDISPATCH
+#include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h.inc"
+
+namespace {
+
+//===--- Tiles -----------------------------------------------------------------------------------------------------===//
+
+// Tiles of an operation that uses, directly or through others, what the root computes: the root's tiles as they lie on the
+// results, carried along indexing maps. Loops that the root does not know are not cut, so that no tile of the root is
+// computed twice.
+class TileMap {
+public:
+  void set(linalg::LinalgOp op, ArrayRef<int64_t> loopTiles) {
+    for (auto [init, result] : llvm::zip(op.getDpsInitsMutable(), op->getResults())) {
+      SmallVector<int64_t> tiles;
+      for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults()) {
+        auto dim = dyn_cast<AffineDimExpr>(expr);
+        tiles.push_back(dim ? loopTiles[dim.getPosition()] : 0);
+      }
+      known[result] = tiles;
+    }
+  }
+
+  std::optional<SmallVector<int64_t>> follow(TilingInterface tilable) const {
+    auto op = dyn_cast<linalg::LinalgOp>(tilable.getOperation());
+    if (!op)
+      return std::nullopt;
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto found = known.find(operand.get());
+      AffineMap map = isa<ShapedType>(operand.get().getType()) ? op.getMatchingIndexingMap(&operand) : AffineMap();
+      if (found == known.end() || !map || !map.isProjectedPermutation())
+        continue;
+      SmallVector<int64_t> tiles(op.getNumLoops(), 0);
+      for (auto [expr, tile] : llvm::zip(map.getResults(), found->second)) {
+        unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+        if (op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel)
+          tiles[loop] = tile;
+      }
+      return tiles;
+    }
+    return std::nullopt;
+  }
+
+private:
+  llvm::DenseMap<Value, SmallVector<int64_t>> known;
+};
+
+bool isStore(Operation *op) { return isa<bufferization::MaterializeInDestinationOp, tensor::InsertSliceOp>(op); }
+
+// Operations at the top of the function that can be tiled, and of which no other such one uses a result.
+SmallVector<TilingInterface> findLast(func::FuncOp function) {
+  SmallVector<TilingInterface> last;
+  for (Operation &inner : function.getFunctionBody().getOps()) {
+    auto op = dyn_cast<TilingInterface>(inner);
+    if (op && llvm::none_of(inner.getUsers(), [](Operation *user) { return isa<TilingInterface>(user); }))
+      last.push_back(op);
+  }
+  return last;
+}
+
+//===--- Distribution ----------------------------------------------------------------------------------------------===//
+
+// The grid for the loops that are cut, from the outside to the inside: x varies fastest.
+SmallVector<Attribute> createMapping(MLIRContext *context, unsigned rank) {
+  SmallVector<Attribute> mapping;
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    unsigned place = rank - 1 - dim;
+    if (rank > 3)
+      place += static_cast<unsigned>(gpu::MappingId::LinearDim0);
+    mapping.push_back(gpu::GPUBlockMappingAttr::get(context, static_cast<gpu::MappingId>(place)));
+  }
+  return mapping;
+}
+
+LogicalResult tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<int64_t> tiles) {
+  scf::SCFTilingOptions tiling;
+  tiling.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+  tiling.setTileSizes(getAsIndexOpFoldResult(rewriter.getContext(), tiles));
+  unsigned rank = llvm::count_if(tiles, [](int64_t tile) { return tile != 0; });
+  tiling.setMapping(createMapping(rewriter.getContext(), rank));
+  scf::SCFTileAndFuseOptions options;
+  options.setTilingOptions(tiling);
+  options.setFusionControlFn([](tensor::ExtractSliceOp, OpResult producer, bool) {
+    scf::SCFTileAndFuseOptions::ControlFnResult fuse;
+    fuse.yieldProducerReplacement = llvm::any_of(producer.getUsers(), isStore);
+    return std::make_optional(fuse);
+  });
+  rewriter.setInsertionPoint(op);
+  FailureOr<scf::SCFTileAndFuseResult> result = scf::tileConsumerAndFuseProducersUsingSCF(rewriter, op, options);
+  if (failed(result) || result->loops.empty())
+    return failure();
+  for (auto [before, after] : result->replacements)
+    rewriter.replaceAllUsesWith(before, after);
+  auto loop = dyn_cast<scf::ForallOp>(result->loops.front().getOperation());
+  return loop ? populateWorkgroupCount(rewriter, loop) : failure();
+}
+
+// Cuts what ends the dispatch into tiles, one for a workgroup. Fails where that leaves some of it uncut.
+LogicalResult distribute(RewriterBase &rewriter, func::FuncOp function, const TileConfig &config) {
+  std::optional<DispatchRoot> root = findRoot(function);
+  if (!root)
+    return failure();
+  TileMap map;
+  SmallVector<int64_t> rootTiles = tileSizes(LoopShape::of(root->op), config);
+  llvm::DenseMap<Operation *, SmallVector<int64_t>> tilesOf;
+  for (Operation &inner : function.getFunctionBody().getOps()) {
+    auto op = dyn_cast<TilingInterface>(inner);
+    if (!op)
+      continue;
+    std::optional<SmallVector<int64_t>> tiles;
+    if (op == root->op)
+      tiles = rootTiles;
+    else
+      tiles = map.follow(op);
+    if (!tiles)
+      continue;
+    tilesOf[op] = *tiles;
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(inner))
+      map.set(linalgOp, *tiles);
+  }
+  SmallVector<TilingInterface> last = findLast(function);
+  SmallVector<SmallVector<int64_t>> plan;
+  for (TilingInterface op : last) {
+    auto known = tilesOf.find(op);
+    plan.push_back(known != tilesOf.end() ? known->second : tileSizes(LoopShape::of(op), config));
+    if (llvm::all_of(plan.back(), [](int64_t tile) { return tile == 0; }))
+      return failure();
+  }
+  for (auto [op, tiles] : llvm::zip(last, plan))
+    if (failed(tileAndFuse(rewriter, op, tiles)))
+      return failure();
+  return success();
+}
+
+//===--- To memory -------------------------------------------------------------------------------------------------===//
+
+// An elementwise operation may overwrite an input that nobody else wants, rather than fill another tile.
+void reuseInputs(RewriterBase &rewriter, func::FuncOp function) {
+  function.walk([&](linalg::LinalgOp op) {
+    if (op.getNumReductionLoops() != 0 || !op.hasPureTensorSemantics())
+      return;
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      AffineMap map = op.getMatchingIndexingMap(&init);
+      if (op.payloadUsesValueFromOperand(&init) || !map.isPermutation())
+        continue;
+      for (OpOperand *input : op.getDpsInputOperands()) {
+        Operation *producer = input->get().getDefiningOp();
+        if (!isa_and_nonnull<linalg::LinalgOp>(producer) || !input->get().hasOneUse() ||
+            input->get().getType() != init.get().getType() || op.getMatchingIndexingMap(input) != map ||
+            producer->getBlock() != op->getBlock())
+          continue;
+        rewriter.modifyOpInPlace(op, [&] { init.set(input->get()); });
+        break;
+      }
+    }
+  });
+}
+
+void padInPlace(RewriterBase &rewriter, func::FuncOp function) {
+  SmallVector<tensor::PadOp> pads;
+  function.walk([&](tensor::PadOp pad) { pads.push_back(pad); });
+  for (tensor::PadOp pad : pads) {
+    rewriter.setInsertionPoint(pad);
+    (void)linalg::rewriteInDestinationPassingStyle(rewriter, pad);
+  }
+}
+
+class DistributeDispatchPass : public impl::DistributeDispatchBase<DistributeDispatchPass> {
+public:
+  using DistributeDispatchBase::DistributeDispatchBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet tiles(context);
+    populateFoldInterfaceDimPatterns(tiles);
+    tensor::populateFoldTensorEmptyPatterns(tiles);
+    tensor::populateMergeConsecutiveInsertExtractSlicePatterns(tiles);
+    scf::populateSCFForLoopCanonicalizationPatterns(tiles);
+    memref::populateResolveRankedShapedTypeResultDimsPatterns(tiles);
+    for (RegisteredOperationName name : context->getRegisteredOperations())
+      if (isa<tensor::TensorDialect, affine::AffineDialect, arith::ArithDialect, scf::SCFDialect,
+              linalg::LinalgDialect>(name.getDialect()))
+        name.getCanonicalizationPatterns(tiles, context);
+    afterTiling = std::move(tiles);
+
+    RewritePatternSet buffers(context);
+    populateFoldInterfaceDimPatterns(buffers);
+    for (RegisteredOperationName name : context->getRegisteredOperations())
+      if (isa<memref::MemRefDialect, affine::AffineDialect, arith::ArithDialect, scf::SCFDialect>(name.getDialect()))
+        name.getCanonicalizationPatterns(buffers, context);
+    afterBufferization = std::move(buffers);
+    return success();
+  }
+
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<func::FuncOp> functions;
+    getOperation().walk([&](func::FuncOp function) {
+      if (!function.isExternal())
+        functions.push_back(function);
+    });
+    for (func::FuncOp function : functions)
+      if (failed(run(rewriter, function)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult run(RewriterBase &rewriter, func::FuncOp function) {
+    HAL::ExecutableExportOp exportOp = findExport(function);
+    if (!exportOp)
+      return success(); // A function that dispatches call.
+    if (!exportOp.getWorkgroupCount().empty())
+      return function.emitOpError("is distributed already: its export has a workgroup count");
+    TileConfig config;
+    if (auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering")) {
+      llvm::Expected<TileConfig> parsed = TileConfig::parse(lowering.getConfiguration().getValue());
+      if (!parsed)
+        return function.emitOpError(llvm::toString(parsed.takeError()));
+      config = *parsed;
+    }
+
+    // Whether workgroups can do without each other is known at the end; where not, it is one workgroup after all.
+    OwningOpRef<func::FuncOp> original = function.clone();
+    bool distributed;
+    {
+      ScopedDiagnosticHandler quiet(&getContext(), [thread = llvm::get_threadid()](Diagnostic &) {
+        return success(llvm::get_threadid() == thread);
+      });
+      distributed = succeeded(distribute(rewriter, function, config)) && succeeded(toMemory(rewriter, function)) &&
+                    succeeded(forallToWorkgroup(rewriter, function));
+    }
+    if (!distributed) {
+      exportOp.getWorkgroupCount().getBlocks().clear();
+      function.getFunctionBody().takeBody(original->getFunctionBody());
+      populateSingleWorkgroup(rewriter, exportOp);
+      if (failed(toMemory(rewriter, function)))
+        return failure();
+    }
+    (void)applyPatternsGreedily(function, afterBufferization);
+    eraseHALDescriptorTypes(function);
+    DominanceInfo dominance;
+    eliminateCommonSubExpressions(rewriter, dominance, function);
+    return success();
+  }
+
+  LogicalResult toMemory(RewriterBase &rewriter, func::FuncOp function) {
+    (void)applyPatternsGreedily(function, afterTiling);
+    DominanceInfo dominance;
+    eliminateCommonSubExpressions(rewriter, dominance, function);
+    padInPlace(rewriter, function);
+    reuseInputs(rewriter, function);
+    if (failed(bufferization::eliminateEmptyTensors(rewriter, function)))
+      return failure();
+    return bufferizeDispatch(rewriter, function);
+  }
+
+  FrozenRewritePatternSet afterTiling, afterBufferization;
+};
+
+} // namespace
+} // namespace kiln

@@ -1,0 +1,121 @@
+#include "kiln/compiler/TransformOps/DispatchBufferization.h"
+#include "kiln/compiler/TransformOps/KilnTransformOps.h"
+#include "kiln/compiler/TransformOps/TransformSpec.h"
+#include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
+#include "kiln/targets/cpu/codegen/strategy/Strategy.h"
+#include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+#define GEN_PASS_DEF_LOWEREXECUTABLETARGET
+#include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h.inc"
+
+namespace {
+class LowerExecutableTargetPass : public impl::LowerExecutableTargetBase<LowerExecutableTargetPass> {
+public:
+  using LowerExecutableTargetBase::LowerExecutableTargetBase;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect, gpu::GPUDialect,
+                    HAL::HALDialect, linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                    tensor::TensorDialect, vector::VectorDialect>();
+    if (!spec.empty())
+      registerTransformExtension(registry);
+  }
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (spec.empty())
+      return success();
+    FailureOr<std::shared_ptr<const TransformSpec>> parsed = TransformSpec::load(context, spec);
+    if (failed(parsed))
+      return failure();
+    loaded = std::move(*parsed);
+    return success();
+  }
+
+  void runOnOperation() override {
+    OpPassManager passes(HAL::ExecutableVariantOp::getOperationName());
+    OpPassManager &functions = passes.nest<ModuleOp>().nest<func::FuncOp>();
+    if (loaded) {
+      if (failed(applySpec()))
+        return signalPassFailure();
+      // What the spec has not brought to loops.
+      functions.addPass(createEmitKernels());
+    } else {
+      if (failed(verifyLowerings()))
+        return signalPassFailure();
+      functions.addPass(createPrepareDispatch());
+      passes.addPass(createDistributeDispatch());
+      OpPassManager &kernels = passes.nest<ModuleOp>().nest<func::FuncOp>();
+      kernels.addPass(createEmitKernels());
+      kernels.addPass(createCanonicalizerPass());
+      kernels.addPass(createCSEPass());
+      kernels.addPass(createLoopInvariantCodeMotionPass());
+    }
+    if (failed(runPipeline(passes, getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult verifyLowerings() {
+    WalkResult result = getOperation().walk([](func::FuncOp function) {
+      auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering");
+      return lowering ? WalkResult(verifyLowering(function, lowering)) : WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
+  }
+
+  LogicalResult applySpec() {
+    HAL::ExecutableVariantOp variant = getOperation();
+    // Names that match nothing are looked for before the spec changes what is there.
+    Operation *unmatched = loaded->findMatchWithoutPayload(variant);
+    if (failed(loaded->apply(variant)))
+      return failure();
+    for (auto exportOp : variant.getBody().getOps<HAL::ExecutableExportOp>()) {
+      auto function = variant.getInnerModule().lookupSymbol<func::FuncOp>(exportOp.getSymName());
+      if (!function)
+        continue;
+      std::string unfinished = findUnfinished(exportOp, function);
+      if (unfinished.empty())
+        continue;
+      if (unmatched)
+        return unmatched->emitOpError("matches nothing in dispatch ")
+                   .append(dispatchNames(variant), ", and the spec leaves ", unfinished)
+                   .attachNote(function.getLoc())
+               << "the dispatch";
+      return function.emitOpError("is left by the transform spec '") << spec << "' with " << unfinished;
+    }
+    return success();
+  }
+
+  // What a spec has to have done, and has not; empty where all is done.
+  static std::string findUnfinished(HAL::ExecutableExportOp exportOp, func::FuncOp function) {
+    std::string unfinished;
+    function.walk([&](Operation *op) {
+      auto isTensor = [](Type type) { return isa<TensorType>(type); };
+      if (llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor))
+        unfinished = "'" + op->getName().getStringRef().str() +
+                     "' on tensors: bufferize it (transform.iree.bufferize)";
+      else if (auto loop = dyn_cast<scf::ForallOp>(op))
+        unfinished = "an scf.forall: distribute it (transform.iree.forall_to_workgroup)";
+      return unfinished.empty() ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    if (unfinished.empty() && exportOp.getWorkgroupCount().empty())
+      unfinished = "an open workgroup count: fill it in "
+                   "(transform.iree.populate_workgroup_count_region_using_num_threads_slice)";
+    return unfinished;
+  }
+
+  std::shared_ptr<const TransformSpec> loaded; // shared with the copies that run in other threads
+};
+} // namespace
+} // namespace kiln

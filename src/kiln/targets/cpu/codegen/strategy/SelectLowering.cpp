@@ -1,0 +1,89 @@
+#include "kiln/targets/cpu/codegen/strategy/ConfigFitting.h"
+#include "kiln/targets/cpu/codegen/strategy/Strategy.h"
+#include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+#define GEN_PASS_DEF_SELECTLOWERING
+#include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h.inc"
+
+LogicalResult verifyLowering(func::FuncOp function, HAL::LoweringAttr lowering) {
+  static constexpr StringRef strategies[] = {"contraction", "reduction", "elementwise", "default"};
+  StringRef strategy = lowering.getStrategy();
+  if (!llvm::is_contained(strategies, strategy))
+    return function.emitOpError("has a strategy '")
+           << strategy << "' that llvm-cpu does not have; it has contraction, reduction, elementwise and default";
+  llvm::Expected<TileConfig> config = TileConfig::parse(lowering.getConfiguration().getValue());
+  if (!config)
+    return function.emitOpError("has a wrong configuration: ") << llvm::toString(config.takeError());
+  static constexpr StringRef instructions[] = {"fma", "vector", "scalar"};
+  if (!llvm::is_contained(instructions, config->instructions))
+    return function.emitOpError("has a configuration for instructions '")
+           << config->instructions << "'; llvm-cpu has fma, vector and scalar";
+  if (config->stages != 1)
+    return function.emitOpError("has a configuration with ")
+           << config->stages << " stages; llvm-cpu does not overlap K tiles, so it must be 1";
+  if (config->packA)
+    return function.emitOpError("has a configuration that packs A; llvm-cpu packs only B (_packb)");
+  constexpr int64_t largestTile = 32;
+  int64_t lanes = config->lanes ? config->lanes : 4;
+  if (config->rows * std::max<int64_t>(1, llvm::divideCeil(config->columns, lanes)) > largestTile * 8 ||
+      config->rows > largestTile || !llvm::isPowerOf2_64(lanes) || lanes > 128)
+    return function.emitOpError("has a configuration with a register tile that no CPU can hold");
+  return success();
+}
+
+namespace {
+class SelectLoweringPass : public impl::SelectLoweringBase<SelectLoweringPass> {
+public:
+  using SelectLoweringBase::SelectLoweringBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    FailureOr<TuningTable> loaded = TuningTable::load(context);
+    if (failed(loaded))
+      return failure();
+    table = std::make_shared<const TuningTable>(std::move(*loaded));
+    return success();
+  }
+
+  void runOnOperation() override {
+    CpuTarget target = CpuTarget::of(getOperation());
+    WalkResult result = getOperation().walk([&](func::FuncOp function) {
+      return function.isExternal() ? WalkResult::advance() : WalkResult(select(function, target));
+    });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult select(func::FuncOp function, const CpuTarget &target) const {
+    if (Attribute given = function->getAttr("lowering")) {
+      auto lowering = dyn_cast<HAL::LoweringAttr>(given);
+      if (!lowering)
+        return function.emitOpError("has a 'lowering' that is no #hal.lowering<\"strategy\", \"tile_config_...\">");
+      return verifyLowering(function, lowering);
+    }
+    std::optional<DispatchRoot> root = findRoot(function);
+    StringRef strategy = "default";
+    TileConfig config;
+    if (root) {
+      strategy = root->strategy;
+      TuningKey key = tuningKey(*root);
+      if (const TileConfig *row = table->find(key, target)) {
+        Type result = key.types.empty() ? Type() : key.types.back();
+        int64_t bits = result && result.isIntOrFloat() ? std::max(8u, result.getIntOrFloatBitWidth()) : 64;
+        config = fitConfig(*row, *root, std::max<int64_t>(1, target.nativeVectorBits / bits));
+      }
+    }
+    Builder builder(function.getContext());
+    function->setAttr("lowering", HAL::LoweringAttr::get(function.getContext(), builder.getStringAttr(strategy),
+                                                         builder.getStringAttr(config.name())));
+    return success();
+  }
+
+  std::shared_ptr<const TuningTable> table; // shared with the copies that run in other threads
+};
+} // namespace
+} // namespace kiln
