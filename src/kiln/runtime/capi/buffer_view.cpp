@@ -62,7 +62,7 @@ static Result<Ref<hal::BufferView>> wrapView(hal::Device &device, kiln_element_t
 
 static kiln_status_t *give(Result<Ref<hal::BufferView>> view, kiln_ref_t *out_view) {
   if (!view.ok())
-    return toHandle(std::move(view).status());
+    return toHandle(view.status());
   *out_view = leakRef(vm::AnyRef(*std::move(view)));
   return nullptr;
 }

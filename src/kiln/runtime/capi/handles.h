@@ -37,7 +37,7 @@ struct kiln_session_t {
 namespace kiln::capi {
 
 // NULL for success.
-kiln_status_t *toHandle(Status status);
+kiln_status_t *toHandle(const Status &status);
 // Takes the handle over.
 Status fromHandle(kiln_status_t *status);
 

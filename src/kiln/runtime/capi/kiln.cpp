@@ -20,7 +20,7 @@ KILN_CHECK_CODE(DATA_LOSS, DataLoss);
 
 namespace kiln::capi {
 
-kiln_status_t *toHandle(Status status) {
+kiln_status_t *toHandle(const Status &status) {
   if (status.ok())
     return nullptr;
   return new kiln_status_t{status.code(), std::string(status.message())};
@@ -118,7 +118,7 @@ static Status call(kiln_session_t *session, const vm::Function &function, std::s
 // Writes *out on success.
 template <typename Handle, typename T> static kiln_status_t *give(Result<Ref<T>> result, Handle **out) {
   if (!result.ok())
-    return toHandle(std::move(result).status());
+    return toHandle(result.status());
   *out = reinterpret_cast<Handle *>((*result).leak());
   return nullptr;
 }
@@ -199,7 +199,7 @@ void kiln_module_release(kiln_module_t *module) {
 kiln_status_t *kiln_session_create(const kiln_session_options_t *options, kiln_session_t **out_session) {
   Result<std::unique_ptr<kiln_session_t>> session = createSession(options);
   if (!session.ok())
-    return toHandle(std::move(session).status());
+    return toHandle(session.status());
   *out_session = (*session).release();
   return nullptr;
 }
@@ -210,7 +210,7 @@ void kiln_session_release(kiln_session_t *session) {
 kiln_status_t *kiln_session_lookup(kiln_session_t *session, const char *name, const kiln_function_t **out_function) {
   Result<const kiln_function_t *> function = lookup(session, name);
   if (!function.ok())
-    return toHandle(std::move(function).status());
+    return toHandle(function.status());
   *out_function = *function;
   return nullptr;
 }
@@ -258,5 +258,5 @@ kiln_status_t *kiln_session_call(kiln_session_t *session, const kiln_function_t 
   if (!status.ok())
     for (size_t i = 0; i < result_count; ++i)
       results[i] = {KILN_KIND_REF, {}};
-  return toHandle(std::move(status));
+  return toHandle(status);
 }

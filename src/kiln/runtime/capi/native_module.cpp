@@ -80,7 +80,7 @@ kiln_status_t *kiln_native_module_add(kiln_native_module_t *module, const char *
   auto *program = static_cast<ProgramModule *>(unwrap(module));
   Result<schema::Signature> parsed = schema::parseSignature(signature, true);
   if (!parsed.ok())
-    return toHandle(std::move(parsed).status());
+    return toHandle(parsed.status());
   program->programFunctions.push_back({function, context, *std::move(parsed)});
   return toHandle(program->add(name, signature, callProgram, &program->programFunctions.back()));
 }

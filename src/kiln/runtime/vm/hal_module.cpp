@@ -62,7 +62,7 @@ std::string expectedText(ElementType type, std::span<const uint64_t> shape) {
 // Why a view is not what the program takes. Only called where it is not.
 Status viewMismatch(const BufferView &view, std::string_view label, ElementType type, std::span<const uint64_t> shape) {
   std::string reasons;
-  auto reason = [&](std::string text) { reasons += (reasons.empty() ? "" : "; ") + text; };
+  auto reason = [&](const std::string &text) { reasons += (reasons.empty() ? "" : "; ") + text; };
   if (view.elementType() != type)
     reason(fmt::format("the element type is {}, not {}", hal::elementTypeName(view.elementType()),
                        hal::elementTypeName(type)));

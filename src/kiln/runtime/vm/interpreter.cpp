@@ -11,7 +11,6 @@
 
 namespace kiln::vm {
 
-using schema::Opcode;
 using schema::Register;
 
 // How deep native functions may call back into the VM: this is what bounds the C stack.
@@ -141,7 +140,7 @@ Status Interpreter::exhausted(const FunctionInfo &function) const {
                            function.name, maxDepth, end - stack.get());
 }
 
-Status Interpreter::addBacktrace(Status status, const Frame *frame, const NativeFunction *native) const {
+Status Interpreter::addBacktrace(const Status &status, const Frame *frame, const NativeFunction *native) const {
   std::string text(status.message());
   if (native)
     text += fmt::format("\n  at native function {}", native->qualifiedName);
@@ -504,7 +503,7 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
 
 failed:
   frame->instruction = static_cast<uint32_t>(pc - frame->function->code.data());
-  status = addBacktrace(std::move(status), frame, failedNative);
+  status = addBacktrace(status, frame, failedNative);
   while (frame)
     frame = pop(frame);
   return status;

@@ -64,7 +64,7 @@ private:
   template <bool traced> Status run(Frame *frame, std::span<Value> results);
   Status callNative(Frame *frame, const NativeFunction &native, const uint16_t *arguments, const uint16_t *results);
   Status exhausted(const FunctionInfo &function) const;
-  Status addBacktrace(Status status, const Frame *frame, const NativeFunction *native) const;
+  Status addBacktrace(const Status &status, const Frame *frame, const NativeFunction *native) const;
   void traceInstruction(const Frame *frame, const uint16_t *pc) const;
 
   std::unique_ptr<std::byte[]> stack;
