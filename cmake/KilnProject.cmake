@@ -73,9 +73,10 @@ function(kiln_tool name)
   endforeach()
 endfunction()
 
-# kiln_unit_test(name SOURCES a_test.cpp DEPS lib ...): a GoogleTest binary, beside the code it tests.
+# kiln_unit_test(name SOURCES a_test.cpp DEPS lib ...): a GoogleTest binary, beside the code it tests. SERIAL is for tests
+# that compare times: ctest runs nothing else beside them.
 function(kiln_unit_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "" "SOURCES;DEPS" ${ARGN})
   if(NOT KILN_BUILD_TESTS)
     return()
   endif()
@@ -83,7 +84,8 @@ function(kiln_unit_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit TIMEOUT 120)
+  gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS unit TIMEOUT 120 RUN_SERIAL ${ARG_SERIAL})
 endfunction()
 
 # kiln_target_driver(registerNullDriver kiln_target_null_driver): called by targets/<t>; the function is

@@ -63,6 +63,8 @@ TEST_F(RunModuleTest, Scalars) {
             "EXEC @scalars\nresult[0]: i32=-7\nresult[1]: i64=8\nresult[2]: f32=1.5\nresult[3]: f64=-2.25\n")
       << result.error;
   EXPECT_EQ(run("narrow", {"--input=-5"}).out, "EXEC @narrow\nresult[0]: i8=-5\n");
+  EXPECT_EQ(run("half", {"--input=0.1"}).out, "EXEC @half\nresult[0]: f16=0.0999756\n");
+  EXPECT_EQ(run("half", {"--input=f16=2", "--expected_output=f16=2"}).exitCode, 0);
   EXPECT_CONTAINS(run("narrow", {"--input=300"}).error, "input 0: 300 is out of the range of i8");
   EXPECT_CONTAINS(run("scalars", {"--input=1.5", "--input=8", "--input=1", "--input=2"}).error,
                   "input 0: '1.5' is not an integer i32 number");

@@ -156,6 +156,9 @@ std::string sampleModule() {
   CodeBuilder narrow;
   narrow.ret({v(0)});
   add(desc, "narrow", "i_i", "(%input0: i8) -> (%output0: i8)", std::move(narrow));
+  CodeBuilder half;
+  half.ret({v(0)});
+  add(desc, "half", "f_f", "(%input0: f16) -> (%output0: f16)", std::move(half));
   add(desc, "fill", "I_r", "(%input0: index) -> (%output0: tensor<?xf32>)", fillCode());
   add(desc, "transients", "_", "()", allocateCode(2, 1, 4096));
 

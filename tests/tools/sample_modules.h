@@ -15,6 +15,7 @@ std::string absModule();
 //   @bytes(tensor<2xi8>) -> tensor<2xi8>          likewise
 //   @scalars(i32, i64, f32, f64) -> the same
 //   @narrow(i8) -> i8
+//   @half(f16) -> f16
 //   @fill(index) -> tensor<?xf32>                 that many elements of 1.5, on the device
 //   @transients()                                 two transients of 4096 bytes, one after the other
 //   @nothing() -> a null reference

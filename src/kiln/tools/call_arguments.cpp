@@ -39,9 +39,7 @@ Result<vm::Value> scalarArgument(const io::Input &input, vm::ValueKind kind, std
       return invalidArgument("a scalar {} is taken here, not {}", hal::elementTypeName(type), tensor.typeText());
     std::memcpy(element, tensor.bytes().data(), tensor.bytes().size());
   }
-  uint64_t bits;
-  std::memcpy(&bits, element, sizeof(bits));
-  return vm::Value::scalar(kind, bits);
+  return vm::Value::scalar(kind, registerOfElement(type, element));
 }
 
 Result<vm::Value> tensorArgument(io::Input input, std::optional<ElementType> declared, hal::Device &device) {

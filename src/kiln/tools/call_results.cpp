@@ -1,7 +1,6 @@
 #include "kiln/tools/call_results.h"
 
 #include <cstdio>
-#include <cstring>
 #include <optional>
 
 #include "kiln/runtime/io/compare.h"
@@ -33,8 +32,7 @@ public:
     HostResult result;
     if (!value.isRef()) {
       result.type = scalarElementType(value.kind(), declared);
-      uint64_t bits = value.bits();
-      std::memcpy(result.scalar, &bits, sizeof(bits));
+      elementOfRegister(result.type, value.bits(), result.scalar);
       result.isScalar = true;
     } else if (hal::BufferView *view = value.as<hal::BufferView>()) {
       KILN_ASSIGN_OR_RETURN(result.mapped, io::MappedTensor::map(*view));

@@ -1,6 +1,8 @@
 #include "kiln/tools/declaration.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "kiln/runtime/io/element_text.h"
 
@@ -92,8 +94,9 @@ std::optional<hal::ElementType> declaredElementType(std::string_view type) {
 
 hal::ElementType scalarElementType(vm::ValueKind kind, std::optional<hal::ElementType> declared) {
   bool isInteger = kind == vm::ValueKind::I32 || kind == vm::ValueKind::I64;
-  uint64_t bytes = kind == vm::ValueKind::I32 ? 4 : 8;
-  if (declared && isInteger && !io::isFloat(*declared) && hal::elementTypeByteSize(*declared) <= bytes)
+  uint64_t bytes = kind == vm::ValueKind::I32 || kind == vm::ValueKind::F32 ? 4 : 8;
+  if (declared && io::isFloat(*declared) != isInteger && hal::elementTypeByteSize(*declared) <= bytes &&
+      (isInteger || kind == vm::ValueKind::F32))
     return *declared;
   switch (kind) {
   case vm::ValueKind::I32: return hal::ElementType::I32;
@@ -101,6 +104,25 @@ hal::ElementType scalarElementType(vm::ValueKind kind, std::optional<hal::Elemen
   case vm::ValueKind::F32: return hal::ElementType::F32;
   default: return hal::ElementType::F64;
   }
+}
+
+static bool isNarrowFloat(hal::ElementType type) {
+  return io::isFloat(type) && hal::elementTypeByteSize(type) < 4;
+}
+
+uint64_t registerOfElement(hal::ElementType type, const uint8_t *element) {
+  if (isNarrowFloat(type))
+    return std::bit_cast<uint32_t>(float(io::elementAsDouble(type, element)));
+  uint64_t bits = 0;
+  std::memcpy(&bits, element, hal::elementTypeByteSize(type));
+  return bits;
+}
+
+void elementOfRegister(hal::ElementType type, uint64_t bits, uint8_t *element) {
+  if (isNarrowFloat(type))
+    io::storeFloat(type, std::bit_cast<float>(static_cast<uint32_t>(bits)), element);
+  else
+    std::memcpy(element, &bits, hal::elementTypeByteSize(type));
 }
 
 std::string describeFunction(const vm::Function &function) {

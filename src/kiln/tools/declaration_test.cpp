@@ -1,5 +1,7 @@
 #include "kiln/tools/declaration.h"
 
+#include <cstring>
+
 #include "gtest/gtest.h"
 
 namespace kiln {
@@ -47,6 +49,20 @@ TEST(DeclarationTest, ScalarsFitTheirRegisters) {
   EXPECT_EQ(scalarElementType(ValueKind::I64, std::nullopt), hal::ElementType::I64);
   EXPECT_EQ(scalarElementType(ValueKind::F32, hal::ElementType::I32), hal::ElementType::F32);
   EXPECT_EQ(scalarElementType(ValueKind::F64, hal::ElementType::F32), hal::ElementType::F64);
+  EXPECT_EQ(scalarElementType(ValueKind::F32, hal::ElementType::BF16), hal::ElementType::BF16);
+  EXPECT_EQ(scalarElementType(ValueKind::F32, hal::ElementType::F64), hal::ElementType::F32);
+}
+
+TEST(DeclarationTest, ElementsTravelInRegisters) {
+  uint8_t element[8] = {0x80, 0x3F};
+  EXPECT_EQ(registerOfElement(hal::ElementType::BF16, element), 0x3F800000u);
+  EXPECT_EQ(registerOfElement(hal::ElementType::I8, element), 0x80u);
+  uint8_t back[8] = {};
+  elementOfRegister(hal::ElementType::BF16, 0x3F800000u, back);
+  EXPECT_EQ(std::memcmp(element, back, 2), 0);
+  elementOfRegister(hal::ElementType::I8, 0xFFFFFFFFu, back); // -1 as the program extended it
+  EXPECT_EQ(back[0], 0xFF);
+  EXPECT_EQ(back[1], 0x3F);
 }
 
 } // namespace

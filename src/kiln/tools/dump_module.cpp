@@ -45,8 +45,9 @@ Status extract(const vm::Module &module, const Options &options) {
   if (options.extract == "-")
     return writeAll(STDOUT_FILENO, "standard output", std::as_bytes(std::span(variant->bytes)));
   KILN_RETURN_IF_ERROR(writeFile(options.extract, variant->bytes));
-  fmt::print("wrote {} bytes of {} for {} to {}\n", variant->bytes.size(), variant->format, variant->target,
-             options.extract);
+  std::string line = fmt::format("wrote {} bytes of {} for {} to {}\n", variant->bytes.size(), variant->format,
+                                 variant->target, options.extract);
+  std::fwrite(line.data(), 1, line.size(), stdout);
   return okStatus();
 }
 

@@ -159,8 +159,14 @@ int main(int argc, char **argv) {
   registerDefaultTimingManagerCLOptions();
   if (commandLine.wantsDocs())
     return printOptionDocs("kiln-compile", binder);
-  llvm::cl::ParseCommandLineOptions(commandLine.argc(), commandLine.argv(),
-                                    "kiln-compile: compiles a tensor program to a module file\n");
+  binder.hideOthers();
+  llvm::cl::ParseCommandLineOptions(
+      commandLine.argc(), commandLine.argv(),
+      "kiln-compile: compiles a tensor program (MLIR: func, linalg on tensors, arith, math, scf) to a module file\n\n"
+      "  kiln-compile --kiln-hal-target-backends=llvm-cpu matmul.mlir -o matmul.vmfb\n"
+      "  kiln-compile --compile-to=flow matmul.mlir        the program after a phase, as text\n"
+      "  kiln-compile --mlir-print-ir-after-all ...        what each pass does (--help-hidden lists such flags)\n\n"
+      "A flag kiln-x may be written iree-x as well.\n");
   options.input = input;
   if (!compiler.context().options.preprocessingPassPipeline.empty())
     compiler.registerPasses();
@@ -182,6 +188,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   compiler.registerDialects(registry);
   MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // a whole program in an error hides the error
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(*source), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);

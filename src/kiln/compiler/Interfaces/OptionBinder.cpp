@@ -6,7 +6,8 @@ namespace kiln {
 
 namespace cl = llvm::cl;
 
-// llvm::cl keeps what it is given by reference, so texts and options live here.
+// llvm::cl keeps what it is given by reference, so texts and options live here. Members are set by callbacks, never by
+// cl::location: LLD, when it links in this process, resets every option to its default, and would reset them too.
 struct OptionBinder::Storage {
   std::vector<std::unique_ptr<cl::OptionCategory>> categories;
   std::vector<std::unique_ptr<std::string>> texts;
@@ -30,9 +31,10 @@ static std::string groupOf(const cl::OptionCategory &category) { return category
 
 void OptionBinder::flag(llvm::StringRef name, bool *member, llvm::StringRef description) {
   declared.push_back({groupOf(storage->category()), name.str(), "", *member ? "true" : "false", description.str()});
-  storage->options.push_back(std::make_unique<cl::opt<bool, /*ExternalStorage=*/true>>(
-      storage->keep(name), cl::location(*member), cl::init(*member), cl::desc(storage->keep(description)),
-      cl::cat(storage->category())));
+  auto option = std::make_unique<cl::opt<bool>>(storage->keep(name), cl::init(*member),
+                                                cl::desc(storage->keep(description)), cl::cat(storage->category()));
+  option->setCallback([member](const bool &given) { *member = given; });
+  storage->options.push_back(std::move(option));
 }
 
 void OptionBinder::flag(llvm::StringRef name, int64_t *member, llvm::StringRef value, llvm::StringRef description) {
@@ -48,9 +50,11 @@ void OptionBinder::flag(llvm::StringRef name, int64_t *member, llvm::StringRef v
 void OptionBinder::flag(llvm::StringRef name, std::string *member, llvm::StringRef value,
                         llvm::StringRef description) {
   declared.push_back({groupOf(storage->category()), name.str(), value.str(), *member, description.str()});
-  storage->options.push_back(std::make_unique<cl::opt<std::string, /*ExternalStorage=*/true>>(
-      storage->keep(name), cl::location(*member), cl::init(*member), cl::desc(storage->keep(description)),
-      cl::value_desc(storage->keep(value)), cl::cat(storage->category())));
+  auto option = std::make_unique<cl::opt<std::string>>(
+      storage->keep(name), cl::init(*member), cl::desc(storage->keep(description)),
+      cl::value_desc(storage->keep(value)), cl::cat(storage->category()));
+  option->setCallback([member](const std::string &given) { *member = given; });
+  storage->options.push_back(std::move(option));
 }
 
 void OptionBinder::flag(llvm::StringRef name, std::vector<std::string> *member, llvm::StringRef value,
@@ -121,6 +125,13 @@ void OptionBinder::action(llvm::StringRef name, std::function<void()> run, llvm:
       run();
   });
   storage->options.push_back(std::move(option));
+}
+
+void OptionBinder::hideOthers() {
+  std::vector<const cl::OptionCategory *> ours;
+  for (const auto &category : storage->categories)
+    ours.push_back(category.get());
+  cl::HideUnrelatedOptions(ours);
 }
 
 } // namespace kiln

@@ -44,6 +44,9 @@ public:
   // Does something at once when it is met, such as printing a list and exiting.
   void action(llvm::StringRef name, std::function<void()> run, llvm::StringRef description);
 
+  // Leaves only the declared flags in --help; libraries bring hundreds of their own, which --help-hidden still lists.
+  void hideOthers();
+
   const std::vector<Entry> &entries() const { return declared; }
 
 private:

@@ -245,7 +245,10 @@ static FailureOr<Value> tripCount(OpBuilder &builder, CountBuilder &counts, scf:
     FailureOr<Value> by = counts.get(step);
     if (failed(by))
       return failure();
-    count = arith::CeilDivSIOp::create(builder, loc, *count, *by).getResult();
+    Value less = stepValue ? counts.constant(*stepValue - 1)
+                           : arith::SubIOp::create(builder, loc, *by, counts.constant(1)).getResult();
+    Value raised = arith::AddIOp::create(builder, loc, *count, less);
+    count = arith::DivUIOp::create(builder, loc, raised, *by).getResult();
   }
   return count;
 }

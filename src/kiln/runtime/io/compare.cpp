@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <tuple>
+#include <utility>
 
 #include "kiln/runtime/io/element_text.h"
 

@@ -1,5 +1,6 @@
 #include "kiln/runtime/io/element_text.h"
 
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -34,6 +35,11 @@ const NarrowFloat *narrowFormat(ElementType type) {
   }
 }
 
+bool hasInfinity(ElementType type) {
+  const NarrowFloat *format = narrowFormat(type);
+  return !format || format->hasInfinity();
+}
+
 uint16_t loadNarrow(ElementType type, const uint8_t *element) {
   return hal::elementTypeByteSize(type) == 1 ? *element : load<uint16_t>(element);
 }
@@ -62,25 +68,10 @@ Status parseFloat(ElementType type, std::string_view text, uint8_t *element) {
       type == ElementType::F32 ? std::strtof(terminated.c_str(), &end) : std::strtod(terminated.c_str(), &end);
   if (end != terminated.c_str() + terminated.size())
     return notANumber(text, type);
-  bool saysInfinity = terminated.find_first_of("iI") != std::string::npos && !std::isnan(value);
-  if (std::isinf(value) && !saysInfinity)
+  bool saysInfinity = terminated.find_first_of("iI") != std::string::npos;
+  storeFloat(type, value, element);
+  if (!std::isnan(value) && !std::isfinite(elementAsDouble(type, element)) && !(saysInfinity && hasInfinity(type)))
     return beyondRange(text, type);
-  if (type == ElementType::F64) {
-    store(element, value);
-    return okStatus();
-  }
-  if (type == ElementType::F32) {
-    store(element, float(value));
-    return okStatus();
-  }
-  const NarrowFloat &format = *narrowFormat(type);
-  uint16_t bits = format.encode(value);
-  if (!std::isnan(value) && !std::isfinite(format.decode(bits)) && !(saysInfinity && format.hasInfinity()))
-    return beyondRange(text, type);
-  if (hal::elementTypeByteSize(type) == 1)
-    *element = bits;
-  else
-    store(element, bits);
   return okStatus();
 }
 
@@ -163,6 +154,17 @@ void appendElement(ElementType type, const uint8_t *element, Digits digits, std:
     // Shortest as a float is shorter than as a double, and still tells narrow numbers apart.
     return appendFloat(float(elementAsDouble(type, element)), digits, out);
   }
+}
+
+void storeFloat(ElementType type, double value, uint8_t *element) {
+  if (type == ElementType::F64)
+    store(element, value);
+  else if (type == ElementType::F32)
+    store(element, float(value));
+  else if (uint16_t bits = narrowFormat(type)->encode(value); hal::elementTypeByteSize(type) == 1)
+    *element = bits;
+  else
+    store(element, bits);
 }
 
 double elementAsDouble(ElementType type, const uint8_t *element) {

@@ -31,6 +31,9 @@ Status parseElement(ElementType type, std::string_view text, uint8_t *element);
 // Integers in decimal, i1 as 0 or 1.
 void appendElement(ElementType type, const uint8_t *element, Digits digits, std::string &out);
 
+// Writes a number as an element of a float type, rounded to nearest even.
+void storeFloat(ElementType type, double value, uint8_t *element);
+
 // The element as a number; integers of more than 53 bits are rounded.
 double elementAsDouble(ElementType type, const uint8_t *element);
 

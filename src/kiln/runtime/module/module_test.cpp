@@ -1,7 +1,9 @@
 #include "kiln/runtime/module/module.h"
 
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -127,12 +129,39 @@ TEST_F(ModuleFile, readsPipes) {
   EXPECT_EQ((*module)->file().file->bytes(), bytes);
 }
 
+// Sections and what lies in them are found with 64-bit numbers. The file is sparse, and most of it is never read.
+TEST_F(ModuleFile, constantsBeyondFourGiB) {
+  constexpr uint64_t kLarge = (uint64_t(4) << 30) + 64;
+  schema::ModuleDesc desc = testing::richDesc();
+  desc.rodata.push_back({"large", schema::Bytes::own(std::string(4096, '\0'), kLarge / 4096 + 1)});
+  desc.rodata.push_back({"after", schema::Bytes::own("after")});
+  int file = open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  Status status = schema::writeModule(desc, [&](std::string_view bytes) {
+    bool zero = bytes.find_first_not_of('\0') == std::string_view::npos;
+    bool done = zero ? lseek(file, static_cast<off_t>(bytes.size()), SEEK_CUR) >= 0
+                     : ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    return done ? okStatus() : errnoStatus(errno, "cannot write");
+  });
+  close(file);
+  ASSERT_TRUE(status.ok()) << status.toString();
+  Result<Ref<Module>> module = Module::loadFile(path);
+  ASSERT_TRUE(module.ok()) << module.status().toString();
+  ASSERT_EQ((*module)->rodata().size(), 4u);
+  EXPECT_GT((*module)->rodata()[2].bytes.size(), kLarge);
+  EXPECT_EQ((*module)->rodata()[2].bytes.back(), '\0');
+  EXPECT_GT((*module)->rodata()[3].offset, kLarge);
+  EXPECT_EQ((*module)->rodata()[3].bytes, "after");
+  // The executable's section lies behind it.
+  EXPECT_EQ((*module)->executables()[0].variants[0].bytes, "not really an ELF");
+}
+
 TEST(ModuleMemory, releasesOnce) {
   std::string bytes = richBytes();
   for (size_t shift : {0, 1}) {
     // An aligned and an unaligned copy.
     auto *memory = static_cast<char *>(std::aligned_alloc(64, (bytes.size() / 64 + 2) * 64));
-    std::memcpy(memory + shift, bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), memory + shift);
     int released = 0;
     {
       Result<Ref<Module>> module = Module::loadMemory({memory + shift, bytes.size()}, [&] { ++released; }, "memory");

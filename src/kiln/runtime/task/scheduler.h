@@ -6,8 +6,8 @@
 // a while, and then sleep.
 //
 // Who runs a job that is submitted: workers that spin see it at once. Sleepers are woken for a job of some width. A job
-// of one part alone wakes nobody: whoever submits it awaits it, as a rule, in the next microsecond. If not, the reserve,
-// which dozes while anything is going on, finds it within a millisecond.
+// of one part alone wakes nobody: whoever submits it awaits it, as a rule, in the next microsecond. If not, the
+// reserve, which dozes while anything is going on, finds it within a millisecond.
 #ifndef KILN_RUNTIME_TASK_SCHEDULER_H
 #define KILN_RUNTIME_TASK_SCHEDULER_H
 

@@ -160,7 +160,7 @@ TEST_P(HalModuleTest, constantsOutliveTheModule) {
 
 TEST_P(HalModuleTest, views) {
   Value buffer = allocate(64);
-  auto create = [&](uint64_t offset, uint64_t length, int32_t type, std::vector<int64_t> shape) {
+  auto create = [&](uint64_t offset, uint64_t length, int32_t type, const std::vector<int64_t> &shape) {
     std::vector<Value> arguments = {buffer, Value::i64(offset), Value::i64(length), Value::i32(type)};
     for (int64_t extent : shape)
       arguments.push_back(Value::i64(extent));
@@ -184,7 +184,7 @@ TEST_P(HalModuleTest, views) {
 
 TEST_P(HalModuleTest, assertTellsWhatDiffers) {
   Ref<Rodata> label = makeRef<Rodata>("input0", nullptr);
-  auto check = [&](const Value &given, int32_t type, std::vector<int64_t> shape) {
+  auto check = [&](const Value &given, int32_t type, const std::vector<int64_t> &shape) {
     std::vector<Value> arguments = {given, Value(label), Value::i32(type)};
     for (int64_t extent : shape)
       arguments.push_back(Value::i64(extent));

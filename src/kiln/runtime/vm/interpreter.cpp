@@ -161,9 +161,12 @@ Status Interpreter::addBacktrace(const Status &status, const Frame *frame, const
 void Interpreter::traceInstruction(const Frame *frame, const uint16_t *pc) const {
   Result<Instruction> instruction =
       decodeInstruction(frame->function->code, static_cast<uint32_t>(pc - frame->function->code.data()));
-  if (instruction.ok())
-    fmt::print(trace, "[{}.{}+{:04}] {}\n", frame->instance->module->name(), frame->function->name,
-               instruction->position, instructionText(*frame->instance->module, *instruction));
+  if (!instruction.ok())
+    return;
+  const Module &module = *frame->instance->module;
+  std::string line = fmt::format("[{}.{}+{:04}] {}\n", module.name(), frame->function->name, instruction->position,
+                                 instructionText(module, *instruction));
+  std::fwrite(line.data(), 1, line.size(), trace);
 }
 
 namespace {

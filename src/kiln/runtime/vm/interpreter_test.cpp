@@ -39,7 +39,7 @@ Status callF(schema::ModuleDesc &desc, std::span<const Value> arguments, std::sp
 }
 
 // The bits that an instruction with operands "DR", "DRR" or "DRRR" computes.
-Result<uint64_t> compute(Opcode opcode, std::vector<uint64_t> operands) {
+Result<uint64_t> compute(Opcode opcode, const std::vector<uint64_t> &operands) {
   CodeBuilder code;
   switch (operands.size()) {
   case 1: code.emit(opcode, {3, 0}); break;

@@ -11,7 +11,6 @@
 namespace kiln::vm {
 namespace {
 
-using schema::CodeBuilder;
 using schema::Opcode;
 using schema::Register;
 

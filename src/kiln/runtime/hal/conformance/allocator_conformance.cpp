@@ -18,8 +18,9 @@ TEST_P(Conformance, AllocatesAlignedMemoryThatHoldsWhatIsWritten) {
     Ref<Buffer> buffer = allocate(values);
     EXPECT_EQ(buffer->byteLength(), length);
     EXPECT_EQ(buffer->allocation(), buffer.get());
-    if (buffer->hostPointer())
+    if (buffer->hostPointer()) {
       EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->hostPointer()) % KILN_BINDING_ALIGNMENT, 0u);
+    }
     buffers.push_back(std::move(buffer));
   }
   // All at once: none shares memory with another.
@@ -92,10 +93,12 @@ TEST_P(Conformance, ImportsHostMemory) {
     KILN_ASSERT_ASSIGN(Ref<Buffer> buffer, device->allocator().importHost(std::move(memory)));
     EXPECT_EQ(buffer->byteLength(), 200u);
     // Misaligned memory is copied, and needed no longer.
-    if (offset == 1)
+    if (offset == 1) {
       EXPECT_EQ(released, 2);
-    if (buffer->hostPointer())
+    }
+    if (buffer->hostPointer()) {
       EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->hostPointer()) % KILN_BINDING_ALIGNMENT, 0u);
+    }
     std::vector<uint8_t> values = contents<uint8_t>(buffer.get());
     EXPECT_TRUE(std::equal(values.begin(), values.end(), block->bytes + offset));
     buffer = nullptr;

@@ -48,14 +48,16 @@ void Conformance::SetUp() {
   options.allocator = GetParam().allocator;
   options.task.workerCount = GetParam().workers;
   KILN_ASSERT_ASSIGN(device, registry.createDevice(GetParam().uri, options));
-  if (GetParam().workers)
+  if (GetParam().workers) {
     ASSERT_EQ(device->workerCount(), GetParam().workers);
+  }
   KILN_ASSERT_ASSIGN(kernels, loadTestExecutable(*device, "kernels"));
 }
 
 void Conformance::TearDown() {
-  if (device)
+  if (device) {
     KILN_EXPECT_OK(device->allocator().verify());
+  }
 }
 
 std::string Conformance::whyNoDispatch() const {

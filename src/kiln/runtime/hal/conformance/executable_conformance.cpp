@@ -54,8 +54,9 @@ TEST_P(ExecutableConformance, RefusesDamagedBytes) {
   KILN_EXPECT_ERROR(device->createExecutable(sourceOf(bad)), DataLoss, "does not start with an ELF header");
   // Cut anywhere up to the end of what is loaded.
   for (size_t length : {size_t(10), size_t(63), size_t(64), size_t(200), size_t(0x400), size_t(0x1000)})
-    if (length < good.size())
+    if (length < good.size()) {
       KILN_EXPECT_ERROR(device->createExecutable(sourceOf(std::span(good).first(length))), DataLoss, "'test'");
+    }
   // Another machine, class and kind of file.
   bad = good;
   bad[18] = std::byte(0xF3);

@@ -254,21 +254,24 @@ TEST_P(Conformance, TheDeviceMayGoBeforeItsWork) {
     DeviceOptions options;
     options.task.workerCount = GetParam().workers;
     KILN_ASSERT_ASSIGN(Ref<Device> own, registry.createDevice(GetParam().uri, options));
-    Ref<Buffer> buffer = *own->allocator().allocate(BufferUsage::Result, 1 << 18);
-    Ref<CommandBuffer> commands = fillWith(*own, 9, 1 << 18);
+    constexpr uint64_t kLength = 1 << 18;
+    Ref<CommandBuffer> commands = fillWith(*own, 9, kLength);
+    std::vector<Ref<Buffer>> buffers;
     std::vector<Ref<Fence>> fences;
-    for (int i = 0; i < 10; ++i)
-      fences.push_back(*own->execute(nullptr, commands.get(), table({buffer})));
+    for (int i = 0; i < 10; ++i) {
+      buffers.push_back(*own->allocator().allocate(BufferUsage::Result, kLength));
+      fences.push_back(*own->execute(nullptr, commands.get(), table({buffers.back()})));
+    }
     own = nullptr;
     commands = nullptr;
     if (round % 3 == 1)
       fences.clear(); // nobody waits: a worker is the last
     if (round % 3 == 2)
       usleep(200);
-    for (const Ref<Fence> &fence : fences)
-      KILN_EXPECT_OK(fence->wait(patience()));
-    if (!fences.empty())
-      EXPECT_EQ(contents<uint8_t>(buffer.get()), std::vector<uint8_t>(1 << 18, 9));
+    for (size_t i = 0; i < fences.size(); ++i) {
+      KILN_EXPECT_OK(fences[i]->wait(patience()));
+      EXPECT_EQ(contents<uint8_t>(buffers[i].get()), std::vector<uint8_t>(kLength, 9));
+    }
   }
 }
 

@@ -10,7 +10,7 @@
 // CHECK: hal.executable private @main_dispatch_0
 // CHECK: hal.executable.variant public @llvm_cpu target(<"llvm-cpu", "elf-x86_64"
 // CHECK: hal.executable.export public @main_dispatch_0_matmul_Dx4x4_f32 ordinal(0)
-// CHECK-SAME: layout(<constants = 2, bindings = [readonly, readonly, readwrite]>)
+// CHECK-SAME: layout(#hal.pipeline.layout<constants = 2, bindings = [readonly, readonly, readwrite]>)
 // CHECK-NOT: count(
 // CHECK: func.func @main_dispatch_0_matmul_Dx4x4_f32()
 // CHECK: %[[M:.+]] = hal.interface.constant.load[0] : index

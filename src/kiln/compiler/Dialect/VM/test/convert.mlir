@@ -3,7 +3,6 @@
 // CHECK: vm.module @module
 // CHECK-DAG: vm.import private @hal.device.execute "rrr(rII)*_r"
 // CHECK-DAG: vm.executable private @
-// CHECK-DAG: vm.func private @__initialize()
 // CHECK: vm.func private @abs(%arg0: !vm.ref) -> !vm.ref
 // CHECK: vm.call @hal.buffer_view.assert
 // CHECK: vm.call @hal.device.execute
@@ -17,8 +16,9 @@ func.func @abs(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 // Arithmetic on scalars stays arith, with index as i64; loops are branches.
 // CHECK: vm.func private @scalars(%arg0: i64, %arg1: i64) -> i64
-// CHECK: arith.addi {{.*}} : i64
 // CHECK: cf.cond_br
+// CHECK: arith.addi {{.*}} : i64
+// CHECK: vm.func private @__initialize()
 func.func @scalars(%n: index, %x: i64) -> i64 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -43,6 +43,7 @@ public:
   Value fromBits(Value x) { return mlir::arith::BitcastOp::create(b, loc, type, x); }
   Value addBits(Value x, Value y) { return mlir::arith::AddIOp::create(b, loc, x, y); }
   Value subBits(Value x, Value y) { return mlir::arith::SubIOp::create(b, loc, x, y); }
+  Value maxBits(Value x, Value y) { return mlir::arith::MaxSIOp::create(b, loc, x, y); }
   Value andBits(Value x, Value y) { return mlir::arith::AndIOp::create(b, loc, x, y); }
   Value orBits(Value x, Value y) { return mlir::arith::OrIOp::create(b, loc, x, y); }
   Value shiftLeft(Value x, uint32_t count) { return mlir::arith::ShLIOp::create(b, loc, x, bitsConstant(count)); }

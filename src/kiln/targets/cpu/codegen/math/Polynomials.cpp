@@ -161,8 +161,8 @@ static Value buildLog1p(FloatBuilder &f, Value x) {
   Value bits = f.bits(sum);
   Value exponent = f.shiftRightSigned(f.subBits(bits, f.bitsConstant(0x3f3504f3)), 23);
   Value mantissa = f.fromBits(f.subBits(bits, f.shiftLeft(exponent, 23)));
-  // 2^-exponent; the largest exponents give 0, where nothing of 1 is left anyway.
-  Value inverse = f.fromBits(f.shiftLeft(f.subBits(f.bitsConstant(127), exponent), 23));
+  // 2^-exponent, as far as that is a normal number; beyond, nothing is lost.
+  Value inverse = f.fromBits(f.shiftLeft(f.maxBits(f.subBits(f.bitsConstant(127), exponent), f.bitsConstant(1)), 23));
   Value fraction = f.fma(lost, inverse, f.sub(mantissa, one));
   Value e = f.toFloat(exponent);
   Value low = f.fma(e, f.constant(ln2Low), logTail(f, fraction));

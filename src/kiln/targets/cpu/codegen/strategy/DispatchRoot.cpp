@@ -1,13 +1,15 @@
 #include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
 
+#include "kiln/targets/cpu/codegen/strategy/LoopCollapsing.h"
+
 using namespace mlir;
 
 namespace kiln {
 
 static StringRef strategyOf(TilingInterface op) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation());
-  if (!linalgOp)
-    return "default";
+  if (!linalgOp) // Softmax, for one, is decomposed into reductions.
+    return llvm::is_contained(op.getLoopIteratorTypes(), utils::IteratorType::reduction) ? "reduction" : "default";
   if (linalgOp.getNumReductionLoops() == 0)
     return "elementwise";
   unsigned shaped = llvm::count_if(linalgOp.getDpsInputs(), [](Value input) {
@@ -41,13 +43,29 @@ std::optional<DispatchRoot> findRoot(func::FuncOp function) {
 LoopShape LoopShape::of(TilingInterface op) {
   LoopShape shape;
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation())) {
-    shape.extents = linalgOp.getStaticLoopRanges();
-    for (utils::IteratorType type : linalgOp.getIteratorTypesArray())
-      shape.parallel.push_back(type == utils::IteratorType::parallel);
+    SmallVector<int64_t> extents = linalgOp.getStaticLoopRanges();
+    auto kinds = linalgOp.getIteratorTypesArray();
+    SmallVector<ReassociationIndices> groups = findCollapsibleLoops(linalgOp);
+    if (groups.empty())
+      for (unsigned loop = 0; loop < kinds.size(); ++loop)
+        groups.push_back({static_cast<int64_t>(loop)});
+    SmallVector<unsigned> groupOf(kinds.size());
+    for (auto [place, group] : llvm::enumerate(groups)) {
+      int64_t extent = 1;
+      for (int64_t loop : group) {
+        bool known = ShapedType::isStatic(extent) && ShapedType::isStatic(extents[loop]);
+        extent = known ? extent * extents[loop] : ShapedType::kDynamic;
+        groupOf[loop] = place;
+      }
+      shape.extents.push_back(extent);
+      shape.parallel.push_back(kinds[group.front()] == utils::IteratorType::parallel);
+    }
     AffineMap map = linalgOp.getMatchingIndexingMap(&linalgOp.getDpsInitsMutable()[0]);
-    for (AffineExpr expr : llvm::reverse(map.getResults()))
-      if (auto dim = dyn_cast<AffineDimExpr>(expr))
-        shape.resultLoops.push_back(dim.getPosition());
+    for (AffineExpr expr : llvm::reverse(map.getResults())) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (dim && !llvm::is_contained(shape.resultLoops, groupOf[dim.getPosition()]))
+        shape.resultLoops.push_back(groupOf[dim.getPosition()]);
+    }
     return shape;
   }
   for (utils::IteratorType type : op.getLoopIteratorTypes())

@@ -20,7 +20,8 @@ struct DispatchRoot {
 // ones before smaller ones. nullopt where nothing can be tiled.
 std::optional<DispatchRoot> findRoot(mlir::func::FuncOp function);
 
-// The loops of an operation and their extents, kDynamic where these are not constant.
+// The loops of an operation and their extents, kDynamic where these are not constant. Loops that kiln-llvmcpu-prepare-dispatch
+// makes one are one already.
 struct LoopShape {
   llvm::SmallVector<int64_t> extents;
   llvm::SmallVector<bool> parallel;

@@ -156,7 +156,14 @@ LogicalResult distribute(RewriterBase &rewriter, func::FuncOp function, const Ti
 
 //===--- To memory -------------------------------------------------------------------------------------------------===//
 
-// An elementwise operation may overwrite an input that nobody else wants, rather than fill another tile.
+// Whether `op` is the last one to read a value that its own block computes.
+bool isLastUse(Value value, Operation *op) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return user == op || (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op));
+  });
+}
+
+// An elementwise operation may overwrite an input that nobody wants after it, rather than fill another tile.
 void reuseInputs(RewriterBase &rewriter, func::FuncOp function) {
   function.walk([&](linalg::LinalgOp op) {
     if (op.getNumReductionLoops() != 0 || !op.hasPureTensorSemantics())
@@ -167,7 +174,7 @@ void reuseInputs(RewriterBase &rewriter, func::FuncOp function) {
         continue;
       for (OpOperand *input : op.getDpsInputOperands()) {
         Operation *producer = input->get().getDefiningOp();
-        if (!isa_and_nonnull<linalg::LinalgOp>(producer) || !input->get().hasOneUse() ||
+        if (!isa_and_nonnull<linalg::LinalgOp>(producer) || !isLastUse(input->get(), op) ||
             input->get().getType() != init.get().getType() || op.getMatchingIndexingMap(input) != map ||
             producer->getBlock() != op->getBlock())
           continue;

@@ -33,7 +33,8 @@ Value takeFill(RewriterBase &rewriter, linalg::LinalgOp op, OpOperand &init) {
       rewriter.eraseOp(fill);
       return value;
     }
-    if (!isMemoryEffectFree(before) && !(fill && isa_and_nonnull<memref::AllocOp>(fill.output().getDefiningOp())))
+    bool fillsOther = fill && isa_and_nonnull<memref::AllocOp>(fill.output().getDefiningOp());
+    if (!isMemoryEffectFree(before) && !isa<memref::AllocOp>(before) && !fillsOther)
       return {};
   }
   return {};

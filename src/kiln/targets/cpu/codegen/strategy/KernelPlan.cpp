@@ -18,6 +18,7 @@ KernelTarget KernelTarget::of(const CpuTarget &target) {
     result.maskedBits = 8;
   else if (target.has("avx512f") || target.has("avx"))
     result.maskedBits = 32;
+  result.maskedBF16 = target.has("avx512bf16");
   result.fma = target.has("fma") || target.has("avx512f") || StringRef(target.triple).starts_with("aarch64");
   return result;
 }
@@ -129,6 +130,8 @@ public:
   Planner(linalg::LinalgOp op, const KernelTarget &target, const TileConfig *config)
       : op(op), target(target), config(config), body(inspectBody(op.getBlock())),
         extents(op.getStaticLoopRanges()) {
+    for (unsigned loop = 0; loop < extents.size(); ++loop)
+      bounds.push_back(ShapedType::isStatic(extents[loop]) ? extents[loop] : upperBound(loop));
     for (OpOperand *input : op.getDpsInputOperands())
       if (isa<MemRefType>(input->get().getType()))
         inputs.push_back(input);
@@ -150,8 +153,9 @@ public:
 
 private:
   bool isOne(unsigned loop) const { return extents[loop] == 1; }
+  // May be true for what is not known.
   bool isLarge(unsigned loop, int64_t least) const {
-    return ShapedType::isDynamic(extents[loop]) || extents[loop] >= least;
+    return ShapedType::isDynamic(bounds[loop]) || bounds[loop] >= least;
   }
   static bool isVectorStride(int64_t stride) { return stride == 0 || stride == 1; }
   bool dependsOn(OpOperand *operand, unsigned loop) {
@@ -219,6 +223,8 @@ private:
     int64_t bits = 8, narrowest = 64;
     for (Value operand : op->getOperands()) {
       Type type = getElementTypeOrSelf(operand.getType());
+      if (type.isBF16() && !target.maskedBF16)
+        narrowest = 0;
       bits = std::max(bits, computeBits(type));
       if (isa<MemRefType>(operand.getType()))
         narrowest = std::min<int64_t>(narrowest, type.isIndex() ? 64 : std::max(8u, type.getIntOrFloatBitWidth()));
@@ -245,10 +251,10 @@ private:
   }
 
   int64_t vectorsOf(int64_t wanted) const {
-    int64_t extent = extents[plan.vectorLoop];
-    return ShapedType::isDynamic(extent)
+    int64_t most = bounds[plan.vectorLoop];
+    return ShapedType::isDynamic(most)
                ? wanted
-               : std::clamp<int64_t>(llvm::divideCeil(extent, plan.lanes), 1, std::max<int64_t>(1, wanted));
+               : std::clamp<int64_t>(llvm::divideCeil(most, plan.lanes), 1, std::max<int64_t>(1, wanted));
   }
 
   void chooseRegisterTile() {
@@ -277,7 +283,7 @@ private:
 
   // A static number of rows is shared evenly among the tiles, so that the last one is not much smaller.
   int64_t rowsOf(int64_t most) const {
-    int64_t extent = extents[plan.rowLoop];
+    int64_t extent = bounds[plan.rowLoop];
     if (ShapedType::isDynamic(extent) || extent == 0)
       return config && config->rows ? config->rows : most;
     if (config && config->rows)
@@ -289,7 +295,7 @@ private:
   int largestLoop(llvm::function_ref<bool(unsigned)> wanted) const {
     int best = -1;
     auto size = [&](unsigned loop) {
-      return ShapedType::isDynamic(extents[loop]) ? std::numeric_limits<int64_t>::max() : extents[loop];
+      return ShapedType::isDynamic(bounds[loop]) ? std::numeric_limits<int64_t>::max() : bounds[loop];
     };
     for (unsigned loop : parallel)
       if (static_cast<int>(loop) != plan.vectorLoop && !isOne(loop) && wanted(loop) &&
@@ -333,6 +339,9 @@ private:
     }
     if (!found || !op.getMatchingIndexingMap(found).isProjectedPermutation() || !dependsOn(found, reductions[0]))
       return nullptr;
+    // The last panel is loaded with masks.
+    if (getElementTypeOrSelf(found->get().getType()).isBF16() && !target.maskedBF16)
+      return nullptr;
     // Packing costs about as much as two rows; panels must be used more often than that.
     bool reused = llvm::any_of(parallel, [&](unsigned other) { return !dependsOn(found, other) && isLarge(other, 8); });
     int64_t stride = strideAlong(op, *found, loop), depth = strideAlong(op, *found, reductions[0]);
@@ -349,10 +358,10 @@ private:
     OpOperand *packed = plan.rowLoop >= 0 ? packable(plan.vectorLoop) : nullptr;
     bool strided = packed && strideAlong(op, *packed, plan.vectorLoop) != 1;
     if (packed && (strided || (config && config->packB))) {
-      FailureOr<int64_t> extent = upperBound(packed, plan.vectorLoop);
-      if (succeeded(extent) && block > 0) {
+      int64_t extent = bounds[plan.vectorLoop];
+      if (ShapedType::isStatic(extent) && block > 0) {
         plan.packedOperand = packed->getOperandNumber();
-        plan.packedExtent = *extent;
+        plan.packedExtent = extent;
       }
     }
     if (plan.packedOperand < 0 && strided) {
@@ -368,15 +377,22 @@ private:
     }
   }
 
-  FailureOr<int64_t> upperBound(OpOperand *operand, unsigned loop) {
-    if (ShapedType::isStatic(extents[loop]))
-      return extents[loop];
-    for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(operand).getResults()))
-      if (expr == getAffineDimExpr(loop, op.getContext()))
-        return ValueBoundsConstraintSet::computeConstantBound(presburger::BoundType::UB,
-                                                              {operand->get(), static_cast<int64_t>(dim)},
-                                                              /*stopCondition=*/nullptr, /*closedUB=*/true);
-    return failure();
+  // What the extent of a loop is at most, from the sizes of the tile that an operand is; kDynamic where that is not known.
+  int64_t upperBound(unsigned loop) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<MemRefType>(operand.get().getType()))
+        continue;
+      for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults())) {
+        if (expr != getAffineDimExpr(loop, op.getContext()))
+          continue;
+        FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
+            presburger::BoundType::UB, {operand.get(), static_cast<int64_t>(dim)}, /*stopCondition=*/nullptr,
+            /*closedUB=*/true);
+        if (succeeded(bound))
+          return *bound;
+      }
+    }
+    return ShapedType::kDynamic;
   }
 
   void orderLoops() {
@@ -414,7 +430,7 @@ private:
   const KernelTarget &target;
   const TileConfig *config;
   BodyFacts body;
-  SmallVector<int64_t> extents;
+  SmallVector<int64_t> extents, bounds; // of the loops: exactly, and at most; kDynamic where not known
   SmallVector<OpOperand *> inputs;
   SmallVector<unsigned> parallel, reductions;
   KernelPlan plan;

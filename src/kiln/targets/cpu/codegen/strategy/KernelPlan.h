@@ -18,6 +18,7 @@ struct KernelTarget {
   int64_t vectorRegisters = 16;
   // The narrowest element that masked loads and stores have an instruction for; 0: there are none.
   int64_t maskedBits = 0;
+  bool maskedBF16 = false; // LLVM takes masked loads of bf16 apart where the CPU does not know the type
   bool fma = false;
 
   static KernelTarget of(const CpuTarget &target);

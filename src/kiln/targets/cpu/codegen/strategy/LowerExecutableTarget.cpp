@@ -44,28 +44,39 @@ public:
 
   void runOnOperation() override {
     OpPassManager passes(HAL::ExecutableVariantOp::getOperationName());
-    OpPassManager &functions = passes.nest<ModuleOp>().nest<func::FuncOp>();
     if (loaded) {
       if (failed(applySpec()))
         return signalPassFailure();
-      // What the spec has not brought to loops.
-      functions.addPass(createEmitKernels());
+      if (!leavesKernels())
+        return;
     } else {
       if (failed(verifyLowerings()))
         return signalPassFailure();
-      functions.addPass(createPrepareDispatch());
+      passes.nest<ModuleOp>().nest<func::FuncOp>().addPass(createPrepareDispatch());
       passes.addPass(createDistributeDispatch());
-      OpPassManager &kernels = passes.nest<ModuleOp>().nest<func::FuncOp>();
-      kernels.addPass(createEmitKernels());
-      kernels.addPass(createCanonicalizerPass());
-      kernels.addPass(createCSEPass());
-      kernels.addPass(createLoopInvariantCodeMotionPass());
     }
+    OpPassManager &kernels = passes.nest<ModuleOp>().nest<func::FuncOp>();
+    kernels.addPass(createEmitKernels());
+    kernels.addPass(createCanonicalizerPass());
+    kernels.addPass(createCSEPass());
+    kernels.addPass(createLoopInvariantCodeMotionPass());
     if (failed(runPipeline(passes, getOperation())))
       signalPassFailure();
   }
 
 private:
+  // Whether a spec has left operations on memory that are not loops yet, or memory of i1.
+  bool leavesKernels() {
+    WalkResult result = getOperation().walk([](Operation *op) {
+      bool isKernel = isa<linalg::LinalgOp, memref::CopyOp>(op) || llvm::any_of(op->getResultTypes(), [](Type type) {
+                        auto memory = dyn_cast<MemRefType>(type);
+                        return memory && memory.getElementType().isInteger(1);
+                      });
+      return isKernel ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return result.wasInterrupted();
+  }
+
   LogicalResult verifyLowerings() {
     WalkResult result = getOperation().walk([](func::FuncOp function) {
       auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering");
@@ -76,6 +87,8 @@ private:
 
   LogicalResult applySpec() {
     HAL::ExecutableVariantOp variant = getOperation();
+    // The spec is the configuration.
+    variant.walk([](func::FuncOp function) { function->removeAttr("lowering"); });
     // Names that match nothing are looked for before the spec changes what is there.
     Operation *unmatched = loaded->findMatchWithoutPayload(variant);
     if (failed(loaded->apply(variant)))

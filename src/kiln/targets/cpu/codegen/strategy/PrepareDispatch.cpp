@@ -1,4 +1,5 @@
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
+#include "kiln/targets/cpu/codegen/strategy/LoopCollapsing.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -50,90 +51,59 @@ Value createCopy(OpBuilder &builder, Location loc, Value tensor) {
   return linalg::CopyOp::create(builder, loc, tensor, empty).getResult(0);
 }
 
-// Adjacent loops that every operand has side by side, or does not have; what is one loop for all of them can be one loop.
-SmallVector<ReassociationIndices> findCollapsibleLoops(linalg::LinalgOp op) {
-  auto kinds = op.getIteratorTypesArray();
-  SmallVector<ReassociationIndices> groups;
-  auto areOne = [&](unsigned first, unsigned second) {
-    return kinds[first] == kinds[second] && llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
-             std::optional<unsigned> a = map.getResultPosition(getAffineDimExpr(first, op.getContext()));
-             std::optional<unsigned> b = map.getResultPosition(getAffineDimExpr(second, op.getContext()));
-             return map.isProjectedPermutation() && (a && b ? *b == *a + 1 : !a && !b);
-           });
-  };
-  for (unsigned loop = 0; loop < kinds.size(); ++loop) {
-    if (loop > 0 && areOne(loop - 1, loop))
-      groups.back().push_back(loop);
-    else
-      groups.push_back({loop});
-  }
-  return groups;
-}
-
-// Whether the reshapes that collapsing puts on the operands become part of the bindings' types.
-bool canReshape(linalg::LinalgOp op) {
-  for (Value operand : op->getOperands()) {
-    if (!isa<ShapedType>(operand.getType()))
-      continue;
-    Operation *source = operand.getDefiningOp();
-    if (auto fill = dyn_cast_or_null<linalg::FillOp>(source))
-      source = fill.output().getDefiningOp();
-    auto toTensor = dyn_cast_or_null<bufferization::ToTensorOp>(source);
-    bool reshapes = toTensor && toTensor.getBuffer().getDefiningOp<HAL::InterfaceBindingSubspanOp>() &&
-                    (!toTensor.getWritable() || toTensor->hasOneUse());
-    if (!reshapes && !isa_and_nonnull<tensor::EmptyOp>(source))
-      return false;
-  }
-  return llvm::all_of(op->getUsers(), [](Operation *user) {
-    auto store = dyn_cast<bufferization::MaterializeInDestinationOp>(user);
-    return store && store.getDest().getDefiningOp<HAL::InterfaceBindingSubspanOp>();
-  });
-}
-
 class PrepareDispatchPass : public impl::PrepareDispatchBase<PrepareDispatchPass> {
 public:
   using PrepareDispatchBase::PrepareDispatchBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    RewritePatternSet forms(context);
-    populateFoldReshapeIntoInterfacePatterns(forms);
-    populateFoldInterfaceDimPatterns(forms);
-    tensor::populateDecomposeTensorConcatPatterns(forms);
-    tensor::populateFoldTensorEmptyPatterns(forms);
-    tensor::populateMergeConsecutiveInsertExtractSlicePatterns(forms);
-    linalg::populateElementwiseOpsFusionPatterns(
-        forms, [](OpOperand *operand) { return operand->get().hasOneUse() && !isReadOnly(operand->get()); });
-    linalg::populateFoldReshapeOpsByExpansionPatterns(forms, [](OpOperand *) { return true; });
-    linalg::populateEraseUnusedOperandsAndResultsPatterns(forms);
-    linalg::FillOp::getCanonicalizationPatterns(forms, context);
-    linalg::GenericOp::getCanonicalizationPatterns(forms, context);
-    for (RegisteredOperationName name : context->getRegisteredOperations())
-      if (isa<tensor::TensorDialect>(name.getDialect()) || name.getStringRef().starts_with("affine."))
-        name.getCanonicalizationPatterns(forms, context);
-    patterns = std::move(forms);
+    auto addCommon = [&](RewritePatternSet &set) {
+      populateFoldReshapeIntoInterfacePatterns(set);
+      populateFoldInterfaceDimPatterns(set);
+      tensor::populateFoldTensorEmptyPatterns(set);
+      linalg::FillOp::getCanonicalizationPatterns(set, context);
+      for (RegisteredOperationName name : context->getRegisteredOperations())
+        if (isa<tensor::TensorDialect, affine::AffineDialect>(name.getDialect()))
+          name.getCanonicalizationPatterns(set, context);
+    };
+    RewritePatternSet forming(context);
+    addCommon(forming);
+    tensor::populateDecomposeTensorConcatPatterns(forming);
+    tensor::populateMergeConsecutiveInsertExtractSlicePatterns(forming);
+    linalg::populateElementwiseOpsFusionPatterns(forming, [](OpOperand *operand) { return operand->get().hasOneUse(); });
+    linalg::populateFoldReshapeOpsByExpansionPatterns(forming, [](OpOperand *) { return true; });
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(forming);
+    linalg::GenericOp::getCanonicalizationPatterns(forming, context);
+    formPatterns = std::move(forming);
+
+    RewritePatternSet reshaping(context);
+    addCommon(reshaping);
+    reshapePatterns = std::move(reshaping);
     return success();
   }
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     IRRewriter rewriter(&getContext());
-    if (failed(decomposeAggregates(rewriter, function)) || failed(rewriteForms(function)))
+    // The first operation that can lose loops is the only one there is.
+    function.walk([&](linalg::LinalgOp op) {
+      if (!isa<linalg::FillOp>(op) || llvm::none_of(op->getUsers(), llvm::IsaPred<linalg::LinalgOp>))
+        collapseLoops(rewriter, op);
+    });
+    rewrite(function, reshapePatterns);
+    if (failed(decomposeAggregates(rewriter, function)))
       return signalPassFailure();
+    rewrite(function, formPatterns);
     replaceTensorSources(rewriter, function);
-    collapseLoops(rewriter, function);
-    if (failed(rewriteForms(function)))
-      return signalPassFailure();
     copyReadOnlyInits(rewriter, function);
     copyStoredSlices(rewriter, function);
   }
 
 private:
-  LogicalResult rewriteForms(func::FuncOp function) {
-    // Stops where a fixed point is not reached; every step on the way is correct.
+  // A fixed point is not needed: each step on the way to it is correct.
+  static void rewrite(func::FuncOp function, const FrozenRewritePatternSet &patterns) {
     GreedyRewriteConfig config;
     config.setMaxIterations(8);
     (void)applyPatternsGreedily(function, patterns, config);
-    return success();
   }
 
   static LogicalResult decomposeAggregates(RewriterBase &rewriter, func::FuncOp function) {
@@ -182,18 +152,10 @@ private:
   }
 
   // A dispatch that is one operation, on whole bindings, loses the dimensions that do not matter to it.
-  static void collapseLoops(RewriterBase &rewriter, func::FuncOp function) {
-    SmallVector<linalg::LinalgOp> ops;
-    function.walk([&](linalg::LinalgOp op) {
-      if (!isa<linalg::FillOp>(op) || isa<bufferization::MaterializeInDestinationOp>(*op->user_begin()))
-        ops.push_back(op);
-    });
-    if (ops.size() != 1 || ops[0].hasIndexSemantics() || !ops[0].hasPureTensorSemantics() || !canReshape(ops[0]))
+  static void collapseLoops(RewriterBase &rewriter, linalg::LinalgOp op) {
+    SmallVector<ReassociationIndices> groups = findCollapsibleLoops(op);
+    if (groups.empty())
       return;
-    SmallVector<ReassociationIndices> groups = findCollapsibleLoops(ops[0]);
-    if (groups.size() == ops[0].getNumLoops())
-      return;
-    linalg::LinalgOp op = ops[0];
     rewriter.setInsertionPoint(op);
     if (!isa<linalg::GenericOp, linalg::CopyOp>(op)) {
       FailureOr<linalg::GenericOp> generic = linalg::generalizeNamedOp(rewriter, op);
@@ -254,7 +216,7 @@ private:
     return store && toTensor && toTensor.getBuffer() == store.getDest();
   }
 
-  FrozenRewritePatternSet patterns;
+  FrozenRewritePatternSet formPatterns, reshapePatterns;
 };
 
 } // namespace

@@ -85,6 +85,11 @@ private:
       count *= sizes[d];
     return count;
   }
+  // The last dimension of the result that is longer than 1, or -1.
+  int64_t lastOfResult() const {
+    int64_t last = resultType ? lastLongDimension(resultType.getShape()) : -1;
+    return last < 0 ? -1 : acc.dims[last];
+  }
   bool choosesInner() const;
   LogicalResult bringLast(Operand &operand, int64_t d);
   LogicalResult outer(int64_t d);
@@ -108,7 +113,7 @@ private:
   Operation *op;
   Location loc;
   Value result;
-  Operand lhs, rhs, acc, mask;
+  Operand lhs, rhs, acc, mask; // outer products may have no acc, and masks are rare: null then
   CombiningKind kind;
   SmallVector<int64_t> sizes, reduced;
   VectorType resultType; // null for a scalar
@@ -122,7 +127,7 @@ bool Contraction::choosesInner() const {
   int64_t last = lhs.lastLong();
   if (last < 0 || last != rhs.lastLong() || acc.has(last))
     return false;
-  int64_t along = acc.lastLong();
+  int64_t along = lastOfResult();
   if (along < 0)
     return true;
   int64_t steps = llvm::Log2_64_Ceil(splitter.limits().lanes), transposed = 0;
@@ -185,6 +190,7 @@ Value Contraction::fetch(const Operand &operand, int64_t d, ArrayRef<OpFoldResul
     return splitter.splat(promote(operand.value), length);
   SmallVector<OpFoldResult> at = operand.restrict<OpFoldResult>(position);
   bool isPiece = operand.has(d);
+  auto wide = [&](Value value) { return operand.value == mask.value ? value : promote(value); };
   const VectorAccess *read = cache ? splitter.deferredRead(operand.value) : nullptr;
   if (read && (isPiece || read->isPlain())) {
     // Equal positions have equal static parts and the same loop variable.
@@ -193,14 +199,14 @@ Value Contraction::fetch(const Operand &operand, int64_t d, ArrayRef<OpFoldResul
       key.push_back(getConstantIntValue(index).value_or(-1));
     Value &known = (*cache)[{operand.value, b.getDenseI64ArrayAttr(key)}];
     if (!known)
-      known = isPiece ? promote(read->loadPiece(splitter, at, length))
-                      : splitter.splat(promote(read->loadScalar(splitter, at)), length);
+      known = isPiece ? wide(read->loadPiece(splitter, at, length))
+                      : splitter.splat(wide(read->loadScalar(splitter, at)), length);
     return known;
   }
   int64_t element = linearize(*getConstantIntValues(at), operand.shape());
   if (isPiece)
-    return promote(splitter.piece(operand.value, splitter.layout(operand.value).locate(element).first));
-  return splitter.splat(promote(splitter.scalar(operand.value, element)), length);
+    return wide(splitter.piece(operand.value, splitter.layout(operand.value).locate(element).first));
+  return splitter.splat(wide(splitter.scalar(operand.value, element)), length);
 }
 
 Value Contraction::multiplyAdd(Value a, Value c, Value sum) {
@@ -438,8 +444,8 @@ LogicalResult Contraction::run() {
     return op->emitOpError("has elements that code generation cannot multiply: ") << elementType;
   if (choosesInner())
     return inner(lhs.lastLong());
-  int64_t along = acc.lastLong();
-  if (along < 0 && acc.value && isa<VectorType>(acc.value.getType()) == false && reducedCount() > 1) {
+  int64_t along = lastOfResult();
+  if (along < 0 && reducedCount() > 1) {
     // A sum into one element along different dimensions of the operands: one is brought into the other's order.
     int64_t d = lhs.lastLong() >= 0 ? lhs.lastLong() : rhs.lastLong();
     if (failed(bringLast(lhs, d)) || failed(bringLast(rhs, d)))

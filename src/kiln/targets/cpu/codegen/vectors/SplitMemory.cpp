@@ -17,7 +17,7 @@ namespace kiln {
 static std::optional<SmallVector<int64_t>> sortedDimensions(AffineMap map) {
   auto walks = [&](int64_t d) -> int64_t {
     auto dim = dyn_cast<AffineDimExpr>(map.getResult(d));
-    return dim ? dim.getPosition() : -1;
+    return dim ? static_cast<int64_t>(dim.getPosition()) : -1;
   };
   SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, map.getNumResults()));
   int64_t previous = -1;

@@ -3,6 +3,7 @@
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -28,7 +29,7 @@ VectorAccess::VectorAccess(Operation *op) : loc(op->getLoc()) {
     indices = llvm::to_vector(xfer.getIndices());
     for (auto [d, result] : llvm::enumerate(xfer.getPermutationMap().getResults())) {
       auto dim = dyn_cast<AffineDimExpr>(result);
-      dimensions.push_back(dim ? dim.getPosition() : -1);
+      dimensions.push_back(dim ? static_cast<int64_t>(dim.getPosition()) : -1);
       inBounds.push_back(!dim || xfer.isDimInBounds(d));
     }
     mask = xfer.getMask();
@@ -174,29 +175,55 @@ Value VectorAccess::laneMask(VectorSplitter &splitter, ArrayRef<OpFoldResult> po
 
 // How far each lane lies from the first, in elements.
 Value VectorAccess::strideVector(OpBuilder &b, int64_t length) const {
-  auto memrefType = cast<MemRefType>(memref.getType());
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  int64_t dimension = dimensions[walked];
-  Type i64 = b.getI64Type();
+  std::optional<int64_t> known = getConstantIntValue(stride(b));
   SmallVector<int64_t> steps;
-  bool known = succeeded(memrefType.getStridesAndOffset(strides, offset)) && !ShapedType::isDynamic(strides[dimension]);
-  int64_t stride = known ? strides[dimension] : 1;
   for (int64_t i = 0; i < length; ++i)
-    steps.push_back(i * stride);
+    steps.push_back(i * known.value_or(1));
   // 32-bit distances gather twice as fast.
   if (known && steps.back() <= INT32_MAX) {
     SmallVector<int32_t> narrow(steps.begin(), steps.end());
     return arith::ConstantOp::create(
         b, loc, DenseElementsAttr::get(VectorType::get({length}, b.getI32Type()), ArrayRef<int32_t>(narrow)));
   }
-  auto vectorType = VectorType::get({length}, i64);
+  auto vectorType = VectorType::get({length}, b.getI64Type());
   Value vector = arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vectorType, ArrayRef<int64_t>(steps)));
   if (known)
     return vector;
-  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, memref);
-  Value dynamic = arith::IndexCastOp::create(b, loc, i64, metadata.getStrides()[dimension]);
+  Value dynamic = arith::IndexCastOp::create(b, loc, b.getI64Type(), cast<Value>(stride(b)));
   return arith::MulIOp::create(b, loc, vector, vector::BroadcastOp::create(b, loc, vectorType, dynamic));
+}
+
+// Of the dimension that is walked.
+OpFoldResult VectorAccess::stride(OpBuilder &b) const {
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, memref);
+  return metadata.getConstifiedMixedStrides()[dimensions[walked]];
+}
+
+// The elements that are walked, as a contiguous memref: that of the access where it has them in its last dimension, and
+// else one of one dimension, which begins at the first. Indices change with it.
+Value VectorAccess::contiguousMemory(OpBuilder &b, SmallVectorImpl<Value> &at) const {
+  Value base = memory(b);
+  if (contiguous && dimensions[walked] == cast<MemRefType>(base.getType()).getRank() - 1)
+    return base;
+  return flatMemory(b, base, at);
+}
+
+// A memref of one dimension and stride 1 that begins at an element.
+Value VectorAccess::flatMemory(OpBuilder &b, Value base, SmallVectorImpl<Value> &at) const {
+  auto type = cast<MemRefType>(base.getType());
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, base);
+  Value start = getValueOrCreateConstantIndexOp(b, loc, metadata.getConstifiedMixedOffset());
+  for (auto [index, stride] : llvm::zip(at, metadata.getConstifiedMixedStrides())) {
+    Value distance = b.createOrFold<arith::MulIOp>(loc, index, getValueOrCreateConstantIndexOp(b, loc, stride));
+    start = b.createOrFold<arith::AddIOp>(loc, start, distance);
+  }
+  Value zero = arith::ConstantIndexOp::create(b, loc, 0);
+  // How far it extends does not matter: what is beyond is masked off.
+  auto layout = StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, {1});
+  auto flat = MemRefType::get({1}, type.getElementType(), layout, type.getMemorySpace());
+  at.assign({zero});
+  return memref::ReinterpretCastOp::create(b, loc, flat, metadata.getBaseBuffer(), OpFoldResult(start),
+                                           {OpFoldResult(b.getIndexAttr(1))}, {OpFoldResult(b.getIndexAttr(1))});
 }
 
 Value VectorAccess::loadScalar(VectorSplitter &splitter, ArrayRef<OpFoldResult> position) const {
@@ -217,7 +244,8 @@ Value VectorAccess::loadPiece(VectorSplitter &splitter, ArrayRef<OpFoldResult> p
   if (!lanes && loadedLength == 1) {
     return vector::BroadcastOp::create(b, loc, pieceType, memref::LoadOp::create(b, loc, memref, at));
   } else if (!lanes && contiguous) {
-    loaded = vector::LoadOp::create(b, loc, loadedType, memory(b), at);
+    Value base = contiguousMemory(b, at);
+    loaded = vector::LoadOp::create(b, loc, loadedType, base, at);
   } else if (!lanes) {
     // On most CPUs as fast as a gather, or faster.
     SmallVector<Value> elements;
@@ -234,10 +262,12 @@ Value VectorAccess::loadPiece(VectorSplitter &splitter, ArrayRef<OpFoldResult> p
     } else {
       otherwise = ub::PoisonOp::create(b, loc, loadedType);
     }
-    if (repeats() || contiguous || length == 1)
-      loaded = vector::MaskedLoadOp::create(b, loc, loadedType, memory(b), at, lanes, otherwise);
+    // A single element is its own vector, wherever it lies.
+    Value base = loadedLength == 1 ? flatMemory(b, memory(b), at) : contiguousMemory(b, at);
+    if (contiguous || loadedLength == 1)
+      loaded = vector::MaskedLoadOp::create(b, loc, loadedType, base, at, lanes, otherwise);
     else
-      loaded = vector::GatherOp::create(b, loc, loadedType, memory(b), at, strideVector(b, length), lanes, otherwise);
+      loaded = vector::GatherOp::create(b, loc, loadedType, base, at, strideVector(b, length), lanes, otherwise);
   }
   loaded = fromMemory(b, loc, loaded, elementType);
   if (loadedLength != length) {
@@ -260,12 +290,13 @@ void VectorAccess::storePiece(VectorSplitter &splitter, ArrayRef<OpFoldResult> p
     return;
   }
   Value bits = toMemory(b, loc, piece);
+  Value base = length == 1 ? flatMemory(b, memory(b), at) : contiguousMemory(b, at);
   if (!lanes)
-    vector::StoreOp::create(b, loc, bits, memory(b), at);
+    vector::StoreOp::create(b, loc, bits, base, at);
   else if (contiguous || length == 1)
-    vector::MaskedStoreOp::create(b, loc, memory(b), at, lanes, bits);
+    vector::MaskedStoreOp::create(b, loc, base, at, lanes, bits);
   else
-    vector::ScatterOp::create(b, loc, /*resultType=*/Type(), memory(b), at, strideVector(b, length), lanes, bits);
+    vector::ScatterOp::create(b, loc, /*resultType=*/Type(), base, at, strideVector(b, length), lanes, bits);
 }
 
 // The position of a lane of the piece that starts there.

@@ -39,6 +39,9 @@ private:
   llvm::SmallVector<mlir::OpFoldResult> lanePosition(mlir::OpBuilder &b, llvm::ArrayRef<mlir::OpFoldResult> position,
                                                      int64_t lane) const;
   mlir::Value memory(mlir::OpBuilder &b) const;
+  mlir::Value contiguousMemory(mlir::OpBuilder &b, llvm::SmallVectorImpl<mlir::Value> &at) const;
+  mlir::Value flatMemory(mlir::OpBuilder &b, mlir::Value base, llvm::SmallVectorImpl<mlir::Value> &at) const;
+  mlir::OpFoldResult stride(mlir::OpBuilder &b) const;
   mlir::Value strideVector(mlir::OpBuilder &b, int64_t length) const;
 
   mlir::Location loc;
