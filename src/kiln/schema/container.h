@@ -1,7 +1,7 @@
-// The module file: a fixed header, a table of sections, and the sections in the table's order, each at the next offset that
-// is a multiple of kSectionAlignment, so that code and constants can be mapped and used in place; what lies between is
-// zero, and the file ends with the last section. All numbers are little-endian; offsets and lengths are 64-bit, so that a
-// section may exceed 2 GiB.
+// The module file: a fixed header, a table of sections, and the sections in the table's order, each at the next offset
+// that is a multiple of kSectionAlignment, so that code and constants can be mapped and used in place; what lies
+// between is zero, and the file ends with the last section. All numbers are little-endian; offsets and lengths are
+// 64-bit, so that a section may exceed 2 GiB.
 #ifndef KILN_SCHEMA_CONTAINER_H
 #define KILN_SCHEMA_CONTAINER_H
 

@@ -38,7 +38,8 @@ public:
 
   uint32_t workerCount() const { return uint32_t(workers.size()); }
 
-  // Takes over the job. `width` is how many workers could find something to do in it now; at least 1.
+  // Takes over the job. The caller keeps the scheduler alive until this returns: the job may be gone by then, with all
+  // that it refers to. `width` is how many workers could find something to do in it now; at least 1.
   void submit(Job *job, uint64_t width);
   // From Job::work: there is now more to claim, for `width` workers with the caller.
   void expand(uint64_t width);

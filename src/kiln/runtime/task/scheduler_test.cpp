@@ -286,9 +286,12 @@ TEST_P(SchedulerTest, AWorkerMayShutItDown) {
     Parker *done = nullptr;
   } job;
   Parker done;
+  // The thread that submits keeps the scheduler for as long as the call lasts.
+  std::shared_ptr<Scheduler> keep = scheduler;
   job.scheduler = std::move(scheduler);
   job.done = &done;
-  job.scheduler->submit(&job, 1);
+  keep->submit(&job, 1);
+  keep = nullptr;
   EXPECT_TRUE(done.park(Deadline::after(60 * kSecond)));
 }
 

@@ -21,7 +21,7 @@ Result<Ref<Fence>> TaskSubmission::start(TaskDevice &device, Fence *wait, CpuCom
   if (wait)
     submission->listen(*wait);
   else
-    submission->onSignaled(okStatus());
+    submission->enqueue(device.scheduler());
   return fence;
 }
 
@@ -48,12 +48,19 @@ void TaskSubmission::operator delete(void *block) {
 void TaskSubmission::onSignaled(Status status) {
   if (!status.ok())
     fail(std::move(status));
+  // The thread that signals may hold no reference to the device, and a worker may drop the last one while the call
+  // below is still at work.
+  std::shared_ptr<task::Scheduler> keep = scheduler.shared_from_this();
+  enqueue(*keep);
+}
+
+void TaskSubmission::enqueue(task::Scheduler &target) {
   uint64_t width = 1;
   if (!commands->waves().empty()) {
     width = commands->waves()[0].units;
     unfinished.store(width, std::memory_order_relaxed);
   }
-  scheduler.submit(this, width);
+  target.submit(this, width);
 }
 
 task::Job::Progress TaskSubmission::work(task::Worker &worker) {

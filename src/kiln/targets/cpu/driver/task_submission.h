@@ -41,6 +41,7 @@ private:
   static void operator delete(void *block);
 
   void onSignaled(Status status) override;
+  void enqueue(task::Scheduler &target);
   bool claim(const CpuCommand &command, Counter &counter, uint64_t &begin, uint64_t &end) const;
   uint64_t runWave(const CpuWave &wave, task::Worker &worker);
   void runUnits(const CpuCommand &command, uint64_t begin, uint64_t end, task::Worker &worker);

@@ -73,12 +73,15 @@ static int64_t shareEvenly(int64_t extent, int64_t most, int64_t unit) {
   return std::min(part, extent);
 }
 
-static TileConfig fitContraction(TileConfig config, const Problem &problem, int64_t lanes) {
+static TileConfig fitContraction(TileConfig config, const Problem &problem, int64_t lanes, int64_t registers) {
   // A loop of fewer iterations than the register tile has rows or columns makes that smaller.
   if (config.rows && ShapedType::isStatic(problem.inner) && problem.inner > 0)
     config.rows = llvm::divideCeil(problem.inner, llvm::divideCeil(problem.inner, config.rows));
   if (config.columns && ShapedType::isStatic(problem.n) && problem.n > 0)
     config.columns = std::min<int64_t>(config.columns, llvm::alignTo(problem.n, lanes));
+  // Of wider elements a register holds fewer. Beside the tile there is a row of the vector operand, and a broadcast.
+  if (config.rows)
+    config.columns = std::min(config.columns, std::max<int64_t>(1, (registers - 1) / (config.rows + 1)) * lanes);
   int64_t rows = std::max<int64_t>(1, config.rows), columns = std::max<int64_t>(1, config.columns);
   config.m = shareEvenly(problem.inner, config.m, rows);
   config.n = shareEvenly(problem.n, config.n, columns);
@@ -118,9 +121,16 @@ static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t
   return config;
 }
 
-TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, int64_t lanes) {
+TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const KernelTarget &target) {
   Problem problem = describe(root.op);
-  return root.strategy == "contraction" ? fitContraction(base, problem, lanes) : fitElements(base, problem, lanes);
+  TuningKey key = tuningKey(root);
+  // As the kernel computes: narrow floats in f32.
+  int64_t bits = 64;
+  if (Type result = key.types.empty() ? Type() : key.types.back(); result && result.isIntOrFloat())
+    bits = std::max<int64_t>(result.getIntOrFloatBitWidth(), isa<FloatType>(result) ? 32 : 8);
+  int64_t lanes = std::max<int64_t>(1, target.vectorBits / bits);
+  return root.strategy == "contraction" ? fitContraction(base, problem, lanes, target.vectorRegisters)
+                                        : fitElements(base, problem, lanes);
 }
 
 } // namespace kiln

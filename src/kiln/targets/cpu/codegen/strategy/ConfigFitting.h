@@ -3,16 +3,16 @@
 #define KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONFIGFITTING_H
 
 #include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
+#include "kiln/targets/cpu/codegen/strategy/KernelPlan.h"
 #include "kiln/targets/cpu/codegen/strategy/TuningTable.h"
 
 namespace kiln {
 
 TuningKey tuningKey(const DispatchRoot &root);
 
-// Fits `base` to the extents of the root: tiles that are not larger than the problem and share it evenly, as many
-// workgroups as there may be workers, but each with enough work to be worth starting. `lanes` is what a register holds of
-// the result.
-TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, int64_t lanes);
+// Fits `base` to the extents of the root: tiles that are not larger than the problem and share it evenly, a register tile
+// that fits into the registers, as many workgroups as there may be workers, but each with enough work to be worth starting.
+TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const KernelTarget &target);
 
 } // namespace kiln
 

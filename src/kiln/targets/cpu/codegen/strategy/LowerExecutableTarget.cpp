@@ -43,15 +43,20 @@ public:
   }
 
   void runOnOperation() override {
+    if (failed(loaded ? applySpec() : verifyLowerings()))
+      return signalPassFailure();
+    if (loaded && !leavesKernels())
+      return;
+    if (!pipeline)
+      pipeline = buildPipeline(!loaded);
+    if (failed(runPipeline(*pipeline, getOperation())))
+      signalPassFailure();
+  }
+
+private:
+  static OpPassManager buildPipeline(bool withDistribution) {
     OpPassManager passes(HAL::ExecutableVariantOp::getOperationName());
-    if (loaded) {
-      if (failed(applySpec()))
-        return signalPassFailure();
-      if (!leavesKernels())
-        return;
-    } else {
-      if (failed(verifyLowerings()))
-        return signalPassFailure();
+    if (withDistribution) {
       passes.nest<ModuleOp>().nest<func::FuncOp>().addPass(createPrepareDispatch());
       passes.addPass(createDistributeDispatch());
     }
@@ -60,11 +65,9 @@ public:
     kernels.addPass(createCanonicalizerPass());
     kernels.addPass(createCSEPass());
     kernels.addPass(createLoopInvariantCodeMotionPass());
-    if (failed(runPipeline(passes, getOperation())))
-      signalPassFailure();
+    return passes;
   }
 
-private:
   // Whether a spec has left operations on memory that are not loops yet, or memory of i1.
   bool leavesKernels() {
     WalkResult result = getOperation().walk([](Operation *op) {
@@ -129,6 +132,8 @@ private:
   }
 
   std::shared_ptr<const TransformSpec> loaded; // shared with the copies that run in other threads
+  // Kept from one variant to the next, because its passes prepare their patterns once.
+  std::optional<OpPassManager> pipeline;
 };
 } // namespace
 } // namespace kiln

@@ -71,11 +71,8 @@ private:
     if (root) {
       strategy = root->strategy;
       TuningKey key = tuningKey(*root);
-      if (const TileConfig *row = table->find(key, target)) {
-        Type result = key.types.empty() ? Type() : key.types.back();
-        int64_t bits = result && result.isIntOrFloat() ? std::max(8u, result.getIntOrFloatBitWidth()) : 64;
-        config = fitConfig(*row, *root, std::max<int64_t>(1, target.nativeVectorBits / bits));
-      }
+      if (const TileConfig *row = table->find(key, target))
+        config = fitConfig(*row, *root, KernelTarget::of(target));
     }
     Builder builder(function.getContext());
     function->setAttr("lowering", HAL::LoweringAttr::get(function.getContext(), builder.getStringAttr(strategy),

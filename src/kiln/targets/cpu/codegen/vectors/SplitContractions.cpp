@@ -193,8 +193,8 @@ Value Contraction::fetch(const Operand &operand, int64_t d, ArrayRef<OpFoldResul
   auto wide = [&](Value value) { return operand.value == mask.value ? value : promote(value); };
   const VectorAccess *read = cache ? splitter.deferredRead(operand.value) : nullptr;
   if (read && (isPiece || read->isPlain())) {
-    // Equal positions have equal static parts and the same loop variable.
-    SmallVector<int64_t> key;
+    // Equal positions have equal static parts and the same loop variable. A value may be both operands.
+    SmallVector<int64_t> key{isPiece, length};
     for (OpFoldResult index : at)
       key.push_back(getConstantIntValue(index).value_or(-1));
     Value &known = (*cache)[{operand.value, b.getDenseI64ArrayAttr(key)}];
