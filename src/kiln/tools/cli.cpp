@@ -285,7 +285,7 @@ std::string FlagParser::helpText() const {
   for (const Flag &flag : flags)
     if (std::ranges::find(groups, flag.group) == groups.end())
       groups.push_back(flag.group);
-  auto appendFlag = [&](const std::string &left, std::string right) {
+  auto appendFlag = [&](const std::string &left, const std::string &right) {
     out += "  " + left;
     size_t column = 2 + left.size();
     if (column + 2 > kHelpColumn) {

@@ -44,7 +44,7 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
   binder.group("kiln-compile");
   binder.flag("o", &options.output, "file", "Where to write; - is standard output");
   binder.choice("output-format", &options.outputFormat,
-                {{"vm-bytecode", "a module file"}, {"vm-asm", "the VM's program as MLIR text"}},
+                {{"vm-bytecode", "a module file"}, {"vm-asm", "the VM's program as MLIR text, without the bytes of executables"}},
                 "What to write at the end");
   binder.choice("compile-to", &options.compileTo, words, "Stop after this phase and write the program as MLIR text");
   binder.choice("compile-from", &options.compileFrom, words,
@@ -83,7 +83,8 @@ public:
     if (!isEnd || options.outputFormat == kAssembly) {
       std::string text;
       llvm::raw_string_ostream os(text);
-      module->print(os);
+      // The VM's program is for reading: executables and large constants are left out of it. --compile-to=vm has them.
+      module->print(os, isEnd ? OpPrintingFlags().elideLargeElementsAttrs(64) : OpPrintingFlags());
       os << "\n";
       return out.write(text);
     }

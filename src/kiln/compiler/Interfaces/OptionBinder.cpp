@@ -42,7 +42,7 @@ void OptionBinder::flag(llvm::StringRef name, int64_t *member, llvm::StringRef v
       {groupOf(storage->category()), name.str(), value.str(), std::to_string(*member), description.str()});
   auto option = std::make_unique<cl::opt<long long>>(
       storage->keep(name), cl::init(*member), cl::desc(storage->keep(description)),
-      cl::value_desc(storage->keep(value)), cl::cat(storage->category()));
+      cl::value_desc(storage->keep(value.trim("<>"))), cl::cat(storage->category()));
   option->setCallback([member](const long long &given) { *member = given; });
   storage->options.push_back(std::move(option));
 }
@@ -52,7 +52,7 @@ void OptionBinder::flag(llvm::StringRef name, std::string *member, llvm::StringR
   declared.push_back({groupOf(storage->category()), name.str(), value.str(), *member, description.str()});
   auto option = std::make_unique<cl::opt<std::string>>(
       storage->keep(name), cl::init(*member), cl::desc(storage->keep(description)),
-      cl::value_desc(storage->keep(value)), cl::cat(storage->category()));
+      cl::value_desc(storage->keep(value.trim("<>"))), cl::cat(storage->category()));
   option->setCallback([member](const std::string &given) { *member = given; });
   storage->options.push_back(std::move(option));
 }
@@ -65,7 +65,7 @@ void OptionBinder::flag(llvm::StringRef name, std::vector<std::string> *member, 
   declared.push_back({groupOf(storage->category()), name.str(), value.str(), initial, description.str()});
   auto option = std::make_unique<cl::list<std::string>>(
       storage->keep(name), cl::CommaSeparated, cl::desc(storage->keep(description)),
-      cl::value_desc(storage->keep(value)), cl::cat(storage->category()));
+      cl::value_desc(storage->keep(value.trim("<>"))), cl::cat(storage->category()));
   // The first value given replaces the default.
   option->setCallback([member, fresh = true](const std::string &given) mutable {
     if (fresh)

@@ -120,6 +120,16 @@ DiagnosedSilenceableFailure ApplyBufferOptimizationsOp::applyToOne(TransformRewr
   return DiagnosedSilenceableFailure::success();
 }
 
+DiagnosedSilenceableFailure TraceOp::apply(TransformRewriter &, transform::TransformResults &, TransformState &state) {
+  if (auto *extension = state.getExtension<kiln::TraceExtension>())
+    extension->enter(getOperation()->getNextNode());
+  return DiagnosedSilenceableFailure::success();
+}
+
+void TraceOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  transform::onlyReadsPayload(effects);
+}
+
 void ApplyFoldReshapeIntoTensorHalInterfacePatternsOp::populatePatterns(RewritePatternSet &patterns) {
   kiln::populateFoldReshapeIntoInterfacePatterns(patterns);
 }

@@ -92,6 +92,17 @@ def ApplyBufferOptimizationsOp : KilnInPlaceFunctionalOp<"apply_buffer_optimizat
   let summary = "forwards stored vectors to their loads, and removes stores and allocations that nothing reads";
 }
 
+def TraceOp : KilnTransformOp<"kiln.trace", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<TransformOpInterface>]> {
+  let summary = "notes that the next op of a spec is about to run";
+  let description = [{
+    Put before each op of a spec when it is loaded, so that a failure is reported at the op that failed even where its
+    message only speaks of the payload. Specs do not write it.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 class KilnPatternsOp<string mnemonic> : KilnTransformOp<"apply_patterns.kiln." # mnemonic, [
     DeclareOpInterfaceMethods<PatternDescriptorOpInterface>, ReportTrackingListenerFailuresOpTrait]> {
   let assemblyFormat = "attr-dict";

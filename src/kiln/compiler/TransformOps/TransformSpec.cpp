@@ -1,6 +1,7 @@
 #include "kiln/compiler/TransformOps/TransformSpec.h"
 
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/TransformOps/KilnTransformOps.h"
 #include "kiln/compiler/TransformOps/SpecUpdater.h"
 
 #include "mlir/Dialect/Linalg/TransformOps/LinalgTransformOps.h"
@@ -53,6 +54,20 @@ static transform::TransformOpInterface findEntry(ModuleOp module, StringRef path
   return {};
 }
 
+// Puts a trace before each op that runs as a step of the entry.
+static void addTraces(transform::TransformOpInterface entry) {
+  SmallVector<Operation *> steps;
+  entry->walk([&](transform::TransformOpInterface op) {
+    if (op != entry && isa<transform::TransformOpInterface>(op->getParentOp()) &&
+        !op->hasTrait<OpTrait::IsTerminator>())
+      steps.push_back(op);
+  });
+  for (Operation *step : steps) {
+    OpBuilder builder(step);
+    TransformOps::TraceOp::create(builder, step->getLoc());
+  }
+}
+
 FailureOr<std::shared_ptr<const TransformSpec>> TransformSpec::load(MLIRContext *context, StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
@@ -61,46 +76,35 @@ FailureOr<std::shared_ptr<const TransformSpec>> TransformSpec::load(MLIRContext 
 
   std::shared_ptr<TransformSpec> spec(new TransformSpec());
   spec->file = path.str();
-  spec->module =
-      parseSourceString<ModuleOp>(updateSpec((*buffer)->getBuffer()), ParserConfig(context), /*sourceName=*/path);
+  spec->text = (*buffer)->getBuffer().str();
+  spec->module = parseSourceString<ModuleOp>(updateSpec(spec->text), ParserConfig(context), /*sourceName=*/path);
   if (!spec->module)
     return failure(); // The parser has said where.
   spec->entry = findEntry(*spec->module, path);
   if (!spec->entry)
     return failure();
+  addTraces(spec->entry);
   return std::shared_ptr<const TransformSpec>(std::move(spec));
 }
 
 //===--- Applying -------------------------------------------------------------------------------------------------===//
 
-// The place in `file` that a location stands for; null where it is elsewhere.
-static FileLineColLoc locationIn(Location loc, StringRef file) {
-  FileLineColLoc found;
-  loc->walk([&](Location part) {
-    auto place = dyn_cast<FileLineColLoc>(part);
-    if (!place || place.getFilename() != file)
-      return WalkResult::advance();
-    found = place;
-    return WalkResult::interrupt();
-  });
-  return found;
-}
-
-// The innermost op of the spec at this place.
-static Operation *opAt(ModuleOp spec, FileLineColLoc place) {
-  Operation *found = nullptr;
-  spec->walk([&](Operation *op) {
-    if (op->getLoc() != place)
-      return WalkResult::advance();
-    found = op;
-    return WalkResult::interrupt();
-  });
-  return found;
+std::string TransformSpec::spelling(Operation *op) const {
+  auto place = dyn_cast<FileLineColLoc>(op->getLoc());
+  StringRef rest = text;
+  for (unsigned line = 1; place && line < place.getLine(); ++line)
+    rest = rest.split('\n').second;
+  if (place && place.getColumn() > 0)
+    rest = rest.split('\n').first.drop_front(std::min<size_t>(place.getColumn() - 1, rest.size()));
+  StringRef word = rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_' || c == '.'; });
+  return word.starts_with("transform.") ? word.str() : op->getName().getStringRef().str();
 }
 
 LogicalResult TransformSpec::apply(Operation *root) const {
   // What is said while the spec runs is kept, so that a failure becomes one error in the terms of the spec.
   std::vector<Diagnostic> said;
+  transform::TransformOpInterface top = entry;
+  Operation *current = top;
   LogicalResult result = failure();
   {
     ScopedDiagnosticHandler handler(root->getContext(), [&, thread = llvm::get_threadid()](Diagnostic &diagnostic) {
@@ -109,47 +113,37 @@ LogicalResult TransformSpec::apply(Operation *root) const {
       said.push_back(std::move(diagnostic));
       return success();
     });
-    // Top-level sequences may be nested in a module of their own, hence no enforcement of a single one.
+    // The entry may be nested in a module, and may stand beside other sequences.
     transform::TransformOptions options;
     options.enableEnforceSingleToplevelTransformOp(false);
-    transform::TransformOpInterface top = entry;
-    if (isa<transform::NamedSequenceOp>(top.getOperation()))
-      result = transform::applyTransformNamedSequence(root, top, ModuleOp(), options);
-    else
-      result = transform::applyTransforms(root, top, {}, options);
+    result = transform::applyTransforms(
+        root, top, /*extraMapping=*/{}, options, /*enforceToplevelTransformOp=*/false,
+        [&](transform::TransformState &state) { state.addExtension<TraceExtension>(current); });
   }
-  DiagnosticEngine &engine = root->getContext()->getDiagEngine();
   if (succeeded(result)) {
     for (Diagnostic &diagnostic : said)
-      engine.emit(std::move(diagnostic));
+      root->getContext()->getDiagEngine().emit(std::move(diagnostic));
     return success();
   }
 
-  // The failing line: where an error, or else one of its notes, points into the spec.
-  FileLineColLoc place;
-  const Diagnostic *primary = nullptr;
-  for (const Diagnostic &diagnostic : said) {
-    if (primary || diagnostic.getSeverity() != DiagnosticSeverity::Error)
-      continue;
-    if ((place = locationIn(diagnostic.getLocation(), file)))
-      primary = &diagnostic;
+  // The first error is the message, all else are notes; without the ops in full that MLIR likes to add.
+  InFlightDiagnostic error = emitError(current->getLoc());
+  error << "'" << spelling(current) << "' on dispatch " << dispatchNames(root) << ": ";
+  bool first = true;
+  for (Diagnostic &diagnostic : said) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && first && diagnostic.getLocation() == current->getLoc()) {
+      error << diagnostic.str();
+      first = false;
+    }
   }
-  for (const Diagnostic &diagnostic : said) {
-    for (const Diagnostic &note : const_cast<Diagnostic &>(diagnostic).getNotes())
-      if (!place)
-        place = locationIn(note.getLocation(), file);
-  }
-  transform::TransformOpInterface top = entry;
-  Location loc = place ? Location(place) : top->getLoc();
-  Operation *failing = place ? opAt(*const_cast<TransformSpec *>(this)->module, place) : nullptr;
-  InFlightDiagnostic error = emitError(loc);
-  error << "'" << (failing ? failing : top.getOperation())->getName() << "' on dispatch " << dispatchNames(root) << ": "
-        << (primary ? primary->str() : std::string("failed"));
-  for (const Diagnostic &diagnostic : said) {
-    if (&diagnostic != primary)
+  if (first)
+    error << "failed";
+  for (Diagnostic &diagnostic : said) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error || diagnostic.getLocation() != current->getLoc())
       error.attachNote(diagnostic.getLocation()) << diagnostic.str();
-    for (const Diagnostic &note : const_cast<Diagnostic &>(diagnostic).getNotes())
-      error.attachNote(note.getLocation()) << note.str();
+    for (Diagnostic &note : diagnostic.getNotes())
+      if (!StringRef(note.str()).starts_with("see current operation"))
+        error.attachNote(note.getLocation()) << note.str();
   }
   return error;
 }

@@ -32,7 +32,10 @@ public:
 private:
   TransformSpec() = default;
 
-  std::string file;
+  // The op's name as the file has it, which may be an older one than the op's.
+  std::string spelling(mlir::Operation *op) const;
+
+  std::string file, text; // path and content
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::transform::TransformOpInterface entry; // in `module`
 };

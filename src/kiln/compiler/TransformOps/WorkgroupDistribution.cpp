@@ -263,7 +263,7 @@ static FailureOr<SmallVector<Value, 3>> computeCount(OpBuilder &builder, HAL::Ex
     if (failed(trips))
       return failure();
     Value &total = xyz[mapping.linear ? 0 : place];
-    total = total ? arith::MulIOp::create(builder, loop.getLoc(), total, *trips).getResult() : *trips;
+    total = total ? builder.createOrFold<arith::MulIOp>(loop.getLoc(), total, *trips) : *trips;
   }
   for (Value &count : xyz)
     if (!count)
@@ -299,7 +299,7 @@ LogicalResult populateWorkgroupCount(RewriterBase &rewriter, scf::ForallOp loop)
   if (failed(xyz))
     return failure();
   for (auto [count, before] : llvm::zip(*xyz, previous.getOperands()))
-    count = arith::MaxUIOp::create(rewriter, loop.getLoc(), before, count);
+    count = rewriter.createOrFold<arith::MaxUIOp>(loop.getLoc(), before, count);
   rewriter.modifyOpInPlace(previous, [&] { previous->setOperands(*xyz); });
   return success();
 }
@@ -374,6 +374,52 @@ static SmallVector<scf::ForallOp> workgroupLoops(FunctionOpInterface function) {
   return loops;
 }
 
+// Whether the value is computed from the loop's index.
+static bool dependsOn(Value value, Value index, llvm::DenseSet<Value> &visited) {
+  if (value == index)
+    return true;
+  if (!visited.insert(value).second)
+    return false;
+  if (auto argument = dyn_cast<BlockArgument>(value)) { // Of an inner loop: through its bounds.
+    Operation *parent = argument.getOwner()->getParentOp();
+    return parent && !isa<FunctionOpInterface>(parent) && index.getParentRegion()->isAncestor(parent->getParentRegion()) &&
+           llvm::any_of(parent->getOperands(), [&](Value operand) { return dependsOn(operand, index, visited); });
+  }
+  Operation *op = value.getDefiningOp();
+  return llvm::any_of(op->getOperands(), [&](Value operand) { return dependsOn(operand, index, visited); });
+}
+
+// Workgroups that differ in an index only must not store to the same place: the place has to depend on each index.
+static LogicalResult verifyStoresApart(scf::ForallOp loop) {
+  WalkResult result = loop->walk([&](MemoryEffectOpInterface op) {
+    SmallVector<MemoryEffects::EffectInstance> effects;
+    op.getEffects<MemoryEffects::Write>(effects);
+    for (const MemoryEffects::EffectInstance &effect : effects) {
+      Value memory = effect.getValue();
+      if (!memory || !isa<BaseMemRefType>(memory.getType()) || !isWritableBinding(rootOf(memory)))
+        continue;
+      for (auto [dim, index] : llvm::enumerate(loop.getInductionVars())) {
+        std::optional<int64_t> lower = getConstantIntValue(loop.getMixedLowerBound()[dim]),
+                               upper = getConstantIntValue(loop.getMixedUpperBound()[dim]),
+                               step = getConstantIntValue(loop.getMixedStep()[dim]);
+        if (lower && upper && step && *upper - *lower <= *step)
+          continue;
+        llvm::DenseSet<Value> visited;
+        if (llvm::any_of(op->getOperands(), [&](Value operand) {
+              bool isPlace = operand == memory || operand.getType().isIndex();
+              return isPlace && dependsOn(operand, index, visited);
+            }))
+          continue;
+        op->emitOpError("stores to the same place in all workgroups along dimension ")
+            << dim << " of the distributed loop, so that they race; do not tile a reduction over workgroups";
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult verifyNoWorkgroupRaces(FunctionOpInterface function) {
   SmallVector<scf::ForallOp> loops = workgroupLoops(function);
   if (loops.empty())
@@ -392,6 +438,10 @@ LogicalResult verifyNoWorkgroupRaces(FunctionOpInterface function) {
                  "race with the others; fuse it into the loop (transform.structured.fuse_into_containing_op)")
                  .attachNote(loops.front().getLoc())
              << "this loop is distributed over workgroups";
+
+  for (scf::ForallOp loop : loops)
+    if (failed(verifyStoresApart(loop)))
+      return failure();
 
   Accesses earlier = std::move(outside);
   // Reads outside count wherever they stand: a binding that a loop writes may be half written by then.
@@ -459,14 +509,14 @@ static void distributeLoop(RewriterBase &rewriter, scf::ForallOp loop, const Blo
   Location loc = loop.getLoc();
   rewriter.setInsertionPoint(loop);
   auto value = [&](OpFoldResult bound) { return getValueOrCreateConstantIndexOp(rewriter, loc, bound); };
-  SmallVector<Value> ids(loop.getRank()), trips(loop.getRank());
-  for (unsigned dim = 0; dim < ids.size(); ++dim) {
+  SmallVector<Value> ids(loop.getRank());
+  auto tripsOf = [&](unsigned dim) {
     AffineExpr lower, upper, step;
     bindSymbols(rewriter.getContext(), lower, upper, step);
-    trips[dim] = value(affine::makeComposedFoldedAffineApply(
+    return value(affine::makeComposedFoldedAffineApply(
         rewriter, loc, (upper - lower).ceilDiv(step),
         {loop.getMixedLowerBound()[dim], loop.getMixedUpperBound()[dim], loop.getMixedStep()[dim]}));
-  }
+  };
   Value left; // of a linear id, what the dimensions so far have not taken
   if (mapping.linear)
     left = HAL::InterfaceWorkgroupIDOp::create(rewriter, loc, 0);
@@ -477,14 +527,15 @@ static void distributeLoop(RewriterBase &rewriter, scf::ForallOp loop, const Blo
     } else if (dim == order.back()) {
       ids[dim] = left;
     } else {
-      ids[dim] = arith::RemUIOp::create(rewriter, loc, left, trips[dim]);
-      left = arith::DivUIOp::create(rewriter, loc, left, trips[dim]);
+      Value trips = tripsOf(dim);
+      ids[dim] = arith::RemUIOp::create(rewriter, loc, left, trips);
+      left = arith::DivUIOp::create(rewriter, loc, left, trips);
     }
   }
   if (guarded) {
     Value inside;
-    for (auto [id, count] : llvm::zip(ids, trips)) {
-      Value below = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, id, count);
+    for (auto [dim, id] : llvm::enumerate(ids)) {
+      Value below = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult, id, tripsOf(dim));
       inside = inside ? arith::AndIOp::create(rewriter, loc, inside, below).getResult() : below;
     }
     // Ids of dimensions that the loop does not have.

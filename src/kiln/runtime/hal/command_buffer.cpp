@@ -153,6 +153,9 @@ Status CommandBuffer::checkBindings(std::span<const Binding> bindings) const {
       continue;
     if (!binding.buffer)
       return invalidArgument("binding slot {} is used, and its buffer is null", i);
+    if (!canAddress(*binding.buffer))
+      return invalidArgument("binding slot {} is memory of another device, which device '{}' cannot address", i,
+                             owner->uri());
     uint64_t available = binding.buffer->byteLength();
     if (binding.offset > available || binding.length > available - binding.offset)
       return outOfRange("binding slot {} is {} bytes at offset {} of a buffer of {} bytes", i, binding.length,

@@ -94,6 +94,8 @@ protected:
 
   // Whether a recorded executable was made by this device: a driver must be able to trust what it casts.
   virtual Status checkExecutable(const Executable &executable) const = 0;
+  // Whether commands can reach the memory. The default is for devices that run on the host.
+  virtual bool canAddress(const Buffer &buffer) const { return buffer.hostPointer() != nullptr; }
 
   bool isSlotUsed(uint32_t slot) const { return slots[slot].used; }
 

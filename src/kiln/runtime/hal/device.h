@@ -26,6 +26,10 @@ struct DeviceOptions {
   AllocatorKind allocator = AllocatorKind::Direct;
   // Workers of devices that run on the CPU.
   task::SchedulerOptions task;
+  // A folder, created where it is missing, in which the code that CPU devices load stays as files, so that perf can
+  // still name kernels when the process has ended. The newest few hundred are kept. Empty, or not writable: code is
+  // loaded from memory, where debuggers see its names and perf shows addresses.
+  std::string executableFolder;
   // Told, on any thread, of damage that the debug allocator finds when a buffer is freed; Allocator::verify reports it
   // too.
   std::function<void(const Status &)> onMemoryDamage;

@@ -39,6 +39,7 @@ struct Setup {
     DeviceOptions options;
     options.allocator = AllocatorKind::Caching;
     options.task.workerCount = workers;
+    options.executableFolder = testExecutableFolder(); // so that perf names the kernels
     device = check(registry.createDevice(uri, options));
     kernels = check(loadTestExecutable(*device, "kernels"));
     buffer = check(device->allocator().allocate(BufferUsage::Result, 4096));

@@ -42,6 +42,10 @@ std::string subjectName(const Subject &subject) {
   return name + kAllocators[size_t(subject.allocator)];
 }
 
+void PrintTo(const Subject &subject, std::ostream *stream) {
+  *stream << subjectName(subject);
+}
+
 void Conformance::SetUp() {
   registerDrivers(registry);
   DeviceOptions options;

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 
 #include <cstdint>
+#include <ostream>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,8 @@ struct Subject {
 // Every driver of the build; those with workers with several numbers of them, and every kind of allocator somewhere.
 std::vector<Subject> allSubjects();
 std::string subjectName(const Subject &subject);
+// The name under which test reports show it; GoogleTest finds it by its name.
+void PrintTo(const Subject &subject, std::ostream *stream);
 
 // Fails the test with the status's text.
 #define KILN_EXPECT_OK(expr)                                                                                           \

@@ -51,6 +51,28 @@ TEST_P(Conformance, RefusesTablesThatDoNotFit) {
                     "binding slot 2 is used, and its buffer is null");
 }
 
+// Memory of a device that nobody else can see.
+class FarBuffer final : public Buffer {
+public:
+  static Ref<Buffer> create(uint64_t length) {
+    Properties properties;
+    properties.length = length;
+    properties.kind = MemoryKind::DeviceLocal;
+    return Ref<Buffer>::adopt(new FarBuffer(properties));
+  }
+
+private:
+  explicit FarBuffer(const Properties &properties) : Buffer(properties) {}
+};
+
+TEST_P(Conformance, RefusesMemoryThatItCannotAddress) {
+  Ref<CommandBuffer> commands = record(1);
+  KILN_ASSERT_OK(commands->fill({0, 0, 8}, 1, 1));
+  KILN_ASSERT_OK(commands->finalize());
+  KILN_EXPECT_ERROR(execute(*commands, table({FarBuffer::create(8)})), InvalidArgument,
+                    "binding slot 0 is memory of another device");
+}
+
 TEST_P(Conformance, RefusesTooManySlots) {
   KILN_EXPECT_ERROR(device->createCommandBuffer(CommandBufferMode::Replay, UINT32_MAX), OutOfRange, "binding slots");
 }

@@ -10,6 +10,10 @@ std::string_view testExecutableFormat() {
 #endif
 }
 
+std::string testExecutableFolder() {
+  return KILN_TEST_EXECUTABLES "/kept";
+}
+
 Result<Ref<FileContents>> testExecutableBytes(std::string_view name) {
   return FileContents::open(fmt::format("{}/{}.so", KILN_TEST_EXECUTABLES, name));
 }

@@ -6,6 +6,7 @@
 #include "kiln/runtime/hal/device.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace kiln::hal::conformance {
@@ -25,6 +26,9 @@ enum Kernel : uint32_t {
 
 // The format in which test executables exist for this machine, "elf-x86_64".
 std::string_view testExecutableFormat();
+
+// A folder of the build for DeviceOptions::executableFolder.
+std::string testExecutableFolder();
 
 // The bytes of "kernels", "math", ...
 Result<Ref<FileContents>> testExecutableBytes(std::string_view name);

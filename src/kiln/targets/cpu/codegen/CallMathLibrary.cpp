@@ -1,4 +1,5 @@
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
+#include "kiln/targets/cpu/codegen/math/LibraryFunctions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -13,27 +14,14 @@ namespace kiln {
 
 namespace {
 
-// Operations and the C library's function of f64; that of f32 has an f at the end.
-struct LibraryFunction {
-  StringLiteral op, name;
-};
-constexpr LibraryFunction functions[] = {
-    {"math.acos", "acos"},   {"math.acosh", "acosh"}, {"math.asin", "asin"},   {"math.asinh", "asinh"},
-    {"math.atan", "atan"},   {"math.atan2", "atan2"}, {"math.atanh", "atanh"}, {"math.cbrt", "cbrt"},
-    {"math.cos", "cos"},     {"math.cosh", "cosh"},   {"math.erf", "erf"},     {"math.erfc", "erfc"},
-    {"math.exp", "exp"},     {"math.exp2", "exp2"},   {"math.expm1", "expm1"}, {"math.log", "log"},
-    {"math.log10", "log10"}, {"math.log1p", "log1p"}, {"math.log2", "log2"},   {"math.powf", "pow"},
-    {"math.sin", "sin"},     {"math.sinh", "sinh"},   {"math.tan", "tan"},     {"math.tanh", "tanh"},
-};
-
 class CallMathLibrary : public impl::CallMathLibraryBase<CallMathLibrary> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<std::pair<Operation *, StringRef>> calls;
     module.walk([&](Operation *op) {
-      for (const LibraryFunction &function : functions)
-        if (op->getName().getStringRef() == function.op)
-          calls.emplace_back(op, function.name);
+      StringRef name = libraryFunctionOf(op->getName().getStringRef());
+      if (!name.empty())
+        calls.emplace_back(op, name);
     });
     for (auto [op, name] : calls) {
       Type element = getElementTypeOrSelf(op->getResult(0).getType());

@@ -1,6 +1,7 @@
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/DispatchInterface.h"
+#include "kiln/targets/cpu/codegen/math/LibraryFunctions.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -119,6 +120,16 @@ class ConvertToLLVM : public impl::ConvertToLLVMBase<ConvertToLLVM> {
       op->emitOpError("cannot be compiled for the CPU: there is no lowering of it to machine code here");
       result = failure();
     });
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+      if (!function.isExternal() || isLibraryFunction(function.getName()))
+        continue;
+      std::optional<SymbolTable::UseRange> uses = function.getSymbolUses(module);
+      for (const SymbolTable::SymbolUse &use : *uses) {
+        use.getUser()->emitError("a kernel cannot call '")
+            << function.getName() << "': of other libraries it may use the C library's mathematics only";
+        result = failure();
+      }
+    }
     if (succeeded(result)) {
       module.walk([&](UnrealizedConversionCastOp op) {
         op.emitError("a value of type ") << op.getOperandTypes() << " cannot become " << op.getResultTypes()

@@ -31,6 +31,7 @@ void addCpuTranslationPasses(OpPassManager &variantPasses) {
   OpPassManager &modulePasses = variantPasses.nest<ModuleOp>();
   OpPassManager &functionPasses = modulePasses.nest<func::FuncOp>();
   functionPasses.addPass(createPlaceAllocations());
+  functionPasses.addPass(createLowerCopies());
   // What no strategy vectorized, as the first spec of the documents leaves it.
   functionPasses.addPass(createConvertLinalgToLoopsPass());
   functionPasses.addPass(createSplitVectors());
@@ -59,6 +60,7 @@ void registerCpuTranslationDialects(DialectRegistry &registry) {
 
 void registerCpuTranslationPasses() {
   registerPass([] { return createPlaceAllocations(); });
+  registerPass([] { return createLowerCopies(); });
   registerPass([] { return createSplitVectors(); });
   registerPass([] { return createExpandMath(); });
   registerPass([] { return createCallMathLibrary(); });

@@ -23,6 +23,15 @@ def PlaceAllocations : Pass<"kiln-llvmcpu-place-allocations", "mlir::func::FuncO
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::memref::MemRefDialect", "kiln::HAL::HALDialect"];
 }
 
+def LowerCopies : Pass<"kiln-llvmcpu-lower-copies", "mlir::func::FuncOp"> {
+  let summary = "makes linalg operations of copies between memory that may have gaps";
+  let description = [{
+    Upstream's lowering of such a `memref.copy` calls a run-time library, which kernels do not have. A copy between
+    memory without a layout stays, and becomes a memcpy.
+  }];
+  let dependentDialects = ["mlir::linalg::LinalgDialect"];
+}
+
 def SplitVectors : Pass<"kiln-llvmcpu-split-vectors", "mlir::func::FuncOp"> {
   let summary = "rewrites vectors of any rank and size as vectors of one register each";
   let description = [{

@@ -7,14 +7,14 @@
 namespace kiln::hal {
 
 CpuDevice::CpuDevice(std::string uri, const DeviceOptions &options)
-    : Device(std::move(uri), createHostAllocator(options)) {}
+    : Device(std::move(uri), createHostAllocator(options)), executableFolder(options.executableFolder) {}
 
 Status CpuDevice::checkExecutable(const ExecutableSource &source) const {
   return CpuExecutable::check(source);
 }
 
 Result<Ref<Executable>> CpuDevice::createExecutable(const ExecutableSource &source) {
-  KILN_ASSIGN_OR_RETURN(Ref<CpuExecutable> executable, CpuExecutable::load(source));
+  KILN_ASSIGN_OR_RETURN(Ref<CpuExecutable> executable, CpuExecutable::load(source, executableFolder));
   return Ref<Executable>(std::move(executable));
 }
 

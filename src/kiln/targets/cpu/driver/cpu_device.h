@@ -16,6 +16,9 @@ public:
 
 protected:
   CpuDevice(std::string uri, const DeviceOptions &options);
+
+private:
+  const std::string executableFolder;
 };
 
 } // namespace kiln::hal

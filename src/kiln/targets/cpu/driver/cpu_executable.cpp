@@ -40,9 +40,9 @@ static Status checkLibrary(const kiln_executable_library_t &library, const Execu
   return okStatus();
 }
 
-Result<Ref<CpuExecutable>> CpuExecutable::load(const ExecutableSource &source) {
+Result<Ref<CpuExecutable>> CpuExecutable::load(const ExecutableSource &source, const std::string &folder) {
   KILN_RETURN_IF_ERROR(check(source));
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<ElfImage> image, ElfImage::load(source.name, source.bytes));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<ElfImage> image, ElfImage::load(source.name, source.bytes, folder));
   auto query = reinterpret_cast<kiln_executable_query_fn_t>(image->symbol(KILN_EXECUTABLE_QUERY_SYMBOL));
   if (!query)
     return dataLoss("executable '{}' cannot be loaded: it does not export {}", source.name,

@@ -7,6 +7,7 @@
 #include "kiln/targets/cpu/driver/elf_image.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace kiln::hal {
@@ -15,7 +16,8 @@ class CpuExecutable final : public Executable {
 public:
   // Whether format and CPU fit; reads no code.
   static Status check(const ExecutableSource &source);
-  static Result<Ref<CpuExecutable>> load(const ExecutableSource &source);
+  // For `folder` see DeviceOptions::executableFolder.
+  static Result<Ref<CpuExecutable>> load(const ExecutableSource &source, const std::string &folder);
 
   // By export ordinal.
   const kiln_dispatch_info_t &dispatch(uint32_t ordinal) const { return library->exports[ordinal]; }

@@ -1,6 +1,7 @@
 #include "kiln/targets/cpu/driver/elf_image.h"
 
 #include "kiln/base/file.h"
+#include "kiln/targets/cpu/driver/executable_folder.h"
 
 #include <cctype>
 #include <cerrno>
@@ -78,38 +79,53 @@ static bool loadMathLibraries() {
   return any;
 }
 
-Result<std::unique_ptr<ElfImage>> ElfImage::load(std::string_view name, std::span<const std::byte> bytes) {
-  Status status = checkElf(bytes);
-  if (!status.ok())
-    return std::move(status).withContext(fmt::format("executable '{}' cannot be loaded", name));
-  int file = memfd_create(fileName(name).c_str(), MFD_CLOEXEC);
-  if (file < 0)
-    return errnoStatus(errno, fmt::format("executable '{}' cannot be loaded", name));
-  status = writeAll(file, name, bytes);
-  if (!status.ok()) {
-    close(file);
-    return status;
-  }
-  // By process, not by "self": a debugger opens the name that the loader has noted.
-  std::string path = fmt::format("/proc/{}/fd/{}", getpid(), file);
+static Result<void *> open(std::string_view name, const std::string &path) {
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   std::string error = library ? "" : dlerror();
   if (!library && error.find("undefined symbol") != std::string::npos && loadMathLibraries()) {
     library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     error = library ? "" : dlerror();
   }
-  if (!library) {
-    close(file);
+  if (!library)
     return dataLoss("executable '{}' cannot be loaded: {}", name, error);
+  return library;
+}
+
+// By process, not by "self": a debugger opens the name that the loader has noted.
+static std::string pathOf(int file) {
+  return fmt::format("/proc/{}/fd/{}", getpid(), file);
+}
+
+Result<std::unique_ptr<ElfImage>> ElfImage::load(std::string_view name, std::span<const std::byte> bytes,
+                                                 const std::string &folder) {
+  Status status = checkElf(bytes);
+  if (!status.ok())
+    return std::move(status).withContext(fmt::format("executable '{}' cannot be loaded", name));
+  if (!folder.empty()) {
+    Result<std::string> path = keepExecutable(folder, fileName(name), bytes);
+    if (path.ok()) {
+      KILN_ASSIGN_OR_RETURN(void *library, open(name, *path));
+      return std::unique_ptr<ElfImage>(new ElfImage(-1, library));
+    }
   }
-  return std::unique_ptr<ElfImage>(new ElfImage(file, library));
+  int file = memfd_create(fileName(name).c_str(), MFD_CLOEXEC);
+  if (file < 0)
+    return errnoStatus(errno, fmt::format("executable '{}' cannot be loaded", name));
+  status = writeAll(file, name, bytes);
+  Result<void *> library = status.ok() ? open(name, pathOf(file)) : Result<void *>(std::move(status));
+  if (!library.ok()) {
+    close(file);
+    return std::move(library).status();
+  }
+  return std::unique_ptr<ElfImage>(new ElfImage(file, *library));
 }
 
 ElfImage::~ElfImage() {
-  std::string path = fmt::format("/proc/{}/fd/{}", getpid(), file);
   dlclose(library);
+  if (file < 0)
+    return;
   // An object may refuse to be unloaded. Its name, and so its file, must then never be used for another one.
-  if (void *still = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD))
+  if (void *still = dlopen(pathOf(file).c_str(), RTLD_NOW | RTLD_NOLOAD))
     dlclose(still);
   else
     close(file);

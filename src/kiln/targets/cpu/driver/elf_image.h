@@ -1,4 +1,4 @@
-// A shared object that is loaded from memory.
+// A shared object whose bytes come from a module.
 #ifndef KILN_TARGETS_CPU_DRIVER_ELF_IMAGE_H
 #define KILN_TARGETS_CPU_DRIVER_ELF_IMAGE_H
 
@@ -7,19 +7,23 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace kiln::hal {
 
-// The object is mapped from a file in memory, whose name ends in `name`, by the system's own loader: debuggers and
-// profilers see its symbols as they see those of any library. The file stays open for them for as long as this lives.
+// The object is mapped by the system's own loader, from a file: debuggers and profilers see its symbols as they see
+// those of any library. The file is in memory, named after the module and open for debuggers for as long as this lives;
+// or, for perf, which reads symbols after the process has ended, it is in a folder.
 //
 // Symbols that the object lacks come from this process, the C library's mathematics, scalar and vector, included.
 class ElfImage {
 public:
   // The bytes are copied. What is not a whole shared object for this machine is an error; beyond that its code is
-  // trusted.
-  static Result<std::unique_ptr<ElfImage>> load(std::string_view name, std::span<const std::byte> bytes);
+  // trusted. `folder` (may be empty) is where the file goes, under a name made of `name` and the content; where that
+  // fails, the file is in memory. Objects of the same content in one folder share one mapping.
+  static Result<std::unique_ptr<ElfImage>> load(std::string_view name, std::span<const std::byte> bytes,
+                                                const std::string &folder);
   ~ElfImage();
   ElfImage(const ElfImage &) = delete;
   ElfImage &operator=(const ElfImage &) = delete;
@@ -30,7 +34,7 @@ public:
 private:
   ElfImage(int file, void *library) : file(file), library(library) {}
 
-  int file;
+  int file; // in memory, or -1
   void *library;
 };
 

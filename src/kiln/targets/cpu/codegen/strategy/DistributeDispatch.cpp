@@ -129,6 +129,8 @@ LogicalResult distribute(RewriterBase &rewriter, func::FuncOp function, const Ti
     auto op = dyn_cast<TilingInterface>(inner);
     if (!op)
       continue;
+    if (llvm::is_contained(LoopShape::of(op).extents, 0))
+      return failure(); // Nothing to share.
     std::optional<SmallVector<int64_t>> tiles;
     if (op == root->op)
       tiles = rootTiles;

@@ -103,12 +103,16 @@ private:
       std::string unfinished = findUnfinished(exportOp, function);
       if (unfinished.empty())
         continue;
+      // At the locations only: these ops in full would bury the message.
       if (unmatched)
-        return unmatched->emitOpError("matches nothing in dispatch ")
-                   .append(dispatchNames(variant), ", and the spec leaves ", unfinished)
+        return emitError(unmatched->getLoc())
+                   .append("'", unmatched->getName(), "' matches nothing in dispatch ", dispatchNames(variant),
+                           ", and the spec leaves it with ", unfinished)
                    .attachNote(function.getLoc())
                << "the dispatch";
-      return function.emitOpError("is left by the transform spec '") << spec << "' with " << unfinished;
+      return emitError(function.getLoc())
+             << "dispatch " << dispatchNames(variant) << " is left by the transform spec '" << spec << "' with "
+             << unfinished;
     }
     return success();
   }

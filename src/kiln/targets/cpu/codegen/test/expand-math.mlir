@@ -1,0 +1,72 @@
+// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-llvmcpu-expand-math{features=+avx512f,+fma}))' | FileCheck %s
+// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-llvmcpu-expand-math))' | FileCheck %s --check-prefix=BASE
+
+// A polynomial on the whole vector, with fused multiply-adds where there are any.
+// CHECK-LABEL: func.func @exp
+//       CHECK: math.fma {{.*}} : vector<16xf32>
+//   CHECK-NOT: math.exp
+//  BASE-LABEL: func.func @exp
+//    BASE-NOT: math.
+func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.exp %x : vector<16xf32>
+  return %y : vector<16xf32>
+}
+
+// The same on scalars, so that a tail agrees with the rest.
+// CHECK-LABEL: func.func @scalar
+//       CHECK: math.fma {{.*}} : f32
+//   CHECK-NOT: math.tanh
+func.func @scalar(%x: f32) -> f32 {
+  %y = math.tanh %x : f32
+  return %y : f32
+}
+
+// Functions of f64, and those without a polynomial, are left.
+// CHECK-LABEL: func.func @left
+//       CHECK: math.exp %{{.*}} : vector<8xf64>
+//       CHECK: math.sin %{{.*}} : vector<16xf32>
+func.func @left(%x: vector<8xf64>, %y: vector<16xf32>) -> (vector<8xf64>, vector<16xf32>) {
+  %a = math.exp %x : vector<8xf64>
+  %b = math.sin %y : vector<16xf32>
+  return %a, %b : vector<8xf64>, vector<16xf32>
+}
+
+// f16 is computed in f32. Conversions are instructions, or integer arithmetic.
+// CHECK-LABEL: func.func @half
+//       CHECK: arith.extf %{{.*}} : vector<16xf16> to vector<16xf32>
+//       CHECK: arith.addf %{{.*}} : vector<16xf32>
+//       CHECK: arith.truncf %{{.*}} : vector<16xf32> to vector<16xf16>
+//  BASE-LABEL: func.func @half
+//    BASE-NOT: arith.extf
+//        BASE: arith.extui %{{.*}} : vector<16xi16> to vector<16xi32>
+//    BASE-NOT: arith.truncf
+//        BASE: arith.trunci %{{.*}} : vector<16xi32> to vector<16xi16>
+func.func @half(%x: vector<16xf16>) -> vector<16xf16> {
+  %y = arith.addf %x, %x : vector<16xf16>
+  return %y : vector<16xf16>
+}
+
+// bf16 is the upper half of f32, rounded to even by adding to the bits below.
+// CHECK-LABEL: func.func @brain
+//       CHECK: arith.shli {{.*}} : vector<16xi32>
+//       CHECK: arith.mulf {{.*}} : vector<16xf32>
+//       CHECK: arith.constant dense<32767> : vector<16xi32>
+//   CHECK-NOT: arith.truncf
+//       CHECK: arith.trunci {{.*}} : vector<16xi32> to vector<16xi16>
+func.func @brain(%x: vector<16xbf16>) -> vector<16xbf16> {
+  %y = arith.mulf %x, %x : vector<16xbf16>
+  return %y : vector<16xbf16>
+}
+
+// CHECK-LABEL: func.func @combinations
+//       CHECK: arith.maximumf
+//       CHECK: arith.minimumf
+//       CHECK: math.sqrt
+//       CHECK: arith.divf
+//   CHECK-NOT: arith.ceildivsi
+func.func @combinations(%x: vector<16xf32>, %i: index) -> (vector<16xf32>, vector<16xf32>, index) {
+  %a = math.clampf %x to [%x, %x] : vector<16xf32>
+  %b = math.rsqrt %x : vector<16xf32>
+  %c = arith.ceildivsi %i, %i : index
+  return %a, %b, %c : vector<16xf32>, vector<16xf32>, index
+}
