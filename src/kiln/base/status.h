@@ -73,12 +73,13 @@ private:
   std::unique_ptr<Rep> rep;
 };
 
-inline Status okStatus() { return Status(); }
+inline Status okStatus() {
+  return Status();
+}
 
 // Each builds a status with a formatted message: invalidArgument("input {} has rank {}", i, rank).
 #define KILN_STATUS_FACTORY(name, Code)                                                                                \
-  template <typename... Args>                                                                                          \
-  Status name(fmt::format_string<Args...> format, Args &&...args) {                                                    \
+  template <typename... Args> Status name(fmt::format_string<Args...> format, Args &&...args) {                        \
     return Status(StatusCode::Code, fmt::format(format, std::forward<Args>(args)...));                                 \
   }
 KILN_STATUS_FACTORY(cancelled, Cancelled)
@@ -100,8 +101,7 @@ KILN_STATUS_FACTORY(dataLoss, DataLoss)
 Status errnoStatus(int error, std::string_view what);
 
 // A value, or the error that there is none.
-template <typename T>
-class [[nodiscard]] Result {
+template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : stored(std::move(value)) {}
   Result(Status status) : error(std::move(status)) {}

@@ -19,11 +19,11 @@ extern "C" {
 
 // The same for all workgroups of one dispatch; the callee only reads it.
 typedef struct kiln_dispatch_state_t {
-  void *const *bindings;          // offset 0: base address of each binding, its offset applied
+  void *const *bindings;           // offset 0: base address of each binding, its offset applied
   const uint64_t *binding_lengths; // offset 8: bytes valid at each binding
-  const uint64_t *constants;      // offset 16: push constants, an index or an integer each, zero-extended
-  uint32_t workgroup_count[3];    // offset 24: x, y, z
-  uint32_t reserved;              // offset 36
+  const uint64_t *constants;       // offset 16: push constants, an index or an integer each, zero-extended
+  uint32_t workgroup_count[3];     // offset 24: x, y, z
+  uint32_t reserved;               // offset 36
 } kiln_dispatch_state_t;
 
 // Of the one workgroup that runs.
@@ -37,7 +37,7 @@ typedef struct kiln_workgroup_state_t {
 typedef int32_t (*kiln_dispatch_fn_t)(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup);
 
 typedef struct kiln_dispatch_info_t {
-  const char *name;            // the descriptive name, as in the IR's export
+  const char *name; // the descriptive name, as in the IR's export
   kiln_dispatch_fn_t function;
   uint32_t binding_count;
   uint32_t constant_count;
@@ -46,7 +46,7 @@ typedef struct kiln_dispatch_info_t {
 } kiln_dispatch_info_t;
 
 typedef struct kiln_executable_library_t {
-  uint32_t abi_version;  // KILN_EXECUTABLE_ABI_VERSION of the compiler
+  uint32_t abi_version; // KILN_EXECUTABLE_ABI_VERSION of the compiler
   uint32_t export_count;
   const kiln_dispatch_info_t *exports; // by export ordinal
 } kiln_executable_library_t;

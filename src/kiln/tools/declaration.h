@@ -30,8 +30,8 @@ std::optional<hal::ElementType> declaredElementType(std::string_view type);
 // the kind's own.
 hal::ElementType scalarElementType(vm::ValueKind kind, std::optional<hal::ElementType> declared);
 
-// An element in memory as the register that the VM passes it in, and back. Types that are narrower than a register travel
-// extended: i8 and i16 by their sign, f16 and bf16 as f32.
+// An element in memory as the register that the VM passes it in, and back. Types that are narrower than a register
+// travel extended: i8 and i16 by their sign, f16 and bf16 as f32.
 uint64_t registerOfElement(hal::ElementType type, const uint8_t *element);
 void elementOfRegister(hal::ElementType type, uint64_t bits, uint8_t *element);
 

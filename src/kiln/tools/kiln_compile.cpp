@@ -43,9 +43,10 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
   options.compileTo = words.size() - 1;
   binder.group("kiln-compile");
   binder.flag("o", &options.output, "file", "Where to write; - is standard output");
-  binder.choice("output-format", &options.outputFormat,
-                {{"vm-bytecode", "a module file"}, {"vm-asm", "the VM's program as MLIR text, without the bytes of executables"}},
-                "What to write at the end");
+  binder.choice(
+      "output-format", &options.outputFormat,
+      {{"vm-bytecode", "a module file"}, {"vm-asm", "the VM's program as MLIR text, without the bytes of executables"}},
+      "What to write at the end");
   binder.choice("compile-to", &options.compileTo, words, "Stop after this phase and write the program as MLIR text");
   binder.choice("compile-from", &options.compileFrom, words,
                 "The input is the output of this phase; start with the next one. `input` starts at the beginning");
@@ -53,15 +54,16 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
               "Write the program after each phase: <module>.<index>.<phase>.mlir");
   binder.flag("kiln-input-type", &options.inputType, "name",
               "auto or none: programs of linalg on tensors are all that Kiln reads");
-  binder.action("kiln-hal-list-target-backends",
-                [&compiler] {
-                  llvm::outs() << "Target backends of this build:\n";
-                  for (const auto &backend : compiler.context().backends.backends())
-                    llvm::outs() << "  " << backend->name() << ": " << backend->description() << "\n";
-                  llvm::outs().flush();
-                  std::exit(0);
-                },
-                "List the target backends and exit");
+  binder.action(
+      "kiln-hal-list-target-backends",
+      [&compiler] {
+        llvm::outs() << "Target backends of this build:\n";
+        for (const auto &backend : compiler.context().backends.backends())
+          llvm::outs() << "  " << backend->name() << ": " << backend->description() << "\n";
+        llvm::outs().flush();
+        std::exit(0);
+      },
+      "List the target backends and exit");
 }
 
 // One compilation, from the parsed program on.
@@ -75,8 +77,8 @@ public:
     int last = options.compileTo;
     int first = options.compileFrom == 0 ? 0 : options.compileFrom + 1;
     if (last + 1 < first)
-      return module.emitError() << "--compile-to=" << phases()[last].name << " comes before --compile-from="
-                                << phases()[options.compileFrom].name;
+      return module.emitError() << "--compile-to=" << phases()[last].name
+                                << " comes before --compile-from=" << phases()[options.compileFrom].name;
     if (failed(runPhases(module, first, last)))
       return failure();
     bool isEnd = StringRef(phases()[last].name) == "end";

@@ -18,6 +18,5 @@ int main(int argc, char **argv) {
     return 1;
   auto [input, output] = mlir::registerAndParseCLIOptions(
       commandLine.argc(), commandLine.argv(), "kiln-opt: runs passes and Kiln's phases on MLIR\n", registry);
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(commandLine.argc(), commandLine.argv(), input, output, registry));
+  return mlir::asMainReturnCode(mlir::MlirOptMain(commandLine.argc(), commandLine.argv(), input, output, registry));
 }

@@ -19,7 +19,9 @@ static void replaceAll(std::string &text, llvm::StringRef what, llvm::StringRef 
     text.replace(at, what.size(), with);
 }
 
-static void warn(const llvm::Twine &message) { llvm::errs() << "warning: " << message << "\n"; }
+static void warn(const llvm::Twine &message) {
+  llvm::errs() << "warning: " << message << "\n";
+}
 
 static void writeText(const std::string &path, std::string_view text) {
   std::error_code error;
@@ -62,8 +64,8 @@ SaveTemps::SaveTemps(const std::vector<std::string> &arguments, std::string_view
   std::string line;
   for (const std::string &argument : arguments) {
     bool plain = !argument.empty() &&
-                 argument.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=./,:+@") ==
-                     std::string::npos;
+                 argument.find_first_not_of(
+                     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-=./,:+@") == std::string::npos;
     std::string quoted = argument;
     if (!plain) {
       quoted = "'";

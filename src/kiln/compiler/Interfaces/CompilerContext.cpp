@@ -16,8 +16,8 @@ FailureOr<SmallVector<TargetBackend *>> CompilerContext::selectedBackends(Locati
   for (const std::string &name : options.targetBackends) {
     TargetBackend *backend = backends.find(name);
     if (!backend)
-      return emitError(loc) << "there is no target backend '" << name << "' in this build; there are: "
-                            << backendNames(backends);
+      return emitError(loc) << "there is no target backend '" << name
+                            << "' in this build; there are: " << backendNames(backends);
     selected.push_back(backend);
   }
   if (selected.empty())

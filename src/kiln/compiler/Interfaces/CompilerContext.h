@@ -1,5 +1,5 @@
-// What one compilation is given: its options and the backends. Passes that need more than their IR take it by reference;
-// it outlives them.
+// What one compilation is given: its options and the backends. Passes that need more than their IR take it by
+// reference; it outlives them.
 #ifndef KILN_COMPILER_INTERFACES_COMPILERCONTEXT_H
 #define KILN_COMPILER_INTERFACES_COMPILERCONTEXT_H
 

@@ -27,7 +27,9 @@ void OptionBinder::group(llvm::StringRef title) {
   storage->categories.push_back(std::make_unique<cl::OptionCategory>(storage->keep(title)));
 }
 
-static std::string groupOf(const cl::OptionCategory &category) { return category.getName().str(); }
+static std::string groupOf(const cl::OptionCategory &category) {
+  return category.getName().str();
+}
 
 void OptionBinder::flag(llvm::StringRef name, bool *member, llvm::StringRef description) {
   declared.push_back({groupOf(storage->category()), name.str(), "", *member ? "true" : "false", description.str()});
@@ -47,8 +49,7 @@ void OptionBinder::flag(llvm::StringRef name, int64_t *member, llvm::StringRef v
   storage->options.push_back(std::move(option));
 }
 
-void OptionBinder::flag(llvm::StringRef name, std::string *member, llvm::StringRef value,
-                        llvm::StringRef description) {
+void OptionBinder::flag(llvm::StringRef name, std::string *member, llvm::StringRef value, llvm::StringRef description) {
   declared.push_back({groupOf(storage->category()), name.str(), value.str(), *member, description.str()});
   auto option = std::make_unique<cl::opt<std::string>>(
       storage->keep(name), cl::init(*member), cl::desc(storage->keep(description)),
@@ -105,11 +106,10 @@ void OptionBinder::choice(llvm::StringRef name, int *member, std::vector<Word> w
     if (!word.description.empty())
       help += "\n  =" + word.name + ": " + word.description;
   }
-  declared.push_back(
-      {groupOf(storage->category()), name.str(), all, words[*member].name, description.str()});
+  declared.push_back({groupOf(storage->category()), name.str(), all, words[*member].name, description.str()});
   auto option = std::make_unique<cl::opt<int, false, ChoiceParser>>(
-      storage->keep(name), cl::init(*member), cl::desc(storage->keep(help)),
-      cl::value_desc(storage->keep("word")), cl::cat(storage->category()));
+      storage->keep(name), cl::init(*member), cl::desc(storage->keep(help)), cl::value_desc(storage->keep("word")),
+      cl::cat(storage->category()));
   auto kept = std::make_shared<std::vector<Word>>(std::move(words));
   option->getParser().words = kept.get();
   option->setCallback([member, kept](const int &given) { *member = given; });

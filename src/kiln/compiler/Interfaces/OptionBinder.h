@@ -1,6 +1,6 @@
 // Declares the compiler's flags, each once: name, the struct member it sets, description. The tool makes one binder,
-// gives it to whoever has options, and then parses its command line; the parser, --help and docs/generated/flags.md come
-// from what was declared. Names are given without dashes, in Kiln's spelling ("kiln-llvmcpu-target-cpu"); the tool
+// gives it to whoever has options, and then parses its command line; the parser, --help and docs/generated/flags.md
+// come from what was declared. Names are given without dashes, in Kiln's spelling ("kiln-llvmcpu-target-cpu"); the tool
 // accepts iree- as well (base/flags.h).
 #ifndef KILN_COMPILER_INTERFACES_OPTIONBINDER_H
 #define KILN_COMPILER_INTERFACES_OPTIONBINDER_H
@@ -29,8 +29,8 @@ public:
   // Flags that are declared from here on belong to this group of --help and of the docs.
   void group(llvm::StringRef title);
 
-  // The member keeps its value where the flag is not given; that value is shown as the default. It must outlive parsing.
-  // `value` names the value in help, "<file>".
+  // The member keeps its value where the flag is not given; that value is shown as the default. It must outlive
+  // parsing. `value` names the value in help, "<file>".
   void flag(llvm::StringRef name, bool *member, llvm::StringRef description);
   void flag(llvm::StringRef name, int64_t *member, llvm::StringRef value, llvm::StringRef description);
   void flag(llvm::StringRef name, std::string *member, llvm::StringRef value, llvm::StringRef description);

@@ -4,7 +4,9 @@ namespace kiln {
 
 TargetBackend::~TargetBackend() = default;
 
-void TargetBackendRegistry::add(std::unique_ptr<TargetBackend> backend) { all.push_back(std::move(backend)); }
+void TargetBackendRegistry::add(std::unique_ptr<TargetBackend> backend) {
+  all.push_back(std::move(backend));
+}
 
 TargetBackend *TargetBackendRegistry::find(llvm::StringRef name) const {
   for (const auto &backend : all)

@@ -38,8 +38,8 @@ public:
   // Dialects and interfaces that its passes and specs may make.
   virtual void registerDialects(mlir::DialectRegistry &registry) const = 0;
 
-  // Registers its passes under their names, each made with this backend's options; for kiln-opt and --pass-pipeline. The
-  // backend must outlive every use.
+  // Registers its passes under their names, each made with this backend's options; for kiln-opt and --pass-pipeline.
+  // The backend must outlive every use.
   virtual void registerPasses() const = 0;
 
   // The target that its options describe; an error at `loc` says which option is wrong.
@@ -47,8 +47,8 @@ public:
                                                                mlir::Location loc) const = 0;
 
   // Three pipelines on `hal.executable.variant`. Configuration: choose the strategy and the configuration of each
-  // dispatch, without changing it. Lowering: one pass, kiln-<backend>-lower-executable-target, that applies the strategy
-  // or the user's spec, and fills in the workgroup count. Translation: from there to what `serialize` takes.
+  // dispatch, without changing it. Lowering: one pass, kiln-<backend>-lower-executable-target, that applies the
+  // strategy or the user's spec, and fills in the workgroup count. Translation: from there to what `serialize` takes.
   virtual void buildConfigurationPipeline(mlir::OpPassManager &variantPasses) const = 0;
   virtual void buildLoweringPipeline(mlir::OpPassManager &variantPasses) const = 0;
   virtual void buildTranslationPipeline(mlir::OpPassManager &variantPasses) const = 0;

@@ -20,7 +20,9 @@ using namespace mlir;
 
 namespace kiln {
 
-Compiler::Compiler(void (*registerBackends)(TargetBackendRegistry &)) { registerBackends(shared.backends); }
+Compiler::Compiler(void (*registerBackends)(TargetBackendRegistry &)) {
+  registerBackends(shared.backends);
+}
 
 void Compiler::bindOptions(OptionBinder &binder) {
   CompilerOptions &options = shared.options;
@@ -48,8 +50,7 @@ void Compiler::bindOptions(OptionBinder &binder) {
               "<module>_<executable>_<target>_benchmark.mlir");
   binder.flag("kiln-hal-dump-executable-intermediates-to", &dump.intermediates, "folder",
               "Write the steps of code generation: .ll, .bc, .s, .o");
-  binder.flag("kiln-hal-dump-executable-binaries-to", &dump.binaries, "folder",
-              "Write what goes into the module: .so");
+  binder.flag("kiln-hal-dump-executable-binaries-to", &dump.binaries, "folder", "Write what goes into the module: .so");
   binder.flag("kiln-hal-dump-executable-files-to", &dump.files, "folder", "All of these");
   for (const auto &backend : shared.backends.backends()) {
     binder.group(("Target " + backend->name()).str());

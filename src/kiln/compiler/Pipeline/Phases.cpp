@@ -15,41 +15,59 @@ enum PhaseIndex { kInput, kAbi, kPreprocessing, kFlow, kStream, kSources, kTarge
 
 ArrayRef<Phase> phases() {
   static const std::vector<Phase> table = {
-      {"input", "kiln-common-input-transformation-pipeline", kInput,
+      {"input",
+       "kiln-common-input-transformation-pipeline",
+       kInput,
        "Checks that the program is one that Kiln takes, inlines its calls, and brings what is written on tensors "
        "elementwise into linalg.",
        buildInputPhase,
        {}},
-      {"abi", "kiln-abi-transformation-pipeline", kAbi,
+      {"abi",
+       "kiln-abi-transformation-pipeline",
+       kAbi,
        "Gives each exported function the boundary that callers see: buffer views and scalars.",
        buildAbiPhase,
        {"func"}},
-      {"preprocessing", "kiln-preprocessing-transformation-pipeline", kPreprocessing,
+      {"preprocessing",
+       "kiln-preprocessing-transformation-pipeline",
+       kPreprocessing,
        "Runs the user's own pipeline (--kiln-preprocessing-pass-pipeline).",
        buildPreprocessingPhase,
        {"func"}},
-      {"flow", "kiln-flow-transformation-pipeline", kPreprocessing,
+      {"flow",
+       "kiln-flow-transformation-pipeline",
+       kPreprocessing,
        "Fuses, forms dispatches, and outlines each into an executable with a name that says what it computes.",
        Flow::buildFlowPhase,
        {"func", "linalg", "tensor", "flow.dispatch.region"}},
-      {"stream", "kiln-stream-transformation-pipeline", kStream,
+      {"stream",
+       "kiln-stream-transformation-pipeline",
+       kStream,
        "Schedules: what runs at the same time, what waits for what, and where each value lives.",
        Stream::buildStreamPhase,
        {"func", "linalg", "tensor", "flow", "stream.async.dispatch", "stream.async.splat", "stream.async.clone",
         "stream.async.constant", "stream.async.alloca", "stream.async.load"}},
-      {"executable-sources", "kiln-hal-executable-sources-pipeline", kSources,
+      {"executable-sources",
+       "kiln-hal-executable-sources-pipeline",
+       kSources,
        "Turns each executable into one variant for each target, on bindings and push constants.",
        HAL::buildExecutableSourcesPhase,
        {"func", "linalg", "tensor", "flow", "stream.executable"}},
-      {"executable-targets", "kiln-hal-executable-targets-pipeline", kSources,
+      {"executable-targets",
+       "kiln-hal-executable-targets-pipeline",
+       kSources,
        "Generates code: strategy, configuration, lowering to the target's dialect.",
        HAL::buildExecutableTargetsPhase,
        {"func", "linalg", "tensor", "flow", "stream.executable"}},
-      {"hal", "kiln-hal-transformation-pipeline", kSources,
+      {"hal",
+       "kiln-hal-transformation-pipeline",
+       kSources,
        "Turns the schedule into command buffers, recorded once where nothing in them changes, and links executables.",
        HAL::buildHALPhase,
        {"func", "linalg", "tensor", "flow", "stream", "hal.tensor.import", "hal.tensor.export"}},
-      {"vm", "kiln-vm-transformation-pipeline", kVm,
+      {"vm",
+       "kiln-vm-transformation-pipeline",
+       kVm,
        "Serializes executables, and turns the host program into the VM's.",
        VM::buildVMPhase,
        {"func", "util", "hal", "stream", "scf"}},
@@ -81,14 +99,15 @@ public:
       for (const char *gone : phase.gone) {
         if (dialect != gone && op->getName().getStringRef() != gone)
           continue;
-        InFlightDiagnostic error = op->emitError() << "'" << op->getName() << "' must be gone after the phase '"
-                                                   << phase.name << "'";
-        error.attachNote() << "an input that starts at a later phase (--compile-from) needs all earlier ones behind it; "
-                              "otherwise no pass of this phase knew how to treat the op";
+        InFlightDiagnostic error = op->emitError()
+                                   << "'" << op->getName() << "' must be gone after the phase '" << phase.name << "'";
+        error.attachNote()
+            << "an input that starts at a later phase (--compile-from) needs all earlier ones behind it; "
+               "otherwise no pass of this phase knew how to treat the op";
         return WalkResult::interrupt();
       }
-      bool isExecutable = llvm::is_contained({"flow.executable", "stream.executable", "hal.executable"},
-                                             op->getName().getStringRef());
+      bool isExecutable =
+          llvm::is_contained({"flow.executable", "stream.executable", "hal.executable"}, op->getName().getStringRef());
       return isExecutable ? WalkResult::skip() : WalkResult::advance();
     });
     if (result.wasInterrupted())
@@ -100,7 +119,9 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Pass> createVerifyPhasePass(const Phase &phase) { return std::make_unique<VerifyPhasePass>(phase); }
+std::unique_ptr<Pass> createVerifyPhasePass(const Phase &phase) {
+  return std::make_unique<VerifyPhasePass>(phase);
+}
 
 void buildPhases(OpPassManager &passes, const CompilerContext &context, int from, int to) {
   // An input that claims to be past a phase must be.

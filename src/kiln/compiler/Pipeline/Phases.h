@@ -15,7 +15,7 @@ struct Phase {
   const char *pipeline; // kiln-opt's flag that runs it, without dashes; null for `end`, which only serializes
   // The first phase that this flag runs: the documents' flags `flow` and `hal` stand for several phases.
   int pipelineFrom;
-  const char *summary;  // what it does that no other phase does
+  const char *summary; // what it does that no other phase does
   void (*build)(mlir::OpPassManager &passes, const CompilerContext &context);
   // What may not be left when the phase is done: names of dialects ("flow"), or of ops ("scf.forall").
   std::vector<const char *> gone;

@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-// Bufferizes every function in `root`, in place wherever bindings allow it. Temporaries become memref.alloc. Copies of a
-// buffer onto itself are gone afterwards.
+// Bufferizes every function in `root`, in place wherever bindings allow it. Temporaries become memref.alloc. Copies of
+// a buffer onto itself are gone afterwards.
 mlir::LogicalResult bufferizeDispatch(mlir::RewriterBase &rewriter, mlir::Operation *root);
 
 // Drops #hal.descriptor_type from the types of all values in the function.

@@ -47,13 +47,12 @@ static SmallVector<OpFoldResult> collapseSizes(OpBuilder &builder, Location loc,
 static HAL::InterfaceBindingSubspanOp bindingOf(Value buffer) {
   auto subspan = buffer.getDefiningOp<HAL::InterfaceBindingSubspanOp>();
   return subspan && cast<MemRefType>(subspan.getType()).getLayout().isIdentity() ? subspan
-                                                                                  : HAL::InterfaceBindingSubspanOp();
+                                                                                 : HAL::InterfaceBindingSubspanOp();
 }
 
 namespace {
 // reshape(to_tensor(binding)) -> to_tensor(binding of the reshaped type)
-template <typename ReshapeOp>
-class FoldReshapeOfBinding : public OpRewritePattern<ReshapeOp> {
+template <typename ReshapeOp> class FoldReshapeOfBinding : public OpRewritePattern<ReshapeOp> {
 public:
   using OpRewritePattern<ReshapeOp>::OpRewritePattern;
 
@@ -112,8 +111,7 @@ public:
 
 //===--- Extents of bindings --------------------------------------------------------------------------------------===//
 
-template <typename DimOp>
-class FoldBindingDim : public OpRewritePattern<DimOp> {
+template <typename DimOp> class FoldBindingDim : public OpRewritePattern<DimOp> {
 public:
   using OpRewritePattern<DimOp>::OpRewritePattern;
 

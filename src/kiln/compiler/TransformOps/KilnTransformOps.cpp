@@ -45,8 +45,10 @@ static DiagnosedSilenceableFailure wrongTarget(Operation *transform, Operation *
   return failure;
 }
 
-DiagnosedSilenceableFailure PopulateWorkgroupCountRegionUsingNumThreadsSliceOp::applyToOne(
-    TransformRewriter &rewriter, Operation *target, ApplyToEachResultList &, TransformState &) {
+DiagnosedSilenceableFailure PopulateWorkgroupCountRegionUsingNumThreadsSliceOp::applyToOne(TransformRewriter &rewriter,
+                                                                                           Operation *target,
+                                                                                           ApplyToEachResultList &,
+                                                                                           TransformState &) {
   auto loop = dyn_cast<scf::ForallOp>(target);
   if (!loop)
     return wrongTarget(*this, target, "an scf.forall (the loop that tile_using_forall returns)");
@@ -56,29 +58,28 @@ DiagnosedSilenceableFailure PopulateWorkgroupCountRegionUsingNumThreadsSliceOp::
 }
 
 DiagnosedSilenceableFailure ApplyLicmOp::applyToOne(TransformRewriter &rewriter, Operation *target,
-                                                              ApplyToEachResultList &, TransformState &) {
+                                                    ApplyToEachResultList &, TransformState &) {
   // Only moves ops, so that handles stay valid. Inner loops first.
   target->walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
   return DiagnosedSilenceableFailure::success();
 }
 
 DiagnosedSilenceableFailure ApplyCseOp::applyToOne(TransformRewriter &rewriter, Operation *target,
-                                                             ApplyToEachResultList &, TransformState &) {
+                                                   ApplyToEachResultList &, TransformState &) {
   DominanceInfo dominance;
   eliminateCommonSubExpressions(rewriter, dominance, target);
   return DiagnosedSilenceableFailure::success();
 }
 
-DiagnosedSilenceableFailure EliminateEmptyTensorsOp::applyToOne(TransformRewriter &rewriter,
-                                                                          Operation *target, ApplyToEachResultList &,
-                                                                          TransformState &) {
+DiagnosedSilenceableFailure EliminateEmptyTensorsOp::applyToOne(TransformRewriter &rewriter, Operation *target,
+                                                                ApplyToEachResultList &, TransformState &) {
   if (failed(bufferization::eliminateEmptyTensors(rewriter, target)))
     return failedOn(*this, target);
   return DiagnosedSilenceableFailure::success();
 }
 
 DiagnosedSilenceableFailure BufferizeOp::applyToOne(TransformRewriter &rewriter, Operation *target,
-                                                              ApplyToEachResultList &results, TransformState &) {
+                                                    ApplyToEachResultList &results, TransformState &) {
   if (failed(kiln::bufferizeDispatch(rewriter, target)))
     return failedOn(*this, target);
   results.push_back(target);
@@ -91,10 +92,8 @@ void BufferizeOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &eff
   transform::modifiesPayload(effects);
 }
 
-DiagnosedSilenceableFailure EraseHalDescriptorTypeFromMemrefOp::applyToOne(TransformRewriter &,
-                                                                                     Operation *target,
-                                                                                     ApplyToEachResultList &,
-                                                                                     TransformState &) {
+DiagnosedSilenceableFailure EraseHalDescriptorTypeFromMemrefOp::applyToOne(TransformRewriter &, Operation *target,
+                                                                           ApplyToEachResultList &, TransformState &) {
   auto function = dyn_cast<FunctionOpInterface>(target);
   if (!function)
     return wrongTarget(*this, target, "a function");
@@ -103,7 +102,7 @@ DiagnosedSilenceableFailure EraseHalDescriptorTypeFromMemrefOp::applyToOne(Trans
 }
 
 DiagnosedSilenceableFailure ForallToWorkgroupOp::applyToOne(TransformRewriter &rewriter, Operation *target,
-                                                                      ApplyToEachResultList &, TransformState &) {
+                                                            ApplyToEachResultList &, TransformState &) {
   auto function = dyn_cast<FunctionOpInterface>(target);
   if (!function)
     return wrongTarget(*this, target, "a function");
@@ -112,10 +111,8 @@ DiagnosedSilenceableFailure ForallToWorkgroupOp::applyToOne(TransformRewriter &r
   return DiagnosedSilenceableFailure::success();
 }
 
-DiagnosedSilenceableFailure ApplyBufferOptimizationsOp::applyToOne(TransformRewriter &rewriter,
-                                                                             Operation *target,
-                                                                             ApplyToEachResultList &,
-                                                                             TransformState &) {
+DiagnosedSilenceableFailure ApplyBufferOptimizationsOp::applyToOne(TransformRewriter &rewriter, Operation *target,
+                                                                   ApplyToEachResultList &, TransformState &) {
   kiln::optimizeBuffers(rewriter, target);
   return DiagnosedSilenceableFailure::success();
 }
@@ -139,8 +136,7 @@ void ApplyFoldFillIntoPadPatternsOp::populatePatterns(RewritePatternSet &pattern
 }
 
 namespace {
-class KilnTransformExtension
-    : public transform::TransformDialectExtension<KilnTransformExtension> {
+class KilnTransformExtension : public transform::TransformDialectExtension<KilnTransformExtension> {
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KilnTransformExtension)
   void init() {

@@ -18,8 +18,8 @@ struct Token {
   std::string text;
 };
 
-// Words are names of ops, keywords and numbers; values start with %. Attributes and types, #a.b and !a.b, are words with
-// their sign, so that nothing in them is taken for an op.
+// Words are names of ops, keywords and numbers; values start with %. Attributes and types, #a.b and !a.b, are words
+// with their sign, so that nothing in them is taken for an op.
 class Lexer {
 public:
   explicit Lexer(StringRef text) : rest(text) {}
@@ -222,6 +222,8 @@ private:
 
 } // namespace
 
-std::string updateSpec(StringRef text) { return Updater(text).run(); }
+std::string updateSpec(StringRef text) {
+  return Updater(text).run();
+}
 
 } // namespace kiln

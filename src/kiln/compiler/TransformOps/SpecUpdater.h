@@ -1,5 +1,5 @@
-// Brings the spellings of older transform specs up to date, on the text, before it is parsed. A line stays a line, so that
-// locations still fit; comments and strings are left alone.
+// Brings the spellings of older transform specs up to date, on the text, before it is parsed. A line stays a line, so
+// that locations still fit; comments and strings are left alone.
 //
 //   transform.iree.X, transform.apply_patterns.iree.X   transform.kiln.X, transform.apply_patterns.kiln.X
 //   structured.tile_to_forall_op (loop, tiled)          structured.tile_using_forall (tiled, loop)

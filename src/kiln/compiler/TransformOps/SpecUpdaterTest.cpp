@@ -7,7 +7,9 @@
 namespace kiln {
 namespace {
 
-size_t lines(const std::string &text) { return std::count(text.begin(), text.end(), '\n'); }
+size_t lines(const std::string &text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
 
 TEST(SpecUpdater, LeavesWhatIsUpToDateAlone) {
   std::string text = "transform.sequence failures(propagate) {\n"

@@ -131,7 +131,8 @@ LogicalResult TransformSpec::apply(Operation *root) const {
   error << "'" << spelling(current) << "' on dispatch " << dispatchNames(root) << ": ";
   bool first = true;
   for (Diagnostic &diagnostic : said) {
-    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && first && diagnostic.getLocation() == current->getLoc()) {
+    if (diagnostic.getSeverity() == DiagnosticSeverity::Error && first &&
+        diagnostic.getLocation() == current->getLoc()) {
       error << diagnostic.str();
       first = false;
     }
@@ -155,9 +156,8 @@ Operation *TransformSpec::findMatchWithoutPayload(Operation *root) const {
   Operation *found = nullptr;
   top->walk<WalkOrder::PreOrder>([&](transform::MatchOp match) {
     std::optional<ArrayAttr> names = match.getOps();
-    if (!names || names->empty() || llvm::any_of(names->getAsValueRange<StringAttr>(), [&](StringRef name) {
-          return present.contains(name);
-        }))
+    if (!names || names->empty() ||
+        llvm::any_of(names->getAsValueRange<StringAttr>(), [&](StringRef name) { return present.contains(name); }))
       return WalkResult::advance();
     found = match;
     return WalkResult::interrupt();

@@ -15,8 +15,8 @@ namespace kiln {
 class TransformSpec {
 public:
   // Reads the file, brings old spellings up to date (SpecUpdater.h), parses it, and finds where it starts: a named
-  // sequence @__kiln_codegen or @__transform_main, or else its one top-level transform.sequence. Errors name the file and
-  // the line. Loads dialects, so it must not run inside a pass.
+  // sequence @__kiln_codegen or @__transform_main, or else its one top-level transform.sequence. Errors name the file
+  // and the line. Loads dialects, so it must not run inside a pass.
   static mlir::FailureOr<std::shared_ptr<const TransformSpec>> load(mlir::MLIRContext *context, llvm::StringRef path);
 
   // Applies the spec to `root`, a hal.executable.variant. A failure is one error at the failing line of the spec that

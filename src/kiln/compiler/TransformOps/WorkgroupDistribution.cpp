@@ -57,7 +57,8 @@ static FailureOr<BlockMapping> getBlockMapping(scf::ForallOp loop) {
   for (Attribute attr : mapping) {
     auto block = dyn_cast<gpu::GPUBlockMappingAttr>(attr);
     if (!block || (!result.place.empty() && block.isLinearMapping() != result.linear))
-      return loop.emitOpError("mixes ways of mapping; use #gpu.block<x>, <y> and <z>, or only #gpu.block<linear_dim_N>");
+      return loop.emitOpError(
+          "mixes ways of mapping; use #gpu.block<x>, <y> and <z>, or only #gpu.block<linear_dim_N>");
     result.linear = block.isLinearMapping();
     unsigned place = block.getRelativeIndex();
     if (llvm::is_contained(result.place, place))
@@ -106,21 +107,24 @@ private:
     if (auto apply = dyn_cast<affine::AffineApplyOp>(op))
       return affine(apply.getLoc(), apply.getAffineMap(), apply.getOperands(), nullptr);
     if (auto min = dyn_cast<affine::AffineMinOp>(op))
-      return affine(min.getLoc(), min.getAffineMap(), min.getOperands(), [](OpBuilder &b, Location loc, Value x, Value y) {
-        return arith::MinSIOp::create(b, loc, x, y).getResult();
-      });
+      return affine(min.getLoc(), min.getAffineMap(), min.getOperands(),
+                    [](OpBuilder &b, Location loc, Value x, Value y) {
+                      return arith::MinSIOp::create(b, loc, x, y).getResult();
+                    });
     if (auto max = dyn_cast<affine::AffineMaxOp>(op))
-      return affine(max.getLoc(), max.getAffineMap(), max.getOperands(), [](OpBuilder &b, Location loc, Value x, Value y) {
-        return arith::MaxSIOp::create(b, loc, x, y).getResult();
-      });
+      return affine(max.getLoc(), max.getAffineMap(), max.getOperands(),
+                    [](OpBuilder &b, Location loc, Value x, Value y) {
+                      return arith::MaxSIOp::create(b, loc, x, y).getResult();
+                    });
     if (op->getNumResults() == 1 && op->getNumRegions() == 0 && isa<arith::ArithDialect>(op->getDialect()))
       return arithmetic(op);
     return notComputable(op);
   }
 
   FailureOr<Value> notComputable(Operation *op) {
-    return op->emitOpError("cannot be part of the workgroup count, which is computed before the dispatch starts; it may "
-                           "depend on push constants, extents of bindings and arithmetic");
+    return op->emitOpError(
+        "cannot be part of the workgroup count, which is computed before the dispatch starts; it may "
+        "depend on push constants, extents of bindings and arithmetic");
   }
 
   FailureOr<Value> argument(HAL::InterfaceConstantLoadOp load) {
@@ -154,9 +158,7 @@ private:
     if (!type.isDynamicDim(index))
       return constant(type.getDimSize(index));
     Operation *source = shaped.getDefiningOp();
-    auto dynamicOperand = [&](ValueRange dynamicSizes) {
-      return get(dynamicSizes[type.getDynamicDimIndex(index)]);
-    };
+    auto dynamicOperand = [&](ValueRange dynamicSizes) { return get(dynamicSizes[type.getDynamicDimIndex(index)]); };
     if (auto subspan = dyn_cast_or_null<HAL::InterfaceBindingSubspanOp>(source))
       return dynamicOperand(subspan.getDynamicDims());
     if (auto empty = dyn_cast_or_null<tensor::EmptyOp>(source))
@@ -382,7 +384,8 @@ static bool dependsOn(Value value, Value index, llvm::DenseSet<Value> &visited) 
     return false;
   if (auto argument = dyn_cast<BlockArgument>(value)) { // Of an inner loop: through its bounds.
     Operation *parent = argument.getOwner()->getParentOp();
-    return parent && !isa<FunctionOpInterface>(parent) && index.getParentRegion()->isAncestor(parent->getParentRegion()) &&
+    return parent && !isa<FunctionOpInterface>(parent) &&
+           index.getParentRegion()->isAncestor(parent->getParentRegion()) &&
            llvm::any_of(parent->getOperands(), [&](Value operand) { return dependsOn(operand, index, visited); });
   }
   Operation *op = value.getDefiningOp();
@@ -433,9 +436,11 @@ LogicalResult verifyNoWorkgroupRaces(FunctionOpInterface function) {
   });
   for (Value root : outside.writes)
     if (isWritableBinding(root))
-      return outside.writer[root]->emitOpError(
-                 "stores into a binding outside of the distributed loop, so that every workgroup would repeat it and "
-                 "race with the others; fuse it into the loop (transform.structured.fuse_into_containing_op)")
+      return outside.writer[root]
+                 ->emitOpError(
+                     "stores into a binding outside of the distributed loop, so that every workgroup would repeat it "
+                     "and "
+                     "race with the others; fuse it into the loop (transform.structured.fuse_into_containing_op)")
                  .attachNote(loops.front().getLoc())
              << "this loop is distributed over workgroups";
 
@@ -457,17 +462,19 @@ LogicalResult verifyNoWorkgroupRaces(FunctionOpInterface function) {
         continue;
       Operation *other = earlier.reader.lookup(root) ? earlier.reader.lookup(root) : earlier.writer.lookup(root);
       if (other && !(earlier.writes.contains(root) && !earlier.reads.contains(root) && !isWritableBinding(root)))
-        return here.writer[root]->emitOpError("stores what an op outside of this distributed loop uses too; workgroups do "
-                                              "not wait for each other, so both must be in one loop "
-                                              "(transform.structured.fuse_into_containing_op)")
+        return here.writer[root]
+                   ->emitOpError("stores what an op outside of this distributed loop uses too; workgroups do "
+                                 "not wait for each other, so both must be in one loop "
+                                 "(transform.structured.fuse_into_containing_op)")
                    .attachNote(other->getLoc())
                << "the other use";
     }
     for (Value root : here.reads)
       if (isShared(root) && index > 0 && earlier.writes.contains(root) && isWritableBinding(root))
-        return here.reader[root]->emitOpError("loads what another distributed loop stores; workgroups do not wait for "
-                                              "each other, so both must be in one loop "
-                                              "(transform.structured.fuse_into_containing_op)")
+        return here.reader[root]
+                   ->emitOpError("loads what another distributed loop stores; workgroups do not wait for "
+                                 "each other, so both must be in one loop "
+                                 "(transform.structured.fuse_into_containing_op)")
                    .attachNote(earlier.writer[root]->getLoc())
                << "the store";
     for (Value root : here.reads)

@@ -116,8 +116,8 @@ private:
   Value importTensor(OpBuilder &builder, Location loc, Value view, RankedTensorType type, unsigned index) {
     auto label = Util::RodataOp::create(builder, loc, Util::BufferType::get(&getContext()),
                                         builder.getStringAttr("input" + Twine(index)));
-    Value elementType =
-        arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(HAL::elementTypeNumber(type.getElementType())));
+    Value elementType = arith::ConstantOp::create(
+        builder, loc, builder.getI32IntegerAttr(HAL::elementTypeNumber(type.getElementType())));
     SmallVector<Value> shape;
     for (int64_t extent : type.getShape())
       shape.push_back(arith::ConstantIndexOp::create(builder, loc, ShapedType::isDynamic(extent) ? -1 : extent));

@@ -4,11 +4,24 @@
 
 #include <cstdlib>
 #include <new>
+#include <sys/mman.h>
 #include <utility>
 
 namespace kiln::hal {
 
 namespace {
+
+// From this size on, pages of 2 MiB are asked for: fewer faults when the memory is first touched, and fewer misses in
+// the address translation of kernels that walk over it. A hint; where the system has none to give, nothing changes.
+constexpr uintptr_t kHugePage = uintptr_t(2) << 20;
+constexpr uint64_t kHugePageThreshold = 2 * kHugePage;
+
+void preferHugePages(uintptr_t begin, uint64_t length) {
+  uintptr_t first = (begin + kHugePage - 1) & ~(kHugePage - 1);
+  uintptr_t last = (begin + length) & ~(kHugePage - 1);
+  if (first < last)
+    madvise(reinterpret_cast<void *>(first), last - first, MADV_HUGEPAGE);
+}
 
 // Object and contents in one block of malloc: small buffers are made for each call of a program.
 class HeapBuffer final : public Buffer {
@@ -20,6 +33,8 @@ public:
       return resourceExhausted("cannot allocate {} bytes: out of memory", length);
     uintptr_t contents = reinterpret_cast<uintptr_t>(block) + sizeof(HeapBuffer) + KILN_BINDING_ALIGNMENT - 1;
     contents &= ~uintptr_t(KILN_BINDING_ALIGNMENT - 1);
+    if (length >= kHugePageThreshold)
+      preferHugePages(contents, length);
     Properties properties;
     properties.length = length;
     properties.usage = usage;

@@ -38,7 +38,9 @@ ValueRange DispatchRegionOp::getDimsOfResult(unsigned index) {
   return dimsOfResult(getResultTypes(), getResultDims(), index);
 }
 
-ValueRange DispatchOp::getDimsOfResult(unsigned index) { return dimsOfResult(getResultTypes(), getResultDims(), index); }
+ValueRange DispatchOp::getDimsOfResult(unsigned index) {
+  return dimsOfResult(getResultTypes(), getResultDims(), index);
+}
 
 LogicalResult DispatchOp::verify() {
   if (getTied().size() != getNumResults())

@@ -137,8 +137,8 @@ Dims allDims(OpBuilder &builder, Value tensor) {
   return dims;
 }
 
-// Whether `a`, computed inside of a loop, has the extents of the loop's argument `b` for certain: its producers pass them
-// on from that argument.
+// Whether `a`, computed inside of a loop, has the extents of the loop's argument `b` for certain: its producers pass
+// them on from that argument.
 static bool haveSameDims(OpBuilder &builder, Value a, Value b) {
   while (a != b) {
     Operation *op = a.getDefiningOp();

@@ -58,8 +58,8 @@ static Value randomTensor(OpBuilder &builder, Location loc, RankedTensorType typ
     Value bits = arith::IndexCastOp::create(inner, loc, inner.getI32Type(), position);
     linalg::YieldOp::create(inner, loc, randomElement(inner, loc, bits, type.getElementType()));
   };
-  return linalg::GenericOp::create(builder, loc, TypeRange{type}, ValueRange(), empty, ArrayRef<AffineMap>{map}, iterators,
-                                   body)
+  return linalg::GenericOp::create(builder, loc, TypeRange{type}, ValueRange(), empty, ArrayRef<AffineMap>{map},
+                                   iterators, body)
       .getResult(0);
 }
 
@@ -120,8 +120,8 @@ private:
     Location loc = UnknownLoc::get(ctx);
     OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(loc);
     OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
-    auto executable = cast<ExecutableOp>(
-        SymbolTable::lookupSymbolIn(getOperation(), dispatch.getEntry().getRootReference()));
+    auto executable =
+        cast<ExecutableOp>(SymbolTable::lookupSymbolIn(getOperation(), dispatch.getEntry().getRootReference()));
     builder.clone(*executable);
 
     // The inputs are globals that an initializer fills.
@@ -146,8 +146,8 @@ private:
     return module;
   }
 
-  static void addFunction(OpBuilder &builder, DispatchOp dispatch, MutableArrayRef<Util::GlobalOp> globals, StringRef name,
-                          StringRef aliasOf) {
+  static void addFunction(OpBuilder &builder, DispatchOp dispatch, MutableArrayRef<Util::GlobalOp> globals,
+                          StringRef name, StringRef aliasOf) {
     Location loc = builder.getUnknownLoc();
     auto func = Util::FuncOp::create(builder, loc, name, builder.getFunctionType({}, {}));
     func->setAttr("kiln.abi.declaration", builder.getStringAttr(("sync func @" + name + "() -> ()").str()));
@@ -177,8 +177,8 @@ private:
     out.os() << "\n";
     out.os().flush();
     if (out.os().has_error()) {
-      InFlightDiagnostic diagnostic = dispatch.emitError() << "cannot write '" << path
-                                                           << "': " << out.os().error().message();
+      InFlightDiagnostic diagnostic = dispatch.emitError()
+                                      << "cannot write '" << path << "': " << out.os().error().message();
       out.os().clear_error();
       return diagnostic;
     }

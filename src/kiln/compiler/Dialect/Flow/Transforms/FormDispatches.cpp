@@ -43,9 +43,8 @@ static bool isElementwiseConsumer(Operation *consumer, Value value) {
     if (!generic.isDpsInput(&operand) || !generic.getMatchingIndexingMap(&operand).isIdentity())
       return false;
   }
-  return llvm::all_of(generic.getDpsInitsMutable(), [&](OpOperand &init) {
-    return generic.getMatchingIndexingMap(&init).isIdentity();
-  });
+  return llvm::all_of(generic.getDpsInitsMutable(),
+                      [&](OpOperand &init) { return generic.getMatchingIndexingMap(&init).isIdentity(); });
 }
 
 namespace {
@@ -162,8 +161,7 @@ private:
     builder.setInsertionPointToEnd(&body);
     ReturnOp::create(builder, last->getLoc(), results);
     for (auto [result, replacement] : llvm::zip(results, region.getResults()))
-      result.replaceUsesWithIf(replacement,
-                               [&](OpOperand &use) { return !region->isAncestor(use.getOwner()); });
+      result.replaceUsesWithIf(replacement, [&](OpOperand &use) { return !region->isAncestor(use.getOwner()); });
     cloneProducers(region);
     return success();
   }

@@ -63,8 +63,8 @@ Attribute PipelineLayoutAttr::parse(AsmParser &parser, Type) {
     bindings.push_back(*access);
     return success();
   };
-  if (parser.parseLess() || parser.parseKeyword("constants") || parser.parseEqual() ||
-      parser.parseInteger(constants) || parser.parseComma() || parser.parseKeyword("bindings") || parser.parseEqual() ||
+  if (parser.parseLess() || parser.parseKeyword("constants") || parser.parseEqual() || parser.parseInteger(constants) ||
+      parser.parseComma() || parser.parseKeyword("bindings") || parser.parseEqual() ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseBinding) || parser.parseGreater())
     return {};
   return get(parser.getContext(), constants, bindings);
@@ -145,8 +145,8 @@ void ExecutableExportOp::print(OpAsmPrinter &printer) {
     printer << ") -> (index, index, index) ";
     printer.printRegion(getWorkgroupCount(), /*printEntryBlockArgs=*/false);
   }
-  printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {getSymVisibilityAttrName(), getSymNameAttrName(), getOrdinalAttrName(), getLayoutAttrName()});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSymVisibilityAttrName(), getSymNameAttrName(),
+                                                                 getOrdinalAttrName(), getLayoutAttrName()});
 }
 
 LogicalResult ExecutableExportOp::verifyRegions() {
@@ -190,7 +190,9 @@ void InterfaceWorkgroupCountOp::inferResultRanges(ArrayRef<ConstantIntRanges>, S
 
 //===--- The tensor boundary -------------------------------------------------------------------------------------===//
 
-LogicalResult TensorImportOp::verify() { return verifyDynamicDims(*this, cast<ShapedType>(getType()), getDynamicDims()); }
+LogicalResult TensorImportOp::verify() {
+  return verifyDynamicDims(*this, cast<ShapedType>(getType()), getDynamicDims());
+}
 
 LogicalResult TensorExportOp::verify() {
   return verifyDynamicDims(*this, cast<ShapedType>(getSource().getType()), getDynamicDims());

@@ -24,7 +24,8 @@
 
 namespace kiln::HAL {
 
-// The number of an element type in kiln/schema/element_type.def, or 0 for a type that has none. `index` is stored as i64.
+// The number of an element type in kiln/schema/element_type.def, or 0 for a type that has none. `index` is stored as
+// i64.
 int32_t elementTypeNumber(mlir::Type type);
 
 // The bytes that one element takes in memory: whole bytes, i1 takes one.

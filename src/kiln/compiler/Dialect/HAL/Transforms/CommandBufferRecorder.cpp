@@ -6,7 +6,9 @@ using namespace mlir;
 
 namespace kiln::HAL {
 
-std::string executableGlobal(StringRef executable) { return ("__executable_" + executable).str(); }
+std::string executableGlobal(StringRef executable) {
+  return ("__executable_" + executable).str();
+}
 
 Value CommandBufferRecorder::i32(OpBuilder &builder, int64_t value) {
   return arith::ConstantIntOp::create(builder, execute.getLoc(), builder.getI32Type(), value);
@@ -56,9 +58,9 @@ LogicalResult CommandBufferRecorder::recordCommand(OpBuilder &builder, Operation
     return success();
   }
   if (auto copy = dyn_cast<Stream::CmdCopyOp>(op)) {
-    CommandBufferCopyOp::create(builder, loc, commands, slot(builder, copy.getSource()),
-                                mapped(copy.getSourceOffset()), slot(builder, copy.getTarget()),
-                                mapped(copy.getTargetOffset()), mapped(copy.getLength()));
+    CommandBufferCopyOp::create(builder, loc, commands, slot(builder, copy.getSource()), mapped(copy.getSourceOffset()),
+                                slot(builder, copy.getTarget()), mapped(copy.getTargetOffset()),
+                                mapped(copy.getLength()));
     return success();
   }
   builder.clone(*op, mapping);
@@ -82,8 +84,7 @@ LogicalResult CommandBufferRecorder::recordDispatch(OpBuilder &builder, Stream::
     if (candidate.getSymName() == op.getEntry().getLeafReference())
       exportOp = candidate;
   if (!exportOp || exportOp.getWorkgroupCount().empty())
-    return op.emitError() << "launches " << op.getEntry()
-                          << ", which code generation has not given a workgroup count";
+    return op.emitError() << "launches " << op.getEntry() << ", which code generation has not given a workgroup count";
 
   // The count is computed from the constants, where the command is recorded.
   IRMapping countMapping;

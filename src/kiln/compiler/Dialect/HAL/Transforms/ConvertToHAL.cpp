@@ -197,7 +197,8 @@ private:
                              ? BufferLengthOp::create(builder, loc, builder.getIndexType(), resource).getResult()
                              : size);
     }
-    replace(op, DeviceExecuteOp::create(builder, loc, fence, getDevice(builder, loc), op.getAwait(), commands, bindings));
+    replace(op,
+            DeviceExecuteOp::create(builder, loc, fence, getDevice(builder, loc), op.getAwait(), commands, bindings));
     return success();
   }
 

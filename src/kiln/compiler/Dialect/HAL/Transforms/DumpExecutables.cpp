@@ -42,8 +42,8 @@ private:
     out.os() << "\n";
     out.os().flush();
     if (out.os().has_error()) {
-      InFlightDiagnostic diagnostic = executable.emitError() << "cannot write '" << file
-                                                             << "': " << out.os().error().message();
+      InFlightDiagnostic diagnostic = executable.emitError()
+                                      << "cannot write '" << file << "': " << out.os().error().message();
       out.os().clear_error();
       return diagnostic;
     }

@@ -36,8 +36,9 @@ static void convertFunction(func::FuncOp func, ArrayRef<BindingAccess> access) {
       OpBuilder at(span);
       unsigned binding = arg.getArgNumber(); // bindings are the first arguments
       auto subspan = InterfaceBindingSubspanOp::create(
-          at, span.getLoc(), MemRefType::get(type.getShape(), type.getElementType(), MemRefLayoutAttrInterface(), space),
-          binding, access[binding], span.getDynamicDims());
+          at, span.getLoc(),
+          MemRefType::get(type.getShape(), type.getElementType(), MemRefLayoutAttrInterface(), space), binding,
+          access[binding], span.getDynamicDims());
       span.replaceAllUsesWith(subspan.getResult());
       span.erase();
     }

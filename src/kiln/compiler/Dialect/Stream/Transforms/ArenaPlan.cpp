@@ -8,16 +8,21 @@
 
 namespace kiln::Stream {
 
-static int64_t roundUp(int64_t size) { return llvm::alignTo(std::max<int64_t>(size, 1), kArenaAlignment); }
+static int64_t roundUp(int64_t size) {
+  return llvm::alignTo(std::max<int64_t>(size, 1), kArenaAlignment);
+}
 
-static bool meet(const ArenaValue &a, const ArenaValue &b) { return a.first <= b.last && b.first <= a.last; }
+static bool meet(const ArenaValue &a, const ArenaValue &b) {
+  return a.first <= b.last && b.first <= a.last;
+}
 
 ArenaPlan planArena(llvm::ArrayRef<ArenaValue> values) {
   ArenaPlan plan;
   plan.offsets.assign(values.size(), 0);
   llvm::SmallVector<unsigned> order(values.size());
   std::iota(order.begin(), order.end(), 0);
-  llvm::sort(order, [&](unsigned a, unsigned b) { return std::pair(-values[a].size, a) < std::pair(-values[b].size, b); });
+  llvm::sort(order,
+             [&](unsigned a, unsigned b) { return std::pair(-values[a].size, a) < std::pair(-values[b].size, b); });
   llvm::SmallVector<unsigned> placed;
   for (unsigned index : order) {
     // What is in the way, by offset; the value goes into the first gap that is large enough.
@@ -55,7 +60,8 @@ int64_t arenaLowerBound(llvm::ArrayRef<ArenaValue> values) {
 llvm::SmallVector<unsigned> assignSlots(llvm::ArrayRef<ArenaValue> values) {
   llvm::SmallVector<unsigned> slots(values.size()), order(values.size());
   std::iota(order.begin(), order.end(), 0);
-  llvm::sort(order, [&](unsigned a, unsigned b) { return std::pair(values[a].first, a) < std::pair(values[b].first, b); });
+  llvm::sort(order,
+             [&](unsigned a, unsigned b) { return std::pair(values[a].first, a) < std::pair(values[b].first, b); });
   llvm::SmallVector<unsigned> freeAfter; // last step of the value that a slot holds
   for (unsigned index : order) {
     auto *slot = llvm::find_if(freeAfter, [&](unsigned last) { return last < values[index].first; });

@@ -10,9 +10,9 @@
 namespace kiln::Stream {
 
 struct ArenaValue {
-  int64_t size;    // bytes
-  unsigned first;  // first step at which it is alive
-  unsigned last;   // last one, included
+  int64_t size;   // bytes
+  unsigned first; // first step at which it is alive
+  unsigned last;  // last one, included
 };
 
 struct ArenaPlan {
@@ -25,11 +25,12 @@ inline constexpr int64_t kArenaAlignment = 64;
 // Largest values first, each at the lowest offset where nothing that is alive with it stands.
 ArenaPlan planArena(llvm::ArrayRef<ArenaValue> values);
 
-// The least that any plan can need: the largest sum of sizes, each rounded up to the alignment, that are alive at a step.
+// The least that any plan can need: the largest sum of sizes, each rounded up to the alignment, that are alive at a
+// step.
 int64_t arenaLowerBound(llvm::ArrayRef<ArenaValue> values);
 
-// For values whose sizes are known at run time only: a slot for each value, so that values of one slot are never alive at
-// the same time, with as few slots as possible. Returns the slot of each value.
+// For values whose sizes are known at run time only: a slot for each value, so that values of one slot are never alive
+// at the same time, with as few slots as possible. Returns the slot of each value.
 llvm::SmallVector<unsigned> assignSlots(llvm::ArrayRef<ArenaValue> values);
 
 } // namespace kiln::Stream

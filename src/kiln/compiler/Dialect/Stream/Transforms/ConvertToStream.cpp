@@ -44,7 +44,9 @@ static MemRefType memoryOf(Type tensor) {
 }
 
 // The extents that the flow phase has tied to an argument or to a returned value.
-static ValueRange tiedDims(Flow::TensorTieShapeOp tie) { return tie ? ValueRange(tie.getResultDims()) : ValueRange(); }
+static ValueRange tiedDims(Flow::TensorTieShapeOp tie) {
+  return tie ? ValueRange(tie.getResultDims()) : ValueRange();
+}
 
 // Rewrites a function from tensors to tensors into one on bindings. `tied` is as in flow.dispatch.
 static void convertExecutable(Flow::ExecutableOp flowOp, ArrayRef<int64_t> tied) {
@@ -97,8 +99,7 @@ static void convertExecutable(Flow::ExecutableOp flowOp, ArrayRef<int64_t> tied)
     for (Operation *user : tensor.getUsers())
       if (auto op = dyn_cast<Flow::TensorTieShapeOp>(user))
         tie = op;
-    Value span =
-        BindingSubspanOp::create(builder, loc, memoryOf(tensor.getType()), newArg[tensor], tiedDims(tie));
+    Value span = BindingSubspanOp::create(builder, loc, memoryOf(tensor.getType()), newArg[tensor], tiedDims(tie));
     bool writable = access[i] == builder.getStringAttr("readwrite");
     Value value = bufferization::ToTensorOp::create(builder, loc, tensor.getType(), span, /*restrict=*/true, writable);
     memory[newArg[tensor]] = span;
@@ -116,7 +117,8 @@ static void convertExecutable(Flow::ExecutableOp flowOp, ArrayRef<int64_t> tied)
     if (!span)
       span = BindingSubspanOp::create(builder, loc, memoryOf(result.getType()), target, tiedDims(tie));
     OpBuilder end(ret);
-    bufferization::MaterializeInDestinationOp::create(end, loc, /*result=*/Type(), tie ? tie.getOperand() : result, span,
+    bufferization::MaterializeInDestinationOp::create(end, loc, /*result=*/Type(), tie ? tie.getOperand() : result,
+                                                      span,
                                                       /*restrict=*/true, /*writable=*/true);
   }
   OpBuilder end(ret);
@@ -255,7 +257,8 @@ private:
     SmallVector<Value> dims = loadDims.lookup(load);
     Value offset = arith::ConstantIndexOp::create(builder, loc, 0);
     for (auto [i, index] : llvm::enumerate(load.getIndices())) {
-      Value extent = dims.empty() ? arith::ConstantIndexOp::create(builder, loc, type.getDimSize(i)).getResult() : dims[i];
+      Value extent =
+          dims.empty() ? arith::ConstantIndexOp::create(builder, loc, type.getDimSize(i)).getResult() : dims[i];
       offset = arith::AddIOp::create(builder, loc, arith::MulIOp::create(builder, loc, offset, extent), index);
     }
     Value width = arith::ConstantIndexOp::create(builder, loc, HAL::elementByteWidth(type.getElementType()));
@@ -295,8 +298,8 @@ private:
           hasTensors |= isa<RankedTensorType>(arg.getType());
           touch(arg);
         }
-    if (hasTensors && !isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::ExecuteRegionOp, Util::OptimizationBarrierOp, Util::GlobalLoadOp,
-                           arith::SelectOp>(op))
+    if (hasTensors && !isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::ExecuteRegionOp, Util::OptimizationBarrierOp,
+                           Util::GlobalLoadOp, arith::SelectOp>(op))
       return op->emitError() << "'" << op->getName() << "' passes tensors on, which is not supported there";
     for (Value result : op->getResults())
       touch(result);

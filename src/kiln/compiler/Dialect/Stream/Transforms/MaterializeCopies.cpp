@@ -29,11 +29,14 @@ public:
       } else if (auto store = dyn_cast<Util::GlobalStoreOp>(op)) {
         // What a global holds is never written again.
         if (isa<ResourceType>(store.getValue().getType()) && !isFresh(store.getValue()))
-          return (void)(store.emitError() << "stores a tensor that is not computed in the same place; compute it there"), signalPassFailure();
+          return (void)(store.emitError()
+                        << "stores a tensor that is not computed in the same place; compute it there"),
+                 signalPassFailure();
       } else if (!isa<AsyncCloneOp, AsyncLoadOp>(op)) {
         // Control flow takes whole resources; a constant is a part of one.
         for (OpOperand &operand : op->getOpOperands())
-          if (auto constant = operand.get().getDefiningOp<AsyncConstantOp>(); constant && !isa<StreamDialect>(op->getDialect()))
+          if (auto constant = operand.get().getDefiningOp<AsyncConstantOp>();
+              constant && !isa<StreamDialect>(op->getDialect()))
             clone(operand, constant.getSize());
       }
     });

@@ -25,10 +25,10 @@ struct Storage {
   explicit Storage(Value size) : size(size) {}
 
   Value size;
-  bool isExternal = false; // leaves the program
-  bool escapes = false;    // is seen outside of the submission
+  bool isExternal = false;      // leaves the program
+  bool escapes = false;         // is seen outside of the submission
   unsigned first = 0, last = 0; // the steps of the submission at which it is alive
-  Span span;               // where it is, once that is decided
+  Span span;                    // where it is, once that is decided
 };
 
 // The constants of a module, in one resource.
@@ -55,8 +55,9 @@ public:
     Util::GlobalOp::create(builder, loc, kName, type);
     auto initializer = Util::InitializerOp::create(builder, loc);
     builder.setInsertionPointToStart(&initializer.getBody().emplaceBlock());
-    Value resource = ResourceConstantsOp::create(builder, loc, type, builder.getArrayAttr(values),
-                                                 builder.getDenseI64ArrayAttr(offsets), builder.getI64IntegerAttr(size));
+    Value resource =
+        ResourceConstantsOp::create(builder, loc, type, builder.getArrayAttr(values),
+                                    builder.getDenseI64ArrayAttr(offsets), builder.getI64IntegerAttr(size));
     Util::GlobalStoreOp::create(builder, loc, resource, kName);
     Util::ReturnOp::create(builder, loc);
   }
@@ -147,7 +148,8 @@ private:
     unawaited = {};
   }
 
-  //===--- One submission ------------------------------------------------------------------------------------------===//
+  //===--- One submission
+  //------------------------------------------------------------------------------------------===//
 
   // The size of the result of a pending operation.
   static Value sizeOfResult(OpResult result) {
@@ -179,8 +181,8 @@ private:
     }
   }
 
-  // The step of each operation: one more than that of the last it depends on. What overwrites memory comes after all that
-  // read it before.
+  // The step of each operation: one more than that of the last it depends on. What overwrites memory comes after all
+  // that read it before.
   void assignSteps() {
     SmallVector<unsigned> lastWrite(storages.size(), 0), lastRead(storages.size(), 0);
     for (Operation *op : pending) {
@@ -258,8 +260,7 @@ private:
       }
       Value up = arith::ConstantIndexOp::create(builder, loc, kArenaAlignment - 1);
       Value mask = arith::ConstantIndexOp::create(builder, loc, -kArenaAlignment);
-      Value rounded =
-          arith::AndIOp::create(builder, loc, arith::AddIOp::create(builder, loc, slotSize, up), mask);
+      Value rounded = arith::AndIOp::create(builder, loc, arith::AddIOp::create(builder, loc, slotSize, up), mask);
       arenaSize = arith::AddIOp::create(builder, loc, arenaSize, rounded);
     }
     Value arena = ResourceAllocOp::create(builder, loc, type, Lifetime::Transient, arenaSize);
@@ -296,9 +297,8 @@ private:
       for (Value result : op->getResults()) {
         const Storage &storage = storages[storageOf.lookup(result)];
         if (storage.escapes)
-          result.replaceUsesWithIf(storage.span.resource, [&](OpOperand &use) {
-            return !pending.contains(use.getOwner());
-          });
+          result.replaceUsesWithIf(storage.span.resource,
+                                   [&](OpOperand &use) { return !pending.contains(use.getOwner()); });
       }
       dead.push_back(op);
     }
@@ -307,8 +307,8 @@ private:
 
   void emitExecute(OpBuilder &builder, Location loc) {
     // Everything that the commands name, found by emitting them into a region that still sees the outside.
-    Value await = unawaited ? unawaited
-                            : TimepointImmediateOp::create(builder, loc, TimepointType::get(builder.getContext()));
+    Value await =
+        unawaited ? unawaited : TimepointImmediateOp::create(builder, loc, TimepointType::get(builder.getContext()));
     auto scratch = CmdConcurrentOp::create(builder, loc);
     Block &body = scratch.getBody().emplaceBlock();
     OpBuilder inner = OpBuilder::atBlockEnd(&body);
@@ -338,7 +338,8 @@ private:
           scalars.insert(operand);
       }
     });
-    SmallVector<Value> sizes = llvm::map_to_vector(resources, [&](Value resource) { return sizeOfResource(builder, resource); });
+    SmallVector<Value> sizes =
+        llvm::map_to_vector(resources, [&](Value resource) { return sizeOfResource(builder, resource); });
     auto execute = CmdExecuteOp::create(builder, loc, TimepointType::get(builder.getContext()), await,
                                         resources.getArrayRef(), sizes, scalars.getArrayRef());
     Block &target = execute.getBody().emplaceBlock();

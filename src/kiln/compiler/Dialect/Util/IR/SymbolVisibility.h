@@ -1,4 +1,5 @@
-// The assembly of a symbol's visibility, `private` or `public` before its name, for all dialects' custom<SymbolVisibility>.
+// The assembly of a symbol's visibility, `private` or `public` before its name, for all dialects'
+// custom<SymbolVisibility>.
 #ifndef KILN_COMPILER_DIALECT_UTIL_IR_SYMBOLVISIBILITY_H
 #define KILN_COMPILER_DIALECT_UTIL_IR_SYMBOLVISIBILITY_H
 

@@ -46,12 +46,18 @@ void FuncOp::print(OpAsmPrinter &printer) {
                                            getArgAttrsAttrName(), getResAttrsAttrName());
 }
 
-CallInterfaceCallable CallOp::getCallableForCallee() { return getCalleeAttr(); }
+CallInterfaceCallable CallOp::getCallableForCallee() {
+  return getCalleeAttr();
+}
 void CallOp::setCalleeFromCallable(CallInterfaceCallable callee) {
   setCalleeAttr(cast<FlatSymbolRefAttr>(cast<SymbolRefAttr>(callee)));
 }
-Operation::operand_range CallOp::getArgOperands() { return getOperands(); }
-MutableOperandRange CallOp::getArgOperandsMutable() { return getOperandsMutable(); }
+Operation::operand_range CallOp::getArgOperands() {
+  return getOperands();
+}
+MutableOperandRange CallOp::getArgOperandsMutable() {
+  return getOperandsMutable();
+}
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto callee = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getCalleeAttr());

@@ -12,8 +12,8 @@ namespace kiln::VM {
 
 static constexpr uint64_t kRodataAlignment = 64;
 
-// The bytes of a constant's elements as the machine has them; dense i1 is packed or not depending on how it was made, and
-// becomes one byte each.
+// The bytes of a constant's elements as the machine has them; dense i1 is packed or not depending on how it was made,
+// and becomes one byte each.
 static std::string bytesOf(ElementsAttr elements) {
   Type type = elements.getElementType();
   std::string bytes;

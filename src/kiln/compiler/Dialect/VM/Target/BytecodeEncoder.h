@@ -7,8 +7,8 @@
 
 namespace kiln::VM {
 
-// Writes the container to `sink`. Errors are diagnostics at the op that cannot be encoded; an error of the sink is one at
-// the module.
+// Writes the container to `sink`. Errors are diagnostics at the op that cannot be encoded; an error of the sink is one
+// at the module.
 mlir::LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink);
 
 } // namespace kiln::VM

@@ -11,9 +11,13 @@ using kiln::schema::Opcode;
 
 namespace kiln::VM {
 
-static bool isRef(Type type) { return isa<RefType>(type); }
+static bool isRef(Type type) {
+  return isa<RefType>(type);
+}
 
-static unsigned widthOf(Value value) { return value.getType().getIntOrFloatBitWidth(); }
+static unsigned widthOf(Value value) {
+  return value.getType().getIntOrFloatBitWidth();
+}
 
 FailureOr<std::string> signatureOf(Operation *op, FunctionType type) {
   std::string text;
@@ -224,8 +228,7 @@ LogicalResult FunctionEncoder::encodeCall(CallOp op) {
   if (auto it = index.imports.find(callee); it != index.imports.end())
     code.callImport(it->second, std::span<const Register>(arguments), std::span<const Register>(results));
   else
-    code.call(index.functions.lookup(callee), std::span<const Register>(arguments),
-              std::span<const Register>(results));
+    code.call(index.functions.lookup(callee), std::span<const Register>(arguments), std::span<const Register>(results));
   return success();
 }
 
@@ -279,8 +282,8 @@ uint32_t FunctionEncoder::signExtended(Value value) {
   if (width == 64)
     return reg;
   uint32_t extended = temporary();
-  Opcode opcode = width == 1   ? Opcode::ExtSI1
-                  : width == 8 ? Opcode::ExtSI8
+  Opcode opcode = width == 1    ? Opcode::ExtSI1
+                  : width == 8  ? Opcode::ExtSI8
                   : width == 16 ? Opcode::ExtSI16
                                 : Opcode::ExtSI32;
   unary(opcode, extended, reg);
@@ -335,12 +338,30 @@ LogicalResult FunctionEncoder::encodeCompare(Operation &op) {
   case P::OGE: binary(le, target, b, a); break;
   case P::UNO: binary(uno, target, a, b); break;
   // An unordered comparison is true where the opposite ordered one is false.
-  case P::UNE: binary(eq, target, a, b); negate(); break;
-  case P::UGE: binary(lt, target, a, b); negate(); break;
-  case P::UGT: binary(le, target, a, b); negate(); break;
-  case P::ULE: binary(lt, target, b, a); negate(); break;
-  case P::ULT: binary(le, target, b, a); negate(); break;
-  case P::ORD: binary(uno, target, a, b); negate(); break;
+  case P::UNE:
+    binary(eq, target, a, b);
+    negate();
+    break;
+  case P::UGE:
+    binary(lt, target, a, b);
+    negate();
+    break;
+  case P::UGT:
+    binary(le, target, a, b);
+    negate();
+    break;
+  case P::ULE:
+    binary(lt, target, b, a);
+    negate();
+    break;
+  case P::ULT:
+    binary(le, target, b, a);
+    negate();
+    break;
+  case P::ORD:
+    binary(uno, target, a, b);
+    negate();
+    break;
   case P::ONE:
   case P::UEQ: {
     uint32_t less = temporary(), greater = temporary();
@@ -417,11 +438,11 @@ LogicalResult FunctionEncoder::encodeArithmetic(Operation &op) {
     return unsupported(op);
   Type type = op.getResult(0).getType();
   bool isNarrow = type.isInteger() && widthOf(op.getResult(0)) < 32;
-  Opcode opcode = type.isF32()                              ? row->f32
-                  : type.isF64()                            ? row->f64
-                  : type.isInteger(64)                      ? row->i64
-                  : type.isInteger(32) || isNarrow          ? row->i32
-                                                            : none;
+  Opcode opcode = type.isF32()                     ? row->f32
+                  : type.isF64()                   ? row->f64
+                  : type.isInteger(64)             ? row->i64
+                  : type.isInteger(32) || isNarrow ? row->i32
+                                                   : none;
   if (opcode == none)
     return unsupported(op);
   uint32_t target = of(op.getResult(0)).index();
@@ -445,7 +466,10 @@ LogicalResult FunctionEncoder::encodeCast(Operation &op) {
   uint32_t target = of(result).index(), source = of(input).index();
   auto cut = [&](unsigned width) {
     if (width < 64)
-      unary(width == 1 ? Opcode::TruncI1 : width == 8 ? Opcode::TruncI8 : width == 16 ? Opcode::TruncI16 : Opcode::TruncI32,
+      unary(width == 1    ? Opcode::TruncI1
+            : width == 8  ? Opcode::TruncI8
+            : width == 16 ? Opcode::TruncI16
+                          : Opcode::TruncI32,
             target, target);
   };
   return TypeSwitch<Operation *, LogicalResult>(&op)

@@ -7,8 +7,8 @@
 
 namespace kiln {
 
-// Makes all memory of i1 in the function memory of i8, 0 or 1. Loads and stores are converted with it; linalg operations
-// keep i1 in their bodies, which KernelEmitter.h takes. Other users of such memory are errors.
+// Makes all memory of i1 in the function memory of i8, 0 or 1. Loads and stores are converted with it; linalg
+// operations keep i1 in their bodies, which KernelEmitter.h takes. Other users of such memory are errors.
 mlir::LogicalResult convertBooleanMemory(mlir::RewriterBase &rewriter, mlir::func::FuncOp function);
 
 } // namespace kiln

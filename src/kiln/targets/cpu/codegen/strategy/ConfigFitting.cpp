@@ -29,7 +29,9 @@ struct Problem {
 static int64_t multiply(int64_t a, int64_t b) {
   return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) ? ShapedType::kDynamic : a * b;
 }
-static int64_t known(int64_t extent) { return ShapedType::isDynamic(extent) ? unknownExtent : extent; }
+static int64_t known(int64_t extent) {
+  return ShapedType::isDynamic(extent) ? unknownExtent : extent;
+}
 
 static Problem describe(TilingInterface op) {
   LoopShape shape = LoopShape::of(op);

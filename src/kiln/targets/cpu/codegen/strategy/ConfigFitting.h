@@ -10,8 +10,9 @@ namespace kiln {
 
 TuningKey tuningKey(const DispatchRoot &root);
 
-// Fits `base` to the extents of the root: tiles that are not larger than the problem and share it evenly, a register tile
-// that fits into the registers, as many workgroups as there may be workers, but each with enough work to be worth starting.
+// Fits `base` to the extents of the root: tiles that are not larger than the problem and share it evenly, a register
+// tile that fits into the registers, as many workgroups as there may be workers, but each with enough work to be worth
+// starting.
 TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const KernelTarget &target);
 
 } // namespace kiln

@@ -20,8 +20,8 @@ struct DispatchRoot {
 // ones before smaller ones. nullopt where nothing can be tiled.
 std::optional<DispatchRoot> findRoot(mlir::func::FuncOp function);
 
-// The loops of an operation and their extents, kDynamic where these are not constant. Loops that kiln-llvmcpu-prepare-dispatch
-// makes one are one already.
+// The loops of an operation and their extents, kDynamic where these are not constant. Loops that
+// kiln-llvmcpu-prepare-dispatch makes one are one already.
 struct LoopShape {
   llvm::SmallVector<int64_t> extents;
   llvm::SmallVector<bool> parallel;
@@ -31,8 +31,8 @@ struct LoopShape {
   static LoopShape of(mlir::TilingInterface op);
 };
 
-// The tile of each loop, 0 for all of it. M is used up from the inside to the outside: a loop takes as much of it as it has
-// iterations, and the next one what is left.
+// The tile of each loop, 0 for all of it. M is used up from the inside to the outside: a loop takes as much of it as it
+// has iterations, and the next one what is left.
 llvm::SmallVector<int64_t> tileSizes(const LoopShape &shape, const TileConfig &config);
 
 } // namespace kiln

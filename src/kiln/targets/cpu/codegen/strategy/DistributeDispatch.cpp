@@ -25,11 +25,12 @@ namespace kiln {
 
 namespace {
 
-//===--- Tiles -----------------------------------------------------------------------------------------------------===//
+//===--- Tiles
+//-----------------------------------------------------------------------------------------------------===//
 
-// Tiles of an operation that uses, directly or through others, what the root computes: the root's tiles as they lie on the
-// results, carried along indexing maps. Loops that the root does not know are not cut, so that no tile of the root is
-// computed twice.
+// Tiles of an operation that uses, directly or through others, what the root computes: the root's tiles as they lie on
+// the results, carried along indexing maps. Loops that the root does not know are not cut, so that no tile of the root
+// is computed twice.
 class TileMap {
 public:
   void set(linalg::LinalgOp op, ArrayRef<int64_t> loopTiles) {
@@ -67,7 +68,9 @@ private:
   llvm::DenseMap<Value, SmallVector<int64_t>> known;
 };
 
-bool isStore(Operation *op) { return isa<bufferization::MaterializeInDestinationOp, tensor::InsertSliceOp>(op); }
+bool isStore(Operation *op) {
+  return isa<bufferization::MaterializeInDestinationOp, tensor::InsertSliceOp>(op);
+}
 
 // Operations at the top of the function that can be tiled, and of which no other such one uses a result.
 SmallVector<TilingInterface> findLast(func::FuncOp function) {
@@ -80,7 +83,8 @@ SmallVector<TilingInterface> findLast(func::FuncOp function) {
   return last;
 }
 
-//===--- Distribution ----------------------------------------------------------------------------------------------===//
+//===--- Distribution
+//----------------------------------------------------------------------------------------------===//
 
 // The grid for the loops that are cut, from the outside to the inside: x varies fastest.
 SmallVector<Attribute> createMapping(MLIRContext *context, unsigned rank) {
@@ -156,7 +160,8 @@ LogicalResult distribute(RewriterBase &rewriter, func::FuncOp function, const Ti
   return success();
 }
 
-//===--- To memory -------------------------------------------------------------------------------------------------===//
+//===--- To memory
+//-------------------------------------------------------------------------------------------------===//
 
 // Whether `op` is the last one to read a value that its own block computes.
 bool isLastUse(Value value, Operation *op) {

@@ -28,8 +28,8 @@ private:
   struct Point {
     int64_t row = 0, vector = 0;
   };
-  // What the loops around the current place have settled about one loop of the operation: where the tile starts, and how
-  // many rows or vectors it has.
+  // What the loops around the current place have settled about one loop of the operation: where the tile starts, and
+  // how many rows or vectors it has.
   struct Dimension {
     Value base;
     int64_t count = 1;
@@ -120,7 +120,7 @@ private:
   mlir::Operation *anchor = nullptr; // after it goes what all loops use
   llvm::SmallVector<mlir::OpFoldResult> extents;
   llvm::SmallVector<Dimension> dims;
-  int64_t lanes = 1; // of the current segment: the plan's, or 1
+  int64_t lanes = 1;              // of the current segment: the plan's, or 1
   llvm::SmallVector<Value> masks; // of the current segment's vectors; null: all lanes
 
   // The current block of the blocked loop; `firstBlock` is null where that is known to be the first.

@@ -42,7 +42,8 @@ void emitKernel(RewriterBase &rewriter, linalg::LinalgOp op, const KernelPlan &p
   KernelBuilder(rewriter, op, plan, target, initialValues).run();
 }
 
-//===--- Index arithmetic ------------------------------------------------------------------------------------------===//
+//===--- Index arithmetic
+//------------------------------------------------------------------------------------------===//
 
 Value KernelBuilder::constant(int64_t value) {
   Value &known = constants[value];
@@ -120,7 +121,8 @@ SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, V
   return SmallVector<Value>(forOp.getResults());
 }
 
-//===--- Loops -----------------------------------------------------------------------------------------------------===//
+//===--- Loops
+//-----------------------------------------------------------------------------------------------------===//
 
 void KernelBuilder::emitParallel(unsigned level) {
   if (plan.blockedLoop >= 0 && !inBlock && startsBlocks(level))
@@ -235,7 +237,8 @@ void KernelBuilder::setMasks(Value base, Value upper, int64_t vectors) {
   }
 }
 
-//===--- Tiles -----------------------------------------------------------------------------------------------------===//
+//===--- Tiles
+//-----------------------------------------------------------------------------------------------------===//
 
 SmallVector<KernelBuilder::Point> KernelBuilder::tilePoints() const {
   int64_t vectors = plan.vectorLoop >= 0 && !plan.reduceLanes ? dims[plan.vectorLoop].count : 1;
@@ -317,7 +320,8 @@ SmallVector<Value> KernelBuilder::emitReductions(unsigned level, unsigned count,
               });
 }
 
-//===--- Reductions along vectors ----------------------------------------------------------------------------------===//
+//===--- Reductions along vectors
+//----------------------------------------------------------------------------------===//
 
 static vector::CombiningKind kindOf(Operation *combiner) {
   using vector::CombiningKind;
@@ -337,8 +341,9 @@ static vector::CombiningKind kindOf(Operation *combiner) {
       .Case<arith::XOrIOp>([](auto) { return CombiningKind::XOR; });
 }
 
-// Each lane of each of the tile's vectors sums up its own elements. Carried through the loops are, by row: the vectors of
-// each init, and the scalar of each init, which starts with what was there and takes the elements of tails without masks.
+// Each lane of each of the tile's vectors sums up its own elements. Carried through the loops are, by row: the vectors
+// of each init, and the scalar of each init, which starts with what was there and takes the elements of tails without
+// masks.
 void KernelBuilder::emitLaneReduction() {
   unsigned inits = op.getNumDpsInits();
   SmallVector<Operation *> combiners;

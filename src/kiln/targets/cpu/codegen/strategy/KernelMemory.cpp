@@ -109,11 +109,12 @@ void KernelBuilder::store(OpOperand &init, Point point, Value value) {
     vector::StoreOp::create(builder, loc, value, memory, indices);
 }
 
-//===--- Transposed blocks -----------------------------------------------------------------------------------------===//
+//===--- Transposed blocks
+//-----------------------------------------------------------------------------------------===//
 
 bool KernelBuilder::canTranspose(OpOperand &operand) {
-  return plan.rowLoop >= 0 && lanes == plan.lanes && dims[plan.rowLoop].count == lanes &&
-         llvm::isPowerOf2_64(lanes) && strideAlong(op, operand, plan.rowLoop) == 1;
+  return plan.rowLoop >= 0 && lanes == plan.lanes && dims[plan.rowLoop].count == lanes && llvm::isPowerOf2_64(lanes) &&
+         strideAlong(op, operand, plan.rowLoop) == 1;
 }
 
 // Loads the square block of the point's vector along the rows, and turns it.

@@ -53,8 +53,8 @@ void KernelBuilder::pack(Value blockStart) {
     builder.setInsertionPointAfter(anchor);
     int64_t count = std::max<int64_t>(1, llvm::divideCeil(plan.packedExtent, panelWidth()));
     int64_t depth = turned ? llvm::alignTo(plan.block, plan.lanes) : plan.block;
-    auto type = MemRefType::get({count, depth, panelWidth()},
-                                cast<MemRefType>(operand.get().getType()).getElementType());
+    auto type =
+        MemRefType::get({count, depth, panelWidth()}, cast<MemRefType>(operand.get().getType()).getElementType());
     panels = memref::AllocOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
   }
   emitVectorSegments([&] {

@@ -107,8 +107,8 @@ static BodyFacts inspectBody(Block *body) {
       facts.mayTrap = true;
       facts.cost += 8;
     }
-    bool simpleMath = isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::SqrtOp, math::FloorOp, math::CeilOp,
-                          math::CopySignOp>(op);
+    bool simpleMath =
+        isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::SqrtOp, math::FloorOp, math::CeilOp, math::CopySignOp>(op);
     facts.cost += isa<math::MathDialect>(op.getDialect()) && !simpleMath ? 16 : 1;
   }
   return facts;
@@ -128,8 +128,7 @@ namespace {
 class Planner {
 public:
   Planner(linalg::LinalgOp op, const KernelTarget &target, const TileConfig *config)
-      : op(op), target(target), config(config), body(inspectBody(op.getBlock())),
-        extents(op.getStaticLoopRanges()) {
+      : op(op), target(target), config(config), body(inspectBody(op.getBlock())), extents(op.getStaticLoopRanges()) {
     for (unsigned loop = 0; loop < extents.size(); ++loop)
       bounds.push_back(ShapedType::isStatic(extents[loop]) ? extents[loop] : upperBound(loop));
     for (OpOperand *input : op.getDpsInputOperands())
@@ -158,9 +157,7 @@ private:
     return ShapedType::isDynamic(bounds[loop]) || bounds[loop] >= least;
   }
   static bool isVectorStride(int64_t stride) { return stride == 0 || stride == 1; }
-  bool dependsOn(OpOperand *operand, unsigned loop) {
-    return op.getMatchingIndexingMap(operand).isFunctionOfDim(loop);
-  }
+  bool dependsOn(OpOperand *operand, unsigned loop) { return op.getMatchingIndexingMap(operand).isFunctionOfDim(loop); }
 
   void chooseVectorLoop() {
     if (!body.vectorizable || (config && config->instructions == "scalar") || !haveVectorTypes())
@@ -177,9 +174,8 @@ private:
   }
 
   bool haveVectorTypes() {
-    return llvm::all_of(op->getOperands(), [](Value operand) {
-      return getElementTypeOrSelf(operand.getType()).isIntOrIndexOrFloat();
-    });
+    return llvm::all_of(op->getOperands(),
+                        [](Value operand) { return getElementTypeOrSelf(operand.getType()).isIntOrIndexOrFloat(); });
   }
 
   // The parallel loop along which all results are contiguous, and most inputs.
@@ -269,9 +265,8 @@ private:
     } else {
       // Rows that the vector input does not depend on use what is loaded of it again.
       plan.rowLoop = largestLoop([&](unsigned loop) {
-        return llvm::any_of(inputs, [&](OpOperand *in) {
-          return dependsOn(in, plan.vectorLoop) && !dependsOn(in, loop);
-        });
+        return llvm::any_of(inputs,
+                            [&](OpOperand *in) { return dependsOn(in, plan.vectorLoop) && !dependsOn(in, loop); });
       });
       plan.vectors = vectorsOf(columns ? columns : plan.rowLoop >= 0 ? 2 : 4);
       int64_t registers = target.vectorRegisters - plan.vectors - 2;
@@ -377,7 +372,8 @@ private:
     }
   }
 
-  // What the extent of a loop is at most, from the sizes of the tile that an operand is; kDynamic where that is not known.
+  // What the extent of a loop is at most, from the sizes of the tile that an operand is; kDynamic where that is not
+  // known.
   int64_t upperBound(unsigned loop) {
     for (OpOperand &operand : op->getOpOperands()) {
       if (!isa<MemRefType>(operand.get().getType()))

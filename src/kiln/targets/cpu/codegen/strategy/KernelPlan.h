@@ -1,6 +1,6 @@
-// How one linalg operation on memory becomes loops over vectors: which loop runs along vectors, what is kept in registers,
-// in which order the loops are, what is packed. The plan is made from the operation's indexing maps, the layouts of its
-// memory and the configuration; KernelEmitter.h carries it out.
+// How one linalg operation on memory becomes loops over vectors: which loop runs along vectors, what is kept in
+// registers, in which order the loops are, what is packed. The plan is made from the operation's indexing maps, the
+// layouts of its memory and the configuration; KernelEmitter.h carries it out.
 #ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_KERNELPLAN_H
 #define KILN_TARGETS_CPU_CODEGEN_STRATEGY_KERNELPLAN_H
 
@@ -46,8 +46,8 @@ struct KernelPlan {
   int64_t packedExtent = 0; // an upper bound of the vector loop's extent
 };
 
-// The distance in elements between neighbours along a loop; 0 where the operand does not depend on the loop, kDynamic where
-// it is not known or not constant. The operand must be a memref.
+// The distance in elements between neighbours along a loop; 0 where the operand does not depend on the loop, kDynamic
+// where it is not known or not constant. The operand must be a memref.
 int64_t strideAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 
 // The op of the body that combines an input with init `index`, where that is all that the body does with the init; null

@@ -8,8 +8,8 @@
 
 namespace kiln {
 
-// The groups of loops that may become one loop each. Empty where nothing would change, or where the reshapes that it takes
-// would not become part of the bindings' types: then the dispatch holds more than this operation, or slices.
+// The groups of loops that may become one loop each. Empty where nothing would change, or where the reshapes that it
+// takes would not become part of the bindings' types: then the dispatch holds more than this operation, or slices.
 llvm::SmallVector<mlir::ReassociationIndices> findCollapsibleLoops(mlir::linalg::LinalgOp op);
 
 } // namespace kiln

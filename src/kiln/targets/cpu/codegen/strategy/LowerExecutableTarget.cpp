@@ -110,9 +110,8 @@ private:
                            ", and the spec leaves it with ", unfinished)
                    .attachNote(function.getLoc())
                << "the dispatch";
-      return emitError(function.getLoc())
-             << "dispatch " << dispatchNames(variant) << " is left by the transform spec '" << spec << "' with "
-             << unfinished;
+      return emitError(function.getLoc()) << "dispatch " << dispatchNames(variant) << " is left by the transform spec '"
+                                          << spec << "' with " << unfinished;
     }
     return success();
   }
@@ -123,8 +122,7 @@ private:
     function.walk([&](Operation *op) {
       auto isTensor = [](Type type) { return isa<TensorType>(type); };
       if (llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor))
-        unfinished = "'" + op->getName().getStringRef().str() +
-                     "' on tensors: bufferize it (transform.iree.bufferize)";
+        unfinished = "'" + op->getName().getStringRef().str() + "' on tensors: bufferize it (transform.iree.bufferize)";
       else if (auto loop = dyn_cast<scf::ForallOp>(op))
         unfinished = "an scf.forall: distribute it (transform.iree.forall_to_workgroup)";
       return unfinished.empty() ? WalkResult::advance() : WalkResult::interrupt();

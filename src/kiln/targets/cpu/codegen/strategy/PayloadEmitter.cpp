@@ -29,8 +29,7 @@ Value PayloadEmitter::broadcast(Value value, int64_t lanes) {
     return value;
   auto &known = computed[{nullptr, {value.getAsOpaquePointer(), reinterpret_cast<void *>(lanes)}}];
   if (known.empty())
-    known.push_back(
-        vector::BroadcastOp::create(builder, op.getLoc(), VectorType::get(lanes, value.getType()), value));
+    known.push_back(vector::BroadcastOp::create(builder, op.getLoc(), VectorType::get(lanes, value.getType()), value));
   return known.front();
 }
 

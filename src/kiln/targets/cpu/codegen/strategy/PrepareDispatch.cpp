@@ -69,7 +69,8 @@ public:
     addCommon(forming);
     tensor::populateDecomposeTensorConcatPatterns(forming);
     tensor::populateMergeConsecutiveInsertExtractSlicePatterns(forming);
-    linalg::populateElementwiseOpsFusionPatterns(forming, [](OpOperand *operand) { return operand->get().hasOneUse(); });
+    linalg::populateElementwiseOpsFusionPatterns(forming,
+                                                 [](OpOperand *operand) { return operand->get().hasOneUse(); });
     linalg::populateFoldReshapeOpsByExpansionPatterns(forming, [](OpOperand *) { return true; });
     linalg::populateEraseUnusedOperandsAndResultsPatterns(forming);
     linalg::GenericOp::getCanonicalizationPatterns(forming, context);
@@ -181,8 +182,8 @@ private:
           continue;
         rewriter.setInsertionPoint(op);
         bool isRead = !linalgOp || linalgOp.payloadUsesValueFromOperand(&init);
-        Value fresh = isRead ? createCopy(rewriter, op.getLoc(), init.get())
-                             : createEmptyLike(rewriter, op.getLoc(), init.get());
+        Value fresh =
+            isRead ? createCopy(rewriter, op.getLoc(), init.get()) : createEmptyLike(rewriter, op.getLoc(), init.get());
         rewriter.modifyOpInPlace(op, [&] { init.set(fresh); });
       }
     }

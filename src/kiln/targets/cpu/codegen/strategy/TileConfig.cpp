@@ -14,7 +14,8 @@ static constexpr StringRef prefix = "tile_config_";
 static constexpr int64_t largest = int64_t(1) << 31;
 
 std::string TileConfig::name() const {
-  std::string text = (prefix + Twine(m) + "x" + Twine(n) + "_" + Twine(k) + "x" + Twine(stages) + "_" + instructions).str();
+  std::string text =
+      (prefix + Twine(m) + "x" + Twine(n) + "_" + Twine(k) + "x" + Twine(stages) + "_" + instructions).str();
   if (rows != 0 || columns != 0)
     text += ("_" + Twine(rows) + "x" + Twine(columns)).str();
   if (lanes != 0)

@@ -1,10 +1,11 @@
-// A configuration: how a dispatch is cut into tiles, and the text name that it has in the IR, in tuning data, in reports
-// and on command lines. Both forms hold the same.
+// A configuration: how a dispatch is cut into tiles, and the text name that it has in the IR, in tuning data, in
+// reports and on command lines. Both forms hold the same.
 //
 //   tile_config_{M}x{N}_{K}x{stages}_{class}[_{rows}x{columns}][_v{lanes}][_pack{a|b|ab}]
 //
 //   tile_config_128x128_64x4_tensorcore_mmasync     as in the documents
-//   tile_config_96x128_256x1_fma_12x32_packb        96x128 of the result to a workgroup, 256 of the reduction at a time,
+//   tile_config_96x128_256x1_fma_12x32_packb        96x128 of the result to a workgroup, 256 of the reduction at a
+//   time,
 //                                                   12x32 of the result in registers, B packed into panels
 #ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_TILECONFIG_H
 #define KILN_TARGETS_CPU_CODEGEN_STRATEGY_TILECONFIG_H

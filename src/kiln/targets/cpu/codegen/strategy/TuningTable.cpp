@@ -43,8 +43,9 @@ FailureOr<TuningTable::Row> TuningTable::parseRow(DictionaryAttr attr, Location 
         return error("has a wrong configuration: " + llvm::toString(config.takeError()));
       row.config = *config;
     } else {
-      return error("has an entry '" + key +
-                   "' that is not one of strategy, architecture, features, types, m, n, k = [least, most], configuration");
+      return error(
+          "has an entry '" + key +
+          "' that is not one of strategy, architecture, features, types, m, n, k = [least, most], configuration");
     }
   }
   if (row.strategy.empty() || !attr.get("configuration"))

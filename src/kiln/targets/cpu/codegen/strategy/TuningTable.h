@@ -34,8 +34,8 @@ private:
   };
   struct Row {
     std::string strategy;
-    std::string architecture;          // "x86_64"; empty: any
-    std::vector<std::string> features; // all of which the CPU must have
+    std::string architecture;            // "x86_64"; empty: any
+    std::vector<std::string> features;   // all of which the CPU must have
     llvm::SmallVector<mlir::Type> types; // empty: any
     Range m, n, k;
     TileConfig config;

@@ -6,7 +6,7 @@ hal.executable private @module_dispatch_0 {
     // CHECK: builtin.module attributes {llvm.data_layout = "{{.*}}", llvm.target_triple = "x86_64-unknown-linux-gnu"}
     builtin.module {
       // The name says whose it is, since modules are merged.
-      // CHECK: llvm.mlir.global internal constant @module_dispatch_0_table
+      // CHECK: llvm.mlir.global private constant @module_dispatch_0_table
       memref.global "private" constant @table : memref<2xf32> = dense<[1.0, 2.0]>
 
       // The signature of the executable ABI: the state of the dispatch, and that of the workgroup.

@@ -5,12 +5,16 @@
 func.func @elementwise(%m: memref<2x40xf32>) {
   %c0 = arith.constant 0 : index
   %z = arith.constant 0.0 : f32
-  // CHECK: %[[C32:.*]] = arith.constant 32 : index
-  // CHECK-COUNT-6: vector.load {{.*}} : memref<2x40xf32>, vector<{{16|8}}xf32>
+  // CHECK: vector.load %{{.*}}[%c0{{.*}}, %c0{{.*}}] : memref<2x40xf32>, vector<16xf32>
+  // CHECK: arith.addf %{{.*}} : vector<16xf32>
+  // CHECK: vector.load %{{.*}}[%c0{{.*}}, %c16{{.*}}] : memref<2x40xf32>, vector<16xf32>
+  // CHECK: arith.addf %{{.*}} : vector<16xf32>
+  // CHECK: vector.load %{{.*}}[%c0{{.*}}, %c32{{.*}}] : memref<2x40xf32>, vector<8xf32>
+  // CHECK: arith.addf %{{.*}} : vector<8xf32>
+  // CHECK: vector.load %{{.*}}[%c1{{.*}}, %c0{{.*}}] : memref<2x40xf32>, vector<16xf32>
   %v = vector.transfer_read %m[%c0, %c0], %z {in_bounds = [true, true]} : memref<2x40xf32>, vector<2x40xf32>
-  // CHECK-COUNT-4: arith.addf {{.*}} : vector<16xf32>
   %s = arith.addf %v, %v : vector<2x40xf32>
-  // CHECK: vector.store
+  // CHECK-COUNT-6: vector.store
   vector.transfer_write %s, %m[%c0, %c0] {in_bounds = [true, true]} : vector<2x40xf32>, memref<2x40xf32>
   return
 }
