@@ -61,7 +61,7 @@ private:
       local += bytes;
       if (local > localMemoryLimit) {
         allocation.op->emitOpError("brings the temporary buffers of this dispatch to ")
-            << local << " bytes of local memory, more than the " << localMemoryLimit
+            << local << " bytes of local memory, more than the " << localMemoryLimit.getValue()
             << " that a worker has; tile the operation that needs it into smaller parts";
         return signalPassFailure();
       }

@@ -24,15 +24,15 @@ bool isMain(linalg::LinalgOp op, StringRef strategy) {
   return strategy == "reduction" ? reduces : !reduces;
 }
 
-// The scalar that a fill just before `op` gave all elements of the init; the fill is erased. Null where there is none.
-Value takeFill(RewriterBase &rewriter, linalg::LinalgOp op, OpOperand &init) {
+// The fill just before `op` that gave all elements of the init their value, and that nothing else needs; null where there
+// is none.
+linalg::FillOp findFill(linalg::LinalgOp op, OpOperand &init) {
+  if (!op.getMatchingIndexingMap(&init).isProjectedPermutation(/*allowZeroInResults=*/true))
+    return {}; // The kernel stores to all of the init only where it reaches all of it.
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
     auto fill = dyn_cast<linalg::FillOp>(before);
-    if (fill && fill.output() == init.get()) {
-      Value value = fill.value();
-      rewriter.eraseOp(fill);
-      return value;
-    }
+    if (fill && fill.output() == init.get())
+      return fill;
     bool fillsOther = fill && isa_and_nonnull<memref::AllocOp>(fill.output().getDefiningOp());
     if (!isMemoryEffectFree(before) && !isa<memref::AllocOp>(before) && !fillsOther)
       return {};
@@ -52,24 +52,42 @@ public:
     convertCopies(rewriter, function);
 
     KernelTarget target = KernelTarget::of(CpuTarget::of(function));
-    SmallVector<Operation *> ops;
-    function.walk([&](Operation *op) {
-      if (isa_and_nonnull<linalg::LinalgDialect>(op->getDialect()) && !isa<linalg::YieldOp, linalg::IndexOp>(op))
-        ops.push_back(op);
-    });
-    for (Operation *any : ops) {
+    SmallVector<linalg::LinalgOp> ops;
+    WalkResult result = function.walk([&](Operation *any) {
+      if (!isa_and_nonnull<linalg::LinalgDialect>(any->getDialect()) || isa<linalg::YieldOp, linalg::IndexOp>(any))
+        return WalkResult::advance();
       auto op = dyn_cast<linalg::LinalgOp>(any);
       if (!op || !op.hasPureBufferSemantics()) {
         any->emitOpError("has no lowering to loops for llvm-cpu")
             << (op ? ": it still works on tensors" : "; only structured operations on memory have one");
-        return signalPassFailure();
+        return WalkResult::interrupt();
       }
-      SmallVector<Value> initialValues;
-      if (op.getNumReductionLoops() != 0)
-        for (OpOperand &init : op.getDpsInitsMutable())
-          initialValues.push_back(takeFill(rewriter, op, init));
+      ops.push_back(op);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+
+    // Sums that start with one value start with it in registers.
+    llvm::DenseMap<Operation *, SmallVector<Value>> initialValues;
+    llvm::DenseSet<Operation *> done;
+    for (linalg::LinalgOp op : ops) {
+      if (op.getNumReductionLoops() == 0)
+        continue;
+      for (OpOperand &init : op.getDpsInitsMutable()) {
+        linalg::FillOp fill = findFill(op, init);
+        initialValues[op].push_back(fill ? fill.value() : Value());
+        if (fill)
+          done.insert(fill);
+      }
+    }
+    for (linalg::LinalgOp op : ops) {
+      if (done.contains(op)) {
+        rewriter.eraseOp(op);
+        continue;
+      }
       KernelPlan plan = planKernel(op, target, config && isMain(op, strategy) ? &*config : nullptr);
-      emitKernel(rewriter, op, plan, target, initialValues);
+      emitKernel(rewriter, op, plan, target, initialValues.lookup(op));
     }
   }
 

@@ -19,7 +19,12 @@ bool KernelBuilder::startsBlocks(unsigned level) {
 void KernelBuilder::emitBlocks(unsigned level) {
   inBlock = true;
   Value upper = extent(plan.blockedLoop);
-  loop(constant(0), upper, plan.block, {}, [&](Value iv, ValueRange) {
+  // Sums that start in registers have to be stored even where there is nothing to sum up.
+  Value last = upper;
+  bool startInRegisters = llvm::any_of(initialValues, [](Value value) { return value != nullptr; });
+  if (startInRegisters && !getConstantIntValue(upper))
+    last = arith::MaxSIOp::create(builder, loc, upper, constant(1));
+  loop(constant(0), last, plan.block, {}, [&](Value iv, ValueRange) {
     blockStart = iv;
     blockEnd = minimum(add(iv, plan.block), upper);
     firstBlock = Value();

@@ -64,8 +64,8 @@ func.func @brain(%x: vector<16xbf16>) -> vector<16xbf16> {
 //       CHECK: math.sqrt
 //       CHECK: arith.divf
 //   CHECK-NOT: arith.ceildivsi
-func.func @combinations(%x: vector<16xf32>, %i: index) -> (vector<16xf32>, vector<16xf32>, index) {
-  %a = math.clampf %x to [%x, %x] : vector<16xf32>
+func.func @combinations(%x: vector<16xf32>, %low: vector<16xf32>, %high: vector<16xf32>, %i: index) -> (vector<16xf32>, vector<16xf32>, index) {
+  %a = math.clampf %x to [%low, %high] : vector<16xf32>
   %b = math.rsqrt %x : vector<16xf32>
   %c = arith.ceildivsi %i, %i : index
   return %a, %b, %c : vector<16xf32>, vector<16xf32>, index

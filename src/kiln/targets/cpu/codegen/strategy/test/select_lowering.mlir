@@ -1,0 +1,102 @@
+// RUN: kiln-opt %s --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(kiln-llvmcpu-select-lowering)))' | FileCheck %s
+
+#avx512 = #hal.executable.target<"llvm-cpu", "elf-x86_64", {cpu_features = "+avx,+avx2,+avx512bw,+avx512f,+avx512vl,+fma"}>
+#avx2 = #hal.executable.target<"llvm-cpu", "elf-x86_64", {cpu_features = "+avx,+avx2,+fma"}>
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#rows = affine_map<(d0, d1) -> (d0)>
+
+hal.executable private @on_avx512 {
+  hal.executable.variant public @llvm_cpu target(#avx512) {
+    builtin.module {
+      // Tiles share the result evenly; the register tile is AVX-512's.
+      // CHECK-LABEL: func.func @matmul(
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_96x64_256x1_fma_12x32_packb">
+      func.func @matmul(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
+        %r = linalg.matmul ins(%a, %b : tensor<512x512xf32>, tensor<512x512xf32>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
+        return %r : tensor<512x512xf32>
+      }
+      // No tile is larger than the problem, and nothing is packed for few rows.
+      // CHECK-LABEL: func.func @small(
+      // CHECK-SAME:    "tile_config_3x3_5x1_fma_3x16">
+      func.func @small(%a: tensor<3x5xf32>, %b: tensor<5x3xf32>, %c: tensor<3x3xf32>) -> tensor<3x3xf32> {
+        %r = linalg.matmul ins(%a, %b : tensor<3x5xf32>, tensor<5x3xf32>) outs(%c : tensor<3x3xf32>) -> tensor<3x3xf32>
+        return %r : tensor<3x3xf32>
+      }
+      // Elements of 64 bits: half as many to a register.
+      // CHECK-LABEL: func.func @doubles(
+      // CHECK-SAME:    _fma_12x16_packb">
+      func.func @doubles(%a: tensor<?x?xf64>, %b: tensor<?x?xf64>, %c: tensor<?x?xf64>) -> tensor<?x?xf64> {
+        %r = linalg.matmul ins(%a, %b : tensor<?x?xf64>, tensor<?x?xf64>) outs(%c : tensor<?x?xf64>) -> tensor<?x?xf64>
+        return %r : tensor<?x?xf64>
+      }
+      // CHECK-LABEL: func.func @vecmat(
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_1x{{[0-9]+}}_0x1_fma">
+      func.func @vecmat(%a: tensor<512xf32>, %b: tensor<512x512xf32>, %c: tensor<512xf32>) -> tensor<512xf32> {
+        %r = linalg.vecmat ins(%a, %b : tensor<512xf32>, tensor<512x512xf32>) outs(%c : tensor<512xf32>) -> tensor<512xf32>
+        return %r : tensor<512xf32>
+      }
+      // The root of a dispatch is its most expensive operation, here the sum.
+      // CHECK-LABEL: func.func @sum_of_exp(
+      // CHECK-SAME:    lowering = #hal.lowering<"reduction", "tile_config_1x{{[0-9]+}}_0x1_vector">
+      func.func @sum_of_exp(%a: tensor<100x200xf32>, %s: tensor<100xf32>) -> tensor<100xf32> {
+        %e = tensor.empty() : tensor<100x200xf32>
+        %x = linalg.exp ins(%a : tensor<100x200xf32>) outs(%e : tensor<100x200xf32>) -> tensor<100x200xf32>
+        %r = linalg.generic {indexing_maps = [#map, #rows], iterator_types = ["parallel", "reduction"]}
+          ins(%x : tensor<100x200xf32>) outs(%s : tensor<100xf32>) {
+        ^bb0(%in: f32, %sum: f32):
+          %y = arith.addf %in, %sum : f32
+          linalg.yield %y : f32
+        } -> tensor<100xf32>
+        return %r : tensor<100xf32>
+      }
+      // Whole bindings: elementwise work on a matrix is work on one row.
+      // CHECK-LABEL: func.func @elementwise(
+      // CHECK-SAME:    lowering = #hal.lowering<"elementwise", "tile_config_1x16000_0x1_vector">
+      func.func @elementwise() {
+        %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<320x100xf32>
+        %a = bufferization.to_tensor %0 restrict : memref<320x100xf32> to tensor<320x100xf32>
+        %1 = hal.interface.binding.subspan binding(1) <writeonly> : memref<320x100xf32>
+        %e = tensor.empty() : tensor<320x100xf32>
+        %x = linalg.exp ins(%a : tensor<320x100xf32>) outs(%e : tensor<320x100xf32>) -> tensor<320x100xf32>
+        bufferization.materialize_in_destination %x in restrict writable %1 : (tensor<320x100xf32>, memref<320x100xf32>) -> ()
+        return
+      }
+      // CHECK-LABEL: func.func @pad(
+      // CHECK-SAME:    lowering = #hal.lowering<"default", "tile_config_
+      func.func @pad(%a: tensor<30x40xf32>) -> tensor<32x44xf32> {
+        %zero = arith.constant 0.0 : f32
+        %p = tensor.pad %a low[1, 2] high[1, 2] {
+        ^bb0(%i: index, %j: index):
+          tensor.yield %zero : f32
+        } : tensor<30x40xf32> to tensor<32x44xf32>
+        return %p : tensor<32x44xf32>
+      }
+      // CHECK-LABEL: func.func @nothing(
+      // CHECK-SAME:    lowering = #hal.lowering<"default", "tile_config_0x0_0x1_vector">
+      func.func @nothing() {
+        return
+      }
+      // What is there already stays.
+      // CHECK-LABEL: func.func @given(
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_32x64_0x1_fma_4x16">
+      func.func @given(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<512x512xf32>) -> tensor<512x512xf32>
+          attributes {lowering = #hal.lowering<"contraction", "tile_config_32x64_0x1_fma_4x16">} {
+        %r = linalg.matmul ins(%a, %b : tensor<512x512xf32>, tensor<512x512xf32>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
+        return %r : tensor<512x512xf32>
+      }
+    }
+  }
+}
+
+hal.executable private @on_avx2 {
+  hal.executable.variant public @llvm_cpu target(#avx2) {
+    builtin.module {
+      // CHECK-LABEL: func.func @matmul(
+      // CHECK-SAME:    _fma_6x16_packb">
+      func.func @matmul(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
+        %r = linalg.matmul ins(%a, %b : tensor<512x512xf32>, tensor<512x512xf32>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
+        return %r : tensor<512x512xf32>
+      }
+    }
+  }
+}
