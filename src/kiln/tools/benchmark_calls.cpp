@@ -81,7 +81,7 @@ CallBatch::CallBatch() = default;
 CallBatch::~CallBatch() = default;
 
 Result<std::unique_ptr<CallBatch>> CallBatch::create(const Program &program, const std::string &function,
-                                                     std::vector<vm::Value> arguments, uint32_t concurrency) {
+                                                     const std::vector<vm::Value> &arguments, uint32_t concurrency) {
   std::unique_ptr<CallBatch> batch(new CallBatch());
   KILN_ASSIGN_OR_RETURN(batch->self, Caller::create(program, function, arguments));
   if (concurrency <= 1)

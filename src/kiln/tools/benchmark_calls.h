@@ -19,7 +19,7 @@ class CallBatch {
 public:
   // `concurrency` threads, the calling one among them, each with a session of its own; their sessions are made here.
   static Result<std::unique_ptr<CallBatch>> create(const Program &program, const std::string &function,
-                                                   std::vector<vm::Value> arguments, uint32_t concurrency);
+                                                   const std::vector<vm::Value> &arguments, uint32_t concurrency);
   ~CallBatch();
 
   // Makes `count` calls and returns when all have come back. With several threads, a call that fails ends the batch

@@ -141,8 +141,7 @@ Result<std::vector<Row>> chooseRows(const Program &program, const RuntimeFlags &
 Status measure(benchmark::State &state, const Program &program, const BenchmarkFlags &flags, Row &row) {
   KILN_RETURN_IF_ERROR(row.status);
   if (!row.calls) {
-    KILN_ASSIGN_OR_RETURN(row.calls,
-                          CallBatch::create(program, row.function, std::move(row.arguments), flags.batchConcurrency));
+    KILN_ASSIGN_OR_RETURN(row.calls, CallBatch::create(program, row.function, row.arguments, flags.batchConcurrency));
     // The first call maps pages and records command buffers; a long-running function would be measured by it alone.
     KILN_RETURN_IF_ERROR(row.calls->run(flags.batchConcurrency));
   }

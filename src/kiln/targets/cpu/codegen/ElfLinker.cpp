@@ -107,9 +107,9 @@ llvm::Error linkSharedObject(llvm::ArrayRef<char> object, llvm::StringRef soname
   if (!output.valid())
     return systemError("creating a pipe for the linker");
   std::string inputPath = input.path(), outputPath = output.path(), name = soname.str();
-  const char *args[] = {"ld.lld", "--shared",         "--threads=1",    "--hash-style=gnu", "--build-id=none",
-                        "-znow",  "-zrelro",          "-znoexecstack",  "-soname",          name.c_str(),
-                        "-o",     outputPath.c_str(), inputPath.c_str()};
+  const char *args[] = {"ld.lld",         "--shared", "--threads=1",      "--hash-style=gnu", "--build-id=none",
+                        "--eh-frame-hdr", "-znow",    "-zrelro",          "-znoexecstack",    "-soname",
+                        name.c_str(),     "-o",       outputPath.c_str(), inputPath.c_str()};
   std::string text;
   {
     static std::mutex mutex;

@@ -24,8 +24,8 @@ bool isMain(linalg::LinalgOp op, StringRef strategy) {
   return strategy == "reduction" ? reduces : !reduces;
 }
 
-// The fill just before `op` that gave all elements of the init their value, and that nothing else needs; null where there
-// is none.
+// The fill just before `op` that gave all elements of the init their value, and that nothing else needs; null where
+// there is none.
 linalg::FillOp findFill(linalg::LinalgOp op, OpOperand &init) {
   if (!op.getMatchingIndexingMap(&init).isProjectedPermutation(/*allowZeroInResults=*/true))
     return {}; // The kernel stores to all of the init only where it reaches all of it.

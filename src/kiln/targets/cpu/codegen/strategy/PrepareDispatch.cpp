@@ -1,6 +1,7 @@
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/targets/cpu/codegen/strategy/LoopCollapsing.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
+#include "kiln/targets/cpu/codegen/strategy/WidenSums.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -51,6 +52,14 @@ Value createCopy(OpBuilder &builder, Location loc, Value tensor) {
   return linalg::CopyOp::create(builder, loc, tensor, empty).getResult(0);
 }
 
+// Whether what computes an operand elementwise should become part of its user: not where the user would compute it
+// again and again, as a contraction would.
+bool fusesWith(OpOperand *operand) {
+  auto user = dyn_cast<linalg::LinalgOp>(operand->getOwner());
+  return user && operand->get().hasOneUse() &&
+         (user.getNumReductionLoops() == 0 || user.getMatchingIndexingMap(operand).isPermutation());
+}
+
 class PrepareDispatchPass : public impl::PrepareDispatchBase<PrepareDispatchPass> {
 public:
   using PrepareDispatchBase::PrepareDispatchBase;
@@ -93,6 +102,7 @@ public:
     rewrite(function, reshapePatterns);
     if (failed(decomposeAggregates(rewriter, function)))
       return signalPassFailure();
+    widenNarrowSums(rewriter, function);
     rewrite(function, formPatterns);
     replaceTensorSources(rewriter, function);
     copyReadOnlyInits(rewriter, function);

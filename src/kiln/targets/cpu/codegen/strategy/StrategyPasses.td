@@ -31,8 +31,8 @@ def PrepareDispatch : Pass<"kiln-llvmcpu-prepare-dispatch", "mlir::func::FuncOp"
   let summary = "brings a dispatch into the form that distribution and bufferization want";
   let description = [{
     Aggregates and data movement become linalg operations, reshapes become part of the bindings' types, elementwise
-    operations on equally shaped tensors become one-dimensional, and what accumulates into a tensor that it may not
-    write gets a copy to accumulate into.
+    operations on equally shaped tensors become one-dimensional, sums of narrow floats are done in f32, and what
+    accumulates into a tensor that it may not write gets a copy to accumulate into.
   }];
   let dependentDialects = ["mlir::linalg::LinalgDialect", "mlir::tensor::TensorDialect",
                            "mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "kiln::HAL::HALDialect",

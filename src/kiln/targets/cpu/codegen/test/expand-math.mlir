@@ -7,6 +7,7 @@
 //   CHECK-NOT: math.exp
 //  BASE-LABEL: func.func @exp
 //    BASE-NOT: math.
+//        BASE: return
 func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   %y = math.exp %x : vector<16xf32>
   return %y : vector<16xf32>

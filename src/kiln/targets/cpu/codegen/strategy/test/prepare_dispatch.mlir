@@ -89,3 +89,25 @@ func.func @splat() {
   bufferization.materialize_in_destination %s in restrict writable %0 : (tensor<8x7xf32>, memref<8x7xf32>) -> ()
   return
 }
+
+// Narrow floats are summed up in f32, their products too, and rounded once.
+// CHECK-LABEL: func.func @narrow()
+// CHECK:         %[[SUMS:.+]] = linalg.fill {{.*}} -> tensor<8x8xf32>
+// CHECK:         %[[WIDE:.+]] = linalg.generic {{.*}} ins(%{{.+}}, %{{.+}} : tensor<8x4xbf16>, tensor<4x8xbf16>) outs(%[[SUMS]] : tensor<8x8xf32>)
+// CHECK:           arith.mulf {{.*}} : f32
+// CHECK:           arith.addf {{.*}} : f32
+// CHECK:         linalg.generic {{.*}} ins(%[[WIDE]] : tensor<8x8xf32>)
+// CHECK:           arith.truncf {{.*}} : f32 to bf16
+func.func @narrow() {
+  %zero = arith.constant 0.0 : bf16
+  %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<8x4xbf16>
+  %a = bufferization.to_tensor %0 restrict : memref<8x4xbf16> to tensor<8x4xbf16>
+  %1 = hal.interface.binding.subspan binding(1) <readonly> : memref<4x8xbf16>
+  %b = bufferization.to_tensor %1 restrict : memref<4x8xbf16> to tensor<4x8xbf16>
+  %2 = hal.interface.binding.subspan binding(2) <writeonly> : memref<8x8xbf16>
+  %e = tensor.empty() : tensor<8x8xbf16>
+  %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  %x = linalg.matmul ins(%a, %b : tensor<8x4xbf16>, tensor<4x8xbf16>) outs(%f : tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  bufferization.materialize_in_destination %x in restrict writable %2 : (tensor<8x8xbf16>, memref<8x8xbf16>) -> ()
+  return
+}
