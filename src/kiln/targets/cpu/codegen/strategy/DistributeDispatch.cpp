@@ -272,10 +272,25 @@ private:
         return failure();
     }
     (void)applyPatternsGreedily(function, afterBufferization);
+    if (failed(verifyNoTensors(function)))
+      return failure();
     eraseHALDescriptorTypes(function);
     DominanceInfo dominance;
     eliminateCommonSubExpressions(rewriter, dominance, function);
     return success();
+  }
+
+  static LogicalResult verifyNoTensors(func::FuncOp function) {
+    WalkResult result = function.walk([](Operation *op) {
+      auto isTensor = [](Type type) { return isa<TensorType>(type); };
+      bool isConversion = isa<bufferization::ToTensorOp, bufferization::ToBufferOp>(op);
+      if (isConversion ||
+          (llvm::none_of(op->getOperandTypes(), isTensor) && llvm::none_of(op->getResultTypes(), isTensor)))
+        return WalkResult::advance();
+      op->emitOpError("cannot be part of a dispatch for llvm-cpu: it works on tensors, and has no form on memory");
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
   }
 
   LogicalResult toMemory(RewriterBase &rewriter, func::FuncOp function) {

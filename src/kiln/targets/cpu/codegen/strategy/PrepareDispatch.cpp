@@ -78,8 +78,7 @@ public:
     addCommon(forming);
     tensor::populateDecomposeTensorConcatPatterns(forming);
     tensor::populateMergeConsecutiveInsertExtractSlicePatterns(forming);
-    linalg::populateElementwiseOpsFusionPatterns(forming,
-                                                 [](OpOperand *operand) { return operand->get().hasOneUse(); });
+    linalg::populateElementwiseOpsFusionPatterns(forming, fusesWith);
     linalg::populateFoldReshapeOpsByExpansionPatterns(forming, [](OpOperand *) { return true; });
     linalg::populateEraseUnusedOperandsAndResultsPatterns(forming);
     linalg::GenericOp::getCanonicalizationPatterns(forming, context);

@@ -1,6 +1,5 @@
 // RUN: kiln-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(kiln-llvmcpu-lower-executable-target)))'
 
-// A temporary without a bound is for the translation to reject; an operation that nothing knows is rejected here.
 hal.executable private @e {
   hal.executable.variant public @v target(#hal.executable.target<"llvm-cpu", "elf-x86_64", {}>) {
     hal.executable.export public @f ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, writeonly]>)
@@ -9,7 +8,7 @@ hal.executable private @e {
         %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<8xf32>
         %a = bufferization.to_tensor %0 restrict : memref<8xf32> to tensor<8xf32>
         %1 = hal.interface.binding.subspan binding(1) <writeonly> : memref<8xf32>
-        // expected-error @+1 {{'func.call' op}}
+        // expected-error @+1 {{'func.call' op cannot be part of a dispatch for llvm-cpu: it works on tensors, and has no form on memory}}
         %r = func.call @g(%a) : (tensor<8xf32>) -> tensor<8xf32>
         bufferization.materialize_in_destination %r in restrict writable %1 : (tensor<8xf32>, memref<8xf32>) -> ()
         return
