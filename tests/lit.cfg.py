@@ -49,6 +49,7 @@ features.update(flag for flag in ("avx2", "fma", "avx512f") if flag in flags)
 
 compat = os.path.join(tools, "compat")
 config.environment["PATH"] = os.pathsep.join([tools, compat, os.path.join(llvm, "bin"), os.environ.get("PATH", "")])
+config.environment["XDG_CACHE_HOME"] = os.path.join(build, "lit", "cache")
 config.environment["IREE_OPT"] = compat  # how the documents name the folder of the tools
 config.substitutions.append(("%limit", "timeout 60 prlimit --cpu=2 --data=1073741824 --"))
 config.substitutions.extend([("%repo", repo), ("%build", build)])

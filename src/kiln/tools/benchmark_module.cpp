@@ -59,7 +59,7 @@ struct BenchmarkFlags {
          {"v", "N", "How much the library says of what it does."}},
         "benchmark_", library);
     parser.example("kiln-benchmark-module --module=matmul.vmfb --function=matmul \\");
-    parser.example("    --input=512x512xf32=@a.bin --input=512x512xf32=@b.bin --benchmark_repetitions=9");
+    parser.example("    --input=512x512xf32=@a.bin --input=@b.npy --benchmark_repetitions=9");
   }
 };
 

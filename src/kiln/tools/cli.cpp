@@ -12,40 +12,12 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "kiln/base/flags.h"
+#include "kiln/tools/help_text.h"
 #include "kiln/tools/version.h"
 
 namespace kiln {
 
 namespace {
-
-constexpr size_t kColumns = 80;
-constexpr size_t kHelpColumn = 30;
-
-// Appends `text` wrapped at kColumns; the first line goes on at `column`, further ones start at `indent`. Backquotes
-// only mark code in Markdown and are left out.
-void appendWrapped(std::string &out, std::string_view text, size_t column, size_t indent) {
-  bool lineEmpty = true;
-  while (!text.empty()) {
-    size_t end = std::min(text.find(' '), text.size());
-    std::string word(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    std::erase(word, '`');
-    if (!lineEmpty && column + 1 + word.size() > kColumns) {
-      out += '\n';
-      out.append(indent, ' ');
-      column = indent;
-      lineEmpty = true;
-    }
-    if (!lineEmpty) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-    lineEmpty = false;
-  }
-  out += '\n';
-}
 
 std::vector<std::string> splitChoices(std::string_view text) {
   std::vector<std::string> words;
@@ -274,43 +246,35 @@ std::string FlagParser::usage(const Flag &flag) const {
 }
 
 std::string FlagParser::helpText() const {
-  std::string out = fmt::format("Usage: {} [flags]", toolName);
+  HelpText help;
+  std::string positionals;
   for (const Flag &flag : flags)
     if (flag.kind == Kind::Positional)
-      out += " " + flag.text.value;
-  out += "\n\n";
-  appendWrapped(out, summary, 0, 0);
+      positionals += " " + flag.text.value;
+  help.paragraph(fmt::format("Usage: {} [flags]{}", toolName, positionals));
+  help.paragraph("");
+  help.paragraph(summary);
 
   std::vector<std::string> groups;
   for (const Flag &flag : flags)
     if (std::ranges::find(groups, flag.group) == groups.end())
       groups.push_back(flag.group);
-  auto appendFlag = [&](const std::string &left, const std::string &right) {
-    out += "  " + left;
-    size_t column = 2 + left.size();
-    if (column + 2 > kHelpColumn) {
-      out += '\n';
-      column = 0;
-    }
-    out.append(kHelpColumn - column, ' ');
-    appendWrapped(out, right, kHelpColumn, kHelpColumn);
-  };
   for (const std::string &group : groups) {
-    out += "\n" + group + ":\n";
+    help.heading(group);
     for (const Flag &flag : flags)
       if (flag.group == group)
-        appendFlag(usage(flag), flag.text.help + (flag.repeats ? " Repeats." : "") +
-                                    (flag.defaultText.empty() ? "" : " Default: " + flag.defaultText + "."));
+        help.item(usage(flag), flag.text.help + (flag.repeats ? " Repeats." : "") +
+                                   (flag.defaultText.empty() ? "" : " Default: " + flag.defaultText + "."));
   }
-  out += "\nGeneral:\n";
-  appendFlag("--flagfile=FILE", "Reads flags from a file, one on each line; # starts a comment.");
-  appendFlag("--version", "Prints the version.");
-  appendFlag("--help", "Prints this.");
+  help.heading("General");
+  help.item("--flagfile=FILE", "Reads flags from a file, one on each line; # starts a comment.");
+  help.item("--version", "Prints the version.");
+  help.item("--help", "Prints this.");
   if (!examples.empty())
-    out += "\nExamples:\n";
+    help.heading("Examples");
   for (const std::string &example : examples)
-    out += "  " + example + "\n";
-  return out;
+    help.line(example);
+  return help.text();
 }
 
 int reportFailure(std::string_view tool, const Status &status) {

@@ -118,7 +118,7 @@ int main(int argc, char **argv) {
   parser.add({"executable", "NAME", "Which executable to extract, where the module has several."}, options.executable);
   parser.add({"target", "TARGET", "Which of its variants to extract, such as llvm-cpu."}, options.target);
   parser.example("kiln-dump-module abs.vmfb");
-  parser.example("kiln-compile abs.mlir --iree-hal-target-backends=llvm-cpu | kiln-dump-module - --output=disassembly");
+  parser.example("kiln-dump-module abs.vmfb --output=disassembly");
   parser.example("kiln-dump-module abs.vmfb --extract=abs.so && objdump -d abs.so");
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;

@@ -6,6 +6,7 @@
 #include "kiln/compiler/Pipeline/Phases.h"
 #include "kiln/targets/backends.h"
 #include "kiln/tools/compiler_main.h"
+#include "kiln/tools/help_text.h"
 #include "kiln/tools/output_file.h"
 #include "kiln/tools/save_temps.h"
 
@@ -37,18 +38,18 @@ struct ToolOptions {
 };
 
 void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler &compiler) {
-  std::vector<OptionBinder::Word> words;
+  std::vector<std::string> words;
   for (const Phase &phase : phases())
-    words.push_back({phase.name, phase.summary});
+    words.emplace_back(phase.name);
   options.compileTo = words.size() - 1;
   binder.group("kiln-compile");
   binder.flag("o", &options.output, "file", "Where to write; - is standard output");
-  binder.choice(
-      "output-format", &options.outputFormat,
-      {{"vm-bytecode", "a module file"}, {"vm-asm", "the VM's program as MLIR text, without the bytes of executables"}},
-      "What to write at the end");
-  binder.choice("compile-to", &options.compileTo, words, "Stop after this phase and write the program as MLIR text");
-  binder.choice("compile-from", &options.compileFrom, words,
+  binder.choice("output-format", &options.outputFormat, {"vm-bytecode", "vm-asm"}, "",
+                "What to write at the end: a module file, or the VM's program as MLIR text, without the bytes of "
+                "executables");
+  binder.choice("compile-to", &options.compileTo, words, "<phase>",
+                "Stop after this phase and write the program as MLIR text");
+  binder.choice("compile-from", &options.compileFrom, words, "<phase>",
                 "The input is the output of this phase; start with the next one. `input` starts at the beginning");
   binder.flag("dump-compilation-phases-to", &options.dumpPhasesTo, "folder",
               "Write the program after each phase: <module>.<index>.<phase>.mlir");
@@ -64,6 +65,30 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
         std::exit(0);
       },
       "List the target backends and exit");
+}
+
+int printHelp(const OptionBinder &binder) {
+  HelpText help;
+  help.paragraph("Usage: kiln-compile [flags] FILE");
+  help.paragraph("");
+  help.paragraph(
+      "Compiles a tensor program (MLIR: func, linalg on tensors, arith, math, scf) to a module file. FILE may be "
+      "-, standard input. A flag kiln-x may be written iree-x as well.");
+  appendOptions(help, binder);
+  help.heading("Phases, in their order");
+  for (const Phase &phase : phases())
+    help.item(phase.name, phase.summary);
+  help.heading("General");
+  help.item("--flagfile=FILE", "Reads flags from a file, one on each line; # starts a comment.");
+  help.item("--mlir-print-ir-after-all", "Shows what each pass does, on standard error.");
+  help.item("--mlir-timing", "Shows how long each pass took, on standard error.");
+  help.item("--help-hidden", "All flags, with those of MLIR and LLVM.");
+  help.item("--version", "Prints the version.");
+  help.item("--help", "Prints this.");
+  help.heading("Examples");
+  help.line("kiln-compile --kiln-hal-target-backends=llvm-cpu matmul.mlir -o matmul.vmfb");
+  help.line("kiln-compile --compile-to=flow matmul.mlir");
+  return printText(help);
 }
 
 // One compilation, from the parsed program on.
@@ -152,8 +177,8 @@ int main(int argc, char **argv) {
   Compiler compiler(registerTargetBackends);
   ToolOptions options;
   OptionBinder binder;
-  compiler.bindOptions(binder);
   bindToolOptions(binder, options, compiler);
+  compiler.bindOptions(binder);
   llvm::cl::opt<std::string> input(llvm::cl::Positional, llvm::cl::desc("<input file, or - for standard input>"),
                                    llvm::cl::init("-"));
   registerAsmPrinterCLOptions();
@@ -162,14 +187,11 @@ int main(int argc, char **argv) {
   registerDefaultTimingManagerCLOptions();
   if (commandLine.wantsDocs())
     return printOptionDocs("kiln-compile", binder);
+  if (commandLine.wantsHelp())
+    return printHelp(binder);
   binder.hideOthers();
-  llvm::cl::ParseCommandLineOptions(
-      commandLine.argc(), commandLine.argv(),
-      "kiln-compile: compiles a tensor program (MLIR: func, linalg on tensors, arith, math, scf) to a module file\n\n"
-      "  kiln-compile --kiln-hal-target-backends=llvm-cpu matmul.mlir -o matmul.vmfb\n"
-      "  kiln-compile --compile-to=flow matmul.mlir        the program after a phase, as text\n"
-      "  kiln-compile --mlir-print-ir-after-all ...        what each pass does (--help-hidden lists such flags)\n\n"
-      "A flag kiln-x may be written iree-x as well.\n");
+  llvm::cl::ParseCommandLineOptions(commandLine.argc(), commandLine.argv(),
+                                    "kiln-compile, with the flags of MLIR and LLVM\n");
   options.input = input;
   if (!compiler.context().options.preprocessingPassPipeline.empty())
     compiler.registerPasses();

@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
   flags.output.add(parser);
   flags.runtime.addDeviceFlags(parser);
   parser.example("kiln-run-mlir abs.mlir --input=f32=-2");
-  parser.example("kiln-run-mlir --Xcompiler,kiln-llvmcpu-target-cpu=generic abs.mlir --input=f32=-2");
+  parser.example("kiln-run-mlir --Xcompiler,kiln-opt-level=O1 abs.mlir --input=f32=-2");
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
   Result<bool> matched = run(flags);

@@ -1,6 +1,7 @@
 #include "kiln/tools/runtime_flags.h"
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "kiln/base/flags.h"
 #include "kiln/runtime/hal/driver.h"
@@ -9,6 +10,14 @@
 #include "kiln/tools/device_lists.h"
 
 namespace kiln {
+
+std::string defaultExecutableFolder() {
+  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
+    return fmt::format("{}/kiln/executables", cache);
+  if (const char *home = std::getenv("HOME"); home && *home == '/')
+    return fmt::format("{}/.cache/kiln/executables", home);
+  return "";
+}
 
 void RuntimeFlags::addProgramFlags(FlagParser &parser, bool withModules) {
   parser.group("Program");
@@ -50,6 +59,12 @@ void RuntimeFlags::addDeviceFlags(FlagParser &parser) {
   parser.group("Diagnosis");
   parser.add({"print_statistics", "", "Prints the memory that each device handed out, to standard error."},
              printStatistics);
+  parser.addOptionalValue(
+      {"executable_folder", "DIR",
+       "Where the machine code that runs is kept, so that perf shows kernels by the names of their "
+       "dispatches; the newest 256 files stay. Empty: in memory alone, where gdb sees names, but perf "
+       "does not. The default is ~/.cache/kiln/executables."},
+      executableFolder);
   parser.add({"trace_execution", "", "Prints each instruction of the host program that runs, to standard error."},
              traceExecution);
 }
@@ -95,6 +110,7 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
                       : flags.deviceAllocator == "debug" ? hal::AllocatorKind::Debug
                                                          : hal::AllocatorKind::Direct;
   options.task.workerCount = flags.workers;
+  options.executableFolder = flags.executableFolder ? *flags.executableFolder : defaultExecutableFolder();
   std::vector<std::string> uris = flags.devices;
   if (uris.empty())
     uris.push_back("local-task");

@@ -16,6 +16,10 @@
 
 namespace kiln {
 
+// Where machine code that runs is kept as files, for perf to read when the process has ended: in the user's cache.
+// Empty where there is no such place, and code is then in memory alone.
+std::string defaultExecutableFolder();
+
 struct RuntimeFlags {
   std::vector<std::string> modules;
   std::string function;
@@ -23,7 +27,8 @@ struct RuntimeFlags {
 
   std::vector<std::string> devices; // local-task where none is named
   std::string deviceAllocator = "direct";
-  uint32_t workers = 0; // 0: the device's choice
+  uint32_t workers = 0;                        // 0: the device's choice
+  std::optional<std::string> executableFolder; // defaultExecutableFolder() where it is not given
   bool printStatistics = false;
   bool traceExecution = false;
 

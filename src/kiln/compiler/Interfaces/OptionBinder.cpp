@@ -1,5 +1,6 @@
 #include "kiln/compiler/Interfaces/OptionBinder.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace kiln {
@@ -82,35 +83,31 @@ namespace {
 class ChoiceParser : public cl::parser<int> {
 public:
   ChoiceParser(cl::Option &option) : cl::parser<int>(option) {}
-  const std::vector<OptionBinder::Word> *words = nullptr;
+  const std::vector<std::string> *words = nullptr;
 
   bool parse(cl::Option &option, llvm::StringRef, llvm::StringRef arg, int &value) {
     for (size_t i = 0; i < words->size(); ++i) {
-      if (arg == (*words)[i].name) {
+      if (arg == (*words)[i]) {
         value = static_cast<int>(i);
         return false;
       }
     }
     std::string all;
-    for (const auto &word : *words)
-      all += (all.empty() ? "" : ", ") + word.name;
+    for (const std::string &word : *words)
+      all += (all.empty() ? "" : ", ") + word;
     return option.error("does not know '" + arg + "'; it takes one of: " + all);
   }
 };
 } // namespace
 
-void OptionBinder::choice(llvm::StringRef name, int *member, std::vector<Word> words, llvm::StringRef description) {
-  std::string all, help = description.str();
-  for (const Word &word : words) {
-    all += (all.empty() ? "" : "|") + word.name;
-    if (!word.description.empty())
-      help += "\n  =" + word.name + ": " + word.description;
-  }
-  declared.push_back({groupOf(storage->category()), name.str(), all, words[*member].name, description.str()});
+void OptionBinder::choice(llvm::StringRef name, int *member, std::vector<std::string> words, llvm::StringRef value,
+                          llvm::StringRef description) {
+  std::string shown = value.empty() ? llvm::join(words, "|") : value.str();
+  declared.push_back({groupOf(storage->category()), name.str(), shown, words[*member], description.str()});
   auto option = std::make_unique<cl::opt<int, false, ChoiceParser>>(
-      storage->keep(name), cl::init(*member), cl::desc(storage->keep(help)), cl::value_desc(storage->keep("word")),
-      cl::cat(storage->category()));
-  auto kept = std::make_shared<std::vector<Word>>(std::move(words));
+      storage->keep(name), cl::init(*member), cl::desc(storage->keep(description)),
+      cl::value_desc(storage->keep(shown)), cl::cat(storage->category()));
+  auto kept = std::make_shared<std::vector<std::string>>(std::move(words));
   option->getParser().words = kept.get();
   option->setCallback([member, kept](const int &given) { *member = given; });
   storage->options.push_back(std::move(option));

@@ -16,7 +16,7 @@ namespace kiln {
 
 class OptionBinder {
 public:
-  // One flag, for docs.
+  // One flag, for help and docs.
   struct Entry {
     std::string group, name, value, initial, description;
   };
@@ -36,11 +36,9 @@ public:
   void flag(llvm::StringRef name, std::string *member, llvm::StringRef value, llvm::StringRef description);
   // May be repeated, and takes several values separated by commas.
   void flag(llvm::StringRef name, std::vector<std::string> *member, llvm::StringRef value, llvm::StringRef description);
-  // One of some words, by index into `words`.
-  struct Word {
-    std::string name, description;
-  };
-  void choice(llvm::StringRef name, int *member, std::vector<Word> words, llvm::StringRef description);
+  // One of some words, by index into `words`. `value` names them in help, "<phase>", or is empty: then they are listed.
+  void choice(llvm::StringRef name, int *member, std::vector<std::string> words, llvm::StringRef value,
+              llvm::StringRef description);
   // Does something at once when it is met, such as printing a list and exiting.
   void action(llvm::StringRef name, std::function<void()> run, llvm::StringRef description);
 

@@ -30,9 +30,8 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-hal-target-backends", &options.targetBackends, "name,...",
               "Targets to compile for; --kiln-hal-list-target-backends lists them");
   binder.group("Compilation");
-  binder.choice("kiln-opt-level", &options.optimizationLevel,
-                {{"O0", "nothing beyond what is needed"}, {"O1", ""}, {"O2", ""}, {"O3", "all"}},
-                "How hard to optimize device code");
+  binder.choice("kiln-opt-level", &options.optimizationLevel, {"O0", "O1", "O2", "O3"}, "",
+                "How hard to optimize device code, from O0, nothing beyond what is needed, to O3");
   binder.flag("kiln-preprocessing-pass-pipeline", &options.preprocessingPassPipeline, "pipeline",
               "Passes to run in the preprocessing phase, as in kiln-opt's --pass-pipeline");
   binder.flag("kiln-hal-benchmark-dispatch-repeat-count", &options.dispatchRepeatCount, "n",

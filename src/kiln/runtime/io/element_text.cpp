@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "fmt/format.h"
-#include "kiln/runtime/io/narrow_float.h"
+#include "kiln/base/narrow_float.h"
 
 namespace kiln::io {
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kiln/base/narrow_float.h"
 #include "kiln/runtime/module/instruction.h"
 #include "kiln/runtime/vm/arithmetic.h"
 #include "kiln/runtime/vm/program_objects.h"
@@ -479,6 +480,10 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
 
   UNARY(ExtF32F64, SET_F64(F32(2)));
   UNARY(TruncF64F32, SET_F32(F64(2)));
+  UNARY(ExtF16F64, SET_F64(kF16.decode(static_cast<uint16_t>(V(2)))));
+  UNARY(TruncF64F16, SET_I64(kF16.encode(F64(2))));
+  UNARY(ExtBF16F64, SET_F64(kBF16.decode(static_cast<uint16_t>(V(2)))));
+  UNARY(TruncF64BF16, SET_I64(kBF16.encode(F64(2))));
   UNARY(SI64ToF32, SET_F32(I64(2)));
   UNARY(UI64ToF32, SET_F32(U64(2)));
   UNARY(SI64ToF64, SET_F64(I64(2)));

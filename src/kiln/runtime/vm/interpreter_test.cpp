@@ -190,6 +190,11 @@ TEST(Interpreter, conversions) {
   check({
       {Opcode::ExtF32F64, {bits(1.5f)}, bits(1.5)},
       {Opcode::TruncF64F32, {bits(0.1)}, bits(0.1f)},
+      {Opcode::ExtF16F64, {0xC500}, bits(-5.0)},
+      {Opcode::TruncF64F16, {bits(2049.0)}, 0x6800}, // a tie goes to even: 2048
+      {Opcode::TruncF64F16, {bits(1e6)}, 0x7C00},
+      {Opcode::ExtBF16F64, {0x3FC0}, bits(1.5)},
+      {Opcode::TruncF64BF16, {bits(-257.0)}, 0xC380}, // likewise: -256
       {Opcode::SI64ToF32, {kNeg64}, bits(-1.0f)},
       {Opcode::UI64ToF32, {kNeg64}, bits(18446744073709551616.0f)},
       {Opcode::SI64ToF64, {kMin64}, bits(-9223372036854775808.0)},

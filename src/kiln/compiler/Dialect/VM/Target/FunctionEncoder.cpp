@@ -290,6 +290,31 @@ uint32_t FunctionEncoder::signExtended(Value value) {
   return extended;
 }
 
+static bool isVMFloat(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+}
+static bool isNarrowFloat(Type type) {
+  return type.isF16() || type.isBF16();
+}
+
+uint32_t FunctionEncoder::asF64(Value value) {
+  Type type = value.getType();
+  uint32_t reg = of(value).index();
+  if (type.isF64())
+    return reg;
+  uint32_t extended = temporary();
+  unary(type.isF32() ? Opcode::ExtF32F64 : type.isF16() ? Opcode::ExtF16F64 : Opcode::ExtBF16F64, extended, reg);
+  return extended;
+}
+
+void FunctionEncoder::truncateF64(Type type, uint32_t target, uint32_t source) {
+  unary(type.isF32()    ? Opcode::TruncF64F32
+        : type.isF16()  ? Opcode::TruncF64F16
+        : type.isBF16() ? Opcode::TruncF64BF16
+                        : Opcode::Move,
+        target, source);
+}
+
 LogicalResult FunctionEncoder::encodeCompare(Operation &op) {
   uint32_t target = of(op.getResult(0)).index();
   Value lhs = op.getOperand(0), rhs = op.getOperand(1);
@@ -318,8 +343,12 @@ LogicalResult FunctionEncoder::encodeCompare(Operation &op) {
   }
   auto compare = cast<arith::CmpFOp>(op);
   bool is32 = lhs.getType().isF32();
-  if (!is32 && !lhs.getType().isF64())
+  if (isNarrowFloat(lhs.getType())) {
+    a = asF64(lhs);
+    b = asF64(rhs);
+  } else if (!is32 && !lhs.getType().isF64()) {
     return unsupported(op);
+  }
   Opcode eq = is32 ? Opcode::CmpEqF32 : Opcode::CmpEqF64, lt = is32 ? Opcode::CmpLtF32 : Opcode::CmpLtF64;
   Opcode le = is32 ? Opcode::CmpLeF32 : Opcode::CmpLeF64, uno = is32 ? Opcode::CmpUnoF32 : Opcode::CmpUnoF64;
   auto negate = [&] {
@@ -438,21 +467,25 @@ LogicalResult FunctionEncoder::encodeArithmetic(Operation &op) {
     return unsupported(op);
   Type type = op.getResult(0).getType();
   bool isNarrow = type.isInteger() && widthOf(op.getResult(0)) < 32;
-  Opcode opcode = type.isF32()                     ? row->f32
-                  : type.isF64()                   ? row->f64
-                  : type.isInteger(64)             ? row->i64
-                  : type.isInteger(32) || isNarrow ? row->i32
-                                                   : none;
+  Opcode opcode = type.isF32()                          ? row->f32
+                  : type.isF64() || isNarrowFloat(type) ? row->f64
+                  : type.isInteger(64)                  ? row->i64
+                  : type.isInteger(32) || isNarrow      ? row->i32
+                                                        : none;
   if (opcode == none)
     return unsupported(op);
   uint32_t target = of(op.getResult(0)).index();
   SmallVector<uint32_t> operands;
   for (Value operand : op.getOperands())
-    operands.push_back(isNarrow && row->isSigned ? signExtended(operand) : of(operand).index());
+    operands.push_back(isNarrow && row->isSigned ? signExtended(operand)
+                       : isNarrowFloat(type)     ? asF64(operand)
+                                                 : of(operand).index());
   if (operands.size() == 1)
     unary(opcode, target, operands[0]);
   else
     binary(opcode, target, operands[0], operands[1]);
+  if (isNarrowFloat(type))
+    truncateF64(type, target, target);
   if (isNarrow) {
     unsigned width = widthOf(op.getResult(0));
     unary(width == 1 ? Opcode::TruncI1 : width == 8 ? Opcode::TruncI8 : Opcode::TruncI16, target, target);
@@ -487,34 +520,30 @@ LogicalResult FunctionEncoder::encodeCast(Operation &op) {
         cut(widthOf(result));
         return success();
       })
-      .Case<arith::ExtFOp>([&](auto op) {
-        if (!from.isF32() || !to.isF64())
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](auto op) {
+        if (!isVMFloat(from) || !isVMFloat(to))
           return unsupported(*op);
-        unary(Opcode::ExtF32F64, target, source);
-        return success();
-      })
-      .Case<arith::TruncFOp>([&](auto op) {
-        if (!from.isF64() || !to.isF32())
-          return unsupported(*op);
-        unary(Opcode::TruncF64F32, target, source);
+        truncateF64(to, target, asF64(input));
         return success();
       })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](Operation *op) {
         bool isSigned = isa<arith::SIToFPOp>(op);
-        if (!to.isF32() && !to.isF64())
+        if (!isVMFloat(to))
           return unsupported(*op);
         Opcode opcode = isSigned ? (to.isF32() ? Opcode::SI64ToF32 : Opcode::SI64ToF64)
                                  : (to.isF32() ? Opcode::UI64ToF32 : Opcode::UI64ToF64);
         unary(opcode, target, isSigned ? signExtended(input) : source);
+        if (isNarrowFloat(to))
+          truncateF64(to, target, target);
         return success();
       })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](Operation *op) {
         bool isSigned = isa<arith::FPToSIOp>(op);
-        if (!from.isF32() && !from.isF64())
+        if (!isVMFloat(from))
           return unsupported(*op);
         Opcode opcode = isSigned ? (from.isF32() ? Opcode::F32ToSI64 : Opcode::F64ToSI64)
                                  : (from.isF32() ? Opcode::F32ToUI64 : Opcode::F64ToUI64);
-        unary(opcode, target, source);
+        unary(opcode, target, isNarrowFloat(from) ? asF64(input) : source);
         cut(widthOf(result));
         return success();
       })

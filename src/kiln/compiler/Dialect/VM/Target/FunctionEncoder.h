@@ -47,6 +47,9 @@ private:
   void unary(schema::Opcode opcode, uint32_t target, uint32_t a) { code.emit(opcode, {target, a}); }
   // A register that holds the value sign-extended to 64 bits; integers are kept zero-extended.
   uint32_t signExtended(mlir::Value value);
+  // A register that holds the float as f64, exactly; and from f64 to `type`, rounded.
+  uint32_t asF64(mlir::Value value);
+  void truncateF64(mlir::Type type, uint32_t target, uint32_t source);
   mlir::LogicalResult unsupported(mlir::Operation &op);
 
   FuncOp func;

@@ -1,10 +1,10 @@
 // Floating-point formats narrower than f32, as numbers in and out of their bits.
-#ifndef KILN_RUNTIME_IO_NARROW_FLOAT_H
-#define KILN_RUNTIME_IO_NARROW_FLOAT_H
+#ifndef KILN_BASE_NARROW_FLOAT_H
+#define KILN_BASE_NARROW_FLOAT_H
 
 #include <cstdint>
 
-namespace kiln::io {
+namespace kiln {
 
 // A binary format of 1 sign bit, `exponentBits` and `mantissaBits`, with subnormals and at most 16 bits in all.
 struct NarrowFloat {
@@ -27,6 +27,6 @@ inline constexpr NarrowFloat kBF16 = {8, 7, 0x7F7F, 0x7F80, 0x7FC0};
 inline constexpr NarrowFloat kF8E4M3FN = {4, 3, 0x7E, 0x7F, 0x7F};
 inline constexpr NarrowFloat kF8E5M2 = {5, 2, 0x7B, 0x7C, 0x7E};
 
-} // namespace kiln::io
+} // namespace kiln
 
-#endif // KILN_RUNTIME_IO_NARROW_FLOAT_H
+#endif // KILN_BASE_NARROW_FLOAT_H

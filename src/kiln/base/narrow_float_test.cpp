@@ -1,4 +1,4 @@
-#include "kiln/runtime/io/narrow_float.h"
+#include "kiln/base/narrow_float.h"
 
 #include <bit>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace kiln::io {
+namespace kiln {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -98,4 +98,4 @@ TEST(NarrowFloatTest, F16AgreesWithTheCompiler) {
 #endif
 
 } // namespace
-} // namespace kiln::io
+} // namespace kiln

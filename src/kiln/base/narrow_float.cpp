@@ -1,11 +1,11 @@
-#include "kiln/runtime/io/narrow_float.h"
+#include "kiln/base/narrow_float.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
-namespace kiln::io {
+namespace kiln {
 
 static constexpr int kDoubleMantissaBits = 52;
 
@@ -55,4 +55,4 @@ double NarrowFloat::decode(uint16_t bits) const {
   return negative ? -value : value;
 }
 
-} // namespace kiln::io
+} // namespace kiln

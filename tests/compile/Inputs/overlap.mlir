@@ -1,0 +1,21 @@
+// Sums of sines, each one dispatch of one workgroup.
+func.func private @sum(%x: tensor<1000000xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : tensor<1000000xf32>) outs(%zero : tensor<f32>) {
+  ^bb0(%a: f32, %total: f32):
+    %s = math.sin %a : f32
+    %t = arith.addf %total, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}
+func.func @one(%x: tensor<1000000xf32>, %y: tensor<1000000xf32>) -> tensor<f32> {
+  %a = func.call @sum(%x) : (tensor<1000000xf32>) -> tensor<f32>
+  return %a : tensor<f32>
+}
+func.func @two(%x: tensor<1000000xf32>, %y: tensor<1000000xf32>) -> (tensor<f32>, tensor<f32>) {
+  %a = func.call @sum(%x) : (tensor<1000000xf32>) -> tensor<f32>
+  %b = func.call @sum(%y) : (tensor<1000000xf32>) -> tensor<f32>
+  return %a, %b : tensor<f32>, tensor<f32>
+}
