@@ -88,7 +88,7 @@ TEST_F(BenchmarkModuleTest, EveryCallOfABatchIsMade) {
                std::string("--batch_concurrency=") + concurrency, "--print_statistics", "--benchmark_format=json"});
       EXPECT_EQ(result.exitCode, 0) << result.error;
       EXPECT_EQ(numbers(result.out, "iterations"), std::vector<double>{30});
-      int calls = 30 + std::atoi(concurrency);
+      int calls = 30 + std::stoi(concurrency);
       std::string allocated = std::to_string(1024 * calls) + "B allocated";
       EXPECT_CONTAINS(result.error, allocated);
     }

@@ -43,8 +43,8 @@ void callHal(CodeBuilder &code, HalImport import, CodeBuilder::Registers argumen
 }
 
 // Adds an exported function with room for 16 registers of each kind.
-void add(schema::ModuleDesc &desc, std::string name, std::string signature, std::string declaration, CodeBuilder code,
-         std::vector<schema::AttributeDesc> attributes = {}) {
+void add(schema::ModuleDesc &desc, std::string name, std::string signature, const std::string &declaration,
+         CodeBuilder code, std::vector<schema::AttributeDesc> attributes = {}) {
   desc.exports.push_back({name, static_cast<uint32_t>(desc.functions.size()), std::move(attributes)});
   if (!declaration.empty())
     desc.exports.back().attributes.push_back({"kiln.abi.declaration", "sync func @" + name + declaration});

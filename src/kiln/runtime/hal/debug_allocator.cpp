@@ -68,7 +68,7 @@ Result<Ref<Buffer>> DebugAllocator::importBuffer(HostMemory &memory, BufferUsage
   return importThrough(*inner, memory, usage);
 }
 
-void DebugAllocator::damage(Status status) {
+void DebugAllocator::damage(const Status &status) {
   {
     std::lock_guard lock(damageMutex);
     if (firstDamage.ok())

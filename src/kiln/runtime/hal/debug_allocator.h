@@ -44,7 +44,7 @@ private:
 
   void checkGuards(GuardedBuffer &buffer, const char *when);
   void checkFreed(GuardedBuffer &buffer);
-  void damage(Status status);
+  void damage(const Status &status);
   void empty(uint64_t untilBytes);
 
   Ref<Allocator> inner;

@@ -21,7 +21,7 @@ namespace {
   std::exit(1);
 }
 
-void check(Status status) {
+void check(const Status &status) {
   if (!status.ok())
     stop(status);
 }

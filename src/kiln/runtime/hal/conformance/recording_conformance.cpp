@@ -1,6 +1,8 @@
 // The life of a recording, and what is refused while recording and while executing.
 #include "kiln/runtime/hal/conformance/conformance.h"
 
+#include <utility>
+
 namespace kiln::hal::conformance {
 namespace {
 
@@ -107,7 +109,7 @@ TEST_P(Conformance, RefusesDispatchesThatDoNotFitTheirExport) {
   auto refuse = [&](StatusCode code, const char *text, uint32_t kernel, std::vector<uint64_t> constants,
                     std::vector<SlotRange> bindings, uint64_t x = 1, uint64_t y = 1, uint64_t z = 1) {
     Ref<CommandBuffer> commands = record(2);
-    Status status = addDispatch(*commands, Kernel(kernel), constants, bindings, x, y, z);
+    Status status = addDispatch(*commands, Kernel(kernel), std::move(constants), std::move(bindings), x, y, z);
     EXPECT_EQ(status.code(), code) << status.toString();
     EXPECT_NE(status.message().find(text), std::string_view::npos) << status.toString();
     EXPECT_EQ(commands->finalize().code(), StatusCode::FailedPrecondition);

@@ -4,7 +4,7 @@ namespace kiln::hal::conformance {
 
 std::string_view testExecutableFormat() {
 #if defined(__aarch64__)
-  return "elf-arm64";
+  return "elf-aarch64";
 #else
   return "elf-x86_64";
 #endif

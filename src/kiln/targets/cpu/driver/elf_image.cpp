@@ -22,7 +22,7 @@ std::string_view nativeElfFormat() {
 #elif defined(__aarch64__)
 static constexpr uint16_t kMachine = EM_AARCH64;
 std::string_view nativeElfFormat() {
-  return "elf-arm64";
+  return "elf-aarch64";
 }
 #else
 #error "the CPU driver needs the ELF machine number and format name of this architecture"

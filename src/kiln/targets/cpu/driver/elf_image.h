@@ -38,7 +38,7 @@ private:
   void *library;
 };
 
-// The format of executables that this process can load, "elf-x86_64" or "elf-arm64".
+// The format of executables that this process can load, "elf-x86_64" or "elf-aarch64".
 std::string_view nativeElfFormat();
 
 } // namespace kiln::hal

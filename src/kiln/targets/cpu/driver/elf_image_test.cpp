@@ -95,8 +95,8 @@ TEST_F(ElfImageTest, TakesMemoryWhereTheFolderCannotBeUsed) {
   ASSERT_TRUE(writeFile((root / "file").string(), std::string_view("x")).ok());
   fs::create_directory(root / "open");
   fs::permissions(root / "open", fs::perms::all);
-  for (std::string bad : {(root / "file").string(), (root / "file" / "x").string(), (root / "open").string(),
-                          std::string("/proc/nowhere")}) {
+  for (const std::string &bad : {(root / "file").string(), (root / "file" / "x").string(), (root / "open").string(),
+                                 std::string("/proc/nowhere")}) {
     Result<std::unique_ptr<ElfImage>> image = ElfImage::load("m", contents->bytes(), bad);
     ASSERT_TRUE(image.ok()) << image.status().toString();
     EXPECT_EQ(mappedFrom(**image).rfind("/proc/", 0), 0u) << bad;

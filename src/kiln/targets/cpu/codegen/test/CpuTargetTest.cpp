@@ -20,7 +20,7 @@ struct Resolved {
   std::string error;
 };
 
-Resolved resolve(CpuOptions options) {
+Resolved resolve(const CpuOptions &options) {
   MLIRContext context;
   Resolved resolved{failure(), ""};
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
