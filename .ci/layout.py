@@ -27,12 +27,21 @@ MAY_INCLUDE = [
     ("targets/drivers.h", ["runtime"]),
     ("targets/backends.h", ["compiler"]),
     ("families/*/lowering", ["base", "schema", "compiler"]),
-    ("families/*/workload", ["base", "schema"]),
-    ("tools", ["base", "schema", "runtime", "compiler", "targets"]),
+    ("families/families.h", ["measure"]),
+    ("families/*/workload", ["base", "schema", "runtime/io", "runtime/hal", "measure"]),
+    ("measure/statistics", ["base"]),
+    ("measure/machine", ["base"]),
+    ("measure/verify", ["base", "schema", "runtime/io", "runtime/hal"]),
+    ("measure/providers", ["base", "schema", "runtime", "targets/drivers.h", "measure"]),
+    ("measure", ["base", "schema", "runtime"]),
+    ("store", ["base"]),
+    ("report", ["base", "store"]),
+    ("tools", ["base", "schema", "runtime", "compiler", "targets", "families", "measure", "store", "report"]),
 ]
 # Tests, benchmarks, and suites that run over every target may use all of their own side.
 SIDES = {
-    "runtime": ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver"],
+    "runtime": ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver", "families", "measure", "store",
+                "report"],
     "compiler": ["base", "schema", "compiler", "targets/backends.h", "targets/*/codegen", "families/*/lowering"],
 }
 COMPILER_HEADERS = re.compile(r"(mlir|mlir-c|llvm|llvm-c|lld|clang)/")

@@ -2,7 +2,7 @@
 #ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_DISPATCHROOT_H
 #define KILN_TARGETS_CPU_CODEGEN_STRATEGY_DISPATCHROOT_H
 
-#include "kiln/targets/cpu/codegen/strategy/TileConfig.h"
+#include "kiln/base/tile_config.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -248,9 +248,9 @@ private:
       return function.emitOpError("is distributed already: its export has a workgroup count");
     TileConfig config;
     if (auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering")) {
-      llvm::Expected<TileConfig> parsed = TileConfig::parse(lowering.getConfiguration().getValue());
-      if (!parsed)
-        return function.emitOpError(llvm::toString(parsed.takeError()));
+      Result<TileConfig> parsed = TileConfig::parse(lowering.getConfiguration().getValue());
+      if (!parsed.ok())
+        return function.emitOpError(StringRef(parsed.status().message()));
       config = *parsed;
     }
 

@@ -97,9 +97,9 @@ private:
     auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering");
     if (!lowering)
       return success();
-    llvm::Expected<TileConfig> parsed = TileConfig::parse(lowering.getConfiguration().getValue());
-    if (!parsed)
-      return function.emitOpError(llvm::toString(parsed.takeError()));
+    Result<TileConfig> parsed = TileConfig::parse(lowering.getConfiguration().getValue());
+    if (!parsed.ok())
+      return function.emitOpError(StringRef(parsed.status().message()));
     strategy = lowering.getStrategy().getValue();
     config = *parsed;
     return success();

@@ -4,7 +4,7 @@
 #ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_KERNELPLAN_H
 #define KILN_TARGETS_CPU_CODEGEN_STRATEGY_KERNELPLAN_H
 
-#include "kiln/targets/cpu/codegen/strategy/TileConfig.h"
+#include "kiln/base/tile_config.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 

@@ -15,9 +15,9 @@ LogicalResult verifyLowering(func::FuncOp function, HAL::LoweringAttr lowering) 
   if (!llvm::is_contained(strategies, strategy))
     return function.emitOpError("has a strategy '")
            << strategy << "' that llvm-cpu does not have; it has contraction, reduction, elementwise and default";
-  llvm::Expected<TileConfig> config = TileConfig::parse(lowering.getConfiguration().getValue());
-  if (!config)
-    return function.emitOpError("has a wrong configuration: ") << llvm::toString(config.takeError());
+  Result<TileConfig> config = TileConfig::parse(lowering.getConfiguration().getValue());
+  if (!config.ok())
+    return function.emitOpError("has a wrong configuration: ") << StringRef(config.status().message());
   static constexpr StringRef instructions[] = {"fma", "vector", "scalar"};
   if (!llvm::is_contained(instructions, config->instructions))
     return function.emitOpError("has a configuration for instructions '")

@@ -38,9 +38,9 @@ FailureOr<TuningTable::Row> TuningTable::parseRow(DictionaryAttr attr, Location 
       range.least = cast<IntegerAttr>(list[0]).getInt();
       range.most = list.size() == 2 ? cast<IntegerAttr>(list[1]).getInt() : -1;
     } else if (key == "configuration" && text) {
-      llvm::Expected<TileConfig> config = TileConfig::parse(text.getValue());
-      if (!config)
-        return error("has a wrong configuration: " + llvm::toString(config.takeError()));
+      Result<TileConfig> config = TileConfig::parse(text.getValue());
+      if (!config.ok())
+        return error("has a wrong configuration: " + StringRef(config.status().message()));
       row.config = *config;
     } else {
       return error(

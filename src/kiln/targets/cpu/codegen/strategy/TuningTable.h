@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "kiln/base/tile_config.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
-#include "kiln/targets/cpu/codegen/strategy/TileConfig.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 

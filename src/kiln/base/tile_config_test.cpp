@@ -1,17 +1,17 @@
-#include "kiln/targets/cpu/codegen/strategy/TileConfig.h"
+#include "kiln/base/tile_config.h"
 
 #include <gtest/gtest.h>
 
 namespace kiln {
 namespace {
 
-std::string errorOf(llvm::StringRef name) {
-  llvm::Expected<TileConfig> config = TileConfig::parse(name);
-  return config ? "parsed as " + config->name() : llvm::toString(config.takeError());
+std::string errorOf(std::string_view name) {
+  Result<TileConfig> config = TileConfig::parse(name);
+  return config.ok() ? "parsed as " + config->name() : std::string(config.status().message());
 }
 
 TEST(TileConfig, NamesComeBackAsTheyWere) {
-  for (llvm::StringRef name : {
+  for (std::string_view name : {
            "tile_config_128x128_64x4_tensorcore_mmasync",
            "tile_config_64x64_32x10_tensorcore_mmasync",
            "tile_config_0x0_0x1_vector",
@@ -22,8 +22,8 @@ TEST(TileConfig, NamesComeBackAsTheyWere) {
            "tile_config_96x128_256x1_fma_packa",
            "tile_config_2147483648x1_1x1_x1y2",
        }) {
-    llvm::Expected<TileConfig> config = TileConfig::parse(name);
-    ASSERT_TRUE(static_cast<bool>(config)) << llvm::toString(config.takeError());
+    Result<TileConfig> config = TileConfig::parse(name);
+    ASSERT_TRUE(config.ok()) << config.status().toString();
     EXPECT_EQ(config->name(), name);
   }
 }
@@ -34,15 +34,15 @@ TEST(TileConfig, ConfigurationsComeBackAsTheyWere) {
       for (int pack = 0; pack < 4; ++pack)
         for (const char *instructions : {"fma", "vector", "tensorcore_mmasync"}) {
           TileConfig config{96, 128, 256, 2, instructions, rows, rows * 2, lanes, (pack & 1) != 0, (pack & 2) != 0};
-          llvm::Expected<TileConfig> parsed = TileConfig::parse(config.name());
-          ASSERT_TRUE(static_cast<bool>(parsed)) << llvm::toString(parsed.takeError());
+          Result<TileConfig> parsed = TileConfig::parse(config.name());
+          ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
           EXPECT_EQ(*parsed, config) << config.name();
         }
 }
 
 TEST(TileConfig, FieldsAreWhatTheNameSays) {
-  llvm::Expected<TileConfig> config = TileConfig::parse("tile_config_96x128_256x3_fma_12x32_v16_packb");
-  ASSERT_TRUE(static_cast<bool>(config));
+  Result<TileConfig> config = TileConfig::parse("tile_config_96x128_256x3_fma_12x32_v16_packb");
+  ASSERT_TRUE(config.ok());
   EXPECT_EQ(config->m, 96);
   EXPECT_EQ(config->n, 128);
   EXPECT_EQ(config->k, 256);

@@ -7,14 +7,14 @@
 //   tile_config_96x128_256x1_fma_12x32_packb        96x128 of the result to a workgroup, 256 of the reduction at a
 //   time,
 //                                                   12x32 of the result in registers, B packed into panels
-#ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_TILECONFIG_H
-#define KILN_TARGETS_CPU_CODEGEN_STRATEGY_TILECONFIG_H
+#ifndef KILN_BASE_TILE_CONFIG_H
+#define KILN_BASE_TILE_CONFIG_H
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/Error.h"
+#include "kiln/base/status.h"
 
 namespace kiln {
 
@@ -38,9 +38,9 @@ struct TileConfig {
 
   std::string name() const;
   // The error says which part of the name is wrong, and what the grammar wants there.
-  static llvm::Expected<TileConfig> parse(llvm::StringRef name);
+  static Result<TileConfig> parse(std::string_view name);
 };
 
 } // namespace kiln
 
-#endif // KILN_TARGETS_CPU_CODEGEN_STRATEGY_TILECONFIG_H
+#endif // KILN_BASE_TILE_CONFIG_H

@@ -1,0 +1,30 @@
+#include "kiln/measure/family.h"
+
+#include "kiln/base/flags.h"
+
+namespace kiln::measure {
+
+Result<const Family *> FamilyRegistry::find(std::string_view name) const {
+  std::vector<std::string> names;
+  std::string list;
+  for (const std::unique_ptr<Family> &family : all) {
+    if (family->name() == name)
+      return family.get();
+    names.emplace_back(family->name());
+    list += (list.empty() ? "" : ", ") + names.back();
+  }
+  std::string_view nearest = nearestName(name, names);
+  return notFound("no operation family '{}' in this build; it has: {}{}", name, list,
+                  nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
+}
+
+Result<std::unique_ptr<Problem>> FamilyRegistry::parse(std::string_view name) const {
+  for (const std::unique_ptr<Family> &family : all) {
+    Result<std::unique_ptr<Problem>> problem = family->parse(name);
+    if (problem.ok() || problem.status().code() != StatusCode::NotFound)
+      return problem;
+  }
+  return notFound("no operation family of this build takes the name '{}'", name);
+}
+
+} // namespace kiln::measure

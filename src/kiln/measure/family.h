@@ -1,0 +1,50 @@
+// Families of operations, by name: what `kiln-dispatch generate` goes through, and what parses a problem's name.
+#ifndef KILN_MEASURE_FAMILY_H
+#define KILN_MEASURE_FAMILY_H
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "kiln/measure/workload.h"
+
+namespace kiln::measure {
+
+// What the user asks for, of all that a family has; empty: everything that it has by default.
+struct ProblemSelection {
+  // --problem-m=64,128: values of a dimension by its name. A family takes those dimensions that it has.
+  std::map<std::string, std::vector<uint64_t>, std::less<>> dimensions;
+  // --dtypes=f32,f16
+  std::vector<std::string> types;
+};
+
+class Family {
+public:
+  virtual ~Family() = default;
+  // "matmul", the folder's name and the start of its problems' names.
+  virtual std::string_view name() const = 0;
+  // One line for --help.
+  virtual std::string_view summary() const = 0;
+  virtual Result<std::vector<std::unique_ptr<Problem>>> problems(const ProblemSelection &selection) const = 0;
+  // The problem that a name says; NotFound where the name is not this family's, InvalidArgument where it is malformed.
+  virtual Result<std::unique_ptr<Problem>> parse(std::string_view name) const = 0;
+  // Configurations worth trying for a problem on a target ("llvm-cpu"), best guess first; all are legal for it.
+  virtual std::vector<std::string> configurations(const Problem &problem, std::string_view target) const = 0;
+};
+
+class FamilyRegistry {
+public:
+  void add(std::unique_ptr<Family> family) { all.push_back(std::move(family)); }
+  std::span<const std::unique_ptr<Family>> families() const { return all; }
+  // The error names the nearest family.
+  Result<const Family *> find(std::string_view name) const;
+  // By the family that takes the name.
+  Result<std::unique_ptr<Problem>> parse(std::string_view name) const;
+
+private:
+  std::vector<std::unique_ptr<Family>> all;
+};
+
+} // namespace kiln::measure
+
+#endif // KILN_MEASURE_FAMILY_H

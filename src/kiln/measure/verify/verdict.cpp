@@ -1,0 +1,22 @@
+#include "kiln/measure/verify/verdict.h"
+
+namespace kiln::measure::verify {
+
+const char *causeName(Cause cause) {
+  switch (cause) {
+  case Cause::None: return "none";
+  case Cause::Unknown: return "unknown";
+  case Cause::WrongElements: return "wrong elements";
+  case Cause::TransposedTile: return "transposed tile";
+  case Cause::DroppedTail: return "dropped tail";
+  case Cause::NotZeroed: return "output not zeroed";
+  case Cause::NarrowedInputs: return "inputs narrowed";
+  case Cause::NarrowAccumulator: return "accumulator too narrow";
+  case Cause::SwappedLayout: return "swapped layout";
+  case Cause::NotANumber: return "not a number";
+  case Cause::NothingWritten: return "nothing written";
+  }
+  return "unknown";
+}
+
+} // namespace kiln::measure::verify

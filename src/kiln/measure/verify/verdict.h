@@ -1,0 +1,51 @@
+// What verification says of a candidate's outputs.
+#ifndef KILN_MEASURE_VERIFY_VERDICT_H
+#define KILN_MEASURE_VERIFY_VERDICT_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kiln::measure::verify {
+
+// The mistakes that a failure can resemble; the names are stored and shown.
+enum class Cause {
+  None,              // nothing is wrong
+  Unknown,           // wrong, in no way that is known
+  WrongElements,     // a few elements, scattered
+  TransposedTile,    // a tile holds the transpose of what it should
+  DroppedTail,       // the last rows or columns, or the last part of the reduction, are missing
+  NotZeroed,         // what the output held before was added
+  NarrowedInputs,    // inputs were rounded to a narrower type (tf32, bf16) before they were used
+  NarrowAccumulator, // sums were kept in a narrower type than promised
+  SwappedLayout,     // an operand was read in another layout; equal dimensions hide it elsewhere
+  NotANumber,        // NaN or infinity where a number belongs
+  NothingWritten,    // the output is as it was before the run
+};
+
+const char *causeName(Cause cause); // "accumulator not zeroed", ...
+
+struct Mismatch {
+  std::vector<uint64_t> index;
+  double expected, actual;
+  double ulps; // of the output's type
+};
+
+struct Verdict {
+  Cause cause = Cause::None;
+  // "exact: projection modulo 2^61-1, 2 rounds" and the like, and how likely an error escapes it.
+  std::string method;
+  double escapeProbability = 0;
+  // For a failure: one sentence; how many elements are wrong, of how many; the first of them; and pictures in text.
+  std::string explanation;
+  uint64_t wrong = 0, total = 0;
+  std::vector<Mismatch> examples;
+  std::string tilePattern;  // where in the output, coarsely, '.' right and 'x' wrong
+  std::string ulpHistogram; // "1-2: 14  2-4: 3  ..."
+
+  bool ok() const { return cause == Cause::None; }
+};
+
+} // namespace kiln::measure::verify
+
+#endif // KILN_MEASURE_VERIFY_VERDICT_H

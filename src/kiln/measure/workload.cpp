@@ -1,0 +1,21 @@
+#include "kiln/measure/workload.h"
+
+namespace kiln::measure {
+
+static uint64_t byteSize(const TensorType &tensor) {
+  uint64_t bytes = hal::elementTypeByteSize(tensor.type);
+  for (uint64_t extent : tensor.shape)
+    bytes *= extent;
+  return bytes;
+}
+
+double Problem::bytes() const {
+  double total = 0;
+  for (const TensorType &tensor : inputs())
+    total += static_cast<double>(byteSize(tensor));
+  for (const TensorType &tensor : outputs())
+    total += static_cast<double>(byteSize(tensor));
+  return total;
+}
+
+} // namespace kiln::measure

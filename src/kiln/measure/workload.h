@@ -1,0 +1,68 @@
+// What the lab measures: a problem, which knows its program, its data, and how to tell a right result from a wrong one.
+// Families implement it (families/<f>/workload). See docs/lab.md.
+#ifndef KILN_MEASURE_WORKLOAD_H
+#define KILN_MEASURE_WORKLOAD_H
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kiln/base/status.h"
+#include "kiln/measure/verify/verdict.h"
+#include "kiln/runtime/io/host_tensor.h"
+
+namespace kiln::measure {
+
+// A tensor as it lies in memory: dense and row-major. A column-major matrix has its dimensions in the other order.
+struct TensorType {
+  io::ElementType type;
+  std::vector<uint64_t> shape;
+
+  bool operator==(const TensorType &) const = default;
+};
+
+struct MutableTensor {
+  io::ElementType type;
+  std::span<const uint64_t> shape;
+  std::span<uint8_t> bytes;
+
+  io::TensorSpan span() const { return {type, shape, bytes}; }
+};
+
+class Problem {
+public:
+  virtual ~Problem() = default;
+
+  // "matmul"
+  virtual std::string_view family() const = 0;
+  // "matmul_256x512x128_f32t_f32t_f32t"; the family's parse gives the same problem back.
+  virtual std::string name() const = 0;
+  // What is in the name, each under a name of its own and in the order of the report's columns: {"m", "256"}, ...
+  // Numbers are decimal. Providers read these, and so do external programs.
+  virtual std::vector<std::pair<std::string, std::string>> fields() const = 0;
+
+  virtual std::vector<TensorType> inputs() const = 0;
+  virtual std::vector<TensorType> outputs() const = 0;
+  // The arithmetic that the definition asks for, and the bytes that must move at least: each input and output once.
+  virtual double flops() const = 0;
+  virtual double bytes() const;
+
+  // MLIR of one function that computes it, without a module around it. Unless `configuration` is empty, the root op
+  // carries it: {kiln.configuration = "tile_config_..."}.
+  virtual std::string mlir(std::string_view function, std::string_view configuration) const = 0;
+
+  // Names of the verification passes, each with inputs of its own that show mistakes of another kind.
+  virtual std::vector<std::string> passes() const = 0;
+  // Deterministic in `seed`. Inputs of a pass depend on nothing else, so that all candidates get the same.
+  virtual Status fillInputs(size_t pass, uint64_t seed, std::span<const MutableTensor> inputs) const = 0;
+  // Whether `outputs` are right for `inputs`, and if not, where and why. Takes far less time than computing them.
+  virtual verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
+                                std::span<const io::TensorSpan> outputs) const = 0;
+};
+
+} // namespace kiln::measure
+
+#endif // KILN_MEASURE_WORKLOAD_H
