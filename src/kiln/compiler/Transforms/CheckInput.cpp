@@ -3,7 +3,10 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -68,9 +71,22 @@ private:
       return success();
     }
     if (isSupportedType(type))
-      return success();
+      return checkSize(op, type);
     return op->emitError() << "'" << op->getName() << "' has the type " << type
                            << ", which Kiln does not compile: " << reasonAgainst(type);
+  }
+
+  // Sizes in bytes are 64-bit numbers everywhere.
+  LogicalResult checkSize(Operation *op, Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return success();
+    int64_t bytes = 8; // of the largest element
+    for (int64_t extent : tensor.getShape())
+      if (!ShapedType::isDynamic(extent) && extent != 0 && llvm::MulOverflow(bytes, extent, bytes))
+        return op->emitError() << "'" << op->getName() << "' has the type " << type
+                               << ", whose size in bytes is no 64-bit number";
+    return success();
   }
 
   LogicalResult checkOp(Operation *op) {
@@ -82,9 +98,10 @@ private:
                                  tensor::TensorDialect, linalg::LinalgDialect, scf::SCFDialect, Util::UtilDialect,
                                  affine::AffineDialect>(dialect);
     if (isa<affine::AffineForOp, affine::AffineIfOp, affine::AffineParallelOp, scf::ParallelOp, scf::ForallOp,
-            scf::InParallelOp, UnrealizedConversionCastOp, func::CallIndirectOp>(op))
+            scf::InParallelOp, UnrealizedConversionCastOp, func::CallIndirectOp, tensor::GatherOp, tensor::ScatterOp>(
+            op))
       known = false;
-    if (!known)
+    if (!known && !isa<cf::AssertOp>(op))
       return op->emitError() << "'" << op->getName()
                              << "' is not an op that Kiln compiles; programs consist of func, arith, math, tensor, "
                                 "linalg, and scf.for, scf.while and scf.if on the host";

@@ -13,6 +13,8 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &) {
   passes.addPass(createInlinerPass());
   passes.addPass(createRejectRecursionPass());
   passes.addPass(createConvertElementwiseToLinalgPass());
+  passes.addPass(createInsertChecksPass());
+  passes.addPass(createDecomposeOpsPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }
@@ -29,6 +31,8 @@ void buildPreprocessingPhase(OpPassManager &passes, const CompilerContext &conte
 void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createCheckInputPass(); });
   registerPass([] { return createRejectRecursionPass(); });
+  registerPass([] { return createInsertChecksPass(); });
+  registerPass([] { return createDecomposeOpsPass(); });
   registerPass([] { return createWrapEntryPointsPass(); });
   registerPass([&context] { return createRunPreprocessingPass(context); });
 }

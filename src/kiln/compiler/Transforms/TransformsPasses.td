@@ -19,6 +19,27 @@ def RejectRecursionPass : Pass<"kiln-reject-recursion", "mlir::ModuleOp"> {
   }];
 }
 
+def DecomposeOpsPass : Pass<"kiln-decompose-ops", "mlir::ModuleOp"> {
+  let summary = "Turns ops that stand for several into those";
+  let description = [{
+    linalg.softmax and its like become structured ops; a tensor.concat becomes insertions into one tensor, which are
+    written where they belong at once.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
+  let summary = "Checks at run time what no verifier could know";
+  let description = [{
+    Writes a `cf.assert` in front of each op of the host's program whose dynamic extents, indices or sizes could make a
+    kernel read or write outside of its tensors: extents of operands that must be equal, slices and indices that must lie
+    inside. What later turns out to hold always is folded away.
+  }];
+  let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def WrapEntryPointsPass : Pass<"kiln-wrap-entry-points", "mlir::ModuleOp"> {
   let summary = "Gives exported functions the boundary that callers see";
   let description = [{

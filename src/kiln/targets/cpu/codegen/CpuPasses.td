@@ -60,7 +60,8 @@ def ExpandMath : Pass<"kiln-llvmcpu-expand-math", "mlir::func::FuncOp"> {
     Functions of f32 become polynomials on whole vectors where these stay within 2 ULP; the rest, and functions of f64,
     are left to kiln-llvmcpu-call-math-library. f16 and bf16 are computed in f32 and rounded once for each operation;
     their conversions are spelled out in integer arithmetic where the CPU has no instruction for them. Operations that
-    are combinations of others (rounding divisions, integer powers, clamps) are expanded.
+    are combinations of others (rounding divisions, integer powers, clamps) are expanded. Integer division by zero gives
+    0 in a kernel, and what overflows wraps, where the instruction would end the process.
   }];
   let options = [
     Option<"features", "features", "std::string", "", "CPU features, +f16c,...; empty takes them from the variant's target">,

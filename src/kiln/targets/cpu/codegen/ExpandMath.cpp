@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
+#include "kiln/targets/cpu/codegen/math/IntegerDivision.h"
 #include "kiln/targets/cpu/codegen/math/NarrowFloats.h"
 #include "kiln/targets/cpu/codegen/math/Polynomials.h"
 
@@ -47,9 +48,14 @@ private:
             .wasInterrupted()) {
       RewritePatternSet patterns(&getContext());
       arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-      if (failed(applyPatternsGreedily(func, std::move(patterns))))
-        signalPassFailure();
+      GreedyRewriteConfig untilDone;
+      untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+      if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone))) {
+        func.emitError() << "expanding its rounding divisions did not come to an end";
+        return signalPassFailure();
+      }
     }
+    forEach(func, [](Operation *op) { guardDivision(op); });
   }
 
   // The operations as they are before any is rewritten.

@@ -36,11 +36,15 @@ private:
       return; // There are no vectors.
 
     // A sum of products over a vector that holds all products becomes a contraction, which need not make them.
+    GreedyRewriteConfig untilDone;
+    untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     if (hasSumsOfProducts(func)) {
       RewritePatternSet patterns(&getContext());
       vector::populateVectorReductionToContractPatterns(patterns);
-      if (failed(applyPatternsGreedily(func, std::move(patterns))))
+      if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone))) {
+        func.emitError() << "making contractions of its sums of products did not come to an end";
         return signalPassFailure();
+      }
     }
     SplitLimits limits;
     limits.lanes = std::max<int64_t>(registerBits / *width, 1);
@@ -96,7 +100,11 @@ private:
     vector::populateVectorFromElementsUnrollPatterns(patterns);
     vector::populateVectorToElementsUnrollPatterns(patterns);
     vector::populateVectorStepLoweringPatterns(patterns);
-    return applyPatternsGreedily(func, std::move(patterns));
+    GreedyRewriteConfig untilDone;
+    untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+    if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone)))
+      return func.emitError() << "lowering its vectors did not come to an end";
+    return success();
   }
 };
 

@@ -29,6 +29,8 @@ public:
       for (Operation *op : ops)
         if (failed(convert(op)))
           return signalPassFailure();
+      if (failed(resolveDims(&func)))
+        return signalPassFailure();
       // Producers were only converted, not used up; what is dead goes, users first.
       for (Operation *op : llvm::reverse(ops))
         if (isOpTriviallyDead(op))

@@ -21,36 +21,6 @@ static Dims unknown(Value tensor) {
                          << " whose dynamic extents cannot be known on the host";
 }
 
-static bool haveSameDims(OpBuilder &builder, Value a, Value b);
-
-// A tensor that a loop carries keeps the extents it starts with, where the loop gives them back unchanged.
-static Dims dimsOfLoopArgument(OpBuilder &builder, Value tensor, Value init, Value yielded) {
-  if (yielded != tensor && !haveSameDims(builder, yielded, tensor)) {
-    Operation *loop = yielded.getParentRegion()->getParentOp();
-    return loop->emitError() << "carries a tensor of type " << tensor.getType()
-                             << " whose extents change from one iteration to the next, which is not supported; give it "
-                                "a static shape";
-  }
-  return dynamicDims(builder, init);
-}
-
-static Dims dimsOfBlockArgument(OpBuilder &builder, BlockArgument arg) {
-  Operation *parent = arg.getOwner()->getParentOp();
-  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
-    OpOperand *init = loop.getTiedLoopInit(arg);
-    OpOperand *yielded = loop.getTiedLoopYieldedValue(arg);
-    if (init && yielded)
-      return dimsOfLoopArgument(builder, arg, init->get(), yielded->get());
-  }
-  if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
-    unsigned i = arg.getArgNumber();
-    if (arg.getOwner() == loop.getBeforeBody())
-      return dynamicDims(builder, loop.getInits()[i]);
-    return dynamicDims(builder, loop.getConditionOp().getArgs()[i]);
-  }
-  return unknown(arg);
-}
-
 static Dims dimsOfReified(OpBuilder &builder, OpResult result) {
   ReifiedRankedShapedTypeDims shapes;
   if (failed(reifyResultShapes(builder, result.getOwner(), shapes)))
@@ -61,15 +31,6 @@ static Dims dimsOfReified(OpBuilder &builder, OpResult result) {
     if (!type.isDynamicDim(i))
       continue;
     Value value = getValueOrCreateConstantIndexOp(builder, result.getLoc(), shapes[result.getResultNumber()][i]);
-    // What reification asks of another tensor is answered by that tensor's own dims.
-    auto dim = value.getDefiningOp<tensor::DimOp>();
-    while (dim && dim.getConstantIndex()) {
-      Dims source = allDims(builder, dim.getSource());
-      if (failed(source))
-        return failure();
-      value = (*source)[*dim.getConstantIndex()];
-      dim = value.getDefiningOp<tensor::DimOp>();
-    }
     dims.push_back(value);
   }
   return dims;
@@ -79,8 +40,8 @@ Dims dynamicDims(OpBuilder &builder, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   if (type.hasStaticShape())
     return SmallVector<Value>();
-  if (auto arg = dyn_cast<BlockArgument>(tensor))
-    return dimsOfBlockArgument(builder, arg);
+  if (isa<BlockArgument>(tensor))
+    return unknown(tensor);
   auto result = cast<OpResult>(tensor);
   Operation *op = result.getOwner();
   if (auto empty = dyn_cast<tensor::EmptyOp>(op))
@@ -101,11 +62,14 @@ Dims dynamicDims(OpBuilder &builder, Value tensor) {
     return llvm::to_vector(tie.getResultDims());
   if (isa<Util::OptimizationBarrierOp>(op))
     return dynamicDims(builder, op->getOperand(result.getResultNumber()));
-  if (auto loop = dyn_cast<scf::ForOp>(op))
-    return dynamicDims(builder, loop.getInitArgs()[result.getResultNumber()]);
-  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    Value carried = loop.getConditionOp().getArgs()[result.getResultNumber()];
-    return dynamicDims(builder, carried);
+  if (auto select = dyn_cast<arith::SelectOp>(op)) {
+    Dims a = dynamicDims(builder, select.getTrueValue()), b = dynamicDims(builder, select.getFalseValue());
+    if (failed(a) || failed(b))
+      return failure();
+    SmallVector<Value> dims;
+    for (auto [ifTrue, ifFalse] : llvm::zip(*a, *b))
+      dims.push_back(arith::SelectOp::create(builder, op->getLoc(), select.getCondition(), ifTrue, ifFalse));
+    return dims;
   }
   if (auto cast = dyn_cast<tensor::CastOp>(op)) {
     Dims source = allDims(builder, cast.getSource());
@@ -137,33 +101,31 @@ Dims allDims(OpBuilder &builder, Value tensor) {
   return dims;
 }
 
-// Whether `a`, computed inside of a loop, has the extents of the loop's argument `b` for certain: its producers pass
-// them on from that argument.
-static bool haveSameDims(OpBuilder &builder, Value a, Value b) {
-  while (a != b) {
-    Operation *op = a.getDefiningOp();
-    if (!op || a.getType() != b.getType())
-      return false;
-    if (auto empty = dyn_cast<tensor::EmptyOp>(op)) {
-      // Made with the extents that are asked of the argument itself.
-      unsigned dimension = 0;
-      auto type = cast<RankedTensorType>(b.getType());
-      for (Value size : empty.getDynamicSizes()) {
-        while (!type.isDynamicDim(dimension))
-          ++dimension;
-        auto dim = size.getDefiningOp<tensor::DimOp>();
-        if (!dim || dim.getConstantIndex() != dimension || !haveSameDims(builder, dim.getSource(), b))
-          return false;
-        ++dimension;
-      }
-      return true;
+// Extents that are asked for become values of the host. An answer may ask for the extents of another tensor, nearer
+// to the function's arguments, so this ends.
+LogicalResult resolveDims(Operation *func) {
+  while (true) {
+    SmallVector<tensor::DimOp> dims;
+    func->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (auto dim = dyn_cast<tensor::DimOp>(op))
+        dims.push_back(dim);
+      return isa<DispatchRegionOp>(op) ? WalkResult::skip() : WalkResult::advance();
+    });
+    if (dims.empty())
+      return success();
+    for (tensor::DimOp dim : dims) {
+      std::optional<int64_t> index = dim.getConstantIndex();
+      auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
+      if (!index || !type || *index >= type.getRank())
+        return dim.emitError() << "'tensor.dim' needs a constant dimension of a tensor that has it";
+      OpBuilder builder(dim);
+      FailureOr<SmallVector<Value>> values = allDims(builder, dim.getSource());
+      if (failed(values))
+        return failure();
+      dim.replaceAllUsesWith((*values)[*index]);
+      dim.erase();
     }
-    auto destination = dyn_cast<DestinationStyleOpInterface>(op);
-    if (!destination)
-      return false;
-    a = destination.getTiedOpOperand(cast<OpResult>(a))->get();
   }
-  return true;
 }
 
 } // namespace kiln::Flow

@@ -13,6 +13,9 @@ mlir::FailureOr<llvm::SmallVector<mlir::Value>> dynamicDims(mlir::OpBuilder &bui
 // All extents, static ones as constants.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> allDims(mlir::OpBuilder &builder, mlir::Value tensor);
 
+// Answers each tensor.dim of a function, outside of dispatch regions, by a value of the host.
+mlir::LogicalResult resolveDims(mlir::Operation *func);
+
 } // namespace kiln::Flow
 
 #endif // KILN_COMPILER_DIALECT_FLOW_TRANSFORMS_DIMS_H

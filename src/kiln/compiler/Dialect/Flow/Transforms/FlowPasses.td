@@ -4,6 +4,15 @@
 
 include "mlir/Pass/PassBase.td"
 
+def CarryExtentsPass : Pass<"kiln-flow-carry-extents", "mlir::ModuleOp"> {
+  let summary = "Lets control flow carry the extents of its tensors";
+  let description = [{
+    scf.for, scf.while and scf.if that pass on tensors with dynamic extents pass on those extents as well, as indices, and
+    `flow.tensor.tie_shape` says where they belong. Extents that a loop does not change are folded away again.
+  }];
+  let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def FuseElementwisePass : Pass<"kiln-flow-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Fuses elementwise operations into one";
   let description = [{

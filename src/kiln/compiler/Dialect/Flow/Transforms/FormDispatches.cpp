@@ -65,31 +65,12 @@ public:
       for (Block *block : blocks)
         if (failed(formInBlock(*block)))
           return signalPassFailure();
+      if (failed(resolveDims(&op)))
+        return signalPassFailure();
     }
   }
 
 private:
-  // Extents that the program asks for become values of the host.
-  LogicalResult resolveDims(Operation *func) {
-    SmallVector<tensor::DimOp> dims;
-    func->walk([&](tensor::DimOp dim) { dims.push_back(dim); });
-    for (tensor::DimOp dim : dims) {
-      std::optional<int64_t> index = dim.getConstantIndex();
-      auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
-      if (!index || !type || *index >= type.getRank())
-        return dim.emitError() << "'tensor.dim' needs a constant dimension of a tensor that has it";
-      OpBuilder builder(dim);
-      FailureOr<SmallVector<Value>> values = allDims(builder, dim.getSource());
-      if (failed(values))
-        return failure();
-      dim.replaceAllUsesWith((*values)[*index]);
-    }
-    // Those that others asked of are dead now, in reverse.
-    for (tensor::DimOp dim : llvm::reverse(dims))
-      dim.erase();
-    return success();
-  }
-
   LogicalResult formInBlock(Block &block) {
     llvm::SmallPtrSet<Operation *, 16> grouped;
     std::vector<SmallVector<Operation *>> groups;
@@ -175,6 +156,9 @@ private:
         for (Value operand : inner->getOperands()) {
           Operation *producer = operand.getDefiningOp();
           if (!producer || region->isAncestor(producer) || !isCloneable(producer) || producers.contains(producer))
+            continue;
+          // What a part is inserted into is memory of the device's, which the other parts go to as well.
+          if (auto insert = dyn_cast<tensor::InsertSliceOp>(inner); insert && insert.getDest() == operand)
             continue;
           collect(producer);
           producers.insert(producer);

@@ -59,12 +59,17 @@ private:
     linalg::populateElementwiseOpsFusionPatterns(patterns, onlyOneUse);
     linalg::GenericOp::getCanonicalizationPatterns(patterns, func->getContext());
     tensor::EmptyOp::getCanonicalizationPatterns(patterns, func->getContext());
-    if (failed(applyPatternsGreedily(func, std::move(patterns))))
-      return failure();
+    // Each rewrite leaves fewer ops, so this ends; a long program of many small ops takes more rounds than the default.
+    GreedyRewriteConfig untilDone;
+    untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+    if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone)))
+      return func->emitError() << "fusing its elementwise ops did not come to an end";
 
     RewritePatternSet splats(func->getContext());
     splats.add<SplatToFill>(func->getContext());
-    return applyPatternsGreedily(func, std::move(splats));
+    if (failed(applyPatternsGreedily(func, std::move(splats), untilDone)))
+      return func->emitError() << "making fills of its splats did not come to an end";
+    return success();
   }
 };
 } // namespace

@@ -1,5 +1,8 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -8,17 +11,20 @@ using namespace mlir;
 namespace kiln::Flow {
 
 void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
+  passes.addPass(createCarryExtentsPass());
   passes.addPass(createFuseElementwisePass());
   passes.addPass(createCSEPass());
   passes.addPass(createFormDispatchesPass());
   passes.addPass(createConvertTensorOpsPass());
   passes.addPass(createOutlineDispatchesPass());
+  passes.nest<Util::FuncOp>().addPass(createLowerAffinePass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createDumpDispatchBenchmarksPass(context));
 }
 
 void registerFlowPasses(const CompilerContext &context) {
+  registerPass([] { return createCarryExtentsPass(); });
   registerPass([] { return createFuseElementwisePass(); });
   registerPass([] { return createFormDispatchesPass(); });
   registerPass([] { return createConvertTensorOpsPass(); });

@@ -174,24 +174,37 @@ private:
     if (!type)
       return success();
     OpBuilder builder(func->getContext());
+    // The extents of what control flow passes on are known where they are tied to it.
+    for (Operation *user : value.getUsers()) {
+      if (auto tie = dyn_cast<Flow::TensorTieShapeOp>(user)) {
+        builder.setInsertionPoint(tie);
+        sizes[value] = sizeFrom(builder, value, tie.getResultDims());
+        return success();
+      }
+    }
     // Before the op, which may need the size itself.
     if (Operation *op = value.getDefiningOp())
       builder.setInsertionPoint(op);
     else
       builder.setInsertionPointAfterValue(value);
-    Location loc = value.getLoc();
+    FailureOr<SmallVector<Value>> dims = Flow::dynamicDims(builder, value);
+    if (failed(dims))
+      return failure();
+    sizes[value] = sizeFrom(builder, value, *dims);
+    return success();
+  }
+
+  static Value sizeFrom(OpBuilder &builder, Value tensor, ValueRange dims) {
+    Location loc = tensor.getLoc();
+    auto type = cast<RankedTensorType>(tensor.getType());
     int64_t staticPart = HAL::elementByteWidth(type.getElementType());
     for (int64_t extent : type.getShape())
       if (!ShapedType::isDynamic(extent))
         staticPart *= extent;
-    FailureOr<SmallVector<Value>> dims = Flow::dynamicDims(builder, value);
-    if (failed(dims))
-      return failure();
     Value size = arith::ConstantIndexOp::create(builder, loc, staticPart);
-    for (Value dim : *dims)
+    for (Value dim : dims)
       size = arith::MulIOp::create(builder, loc, size, dim);
-    sizes[value] = size;
-    return success();
+    return size;
   }
 
   // Sizes are asked for by the tensor that the source program had; a use that was replaced is found by its new value.

@@ -116,6 +116,11 @@ def VM_ConstExecutableOp : VM_Op<"const.executable", [Pure]> {
   let results = (outs VM_Ref:$result);
   let assemblyFormat = "$executable attr-dict `:` type($result)";
 }
+def VM_CheckOp : VM_Op<"check"> {
+  let summary = "fails the call with a status code and a message unless the condition holds";
+  let arguments = (ins I1:$condition, I32Attr:$code, FlatSymbolRefAttr:$message);
+  let assemblyFormat = "$condition `,` $code `,` $message attr-dict";
+}
 def VM_BarrierOp : VM_Op<"barrier", [AllTypesMatch<["value", "result"]>]> {
   let summary = "the identity, which nothing folds";
   let arguments = (ins AnyType:$value);

@@ -159,7 +159,15 @@ LogicalResult FunctionEncoder::encodeOp(Operation &op) {
   return TypeSwitch<Operation *, LogicalResult>(&op)
       .Case<arith::ConstantOp>([&](auto op) { return encodeConstant(op); })
       .Case<CallOp>([&](auto op) { return encodeCall(op); })
-      .Case<cf::BranchOp, cf::CondBranchOp, cf::SwitchOp, cf::AssertOp>([&](auto op) { return encodeBranches(*op); })
+      .Case<CheckOp>([&](auto op) {
+        Label holds = code.newLabel(), fails = code.newLabel();
+        code.condBranch(of(op.getCondition()).index(), holds, fails);
+        code.bind(fails);
+        code.emit(Opcode::Fail, {static_cast<uint32_t>(op.getCode()), index.rodata.lookup(op.getMessage())});
+        code.bind(holds);
+        return success();
+      })
+      .Case<cf::BranchOp, cf::CondBranchOp, cf::SwitchOp>([&](auto op) { return encodeBranches(*op); })
       .Case<ReturnOp>([&](auto op) {
         SmallVector<Register> results = llvm::map_to_vector(op.getOperands(), [&](Value v) { return of(v); });
         code.ret(std::span<const Register>(results));

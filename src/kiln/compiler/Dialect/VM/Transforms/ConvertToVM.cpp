@@ -4,7 +4,7 @@
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Dialect/VM/IR/VMOps.h"
 
-#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
 using namespace mlir;
 
@@ -152,6 +152,13 @@ private:
       return replace(GlobalStoreOp::create(builder, loc, store.getValue(), store.getGlobal()));
     if (auto rodata = dyn_cast<Util::RodataOp>(op))
       return replace(ConstRodataOp::create(builder, loc, ref, addRodata(rodata.getValue(), loc)));
+    if (auto check = dyn_cast<cf::AssertOp>(op)) {
+      constexpr int32_t failedPrecondition = 9; // StatusCode, which the module format fixes
+      CheckOp::create(builder, loc, check.getArg(), builder.getI32IntegerAttr(failedPrecondition),
+                      addRodata(check.getMsgAttr(), loc));
+      op->erase();
+      return success();
+    }
     if (isa<Util::NullOp>(op))
       return replace(NullOp::create(builder, loc, ref));
     if (auto constant = dyn_cast<Util::UnfoldableConstantOp>(op)) {

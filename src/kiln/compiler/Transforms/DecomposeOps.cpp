@@ -1,0 +1,50 @@
+#include "kiln/compiler/Transforms/Transforms.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kiln {
+#define GEN_PASS_DEF_DECOMPOSEOPSPASS
+#include "kiln/compiler/Transforms/TransformsPasses.h.inc"
+
+namespace {
+class DecomposeOpsPass : public impl::DecomposeOpsPassBase<DecomposeOpsPass> {
+public:
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<linalg::AggregatedOpInterface, linalg::PackOp, linalg::UnPackOp, tensor::ConcatOp>(op))
+        ops.push_back(op);
+    });
+    IRRewriter rewriter(&getContext());
+    for (Operation *op : ops) {
+      rewriter.setInsertionPoint(op);
+      if (failed(decompose(rewriter, op))) {
+        op->emitError() << "'" << op->getName()
+                        << "' of this form is not supported; write it as the ops that it stands for";
+        return signalPassFailure();
+      }
+    }
+  }
+
+private:
+  static LogicalResult decompose(RewriterBase &rewriter, Operation *op) {
+    // These two replace the op themselves.
+    if (auto pack = dyn_cast<linalg::PackOp>(op))
+      return linalg::lowerPack(rewriter, pack);
+    if (auto unpack = dyn_cast<linalg::UnPackOp>(op))
+      return linalg::lowerUnPack(rewriter, unpack);
+    auto concat = dyn_cast<tensor::ConcatOp>(op);
+    FailureOr<SmallVector<Value>> parts = concat ? concat.decomposeOperation(rewriter)
+                                                 : cast<linalg::AggregatedOpInterface>(op).decomposeOperation(rewriter);
+    if (succeeded(parts))
+      rewriter.replaceOp(op, *parts);
+    return parts;
+  }
+};
+} // namespace
+} // namespace kiln

@@ -1,0 +1,250 @@
+#include "kiln/compiler/Transforms/Transforms.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace kiln {
+#define GEN_PASS_DEF_INSERTCHECKSPASS
+#include "kiln/compiler/Transforms/TransformsPasses.h.inc"
+
+namespace {
+// Writes the checks of one op in front of it. What is known at compile time was the op's verifier's to check.
+class CheckBuilder {
+public:
+  explicit CheckBuilder(Operation *op) : op(op), builder(op), loc(op->getLoc()) {}
+
+  void insert() {
+    TypeSwitch<Operation *>(op)
+        .Case<linalg::LinalgOp>([&](auto linalgOp) { checkLoops(linalgOp); })
+        .Case<tensor::ExtractOp>([&](auto extract) { checkIndices(extract.getTensor(), extract.getIndices()); })
+        .Case<tensor::InsertOp>([&](auto insert) { checkIndices(insert.getDest(), insert.getIndices()); })
+        .Case<tensor::ExtractSliceOp>([&](auto slice) { checkSlice(slice, slice.getSource()); })
+        .Case<tensor::InsertSliceOp>([&](auto slice) {
+          checkSlice(slice, slice.getDest());
+          checkInserted(slice);
+        })
+        .Case<tensor::CastOp>([&](auto cast) { checkCast(cast); })
+        .Case<tensor::ExpandShapeOp>([&](auto expand) { checkExpansion(expand); })
+        .Case<tensor::ConcatOp>([&](auto concat) { checkConcat(concat); })
+        .Case<tensor::PadOp>([&](auto pad) {
+          checkNotNegative(pad.getLow(), "the padding");
+          checkNotNegative(pad.getHigh(), "the padding");
+        })
+        .Case<tensor::EmptyOp, tensor::GenerateOp>(
+            [&](auto made) { checkNotNegative(made->getOperands(), "an extent"); })
+        .Case<scf::ForOp>([&](auto loop) {
+          check(compare(arith::CmpIPredicate::sgt, loop.getStep(), zeroOf(loop.getStep())), "the step must be above 0");
+        });
+  }
+
+private:
+  Value constant(int64_t value) { return arith::ConstantIndexOp::create(builder, loc, value); }
+  Value zeroOf(Value like) { return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(like.getType())); }
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return arith::CmpIOp::create(builder, loc, predicate, a, b);
+  }
+  Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
+  Value multiply(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
+  Value valueOf(OpFoldResult value) { return getValueOrCreateConstantIndexOp(builder, loc, value); }
+
+  static int64_t staticDim(Value tensor, int64_t dim) {
+    return cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
+  }
+  Value dimOf(Value tensor, int64_t dim) {
+    int64_t extent = staticDim(tensor, dim);
+    return ShapedType::isDynamic(extent) ? tensor::DimOp::create(builder, loc, tensor, dim) : constant(extent);
+  }
+
+  // "program.mlir:3:8: 'linalg.matmul': ..."
+  void check(Value condition, const Twine &message) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    if (auto place = loc->findInstanceOf<FileLineColLoc>())
+      os << llvm::sys::path::filename(place.getFilename().getValue()) << ":" << place.getLine() << ":"
+         << place.getColumn() << ": ";
+    // A linalg.generic is what an op on tensors has become; its author knows it by its place.
+    if (!isa<linalg::GenericOp>(op))
+      os << "'" << op->getName() << "': ";
+    os << message;
+    cf::AssertOp::create(builder, loc, condition, text);
+  }
+
+  void checkEqual(Value a, int64_t dimA, Value b, int64_t dimB, const Twine &names) {
+    if (ShapedType::isDynamic(staticDim(a, dimA)) || ShapedType::isDynamic(staticDim(b, dimB)))
+      check(compare(arith::CmpIPredicate::eq, dimOf(a, dimA), dimOf(b, dimB)), names);
+  }
+
+  void checkNotNegative(ValueRange values, const Twine &what) {
+    for (Value value : values)
+      if (value.getType().isIndex() && !value.getDefiningOp<tensor::DimOp>())
+        check(compare(arith::CmpIPredicate::sge, value, constant(0)), what + " must not be negative");
+  }
+
+  //===--- Structured operations ---------------------------------------------------------------------------------===//
+
+  // Where a loop's extent is read: a dimension of an operand that the loop alone indexes.
+  struct Place {
+    OpOperand *operand = nullptr;
+    int64_t dim = 0;
+  };
+  static std::string nameOf(Place place) {
+    return ("dimension " + Twine(place.dim) + " of operand " + Twine(place.operand->getOperandNumber())).str();
+  }
+
+  void checkLoops(linalg::LinalgOp linalgOp) {
+    if (!linalgOp.hasPureTensorSemantics())
+      return;
+    SmallVector<Place> loops(linalgOp.getNumLoops());
+    SmallVector<std::pair<Place, AffineExpr>> computed;
+    for (OpOperand &operand : linalgOp->getOpOperands()) {
+      AffineMap map = linalgOp.getMatchingIndexingMap(&operand);
+      for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+        Place place{&operand, static_cast<int64_t>(dim)};
+        auto loop = dyn_cast<AffineDimExpr>(expr);
+        if (!loop) {
+          computed.push_back({place, expr});
+          continue;
+        }
+        Place &known = loops[loop.getPosition()];
+        if (known.operand)
+          checkEqual(known.operand->get(), known.dim, operand.get(), place.dim,
+                     nameOf(known) + " and " + nameOf(place) + " must be equal");
+        else
+          known = place;
+      }
+    }
+    for (auto [place, expr] : computed)
+      checkLargest(loops, place, expr);
+  }
+
+  // The largest index that an expression of the loops gives lies inside of its dimension.
+  void checkLargest(ArrayRef<Place> loops, Place place, AffineExpr expr) {
+    if (isa<AffineConstantExpr>(expr))
+      return;
+    bool isDynamic = ShapedType::isDynamic(staticDim(place.operand->get(), place.dim));
+    Value largest = largestOf(loops, expr, isDynamic);
+    if (largest && isDynamic)
+      check(compare(arith::CmpIPredicate::slt, largest, dimOf(place.operand->get(), place.dim)),
+            nameOf(place) + " is too small for what is read from it");
+  }
+
+  // Null where the expression is none of sums of multiples; `isDynamic` is set where a loop's extent is.
+  Value largestOf(ArrayRef<Place> loops, AffineExpr expr, bool &isDynamic) {
+    if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
+      const Place &place = loops[loop.getPosition()];
+      if (!place.operand)
+        return {};
+      isDynamic |= ShapedType::isDynamic(staticDim(place.operand->get(), place.dim));
+      return add(dimOf(place.operand->get(), place.dim), constant(-1));
+    }
+    if (auto number = dyn_cast<AffineConstantExpr>(expr))
+      return number.getValue() >= 0 ? constant(number.getValue()) : Value();
+    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+    if (!binary || (expr.getKind() != AffineExprKind::Add && expr.getKind() != AffineExprKind::Mul))
+      return {};
+    Value a = largestOf(loops, binary.getLHS(), isDynamic), b = largestOf(loops, binary.getRHS(), isDynamic);
+    if (!a || !b)
+      return {};
+    return expr.getKind() == AffineExprKind::Add ? add(a, b) : multiply(a, b);
+  }
+
+  //===--- Tensor operations -------------------------------------------------------------------------------------===//
+
+  void checkIndices(Value tensor, ValueRange indices) {
+    for (auto [dim, index] : llvm::enumerate(indices))
+      check(compare(arith::CmpIPredicate::ult, index, dimOf(tensor, dim)),
+            "the index of dimension " + Twine(dim) + " lies outside of the tensor");
+  }
+
+  void checkSlice(OffsetSizeAndStrideOpInterface slice, Value whole) {
+    SmallVector<OpFoldResult> offsets = slice.getMixedOffsets(), sizes = slice.getMixedSizes();
+    SmallVector<OpFoldResult> strides = slice.getMixedStrides();
+    for (auto [dim, offset, size, stride] : llvm::enumerate(offsets, sizes, strides)) {
+      if (getConstantIntValue(offset) && getConstantIntValue(size) && getConstantIntValue(stride) &&
+          !ShapedType::isDynamic(staticDim(whole, dim)))
+        continue;
+      Value start = valueOf(offset), count = valueOf(size);
+      Value last = add(start, multiply(add(count, constant(-1)), valueOf(stride)));
+      Value inside = compare(arith::CmpIPredicate::slt, last, dimOf(whole, dim));
+      for (Value value : {start, count})
+        inside = arith::AndIOp::create(builder, loc, inside, compare(arith::CmpIPredicate::sge, value, constant(0)));
+      check(inside, "the slice lies outside of dimension " + Twine(dim) + " of its tensor");
+    }
+  }
+
+  void checkInserted(tensor::InsertSliceOp slice) {
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    unsigned from = 0;
+    for (auto [dim, size] : llvm::enumerate(slice.getMixedSizes())) {
+      if (dropped.test(dim))
+        continue;
+      bool isDynamic = ShapedType::isDynamic(staticDim(slice.getSource(), from)) || !getConstantIntValue(size);
+      if (isDynamic)
+        check(compare(arith::CmpIPredicate::eq, dimOf(slice.getSource(), from), valueOf(size)),
+              "dimension " + Twine(from) + " of what is inserted must be as large as the slice");
+      ++from;
+    }
+  }
+
+  void checkCast(tensor::CastOp cast) {
+    auto from = dyn_cast<RankedTensorType>(cast.getSource().getType());
+    auto to = dyn_cast<RankedTensorType>(cast.getType());
+    if (!from || !to)
+      return;
+    for (int64_t dim = 0; dim < to.getRank(); ++dim)
+      if (from.isDynamicDim(dim) && !to.isDynamicDim(dim))
+        check(compare(arith::CmpIPredicate::eq, dimOf(cast.getSource(), dim), constant(to.getDimSize(dim))),
+              "dimension " + Twine(dim) + " must be " + Twine(to.getDimSize(dim)));
+  }
+
+  void checkExpansion(tensor::ExpandShapeOp expand) {
+    SmallVector<OpFoldResult> shape = getMixedValues(expand.getStaticOutputShape(), expand.getOutputShape(), builder);
+    for (auto [dim, group] : llvm::enumerate(expand.getReassociationIndices())) {
+      if (!ShapedType::isDynamic(staticDim(expand.getSrc(), dim)))
+        continue;
+      Value product = constant(1);
+      for (int64_t index : group)
+        product = multiply(product, valueOf(shape[index]));
+      check(compare(arith::CmpIPredicate::eq, product, dimOf(expand.getSrc(), dim)),
+            "dimension " + Twine(dim) + " does not have as many elements as its parts");
+    }
+  }
+
+  void checkConcat(tensor::ConcatOp concat) {
+    Value first = concat.getInputs().front();
+    for (auto [i, input] : llvm::enumerate(concat.getInputs().drop_front()))
+      for (int64_t dim = 0; dim < concat.getRank(); ++dim)
+        if (dim != static_cast<int64_t>(concat.getDim()))
+          checkEqual(first, dim, input, dim,
+                     "dimension " + Twine(dim) + " of operand 0 and operand " + Twine(i + 1) + " must be equal");
+  }
+
+  Operation *op;
+  OpBuilder builder;
+  Location loc;
+};
+
+class InsertChecksPass : public impl::InsertChecksPassBase<InsertChecksPass> {
+public:
+  void runOnOperation() override {
+    SmallVector<Operation *> ops;
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      // The host's program only: what stands in the body of a tensor op is a kernel's.
+      func.walk<WalkOrder::PreOrder>([&](Operation *op) {
+        ops.push_back(op);
+        return isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op) ? WalkResult::skip()
+                                                                            : WalkResult::advance();
+      });
+    }
+    for (Operation *op : ops)
+      CheckBuilder(op).insert();
+  }
+};
+} // namespace
+} // namespace kiln
