@@ -1,20 +1,27 @@
-"""Reads `perf script -F tid,time,ip,sym` and checks that two threads were in the same kernel during the same time: the spans
-from their first to their last sample there intersect. Run one after the other, dispatches give disjoint spans."""
+"""Runs a command under gdb and holds each thread that begins a kernel at its first instruction, while the others run on.
+Succeeds when two threads are held at the same time. overlap.py KERNEL COMMAND..."""
 
 import re
+import signal
+import subprocess
 import sys
 
-spans = {}
-for line in sys.stdin:
-    match = re.match(r"\s*(\d+)\s+([\d.]+):\s+[0-9a-f]+\s+two_dispatch_0_", line)
-    if match:
-        thread, time = match[1], float(match[2])
-        first, last = spans.get(thread, (time, time))
-        spans[thread] = (min(first, time), max(last, time))
-if len(spans) != 2:
-    sys.exit(f"{len(spans)} threads ran the dispatches, not two")
-(a, b), (c, d) = spans.values()
-shared, total = min(b, d) - max(a, c), max(b, d) - min(a, c)
-print(f"of {1000 * total:.0f} ms, both dispatches were under way in {1000 * shared:.0f} ms")
-if shared <= 0:
-    sys.exit("the dispatches ran one after the other")
+signal.alarm(60)  # where the second kernel waits for the first, nothing ever happens
+gdb = subprocess.Popen(["gdb", "--nx", "--quiet", "--interpreter=mi3", "--args", *sys.argv[2:]], text=True,
+                       stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+for command in ("-gdb-set mi-async on", "-gdb-set non-stop on", "-gdb-set breakpoint pending on",
+                f"-break-insert -f {sys.argv[1]}", "-exec-run"):
+    print(command, file=gdb.stdin, flush=True)
+held = set()
+for line in gdb.stdout:
+    if line.startswith("*stopped") and 'reason="breakpoint-hit"' in line:
+        held.add(re.search(r'thread-id="(\d+)"', line)[1])
+    if line.startswith("^error") or 'reason="exited' in line:
+        print(line, end="")
+        break
+    if len(held) == 2:
+        print("two threads have begun", sys.argv[1], "and neither has gone on")
+        break
+print("-gdb-exit", file=gdb.stdin, flush=True)
+gdb.wait()
+sys.exit(0 if len(held) == 2 else f"{len(held)} threads were in the kernel at a time")
