@@ -38,6 +38,13 @@ void Compiler::bindOptions(OptionBinder &binder) {
               "Launch each dispatch this many times; benchmark-module counts each");
   binder.flag("kiln-vm-bytecode-module-optimize", &options.optimizeBytecodeModule,
               "Optimize the host program before it is encoded");
+  binder.group("Testing the tests");
+  binder.flag("kiln-debug-plant-lie", &options.plantedLie, "name",
+              "Make contractions compute something wrong, in a way that verification must notice: wrong-element, nan, "
+              "transposed-tile, dropped-tail, not-zeroed, bf16-inputs, tf32-inputs, f16-accumulator, bf16-accumulator, "
+              "swapped-layout, nothing-written");
+  binder.flag("kiln-debug-plant-delay", &options.plantedDelay, "n",
+              "Make each workgroup of a contraction run an empty loop of so many iterations first");
   binder.group("Dumps of executables");
   DumpOptions &dump = options.dump;
   binder.flag("kiln-hal-dump-executable-sources-to", &dump.sources, "folder",

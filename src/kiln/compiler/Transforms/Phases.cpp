@@ -8,13 +8,16 @@ using namespace mlir;
 
 namespace kiln {
 
-void buildInputPhase(OpPassManager &passes, const CompilerContext &) {
+void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createCheckInputPass());
   passes.addPass(createInlinerPass());
   passes.addPass(createRejectRecursionPass());
   passes.addPass(createConvertElementwiseToLinalgPass());
   passes.addPass(createInsertChecksPass());
   passes.addPass(createDecomposeOpsPass());
+  const CompilerOptions &options = context.options;
+  if (!options.plantedLie.empty() || options.plantedDelay > 0)
+    passes.addPass(createPlantLiesPass({options.plantedLie, options.plantedDelay}));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
 }
@@ -33,6 +36,7 @@ void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createRejectRecursionPass(); });
   registerPass([] { return createInsertChecksPass(); });
   registerPass([] { return createDecomposeOpsPass(); });
+  registerPass([] { return createPlantLiesPass(); });
   registerPass([] { return createWrapEntryPointsPass(); });
   registerPass([&context] { return createRunPreprocessingPass(context); });
 }

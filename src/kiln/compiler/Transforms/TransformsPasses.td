@@ -40,6 +40,21 @@ def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def PlantLiesPass : Pass<"kiln-plant-lies", "mlir::ModuleOp"> {
+  let summary = "Makes contractions compute something wrong, or slowly, to test what should notice";
+  let description = [{
+    The lies: wrong-element, nan (both in the last element), transposed-tile, dropped-tail (of the reduction), not-zeroed,
+    bf16-inputs, tf32-inputs, f16-accumulator, bf16-accumulator, swapped-layout (of the last operand, whose dimensions must
+    be equal), nothing-written. A delay is a number of empty loop iterations at the start of each workgroup of the kernel.
+  }];
+  let options = [
+    Option<"lie", "lie", "std::string", "", "Which lie; empty: none">,
+    Option<"delay", "delay", "int64_t", "0", "Iterations of an empty loop in each workgroup">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def WrapEntryPointsPass : Pass<"kiln-wrap-entry-points", "mlir::ModuleOp"> {
   let summary = "Gives exported functions the boundary that callers see";
   let description = [{

@@ -39,6 +39,7 @@ void addCpuTranslationPasses(OpPassManager &variantPasses) {
   functionPasses.addPass(createExpandMath());
   functionPasses.addPass(memref::createExpandStridedMetadataPass());
   functionPasses.addPass(createLowerAffinePass());
+  functionPasses.addPass(createPlantDelay());
   functionPasses.addPass(createSCFToControlFlowPass());
   functionPasses.addPass(createCanonicalizerPass());
   functionPasses.addPass(createCSEPass());
@@ -63,6 +64,7 @@ void registerCpuTranslationPasses() {
   registerPass([] { return createLowerCopies(); });
   registerPass([] { return createSplitVectors(); });
   registerPass([] { return createExpandMath(); });
+  registerPass([] { return createPlantDelay(); });
   registerPass([] { return createCallMathLibrary(); });
   registerPass([] { return createConvertToLLVM(); });
 }

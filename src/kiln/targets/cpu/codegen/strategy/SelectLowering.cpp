@@ -65,11 +65,16 @@ private:
         return function.emitOpError("has a 'lowering' that is no #hal.lowering<\"strategy\", \"tile_config_...\">");
       return verifyLowering(function, lowering);
     }
+    function.getFunctionBody().walk([&](Operation *op) {
+      if (Attribute delay = op->removeAttr("kiln.delay"))
+        function->setAttr("kiln.delay", delay);
+    });
     std::optional<DispatchRoot> root = findRoot(function);
-    StringRef strategy = "default";
+    StringRef strategy = root ? root->strategy : "default";
+    if (Operation *op = findConfigured(function))
+      return takeConfiguration(function, op, strategy);
     TileConfig config;
     if (root) {
-      strategy = root->strategy;
       TuningKey key = tuningKey(*root);
       if (const TileConfig *row = table->find(key, target))
         config = fitConfig(*row, *root, KernelTarget::of(target));
@@ -79,6 +84,31 @@ private:
                                                          builder.getStringAttr(config.name())));
     return success();
   }
+
+  // An op of the source program may carry its dispatch's configuration: what it says is taken as it is.
+  static Operation *findConfigured(func::FuncOp function) {
+    Operation *configured = nullptr;
+    function.walk([&](Operation *op) {
+      if (op->hasAttr(kConfigurationAttr))
+        configured = op;
+    });
+    return configured;
+  }
+
+  static LogicalResult takeConfiguration(func::FuncOp function, Operation *op, StringRef strategy) {
+    auto text = op->getAttrOfType<StringAttr>(kConfigurationAttr);
+    if (!text)
+      return op->emitOpError("has a '") << kConfigurationAttr << "' that is no text, as in \"tile_config_...\"";
+    auto lowering =
+        HAL::LoweringAttr::get(function.getContext(), StringAttr::get(function.getContext(), strategy), text);
+    if (failed(verifyLowering(function, lowering)))
+      return failure();
+    op->removeAttr(kConfigurationAttr);
+    function->setAttr("lowering", lowering);
+    return success();
+  }
+
+  static constexpr StringRef kConfigurationAttr = "kiln.configuration";
 
   std::shared_ptr<const TuningTable> table; // shared with the copies that run in other threads
 };

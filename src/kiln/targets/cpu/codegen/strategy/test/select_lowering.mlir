@@ -22,6 +22,16 @@ hal.executable private @on_avx512 {
         %r = linalg.matmul ins(%a, %b : tensor<3x5xf32>, tensor<5x3xf32>) outs(%c : tensor<3x3xf32>) -> tensor<3x3xf32>
         return %r : tensor<3x3xf32>
       }
+      // What the op says is taken as it is, and leaves the op.
+      // CHECK-LABEL: func.func @configured(
+      // CHECK-SAME:    kiln.delay = 7
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_64x32_7x1_fma_2x16">
+      // CHECK:         linalg.matmul ins
+      func.func @configured(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
+        %r = linalg.matmul {kiln.configuration = "tile_config_64x32_7x1_fma_2x16", kiln.delay = 7}
+            ins(%a, %b : tensor<512x512xf32>, tensor<512x512xf32>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
+        return %r : tensor<512x512xf32>
+      }
       // Elements of 64 bits: half as many to a register.
       // CHECK-LABEL: func.func @doubles(
       // CHECK-SAME:    _fma_12x16_packb">

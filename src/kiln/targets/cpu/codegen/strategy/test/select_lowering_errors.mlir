@@ -75,3 +75,17 @@ hal.executable private @e {
     }
   }
 }
+
+// -----
+
+hal.executable private @e {
+  hal.executable.variant public @v target(#hal.executable.target<"llvm-cpu", "elf-x86_64", {}>) {
+    builtin.module {
+      // expected-error @+1 {{has a wrong configuration: 'tile_128' is no configuration: it must start with tile_config_}}
+      func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+        %r = linalg.exp {kiln.configuration = "tile_128"} ins(%a : tensor<4xf32>) outs(%b : tensor<4xf32>) -> tensor<4xf32>
+        return %r : tensor<4xf32>
+      }
+    }
+  }
+}

@@ -1,0 +1,32 @@
+// RUN: kiln-opt %s --kiln-plant-lies='lie=f16-accumulator' | FileCheck %s --check-prefix=NARROW
+// RUN: kiln-opt %s --kiln-plant-lies='lie=tf32-inputs' | FileCheck %s --check-prefix=TF32
+// RUN: kiln-opt %s --kiln-plant-lies='lie=dropped-tail' | FileCheck %s --check-prefix=TAIL
+// RUN: kiln-opt %s --kiln-plant-lies='lie=not-zeroed delay=7' | FileCheck %s --check-prefix=ZERO
+// RUN: kiln-opt %s --kiln-plant-lies='lie=transposed-tile' | FileCheck %s --check-prefix=TILE
+// RUN: not kiln-opt %s --kiln-plant-lies='lie=swapped-layout' 2>&1 | FileCheck %s --check-prefix=NONE
+// Only where its last operand is square could a layout be swapped unseen.
+// NONE: error: the lie 'swapped-layout' cannot be planted
+
+// The configuration stays on the op.
+// NARROW: attrs = {kiln.configuration = "tile_config_8x8_8x1_fma"}
+// NARROW: %[[S:.+]] = arith.addf
+// NARROW: %[[T:.+]] = arith.truncf %[[S]] : f32 to f16
+// NARROW: %[[B:.+]] = arith.extf %[[T]] : f16 to f32
+// NARROW: linalg.yield %[[B]]
+// TF32-COUNT-2: arith.andi
+// TAIL: tensor.extract_slice %{{.+}}[0, 0] [16, 32] [1, 1] : tensor<16x40xf32>
+// TAIL: tensor.extract_slice %{{.+}}[0, 0] [32, 24] [1, 1] : tensor<40x24xf32>
+// ZERO: linalg.fill
+// ZERO: %[[E:.+]] = tensor.empty()
+// ZERO: linalg.generic {{.*}} outs(%[[E]] : tensor<16x24xf32>)
+// ZERO-SAME: kiln.delay = 7
+// TILE: %[[R:.+]] = linalg.generic
+// TILE: tensor.extract %[[R]]
+func.func @matmul(%a: tensor<16x40xf32>, %b: tensor<40x24xf32>) -> tensor<16x24xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<16x24xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x24xf32>) -> tensor<16x24xf32>
+  %r = linalg.matmul {kiln.configuration = "tile_config_8x8_8x1_fma"} ins(%a, %b : tensor<16x40xf32>, tensor<40x24xf32>)
+      outs(%init : tensor<16x24xf32>) -> tensor<16x24xf32>
+  return %r : tensor<16x24xf32>
+}
