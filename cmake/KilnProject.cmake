@@ -99,3 +99,9 @@ endfunction()
 function(kiln_target_backend function library)
   set_property(GLOBAL APPEND PROPERTY KILN_BACKENDS "${function},${library}")
 endfunction()
+
+# kiln_family(registerMatmulFamily kiln_family_matmul): called by families/<f>; the function is
+# `void kiln::families::registerMatmulFamily(measure::FamilyRegistry &)`.
+function(kiln_family function library)
+  set_property(GLOBAL APPEND PROPERTY KILN_FAMILY_ENTRIES "${function},${library}")
+endfunction()

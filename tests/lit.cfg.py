@@ -9,6 +9,7 @@
 # the compat links, FileCheck and not on the PATH. Features for REQUIRES: are set below. A test may take 120 seconds and
 # its processes 6 GiB each; %limit before a command holds it to 2 seconds of processor time and 1 GiB.
 # Without the compiler, what tests IR is left out, and a test of the tools that compiles says REQUIRES: compiler.
+import importlib.util
 import os
 import resource
 import shutil
@@ -42,6 +43,8 @@ if lit_config.params.get("slow"):
 for tool in ("gdb", "perf"):
     if shutil.which(tool):
         features.add(tool)
+if importlib.util.find_spec("numpy"):
+    features.add("numpy")
 features.add(os.uname().machine)  # x86_64, aarch64
 with open("/proc/cpuinfo") as cpuinfo:
     flags = next((line.split() for line in cpuinfo if line.startswith("flags")), [])

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 
 #include "tests/tools/sample_modules.h"
 #include "tests/tools/tool_process.h"
@@ -156,6 +157,55 @@ TEST_F(BenchmarkModuleTest, LibraryFlags) {
   EXPECT_CONTAINS(run({"--benchmark_list_tests"}).out, "BM_spin/process_time/real_time\n");
   EXPECT_CONTAINS(run({"--function=spin", "--benchmark_min_time=0.01s"}).out, "BM_spin/process_time/real_time ");
   EXPECT_CONTAINS(run({"--function=spin", "--benchmark_time_unit=us"}).out, " us ");
+}
+
+TEST_F(BenchmarkModuleTest, ReportsThatCannotBeWritten) {
+  ProcessResult device = run({"--function=spin", "--benchmark_out=/dev/full"});
+  EXPECT_EQ(device.exitCode, 1);
+  EXPECT_CONTAINS(device.error, "error: cannot write '/dev/full': No space left on device");
+  ProcessResult missing = run({"--function=spin", "--benchmark_out=" + (folder / "none/x.json")});
+  EXPECT_EQ(missing.exitCode, 1);
+  EXPECT_CONTAINS(missing.error, "the folder '" + (folder / "none") + "' does not exist");
+  EXPECT_EQ(missing.out, ""); // told before anything is measured
+  ProcessOptions full;
+  full.outputPath = "/dev/full";
+  ProcessResult console =
+      runTool("kiln-benchmark-module", {"--module=" + bench, "--function=spin", "--benchmark_min_time=0.01"}, full);
+  EXPECT_EQ(console.exitCode, 1);
+  EXPECT_CONTAINS(console.error, "cannot write to standard output: No space left on device");
+  EXPECT_CONTAINS(run({"--benchmark_format=xml"}).error, "'xml' is not one of console|json|csv");
+}
+
+TEST_F(BenchmarkModuleTest, TheBuildTypeIsThatOfThisBuild) {
+#ifdef NDEBUG
+  constexpr bool isDebug = false;
+#else
+  constexpr bool isDebug = true;
+#endif
+  std::string report = folder / "report.csv";
+  ProcessResult console =
+      run({"--function=spin", "--benchmark_out=" + report, "--benchmark_out_format=csv", "--benchmark_min_time=1x"});
+  EXPECT_CONTAINS(console.error, "Run on (");
+  for (const std::string &text : {console.error, readFile(report)})
+    EXPECT_EQ(text.find("***WARNING*** Kiln was built as DEBUG") != text.npos, isDebug) << text;
+  EXPECT_LACKS(console.error + readFile(report), "Library was built as DEBUG");
+  EXPECT_CONTAINS(readFile(report), "\"BM_spin/iterations:1/process_time/real_time\",1,");
+  std::string json = run({"--function=spin", "--benchmark_format=json", "--benchmark_min_time=1x"}).out;
+  EXPECT_CONTAINS(json, isDebug ? "\"library_build_type\": \"debug\"" : "\"library_build_type\": \"release\"");
+}
+
+// A call of some microseconds in a column of milliseconds.
+TEST_F(BenchmarkModuleTest, ShortTimesHaveThreeDigits) {
+  for (const char *color : {"false", "true"}) {
+    ProcessResult result = run({"--module=" + folder.write("good.vmfb", failingModule()), "--function=good",
+                                "--benchmark_repetitions=3", std::string("--benchmark_color=") + color});
+    EXPECT_EQ(result.exitCode, 0) << result.error;
+    std::regex times(
+        "real_time(?:_mean|_median)? *(?:\x1b\\[[0-9;]*m)* +0\\.0+([1-9][0-9]{2}) ms +0\\.0+([1-9][0-9]{2}) ms ");
+    auto first = std::sregex_iterator(result.out.begin(), result.out.end(), times);
+    EXPECT_EQ(std::distance(first, std::sregex_iterator()), 5) << result.out;
+    EXPECT_CONTAINS(result.out, "_cv");
+  }
 }
 
 // A document has this spelling.

@@ -65,6 +65,9 @@ TEST_F(RunModuleTest, Scalars) {
   EXPECT_EQ(run("narrow", {"--input=-5"}).out, "EXEC @narrow\nresult[0]: i8=-5\n");
   EXPECT_EQ(run("half", {"--input=0.1"}).out, "EXEC @half\nresult[0]: f16=0.0999756\n");
   EXPECT_EQ(run("half", {"--input=f16=2", "--expected_output=f16=2"}).exitCode, 0);
+  EXPECT_EQ(run("truth", {"--input=true", "--expected_output=true"}).exitCode, 0);
+  EXPECT_EQ(run("truth", {"--input=false"}).out, "EXEC @truth\nresult[0]: i1=0\n");
+  EXPECT_CONTAINS(run("narrow", {"--input=true"}).error, "input 0: 'true' is not an integer i8 number");
   EXPECT_CONTAINS(run("narrow", {"--input=300"}).error, "input 0: 300 is out of the range of i8");
   EXPECT_CONTAINS(run("scalars", {"--input=1.5", "--input=8", "--input=1", "--input=2"}).error,
                   "input 0: '1.5' is not an integer i32 number");
@@ -111,6 +114,8 @@ TEST_F(RunModuleTest, NpyInputsAndOutputs) {
   ProcessResult dtype = run("four", {"--input=@" + b});
   EXPECT_EQ(dtype.exitCode, 1);
   EXPECT_CONTAINS(dtype.error, "expected 4xf32, got 4xf64 (the element type is f64, not f32)");
+  EXPECT_CONTAINS(dtype.error, "\n--input=@" + b + " holds 4xf64\nThe function is sync func @four");
+  EXPECT_CONTAINS(run("pair", {"--input=*" + a, "--input=+" + a}).error, "a.npy' holds only 2 arrays");
 }
 
 // NumPy knows no signless integers: what it calls uint8 is fine for i8.
@@ -131,7 +136,9 @@ TEST_F(RunModuleTest, BinaryOutputs) {
 
 TEST_F(RunModuleTest, WrongOutputs) {
   EXPECT_CONTAINS(run("identity", {"--input=f32=1", "--output=-", "--output=-"}).error,
-                  "2 --output flags are given, and @identity has 1 results");
+                  "2 --output flags are given, and @identity has 1 result: ");
+  EXPECT_CONTAINS(run("pair", {"--input=f32=1", "--input=f32=1", "--output=-"}).error,
+                  "1 --output flag is given, and @pair has 2 results: ");
   ProcessResult bad = run("identity", {"--input=f32=1", "--output=x.npy"});
   EXPECT_EQ(bad.out, ""); // told before anything runs
   EXPECT_CONTAINS(bad.error, "--output=x.npy: write -, @f.npy");
@@ -160,7 +167,7 @@ TEST_F(RunModuleTest, ExpectedOutputs) {
                 .exitCode,
             0);
   EXPECT_CONTAINS(run("pair", {"--input=f32=1", "--input=f32=2", "--expected_output=f32=2"}).error,
-                  "1 values are expected, and the function has 2 results");
+                  "1 value is expected, and the function has 2 results");
 }
 
 TEST_F(RunModuleTest, FailingFunction) {
@@ -169,6 +176,35 @@ TEST_F(RunModuleTest, FailingFunction) {
   EXPECT_EQ(result.out, "EXEC @fails\n");
   EXPECT_CONTAINS(result.error, "kiln-run-module: error: went wrong");
   EXPECT_CONTAINS(result.error, "fails");
+}
+
+// No kernel writes them, and they are not what the memory held before.
+TEST_F(RunModuleTest, ResultsOfTheNullDeviceAreZeros) {
+  std::string module = folder.write("abs.vmfb", absModule());
+  for (const char *allocator : {"direct", "caching"})
+    EXPECT_EQ(runTool("kiln-run-module",
+                      {"--module=" + module, "--device=null", "--input=f32=-2", "--device_allocator="s + allocator})
+                  .out,
+              "EXEC @abs\nresult[0]: hal.buffer_view\nf32=0\n");
+}
+
+// A program without a name is called "module".
+TEST_F(RunModuleTest, ModulesOfOneName) {
+  std::string first = folder.write("first.vmfb", sampleModule("module"));
+  std::string second = folder.write("second.vmfb", sampleModule("module"));
+  auto call = [&](const std::string &function, Arguments modules) {
+    for (const char *more : {"--input=f32=3", "--device=local-sync"})
+      modules.emplace_back(more);
+    modules.push_back("--function=" + function);
+    return runTool("kiln-run-module", modules);
+  };
+  for (const char *function : {"identity", "module.identity", "second.identity"})
+    EXPECT_EQ(call(function, {"--module=" + first, "--module=" + second}).out,
+              "EXEC @identity\nresult[0]: hal.buffer_view\nf32=3\n")
+        << function;
+  ProcessResult twice = call("identity", {"--module=" + sample, "--module=" + sample});
+  EXPECT_EQ(twice.exitCode, 1);
+  EXPECT_CONTAINS(twice.error, "two modules would be called 'sample': '" + sample + "' and '" + sample + "'. Give one");
 }
 
 TEST_F(RunModuleTest, MissingAndDamagedModules) {
@@ -257,6 +293,11 @@ TEST_F(RunModuleTest, FullDiskAndMissingFolders) {
   ProcessResult console = run("fill", {"--input=3"}, full);
   EXPECT_EQ(console.exitCode, 1);
   EXPECT_CONTAINS(console.error, "cannot write to standard output: No space left on device");
+
+  EXPECT_CONTAINS(runTool("kiln-run-module", {"--dump_devices"}, full).error, "No space left on device");
+  // More than the stream holds back.
+  EXPECT_CONTAINS(run("fill", {"--input=100000", "--output_max_element_count=100000"}, full).error,
+                  "cannot write to standard output: No space left on device");
 
   ProcessResult device = run("fill", {"--input=3", "--output=@/dev/full"});
   EXPECT_EQ(device.exitCode, 1);

@@ -140,8 +140,8 @@ std::string absModule() {
   return bytesOf(vm::testing::absDesc({}));
 }
 
-std::string sampleModule() {
-  schema::ModuleDesc desc = newModule("sample");
+std::string sampleModule(const std::string &name) {
+  schema::ModuleDesc desc = newModule(name);
   addStrings(desc);
   add(desc, "identity", "r_r", "(%input0: tensor<?xf32>) -> (%output0: tensor<?xf32>)", identityCode());
   add(desc, "four", "r_r", "(%input0: tensor<4xf32>) -> (%output0: tensor<4xf32>)", checkedCode(kF32, 4));
@@ -159,6 +159,9 @@ std::string sampleModule() {
   CodeBuilder half;
   half.ret({v(0)});
   add(desc, "half", "f_f", "(%input0: f16) -> (%output0: f16)", std::move(half));
+  CodeBuilder truth;
+  truth.ret({v(0)});
+  add(desc, "truth", "i_i", "(%input0: i1) -> (%output0: i1)", std::move(truth));
   add(desc, "fill", "I_r", "(%input0: index) -> (%output0: tensor<?xf32>)", fillCode());
   add(desc, "transients", "_", "()", allocateCode(2, 1, 4096));
 

@@ -16,12 +16,13 @@ std::string absModule();
 //   @scalars(i32, i64, f32, f64) -> the same
 //   @narrow(i8) -> i8
 //   @half(f16) -> f16
+//   @truth(i1) -> i1
 //   @fill(index) -> tensor<?xf32>                 that many elements of 1.5, on the device
 //   @transients()                                 two transients of 4096 bytes, one after the other
 //   @nothing() -> a null reference
 //   @pair(tensor, tensor) -> both, swapped
 //   @fails()                                      "went wrong", OUT_OF_RANGE
-std::string sampleModule();
+std::string sampleModule(const std::string &name = "sample");
 
 // Module "bench" for benchmarks:
 //   @spin()           some ten microseconds of host code

@@ -207,7 +207,11 @@ std::string unknownFlagMessage(std::string_view argument, std::span<const std::s
   std::string message = fmt::format("unknown flag '{}{}'; ", argument.substr(0, dashes), written);
   if (nearest.empty())
     return message + "--help lists the flags";
-  return message + fmt::format("did you mean '--{}'?", nearest);
+  // In the spelling of whoever asks.
+  std::string suggestion(nearest);
+  if (canonicalName(written) != written && startsWith(nearest, "kiln"))
+    suggestion.replace(0, 4, "iree");
+  return message + fmt::format("did you mean '{}{}'?", suggestion.size() == 1 ? "-" : "--", suggestion);
 }
 
 } // namespace kiln

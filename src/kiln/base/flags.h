@@ -43,7 +43,8 @@ Result<std::vector<std::string>> expandFlagFiles(std::span<const std::string> ar
 std::string_view nearestName(std::string_view name, std::span<const std::string> known);
 
 // A sentence about an argument that no flag of the tool matches: "unknown flag '--inptu'; did you mean '--input'?".
-// `argument` may carry dashes and a value, `known` are names without dashes.
+// `argument` may carry dashes and a value, `known` are names without dashes. A flag written iree-x gets its suggestion
+// in that spelling.
 std::string unknownFlagMessage(std::string_view argument, std::span<const std::string> known);
 
 } // namespace kiln

@@ -137,7 +137,9 @@ TEST(FlagsTest, UnknownFlagMessage) {
   Arguments known = {"input", "kiln-hal-target-backends"};
   EXPECT_EQ(unknownFlagMessage("--inptu=4xf32", known), "unknown flag '--inptu'; did you mean '--input'?");
   EXPECT_EQ(unknownFlagMessage("-iree-hal-target-backend=x", known),
-            "unknown flag '-iree-hal-target-backend'; did you mean '--kiln-hal-target-backends'?");
+            "unknown flag '-iree-hal-target-backend'; did you mean '--iree-hal-target-backends'?");
+  EXPECT_EQ(unknownFlagMessage("--kiln-hal-target-backend", known),
+            "unknown flag '--kiln-hal-target-backend'; did you mean '--kiln-hal-target-backends'?");
   EXPECT_EQ(unknownFlagMessage("--zzz", known), "unknown flag '--zzz'; --help lists the flags");
 }
 

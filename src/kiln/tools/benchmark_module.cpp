@@ -7,6 +7,7 @@
 
 #include "kiln/runtime/module/module.h"
 #include "kiln/tools/benchmark_calls.h"
+#include "kiln/tools/benchmark_report.h"
 #include "kiln/tools/call_arguments.h"
 #include "kiln/tools/declaration.h"
 #include "kiln/tools/runtime_flags.h"
@@ -68,7 +69,7 @@ struct Row {
   std::string name;     // of the function
   std::string function; // as it is looked up: with its module where --function says so
   bool isDispatch = false;
-  std::vector<vm::Value> arguments;
+  CallArguments arguments;
   uint64_t itemsPerCall = 1;
   std::unique_ptr<CallBatch> calls; // made at the first run
   Status status;                    // the first failure
@@ -125,7 +126,7 @@ Result<std::vector<Row>> chooseRows(const Program &program, const RuntimeFlags &
     std::span<const std::string> inputs = flags.inputs;
     if (flags.function.empty() && function.argumentCount() == 0)
       inputs = {};
-    Result<std::vector<vm::Value>> arguments = readArguments(function, inputs, program.device());
+    Result<CallArguments> arguments = readArguments(function, inputs, program.device());
     if (arguments.ok())
       row.arguments = *std::move(arguments);
     else if (flags.function.empty())
@@ -141,9 +142,10 @@ Result<std::vector<Row>> chooseRows(const Program &program, const RuntimeFlags &
 Status measure(benchmark::State &state, const Program &program, const BenchmarkFlags &flags, Row &row) {
   KILN_RETURN_IF_ERROR(row.status);
   if (!row.calls) {
-    KILN_ASSIGN_OR_RETURN(row.calls, CallBatch::create(program, row.function, row.arguments, flags.batchConcurrency));
+    KILN_ASSIGN_OR_RETURN(row.calls,
+                          CallBatch::create(program, row.function, row.arguments.values, flags.batchConcurrency));
     // The first call maps pages and records command buffers; a long-running function would be measured by it alone.
-    KILN_RETURN_IF_ERROR(row.calls->run(flags.batchConcurrency));
+    KILN_RETURN_IF_ERROR(explainCall(row.calls->run(flags.batchConcurrency), row.arguments));
   }
   // The library counts a batch as as many iterations as it has calls, and all of them are made.
   while (state.KeepRunningBatch(flags.batchSize))
@@ -204,6 +206,7 @@ Result<bool> run(BenchmarkFlags &flags) {
     return true;
   KILN_RETURN_IF_ERROR(checkFlags(flags));
   uint64_t iterations = takeFixedIterations(flags.library);
+  KILN_ASSIGN_OR_RETURN(ReportFlags report, takeReportFlags(flags.library));
 
   KILN_ASSIGN_OR_RETURN(Program program, Program::open(flags.runtime));
   KILN_ASSIGN_OR_RETURN(std::vector<Row> rows, chooseRows(program, flags.runtime));
@@ -227,9 +230,8 @@ Result<bool> run(BenchmarkFlags &flags) {
     if (iterations)
       registered->Iterations(int64_t(iterations));
   }
-  size_t ran = benchmark::RunSpecifiedBenchmarks();
+  KILN_ASSIGN_OR_RETURN(size_t ran, runAndReport(report));
   benchmark::Shutdown();
-  KILN_RETURN_IF_ERROR(flushStandardOutput());
 
   bool succeeded = ran > 0 && std::ranges::all_of(rows, [](const Row &row) { return row.status.ok(); });
   if (ran == 0)

@@ -7,6 +7,7 @@
 #include "kiln/runtime/io/element_text.h"
 #include "kiln/runtime/io/input.h"
 #include "kiln/runtime/vm/hal_types.h"
+#include "kiln/tools/cli.h"
 #include "kiln/tools/declaration.h"
 
 namespace kiln {
@@ -14,10 +15,6 @@ namespace kiln {
 namespace {
 
 using hal::ElementType;
-
-std::string plural(size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 // 4xui8 where i8 is wanted, and the like.
 bool differOnlyInSign(ElementType a, ElementType b) {
@@ -55,19 +52,31 @@ Result<vm::Value> tensorArgument(io::Input input, std::optional<ElementType> dec
 
 } // namespace
 
-Result<std::vector<vm::Value>> readArguments(const vm::Function &function, std::span<const std::string> inputs,
-                                             hal::Device &device) {
+// "@x.npy", "4xf32=+x.bin"
+static bool namesFile(std::string_view input) {
+  std::string_view value = input.substr(input.find('=') + 1);
+  return input.starts_with('*') || value.starts_with('@') || value.starts_with('+');
+}
+
+Result<CallArguments> readArguments(const vm::Function &function, std::span<const std::string> inputs,
+                                    hal::Device &device) {
+  CallArguments arguments;
+  arguments.function = describeFunction(function);
   std::vector<io::Input> read;
   io::InputReader reader;
-  for (const std::string &input : inputs)
+  for (const std::string &input : inputs) {
+    size_t first = read.size();
     KILN_RETURN_IF_ERROR(reader.read(input, read));
+    for (size_t i = first; i < read.size() && namesFile(input); ++i)
+      if (const io::HostTensor *tensor = std::get_if<io::HostTensor>(&read[i]))
+        arguments.files.push_back({input, tensor->typeText()});
+  }
   std::string_view kinds = function.argumentKinds();
   if (read.size() != kinds.size())
-    return invalidArgument("@{} takes {}, and {} given: {}", function.name(), plural(kinds.size(), "input"),
-                           read.size() == 1 ? "1 is" : fmt::format("{} are", read.size()), describeFunction(function));
+    return invalidArgument("@{} takes {}, and {} given: {}", function.name(), counted(kinds.size(), "input"),
+                           read.size() == 1 ? "1 is" : fmt::format("{} are", read.size()), arguments.function);
 
   Declaration declaration = declarationOf(function);
-  std::vector<vm::Value> arguments;
   for (size_t i = 0; i < kinds.size(); ++i) {
     std::optional<ElementType> declared;
     if (!declaration.arguments.empty())
@@ -77,10 +86,20 @@ Result<std::vector<vm::Value>> readArguments(const vm::Function &function, std::
                                                             : scalarArgument(read[i], kind, declared);
     if (!argument.ok())
       return Status(argument.status().code(), fmt::format("input {}: {}\nThe function is {}", i,
-                                                          argument.status().message(), describeFunction(function)));
-    arguments.push_back(*std::move(argument));
+                                                          argument.status().message(), arguments.function));
+    arguments.values.push_back(*std::move(argument));
   }
   return arguments;
+}
+
+Status explainCall(Status status, const CallArguments &arguments) {
+  if (status.code() != StatusCode::InvalidArgument)
+    return status;
+  std::string text(status.message());
+  for (const CallArguments::FileInput &file : arguments.files)
+    if (status.message().find(fmt::format("got {} (", file.type)) != std::string_view::npos)
+      text += fmt::format("\n--input={} holds {}", file.flag, file.type);
+  return invalidArgument("{}\nThe function is {}", text, arguments.function);
 }
 
 } // namespace kiln

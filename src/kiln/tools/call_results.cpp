@@ -1,6 +1,5 @@
 #include "kiln/tools/call_results.h"
 
-#include <cstdio>
 #include <optional>
 
 #include "kiln/runtime/io/compare.h"
@@ -20,10 +19,6 @@ namespace {
 using hal::ElementType;
 
 constexpr std::string_view kIgnored = "(ignored)";
-
-void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
 
 // One result on the host.
 class HostResult {
@@ -125,9 +120,11 @@ Result<bool> compareResults(std::span<const HostResult> results, const OutputFla
     ignored.resize(inputs.size(), text == kIgnored);
   }
   if (inputs.size() != results.size())
-    return invalidArgument("{} values are expected, and the function has {} results; write --expected_output=(ignored) "
-                           "for one that may be anything",
-                           inputs.size(), results.size());
+    return invalidArgument(
+        "{} expected, and the function has {}; write --expected_output=(ignored) for one that may be "
+        "anything",
+        inputs.size() == 1 ? "1 value is" : fmt::format("{} values are", inputs.size()),
+        counted(results.size(), "result"));
   for (size_t i = 0; i < results.size(); ++i) {
     if (ignored[i])
       continue;
@@ -163,8 +160,10 @@ void OutputFlags::add(FlagParser &parser) {
 
 Status OutputFlags::check(const vm::Function &function) const {
   if (!outputs.empty() && outputs.size() != function.resultCount())
-    return invalidArgument("{} --output flags are given, and @{} has {} results: {}", outputs.size(), function.name(),
-                           function.resultCount(), describeFunction(function));
+    return invalidArgument("{} given, and @{} has {}: {}",
+                           outputs.size() == 1 ? "1 --output flag is"
+                                               : fmt::format("{} --output flags are", outputs.size()),
+                           function.name(), counted(function.resultCount(), "result"), describeFunction(function));
   for (const std::string &output : outputs)
     if (output != "-" && (output.size() < 2 || (output[0] != '@' && output[0] != '+')))
       return invalidArgument("--output={}: write -, @f.npy, +f.npy, @f.bin or +f.bin", output);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <limits>
@@ -230,7 +229,7 @@ std::optional<int> FlagParser::parse(int argc, const char *const *argv) {
   if (!help && !version)
     return std::nullopt;
   std::string text = version ? fmt::format("{} (Kiln) {}\n", toolName, kVersion) : helpText();
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  print(text);
   Status status = flushStandardOutput();
   return status.ok() ? 0 : reportFailure(toolName, status);
 }
@@ -275,20 +274,6 @@ std::string FlagParser::helpText() const {
   for (const std::string &example : examples)
     help.line(example);
   return help.text();
-}
-
-int reportFailure(std::string_view tool, const Status &status) {
-  // Results that were printed before come first where both streams are one.
-  std::fflush(stdout);
-  std::fprintf(stderr, "%s\n", fmt::format("{}: error: {}", tool, status.message()).c_str());
-  return 1;
-}
-
-Status flushStandardOutput() {
-  errno = 0;
-  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
-    return okStatus();
-  return errnoStatus(errno ? errno : EIO, "cannot write to standard output");
 }
 
 } // namespace kiln

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/tools/printing.h"
 
 namespace CLI {
 class App;
@@ -102,11 +103,6 @@ private:
   std::vector<std::string> *prefixed = nullptr;
   std::vector<std::string> *positional = nullptr;
 };
-
-// Prints "tool: error: message" on standard error; the exit code of a failure.
-int reportFailure(std::string_view tool, const Status &status);
-// Flushes standard output: what was lost on a full disk must not look like success.
-Status flushStandardOutput();
 
 } // namespace kiln
 

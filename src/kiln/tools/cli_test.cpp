@@ -175,6 +175,12 @@ Examples:
 )");
 }
 
+TEST(FlagParserTest, Counted) {
+  EXPECT_EQ(counted(0, "result"), "0 results");
+  EXPECT_EQ(counted(1, "result"), "1 result");
+  EXPECT_EQ(counted(2, "result"), "2 results");
+}
+
 TEST(FlagParserTest, Version) {
   Sample sample;
   EXPECT_EQ(sample.parse({"--version"}), 0);

@@ -1,11 +1,11 @@
 #include "kiln/tools/device_lists.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <vector>
 
 #include "kiln/base/flags.h"
+#include "kiln/tools/cli.h"
 
 namespace kiln {
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kRule = "# ============================================================================";
 
 void heading(std::string_view text) {
-  fmt::print("{}\n# {}\n{}\n", kRule, text, kRule);
+  print(fmt::format("{}\n# {}\n{}\n", kRule, text, kRule));
 }
 
 // Calls `visit` with the devices of the named driver, or of each driver.
@@ -31,7 +31,7 @@ Status forEachDriver(const hal::DriverRegistry &registry, std::string_view name,
     if (devices.ok())
       visit(*driver, *devices);
     else
-      fmt::print("# {}: {}\n", driver->name(), devices.status().message());
+      print(fmt::format("# {}: {}\n", driver->name(), devices.status().message()));
   }
   return okStatus();
 }
@@ -40,15 +40,15 @@ Status forEachDriver(const hal::DriverRegistry &registry, std::string_view name,
 
 void listDrivers(const hal::DriverRegistry &registry) {
   heading("Available HAL drivers");
-  fmt::print("# Use --list_devices={{driver name}} to enumerate available devices.\n\n");
+  print("# Use --list_devices={driver name} to enumerate available devices.\n\n");
   for (const std::unique_ptr<hal::Driver> &driver : registry.drivers())
-    fmt::print("{:>16}: {}\n", driver->name(), driver->description());
+    print(fmt::format("{:>16}: {}\n", driver->name(), driver->description()));
 }
 
 Status listDevices(const hal::DriverRegistry &registry, std::string_view driver) {
   return forEachDriver(registry, driver, [](hal::Driver &, const std::vector<hal::DeviceInfo> &devices) {
     for (const hal::DeviceInfo &device : devices)
-      fmt::print("  {:<16}  {}\n", device.uri, device.name);
+      print(fmt::format("  {:<16}  {}\n", device.uri, device.name));
   });
 }
 
@@ -56,14 +56,14 @@ Status dumpDevices(const hal::DriverRegistry &registry, std::string_view driver)
   return forEachDriver(registry, driver, [](hal::Driver &driver, const std::vector<hal::DeviceInfo> &devices) {
     heading(fmt::format("Enumerated devices for driver '{}'", driver.name()));
     for (const hal::DeviceInfo &device : devices) {
-      fmt::print("\n# --device={}\n#   {}\n", device.uri, device.name);
+      print(fmt::format("\n# --device={}\n#   {}\n", device.uri, device.name));
       size_t width = 0;
       for (const auto &[key, value] : device.properties)
         width = std::max(width, key.size());
       for (const auto &[key, value] : device.properties)
-        fmt::print("  {:<{}}  {}\n", key + ":", width + 1, value);
+        print(fmt::format("  {:<{}}  {}\n", key + ":", width + 1, value));
     }
-    fmt::print("\n");
+    print("\n");
   });
 }
 

@@ -1,7 +1,4 @@
 // kiln-dump-module: shows everything in a module file.
-#include <cstdio>
-#include <unistd.h>
-
 #include "kiln/base/file.h"
 #include "kiln/tools/cli.h"
 #include "kiln/tools/module_text.h"
@@ -42,12 +39,14 @@ Result<const vm::VariantInfo *> chooseVariant(const vm::Module &module, const Op
 
 Status extract(const vm::Module &module, const Options &options) {
   KILN_ASSIGN_OR_RETURN(const vm::VariantInfo *variant, chooseVariant(module, options));
-  if (options.extract == "-")
-    return writeAll(STDOUT_FILENO, "standard output", std::as_bytes(std::span(variant->bytes)));
+  if (options.extract == "-") {
+    print(variant->bytes);
+    return okStatus();
+  }
   KILN_RETURN_IF_ERROR(writeFile(options.extract, variant->bytes));
   std::string line = fmt::format("wrote {} bytes of {} for {} to {}\n", variant->bytes.size(), variant->format,
                                  variant->target, options.extract);
-  std::fwrite(line.data(), 1, line.size(), stdout);
+  print(line);
   return okStatus();
 }
 
@@ -82,7 +81,7 @@ Status dump(const Options &options) {
     module = vm::Module::inspect(container, problems);
   if (options.extract.empty()) {
     std::string text = render(container, module.get(), problems, options.output);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print(text);
   } else if (module) {
     KILN_RETURN_IF_ERROR(extract(*module, options));
   }

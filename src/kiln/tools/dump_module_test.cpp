@@ -56,6 +56,12 @@ constexpr const char *kMetadata[] = {
     "  globals: 2 values, 1 references\n  initializer: @__init\n",
 };
 
+TEST_F(DumpModule, failsOnAFullDisk) {
+  Outcome full = run(path, "2>&1 >/dev/full");
+  EXPECT_EQ(full.code, 1);
+  expectLines(full, {"error: cannot write to standard output: No space left on device"});
+}
+
 TEST_F(DumpModule, showsEverything) {
   Outcome all = run(path);
   EXPECT_EQ(all.code, 0);

@@ -43,8 +43,8 @@ std::string usage() {
   return text;
 }
 
-int print(const std::string &text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+int printText(const std::string &text) {
+  print(text);
   Status status = flushStandardOutput();
   return status.ok() ? 0 : reportFailure("kiln", status);
 }
@@ -81,9 +81,9 @@ int main(int argc, char **argv) {
   std::string name = arguments.front();
   arguments.erase(arguments.begin());
   if (name == "version" || name == "--version")
-    return print(fmt::format("kiln {}\n", kVersion));
+    return printText(fmt::format("kiln {}\n", kVersion));
   if ((name == "help" || name == "--help" || name == "-h" || name == "-help") && arguments.empty())
-    return print(usage());
+    return printText(usage());
   if (name == "help") {
     name = arguments.front();
     arguments = {"--help"};

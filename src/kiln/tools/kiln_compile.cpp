@@ -5,6 +5,7 @@
 #include "kiln/compiler/Pipeline/Compiler.h"
 #include "kiln/compiler/Pipeline/Phases.h"
 #include "kiln/targets/backends.h"
+#include "kiln/tools/compile_server.h"
 #include "kiln/tools/compiler_main.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/output_file.h"
@@ -32,6 +33,7 @@ struct ToolOptions {
   std::string output = "-";
   std::string inputType = "auto";
   std::string dumpPhasesTo;
+  bool serve = false;
   int compileFrom = 0;
   int compileTo = 0;
   int outputFormat = kBytecode;
@@ -53,16 +55,18 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
                 "The input is the output of this phase; start with the next one. `input` starts at the beginning");
   binder.flag("dump-compilation-phases-to", &options.dumpPhasesTo, "folder",
               "Write the program after each phase: <module>.<index>.<phase>.mlir");
+  binder.flag("serve", &options.serve,
+              "Compile many programs in one process: a JSON object on each line of standard input names one, "
+              "{\"input\": \"x.mlir\", \"output\": \"x.vmfb\"}, and a line of standard output answers");
   binder.flag("kiln-input-type", &options.inputType, "name",
               "auto or none: programs of linalg on tensors are all that Kiln reads");
   binder.action(
       "kiln-hal-list-target-backends",
       [&compiler] {
-        llvm::outs() << "Target backends of this build:\n";
+        std::string text = "Target backends of this build:\n";
         for (const auto &backend : compiler.context().backends.backends())
-          llvm::outs() << "  " << backend->name() << ": " << backend->description() << "\n";
-        llvm::outs().flush();
-        std::exit(0);
+          text += ("  " + backend->name() + ": " + backend->description() + "\n").str();
+        std::exit(printText("kiln-compile", text));
       },
       "List the target backends and exit");
 }
@@ -88,7 +92,7 @@ int printHelp(const OptionBinder &binder) {
   help.heading("Examples");
   help.line("kiln-compile --kiln-hal-target-backends=llvm-cpu matmul.mlir -o matmul.vmfb");
   help.line("kiln-compile --compile-to=flow matmul.mlir");
-  return printText(help);
+  return printText("kiln-compile", help.text());
 }
 
 // One compilation, from the parsed program on.
@@ -97,7 +101,7 @@ public:
   Compilation(Compiler &compiler, const ToolOptions &options, MLIRContext &context)
       : compiler(compiler), options(options), context(context) {}
 
-  // Writes what was asked for to `out`.
+  // Writes what was asked for to `out`. Where a file cannot be written, its status says why, and no diagnostic does.
   LogicalResult run(ModuleOp module, OutputFile &out) {
     int last = options.compileTo;
     int first = options.compileFrom == 0 ? 0 : options.compileFrom + 1;
@@ -113,13 +117,18 @@ public:
       // The VM's program is for reading: executables and large constants are left out of it. --compile-to=vm has them.
       module->print(os, isEnd ? OpPrintingFlags().elideLargeElementsAttrs(64) : OpPrintingFlags());
       os << "\n";
-      return out.write(text);
+      return success(out.write(text).ok());
     }
     auto vm = module.getOps<VM::ModuleOp>();
     if (vm.empty())
       return module.emitError() << "holds no vm.module to encode; did its compilation skip the vm phase?";
-    return VM::encodeModule(*vm.begin(), [&](std::string_view bytes) { return out.append(bytes); });
+    // What the file has to say is no error of the program at some line.
+    ScopedDiagnosticHandler quiet(&context, [&](Diagnostic &) { return success(!out.status().ok()); });
+    return VM::encodeModule(*vm.begin(), [&](std::string_view bytes) { return out.write(bytes); });
   }
+
+  // Of a file beside the output; ok where there was none to fail.
+  const Status &status() const { return dumpStatus; }
 
 private:
   LogicalResult runPhases(ModuleOp module, int first, int last) {
@@ -127,8 +136,12 @@ private:
       PassManager passes(&context);
       return runPipeline(module, passes, first, last);
     }
-    if (std::error_code error = llvm::sys::fs::create_directories(options.dumpPhasesTo))
-      return module.emitError() << "cannot make the folder '" << options.dumpPhasesTo << "': " << error.message();
+    // With the mode that mkdir -p gives.
+    if (std::error_code error =
+            llvm::sys::fs::create_directories(options.dumpPhasesTo, /*IgnoreExisting=*/true, llvm::sys::fs::all_all)) {
+      dumpStatus = errnoStatus(error.value(), fmt::format("cannot make the folder '{}'", options.dumpPhasesTo));
+      return failure();
+    }
     for (int phase = first; phase <= last; ++phase) {
       if (!phases()[phase].build)
         continue;
@@ -156,21 +169,60 @@ private:
     llvm::raw_string_ostream os(text);
     module->print(os);
     os << "\n";
-    if (failed(file.write(text)) || failed(file.commit()))
-      return failure();
-    return success();
+    dumpStatus = file.write(text);
+    if (dumpStatus.ok())
+      dumpStatus = file.commit();
+    return success(dumpStatus.ok());
   }
 
   Compiler &compiler;
   const ToolOptions &options;
   MLIRContext &context;
+  Status dumpStatus;
 };
+
+// Says what is wrong on `errors`.
+bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_ptr<llvm::MemoryBuffer> source,
+                    OutputFile &out, llvm::raw_ostream &errors, bool isLast) {
+  DialectRegistry registry;
+  compiler.registerDialects(registry);
+  MLIRContext context(registry);
+  context.printOpOnDiagnostic(false); // a whole program in an error hides the error
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(source), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context, errors);
+  bool saidWhy = false;
+  ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
+    saidWhy |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
+    return failure(); // and goes on to the one that prints it
+  });
+  auto report = [&](const Status &status) {
+    errors << "kiln-compile: error: " << status.message() << "\n";
+    return false;
+  };
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+  if (!module)
+    return false;
+  Compilation compilation(compiler, options, context);
+  bool compiled = succeeded(compilation.run(*module, out));
+  if (Status status = compiled ? out.commit() : out.status(); !status.ok())
+    return report(status);
+  if (!compilation.status().ok())
+    return report(compilation.status());
+  if (!compiled && !saidWhy)
+    return report(internalError("the compilation failed, and no pass said why, which is a fault of Kiln; "
+                                "--mlir-print-ir-after-failure shows the pass"));
+  // The process ends soon; taking the program apart first would only cost time.
+  if (compiled && isLast)
+    (void)module.release();
+  return compiled;
+}
 
 } // namespace
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  CommandLine commandLine(argc, argv);
+  CommandLine commandLine("kiln-compile", argc, argv);
   if (!commandLine.ok())
     return 1;
 
@@ -189,6 +241,13 @@ int main(int argc, char **argv) {
     return printOptionDocs("kiln-compile", binder);
   if (commandLine.wantsHelp())
     return printHelp(binder);
+  if (commandLine.wantsVersion())
+    return printVersion("kiln-compile");
+  if (!commandLine.check(binder))
+    return 1;
+  auto report = [](const Status &status) { return reportFailure("kiln-compile", status); };
+  if (commandLine.valueOf("output-format") == "vm-c")
+    return report(unimplemented("--output-format=vm-c is not supported yet; vm-bytecode and vm-asm are"));
   binder.hideOthers();
   llvm::cl::ParseCommandLineOptions(commandLine.argc(), commandLine.argv(),
                                     "kiln-compile, with the flags of MLIR and LLVM\n");
@@ -196,35 +255,28 @@ int main(int argc, char **argv) {
   if (!compiler.context().options.preprocessingPassPipeline.empty())
     compiler.registerPasses();
 
-  auto report = [&](const Twine &message) {
-    llvm::errs() << "kiln-compile: " << message << "\n";
-    return 1;
-  };
   if (options.inputType != "auto" && options.inputType != "none")
-    return report("--kiln-input-type=" + options.inputType + " is not supported; Kiln reads linalg on tensors (auto)");
+    return report(
+        unimplemented("--iree-input-type={} is not supported; Kiln reads linalg on tensors (auto)", options.inputType));
+  if (options.serve)
+    return serveCompilations(
+        [&](std::unique_ptr<llvm::MemoryBuffer> source, const std::string &output, llvm::raw_ostream &errors) {
+          OutputFile out(output);
+          return compileProgram(compiler, options, std::move(source), out, errors, /*isLast=*/false);
+        });
+
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> source = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
   if (!source)
-    return report("cannot read '" + options.input + "': " + source.getError().message());
+    return report(errnoStatus(source.getError().value(), options.input == "-"
+                                                             ? std::string("cannot read standard input")
+                                                             : fmt::format("cannot read '{}'", options.input)));
   OutputFile out(options.output);
-  if (!out.open())
-    return 1;
-  SaveTemps temps(commandLine.arguments(), (*source)->getBuffer());
-
-  DialectRegistry registry;
-  compiler.registerDialects(registry);
-  MLIRContext context(registry);
-  context.printOpOnDiagnostic(false); // a whole program in an error hides the error
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(*source), llvm::SMLoc());
-  SourceMgrDiagnosticHandler diagnostics(sources, &context);
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module)
-    return 1;
-  if (failed(Compilation(compiler, options, context).run(*module, out)) || failed(out.commit()))
+  if (Status status = out.open(); !status.ok())
+    return report(status);
+  SaveTemps temps(commandLine.typed(), (*source)->getBuffer());
+  if (!compileProgram(compiler, options, std::move(*source), out, llvm::errs(), /*isLast=*/true))
     return 1;
   temps.keepOutput(out);
-  // The process ends here; taking the program apart first would only cost time.
-  (void)module.release();
   llvm::outs().flush();
   return 0;
 }

@@ -1,11 +1,18 @@
 // kiln-opt: runs passes and phases on MLIR text.
 #include "kiln/compiler/Pipeline/Compiler.h"
 #include "kiln/compiler/Pipeline/Phases.h"
+#include "kiln/compiler/TransformOps/SpecUpdater.h"
 #include "kiln/targets/backends.h"
 #include "kiln/tools/compiler_main.h"
 #include "kiln/tools/help_text.h"
+#include "kiln/tools/output_file.h"
 
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
 
 static int printHelp(const kiln::OptionBinder &binder) {
   kiln::HelpText help;
@@ -34,14 +41,57 @@ static int printHelp(const kiln::OptionBinder &binder) {
   help.item("--verify-diagnostics", "Compares errors with the // expected-error comments of the input.");
   help.item("--mlir-print-ir-after-all", "Shows what each pass does, on standard error.");
   help.item("--help-hidden", "All passes and flags, with those of MLIR and LLVM.");
+  help.item("--version", "Prints the version.");
   help.item("--help", "Prints this.");
   help.heading("Examples");
   help.line("kiln-opt --kiln-common-input-transformation-pipeline matmul.mlir");
   help.line("kiln-opt --pass-pipeline='builtin.module(canonicalize,cse)' matmul.mlir");
-  return kiln::printText(help);
+  return kiln::printText("kiln-opt", help.text());
 }
 
+namespace {
+
+// The input with spellings of older transform specs brought up to date, so that a document's spec can be read like any
+// other file. Lines stay lines. Everything else comes back as it is.
+std::unique_ptr<llvm::MemoryBuffer> updateSpellings(std::unique_ptr<llvm::MemoryBuffer> input) {
+  llvm::StringRef text = input->getBuffer();
+  // Programs may be large, and only specs have what is looked for.
+  if (mlir::isBytecode(*input) || !text.contains("transform."))
+    return input;
+  std::string updated = kiln::updateSpec(text);
+  if (updated == text)
+    return input;
+  return llvm::MemoryBuffer::getMemBufferCopy(updated, input->getBufferIdentifier());
+}
+
+// Passes and phases on one file. Diagnostics have said what is wrong where this fails with success.
+kiln::Result<bool> run(const std::string &inputPath, const std::string &outputPath, mlir::DialectRegistry &registry,
+                       const mlir::MlirOptMainConfig &config) {
+  bool isStandardInput = inputPath == "-";
+  if (isStandardInput && llvm::sys::Process::StandardInIsUserInput())
+    llvm::errs() << "(reading standard input; it ends with ctrl-d)\n";
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> input =
+      llvm::MemoryBuffer::getFileOrSTDIN(inputPath, /*IsText=*/false, /*RequiresNullTerminator=*/true);
+  if (!input)
+    return kiln::errnoStatus(input.getError().value(), isStandardInput ? std::string("cannot read standard input")
+                                                                       : fmt::format("cannot read '{}'", inputPath));
+  kiln::OutputFile out(outputPath);
+  KILN_RETURN_IF_ERROR(out.open());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  bool succeeded = mlir::MlirOptMain(stream, updateSpellings(std::move(*input)), registry, config).succeeded();
+  // Parts of a split input that were fine are shown, but never take the place of a file.
+  if (succeeded || out.isStandardOutput())
+    KILN_RETURN_IF_ERROR(out.write(text));
+  if (succeeded)
+    KILN_RETURN_IF_ERROR(out.commit());
+  return succeeded;
+}
+
+} // namespace
+
 int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
   kiln::Compiler compiler(kiln::registerTargetBackends);
   kiln::OptionBinder binder;
   compiler.bindOptions(binder);
@@ -49,12 +99,25 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   compiler.registerDialects(registry);
 
-  kiln::CommandLine commandLine(argc, argv);
+  kiln::CommandLine commandLine("kiln-opt", argc, argv);
   if (!commandLine.ok())
     return 1;
   if (commandLine.wantsHelp())
     return printHelp(binder);
-  auto [input, output] = mlir::registerAndParseCLIOptions(
-      commandLine.argc(), commandLine.argv(), "kiln-opt: runs passes and Kiln's phases on MLIR\n", registry);
-  return mlir::asMainReturnCode(mlir::MlirOptMain(commandLine.argc(), commandLine.argv(), input, output, registry));
+  if (commandLine.wantsVersion())
+    return kiln::printVersion("kiln-opt");
+  std::string header = mlir::registerCLIOptions("kiln-opt: runs passes and Kiln's phases on MLIR\n", registry);
+  if (!commandLine.check(binder))
+    return 1;
+  // A whole program in an error hides the error; who wants it asks for it.
+  if (!commandLine.gives("mlir-print-op-on-diagnostic"))
+    commandLine.prepend("--mlir-print-op-on-diagnostic=false");
+  auto [input, output] = mlir::parseCLIOptions(commandLine.argc(), commandLine.argv(), header);
+  mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return mlir::asMainReturnCode(mlir::MlirOptMain(commandLine.argc(), commandLine.argv(), input, output, registry));
+  kiln::Result<bool> succeeded = run(input, output, registry, config);
+  if (!succeeded.ok())
+    return kiln::reportFailure("kiln-opt", succeeded.status());
+  return *succeeded ? 0 : 1;
 }

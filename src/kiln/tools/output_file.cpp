@@ -1,11 +1,12 @@
 #include "kiln/tools/output_file.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "kiln/base/write_error.h"
 
 namespace kiln {
 
@@ -16,72 +17,62 @@ OutputFile::~OutputFile() {
     ::unlink(temporary.c_str());
 }
 
-llvm::LogicalResult OutputFile::report(const Status &status) {
-  std::fprintf(stderr, "error: %s\n", status.toString().c_str());
-  return llvm::failure();
+Status OutputFile::fail(int error) {
+  failure = isStandardOutput() ? errnoStatus(error, "cannot write to standard output") : writeError(error, path);
+  return failure;
 }
 
-bool OutputFile::open() {
-  if (descriptor >= 0)
-    return true;
-  if (path == "-") {
+Status OutputFile::open() {
+  if (descriptor >= 0 || !failure.ok())
+    return failure;
+  if (isStandardOutput()) {
     isStream = true;
     descriptor = STDOUT_FILENO;
-    return true;
+    return okStatus();
   }
   struct stat info;
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     isStream = true;
     descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  } else {
-    // Beside its target, so that putting it there is one rename.
-    temporary = path + ".XXXXXX";
-    descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
-    if (descriptor < 0)
-      temporary.clear();
-    else {
-      // As an ordinary new file would have.
-      mode_t mask = ::umask(0);
-      ::umask(mask);
-      ::fchmod(descriptor, 0666 & ~mask);
-    }
+    return descriptor >= 0 ? okStatus() : fail(errno);
   }
-  if (descriptor >= 0)
-    return true;
-  (void)report(errnoStatus(errno, fmt::format("cannot write '{}'", path)));
-  return false;
+  // Beside its target, so that putting it there is one rename.
+  temporary = path + ".XXXXXX";
+  descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) {
+    temporary.clear();
+    return fail(errno);
+  }
+  // As an ordinary new file would have.
+  mode_t mask = ::umask(0);
+  ::umask(mask);
+  ::fchmod(descriptor, 0666 & ~mask);
+  return okStatus();
 }
 
-Status OutputFile::append(std::string_view bytes) {
-  if (!open())
-    return unavailable("cannot write '{}'", path);
+Status OutputFile::write(std::string_view bytes) {
+  KILN_RETURN_IF_ERROR(open());
   while (!bytes.empty()) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR)
       continue;
     if (written < 0)
-      return errnoStatus(errno, fmt::format("cannot write '{}'", path));
+      return fail(errno);
     bytes.remove_prefix(written);
   }
-  return okStatus();
+  return failure;
 }
 
-llvm::LogicalResult OutputFile::write(std::string_view bytes) {
-  Status status = append(bytes);
-  return status.ok() ? llvm::success() : report(status);
-}
-
-llvm::LogicalResult OutputFile::commit() {
-  if (!open())
-    return llvm::failure();
+Status OutputFile::commit() {
+  KILN_RETURN_IF_ERROR(open());
   if (isStream)
-    return llvm::success();
+    return failure;
   int result = ::close(descriptor);
   descriptor = -1;
   if (result != 0 || ::rename(temporary.c_str(), path.c_str()) != 0)
-    return report(errnoStatus(errno, fmt::format("cannot write '{}'", path)));
+    return fail(errno);
   temporary.clear();
-  return llvm::success();
+  return okStatus();
 }
 
 } // namespace kiln

@@ -7,36 +7,36 @@
 
 #include "kiln/base/status.h"
 
-#include "llvm/Support/LogicalResult.h"
-
 namespace kiln {
 
-// Errors are printed to standard error when they happen; nothing half-written stays.
+// Nothing half-written stays. What has failed once fails again with the same status.
 class OutputFile {
 public:
+  // "-" is standard output.
   explicit OutputFile(std::string path) : path(std::move(path)) {}
   ~OutputFile();
   OutputFile(const OutputFile &) = delete;
   OutputFile &operator=(const OutputFile &) = delete;
 
-  // Checks early that the file can be made, so that a long compilation does not end in a misspelt folder.
-  bool open();
-
-  Status append(std::string_view bytes);
-  // The same, reporting the error.
-  llvm::LogicalResult write(std::string_view bytes);
+  // Checks early that the file can be made, so that a long compilation does not end in a misspelt folder. Otherwise
+  // the first write opens it.
+  Status open();
+  Status write(std::string_view bytes);
   // Puts the file in its place.
-  llvm::LogicalResult commit();
+  Status commit();
 
-  // Where the committed bytes are; "-" for standard output.
+  // The first failure.
+  const Status &status() const { return failure; }
+  bool isStandardOutput() const { return path == "-"; }
   const std::string &name() const { return path; }
 
 private:
-  llvm::LogicalResult report(const Status &status);
+  Status fail(int error);
 
   std::string path, temporary;
   int descriptor = -1;
   bool isStream = false; // standard output, a pipe or a device: written in place
+  Status failure;
 };
 
 } // namespace kiln

@@ -11,15 +11,12 @@ static Result<bool> callOnce(const Program &program, const RuntimeFlags &runtime
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<vm::Session> session, program.createSession());
   KILN_ASSIGN_OR_RETURN(vm::Function function, findFunction(*session, runtime.function));
   KILN_RETURN_IF_ERROR(output.check(function));
-  KILN_ASSIGN_OR_RETURN(std::vector<vm::Value> arguments, readArguments(function, runtime.inputs, program.device()));
+  KILN_ASSIGN_OR_RETURN(CallArguments arguments, readArguments(function, runtime.inputs, program.device()));
   // Before the call, so that a program that does not come back has said where it is.
   std::printf("EXEC @%.*s\n", int(function.name().size()), function.name().data());
   KILN_RETURN_IF_ERROR(flushStandardOutput());
   std::vector<vm::Value> results(function.resultCount());
-  Status status = session->call(function, arguments, results);
-  if (status.code() == StatusCode::InvalidArgument)
-    return invalidArgument("{}\nThe function is {}", status.message(), describeFunction(function));
-  KILN_RETURN_IF_ERROR(std::move(status));
+  KILN_RETURN_IF_ERROR(explainCall(session->call(function, arguments.values, results), arguments));
   return handleResults(function, results, output);
 }
 

@@ -1,7 +1,10 @@
 #include "kiln/tools/runtime_flags.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <span>
 
 #include "kiln/base/flags.h"
 #include "kiln/runtime/hal/driver.h"
@@ -24,8 +27,10 @@ void RuntimeFlags::addProgramFlags(FlagParser &parser, bool withModules) {
   if (withModules)
     parser.add(
         {"module", "FILE",
-         "A compiled module; - reads standard input. Each may import what those before it export; the last one is "
-         "the main module."},
+         "A compiled module; - reads standard input. Each may import what those before it export, as NAME.FUNCTION; "
+         "the "
+         "last one is the main module. Of several modules without a name of their own, the second and later ones are "
+         "called like their files."},
         modules);
   parser.add({"function", "NAME", "The exported function to call; may start with @."}, function);
   parser.add(
@@ -84,6 +89,25 @@ Result<bool> RuntimeFlags::printLists() const {
   return true;
 }
 
+// Each module's own name, and the name of its file where it has none of its own ("module" is what a program without a
+// name is called) and another is already called so.
+static Result<std::vector<std::string>> nameModules(std::span<const Ref<vm::Module>> modules) {
+  std::vector<std::string> names;
+  for (const Ref<vm::Module> &module : modules) {
+    std::string name(module->name());
+    if (name == "module" && std::ranges::find(names, name) != names.end())
+      name = std::filesystem::path(module->fileName()).stem().string();
+    auto taken = std::ranges::find(names, name);
+    if (taken != names.end())
+      return alreadyExists(
+          "two modules would be called '{}': '{}' and '{}'. Give one of them a name in its source, as in "
+          "`module @{}_2 {{ ... }}`, and compile it again",
+          name, modules[taken - names.begin()]->fileName(), module->fileName(), name);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compiled) {
   if (!flags.parameters.empty())
     return unimplemented(
@@ -102,6 +126,7 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
   }
   if (compiled)
     program.modules.push_back(std::move(compiled));
+  KILN_ASSIGN_OR_RETURN(program.names, nameModules(program.modules));
 
   hal::DriverRegistry registry;
   hal::registerDrivers(registry);
@@ -128,6 +153,7 @@ Result<std::unique_ptr<vm::Session>> Program::createSession() const {
   KILN_ASSIGN_OR_RETURN(Ref<vm::NativeModule> hal, vm::createHalModule(devices));
   vm::SessionOptions options;
   options.trace = trace ? stderr : nullptr;
+  options.names = names;
   Ref<vm::NativeModule> natives[] = {std::move(hal)};
   return vm::Session::create(modules, natives, options);
 }

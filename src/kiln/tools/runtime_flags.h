@@ -66,6 +66,7 @@ public:
 private:
   std::vector<Ref<hal::Device>> devices;
   std::vector<Ref<vm::Module>> modules;
+  std::vector<std::string> names; // of the modules, as sessions know them
   bool trace = false;
 };
 

@@ -1,9 +1,9 @@
 #include "kiln/tools/save_temps.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <unistd.h>
 
+#include "kiln/tools/env.h"
 #include "kiln/tools/output_file.h"
 
 #include "llvm/ADT/Twine.h"
@@ -35,10 +35,8 @@ static void writeText(const std::string &path, std::string_view text) {
 }
 
 SaveTemps::SaveTemps(const std::vector<std::string> &arguments, std::string_view input) {
-  const char *value = std::getenv("KILN_SAVE_TEMPS");
+  const char *value = getenvEither("SAVE_TEMPS");
   if (!value)
-    value = std::getenv("IREE_SAVE_TEMPS");
-  if (!value || !*value)
     return;
   folder = value;
   replaceAll(folder, "{main}", llvm::sys::path::stem(arguments[0]));
@@ -53,7 +51,8 @@ SaveTemps::SaveTemps(const std::vector<std::string> &arguments, std::string_view
       break;
     }
   }
-  if (std::error_code error = llvm::sys::fs::create_directories(folder)) {
+  if (std::error_code error =
+          llvm::sys::fs::create_directories(folder, /*IgnoreExisting=*/true, llvm::sys::fs::all_all)) {
     warn("cannot make the folder '" + folder + "' to save temporary files: " + error.message());
     folder.clear();
     return;
@@ -85,7 +84,7 @@ std::string SaveTemps::pathFor(const char *stem, const char *extension) const {
 }
 
 void SaveTemps::keepOutput(const OutputFile &output) {
-  if (folder.empty() || output.name() == "-")
+  if (folder.empty() || output.isStandardOutput())
     return;
   std::string target = pathFor("core-output", ".bin");
   if (std::error_code error = llvm::sys::fs::copy_file(output.name(), target))

@@ -10,9 +10,10 @@ namespace kiln {
 
 class OutputFile;
 
-// Writes core-input.mlir and core-command-line.txt at once, so that they are there when the compiler crashes; and
-// core-output.bin at the end. A file that exists already is left, and the new one is called core-input_1.mlir and so
-// on. In the folder's name {main}, {id} and {pid} stand for the program's name, a number that is free, and the process.
+// `arguments` are what the user typed. Writes core-input.mlir and core-command-line.txt at once, so that they are there
+// when the compiler crashes; and core-output.bin at the end. A file that exists already is left, and the new one is
+// called core-input_1.mlir and so on. In the folder's name {main}, {id} and {pid} stand for the program's name, a
+// number that is free, and the process.
 class SaveTemps {
 public:
   SaveTemps(const std::vector<std::string> &arguments, std::string_view input);

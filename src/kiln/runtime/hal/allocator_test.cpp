@@ -116,6 +116,24 @@ TEST(CachingAllocatorTest, ServesManyThreads) {
   EXPECT_EQ(cache->keptBytes(), heap->statistics().hostLocal.live);
 }
 
+// What a device that runs no kernels shows as results: freed memory must not come back with what it held.
+TEST(HeapAllocatorTest, ZerosWhereItIsToldTo) {
+  for (bool caches : {false, true}) {
+    Ref<Allocator> allocator = makeRef<HeapAllocator>(FreshMemory::Zeros);
+    if (caches) {
+      CachingAllocatorOptions options;
+      options.zeroReused = true;
+      allocator = makeRef<CachingAllocator>(std::move(allocator), options);
+    }
+    for (uint64_t length : {16, 100, 4096, 16, 100, 4096}) {
+      Ref<Buffer> buffer = allocate(*allocator, length);
+      auto *bytes = static_cast<uint8_t *>(buffer->hostPointer());
+      EXPECT_EQ(std::count(bytes, bytes + length, 0), ptrdiff_t(length));
+      std::fill_n(bytes, length, uint8_t(0xAB));
+    }
+  }
+}
+
 class DebugAllocatorTest : public testing::Test {
 protected:
   DebugAllocatorTest() {

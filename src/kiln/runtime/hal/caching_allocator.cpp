@@ -1,6 +1,7 @@
 #include "kiln/runtime/hal/caching_allocator.h"
 
 #include <bit>
+#include <cstring>
 #include <utility>
 
 namespace kiln::hal {
@@ -37,7 +38,10 @@ Result<Ref<Buffer>> CachingAllocator::allocateBuffer(BufferUsage usage, uint64_t
       kept -= capacityOf(found);
     }
   }
-  if (!found) {
+  if (found) {
+    if (options.zeroReused && found->hostPointer())
+      std::memset(found->hostPointer(), 0, length);
+  } else {
     // Everything is one usage to the wrapped allocator: the same memory serves them all.
     Result<Ref<Buffer>> fresh = inner->allocate(BufferUsage::Result, sizeOfClass(index));
     if (!fresh.ok() && fresh.status().code() == StatusCode::ResourceExhausted) {

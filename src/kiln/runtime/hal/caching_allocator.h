@@ -14,6 +14,8 @@ namespace kiln::hal {
 struct CachingAllocatorOptions {
   // More free memory than this is not kept.
   uint64_t maxKept = uint64_t(1) << 30;
+  // Kept memory holds zeros when it is handed out again; only where the host can address it.
+  bool zeroReused = false;
 };
 
 // Sizes are rounded up to classes, four to each power of two, so that at most a fifth of a buffer is wasted and sizes

@@ -26,9 +26,10 @@ void preferHugePages(uintptr_t begin, uint64_t length) {
 // Object and contents in one block of malloc: small buffers are made for each call of a program.
 class HeapBuffer final : public Buffer {
 public:
-  static Result<Ref<Buffer>> create(BufferUsage usage, uint64_t length) {
+  static Result<Ref<Buffer>> create(BufferUsage usage, uint64_t length, FreshMemory fresh) {
     static_assert((KILN_BINDING_ALIGNMENT & (KILN_BINDING_ALIGNMENT - 1)) == 0);
-    void *block = std::malloc(sizeof(HeapBuffer) + KILN_BINDING_ALIGNMENT - 1 + length);
+    size_t size = sizeof(HeapBuffer) + KILN_BINDING_ALIGNMENT - 1 + length;
+    void *block = fresh == FreshMemory::Zeros ? std::calloc(1, size) : std::malloc(size);
     if (!block)
       return resourceExhausted("cannot allocate {} bytes: out of memory", length);
     uintptr_t contents = reinterpret_cast<uintptr_t>(block) + sizeof(HeapBuffer) + KILN_BINDING_ALIGNMENT - 1;
@@ -74,7 +75,7 @@ private:
 } // namespace
 
 Result<Ref<Buffer>> HeapAllocator::allocateBuffer(BufferUsage usage, uint64_t length) {
-  return HeapBuffer::create(usage, length);
+  return HeapBuffer::create(usage, length, fresh);
 }
 
 Result<Ref<Buffer>> HeapAllocator::importBuffer(HostMemory &memory, BufferUsage usage) {

@@ -6,10 +6,19 @@
 
 namespace kiln::hal {
 
+// What memory that is new holds.
+enum class FreshMemory : uint8_t { Undefined, Zeros };
+
 class HeapAllocator final : public Allocator {
+public:
+  explicit HeapAllocator(FreshMemory fresh = FreshMemory::Undefined) : fresh(fresh) {}
+
 protected:
   Result<Ref<Buffer>> allocateBuffer(BufferUsage usage, uint64_t length) override;
   Result<Ref<Buffer>> importBuffer(HostMemory &memory, BufferUsage usage) override;
+
+private:
+  const FreshMemory fresh;
 };
 
 } // namespace kiln::hal

@@ -2,15 +2,18 @@
 
 #include "kiln/runtime/hal/caching_allocator.h"
 #include "kiln/runtime/hal/debug_allocator.h"
-#include "kiln/runtime/hal/heap_allocator.h"
 
 namespace kiln::hal {
 
-Ref<Allocator> createHostAllocator(const DeviceOptions &options) {
-  Ref<Allocator> heap = makeRef<HeapAllocator>();
+Ref<Allocator> createHostAllocator(const DeviceOptions &options, FreshMemory fresh) {
+  Ref<Allocator> heap = makeRef<HeapAllocator>(fresh);
   switch (options.allocator) {
   case AllocatorKind::Direct: break;
-  case AllocatorKind::Caching: return makeRef<CachingAllocator>(std::move(heap));
+  case AllocatorKind::Caching: {
+    CachingAllocatorOptions caching;
+    caching.zeroReused = fresh == FreshMemory::Zeros;
+    return makeRef<CachingAllocator>(std::move(heap), caching);
+  }
   case AllocatorKind::Debug: {
     DebugAllocatorOptions debug;
     debug.onDamage = options.onMemoryDamage;

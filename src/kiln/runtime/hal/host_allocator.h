@@ -4,11 +4,13 @@
 
 #include "kiln/runtime/hal/allocator.h"
 #include "kiln/runtime/hal/device.h"
+#include "kiln/runtime/hal/heap_allocator.h"
 
 namespace kiln::hal {
 
-// A HeapAllocator, decorated as `options.allocator` says.
-Ref<Allocator> createHostAllocator(const DeviceOptions &options);
+// A HeapAllocator, decorated as `options.allocator` says. Memory that a debugging one hands out is poisoned in any
+// case.
+Ref<Allocator> createHostAllocator(const DeviceOptions &options, FreshMemory fresh = FreshMemory::Undefined);
 
 } // namespace kiln::hal
 

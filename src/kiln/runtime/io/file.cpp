@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "kiln/base/write_error.h"
+
 namespace kiln::io {
 
 FileDescriptor::~FileDescriptor() {
@@ -137,12 +139,7 @@ OutputFile::~OutputFile() {
 }
 
 Status OutputFile::failed(int error) const {
-  if (error == ENOENT) {
-    size_t slash = path.rfind('/');
-    if (slash != std::string::npos && slash > 0)
-      return notFound("cannot write '{}': the folder '{}' does not exist", path, path.substr(0, slash));
-  }
-  return errnoStatus(error, fmt::format("cannot write '{}'", path));
+  return writeError(error, path);
 }
 
 Status OutputFile::write(std::span<const uint8_t> bytes) {

@@ -30,7 +30,7 @@ bool isNpy(std::string_view path) {
 bool isScalar(std::string_view text) {
   uint8_t element[8];
   return parseElement(ElementType::F64, text, element).ok() || parseElement(ElementType::UI64, text, element).ok() ||
-         parseElement(ElementType::I64, text, element).ok();
+         parseElement(ElementType::I64, text, element).ok() || parseElement(ElementType::I1, text, element).ok();
 }
 
 bool isSeparator(char c) {
@@ -99,8 +99,8 @@ Status parseValues(std::string_view values, HostTensor &tensor) {
     return okStatus();
   if (found == 0)
     return invalidArgument("no value stands after '='; leave '=' out for zeros");
-  return invalidArgument("{} values are given, and {} has {} elements; give one for each, or one for all", found,
-                         tensor.typeText(), needed);
+  return invalidArgument("{} values are given, and {} has {} element{}; give one for each, or one for all", found,
+                         tensor.typeText(), needed, needed == 1 ? "" : "s");
 }
 
 } // namespace
@@ -126,7 +126,8 @@ Status parseTensorType(std::string_view text, ElementType &type, std::vector<uin
     shape.push_back(extent);
     rest.remove_prefix(end + 1);
   }
-  if (std::optional<ElementType> parsed = hal::parseElementType(rest)) {
+  std::optional<ElementType> parsed = rest == "index" ? ElementType::I64 : hal::parseElementType(rest);
+  if (parsed) {
     type = *parsed;
     return okStatus();
   }
@@ -137,10 +138,10 @@ Status parseTensorType(std::string_view text, ElementType &type, std::vector<uin
   std::string known;
   for (std::string_view name : names)
     known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
-  return invalidArgument("{} in {} is no element type; these are: {}", quote(rest), quote(text), known);
+  return invalidArgument("{} in {} is no element type; these are: {}, index", quote(rest), quote(text), known);
 }
 
-Result<InputFile *> InputReader::open(char how, std::string_view path) {
+Result<InputReader::OpenFile *> InputReader::open(char how, std::string_view path) {
   auto found = files.find(path);
   if (found != files.end()) {
     if (how == '+')
@@ -148,7 +149,21 @@ Result<InputFile *> InputReader::open(char how, std::string_view path) {
     files.erase(found);
   }
   KILN_ASSIGN_OR_RETURN(InputFile file, InputFile::open(std::string(path)));
-  return &files.emplace(std::string(path), std::move(file)).first->second;
+  return &files.emplace(std::string(path), OpenFile{std::move(file)}).first->second;
+}
+
+// The next array of a .npy file.
+Result<HostTensor> InputReader::readArray(OpenFile &open, std::optional<ElementType> wanted) {
+  if (open.arrays > 0) {
+    KILN_ASSIGN_OR_RETURN(bool end, open.file.atEnd());
+    if (end)
+      return outOfRange("'{}' holds only {}", open.file.path(),
+                        open.arrays == 1 ? "1 array" : fmt::format("{} arrays", open.arrays));
+  }
+  KILN_ASSIGN_OR_RETURN(HostTensor tensor, readNpy(open.file, wanted));
+  KILN_RETURN_IF_ERROR(checkBooleans(tensor, open.file.path()));
+  ++open.arrays;
+  return tensor;
 }
 
 Status InputReader::read(std::string_view text, std::vector<Input> &inputs) {
@@ -169,19 +184,17 @@ Status InputReader::readSource(std::string_view text, std::vector<Input> &inputs
     if (!isNpy(path))
       return invalidArgument("a file without a type in front of it must end in .npy; write its type, as in "
                              "2x2xi32=@file.bin");
-    KILN_ASSIGN_OR_RETURN(InputFile * file, open(first, path));
+    KILN_ASSIGN_OR_RETURN(OpenFile * opened, open(first, path));
     if (first != '*') {
-      KILN_ASSIGN_OR_RETURN(HostTensor tensor, readNpy(*file));
-      KILN_RETURN_IF_ERROR(checkBooleans(tensor, path));
+      KILN_ASSIGN_OR_RETURN(HostTensor tensor, readArray(*opened));
       inputs.push_back(std::move(tensor));
       return okStatus();
     }
     for (;;) {
-      KILN_ASSIGN_OR_RETURN(bool end, file->atEnd());
+      KILN_ASSIGN_OR_RETURN(bool end, opened->file.atEnd());
       if (end)
         return okStatus();
-      KILN_ASSIGN_OR_RETURN(HostTensor tensor, readNpy(*file));
-      KILN_RETURN_IF_ERROR(checkBooleans(tensor, path));
+      KILN_ASSIGN_OR_RETURN(HostTensor tensor, readArray(*opened));
       inputs.push_back(std::move(tensor));
     }
   }
@@ -208,21 +221,21 @@ Status InputReader::readSource(std::string_view text, std::vector<Input> &inputs
   std::string_view values = text.substr(equals + 1);
   if (namesFile(values)) {
     std::string_view path = values.substr(1);
-    KILN_ASSIGN_OR_RETURN(InputFile * file, open(values.front(), path));
+    KILN_ASSIGN_OR_RETURN(OpenFile * opened, open(values.front(), path));
     if (isNpy(path)) {
-      KILN_ASSIGN_OR_RETURN(HostTensor tensor, readNpy(*file, type));
+      KILN_ASSIGN_OR_RETURN(HostTensor tensor, readArray(*opened, type));
       if (tensor.type() != type || !std::ranges::equal(tensor.shape(), shape))
         return invalidArgument("'{}' holds {}", path, tensor.typeText());
-      KILN_RETURN_IF_ERROR(checkBooleans(tensor, path));
       inputs.push_back(std::move(tensor));
       return okStatus();
     }
     KILN_ASSIGN_OR_RETURN(HostTensor tensor, HostTensor::zeros(type, std::move(shape)));
-    KILN_RETURN_IF_ERROR(file->read(tensor.bytes()));
+    InputFile &file = opened->file;
+    KILN_RETURN_IF_ERROR(file.read(tensor.bytes()));
     KILN_RETURN_IF_ERROR(checkBooleans(tensor, path));
     if (values.front() == '@') {
-      KILN_ASSIGN_OR_RETURN(bool end, file->atEnd());
-      std::optional<uint64_t> left = file->remaining();
+      KILN_ASSIGN_OR_RETURN(bool end, file.atEnd());
+      std::optional<uint64_t> left = file.remaining();
       // What stands behind may be the next input's, if one asks for it; a lone file that is too long is a mistake.
       if (!end)
         return invalidArgument("'{}' has {}more bytes than {} takes; read a part of a file with +, as in {}=+{}", path,

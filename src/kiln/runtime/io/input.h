@@ -1,10 +1,11 @@
 // The syntax of --input and --expected_output.
 //
-//   3.14                   a scalar; what it becomes is the function's business
+//   3.14, true             a scalar; what it becomes is the function's business
 //   f32=-2                 a tensor of rank 0
 //   4xf32=[1 2 3 4]        elements in row-major order; brackets, commas and blanks only separate
 //   3x5xf32=1              one value for all elements
 //   3x5xf32                zeros
+//   3xindex=[1 2 3]        an index is an i64
 //   2x2xi32=@file.bin      the bytes of a file, little-endian, exactly as many as there are
 //   2x2xi32=+file.bin      the next bytes of that file
 //   @x.npy                 the first array of a .npy file
@@ -16,6 +17,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -27,7 +29,7 @@
 
 namespace kiln::io {
 
-// A number without a type, as it was written. It is one that parseElement reads, for integers or for floats.
+// A number or a truth value without a type, as it was written. It is one that parseElement reads for some type.
 struct Scalar {
   std::string text;
 };
@@ -42,10 +44,15 @@ public:
 
 private:
   Status readSource(std::string_view text, std::vector<Input> &inputs);
+  struct OpenFile {
+    InputFile file;
+    unsigned arrays = 0; // of a .npy file, read so far
+  };
   // The file from its start, or for '+' where it was left.
-  Result<InputFile *> open(char how, std::string_view path);
+  Result<OpenFile *> open(char how, std::string_view path);
+  static Result<HostTensor> readArray(OpenFile &open, std::optional<ElementType> wanted = std::nullopt);
 
-  std::map<std::string, InputFile, std::less<>> files;
+  std::map<std::string, OpenFile, std::less<>> files;
 };
 
 // "4xf32" as a type and a shape. Quotes the text on failure.

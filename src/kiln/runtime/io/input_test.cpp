@@ -36,7 +36,7 @@ std::string read(std::string_view text) {
 
 TEST(InputTest, Scalars) {
   for (const char *text : {"3.14", "-2", "7", "+3", "1e6", "0x10", "0x1.8p3", "inf", "-inf", "nan",
-                           "18446744073709551615", "-9223372036854775808"})
+                           "18446744073709551615", "-9223372036854775808", "true", "false"})
     EXPECT_EQ(read(text), "scalar "s + text);
 }
 
@@ -51,6 +51,8 @@ TEST(InputTest, Tensors) {
   EXPECT_EQ(read("2x3xi32=[[1,2,3],\n [4,5,6]]"), "2x3xi32=[1 2 3][4 5 6]");
   EXPECT_EQ(read("3xi1=[1 0 true]"), "3xi1=1 0 1");
   EXPECT_EQ(read("2xf16=0.1 65504"), "2xf16=0.0999756 65504");
+  EXPECT_EQ(read("3xindex=[1 -2 3]"), "3xi64=1 -2 3");
+  EXPECT_EQ(read("index=7"), "i64=7");
 }
 
 TEST(InputTest, SplatsAndZeros) {
@@ -68,7 +70,7 @@ TEST(InputTest, WrongCounts) {
   EXPECT_EQ(read("4xf32=[1 2 3]"), "input '4xf32=[1 2 3]': 3 values are given, and 4xf32 has 4 elements; give one for "
                                    "each, or one for all");
   EXPECT_CONTAINS(read("2xf32=1 2 3"), "3 values are given, and 2xf32 has 2 elements");
-  EXPECT_CONTAINS(read("f32=1 2"), "2 values are given, and f32 has 1 elements");
+  EXPECT_CONTAINS(read("f32=1 2"), "2 values are given, and f32 has 1 element;");
   EXPECT_CONTAINS(read("0xf32=1 2"), "2 values are given, and 0xf32 has 0 elements");
   EXPECT_CONTAINS(read("4xf32="), "no value stands after '='");
   EXPECT_CONTAINS(read("4xf32=[]"), "no value stands after '='");
@@ -138,7 +140,7 @@ TEST(InputTest, NpyFiles) {
   EXPECT_EQ(readWith(reader, "@" + path), "2xi8=1 2");
   EXPECT_EQ(readWith(reader, "+" + path), "ui8=9");
   EXPECT_EQ(readWith(reader, "1x1xi8=+" + path), "1x1xi8=[7]");
-  EXPECT_CONTAINS(readWith(reader, "+" + path), "ends early");
+  EXPECT_EQ(readWith(reader, "+" + path), "input '+" + path + "': '" + path + "' holds only 3 arrays");
   EXPECT_EQ(readWith(reader, "@" + path), "2xi8=1 2");
   InputReader fresh;
   EXPECT_EQ(readWith(fresh, "+" + path), "2xi8=1 2");

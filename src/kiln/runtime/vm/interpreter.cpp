@@ -141,7 +141,19 @@ Status Interpreter::exhausted(const FunctionInfo &function) const {
                            function.name, maxDepth, end - stack.get());
 }
 
+static bool isInitializer(const Frame &frame) {
+  const Module &module = *frame.instance->module;
+  return module.initializer() >= 0 && frame.function == &module.functions()[module.initializer()];
+}
+
 Status Interpreter::addBacktrace(const Status &status, const Frame *frame, const NativeFunction *native) const {
+  const Frame *outermost = frame;
+  while (outermost && outermost->caller)
+    outermost = outermost->caller;
+  // What a native function refuses while a module is loaded (an executable for another machine) is about the module as
+  // a whole, not about a place in its program.
+  if (native && outermost && isInitializer(*outermost))
+    return status;
   std::string text(status.message());
   if (native)
     text += fmt::format("\n  at native function {}", native->qualifiedName);
@@ -153,8 +165,8 @@ Status Interpreter::addBacktrace(const Status &status, const Frame *frame, const
       text += fmt::format("\n  and {} functions more", more);
       break;
     }
-    text += fmt::format("\n  at @{}+{} of module '{}'", frame->function->name, frame->instruction,
-                        frame->instance->module->name());
+    text +=
+        fmt::format("\n  at @{}+{} of module '{}'", frame->function->name, frame->instruction, frame->instance->name);
   }
   return Status(status.code(), std::move(text));
 }
@@ -164,9 +176,8 @@ void Interpreter::traceInstruction(const Frame *frame, const uint16_t *pc) const
       decodeInstruction(frame->function->code, static_cast<uint32_t>(pc - frame->function->code.data()));
   if (!instruction.ok())
     return;
-  const Module &module = *frame->instance->module;
-  std::string line = fmt::format("[{}.{}+{:04}] {}\n", module.name(), frame->function->name, instruction->position,
-                                 instructionText(module, *instruction));
+  std::string line = fmt::format("[{}.{}+{:04}] {}\n", frame->instance->name, frame->function->name,
+                                 instruction->position, instructionText(*frame->instance->module, *instruction));
   std::fwrite(line.data(), 1, line.size(), trace);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "kiln/runtime/module/module.h"
@@ -25,6 +26,7 @@ struct ResolvedImport {
 // A module within a session.
 struct Instance {
   Ref<Module> module;
+  std::string name; // in the session
   std::vector<uint64_t> valueGlobals;
   std::vector<AnyRef> refGlobals;
   std::vector<AnyRef> rodata;      // of Rodata

@@ -14,9 +14,9 @@ struct Session::State {
   Interpreter interpreter;
 
   Status addNatives(std::span<const Ref<NativeModule>> modules);
-  Status instantiate(const Ref<Module> &module);
+  Status instantiate(const Ref<Module> &module, std::string name);
   Status checkName(std::string_view name) const;
-  Result<ResolvedImport> resolve(const Module &module, const ImportInfo &import) const;
+  Result<ResolvedImport> resolve(const Instance &importer, const ImportInfo &import) const;
   const Instance *findInstance(std::string_view name) const;
 };
 
@@ -31,7 +31,7 @@ Status Session::State::checkName(std::string_view name) const {
 
 const Instance *Session::State::findInstance(std::string_view name) const {
   for (const std::unique_ptr<Instance> &instance : instances)
-    if (instance->module->name() == name)
+    if (instance->name == name)
       return instance.get();
   return nullptr;
 }
@@ -51,12 +51,12 @@ static std::string_view functionWithin(std::string_view name, std::string_view m
   return {};
 }
 
-Result<ResolvedImport> Session::State::resolve(const Module &module, const ImportInfo &import) const {
+Result<ResolvedImport> Session::State::resolve(const Instance &importer, const ImportInfo &import) const {
   auto mismatch = [&](std::string_view provided) {
     return failedPrecondition(
         "module '{}' imports '{}' with signature '{}', but it is provided with '{}': the module is "
         "of another version than what provides it",
-        module.name(), import.name, import.signatureText, provided);
+        importer.name, import.name, import.signatureText, provided);
   };
   std::string providers;
   for (const Ref<NativeModule> &native : natives) {
@@ -70,8 +70,8 @@ Result<ResolvedImport> Session::State::resolve(const Module &module, const Impor
     return ResolvedImport{function};
   }
   for (const std::unique_ptr<Instance> &instance : instances) {
-    providers += fmt::format("{}{}", providers.empty() ? "" : ", ", instance->module->name());
-    std::string_view name = functionWithin(import.name, instance->module->name());
+    providers += fmt::format("{}{}", providers.empty() ? "" : ", ", instance->name);
+    std::string_view name = functionWithin(import.name, instance->name);
     const ExportInfo *entry = name.empty() ? nullptr : instance->module->findExport(name);
     if (!entry)
       continue;
@@ -80,18 +80,19 @@ Result<ResolvedImport> Session::State::resolve(const Module &module, const Impor
       return mismatch(function.signatureText);
     return ResolvedImport{nullptr, instance.get(), &function};
   }
-  return notFound("module '{}' imports '{}' ({}), which nothing provides; the session has: {}", module.name(),
+  return notFound("module '{}' imports '{}' ({}), which nothing provides; the session has: {}", importer.name,
                   import.name, import.signatureText, providers.empty() ? "no other module" : providers);
 }
 
-Status Session::State::instantiate(const Ref<Module> &module) {
+Status Session::State::instantiate(const Ref<Module> &module, std::string name) {
   if (!module->verified())
     return failedPrecondition("module '{}' is damaged and cannot run", module->fileName());
-  KILN_RETURN_IF_ERROR(checkName(module->name()));
+  KILN_RETURN_IF_ERROR(checkName(name));
   auto instance = std::make_unique<Instance>();
   instance->module = module;
+  instance->name = std::move(name);
   for (const ImportInfo &import : module->imports()) {
-    KILN_ASSIGN_OR_RETURN(ResolvedImport resolved, resolve(*module, import));
+    KILN_ASSIGN_OR_RETURN(ResolvedImport resolved, resolve(*instance, import));
     instance->imports.push_back(resolved);
   }
   instance->valueGlobals.resize(module->valueGlobals());
@@ -104,7 +105,7 @@ Status Session::State::instantiate(const Ref<Module> &module) {
   if (module->initializer() < 0)
     return okStatus();
   return interpreter.call(*instances.back(), module->functions()[module->initializer()], {}, {})
-      .withContext(fmt::format("initializing module '{}'", module->name()));
+      .withContext(fmt::format("initializing module '{}'", instances.back()->name));
 }
 
 Session::Session() = default;
@@ -115,11 +116,14 @@ Result<std::unique_ptr<Session>> Session::create(std::span<const Ref<Module>> mo
                                                  const SessionOptions &options) {
   if (modules.empty())
     return invalidArgument("a session needs at least one module");
+  if (!options.names.empty() && options.names.size() != modules.size())
+    return invalidArgument("{} names are given for {} modules", options.names.size(), modules.size());
   std::unique_ptr<Session> session(new Session());
   session->state = std::make_unique<State>(options);
   KILN_RETURN_IF_ERROR(session->state->addNatives(natives));
-  for (const Ref<Module> &module : modules)
-    KILN_RETURN_IF_ERROR(session->state->instantiate(module));
+  for (size_t i = 0; i < modules.size(); ++i)
+    KILN_RETURN_IF_ERROR(session->state->instantiate(modules[i], options.names.empty() ? std::string(modules[i]->name())
+                                                                                       : options.names[i]));
   return session;
 }
 
@@ -148,7 +152,7 @@ Result<Function> Session::lookup(std::string_view name) const {
   for (const std::unique_ptr<Instance> &instance : state->instances) {
     if (entry)
       break;
-    std::string_view within = functionWithin(name, instance->module->name());
+    std::string_view within = functionWithin(name, instance->name);
     if (within.empty())
       continue;
     owner = instance.get();
@@ -158,7 +162,7 @@ Result<Function> Session::lookup(std::string_view name) const {
     std::string names;
     for (const ExportInfo &other : owner->module->exports())
       names += fmt::format("{}{}", names.empty() ? "" : ", ", other.name);
-    return notFound("module '{}' exports no function '{}'; it exports: {}", owner->module->name(), name,
+    return notFound("module '{}' exports no function '{}'; it exports: {}", owner->name, name,
                     names.empty() ? "nothing" : names);
   }
   Function function;

@@ -16,6 +16,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct SessionOptions {
   // RESOURCE_EXHAUSTED.
   uint32_t maxCallDepth = 1024;
   size_t stackBytes = size_t(1) << 20;
+  // What the modules are called in the session, by the others and in messages; one name for each. None: as they were
+  // compiled.
+  std::vector<std::string> names;
 };
 
 // An exported function of a session. A small value; valid as long as the session is.

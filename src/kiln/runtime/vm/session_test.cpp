@@ -152,6 +152,58 @@ TEST(Session, initializerMayFail) {
   EXPECT_EQ(status.message(), "initializing module 'rich': went wrong\n  at @fail+6 of module 'rich'");
 }
 
+// Which program asks does not matter to somebody whose machine cannot run an executable.
+TEST(Session, nativeFailuresOfInitializersHaveNoBacktrace) {
+  schema::ModuleDesc desc = testing::emptyDesc();
+  desc.imports.push_back({"host.refuse", "_"});
+  CodeBuilder code, initialize;
+  code.callImport(0, {}, {});
+  code.ret();
+  testing::addFunction(desc, "load", "_", 0, 0, std::move(code));
+  initialize.call(0, {}, {});
+  initialize.ret();
+  testing::addFunction(desc, "initialize", "_", 0, 0, std::move(initialize));
+  auto refuse = [](void *, NativeCall &) { return failedPrecondition("not here"); };
+  Ref<NativeModule> host = makeRef<NativeModule>("host");
+  ASSERT_TRUE(host->add("refuse", "_", refuse, nullptr).ok());
+
+  auto called = testing::loadDesc(desc);
+  ASSERT_TRUE(called.ok()) << called.status().toString();
+  auto session = Session::create({*called}, {host});
+  ASSERT_TRUE(session.ok()) << session.status().toString();
+  Status status = (*session)->call(*(*session)->lookup("initialize"), {}, {});
+  EXPECT_EQ(status.message(), "not here\n  at native function host.refuse\n  at @load+0 of module 'test'\n  at "
+                              "@initialize+0 of module 'test'");
+  desc.initializer = 1;
+  auto initialized = testing::loadDesc(desc);
+  ASSERT_TRUE(initialized.ok()) << initialized.status().toString();
+  EXPECT_EQ(Session::create({*initialized}, {host}).status().message(), "initializing module 'test': not here");
+}
+
+TEST(Session, modulesMayBeCalledOtherwise) {
+  schema::ModuleDesc desc = testing::emptyDesc("module");
+  desc.imports.push_back({"first.sum", "I_I"});
+  CodeBuilder code;
+  code.callImport(0, {v(0)}, {v(0)});
+  code.ret({v(0)});
+  testing::addFunction(desc, "twice", "I_I", 1, 0, std::move(code));
+  schema::ModuleDesc rich = testing::richDesc();
+  rich.name = "module";
+  auto library = testing::loadDesc(rich), main = testing::loadDesc(desc);
+  ASSERT_TRUE(library.ok() && main.ok());
+  std::vector<Ref<Module>> modules = {*library, *main};
+  std::vector<Ref<NativeModule>> natives = {hostModule()};
+  EXPECT_TRUE(contains(Session::create(modules, natives).status(), "two modules that are named 'module'"));
+  SessionOptions options;
+  options.names = {"first", "second"};
+  auto session = Session::create(modules, natives, options);
+  ASSERT_TRUE(session.ok()) << session.status().toString();
+  EXPECT_TRUE((*session)->lookup("second.twice").ok());
+  EXPECT_TRUE(contains((*session)->lookup("none").status(), "module 'second' exports no function 'none'"));
+  options.names = {"first"};
+  EXPECT_EQ(Session::create(modules, natives, options).status().message(), "1 names are given for 2 modules");
+}
+
 TEST(Session, globalsBelongToTheSession) {
   schema::ModuleDesc desc = testing::emptyDesc();
   desc.valueGlobals = 1;

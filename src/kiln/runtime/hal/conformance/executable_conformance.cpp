@@ -43,6 +43,7 @@ TEST_P(ExecutableConformance, RefusesAnotherFormat) {
   ExecutableSource source = sourceOf(bytes);
   source.format = "ptx";
   KILN_EXPECT_ERROR(device->checkExecutable(source), FailedPrecondition, "has the format 'ptx'; this device runs");
+  KILN_EXPECT_ERROR(device->checkExecutable(source), FailedPrecondition, "Recompile with --iree-");
   KILN_EXPECT_ERROR(device->createExecutable(source), FailedPrecondition, "has the format 'ptx'; this device runs");
 }
 

@@ -3,13 +3,19 @@
 #include "kiln/targets/cpu/driver/cpu_features.h"
 
 #include <string>
+#include <string_view>
 
 namespace kiln::hal {
 
 Status CpuExecutable::check(const ExecutableSource &source) {
-  if (source.format != nativeElfFormat())
-    return failedPrecondition("executable '{}' has the format '{}'; this device runs '{}'", source.name, source.format,
-                              nativeElfFormat());
+  constexpr std::string_view kElf = "elf-";
+  std::string_view native = nativeElfFormat();
+  if (source.format != native)
+    return failedPrecondition("executable '{}' has the format '{}'; this device runs '{}'. Recompile with {}",
+                              source.name, source.format, native,
+                              source.format.starts_with(kElf)
+                                  ? fmt::format("--iree-llvmcpu-target-triple={}-linux", native.substr(kElf.size()))
+                                  : "--iree-hal-target-backends=llvm-cpu");
   return checkCpuFeatures(source.cpu, source.cpuFeatures);
 }
 

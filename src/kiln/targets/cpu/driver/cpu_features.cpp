@@ -156,9 +156,12 @@ public:
     }
   }
 
-  bool has(const Feature &feature) {
+  // Kernels may use the feature.
+  bool has(const Feature &feature) { return feature.leaf == 0 || reports(feature); }
+
+  bool reports(const Feature &feature) {
     if (feature.leaf == 0)
-      return true;
+      return false;
     uint32_t registers[4];
     return read(feature.leaf, feature.subleaf, registers) && (registers[feature.reg] >> feature.bit & 1) &&
            (savedState & feature.state) == uint32_t(feature.state);
@@ -209,6 +212,7 @@ constexpr Feature kFeatures[] = {
 class Machine {
 public:
   bool has(const Feature &feature) { return feature.type == 0 || (getauxval(feature.type) >> feature.bit & 1); }
+  bool reports(const Feature &feature) { return has(feature); }
 };
 
 #else
@@ -220,6 +224,7 @@ constexpr std::span<const Feature> kFeatures;
 class Machine {
 public:
   bool has(const Feature &) { return false; }
+  bool reports(const Feature &) { return false; }
 };
 
 #endif
@@ -242,7 +247,7 @@ std::vector<std::string_view> cpuFeaturesOfThisMachine() {
   Machine machine;
   std::vector<std::string_view> names;
   for (const Feature &feature : kFeatures)
-    if (machine.has(feature))
+    if (machine.reports(feature))
       names.push_back(feature.name);
   return names;
 }

@@ -15,7 +15,8 @@ namespace kiln::hal {
 // notice count as there. Nothing for a name that is not known.
 std::optional<bool> hasCpuFeature(std::string_view name);
 
-// The names that are known and that this machine has, in the order of the table.
+// The names that are known, that the processor reports and that the operating system has enabled, in the order of the
+// table. What only counts as there is left out: whether the machine really has it is not looked up.
 std::vector<std::string_view> cpuFeaturesOfThisMachine();
 
 // `features` is a list as LLVM writes it, "+avx512f,+fma,-x"; what is wanted absent does not matter here.

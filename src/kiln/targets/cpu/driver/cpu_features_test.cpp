@@ -82,6 +82,21 @@ TEST(CpuFeaturesTest, AgreesWithTheKernel) {
   }
 }
 
+// The list is for people, who compare it with the kernel's: what only counts as there is not in it.
+TEST(CpuFeaturesTest, ListsNothingThatTheMachineMayLack) {
+  std::vector<std::string_view> listed = cpuFeaturesOfThisMachine();
+  for (std::string_view name : {"kl", "widekl", "sgx", "pconfig", "uintr", "shstk", "ptwrite", "lwp"}) {
+    EXPECT_EQ(hasCpuFeature(name), true) << name;
+    EXPECT_EQ(std::ranges::find(listed, name), listed.end()) << name;
+  }
+  std::vector<std::string> flags = kernelFlags();
+  // Where the kernel has the same name for it, it must have it.
+  for (std::string_view name : listed)
+    for (std::string_view same : {"avx", "avx2", "fma", "f16c", "aes", "adx", "gfni", "vaes", "movdiri", "serialize",
+                                  "waitpkg", "cldemote", "clzero", "avx512f", "avx512bw", "xsavec", "rdpid", "tbm"})
+      EXPECT_TRUE(name != same || std::ranges::find(flags, same) != flags.end()) << name;
+}
+
 TEST(CpuFeaturesTest, SaysWhatIsMissing) {
   // No machine has both: they belong to different makers.
   std::string missing;

@@ -10,8 +10,10 @@
 
 namespace kiln::hal {
 
+// Results that no kernel writes are zeros, the same in each run, rather than what the memory held before. A real driver
+// leaves fresh memory undefined.
 NullDevice::NullDevice(std::string uri, const DeviceOptions &options)
-    : Device(std::move(uri), createHostAllocator(options)), queue(makeRef<InlineQueue>()) {}
+    : Device(std::move(uri), createHostAllocator(options, FreshMemory::Zeros)), queue(makeRef<InlineQueue>()) {}
 
 // A real driver accepts its own formats, and compares what the code needs with what the device has.
 Status NullDevice::checkExecutable(const ExecutableSource &source) const {
