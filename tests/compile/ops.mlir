@@ -6,6 +6,10 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=affine --input=5 | FileCheck %s --check-prefix=AFFINE
 // RUN: kiln-run-module --module=%t.vmfb --function=div --input="6xi32=7 -7 7 -2147483648 7 -7" \
 // RUN:   --input="6xi32=2 2 0 -1 -1 -2" | FileCheck %s --check-prefix=DIV
+// RUN: kiln-run-module --module=%t.vmfb --function=gather --input="8xf32=0 1 2 3 4 5 6 7" \
+// RUN:   --input="4xi32=2 100000000 -5 7" | FileCheck %s --check-prefix=GATHER
+// RUN: kiln-run-module --module=%t.vmfb --function=gatherd --input="8xf32=0 1 2 3 4 5 6 7" \
+// RUN:   --input="4xi32=2 100000000 -5 7" | FileCheck %s --check-prefix=GATHER
 // RUN: kiln-run-module --module=%t.vmfb --function=chain --input=64xi32=1 | FileCheck %s --check-prefix=CHAIN
 
 func.func @softmaxd(%x: tensor<?x?xf32>) -> tensor<?x?xf32> {
@@ -32,6 +36,26 @@ func.func @div(%a: tensor<6xi32>, %b: tensor<6xi32>) -> (tensor<6xi32>, tensor<6
   %2 = arith.divui %a, %b : tensor<6xi32>
   %3 = arith.floordivsi %a, %b : tensor<6xi32>
   return %0, %1, %2, %3 : tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>
+}
+func.func @gather(%x: tensor<8xf32>, %i: tensor<4xi32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%i : tensor<4xi32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%k: i32, %o: f32):
+    %j = arith.index_cast %k : i32 to index
+    %v = tensor.extract %x[%j] : tensor<8xf32>
+    linalg.yield %v : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+func.func @gatherd(%x: tensor<?xf32>, %i: tensor<4xi32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%i : tensor<4xi32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%k: i32, %o: f32):
+    %j = arith.index_cast %k : i32 to index
+    %v = tensor.extract %x[%j] : tensor<?xf32>
+    linalg.yield %v : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
 }
 func.func @chain(%x0: tensor<64xi32>) -> tensor<64xi32> {
   %x1 = arith.addi %x0, %x0 : tensor<64xi32>
@@ -85,3 +109,5 @@ func.func @chain(%x0: tensor<64xi32>) -> tensor<64xi32> {
 // DIV: 6xi32=3 2147483644 0 0 0 0
 // DIV: 6xi32=3 -4 0 -2147483648 -7 3
 // CHAIN: 64xi32=2257 2257
+// What lies outside of a tensor is read from its edge.
+// GATHER: 4xf32=2 7 0 7

@@ -1,5 +1,7 @@
 #include "kiln/compiler/Interfaces/CompilerContext.h"
 
+#include "kiln/base/flags.h"
+
 using namespace mlir;
 
 namespace kiln {
@@ -15,10 +17,17 @@ FailureOr<SmallVector<TargetBackend *>> CompilerContext::selectedBackends(Locati
   SmallVector<TargetBackend *> selected;
   for (const std::string &name : options.targetBackends) {
     TargetBackend *backend = backends.find(name);
-    if (!backend)
+    if (!backend) {
+      std::vector<std::string> names;
+      for (const auto &known : backends.backends())
+        names.push_back(known->name().str());
+      std::string_view nearest = nearestName(name, names);
       return emitError(loc) << "there is no target backend '" << name
-                            << "' in this build; there are: " << backendNames(backends);
-    selected.push_back(backend);
+                            << "' in this build; there are: " << backendNames(backends)
+                            << (nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?");
+    }
+    if (!llvm::is_contained(selected, backend))
+      selected.push_back(backend);
   }
   if (selected.empty())
     return emitError(loc) << "no target is given; say --kiln-hal-target-backends=<name>, with one of: "

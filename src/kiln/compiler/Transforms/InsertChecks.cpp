@@ -230,6 +230,24 @@ private:
   Location loc;
 };
 
+// A kernel has nobody to tell of an index that lies outside of a tensor: the nearest element is read instead.
+void clampIndices(tensor::ExtractOp gather) {
+  OpBuilder builder(gather);
+  Location loc = gather.getLoc();
+  auto type = cast<RankedTensorType>(gather.getTensor().getType());
+  for (auto [dim, index] : llvm::enumerate(gather.getIndicesMutable())) {
+    Value extent;
+    if (!type.isDynamicDim(dim))
+      extent = arith::ConstantIndexOp::create(builder, loc, type.getDimSize(dim));
+    else
+      extent = tensor::DimOp::create(builder, loc, gather.getTensor(), dim);
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0), one = arith::ConstantIndexOp::create(builder, loc, 1);
+    Value last = arith::SubIOp::create(builder, loc, extent, one);
+    Value low = arith::MaxSIOp::create(builder, loc, index.get(), zero);
+    index.set(arith::MinSIOp::create(builder, loc, low, last));
+  }
+}
+
 class InsertChecksPass : public impl::InsertChecksPassBase<InsertChecksPass> {
 public:
   void runOnOperation() override {
@@ -244,6 +262,13 @@ public:
     }
     for (Operation *op : ops)
       CheckBuilder(op).insert();
+    SmallVector<tensor::ExtractOp> gathers;
+    getOperation().walk([&](tensor::ExtractOp extract) {
+      if (extract->getParentOfType<linalg::LinalgOp>() || extract->getParentOfType<tensor::GenerateOp>())
+        gathers.push_back(extract);
+    });
+    for (tensor::ExtractOp gather : gathers)
+      clampIndices(gather);
   }
 };
 } // namespace

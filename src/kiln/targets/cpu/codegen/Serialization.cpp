@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/Serialization.h"
 
+#include "kiln/compiler/Interfaces/DumpFiles.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/DispatchInterface.h"
 #include "kiln/targets/cpu/codegen/ElfLinker.h"
@@ -37,10 +38,9 @@ public:
   LogicalResult write(StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> print) {
     if (!wanted())
       return success();
-    SmallString<128> path(folder);
-    if (std::error_code error = llvm::sys::fs::create_directories(path))
-      return variant.emitError() << "cannot make the folder '" << folder << "': " << error.message();
-    llvm::sys::path::append(path, baseName + suffix);
+    if (failed(makeDumpFolder(variant, folder)))
+      return failure();
+    std::string path = dumpPath(folder, baseName + suffix);
     std::error_code error;
     llvm::raw_fd_ostream stream(path, error);
     if (!error) {

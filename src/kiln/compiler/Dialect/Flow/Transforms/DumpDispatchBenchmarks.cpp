@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/DumpFiles.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSet.h"
@@ -77,10 +78,8 @@ public:
     folder = dump.benchmarks.empty() ? dump.files : dump.benchmarks;
     if (folder.empty())
       return;
-    if (std::error_code error = llvm::sys::fs::create_directories(folder)) {
-      getOperation().emitError() << "cannot make the folder '" << folder << "': " << error.message();
+    if (failed(makeDumpFolder(getOperation(), folder)))
       return signalPassFailure();
-    }
     llvm::StringSet<> done;
     WalkResult result = getOperation().walk([&](DispatchOp dispatch) {
       if (!done.insert(dispatch.getEntry().getRootReference().getValue()).second)
@@ -106,9 +105,8 @@ private:
     for (const std::string &backend : context->options.targetBackends) {
       std::string target = backend;
       llvm::replace(target, '-', '_');
-      std::string path = (Twine(folder) + "/" + module + "_" + dispatch.getEntry().getRootReference().getValue() + "_" +
-                          target + "_benchmark.mlir")
-                             .str();
+      std::string path = dumpPath(folder, module + "_" + dispatch.getEntry().getRootReference().getValue() + "_" +
+                                              target + "_benchmark.mlir");
       if (failed(write(dispatch, *benchmark, path)))
         return failure();
     }

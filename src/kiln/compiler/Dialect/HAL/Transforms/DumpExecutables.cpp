@@ -2,6 +2,7 @@
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/DumpFiles.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -20,10 +21,8 @@ public:
   void runOnOperation() override {
     if (path.empty())
       return;
-    if (std::error_code error = llvm::sys::fs::create_directories(path)) {
-      getOperation().emitError() << "cannot make the folder '" << path << "': " << error.message();
+    if (failed(makeDumpFolder(getOperation(), path)))
       return signalPassFailure();
-    }
     for (auto executable : getOperation().getOps<ExecutableOp>())
       if (failed(dump(executable)))
         return signalPassFailure();
@@ -31,9 +30,8 @@ public:
 
 private:
   LogicalResult dump(ExecutableOp executable) {
-    std::string file = (Twine(path) + "/" + prefix + getOperation().getName().value_or("module") + "_" +
-                        executable.getSymName() + ".mlir")
-                           .str();
+    std::string file =
+        dumpPath(path, prefix + getOperation().getName().value_or("module") + "_" + executable.getSymName() + ".mlir");
     std::error_code error;
     llvm::ToolOutputFile out(file, error, llvm::sys::fs::OF_Text);
     if (error)
