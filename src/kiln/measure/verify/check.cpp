@@ -1,0 +1,95 @@
+#include "kiln/measure/verify/check.h"
+
+#include <optional>
+
+#include "fmt/format.h"
+#include "kiln/measure/verify/explain.h"
+#include "kiln/measure/verify/field.h"
+#include "kiln/measure/verify/projection.h"
+#include "kiln/measure/verify/samples.h"
+
+namespace kiln::measure::verify {
+
+namespace {
+
+// Dense rows x columns read in the other order: the same memory, where a program takes one for the other. Nothing for
+// other layouts, and for vectors, which are the same both ways.
+std::optional<Layout> otherOrder(const Layout &layout, int64_t rows, int64_t columns) {
+  Layout other = layout;
+  if (rows == 1 || columns == 1)
+    return std::nullopt;
+  if (layout.column == 1 && layout.row == columns) {
+    other.row = 1;
+    other.column = rows;
+    return other;
+  }
+  if (layout.row == 1 && layout.column == rows) {
+    other.row = columns;
+    other.column = 1;
+    return other;
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+Verdict verdictOf(Result<Verdict> result) {
+  if (result.ok())
+    return *std::move(result);
+  Verdict verdict;
+  verdict.cause = Cause::Unknown;
+  verdict.method = "none";
+  verdict.escapeProbability = 1;
+  verdict.explanation = fmt::format("the output could not be verified: {}", result.status().message());
+  return verdict;
+}
+
+Result<Verdict> checkCase(const ContractionCase &subject, Pass pass, uint64_t seed, const CheckOptions &options) {
+  TensorOperand out(subject.result, subject.outLayout, subject.outBytes);
+  Verdict verdict;
+  verdict.total = static_cast<uint64_t>(subject.batch * subject.m * subject.n);
+  // The only way past the projection: every wrong row is orthogonal to a random vector.
+  verdict.escapeProbability = 1.0 / static_cast<double>(kPrime);
+  verdict.method =
+      fmt::format("exact: integers ({}), projection modulo 2^61-1; an error escapes with probability {:.1e}",
+                  passName(pass), verdict.escapeProbability);
+  for (const std::vector<int32_t> *numbers : {&subject.columns.scale, &subject.columns.bias})
+    if (!numbers->empty() && static_cast<int64_t>(numbers->size()) != subject.n)
+      return invalidArgument("{} numbers are given for {} columns", numbers->size(), subject.n);
+  if (verdict.total == 0)
+    return verdict;
+
+  KILN_ASSIGN_OR_RETURN(std::vector<WrongLines> wrong, findWrongRows(subject, out, seed, options.threads));
+  if (wrong.empty())
+    return verdict;
+  for (WrongLines &lines : wrong)
+    findWrongColumns(subject, out, seed, options.threads, lines);
+  Surveyor surveyor(subject, pass, options);
+  explain(surveyor, surveyor.survey(std::move(wrong)), verdict);
+  return verdict;
+}
+
+Result<Verdict> checkContraction(const Contraction &contraction, Pass pass, uint64_t seed,
+                                 std::span<const uint8_t> lhsBytes, std::span<const uint8_t> rhsBytes,
+                                 std::span<const uint8_t> outBytes, const CheckOptions &options,
+                                 const ColumnMap &columns) {
+  const Contraction &c = contraction;
+  KILN_RETURN_IF_ERROR(c.validate(lhsBytes, rhsBytes, outBytes));
+  TensorOperand lhs(c.lhs, c.lhsLayout, lhsBytes), rhs(c.rhs, c.rhsLayout, rhsBytes);
+  std::optional<Layout> otherLhs = otherOrder(c.lhsLayout, c.m, c.k), otherRhs = otherOrder(c.rhsLayout, c.k, c.n);
+  TensorOperand swappedLhs(c.lhs, otherLhs.value_or(c.lhsLayout), lhsBytes);
+  TensorOperand swappedRhs(c.rhs, otherRhs.value_or(c.rhsLayout), rhsBytes);
+
+  ContractionCase subject = {c.batch,       c.m,  c.n,  c.k,      c.lhs,       c.rhs, c.result,
+                             c.accumulator, &lhs, &rhs, outBytes, c.outLayout, {},    {}};
+  subject.columns = columns;
+  if (otherLhs)
+    subject.swaps.push_back({"lhs", &swappedLhs, &rhs});
+  if (otherRhs)
+    subject.swaps.push_back({"rhs", &lhs, &swappedRhs});
+  if (otherLhs && otherRhs)
+    subject.swaps.push_back({"both operands", &swappedLhs, &swappedRhs});
+  return checkCase(subject, pass, seed, options);
+}
+
+} // namespace kiln::measure::verify

@@ -1,0 +1,66 @@
+// What is verified: out(b, i, j) = sum over p of lhs(b, i, p) * rhs(b, p, j), with any layouts.
+#ifndef KILN_MEASURE_VERIFY_CONTRACTION_H
+#define KILN_MEASURE_VERIFY_CONTRACTION_H
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kiln/base/status.h"
+#include "kiln/runtime/hal/element_type.h"
+
+namespace kiln::measure::verify {
+
+using hal::ElementType;
+
+// Where an element of a matrix lies, in elements from the tensor's start. 0 repeats the same elements. A batch index b
+// stands for (b / groups, b % groups), so that a convolution's images and groups each have a stride.
+struct Layout {
+  int64_t batch = 0, row = 0, column = 0;
+  int64_t group = 0, groups = 1;
+
+  int64_t offset(int64_t b, int64_t i, int64_t j) const {
+    return b / groups * batch + b % groups * group + i * row + j * column;
+  }
+  // Dense matrices of `rows` x `columns`, one after the other.
+  static Layout rowMajor(int64_t rows, int64_t columns) { return {rows * columns, columns, 1}; }
+  static Layout columnMajor(int64_t rows, int64_t columns) { return {rows * columns, 1, rows}; }
+  // The same memory, each matrix read with its indices swapped.
+  Layout transposed() const { return {batch, column, row, group, groups}; }
+
+  bool operator==(const Layout &) const = default;
+};
+
+struct Contraction {
+  int64_t batch = 1, m = 0, n = 0, k = 0;
+  ElementType lhs, rhs, result;
+  // The type that sums are promised to be kept in.
+  ElementType accumulator;
+  Layout lhsLayout, rhsLayout, outLayout; // (i, p), (p, j), (i, j)
+
+  // Row-major operands of one batch after the other.
+  static Contraction dense(int64_t batch, int64_t m, int64_t n, int64_t k, ElementType operands, ElementType result,
+                           ElementType accumulator);
+
+  uint64_t outputCount() const { return static_cast<uint64_t>(batch * m * n); }
+
+  // Whether it can be verified exactly: extents and types.
+  Status validate() const;
+  // Whether each tensor has the bytes that its layout reaches.
+  Status validate(std::span<const uint8_t> lhsBytes, std::span<const uint8_t> rhsBytes,
+                  std::span<const uint8_t> outBytes) const;
+};
+
+// A pass is a set of inputs that shows mistakes of one kind. `Sums` comes first and names most mistakes best.
+//   Sums     every partial sum, in any order, is exact in the promised accumulator and in no smaller one
+//   WideLhs  integers that fill lhs's significand against a few +-1 in rhs: shows narrowed inputs
+//   WideRhs  the same with lhs and rhs swapped; outputs are filled with NaN before the run
+enum class Pass { Sums, WideLhs, WideRhs };
+
+std::string_view passName(Pass pass);
+// Those that say something about the contraction: integer inputs have no width to lose, so that Sums is enough.
+std::span<const Pass> passesOf(const Contraction &contraction);
+
+} // namespace kiln::measure::verify
+
+#endif // KILN_MEASURE_VERIFY_CONTRACTION_H

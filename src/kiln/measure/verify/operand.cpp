@@ -1,0 +1,151 @@
+#include "kiln/measure/verify/operand.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "kiln/runtime/io/element_text.h"
+
+namespace kiln::measure::verify {
+
+namespace {
+
+template <typename T> T read(const uint8_t *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+
+float floatOfF32(const uint8_t *bytes) {
+  return read<float>(bytes);
+}
+
+float floatOfBF16(const uint8_t *bytes) {
+  return std::bit_cast<float>(uint32_t(read<uint16_t>(bytes)) << 16);
+}
+
+// Infinity and NaN come out as numbers from 2^16 on, which f16 does not have.
+float floatOfF16(const uint8_t *bytes) {
+  uint16_t bits = read<uint16_t>(bytes);
+  float magnitude = std::bit_cast<float>(uint32_t(bits & 0x7FFF) << 13) * 0x1p112f;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | uint32_t(bits & 0x8000) << 16);
+}
+
+double doubleOfF64(const uint8_t *bytes) {
+  return read<double>(bytes);
+}
+
+// One loop without branches, so that compilers make vectors of it where the stride is known.
+template <auto toNumber, int64_t kBytes>
+bool loadFloats(const uint8_t *from, int64_t stride, int64_t count, double largest, int32_t *out) {
+  using Number = decltype(toNumber(from));
+  auto limit = static_cast<Number>(largest);
+  int bad = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Number value = toNumber(from + i * stride * kBytes);
+    Number bounded = std::fabs(value) <= limit ? value : Number(0);
+    auto integer = static_cast<int32_t>(bounded);
+    out[i] = integer;
+    bad |= static_cast<int>(static_cast<Number>(integer) != value);
+  }
+  return bad == 0;
+}
+
+template <auto toNumber, int64_t kBytes>
+bool loadFloatRun(const uint8_t *from, int64_t stride, int64_t count, double largest, int32_t *out) {
+  if (stride == 1)
+    return loadFloats<toNumber, kBytes>(from, 1, count, largest, out);
+  return loadFloats<toNumber, kBytes>(from, stride, count, largest, out);
+}
+
+// 0 + promotes, so that a signed char is read as the number that it is.
+template <typename T> bool loadIntegers(const uint8_t *from, int64_t stride, int64_t count, int32_t *out) {
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = 0 + read<T>(from + i * stride * int64_t(sizeof(T)));
+  return true;
+}
+
+// For the types that are rare.
+bool loadSlowly(ElementType type, const uint8_t *from, int64_t strideBytes, int64_t count, int32_t *out) {
+  bool good = true;
+  for (int64_t i = 0; i < count; ++i) {
+    double value = io::elementAsDouble(type, from + i * strideBytes);
+    bool isInteger = std::fabs(value) <= kLargestElement && std::trunc(value) == value;
+    out[i] = isInteger ? static_cast<int32_t>(value) : 0;
+    good &= isInteger;
+  }
+  return good;
+}
+
+} // namespace
+
+bool TensorOperand::load(int64_t offset, int64_t stride, int64_t count, int32_t *out) const {
+  const uint8_t *from = bytes + offset * elementBytes;
+  switch (type) {
+  case ElementType::F32: return loadFloatRun<floatOfF32, 4>(from, stride, count, kLargestElement, out);
+  case ElementType::F16: return loadFloatRun<floatOfF16, 2>(from, stride, count, 65504, out);
+  case ElementType::BF16: return loadFloatRun<floatOfBF16, 2>(from, stride, count, kLargestElement, out);
+  case ElementType::F64: return loadFloatRun<doubleOfF64, 8>(from, stride, count, kLargestElement, out);
+  case ElementType::I8:
+  case ElementType::SI8: return loadIntegers<int8_t>(from, stride, count, out);
+  case ElementType::UI8: return loadIntegers<uint8_t>(from, stride, count, out);
+  case ElementType::I32:
+  case ElementType::SI32: return loadIntegers<int32_t>(from, stride, count, out);
+  default: return loadSlowly(type, from, stride * elementBytes, count, out);
+  }
+}
+
+double TensorOperand::number(int64_t b, int64_t row, int64_t column) const {
+  return io::elementAsDouble(type, bytes + layout.offset(b, row, column) * elementBytes);
+}
+
+int64_t PatchOperand::offset(int64_t b, int64_t row, int64_t column) const {
+  int64_t area = layout.filterHeight * layout.filterWidth;
+  int64_t tap = layout.channelsFirst ? column % area : column / layout.channels;
+  int64_t channel = layout.channelsFirst ? column / area : column % layout.channels;
+  int64_t y = row / layout.outputWidth * layout.strideY + tap / layout.filterWidth * layout.dilationY - layout.padTop;
+  int64_t x = row % layout.outputWidth * layout.strideX + tap % layout.filterWidth * layout.dilationX - layout.padLeft;
+  if (y < 0 || y >= layout.height || x < 0 || x >= layout.width)
+    return -1;
+  return b / layout.groups * layout.imageStride + b % layout.groups * layout.groupStride + y * layout.rowStride +
+         x * layout.columnStride + channel * layout.channelStride;
+}
+
+bool PatchOperand::loadAlong(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const {
+  bool good = true;
+  for (int64_t done = 0; done < count;) {
+    // Channels lie one after the other in the common layout: a tap's are loaded at once.
+    int64_t run = 1;
+    if (!layout.channelsFirst && layout.channelStride == 1)
+      run = std::min(count - done, layout.channels - (column + done) % layout.channels);
+    int64_t from = offset(b, row, column + done);
+    if (from < 0)
+      std::fill_n(out + done, run, 0);
+    else
+      good &= tensor.loadAlong(0, 0, from, run, out + done);
+    done += run;
+  }
+  return good;
+}
+
+bool PatchOperand::loadDown(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const {
+  bool good = true;
+  for (int64_t done = 0; done < count;) {
+    // Pixels of one row of the output, without its ends, lie one after the other where nothing is skipped.
+    int64_t from = offset(b, row + done, column);
+    int64_t rest = std::min(count - done, layout.outputWidth - (row + done) % layout.outputWidth);
+    int64_t run = 1;
+    if (from >= 0 && rest > 1 && layout.strideX == 1 && layout.columnStride == 1 &&
+        offset(b, row + done + rest - 1, column) >= 0)
+      run = rest;
+    if (from < 0)
+      out[done] = 0;
+    else
+      good &= tensor.loadAlong(0, 0, from, run, out + done);
+    done += run;
+  }
+  return good;
+}
+
+} // namespace kiln::measure::verify

@@ -1,0 +1,86 @@
+// The tensors of a contraction as matrices of integers, whatever their type and layout.
+#ifndef KILN_MEASURE_VERIFY_OPERAND_H
+#define KILN_MEASURE_VERIFY_OPERAND_H
+
+#include <cstdint>
+#include <span>
+
+#include "kiln/measure/verify/contraction.h"
+
+namespace kiln::measure::verify {
+
+// Elements beyond this magnitude are no integers that verification makes, and count as wrong.
+inline constexpr double kLargestElement = 0x1p30;
+
+// A matrix for each batch index. Read by several threads at once.
+class Operand {
+public:
+  virtual ~Operand() = default;
+  // `count` integers from (row, column) on along the row, or down the column. False where one is no integer (a
+  // fraction, infinity, NaN, beyond kLargestElement in a floating-point type); 0 stands in its place.
+  virtual bool loadAlong(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const = 0;
+  virtual bool loadDown(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const = 0;
+  // Whether loadDown is the fast one.
+  virtual bool runsDown() const = 0;
+};
+
+// A tensor that somebody else owns.
+class TensorOperand : public Operand {
+public:
+  TensorOperand(ElementType type, const Layout &layout, std::span<const uint8_t> bytes)
+      : type(type), elementBytes(static_cast<int64_t>(hal::elementTypeByteSize(type))), layout(layout),
+        bytes(bytes.data()) {}
+
+  bool loadAlong(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override {
+    return load(layout.offset(b, row, column), layout.column, count, out);
+  }
+  bool loadDown(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override {
+    return load(layout.offset(b, row, column), layout.row, count, out);
+  }
+  bool runsDown() const override { return layout.column != 1 && layout.row == 1; }
+
+  // The element as the number that it is.
+  double number(int64_t b, int64_t row, int64_t column) const;
+
+private:
+  bool load(int64_t offset, int64_t stride, int64_t count, int32_t *out) const;
+
+  ElementType type;
+  int64_t elementBytes;
+  Layout layout;
+  const uint8_t *bytes;
+};
+
+// A convolution's input as the matrix that it multiplies: a row for each output pixel, a column for each weight of a
+// filter, in the order (ky, kx, channel) or (channel, ky, kx). Padding reads as zero.
+struct PatchLayout {
+  int64_t height, width, channels; // of one group of the input
+  int64_t filterHeight, filterWidth;
+  int64_t outputWidth; // pixels are counted row by row
+  int64_t strideY = 1, strideX = 1, dilationY = 1, dilationX = 1, padTop = 0, padLeft = 0;
+  bool channelsFirst = false; // the order of columns
+  // Elements between neighbours; a batch index is an image and a group, as in Layout.
+  int64_t imageStride, groupStride, groups, rowStride, columnStride, channelStride;
+};
+
+class PatchOperand : public Operand {
+public:
+  // `bytes` must reach as far as the layout does.
+  PatchOperand(ElementType type, const PatchLayout &layout, std::span<const uint8_t> bytes)
+      : tensor(type, {0, 0, 1}, bytes), layout(layout) {}
+
+  bool loadAlong(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override;
+  bool loadDown(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override;
+  bool runsDown() const override { return layout.channelsFirst; }
+
+private:
+  // Where the element lies; -1 in the padding.
+  int64_t offset(int64_t b, int64_t row, int64_t column) const;
+
+  TensorOperand tensor;
+  PatchLayout layout;
+};
+
+} // namespace kiln::measure::verify
+
+#endif // KILN_MEASURE_VERIFY_OPERAND_H

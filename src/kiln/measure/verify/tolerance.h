@@ -1,0 +1,44 @@
+// Verification against a bound where no exact one is possible: real-valued inputs, and what follows a contraction in a
+// fused program. Elements are sampled and computed in f64.
+#ifndef KILN_MEASURE_VERIFY_TOLERANCE_H
+#define KILN_MEASURE_VERIFY_TOLERANCE_H
+
+#include <functional>
+#include <span>
+
+#include "kiln/base/status.h"
+#include "kiln/measure/verify/contraction.h"
+#include "kiln/measure/verify/verdict.h"
+
+namespace kiln::measure::verify {
+
+struct SampleOptions {
+  // At least so many elements are looked at; all where there are not more.
+  uint64_t samples = 4096;
+  uint64_t seed = 1;
+};
+
+// Bounds what rounding can do, and nothing is left to taste. A sum of k products in an accumulator with unit roundoff
+// u, in any order, fused or not, is within gamma * sum |lhs * rhs| of the exact one, where gamma = k u / (1 - k u);
+// rounding to the result's type adds half a unit in its last place. The first and last rows and columns are always
+// among those that are looked at. An error in a part f of the elements escapes with a probability of about (1 -
+// f)^samples.
+Result<Verdict> checkWithinBound(const Contraction &contraction, std::span<const uint8_t> lhsBytes,
+                                 std::span<const uint8_t> rhsBytes, std::span<const uint8_t> outBytes,
+                                 const SampleOptions &options = {});
+
+// What an element may differ by: `ulps` units in the last place of the expected number, or `absolute` where that is
+// more: near zero, where a unit says nothing.
+struct ElementBound {
+  double ulps;
+  double absolute = 0;
+};
+
+// Elements of a dense output against a function of the position in it.
+Verdict checkSampled(ElementType type, std::span<const uint64_t> shape, std::span<const uint8_t> outBytes,
+                     const std::function<double(uint64_t element)> &expected, const ElementBound &bound,
+                     const SampleOptions &options = {});
+
+} // namespace kiln::measure::verify
+
+#endif // KILN_MEASURE_VERIFY_TOLERANCE_H
