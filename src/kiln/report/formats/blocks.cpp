@@ -1,0 +1,86 @@
+// The documents' blocks. Their labels and words are fixed, because people's scripts look for them.
+#include "kiln/report/columns/columns.h"
+#include "kiln/report/formats/formats.h"
+
+namespace kiln::report {
+
+static constexpr size_t kArgumentsWidth = 84;
+
+// The problem's fields as flags that give it again, in lines; a matmul's in the documents' order.
+static std::string argumentsOf(const Row &row) {
+  std::vector<std::string> flags;
+  bool contraction = !row.field("m").empty();
+  if (contraction) {
+    std::string_view batch = row.field("batch_count");
+    flags.push_back(fmt::format("--batch_count={}", batch.empty() ? "1" : batch));
+  }
+  for (const auto &[name, value] : row.problem->fields)
+    if (name != "batch_count" && !name.starts_with("split_k_"))
+      flags.push_back(fmt::format("--{}={}", name, value));
+  if (contraction)
+    for (std::string_view name : {"split_k_mode", "split_k_slices"})
+      flags.push_back(fmt::format("--{}={}", name, row.field(name).empty() ? "N/A" : row.field(name)));
+  std::string text;
+  size_t length = 0;
+  for (const std::string &flag : flags) {
+    // The documents break before the split.
+    bool split = flag.starts_with("--split_k_mode=");
+    if (!text.empty() && (split || length + 1 + flag.size() > kArgumentsWidth)) {
+      text += "\n                ";
+      length = 0;
+    } else if (!text.empty()) {
+      text += ' ';
+      ++length;
+    }
+    text += flag;
+    length += flag.size();
+  }
+  return text;
+}
+
+static std::string verificationOf(const Row &row) {
+  if (row.result->outcome != store::Outcome::Incorrect)
+    return std::string(documentVerification(row));
+  const store::Verification &verification = row.result->verification;
+  std::string text = "FAILED";
+  if (!verification.cause.empty())
+    text += ": " + verification.cause;
+  if (!verification.explanation.empty())
+    text += (verification.cause.empty() ? ": " : "; ") + verification.explanation;
+  return text;
+}
+
+std::string blockOf(const Row &row) {
+  std::string text;
+  auto line = [&](std::string_view label, std::string_view value) {
+    text += fmt::format("{:<14}: {}\n", label, value);
+  };
+  line("Dispatch", row.dispatch());
+  line("Provider", documentProvider(row));
+  line("OpKind", operationKind(row));
+  line("Operation", row.problem->name);
+  line("Configuration", row.candidate->configuration.empty() ? "N/A" : row.candidate->configuration);
+  line("Arguments", argumentsOf(row));
+  line("Verification", verificationOf(row));
+  if (row.failed() || row.result->outcome == store::Outcome::Unsupported)
+    line("Outcome", row.result->error.empty()
+                        ? std::string(store::outcomeName(row.result->outcome))
+                        : fmt::format("{}: {}", store::outcomeName(row.result->outcome), row.result->error));
+  if (row.estimate && row.estimate->median > 0) {
+    line("Runtime(ms)", fmt::format("{:.6g}", row.estimate->median / 1e6));
+    line("GFLOPs", fmt::format("{:.2f}", row.problem->flops / row.estimate->median));
+  } else {
+    line("Runtime(ms)", "Not profiled");
+    line("GFLOPs", "Not profiled");
+  }
+  return text;
+}
+
+Result<std::string> formatBlocks(const Table &table, const FormatOptions &options) {
+  std::string text;
+  for (const Row &row : table.rows)
+    text.append(kBlockSeparator).append(blockOf(row));
+  return text.append(kBlockSeparator);
+}
+
+} // namespace kiln::report

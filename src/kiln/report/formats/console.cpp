@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <map>
+
+#include "kiln/report/columns/columns.h"
+#include "kiln/report/formats/columns_of.h"
+#include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/text.h"
+
+namespace kiln::report {
+
+static constexpr size_t kGap = 2;
+static constexpr size_t kNarrowestText = 10;
+
+namespace {
+// A column as it is printed for one problem.
+struct PrintedColumn {
+  const Column *column;
+  std::vector<std::string> cells;
+  size_t width = 0; // of its widest cell
+};
+} // namespace
+
+static std::vector<PrintedColumn> print(std::span<const Row *const> rows, std::span<const Column *const> columns) {
+  std::vector<PrintedColumn> printed;
+  for (const Column *column : columns) {
+    PrintedColumn result{column, {}, displayWidth(column->header)};
+    bool any = false;
+    for (const Row *row : rows) {
+      result.cells.push_back(displayText(column->value(*row), column->unit));
+      any |= !result.cells.back().empty();
+      result.width = std::max(result.width, displayWidth(result.cells.back()));
+    }
+    if (any)
+      printed.push_back(std::move(result));
+  }
+  return printed;
+}
+
+static size_t totalWidth(const std::vector<PrintedColumn> &columns) {
+  size_t width = 0;
+  for (const PrintedColumn &column : columns)
+    width += column.width + kGap;
+  return width;
+}
+
+// Widths that are the same for every problem, where there is room for them.
+static void lineUp(std::vector<PrintedColumn> &columns, size_t width) {
+  size_t total = totalWidth(columns);
+  for (PrintedColumn &column : columns) {
+    size_t wanted = std::max(column.width, static_cast<size_t>(column.column->width));
+    if (total + wanted - column.width > width)
+      return;
+    total += wanted - column.width;
+    column.width = wanted;
+  }
+}
+
+// Leaves out the least important columns, then shortens text, until it fits.
+static void fit(std::vector<PrintedColumn> &columns, size_t width) {
+  while (totalWidth(columns) > width) {
+    auto least = std::max_element(columns.begin(), columns.end(), [](const PrintedColumn &a, const PrintedColumn &b) {
+      return a.column->console < b.column->console;
+    });
+    if (least->column->console <= 1)
+      break;
+    columns.erase(least);
+  }
+  while (totalWidth(columns) > width) {
+    PrintedColumn *widest = nullptr;
+    for (PrintedColumn &column : columns)
+      if (column.column->unit == Unit::Text && column.width > kNarrowestText &&
+          (!widest || column.width > widest->width))
+        widest = &column;
+    if (!widest)
+      return;
+    widest->width -= std::min(widest->width - kNarrowestText, totalWidth(columns) - width);
+  }
+}
+
+static std::string lineOf(const std::vector<PrintedColumn> &columns, const auto &cellOf) {
+  std::string line;
+  for (const PrintedColumn &column : columns) {
+    line.append(kGap, ' ');
+    line += padText(fitText(cellOf(column), column.width), column.width, alignsRight(column.column->unit));
+  }
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+static void indent(std::string &text, std::string_view line, size_t width, size_t spaces) {
+  for (const std::string &part : wrapText(line, width > spaces + 20 ? width - spaces : 20))
+    text.append(spaces, ' ').append(part).append("\n");
+}
+
+// What a row without a time has to say, in words.
+static void explain(std::string &text, const Row &row, size_t width) {
+  indent(text, fmt::format("{}: {}", store::outcomeName(row.result->outcome), row.shortName()), width, 2);
+  const store::Verification &verification = row.result->verification;
+  if (row.result->outcome == store::Outcome::Incorrect) {
+    std::string cause = verification.cause.empty() ? "wrong results" : verification.cause;
+    indent(text, verification.explanation.empty() ? cause : cause + ": " + verification.explanation, width, 6);
+  }
+  if (!row.result->error.empty())
+    indent(text, row.result->error, width, 6);
+  if (row.failed())
+    indent(text, "row " + row.name(), width, 6);
+}
+
+static std::string headline(const Row &row) {
+  std::string text = fmt::format("{}B", scaledText(row.problem->bytes));
+  if (row.problem->flops > 0)
+    text = fmt::format("{}FLOP, ", scaledText(row.problem->flops)) + text;
+  if (!row.run->cacheMode.empty())
+    text += fmt::format(", {} cache", row.run->cacheMode);
+  return fmt::format("{}, {} thread{}", text, row.candidate->threads, row.candidate->threads == 1 ? "" : "s");
+}
+
+static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns,
+                         size_t width) {
+  const Row &first = problem.front();
+  text += first.problem->name + "\n";
+  indent(text, headline(first), width, 2);
+  if (first.group->status != store::GroupStatus::Finished)
+    indent(text,
+           fmt::format("{}: nothing is concluded of what was measured", store::groupStatusName(first.group->status)),
+           width, 2);
+  std::vector<const Row *> shown, told;
+  for (const Row *row = problem.begin; row != problem.end; ++row)
+    (row->estimate && store::isSuccess(row->result->outcome) ? shown : told).push_back(row);
+  auto unverified = std::count_if(shown.begin(), shown.end(),
+                                  [](const Row *row) { return row->result->verification.method.empty(); });
+  if (unverified > 0)
+    indent(text, fmt::format("{} of {} are not verified", unverified, shown.size()), width, 2);
+  if (!shown.empty()) {
+    std::vector<PrintedColumn> printed = print(shown, columns);
+    fit(printed, width);
+    lineUp(printed, width);
+    text += lineOf(printed, [](const PrintedColumn &column) { return column.column->header; });
+    for (size_t i = 0; i < shown.size(); ++i)
+      text += lineOf(printed, [&](const PrintedColumn &column) -> std::string_view { return column.cells[i]; });
+  }
+  for (const Row *row : told)
+    explain(text, *row, width);
+}
+
+static std::string summary(const Table &table) {
+  std::map<std::string_view, size_t> counts;
+  bool ties = false;
+  for (const Row &row : table.rows) {
+    ++counts[store::outcomeName(row.result->outcome)];
+    ties |= row.ranked() && !row.estimate->ties.empty();
+  }
+  std::string text = fmt::format("{} row{}", table.rows.size(), table.rows.size() == 1 ? "" : "s");
+  for (const auto &[name, count] : counts)
+    text += fmt::format(", {} {}", count, name);
+  if (ties)
+    text += ". Ranks with = cannot be told apart";
+  return text;
+}
+
+Result<std::string> formatConsole(const Table &table, const FormatOptions &options) {
+  std::vector<const Column *> columns = columnsForReaders([](const Column &column) { return column.console > 0; });
+  if (!options.columns.empty()) {
+    KILN_ASSIGN_OR_RETURN(columns, columnsOf(options));
+  }
+  std::string text;
+  for (const ProblemRows &problem : byProblem(table)) {
+    writeProblem(text, problem, columns, options.width);
+    text += "\n";
+  }
+  indent(text, summary(table), options.width, 0);
+  if (!table.unfinished.empty())
+    indent(text,
+           fmt::format("{} problem{} not finished; the same sweep, run again, measures {}", table.unfinished.size(),
+                       table.unfinished.size() == 1 ? " is" : "s are", table.unfinished.size() == 1 ? "it" : "them"),
+           options.width, 0);
+  return text;
+}
+
+} // namespace kiln::report

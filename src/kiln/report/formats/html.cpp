@@ -1,0 +1,128 @@
+#include "kiln/report/formats/columns_of.h"
+#include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/json_value.h"
+#include "kiln/report/formats/page.h"
+#include "kiln/report/formats/text.h"
+
+namespace kiln::report {
+
+// A cell is its raw value, with the text that is shown where that is another.
+static Json cellJson(const Column &column, const Row &row) {
+  Value value = column.value(row);
+  Json raw = jsonOf(value);
+  std::string text = displayText(value, column.unit);
+  if (raw.is_null() || (raw.is_string() && raw.get_ref<const std::string &>() == text) ||
+      (raw.is_number_integer() && std::to_string(raw.get<int64_t>()) == text))
+    return raw;
+  return Json::array({std::move(raw), std::move(text)});
+}
+
+static Json columnsJson(const std::vector<const Column *> &columns) {
+  Json json = Json::array();
+  for (const Column *column : columns)
+    json.push_back({{"name", column->name},
+                    {"header", column->header},
+                    {"right", alignsRight(column->unit)},
+                    {"shown", column->page == Page::Shown},
+                    {"docs", column->docs}});
+  return json;
+}
+
+static Json distributionJson(const Distribution &distribution) {
+  return {{"q", distribution.quantiles}, {"r", distribution.roundMedians}};
+}
+
+static Json rowJson(const Row &row, const std::vector<const Column *> &columns, const Distribution *distribution) {
+  Json cells = Json::array();
+  for (const Column *column : columns)
+    cells.push_back(cellJson(*column, row));
+  Json json = {
+      {"cells", std::move(cells)}, {"provider", row.provider()}, {"ok", store::isSuccess(row.result->outcome)}};
+  if (row.estimate) {
+    json["ns"] = row.estimate->median;
+    json["low"] = row.estimate->low;
+    json["high"] = row.estimate->high;
+  }
+  if (row.configuration && row.candidate->provider == "kiln")
+    json["tile"] = {row.configuration->m, row.configuration->n};
+  if (distribution && !distribution->quantiles.empty())
+    json["samples"] = distributionJson(*distribution);
+  return json;
+}
+
+static Json problemsJson(const Table &table, const FormatOptions &options, const std::vector<const Column *> &columns) {
+  bool distributions = options.distributions.size() == table.rows.size();
+  Json json = Json::array();
+  for (const ProblemRows &problem : byProblem(table)) {
+    const Row &first = problem.front();
+    Json rows = Json::array();
+    for (const Row *row = problem.begin; row != problem.end; ++row)
+      rows.push_back(
+          rowJson(*row, columns,
+                  distributions ? &options.distributions[static_cast<size_t>(row - table.rows.data())] : nullptr));
+    json.push_back(
+        {{"name", first.problem->name},
+         {"flops", first.problem->flops},
+         {"bytes", first.problem->bytes},
+         {"work", fmt::format("{}FLOP, {}B", scaledText(first.problem->flops), scaledText(first.problem->bytes))},
+         {"status", store::groupStatusName(first.group->status)},
+         {"run", first.run->key().substr(0, 12)},
+         {"rows", std::move(rows)}});
+  }
+  return json;
+}
+
+static Json runsJson(const Table &table) {
+  Json json = Json::array();
+  for (const store::StoredRun &run : table.runs)
+    json.push_back({{"key", run.key().substr(0, 12)},
+                    {"started", timeText(run.started) + " UTC"},
+                    {"command", run.commandLine},
+                    {"cache", run.cacheMode},
+                    {"data", run.dataDistribution},
+                    {"version", run.kilnVersion}});
+  return json;
+}
+
+// What stands in a page's text.
+static std::string escaped(std::string_view text) {
+  std::string result;
+  for (char c : text)
+    result += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+  return result;
+}
+
+static void replace(std::string &text, std::string_view name, std::string_view value) {
+  if (size_t at = text.find(name); at != std::string::npos)
+    text.replace(at, name.size(), value);
+}
+
+Result<std::string> formatHtml(const Table &table, const FormatOptions &options) {
+  std::vector<const Column *> shown = columnsForReaders([](const Column &column) { return column.page != Page::No; });
+  // Ceilings of the types that are there.
+  Json peaks = {{"gflops", Json::object()}};
+  for (const Row &row : table.rows)
+    if (row.peakGigaflops)
+      peaks["gflops"][row.elementType()] = *row.peakGigaflops;
+  peaks["gb_per_s"] = table.peaks.gigabytes ? Json(*table.peaks.gigabytes) : Json();
+  Json data = {{"columns", columnsJson(shown)},
+               {"problems", problemsJson(table, options, shown)},
+               {"runs", runsJson(table)},
+               {"peaks", std::move(peaks)},
+               {"unfinished", table.unfinished}};
+  // So that no text in it can end the element that holds it.
+  std::string json;
+  for (char c : dumpJson(data, -1))
+    json += c == '<' ? "\\u003c" : std::string(1, c);
+
+  std::string page(kPageHtml);
+  // The data last: they may hold what looks like a placeholder.
+  replace(page, "{{js}}", std::string(kChartsJs) + std::string(kPageJs));
+  replace(page, "{{css}}", kPageCss);
+  replace(page, "{{title}}", escaped(options.title));
+  replace(page, "{{heading}}", escaped(options.title));
+  replace(page, "{{data}}", json);
+  return page;
+}
+
+} // namespace kiln::report

@@ -1,0 +1,85 @@
+#include "kiln/report/formats/formats.h"
+
+namespace kiln::report {
+
+// XML has no way to write most control characters, not even escaped.
+static std::string escaped(std::string_view text) {
+  std::string result;
+  for (char c : text) {
+    switch (c) {
+    case '<': result += "&lt;"; break;
+    case '>': result += "&gt;"; break;
+    case '&': result += "&amp;"; break;
+    case '"': result += "&quot;"; break;
+    case '\n': result += "&#10;"; break;
+    case '\t': result += "&#9;"; break;
+    default:
+      if (static_cast<unsigned char>(c) >= ' ')
+        result += c;
+    }
+  }
+  return result;
+}
+
+// Wrong results are failures; what kept a candidate from giving results is an error.
+static std::string verdictOf(const Row &row) {
+  const store::CandidateResult &result = *row.result;
+  const char *outcome = store::outcomeName(result.outcome);
+  switch (result.outcome) {
+  case store::Outcome::Ok:
+  case store::Outcome::NotVerified: return {};
+  case store::Outcome::Unsupported:
+  case store::Outcome::NotProfiled:
+    return fmt::format("      <skipped message=\"{}\"/>\n",
+                       escaped(result.error.empty() ? outcome : fmt::format("{}: {}", outcome, result.error)));
+  case store::Outcome::Incorrect: {
+    std::string cause = result.verification.cause.empty() ? "wrong results" : result.verification.cause;
+    return fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n", outcome, escaped(cause),
+                       escaped(result.verification.explanation));
+  }
+  case store::Outcome::Failed:
+  case store::Outcome::Crashed:
+  case store::Outcome::Timeout: break;
+  }
+  return fmt::format("      <error type=\"{}\" message=\"{}\"/>\n", outcome, escaped(result.error));
+}
+
+namespace {
+struct Counts {
+  size_t tests = 0, failures = 0, errors = 0, skipped = 0;
+
+  void add(std::string_view verdict) {
+    ++tests;
+    failures += verdict.find("<failure") != std::string_view::npos;
+    errors += verdict.find("<error") != std::string_view::npos;
+    skipped += verdict.find("<skipped") != std::string_view::npos;
+  }
+  std::string text() const {
+    return fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", tests, failures, errors, skipped);
+  }
+};
+} // namespace
+
+Result<std::string> formatJunit(const Table &table, const FormatOptions &options) {
+  std::string suites;
+  Counts all;
+  for (const ProblemRows &problem : byProblem(table)) {
+    std::string cases;
+    Counts counts;
+    for (const Row *row = problem.begin; row != problem.end; ++row) {
+      std::string verdict = verdictOf(*row);
+      counts.add(verdict);
+      all.add(verdict);
+      std::string time = row->estimate ? fmt::format(" time=\"{:.9f}\"", row->estimate->median / 1e9) : "";
+      cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}", escaped(row->provider()),
+                           escaped(row->dispatch()), time);
+      cases += verdict.empty() ? "/>\n" : fmt::format(">\n{}    </testcase>\n", verdict);
+    }
+    suites += fmt::format("  <testsuite name=\"{}\" {}>\n{}  </testsuite>\n", escaped(problem.front().problem->name),
+                          counts.text(), cases);
+  }
+  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" {}>\n{}</testsuites>\n",
+                     escaped(options.title), all.text(), suites);
+}
+
+} // namespace kiln::report

@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "kiln/report/formats/columns_of.h"
+#include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/text.h"
+
+namespace kiln::report {
+
+// What would end a cell, or be taken for markup.
+static std::string escaped(std::string_view text) {
+  std::string result;
+  for (char c : text) {
+    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '>' || c == '[' || c == ']' || c == '\\')
+      result += '\\';
+    result += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return result;
+}
+
+static void writeRow(std::string &text, const std::vector<std::string> &cells) {
+  text += "|";
+  for (const std::string &cell : cells)
+    text += " " + cell + " |";
+  text += "\n";
+}
+
+static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns) {
+  text += fmt::format("## {}\n\n", escaped(problem.front().problem->name));
+  std::vector<const Column *> used;
+  for (const Column *column : columns)
+    if (std::any_of(problem.begin, problem.end,
+                    [&](const Row &row) { return !std::holds_alternative<std::monostate>(column->value(row)); }))
+      used.push_back(column);
+  std::vector<std::string> header, rule;
+  for (const Column *column : used) {
+    header.push_back(escaped(column->header));
+    rule.emplace_back(alignsRight(column->unit) ? "---:" : "---");
+  }
+  writeRow(text, header);
+  writeRow(text, rule);
+  for (const Row *row = problem.begin; row != problem.end; ++row) {
+    std::vector<std::string> cells;
+    for (const Column *column : used)
+      cells.push_back(escaped(displayText(column->value(*row), column->unit)));
+    writeRow(text, cells);
+  }
+  text += "\n";
+}
+
+Result<std::string> formatMarkdown(const Table &table, const FormatOptions &options) {
+  std::vector<const Column *> columns = columnsForReaders(
+      [](const Column &column) { return column.console > 0 || column.name == "outcome" || column.name == "error"; });
+  if (!options.columns.empty()) {
+    KILN_ASSIGN_OR_RETURN(columns, columnsOf(options));
+  }
+  std::string text = fmt::format("# {}\n\n", escaped(options.title));
+  for (const store::StoredRun &run : table.runs)
+    text += fmt::format("Run {} of {} UTC: `{}`\n\n", run.key().substr(0, 12), timeText(run.started), run.commandLine);
+  for (const ProblemRows &problem : byProblem(table))
+    writeProblem(text, problem, columns);
+  return text;
+}
+
+} // namespace kiln::report

@@ -1,0 +1,170 @@
+#include "kiln/report/formats/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+namespace kiln::report {
+
+static constexpr int kMostDigits = 6;
+
+std::string roundedText(double value, double error) {
+  if (!std::isfinite(value))
+    return value > 0 ? "inf" : value < 0 ? "-inf" : "nan";
+  if (value == 0)
+    return "0";
+  int first = static_cast<int>(std::floor(std::log10(std::fabs(value))));
+  // The last digit that is shown: the first one of the error, and one more where that is a 1.
+  int last = first - 2;
+  if (error == 0) {
+    last = first - kMostDigits + 1;
+  } else if (error > 0) {
+    last = static_cast<int>(std::floor(std::log10(error)));
+    if (error / std::pow(10.0, last) < 2)
+      --last;
+  }
+  last = std::clamp(last, first - kMostDigits + 1, first);
+  double unit = std::pow(10.0, last);
+  std::string text = fmt::format("{:.{}f}", std::round(value / unit) * unit, std::max(0, -last));
+  // An exact number has no digits that say nothing.
+  if (error == 0 && text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.'))
+      text.pop_back();
+  }
+  return text;
+}
+
+std::string durationText(double nanoseconds, double error) {
+  struct Scale {
+    double unit;
+    const char *name;
+  };
+  static constexpr Scale kScales[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}};
+  for (const Scale &scale : kScales)
+    if (std::fabs(nanoseconds) >= scale.unit || scale.unit == 1)
+      return fmt::format("{} {}", roundedText(nanoseconds / scale.unit, error > 0 ? error / scale.unit : error),
+                         scale.name);
+  return {};
+}
+
+std::string scaledText(double value) {
+  static constexpr const char *kPrefixes[] = {"", "k", "M", "G", "T", "P"};
+  size_t prefix = 0;
+  while (std::fabs(value) >= 1000 && prefix + 1 < std::size(kPrefixes)) {
+    value /= 1000;
+    ++prefix;
+  }
+  return fmt::format("{} {}", roundedText(value, -1), kPrefixes[prefix]);
+}
+
+std::string timeText(int64_t nanoseconds) {
+  time_t seconds = nanoseconds / 1'000'000'000;
+  tm parts = {};
+  if (!gmtime_r(&seconds, &parts))
+    return {};
+  char text[40];
+  return strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts) > 0 ? text : std::string();
+}
+
+static std::string numberText(const Number &number, Unit unit) {
+  switch (unit) {
+  case Unit::Nanoseconds: return durationText(number.value, number.error);
+  case Unit::Flops:
+  case Unit::Bytes: return scaledText(number.value);
+  default: break;
+  }
+  // A part of it, such as an interval of a thousandth: few characters, and never "0".
+  if (unit == Unit::Percent && std::fabs(number.value) < 0.1 && number.value != 0)
+    return "<0.1";
+  if (unit == Unit::Percent && number.error < 0)
+    return fmt::format("{:.{}f}", number.value, number.value < 10 ? 1 : 0);
+  // One digit after the point tells percents apart well enough.
+  if (unit == Unit::Percent && number.error > 0)
+    return roundedText(number.value, std::max(number.error, 0.2));
+  if (unit == Unit::Ratio && std::fabs(number.value) < 1e-3 && number.value != 0)
+    return fmt::format("{:.0e}", number.value);
+  return roundedText(number.value, number.error);
+}
+
+std::string displayText(const Value &value, Unit unit) {
+  if (const auto *text = std::get_if<std::string>(&value))
+    return *text;
+  if (const auto *integer = std::get_if<int64_t>(&value))
+    return unit == Unit::Time ? timeText(*integer) : std::to_string(*integer);
+  if (const auto *number = std::get_if<Number>(&value))
+    return numberText(*number, unit);
+  if (const auto *ranking = std::get_if<Ranking>(&value))
+    return fmt::format("{}{}", ranking->rank, ranking->tied ? "=" : "");
+  return {};
+}
+
+std::string rawText(const Value &value) {
+  if (const auto *number = std::get_if<Number>(&value)) {
+    // Counts as large as 2^53 stay readable; others have the digits that they need to come back.
+    if (number->value == std::floor(number->value) && std::fabs(number->value) < 9e15)
+      return fmt::format("{:.0f}", number->value);
+    return fmt::format("{}", number->value);
+  }
+  return displayText(value, Unit::Count);
+}
+
+bool alignsRight(Unit unit) {
+  return unit != Unit::Text && unit != Unit::Time;
+}
+
+static bool startsCharacter(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+}
+
+size_t displayWidth(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), startsCharacter));
+}
+
+// The bytes of the first `count` characters.
+static std::string_view characters(std::string_view text, size_t count) {
+  size_t end = 0;
+  for (; end < text.size(); ++end)
+    if (startsCharacter(text[end]) && count-- == 0)
+      break;
+  return text.substr(0, end);
+}
+
+std::string fitText(std::string_view text, size_t width) {
+  size_t length = displayWidth(text);
+  if (length <= width)
+    return std::string(text);
+  if (width == 0)
+    return {};
+  size_t left = (width - 1 + 1) / 2, right = width - 1 - left;
+  std::string_view start = characters(text, left);
+  std::string_view rest = text.substr(characters(text, length - right).size());
+  return fmt::format("{}…{}", start, rest);
+}
+
+std::string padText(std::string_view text, size_t width, bool right) {
+  std::string space(width - std::min(width, displayWidth(text)), ' ');
+  return right ? space.append(text) : std::string(text) + space;
+}
+
+std::vector<std::string> wrapText(std::string_view text, size_t width) {
+  std::vector<std::string> lines;
+  std::string line;
+  while (!text.empty()) {
+    size_t end = std::min(text.find_first_of(" \n"), text.size());
+    std::string_view word = text.substr(0, end);
+    bool newline = end < text.size() && text[end] == '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.empty() && displayWidth(line) + 1 + displayWidth(word) > width)
+      lines.push_back(std::exchange(line, {}));
+    if (!word.empty())
+      line += (line.empty() ? "" : " ") + std::string(word);
+    if (newline)
+      lines.push_back(std::exchange(line, {}));
+  }
+  if (!line.empty() || lines.empty())
+    lines.push_back(std::move(line));
+  return lines;
+}
+
+} // namespace kiln::report

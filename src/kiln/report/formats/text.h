@@ -1,0 +1,39 @@
+// Text for people: numbers with as many digits as they deserve, and cells of a table.
+#ifndef KILN_REPORT_FORMATS_TEXT_H
+#define KILN_REPORT_FORMATS_TEXT_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/report/columns/columns.h"
+
+namespace kiln::report {
+
+// A value as a reader wants it, with the unit's multiple where it is not in the header: "62.1 µs", "1=", "1250".
+std::string displayText(const Value &value, Unit unit);
+// All digits, as CSV and JSON have it: numbers come back as they were.
+std::string rawText(const Value &value);
+// Whether cells of the unit stand at the right of their column.
+bool alignsRight(Unit unit);
+
+// No more digits than half an interval of `error` justifies; see Number.
+std::string roundedText(double value, double error);
+// "950 ns", "62.1 µs", "1.2 ms", "3 s"
+std::string durationText(double nanoseconds, double error);
+// "33.6 M" and the like, in steps of a thousand.
+std::string scaledText(double value);
+// "2026-11-21 12:20:00"
+std::string timeText(int64_t nanoseconds);
+
+// Characters on a terminal, of UTF-8 without wide ones.
+size_t displayWidth(std::string_view text);
+// At most `width` characters: what is too long loses its middle, because names differ at both ends.
+std::string fitText(std::string_view text, size_t width);
+std::string padText(std::string_view text, size_t width, bool right);
+// Lines of at most `width` characters, broken at spaces; a word that is longer is not broken.
+std::vector<std::string> wrapText(std::string_view text, size_t width);
+
+} // namespace kiln::report
+
+#endif // KILN_REPORT_FORMATS_TEXT_H

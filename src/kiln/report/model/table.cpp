@@ -1,0 +1,320 @@
+#include "kiln/report/model/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "nlohmann/json.hpp"
+
+namespace kiln::report {
+
+Result<Peaks> Peaks::parse(std::string_view text) {
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object())
+    return invalidArgument("'{}' is no JSON object with the ceilings of a machine", text.substr(0, 80));
+  Peaks peaks;
+  if (auto found = json.find("gflops"); found != json.end() && found->is_object())
+    for (const auto &[type, value] : found->items())
+      if (value.is_number() && value.get<double>() > 0)
+        peaks.gigaflops[type] = value.get<double>();
+  if (auto found = json.find("gb_per_s"); found != json.end() && found->is_number() && found->get<double>() > 0)
+    peaks.gigabytes = found->get<double>();
+  return peaks;
+}
+
+std::string Row::dispatch() const {
+  if (!candidate->configuration.empty())
+    return problem->name + "_" + candidate->configuration;
+  std::string name =
+      problem->name + "_" + candidate->provider + (candidate->variant.empty() ? "" : "_") + candidate->variant;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+}
+
+std::string Row::name() const {
+  return groupKey.substr(0, 8) + candidateKey.substr(0, 8);
+}
+
+std::string Row::provider() const {
+  return candidate->variant.empty() ? candidate->provider
+                                    : fmt::format("{} ({})", candidate->provider, candidate->variant);
+}
+
+std::string Row::shortName() const {
+  static constexpr std::string_view kPrefix = "tile_config_";
+  std::string_view name = candidate->configuration;
+  if (name.empty())
+    return provider();
+  return fmt::format("{} {}", provider(), name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name);
+}
+
+std::string_view Row::field(std::string_view name) const {
+  for (const auto &[key, value] : problem->fields)
+    if (key == name)
+      return value;
+  return {};
+}
+
+// "f32t" has elements of type f32: letters and digits up to the layout.
+std::string Row::elementType() const {
+  static constexpr std::string_view kDigits = "0123456789";
+  std::string_view tensor = field("lhs");
+  size_t digits = std::min(tensor.find_first_of(kDigits), tensor.size());
+  return std::string(tensor.substr(0, tensor.find_first_not_of(kDigits, digits)));
+}
+
+static bool isVendor(const std::string &provider) {
+  return provider != "kiln" && provider != "reference";
+}
+
+// A filter with its expressions compiled.
+class Matcher {
+public:
+  static Result<Matcher> compile(const Filter &filter) {
+    Matcher matcher;
+    matcher.provider = filter.provider;
+    matcher.variant = filter.variant;
+    for (auto [text, expression] :
+         {std::pair(&filter.problem, &matcher.problem), std::pair(&filter.dispatch, &matcher.dispatch)}) {
+      if (text->empty())
+        continue;
+      // The standard library tells of a malformed expression by an exception, and in no other way.
+      try {
+        expression->emplace(*text, std::regex::ECMAScript | std::regex::optimize);
+      } catch (const std::regex_error &error) {
+        return invalidArgument("'{}' is no regular expression: {}", *text, error.what());
+      }
+    }
+    return matcher;
+  }
+
+  bool takes(const Row &row) const {
+    if (!provider.empty() && row.candidate->provider != provider)
+      return false;
+    if (variant && row.candidate->variant != *variant)
+      return false;
+    if (problem && !std::regex_search(row.problem->name, *problem))
+      return false;
+    return !dispatch || std::regex_search(row.dispatch(), *dispatch);
+  }
+
+private:
+  std::optional<std::regex> problem, dispatch;
+  std::string provider;
+  std::optional<std::string> variant;
+};
+
+namespace {
+
+// Loads one run into a table.
+struct RunLoader {
+  store::Reader &reader;
+  const Matcher &matcher;
+  Table &table;
+
+  Status load(store::StoredRun found);
+  Status loadGroups(const std::string &key);
+  Status loadRows(const std::string &key);
+  void deriveFromGroups(size_t first);
+
+  const store::StoredRun *run = nullptr;
+  std::unordered_map<std::string, const store::Problem *> problems;
+  std::unordered_map<std::string, const store::Candidate *> candidates;
+  // Those that rows come from: of each problem the last finished one, else the last.
+  std::unordered_map<std::string, const store::StoredGroup *> groups;
+};
+
+} // namespace
+
+Status RunLoader::load(store::StoredRun found) {
+  std::string key = found.key();
+  run = &table.runs.emplace_back(std::move(found));
+  KILN_ASSIGN_OR_RETURN(std::vector<store::Problem> storedProblems, reader.problems(key));
+  for (store::Problem &problem : storedProblems) {
+    const store::Problem &stored = table.problems.emplace_back(std::move(problem));
+    problems.emplace(stored.name, &stored);
+  }
+  KILN_ASSIGN_OR_RETURN(auto storedCandidates, reader.candidates(key));
+  for (auto &[candidateKey, candidate] : storedCandidates)
+    candidates.emplace(candidateKey, &table.candidates.emplace_back(std::move(candidate)));
+  KILN_RETURN_IF_ERROR(loadGroups(key));
+  size_t first = table.rows.size();
+  KILN_RETURN_IF_ERROR(loadRows(key));
+  deriveFromGroups(first);
+  return okStatus();
+}
+
+Status RunLoader::loadGroups(const std::string &key) {
+  KILN_ASSIGN_OR_RETURN(std::vector<store::StoredGroup> stored, reader.groups(key));
+  std::unordered_map<std::string, const store::StoredGroup *> chosen;
+  for (store::StoredGroup &group : stored) {
+    const store::StoredGroup *&best = chosen[group.problem];
+    if (!best || group.status == store::GroupStatus::Finished || best->status != store::GroupStatus::Finished)
+      best = &table.groups.emplace_back(std::move(group));
+  }
+  std::set<std::string> unfinished;
+  for (const auto &[problem, group] : chosen) {
+    groups.emplace(group->key(), group);
+    if (group->status != store::GroupStatus::Finished)
+      unfinished.insert(problem);
+  }
+  table.unfinished.insert(table.unfinished.end(), unfinished.begin(), unfinished.end());
+  return okStatus();
+}
+
+Status RunLoader::loadRows(const std::string &key) {
+  KILN_ASSIGN_OR_RETURN(std::vector<store::Estimate> storedEstimates, reader.estimates(key));
+  std::unordered_map<std::string, const store::Estimate *> estimates;
+  for (store::Estimate &estimate : storedEstimates) {
+    const store::Estimate &stored = table.estimates.emplace_back(std::move(estimate));
+    estimates.emplace(stored.group + stored.candidate, &stored);
+  }
+  KILN_ASSIGN_OR_RETURN(std::vector<store::CandidateResult> storedResults, reader.results(key));
+  for (store::CandidateResult &result : storedResults) {
+    auto group = groups.find(result.group);
+    auto candidate = candidates.find(result.candidate);
+    if (group == groups.end() || candidate == candidates.end())
+      continue;
+    auto problem = problems.find(group->second->problem);
+    if (problem == problems.end())
+      return dataLoss("the store holds a result of problem '{}', and no such problem", group->second->problem);
+    Row row;
+    row.run = run;
+    row.problem = problem->second;
+    row.candidate = candidate->second;
+    row.group = group->second;
+    row.groupKey = result.group;
+    row.candidateKey = result.candidate;
+    row.result = &table.results.emplace_back(std::move(result));
+    if (auto estimate = estimates.find(row.groupKey + row.candidateKey); estimate != estimates.end())
+      row.estimate = estimate->second;
+    if (Result<TileConfig> configuration = TileConfig::parse(row.candidate->configuration); configuration.ok())
+      row.configuration = *std::move(configuration);
+    if (auto peak = table.peaks.gigaflops.find(row.elementType()); peak != table.peaks.gigaflops.end())
+      row.peakGigaflops = peak->second;
+    row.peakGigabytes = table.peaks.gigabytes;
+    table.rows.push_back(std::move(row));
+  }
+  return okStatus();
+}
+
+// What rows know of others of their group. Before the filter: the best library counts also where it is not shown.
+void RunLoader::deriveFromGroups(size_t first) {
+  std::unordered_map<const store::StoredGroup *, const store::Estimate *> best;
+  for (size_t i = first; i < table.rows.size(); ++i) {
+    const Row &row = table.rows[i];
+    if (!row.estimate || !store::isSuccess(row.result->outcome) || !isVendor(row.candidate->provider))
+      continue;
+    const store::Estimate *&known = best[row.group];
+    if (!known || row.estimate->median < known->median)
+      known = row.estimate;
+  }
+  for (size_t i = first; i < table.rows.size(); ++i)
+    if (auto found = best.find(table.rows[i].group); found != best.end())
+      table.rows[i].bestVendor = found->second;
+  auto added = table.rows.begin() + static_cast<ptrdiff_t>(first);
+  table.rows.erase(std::remove_if(added, table.rows.end(), [&](const Row &row) { return !matcher.takes(row); }),
+                   table.rows.end());
+  auto order = [](const Row &row) {
+    bool good = store::isSuccess(row.result->outcome);
+    return std::tuple(row.group->started, std::string_view(row.problem->name), !row.ranked(), !good,
+                      row.ranked() ? row.estimate->rank : 0, row.estimate ? row.estimate->median : 0,
+                      std::string_view(row.candidate->provider), std::string_view(row.candidate->configuration),
+                      std::string_view(row.candidateKey));
+  };
+  std::sort(table.rows.begin() + static_cast<ptrdiff_t>(first), table.rows.end(),
+            [&](const Row &a, const Row &b) { return order(a) < order(b); });
+}
+
+Result<Table> loadTable(store::Reader &reader, const Filter &filter, const Peaks &peaks) {
+  KILN_ASSIGN_OR_RETURN(Matcher matcher, Matcher::compile(filter));
+  std::vector<store::StoredRun> runs;
+  if (filter.allRuns) {
+    KILN_ASSIGN_OR_RETURN(runs, reader.runs());
+  } else {
+    std::vector<std::string> names = filter.runs;
+    if (names.empty())
+      names.emplace_back("latest");
+    for (const std::string &name : names) {
+      KILN_ASSIGN_OR_RETURN(store::StoredRun run, reader.findRun(name));
+      runs.push_back(std::move(run));
+    }
+  }
+  Table table;
+  table.peaks = peaks;
+  for (store::StoredRun &run : runs)
+    KILN_RETURN_IF_ERROR((RunLoader{reader, matcher, table, nullptr, {}, {}, {}}.load(std::move(run))));
+  if (table.rows.empty() && table.unfinished.empty())
+    return notFound("no results fit: {} run{} looked at, problem '{}', dispatch '{}', provider '{}'", runs.size(),
+                    runs.size() == 1 ? "" : "s", filter.problem, filter.dispatch, filter.provider);
+  return table;
+}
+
+std::vector<ProblemRows> byProblem(const Table &table) {
+  std::vector<ProblemRows> problems;
+  for (const Row &row : table.rows)
+    if (problems.empty() || problems.back().front().group != row.group)
+      problems.push_back({&row, &row + 1});
+    else
+      problems.back().end = &row + 1;
+  return problems;
+}
+
+Result<const Row *> findRow(const Table &table, std::string_view name) {
+  std::vector<const Row *> found;
+  for (const Row &row : table.rows)
+    if (!name.empty() && (row.name().starts_with(name) || row.dispatch() == name))
+      found.push_back(&row);
+  if (found.size() == 1)
+    return found.front();
+  if (found.empty())
+    return notFound("no row '{}'; give a dispatch, or the start of what the column `row` shows", name);
+  std::string list;
+  for (size_t i = 0; i < found.size() && i < 8; ++i)
+    list += fmt::format("\n  {}  {}", found[i]->name(), found[i]->dispatch());
+  return notFound("{} rows are '{}'; give more of it:{}", found.size(), name, list);
+}
+
+static double quantile(const std::vector<double> &sorted, double q) {
+  double position = q * static_cast<double>(sorted.size() - 1);
+  auto below = static_cast<size_t>(position);
+  size_t above = std::min(below + 1, sorted.size() - 1);
+  double part = position - static_cast<double>(below);
+  return sorted[below] * (1 - part) + sorted[above] * part;
+}
+
+static void addRound(const store::Round &round, std::vector<double> &all, Distribution &distribution) {
+  std::vector<double> times;
+  for (int64_t time : round.samples.call)
+    times.push_back(static_cast<double>(time) / static_cast<double>(std::max<uint64_t>(round.batch, 1)));
+  if (times.empty())
+    return;
+  std::sort(times.begin(), times.end());
+  distribution.roundMedians.push_back(quantile(times, 0.5));
+  all.insert(all.end(), times.begin(), times.end());
+}
+
+Result<std::vector<Distribution>> loadDistributions(store::Reader &reader, const Table &table) {
+  static constexpr int kSteps = 50;
+  std::vector<Distribution> distributions;
+  for (const Row &row : table.rows) {
+    Distribution &distribution = distributions.emplace_back();
+    if (!row.estimate)
+      continue;
+    KILN_ASSIGN_OR_RETURN(std::vector<store::Round> rounds, reader.rounds(row.groupKey, row.candidateKey));
+    std::vector<double> all;
+    for (const store::Round &round : rounds)
+      addRound(round, all, distribution);
+    if (all.empty())
+      continue;
+    std::sort(all.begin(), all.end());
+    for (int i = 0; i <= kSteps; ++i)
+      distribution.quantiles.push_back(quantile(all, static_cast<double>(i) / kSteps));
+  }
+  return distributions;
+}
+
+} // namespace kiln::report

@@ -1,0 +1,111 @@
+// What reports see of a store: one row for each result, with all that columns derive from at hand. Formats and columns
+// read nothing else.
+#ifndef KILN_REPORT_MODEL_TABLE_H
+#define KILN_REPORT_MODEL_TABLE_H
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/base/status.h"
+#include "kiln/base/tile_config.h"
+#include "kiln/store/reader.h"
+
+namespace kiln::report {
+
+// What the machine can do at most, as measured. Where it is not known, columns that need it are blank.
+struct Peaks {
+  std::map<std::string, double> gigaflops; // GFLOP/s by element type, "f32"
+  std::optional<double> gigabytes;         // GB/s of memory
+
+  // From a calibration's JSON, {"gflops":{"f32":170.1},"gb_per_s":21.5}; other members are ignored.
+  static Result<Peaks> parse(std::string_view json);
+};
+
+struct Row {
+  const store::StoredRun *run = nullptr;
+  const store::Problem *problem = nullptr;
+  const store::Candidate *candidate = nullptr;
+  const store::StoredGroup *group = nullptr;
+  const store::CandidateResult *result = nullptr;
+  const store::Estimate *estimate = nullptr; // null where nothing was concluded
+  std::optional<TileConfig> configuration;   // where its name is one
+  // Of the same group: the fastest right result of a library, and how wide its interval is (half of it, of its median).
+  const store::Estimate *bestVendor = nullptr;
+  std::optional<double> peakGigaflops, peakGigabytes;
+  std::string groupKey, candidateKey;
+
+  // The problem with its configuration: "matmul_..._tile_config_...". Others have provider and variant in its place.
+  std::string dispatch() const;
+  // 16 hexadecimal digits that name it on command lines: half of its group's key, half of its candidate's.
+  std::string name() const;
+  // "onednn (preferred layout)"
+  std::string provider() const;
+  // "kiln 96x128_256x1_fma_12x32", "onednn (preferred layout)": who and how, in short.
+  std::string shortName() const;
+  // "f32": of the problem's left operand; empty where it has none.
+  std::string elementType() const;
+  bool ranked() const { return estimate && estimate->rank > 0; }
+  bool failed() const { return !store::isSuccess(result->outcome) && result->outcome != store::Outcome::Unsupported; }
+  // Of a problem's field; empty where it has none of that name.
+  std::string_view field(std::string_view name) const;
+};
+
+// Rows in the order of reports: runs as asked for, problems as they were measured, then ranks, then what has none.
+struct Table {
+  Table() = default;
+  Table(Table &&) = default;
+  Table &operator=(Table &&) = default;
+  // Rows point into the facts.
+  Table(const Table &) = delete;
+  Table &operator=(const Table &) = delete;
+
+  std::vector<Row> rows;
+  Peaks peaks;
+  // Problems that were begun and not finished: they have no rows of estimates, and a resumed sweep measures them again.
+  std::vector<std::string> unfinished;
+
+  std::deque<store::StoredRun> runs;
+  std::deque<store::Problem> problems;
+  std::deque<store::Candidate> candidates;
+  std::deque<store::StoredGroup> groups;
+  std::deque<store::CandidateResult> results;
+  std::deque<store::Estimate> estimates;
+};
+
+struct Filter {
+  std::vector<std::string> runs = {}; // as Reader::findRun takes them; empty: the latest
+  bool allRuns = false;
+  // Regular expressions that must be found somewhere in the name; empty: any.
+  std::string problem = {}, dispatch = {};
+  std::string provider = {}; // the name; empty: any
+  std::optional<std::string> variant = {};
+};
+
+// NotFound where no row fits the filter.
+Result<Table> loadTable(store::Reader &reader, const Filter &filter, const Peaks &peaks);
+
+// The rows of one problem of one run: a range of table.rows.
+struct ProblemRows {
+  const Row *begin, *end;
+  const Row &front() const { return *begin; }
+};
+std::vector<ProblemRows> byProblem(const Table &table);
+
+// The row that a user names: by the start of its name, or by its dispatch. NotFound also where there are several.
+Result<const Row *> findRow(const Table &table, std::string_view name);
+
+// How a row's samples are distributed.
+struct Distribution {
+  std::vector<double> quantiles;    // nanoseconds of one call, at 0, 2, 4, ... 100 percent
+  std::vector<double> roundMedians; // in the order of the rounds
+};
+// For each row of the table, empty where there are no samples.
+Result<std::vector<Distribution>> loadDistributions(store::Reader &reader, const Table &table);
+
+} // namespace kiln::report
+
+#endif // KILN_REPORT_MODEL_TABLE_H

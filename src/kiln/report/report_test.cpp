@@ -1,0 +1,343 @@
+// The model, the columns and all formats, over a store with made-up results.
+#include "kiln/report/columns/columns.h"
+#include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/text.h"
+#include "kiln/report/model/table.h"
+#include "kiln/store/testing/sample_store.h"
+#include "kiln/store/testing/temporary_folder.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "nlohmann/json.hpp"
+
+namespace kiln::report {
+namespace {
+
+using store::testing::TemporaryFolder;
+
+template <typename T> T valueOf(Result<T> result) {
+  EXPECT_TRUE(result.ok()) << result.status().toString();
+  return result.ok() ? *std::move(result) : T();
+}
+
+// One store for all tests: they only read it.
+class Report : public ::testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    folder = std::make_unique<TemporaryFolder>();
+    Result<std::unique_ptr<store::Writer>> writer = store::Writer::open(folder->file("results.db"), {});
+    ASSERT_TRUE(writer.ok()) << writer.status().toString();
+    Status status = store::testing::fillSampleStore(**writer, {});
+    ASSERT_TRUE(status.ok()) << status.toString();
+  }
+  static void TearDownTestSuite() { folder.reset(); }
+  void SetUp() override { reader = valueOf(store::Reader::open(folder->file("results.db"))); }
+
+  Table load(const Filter &filter = {}, const Peaks &peaks = {}) { return valueOf(loadTable(*reader, filter, peaks)); }
+  static Value valueIn(const Row &row, std::string_view column) { return valueOf(findColumn(column))->value(row); }
+  static double numberIn(const Row &row, std::string_view column) {
+    Value value = valueIn(row, column);
+    const Number *number = std::get_if<Number>(&value);
+    return number ? number->value : -1;
+  }
+  static std::string textIn(const Row &row, std::string_view column) { return rawText(valueIn(row, column)); }
+
+  static inline std::unique_ptr<TemporaryFolder> folder;
+  std::unique_ptr<store::Reader> reader;
+};
+
+std::vector<std::string> linesOf(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// A CSV reader by the letter of RFC 4180.
+std::vector<std::vector<std::string>> parseCsv(std::string_view text) {
+  std::vector<std::vector<std::string>> rows(1);
+  std::string cell;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+      cell += '"';
+      ++i;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && (c == ',' || c == '\n')) {
+      rows.back().push_back(std::exchange(cell, {}));
+      if (c == '\n')
+        rows.emplace_back();
+    } else {
+      cell += c;
+    }
+  }
+  rows.pop_back();
+  return rows;
+}
+
+TEST_F(Report, RowsAreInTheOrderOfRanksAndFailuresLast) {
+  Table table = load();
+  EXPECT_EQ(table.rows.size(), 3U * 16);
+  EXPECT_EQ(table.unfinished.size(), 1U);
+  std::vector<ProblemRows> problems = byProblem(table);
+  ASSERT_EQ(problems.size(), 3U) << "the interrupted one has no results";
+}
+
+TEST_F(Report, ColumnsDeriveWhatTheySay) {
+  Peaks peaks = valueOf(Peaks::parse(R"({"gflops":{"f32":170},"gb_per_s":20})"));
+  Table table = load({}, peaks);
+  const Row *vendor = nullptr;
+  for (const Row &row : table.rows)
+    if (row.group == table.rows[0].group && row.provider() == "onednn (preferred layout)")
+      vendor = &row;
+  ASSERT_NE(vendor, nullptr);
+  EXPECT_EQ(vendor->estimate, vendor->bestVendor);
+  EXPECT_EQ(numberIn(*vendor, "best_percent"), 100);
+  EXPECT_NEAR(numberIn(*vendor, "peak_percent"), 62 / 0.97, 0.1);
+  EXPECT_NEAR(numberIn(*vendor, "GFLOPs"), 170 * 0.62 / 0.97, 0.1);
+  EXPECT_NEAR(numberIn(*vendor, "Runtime(ms)") * 1e6, vendor->estimate->median, 1e-6);
+  EXPECT_EQ(textIn(*vendor, "device_median_ns"), "");
+  for (const Row &row : table.rows) {
+    if (row.candidate->provider != "kiln" || !row.configuration)
+      continue;
+    EXPECT_EQ(textIn(row, "tile_m"), std::to_string(row.configuration->m));
+    EXPECT_EQ(textIn(row, "instruction_class"), "fma");
+    EXPECT_EQ(textIn(row, "pack"), row.configuration->packB ? "b" : "");
+    EXPECT_EQ(textIn(row, "register_tile"), "6x32");
+    if (row.ranked()) {
+      double best = numberIn(row, "best_percent");
+      EXPECT_NEAR(best, row.bestVendor->median / row.estimate->median * 100, 1e-9);
+      EXPECT_GT(numberIn(row, "device_median_ns"), 0);
+    }
+  }
+  Table blank = load();
+  EXPECT_EQ(textIn(blank.rows[0], "peak_percent"), "") << "not calibrated: blank";
+}
+
+TEST_F(Report, ColumnsHaveNamesOfTheirOwnAndSayWhatTheyMean) {
+  std::set<std::string_view> names;
+  for (const Column &column : columns()) {
+    EXPECT_TRUE(names.insert(column.name).second) << column.name;
+    EXPECT_TRUE(column.docs.ends_with('.')) << column.name;
+    EXPECT_FALSE(column.header.empty()) << column.name;
+    EXPECT_GT(column.width, 0) << column.name;
+  }
+  Status status = findColumn("rnak").status();
+  EXPECT_EQ(status.code(), StatusCode::NotFound);
+  EXPECT_NE(status.message().find("did you mean"), std::string::npos);
+}
+
+TEST_F(Report, FiltersChooseRows) {
+  EXPECT_EQ(load({.provider = "openblas"}).rows.size(), 3U);
+  EXPECT_EQ(load({.problem = "_256x512x"}).rows.size(), 16U);
+  EXPECT_EQ(load({.problem = "_256x512x", .provider = "onednn", .variant = ""}).rows.size(), 1U);
+  for (const Row &row : load({.dispatch = "tile_config_96x.*packb"}).rows)
+    EXPECT_EQ(row.configuration->m, 96);
+  Table openblas = load({.provider = "openblas"});
+  EXPECT_NE(openblas.rows[0].bestVendor, openblas.rows[0].estimate) << "what is not shown still counts";
+  EXPECT_EQ(loadTable(*reader, {.problem = "("}, {}).status().code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(loadTable(*reader, {.runs = {"nothing"}}, {}).status().code(), StatusCode::NotFound);
+}
+
+TEST_F(Report, RowsAreFoundByNames) {
+  Table table = load();
+  for (const Row &row : {table.rows[0], table.rows[20]}) {
+    EXPECT_EQ(valueOf(findRow(table, row.name()))->candidateKey, row.candidateKey);
+    EXPECT_EQ(valueOf(findRow(table, row.dispatch()))->candidateKey, row.candidateKey);
+  }
+  EXPECT_EQ(findRow(table, "zz").status().code(), StatusCode::NotFound);
+  Status several = findRow(table, table.rows[0].name().substr(0, 8)).status();
+  EXPECT_NE(several.message().find("rows are"), std::string::npos) << several.message();
+}
+
+TEST_F(Report, TheCsvStartsWithTheDocumentsColumns) {
+  Table table = load();
+  std::string text = valueOf(formatCsv(table, {}));
+  EXPECT_TRUE(text.starts_with("branch,note,Provider,op_kind,Operation,bytes,flops,batch_count,m,n,k,lhs,rhs,result,"
+                               "split_k_mode,split_k_slices,Tile config,Core class,Instruction class,Verification,"
+                               "Runtime(ms),GFLOPs,"))
+      << text.substr(0, 300);
+  std::vector<std::vector<std::string>> rows = parseCsv(text);
+  ASSERT_EQ(rows.size(), table.rows.size() + 1);
+  for (const std::vector<std::string> &row : rows)
+    EXPECT_EQ(row.size(), rows[0].size());
+  EXPECT_EQ(rows[1][1], "a, \"b\"");
+  EXPECT_EQ(rows[1][3], "OperationKind.Matmul");
+  // All digits: the number comes back as it was.
+  EXPECT_EQ(std::strtod(rows[1][20].c_str(), nullptr), table.rows[0].estimate->median / 1e6);
+}
+
+TEST_F(Report, CsvAppendsToAFileOfTheSameColumns) {
+  Table table = load();
+  std::string whole = valueOf(formatCsv(table, {}));
+  std::string more = valueOf(appendCsv(table, {}, whole));
+  EXPECT_EQ(parseCsv(whole + more).size(), 2 * table.rows.size() + 1);
+  EXPECT_EQ(valueOf(appendCsv(table, {}, "")), whole);
+  EXPECT_EQ(appendCsv(table, {}, "Provider,other\n").status().code(), StatusCode::FailedPrecondition);
+  EXPECT_EQ(valueOf(formatCsv(table, {.columns = {"rank", "provider"}})).substr(0, 26), "branch,note,rank,provider\n");
+  EXPECT_FALSE(formatCsv(table, {.columns = {"nonsense"}}).ok());
+}
+
+TEST_F(Report, JsonHasAllDigitsAndIsJson) {
+  Table table = load();
+  nlohmann::json json = nlohmann::json::parse(valueOf(formatJson(table, {})), nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  ASSERT_EQ(json["rows"].size(), table.rows.size());
+  EXPECT_EQ(json["rows"][0]["call_median_ns"].get<double>(), table.rows[0].estimate->median);
+  EXPECT_EQ(json["rows"][0]["rank"], 1);
+  EXPECT_EQ(json["runs"][0]["tags"]["branch"], "main");
+  EXPECT_EQ(json["runs"][0]["seed"].get<uint64_t>(), UINT64_MAX);
+  bool explained = false;
+  for (const auto &row : json["rows"])
+    explained |= row["outcome"] == "incorrect" && row["verification_details"]["wrong"] == 768;
+  EXPECT_TRUE(explained);
+}
+
+TEST_F(Report, TheConsoleFitsItsWidth) {
+  Table table = load({}, valueOf(Peaks::parse(R"({"gflops":{"f32":170}})")));
+  for (size_t width : {40, 60, 80, 120, 200}) {
+    std::string text = valueOf(formatConsole(table, {.width = width}));
+    for (const std::string &line : linesOf(text))
+      EXPECT_LE(displayWidth(line), std::max<size_t>(width, 46)) << line;
+  }
+  std::string text = valueOf(formatConsole(table, {}));
+  for (const char *words : {"Rank", "2=", "onednn (preferred layout)", "incorrect: kiln",
+                            "dropped tail: the last 3 columns", "crashed: kiln", "signal 11", "unsupported: kiln", "µs",
+                            "%best", "cannot be told apart", "1 problem is not finished"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  std::string wide = valueOf(formatConsole(table, {.width = 200}));
+  for (const char *words : {"Device", "Launch", "p10", "GB/s", "%peak"})
+    EXPECT_NE(wide.find(words), std::string::npos) << words;
+}
+
+TEST_F(Report, BlocksAreTheDocuments) {
+  std::vector<std::pair<std::string, std::string>> fields = {{"m", "3456"},   {"n", "1024"},   {"k", "2048"},
+                                                             {"lhs", "f16t"}, {"rhs", "f16t"}, {"result", "f16t"}};
+  store::Problem problem{"matmul_3456x1024x2048_f16t_f16t_f16t", "matmul", fields, 14495514624.0, 0};
+  store::Candidate candidate{problem.name, "kiln", "", "tile_config_128x128_32x5_tensorcore_mmasync"};
+  store::CandidateResult result;
+  result.verification.method = "exact";
+  store::Estimate estimate;
+  estimate.median = 62000;
+  Row row;
+  row.problem = &problem;
+  row.candidate = &candidate;
+  row.result = &result;
+  row.estimate = &estimate;
+  EXPECT_EQ(blockOf(row),
+            "Dispatch      : matmul_3456x1024x2048_f16t_f16t_f16t_tile_config_128x128_32x5_tensorcore_mmasync\n"
+            "Provider      : Kiln Codegen\n"
+            "OpKind        : OperationKind.Matmul\n"
+            "Operation     : matmul_3456x1024x2048_f16t_f16t_f16t\n"
+            "Configuration : tile_config_128x128_32x5_tensorcore_mmasync\n"
+            "Arguments     : --batch_count=1 --m=3456 --n=1024 --k=2048 --lhs=f16t --rhs=f16t --result=f16t\n"
+            "                --split_k_mode=N/A --split_k_slices=N/A\n"
+            "Verification  : SUCCESS\n"
+            "Runtime(ms)   : 0.062\n"
+            "GFLOPs        : 233798.62\n");
+  result.verification.method.clear();
+  row.estimate = nullptr;
+  std::string text = blockOf(row);
+  EXPECT_NE(text.find("Verification  : Not verified\nRuntime(ms)   : Not profiled\n"), std::string::npos) << text;
+  row.configuration = valueOf(TileConfig::parse(candidate.configuration));
+  EXPECT_EQ(textIn(row, "Tile config"), "128x128_32x5");
+  EXPECT_EQ(textIn(row, "Core class"), "tensorcore");
+  EXPECT_EQ(textIn(row, "Instruction class"), "mmasync");
+  EXPECT_EQ(valueOf(formatBlocks(load(), {})).substr(0, 65), kBlockSeparator);
+}
+
+TEST_F(Report, JunitCountsAndEscapes) {
+  std::string text = valueOf(formatJunit(load(), {.title = "a < b & \"c\"\x01"}));
+  EXPECT_TRUE(text.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"a &lt; b &amp; "
+                               "&quot;c&quot;\" tests=\"48\" failures=\"3\" errors=\"6\" skipped=\"3\">"))
+      << text.substr(0, 200);
+  EXPECT_NE(text.find("<failure type=\"incorrect\" message=\"dropped tail\">"), std::string::npos);
+}
+
+TEST_F(Report, MarkdownHasATableForEachProblem) {
+  std::string text = valueOf(formatMarkdown(load(), {}));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '#'), 1 + 2 * 3);
+  for (const std::string &line : linesOf(text))
+    EXPECT_EQ(line.starts_with("|"), line.ends_with("|")) << line;
+}
+
+TEST_F(Report, ThePageHoldsItsDataAndNothingFromElsewhere) {
+  Table table = load();
+  FormatOptions options{.title = "</title><script>alert(1)</script>"};
+  options.distributions = valueOf(loadDistributions(*reader, table));
+  std::string page = valueOf(formatHtml(table, options));
+  EXPECT_EQ(page.find("{{"), std::string::npos) << "a placeholder is left";
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  for (const char *outside : {"src=\"", "href=\"http", "@import", "url(", "fetch("})
+    EXPECT_EQ(page.find(outside), std::string::npos) << outside;
+  std::string_view start = "id=\"data\">";
+  size_t begin = page.find(start) + start.size(), end = page.find("</script>", begin);
+  nlohmann::json json = nlohmann::json::parse(page.substr(begin, end - begin), nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["problems"].size(), 3U);
+  const auto &best = json["problems"][0]["rows"][0];
+  EXPECT_EQ(best["cells"].size(), json["columns"].size());
+  ASSERT_EQ(best["samples"]["q"].size(), 51U);
+  EXPECT_EQ(best["samples"]["r"].size(), 4U);
+  EXPECT_LE(best["samples"]["q"][0].get<double>(), best["ns"].get<double>());
+}
+
+TEST_F(Report, FormatsAreFoundByNameAndExtension) {
+  Table table = load();
+  for (const Format &format : formats()) {
+    EXPECT_EQ(valueOf(findFormat(format.name)), &format);
+    EXPECT_EQ(valueOf(formatOfFile(fmt::format("a/b{}", format.extension))), &format);
+    EXPECT_FALSE(valueOf(format.write(table, {})).empty()) << format.name;
+  }
+  EXPECT_EQ(findFormat("pdf").status().code(), StatusCode::NotFound);
+  EXPECT_EQ(formatOfFile("x.pdf").status().code(), StatusCode::NotFound);
+}
+
+TEST(Text, NumbersHaveNoMoreDigitsThanTheirIntervalsJustify) {
+  EXPECT_EQ(roundedText(62.1234, 0.5), "62.1");
+  EXPECT_EQ(roundedText(62.1234, 0.13), "62.12");
+  EXPECT_EQ(roundedText(62.1234, 3), "62");
+  EXPECT_EQ(roundedText(1234.5, 120), "1230");
+  EXPECT_EQ(roundedText(1234.5, 500), "1200");
+  EXPECT_EQ(roundedText(1234567.8, 0.001), "1234570") << "six digits are enough for a reader";
+  EXPECT_EQ(roundedText(1.5, 100), "2") << "an error larger than the number leaves one digit";
+  EXPECT_EQ(roundedText(123.456, -1), "123") << "unknown: three digits";
+  EXPECT_EQ(roundedText(100, 0), "100");
+  EXPECT_EQ(roundedText(0.25, 0), "0.25");
+  EXPECT_EQ(roundedText(0, 1), "0");
+  EXPECT_EQ(roundedText(-0.0123456, 0.0003), "-0.0123");
+  EXPECT_EQ(durationText(62123, 500), "62.1 µs");
+  EXPECT_EQ(durationText(950, 10), "950 ns");
+  EXPECT_EQ(durationText(1.2e9, -1), "1.20 s");
+  EXPECT_EQ(rawText(Number{0.1, 0}), "0.1");
+  EXPECT_EQ(rawText(Number{33554432, 0}), "33554432");
+  EXPECT_EQ(rawText(Ranking{2, true}), "2=");
+}
+
+TEST(Text, PercentsHaveOneDigitAfterThePoint) {
+  EXPECT_EQ(displayText(Number{47.987, 0.001}, Unit::Percent), "48.0");
+  EXPECT_EQ(displayText(Number{47.987, 3}, Unit::Percent), "48");
+  EXPECT_EQ(displayText(Number{100, 0}, Unit::Percent), "100");
+  EXPECT_EQ(displayText(Number{0.04, -1}, Unit::Percent), "<0.1");
+  EXPECT_EQ(displayText(Number{0.42, -1}, Unit::Percent), "0.4");
+}
+
+TEST(Text, CellsFit) {
+  EXPECT_EQ(fitText("tile_config_96x128", 8), "tile…128");
+  EXPECT_EQ(fitText("µµµµ", 4), "µµµµ");
+  EXPECT_EQ(fitText("µµµµ", 3), "µ…µ");
+  EXPECT_EQ(fitText("abc", 0), "");
+  EXPECT_EQ(padText("µs", 4, true), "  µs");
+  EXPECT_EQ(wrapText("one two  three", 7), (std::vector<std::string>{"one two", "three"}));
+  EXPECT_EQ(wrapText("", 7).size(), 1U);
+}
+
+} // namespace
+} // namespace kiln::report

@@ -1,0 +1,73 @@
+#include "kiln/store/facts.h"
+
+#include <array>
+#include <ctime>
+
+#include "fmt/format.h"
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace kiln::store {
+
+std::string contentKey(std::initializer_list<std::string_view> parts) {
+  // Lengths keep ("ab", "c") and ("a", "bc") apart.
+  std::string all;
+  for (std::string_view part : parts) {
+    all += fmt::format("{}:", part.size());
+    all += part;
+  }
+  XXH128_hash_t hash = XXH3_128bits(all.data(), all.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+int64_t unixNanoseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+std::string Machine::key() const {
+  return contentKey({"machine", provenance});
+}
+
+std::string Run::key() const {
+  return contentKey({"run", sweep, std::to_string(started), machine, commandLine, std::to_string(seed)});
+}
+
+std::string Candidate::key() const {
+  return contentKey({"candidate", problem, provider, providerVersion, configuration, variant, compilerFlags, moduleHash,
+                     std::to_string(threads)});
+}
+
+std::string Group::key() const {
+  return contentKey({"group", run, problem, std::to_string(started)});
+}
+
+const char *groupStatusName(GroupStatus status) {
+  switch (status) {
+  case GroupStatus::Running: return "running";
+  case GroupStatus::Finished: return "finished";
+  case GroupStatus::Interrupted: return "interrupted";
+  }
+  return "unknown";
+}
+
+static constexpr std::array kOutcomeNames = {"ok",      "failed",    "unsupported",  "crashed",
+                                             "timeout", "incorrect", "not verified", "not profiled"};
+
+const char *outcomeName(Outcome outcome) {
+  return kOutcomeNames[static_cast<size_t>(outcome)];
+}
+
+std::optional<Outcome> parseOutcome(std::string_view name) {
+  for (size_t i = 0; i < kOutcomeNames.size(); ++i)
+    if (name == kOutcomeNames[i])
+      return static_cast<Outcome>(i);
+  return std::nullopt;
+}
+
+bool isSuccess(Outcome outcome) {
+  return outcome == Outcome::Ok || outcome == Outcome::NotVerified || outcome == Outcome::NotProfiled;
+}
+
+} // namespace kiln::store

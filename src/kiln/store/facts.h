@@ -1,0 +1,156 @@
+// The facts that the lab stores, as plain structs. Facts are appended and never changed: what a row means is fixed once
+// it is written, and two stores can be merged. docs/store.md has the tables.
+#ifndef KILN_STORE_FACTS_H
+#define KILN_STORE_FACTS_H
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace kiln::store {
+
+// 128 bits of XXH3 over the parts and their lengths, as 32 hexadecimal digits. Equal parts give equal keys on every
+// machine, so that records from several of them meet.
+std::string contentKey(std::initializer_list<std::string_view> parts);
+
+// Wall-clock time in nanoseconds since 1970.
+int64_t unixNanoseconds();
+
+// Where something was measured: a JSON object with cpu, cores, caches, kernel, governor, libraries.
+struct Machine {
+  std::string provenance;
+
+  std::string key() const;
+};
+
+// One invocation that measures, or several where an interrupted one was resumed.
+struct Run {
+  // Problems, candidates and settings, as a content key of the caller's making: what is resumed must have the same.
+  std::string sweep;
+  int64_t started = 0; // unixNanoseconds()
+  std::string machine; // Machine::key()
+  std::string commandLine;
+  std::string flags = "{}"; // a JSON object
+  uint64_t seed = 0;
+  std::string cacheMode;        // "cold", "warm"
+  std::string dataDistribution; // "integers -7..7" and the like
+  // --tags: shown as the first columns of a CSV.
+  std::vector<std::pair<std::string, std::string>> tags;
+  std::string kilnVersion;
+
+  std::string key() const;
+};
+
+struct Problem {
+  std::string name; // its key
+  std::string family;
+  std::vector<std::pair<std::string, std::string>> fields; // in the order of the family
+  double flops = 0, bytes = 0;
+};
+
+// Who computes a problem, and how.
+struct Candidate {
+  std::string problem;  // Problem::name
+  std::string provider; // "kiln", "onednn"
+  std::string providerVersion;
+  std::string configuration; // "tile_config_..."; empty where the provider has none
+  std::string variant = {};  // such as "preferred layout"; empty for the plain one
+  std::string compilerFlags = {};
+  std::string moduleHash = {};
+  uint64_t threads = 1;
+
+  std::string key() const;
+};
+
+enum class GroupStatus { Running, Finished, Interrupted };
+const char *groupStatusName(GroupStatus status);
+
+// One problem and its candidates, measured together in a run.
+struct Group {
+  std::string run;     // Run::key()
+  std::string problem; // Problem::name
+  int64_t started = 0; // unixNanoseconds()
+
+  std::string key() const;
+};
+
+enum class Outcome { Ok, Failed, Unsupported, Crashed, Timeout, Incorrect, NotVerified, NotProfiled };
+// "ok", "not verified": as stored and shown.
+const char *outcomeName(Outcome outcome);
+std::optional<Outcome> parseOutcome(std::string_view name);
+// Whether the candidate gave results that count: it was right, or was not asked to be.
+bool isSuccess(Outcome outcome);
+
+// What verification said; `method` is empty where nothing was verified. `details` is a JSON object with whatever else
+// there is to tell: wrong, total, examples, tilePattern, ulpHistogram.
+struct Verification {
+  std::string method = {};
+  std::string cause = {}; // empty or "none": nothing is wrong
+  std::string explanation = {};
+  double escapeProbability = 0;
+  std::string details = "{}";
+
+  bool operator==(const Verification &) const = default;
+};
+
+// How it went for one candidate of a group.
+struct CandidateResult {
+  std::string group, candidate;
+  Outcome outcome = Outcome::Ok;
+  std::string error = {}; // one sentence or more; empty for Ok
+  Verification verification = {};
+  std::optional<double> compileMilliseconds = {}; // nothing: taken from the cache, or there is nothing to compile
+
+  bool operator==(const CandidateResult &) const = default;
+};
+
+// Times in nanoseconds, a value for each batch of calls. `device` and `launch` are empty or as long as `call`.
+struct Samples {
+  std::vector<int64_t> call = {}, device = {}, launch = {};
+
+  bool operator==(const Samples &) const = default;
+};
+
+// What one candidate did while it held the token.
+struct Round {
+  std::string group, candidate;
+  uint64_t index = 0;
+  int64_t started = 0; // unixNanoseconds()
+  double load = 0;     // of the machine, as in /proc/loadavg
+  std::optional<double> megahertz = {};
+  uint64_t batch = 1; // calls that each sample sums
+  std::string cacheMode = {};
+  Samples samples = {};
+
+  bool operator==(const Round &) const = default;
+};
+
+// What was concluded of a candidate when its group finished. Times are nanoseconds of one call.
+struct Estimate {
+  std::string group, candidate;
+  double median = 0, p10 = 0, p90 = 0; // of `call`
+  double low = 0, high = 0;            // the interval of the median
+  std::optional<double> deviceMedian = {}, launchMedian = {};
+  uint64_t rounds = 0, samples = 0;
+  uint64_t rank = 0;                             // 1 is best; 0: not ranked
+  std::vector<std::string> ties = {};            // keys of the candidates that it shares the rank with
+  double ratio = 1, ratioLow = 1, ratioHigh = 1; // of its time to the leader's, in the same rounds
+  bool dropped = false;                          // left the rounds early
+
+  bool operator==(const Estimate &) const = default;
+};
+
+// What a machine can do at most: a JSON object, as `kiln calibrate` makes it.
+struct Calibration {
+  std::string machine; // Machine::key()
+  int64_t taken = 0;   // unixNanoseconds()
+  std::string ceilings;
+};
+
+} // namespace kiln::store
+
+#endif // KILN_STORE_FACTS_H

@@ -1,0 +1,25 @@
+// The few shapes of JSON that columns of the store hold.
+#ifndef KILN_STORE_JSON_H
+#define KILN_STORE_JSON_H
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kiln/base/status.h"
+
+namespace kiln::store {
+
+// [["m","256"],...]
+std::string pairsToJson(const std::vector<std::pair<std::string, std::string>> &pairs);
+Result<std::vector<std::pair<std::string, std::string>>> pairsFromJson(std::string_view text);
+// ["a",...]
+std::string namesToJson(const std::vector<std::string> &names);
+Result<std::vector<std::string>> namesFromJson(std::string_view text);
+// `what` names it in the error.
+Status checkObject(std::string_view text, std::string_view what);
+
+} // namespace kiln::store
+
+#endif // KILN_STORE_JSON_H

@@ -1,0 +1,317 @@
+#include "kiln/store/reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <map>
+
+#include "kiln/store/database.h"
+#include "kiln/store/json.h"
+#include "kiln/store/samples.h"
+#include "kiln/store/schema.h"
+
+namespace kiln::store {
+
+static constexpr int kWaitMilliseconds = 5000;
+
+struct Reader::Impl {
+  std::unique_ptr<Connection> connection;
+
+  // Calls `row` for each row of a statement with these parameters.
+  template <typename Row, typename... Values>
+  Status each(std::string_view sql, const Row &row, const Values &...values) {
+    KILN_ASSIGN_OR_RETURN(Statement statement, connection->prepare(sql));
+    statement.bindAll(values...);
+    while (true) {
+      KILN_ASSIGN_OR_RETURN(bool more, statement.step());
+      if (!more)
+        return okStatus();
+      KILN_RETURN_IF_ERROR(row(statement));
+    }
+  }
+};
+
+Reader::Reader(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+Reader::~Reader() = default;
+
+Result<std::unique_ptr<Reader>> Reader::open(const std::string &path) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
+                        Connection::open(path, Connection::Mode::Read, kWaitMilliseconds));
+  KILN_ASSIGN_OR_RETURN(size_t version, readVersion(*connection, migrations()));
+  if (version == 0)
+    return failedPrecondition("'{}' is empty: nothing was measured into it yet", path);
+  if (version < migrations().size())
+    return failedPrecondition(
+        "'{}' is a store of version {}; measuring into it with this build brings it to version {}", path, version,
+        migrations().size());
+  return std::unique_ptr<Reader>(new Reader(std::make_unique<Impl>(Impl{std::move(connection)})));
+}
+
+Result<std::vector<StoredRun>> Reader::runs() {
+  std::vector<StoredRun> runs;
+  Status status = impl->each(
+      "SELECT sweep, started, machine, command_line, flags, seed, cache_mode, data_distribution, tags, kiln_version, "
+      "ended FROM run LEFT JOIN run_end ON run_end.run = run.key ORDER BY started, key",
+      [&](const Statement &row) -> Status {
+        StoredRun run;
+        run.sweep = row.text(0);
+        run.started = row.integer(1);
+        run.machine = row.text(2);
+        run.commandLine = row.text(3);
+        run.flags = row.text(4);
+        run.seed = static_cast<uint64_t>(row.integer(5));
+        run.cacheMode = row.text(6);
+        run.dataDistribution = row.text(7);
+        KILN_ASSIGN_OR_RETURN(run.tags, pairsFromJson(row.text(8)));
+        run.kilnVersion = row.text(9);
+        if (!row.isNull(10))
+          run.ended = row.integer(10);
+        runs.push_back(std::move(run));
+        return okStatus();
+      });
+  if (!status.ok())
+    return status;
+  return runs;
+}
+
+static std::string timeText(int64_t nanoseconds) {
+  time_t seconds = nanoseconds / 1'000'000'000;
+  tm parts = {};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
+  return text;
+}
+
+// How far back "latest" or "latest~3" goes; nothing where the name is neither.
+static std::optional<size_t> stepsBack(std::string_view name) {
+  if (name == "latest")
+    return 0;
+  if (!name.starts_with("latest~"))
+    return std::nullopt;
+  name.remove_prefix(7);
+  size_t steps = 0;
+  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), steps);
+  if (error != std::errc() || end != name.data() + name.size())
+    return std::nullopt;
+  return steps;
+}
+
+Result<StoredRun> Reader::findRun(std::string_view name) {
+  KILN_ASSIGN_OR_RETURN(std::vector<StoredRun> all, runs());
+  if (all.empty())
+    return notFound("'{}' holds no runs yet", impl->connection->path());
+  if (std::optional<size_t> steps = stepsBack(name); steps && *steps < all.size())
+    return all[all.size() - 1 - *steps];
+  std::vector<const StoredRun *> found;
+  for (const StoredRun &run : all)
+    if (!name.empty() && run.key().starts_with(name))
+      found.push_back(&run);
+  if (found.size() == 1)
+    return *found.front();
+  std::string list;
+  for (size_t i = all.size(); i > 0 && i + 8 > all.size(); --i)
+    list += fmt::format("\n  {}  {} UTC  {}", all[i - 1].key().substr(0, 12), timeText(all[i - 1].started),
+                        all[i - 1].commandLine.substr(0, 40));
+  return notFound("{} run '{}' in '{}'; give the start of a key, `latest`, or `latest~1` for the one before it:{}",
+                  found.empty() ? "no" : "more than one", name, impl->connection->path(), list);
+}
+
+Result<Machine> Reader::machine(const std::string &key) {
+  Machine machine;
+  bool found = false;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT provenance FROM machine WHERE key = ?1",
+      [&](const Statement &row) {
+        machine.provenance = row.text(0);
+        found = true;
+        return okStatus();
+      },
+      key));
+  if (!found)
+    return notFound("no machine '{}' in '{}'", key, impl->connection->path());
+  return machine;
+}
+
+Result<Calibration> Reader::calibration(const std::string &machine) {
+  std::optional<Calibration> latest;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT taken, ceilings FROM calibration WHERE machine = ?1 ORDER BY taken",
+      [&](const Statement &row) {
+        latest = Calibration{machine, row.integer(0), row.text(1)};
+        return okStatus();
+      },
+      machine));
+  if (!latest)
+    return notFound("this machine was never calibrated: run `kiln calibrate`");
+  return *latest;
+}
+
+static GroupStatus parseGroupStatus(const Statement &row, int column) {
+  if (row.isNull(column))
+    return GroupStatus::Running;
+  return row.text(column) == "finished" ? GroupStatus::Finished : GroupStatus::Interrupted;
+}
+
+Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
+  std::vector<StoredGroup> groups;
+  std::map<std::string, uint64_t> attempts;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT g.problem, g.started, x.status FROM grp g LEFT JOIN grp_end x ON x.grp = g.key WHERE g.run = ?1 "
+      "ORDER BY g.started, g.key",
+      [&](const Statement &row) {
+        StoredGroup group;
+        group.run = run;
+        group.problem = row.text(0);
+        group.started = row.integer(1);
+        group.status = parseGroupStatus(row, 2);
+        group.attempt = ++attempts[group.problem];
+        groups.push_back(std::move(group));
+        return okStatus();
+      },
+      run));
+  return groups;
+}
+
+Result<std::vector<Problem>> Reader::problems(const std::string &run) {
+  std::vector<Problem> problems;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT name, family, fields, flops, bytes FROM problem WHERE name IN (SELECT problem FROM grp WHERE run = ?1) "
+      "ORDER BY name",
+      [&](const Statement &row) -> Status {
+        KILN_ASSIGN_OR_RETURN(auto fields, pairsFromJson(row.text(2)));
+        problems.push_back({row.text(0), row.text(1), std::move(fields), row.real(3), row.real(4)});
+        return okStatus();
+      },
+      run));
+  return problems;
+}
+
+Result<std::vector<std::pair<std::string, Candidate>>> Reader::candidates(const std::string &run) {
+  std::vector<std::pair<std::string, Candidate>> candidates;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT key, problem, provider, provider_version, configuration, variant, compiler_flags, module_hash, threads "
+      "FROM candidate WHERE key IN (SELECT r.candidate FROM result r JOIN grp g ON g.key = r.grp WHERE g.run = ?1) "
+      "ORDER BY key",
+      [&](const Statement &row) {
+        candidates.emplace_back(row.text(0),
+                                Candidate{row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.text(6),
+                                          row.text(7), static_cast<uint64_t>(row.integer(8))});
+        return okStatus();
+      },
+      run));
+  return candidates;
+}
+
+Result<std::vector<CandidateResult>> Reader::results(const std::string &run) {
+  std::vector<CandidateResult> results;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT r.grp, r.candidate, r.outcome, r.error, r.method, r.cause, r.explanation, r.escape_probability, "
+      "r.details, r.compile_ms FROM grp g JOIN result r ON r.grp = g.key WHERE g.run = ?1",
+      [&](const Statement &row) -> Status {
+        std::optional<Outcome> outcome = parseOutcome(row.text(2));
+        if (!outcome)
+          return dataLoss("the store holds a result with the unknown outcome '{}'", row.text(2));
+        results.push_back({row.text(0), row.text(1), *outcome, row.text(3),
+                           Verification{row.text(4), row.text(5), row.text(6), row.real(7), row.text(8)},
+                           row.optionalReal(9)});
+        return okStatus();
+      },
+      run));
+  return results;
+}
+
+Result<std::vector<Estimate>> Reader::estimates(const std::string &run) {
+  std::vector<Estimate> estimates;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT e.grp, e.candidate, e.median, e.p10, e.p90, e.low, e.high, e.device_median, e.launch_median, e.rounds, "
+      "e.samples, e.rank, e.ties, e.ratio, e.ratio_low, e.ratio_high, e.dropped "
+      "FROM grp g JOIN estimate e ON e.grp = g.key WHERE g.run = ?1",
+      [&](const Statement &row) -> Status {
+        KILN_ASSIGN_OR_RETURN(std::vector<std::string> ties, namesFromJson(row.text(12)));
+        estimates.push_back({row.text(0), row.text(1), row.real(2), row.real(3), row.real(4), row.real(5), row.real(6),
+                             row.optionalReal(7), row.optionalReal(8), static_cast<uint64_t>(row.integer(9)),
+                             static_cast<uint64_t>(row.integer(10)), static_cast<uint64_t>(row.integer(11)),
+                             std::move(ties), row.real(13), row.real(14), row.real(15), row.integer(16) != 0});
+        return okStatus();
+      },
+      run));
+  return estimates;
+}
+
+Result<std::vector<Round>> Reader::rounds(const std::string &group, const std::optional<std::string> &candidate) {
+  std::vector<Round> rounds;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT candidate, idx, started, load, megahertz, batch, cache_mode, samples FROM round "
+      "WHERE grp = ?1 AND (?2 = '' OR candidate = ?2) ORDER BY idx, started",
+      [&](const Statement &row) -> Status {
+        Result<Samples> samples = decodeSamples(row.blob(7));
+        if (!samples.ok())
+          return std::move(samples).status().withContext(
+              fmt::format("'{}', group {}, round {}", impl->connection->path(), group, row.integer(1)));
+        rounds.push_back({group, row.text(0), static_cast<uint64_t>(row.integer(1)), row.integer(2), row.real(3),
+                          row.optionalReal(4), static_cast<uint64_t>(row.integer(5)), row.text(6),
+                          *std::move(samples)});
+        return okStatus();
+      },
+      group, candidate.value_or("")));
+  return rounds;
+}
+
+Result<std::optional<std::string>> Reader::unfinishedRun(const std::string &sweep) {
+  std::optional<std::string> run;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT key FROM run WHERE sweep = ?1 AND key NOT IN (SELECT run FROM run_end) ORDER BY started, key",
+      [&](const Statement &row) {
+        run = row.text(0);
+        return okStatus();
+      },
+      sweep));
+  return run;
+}
+
+Result<std::vector<std::string>> Reader::finishedGroups(const std::string &run) {
+  std::vector<std::string> problems;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT DISTINCT g.problem FROM grp g JOIN grp_end x ON x.grp = g.key "
+      "WHERE g.run = ?1 AND x.status = 'finished' ORDER BY g.problem",
+      [&](const Statement &row) {
+        problems.push_back(row.text(0));
+        return okStatus();
+      },
+      run));
+  return problems;
+}
+
+Result<QueryResult> Reader::query(std::string_view sql) {
+  KILN_ASSIGN_OR_RETURN(Statement statement, impl->connection->prepare(sql));
+  if (!statement.readOnly() || statement.columns() == 0)
+    return invalidArgument("'{}' would change the store; only questions are answered", sql);
+  QueryResult result;
+  for (int i = 0; i < statement.columns(); ++i)
+    result.columns.emplace_back(statement.columnName(i));
+  while (true) {
+    KILN_ASSIGN_OR_RETURN(bool more, statement.step());
+    if (!more)
+      return result;
+    std::vector<std::string> &row = result.rows.emplace_back();
+    for (int i = 0; i < statement.columns(); ++i)
+      row.push_back(statement.text(i));
+  }
+}
+
+Status Reader::check() {
+  KILN_ASSIGN_OR_RETURN(std::string found, impl->connection->text("PRAGMA integrity_check(1)"));
+  if (found != "ok")
+    return dataLoss("'{}' is damaged: {}", impl->connection->path(), found);
+  std::string broken;
+  KILN_RETURN_IF_ERROR(impl->each("PRAGMA foreign_key_check", [&](const Statement &row) {
+    broken = row.text(0);
+    return okStatus();
+  }));
+  if (!broken.empty())
+    return dataLoss("'{}' is damaged: table {} refers to what is not there", impl->connection->path(), broken);
+  return okStatus();
+}
+
+} // namespace kiln::store

@@ -1,0 +1,77 @@
+// Reads a store, also while it is written. What it returns is a copy.
+//
+// For one thread at a time; any number of readers.
+#ifndef KILN_STORE_READER_H
+#define KILN_STORE_READER_H
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/base/status.h"
+#include "kiln/store/facts.h"
+
+namespace kiln::store {
+
+struct StoredRun : Run {
+  std::optional<int64_t> ended; // nothing: still running, or interrupted
+};
+
+struct StoredGroup : Group {
+  GroupStatus status = GroupStatus::Running;
+  uint64_t attempt = 1; // how often its run has started this problem so far
+};
+
+// What `query` returns, as text; a NULL is empty.
+struct QueryResult {
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+class Reader {
+public:
+  // NotFound where there is no file; an error too for an empty file, and for a store of another version.
+  static Result<std::unique_ptr<Reader>> open(const std::string &path);
+  ~Reader();
+
+  // Oldest first.
+  Result<std::vector<StoredRun>> runs();
+  // By a start of its key, "latest", or "latest~1" for the one before it, and so on. The error lists the latest runs.
+  Result<StoredRun> findRun(std::string_view name);
+  Result<Machine> machine(const std::string &key);
+  // The latest one; NotFound where the machine was never calibrated.
+  Result<Calibration> calibration(const std::string &machine);
+
+  // Of one run.
+  Result<std::vector<StoredGroup>> groups(const std::string &run);
+  Result<std::vector<Problem>> problems(const std::string &run);
+  // With their keys, in the order of the keys.
+  Result<std::vector<std::pair<std::string, Candidate>>> candidates(const std::string &run);
+  Result<std::vector<CandidateResult>> results(const std::string &run);
+  Result<std::vector<Estimate>> estimates(const std::string &run);
+
+  // In the order of the rounds. With a candidate, only its.
+  Result<std::vector<Round>> rounds(const std::string &group, const std::optional<std::string> &candidate = {});
+
+  // The latest run of the sweep that has not ended: the one to resume.
+  Result<std::optional<std::string>> unfinishedRun(const std::string &sweep);
+  // Names of the problems that need no measuring when the run is resumed.
+  Result<std::vector<std::string>> finishedGroups(const std::string &run);
+
+  // One statement that changes nothing.
+  Result<QueryResult> query(std::string_view sql);
+  // Reads all of the file and says whether it is whole. Takes time.
+  Status check();
+
+private:
+  struct Impl;
+  explicit Reader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace kiln::store
+
+#endif // KILN_STORE_READER_H

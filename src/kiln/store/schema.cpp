@@ -1,0 +1,197 @@
+#include "kiln/store/schema.h"
+
+#include <array>
+#include <iterator>
+
+namespace kiln::store {
+
+// "Kiln" in ASCII: `file results.db` shows it, and other programs' databases lack it.
+static constexpr int64_t kApplicationId = 0x4B696C6E;
+
+static constexpr const char *kTables = R"sql(
+CREATE TABLE machine (
+  key TEXT PRIMARY KEY,
+  provenance TEXT NOT NULL                 -- JSON: cpu, cores, caches, kernel, governor, libraries
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE run (
+  key TEXT PRIMARY KEY,
+  sweep TEXT NOT NULL,                     -- content key of problems, candidates and settings
+  started INTEGER NOT NULL,                -- nanoseconds since 1970, as all times of day here
+  machine TEXT NOT NULL REFERENCES machine,
+  command_line TEXT NOT NULL,
+  flags TEXT NOT NULL,                     -- JSON
+  seed INTEGER NOT NULL,                   -- unsigned, in two's complement
+  cache_mode TEXT NOT NULL,
+  data_distribution TEXT NOT NULL,
+  tags TEXT NOT NULL,                      -- JSON: [[name, value], ...]
+  kiln_version TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_by_start ON run (started);
+
+CREATE TABLE run_end (                     -- none: still running, or interrupted
+  run TEXT PRIMARY KEY REFERENCES run,
+  ended INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE problem (
+  name TEXT PRIMARY KEY,
+  family TEXT NOT NULL,
+  fields TEXT NOT NULL,                    -- JSON: [[name, value], ...]
+  flops REAL NOT NULL,
+  bytes REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE candidate (
+  key TEXT PRIMARY KEY,
+  problem TEXT NOT NULL REFERENCES problem,
+  provider TEXT NOT NULL,
+  provider_version TEXT NOT NULL,
+  configuration TEXT NOT NULL,
+  variant TEXT NOT NULL,
+  compiler_flags TEXT NOT NULL,
+  module_hash TEXT NOT NULL,
+  threads INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE grp (
+  key TEXT PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES run,
+  problem TEXT NOT NULL REFERENCES problem,
+  started INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX grp_by_run ON grp (run, problem, started);
+
+CREATE TABLE grp_end (                     -- none: running
+  grp TEXT PRIMARY KEY REFERENCES grp,
+  status TEXT NOT NULL CHECK (status IN ('finished', 'interrupted')),
+  ended INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE result (
+  grp TEXT NOT NULL REFERENCES grp,
+  candidate TEXT NOT NULL REFERENCES candidate,
+  outcome TEXT NOT NULL CHECK (outcome IN ('ok', 'failed', 'unsupported', 'crashed', 'timeout', 'incorrect',
+                                           'not verified', 'not profiled')),
+  error TEXT NOT NULL,
+  method TEXT NOT NULL,                    -- of verification; empty: none
+  cause TEXT NOT NULL,
+  explanation TEXT NOT NULL,
+  escape_probability REAL NOT NULL,
+  details TEXT NOT NULL,                   -- JSON: wrong, total, examples, tilePattern, ulpHistogram
+  compile_ms REAL,                         -- null: not compiled for this group
+  PRIMARY KEY (grp, candidate)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE round (
+  grp TEXT NOT NULL REFERENCES grp,
+  candidate TEXT NOT NULL REFERENCES candidate,
+  idx INTEGER NOT NULL,
+  started INTEGER NOT NULL,
+  load REAL NOT NULL,
+  megahertz REAL,
+  batch INTEGER NOT NULL,                  -- calls that each sample sums
+  cache_mode TEXT NOT NULL,
+  samples BLOB NOT NULL,                   -- nanoseconds; see docs/store.md
+  PRIMARY KEY (grp, candidate, idx)
+) STRICT;
+
+CREATE TABLE estimate (                    -- nanoseconds of one call
+  grp TEXT NOT NULL REFERENCES grp,
+  candidate TEXT NOT NULL REFERENCES candidate,
+  median REAL NOT NULL,
+  p10 REAL NOT NULL,
+  p90 REAL NOT NULL,
+  low REAL NOT NULL,                       -- interval of the median
+  high REAL NOT NULL,
+  device_median REAL,
+  launch_median REAL,
+  rounds INTEGER NOT NULL,
+  samples INTEGER NOT NULL,
+  rank INTEGER NOT NULL,                   -- 0: not ranked
+  ties TEXT NOT NULL,                      -- JSON: keys of candidates
+  ratio REAL NOT NULL,                     -- of its time to the leader's
+  ratio_low REAL NOT NULL,
+  ratio_high REAL NOT NULL,
+  dropped INTEGER NOT NULL,                -- 1: left the rounds early
+  PRIMARY KEY (grp, candidate)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE calibration (
+  machine TEXT NOT NULL REFERENCES machine,
+  taken INTEGER NOT NULL,
+  ceilings TEXT NOT NULL,                  -- JSON
+  PRIMARY KEY (machine, taken)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW dispatch AS                    -- for questions by hand: one row for each result of a finished group
+SELECT g.run, g.problem, c.provider, c.variant, c.configuration, r.outcome, r.cause, e.rank,
+       e.median / 1e6 AS ms, e.low / 1e6 AS low_ms, e.high / 1e6 AS high_ms, p.flops / e.median AS gflops,
+       e.rounds, e.samples, c.threads, u.cache_mode, r.grp, r.candidate
+FROM result r
+JOIN grp_end x ON x.grp = r.grp AND x.status = 'finished'
+JOIN grp g ON g.key = r.grp
+JOIN run u ON u.key = g.run
+JOIN problem p ON p.name = g.problem
+JOIN candidate c ON c.key = r.candidate
+LEFT JOIN estimate e ON e.grp = r.grp AND e.candidate = r.candidate;
+)sql";
+
+static constexpr std::array<std::string_view, 11> kFactTables = {"machine",   "run",      "run_end",    "problem",
+                                                                 "candidate", "grp",      "grp_end",    "result",
+                                                                 "round",     "estimate", "calibration"};
+
+std::span<const std::string_view> factTables() {
+  return kFactTables;
+}
+
+static Status createTables(Connection &connection) {
+  KILN_RETURN_IF_ERROR(connection.execute(kTables));
+  for (std::string_view table : kFactTables)
+    for (std::string_view change : {"UPDATE", "DELETE"})
+      KILN_RETURN_IF_ERROR(
+          connection.execute(fmt::format("CREATE TRIGGER {0}_never_{1} BEFORE {1} ON {0} BEGIN "
+                                         "SELECT RAISE(ABORT, 'facts are appended, and never changed or removed'); END",
+                                         table, change)));
+  return connection.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
+}
+
+static constexpr Migration kMigrations[] = {
+    {"the first tables", createTables},
+};
+
+std::span<const Migration> migrations() {
+  return kMigrations;
+}
+
+Result<size_t> readVersion(Connection &connection, std::span<const Migration> known) {
+  KILN_ASSIGN_OR_RETURN(int64_t version, connection.integer("PRAGMA user_version"));
+  KILN_ASSIGN_OR_RETURN(int64_t application, connection.integer("PRAGMA application_id"));
+  KILN_ASSIGN_OR_RETURN(int64_t objects, connection.integer("SELECT count(*) FROM sqlite_schema"));
+  if (version == 0 && application == 0 && objects == 0)
+    return static_cast<size_t>(0);
+  if (application != kApplicationId)
+    return invalidArgument("'{}' is a database of another program; give the path of a store, or of a new file",
+                           connection.path());
+  if (version < 1 || version > static_cast<int64_t>(known.size()))
+    return failedPrecondition(
+        "'{}' is a store of version {}; this build knows version {}: use a newer Kiln, or another "
+        "file",
+        connection.path(), version, known.size());
+  return static_cast<size_t>(version);
+}
+
+Status migrate(Connection &connection, std::span<const Migration> all) {
+  KILN_ASSIGN_OR_RETURN(size_t version, readVersion(connection, all));
+  if (version == all.size())
+    return okStatus();
+  KILN_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(connection));
+  for (; version < all.size(); ++version)
+    if (Status status = all[version].apply(connection); !status.ok())
+      return std::move(status).withContext(
+          fmt::format("cannot bring '{}' to version {} ({})", connection.path(), version + 1, all[version].summary));
+  KILN_RETURN_IF_ERROR(connection.execute(fmt::format("PRAGMA user_version = {}", all.size())));
+  return transaction.commit();
+}
+
+} // namespace kiln::store

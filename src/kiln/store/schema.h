@@ -1,0 +1,36 @@
+// The tables of a store, in one place: the migrations that make them. A store's version is the number of migrations
+// that it has had (PRAGMA user_version).
+//
+// To change the schema, append a migration; those before it stay as they are, because stores of their versions exist.
+#ifndef KILN_STORE_SCHEMA_H
+#define KILN_STORE_SCHEMA_H
+
+#include <span>
+#include <string_view>
+
+#include "kiln/base/status.h"
+#include "kiln/store/database.h"
+
+namespace kiln::store {
+
+struct Migration {
+  std::string_view summary;
+  // Runs inside a transaction. Must not begin or end one.
+  Status (*apply)(Connection &connection);
+};
+
+std::span<const Migration> migrations();
+
+// The tables that hold facts, in an order in which each stands after those that it refers to.
+std::span<const std::string_view> factTables();
+
+// Whether the file is a store that this build can read: a clear error where it belongs to another program, or is of a
+// newer version. An empty database is a store of version 0.
+Result<size_t> readVersion(Connection &connection, std::span<const Migration> known);
+
+// Brings the store to the last version, in one transaction: after an error it is as it was.
+Status migrate(Connection &connection, std::span<const Migration> all);
+
+} // namespace kiln::store
+
+#endif // KILN_STORE_SCHEMA_H

@@ -1,0 +1,87 @@
+#include "kiln/store/schema.h"
+#include "kiln/store/testing/temporary_folder.h"
+
+#include <gtest/gtest.h>
+
+namespace kiln::store {
+namespace {
+
+using testing::TemporaryFolder;
+
+Status first(Connection &connection) {
+  return migrations()[0].apply(connection);
+}
+Status second(Connection &connection) {
+  return connection.execute("ALTER TABLE machine ADD COLUMN nickname TEXT NOT NULL DEFAULT 'none'");
+}
+Status third(Connection &connection) {
+  return connection.execute("CREATE TABLE extra (key TEXT PRIMARY KEY) STRICT");
+}
+Status broken(Connection &connection) {
+  KILN_RETURN_IF_ERROR(connection.execute("CREATE TABLE half (key TEXT)"));
+  return connection.execute("SELECT nonsense FROM nowhere");
+}
+constexpr Migration kOld[] = {{"first", first}};
+constexpr Migration kNew[] = {{"first", first}, {"a nickname", second}, {"an extra table", third}};
+constexpr Migration kBroken[] = {{"first", first}, {"a nickname", second}, {"a mistake", broken}};
+
+class Schema : public ::testing::Test {
+protected:
+  void SetUp() override {
+    Result<std::unique_ptr<Connection>> opened = Connection::open(folder.file("a.db"), Connection::Mode::Write, 1000);
+    ASSERT_TRUE(opened.ok()) << opened.status().toString();
+    connection = *std::move(opened);
+  }
+  int64_t integer(const char *sql) {
+    Result<int64_t> value = connection->integer(sql);
+    EXPECT_TRUE(value.ok()) << value.status().toString();
+    return value.ok() ? *value : -1;
+  }
+  TemporaryFolder folder;
+  std::unique_ptr<Connection> connection;
+};
+
+TEST_F(Schema, AnOldStoreIsBroughtUpToDateAndKeepsItsFacts) {
+  ASSERT_TRUE(migrate(*connection, kOld).ok());
+  ASSERT_TRUE(connection->execute("INSERT INTO machine VALUES ('k', '{}')").ok());
+  Status status = migrate(*connection, kNew);
+  ASSERT_TRUE(status.ok()) << status.toString();
+  EXPECT_EQ(integer("PRAGMA user_version"), 3);
+  EXPECT_EQ(integer("SELECT count(*) FROM machine WHERE key = 'k' AND nickname = 'none'"), 1);
+  EXPECT_EQ(integer("SELECT count(*) FROM extra"), 0);
+  EXPECT_TRUE(migrate(*connection, kNew).ok()) << "once more changes nothing";
+}
+
+TEST_F(Schema, AFailedMigrationLeavesTheStoreAsItWas) {
+  ASSERT_TRUE(migrate(*connection, kOld).ok());
+  Status status = migrate(*connection, kBroken);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.message().find("to version 3 (a mistake)"), std::string::npos) << status.message();
+  EXPECT_EQ(integer("PRAGMA user_version"), 1);
+  EXPECT_EQ(integer("SELECT count(*) FROM sqlite_schema WHERE name = 'half'"), 0);
+  EXPECT_EQ(integer("SELECT count(*) FROM pragma_table_info('machine')"), 2);
+  EXPECT_TRUE(migrate(*connection, kNew).ok());
+}
+
+TEST_F(Schema, ANewerStoreIsRefused) {
+  ASSERT_TRUE(migrate(*connection, kNew).ok());
+  for (const Status &status : {migrate(*connection, kOld), readVersion(*connection, kOld).status()}) {
+    EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+    EXPECT_NE(status.message().find("version 3; this build knows version 1"), std::string::npos) << status.message();
+  }
+}
+
+TEST_F(Schema, EveryTableOfFactsIsThereAndCannotBeChanged) {
+  ASSERT_TRUE(migrate(*connection, migrations()).ok());
+  EXPECT_EQ(integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table'"),
+            static_cast<int64_t>(factTables().size()));
+  ASSERT_TRUE(connection->execute("INSERT INTO machine VALUES ('k', '{}')").ok());
+  for (const char *sql : {"UPDATE machine SET provenance = ''", "DELETE FROM machine"}) {
+    Status status = connection->execute(sql);
+    ASSERT_FALSE(status.ok()) << sql;
+    EXPECT_NE(status.message().find("never changed or removed"), std::string::npos) << status.message();
+  }
+}
+
+} // namespace
+} // namespace kiln::store

@@ -1,0 +1,287 @@
+#include "kiln/store/reader.h"
+#include "kiln/store/testing/sample_store.h"
+#include "kiln/store/testing/temporary_folder.h"
+#include "kiln/store/writer.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace kiln::store {
+namespace {
+
+using namespace testing;
+
+#define ASSERT_OK(expression)                                                                                          \
+  do {                                                                                                                 \
+    Status testStatus = (expression);                                                                                  \
+    ASSERT_TRUE(testStatus.ok()) << testStatus.toString();                                                             \
+  } while (false)
+
+template <typename T> T valueOf(Result<T> result) {
+  EXPECT_TRUE(result.ok()) << result.status().toString();
+  return result.ok() ? *std::move(result) : T();
+}
+
+bool mentions(const Status &status, std::string_view text) {
+  return status.message().find(text) != std::string_view::npos;
+}
+
+class Store : public ::testing::Test {
+protected:
+  std::unique_ptr<Writer> writer() { return valueOf(Writer::open(path, {})); }
+  std::unique_ptr<Reader> reader() { return valueOf(Reader::open(path)); }
+
+  // A store with a run, a problem with two candidates, and a group that was started.
+  std::unique_ptr<Writer> begin() {
+    std::unique_ptr<Writer> result = writer();
+    EXPECT_TRUE(result->addMachine(sampleMachine()).ok());
+    EXPECT_TRUE(result->addRun(run).ok());
+    EXPECT_TRUE(result->addProblem(problem).ok());
+    EXPECT_TRUE(result->addCandidates(std::vector{kiln}).ok());
+    EXPECT_TRUE(result->addCandidates(std::vector{onednn}).ok());
+    EXPECT_TRUE(result->startGroup(group).ok());
+    return result;
+  }
+  Round round(uint64_t index) const {
+    return {group.key(), kiln.key(), index, 5, 0.25, 3100.5, 2, "cold", {{10, 12, 11}, {9, 11, 10}, {1, 1, 1}}};
+  }
+  Estimate estimate(const Candidate &candidate) const {
+    Estimate e{group.key(), candidate.key()};
+    e.median = 62100.25;
+    e.p10 = 62000;
+    e.p90 = 63000;
+    e.low = 62050;
+    e.high = 62150;
+    e.rounds = 7;
+    e.samples = 140;
+    e.rank = 1;
+    return e;
+  }
+  CandidateResult result(const Candidate &candidate) const { return {group.key(), candidate.key()}; }
+
+  TemporaryFolder folder;
+  std::string path = folder.file("generated/results.db");
+  store::Run run = sampleRun(1000);
+  Problem problem = sampleProblem(256, 512, 128);
+  Candidate kiln = sampleCandidate(problem.name, "kiln", "tile_config_96x128_256x1_fma_12x32_packb");
+  Candidate onednn = sampleCandidate(problem.name, "onednn", "");
+  Group group{run.key(), problem.name, 2000};
+};
+
+TEST_F(Store, FactsComeBackAsTheyWere) {
+  std::unique_ptr<Writer> w = begin();
+  CandidateResult incorrect = result(kiln);
+  incorrect.outcome = Outcome::Incorrect;
+  incorrect.verification = {"exact", "dropped tail", "the last 3 columns\nare 0", 1e-30, R"({"wrong":3})"};
+  incorrect.compileMilliseconds = 31.5;
+  CandidateResult unsupported = result(onednn);
+  unsupported.outcome = Outcome::Unsupported;
+  unsupported.error = "no f16 on this CPU: \xC3\xA9, 'quoted'";
+  Estimate e = estimate(kiln);
+  e.deviceMedian = 62000.5;
+  e.ties = {onednn.key()};
+  e.ratio = 1.25;
+  e.dropped = true;
+  Round bare{group.key(), onednn.key(), 1, 6, 0, {}, 1, "warm", {{7}, {}, {}}};
+  ASSERT_OK(w->addRounds(std::vector{round(0), bare}));
+  ASSERT_OK(w->addResult(unsupported));
+  ASSERT_OK(w->finishGroup(group.key(), std::vector{incorrect}, std::vector{e}));
+  ASSERT_OK(w->addCalibration({run.machine, 5, R"({"gb_per_s":20})"}));
+  ASSERT_OK(w->addCalibration({run.machine, 9, R"({"gb_per_s":21})"}));
+
+  std::unique_ptr<Reader> r = reader();
+  std::vector<StoredRun> runs = valueOf(r->runs());
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].key(), run.key());
+  EXPECT_EQ(runs[0].commandLine, run.commandLine);
+  EXPECT_EQ(runs[0].seed, run.seed);
+  EXPECT_EQ(runs[0].tags, run.tags);
+  EXPECT_EQ(runs[0].flags, run.flags);
+  EXPECT_FALSE(runs[0].ended);
+  EXPECT_EQ(valueOf(r->machine(run.machine)).provenance, sampleMachine().provenance);
+  EXPECT_EQ(valueOf(r->calibration(run.machine)).taken, 9);
+  std::vector<Problem> problems = valueOf(r->problems(run.key()));
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].fields, problem.fields);
+  EXPECT_EQ(problems[0].flops, problem.flops);
+  auto candidates = valueOf(r->candidates(run.key()));
+  ASSERT_EQ(candidates.size(), 2U);
+  for (const auto &[key, candidate] : candidates)
+    EXPECT_EQ(key, candidate.key());
+  std::vector<CandidateResult> results = valueOf(r->results(run.key()));
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_TRUE((results[0] == incorrect && results[1] == unsupported) ||
+              (results[1] == incorrect && results[0] == unsupported));
+  std::vector<Estimate> estimates = valueOf(r->estimates(run.key()));
+  ASSERT_EQ(estimates.size(), 1U);
+  EXPECT_EQ(estimates[0], e);
+  std::vector<Round> rounds = valueOf(r->rounds(group.key()));
+  ASSERT_EQ(rounds.size(), 2U);
+  EXPECT_EQ(rounds[0], round(0));
+  EXPECT_EQ(rounds[1], bare);
+  EXPECT_EQ(valueOf(r->rounds(group.key(), onednn.key())).size(), 1U);
+  EXPECT_TRUE(r->check().ok());
+}
+
+TEST_F(Store, KeysTellContentsApart) {
+  EXPECT_NE(contentKey({"ab", "c"}), contentKey({"a", "bc"}));
+  EXPECT_NE(contentKey({"a"}), contentKey({"a", ""}));
+  EXPECT_EQ(contentKey({"a", "b"}).size(), 32U);
+  // Stored keys must not change with the code.
+  EXPECT_EQ(contentKey({"machine", "{}"}), Machine{"{}"}.key());
+  Candidate other = kiln;
+  other.variant = "x";
+  EXPECT_NE(other.key(), kiln.key());
+}
+
+TEST_F(Store, AFactIsAddedOnceAndNeverChanged) {
+  std::unique_ptr<Writer> w = begin();
+  ASSERT_OK(w->addProblem(problem));
+  ASSERT_OK(w->addRun(run));
+  ASSERT_OK(w->addRounds(std::vector{round(0)}));
+  ASSERT_OK(w->addRounds(std::vector{round(0)}));
+  Problem other = problem;
+  other.flops += 1;
+  EXPECT_EQ(w->addProblem(other).code(), StatusCode::AlreadyExists);
+  Round changed = round(0);
+  changed.samples.call[0] = 99;
+  EXPECT_EQ(w->addRounds(std::vector{round(1), changed}).code(), StatusCode::AlreadyExists);
+  std::unique_ptr<Reader> r = reader();
+  EXPECT_EQ(valueOf(r->rounds(group.key())).size(), 1U) << "the call is all or nothing";
+}
+
+TEST_F(Store, WhatIsWrongIsSaid) {
+  std::unique_ptr<Writer> w = begin();
+  Round orphan = round(0);
+  orphan.group = "nothing";
+  Status status = w->addRounds(std::vector{orphan});
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+  EXPECT_TRUE(mentions(status, "start it first")) << status.message();
+  orphan = round(0);
+  orphan.candidate = "nobody";
+  EXPECT_EQ(w->addRounds(std::vector{orphan}).code(), StatusCode::FailedPrecondition);
+  Round uneven = round(0);
+  uneven.samples.device.pop_back();
+  EXPECT_EQ(w->addRounds(std::vector{uneven}).code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(w->addMachine({"no json"}).code(), StatusCode::InvalidArgument);
+  Estimate nan = estimate(kiln);
+  nan.low = NAN;
+  EXPECT_EQ(w->finishGroup(group.key(), {}, std::vector{nan}).code(), StatusCode::InvalidArgument);
+  Estimate foreign = estimate(kiln);
+  foreign.group = "other";
+  EXPECT_EQ(w->finishGroup(group.key(), {}, std::vector{foreign}).code(), StatusCode::InvalidArgument);
+  ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}));
+  status = w->addRounds(std::vector{round(9)});
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+  EXPECT_TRUE(mentions(status, "finished already")) << status.message();
+}
+
+TEST_F(Store, AnInterruptedSweepResumes) {
+  {
+    std::unique_ptr<Writer> w = begin();
+    ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}));
+    Problem second = sampleProblem(64, 64, 64);
+    ASSERT_OK(w->addProblem(second));
+    Candidate candidate = sampleCandidate(second.name, "onednn", "");
+    ASSERT_OK(w->addCandidates(std::vector{candidate}));
+    Group unfinished{run.key(), second.name, 3000};
+    ASSERT_OK(w->startGroup(unfinished));
+    Round early = round(0);
+    early.group = unfinished.key();
+    early.candidate = candidate.key();
+    ASSERT_OK(w->addRounds(std::vector{early}));
+    EXPECT_EQ(valueOf(reader()->groups(run.key()))[1].status, GroupStatus::Running);
+  }
+  std::unique_ptr<Writer> w = writer();
+  std::unique_ptr<Reader> r = reader();
+  EXPECT_EQ(valueOf(r->unfinishedRun(run.sweep)), run.key());
+  EXPECT_EQ(valueOf(r->unfinishedRun("another sweep")), std::nullopt);
+  EXPECT_EQ(valueOf(r->finishedGroups(run.key())), std::vector{problem.name});
+  std::vector<StoredGroup> groups = valueOf(r->groups(run.key()));
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].status, GroupStatus::Finished);
+  EXPECT_EQ(groups[1].status, GroupStatus::Interrupted);
+  EXPECT_EQ(valueOf(r->rounds(groups[1].key())).size(), 1U) << "what it had measured is kept";
+  // The second attempt is another group.
+  Group again{run.key(), groups[1].problem, 4000};
+  ASSERT_OK(w->startGroup(again));
+  ASSERT_OK(w->finishGroup(again.key(), {}, {}));
+  groups = valueOf(r->groups(run.key()));
+  ASSERT_EQ(groups.size(), 3U);
+  EXPECT_EQ(groups[2].attempt, 2U);
+  ASSERT_OK(w->endRun(run.key()));
+  ASSERT_OK(w->endRun(run.key()));
+  EXPECT_EQ(valueOf(r->unfinishedRun(run.sweep)), std::nullopt);
+}
+
+TEST_F(Store, RunsAreFoundByNames) {
+  std::unique_ptr<Writer> w = begin();
+  store::Run later = sampleRun(5000);
+  ASSERT_OK(w->addRun(later));
+  std::unique_ptr<Reader> r = reader();
+  EXPECT_EQ(valueOf(r->findRun("latest")).started, 5000);
+  EXPECT_EQ(valueOf(r->findRun("latest~1")).started, 1000);
+  EXPECT_EQ(valueOf(r->findRun(run.key().substr(0, 10))).started, 1000);
+  for (const char *name : {"latest~2", "latest~", "latest~x", "zzz", ""}) {
+    Result<StoredRun> found = r->findRun(name);
+    ASSERT_FALSE(found.ok()) << name;
+    EXPECT_EQ(found.status().code(), StatusCode::NotFound);
+    EXPECT_TRUE(mentions(found.status(), later.key().substr(0, 12))) << found.status().message();
+  }
+}
+
+TEST_F(Store, QueriesAnswerAndChangeNothing) {
+  std::unique_ptr<Writer> w = begin();
+  ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}));
+  std::unique_ptr<Reader> r = reader();
+  QueryResult answer = valueOf(r->query("SELECT problem, rank, ms FROM dispatch WHERE provider = 'kiln'"));
+  EXPECT_EQ(answer.columns, (std::vector<std::string>{"problem", "rank", "ms"}));
+  ASSERT_EQ(answer.rows.size(), 1U);
+  EXPECT_EQ(answer.rows[0][0], problem.name);
+  EXPECT_EQ(answer.rows[0][1], "1");
+  for (const char *sql : {"DELETE FROM round", "SELECT 1; DELETE FROM round", "DROP TABLE run", "ATTACH '/tmp/x' AS x",
+                          "SELECT", "", "SELEKT 1", "SELECT nothing FROM round"})
+    EXPECT_EQ(r->query(sql).status().code(), StatusCode::InvalidArgument) << sql;
+}
+
+TEST_F(Store, ShardsMergeWithoutLoss) {
+  ASSERT_OK(fillSampleStore(*writer(), {.problems = 2, .started = 10}));
+  std::string shard = folder.file("shard.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(shard, {})), {.problems = 3, .seed = 2, .started = 20}));
+  std::unique_ptr<Writer> w = writer();
+  ASSERT_OK(w->merge(shard));
+  std::unique_ptr<Reader> r = reader();
+  auto count = [&](const char *table) {
+    return valueOf(r->query(fmt::format("SELECT count(*) FROM {}", table))).rows[0][0];
+  };
+  EXPECT_EQ(count("run"), "2");
+  EXPECT_EQ(count("machine"), "1");
+  EXPECT_EQ(count("grp"), "7");
+  EXPECT_EQ(count("problem"), "4");
+  std::string rounds = count("round");
+  ASSERT_OK(w->merge(shard));
+  EXPECT_EQ(count("round"), rounds) << "merging again adds nothing";
+  EXPECT_TRUE(r->check().ok());
+  EXPECT_EQ(w->merge(path).code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(w->merge(folder.file("none.db")).code(), StatusCode::NotFound);
+}
+
+TEST_F(Store, ContradictingShardsAreNotMerged) {
+  std::unique_ptr<Writer> w = begin();
+  std::string shard = folder.file("shard.db");
+  {
+    std::unique_ptr<Writer> other = valueOf(Writer::open(shard, {}));
+    Problem lie = problem;
+    lie.flops = 1;
+    ASSERT_OK(other->addMachine({R"({"cpu":"other"})"}));
+    ASSERT_OK(other->addProblem(lie));
+  }
+  Status status = w->merge(shard);
+  EXPECT_EQ(status.code(), StatusCode::AlreadyExists);
+  EXPECT_TRUE(mentions(status, "'problem'")) << status.message();
+  EXPECT_EQ(valueOf(reader()->query("SELECT count(*) FROM machine")).rows[0][0], "1") << "nothing was merged";
+  ASSERT_OK(w->addRounds(std::vector{round(0)}));
+}
+
+} // namespace
+} // namespace kiln::store

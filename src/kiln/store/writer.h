@@ -1,0 +1,70 @@
+// The one that writes a store.
+//
+//   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Writer> writer, Writer::open("generated/results.db", {}));
+//   writer->addMachine(machine); writer->addRun(run); writer->addProblem(problem); writer->addCandidates(candidates);
+//   writer->startGroup(group);
+//   writer->addRounds(rounds);                        // as they come
+//   writer->finishGroup(group.key(), results, estimates);
+//   writer->endRun(run.key());
+//
+// Each call is one transaction: when it returns ok, its facts survive the death of this process, and finished groups
+// and ended runs that of the machine. After an error nothing of the call is stored, all of before is, and the writer
+// can still be used. Adding a fact that is there already does nothing; another fact of the same key is an error.
+//
+// For one thread at a time.
+#ifndef KILN_STORE_WRITER_H
+#define KILN_STORE_WRITER_H
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "kiln/base/status.h"
+#include "kiln/store/facts.h"
+
+namespace kiln::store {
+
+struct WriterOptions {
+  // How long another writer, or a program that has locked the file, is waited for.
+  int waitMilliseconds = 5000;
+  // The file grows no further; 0: as far as the disk goes.
+  uint64_t maxBytes = 0;
+};
+
+class Writer {
+public:
+  // Makes the file and its folder where there are none, brings an older store up to date, and marks groups that an
+  // earlier writer left running as interrupted.
+  static Result<std::unique_ptr<Writer>> open(const std::string &path, const WriterOptions &options);
+  ~Writer();
+
+  Status addMachine(const Machine &machine);
+  Status addRun(const Run &run);
+  Status addProblem(const Problem &problem);
+  Status addCandidates(std::span<const Candidate> candidates);
+  Status addCalibration(const Calibration &calibration);
+
+  Status startGroup(const Group &group);
+  // Known before the group is finished, such as a candidate that is wrong.
+  Status addResult(const CandidateResult &result);
+  Status addRounds(std::span<const Round> rounds);
+  // Everything that the group concludes, and that it is finished: all of it or nothing.
+  Status finishGroup(const std::string &group, std::span<const CandidateResult> results,
+                     std::span<const Estimate> estimates);
+  // The sweep was stopped: its rounds stay, and are never compared with others.
+  Status interruptGroup(const std::string &group);
+  // The run is complete: it will not be resumed.
+  Status endRun(const std::string &run);
+
+  // Adds all facts of another store. It is locked meanwhile; its running groups count as interrupted.
+  Status merge(const std::string &path);
+
+private:
+  struct Impl;
+  explicit Writer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace kiln::store
+
+#endif // KILN_STORE_WRITER_H
