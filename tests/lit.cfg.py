@@ -9,10 +9,10 @@
 # the compat links, FileCheck and not on the PATH. Features for REQUIRES: are set below. A test may take 120 seconds and
 # its processes 6 GiB each; %limit before a command holds it to 2 seconds of processor time and 1 GiB.
 # Without the compiler, what tests IR is left out, and a test of the tools that compiles says REQUIRES: compiler.
-import importlib.util
 import os
 import resource
 import shutil
+import subprocess
 
 import lit.formats
 import lit.util
@@ -43,7 +43,8 @@ if lit_config.params.get("slow"):
 for tool in ("gdb", "perf"):
     if shutil.which(tool):
         features.add(tool)
-if importlib.util.find_spec("numpy"):
+# Of the python3 that tests run, which need not be lit's own.
+if subprocess.run(["python3", "-c", "import numpy"], capture_output=True).returncode == 0:
     features.add("numpy")
 features.add(os.uname().machine)  # x86_64, aarch64
 with open("/proc/cpuinfo") as cpuinfo:

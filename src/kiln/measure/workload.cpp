@@ -1,5 +1,7 @@
 #include "kiln/measure/workload.h"
 
+#include <algorithm>
+
 namespace kiln::measure {
 
 static uint64_t byteSize(const TensorType &tensor) {
@@ -16,6 +18,11 @@ double Problem::bytes() const {
   for (const TensorType &tensor : outputs())
     total += static_cast<double>(byteSize(tensor));
   return total;
+}
+
+void Problem::prefillOutputs(size_t, std::span<const MutableTensor> outputs) const {
+  for (const MutableTensor &output : outputs)
+    std::ranges::fill(output.bytes, uint8_t(0xFF));
 }
 
 } // namespace kiln::measure

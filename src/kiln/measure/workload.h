@@ -58,6 +58,9 @@ public:
   virtual std::vector<std::string> passes() const = 0;
   // Deterministic in `seed`. Inputs of a pass depend on nothing else, so that all candidates get the same.
   virtual Status fillInputs(size_t pass, uint64_t seed, std::span<const MutableTensor> inputs) const = 0;
+  // What an output holds before the run, so that what is not written, or only added to, shows. By default all bits are
+  // set, which is NaN in floating-point types.
+  virtual void prefillOutputs(size_t pass, std::span<const MutableTensor> outputs) const;
   // Whether `outputs` are right for `inputs`, and if not, where and why. Takes far less time than computing them.
   virtual verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                                 std::span<const io::TensorSpan> outputs) const = 0;

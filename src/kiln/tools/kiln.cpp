@@ -27,7 +27,10 @@ constexpr Verb kVerbs[] = {
     {"run-mlir", "kiln-run-mlir", "compile and run in one"},
     {"benchmark", "kiln-benchmark-module", "time calls of a module's functions"},
     {"dump", "kiln-dump-module", "show what is in a module"},
+    {"dispatch", "kiln-dispatch", "the kernel lab: verify, measure and rank kernels"},
     {"opt", "kiln-opt", "run passes and phases of the compiler"},
+    {"calibrate", "kiln-calibrate", "measure how fast this machine can be"},
+    {"doctor", "kiln-doctor", "say whether this machine can be trusted today"},
 };
 
 std::string usage() {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <span>
 
@@ -10,16 +9,13 @@
 #include "kiln/runtime/hal/driver.h"
 #include "kiln/runtime/vm/hal_module.h"
 #include "kiln/targets/drivers.h"
+#include "kiln/tools/cache_path.h"
 #include "kiln/tools/device_lists.h"
 
 namespace kiln {
 
 std::string defaultExecutableFolder() {
-  if (const char *cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
-    return fmt::format("{}/kiln/executables", cache);
-  if (const char *home = std::getenv("HOME"); home && *home == '/')
-    return fmt::format("{}/.cache/kiln/executables", home);
-  return "";
+  return userCachePath("executables");
 }
 
 void RuntimeFlags::addProgramFlags(FlagParser &parser, bool withModules) {

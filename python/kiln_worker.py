@@ -1,0 +1,92 @@
+"""The worker's side of the lab's protocol, for providers in Python. docs/lab.md describes the protocol, and
+kiln_worker_numpy.py is an example: a provider is an object with a name, a version, and the methods below.
+
+    start(threads)                        opens what it computes with
+    load(problem, module, function, sets) everything that is no part of a call; raises Unsupported where it cannot.
+                                          A set is a pair of lists of tensors, inputs and outputs.
+    run(set)                              computes, and writes the outputs of the set
+    call(set)                             the same, for timing: the results may stay in other memory
+"""
+
+import json
+import mmap
+import os
+import sys
+import time
+
+
+class Unsupported(Exception):
+    """The provider does not do this problem; that is no failure."""
+
+
+class Tensor:
+    """What a request says of a tensor of one set: `type` ("f32"), `shape`, and `memory`, its bytes."""
+
+    def __init__(self, spec, memory, index):
+        self.type, self.shape = spec["type"], tuple(spec["shape"])
+        offset = spec["offset"] + index * spec["stride"]
+        self.memory = memory[offset:offset + spec["bytes"]]
+
+
+def _tensors(specs, sets, writable):
+    mapped = {}
+    for spec in specs:
+        if spec["path"] not in mapped:
+            file = os.open(spec["path"], os.O_RDWR if writable else os.O_RDONLY)
+            access = mmap.ACCESS_WRITE if writable else mmap.ACCESS_READ
+            mapped[spec["path"]] = memoryview(mmap.mmap(file, 0, access=access))
+            os.close(file)
+    return [[Tensor(spec, mapped[spec["path"]], i) for spec in specs] for i in range(sets)]
+
+
+def _time(provider, request, count):
+    """Calls, each with the next set, until the time is up; set 0 is for verification, where there are others."""
+    samples, chosen, clock = [], request["start"], time.perf_counter_ns
+    end = clock() + request["nanoseconds"]
+    while not samples or clock() < end:
+        begin = clock()
+        for _ in range(request["batch"]):
+            provider.call(chosen)
+            chosen = chosen + 1 if chosen + 1 < count else min(1, count - 1)
+        samples.append(max(clock() - begin, 1))
+    return {"ok": True, "batch": request["batch"], "call": samples}
+
+
+def _answer(provider, request, state):
+    op = request["op"]
+    if op == "hello":
+        if request["protocol"] != 1:
+            raise Unsupported(f"this worker speaks protocol 1, not {request['protocol']}")
+        provider.start(request["threads"])
+        return {"ok": True, "provider": provider.name, "version": provider.version}
+    if op == "load":
+        count = request["sets"]
+        sets = list(zip(_tensors(request["inputs"], count, False), _tensors(request["outputs"], count, True)))
+        provider.load(request["problem"], request.get("module"), request.get("function"), sets)
+        state["sets"] = count
+        return {"ok": True}
+    if op == "run":
+        provider.run(request["set"])
+        return {"ok": True}
+    if op == "time":
+        return _time(provider, request, state["sets"])
+    raise ValueError(f"'{op}' is no request")
+
+
+def serve(provider):
+    """Answers requests until there are no more. What anything prints goes to standard error, since on standard output it
+    would be an answer."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    state = {}
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request["op"] == "quit":
+            return
+        try:
+            answer = _answer(provider, request, state)
+        except Unsupported as reason:
+            answer = {"ok": False, "unsupported": True, "error": str(reason)}
+        except Exception as error:  # whatever it is, it costs one row
+            answer = {"ok": False, "error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), file=answers, flush=True)

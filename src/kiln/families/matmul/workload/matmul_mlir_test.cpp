@@ -1,0 +1,69 @@
+// The goldens are in test/, where lit compiles and runs them.
+#include "kiln/families/matmul/workload/matmul_mlir.h"
+
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace kiln::families {
+namespace {
+
+// Without the lines for lit.
+std::string readGolden(const std::string &name) {
+  std::ifstream file(std::string(KILN_GOLDEN_DIR) + "/" + name + ".mlir");
+  std::string text;
+  for (std::string line; std::getline(file, line);)
+    if (!line.starts_with("//"))
+      text += line + "\n";
+  return text;
+}
+
+TEST(MatmulMlir, IsWhatTheGoldensSay) {
+  size_t count = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(KILN_GOLDEN_DIR)) {
+    if (entry.path().extension() != ".mlir")
+      continue;
+    ++count;
+    std::string stem = entry.path().stem();
+    size_t at = stem.find("_tile_config_");
+    std::string problem = stem.substr(0, at);
+    std::string configuration = at == std::string::npos ? "" : stem.substr(at + 1);
+    Result<MatmulSpec> spec = MatmulSpec::parse(stem.starts_with("batch") ? "batch_matmul" : "matmul", problem);
+    ASSERT_TRUE(spec.ok()) << spec.status().toString();
+    EXPECT_EQ(matmulMlir(*spec, stem, configuration), readGolden(stem)) << stem;
+  }
+  EXPECT_EQ(count, 5U);
+}
+
+TEST(MatmulMlir, ConfigurationStandsOnTheProductAlone) {
+  for (const char *types : {"f32", "f16", "i8", "f16t_f16n_f16t", "f16n_f16t_f16t_accf16"}) {
+    Result<MatmulSpec> spec = parseMatmulTypes(types);
+    ASSERT_TRUE(spec.ok());
+    std::string with = matmulMlir(*spec, "f", "tile_config_1x1_1x1_fma"), without = matmulMlir(*spec, "f", "");
+    std::string attribute = "    {kiln.configuration = \"tile_config_1x1_1x1_fma\"}\n";
+    size_t at = with.find(attribute);
+    ASSERT_NE(at, std::string::npos) << with;
+    EXPECT_LT(with.find("linalg.matmul"), at);
+    EXPECT_GT(with.find("ins(%lhs, %rhs"), at);
+    EXPECT_EQ(with.erase(at, attribute.size()), without);
+  }
+}
+
+TEST(MatmulMlir, SumsAreInTheAccumulatorsType) {
+  struct Case {
+    const char *types, *sum;
+    bool rounds;
+  };
+  for (const Case &test :
+       {Case{"f32", "f32", false}, Case{"f16", "f32", true}, Case{"f16t_f16t_f32t", "f32", false},
+        Case{"bf16", "f32", true}, Case{"f16t_f16t_f16t_accf16", "f16", false}, Case{"i8", "i32", false}}) {
+    Result<MatmulSpec> spec = parseMatmulTypes(test.types);
+    ASSERT_TRUE(spec.ok());
+    std::string text = matmulMlir(*spec, "f", "");
+    EXPECT_NE(text.find(fmt::format("outs(%zeros : tensor<1x1x{}>)", test.sum)), std::string::npos) << text;
+    EXPECT_EQ(text.find("arith.truncf") != std::string::npos, test.rounds) << text;
+  }
+}
+
+} // namespace
+} // namespace kiln::families

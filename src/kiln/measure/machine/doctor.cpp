@@ -1,0 +1,205 @@
+#include "kiln/measure/machine/doctor.h"
+
+#include <algorithm>
+#include <unistd.h>
+
+namespace kiln::measure {
+
+// Beyond these something is worth a warning.
+static constexpr double kTolerableNoise = 0.01;
+static constexpr double kTolerableSteal = 0.005;
+static constexpr double kTolerableNeighbours = 0.1; // CPUs
+static constexpr double kTolerableClockLoss = 0.03;
+
+const char *healthName(Health health) {
+  switch (health) {
+  case Health::Good: return "good";
+  case Health::Warning: return "warning";
+  case Health::Unavailable: return "not available";
+  }
+  return "?";
+}
+
+//===--- Looking --------------------------------------------------------------------------------------------------===//
+
+// Turbo, in the words of whichever driver there is.
+static Fact turboOf(const SystemFiles &files) {
+  if (std::optional<uint64_t> off = files.number("/sys/devices/system/cpu/intel_pstate/no_turbo"))
+    return Fact::of(*off ? "off" : "on");
+  if (std::optional<uint64_t> on = files.number("/sys/devices/system/cpu/cpufreq/boost"))
+    return Fact::of(*on ? "on" : "off");
+  return Fact::missing("the system does not tell (no cpufreq/boost, no intel_pstate/no_turbo)");
+}
+
+// "always [madvise] never" -> "madvise"
+static Fact hugePagesOf(const SystemFiles &files) {
+  Fact fact = files.fact("/sys/kernel/mm/transparent_hugepage/enabled");
+  size_t open = fact.value.find('['), close = fact.value.find(']');
+  if (fact.available() && open != std::string::npos && close != std::string::npos && open < close)
+    return Fact::of(fact.value.substr(open + 1, close - open - 1));
+  return fact;
+}
+
+// "max 100000" or "150000 100000": what a control group lets its processes use.
+static Fact quotaOf(const SystemFiles &files) {
+  Fact fact = files.fact("/sys/fs/cgroup/cpu.max");
+  std::vector<std::string_view> words = splitWords(fact.value);
+  if (words.size() != 2)
+    return Fact::missing(fact.available() ? "/sys/fs/cgroup/cpu.max is malformed" : fact.whyNot);
+  if (words[0] == "max")
+    return Fact::of("none");
+  std::optional<uint64_t> used = parseUnsigned(words[0]), period = parseUnsigned(words[1]);
+  if (!used || !period || *period == 0)
+    return Fact::missing("/sys/fs/cgroup/cpu.max is malformed");
+  return Fact::of(fmt::format("{:.2f} CPUs", static_cast<double>(*used) / static_cast<double>(*period)));
+}
+
+static Fact frequencyOf(const SystemFiles &files, unsigned cpu) {
+  std::string path = fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", cpu);
+  if (std::optional<uint64_t> kilohertz = files.number(path))
+    return Fact::of(fmt::format("{:.2f} GHz", static_cast<double>(*kilohertz) * 1e-6));
+  return Fact::missing("there is no " + path);
+}
+
+Diagnosis Diagnosis::make(const DoctorOptions &options, const SystemFiles &files) {
+  Diagnosis result;
+  result.machine = Provenance::detect(files);
+  auto cpus = static_cast<unsigned>(result.machine.allowedCpus.size());
+  ActivitySnapshot before = ActivitySnapshot::take(files);
+  double share = options.seconds / (cpus > 1 ? 2.2 : 1.2);
+  result.noise.push_back(measureNoise(result.machine, 1, share));
+  if (cpus > 1)
+    result.noise.push_back(measureNoise(result.machine, cpus, share));
+  if (ClockRate rate = measureClockRate(result.machine, share * 0.2); rate.best > 0)
+    result.clock = rate;
+  result.currentFrequency = frequencyOf(files, result.machine.allowedCpus.front());
+  ActivitySnapshot after = ActivitySnapshot::take(files);
+  result.neighbours =
+      watch(before, after, static_cast<unsigned>(::getpid()), static_cast<double>(::sysconf(_SC_CLK_TCK)));
+  result.turbo = turboOf(files);
+  result.smt = files.fact("/sys/devices/system/cpu/smt/active");
+  result.hugePages = hugePagesOf(files);
+  result.quota = quotaOf(files);
+  result.counters = probeCounters(files);
+  if (options.libraries)
+    result.libraries = findLibraries();
+  return result;
+}
+
+//===--- Judging --------------------------------------------------------------------------------------------------===//
+
+double Diagnosis::noiseFloor() const {
+  double floor = 0;
+  for (const Noise &entry : noise)
+    floor = std::max(floor, entry.floor);
+  return floor;
+}
+
+static Finding judgeNoise(const Noise &noise) {
+  bool loud = noise.floor > kTolerableNoise;
+  return {
+      "noise", loud ? Health::Warning : Health::Good,
+      fmt::format("{} thread{}: the same kernel twice differs by up to {:.2f} %; runs lie within {:+.1f} and {:+.1f} %",
+                  noise.threads, noise.threads == 1 ? "" : "s", noise.floor * 100, (noise.p10 - 1) * 100,
+                  (noise.p90 - 1) * 100),
+      loud ? "measure longer, or when the machine is quiet" : ""};
+}
+
+static void judgeNeighbours(const Neighbours &neighbours, std::vector<Finding> &findings) {
+  if (neighbours.stolen) {
+    bool loud = *neighbours.stolen > kTolerableSteal;
+    findings.push_back(
+        {"steal", loud ? Health::Warning : Health::Good,
+         fmt::format("{:.2f} % of the CPU time went to other virtual machines", *neighbours.stolen * 100),
+         loud ? "the host is shared; compare interleaved runs only" : ""});
+  } else {
+    findings.push_back({"steal", Health::Unavailable, "/proc/stat cannot be read", ""});
+  }
+  if (neighbours.busyCpus) {
+    bool loud = *neighbours.busyCpus > kTolerableNeighbours;
+    std::string who;
+    for (const Neighbour &process : neighbours.processes)
+      who += fmt::format("{}{} ({}) {:.2f}", who.empty() ? ": " : ", ", process.name, process.pid, process.cpus);
+    findings.push_back({"neighbours", loud ? Health::Warning : Health::Good,
+                        fmt::format("other processes kept {:.2f} CPUs busy{}", *neighbours.busyCpus, who),
+                        loud ? "wait for them, or stop them" : ""});
+  } else {
+    findings.push_back({"neighbours", Health::Unavailable, "/proc/stat cannot be read", ""});
+  }
+  // The load counts this process too, and what it did within the last minute: no warning comes from it.
+  findings.push_back(
+      {"load", neighbours.load ? Health::Good : Health::Unavailable,
+       neighbours.load ? fmt::format("{:.2f} over the last minute", *neighbours.load) : "/proc/loadavg cannot be read",
+       ""});
+}
+
+static void judgeFrequency(const Diagnosis &diagnosis, std::vector<Finding> &findings) {
+  if (diagnosis.clock) {
+    const ClockRate &clock = *diagnosis.clock;
+    bool unsteady = clock.median < clock.best * (1 - kTolerableClockLoss);
+    findings.push_back(
+        {"frequency", unsteady ? Health::Warning : Health::Good,
+         fmt::format("{:.2f} GHz measured, {:.2f} GHz at best; the system says {}", clock.median * 1e-9,
+                     clock.best * 1e-9,
+                     diagnosis.currentFrequency.available() ? diagnosis.currentFrequency.value : "nothing"),
+         unsteady ? "the clock changes, or the CPU is shared: compare interleaved runs only" : ""});
+  } else {
+    findings.push_back({"frequency", diagnosis.currentFrequency.available() ? Health::Good : Health::Unavailable,
+                        diagnosis.currentFrequency.text(), ""});
+  }
+  const Fact &governor = diagnosis.machine.governor;
+  bool slow = governor.available() && governor.value != "performance";
+  findings.push_back({"governor",
+                      !governor.available() ? Health::Unavailable
+                      : slow                ? Health::Warning
+                                            : Health::Good,
+                      governor.text(), slow ? "`cpupower frequency-set -g performance` as root" : ""});
+  findings.push_back(
+      {"turbo", diagnosis.turbo.available() ? Health::Good : Health::Unavailable, diagnosis.turbo.text(), ""});
+}
+
+static Health plain(const Fact &fact) {
+  return fact.available() ? Health::Good : Health::Unavailable;
+}
+
+std::vector<Finding> Diagnosis::findings() const {
+  std::vector<Finding> all;
+  for (const Noise &entry : noise)
+    all.push_back(judgeNoise(entry));
+  judgeNeighbours(neighbours, all);
+  judgeFrequency(*this, all);
+  all.push_back({"smt", plain(smt),
+                 !smt.available()   ? smt.text()
+                 : smt.value == "1" ? "on; threads are put on different cores first"
+                                    : "off",
+                 ""});
+  bool noHugePages = hugePages.available() && hugePages.value == "never";
+  all.push_back({"huge pages", noHugePages ? Health::Warning : plain(hugePages), hugePages.text(),
+                 noHugePages ? "large buffers miss in the TLB; `echo madvise` into "
+                               "/sys/kernel/mm/transparent_hugepage/enabled as root"
+                             : ""});
+  bool limited = quota.available() && quota.value != "none";
+  all.push_back({"quota", limited ? Health::Warning : plain(quota), quota.text(),
+                 limited ? "a control group takes the CPU away when that is used up" : ""});
+  for (const CounterProbe &counter : counters)
+    all.push_back({counter.name, plain(counter.fact), counter.fact.text(), ""});
+  for (const FoundLibrary &library : libraries)
+    all.push_back({library.name, plain(library.version), library.version.text(), ""});
+  return all;
+}
+
+bool Diagnosis::trustworthy() const {
+  return std::ranges::none_of(findings(), [](const Finding &finding) { return finding.health == Health::Warning; });
+}
+
+std::string Diagnosis::summary() const {
+  std::vector<Finding> all = findings();
+  auto warnings = std::ranges::count(all, Health::Warning, &Finding::health);
+  std::string floor = fmt::format("differences below {:.1f} % cannot be told in a short measurement",
+                                  std::max(0.1, noiseFloor() * 100));
+  if (warnings == 0)
+    return fmt::format("This machine can be trusted: {}.", floor);
+  return fmt::format("{} warning{}: {}.", warnings, warnings == 1 ? "" : "s", floor);
+}
+
+} // namespace kiln::measure

@@ -1,0 +1,244 @@
+#include "kiln/measure/machine/provenance.h"
+
+#include <algorithm>
+#include <map>
+#include <sched.h>
+#include <set>
+#include <sys/utsname.h>
+
+#include "kiln/measure/machine/machine_json.h"
+
+#if defined(__GLIBC__)
+#include <gnu/libc-version.h>
+#endif
+
+namespace kiln::measure {
+
+std::string Cache::name() const {
+  const char *suffix = type == "Data" ? "d" : type == "Instruction" ? "i" : "";
+  return fmt::format("L{}{}", level, level == 1 ? suffix : "");
+}
+
+const Cache *Provenance::dataCache(unsigned level) const {
+  auto found = std::ranges::find_if(
+      caches, [&](const Cache &cache) { return cache.level == level && cache.type != "Instruction"; });
+  return found == caches.end() ? nullptr : &*found;
+}
+
+const Cache *Provenance::lastLevel() const {
+  const Cache *last = nullptr;
+  for (const Cache &cache : caches)
+    if (cache.type != "Instruction" && (!last || cache.level > last->level))
+      last = &cache;
+  return last;
+}
+
+//===--- Detection ------------------------------------------------------------------------------------------------===//
+
+static Fact fieldOf(const Result<std::string> &text, std::string_view name) {
+  if (!text.ok())
+    return Fact::missing(std::string(text.status().message()));
+  std::optional<std::string> value = findField(*text, name);
+  return value ? Fact::of(*value) : Fact::missing(fmt::format("/proc/cpuinfo has no '{}'", name));
+}
+
+static std::vector<unsigned> processCpus() {
+  std::vector<unsigned> cpus;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0)
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+      if (CPU_ISSET(cpu, &set))
+        cpus.push_back(cpu);
+  if (cpus.empty())
+    cpus.push_back(0);
+  return cpus;
+}
+
+static std::string cpuFolder(unsigned cpu) {
+  return fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
+}
+
+// Counts cores and sockets, and puts first threads of cores before second ones.
+static void readTopology(const SystemFiles &files, Provenance &machine) {
+  std::set<std::pair<uint64_t, uint64_t>> cores;
+  std::set<uint64_t> sockets;
+  std::optional<std::string> present;
+  if (Result<std::string> text = files.read("/sys/devices/system/cpu/online"); text.ok())
+    present = *text;
+  std::vector<unsigned> online = parseCpuList(present.value_or("")).value_or(std::vector<unsigned>());
+  machine.logicalCpus = static_cast<unsigned>(online.empty() ? machine.allowedCpus.size() : online.size());
+  std::map<std::pair<uint64_t, uint64_t>, unsigned> threadsSeen;
+  std::vector<std::pair<unsigned, unsigned>> order; // how many threads of its core come before, CPU
+  for (unsigned cpu : online) {
+    std::optional<uint64_t> core = files.number(cpuFolder(cpu) + "/topology/core_id");
+    std::optional<uint64_t> socket = files.number(cpuFolder(cpu) + "/topology/physical_package_id");
+    if (!core)
+      continue;
+    cores.insert({socket.value_or(0), *core});
+    sockets.insert(socket.value_or(0));
+  }
+  for (unsigned cpu : machine.allowedCpus) {
+    uint64_t core = files.number(cpuFolder(cpu) + "/topology/core_id").value_or(cpu);
+    uint64_t socket = files.number(cpuFolder(cpu) + "/topology/physical_package_id").value_or(0);
+    order.emplace_back(threadsSeen[{socket, core}]++, cpu);
+  }
+  std::ranges::sort(order);
+  machine.allowedCpus.clear();
+  for (auto [before, cpu] : order)
+    machine.allowedCpus.push_back(cpu);
+  machine.cores = static_cast<unsigned>(cores.size());
+  machine.sockets = static_cast<unsigned>(sockets.size());
+}
+
+static std::vector<Cache> readCaches(const SystemFiles &files, unsigned cpu) {
+  std::vector<Cache> caches;
+  std::string folder = cpuFolder(cpu) + "/cache";
+  for (const std::string &index : files.list(folder)) {
+    if (!index.starts_with("index"))
+      continue;
+    std::string entry = fmt::format("{}/{}/", folder, index);
+    std::optional<uint64_t> level = files.number(entry + "level");
+    std::optional<uint64_t> bytes = parseCacheSize(files.fact(entry + "size").value);
+    if (!level || !bytes || *bytes == 0 || *level > 9)
+      continue;
+    Cache cache;
+    cache.level = static_cast<unsigned>(*level);
+    cache.bytes = *bytes;
+    cache.type = files.fact(entry + "type").value;
+    std::optional<std::vector<unsigned>> shared = parseCpuList(files.fact(entry + "shared_cpu_list").value);
+    cache.sharedBy = shared && !shared->empty() ? static_cast<unsigned>(shared->size()) : 1;
+    caches.push_back(cache);
+  }
+  std::ranges::sort(caches, {}, [](const Cache &cache) { return std::pair(cache.level, cache.type); });
+  return caches;
+}
+
+static std::vector<std::string> readFeatures(const Result<std::string> &cpuinfo) {
+  static constexpr std::string_view wanted[] = {
+      "sse4_2",   "avx",         "f16c",        "fma",         "avx2",     "avx_vnni", "avx512f",  "avx512bw",
+      "avx512vl", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16", "asimd",
+      "asimdhp",  "asimddp",     "bf16",        "i8mm",        "sve",      "sve2"};
+  std::vector<std::string> features;
+  if (!cpuinfo.ok())
+    return features;
+  std::string flags = findField(*cpuinfo, "flags").value_or(findField(*cpuinfo, "Features").value_or(""));
+  std::vector<std::string_view> words = splitWords(flags);
+  for (std::string_view feature : wanted)
+    if (std::ranges::find(words, feature) != words.end())
+      features.emplace_back(feature);
+  return features;
+}
+
+static Fact hypervisorOf(const SystemFiles &files, const Result<std::string> &cpuinfo) {
+  std::vector<std::string_view> flags;
+  std::string text = cpuinfo.ok() ? findField(*cpuinfo, "flags").value_or("") : "";
+  bool guest = std::ranges::find(flags = splitWords(text), "hypervisor") != flags.end();
+  Fact product = files.fact("/sys/class/dmi/id/product_name");
+  if (guest)
+    return Fact::of(product.available() ? product.value : "of unknown kind");
+  return text.empty() ? Fact::missing("this CPU does not tell") : Fact::of("none");
+}
+
+Provenance Provenance::detect(const SystemFiles &files) {
+  Provenance machine;
+  utsname names{};
+  if (::uname(&names) == 0) {
+    machine.architecture = static_cast<const char *>(names.machine);
+    machine.kernel =
+        fmt::format("{} {}", static_cast<const char *>(names.sysname), static_cast<const char *>(names.release));
+  }
+#if defined(__GLIBC__)
+  machine.libc = fmt::format("glibc {}", ::gnu_get_libc_version());
+#else
+  machine.libc = "unknown";
+#endif
+  Result<std::string> cpuinfo = files.read("/proc/cpuinfo");
+  machine.cpu = fieldOf(cpuinfo, "model name");
+  machine.microcode = fieldOf(cpuinfo, "microcode");
+  Fact family = fieldOf(cpuinfo, "cpu family"), model = fieldOf(cpuinfo, "model"), step = fieldOf(cpuinfo, "stepping");
+  machine.identity =
+      family.available() && model.available() && step.available()
+          ? Fact::of(fmt::format("family {} model {} stepping {}", family.value, model.value, step.value))
+          : Fact::missing("/proc/cpuinfo has no family, model and stepping");
+  machine.features = readFeatures(cpuinfo);
+  machine.hypervisor = hypervisorOf(files, cpuinfo);
+  machine.allowedCpus = processCpus();
+  readTopology(files, machine);
+  machine.caches = readCaches(files, machine.allowedCpus.front());
+  machine.governor = files.fact(cpuFolder(machine.allowedCpus.front()) + "/cpufreq/scaling_governor");
+  if (Result<std::string> memory = files.read("/proc/meminfo"); memory.ok()) {
+    std::string total = findField(*memory, "MemTotal").value_or("");
+    std::vector<std::string_view> words = splitWords(total);
+    machine.memoryBytes = words.empty() ? 0 : parseUnsigned(words[0]).value_or(0) * 1024;
+  }
+  return machine;
+}
+
+//===--- JSON -----------------------------------------------------------------------------------------------------===//
+
+Json toJson(const Fact &fact) {
+  return fact.available() ? Json(fact.value) : Json{{"unavailable", fact.whyNot}};
+}
+
+Json toJson(const Provenance &machine) {
+  Json caches = Json::array();
+  for (const Cache &cache : machine.caches)
+    caches.push_back(
+        {{"level", cache.level}, {"type", cache.type}, {"bytes", cache.bytes}, {"shared_by", cache.sharedBy}});
+  return {{"architecture", machine.architecture},
+          {"cpu", toJson(machine.cpu)},
+          {"identity", toJson(machine.identity)},
+          {"logical_cpus", machine.logicalCpus},
+          {"cores", machine.cores},
+          {"sockets", machine.sockets},
+          {"allowed_cpus", machine.allowedCpus},
+          {"caches", std::move(caches)},
+          {"memory_bytes", machine.memoryBytes},
+          {"kernel", machine.kernel},
+          {"libc", machine.libc},
+          {"microcode", toJson(machine.microcode)},
+          {"governor", toJson(machine.governor)},
+          {"hypervisor", toJson(machine.hypervisor)},
+          {"features", machine.features}};
+}
+
+static void readCache(JsonReader &reader, Cache &cache) {
+  reader.get("level", cache.level);
+  reader.get("type", cache.type);
+  reader.get("bytes", cache.bytes);
+  reader.get("shared_by", cache.sharedBy);
+}
+
+void read(JsonReader &reader, Provenance &machine) {
+  reader.get("architecture", machine.architecture);
+  reader.get("cpu", machine.cpu);
+  reader.get("identity", machine.identity);
+  reader.get("logical_cpus", machine.logicalCpus);
+  reader.get("cores", machine.cores);
+  reader.get("sockets", machine.sockets);
+  reader.get("allowed_cpus", machine.allowedCpus);
+  reader.getObjects("caches", machine.caches, readCache);
+  reader.get("memory_bytes", machine.memoryBytes);
+  reader.get("kernel", machine.kernel);
+  reader.get("libc", machine.libc);
+  reader.get("microcode", machine.microcode);
+  reader.get("governor", machine.governor);
+  reader.get("hypervisor", machine.hypervisor);
+  reader.get("features", machine.features);
+}
+
+std::string Provenance::json() const {
+  return toJson(*this).dump(2);
+}
+
+Result<Provenance> Provenance::parse(std::string_view json) {
+  KILN_ASSIGN_OR_RETURN(Json object, parseObject(json));
+  Provenance machine;
+  JsonReader reader(object, "");
+  read(reader, machine);
+  KILN_RETURN_IF_ERROR(reader.status());
+  return machine;
+}
+
+} // namespace kiln::measure

@@ -1,0 +1,183 @@
+#include "kiln/measure/providers/kiln_provider.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kiln/measure/providers/submission_clock.h"
+#include "kiln/measure/providers/thread_binding.h"
+#include "kiln/runtime/hal/buffer_view.h"
+#include "kiln/runtime/hal/device.h"
+#include "kiln/runtime/hal/driver.h"
+#include "kiln/runtime/vm/hal_module.h"
+#include "kiln/runtime/vm/hal_types.h"
+#include "kiln/runtime/vm/session.h"
+#include "kiln/targets/drivers.h"
+
+namespace kiln::measure {
+
+namespace {
+
+class KilnProvider final : public Provider {
+public:
+  Status start(uint32_t threads) override;
+  std::string version() const override { return KILN_VERSION; }
+  std::string note() const override { return std::string(device->uri()); }
+  Status load(const LoadRequest &request, TensorMemory &tensors) override;
+  Status run(uint32_t set) override;
+  Status call(uint32_t set) override;
+  void watchLaunch() override { clock->watch(); }
+  uint64_t launched() const override { return clock->firstSubmission(); }
+
+private:
+  Status findFunction(std::string_view name);
+  Status checkFunction() const;
+  Result<vm::Value> importInput(size_t tensor, uint32_t set);
+  Status reserveResults();
+  Status spoilNextResults();
+  Status copyResults(uint32_t set);
+
+  Ref<hal::Device> device;
+  std::unique_ptr<SubmissionClock> clock;
+  std::unique_ptr<vm::Session> session;
+  vm::Function function;
+  TensorMemory *tensors = nullptr;
+  // Of each set. Results stay until the set's turn comes again, so that all sets have results of their own.
+  std::vector<std::vector<vm::Value>> arguments, results;
+};
+
+Status KilnProvider::start(uint32_t threads) {
+  hal::DriverRegistry registry;
+  hal::registerDrivers(registry);
+  hal::DeviceOptions options;
+  // A program that runs for long asks the system for no memory; neither does this one while it is timed.
+  options.allocator = hal::AllocatorKind::Caching;
+  options.task.workerCount = threads;
+  KILN_ASSIGN_OR_RETURN(device, registry.createDevice(threads == 1 ? "local-sync" : "local-task", options));
+  // The device has bound its own workers; the thread that waits for them works, too.
+  return bindCaller(threads);
+}
+
+Status KilnProvider::load(const LoadRequest &request, TensorMemory &memory) {
+  if (request.module.empty())
+    return invalidArgument("\"module\" is empty; Kiln needs the module that it is to run");
+  tensors = &memory;
+  KILN_ASSIGN_OR_RETURN(Ref<vm::Module> module, vm::Module::loadFile(request.module));
+  KILN_ASSIGN_OR_RETURN(Ref<vm::NativeModule> hal, vm::createHalModule({device}));
+  KILN_ASSIGN_OR_RETURN(clock, SubmissionClock::wrap(std::move(hal)));
+  KILN_ASSIGN_OR_RETURN(session, vm::Session::create({module}, {clock->module()}));
+  KILN_RETURN_IF_ERROR(findFunction(request.function));
+  KILN_RETURN_IF_ERROR(checkFunction());
+  for (uint32_t set = 0; set < memory.sets(); ++set) {
+    std::vector<vm::Value> &values = arguments.emplace_back();
+    for (size_t i = 0; i < memory.inputs().size(); ++i) {
+      KILN_ASSIGN_OR_RETURN(vm::Value value, importInput(i, set));
+      values.push_back(std::move(value));
+    }
+    results.emplace_back(function.resultCount());
+  }
+  return reserveResults();
+}
+
+Status KilnProvider::findFunction(std::string_view name) {
+  if (!name.empty()) {
+    KILN_ASSIGN_OR_RETURN(function, session->lookup(name));
+    return okStatus();
+  }
+  std::vector<vm::Function> exports = session->exports();
+  if (exports.size() != 1)
+    return invalidArgument("the module exports {} functions; \"function\" must say which one", exports.size());
+  function = exports.front();
+  return okStatus();
+}
+
+Status KilnProvider::checkFunction() const {
+  auto allTensors = [](std::string_view kinds) { return kinds.find_first_not_of('r') == kinds.npos; };
+  if (function.argumentCount() == tensors->inputs().size() && function.resultCount() == tensors->outputs().size() &&
+      allTensors(function.argumentKinds()) && allTensors(function.resultKinds()))
+    return okStatus();
+  std::string_view declaration = function.attribute("kiln.abi.declaration");
+  return invalidArgument("the problem has {} inputs and {} outputs, all tensors; the function is {}",
+                         tensors->inputs().size(), tensors->outputs().size(),
+                         declaration.empty() ? function.name() : declaration);
+}
+
+Result<vm::Value> KilnProvider::importInput(size_t tensor, uint32_t set) {
+  const SharedTensor &input = tensors->inputs()[tensor];
+  hal::HostMemory memory;
+  memory.data = const_cast<uint8_t *>(tensors->input(tensor, set));
+  memory.length = input.bytes;
+  memory.access = hal::MemoryAccess::Read;
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, device->allocator().importHost(std::move(memory)));
+  // A copy would not follow when inputs of set 0 change.
+  if (input.bytes > 0 && buffer->hostPointer() != tensors->input(tensor, set))
+    return internalError("the device {} does not use memory of this process in place", device->uri());
+  KILN_ASSIGN_OR_RETURN(Ref<hal::BufferView> view, hal::BufferView::create(std::move(buffer), input.type, input.shape));
+  return vm::Value(std::move(view));
+}
+
+// Memory for the results of all sets, with all its pages, waits in the allocator when the first call is timed.
+Status KilnProvider::reserveResults() {
+  std::vector<Ref<hal::Buffer>> buffers;
+  for (const SharedTensor &output : tensors->outputs())
+    for (uint32_t set = 0; set < tensors->sets(); ++set) {
+      KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer,
+                            device->allocator().allocate(hal::BufferUsage::Result, output.bytes));
+      std::memset(buffer->hostPointer(), 0, output.bytes);
+      buffers.push_back(std::move(buffer));
+    }
+  return okStatus();
+}
+
+Status KilnProvider::call(uint32_t set) {
+  // Dropped first, so that their memory is there again for the new ones.
+  for (vm::Value &result : results[set])
+    result = vm::Value();
+  return session->call(function, arguments[set], results[set]);
+}
+
+// The allocator hands out last what it got last. So the results of the next call start out as the outputs are now, and
+// what the program does not write, or only adds to, shows.
+Status KilnProvider::spoilNextResults() {
+  std::vector<Ref<hal::Buffer>> buffers;
+  for (size_t i = 0; i < tensors->outputs().size(); ++i) {
+    uint64_t bytes = tensors->outputs()[i].bytes;
+    KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, device->allocator().allocate(hal::BufferUsage::Result, bytes));
+    std::memcpy(buffer->hostPointer(), tensors->output(i, 0), bytes);
+    buffers.push_back(std::move(buffer));
+  }
+  while (!buffers.empty())
+    buffers.pop_back();
+  return okStatus();
+}
+
+Status KilnProvider::run(uint32_t set) {
+  for (vm::Value &result : results[set])
+    result = vm::Value();
+  KILN_RETURN_IF_ERROR(spoilNextResults());
+  KILN_RETURN_IF_ERROR(call(set));
+  return copyResults(set);
+}
+
+Status KilnProvider::copyResults(uint32_t set) {
+  for (size_t i = 0; i < tensors->outputs().size(); ++i) {
+    const SharedTensor &output = tensors->outputs()[i];
+    const hal::BufferView *view = results[set][i].as<hal::BufferView>();
+    if (!view)
+      return internalError("result {} of the function is no buffer view", i);
+    if (view->elementType() != output.type || !std::ranges::equal(view->shape(), output.shape))
+      return invalidArgument("result {} of the function is {}; the problem's is {}", i, view->typeText(),
+                             hal::shapeText(output.type, output.shape));
+    KILN_RETURN_IF_ERROR(
+        view->buffer()->read(0, {reinterpret_cast<std::byte *>(tensors->output(i, set)), size_t(output.bytes)}));
+  }
+  return okStatus();
+}
+
+} // namespace
+
+std::unique_ptr<Provider> createKilnProvider() {
+  return std::make_unique<KilnProvider>();
+}
+
+} // namespace kiln::measure

@@ -1,0 +1,39 @@
+// A matrix product as the fields of a problem say it; what providers other than Kiln compute.
+#ifndef KILN_MEASURE_PROVIDERS_MATMUL_SHAPE_H
+#define KILN_MEASURE_PROVIDERS_MATMUL_SHAPE_H
+
+#include <cstdint>
+#include <string>
+
+#include "kiln/base/status.h"
+#include "kiln/measure/workers/protocol.h"
+
+namespace kiln::measure {
+
+struct MatmulOperand {
+  io::ElementType type = io::ElementType::F32;
+  bool columnMajor = false;
+
+  // Elements from one row to the next, and from one column to the next, of a matrix of this size.
+  uint64_t rowStride(uint64_t columns) const { return columnMajor ? 1 : columns; }
+  uint64_t columnStride(uint64_t rows) const { return columnMajor ? rows : 1; }
+};
+
+struct MatmulShape {
+  bool batched = false;
+  uint64_t batch = 1, m = 1, n = 1, k = 1;
+  MatmulOperand lhs, rhs, result;
+
+  // "f32 x f32 to f32"
+  std::string typesText() const;
+};
+
+// From the fields batch_count, m, n, k, lhs, rhs and result ("f32t": an element type, and t for row-major or n for
+// column-major); `accumulator` may say anything, since providers sum in f32 or wider, or in i32. Unimplemented for a
+// problem of another family, or with a field that is not known here and could change what is computed. InvalidArgument
+// where the tensors of the request are not those of the problem.
+Result<MatmulShape> matmulShape(const LoadRequest &request);
+
+} // namespace kiln::measure
+
+#endif // KILN_MEASURE_PROVIDERS_MATMUL_SHAPE_H

@@ -1,0 +1,15 @@
+// The definition, as three plain loops on one thread: what an unoptimized program would take.
+#ifndef KILN_MEASURE_PROVIDERS_REFERENCE_PROVIDER_H
+#define KILN_MEASURE_PROVIDERS_REFERENCE_PROVIDER_H
+
+#include <memory>
+
+#include "kiln/measure/providers/provider.h"
+
+namespace kiln::measure {
+
+std::unique_ptr<Provider> createReferenceProvider();
+
+} // namespace kiln::measure
+
+#endif // KILN_MEASURE_PROVIDERS_REFERENCE_PROVIDER_H

@@ -1,0 +1,98 @@
+#include "kiln/measure/providers/tensor_memory.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <utility>
+
+#include "kiln/runtime/hal/heap_allocator.h"
+#include "kiln/runtime/io/file.h"
+#include "kiln/schema/executable_abi.h"
+
+namespace kiln::measure {
+
+TensorMemory::Mapping::Mapping(Mapping &&other) noexcept {
+  *this = std::move(other);
+}
+
+TensorMemory::Mapping &TensorMemory::Mapping::operator=(Mapping &&other) noexcept {
+  std::swap(memory, other.memory);
+  std::swap(length, other.length);
+  std::swap(path, other.path);
+  return *this;
+}
+
+TensorMemory::Mapping::~Mapping() {
+  if (memory)
+    ::munmap(memory, length);
+}
+
+Result<TensorMemory> TensorMemory::map(const LoadRequest &request) {
+  TensorMemory memory;
+  memory.setCount = request.sets;
+  memory.inputTensors = request.inputs;
+  memory.outputTensors = request.outputs;
+  KILN_ASSIGN_OR_RETURN(memory.inputBases, memory.mapAll(request.inputs, /*writable=*/false));
+  KILN_ASSIGN_OR_RETURN(memory.outputBases, memory.mapAll(request.outputs, /*writable=*/true));
+  return memory;
+}
+
+Result<std::vector<uint8_t *>> TensorMemory::mapAll(const std::vector<SharedTensor> &tensors, bool writable) {
+  std::vector<uint8_t *> bases;
+  size_t firstOwn = mappings.size();
+  for (const SharedTensor &tensor : tensors) {
+    if (tensor.offset % KILN_BINDING_ALIGNMENT != 0 || tensor.stride % KILN_BINDING_ALIGNMENT != 0)
+      return invalidArgument("a tensor at offset {} with stride {}: both must be multiples of {}", tensor.offset,
+                             tensor.stride, KILN_BINDING_ALIGNMENT);
+    Mapping *found = nullptr;
+    for (size_t i = firstOwn; i < mappings.size(); ++i)
+      if (mappings[i].path == tensor.path)
+        found = &mappings[i];
+    if (!found) {
+      KILN_RETURN_IF_ERROR(mapFile(tensor.path, writable).status());
+      found = &mappings.back();
+    }
+    // The protocol bounds each of these numbers far below what could overflow.
+    uint64_t end = tensor.offset + tensor.stride * (setCount - 1) + tensor.bytes;
+    if (end > found->length || (setCount > 1 && tensor.stride < tensor.bytes))
+      return outOfRange("'{}' has {} bytes; {} sets of a tensor at offset {} with stride {} end at {}", tensor.path,
+                        found->length, setCount, tensor.offset, tensor.stride, end);
+    bases.push_back(found->memory);
+  }
+  return bases;
+}
+
+Result<uint8_t *> TensorMemory::mapFile(const std::string &path, bool writable) {
+  std::string what = fmt::format("cannot map '{}' for {}", path, writable ? "writing" : "reading");
+  io::FileDescriptor file(::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC));
+  struct stat info;
+  if (!file || ::fstat(file.get(), &info) != 0)
+    return errnoStatus(errno, what);
+  if (info.st_size == 0)
+    return outOfRange("{}: it is empty", what);
+  // Inputs are mapped page by page now, not while they are first read and timed.
+  void *memory = ::mmap(nullptr, size_t(info.st_size), writable ? PROT_READ | PROT_WRITE : PROT_READ,
+                        MAP_SHARED | (writable ? 0 : MAP_POPULATE), file.get(), 0);
+  if (memory == MAP_FAILED)
+    return errnoStatus(errno, what);
+  Mapping mapping;
+  mapping.memory = static_cast<uint8_t *>(memory);
+  mapping.length = uint64_t(info.st_size);
+  mapping.path = path;
+  mappings.push_back(std::move(mapping));
+  return mappings.back().memory;
+}
+
+Status ResultBuffers::allocate(uint64_t bytes, uint32_t sets) {
+  Ref<hal::HeapAllocator> allocator = makeRef<hal::HeapAllocator>();
+  for (uint32_t set = 0; set < sets; ++set) {
+    KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, allocator->allocate(hal::BufferUsage::Result, bytes));
+    std::memset(buffer->hostPointer(), 0, bytes);
+    buffers.push_back(std::move(buffer));
+  }
+  return okStatus();
+}
+
+} // namespace kiln::measure

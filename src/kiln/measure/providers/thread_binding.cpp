@@ -1,0 +1,64 @@
+#include "kiln/measure/providers/thread_binding.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <sched.h>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "kiln/runtime/task/topology.h"
+
+namespace kiln::measure {
+
+namespace {
+
+Status bind(pid_t thread, const task::Core &core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (uint32_t cpu : core.cpus)
+    if (cpu < CPU_SETSIZE)
+      CPU_SET(cpu, &set);
+  // One that has ended since needs no core.
+  if (::sched_setaffinity(thread, sizeof(set), &set) != 0 && errno != ESRCH)
+    return errnoStatus(errno, "cannot bind a thread to a core");
+  return okStatus();
+}
+
+// Threads other than the calling one; the system numbers them in the order in which they were started.
+std::vector<pid_t> otherThreads() {
+  std::vector<pid_t> threads;
+  std::error_code error;
+  for (const auto &entry : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::string name = entry.path().filename();
+    pid_t thread = 0;
+    std::from_chars(name.data(), name.data() + name.size(), thread);
+    if (thread > 0 && thread != ::gettid())
+      threads.push_back(thread);
+  }
+  std::ranges::sort(threads);
+  return threads;
+}
+
+} // namespace
+
+Status bindCaller(uint32_t threads) {
+  KILN_ASSIGN_OR_RETURN(task::Topology topology, task::Topology::detect());
+  if (threads == 1 || threads > topology.cores.size())
+    return okStatus();
+  return bind(::gettid(), topology.cores[0]);
+}
+
+Status bindAll(uint32_t threads) {
+  KILN_ASSIGN_OR_RETURN(task::Topology topology, task::Topology::detect());
+  if (threads == 1 || threads > topology.cores.size())
+    return okStatus();
+  size_t core = 0;
+  for (pid_t thread : otherThreads())
+    KILN_RETURN_IF_ERROR(bind(thread, topology.cores[++core % topology.cores.size()]));
+  return bind(::gettid(), topology.cores[0]);
+}
+
+} // namespace kiln::measure

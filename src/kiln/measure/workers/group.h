@@ -1,0 +1,130 @@
+// One problem and all its candidates, measured together: workers are started, load, are verified, and then get the
+// token in rounds, one at a time. docs/lab.md has the rules. What a candidate does costs nobody but itself.
+//
+// Everything happens on the calling thread, which must outlive the call: workers die with it.
+#ifndef KILN_MEASURE_WORKERS_GROUP_H
+#define KILN_MEASURE_WORKERS_GROUP_H
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kiln/base/status.h"
+#include "kiln/measure/verify/verdict.h"
+#include "kiln/measure/workers/outcome.h"
+#include "kiln/measure/workers/shared_tensors.h"
+#include "kiln/measure/workload.h"
+
+namespace kiln::measure {
+
+// Who computes the problem: a program that speaks the protocol, and what it is told to load.
+struct Candidate {
+  std::string label;                // for messages
+  std::vector<std::string> command; // {"kiln-lab-worker", "--provider=kiln"}
+  std::string module;               // a path; empty where the provider needs none
+  std::string function;
+};
+
+struct GroupSettings {
+  bool cold = true;
+  uint32_t threads = 1;
+  uint64_t seed = 0;
+  std::vector<uint32_t> cpus; // that workers may run on; empty: all
+
+  // How long the token is held; shorter than 10 ms are refused, since starting would show.
+  uint64_t roundNanoseconds = 10'000'000;
+  // Of each candidate, before its first round.
+  uint64_t warmUpNanoseconds = 20'000'000;
+  // Calls are timed in batches that take the fastest candidate at least so long, all candidates alike: reading the
+  // clock must not show.
+  uint64_t minimumSampleNanoseconds = 5'000;
+  // No new round starts after so long in rounds, whatever the scheduler wants.
+  uint64_t measureNanoseconds = uint64_t(60) * 1'000'000'000;
+
+  // How long a worker may take for an answer.
+  uint64_t startTimeout = uint64_t(60) * 1'000'000'000;
+  uint64_t loadTimeout = uint64_t(120) * 1'000'000'000;
+  uint64_t callTimeout = uint64_t(60) * 1'000'000'000; // for one call; of `time`, beyond the time that it was asked for
+
+  uint64_t memoryLimit = 0;                // private memory of each worker; 0: none
+  uint64_t lastLevelCacheBytes = 0;        // 0: asks the system
+  uint64_t dataBudget = uint64_t(4) << 30; // of all timing sets of one group
+  bool verifyAgain = true;                 // after the last round
+};
+
+// What a candidate did while it held the token.
+struct RoundSamples {
+  uint32_t candidate = 0;
+  uint32_t round = 0;
+  uint32_t batch = 1;   // calls in each sample
+  uint64_t started = 0; // monotonicNanoseconds()
+  // Nanoseconds of each batch; `device` and `launch` are empty where the provider does not tell.
+  std::vector<int64_t> call, device, launch;
+};
+
+// Who goes on and when it is enough: the statistics, as the group sees them. Candidates are numbered as they were
+// given.
+class RoundScheduler {
+public:
+  virtual ~RoundScheduler() = default;
+  // The candidates of the next round, in the order in which they get the token; empty: the group is done.
+  virtual std::vector<uint32_t> nextRound() = 0;
+  virtual uint32_t round() const = 0; // the number of that round
+  virtual Status addRound(const RoundSamples &samples) = 0;
+  // It failed, and takes no part any more.
+  virtual Status withdraw(uint32_t candidate) = 0;
+};
+
+// What a worker says of itself.
+struct ProviderInfo {
+  std::string name, version;
+  std::string note; // what a reader of the results has to know; may be empty
+};
+
+// Is told what happens as it happens. An error from it ends the group: what cannot be stored need not be measured.
+class GroupObserver {
+public:
+  virtual ~GroupObserver() = default;
+  virtual Status onProvider(uint32_t candidate, const ProviderInfo &provider) { return okStatus(); }
+  virtual Status onVerdict(uint32_t candidate, size_t pass, const verify::Verdict &verdict) { return okStatus(); }
+  virtual Status onRound(const RoundSamples &samples) { return okStatus(); }
+  // Once for each candidate, unless the group is interrupted before. Ok comes when the group is done.
+  virtual Status onOutcome(uint32_t candidate, Outcome outcome, std::string_view message) { return okStatus(); }
+  // Asked before each round and each verification; false interrupts the group.
+  virtual bool shouldContinue() { return true; }
+};
+
+struct CandidateResult {
+  std::optional<Outcome> outcome; // none where the group was interrupted before
+  std::string message;            // of what is not Ok: what happened, and for a wrong result where and why
+  ProviderInfo provider;
+  std::vector<verify::Verdict> verdicts; // of each pass, up to the first that failed
+  uint32_t rounds = 0;
+  uint64_t peakMemoryBytes = 0;
+};
+
+struct GroupResult {
+  std::vector<CandidateResult> candidates;
+  SetPlan sets;
+  std::string dataDistribution; // of each input, as "lhs: ...": recorded with the samples
+  uint32_t batch = 1;
+  bool stoppedByTime = false;      // measureNanoseconds were over before the scheduler was content
+  bool interrupted = false;        // by the observer
+  uint64_t timedNanoseconds = 0;   // spent in rounds
+  uint64_t elapsedNanoseconds = 0; // in all
+};
+
+// Fails where there is no group to speak of: no memory for the data, settings out of range, an error of the observer or
+// of the scheduler.
+Result<GroupResult> runGroup(const Problem &problem, std::span<const Candidate> candidates,
+                             const GroupSettings &settings, RoundScheduler &scheduler, GroupObserver &observer);
+
+// Too many candidates for one group's memory go in several: each bracket has at most `limit` of them, and all have
+// candidate 0, the anchor, against which those of different brackets are compared. At least 2 for `limit`.
+std::vector<std::vector<uint32_t>> planBrackets(uint32_t candidates, uint32_t limit);
+
+} // namespace kiln::measure
+
+#endif // KILN_MEASURE_WORKERS_GROUP_H

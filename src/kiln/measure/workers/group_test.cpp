@@ -1,0 +1,246 @@
+#include "kiln/measure/workers/group.h"
+
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <sys/wait.h>
+
+#include "kiln/measure/workers/testing/tiny_matmul.h"
+#include "gtest/gtest.h"
+
+namespace kiln::measure {
+namespace {
+
+using testing::FixedRounds;
+using testing::TinyMatmul;
+
+Candidate fake(std::vector<std::string> arguments) {
+  Candidate candidate;
+  candidate.label = arguments.empty() ? "good" : arguments[0];
+  candidate.command = {KILN_FAKE_WORKER};
+  candidate.command.insert(candidate.command.end(), arguments.begin(), arguments.end());
+  return candidate;
+}
+
+GroupSettings quick() {
+  GroupSettings settings;
+  settings.cold = false;
+  settings.warmUpNanoseconds = 1'000'000;
+  return settings;
+}
+
+class Recorder final : public GroupObserver {
+public:
+  Status onVerdict(uint32_t candidate, size_t pass, const verify::Verdict &verdict) override {
+    events.push_back(fmt::format("{} pass {} {}", candidate, pass, verdict.ok() ? "ok" : "wrong"));
+    return okStatus();
+  }
+  Status onRound(const RoundSamples &samples) override {
+    events.push_back(fmt::format("{} round {}", samples.candidate, samples.round));
+    return events.size() == failAt ? dataLoss("the disk is full") : okStatus();
+  }
+  Status onOutcome(uint32_t candidate, Outcome outcome, std::string_view message) override {
+    events.push_back(fmt::format("{} {}", candidate, outcomeName(outcome)));
+    return okStatus();
+  }
+  bool shouldContinue() override { return events.size() < stopAt; }
+
+  std::vector<std::string> events;
+  size_t failAt = 0, stopAt = SIZE_MAX;
+};
+
+class GroupTest : public ::testing::Test {
+protected:
+  void SetUp() override { filesBefore = countFiles(); }
+  void TearDown() override {
+    EXPECT_EQ(countFiles(), filesBefore);
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+  }
+  static std::ptrdiff_t countFiles() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  }
+
+  Result<GroupResult> run(const std::vector<Candidate> &candidates, uint32_t rounds = 2) {
+    scheduler = std::make_unique<FixedRounds>(uint32_t(candidates.size()), rounds);
+    return runGroup(problem, candidates, settings, *scheduler, recorder);
+  }
+  // One candidate that is to fail beside one that behaves.
+  CandidateResult runBesideGood(const Candidate &bad) {
+    Result<GroupResult> result = run({bad, fake({})});
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    if (!result.ok())
+      return {};
+    EXPECT_EQ(result->candidates[1].outcome, Outcome::Ok) << result->candidates[1].message;
+    EXPECT_EQ(result->candidates[1].rounds, 2U);
+    return result->candidates[0];
+  }
+
+  TinyMatmul problem;
+  GroupSettings settings = quick();
+  Recorder recorder;
+  std::unique_ptr<FixedRounds> scheduler;
+  std::ptrdiff_t filesBefore = 0;
+};
+
+TEST_F(GroupTest, VerifiesAllThenTimesInRounds) {
+  Result<GroupResult> result = run({fake({}), fake({})});
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(recorder.events,
+            (std::vector<std::string>{"0 pass 0 ok", "1 pass 0 ok", "0 pass 1 ok", "1 pass 1 ok", "0 round 0",
+                                      "1 round 0", "0 round 1", "1 round 1", "0 ok", "1 ok"}));
+  EXPECT_EQ(result->candidates[0].provider.name, "fake");
+  EXPECT_EQ(result->candidates[0].verdicts.size(), 2U);
+  EXPECT_EQ(result->dataDistribution, "f32 uniform in [-1, 1), f32 uniform in [-1, 1)");
+  EXPECT_GT(result->candidates[0].peakMemoryBytes, 0U);
+  EXPECT_GT(result->timedNanoseconds, 30'000'000U);
+  EXPECT_GT(result->batch, 1U); // a call takes far less than 5 us
+  ASSERT_EQ(scheduler->added.size(), 4U);
+  const RoundSamples &samples = scheduler->added[0];
+  EXPECT_EQ(samples.batch, result->batch);
+  int64_t sum = 0;
+  for (int64_t sample : samples.call)
+    sum += sample;
+  EXPECT_GT(sum, 1'000'000);
+  // One at a time.
+  EXPECT_GE(scheduler->added[1].started, samples.started + uint64_t(sum));
+}
+
+TEST_F(GroupTest, WrongResultsAreNotTimed) {
+  CandidateResult wrong = runBesideGood(fake({"wrong", "run"}));
+  EXPECT_EQ(wrong.outcome, Outcome::Wrong);
+  EXPECT_EQ(wrong.rounds, 0U);
+  EXPECT_NE(wrong.message.find("pass 'small integers'"), std::string::npos) << wrong.message;
+  EXPECT_NE(wrong.message.find("element (0, 1, 1)"), std::string::npos) << wrong.message;
+  EXPECT_FALSE(wrong.verdicts.back().ok());
+}
+
+TEST_F(GroupTest, OutputsThatNobodyWritesAreWrong) {
+  EXPECT_EQ(runBesideGood(fake({"idle", "run", "1"})).outcome, Outcome::Wrong);
+  EXPECT_EQ(runBesideGood(fake({"idle", "run", "2"})).outcome, Outcome::Wrong);
+}
+
+TEST_F(GroupTest, AddingToOutputsIsWrong) {
+  EXPECT_EQ(runBesideGood(fake({"add", "run", "1"})).outcome, Outcome::Wrong);
+  EXPECT_EQ(runBesideGood(fake({"add", "run", "2"})).outcome, Outcome::Wrong);
+}
+
+TEST_F(GroupTest, WrongAfterwardsIsWrong) {
+  CandidateResult wrong = runBesideGood(fake({"wrong", "run", "3"}));
+  EXPECT_EQ(wrong.outcome, Outcome::Wrong);
+  EXPECT_EQ(wrong.rounds, 2U);
+  EXPECT_NE(wrong.message.find("wrong afterwards"), std::string::npos) << wrong.message;
+}
+
+TEST_F(GroupTest, WritingToInputsIsACrash) {
+  EXPECT_EQ(runBesideGood(fake({"scribble", "load"})).outcome, Outcome::Crashed);
+}
+
+TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
+  settings.callTimeout = 500'000'000;
+  settings.memoryLimit = uint64_t(64) << 20;
+  struct {
+    std::vector<std::string> arguments;
+    Outcome outcome;
+    uint32_t rounds;
+  } cases[] = {
+      {{"crash", "hello"}, Outcome::Crashed, 0},     {{"unsupported", "load"}, Outcome::Unsupported, 0},
+      {{"refuse", "load"}, Outcome::Failed, 0},      {{"exit", "run"}, Outcome::Exited, 0},
+      {{"hang", "run", "2"}, Outcome::TimedOut, 0},  {{"rubbish", "time"}, Outcome::Rubbish, 0},
+      {{"crash", "time", "3"}, Outcome::Crashed, 1}, {{"hang", "time", "2"}, Outcome::TimedOut, 0},
+      {{"twice", "time"}, Outcome::Rubbish, 0},      {{"grow", "run"}, Outcome::MemoryLimit, 0},
+      {{"lie", "time", "2"}, Outcome::Rubbish, 0},   {{"zero", "time", "2"}, Outcome::Rubbish, 0},
+      {{"batch", "time", "1"}, Outcome::Rubbish, 0}, {{"nothing", "time", "1"}, Outcome::Rubbish, 0},
+      {{"crash", "run", "3"}, Outcome::Crashed, 2},
+  };
+  std::vector<Candidate> candidates = {fake({})};
+  for (const auto &entry : cases)
+    candidates.push_back(fake(entry.arguments));
+  candidates.push_back({"nowhere", {"/nowhere/worker"}, "", ""});
+  candidates.push_back(fake({}));
+  Result<GroupResult> result = run(candidates);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  for (size_t i = 0; i < std::size(cases); ++i) {
+    const CandidateResult &row = result->candidates[i + 1];
+    ASSERT_TRUE(row.outcome);
+    EXPECT_STREQ(outcomeName(*row.outcome), outcomeName(cases[i].outcome))
+        << cases[i].arguments[0] << " " << cases[i].arguments[1] << ": " << row.message;
+    EXPECT_EQ(row.rounds, cases[i].rounds) << cases[i].arguments[0] << ": " << row.message;
+    EXPECT_FALSE(row.message.empty());
+  }
+  EXPECT_EQ(result->candidates[std::size(cases) + 1].outcome, Outcome::NotStarted);
+  for (size_t good : {size_t(0), candidates.size() - 1}) {
+    EXPECT_EQ(result->candidates[good].outcome, Outcome::Ok) << result->candidates[good].message;
+    EXPECT_EQ(result->candidates[good].rounds, 2U);
+  }
+}
+
+TEST_F(GroupTest, NobodyLeftIsAResult) {
+  settings.callTimeout = 500'000'000;
+  Result<GroupResult> result = run({fake({"crash", "run"})});
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->candidates[0].outcome, Outcome::Crashed);
+}
+
+TEST_F(GroupTest, ColdSetsTakeTurnsAcrossCandidates) {
+  settings.cold = true;
+  settings.lastLevelCacheBytes = 64 << 10;
+  Result<GroupResult> result = run({fake({"crash", "time", "5"}), fake({})}, 4);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_GT(result->sets.timingSets, 100U);
+  EXPECT_TRUE(result->sets.exceedsCache);
+  // The one that crashes has written where it was to start each time: where the other had stopped.
+  std::set<std::string> starts;
+  std::istringstream lines(result->candidates[0].message);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("start "))
+      starts.insert(line);
+  EXPECT_GT(starts.size(), 1U) << result->candidates[0].message;
+}
+
+TEST_F(GroupTest, AnObserverThatFailsEndsTheGroup) {
+  recorder.failAt = 6;
+  Result<GroupResult> result = run({fake({}), fake({})});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.status().message(), "the disk is full");
+}
+
+TEST_F(GroupTest, InterruptedWhileVerifyingAndWhileMeasuring) {
+  for (size_t stop : {1, 5}) {
+    recorder.events.clear();
+    recorder.stopAt = stop;
+    Result<GroupResult> result = run({fake({}), fake({})});
+    ASSERT_TRUE(result.ok()) << result.status().message();
+    EXPECT_TRUE(result->interrupted);
+    EXPECT_FALSE(result->candidates[0].outcome);
+    EXPECT_LE(recorder.events.size(), stop + 1);
+  }
+}
+
+TEST_F(GroupTest, TimeIsCapped) {
+  settings.measureNanoseconds = 50'000'000;
+  Result<GroupResult> result = run({fake({})}, 1'000'000);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_TRUE(result->stoppedByTime);
+  EXPECT_LT(result->timedNanoseconds, 1'000'000'000U);
+}
+
+TEST_F(GroupTest, SettingsAreChecked) {
+  settings.roundNanoseconds = 1'000;
+  EXPECT_FALSE(run({fake({})}).ok());
+  settings = quick();
+  settings.threads = 0;
+  EXPECT_FALSE(run({fake({})}).ok());
+  settings = quick();
+  EXPECT_TRUE(run({}).ok());
+}
+
+TEST(Brackets, EachHasTheAnchorAndNobodyIsLeftOut) {
+  EXPECT_EQ(planBrackets(5, 10), (std::vector<std::vector<uint32_t>>{{0, 1, 2, 3, 4}}));
+  EXPECT_EQ(planBrackets(6, 3), (std::vector<std::vector<uint32_t>>{{0, 1, 2}, {0, 3, 4}, {0, 5}}));
+  EXPECT_EQ(planBrackets(3, 0), (std::vector<std::vector<uint32_t>>{{0, 1}, {0, 2}}));
+  EXPECT_EQ(planBrackets(1, 5), (std::vector<std::vector<uint32_t>>{{0}}));
+  EXPECT_TRUE(planBrackets(0, 5).empty());
+}
+
+} // namespace
+} // namespace kiln::measure

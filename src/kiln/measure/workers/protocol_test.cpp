@@ -1,0 +1,147 @@
+#include "kiln/measure/workers/protocol.h"
+
+#include "kiln/measure/workers/outcome.h"
+#include "gtest/gtest.h"
+
+namespace kiln::measure {
+
+static LoadRequest sampleLoad() {
+  LoadRequest load;
+  load.problem = {"matmul", "matmul_2x3x4_f32t", {{"m", "2"}, {"lhs", "f32t"}, {"code", "007"}}};
+  load.module = "x \"y\".vmfb";
+  load.function = "f";
+  load.sets = 3;
+  load.inputs = {{io::ElementType::F32, {2, 4}, "/proc/1/fd/2", 0, 128, 32}};
+  load.outputs = {{io::ElementType::BF16, {2, 3}, "/proc/1/fd/3", 64, 192, 12}};
+  return load;
+}
+
+TEST(Protocol, LoadIsWhatTheDocumentSays) {
+  EXPECT_EQ(encodeRequest(sampleLoad()),
+            "{\"op\":\"load\",\"problem\":{\"family\":\"matmul\",\"name\":\"matmul_2x3x4_f32t\",\"fields\":{\"m\":2,"
+            "\"lhs\":\"f32t\",\"code\":\"007\"}},\"module\":\"x \\\"y\\\".vmfb\",\"function\":\"f\",\"sets\":3,"
+            "\"inputs\":[{\"type\":\"f32\",\"shape\":[2,4],\"path\":\"/proc/1/fd/2\",\"offset\":0,\"stride\":128,"
+            "\"bytes\":32}],\"outputs\":[{\"type\":\"bf16\",\"shape\":[2,3],\"path\":\"/proc/1/fd/3\",\"offset\":64,"
+            "\"stride\":192,\"bytes\":12}]}\n");
+}
+
+TEST(Protocol, RequestsSurviveTheWay) {
+  Result<Request> parsed = parseRequest(encodeRequest(sampleLoad()));
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  const auto &load = std::get<LoadRequest>(*parsed);
+  EXPECT_EQ(load.problem.fields, sampleLoad().problem.fields);
+  EXPECT_EQ(*load.problem.field("m"), "2");
+  EXPECT_EQ(load.problem.field("x"), nullptr);
+  EXPECT_EQ(load.module, "x \"y\".vmfb");
+  EXPECT_EQ(load.sets, 3U);
+  EXPECT_EQ(load.outputs[0].shape, (std::vector<uint64_t>{2, 3}));
+  EXPECT_EQ(load.outputs[0].stride, 192U);
+
+  parsed = parseRequest(encodeRequest(TimeRequest{10'000'000, 17, 4}));
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(std::get<TimeRequest>(*parsed).start, 17U);
+  EXPECT_EQ(std::get<TimeRequest>(*parsed).batch, 4U);
+  EXPECT_EQ(std::get<HelloRequest>(*parseRequest(encodeRequest(HelloRequest{1, 2}))).threads, 2U);
+  EXPECT_EQ(std::get<RunRequest>(*parseRequest(encodeRequest(RunRequest{5}))).set, 5U);
+  EXPECT_TRUE(std::holds_alternative<QuitRequest>(*parseRequest(encodeRequest(QuitRequest()))));
+}
+
+TEST(Protocol, BadRequestsAreTold) {
+  struct {
+    const char *line, *message;
+  } cases[] = {
+      {"", "no JSON"},
+      {"{\"op\":\"run\"", "no JSON"},
+      {"[1]", "no JSON object"},
+      {"{}", "\"op\" must be a string"},
+      {"{\"op\":\"dance\"}", "'dance'; it must be hello, load, run, time or quit"},
+      {"{\"op\":\"run\"}", "\"set\" must be an integer"},
+      {"{\"op\":\"run\",\"set\":-1}", "\"set\" must be an integer that is not negative"},
+      {"{\"op\":\"run\",\"set\":1e300}", "\"set\" must be an integer"},
+      {"{\"op\":\"run\",\"set\":99999999999}", "at most"},
+      {"{\"op\":\"hello\",\"protocol\":1,\"threads\":0}", "\"threads\" is 0"},
+      {"{\"op\":\"time\",\"nanoseconds\":1,\"start\":0,\"batch\":0}", "\"batch\" is 0"},
+      {"{\"op\":\"load\",\"problem\":3}", "\"problem\" must be an object"},
+      {"{\"op\":\"load\",\"problem\":{\"family\":\"f\",\"name\":\"n\",\"fields\":{\"m\":[]}}}", "field \"m\""},
+  };
+  for (const auto &[line, message] : cases) {
+    Result<Request> request = parseRequest(line);
+    ASSERT_FALSE(request.ok()) << line;
+    EXPECT_NE(request.status().message().find(message), std::string_view::npos) << request.status().message();
+  }
+}
+
+TEST(Protocol, BadTensorsAreTold) {
+  auto withTensor = [](const std::string &tensor) {
+    return parseRequest("{\"op\":\"load\",\"problem\":{\"family\":\"f\",\"name\":\"n\",\"fields\":{}},\"sets\":1,"
+                        "\"outputs\":[],\"inputs\":[" +
+                        tensor + "]}");
+  };
+  const char *good = R"({"type":"f32","shape":[2],"path":"/x","offset":0,"stride":0,"bytes":8})";
+  EXPECT_TRUE(withTensor(good).ok());
+  struct {
+    const char *tensor, *message;
+  } cases[] = {
+      {"7", "must be an object"},
+      {R"({"type":"f33","shape":[2],"path":"/x","offset":0,"stride":0,"bytes":8})", "'f33' is no element type"},
+      {R"({"type":"f32","shape":[-2],"path":"/x","offset":0,"stride":0,"bytes":8})", "extents"},
+      {R"({"type":"f32","shape":[2],"path":"/x","offset":0,"stride":0,"bytes":9})", "9 bytes is said to be 2xf32"},
+      {R"({"type":"f32","shape":[18446744073709551615,2],"path":"/x","offset":0,"stride":0,"bytes":8})", "\"inputs\""},
+      {R"({"type":"f32","shape":[2],"path":"/x","offset":18446744073709551615,"stride":0,"bytes":8})", "at most"},
+  };
+  for (const auto &[tensor, message] : cases) {
+    Result<Request> request = withTensor(tensor);
+    ASSERT_FALSE(request.ok()) << tensor;
+    EXPECT_NE(request.status().message().find(message), std::string_view::npos) << request.status().message();
+  }
+}
+
+TEST(Protocol, AnswersSurviveTheWay) {
+  Answer answer;
+  answer.provider = "onednn";
+  answer.version = "2.6.3";
+  answer.note = "note";
+  EXPECT_EQ(encodeAnswer(answer), "{\"ok\":true,\"provider\":\"onednn\",\"version\":\"2.6.3\",\"note\":\"note\"}\n");
+
+  Answer times;
+  times.batch = 2;
+  times.call = {5, 6};
+  times.device = {3, 4};
+  Result<Answer> parsed = parseAnswer(encodeAnswer(times));
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed->call, times.call);
+  EXPECT_EQ(parsed->device, times.device);
+  EXPECT_TRUE(parsed->launch.empty());
+  EXPECT_EQ(parsed->batch, 2U);
+
+  EXPECT_EQ(encodeAnswer(Answer::failure(unimplemented("no"))),
+            "{\"ok\":false,\"unsupported\":true,\"error\":\"no\"}\n");
+  // A message may hold anything.
+  parsed = parseAnswer(encodeAnswer(Answer::failure(invalidArgument("\xFF\n"))));
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_FALSE(parsed->ok);
+  EXPECT_FALSE(parsed->unsupported);
+}
+
+TEST(Protocol, BadAnswersAreTold) {
+  for (const char *line :
+       {"", "ok", "{\"ok\":1}", "{\"ok\":false}", "{\"ok\":true,\"batch\":1,\"call\":5}",
+        "{\"ok\":true,\"batch\":1,\"call\":[-5]}", "{\"ok\":true,\"batch\":1,\"call\":[1.5]}",
+        "{\"ok\":true,\"batch\":1,\"call\":[1,2],\"device\":[1]}", "{\"ok\":true,\"batch\":1,\"call\":[9e18,1e19]}"})
+    EXPECT_FALSE(parseAnswer(line).ok()) << line;
+}
+
+TEST(Protocol, TimingSetsGoAround) {
+  EXPECT_EQ(nextTimingSet(0, 1), 0U);
+  EXPECT_EQ(nextTimingSet(1, 2), 1U);
+  EXPECT_EQ(nextTimingSet(1, 4), 2U);
+  EXPECT_EQ(nextTimingSet(3, 4), 1U);
+}
+
+TEST(Outcome, NamesAreUniqueAndComeBack) {
+  for (int i = 0; i <= int(Outcome::Rubbish); ++i)
+    EXPECT_EQ(parseOutcome(outcomeName(Outcome(i))), Outcome(i));
+  EXPECT_FALSE(parseOutcome("fine"));
+}
+
+} // namespace kiln::measure

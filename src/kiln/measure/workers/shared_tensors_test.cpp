@@ -1,0 +1,179 @@
+#include "kiln/measure/workers/shared_tensors.h"
+
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kiln/measure/workers/cache_size.h"
+#include "kiln/measure/workers/testing/tiny_matmul.h"
+#include "kiln/measure/workers/timing_data.h"
+#include "gtest/gtest.h"
+
+namespace kiln::measure {
+
+using io::ElementType;
+
+constexpr uint64_t kMiB = 1 << 20;
+
+TEST(SetPlan, ExceedsTheCacheTwice) {
+  SetPlan plan = planColdSets(3 * kMiB, 32 * kMiB, 1024 * kMiB);
+  EXPECT_EQ(plan.timingSets, 22U); // 66 MiB > 64 MiB >= 63 MiB
+  EXPECT_EQ(plan.timingBytes, 66 * kMiB);
+  EXPECT_EQ(plan.sets(), 23U);
+  EXPECT_TRUE(plan.exceedsCache);
+  EXPECT_EQ(planColdSets(64 * kMiB, 32 * kMiB, 1024 * kMiB).timingSets, 2U); // just as large as twice the cache
+  EXPECT_EQ(planColdSets(65 * kMiB, 32 * kMiB, 1024 * kMiB).timingSets, 1U);
+  EXPECT_TRUE(planColdSets(65 * kMiB, 32 * kMiB, 1024 * kMiB).exceedsCache);
+}
+
+TEST(SetPlan, SaysWhenItCannot) {
+  SetPlan plan = planColdSets(10 * kMiB, 32 * kMiB, 35 * kMiB);
+  EXPECT_EQ(plan.timingSets, 3U);
+  EXPECT_FALSE(plan.exceedsCache);
+  plan = planColdSets(100, 32 * kMiB, 1024 * kMiB); // tiny
+  EXPECT_LE(plan.timingSets, 1U << 14);
+  EXPECT_FALSE(plan.exceedsCache);
+  EXPECT_EQ(planColdSets(0, 0, 0).timingSets, 1U);
+  EXPECT_EQ(planWarmSets(5).sets(), 2U);
+}
+
+static Result<SharedTensors> sample(uint32_t sets) {
+  std::vector<TensorType> types = {{ElementType::F32, {3, 5}}, {ElementType::I8, {7}}, {ElementType::F64, {1000}}};
+  return SharedTensors::create("kiln-test", types, sets, SharedTensors::Pages::Reserved);
+}
+
+TEST(SharedTensors, AreAlignedAndApart) {
+  Result<SharedTensors> tensors = sample(3);
+  ASSERT_TRUE(tensors.ok()) << tensors.status().message();
+  for (uint32_t set = 0; set < 3; ++set)
+    for (const MutableTensor &tensor : tensors->set(set)) {
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.bytes.data()) % (tensor.bytes.size() >= 4096 ? 4096 : 64), 0U);
+      for (uint8_t byte : tensor.bytes)
+        ASSERT_EQ(byte, 0);
+      std::ranges::fill(tensor.bytes, 0xA5);
+    }
+  // The description leads to the same bytes.
+  std::vector<SharedTensor> described = tensors->describe();
+  int file = ::open(described[1].path.c_str(), O_RDONLY);
+  ASSERT_GE(file, 0);
+  tensors->set(2)[1].bytes[3] = 77;
+  uint8_t byte = 0;
+  ASSERT_EQ(::pread(file, &byte, 1, off_t(described[1].offset + 2 * described[1].stride + 3)), 1);
+  EXPECT_EQ(byte, 77);
+  EXPECT_EQ(std::as_const(*tensors).view(2)[1].bytes[3], 77);
+  ::close(file);
+}
+
+TEST(SharedTensors, NobodyElseWritesOrShrinksWhatIsSealed) {
+  Result<SharedTensors> tensors = sample(1);
+  ASSERT_TRUE(tensors.ok());
+  std::string path = tensors->describe()[0].path;
+  int before = ::open(path.c_str(), O_RDWR);
+  ASSERT_GE(before, 0);
+  EXPECT_NE(::ftruncate(before, 0), 0);
+  ASSERT_TRUE(tensors->forbidWriting().ok());
+  uint8_t byte = 1;
+  EXPECT_LT(::pwrite(before, &byte, 1, 0), 0);
+  EXPECT_EQ(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, before, 0), MAP_FAILED);
+  void *readable = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, before, 0);
+  ASSERT_NE(readable, MAP_FAILED);
+  EXPECT_NE(::mprotect(readable, 4096, PROT_READ | PROT_WRITE), 0);
+  ::close(before);
+  // The owner still does.
+  tensors->set(0)[0].bytes[0] = 9;
+  EXPECT_EQ(*static_cast<uint8_t *>(readable), 9);
+  ::munmap(readable, 4096);
+}
+
+TEST(SharedTensors, SmallSetsLieClose) {
+  std::vector<TensorType> types = {{ElementType::F32, {4}}, {ElementType::F32, {4}}};
+  Result<SharedTensors> tensors = SharedTensors::create("kiln-test", types, 1000, SharedTensors::Pages::OnDemand);
+  ASSERT_TRUE(tensors.ok());
+  EXPECT_EQ(tensors->describe()[0].stride, 128U);
+}
+
+TEST(SharedTensors, TooMuchIsAnError) {
+  std::vector<TensorType> huge = {{ElementType::F32, {1 << 20, 1 << 20, 1 << 20}}};
+  EXPECT_FALSE(SharedTensors::create("kiln-test", huge, 1, SharedTensors::Pages::OnDemand).ok());
+  std::vector<TensorType> large = {{ElementType::I8, {uint64_t(1) << 45}}};
+  EXPECT_FALSE(SharedTensors::create("kiln-test", large, 1000, SharedTensors::Pages::OnDemand).ok());
+  std::vector<TensorType> overflow = {{ElementType::F64, {UINT64_MAX}}};
+  EXPECT_FALSE(SharedTensors::create("kiln-test", overflow, 1, SharedTensors::Pages::OnDemand).ok());
+}
+
+TEST(TimingData, IsRandomInRangeAndRepeatable) {
+  for (ElementType type :
+       {ElementType::F32, ElementType::F64, ElementType::F16, ElementType::BF16, ElementType::I8, ElementType::I32}) {
+    std::vector<uint64_t> shape = {100, 100};
+    std::vector<uint8_t> bytes(10'000 * hal::elementTypeByteSize(type)), again = bytes, other = bytes;
+    fillForTiming(5, {type, shape, bytes});
+    fillForTiming(5, {type, shape, again});
+    fillForTiming(6, {type, shape, other});
+    EXPECT_EQ(bytes, again);
+    EXPECT_NE(bytes, other);
+    bool isInteger = type == ElementType::I8 || type == ElementType::I32;
+    double limit = !isInteger ? 1 : type == ElementType::I8 ? 128 : 1000;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < 10'000; ++i) {
+      double value = testing::readElement(type, bytes.data() + i * hal::elementTypeByteSize(type)) / limit;
+      ASSERT_LE(std::abs(value), 1);
+      sum += value;
+      squares += value * value;
+    }
+    EXPECT_NEAR(sum / 10'000, 0, 0.03);
+    EXPECT_NEAR(squares / 10'000, 1.0 / 3, 0.03);
+    EXPECT_FALSE(timingDistribution(type).empty());
+  }
+}
+
+TEST(CacheSize, IsReadFromThisMachine) {
+  if (!std::filesystem::exists("/sys/devices/system/cpu/cpu0/cache/index0/size"))
+    GTEST_SKIP() << "the system does not tell";
+  Result<uint64_t> bytes = lastLevelCacheBytes(usableCpus());
+  ASSERT_TRUE(bytes.ok()) << bytes.status().message();
+  EXPECT_GE(*bytes, 64U << 10);
+}
+
+// A folder that looks like sysfs.
+class CacheFolder {
+public:
+  CacheFolder() {
+    root = (std::filesystem::temp_directory_path() / "kiln-caches-XXXXXX").string();
+    if (!mkdtemp(root.data()))
+      std::abort();
+  }
+  ~CacheFolder() { std::filesystem::remove_all(root); }
+  void add(int cpu, int index, const std::map<std::string, std::string> &files) {
+    std::string folder = fmt::format("{}/cpu{}/cache/index{}", root, cpu, index);
+    std::filesystem::create_directories(folder);
+    for (const auto &[name, text] : files)
+      std::ofstream(fmt::format("{}/{}", folder, name)) << text << "\n";
+  }
+  std::string root;
+};
+
+TEST(CacheSize, CountsEachLastLevelCacheOnce) {
+  CacheFolder folder;
+  for (int cpu = 0; cpu < 4; ++cpu) {
+    folder.add(cpu, 0, {{"level", "1"}, {"type", "Data"}, {"size", "48K"}, {"shared_cpu_list", std::to_string(cpu)}});
+    folder.add(cpu, 1,
+               {{"level", "3"}, {"type", "Unified"}, {"size", "16384K"}, {"shared_cpu_list", cpu < 2 ? "0-1" : "2-3"}});
+  }
+  EXPECT_EQ(*lastLevelCacheBytes(std::vector<uint32_t>{0, 1}, folder.root), 16 * kMiB);
+  EXPECT_EQ(*lastLevelCacheBytes(std::vector<uint32_t>{0, 1, 2, 3}, folder.root), 32 * kMiB);
+  EXPECT_FALSE(lastLevelCacheBytes(std::vector<uint32_t>{9}, folder.root).ok());
+}
+
+TEST(CacheSize, UnderstandsUnits) {
+  CacheFolder folder;
+  folder.add(0, 0, {{"level", "2"}, {"type", "Unified"}, {"size", "1M"}});
+  folder.add(1, 0, {{"level", "2"}, {"type", "Unified"}, {"size", "many"}});
+  EXPECT_EQ(*lastLevelCacheBytes(std::vector<uint32_t>{0}, folder.root), kMiB);
+  EXPECT_FALSE(lastLevelCacheBytes(std::vector<uint32_t>{1}, folder.root).ok());
+  EXPECT_FALSE(usableCpus().empty());
+}
+
+} // namespace kiln::measure

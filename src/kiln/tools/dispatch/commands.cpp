@@ -1,0 +1,366 @@
+#include "kiln/tools/dispatch/commands.h"
+
+#include <atomic>
+#include <csignal>
+#include <unistd.h>
+
+#include "kiln/base/clock.h"
+#include "kiln/base/file.h"
+#include "kiln/measure/workers/worker_process.h"
+#include "kiln/tools/dispatch/compile_pool.h"
+#include "kiln/tools/sibling.h"
+
+namespace kiln {
+
+static volatile std::sig_atomic_t interrupts = 0;
+
+static void countInterrupt(int) {
+  interrupts = interrupts + 1;
+  if (interrupts > 1)
+    _exit(130);
+}
+
+template <typename... Arguments> static void say(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
+  std::string line = fmt::format(text, std::forward<Arguments>(arguments)...);
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fflush(stdout);
+}
+
+static size_t countDispatches(const std::vector<Operation> &operations) {
+  size_t count = 0;
+  for (const Operation &operation : operations)
+    count += operation.configurations.size();
+  return count;
+}
+
+static std::string number(size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+//===--- generate ------------------------------------------------------------------------------------------------===//
+
+static Status writeOperations(const Lab &lab, const std::vector<Operation> &operations, bool quiet) {
+  for (const Operation &operation : operations) {
+    std::string path = lab.folder.sourceOf(*operation.problem);
+    if (!quiet)
+      say("[Generating]: {}\n", path);
+    if (!lab.flags.dryRun)
+      KILN_RETURN_IF_ERROR(lab.folder.write(operation).status());
+    if (!quiet)
+      for (const std::string &configuration : operation.configurations)
+        say("    Emitting tuning configuration : {}\n", configuration);
+  }
+  return okStatus();
+}
+
+Result<int> verbs::generate(const Lab &lab) {
+  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
+  KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
+  KILN_RETURN_IF_ERROR(writeOperations(lab, operations, false));
+  say("{} with {}{}\n", number(operations.size(), "operation"), number(countDispatches(operations), "dispatche"),
+      lab.flags.dryRun ? " would be generated" : "");
+  return 0;
+}
+
+//===--- compile -------------------------------------------------------------------------------------------------===//
+
+// Compiles each operation's module. `errors` and `times` are by operation.
+static Result<std::vector<CompileResult>> compileOperations(const Lab &lab, const std::vector<Operation> &operations) {
+  CompileSettings settings;
+  settings.cache = lab.folder.cache();
+  settings.flags = lab.flags.allCompilerFlags();
+  settings.workers = lab.flags.jobCount();
+  settings.force = lab.flags.forceCompile;
+  std::vector<CompileJob> jobs;
+  for (const Operation &operation : operations) {
+    const measure::Problem &problem = *operation.problem;
+    jobs.push_back({lab.folder.sourceOf(problem),
+                    {lab.folder.moduleOf(problem, "profile"), lab.folder.moduleOf(problem, "verify")}});
+  }
+  size_t done = 0, cached = 0;
+  uint64_t start = monotonicNanoseconds();
+  KILN_ASSIGN_OR_RETURN(
+      std::vector<CompileResult> results, compileAll(jobs, settings, [&](size_t job, const CompileResult &result) {
+        cached += result.ok() && !result.milliseconds;
+        std::string took = !result.ok()           ? "failed"
+                           : !result.milliseconds ? "as before"
+                                                  : fmt::format("{:.2f} s", *result.milliseconds / 1000);
+        say("[Compiling]: [{}/{}] {} with {}: {}\n", ++done, jobs.size(), operations[job].problem->name(),
+            number(operations[job].configurations.size(), "configuration"), took);
+      }));
+  say("compiled {} of {} in {:.1f} s, {} were there already\n", jobs.size() - cached, number(jobs.size(), "module"),
+      static_cast<double>(monotonicNanoseconds() - start) / 1e9, cached);
+  return results;
+}
+
+static Status saveCompilerOutput(const Lab &lab, const Operation &operation, const CompileResult &result) {
+  return writeFile(lab.folder.folderOf(*operation.problem) + "/iree_compile_cmd_stdout.mlir",
+                   result.error.empty() ? std::string_view() : std::string_view(result.error));
+}
+
+// What a user types to get the same by hand.
+static Status saveCommands(const Lab &lab, const Operation &operation) {
+  const measure::Problem &problem = *operation.problem;
+  std::string text = "#!/usr/bin/env bash\nset -eu\nkiln-compile";
+  for (const std::string &flag : lab.flags.allCompilerFlags())
+    text += " " + flag;
+  std::string module = lab.folder.moduleOf(problem, "profile");
+  text += fmt::format(" {} -o {}\n", lab.folder.sourceOf(problem), module);
+  for (const std::string &configuration : operation.configurations) {
+    text += fmt::format("kiln-benchmark-module --module={} --function={}", module, operation.dispatch(configuration));
+    for (const measure::TensorType &input : problem.inputs()) {
+      std::string shape;
+      for (uint64_t extent : input.shape)
+        shape += fmt::format("{}x", extent);
+      text += fmt::format(" --input={}{}=1", shape, hal::elementTypeName(input.type));
+    }
+    text += fmt::format(" --device=local-task --task_topology_group_count={}\n", lab.flags.threadCount());
+  }
+  return writeFile(lab.folder.folderOf(problem) + "/commands.sh", text);
+}
+
+Result<int> verbs::compile(const Lab &lab) {
+  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, lab.folder.read(lab.families));
+  KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
+  if (lab.flags.dryRun) {
+    for (const Operation &operation : operations)
+      say("[Compiling]: {}\n", lab.folder.sourceOf(*operation.problem));
+    return 0;
+  }
+  KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> results, compileOperations(lab, operations));
+  int failed = 0;
+  for (size_t i = 0; i < results.size(); ++i) {
+    KILN_RETURN_IF_ERROR(saveCompilerOutput(lab, operations[i], results[i]));
+    if (lab.flags.saveCommands)
+      KILN_RETURN_IF_ERROR(saveCommands(lab, operations[i]));
+    if (!results[i].ok()) {
+      say("{} does not compile: {}\n", operations[i].problem->name(), results[i].error);
+      failed = 1;
+    }
+  }
+  return failed;
+}
+
+//===--- profile, sweep ------------------------------------------------------------------------------------------===//
+
+namespace {
+// A provider that works here, as its own worker says.
+struct KnownProvider {
+  std::string name, variant, version;
+  std::vector<std::string> command;
+};
+
+Result<KnownProvider> probe(std::string name, std::string variant, std::vector<std::string> command, uint32_t threads) {
+  measure::WorkerOptions options;
+  options.command = command;
+  options.threads = threads;
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<measure::WorkerProcess> worker, measure::WorkerProcess::start(options));
+  constexpr uint64_t patience = uint64_t(60) * 1'000'000'000;
+  KILN_ASSIGN_OR_RETURN(measure::Answer answer, worker->ask(measure::HelloRequest{measure::kProtocolVersion, threads},
+                                                            Deadline::after(patience)));
+  (void)worker->quit(Deadline::after(patience)); // how it ends is no matter here
+  return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command)};
+}
+
+// Those that were asked for, all of which must work; without a wish, those that do.
+Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
+  KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
+  std::vector<std::string> wanted = flags.providers;
+  bool asked = !wanted.empty();
+  if (!asked)
+    wanted = {"kiln", "onednn", "onednn:preferred", "openblas"};
+  std::vector<KnownProvider> providers;
+  for (const std::string &wish : wanted) {
+    size_t colon = wish.find(':');
+    std::string variant = colon == std::string::npos ? "" : wish.substr(colon + 1);
+    Result<KnownProvider> provider =
+        probe(wish.substr(0, colon), variant, {tool, "--provider=" + wish}, flags.threadCount());
+    if (provider.ok())
+      providers.push_back(*std::move(provider));
+    else if (asked || wish == "kiln")
+      return std::move(provider).status().withContext(fmt::format("provider '{}'", wish));
+    else
+      say("without {}: {}\n", wish, provider.status().message());
+  }
+  for (const std::string &text : flags.providerCommands) {
+    size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return invalidArgument("--provider-command={}: write NAME=COMMAND", text);
+    std::string name = text.substr(0, equals);
+    KILN_ASSIGN_OR_RETURN(KnownProvider provider,
+                          probe(name, "", {"/bin/sh", "-c", "exec " + text.substr(equals + 1)}, flags.threadCount()));
+    providers.push_back(std::move(provider));
+  }
+  return providers;
+}
+
+SweepSettings settingsOf(const Lab &lab) {
+  const DispatchFlags &flags = lab.flags;
+  SweepSettings settings;
+  settings.group.cold = flags.cache == "cold";
+  settings.group.threads = flags.threadCount();
+  settings.group.seed = flags.seed;
+  settings.group.measureNanoseconds = uint64_t(flags.minutes) * 60 * 1'000'000'000;
+  settings.group.memoryLimit = uint64_t(flags.memoryLimitMiB) << 20;
+  settings.statistics.seed = flags.seed;
+  if (flags.repetitions)
+    settings.statistics.minimumRounds = settings.statistics.maximumRounds = flags.repetitions;
+  settings.profile = flags.profilingEnabled == "true";
+  settings.resume = !flags.fresh;
+  settings.commandLine = lab.commandLine;
+  return settings;
+}
+
+// One line that is written over while a group runs, where somebody sees it; else a line when it is done.
+class Teller final : public SweepProgress {
+public:
+  Teller(size_t groups, const SweepSettings &settings) : groups(groups), settings(settings) {}
+
+  void onGroup(size_t index, const SweepGroup &group) override {
+    clear();
+    failed = dropped = 0;
+    say("[{}/{}] {}: {}\n", index + 1, groups, group.problem->name(), number(group.candidates.size(), "candidate"));
+  }
+  void onRound(size_t, uint32_t round, size_t, double seconds) override {
+    if (!onTerminal || monotonicNanoseconds() - shown < 200'000'000)
+      return;
+    shown = monotonicNanoseconds();
+    std::string line = fmt::format("  round {} of at most {}, {:.0f} s{}", round + 1, settings.statistics.maximumRounds,
+                                   seconds, failed ? fmt::format(", {} failed", failed) : "");
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  }
+  void onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) override {
+    if (outcome == store::Outcome::Ok || outcome == store::Outcome::Unsupported)
+      return;
+    ++failed;
+    clear();
+    say("  {}{}{}: {}: {}\n", candidate.fact.provider, candidate.fact.configuration.empty() ? "" : " ",
+        candidate.fact.configuration, store::outcomeName(outcome), message);
+  }
+  void onGroupDone(size_t, const SweepGroup &) override { clear(); }
+  bool shouldContinue() override { return interrupts == 0; }
+
+private:
+  void clear() {
+    if (onTerminal && shown)
+      std::fprintf(stderr, "\r\033[K");
+    shown = 0;
+  }
+
+  size_t groups;
+  const SweepSettings &settings;
+  size_t failed = 0, dropped = 0;
+  uint64_t shown = 0;
+  bool onTerminal = isatty(STDERR_FILENO) != 0;
+};
+
+SweepGroup groupOf(const Lab &lab, const Operation &operation, const CompileResult &compiled,
+                   const std::vector<KnownProvider> &providers) {
+  SweepGroup group{operation.problem.get(), {}};
+  std::string flags;
+  for (const std::string &flag : lab.flags.allCompilerFlags())
+    flags += (flags.empty() ? "" : " ") + flag;
+  for (const KnownProvider &provider : providers) {
+    SweepCandidate candidate;
+    candidate.fact.problem = operation.problem->name();
+    candidate.fact.provider = provider.name;
+    candidate.fact.providerVersion = provider.version;
+    candidate.fact.variant = provider.variant;
+    candidate.fact.threads = lab.flags.threadCount();
+    candidate.worker.command = provider.command;
+    candidate.worker.label = provider.name;
+    if (provider.name != "kiln") {
+      group.candidates.push_back(std::move(candidate));
+      continue;
+    }
+    for (const std::string &configuration : operation.configurations) {
+      SweepCandidate one = candidate;
+      one.fact.configuration = configuration;
+      one.fact.compilerFlags = flags;
+      one.fact.moduleHash = compiled.key;
+      one.worker.label = configuration;
+      one.worker.module = lab.folder.moduleOf(*operation.problem, "profile");
+      one.worker.function = operation.dispatch(configuration);
+      one.compileError = compiled.error;
+      one.compileMilliseconds = compiled.milliseconds;
+      group.candidates.push_back(std::move(one));
+    }
+  }
+  return group;
+}
+
+Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &operations,
+                              const std::vector<CompileResult> &compiled, const std::vector<KnownProvider> &providers) {
+  SweepSettings settings = settingsOf(lab);
+  KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
+  std::vector<SweepGroup> groups;
+  for (size_t i = 0; i < operations.size(); ++i)
+    groups.push_back(groupOf(lab, operations[i], compiled[i], providers));
+  std::signal(SIGINT, countInterrupt);
+  std::signal(SIGTERM, countInterrupt);
+  Teller teller(groups.size(), settings);
+  KILN_ASSIGN_OR_RETURN(SweepSummary summary, runSweep(groups, settings, lab.folder.database(), teller));
+  if (summary.resumed)
+    say("{} had been measured before and {} not repeated\n", number(summary.resumed, "problem"),
+        summary.resumed == 1 ? "was" : "were");
+  if (summary.interrupted) {
+    say("interrupted; the same command goes on from here\n");
+    return 130;
+  }
+  KILN_RETURN_IF_ERROR(writeReports(lab, summary.run, lab.flags.outputs, lab.flags.append, true));
+  say("{} in {:.1f} s, {:.0f} % of them in timed rounds; stored in {} as run {}\n", number(summary.measured, "problem"),
+      summary.elapsedSeconds, 100 * summary.timedSeconds / std::max(summary.elapsedSeconds, 1e-9),
+      lab.folder.database(), summary.run.substr(0, 8));
+  return 0;
+}
+
+// What is going to happen, before it does.
+void announce(const Lab &lab, const std::vector<Operation> &operations, const std::vector<KnownProvider> &providers) {
+  size_t dispatches = countDispatches(operations), libraries = 0;
+  std::string names;
+  for (const KnownProvider &provider : providers) {
+    if (provider.name == "kiln")
+      continue;
+    ++libraries;
+    names += fmt::format("{}{}{}{} {}", names.empty() ? "" : ", ", provider.name, provider.variant.empty() ? "" : ":",
+                         provider.variant, provider.version);
+  }
+  size_t candidates = dispatches + libraries * operations.size();
+  // A round of a candidate takes 10 ms and a little; most groups end between 20 and 100 rounds.
+  double least = static_cast<double>(candidates) * (20 * 0.011 + 0.3) / 60, most = least * 4;
+  say("{}, {} ({} of Kiln{}{}), about {:.1f} to {:.1f} minutes\n", number(operations.size(), "problem"),
+      number(candidates, "candidate"), dispatches, names.empty() ? "" : "; ", names, least,
+      std::min(most, static_cast<double>(lab.flags.minutes) * static_cast<double>(operations.size())));
+}
+} // namespace
+
+Result<int> verbs::profile(const Lab &lab) {
+  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, lab.folder.read(lab.families));
+  KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
+  KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
+  announce(lab, operations, providers);
+  if (lab.flags.dryRun)
+    return 0;
+  KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> compiled, compileOperations(lab, operations));
+  return measureOperations(lab, operations, compiled, providers);
+}
+
+Result<int> verbs::sweep(const Lab &lab) {
+  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
+  KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
+  KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
+  announce(lab, operations, providers);
+  if (lab.flags.dryRun)
+    return 0;
+  KILN_RETURN_IF_ERROR(writeOperations(lab, operations, !lab.flags.verbose));
+  KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> compiled, compileOperations(lab, operations));
+  return measureOperations(lab, operations, compiled, providers);
+}
+
+Result<int> verbs::families(const Lab &lab) {
+  for (const std::unique_ptr<measure::Family> &family : lab.families.families())
+    say("{:<14}{}\n", family->name(), family->summary());
+  return 0;
+}
+
+} // namespace kiln

@@ -1,0 +1,178 @@
+#include "kiln/tools/dispatch/dispatch_flags.h"
+
+#include <algorithm>
+#include <sched.h>
+
+namespace kiln {
+
+void DispatchFlags::addSelection(FlagParser &parser) {
+  parser.group("What to take");
+  parser.add({"generated-dir", "DIR", "The folder in which `generated` lies."}, generatedDir);
+  parser.add({"operation-kind", "KIND", "all, or an operation family; see `kiln-dispatch families`."}, operationKind);
+  parser.add({"op-kind", "KIND", "The same."}, operationKind);
+  parser.add(
+      {"dispatches", "REGEX,...",
+       "Dispatches whose names match one of these expressions; a * after a letter, digit or _ stands for any text."},
+      dispatches);
+  parser.add(
+      {"problem-m", "SIZES",
+       "A size, a list 64,128, or a range start:end:increment, whose end counts where a step meets it. m, n and k "
+       "are given together."},
+      problemM);
+  parser.add({"problem-n", "SIZES", "Likewise."}, problemN);
+  parser.add({"problem-k", "SIZES", "Likewise."}, problemK);
+  parser.add({"problem-b", "SIZES", "Likewise, of batches."}, problemB);
+  parser.add({"dtypes", "TYPE,...", "Element types, such as f32,f16; or three matrices, such as f16t_f16n_f32t."},
+             types);
+  parser.add({"configurations", "N", "So many configurations for each problem, the likely best first; 0 takes all."},
+             configurations);
+  parser.add({"default-config", "", "Also what the compiler chooses by itself, as tile_config_default."},
+             defaultConfig);
+}
+
+void DispatchFlags::addCompilation(FlagParser &parser) {
+  parser.group("How to compile");
+  parser.add({"build-dir", "DIR", "Accepted and not needed: the compiler is the one beside this tool."}, buildDir);
+  parser.add({"device", "NAME", "Where to run: llvm-cpu (also: cpu, local-task), the default of this build."}, device);
+  parser.add({"Xcompiler", "FLAG", "A flag for kiln-compile."}, compilerFlags);
+  parser.add({"num-cpu", "N", "Compilers at the same time; 0 is one for each processor."}, jobs);
+  parser.add({"j", "N", "The same."}, jobs);
+  parser.add({"force-compile", "", "Compiles again what is there already."}, forceCompile);
+}
+
+void DispatchFlags::addMeasurement(FlagParser &parser) {
+  parser.group("How to measure");
+  parser.add(
+      {"providers", "NAME",
+       "Who takes part: kiln, onednn, onednn:preferred, openblas, reference. The default is kiln, and each library "
+       "that is installed. `kiln-lab-worker --list_providers` says which are."},
+      providers);
+  parser.add({"provider-command", "NAME=COMMAND", "A program that speaks the protocol of docs/lab.md takes part too."},
+             providerCommands);
+  parser.add({"threads", "N", "Threads of each candidate; 0 is one for each processor."}, threads);
+  parser.addChoice({"verification-enabled", "true|false",
+                    "Verifying is cheap, and what is not verified is not ranked: false is accepted, and verifies."},
+                   verificationEnabled);
+  parser.addChoice({"profiling-enabled", "true|false", "false: candidates are verified only."}, profilingEnabled);
+  parser.addChoice({"benchmark", "true|false", "The same."}, profilingEnabled);
+  parser.addChoice(
+      {"cache", "cold|warm",
+       "cold: each call reads other buffers, of more memory than the last-level cache. warm: always the same."},
+      cache);
+  parser.add({"benchmark-repetitions", "N", "So many rounds, no more and no less; 0: until the intervals are narrow."},
+             repetitions);
+  parser.add({"minutes", "N", "Rounds of one problem take at most so long."}, minutes);
+  parser.add({"memory-limit", "MIB", "Private memory of a candidate."}, memoryLimitMiB);
+  parser.add({"seed", "N", "Of inputs and of the order in rounds."}, seed);
+  parser.add({"fresh", "", "Starts again where an interrupted sweep could be resumed."}, fresh);
+}
+
+void DispatchFlags::addOutput(FlagParser &parser) {
+  parser.group("What to tell");
+  parser.add({"output", "FILE", "Also writes the table to a file: .csv, .json, .md, .xml (JUnit) or .html."}, outputs);
+  parser.add({"append", "", "Adds rows to the CSV file that is there."}, append);
+  parser.add({"tags", "KEY:VALUE,...", "Columns that stand first in a CSV."}, tags);
+  parser.add({"dry-run", "", "Says what would be done, and does nothing."}, dryRun);
+  parser.add({"save-cmds", "", "Writes the commands that do the same by hand beside each operation."}, saveCommands);
+  parser.add({"verbose", "", "Tells more."}, verbose);
+}
+
+static uint32_t processors() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? static_cast<uint32_t>(CPU_COUNT(&set)) : 1;
+}
+
+uint32_t DispatchFlags::jobCount() const {
+  return jobs ? jobs : processors();
+}
+uint32_t DispatchFlags::threadCount() const {
+  return threads ? threads : processors();
+}
+
+std::vector<std::string> DispatchFlags::allCompilerFlags() const {
+  std::vector<std::string> flags = {"--kiln-hal-target-backends=llvm-cpu"};
+  for (const std::string &flag : compilerFlags)
+    flags.push_back(flag.starts_with('-') ? flag : "--" + flag);
+  return flags;
+}
+
+Result<std::vector<std::pair<std::string, std::string>>> DispatchFlags::parsedTags() const {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (size_t at = 0; at < tags.size();) {
+    size_t end = std::min(tags.find(',', at), tags.size()), colon = tags.find(':', at);
+    if (colon >= end || colon == at)
+      return invalidArgument("--tags: '{}' is no KEY:VALUE", tags.substr(at, end - at));
+    pairs.emplace_back(tags.substr(at, colon - at), tags.substr(colon + 1, end - colon - 1));
+    at = end + 1;
+  }
+  return pairs;
+}
+
+Status DispatchFlags::check() const {
+  if (device.empty() || device == "llvm-cpu" || device == "cpu" || device == "local-task")
+    return okStatus();
+  return unimplemented("--device={}: this build compiles for and runs on llvm-cpu", device);
+}
+
+Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &families, const DispatchFlags &flags) {
+  measure::ProblemSelection selection;
+  for (auto [name, text] : {std::pair("m", &flags.problemM), std::pair("n", &flags.problemN),
+                            std::pair("k", &flags.problemK), std::pair("b", &flags.problemB)}) {
+    if (text->empty())
+      continue;
+    KILN_ASSIGN_OR_RETURN(selection.dimensions[name], parseSizes(fmt::format("problem-{}", name), *text));
+  }
+  for (size_t at = 0; at < flags.types.size();) {
+    size_t end = std::min(flags.types.find(',', at), flags.types.size());
+    selection.types.push_back(flags.types.substr(at, end - at));
+    at = end + 1;
+  }
+  std::vector<const measure::Family *> chosen;
+  if (flags.operationKind == "all") {
+    for (const std::unique_ptr<measure::Family> &family : families.families())
+      chosen.push_back(family.get());
+  } else {
+    KILN_ASSIGN_OR_RETURN(const measure::Family *family, families.find(flags.operationKind));
+    chosen.push_back(family);
+  }
+  std::vector<Operation> operations;
+  for (const measure::Family *family : chosen) {
+    KILN_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<measure::Problem>> problems, family->problems(selection));
+    for (std::unique_ptr<measure::Problem> &problem : problems) {
+      Operation operation;
+      operation.configurations = family->configurations(*problem, "llvm-cpu");
+      if (flags.configurations && operation.configurations.size() > flags.configurations)
+        operation.configurations.resize(flags.configurations);
+      if (flags.defaultConfig || operation.configurations.empty())
+        operation.configurations.emplace_back(kDefaultConfiguration);
+      operation.problem = std::move(problem);
+      operations.push_back(std::move(operation));
+    }
+  }
+  return operations;
+}
+
+Status filterOperations(std::vector<Operation> &operations, const DispatchFlags &flags) {
+  KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(flags.dispatches));
+  std::vector<std::string> names;
+  for (const Operation &operation : operations)
+    for (const std::string &configuration : operation.configurations)
+      names.push_back(operation.dispatch(configuration));
+  for (Operation &operation : operations)
+    std::erase_if(operation.configurations, [&](const std::string &configuration) {
+      return !patterns.matches(operation.dispatch(configuration));
+    });
+  std::erase_if(operations, [&](const Operation &operation) {
+    return operation.configurations.empty() ||
+           (flags.operationKind != "all" && operation.problem->family() != flags.operationKind);
+  });
+  if (!operations.empty())
+    return okStatus();
+  std::string list;
+  for (const std::string &name : nearestNames(flags.dispatches, std::move(names), 3))
+    list += "\n  " + name;
+  return notFound("--dispatches={} matches nothing{}{}", flags.dispatches,
+                  list.empty() ? "; there are no dispatches" : "; the nearest are:", list);
+}
+
+} // namespace kiln

@@ -1,0 +1,131 @@
+#include "kiln/tools/dispatch/patterns.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <numeric>
+
+namespace kiln {
+
+// More values of one dimension than this are a mistake.
+static constexpr size_t kMaxValues = 10000;
+
+static std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    if (end == text.size())
+      return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+static Result<uint64_t> parseSize(std::string_view flag, std::string_view text) {
+  uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value == 0)
+    return invalidArgument("--{}: '{}' is no size; write 256, a list 64,128 or a range start:end:increment", flag,
+                           text);
+  return value;
+}
+
+Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view text) {
+  std::vector<uint64_t> sizes;
+  for (std::string_view part : split(text, ',')) {
+    std::vector<std::string_view> range = split(part, ':');
+    if (range.size() > 3)
+      return invalidArgument("--{}: '{}' is no range; write start:end:increment", flag, part);
+    KILN_ASSIGN_OR_RETURN(uint64_t start, parseSize(flag, range[0]));
+    uint64_t end = start, step = 1;
+    if (range.size() > 1) {
+      KILN_ASSIGN_OR_RETURN(end, parseSize(flag, range[1]));
+    }
+    if (range.size() > 2) {
+      KILN_ASSIGN_OR_RETURN(step, parseSize(flag, range[2]));
+    }
+    if (end < start)
+      return invalidArgument("--{}: the range '{}' ends before it starts", flag, part);
+    if ((end - start) / step >= kMaxValues)
+      return invalidArgument("--{}: '{}' are more than {} values", flag, part, kMaxValues);
+    for (uint64_t value = start; value <= end; value += step)
+      sizes.push_back(value);
+  }
+  return sizes;
+}
+
+static bool isWord(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+}
+
+// The expression that a pattern stands for.
+static std::string expressionOf(std::string_view pattern) {
+  std::string expression;
+  bool escaped = false;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    bool followsWord = i == 0 || (isWord(pattern[i - 1]) && !(i >= 2 && pattern[i - 2] == '\\'));
+    if (pattern[i] == '*' && !escaped && followsWord)
+      expression += '.';
+    escaped = pattern[i] == '\\' && !escaped;
+    expression += pattern[i];
+  }
+  return expression;
+}
+
+Result<NamePatterns> NamePatterns::parse(std::string_view text) {
+  NamePatterns result;
+  std::vector<std::string> parts(1);
+  int depth = 0;
+  for (char c : text) {
+    depth += (c == '[' || c == '{' || c == '(') - (c == ']' || c == '}' || c == ')');
+    if (c == ',' && depth <= 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  for (const std::string &part : parts) {
+    if (part.empty())
+      continue;
+    // The standard library has no other way to say that an expression is wrong.
+    try {
+      result.patterns.emplace_back(expressionOf(part), std::regex::ECMAScript | std::regex::optimize);
+    } catch (const std::regex_error &error) {
+      return invalidArgument("--dispatches: '{}' is no regular expression: {}", part, error.what());
+    }
+  }
+  return result;
+}
+
+bool NamePatterns::matches(std::string_view name) const {
+  return patterns.empty() || std::ranges::any_of(patterns, [&](const std::regex &pattern) {
+           return std::regex_search(name.begin(), name.end(), pattern);
+         });
+}
+
+// Edits from one text to the other.
+static size_t distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j + 1] + 1, row[j] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+std::vector<std::string> nearestNames(std::string_view wanted, std::vector<std::string> names, size_t count) {
+  std::vector<std::pair<size_t, std::string>> rated;
+  for (std::string &name : names)
+    rated.emplace_back(distance(wanted, name), std::move(name));
+  std::ranges::sort(rated);
+  std::vector<std::string> nearest;
+  for (size_t i = 0; i < std::min(count, rated.size()); ++i)
+    nearest.push_back(std::move(rated[i].second));
+  return nearest;
+}
+
+} // namespace kiln

@@ -1,0 +1,166 @@
+#include "kiln/tools/dispatch/commands.h"
+
+#include <cstdlib>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "kiln/base/file.h"
+#include "kiln/report/formats/formats.h"
+#include "kiln/report/model/compare.h"
+#include "kiln/tools/printing.h"
+
+namespace kiln {
+
+static size_t consoleWidth() {
+  if (const char *columns = std::getenv("COLUMNS"); columns && std::atoi(columns) >= 40)
+    return static_cast<size_t>(std::atoi(columns));
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+    return size.ws_col;
+  return 80;
+}
+
+void ReportFlags::add(FlagParser &parser) {
+  parser.group("Which results");
+  parser.add({"db", "FILE", "The store; results.db of --generated-dir where it is not named."}, database);
+  parser.add({"run", "NAME", "The start of a run's name, latest, latest~1, ..."}, runs);
+  parser.add({"all-runs", "", "Those of all runs."}, allRuns);
+  parser.add({"dispatches", "REGEX", "Dispatches whose names match."}, dispatches);
+  parser.add({"provider", "NAME", "Those of one provider."}, provider);
+  parser.group("How to show them");
+  parser.add({"format", "NAME", "console, blocks, csv, json, markdown, junit or html."}, format);
+  parser.add({"columns", "NAME", "Columns to show; docs/generated/columns.md lists them."}, columns);
+  parser.add({"output", "FILE", "Writes them to a file; its extension says the format."}, outputs);
+  parser.add({"append", "", "Adds rows to the CSV file that is there."}, append);
+  parser.add({"threshold", "PERCENT", "compare: a regression is slower by more than this, with certainty."}, threshold);
+  parser.addPositional({"argument", "[ARGUMENT...]", "explain: a row; query: SQL; compare: two runs."}, arguments);
+}
+
+static std::string databaseOf(const Lab &lab, const ReportFlags &flags) {
+  return flags.database.empty() ? lab.folder.database() : flags.database;
+}
+
+static report::Filter filterOf(const ReportFlags &flags) {
+  report::Filter filter;
+  filter.runs = flags.runs;
+  filter.allRuns = flags.allRuns;
+  filter.dispatch = flags.dispatches;
+  filter.provider = flags.provider;
+  return filter;
+}
+
+static Status writeTable(store::Reader &reader, const report::Table &table, const report::Format &format,
+                         report::FormatOptions options, const std::string &path, bool append) {
+  if (format.name == "html") {
+    KILN_ASSIGN_OR_RETURN(options.distributions, report::loadDistributions(reader, table));
+  }
+  if (append && format.name == "csv") {
+    Result<Ref<FileContents>> old = FileContents::open(path);
+    if (old.ok()) {
+      KILN_ASSIGN_OR_RETURN(std::string more, report::appendCsv(table, options, (*old)->text()));
+      return writeFile(path, std::string((*old)->text()) + more);
+    }
+  }
+  KILN_ASSIGN_OR_RETURN(std::string text, format.write(table, options));
+  return writeFile(path, text);
+}
+
+static Status writeAll(store::Reader &reader, const report::Table &table, const std::vector<std::string> &outputs,
+                       const std::vector<std::string> &columns, bool append) {
+  for (const std::string &path : outputs) {
+    KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatOfFile(path));
+    report::FormatOptions options;
+    options.columns = columns;
+    KILN_RETURN_IF_ERROR(writeTable(reader, table, *format, options, path, append));
+    print(fmt::format("Writing performance report to {}\n", path));
+  }
+  return okStatus();
+}
+
+Status writeReports(const Lab &lab, const std::string &run, const std::vector<std::string> &outputs, bool append,
+                    bool console) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(lab.folder.database()));
+  report::Filter filter;
+  filter.runs = {run};
+  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filter, {}));
+  if (console) {
+    report::FormatOptions options;
+    options.width = consoleWidth();
+    KILN_ASSIGN_OR_RETURN(std::string text, report::formatConsole(table, options));
+    print(text);
+  }
+  return writeAll(*reader, table, outputs, {}, append);
+}
+
+Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
+  KILN_ASSIGN_OR_RETURN(const report::Format *format, report::findFormat(flags.format));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(databaseOf(lab, flags)));
+  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filterOf(flags), {}));
+  if (!flags.outputs.empty()) {
+    KILN_RETURN_IF_ERROR(writeAll(*reader, table, flags.outputs, flags.columns, flags.append));
+    return 0;
+  }
+  report::FormatOptions options;
+  options.width = consoleWidth();
+  options.columns = flags.columns;
+  if (format->name == "html") {
+    KILN_ASSIGN_OR_RETURN(options.distributions, report::loadDistributions(*reader, table));
+  }
+  KILN_ASSIGN_OR_RETURN(std::string text, format->write(table, options));
+  print(text);
+  return 0;
+}
+
+Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
+  if (flags.arguments.size() != 1)
+    return invalidArgument(
+        "say which row: `kiln-dispatch explain <row>`; rows are named by the dispatch, or by the name "
+        "that `report --columns=row` shows");
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(databaseOf(lab, flags)));
+  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filterOf(flags), {}));
+  KILN_ASSIGN_OR_RETURN(const report::Row *row, report::findRow(table, flags.arguments.front()));
+  print(report::blockOf(*row));
+  const store::CandidateResult &result = *row->result;
+  print(fmt::format("Outcome       : {}\n", store::outcomeName(result.outcome)));
+  if (!result.error.empty())
+    print(result.error + "\n");
+  const store::Verification &verification = result.verification;
+  if (!verification.explanation.empty())
+    print(verification.explanation + "\n");
+  print(verification.details + "\n");
+  return 0;
+}
+
+Result<int> verbs::query(const Lab &lab, const ReportFlags &flags) {
+  if (flags.arguments.size() != 1)
+    return invalidArgument("write one statement: `kiln-dispatch query \"SELECT ...\"`; docs/store.md has the tables");
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(databaseOf(lab, flags)));
+  KILN_ASSIGN_OR_RETURN(store::QueryResult result, reader->query(flags.arguments.front()));
+  std::string text;
+  auto addLine = [&](const std::vector<std::string> &fields) {
+    for (size_t i = 0; i < fields.size(); ++i)
+      text += (i ? "\t" : "") + fields[i];
+    text += "\n";
+  };
+  addLine(result.columns);
+  for (const std::vector<std::string> &row : result.rows)
+    addLine(row);
+  print(text);
+  return 0;
+}
+
+Result<int> verbs::compare(const Lab &lab, const ReportFlags &flags) {
+  if (flags.arguments.size() != 2)
+    return invalidArgument("name two runs: `kiln-dispatch compare latest~1 latest`");
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(databaseOf(lab, flags)));
+  report::Filter filter = filterOf(flags);
+  filter.runs = {flags.arguments[0]};
+  KILN_ASSIGN_OR_RETURN(report::Table before, report::loadTable(*reader, filter, {}));
+  filter.runs = {flags.arguments[1]};
+  KILN_ASSIGN_OR_RETURN(report::Table after, report::loadTable(*reader, filter, {}));
+  report::CompareReport compared = report::compareRuns(before, after, {flags.threshold / 100.0});
+  print(report::formatComparison(compared, consoleWidth()));
+  return compared.regressions ? 1 : 0;
+}
+
+} // namespace kiln

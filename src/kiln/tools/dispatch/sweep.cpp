@@ -1,0 +1,333 @@
+#include "kiln/tools/dispatch/sweep.h"
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "kiln/base/clock.h"
+#include "kiln/measure/machine/provenance.h"
+#include "kiln/tools/version.h"
+
+namespace kiln {
+
+using Json = nlohmann::ordered_json;
+
+static double machineLoad() {
+  double load = 0;
+  std::ifstream("/proc/loadavg") >> load;
+  return load;
+}
+
+static store::Outcome outcomeOf(measure::Outcome outcome) {
+  switch (outcome) {
+  case measure::Outcome::Ok: return store::Outcome::Ok;
+  case measure::Outcome::Wrong: return store::Outcome::Incorrect;
+  case measure::Outcome::Unsupported: return store::Outcome::Unsupported;
+  case measure::Outcome::Crashed: return store::Outcome::Crashed;
+  case measure::Outcome::TimedOut: return store::Outcome::Timeout;
+  case measure::Outcome::Failed:
+  case measure::Outcome::NotStarted:
+  case measure::Outcome::Exited:
+  case measure::Outcome::MemoryLimit:
+  case measure::Outcome::Rubbish: return store::Outcome::Failed;
+  }
+  return store::Outcome::Failed;
+}
+
+// All passes as one: the first that failed, else what they have in common. An error must escape each of them.
+static store::Verification verificationOf(const std::vector<measure::verify::Verdict> &verdicts) {
+  store::Verification result;
+  if (verdicts.empty())
+    return result;
+  const measure::verify::Verdict &last = verdicts.back();
+  result.method = last.method;
+  result.cause = measure::verify::causeName(last.cause);
+  result.explanation = last.explanation;
+  result.escapeProbability = 1;
+  for (const measure::verify::Verdict &verdict : verdicts)
+    result.escapeProbability = std::min(result.escapeProbability, verdict.escapeProbability);
+  Json details = {{"passes", verdicts.size()}};
+  if (!last.ok()) {
+    details["wrong"] = last.wrong;
+    details["total"] = last.total;
+    details["tilePattern"] = last.tilePattern;
+    details["ulpHistogram"] = last.ulpHistogram;
+    for (const measure::verify::Mismatch &mismatch : last.examples) {
+      // What is no number has no place in JSON.
+      details["examples"].push_back({{"index", mismatch.index},
+                                     {"expected", fmt::format("{}", mismatch.expected)},
+                                     {"actual", fmt::format("{}", mismatch.actual)},
+                                     {"ulps", fmt::format("{}", mismatch.ulps)}});
+    }
+  }
+  result.details = details.dump();
+  return result;
+}
+
+static std::string settingsJson(const SweepSettings &settings) {
+  const measure::GroupSettings &group = settings.group;
+  const measure::GroupOptions &statistics = settings.statistics;
+  Json json = {{"cold", group.cold},
+               {"threads", group.threads},
+               {"roundNanoseconds", group.roundNanoseconds},
+               {"warmUpNanoseconds", group.warmUpNanoseconds},
+               {"minimumSampleNanoseconds", group.minimumSampleNanoseconds},
+               {"measureNanoseconds", group.measureNanoseconds},
+               {"confidence", statistics.confidence},
+               {"target", statistics.target},
+               {"tieWithin", statistics.tieWithin},
+               {"dropBeyond", statistics.dropBeyond},
+               {"minimumRounds", statistics.minimumRounds},
+               {"maximumRounds", statistics.maximumRounds},
+               {"profile", settings.profile}};
+  return json.dump();
+}
+
+std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &settings) {
+  std::string text = settingsJson(settings) + fmt::format("seed {}\n", settings.group.seed);
+  for (const SweepGroup &group : groups) {
+    text += group.problem->name() + "\n";
+    for (const SweepCandidate &candidate : group.candidates)
+      text += candidate.fact.key() + "\n";
+  }
+  return store::contentKey({text});
+}
+
+namespace {
+
+class StatisticsScheduler final : public measure::RoundScheduler {
+public:
+  StatisticsScheduler(measure::GroupStatistics statistics, bool profile)
+      : statistics(std::move(statistics)), profile(profile) {}
+
+  std::vector<uint32_t> nextRound() override { return profile ? statistics.nextRound() : std::vector<uint32_t>(); }
+  uint32_t round() const override { return statistics.round(); }
+  Status addRound(const measure::RoundSamples &samples) override {
+    return statistics.addRound(samples.candidate, samples.round, samples.call, samples.batch);
+  }
+  Status withdraw(uint32_t candidate) override { return statistics.withdraw(candidate); }
+
+  measure::GroupStatistics statistics;
+
+private:
+  bool profile;
+};
+
+// Stores what happens in a group as it happens, and tells the user.
+class GroupRecorder final : public measure::GroupObserver {
+public:
+  GroupRecorder(const SweepGroup &group, size_t index, const std::string &key, const SweepSettings &settings,
+                store::Writer &writer, SweepProgress &progress)
+      : group(group), index(index), key(key), settings(settings), writer(writer), progress(progress),
+        running(group.candidates.size()) {}
+
+  Status onRound(const measure::RoundSamples &samples) override {
+    store::Round round;
+    round.group = key;
+    round.candidate = group.candidates[samples.candidate].fact.key();
+    round.index = samples.round;
+    round.started = store::unixNanoseconds();
+    round.load = machineLoad();
+    round.batch = samples.batch;
+    round.cacheMode = settings.group.cold ? "cold" : "warm";
+    round.samples = {samples.call, samples.device, samples.launch};
+    if (samples.round != current)
+      KILN_RETURN_IF_ERROR(flush());
+    current = samples.round;
+    pending.push_back(std::move(round));
+    progress.onRound(index, samples.round, pending.size(), static_cast<double>(monotonicNanoseconds() - started) / 1e9);
+    return okStatus();
+  }
+
+  Status onOutcome(uint32_t candidate, measure::Outcome outcome, std::string_view message) override {
+    progress.onOutcome(group.candidates[candidate], outcomeOf(outcome), message);
+    return okStatus();
+  }
+
+  bool shouldContinue() override { return progress.shouldContinue(); }
+
+  // A round of all candidates is one transaction.
+  Status flush() {
+    Status status = writer.addRounds(pending);
+    pending.clear();
+    return status;
+  }
+
+private:
+  const SweepGroup &group;
+  size_t index;
+  std::string key;
+  const SweepSettings &settings;
+  store::Writer &writer;
+  SweepProgress &progress;
+  size_t running;
+  uint64_t started = monotonicNanoseconds();
+  uint32_t current = 0;
+  std::vector<store::Round> pending;
+};
+
+// The runner of one sweep.
+class Sweep {
+public:
+  Sweep(std::span<const SweepGroup> groups, const SweepSettings &settings, SweepProgress &progress)
+      : groups(groups), settings(settings), progress(progress) {}
+
+  Result<SweepSummary> run(const std::string &database) {
+    uint64_t start = monotonicNanoseconds();
+    KILN_ASSIGN_OR_RETURN(writer, store::Writer::open(database, {}));
+    KILN_RETURN_IF_ERROR(begin(database));
+    for (size_t i = 0; i < groups.size() && !summary.interrupted; ++i) {
+      if (finished.contains(groups[i].problem->name())) {
+        ++summary.resumed;
+        continue;
+      }
+      progress.onGroup(i, groups[i]);
+      KILN_RETURN_IF_ERROR(measureGroup(i));
+      progress.onGroupDone(i, groups[i]);
+    }
+    if (!summary.interrupted)
+      KILN_RETURN_IF_ERROR(writer->endRun(summary.run));
+    summary.elapsedSeconds = static_cast<double>(monotonicNanoseconds() - start) / 1e9;
+    return summary;
+  }
+
+private:
+  // Finds the run that is resumed, or makes a new one.
+  Status begin(const std::string &database) {
+    store::Machine machine{measure::Provenance::detect().json()};
+    KILN_RETURN_IF_ERROR(writer->addMachine(machine));
+    std::string sweep = sweepKey(groups, settings);
+    if (settings.resume) {
+      KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(database));
+      KILN_ASSIGN_OR_RETURN(std::optional<std::string> unfinished, reader->unfinishedRun(sweep));
+      if (unfinished) {
+        summary.run = *unfinished;
+        KILN_ASSIGN_OR_RETURN(std::vector<std::string> names, reader->finishedGroups(summary.run));
+        finished.insert(names.begin(), names.end());
+        return okStatus();
+      }
+    }
+    store::Run run;
+    run.sweep = sweep;
+    run.started = store::unixNanoseconds();
+    run.machine = machine.key();
+    run.commandLine = settings.commandLine;
+    run.flags = settingsJson(settings);
+    run.seed = settings.group.seed;
+    run.cacheMode = settings.group.cold ? "cold" : "warm";
+    run.dataDistribution = "random, see the family";
+    run.tags = settings.tags;
+    run.kilnVersion = kVersion;
+    summary.run = run.key();
+    return writer->addRun(run);
+  }
+
+  Status measureGroup(size_t index) {
+    const SweepGroup &group = groups[index];
+    const measure::Problem &problem = *group.problem;
+    KILN_RETURN_IF_ERROR(writer->addProblem(
+        {problem.name(), std::string(problem.family()), problem.fields(), problem.flops(), problem.bytes()}));
+    store::Group fact{summary.run, problem.name(), store::unixNanoseconds()};
+    KILN_RETURN_IF_ERROR(writer->startGroup(fact));
+
+    // Those that did not compile are rows, but have no worker.
+    std::vector<measure::Candidate> workers;
+    SweepGroup live{group.problem, {}};
+    std::vector<store::CandidateResult> results;
+    KILN_ASSIGN_OR_RETURN(measure::GroupStatistics statistics, measure::GroupStatistics::create(settings.statistics));
+    for (const SweepCandidate &candidate : group.candidates) {
+      if (candidate.compileError.empty()) {
+        workers.push_back(candidate.worker);
+        live.candidates.push_back(candidate);
+        statistics.addCandidate();
+        continue;
+      }
+      results.push_back({fact.key(),
+                         candidate.fact.key(),
+                         store::Outcome::Failed,
+                         "it does not compile: " + candidate.compileError,
+                         {},
+                         std::nullopt});
+      progress.onOutcome(candidate, store::Outcome::Failed, results.back().error);
+    }
+    std::vector<store::Candidate> facts;
+    for (const SweepCandidate &candidate : group.candidates)
+      facts.push_back(candidate.fact);
+    KILN_RETURN_IF_ERROR(writer->addCandidates(facts));
+
+    StatisticsScheduler scheduler(std::move(statistics), settings.profile);
+    GroupRecorder recorder(live, index, fact.key(), settings, *writer, progress);
+    KILN_ASSIGN_OR_RETURN(measure::GroupResult outcome,
+                          measure::runGroup(problem, workers, settings.group, scheduler, recorder));
+    KILN_RETURN_IF_ERROR(recorder.flush());
+    summary.timedSeconds += static_cast<double>(outcome.timedNanoseconds) / 1e9;
+    if (outcome.interrupted) {
+      summary.interrupted = true;
+      return writer->interruptGroup(fact.key());
+    }
+    ++summary.measured;
+    for (size_t i = 0; i < live.candidates.size(); ++i)
+      results.push_back(resultOf(fact.key(), live.candidates[i], outcome.candidates[i]));
+    return writer->finishGroup(fact.key(), results, estimatesOf(fact.key(), live, scheduler.statistics));
+  }
+
+  store::CandidateResult resultOf(const std::string &group, const SweepCandidate &candidate,
+                                  const measure::CandidateResult &measured) const {
+    store::CandidateResult result;
+    result.group = group;
+    result.candidate = candidate.fact.key();
+    result.outcome = measured.outcome ? outcomeOf(*measured.outcome) : store::Outcome::Failed;
+    if (result.outcome == store::Outcome::Ok && !settings.profile)
+      result.outcome = store::Outcome::NotProfiled;
+    result.error = measured.message;
+    result.verification = verificationOf(measured.verdicts);
+    result.compileMilliseconds = candidate.compileMilliseconds;
+    return result;
+  }
+
+  static std::vector<store::Estimate> estimatesOf(const std::string &group, const SweepGroup &live,
+                                                  const measure::GroupStatistics &statistics) {
+    std::vector<store::Estimate> estimates;
+    for (const measure::Estimate &measured : statistics.estimates()) {
+      if (measured.rounds == 0)
+        continue;
+      store::Estimate estimate;
+      estimate.group = group;
+      estimate.candidate = live.candidates[measured.candidate].fact.key();
+      estimate.median = measured.median;
+      estimate.p10 = measured.p10;
+      estimate.p90 = measured.p90;
+      estimate.low = measured.interval.low;
+      estimate.high = measured.interval.high;
+      estimate.rounds = measured.rounds;
+      estimate.samples = measured.samples;
+      estimate.rank = measured.rank;
+      for (uint32_t other : measured.ties)
+        estimate.ties.push_back(live.candidates[other].fact.key());
+      estimate.ratio = measured.ratio;
+      estimate.ratioLow = measured.ratioInterval.low;
+      estimate.ratioHigh = measured.ratioInterval.high;
+      estimate.dropped = measured.dropped;
+      estimates.push_back(std::move(estimate));
+    }
+    return estimates;
+  }
+
+  std::span<const SweepGroup> groups;
+  const SweepSettings &settings;
+  SweepProgress &progress;
+  std::unique_ptr<store::Writer> writer;
+  std::set<std::string> finished;
+  SweepSummary summary;
+};
+
+} // namespace
+
+Result<SweepSummary> runSweep(std::span<const SweepGroup> groups, const SweepSettings &settings,
+                              const std::string &database, SweepProgress &progress) {
+  return Sweep(groups, settings, progress).run(database);
+}
+
+} // namespace kiln

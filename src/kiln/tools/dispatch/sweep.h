@@ -1,0 +1,68 @@
+// A sweep: problems, each with the candidates that are to be compared on it; measured group by group, stored as it
+// goes.
+#ifndef KILN_TOOLS_DISPATCH_SWEEP_H
+#define KILN_TOOLS_DISPATCH_SWEEP_H
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/base/status.h"
+#include "kiln/measure/statistics/group_statistics.h"
+#include "kiln/measure/workers/group.h"
+#include "kiln/store/reader.h"
+#include "kiln/store/writer.h"
+#include "kiln/tools/dispatch/generated.h"
+
+namespace kiln {
+
+// Who takes part, and how results name it.
+struct SweepCandidate {
+  measure::Candidate worker;
+  store::Candidate fact;
+  std::string compileError; // it takes part in name only
+  std::optional<double> compileMilliseconds;
+};
+
+struct SweepGroup {
+  const measure::Problem *problem = nullptr;
+  std::vector<SweepCandidate> candidates;
+};
+
+struct SweepSettings {
+  measure::GroupSettings group;
+  measure::GroupOptions statistics;
+  bool profile = true; // else candidates are verified only
+  std::string commandLine;
+  std::vector<std::pair<std::string, std::string>> tags;
+  bool resume = true; // goes on with an interrupted run of the same sweep
+};
+
+struct SweepSummary {
+  std::string run; // its key in the store
+  size_t measured = 0, resumed = 0;
+  bool interrupted = false;
+  double timedSeconds = 0, elapsedSeconds = 0;
+};
+
+// What the user sees meanwhile.
+class SweepProgress {
+public:
+  virtual ~SweepProgress() = default;
+  virtual void onGroup(size_t index, const SweepGroup &group) = 0;
+  virtual void onRound(size_t index, uint32_t round, size_t running, double seconds) = 0;
+  virtual void onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) = 0;
+  virtual void onGroupDone(size_t index, const SweepGroup &group) = 0;
+  // False ends the sweep after the round.
+  virtual bool shouldContinue() = 0;
+};
+
+// The problems, candidates and settings that make a sweep the same one when it is run again.
+std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &settings);
+
+Result<SweepSummary> runSweep(std::span<const SweepGroup> groups, const SweepSettings &settings,
+                              const std::string &database, SweepProgress &progress);
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_DISPATCH_SWEEP_H

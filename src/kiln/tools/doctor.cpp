@@ -1,0 +1,103 @@
+// kiln-doctor: says whether this machine can be trusted today.
+#include <cstdio>
+
+#include "kiln/base/file.h"
+#include "kiln/measure/machine/doctor.h"
+#include "kiln/tools/cli.h"
+
+using namespace kiln;
+using measure::Diagnosis;
+
+namespace {
+
+struct Options {
+  std::string output;
+  uint32_t seconds = 2;
+  bool json = false;
+  bool strict = false;
+};
+
+constexpr size_t kColumns = 80;
+constexpr size_t kTextColumn = 17;
+
+// `text` from kTextColumn on, wrapped; what stands before it is in `line` already.
+void appendWrapped(std::string &out, std::string line, std::string_view text) {
+  line.resize(kTextColumn, ' ');
+  while (!text.empty()) {
+    size_t end = std::min(text.find(' '), text.size());
+    if (line.size() > kTextColumn && line.size() + 1 + end > kColumns) {
+      out += line + "\n";
+      line.assign(kTextColumn, ' ');
+    }
+    if (line.size() > kTextColumn)
+      line += ' ';
+    line += text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  out += line + "\n";
+}
+
+std::string diagnosisText(const Diagnosis &diagnosis) {
+  const measure::Provenance &machine = diagnosis.machine;
+  std::string text;
+  appendWrapped(text, "cpu", fmt::format("{}, {}", machine.cpu.text(), machine.identity.text()));
+  std::string caches;
+  for (const measure::Cache &cache : machine.caches)
+    caches += fmt::format("{}{} {} KiB", caches.empty() ? "" : ", ", cache.name(), cache.bytes / 1024);
+  appendWrapped(text, "",
+                fmt::format("{} cores, {} logical CPUs, {} for this process, {:.1f} GiB of memory", machine.cores,
+                            machine.logicalCpus, machine.allowedCpus.size(),
+                            static_cast<double>(machine.memoryBytes) / (1 << 30)));
+  appendWrapped(text, "", caches.empty() ? "caches: the system does not tell" : caches);
+  appendWrapped(text, "system",
+                fmt::format("{}, {}, microcode {}, hypervisor {}", machine.kernel, machine.libc,
+                            machine.microcode.text(), machine.hypervisor.text()));
+  text += "\n";
+  for (const measure::Finding &finding : diagnosis.findings()) {
+    const char *mark = finding.health == measure::Health::Good      ? "  "
+                       : finding.health == measure::Health::Warning ? "! "
+                                                                    : "- ";
+    appendWrapped(text, mark + finding.topic, finding.text);
+    if (!finding.advice.empty())
+      appendWrapped(text, "", "-> " + finding.advice);
+  }
+  text += "\n";
+  // The summary stands alone, so it gets the whole width.
+  return text + diagnosis.summary() + "\n";
+}
+
+Result<bool> run(const Options &options) {
+  measure::DoctorOptions wanted;
+  wanted.seconds = options.seconds;
+  Diagnosis diagnosis = Diagnosis::make(wanted);
+  if (!options.output.empty())
+    KILN_RETURN_IF_ERROR(writeFile(options.output, diagnosis.json()));
+  std::string text = options.json ? diagnosis.json() : diagnosisText(diagnosis);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  KILN_RETURN_IF_ERROR(flushStandardOutput());
+  return diagnosis.trustworthy();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Options options;
+  FlagParser parser("kiln-doctor",
+                    "Says whether this machine can be trusted today: how much the same work differs from run to run, "
+                    "who else uses it, its clock, its settings, its counters, and the libraries that kernels are "
+                    "compared with. A line with ! is a warning; one with - is not available.");
+  parser.group("What to do");
+  parser.add({"seconds", "N", "How long to watch."}, options.seconds);
+  parser.add({"strict", "", "Exit with 1 where there is a warning."}, options.strict);
+  parser.group("Output");
+  parser.add({"json", "", "Print JSON."}, options.json);
+  parser.add({"output", "FILE", "Write JSON to this file as well."}, options.output);
+  parser.example("kiln-doctor");
+  parser.example("kiln-doctor --strict --seconds=10");
+  if (std::optional<int> code = parser.parse(argc, argv))
+    return *code;
+  Result<bool> trustworthy = run(options);
+  if (!trustworthy.ok())
+    return reportFailure(parser.tool(), trustworthy.status());
+  return *trustworthy || !options.strict ? 0 : 1;
+}

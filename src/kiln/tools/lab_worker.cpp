@@ -1,0 +1,58 @@
+// kiln-lab-worker: computes one problem with one provider, for the lab. See docs/lab.md for what it reads and writes.
+#include <cstdio>
+#include <unistd.h>
+
+#include "kiln/measure/providers/providers.h"
+#include "kiln/measure/providers/serve.h"
+#include "kiln/tools/cli.h"
+
+using namespace kiln;
+
+// One line for each provider: what it is, and whether it works here.
+static int listProviders(uint32_t threads) {
+  for (const measure::ProviderEntry &entry : measure::providers()) {
+    std::unique_ptr<measure::Provider> provider = entry.create();
+    Status started = provider->start(threads);
+    std::string state = started.ok() ? provider->version() : fmt::format("not available: {}", started.message());
+    std::printf("%s\n", fmt::format("{:<18}{} ({})", entry.name, entry.summary, state).c_str());
+  }
+  Status written = flushStandardOutput();
+  return written.ok() ? 0 : reportFailure("kiln-lab-worker", written);
+}
+
+// Answers go to what was standard output; that becomes standard error, so that what a library prints is no answer.
+static Result<int> takeStandardOutput() {
+  int answers = ::dup(STDOUT_FILENO);
+  if (answers < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    return errnoStatus(errno, "cannot redirect standard output");
+  return answers;
+}
+
+static Status work(const std::string &name) {
+  KILN_ASSIGN_OR_RETURN(const measure::ProviderEntry *entry, measure::findProvider(name));
+  KILN_ASSIGN_OR_RETURN(int answers, takeStandardOutput());
+  std::unique_ptr<measure::Provider> provider = entry->create();
+  measure::Conversation conversation(std::string(entry->provider()), *provider);
+  return measure::serve(conversation, STDIN_FILENO, answers);
+}
+
+int main(int argc, char **argv) {
+  FlagParser parser("kiln-lab-worker", "Computes one problem with one provider, for the lab: reads requests from "
+                                       "standard input, one JSON object a line, and answers each with a line on "
+                                       "standard output. docs/lab.md describes them.");
+  std::string provider;
+  bool list = false;
+  parser.group("What to do");
+  parser.add({"provider", "NAME", "Who computes; see --list_providers."}, provider);
+  parser.add({"list_providers", "", "Lists the providers of this build, and which of them work here."}, list);
+  parser.example("kiln-lab-worker --provider=onednn:preferred");
+  if (std::optional<int> code = parser.parse(argc, argv))
+    return *code;
+  if (list)
+    return listProviders(1);
+  if (provider.empty())
+    return reportFailure(parser.tool(), invalidArgument("--provider=NAME is missing; --list_providers says which "
+                                                        "there are"));
+  Status status = work(provider);
+  return status.ok() ? 0 : reportFailure(parser.tool(), status);
+}

@@ -1,0 +1,250 @@
+// kiln-lab-worker as the lab runs it: whole groups, with the providers that need no compiler.
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/measure/workers/group.h"
+#include "kiln/measure/workers/testing/tiny_matmul.h"
+#include "kiln/measure/workers/worker_process.h"
+#include "gtest/gtest.h"
+
+namespace kiln::measure {
+namespace {
+
+using io::ElementType;
+using testing::FixedRounds;
+using testing::TinyMatmul;
+
+std::vector<std::string> workerCommand(std::string_view provider) {
+  return {KILN_LAB_WORKER, fmt::format("--provider={}", provider)};
+}
+
+constexpr std::string_view kProviders[] = {"reference", "openblas", "onednn", "onednn:preferred"};
+const std::span<const std::string_view> kAll = kProviders;
+
+bool available(std::string_view provider) {
+  WorkerOptions options;
+  options.command = workerCommand(provider);
+  Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::start(options);
+  return worker.ok() && (*worker)->ask(HelloRequest(), Deadline::after(30'000'000'000)).ok();
+}
+
+Result<GroupResult> runProviders(const Problem &problem, uint32_t threads, bool cold) {
+  std::vector<Candidate> candidates;
+  for (std::string_view provider : kProviders)
+    candidates.push_back({std::string(provider), workerCommand(provider), "", ""});
+  GroupSettings settings;
+  settings.cold = cold;
+  settings.threads = threads;
+  settings.warmUpNanoseconds = 1'000'000;
+  settings.lastLevelCacheBytes = 1 << 20;
+  FixedRounds scheduler(uint32_t(candidates.size()), 1);
+  GroupObserver observer;
+  return runGroup(problem, candidates, settings, scheduler, observer);
+}
+
+// Each provider is right, or says that it does not do this.
+void expectRight(const TinyMatmul &problem, std::span<const std::string_view> supporting, bool cold = false) {
+  static std::map<std::string_view, bool> present;
+  for (std::string_view provider : kProviders)
+    if (!present.contains(provider))
+      present[provider] = available(provider);
+  Result<GroupResult> result = runProviders(problem, 2, cold);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  for (size_t i = 0; i < std::size(kProviders); ++i) {
+    const CandidateResult &row = result->candidates[i];
+    bool supports = present[kProviders[i]] && std::ranges::find(supporting, kProviders[i]) != supporting.end();
+    ASSERT_TRUE(row.outcome);
+    EXPECT_STREQ(outcomeName(*row.outcome), supports ? "ok" : "unsupported")
+        << problem.name() << " by " << kProviders[i] << ": " << row.message;
+    if (supports) {
+      EXPECT_EQ(row.provider.name, kProviders[i].substr(0, kProviders[i].find(':')));
+      EXPECT_FALSE(row.provider.version.empty());
+      EXPECT_EQ(row.rounds, 1U);
+    }
+  }
+}
+
+TEST(LabWorker, AllLayouts) {
+  TinyMatmul problem;
+  for (char lhs : {'t', 'n'})
+    for (char rhs : {'t', 'n'}) {
+      problem.lhs = lhs;
+      problem.rhs = rhs;
+      expectRight(problem, kAll);
+    }
+  problem.result = 'n';
+  expectRight(problem, kAll);
+}
+
+TEST(LabWorker, OtherTypes) {
+  TinyMatmul problem;
+  problem.in = problem.out = ElementType::F64;
+  expectRight(problem, std::vector<std::string_view>{"reference", "openblas"});
+  problem.in = problem.out = ElementType::BF16;
+  expectRight(problem, std::vector<std::string_view>{"reference", "onednn", "onednn:preferred"});
+  problem.out = ElementType::F32;
+  expectRight(problem, std::vector<std::string_view>{"reference", "onednn", "onednn:preferred"});
+  problem.in = ElementType::I8;
+  problem.out = ElementType::I32;
+  problem.rhs = 'n';
+  expectRight(problem, std::vector<std::string_view>{"reference", "onednn", "onednn:preferred"});
+  problem.in = problem.out = ElementType::F16;
+  expectRight(problem, std::vector<std::string_view>{"reference"});
+}
+
+TEST(LabWorker, BatchesAndColdData) {
+  TinyMatmul problem;
+  problem.batch = 3;
+  problem.lhs = 'n';
+  problem.m = 33;
+  problem.n = 20;
+  problem.k = 17;
+  expectRight(problem, kAll, /*cold=*/true);
+}
+
+// A batch of one is not the same as none: shapes have a dimension more.
+TEST(LabWorker, BatchOfOne) {
+  TinyMatmul problem;
+  problem.batch = 1;
+  expectRight(problem, kAll);
+}
+
+class LabWorkerTalk : public ::testing::Test {
+protected:
+  void SetUp() override {
+    WorkerOptions options;
+    options.command = workerCommand("reference");
+    Result<std::unique_ptr<WorkerProcess>> started = WorkerProcess::start(options);
+    ASSERT_TRUE(started.ok()) << started.status().message();
+    worker = *std::move(started);
+    Result<SharedTensors> in = SharedTensors::create("in", problem.inputs(), 2, SharedTensors::Pages::Reserved);
+    Result<SharedTensors> out = SharedTensors::create("out", problem.outputs(), 2, SharedTensors::Pages::OnDemand);
+    ASSERT_TRUE(in.ok() && out.ok());
+    inputs = std::make_unique<SharedTensors>(*std::move(in));
+    outputs = std::make_unique<SharedTensors>(*std::move(out));
+    load = {problemText(problem), "", "", 2, inputs->describe(), outputs->describe()};
+  }
+  void expectError(const Request &request, std::string_view part) {
+    Result<Answer> answer = worker->ask(request, Deadline::after(10'000'000'000));
+    ASSERT_FALSE(answer.ok()) << requestName(request);
+    EXPECT_NE(answer.status().message().find(part), std::string_view::npos) << answer.status().message();
+    EXPECT_TRUE(worker->alive());
+  }
+  void expectOk(const Request &request) {
+    Result<Answer> answer = worker->ask(request, Deadline::after(10'000'000'000));
+    EXPECT_TRUE(answer.ok()) << requestName(request) << ": " << answer.status().message();
+  }
+
+  TinyMatmul problem;
+  std::unique_ptr<WorkerProcess> worker;
+  std::unique_ptr<SharedTensors> inputs, outputs;
+  LoadRequest load;
+};
+
+TEST_F(LabWorkerTalk, OrderMatters) {
+  expectError(RunRequest{0}, "'run' came before 'hello'");
+  expectError(HelloRequest{99, 1}, "speaks protocol 1, not 99");
+  expectOk(HelloRequest());
+  expectError(HelloRequest(), "twice");
+  expectError(TimeRequest{1, 0, 1}, "'time' came before 'load'");
+  expectOk(load);
+  expectError(load, "twice");
+  expectError(RunRequest{2}, "no set 2; 2 were loaded");
+  expectError(TimeRequest{1, 7, 1}, "no set 7");
+  expectOk(RunRequest{1});
+  expectOk(TimeRequest{1000, 1, 3});
+  EXPECT_TRUE(worker->quit(Deadline::after(10'000'000'000)).ok());
+}
+
+TEST_F(LabWorkerTalk, TimeIsUsedUp) {
+  expectOk(HelloRequest());
+  expectOk(load);
+  Result<Answer> answer = worker->ask(TimeRequest{20'000'000, 1, 100}, Deadline::after(10'000'000'000));
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_EQ(answer->batch, 100U);
+  int64_t sum = 0;
+  for (int64_t sample : answer->call)
+    sum += sample;
+  EXPECT_GT(sum, 15'000'000);
+}
+
+TEST_F(LabWorkerTalk, TensorsAreChecked) {
+  expectOk(HelloRequest());
+  load.inputs[0].path = "/nowhere/tensor";
+  expectError(load, "cannot map '/nowhere/tensor'");
+}
+
+TEST_F(LabWorkerTalk, TensorsBeyondTheirFile) {
+  expectOk(HelloRequest());
+  load.sets = 1000;
+  expectError(load, "1000 sets of a tensor");
+}
+
+TEST_F(LabWorkerTalk, TensorsThatOverlap) {
+  expectOk(HelloRequest());
+  load.outputs[0].stride = 64;
+  expectError(load, "stride 64");
+}
+
+TEST_F(LabWorkerTalk, TensorsThatAreNotAligned) {
+  expectOk(HelloRequest());
+  load.inputs[1].offset = 4;
+  expectError(load, "must be multiples of 64");
+}
+
+TEST_F(LabWorkerTalk, InputsThatMayNotBeWrittenAreNoOutputs) {
+  ASSERT_TRUE(inputs->forbidWriting().ok());
+  expectOk(HelloRequest());
+  load.outputs[0].path = load.inputs[0].path;
+  expectError(load, "for writing");
+}
+
+TEST_F(LabWorkerTalk, AShapeThatIsNotTheProblems) {
+  expectOk(HelloRequest());
+  std::swap(load.inputs[0], load.inputs[1]);
+  expectError(load, "the problem's lhs is 5x6xf32 in memory; the request has 6x7xf32");
+}
+
+TEST_F(LabWorkerTalk, FieldsThatAreNotKnownAreNotGuessed) {
+  expectOk(HelloRequest());
+  load.problem.fields.emplace_back("epilogue", "relu");
+  expectError(load, "field 'epilogue'");
+  EXPECT_EQ(worker->outcome(), Outcome::Unsupported);
+}
+
+TEST_F(LabWorkerTalk, FamiliesThatAreNotKnown) {
+  expectOk(HelloRequest());
+  load.problem.family = "conv_2d";
+  expectError(load, "not conv_2d");
+  EXPECT_EQ(worker->outcome(), Outcome::Unsupported);
+}
+
+TEST_F(LabWorkerTalk, FieldsThatMakeNoSense) {
+  expectOk(HelloRequest());
+  load.problem.fields[1].second = "many";
+  expectError(load, "field 'm'");
+}
+
+TEST(LabWorkerKiln, NeedsAModuleThatIsOne) {
+  for (const char *module : {"", "/nowhere/x.vmfb", "/proc/self/exe"}) {
+    WorkerOptions options;
+    options.command = workerCommand("kiln");
+    Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::start(options);
+    ASSERT_TRUE(worker.ok());
+    Deadline deadline = Deadline::after(30'000'000'000);
+    ASSERT_TRUE((*worker)->ask(HelloRequest(), deadline).ok());
+    LoadRequest load;
+    load.problem = problemText(TinyMatmul());
+    load.module = module;
+    Result<Answer> answer = (*worker)->ask(load, deadline);
+    ASSERT_FALSE(answer.ok());
+    EXPECT_TRUE((*worker)->alive()) << answer.status().message();
+    EXPECT_EQ((*worker)->outcome(), Outcome::Failed);
+  }
+}
+
+} // namespace
+} // namespace kiln::measure
