@@ -8,6 +8,7 @@
 #include "kiln/base/file.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/tools/dispatch/compile_pool.h"
+#include "kiln/tools/printing.h"
 #include "kiln/tools/sibling.h"
 
 namespace kiln {
@@ -33,10 +34,6 @@ static size_t countDispatches(const std::vector<Operation> &operations) {
   return count;
 }
 
-static std::string number(size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
 //===--- generate ------------------------------------------------------------------------------------------------===//
 
 static Status writeOperations(const Lab &lab, const std::vector<Operation> &operations, bool quiet) {
@@ -57,7 +54,8 @@ Result<int> verbs::generate(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, false));
-  say("{} with {}{}\n", number(operations.size(), "operation"), number(countDispatches(operations), "dispatche"),
+  say("{} with {}{}\n", counted(operations.size(), "operation"),
+      countDispatches(operations) == 1 ? "1 dispatch" : fmt::format("{} dispatches", countDispatches(operations)),
       lab.flags.dryRun ? " would be generated" : "");
   return 0;
 }
@@ -86,9 +84,9 @@ static Result<std::vector<CompileResult>> compileOperations(const Lab &lab, cons
                            : !result.milliseconds ? "as before"
                                                   : fmt::format("{:.2f} s", *result.milliseconds / 1000);
         say("[Compiling]: [{}/{}] {} with {}: {}\n", ++done, jobs.size(), operations[job].problem->name(),
-            number(operations[job].configurations.size(), "configuration"), took);
+            counted(operations[job].configurations.size(), "configuration"), took);
       }));
-  say("compiled {} of {} in {:.1f} s, {} were there already\n", jobs.size() - cached, number(jobs.size(), "module"),
+  say("compiled {} of {} in {:.1f} s, {} were there already\n", jobs.size() - cached, counted(jobs.size(), "module"),
       static_cast<double>(monotonicNanoseconds() - start) / 1e9, cached);
   return results;
 }
@@ -219,7 +217,7 @@ public:
   void onGroup(size_t index, const SweepGroup &group) override {
     clear();
     failed = dropped = 0;
-    say("[{}/{}] {}: {}\n", index + 1, groups, group.problem->name(), number(group.candidates.size(), "candidate"));
+    say("[{}/{}] {}: {}\n", index + 1, groups, group.problem->name(), counted(group.candidates.size(), "candidate"));
   }
   void onRound(size_t, uint32_t round, size_t, double seconds) override {
     if (!onTerminal || monotonicNanoseconds() - shown < 200'000'000)
@@ -290,7 +288,8 @@ SweepGroup groupOf(const Lab &lab, const Operation &operation, const CompileResu
 }
 
 Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &operations,
-                              const std::vector<CompileResult> &compiled, const std::vector<KnownProvider> &providers) {
+                              const std::vector<CompileResult> &compiled, const std::vector<KnownProvider> &providers,
+                              bool asBlocks) {
   SweepSettings settings = settingsOf(lab);
   KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
   std::vector<SweepGroup> groups;
@@ -301,16 +300,17 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
   Teller teller(groups.size(), settings);
   KILN_ASSIGN_OR_RETURN(SweepSummary summary, runSweep(groups, settings, lab.folder.database(), teller));
   if (summary.resumed)
-    say("{} had been measured before and {} not repeated\n", number(summary.resumed, "problem"),
+    say("{} had been measured before and {} not repeated\n", counted(summary.resumed, "problem"),
         summary.resumed == 1 ? "was" : "were");
   if (summary.interrupted) {
     say("interrupted; the same command goes on from here\n");
     return 130;
   }
-  KILN_RETURN_IF_ERROR(writeReports(lab, summary.run, lab.flags.outputs, lab.flags.append, true));
-  say("{} in {:.1f} s, {:.0f} % of them in timed rounds; stored in {} as run {}\n", number(summary.measured, "problem"),
-      summary.elapsedSeconds, 100 * summary.timedSeconds / std::max(summary.elapsedSeconds, 1e-9),
-      lab.folder.database(), summary.run.substr(0, 8));
+  KILN_RETURN_IF_ERROR(writeReports(lab, summary.run, asBlocks));
+  say("{} in {:.1f} s, {:.0f} % of them in timed rounds; stored in {} as run {}\n",
+      counted(summary.measured, "problem"), summary.elapsedSeconds,
+      100 * summary.timedSeconds / std::max(summary.elapsedSeconds, 1e-9), lab.folder.database(),
+      summary.run.substr(0, 8));
   return 0;
 }
 
@@ -328,8 +328,8 @@ void announce(const Lab &lab, const std::vector<Operation> &operations, const st
   size_t candidates = dispatches + libraries * operations.size();
   // A round of a candidate takes 10 ms and a little; most groups end between 20 and 100 rounds.
   double least = static_cast<double>(candidates) * (20 * 0.011 + 0.3) / 60, most = least * 4;
-  say("{}, {} ({} of Kiln{}{}), about {:.1f} to {:.1f} minutes\n", number(operations.size(), "problem"),
-      number(candidates, "candidate"), dispatches, names.empty() ? "" : "; ", names, least,
+  say("{}, {} ({} of Kiln{}{}), about {:.1f} to {:.1f} minutes\n", counted(operations.size(), "problem"),
+      counted(candidates, "candidate"), dispatches, names.empty() ? "" : "; ", names, least,
       std::min(most, static_cast<double>(lab.flags.minutes) * static_cast<double>(operations.size())));
 }
 } // namespace
@@ -342,7 +342,7 @@ Result<int> verbs::profile(const Lab &lab) {
   if (lab.flags.dryRun)
     return 0;
   KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> compiled, compileOperations(lab, operations));
-  return measureOperations(lab, operations, compiled, providers);
+  return measureOperations(lab, operations, compiled, providers, /*asBlocks=*/true);
 }
 
 Result<int> verbs::sweep(const Lab &lab) {
@@ -354,7 +354,7 @@ Result<int> verbs::sweep(const Lab &lab) {
     return 0;
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, !lab.flags.verbose));
   KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> compiled, compileOperations(lab, operations));
-  return measureOperations(lab, operations, compiled, providers);
+  return measureOperations(lab, operations, compiled, providers, /*asBlocks=*/false);
 }
 
 Result<int> verbs::families(const Lab &lab) {

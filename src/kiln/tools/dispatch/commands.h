@@ -47,9 +47,8 @@ Result<int> compare(const Lab &lab, const ReportFlags &flags);
 
 } // namespace verbs
 
-// Prints the run's table, and writes it to the files that --output names.
-Status writeReports(const Lab &lab, const std::string &run, const std::vector<std::string> &outputs, bool append,
-                    bool console);
+// Prints the run's table, or the documents' blocks, and writes it to the files that --output names.
+Status writeReports(const Lab &lab, const std::string &run, bool asBlocks);
 
 } // namespace kiln
 

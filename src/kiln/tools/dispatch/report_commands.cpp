@@ -7,6 +7,7 @@
 #include "kiln/base/file.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/model/compare.h"
+#include "kiln/tools/dispatch/ceilings.h"
 #include "kiln/tools/printing.h"
 
 namespace kiln {
@@ -77,25 +78,26 @@ static Status writeAll(store::Reader &reader, const report::Table &table, const 
   return okStatus();
 }
 
-Status writeReports(const Lab &lab, const std::string &run, const std::vector<std::string> &outputs, bool append,
-                    bool console) {
+Status writeReports(const Lab &lab, const std::string &run, bool asBlocks) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(lab.folder.database()));
   report::Filter filter;
   filter.runs = {run};
-  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filter, {}));
-  if (console) {
-    report::FormatOptions options;
-    options.width = consoleWidth();
-    KILN_ASSIGN_OR_RETURN(std::string text, report::formatConsole(table, options));
-    print(text);
-  }
-  return writeAll(*reader, table, outputs, {}, append);
+  KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(*reader, run));
+  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filter, peaks));
+  report::FormatOptions options;
+  options.width = consoleWidth();
+  KILN_ASSIGN_OR_RETURN(std::string text,
+                        asBlocks ? report::formatBlocks(table, options) : report::formatConsole(table, options));
+  print(text);
+  KILN_RETURN_IF_ERROR(flushStandardOutput());
+  return writeAll(*reader, table, lab.flags.outputs, {}, lab.flags.append);
 }
 
 Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(const report::Format *format, report::findFormat(flags.format));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(databaseOf(lab, flags)));
-  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filterOf(flags), {}));
+  KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(*reader, flags.runs.empty() ? "latest" : flags.runs.front()));
+  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filterOf(flags), peaks));
   if (!flags.outputs.empty()) {
     KILN_RETURN_IF_ERROR(writeAll(*reader, table, flags.outputs, flags.columns, flags.append));
     return 0;
@@ -117,7 +119,8 @@ Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
         "say which row: `kiln-dispatch explain <row>`; rows are named by the dispatch, or by the name "
         "that `report --columns=row` shows");
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(databaseOf(lab, flags)));
-  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filterOf(flags), {}));
+  KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(*reader, flags.runs.empty() ? "latest" : flags.runs.front()));
+  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filterOf(flags), peaks));
   KILN_ASSIGN_OR_RETURN(const report::Row *row, report::findRow(table, flags.arguments.front()));
   print(report::blockOf(*row));
   const store::CandidateResult &result = *row->result;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "kiln/base/clock.h"
 #include "kiln/measure/machine/provenance.h"
+#include "kiln/measure/workers/timing_data.h"
+#include "kiln/tools/dispatch/ceilings.h"
 #include "kiln/tools/version.h"
 
 namespace kiln {
@@ -196,8 +199,12 @@ public:
 private:
   // Finds the run that is resumed, or makes a new one.
   Status begin(const std::string &database) {
-    store::Machine machine{measure::Provenance::detect().json()};
+    measure::Provenance provenance = measure::Provenance::detect();
+    store::Machine machine{provenance.json()};
     KILN_RETURN_IF_ERROR(writer->addMachine(machine));
+    KILN_ASSIGN_OR_RETURN(std::optional<std::string> ceilings, ceilingsOf(provenance, settings.group.threads));
+    if (ceilings)
+      KILN_RETURN_IF_ERROR(writer->addCalibration({machine.key(), store::unixNanoseconds(), *ceilings}));
     std::string sweep = sweepKey(groups, settings);
     if (settings.resume) {
       KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(database));
@@ -217,11 +224,23 @@ private:
     run.flags = settingsJson(settings);
     run.seed = settings.group.seed;
     run.cacheMode = settings.group.cold ? "cold" : "warm";
-    run.dataDistribution = "random, see the family";
+    run.dataDistribution = dataDistribution();
     run.tags = settings.tags;
     run.kilnVersion = kVersion;
     summary.run = run.key();
     return writer->addRun(run);
+  }
+
+  // What inputs are filled with while they are timed, by element type.
+  std::string dataDistribution() const {
+    std::map<std::string, std::string> byType;
+    for (const SweepGroup &group : groups)
+      for (const measure::TensorType &input : group.problem->inputs())
+        byType[std::string(hal::elementTypeName(input.type))] = measure::timingDistribution(input.type);
+    std::string text;
+    for (const auto &[type, distribution] : byType)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", type, distribution);
+    return text;
   }
 
   Status measureGroup(size_t index) {

@@ -1,0 +1,42 @@
+#include "kiln/tools/dispatch/ceilings.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "kiln/base/file.h"
+#include "kiln/measure/machine/calibration.h"
+#include "kiln/tools/cache_path.h"
+
+namespace kiln {
+
+Result<std::optional<std::string>> ceilingsOf(const measure::Provenance &machine, uint32_t threads) {
+  std::string path = userCachePath("calibration.json");
+  if (path.empty() || access(path.c_str(), F_OK) != 0)
+    return std::optional<std::string>();
+  KILN_ASSIGN_OR_RETURN(Ref<FileContents> file, FileContents::open(path));
+  Result<measure::Calibration> calibration = measure::Calibration::parse(file->text());
+  if (!calibration.ok())
+    return invalidArgument("'{}': {}; `kiln calibrate` writes it anew", path, calibration.status().message());
+  if (!(calibration->machine.cpu == machine.cpu) || calibration->machine.logicalCpus != machine.logicalCpus)
+    return std::optional<std::string>();
+  nlohmann::ordered_json rates = nlohmann::ordered_json::object();
+  for (const char *type : {"f32", "f64", "f16", "bf16", "i8"})
+    if (std::optional<double> peak = calibration->peakOperations(type, threads))
+      rates[type] = *peak / 1e9;
+  nlohmann::ordered_json json = {{"gflops", rates}, {"threads", threads}, {"taken", calibration->time}};
+  if (std::optional<double> peak = calibration->peakBytes("memory", threads))
+    json["gb_per_s"] = *peak / 1e9;
+  return std::optional<std::string>(json.dump());
+}
+
+Result<report::Peaks> storedPeaks(store::Reader &reader, const std::string &run) {
+  KILN_ASSIGN_OR_RETURN(store::StoredRun stored, reader.findRun(run));
+  Result<store::Calibration> calibration = reader.calibration(stored.machine);
+  if (!calibration.ok())
+    return calibration.status().code() == StatusCode::NotFound ? Result<report::Peaks>(report::Peaks())
+                                                               : Result<report::Peaks>(calibration.status());
+  return report::Peaks::parse(calibration->ceilings);
+}
+
+} // namespace kiln

@@ -1,0 +1,29 @@
+"""Kills a sweep in its second problem, and gives the same command again: the first problem is not repeated, the second is,
+and no worker outlives the first attempt. resume.py FOLDER"""
+
+import os
+import subprocess
+import sys
+import time
+
+folder = sys.argv[1]
+command = ["kiln-dispatch", "sweep", f"--generated-dir={folder}", "--operation-kind=matmul", "--dtypes=f32", "--problem-m=64,96",
+           "--problem-n=64", "--problem-k=64", "--configurations=2", "--providers=kiln", "--benchmark-repetitions=40"]
+first = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+for line in first.stdout:
+    if line.startswith("[2/2]"):
+        break
+time.sleep(0.5)
+workers = subprocess.run(["pgrep", "-P", str(first.pid)], capture_output=True, text=True).stdout.split()
+first.kill()
+first.wait()
+deadline = time.monotonic() + 10
+while any(os.path.exists(f"/proc/{worker}") for worker in workers) and time.monotonic() < deadline:
+    time.sleep(0.05)
+left = [worker for worker in workers if os.path.exists(f"/proc/{worker}")]
+print(f"{len(workers)} workers when it was killed, {len(left)} after")
+
+second = subprocess.run(command, capture_output=True, text=True)
+print(second.stdout, end="")
+print(second.stderr, end="", file=sys.stderr)
+sys.exit(second.returncode or len(left))
