@@ -57,7 +57,7 @@ struct Row {
 // Rows in the order of reports: runs as asked for, problems as they were measured, then ranks, then what has none.
 struct Table {
   Table() = default;
-  Table(Table &&) = default;
+  Table(Table &&) = default; // NOLINT(performance-noexcept-move-constructor): a deque's may throw
   Table &operator=(Table &&) = default;
   // Rows point into the facts.
   Table(const Table &) = delete;

@@ -1,6 +1,8 @@
 #include "kiln/tools/dispatch/commands.h"
 
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,12 +15,17 @@
 namespace kiln {
 
 static size_t consoleWidth() {
-  if (const char *columns = std::getenv("COLUMNS"); columns && std::atoi(columns) >= 40)
-    return static_cast<size_t>(std::atoi(columns));
+  constexpr size_t least = 40, usual = 80;
+  if (const char *columns = std::getenv("COLUMNS")) {
+    size_t width = 0;
+    std::from_chars(columns, columns + std::strlen(columns), width);
+    if (width >= least)
+      return width;
+  }
   winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= least)
     return size.ws_col;
-  return 80;
+  return usual;
 }
 
 void ReportFlags::add(FlagParser &parser) {
