@@ -131,9 +131,9 @@ static std::vector<std::string> readFeatures(const Result<std::string> &cpuinfo)
 }
 
 static Fact hypervisorOf(const SystemFiles &files, const Result<std::string> &cpuinfo) {
-  std::vector<std::string_view> flags;
   std::string text = cpuinfo.ok() ? findField(*cpuinfo, "flags").value_or("") : "";
-  bool guest = std::ranges::find(flags = splitWords(text), "hypervisor") != flags.end();
+  std::vector<std::string_view> flags = splitWords(text);
+  bool guest = std::ranges::find(flags, "hypervisor") != flags.end();
   Fact product = files.fact("/sys/class/dmi/id/product_name");
   if (guest)
     return Fact::of(product.available() ? product.value : "of unknown kind");

@@ -62,33 +62,45 @@ Result<int> verbs::generate(const Lab &lab) {
 
 //===--- compile -------------------------------------------------------------------------------------------------===//
 
-// Compiles each operation's module. `errors` and `times` are by operation.
-static Result<std::vector<CompileResult>> compileOperations(const Lab &lab, const std::vector<Operation> &operations) {
+namespace {
+// All operations, compiled with the same flags.
+struct Build {
+  std::string variant; // empty: the plain one
+  std::vector<std::string> flags;
+  std::vector<CompileResult> results; // of each operation
+
+  std::string purpose() const { return variant.empty() ? "profile" : "profile_" + variant; }
+};
+} // namespace
+
+static Status compileOperations(const Lab &lab, const std::vector<Operation> &operations, Build &build) {
   CompileSettings settings;
   settings.cache = lab.folder.cache();
-  settings.flags = lab.flags.allCompilerFlags();
+  settings.flags = build.flags;
   settings.workers = lab.flags.jobCount();
   settings.force = lab.flags.forceCompile;
   std::vector<CompileJob> jobs;
   for (const Operation &operation : operations) {
     const measure::Problem &problem = *operation.problem;
-    jobs.push_back({lab.folder.sourceOf(problem),
-                    {lab.folder.moduleOf(problem, "profile"), lab.folder.moduleOf(problem, "verify")}});
+    jobs.push_back({lab.folder.sourceOf(problem), {lab.folder.moduleOf(problem, build.purpose())}});
+    if (build.variant.empty())
+      jobs.back().outputs.push_back(lab.folder.moduleOf(problem, "verify"));
   }
   size_t done = 0, cached = 0;
   uint64_t start = monotonicNanoseconds();
-  KILN_ASSIGN_OR_RETURN(
-      std::vector<CompileResult> results, compileAll(jobs, settings, [&](size_t job, const CompileResult &result) {
-        cached += result.ok() && !result.milliseconds;
-        std::string took = !result.ok()           ? "failed"
-                           : !result.milliseconds ? "as before"
-                                                  : fmt::format("{:.2f} s", *result.milliseconds / 1000);
-        say("[Compiling]: [{}/{}] {} with {}: {}\n", ++done, jobs.size(), operations[job].problem->name(),
-            counted(operations[job].configurations.size(), "configuration"), took);
-      }));
+  KILN_ASSIGN_OR_RETURN(build.results, compileAll(jobs, settings, [&](size_t job, const CompileResult &result) {
+                          cached += result.ok() && !result.milliseconds;
+                          std::string took = !result.ok() ? "failed"
+                                             : !result.milliseconds
+                                                 ? "as before"
+                                                 : fmt::format("{:.2f} s", *result.milliseconds / 1000);
+                          say("[Compiling]: [{}/{}] {}{} with {}: {}\n", ++done, jobs.size(),
+                              operations[job].problem->name(), build.variant.empty() ? "" : " (" + build.variant + ")",
+                              counted(operations[job].configurations.size(), "configuration"), took);
+                        }));
   say("compiled {} of {} in {:.1f} s, {} were there already\n", jobs.size() - cached, counted(jobs.size(), "module"),
       static_cast<double>(monotonicNanoseconds() - start) / 1e9, cached);
-  return results;
+  return okStatus();
 }
 
 static Status saveCompilerOutput(const Lab &lab, const Operation &operation, const CompileResult &result) {
@@ -125,7 +137,9 @@ Result<int> verbs::compile(const Lab &lab) {
       say("[Compiling]: {}\n", lab.folder.sourceOf(*operation.problem));
     return 0;
   }
-  KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> results, compileOperations(lab, operations));
+  Build build{"", lab.flags.allCompilerFlags(), {}};
+  KILN_RETURN_IF_ERROR(compileOperations(lab, operations, build));
+  const std::vector<CompileResult> &results = build.results;
   int failed = 0;
   for (size_t i = 0; i < results.size(); ++i) {
     KILN_RETURN_IF_ERROR(saveCompilerOutput(lab, operations[i], results[i]));
@@ -252,49 +266,67 @@ private:
   bool onTerminal = isatty(STDERR_FILENO) != 0;
 };
 
-SweepGroup groupOf(const Lab &lab, const Operation &operation, const CompileResult &compiled,
+SweepCandidate candidateOf(const Lab &lab, const measure::Problem &problem, const KnownProvider &provider) {
+  SweepCandidate candidate;
+  candidate.fact.problem = problem.name();
+  candidate.fact.provider = provider.name;
+  candidate.fact.providerVersion = provider.version;
+  candidate.fact.variant = provider.variant;
+  candidate.fact.threads = lab.flags.threadCount();
+  candidate.worker.command = provider.command;
+  candidate.worker.label = provider.name;
+  return candidate;
+}
+
+void addConfigurations(const Lab &lab, const Operation &operation, const Build &build, const CompileResult &compiled,
+                       const SweepCandidate &kiln, SweepGroup &group) {
+  std::string flags;
+  for (const std::string &flag : build.flags)
+    flags += (flags.empty() ? "" : " ") + flag;
+  for (const std::string &configuration : operation.configurations) {
+    SweepCandidate candidate = kiln;
+    candidate.fact.configuration = configuration;
+    candidate.fact.variant = build.variant;
+    candidate.fact.compilerFlags = flags;
+    candidate.fact.moduleHash = compiled.key;
+    candidate.worker.label = configuration;
+    candidate.worker.module = lab.folder.moduleOf(*operation.problem, build.purpose());
+    candidate.worker.function = operation.dispatch(configuration);
+    candidate.compileError = compiled.error;
+    candidate.compileMilliseconds = compiled.milliseconds;
+    group.candidates.push_back(std::move(candidate));
+  }
+}
+
+SweepGroup groupOf(const Lab &lab, const Operation &operation, size_t index, const std::vector<Build> &builds,
                    const std::vector<KnownProvider> &providers) {
   SweepGroup group{operation.problem.get(), {}};
-  std::string flags;
-  for (const std::string &flag : lab.flags.allCompilerFlags())
-    flags += (flags.empty() ? "" : " ") + flag;
   for (const KnownProvider &provider : providers) {
-    SweepCandidate candidate;
-    candidate.fact.problem = operation.problem->name();
-    candidate.fact.provider = provider.name;
-    candidate.fact.providerVersion = provider.version;
-    candidate.fact.variant = provider.variant;
-    candidate.fact.threads = lab.flags.threadCount();
-    candidate.worker.command = provider.command;
-    candidate.worker.label = provider.name;
+    SweepCandidate candidate = candidateOf(lab, *operation.problem, provider);
     if (provider.name != "kiln") {
       group.candidates.push_back(std::move(candidate));
       continue;
     }
-    for (const std::string &configuration : operation.configurations) {
-      SweepCandidate one = candidate;
-      one.fact.configuration = configuration;
-      one.fact.compilerFlags = flags;
-      one.fact.moduleHash = compiled.key;
-      one.worker.label = configuration;
-      one.worker.module = lab.folder.moduleOf(*operation.problem, "profile");
-      one.worker.function = operation.dispatch(configuration);
-      one.compileError = compiled.error;
-      one.compileMilliseconds = compiled.milliseconds;
-      group.candidates.push_back(std::move(one));
-    }
+    for (const Build &build : builds)
+      addConfigurations(lab, operation, build, build.results[index], candidate, group);
   }
   return group;
 }
 
+// Compiles what is not compiled yet, measures it, and tells.
 Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &operations,
-                              const std::vector<CompileResult> &compiled, const std::vector<KnownProvider> &providers,
-                              bool asBlocks) {
+                              const std::vector<KnownProvider> &providers, bool asBlocks) {
+  KILN_ASSIGN_OR_RETURN(auto variants, lab.flags.parsedVariants());
+  std::vector<Build> builds{{"", lab.flags.allCompilerFlags(), {}}};
+  for (auto &[name, flags] : variants)
+    builds.push_back({name, std::move(flags), {}});
+  for (Build &build : builds)
+    KILN_RETURN_IF_ERROR(compileOperations(lab, operations, build));
   SweepSettings settings = settingsOf(lab);
   KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
   std::vector<SweepGroup> groups;
   for (size_t i = 0; i < operations.size(); ++i)
-    groups.push_back(groupOf(lab, operations[i], compiled[i], providers));
+    groups.push_back(groupOf(lab, operations[i], i, builds, providers));
   std::signal(SIGINT, countInterrupt);
   std::signal(SIGTERM, countInterrupt);
   Teller teller(groups.size(), settings);
@@ -316,7 +348,7 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
 
 // What is going to happen, before it does.
 void announce(const Lab &lab, const std::vector<Operation> &operations, const std::vector<KnownProvider> &providers) {
-  size_t dispatches = countDispatches(operations), libraries = 0;
+  size_t dispatches = countDispatches(operations) * (1 + lab.flags.compilerVariants.size()), libraries = 0;
   std::string names;
   for (const KnownProvider &provider : providers) {
     if (provider.name == "kiln")
@@ -341,8 +373,7 @@ Result<int> verbs::profile(const Lab &lab) {
   announce(lab, operations, providers);
   if (lab.flags.dryRun)
     return 0;
-  KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> compiled, compileOperations(lab, operations));
-  return measureOperations(lab, operations, compiled, providers, /*asBlocks=*/true);
+  return measureOperations(lab, operations, providers, /*asBlocks=*/true);
 }
 
 Result<int> verbs::sweep(const Lab &lab) {
@@ -353,8 +384,7 @@ Result<int> verbs::sweep(const Lab &lab) {
   if (lab.flags.dryRun)
     return 0;
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, !lab.flags.verbose));
-  KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> compiled, compileOperations(lab, operations));
-  return measureOperations(lab, operations, compiled, providers, /*asBlocks=*/false);
+  return measureOperations(lab, operations, providers, /*asBlocks=*/false);
 }
 
 Result<int> verbs::families(const Lab &lab) {

@@ -1,6 +1,7 @@
 #include "kiln/tools/dispatch/dispatch_flags.h"
 
 #include <algorithm>
+#include <cctype>
 #include <sched.h>
 
 namespace kiln {
@@ -35,6 +36,11 @@ void DispatchFlags::addCompilation(FlagParser &parser) {
   parser.add({"build-dir", "DIR", "Accepted and not needed: the compiler is the one beside this tool."}, buildDir);
   parser.add({"device", "NAME", "Where to run: llvm-cpu (also: cpu, local-task), the default of this build."}, device);
   parser.add({"Xcompiler", "FLAG", "A flag for kiln-compile."}, compilerFlags);
+  parser.add(
+      {"compiler-variant", "NAME=FLAGS",
+       "Each configuration takes part a second time, compiled with these flags more, as Kiln (NAME): to compare flags, "
+       "or without any, the same code with itself."},
+      compilerVariants);
   parser.add({"num-cpu", "N", "Compilers at the same time; 0 is one for each processor."}, jobs);
   parser.add({"j", "N", "The same."}, jobs);
   parser.add({"force-compile", "", "Compiles again what is there already."}, forceCompile);
@@ -89,11 +95,35 @@ uint32_t DispatchFlags::threadCount() const {
   return threads ? threads : processors();
 }
 
+static std::string dashed(const std::string &flag) {
+  return flag.starts_with('-') ? flag : "--" + flag;
+}
+
 std::vector<std::string> DispatchFlags::allCompilerFlags() const {
   std::vector<std::string> flags = {"--kiln-hal-target-backends=llvm-cpu"};
   for (const std::string &flag : compilerFlags)
-    flags.push_back(flag.starts_with('-') ? flag : "--" + flag);
+    flags.push_back(dashed(flag));
   return flags;
+}
+
+Result<std::vector<std::pair<std::string, std::vector<std::string>>>> DispatchFlags::parsedVariants() const {
+  std::vector<std::pair<std::string, std::vector<std::string>>> variants;
+  for (const std::string &text : compilerVariants) {
+    size_t equals = text.find('=');
+    std::string name = text.substr(0, equals);
+    bool isName = !name.empty() && std::ranges::all_of(name, [](char c) { return std::isalnum(c) || c == '-'; });
+    if (equals == std::string::npos || !isName)
+      return invalidArgument("--compiler-variant={}: write NAME=FLAGS, with letters, digits and - in NAME", text);
+    std::vector<std::string> flags = allCompilerFlags();
+    for (size_t at = equals + 1; at < text.size();) {
+      size_t end = std::min(text.find(' ', at), text.size());
+      if (end > at)
+        flags.push_back(dashed(text.substr(at, end - at)));
+      at = end + 1;
+    }
+    variants.emplace_back(std::move(name), std::move(flags));
+  }
+  return variants;
 }
 
 Result<std::vector<std::pair<std::string, std::string>>> DispatchFlags::parsedTags() const {

@@ -27,7 +27,8 @@ struct DispatchFlags {
   std::string buildDir;
   std::string device;
   std::vector<std::string> compilerFlags;
-  uint32_t jobs = 0; // 0: one for each processor
+  std::vector<std::string> compilerVariants; // NAME=FLAGS
+  uint32_t jobs = 0;                         // 0: one for each processor
   bool forceCompile = false;
   bool dryRun = false, saveCommands = false;
 
@@ -57,6 +58,8 @@ struct DispatchFlags {
   uint32_t jobCount() const;
   uint32_t threadCount() const;
   std::vector<std::string> allCompilerFlags() const;
+  // Each with its flags, those of all included.
+  Result<std::vector<std::pair<std::string, std::vector<std::string>>>> parsedVariants() const;
   Result<std::vector<std::pair<std::string, std::string>>> parsedTags() const;
   Status check() const;
 };
