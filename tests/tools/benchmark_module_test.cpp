@@ -80,6 +80,15 @@ TEST_F(BenchmarkModuleTest, DocumentedAbs) {
   EXPECT_CONTAINS(result.out, "BM_abs/process_time/real_time ");
 }
 
+TEST_F(BenchmarkModuleTest, NumbersThatMakeNoSenseAreRefused) {
+  for (const char *flag : {"--benchmark_repetitions=-1", "--benchmark_repetitions=0", "--benchmark_min_time=nan",
+                           "--benchmark_min_time=-1", "--benchmark_min_time=0", "--benchmark_min_time=0x"}) {
+    ProcessResult result = run({"--function=allocate", flag});
+    EXPECT_EQ(result.exitCode, 1) << flag;
+    EXPECT_CONTAINS(result.error, std::string(flag) + ": write ");
+  }
+}
+
 // Calls are counted by what they allocate: 1024 bytes each. One call warms up.
 TEST_F(BenchmarkModuleTest, EveryCallOfABatchIsMade) {
   for (const char *concurrency : {"1", "3"}) {

@@ -182,6 +182,22 @@ uint64_t takeFixedIterations(std::vector<std::string> &flags) {
   return iterations;
 }
 
+bool isCount(std::string_view text) {
+  uint32_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value > 0 && value <= 1'000'000;
+}
+
+bool isTimeOrCalls(std::string_view text) {
+  if (text.ends_with('x'))
+    return isCount(text.substr(0, text.size() - 1));
+  if (text.ends_with('s'))
+    text.remove_suffix(1);
+  double seconds = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  return error == std::errc() && end == text.data() + text.size() && seconds > 0 && seconds < 1e6;
+}
+
 Status checkFlags(BenchmarkFlags &flags) {
   if (flags.batchSize == 0)
     return invalidArgument("--batch_size=0: a batch has at least one call");
@@ -191,6 +207,16 @@ Status checkFlags(BenchmarkFlags &flags) {
     return invalidArgument(
         "--batch_concurrency={} with --batch_size={}: a batch needs at least as many calls as threads",
         flags.batchConcurrency, flags.batchSize);
+  // The library takes numbers as they come, and ends the process, runs for ever or shows nothing where they make no
+  // sense.
+  for (const std::string &flag : flags.library) {
+    std::string_view name = std::string_view(flag).substr(0, flag.find('='));
+    std::string text = flag.substr(std::min(name.size() + 1, flag.size()));
+    if (name == "--benchmark_repetitions" && !isCount(text))
+      return invalidArgument("{}: write how many repetitions, 1 or more", flag);
+    if (name == "--benchmark_min_time" && !isTimeOrCalls(text))
+      return invalidArgument("{}: write seconds above 0, as in 0.5s, or a number of calls, as in 100x", flag);
+  }
   std::erase_if(flags.library, [&](const std::string &flag) {
     constexpr std::string_view name = "--benchmark_time_unit=";
     if (flag.starts_with(name))

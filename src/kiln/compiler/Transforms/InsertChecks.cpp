@@ -36,8 +36,10 @@ public:
           checkNotNegative(pad.getLow(), "the padding");
           checkNotNegative(pad.getHigh(), "the padding");
         })
-        .Case<tensor::EmptyOp, tensor::GenerateOp>(
-            [&](auto made) { checkNotNegative(made->getOperands(), "an extent"); })
+        .Case<tensor::EmptyOp, tensor::GenerateOp>([&](auto made) { checkExtents(made); })
+        .Case<linalg::PackOp>(
+            [&](auto pack) { checkTiles(pack, pack.getSource(), pack.getDest(), !pack.getPaddingValue()); })
+        .Case<linalg::UnPackOp>([&](auto unpack) { checkTiles(unpack, unpack.getDest(), unpack.getSource(), false); })
         .Case<scf::ForOp>([&](auto loop) {
           check(compare(arith::CmpIPredicate::sgt, loop.getStep(), zeroOf(loop.getStep())), "the step must be above 0");
         });
@@ -50,6 +52,8 @@ private:
     return arith::CmpIOp::create(builder, loc, predicate, a, b);
   }
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
+  Value subtract(Value a, Value b) { return arith::SubIOp::create(builder, loc, a, b); }
+  Value both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
   Value multiply(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
   Value valueOf(OpFoldResult value) { return getValueOrCreateConstantIndexOp(builder, loc, value); }
 
@@ -169,11 +173,16 @@ private:
       if (getConstantIntValue(offset) && getConstantIntValue(size) && getConstantIntValue(stride) &&
           !ShapedType::isDynamic(staticDim(whole, dim)))
         continue;
-      Value start = valueOf(offset), count = valueOf(size);
-      Value last = add(start, multiply(add(count, constant(-1)), valueOf(stride)));
-      Value inside = compare(arith::CmpIPredicate::slt, last, dimOf(whole, dim));
-      for (Value value : {start, count})
-        inside = arith::AndIOp::create(builder, loc, inside, compare(arith::CmpIPredicate::sge, value, constant(0)));
+      Value extent = dimOf(whole, dim), start = valueOf(offset), count = valueOf(size), step = valueOf(stride);
+      Value zero = constant(0), one = constant(1);
+      // How many elements there are from the start on; in a form that no number makes wrap.
+      Value rest = subtract(extent, add(start, one));
+      Value steps = arith::DivUIOp::create(builder, loc, rest, arith::MaxSIOp::create(builder, loc, step, one));
+      Value startsInside = compare(arith::CmpIPredicate::ult, start, extent);
+      Value room = arith::SelectOp::create(builder, loc, startsInside, add(steps, one), zero);
+      Value inside = compare(arith::CmpIPredicate::ule, count, room);
+      inside = both(inside, compare(arith::CmpIPredicate::ule, start, extent));
+      inside = both(inside, compare(arith::CmpIPredicate::sge, step, one));
       check(inside, "the slice lies outside of dimension " + Twine(dim) + " of its tensor");
     }
   }
@@ -189,6 +198,46 @@ private:
         check(compare(arith::CmpIPredicate::eq, dimOf(slice.getSource(), from), valueOf(size)),
               "dimension " + Twine(from) + " of what is inserted must be as large as the slice");
       ++from;
+    }
+  }
+
+  // Extents are numbers of elements, and all together they have a size in bytes.
+  void checkExtents(Operation *made) {
+    constexpr int64_t mostBytes = int64_t(1) << 60, widestElement = 8;
+    auto type = cast<RankedTensorType>(made->getResult(0).getType());
+    int64_t known = widestElement;
+    for (int64_t extent : type.getShape())
+      if (!ShapedType::isDynamic(extent))
+        known *= std::max<int64_t>(extent, 1);
+    Value bytes = constant(known);
+    for (Value extent : made->getOperands()) {
+      if (!extent.getType().isIndex())
+        continue;
+      Value most = arith::DivUIOp::create(builder, loc, constant(mostBytes), bytes);
+      if (!extent.getDefiningOp<tensor::DimOp>() || type.getNumDynamicDims() > 1)
+        check(compare(arith::CmpIPredicate::ule, extent, most), "an extent is negative, or the tensor is too large");
+      bytes = multiply(bytes, arith::MaxSIOp::create(builder, loc, extent, constant(1)));
+    }
+  }
+
+  // The tiled tensor has as many tiles as the plain one needs, and all of them whole where nothing fills them up.
+  template <typename Op> void checkTiles(Op op, Value plain, Value tiled, bool areWhole) {
+    SmallVector<int64_t> order(op.getOuterDimsPerm());
+    if (order.empty())
+      order = llvm::to_vector(llvm::seq<int64_t>(0, cast<RankedTensorType>(plain.getType()).getRank()));
+    for (auto [place, dim] : llvm::enumerate(order)) {
+      Value extent = dimOf(plain, dim), tiles = extent;
+      auto tiledAt = llvm::find(op.getInnerDimsPos(), dim);
+      if (tiledAt != op.getInnerDimsPos().end()) {
+        Value tile = valueOf(op.getMixedTiles()[tiledAt - op.getInnerDimsPos().begin()]);
+        Value above = add(extent, subtract(tile, constant(1)));
+        tiles = arith::DivUIOp::create(builder, loc, above, arith::MaxSIOp::create(builder, loc, tile, constant(1)));
+        if (areWhole)
+          check(compare(arith::CmpIPredicate::eq, multiply(tiles, tile), extent),
+                "dimension " + Twine(dim) + " is no multiple of its tile, and there is no padding value");
+      }
+      check(compare(arith::CmpIPredicate::eq, tiles, dimOf(tiled, place)),
+            "dimension " + Twine(place) + " of the tiled tensor is not the number of tiles of dimension " + Twine(dim));
     }
   }
 

@@ -343,7 +343,7 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
       counted(summary.measured, "problem"), summary.elapsedSeconds,
       100 * summary.timedSeconds / std::max(summary.elapsedSeconds, 1e-9), lab.folder.database(),
       summary.run.substr(0, 8));
-  return 0;
+  return summary.failed ? 1 : 0;
 }
 
 // What is going to happen, before it does.

@@ -139,6 +139,14 @@ Result<std::vector<std::pair<std::string, std::string>>> DispatchFlags::parsedTa
 }
 
 Status DispatchFlags::check() const {
+  if (threads > processors())
+    return invalidArgument(
+        "--threads={}: this process may use {} processors, and threads that take turns measure nothing", threads,
+        processors());
+  if (repetitions == 1 || repetitions == 2)
+    return invalidArgument("--benchmark-repetitions={}: an interval takes at least 3 rounds", repetitions);
+  KILN_RETURN_IF_ERROR(parsedTags().status());
+  KILN_RETURN_IF_ERROR(parsedVariants().status());
   if (device.empty() || device == "llvm-cpu" || device == "cpu" || device == "local-task")
     return okStatus();
   return unimplemented("--device={}: this build compiles for and runs on llvm-cpu", device);

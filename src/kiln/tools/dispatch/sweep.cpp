@@ -1,6 +1,7 @@
 #include "kiln/tools/dispatch/sweep.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <set>
@@ -289,6 +290,9 @@ private:
     ++summary.measured;
     for (size_t i = 0; i < live.candidates.size(); ++i)
       results.push_back(resultOf(fact.key(), live.candidates[i], outcome.candidates[i]));
+    for (const store::CandidateResult &one : results)
+      summary.failed += !store::isSuccess(one.outcome) && one.outcome != store::Outcome::Unsupported &&
+                        one.outcome != store::Outcome::NotProfiled;
     return writer->finishGroup(fact.key(), results, estimatesOf(fact.key(), live, scheduler.statistics));
   }
 
@@ -310,7 +314,8 @@ private:
                                                   const measure::GroupStatistics &statistics) {
     std::vector<store::Estimate> estimates;
     for (const measure::Estimate &measured : statistics.estimates()) {
-      if (measured.rounds == 0)
+      // Below three rounds there is no interval, and nothing to state.
+      if (measured.rounds == 0 || !std::isfinite(measured.interval.high))
         continue;
       store::Estimate estimate;
       estimate.group = group;
@@ -325,9 +330,10 @@ private:
       estimate.rank = measured.rank;
       for (uint32_t other : measured.ties)
         estimate.ties.push_back(live.candidates[other].fact.key());
-      estimate.ratio = measured.ratio;
-      estimate.ratioLow = measured.ratioInterval.low;
-      estimate.ratioHigh = measured.ratioInterval.high;
+      constexpr double unknown = 1e9; // an interval without an end, as a number
+      estimate.ratio = std::isfinite(measured.ratio) ? measured.ratio : 0;
+      estimate.ratioLow = std::isfinite(measured.ratioInterval.low) ? measured.ratioInterval.low : 0;
+      estimate.ratioHigh = std::isfinite(measured.ratioInterval.high) ? measured.ratioInterval.high : unknown;
       estimate.dropped = measured.dropped;
       estimates.push_back(std::move(estimate));
     }

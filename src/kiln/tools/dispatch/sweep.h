@@ -41,6 +41,7 @@ struct SweepSettings {
 struct SweepSummary {
   std::string run; // its key in the store
   size_t measured = 0, resumed = 0;
+  size_t failed = 0; // candidates that are not right, or did not run; unsupported ones are none
   bool interrupted = false;
   double timedSeconds = 0, elapsedSeconds = 0;
 };

@@ -161,9 +161,11 @@ LogicalResult FunctionEncoder::encodeOp(Operation &op) {
       .Case<CallOp>([&](auto op) { return encodeCall(op); })
       .Case<CheckOp>([&](auto op) {
         Label holds = code.newLabel(), fails = code.newLabel();
+        uint32_t status = temporary();
         code.condBranch(of(op.getCondition()).index(), holds, fails);
         code.bind(fails);
-        code.emit(Opcode::Fail, {static_cast<uint32_t>(op.getCode()), index.rodata.lookup(op.getMessage())});
+        code.constant(status, op.getCode());
+        code.emit(Opcode::Fail, {status, index.rodata.lookup(op.getMessage())});
         code.bind(holds);
         return success();
       })

@@ -4,7 +4,9 @@
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Dialect/VM/IR/VMOps.h"
 
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 
@@ -26,6 +28,8 @@ class ConvertToVMPass : public impl::ConvertToVMPassBase<ConvertToVMPass> {
 public:
   void runOnOperation() override {
     mlir::ModuleOp source = getOperation();
+    if (failed(expandRoundingDivisions(source)))
+      return signalPassFailure();
     OpBuilder builder(&getContext());
     builder.setInsertionPointToStart(source.getBody());
     target = ModuleOp::create(builder, source.getLoc(), source.getName().value_or("module"));
@@ -69,6 +73,22 @@ public:
   }
 
 private:
+  static LogicalResult expandRoundingDivisions(mlir::ModuleOp source) {
+    RewritePatternSet patterns(source.getContext());
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    FrozenRewritePatternSet frozen(std::move(patterns));
+    for (auto func : source.getOps<Util::FuncOp>()) {
+      SmallVector<Operation *> divisions;
+      func.walk([&](Operation *op) {
+        if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
+          divisions.push_back(op);
+      });
+      if (!divisions.empty() && failed(applyOpPatternsGreedily(divisions, frozen)))
+        return func.emitError() << "expanding its rounding divisions did not come to an end";
+    }
+    return success();
+  }
+
   Type convertType(Type type) {
     if (isa<Util::BufferType>(type) || isa<HAL::HALDialect>(type.getDialect()))
       return RefType::get(&getContext());
