@@ -105,3 +105,31 @@ endfunction()
 function(kiln_family function library)
   set_property(GLOBAL APPEND PROPERTY KILN_FAMILY_ENTRIES "${function},${library}")
 endfunction()
+
+# Generates <header without .h>.cpp, which defines `function` of the header: it calls what the folders have added to a global
+# property as "function,library". Their libraries go to the variable `libraries`. So there are neither static initialisers
+# nor #ifdef chains.
+function(kiln_generate_registration property header namespace function registry libraries)
+  get_property(entries GLOBAL PROPERTY ${property})
+  set(declarations "")
+  set(calls "")
+  set(found "")
+  foreach(entry ${entries})
+    string(REPLACE "," ";" entry ${entry})
+    list(GET entry 0 called)
+    list(GET entry 1 library)
+    string(APPEND declarations "void ${called}(${registry} &registry);\n")
+    string(APPEND calls "  ${called}(registry);\n")
+    list(APPEND found ${library})
+  endforeach()
+  string(REGEX REPLACE "\\.h$" ".cpp" source ${header})
+  file(CONFIGURE OUTPUT ${KILN_GENERATED_DIR}/${source} CONTENT
+"// Generated from the folders that this build has enabled.
+#include \"${header}\"
+namespace ${namespace} {
+${declarations}void ${function}(${registry} &registry) {
+${calls}}
+} // namespace ${namespace}
+")
+  set(${libraries} ${found} PARENT_SCOPE)
+endfunction()

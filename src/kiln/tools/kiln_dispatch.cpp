@@ -103,6 +103,6 @@ int main(int argc, char **argv) {
   }
   std::string_view nearest = nearestName(argv[1], names);
   return reportFailure("kiln-dispatch",
-                       invalidArgument("there is no verb '{}'{}; --help lists the verbs", argv[1],
-                                       nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)));
+                       invalidArgument("there is no verb '{}'; {}--help lists the verbs", argv[1],
+                                       nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest)));
 }

@@ -230,10 +230,10 @@ public:
 
   void onGroup(size_t index, const SweepGroup &group) override {
     clear();
-    failed = dropped = 0;
+    failed = 0;
     say("[{}/{}] {}: {}\n", index + 1, groups, group.problem->name(), counted(group.candidates.size(), "candidate"));
   }
-  void onRound(size_t, uint32_t round, size_t, double seconds) override {
+  void onRound(uint32_t round, double seconds) override {
     if (!onTerminal || monotonicNanoseconds() - shown < 200'000'000)
       return;
     shown = monotonicNanoseconds();
@@ -261,7 +261,7 @@ private:
 
   size_t groups;
   const SweepSettings &settings;
-  size_t failed = 0, dropped = 0;
+  size_t failed = 0;
   uint64_t shown = 0;
   bool onTerminal = isatty(STDERR_FILENO) != 0;
 };
@@ -322,6 +322,12 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
     builds.push_back({name, std::move(flags), {}});
   for (Build &build : builds)
     KILN_RETURN_IF_ERROR(compileOperations(lab, operations, build));
+  if (lab.flags.saveCommands)
+    for (const Operation &operation : operations)
+      KILN_RETURN_IF_ERROR(saveCommands(lab, operation));
+  if (lab.flags.verificationEnabled == "false")
+    say("--verification-enabled=false: verifying takes little time, and what is not verified is not ranked; it is "
+        "done\n");
   SweepSettings settings = settingsOf(lab);
   KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
   std::vector<SweepGroup> groups;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <sched.h>
 
 namespace kiln {
@@ -41,7 +42,7 @@ void DispatchFlags::addCompilation(FlagParser &parser) {
        "Each configuration takes part a second time, compiled with these flags more, as Kiln (NAME): to compare flags, "
        "or without any, the same code with itself."},
       compilerVariants);
-  parser.add({"num-cpu", "N", "Compilers at the same time; 0 is one for each processor."}, jobs);
+  parser.add({"num-cpu", "N", "Compilers at the same time; 0 or -1 is one for each processor."}, jobs);
   parser.add({"j", "N", "The same."}, jobs);
   parser.add({"force-compile", "", "Compiles again what is there already."}, forceCompile);
 }
@@ -89,7 +90,9 @@ static uint32_t processors() {
 }
 
 uint32_t DispatchFlags::jobCount() const {
-  return jobs ? jobs : processors();
+  uint32_t count = 0;
+  std::from_chars(jobs.data(), jobs.data() + jobs.size(), count);
+  return count ? count : processors();
 }
 uint32_t DispatchFlags::threadCount() const {
   return threads ? threads : processors();
@@ -139,6 +142,10 @@ Result<std::vector<std::pair<std::string, std::string>>> DispatchFlags::parsedTa
 }
 
 Status DispatchFlags::check() const {
+  uint32_t count = 0;
+  auto [end, error] = std::from_chars(jobs.data(), jobs.data() + jobs.size(), count);
+  if (jobs != "-1" && (error != std::errc() || end != jobs.data() + jobs.size() || count > 1024))
+    return invalidArgument("-j {}: write a number of compilers up to 1024, or -1 for one on each processor", jobs);
   if (threads > processors())
     return invalidArgument(
         "--threads={}: this process may use {} processors, and threads that take turns measure nothing", threads,

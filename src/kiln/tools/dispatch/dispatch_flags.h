@@ -28,7 +28,7 @@ struct DispatchFlags {
   std::string device;
   std::vector<std::string> compilerFlags;
   std::vector<std::string> compilerVariants; // NAME=FLAGS
-  uint32_t jobs = 0;                         // 0: one for each processor
+  std::string jobs = "0";                    // 0, or -1 as in the documents: one for each processor
   bool forceCompile = false;
   bool dryRun = false, saveCommands = false;
 

@@ -48,6 +48,16 @@ static std::string databaseOf(const Lab &lab, const ReportFlags &flags) {
   return flags.database.empty() ? lab.folder.database() : flags.database;
 }
 
+static Result<std::unique_ptr<store::Reader>> openStore(const Lab &lab, const ReportFlags &flags) {
+  std::string path = databaseOf(lab, flags);
+  if (access(path.c_str(), F_OK) != 0)
+    return notFound(
+        "there are no results in '{}'; `kiln-dispatch sweep` makes some, and --generated-dir or --db says where "
+        "they are",
+        path);
+  return store::Reader::open(path);
+}
+
 static report::Filter filterOf(const ReportFlags &flags) {
   report::Filter filter;
   filter.runs = flags.runs;
@@ -102,7 +112,7 @@ Status writeReports(const Lab &lab, const std::string &run, bool asBlocks) {
 
 Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(const report::Format *format, report::findFormat(flags.format));
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(databaseOf(lab, flags)));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(*reader, flags.runs.empty() ? "latest" : flags.runs.front()));
   KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filterOf(flags), peaks));
   if (!flags.outputs.empty()) {
@@ -125,7 +135,7 @@ Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
     return invalidArgument(
         "say which row: `kiln-dispatch explain <row>`; rows are named by the dispatch, or by the name "
         "that `report --columns=row` shows");
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(databaseOf(lab, flags)));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(*reader, flags.runs.empty() ? "latest" : flags.runs.front()));
   KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filterOf(flags), peaks));
   KILN_ASSIGN_OR_RETURN(const report::Row *row, report::findRow(table, flags.arguments.front()));
@@ -144,7 +154,7 @@ Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
 Result<int> verbs::query(const Lab &lab, const ReportFlags &flags) {
   if (flags.arguments.size() != 1)
     return invalidArgument("write one statement: `kiln-dispatch query \"SELECT ...\"`; docs/store.md has the tables");
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(databaseOf(lab, flags)));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   KILN_ASSIGN_OR_RETURN(store::QueryResult result, reader->query(flags.arguments.front()));
   std::string text;
   auto addLine = [&](const std::vector<std::string> &fields) {
@@ -162,7 +172,7 @@ Result<int> verbs::query(const Lab &lab, const ReportFlags &flags) {
 Result<int> verbs::compare(const Lab &lab, const ReportFlags &flags) {
   if (flags.arguments.size() != 2)
     return invalidArgument("name two runs: `kiln-dispatch compare latest~1 latest`");
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(databaseOf(lab, flags)));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   report::Filter filter = filterOf(flags);
   filter.runs = {flags.arguments[0]};
   KILN_ASSIGN_OR_RETURN(report::Table before, report::loadTable(*reader, filter, {}));

@@ -122,10 +122,9 @@ private:
 // Stores what happens in a group as it happens, and tells the user.
 class GroupRecorder final : public measure::GroupObserver {
 public:
-  GroupRecorder(const SweepGroup &group, size_t index, const std::string &key, const SweepSettings &settings,
-                store::Writer &writer, SweepProgress &progress)
-      : group(group), index(index), key(key), settings(settings), writer(writer), progress(progress),
-        running(group.candidates.size()) {}
+  GroupRecorder(const SweepGroup &group, const std::string &key, const SweepSettings &settings, store::Writer &writer,
+                SweepProgress &progress)
+      : group(group), key(key), settings(settings), writer(writer), progress(progress) {}
 
   Status onRound(const measure::RoundSamples &samples) override {
     store::Round round;
@@ -141,7 +140,7 @@ public:
       KILN_RETURN_IF_ERROR(flush());
     current = samples.round;
     pending.push_back(std::move(round));
-    progress.onRound(index, samples.round, pending.size(), static_cast<double>(monotonicNanoseconds() - started) / 1e9);
+    progress.onRound(samples.round, static_cast<double>(monotonicNanoseconds() - started) / 1e9);
     return okStatus();
   }
 
@@ -161,12 +160,10 @@ public:
 
 private:
   const SweepGroup &group;
-  size_t index;
   std::string key;
   const SweepSettings &settings;
   store::Writer &writer;
   SweepProgress &progress;
-  size_t running;
   uint64_t started = monotonicNanoseconds();
   uint32_t current = 0;
   std::vector<store::Round> pending;
@@ -278,7 +275,7 @@ private:
     KILN_RETURN_IF_ERROR(writer->addCandidates(facts));
 
     StatisticsScheduler scheduler(std::move(statistics), settings.profile);
-    GroupRecorder recorder(live, index, fact.key(), settings, *writer, progress);
+    GroupRecorder recorder(live, fact.key(), settings, *writer, progress);
     KILN_ASSIGN_OR_RETURN(measure::GroupResult outcome,
                           measure::runGroup(problem, workers, settings.group, scheduler, recorder));
     KILN_RETURN_IF_ERROR(recorder.flush());

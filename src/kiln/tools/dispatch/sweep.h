@@ -51,7 +51,7 @@ class SweepProgress {
 public:
   virtual ~SweepProgress() = default;
   virtual void onGroup(size_t index, const SweepGroup &group) = 0;
-  virtual void onRound(size_t index, uint32_t round, size_t running, double seconds) = 0;
+  virtual void onRound(uint32_t round, double seconds) = 0;
   virtual void onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) = 0;
   virtual void onGroupDone(size_t index, const SweepGroup &group) = 0;
   // False ends the sweep after the round.
