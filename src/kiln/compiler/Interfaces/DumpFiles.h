@@ -9,8 +9,8 @@ namespace kiln {
 // With the folders above it. An error at `op` says why not.
 mlir::LogicalResult makeDumpFolder(mlir::Operation *op, llvm::StringRef folder);
 
-// The path of a file there. Names come from symbols, which may hold anything: what no name of a file may hold, and white
-// space, is an underscore.
+// The path of a file there. Names come from symbols, which may hold anything: what no name of a file may hold, and
+// white space, is an underscore.
 std::string dumpPath(llvm::StringRef folder, const llvm::Twine &name);
 
 } // namespace kiln
