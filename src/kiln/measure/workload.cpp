@@ -25,4 +25,8 @@ void Problem::prefillOutputs(size_t, std::span<const MutableTensor> outputs) con
     std::ranges::fill(output.bytes, uint8_t(0xFF));
 }
 
+Status Problem::reference(std::span<const io::TensorSpan>, std::span<const MutableTensor>) const {
+  return unimplemented("there is no reference for the family {}", family());
+}
+
 } // namespace kiln::measure

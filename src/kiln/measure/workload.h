@@ -64,6 +64,8 @@ public:
   // Whether `outputs` are right for `inputs`, and if not, where and why. Takes far less time than computing them.
   virtual verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                                 std::span<const io::TensorSpan> outputs) const = 0;
+  // The definition as plain loops on one thread, which shares no code with what is measured: the provider `reference`.
+  virtual Status reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const;
 };
 
 } // namespace kiln::measure
