@@ -1,9 +1,10 @@
 #include "kiln/measure/providers/kiln_provider.h"
 
 #include <algorithm>
-#include <cstring>
+#include <span>
 #include <vector>
 
+#include "kiln/measure/providers/result_allocator.h"
 #include "kiln/measure/providers/submission_clock.h"
 #include "kiln/measure/providers/thread_binding.h"
 #include "kiln/runtime/hal/buffer_view.h"
@@ -33,17 +34,16 @@ private:
   Status findFunction(std::string_view name);
   Status checkFunction() const;
   Result<vm::Value> importInput(size_t tensor, uint32_t set);
-  Status reserveResults();
-  Status spoilNextResults();
-  Status copyResults(uint32_t set);
 
   Ref<hal::Device> device;
+  Ref<ResultAllocator> allocator;
   std::unique_ptr<SubmissionClock> clock;
   std::unique_ptr<vm::Session> session;
   vm::Function function;
   TensorMemory *tensors = nullptr;
-  // Of each set. Results stay until the set's turn comes again, so that all sets have results of their own.
-  std::vector<std::vector<vm::Value>> arguments, results;
+  std::vector<std::vector<vm::Value>> arguments;       // of each set
+  std::vector<std::vector<std::span<uint8_t>>> places; // of the results, of each set
+  std::vector<vm::Value> results;                      // of the last call
 };
 
 Status KilnProvider::start(uint32_t threads) {
@@ -52,6 +52,10 @@ Status KilnProvider::start(uint32_t threads) {
   hal::DeviceOptions options;
   // A program that runs for long asks the system for no memory; neither does this one while it is timed.
   options.allocator = hal::AllocatorKind::Caching;
+  options.wrapAllocator = [this](Ref<hal::Allocator> inner) {
+    allocator = makeRef<ResultAllocator>(std::move(inner));
+    return Ref<hal::Allocator>(allocator);
+  };
   options.task.workerCount = threads;
   KILN_ASSIGN_OR_RETURN(device, registry.createDevice(threads == 1 ? "local-sync" : "local-task", options));
   // The device has bound its own workers; the thread that waits for them works, too.
@@ -74,9 +78,12 @@ Status KilnProvider::load(const LoadRequest &request, TensorMemory &memory) {
       KILN_ASSIGN_OR_RETURN(vm::Value value, importInput(i, set));
       values.push_back(std::move(value));
     }
-    results.emplace_back(function.resultCount());
+    std::vector<std::span<uint8_t>> &place = places.emplace_back();
+    for (size_t i = 0; i < memory.outputs().size(); ++i)
+      place.emplace_back(memory.output(i, set), memory.outputs()[i].bytes);
   }
-  return reserveResults();
+  results.resize(function.resultCount());
+  return okStatus();
 }
 
 Status KilnProvider::findFunction(std::string_view name) {
@@ -116,60 +123,27 @@ Result<vm::Value> KilnProvider::importInput(size_t tensor, uint32_t set) {
   return vm::Value(std::move(view));
 }
 
-// Memory for the results of all sets, with all its pages, waits in the allocator when the first call is timed.
-Status KilnProvider::reserveResults() {
-  std::vector<Ref<hal::Buffer>> buffers;
-  for (const SharedTensor &output : tensors->outputs())
-    for (uint32_t set = 0; set < tensors->sets(); ++set) {
-      KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer,
-                            device->allocator().allocate(hal::BufferUsage::Result, output.bytes));
-      std::memset(buffer->hostPointer(), 0, output.bytes);
-      buffers.push_back(std::move(buffer));
-    }
-  return okStatus();
-}
-
 Status KilnProvider::call(uint32_t set) {
-  // Dropped first, so that their memory is there again for the new ones.
-  for (vm::Value &result : results[set])
+  for (vm::Value &result : results)
     result = vm::Value();
-  return session->call(function, arguments[set], results[set]);
+  allocator->place(places[set]);
+  return session->call(function, arguments[set], results);
 }
 
-// The allocator hands out last what it got last. So the results of the next call start out as the outputs are now, and
-// what the program does not write, or only adds to, shows.
-Status KilnProvider::spoilNextResults() {
-  std::vector<Ref<hal::Buffer>> buffers;
-  for (size_t i = 0; i < tensors->outputs().size(); ++i) {
-    uint64_t bytes = tensors->outputs()[i].bytes;
-    KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, device->allocator().allocate(hal::BufferUsage::Result, bytes));
-    std::memcpy(buffer->hostPointer(), tensors->output(i, 0), bytes);
-    buffers.push_back(std::move(buffer));
-  }
-  while (!buffers.empty())
-    buffers.pop_back();
-  return okStatus();
-}
-
+// A program may return what it was given, a constant, or one value twice: that lies elsewhere.
 Status KilnProvider::run(uint32_t set) {
-  for (vm::Value &result : results[set])
-    result = vm::Value();
-  KILN_RETURN_IF_ERROR(spoilNextResults());
   KILN_RETURN_IF_ERROR(call(set));
-  return copyResults(set);
-}
-
-Status KilnProvider::copyResults(uint32_t set) {
   for (size_t i = 0; i < tensors->outputs().size(); ++i) {
     const SharedTensor &output = tensors->outputs()[i];
-    const hal::BufferView *view = results[set][i].as<hal::BufferView>();
+    const hal::BufferView *view = results[i].as<hal::BufferView>();
     if (!view)
       return internalError("result {} of the function is no buffer view", i);
     if (view->elementType() != output.type || !std::ranges::equal(view->shape(), output.shape))
       return invalidArgument("result {} of the function is {}; the problem's is {}", i, view->typeText(),
                              hal::shapeText(output.type, output.shape));
-    KILN_RETURN_IF_ERROR(
-        view->buffer()->read(0, {reinterpret_cast<std::byte *>(tensors->output(i, set)), size_t(output.bytes)}));
+    if (view->buffer()->hostPointer() != tensors->output(i, set))
+      KILN_RETURN_IF_ERROR(
+          view->buffer()->read(0, {reinterpret_cast<std::byte *>(tensors->output(i, set)), size_t(output.bytes)}));
   }
   return okStatus();
 }

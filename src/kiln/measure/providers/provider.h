@@ -30,10 +30,10 @@ public:
   // of set 0 change between runs; those of other sets have changed for the last time. Unimplemented where the provider
   // does not do the problem.
   virtual Status load(const LoadRequest &request, TensorMemory &tensors) = 0;
-  // Computes what is in the inputs of the set, and writes its outputs.
-  virtual Status run(uint32_t set) = 0;
-  // The same, for timing: the results may be left in other memory, so long as each set has memory of its own.
+  // Computes what is in the inputs of the set, and writes its outputs. This is what is timed.
   virtual Status call(uint32_t set) = 0;
+  // The same, of set 0, whose inputs have changed, and with all checks that a timed call leaves out.
+  virtual Status run(uint32_t set) { return call(set); }
 
   // Where a provider can tell the part of a call in which kernels run from the launch before it: when the first call
   // after `watchLaunch` gave its work to the device, in monotonicNanoseconds(). 0 where it cannot.

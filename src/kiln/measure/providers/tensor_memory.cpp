@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <utility>
 
-#include "kiln/runtime/hal/heap_allocator.h"
 #include "kiln/runtime/io/file.h"
 #include "kiln/schema/executable_abi.h"
 
@@ -72,9 +71,8 @@ Result<uint8_t *> TensorMemory::mapFile(const std::string &path, bool writable) 
     return errnoStatus(errno, what);
   if (info.st_size == 0)
     return outOfRange("{}: it is empty", what);
-  // Inputs are mapped page by page now, not while they are first read and timed.
   void *memory = ::mmap(nullptr, size_t(info.st_size), writable ? PROT_READ | PROT_WRITE : PROT_READ,
-                        MAP_SHARED | (writable ? 0 : MAP_POPULATE), file.get(), 0);
+                        MAP_SHARED | MAP_POPULATE, file.get(), 0);
   if (memory == MAP_FAILED)
     return errnoStatus(errno, what);
   Mapping mapping;
@@ -83,16 +81,6 @@ Result<uint8_t *> TensorMemory::mapFile(const std::string &path, bool writable) 
   mapping.path = path;
   mappings.push_back(std::move(mapping));
   return mappings.back().memory;
-}
-
-Status ResultBuffers::allocate(uint64_t bytes, uint32_t sets) {
-  Ref<hal::HeapAllocator> allocator = makeRef<hal::HeapAllocator>();
-  for (uint32_t set = 0; set < sets; ++set) {
-    KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, allocator->allocate(hal::BufferUsage::Result, bytes));
-    std::memset(buffer->hostPointer(), 0, bytes);
-    buffers.push_back(std::move(buffer));
-  }
-  return okStatus();
 }
 
 } // namespace kiln::measure

@@ -7,18 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "kiln/base/ref.h"
 #include "kiln/base/status.h"
 #include "kiln/measure/workers/protocol.h"
-#include "kiln/runtime/hal/buffer.h"
 
 namespace kiln::measure {
 
 class TensorMemory {
 public:
   TensorMemory() = default;
-  // Maps inputs for reading and outputs for writing. Fails where a file is missing or too short, or where tensors do
-  // not start at multiples of 64 bytes.
+  // Maps inputs for reading and outputs for writing, all their pages now and not while they are timed. Fails where a
+  // file is missing or too short, or where tensors do not start at multiples of 64 bytes.
   static Result<TensorMemory> map(const LoadRequest &request);
   TensorMemory(TensorMemory &&other) noexcept = default;
   TensorMemory &operator=(TensorMemory &&other) noexcept = default;
@@ -55,17 +53,6 @@ private:
   std::vector<SharedTensor> inputTensors, outputTensors;
   std::vector<uint8_t *> inputBases, outputBases; // where the file of each tensor starts
   std::vector<Mapping> mappings;
-};
-
-// Results of timed calls, one buffer for each set, all of whose pages are there. They are memory as Kiln's own results
-// are: a library that writes to them has neither an advantage nor a disadvantage.
-class ResultBuffers {
-public:
-  Status allocate(uint64_t bytes, uint32_t sets);
-  uint8_t *at(uint32_t set) const { return static_cast<uint8_t *>(buffers[set]->hostPointer()); }
-
-private:
-  std::vector<Ref<hal::Buffer>> buffers;
 };
 
 } // namespace kiln::measure

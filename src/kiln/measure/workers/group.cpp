@@ -22,6 +22,16 @@ constexpr uint64_t kAssumedCache = uint64_t(64) << 20;
 // Threads of whoever held the token sleep after at most 50 microseconds; see spawn.cpp.
 constexpr uint64_t kSettle = 100'000;
 constexpr uint32_t kMaxBatch = 1 << 20;
+// So many workers are there at once while they are verified: the inputs of a pass are made once for all of them.
+constexpr uint32_t kVerifiedTogether = 16;
+// A turn lasts so many times as long as it takes to start a worker, so that most of the time is timed; but no longer
+// than the maximum for that.
+constexpr uint64_t kTurnPerStart = 4;
+constexpr uint64_t kMaximumTurn = 100'000'000;
+// Who needs more than so many turns to make up for its start lives until the group is done.
+constexpr uint64_t kMaximumLife = 20;
+// Results are looked at again after the first turn and after each of so many.
+constexpr uint32_t kTurnsPerCheck = 16;
 
 void pause(uint64_t nanoseconds) {
   timespec time = {0, long(nanoseconds)};
@@ -42,12 +52,14 @@ int64_t medianOf(std::vector<int64_t> samples) {
   return *middle;
 }
 
-// A candidate that still takes part has a worker.
 struct Member {
   const Candidate *candidate = nullptr;
-  std::unique_ptr<WorkerProcess> worker;
-  std::unique_ptr<SharedTensors> outputs;
-  uint64_t outputHash = 0; // of the last pass
+  bool gone = false;
+  std::unique_ptr<WorkerProcess> worker;  // there is one while it is verified and while it has the token
+  uint64_t startNanoseconds = UINT64_MAX; // that a worker takes to start and to load, at best
+  uint64_t life = 1;                      // turns of a worker
+  uint64_t turns = 0;                     // of this worker
+  uint64_t outputHash = 0;                // of the last pass
 };
 
 class Group {
@@ -58,24 +70,33 @@ public:
     for (size_t i = 0; i < candidates.size(); ++i)
       members[i].candidate = &candidates[i];
     result.candidates.resize(candidates.size());
+    // The processors that workers may run on. A single thread that wanders from one to another meets other neighbours
+    // and colder caches on each.
+    cpus = settings.cpus;
+    if (settings.threads == 1 && cpus.empty())
+      cpus = usableCpus();
+    if (settings.threads == 1 && !cpus.empty())
+      cpus = {cpus.back()};
   }
 
   Result<GroupResult> run();
 
 private:
   Status checkSettings() const;
-  Status makeInputs();
-  Status startAll();
-  Status start(uint32_t index);
+  Status makeTensors();
+  Status admitAll();
+  Status begin(uint32_t index);
   Status greet(uint32_t index);
   Status load(uint32_t index);
-  Status verifyAll();
+  void end(uint32_t index);
+  Status verifyAll(uint32_t first, uint32_t last);
   Status verifyPass(uint32_t index, size_t pass);
-  Status warmUpAll();
+  Status warmUp(uint32_t index);
+  void planTurns();
   Status measure();
   Status measureRound(const std::vector<uint32_t> &order);
   Status takeToken(uint32_t index);
-  Status verifyAllAgain();
+  Status verifyAgain(uint32_t index);
   Status finishAll();
 
   Result<Answer> ask(uint32_t index, const Request &request, uint64_t timeout) {
@@ -84,6 +105,7 @@ private:
   Result<Answer> timeCalls(uint32_t index, uint64_t nanoseconds, uint32_t batch);
   void advanceSets(uint64_t calls);
   Status withdraw(uint32_t index, Outcome outcome, std::string message);
+  Status withdrawTimed(uint32_t index, const Status &status);
   Status withdrawFailed(uint32_t index, const Status &status) {
     return withdraw(index, members[index].worker->outcome(), std::string(status.message()));
   }
@@ -91,15 +113,19 @@ private:
     result.interrupted = result.interrupted || !observer.shouldContinue();
     return !result.interrupted;
   }
-  bool takesPart(uint32_t index) const { return members[index].worker != nullptr; }
+  bool takesPart(uint32_t index) const { return !members[index].gone; }
   uint32_t count() const { return uint32_t(members.size()); }
 
   const Problem &problem;
   const GroupSettings settings;
+  std::vector<uint32_t> cpus;
   RoundScheduler &scheduler;
   GroupObserver &observer;
   std::vector<Member> members;
   std::unique_ptr<SharedTensors> inputs;
+  // One for all: who writes to other pages is faster or slower by some percent for as long as it has them.
+  std::unique_ptr<SharedTensors> outputs;
+  int64_t fastestCall = INT64_MAX;
   uint32_t nextSet = 1; // the timing set that the next call is to use: the one that was used longest ago
   GroupResult result;
 };
@@ -113,7 +139,7 @@ Status Group::checkSettings() const {
   return okStatus();
 }
 
-Status Group::makeInputs() {
+Status Group::makeTensors() {
   std::vector<TensorType> types = problem.inputs();
   uint64_t bytes = 0;
   for (const std::vector<TensorType> &list : {types, problem.outputs()})
@@ -133,6 +159,11 @@ Status Group::makeInputs() {
   if (!created.ok())
     return std::move(created).status().withContext(problem.name());
   inputs = std::make_unique<SharedTensors>(*std::move(created));
+  Result<SharedTensors> results =
+      SharedTensors::create("kiln-outputs", problem.outputs(), result.sets.sets(), SharedTensors::Pages::Reserved);
+  if (!results.ok())
+    return std::move(results).status().withContext(problem.name());
+  outputs = std::make_unique<SharedTensors>(*std::move(results));
   KILN_RETURN_IF_ERROR(inputs->forbidWriting());
   for (uint32_t set = 1; set < inputs->sets(); ++set)
     for (const MutableTensor &tensor : inputs->set(set))
@@ -143,36 +174,36 @@ Status Group::makeInputs() {
   return okStatus();
 }
 
-// Processes start beside each other; only then are they spoken to.
-Status Group::startAll() {
-  for (uint32_t i = 0; i < count(); ++i)
-    KILN_RETURN_IF_ERROR(start(i));
-  for (uint32_t i = 0; i < count(); ++i)
-    if (takesPart(i))
-      KILN_RETURN_IF_ERROR(greet(i));
-  for (uint32_t i = 0; i < count(); ++i)
-    if (takesPart(i))
-      KILN_RETURN_IF_ERROR(load(i));
-  return okStatus();
-}
-
-Status Group::start(uint32_t index) {
+// Who is not withdrawn has a worker that has loaded.
+Status Group::begin(uint32_t index) {
   Member &member = members[index];
-  Result<SharedTensors> outputs =
-      SharedTensors::create("kiln-outputs", problem.outputs(), result.sets.sets(), SharedTensors::Pages::OnDemand);
-  if (!outputs.ok())
-    return std::move(outputs).status().withContext(problem.name());
+  uint64_t started = monotonicNanoseconds();
   WorkerOptions options;
   options.command = member.candidate->command;
   options.threads = settings.threads;
   options.memoryLimit = settings.memoryLimit;
-  options.cpus = settings.cpus;
+  options.cpus = cpus;
   Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::start(options);
   if (!worker.ok())
     return withdraw(index, Outcome::NotStarted, std::string(worker.status().message()));
   member.worker = *std::move(worker);
-  member.outputs = std::make_unique<SharedTensors>(*std::move(outputs));
+  member.turns = 0;
+  KILN_RETURN_IF_ERROR(greet(index));
+  if (takesPart(index))
+    KILN_RETURN_IF_ERROR(load(index));
+  member.startNanoseconds = std::min(member.startNanoseconds, monotonicNanoseconds() - started);
   return okStatus();
+}
+
+// How it ends changes nothing about what it did.
+void Group::end(uint32_t index) {
+  Member &member = members[index];
+  if (!member.worker)
+    return;
+  [[maybe_unused]] bool orderly = member.worker->quit(Deadline::after(kSecond)).ok();
+  uint64_t &peak = result.candidates[index].peakMemoryBytes;
+  peak = std::max(peak, member.worker->peakMemoryBytes());
+  member.worker.reset();
 }
 
 Status Group::greet(uint32_t index) {
@@ -180,8 +211,9 @@ Status Group::greet(uint32_t index) {
   if (!hello.ok())
     return withdrawFailed(index, hello.status());
   ProviderInfo &provider = result.candidates[index].provider;
+  bool known = !provider.name.empty();
   provider = {hello->provider, hello->version, hello->note};
-  return observer.onProvider(index, provider);
+  return known ? okStatus() : observer.onProvider(index, provider);
 }
 
 Status Group::load(uint32_t index) {
@@ -191,17 +223,33 @@ Status Group::load(uint32_t index) {
   request.function = members[index].candidate->function;
   request.sets = result.sets.sets();
   request.inputs = inputs->describe();
-  request.outputs = members[index].outputs->describe();
+  request.outputs = outputs->describe();
   Result<Answer> loaded = ask(index, request, settings.loadTimeout);
   return loaded.ok() ? okStatus() : withdrawFailed(index, loaded.status());
 }
 
+// Everybody once: what it is, whether it is right, and how long it takes.
+Status Group::admitAll() {
+  for (uint32_t first = 0; first < count(); first += kVerifiedTogether) {
+    uint32_t last = std::min(first + kVerifiedTogether, count());
+    for (uint32_t i = first; i < last && goesOn(); ++i)
+      KILN_RETURN_IF_ERROR(begin(i));
+    KILN_RETURN_IF_ERROR(verifyAll(first, last));
+    for (uint32_t i = first; i < last; ++i) {
+      if (takesPart(i) && goesOn())
+        KILN_RETURN_IF_ERROR(warmUp(i));
+      end(i);
+    }
+  }
+  return okStatus();
+}
+
 // Pass by pass: the inputs are those of one pass at a time, the same for all.
-Status Group::verifyAll() {
+Status Group::verifyAll(uint32_t first, uint32_t last) {
   size_t passes = problem.passes().size();
-  for (size_t pass = 0; pass < passes; ++pass) {
+  for (size_t pass = 0; pass < passes && goesOn(); ++pass) {
     KILN_RETURN_IF_ERROR(problem.fillInputs(pass, settings.seed, inputs->set(0)));
-    for (uint32_t i = 0; i < count() && goesOn(); ++i)
+    for (uint32_t i = first; i < last && goesOn(); ++i)
       if (takesPart(i))
         KILN_RETURN_IF_ERROR(verifyPass(i, pass));
   }
@@ -210,16 +258,16 @@ Status Group::verifyAll() {
 
 Status Group::verifyPass(uint32_t index, size_t pass) {
   Member &member = members[index];
-  problem.prefillOutputs(pass, member.outputs->set(0));
+  problem.prefillOutputs(pass, outputs->set(0));
   Result<Answer> ran = ask(index, RunRequest{0}, settings.callTimeout);
   if (!ran.ok())
     return withdrawFailed(index, ran.status());
-  std::vector<io::TensorSpan> outputs = std::as_const(*member.outputs).view(0);
-  verify::Verdict verdict = problem.check(pass, settings.seed, std::as_const(*inputs).view(0), outputs);
+  std::vector<io::TensorSpan> written = std::as_const(*outputs).view(0);
+  verify::Verdict verdict = problem.check(pass, settings.seed, std::as_const(*inputs).view(0), written);
   KILN_RETURN_IF_ERROR(observer.onVerdict(index, pass, verdict));
   result.candidates[index].verdicts.push_back(verdict);
   if (verdict.ok()) {
-    member.outputHash = hashOf(outputs);
+    member.outputHash = hashOf(written);
     return okStatus();
   }
   return withdraw(
@@ -254,23 +302,34 @@ Result<Answer> Group::timeCalls(uint32_t index, uint64_t nanoseconds, uint32_t b
   return answer;
 }
 
-Status Group::warmUpAll() {
-  int64_t fastest = INT64_MAX;
-  for (uint32_t i = 0; i < count(); ++i) {
-    if (!takesPart(i))
-      continue;
-    Result<Answer> answer = timeCalls(i, settings.warmUpNanoseconds, 1);
-    if (answer.ok())
-      fastest = std::min(fastest, medianOf(answer->call));
-    else if (Outcome outcome = members[i].worker->outcome(); outcome == Outcome::Ok)
-      KILN_RETURN_IF_ERROR(withdraw(i, Outcome::Rubbish, std::string(answer.status().message())));
-    else
-      KILN_RETURN_IF_ERROR(withdrawFailed(i, answer.status()));
-    pause(kSettle);
-  }
-  uint64_t call = std::max<int64_t>(fastest, 1);
-  result.batch = uint32_t(std::clamp<uint64_t>((settings.minimumSampleNanoseconds + call - 1) / call, 1, kMaxBatch));
+Status Group::warmUp(uint32_t index) {
+  Result<Answer> answer = timeCalls(index, settings.warmUpNanoseconds, 1);
+  if (!answer.ok())
+    return withdrawTimed(index, answer.status());
+  fastestCall = std::min(fastestCall, medianOf(answer->call));
+  pause(kSettle);
   return okStatus();
+}
+
+// From what everybody's first worker took.
+void Group::planTurns() {
+  uint64_t call = std::max<int64_t>(fastestCall, 1);
+  result.batch = uint32_t(std::clamp<uint64_t>((settings.minimumSampleNanoseconds + call - 1) / call, 1, kMaxBatch));
+  std::vector<int64_t> starts;
+  for (const Member &member : members)
+    if (!member.gone && kTurnPerStart * member.startNanoseconds <= kMaximumTurn)
+      starts.push_back(int64_t(member.startNanoseconds));
+  uint64_t turn = settings.roundNanoseconds;
+  if (!starts.empty())
+    turn = std::max(turn, kTurnPerStart * uint64_t(medianOf(std::move(starts))));
+  result.turnNanoseconds = turn;
+  for (Member &member : members) {
+    if (member.gone)
+      continue;
+    member.life = (kTurnPerStart * member.startNanoseconds + turn - 1) / turn;
+    if (member.life > kMaximumLife)
+      member.life = UINT64_MAX;
+  }
 }
 
 Status Group::measure() {
@@ -285,7 +344,6 @@ Status Group::measure() {
       break;
     KILN_RETURN_IF_ERROR(measureRound(order));
   }
-  result.timedNanoseconds = monotonicNanoseconds() - started;
   return okStatus();
 }
 
@@ -304,64 +362,74 @@ Status Group::measureRound(const std::vector<uint32_t> &order) {
 }
 
 Status Group::takeToken(uint32_t index) {
+  Member &member = members[index];
+  if (!member.worker) {
+    KILN_RETURN_IF_ERROR(begin(index));
+    if (!takesPart(index))
+      return okStatus();
+    ++result.candidates[index].workers;
+    Result<Answer> warm = timeCalls(index, settings.turnWarmUpNanoseconds, 1);
+    if (!warm.ok())
+      return withdrawTimed(index, warm.status());
+  }
   RoundSamples samples;
   samples.candidate = index;
   samples.round = scheduler.round();
   samples.batch = result.batch;
   samples.started = monotonicNanoseconds();
-  Result<Answer> answer = timeCalls(index, settings.roundNanoseconds, result.batch);
+  Result<Answer> answer = timeCalls(index, result.turnNanoseconds, result.batch);
+  result.timedNanoseconds += monotonicNanoseconds() - samples.started;
   pause(kSettle);
   if (!answer.ok())
-    return members[index].worker->outcome() == Outcome::Ok
-               ? withdraw(index, Outcome::Rubbish, std::string(answer.status().message()))
-               : withdrawFailed(index, answer.status());
+    return withdrawTimed(index, answer.status());
   samples.call = std::move(answer->call);
   samples.device = std::move(answer->device);
   samples.launch = std::move(answer->launch);
-  ++result.candidates[index].rounds;
+  uint32_t turn = result.candidates[index].rounds++;
+  if (settings.verifyAgain && turn % kTurnsPerCheck == 0)
+    KILN_RETURN_IF_ERROR(verifyAgain(index));
+  if (!takesPart(index))
+    return okStatus();
+  if (++member.turns >= member.life)
+    end(index);
   KILN_RETURN_IF_ERROR(observer.onRound(samples));
   return scheduler.addRound(samples);
 }
 
+Status Group::withdrawTimed(uint32_t index, const Status &status) {
+  if (members[index].worker->outcome() == Outcome::Ok)
+    return withdraw(index, Outcome::Rubbish, std::string(status.message()));
+  return withdrawFailed(index, status);
+}
+
 // A race shows late, or in one run of a thousand. The same inputs must give the same bytes; where they do not, as sums
 // in another order may, the result is checked once more.
-Status Group::verifyAllAgain() {
+Status Group::verifyAgain(uint32_t index) {
   size_t passes = problem.passes().size();
-  for (uint32_t i = 0; passes > 0 && i < count(); ++i) {
-    if (!takesPart(i))
-      continue;
-    Member &member = members[i];
-    problem.prefillOutputs(passes - 1, member.outputs->set(0));
-    Result<Answer> ran = ask(i, RunRequest{0}, settings.callTimeout);
-    if (!ran.ok()) {
-      KILN_RETURN_IF_ERROR(withdrawFailed(i, ran.status()));
-      continue;
-    }
-    std::vector<io::TensorSpan> outputs = std::as_const(*member.outputs).view(0);
-    if (hashOf(outputs) == member.outputHash)
-      continue;
-    verify::Verdict verdict = problem.check(passes - 1, settings.seed, std::as_const(*inputs).view(0), outputs);
-    if (verdict.ok())
-      continue;
-    KILN_RETURN_IF_ERROR(observer.onVerdict(i, passes - 1, verdict));
-    result.candidates[i].verdicts.push_back(verdict);
-    KILN_RETURN_IF_ERROR(withdraw(i, Outcome::Wrong,
-                                  fmt::format("right before it was timed, and wrong afterwards: {}: {}",
-                                              verify::causeName(verdict.cause), verdict.explanation)));
-  }
-  return okStatus();
+  if (passes == 0)
+    return okStatus();
+  Member &member = members[index];
+  problem.prefillOutputs(passes - 1, outputs->set(0));
+  Result<Answer> ran = ask(index, RunRequest{0}, settings.callTimeout);
+  if (!ran.ok())
+    return withdrawFailed(index, ran.status());
+  std::vector<io::TensorSpan> written = std::as_const(*outputs).view(0);
+  if (hashOf(written) == member.outputHash)
+    return okStatus();
+  verify::Verdict verdict = problem.check(passes - 1, settings.seed, std::as_const(*inputs).view(0), written);
+  if (verdict.ok())
+    return okStatus();
+  KILN_RETURN_IF_ERROR(observer.onVerdict(index, passes - 1, verdict));
+  result.candidates[index].verdicts.push_back(verdict);
+  return withdraw(index, Outcome::Wrong,
+                  fmt::format("right before it was timed, and wrong afterwards: {}: {}",
+                              verify::causeName(verdict.cause), verdict.explanation));
 }
 
 Status Group::finishAll() {
   for (uint32_t i = 0; i < count(); ++i) {
-    if (!takesPart(i))
-      continue;
-    Member &member = members[i];
-    // How it ends changes nothing about what it did.
-    [[maybe_unused]] bool orderly = member.worker->quit(Deadline::after(kSecond)).ok();
-    result.candidates[i].peakMemoryBytes = member.worker->peakMemoryBytes();
-    member.worker.reset();
-    if (result.interrupted)
+    end(i);
+    if (!takesPart(i) || result.interrupted)
       continue;
     result.candidates[i].outcome = Outcome::Ok;
     KILN_RETURN_IF_ERROR(observer.onOutcome(i, Outcome::Ok, ""));
@@ -374,12 +442,12 @@ Status Group::withdraw(uint32_t index, Outcome outcome, std::string message) {
   CandidateResult &row = result.candidates[index];
   row.outcome = outcome;
   row.message = std::move(message);
+  member.gone = true;
   if (member.worker) {
     member.worker->kill();
-    row.peakMemoryBytes = member.worker->peakMemoryBytes();
+    row.peakMemoryBytes = std::max(row.peakMemoryBytes, member.worker->peakMemoryBytes());
   }
   member.worker.reset();
-  member.outputs.reset();
   KILN_RETURN_IF_ERROR(scheduler.withdraw(index));
   return observer.onOutcome(index, outcome, row.message);
 }
@@ -387,15 +455,12 @@ Status Group::withdraw(uint32_t index, Outcome outcome, std::string message) {
 Result<GroupResult> Group::run() {
   uint64_t started = monotonicNanoseconds();
   KILN_RETURN_IF_ERROR(checkSettings());
-  KILN_RETURN_IF_ERROR(makeInputs());
-  KILN_RETURN_IF_ERROR(startAll());
-  KILN_RETURN_IF_ERROR(verifyAll());
+  KILN_RETURN_IF_ERROR(makeTensors());
+  KILN_RETURN_IF_ERROR(admitAll());
   if (goesOn()) {
-    KILN_RETURN_IF_ERROR(warmUpAll());
+    planTurns();
     KILN_RETURN_IF_ERROR(measure());
   }
-  if (settings.verifyAgain && goesOn())
-    KILN_RETURN_IF_ERROR(verifyAllAgain());
   KILN_RETURN_IF_ERROR(finishAll());
   result.elapsedNanoseconds = monotonicNanoseconds() - started;
   return std::move(result);
@@ -406,22 +471,6 @@ Result<GroupResult> Group::run() {
 Result<GroupResult> runGroup(const Problem &problem, std::span<const Candidate> candidates,
                              const GroupSettings &settings, RoundScheduler &scheduler, GroupObserver &observer) {
   return Group(problem, candidates, settings, scheduler, observer).run();
-}
-
-std::vector<std::vector<uint32_t>> planBrackets(uint32_t candidates, uint32_t limit) {
-  limit = std::max(limit, 2U);
-  std::vector<std::vector<uint32_t>> brackets;
-  for (uint32_t next = 1; next < candidates || brackets.empty();) {
-    std::vector<uint32_t> bracket;
-    if (candidates > 0)
-      bracket.push_back(0);
-    while (next < candidates && bracket.size() < limit)
-      bracket.push_back(next++);
-    if (bracket.empty())
-      break;
-    brackets.push_back(std::move(bracket));
-  }
-  return brackets;
 }
 
 } // namespace kiln::measure

@@ -1,5 +1,9 @@
-// One problem and all its candidates, measured together: workers are started, load, are verified, and then get the
+// One problem and all its candidates, measured together: workers start, load, are verified, and then candidates get the
 // token in rounds, one at a time. docs/lab.md has the rules. What a candidate does costs nobody but itself.
+//
+// A worker lives for one turn. Two processes of the same program differ by some percent for as long as they live, and no
+// number of rounds averages that away; so each turn is a process of its own, and how processes differ is part of what
+// the rounds show. Programs that take long to start live for several turns, or for all.
 //
 // Everything happens on the calling thread, which must outlive the call: workers die with it.
 #ifndef KILN_MEASURE_WORKERS_GROUP_H
@@ -33,10 +37,13 @@ struct GroupSettings {
   uint64_t seed = 0;
   std::vector<uint32_t> cpus; // that workers may run on; empty: all
 
-  // How long the token is held; shorter than 10 ms are refused, since starting would show.
+  // How long the token is held at least; shorter than 10 ms are refused, since waking up would show. A turn lasts four
+  // times as long as it takes to start a worker, and no longer than 100 ms for that.
   uint64_t roundNanoseconds = 10'000'000;
   // Of each candidate, before its first round.
   uint64_t warmUpNanoseconds = 20'000'000;
+  // Of each worker, before each turn that it begins with.
+  uint64_t turnWarmUpNanoseconds = 2'000'000;
   // Calls are timed in batches that take the fastest candidate at least so long, all candidates alike: reading the
   // clock must not show.
   uint64_t minimumSampleNanoseconds = 5'000;
@@ -51,7 +58,7 @@ struct GroupSettings {
   uint64_t memoryLimit = 0;                // private memory of each worker; 0: none
   uint64_t lastLevelCacheBytes = 0;        // 0: asks the system
   uint64_t dataBudget = uint64_t(4) << 30; // of all timing sets of one group
-  bool verifyAgain = true;                 // after the last round
+  bool verifyAgain = true;                 // after the first turn, and now and then after a later one
 };
 
 // What a candidate did while it held the token.
@@ -102,6 +109,7 @@ struct CandidateResult {
   ProviderInfo provider;
   std::vector<verify::Verdict> verdicts; // of each pass, up to the first that failed
   uint32_t rounds = 0;
+  uint32_t workers = 0; // processes that had turns
   uint64_t peakMemoryBytes = 0;
 };
 
@@ -112,7 +120,8 @@ struct GroupResult {
   uint32_t batch = 1;
   bool stoppedByTime = false;      // measureNanoseconds were over before the scheduler was content
   bool interrupted = false;        // by the observer
-  uint64_t timedNanoseconds = 0;   // spent in rounds
+  uint64_t turnNanoseconds = 0;    // how long the token was held
+  uint64_t timedNanoseconds = 0;   // spent in calls that were timed
   uint64_t elapsedNanoseconds = 0; // in all
 };
 
@@ -120,10 +129,6 @@ struct GroupResult {
 // of the scheduler.
 Result<GroupResult> runGroup(const Problem &problem, std::span<const Candidate> candidates,
                              const GroupSettings &settings, RoundScheduler &scheduler, GroupObserver &observer);
-
-// Too many candidates for one group's memory go in several: each bracket has at most `limit` of them, and all have
-// candidate 0, the anchor, against which those of different brackets are compared. At least 2 for `limit`.
-std::vector<std::vector<uint32_t>> planBrackets(uint32_t candidates, uint32_t limit);
 
 } // namespace kiln::measure
 

@@ -125,10 +125,33 @@ TEST_F(GroupTest, AddingToOutputsIsWrong) {
 }
 
 TEST_F(GroupTest, WrongAfterwardsIsWrong) {
-  CandidateResult wrong = runBesideGood(fake({"wrong", "run", "3"}));
+  CandidateResult wrong = runBesideGood(fake({"wrong", "rerun"}));
   EXPECT_EQ(wrong.outcome, Outcome::Wrong);
-  EXPECT_EQ(wrong.rounds, 2U);
+  EXPECT_EQ(wrong.rounds, 1U);
   EXPECT_NE(wrong.message.find("wrong afterwards"), std::string::npos) << wrong.message;
+}
+
+// How processes of one program differ shows only where there are several; who starts slowly is not started so often.
+TEST_F(GroupTest, ATurnIsAProcessWhereStartingIsCheap) {
+  Result<GroupResult> result = run({fake({}), fake({"", "", "1", "slow"})}, 3);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->candidates[0].rounds, 3U);
+  EXPECT_EQ(result->candidates[0].workers, 3U);
+  EXPECT_EQ(result->candidates[1].rounds, 3U);
+  EXPECT_EQ(result->candidates[1].workers, 1U);
+  EXPECT_GE(result->turnNanoseconds, settings.roundNanoseconds);
+  EXPECT_LE(result->turnNanoseconds, 100'000'000U);
+}
+
+// More than are verified at a time.
+TEST_F(GroupTest, ManyTakePart) {
+  Result<GroupResult> result = run(std::vector<Candidate>(35, fake({})), 1);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  for (const CandidateResult &row : result->candidates) {
+    EXPECT_EQ(row.outcome, Outcome::Ok) << row.message;
+    EXPECT_EQ(row.verdicts.size(), 2U);
+    EXPECT_EQ(row.rounds, 1U);
+  }
 }
 
 TEST_F(GroupTest, WritingToInputsIsACrash) {
@@ -143,14 +166,21 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
     Outcome outcome;
     uint32_t rounds;
   } cases[] = {
-      {{"crash", "hello"}, Outcome::Crashed, 0},     {{"unsupported", "load"}, Outcome::Unsupported, 0},
-      {{"refuse", "load"}, Outcome::Failed, 0},      {{"exit", "run"}, Outcome::Exited, 0},
-      {{"hang", "run", "2"}, Outcome::TimedOut, 0},  {{"rubbish", "time"}, Outcome::Rubbish, 0},
-      {{"crash", "time", "3"}, Outcome::Crashed, 1}, {{"hang", "time", "2"}, Outcome::TimedOut, 0},
-      {{"twice", "time"}, Outcome::Rubbish, 0},      {{"grow", "run"}, Outcome::MemoryLimit, 0},
-      {{"lie", "time", "2"}, Outcome::Rubbish, 0},   {{"zero", "time", "2"}, Outcome::Rubbish, 0},
-      {{"batch", "time", "1"}, Outcome::Rubbish, 0}, {{"nothing", "time", "1"}, Outcome::Rubbish, 0},
-      {{"crash", "run", "3"}, Outcome::Crashed, 2},
+      {{"crash", "hello"}, Outcome::Crashed, 0},
+      {{"unsupported", "load"}, Outcome::Unsupported, 0},
+      {{"refuse", "load"}, Outcome::Failed, 0},
+      {{"exit", "run"}, Outcome::Exited, 0},
+      {{"hang", "run", "2"}, Outcome::TimedOut, 0},
+      {{"rubbish", "time"}, Outcome::Rubbish, 0},
+      {{"crash", "time", "3", "slow"}, Outcome::Crashed, 1},
+      {{"hang", "time", "2"}, Outcome::TimedOut, 0},
+      {{"twice", "time"}, Outcome::Rubbish, 0},
+      {{"grow", "run"}, Outcome::MemoryLimit, 0},
+      {{"lie", "time", "2"}, Outcome::Rubbish, 0},
+      {{"zero", "time", "2"}, Outcome::Rubbish, 0},
+      {{"batch", "time", "1"}, Outcome::Rubbish, 0},
+      {{"nothing", "time", "1"}, Outcome::Rubbish, 0},
+      {{"crash", "rerun"}, Outcome::Crashed, 1},
   };
   std::vector<Candidate> candidates = {fake({})};
   for (const auto &entry : cases)
@@ -184,7 +214,7 @@ TEST_F(GroupTest, NobodyLeftIsAResult) {
 TEST_F(GroupTest, ColdSetsTakeTurnsAcrossCandidates) {
   settings.cold = true;
   settings.lastLevelCacheBytes = 64 << 10;
-  Result<GroupResult> result = run({fake({"crash", "time", "5"}), fake({})}, 4);
+  Result<GroupResult> result = run({fake({"crash", "time", "5", "slow"}), fake({})}, 4);
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_GT(result->sets.timingSets, 100U);
   EXPECT_TRUE(result->sets.exceedsCache);
@@ -232,14 +262,6 @@ TEST_F(GroupTest, SettingsAreChecked) {
   EXPECT_FALSE(run({fake({})}).ok());
   settings = quick();
   EXPECT_TRUE(run({}).ok());
-}
-
-TEST(Brackets, EachHasTheAnchorAndNobodyIsLeftOut) {
-  EXPECT_EQ(planBrackets(5, 10), (std::vector<std::vector<uint32_t>>{{0, 1, 2, 3, 4}}));
-  EXPECT_EQ(planBrackets(6, 3), (std::vector<std::vector<uint32_t>>{{0, 1, 2}, {0, 3, 4}, {0, 5}}));
-  EXPECT_EQ(planBrackets(3, 0), (std::vector<std::vector<uint32_t>>{{0, 1}, {0, 2}}));
-  EXPECT_EQ(planBrackets(1, 5), (std::vector<std::vector<uint32_t>>{{0}}));
-  EXPECT_TRUE(planBrackets(0, 5).empty());
 }
 
 } // namespace

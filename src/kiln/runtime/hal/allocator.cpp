@@ -87,6 +87,11 @@ void Allocator::returnTo(Allocator &inner, Buffer *buffer) {
   inner.takeBack(buffer);
 }
 
+void Allocator::passBack(Allocator &inner, Buffer *buffer) {
+  buffer->revive();
+  inner.takeBack(buffer);
+}
+
 void Allocator::deleteBuffer(Buffer *buffer) {
   delete buffer;
 }

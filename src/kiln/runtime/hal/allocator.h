@@ -58,6 +58,8 @@ protected:
   static uint64_t capacityOf(const Buffer *buffer) { return buffer->capacity; }
   // A buffer that came from `inner` and was reclaimed here goes home.
   static void returnTo(Allocator &inner, Buffer *buffer);
+  // The same for a buffer that was handed on as it came: what `inner` counted for it is what it is now.
+  static void passBack(Allocator &inner, Buffer *buffer);
   static void deleteBuffer(Buffer *buffer);
 
 private:

@@ -24,6 +24,8 @@ namespace kiln::hal {
 // What a device is created with; a driver reads what concerns it.
 struct DeviceOptions {
   AllocatorKind allocator = AllocatorKind::Direct;
+  // Given the allocator of that kind, makes the one that the device uses. May be empty.
+  std::function<Ref<Allocator>(Ref<Allocator>)> wrapAllocator;
   // Workers of devices that run on the CPU.
   task::SchedulerOptions task;
   // A folder, created where it is missing, in which the code that CPU devices load stays as files, so that perf can

@@ -5,7 +5,7 @@
 
 namespace kiln::hal {
 
-Ref<Allocator> createHostAllocator(const DeviceOptions &options, FreshMemory fresh) {
+static Ref<Allocator> createOfKind(const DeviceOptions &options, FreshMemory fresh) {
   Ref<Allocator> heap = makeRef<HeapAllocator>(fresh);
   switch (options.allocator) {
   case AllocatorKind::Direct: break;
@@ -21,6 +21,11 @@ Ref<Allocator> createHostAllocator(const DeviceOptions &options, FreshMemory fre
   }
   }
   return heap;
+}
+
+Ref<Allocator> createHostAllocator(const DeviceOptions &options, FreshMemory fresh) {
+  Ref<Allocator> allocator = createOfKind(options, fresh);
+  return options.wrapAllocator ? options.wrapAllocator(std::move(allocator)) : allocator;
 }
 
 } // namespace kiln::hal

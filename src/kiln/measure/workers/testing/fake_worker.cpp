@@ -2,6 +2,8 @@
 //
 //   fake_worker                  behaves
 //   fake_worker crash time 2     crashes when it is asked to time for the second time
+//   fake_worker crash rerun      crashes when it is asked to run after it was asked to time
+//   fake_worker crash time 2 slow  also takes long to start
 //
 // See `misbehave` for what there is.
 #include <csignal>
@@ -203,7 +205,10 @@ private:
 int main(int argc, char **argv) {
   std::string how = argc > 1 ? argv[1] : "", when = argc > 2 ? argv[2] : "hello";
   int nth = argc > 3 ? argv[3][0] - '0' : 1; // a digit
+  if (argc > 4)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   std::map<std::string, int> seen;
+  bool timed = false;
   FakeWorker worker("");
   char *line = nullptr;
   size_t capacity = 0;
@@ -214,7 +219,9 @@ int main(int argc, char **argv) {
       continue;
     }
     std::string name = requestName(*request);
-    worker.how = name == when && ++seen[name] == nth ? how : "";
+    timed = timed || name == "time";
+    std::string event = name == "run" && timed ? "rerun" : name;
+    worker.how = event == when && ++seen[event] == nth ? how : "";
     if (!worker.how.empty() && !misbehave(worker.how))
       continue;
     if (name == "quit")
