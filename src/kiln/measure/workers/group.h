@@ -37,11 +37,11 @@ struct GroupSettings {
   uint64_t seed = 0;
   std::vector<uint32_t> cpus; // that workers may run on; empty: all
 
-  // How long the token is held at least; shorter than 10 ms are refused, since waking up would show. A turn lasts four
+  // How long the token is held at least; shorter than 10 ms are refused, since waking up would show. A turn lasts five
   // times as long as it takes to start a worker, and no longer than 100 ms for that.
   uint64_t roundNanoseconds = 10'000'000;
   // Of each candidate, before its first round.
-  uint64_t warmUpNanoseconds = 20'000'000;
+  uint64_t warmUpNanoseconds = 5'000'000;
   // Of each worker, before each turn that it begins with.
   uint64_t turnWarmUpNanoseconds = 2'000'000;
   // Calls are timed in batches that take the fastest candidate at least so long, all candidates alike: reading the

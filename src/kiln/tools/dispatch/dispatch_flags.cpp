@@ -50,7 +50,7 @@ void DispatchFlags::addCompilation(FlagParser &parser) {
 void DispatchFlags::addMeasurement(FlagParser &parser) {
   parser.group("How to measure");
   parser.add(
-      {"providers", "NAME",
+      {"providers", "NAME,...",
        "Who takes part: kiln, onednn, onednn:preferred, openblas, reference. The default is kiln, and each library "
        "that is installed. `kiln-lab-worker --list_providers` says which are."},
       providers);
@@ -167,11 +167,9 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
       continue;
     KILN_ASSIGN_OR_RETURN(selection.dimensions[name], parseSizes(fmt::format("problem-{}", name), *text));
   }
-  for (size_t at = 0; at < flags.types.size();) {
-    size_t end = std::min(flags.types.find(',', at), flags.types.size());
-    selection.types.push_back(flags.types.substr(at, end - at));
-    at = end + 1;
-  }
+  for (std::string_view type : split(flags.types, ','))
+    if (!type.empty())
+      selection.types.emplace_back(type);
   std::vector<const measure::Family *> chosen;
   if (flags.operationKind == "all") {
     for (const std::unique_ptr<measure::Family> &family : families.families())

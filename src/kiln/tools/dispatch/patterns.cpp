@@ -10,7 +10,7 @@ namespace kiln {
 // More values of one dimension than this are a mistake.
 static constexpr size_t kMaxValues = 10000;
 
-static std::vector<std::string_view> split(std::string_view text, char separator) {
+std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {
     size_t end = std::min(text.find(separator), text.size());

@@ -12,6 +12,9 @@
 
 namespace kiln {
 
+// At least one part, which may be empty.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
 // "256", "64,128" or "64:1024:128" (start, end, increment): the end counts where a step meets it. Without an increment
 // it is 1. Lists may hold ranges.
 Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view text);
