@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Talks to a worker as the lab does, about small problems of every family, and says of each whether the result is right.
-One worker for each problem. NumPy computes what is expected, in f64.
+NumPy computes what is expected, in f64.
 
-    drive_families.py [--threads N] [--family NAME]... [--first] -- COMMAND..."""
+    drive_families.py [--threads N] [--only REGEX] [--one-worker] -- COMMAND..."""
 
 import argparse
 import itertools
 import json
 import math
 import os
+import re
 import subprocess
 import tempfile
 
@@ -154,65 +155,70 @@ def cases():
     yield softmax("bf16")
 
 
-def drive(command, threads, case, folder):
-    family, _, fields, inputs, result, expected = case
-    inputs = [Tensor(folder, type, shape) for type, shape in inputs]
-    for tensor in inputs:
-        tensor.fill(low=0 if fields.get("op") == "sqrt" else -3)
-    wanted = expected(*(tensor.values() for tensor in inputs))
-    output = Tensor(folder, result, wanted.shape)
-    worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+class Worker:
+    def __init__(self, command, threads):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.threads = threads
 
-    def ask(**request):
-        worker.stdin.write(json.dumps(request) + "\n")
-        worker.stdin.flush()
-        line = worker.stdout.readline()
-        answer = json.loads(line) if line else {"ok": False, "error": f"it ended with {worker.wait()}"}
+    def ask(self, **request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        answer = json.loads(line) if line else {"ok": False, "error": f"it ended with {self.process.wait()}"}
         if not answer["ok"]:
             raise RuntimeError(("unsupported: " if answer.get("unsupported") else "error: ") + answer["error"])
         return answer
 
+    def quit(self):
+        self.process.stdin.write('{"op":"quit"}\n')
+        self.process.stdin.close()
+        return self.process.wait()
+
+
+def drive(worker, case, folder):
+    family, _, fields, inputs, result, expected = case
+    inputs = [Tensor(folder, type, shape) for type, shape in inputs]
+    fill = lambda: [tensor.fill(low=0 if fields.get("op") == "sqrt" else -3) for tensor in inputs]
+    fill()
+    output = Tensor(folder, result, expected(*(tensor.values() for tensor in inputs)).shape)
     try:
-        ask(op="hello", protocol=1, threads=threads)
-        ask(op="load", module="", function="", sets=SETS, inputs=[tensor.spec for tensor in inputs],
-            outputs=[output.spec], problem={"family": family, "name": "test", "fields": fields})
-        for attempt in range(2):  # other inputs each time: nothing may be kept from the time before
-            if attempt:
-                for tensor in inputs:
-                    tensor.fill(low=0 if fields.get("op") == "sqrt" else -3)
+        worker.ask(op="load", module="", function="", sets=SETS, inputs=[tensor.spec for tensor in inputs],
+                   outputs=[output.spec], problem={"family": family, "name": "test", "fields": fields})
+        for _ in range(2):  # other inputs each time: nothing may be kept from the time before
+            fill()
             output.memory[:] = 0xFF
-            ask(op="run", set=0)
+            worker.ask(op="run", set=0)
             wanted = expected(*(tensor.values() for tensor in inputs))
             error = numpy.abs(output.values() - wanted) / numpy.maximum(numpy.abs(wanted), 1)
             if not error.max() <= TOLERANCE[result]:  # NaN is wrong, too
                 return f"wrong by {error.max():.3g}"
-        samples = ask(op="time", nanoseconds=1_000_000, start=1, batch=2)["call"]
-        if not samples or min(samples) <= 0:
-            return f"wrong samples: {samples}"
-        worker.stdin.write('{"op":"quit"}\n')
-        worker.stdin.close()
-        return "right" if worker.wait() == 0 else f"error: exit code {worker.wait()}"
+        samples = worker.ask(op="time", nanoseconds=1_000_000, start=1, batch=2)["call"]
+        return "right" if samples and min(samples) > 0 else f"wrong samples: {samples}"
     except RuntimeError as error:
         return str(error)
-    finally:
-        worker.kill()
-        worker.wait()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--family", action="append", help="only these; more than once for several")
-    parser.add_argument("--first", action="store_true", help="of each family the first problem only")
+    parser.add_argument("--only", default="", help="a regular expression of the lines that are to be printed")
+    parser.add_argument("--one-worker", action="store_true", help="for all problems, where it can load more than one")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args()
-    seen = set()
+    worker = None
     for case in cases():
-        if (options.family and case[0] not in options.family) or (options.first and case[0] in seen):
+        if not re.search(options.only, f"{case[0]} {case[1]}"):
             continue
-        seen.add(case[0])
+        if not worker:
+            worker = Worker(options.command, options.threads)
+            worker.ask(op="hello", protocol=1, threads=options.threads)
         with tempfile.TemporaryDirectory() as folder:
-            print(f"{case[0]} {case[1]}: {drive(options.command, options.threads, case, folder)}", flush=True)
+            print(f"{case[0]} {case[1]}: {drive(worker, case, folder)}", flush=True)
+        if not options.one_worker:
+            print("", end="" if worker.quit() == 0 else "the worker ended badly\n")
+            worker = None
+    if worker:
+        print(f"exit code {worker.quit()}")
 
 
 main()

@@ -318,6 +318,7 @@ Status Group::takeToken(uint32_t index) {
   samples.call = std::move(answer->call);
   samples.device = std::move(answer->device);
   samples.launch = std::move(answer->launch);
+  samples.counts = answer->counts;
   ++result.candidates[index].rounds;
   KILN_RETURN_IF_ERROR(observer.onRound(samples));
   return scheduler.addRound(samples);

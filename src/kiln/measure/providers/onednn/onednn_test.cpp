@@ -44,7 +44,7 @@ class OneDnnTest : public ::testing::TestWithParam<bool> {
 protected:
   void SetUp() override {
     provider = createOneDnnProvider(GetParam());
-    Status started = provider->start(2);
+    Status started = provider->start(1);
     if (started.code() == StatusCode::Unimplemented)
       GTEST_SKIP() << started.message();
     ASSERT_TRUE(started.ok()) << started.message();
