@@ -1,5 +1,6 @@
 """The worker's side of the lab's protocol, for providers in Python. docs/lab.md describes the protocol, and
-kiln_worker_numpy.py is an example: a provider is an object with a name, a version, and the methods below.
+kiln_worker_numpy.py is an example: a provider is an object with a name, a version, where there is something that a
+reader of the results has to know a note, and the methods below.
 
     start(threads)                        opens what it computes with
     load(problem, module, function, sets) everything that is no part of a call; raises Unsupported where it cannot.
@@ -15,8 +16,32 @@ import sys
 import time
 
 
+_MATMUL = {"batch_count", "m", "n", "k", "lhs", "rhs", "result", "accumulator"}
+# What is known of the problems of each family.
+FIELDS = {"matmul": _MATMUL, "batch_matmul": _MATMUL,
+          "matmul_splitk": _MATMUL | {"split_k_mode", "split_k_slices", "partials"},
+          "matmul_bias": _MATMUL | {"epilogue"}, "matmul_bias_relu": _MATMUL | {"epilogue"},
+          "matmul_bias_gelu": _MATMUL | {"epilogue"},
+          "conv2d": {"layout", "n", "h", "w", "c", "r", "s", "f", "stride_h", "stride_w", "dilation_h", "dilation_w",
+                     "pad_h", "pad_w", "groups", "input_type", "filter_type", "result_type", "accumulator"},
+          "elementwise": {"op", "shape", "type"},
+          "reduction": {"op", "rows", "columns", "type", "result_type", "accumulator"},
+          "softmax": {"rows", "columns", "type", "accumulator"}}
+
+
 class Unsupported(Exception):
     """The provider does not do this problem; that is no failure."""
+
+
+def check(problem, families=tuple(FIELDS)):
+    """Raises Unsupported for a problem of another family, or with a field that is not known: it may change what is to be
+    computed."""
+    family = problem["family"]
+    if family not in families:
+        raise Unsupported(f"this provider computes {', '.join(families)}; not {family}")
+    unknown = set(problem["fields"]) - FIELDS[family]
+    if unknown:
+        raise Unsupported(f"this provider does not know what the field {min(unknown)} asks for")
 
 
 class Tensor:
@@ -39,6 +64,27 @@ def _tensors(specs, sets, writable):
     return [[Tensor(spec, mapped[spec["path"]], i) for spec in specs] for i in range(sets)]
 
 
+def cores(count):
+    """A processor of each of `count` cores that this process may use; of all cores, where there are not so many."""
+    chosen = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        try:
+            with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") as siblings:
+                chosen.setdefault(siblings.read(), cpu)
+        except OSError:
+            chosen[cpu] = cpu
+    return list(chosen.values())[:count]
+
+
+def touch(sets):
+    """Pages that were never touched would be mapped while calls are timed. Set 0 is not timed, where there are others."""
+    for inputs, outputs in sets[1:]:
+        for tensor in inputs:
+            bytes(tensor.memory[::4096])
+        for tensor in outputs:
+            tensor.memory[:] = bytes(len(tensor.memory))
+
+
 def _time(provider, request, count):
     """Calls, each with the next set, until the time is up; set 0 is for verification, where there are others."""
     samples, chosen, clock = [], request["start"], time.perf_counter_ns
@@ -58,7 +104,8 @@ def _answer(provider, request, state):
         if request["protocol"] != 1:
             raise Unsupported(f"this worker speaks protocol 1, not {request['protocol']}")
         provider.start(request["threads"])
-        return {"ok": True, "provider": provider.name, "version": provider.version}
+        return {"ok": True, "provider": provider.name, "version": provider.version,
+                "note": getattr(provider, "note", "")}
     if op == "load":
         count = request["sets"]
         sets = list(zip(_tensors(request["inputs"], count, False), _tensors(request["outputs"], count, True)))

@@ -6,7 +6,7 @@
 The lab starts it, hands it tensors in shared memory, verifies its results and times its calls like everybody else's. What
 is particular to NumPy stands here; kiln_worker.py speaks the protocol."""
 
-from kiln_worker import Unsupported, serve
+from kiln_worker import Unsupported, check, serve, touch
 
 TYPES = {"f32": "float32", "f64": "float64"}
 
@@ -17,20 +17,17 @@ class NumPy:
     def start(self, threads):
         # Threads are those of NumPy's BLAS, which reads OMP_NUM_THREADS and the like when it is loaded; the lab has set
         # them.
-        import numpy
-
+        try:
+            import numpy
+        except ImportError as error:
+            raise Unsupported(f"{error}; pip install numpy") from None
         self.numpy, self.version = numpy, numpy.__version__
 
     def array(self, tensor):
         return self.numpy.frombuffer(tensor.memory, TYPES[tensor.type]).reshape(tensor.shape)
 
     def load(self, problem, module, function, sets):
-        if problem["family"] not in ("matmul", "batch_matmul"):
-            raise Unsupported(f"NumPy is asked for matrix products only, not for {problem['family']}")
-        # A field that is not known may change what is to be computed.
-        unknown = set(problem["fields"]) - {"batch_count", "m", "n", "k", "lhs", "rhs", "result", "accumulator"}
-        if unknown:
-            raise Unsupported(f"field {min(unknown)} is not known")
+        check(problem, ("matmul", "batch_matmul", "matmul_splitk"))
         operands = [problem["fields"][name] for name in ("lhs", "rhs", "result")]  # "f32t": the type and the layout
         if len({operand[:-1] for operand in operands}) != 1 or operands[0][:-1] not in TYPES:
             raise Unsupported(f"NumPy multiplies f32 and f64, not {' x '.join(operands)}")
@@ -41,9 +38,7 @@ class NumPy:
 
         self.sets = [[matrix(tensor, operand) for tensor, operand in zip(inputs + outputs, operands)]
                      for inputs, outputs in sets]
-        # Pages that were never touched would be mapped while they are timed.
-        for lhs, rhs, result in self.sets[1:]:
-            lhs.max(), rhs.max(), result.fill(0)
+        touch(sets)
 
     def run(self, index):
         lhs, rhs, result = self.sets[index]

@@ -46,6 +46,11 @@ for tool in ("gdb", "perf"):
 # Of the python3 that tests run, which need not be lit's own.
 if subprocess.run(["python3", "-c", "import numpy"], capture_output=True).returncode == 0:
     features.add("numpy")
+# Large ones are not imported, only looked for.
+for package, feature in (("torch", "torch"), ("iree.compiler", "iree")):
+    code = f"import importlib.util; importlib.util.find_spec('{package}').name"
+    if subprocess.run(["python3", "-c", code], capture_output=True).returncode == 0:
+        features.add(feature)
 features.add(os.uname().machine)  # x86_64, aarch64
 with open("/proc/cpuinfo") as cpuinfo:
     flags = next((line.split() for line in cpuinfo if line.startswith("flags")), [])

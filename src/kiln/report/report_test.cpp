@@ -121,6 +121,26 @@ TEST_F(Report, ColumnsDeriveWhatTheySay) {
   EXPECT_EQ(textIn(blank.rows[0], "peak_percent"), "") << "not calibrated: blank";
 }
 
+TEST_F(Report, CountersAreOfOneCall) {
+  Table table = load();
+  size_t counted = 0;
+  for (const Row &row : table.rows) {
+    if (!row.estimate)
+      continue;
+    bool isKiln = row.candidate->provider == "kiln";
+    counted += isKiln;
+    EXPECT_EQ(textIn(row, "counters"), isKiln ? "cycles, instructions, cache misses, FLOPs" : "not available");
+    EXPECT_EQ(numberIn(row, "instructions_per_cycle"), isKiln ? 2 : -1);
+    EXPECT_EQ(numberIn(row, "cache_misses_per_call"), isKiln ? 64 : -1);
+    EXPECT_EQ(numberIn(row, "counted_flops_per_cycle"), isKiln ? 16 : -1);
+    if (isKiln) {
+      EXPECT_NEAR(numberIn(row, "cycles_per_call"), row.estimate->median * 3, row.estimate->median * 0.1);
+      EXPECT_EQ(numberIn(row, "instructions_per_call"), numberIn(row, "cycles_per_call") * 2);
+    }
+  }
+  EXPECT_GT(counted, 0U);
+}
+
 TEST_F(Report, ColumnsHaveNamesOfTheirOwnAndSayWhatTheyMean) {
   std::set<std::string_view> names;
   for (const Column &column : columns()) {

@@ -160,6 +160,13 @@ void Statement::bind(int index, const std::optional<double> &value) {
     sqlite3_bind_null(statement.get(), index);
 }
 
+void Statement::bind(int index, const std::optional<uint64_t> &value) {
+  if (value)
+    bind(index, *value);
+  else
+    sqlite3_bind_null(statement.get(), index);
+}
+
 Result<bool> Statement::step() {
   errno = 0;
   int code = sqlite3_step(statement.get());

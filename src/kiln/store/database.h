@@ -32,6 +32,7 @@ public:
     bindInteger(index, static_cast<int64_t>(value));
   }
   void bind(int index, const std::optional<double> &value);
+  void bind(int index, const std::optional<uint64_t> &value);
   template <typename... Values> void bindAll(const Values &...values) {
     int index = 0;
     (bind(++index, values), ...);

@@ -115,6 +115,16 @@ struct Samples {
   bool operator==(const Samples &) const = default;
 };
 
+// What the CPU's counters said of some calls, each nothing where it was not counted.
+struct Counters {
+  uint64_t calls = 0;
+  std::optional<uint64_t> cycles = {}, instructions = {}, cacheMisses = {};
+  std::optional<uint64_t> flops = {}; // floating-point operations, a multiply-add as two
+
+  bool any() const { return cycles || instructions || cacheMisses || flops; }
+  bool operator==(const Counters &) const = default;
+};
+
 // What one candidate did while it held the token.
 struct Round {
   std::string group, candidate;
@@ -125,6 +135,7 @@ struct Round {
   uint64_t batch = 1; // calls that each sample sums
   std::string cacheMode = {};
   Samples samples = {};
+  Counters counters = {}; // of all calls of the round
 
   bool operator==(const Round &) const = default;
 };

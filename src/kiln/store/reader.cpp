@@ -239,10 +239,38 @@ Result<std::vector<Estimate>> Reader::estimates(const std::string &run) {
   return estimates;
 }
 
+static std::optional<uint64_t> optionalCount(const Statement &row, int column) {
+  return row.isNull(column) ? std::nullopt : std::optional(static_cast<uint64_t>(row.integer(column)));
+}
+
+// From five columns: calls, and what was counted of them.
+static Counters countersAt(const Statement &row, int column) {
+  return {static_cast<uint64_t>(row.integer(column)), optionalCount(row, column + 1), optionalCount(row, column + 2),
+          optionalCount(row, column + 3), optionalCount(row, column + 4)};
+}
+
+Result<std::vector<CountedCalls>> Reader::counters(const std::string &run) {
+  std::vector<CountedCalls> counted;
+  // A sum that lacks some of its rounds would be one of other calls.
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT c.grp, c.candidate, sum(c.calls), iif(count(c.cycles) = count(*), sum(c.cycles), NULL), "
+      "iif(count(c.instructions) = count(*), sum(c.instructions), NULL), "
+      "iif(count(c.cache_misses) = count(*), sum(c.cache_misses), NULL), "
+      "iif(count(c.flops) = count(*), sum(c.flops), NULL) "
+      "FROM grp g JOIN counters c ON c.grp = g.key WHERE g.run = ?1 GROUP BY c.grp, c.candidate",
+      [&](const Statement &row) -> Status {
+        counted.push_back({row.text(0), row.text(1), countersAt(row, 2)});
+        return okStatus();
+      },
+      run));
+  return counted;
+}
+
 Result<std::vector<Round>> Reader::rounds(const std::string &group, const std::optional<std::string> &candidate) {
   std::vector<Round> rounds;
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT candidate, idx, started, load, megahertz, batch, cache_mode, samples FROM round "
+      "SELECT candidate, idx, started, load, megahertz, batch, cache_mode, samples, ifnull(calls, 0), cycles, "
+      "instructions, cache_misses, flops FROM round LEFT JOIN counters USING (grp, candidate, idx) "
       "WHERE grp = ?1 AND (?2 = '' OR candidate = ?2) ORDER BY idx, started",
       [&](const Statement &row) -> Status {
         Result<Samples> samples = decodeSamples(row.blob(7));
@@ -250,8 +278,8 @@ Result<std::vector<Round>> Reader::rounds(const std::string &group, const std::o
           return std::move(samples).status().withContext(
               fmt::format("'{}', group {}, round {}", impl->connection->path(), group, row.integer(1)));
         rounds.push_back({group, row.text(0), static_cast<uint64_t>(row.integer(1)), row.integer(2), row.real(3),
-                          row.optionalReal(4), static_cast<uint64_t>(row.integer(5)), row.text(6),
-                          *std::move(samples)});
+                          row.optionalReal(4), static_cast<uint64_t>(row.integer(5)), row.text(6), *std::move(samples),
+                          countersAt(row, 8)});
         return okStatus();
       },
       group, candidate.value_or("")));

@@ -25,6 +25,12 @@ struct StoredGroup : Group {
   uint64_t attempt = 1; // how often its run has started this problem so far
 };
 
+// What was counted of a candidate in all rounds of a group.
+struct CountedCalls {
+  std::string group, candidate;
+  Counters counters;
+};
+
 // What `query` returns, as text; a NULL is empty.
 struct QueryResult {
   std::vector<std::string> columns;
@@ -52,6 +58,9 @@ public:
   Result<std::vector<std::pair<std::string, Candidate>>> candidates(const std::string &run);
   Result<std::vector<CandidateResult>> results(const std::string &run);
   Result<std::vector<Estimate>> estimates(const std::string &run);
+
+  // Of those candidates of which something was counted.
+  Result<std::vector<CountedCalls>> counters(const std::string &run);
 
   // In the order of the rounds. With a candidate, only its.
   Result<std::vector<Round>> rounds(const std::string &group, const std::optional<std::string> &candidate = {});

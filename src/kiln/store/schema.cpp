@@ -1,6 +1,5 @@
 #include "kiln/store/schema.h"
 
-#include <array>
 #include <iterator>
 
 namespace kiln::store {
@@ -137,27 +136,57 @@ JOIN candidate c ON c.key = r.candidate
 LEFT JOIN estimate e ON e.grp = r.grp AND e.candidate = r.candidate;
 )sql";
 
-static constexpr std::array<std::string_view, 11> kFactTables = {"machine",   "run",      "run_end",    "problem",
-                                                                 "candidate", "grp",      "grp_end",    "result",
-                                                                 "round",     "estimate", "calibration"};
+// A row where something was counted.
+static constexpr const char *kCounters = R"sql(
+CREATE TABLE counters (                    -- of all calls of a round
+  grp TEXT NOT NULL,
+  candidate TEXT NOT NULL,
+  idx INTEGER NOT NULL,
+  calls INTEGER NOT NULL,
+  cycles INTEGER,                          -- null, as those below: not counted
+  instructions INTEGER,
+  cache_misses INTEGER,
+  flops INTEGER,                           -- floating-point operations, a multiply-add as two
+  PRIMARY KEY (grp, candidate, idx),
+  FOREIGN KEY (grp, candidate, idx) REFERENCES round
+) STRICT, WITHOUT ROWID;
+)sql";
+
+static constexpr std::string_view kFactTables[] = {"machine",   "run",      "run_end",     "problem",
+                                                   "candidate", "grp",      "grp_end",     "result",
+                                                   "round",     "estimate", "calibration", "counters"};
+// Those of the first version.
+static constexpr std::span<const std::string_view> kFirstTables = std::span(kFactTables).first(11);
 
 std::span<const std::string_view> factTables() {
   return kFactTables;
 }
 
-static Status createTables(Connection &connection) {
-  KILN_RETURN_IF_ERROR(connection.execute(kTables));
-  for (std::string_view table : kFactTables)
+static Status forbidChanges(Connection &connection, std::span<const std::string_view> tables) {
+  for (std::string_view table : tables)
     for (std::string_view change : {"UPDATE", "DELETE"})
       KILN_RETURN_IF_ERROR(
           connection.execute(fmt::format("CREATE TRIGGER {0}_never_{1} BEFORE {1} ON {0} BEGIN "
                                          "SELECT RAISE(ABORT, 'facts are appended, and never changed or removed'); END",
                                          table, change)));
+  return okStatus();
+}
+
+static Status createTables(Connection &connection) {
+  KILN_RETURN_IF_ERROR(connection.execute(kTables));
+  KILN_RETURN_IF_ERROR(forbidChanges(connection, kFirstTables));
   return connection.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
+}
+
+static Status createCounters(Connection &connection) {
+  static constexpr std::string_view kTable[] = {"counters"};
+  KILN_RETURN_IF_ERROR(connection.execute(kCounters));
+  return forbidChanges(connection, kTable);
 }
 
 static constexpr Migration kMigrations[] = {
     {"the first tables", createTables},
+    {"counters of rounds", createCounters},
 };
 
 std::span<const Migration> migrations() {

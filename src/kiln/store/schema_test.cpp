@@ -52,6 +52,29 @@ TEST_F(Schema, AnOldStoreIsBroughtUpToDateAndKeepsItsFacts) {
   EXPECT_TRUE(migrate(*connection, kNew).ok()) << "once more changes nothing";
 }
 
+// A store of the first version gets a place for counters, and keeps its rounds.
+TEST_F(Schema, CountersCameLater) {
+  ASSERT_TRUE(migrate(*connection, kOld).ok());
+  ASSERT_TRUE(connection
+                  ->execute("INSERT INTO machine VALUES ('m', '{}');"
+                            "INSERT INTO run VALUES ('r', '', 0, 'm', '', '{}', 0, '', '', '[]', '');"
+                            "INSERT INTO problem VALUES ('p', '', '[]', 0, 0);"
+                            "INSERT INTO candidate VALUES ('c', 'p', '', '', '', '', '', '', 1);"
+                            "INSERT INTO grp VALUES ('g', 'r', 'p', 0);"
+                            "INSERT INTO round VALUES ('g', 'c', 0, 0, 0, NULL, 1, '', x'01000000')")
+                  .ok());
+  EXPECT_FALSE(connection->execute("SELECT * FROM counters").ok());
+  Status status = migrate(*connection, migrations());
+  ASSERT_TRUE(status.ok()) << status.toString();
+  EXPECT_EQ(integer("SELECT count(*) FROM round"), 1);
+  EXPECT_EQ(integer("SELECT count(*) FROM counters"), 0);
+  ASSERT_TRUE(connection->execute("PRAGMA foreign_keys = ON").ok());
+  EXPECT_TRUE(connection->execute("INSERT INTO counters VALUES ('g', 'c', 0, 5, 100, NULL, NULL, NULL)").ok());
+  EXPECT_FALSE(connection->execute("INSERT INTO counters VALUES ('g', 'c', 1, 5, 100, NULL, NULL, NULL)").ok())
+      << "there is no such round";
+  EXPECT_FALSE(connection->execute("UPDATE counters SET calls = 6").ok());
+}
+
 TEST_F(Schema, AFailedMigrationLeavesTheStoreAsItWas) {
   ASSERT_TRUE(migrate(*connection, kOld).ok());
   Status status = migrate(*connection, kBroken);

@@ -123,6 +123,31 @@ TEST_F(Store, FactsComeBackAsTheyWere) {
   EXPECT_TRUE(r->check().ok());
 }
 
+TEST_F(Store, CountersOfRounds) {
+  std::unique_ptr<Writer> w = begin();
+  Round counted = round(0), partly = round(1);
+  counted.counters = {6, 1000, 2500, 3, std::nullopt};
+  partly.counters = {6, 1200, std::nullopt, 0, std::nullopt};
+  Round bare{group.key(), onednn.key(), 0, 6, 0, {}, 1, "warm", {{7}, {}, {}}};
+  bare.counters.calls = 1; // and nothing was counted
+  ASSERT_OK(w->addRounds(std::vector{counted, partly, bare}));
+  std::unique_ptr<Reader> r = reader();
+  std::vector<Round> rounds = valueOf(r->rounds(group.key(), kiln.key()));
+  ASSERT_EQ(rounds.size(), 2U);
+  EXPECT_EQ(rounds[0], counted);
+  EXPECT_EQ(rounds[1], partly);
+  EXPECT_EQ(valueOf(r->rounds(group.key(), onednn.key()))[0].counters, Counters());
+  // Sums over rounds, of what all of them have.
+  std::vector<CountedCalls> sums = valueOf(r->counters(run.key()));
+  ASSERT_EQ(sums.size(), 1U);
+  EXPECT_EQ(sums[0].candidate, kiln.key());
+  EXPECT_EQ(sums[0].counters, (Counters{12, 2200, std::nullopt, 3, std::nullopt}));
+  EXPECT_TRUE(valueOf(r->counters("another")).empty());
+  // A fact is never changed.
+  counted.counters.cycles = 1;
+  EXPECT_EQ(w->addRounds(std::vector{counted}).code(), StatusCode::AlreadyExists);
+}
+
 TEST_F(Store, KeysTellContentsApart) {
   EXPECT_NE(contentKey({"ab", "c"}), contentKey({"a", "bc"}));
   EXPECT_NE(contentKey({"a"}), contentKey({"a", ""}));

@@ -67,6 +67,7 @@ static constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
     {"grp_end", "grp, status, ended"},
     {"result", "grp, candidate, outcome, error, method, cause, explanation, escape_probability, details, compile_ms"},
     {"round", "grp, candidate, idx, started, load, megahertz, batch, cache_mode, samples"},
+    {"counters", "grp, candidate, idx, calls, cycles, instructions, cache_misses, flops"},
     {"estimate",
      "grp, candidate, median, p10, p90, low, high, device_median, launch_median, rounds, samples, rank, ties, "
      "ratio, ratio_low, ratio_high, dropped"},
@@ -230,6 +231,9 @@ Status Writer::addRounds(std::span<const Round> rounds) {
       std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t *>(blob.data()), blob.size());
       KILN_RETURN_IF_ERROR(impl->add("round", r.group, r.candidate, r.index, r.started, r.load, r.megahertz, r.batch,
                                      r.cacheMode, bytes));
+      if (const Counters &c = r.counters; c.any())
+        KILN_RETURN_IF_ERROR(impl->add("counters", r.group, r.candidate, r.index, c.calls, c.cycles, c.instructions,
+                                       c.cacheMisses, c.flops));
     }
     return okStatus();
   });

@@ -32,7 +32,8 @@ static Status work(const std::string &name) {
   KILN_ASSIGN_OR_RETURN(const measure::ProviderEntry *entry, measure::findProvider(name));
   KILN_ASSIGN_OR_RETURN(int answers, takeStandardOutput());
   std::unique_ptr<measure::Provider> provider = entry->create();
-  measure::Conversation conversation(std::string(entry->provider()), *provider);
+  measure::Conversation conversation(std::string(entry->provider()), *provider,
+                                     [] { return measure::openCallCounters(measure::SystemFiles()); });
   return measure::serve(conversation, STDIN_FILENO, answers);
 }
 

@@ -105,6 +105,22 @@ TEST(LabWorker, BatchesAndColdData) {
   expectRight(problem, kAll, /*cold=*/true);
 }
 
+TEST(LabWorker, SplitKIsTheSameProduct) {
+  TinyMatmul problem;
+  problem.splitK = true;
+  problem.rhs = 'n';
+  Result<GroupResult> result = runProviders(problem, 2, /*cold=*/false);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  for (size_t i = 0; i < std::size(kProviders); ++i)
+    // What the reference does depends on the families that it knows.
+    if (kProviders[i] != "reference" && available(kProviders[i])) {
+      const CandidateResult &row = result->candidates[i];
+      ASSERT_TRUE(row.outcome);
+      EXPECT_STREQ(outcomeName(*row.outcome), "ok") << kProviders[i] << ": " << row.message;
+      EXPECT_NE(row.provider.note.find("split-k"), std::string::npos) << row.provider.note;
+    }
+}
+
 // A batch of one is not the same as none: shapes have a dimension more.
 TEST(LabWorker, BatchOfOne) {
   TinyMatmul problem;

@@ -1,25 +1,41 @@
 #include "kiln/measure/providers/matmul_shape.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "kiln/measure/providers/problem_fields.h"
 #include "kiln/runtime/hal/buffer_view.h"
 
 namespace kiln::measure {
 
 namespace {
 
-constexpr std::string_view kKnownFields[] = {"batch_count", "m", "n", "k", "lhs", "rhs", "result", "accumulator"};
+// The families of matrix products, and the fields that each has besides those of all.
+struct FamilyEntry {
+  std::string_view name;
+  Epilogue epilogue;
+  std::vector<std::string_view> fields;
+};
+const FamilyEntry kFamilies[] = {
+    {"matmul", Epilogue::None, {}},
+    {"batch_matmul", Epilogue::None, {}},
+    {"matmul_splitk", Epilogue::None, {"split_k_mode", "split_k_slices", "partials"}},
+    {"matmul_bias", Epilogue::Bias, {"epilogue"}},
+    {"matmul_bias_relu", Epilogue::BiasRelu, {"epilogue"}},
+    {"matmul_bias_gelu", Epilogue::BiasGelu, {"epilogue"}},
+};
 
-Result<uint64_t> extent(const ProblemText &problem, std::string_view name) {
-  const std::string *text = problem.field(name);
-  uint64_t value = 0;
-  if (text) {
-    auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-    if (error == std::errc() && end == text->data() + text->size() && value > 0 && value <= INT32_MAX)
-      return value;
+constexpr std::string_view kCommonFields[] = {"batch_count", "m", "n", "k", "lhs", "rhs", "result", "accumulator"};
+
+Result<const FamilyEntry *> findFamily(const ProblemText &problem, bool epilogues) {
+  std::string names;
+  for (const FamilyEntry &entry : kFamilies) {
+    if (entry.epilogue != Epilogue::None && !epilogues)
+      continue;
+    if (entry.name == problem.family)
+      return &entry;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
   }
-  return invalidArgument("field '{}' of {} must be a number from 1 to {}", name, problem.name, INT32_MAX);
+  return unimplemented("this provider computes {}; not {}", names, problem.family);
 }
 
 Result<MatmulOperand> operand(const ProblemText &problem, std::string_view name) {
@@ -32,17 +48,49 @@ Result<MatmulOperand> operand(const ProblemText &problem, std::string_view name)
   return invalidArgument("field '{}' of {} must be an element type and a layout, as in f32t", name, problem.name);
 }
 
-Status checkTensor(const SharedTensor &tensor, std::string_view name, const MatmulShape &shape,
-                   const MatmulOperand &operand, uint64_t rows, uint64_t columns) {
-  std::vector<uint64_t> extents = {rows, columns};
-  if (operand.columnMajor)
-    std::swap(extents[0], extents[1]);
-  if (shape.batched)
-    extents.insert(extents.begin(), shape.batch);
-  if (tensor.type == operand.type && tensor.shape == extents)
-    return okStatus();
-  return invalidArgument("the problem's {} is {} in memory; the request has {}", name,
-                         hal::shapeText(operand.type, extents), hal::shapeText(tensor.type, tensor.shape));
+Status checkMatrices(const LoadRequest &request, const MatmulShape &shape) {
+  auto expect = [&](std::string_view name, const MatmulOperand &operand, uint64_t rows, uint64_t columns) {
+    ExpectedTensor tensor{name, operand.type, {rows, columns}};
+    if (operand.columnMajor)
+      std::swap(tensor.shape[0], tensor.shape[1]);
+    if (shape.batched)
+      tensor.shape.insert(tensor.shape.begin(), shape.batch);
+    return tensor;
+  };
+  std::vector<ExpectedTensor> inputs = {expect("lhs", shape.lhs, shape.m, shape.k),
+                                        expect("rhs", shape.rhs, shape.k, shape.n)};
+  if (shape.epilogue != Epilogue::None)
+    inputs.push_back({"bias", shape.result.type, {shape.n}});
+  ExpectedTensor output = expect("result", shape.result, shape.m, shape.n);
+  return checkTensors(request, inputs, {&output, 1});
+}
+
+Result<MatmulShape> readShape(const LoadRequest &request, bool epilogues) {
+  const ProblemText &problem = request.problem;
+  KILN_ASSIGN_OR_RETURN(const FamilyEntry *family, findFamily(problem, epilogues));
+  std::vector<std::string_view> known(std::begin(kCommonFields), std::end(kCommonFields));
+  known.insert(known.end(), family->fields.begin(), family->fields.end());
+  KILN_RETURN_IF_ERROR(checkFields(problem, known));
+  // The family says it too: "bias_relu", or "relu", of matmul_bias_relu.
+  const std::string *epilogue = problem.field("epilogue");
+  if (epilogue && !problem.family.ends_with("_" + *epilogue))
+    return unimplemented("this provider does not know the epilogue '{}' of {}", *epilogue, problem.name);
+  MatmulShape shape;
+  shape.epilogue = family->epilogue;
+  shape.batched = problem.family == "batch_matmul";
+  if (problem.field("batch_count")) {
+    KILN_ASSIGN_OR_RETURN(shape.batch, fieldNumber(problem, "batch_count"));
+  }
+  if (!shape.batched && shape.batch != 1)
+    return unimplemented("{} has a batch count of {}", problem.name, shape.batch);
+  KILN_ASSIGN_OR_RETURN(shape.m, fieldNumber(problem, "m"));
+  KILN_ASSIGN_OR_RETURN(shape.n, fieldNumber(problem, "n"));
+  KILN_ASSIGN_OR_RETURN(shape.k, fieldNumber(problem, "k"));
+  KILN_ASSIGN_OR_RETURN(shape.lhs, operand(problem, "lhs"));
+  KILN_ASSIGN_OR_RETURN(shape.rhs, operand(problem, "rhs"));
+  KILN_ASSIGN_OR_RETURN(shape.result, operand(problem, "result"));
+  KILN_RETURN_IF_ERROR(checkMatrices(request, shape));
+  return shape;
 }
 
 } // namespace
@@ -53,32 +101,11 @@ std::string MatmulShape::typesText() const {
 }
 
 Result<MatmulShape> matmulShape(const LoadRequest &request) {
-  const ProblemText &problem = request.problem;
-  if (problem.family != "matmul" && problem.family != "batch_matmul")
-    return unimplemented("this provider computes matmul and batch_matmul, not {}", problem.family);
-  for (const auto &[name, value] : problem.fields)
-    if (std::ranges::find(kKnownFields, name) == std::end(kKnownFields))
-      return unimplemented("this provider does not know what field '{}' of {} asks for", name, problem.name);
-  MatmulShape shape;
-  shape.batched = problem.family == "batch_matmul";
-  if (problem.field("batch_count")) {
-    KILN_ASSIGN_OR_RETURN(shape.batch, extent(problem, "batch_count"));
-  }
-  if (!shape.batched && shape.batch != 1)
-    return unimplemented("{} has a batch count of {}", problem.name, shape.batch);
-  KILN_ASSIGN_OR_RETURN(shape.m, extent(problem, "m"));
-  KILN_ASSIGN_OR_RETURN(shape.n, extent(problem, "n"));
-  KILN_ASSIGN_OR_RETURN(shape.k, extent(problem, "k"));
-  KILN_ASSIGN_OR_RETURN(shape.lhs, operand(problem, "lhs"));
-  KILN_ASSIGN_OR_RETURN(shape.rhs, operand(problem, "rhs"));
-  KILN_ASSIGN_OR_RETURN(shape.result, operand(problem, "result"));
-  if (request.inputs.size() != 2 || request.outputs.size() != 1)
-    return invalidArgument("a matrix product has 2 inputs and 1 output; the request has {} and {}",
-                           request.inputs.size(), request.outputs.size());
-  KILN_RETURN_IF_ERROR(checkTensor(request.inputs[0], "lhs", shape, shape.lhs, shape.m, shape.k));
-  KILN_RETURN_IF_ERROR(checkTensor(request.inputs[1], "rhs", shape, shape.rhs, shape.k, shape.n));
-  KILN_RETURN_IF_ERROR(checkTensor(request.outputs[0], "result", shape, shape.result, shape.m, shape.n));
-  return shape;
+  return readShape(request, /*epilogues=*/false);
+}
+
+Result<MatmulShape> matmulShapeWithEpilogue(const LoadRequest &request) {
+  return readShape(request, /*epilogues=*/true);
 }
 
 } // namespace kiln::measure

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "kiln/base/status.h"
 #include "kiln/measure/workers/protocol.h"
@@ -19,20 +20,27 @@ struct MatmulOperand {
   uint64_t columnStride(uint64_t rows) const { return columnMajor ? rows : 1; }
 };
 
+// What is done to the product before it is stored; all but None add a bias first, a value for each column.
+enum class Epilogue { None, Bias, BiasRelu, BiasGelu };
+
 struct MatmulShape {
   bool batched = false;
   uint64_t batch = 1, m = 1, n = 1, k = 1;
   MatmulOperand lhs, rhs, result;
+  Epilogue epilogue = Epilogue::None;
 
   // "f32 x f32 to f32"
   std::string typesText() const;
 };
 
 // From the fields batch_count, m, n, k, lhs, rhs and result ("f32t": an element type, and t for row-major or n for
-// column-major); `accumulator` may say anything, since providers sum in f32 or wider, or in i32. Unimplemented for a
-// problem of another family, or with a field that is not known here and could change what is computed. InvalidArgument
-// where the tensors of the request are not those of the problem.
+// column-major); `accumulator` may say anything, since providers sum in f32 or wider, or in i32. A split-k problem is
+// the same product: how its sum is split is how Kiln computes it. Unimplemented for a problem of another family, or
+// with a field that is not known here and could change what is computed. InvalidArgument where the tensors of the
+// request are not those of the problem.
 Result<MatmulShape> matmulShape(const LoadRequest &request);
+// The same, and those with an epilogue: inputs lhs, rhs and the bias, of the result's type; gelu is the one by erf.
+Result<MatmulShape> matmulShapeWithEpilogue(const LoadRequest &request);
 
 } // namespace kiln::measure
 

@@ -1,4 +1,4 @@
-// Stands for onednn_provider.cpp in builds without oneDNN's headers.
+// Stands for onednn/onednn_provider.cpp in builds without oneDNN's headers.
 #include "kiln/measure/providers/onednn_provider.h"
 
 namespace kiln::measure {

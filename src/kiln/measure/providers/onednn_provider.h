@@ -1,4 +1,5 @@
-// oneDNN's matmul primitive, in the version 2 that Debian 12 has. Builds without its headers get one that says so.
+// oneDNN, in the version 2 that Debian 12 has: each kind of operation is one file of onednn/. Builds without its headers
+// get one that says so.
 #ifndef KILN_MEASURE_PROVIDERS_ONEDNN_PROVIDER_H
 #define KILN_MEASURE_PROVIDERS_ONEDNN_PROVIDER_H
 
@@ -8,8 +9,9 @@
 
 namespace kiln::measure {
 
-// With `preferredWeights` the right-hand side is in the layout that oneDNN chooses, as in a program that keeps its
-// weights so: bringing it there is not timed. Otherwise all tensors are as the problem has them.
+// With `preferredWeights` weights are in the layout that oneDNN chooses, as in a program that keeps them so: bringing
+// them there is not timed. A convolution then takes its input and result in layouts of oneDNN's choice, too; bringing
+// them there and back is part of each call. Otherwise all tensors are as the problem has them.
 std::unique_ptr<Provider> createOneDnnProvider(bool preferredWeights);
 
 } // namespace kiln::measure

@@ -33,6 +33,7 @@ public:
     // Its threads are there from now on, and were never told where to run.
     return bindAll(threads);
   }
+  std::string note() const override { return "a batch as a loop; split-k problems as plain products"; }
   // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ... SkylakeX MAX_THREADS=64"
   std::string version() const override {
     std::string_view text = description;

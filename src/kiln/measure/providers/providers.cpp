@@ -10,8 +10,7 @@ namespace kiln::measure {
 static constexpr ProviderEntry kProviders[] = {
     {"kiln", "a module that Kiln compiled", createKilnProvider},
     {"onednn", "oneDNN, all tensors in the problem's layouts", [] { return createOneDnnProvider(false); }},
-    {"onednn:preferred", "oneDNN, the right-hand side in the layout that it prefers",
-     [] { return createOneDnnProvider(true); }},
+    {"onednn:preferred", "oneDNN, weights in the layout that it prefers", [] { return createOneDnnProvider(true); }},
     {"openblas", "OpenBLAS, f32 and f64", createOpenBlasProvider},
     {"reference", "the definition as plain loops on one thread", createReferenceProvider},
 };

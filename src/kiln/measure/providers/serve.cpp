@@ -80,6 +80,8 @@ Result<Answer> Conversation::hello(const HelloRequest &request) {
     return unimplemented("this worker speaks protocol {}, not {}", kProtocolVersion, request.protocol);
   if (started)
     return failedPrecondition("'hello' came twice");
+  if (openCounters && !counters)
+    counters = openCounters();
   KILN_RETURN_IF_ERROR(provider.start(request.threads));
   started = true;
   Answer answer;
@@ -115,7 +117,12 @@ Result<Answer> Conversation::time(const TimeRequest &request) {
   KILN_RETURN_IF_ERROR(checkSet(request.start));
   Answer answer;
   answer.batch = request.batch;
-  KILN_RETURN_IF_ERROR(timeCalls(provider, request, tensors.sets(), answer));
+  if (counters)
+    counters->start();
+  Status timed = timeCalls(provider, request, tensors.sets(), answer);
+  if (counters)
+    answer.counts = counters->stop();
+  KILN_RETURN_IF_ERROR(timed);
   return answer;
 }
 

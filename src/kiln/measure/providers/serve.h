@@ -2,10 +2,12 @@
 #ifndef KILN_MEASURE_PROVIDERS_SERVE_H
 #define KILN_MEASURE_PROVIDERS_SERVE_H
 
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "kiln/base/status.h"
+#include "kiln/measure/machine/call_counters.h"
 #include "kiln/measure/providers/provider.h"
 #include "kiln/measure/workers/protocol.h"
 
@@ -14,8 +16,11 @@ namespace kiln::measure {
 // One conversation. Whatever is asked, there is an answer.
 class Conversation {
 public:
-  // `name` is what `hello` is answered with.
-  Conversation(std::string name, Provider &provider) : name(std::move(name)), provider(provider) {}
+  using OpenCounters = std::unique_ptr<CallCounters> (*)();
+  // `name` is what `hello` is answered with. Counters, where there are any, are opened before the provider starts, so
+  // that its threads are counted.
+  Conversation(std::string name, Provider &provider, OpenCounters openCounters = nullptr)
+      : name(std::move(name)), provider(provider), openCounters(openCounters) {}
   // The answer to a line; empty for `quit`.
   std::string answer(std::string_view line);
   bool over() const { return ended; }
@@ -30,6 +35,8 @@ private:
 
   const std::string name;
   Provider &provider;
+  const OpenCounters openCounters;
+  std::unique_ptr<CallCounters> counters;
   TensorMemory tensors;
   bool started = false, loaded = false, loadTried = false, ended = false;
 };

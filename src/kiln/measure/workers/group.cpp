@@ -385,6 +385,7 @@ Status Group::takeToken(uint32_t index) {
   samples.call = std::move(answer->call);
   samples.device = std::move(answer->device);
   samples.launch = std::move(answer->launch);
+  samples.counts = answer->counts;
   uint32_t turn = result.candidates[index].rounds++;
   if (settings.verifyAgain && turn % kTurnsPerCheck == 0)
     KILN_RETURN_IF_ERROR(verifyAgain(index));

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/measure/machine/call_counters.h"
 #include "kiln/measure/verify/verdict.h"
 #include "kiln/measure/workers/outcome.h"
 #include "kiln/measure/workers/shared_tensors.h"
@@ -69,6 +70,7 @@ struct RoundSamples {
   uint64_t started = 0; // monotonicNanoseconds()
   // Nanoseconds of each batch; `device` and `launch` are empty where the provider does not tell.
   std::vector<int64_t> call, device, launch;
+  CallCounts counts; // of all these calls; empty where the provider does not count
 };
 
 // Who goes on and when it is enough: the statistics, as the group sees them. Candidates are numbered as they were

@@ -1,6 +1,7 @@
 #include "kiln/measure/workers/protocol.h"
 
 #include <algorithm>
+#include <array>
 
 #include "kiln/runtime/hal/buffer_view.h"
 #include "nlohmann/json.hpp"
@@ -15,6 +16,7 @@ using Json = nlohmann::ordered_json;
 constexpr uint32_t kMaxSets = uint32_t(1) << 24;
 constexpr uint32_t kMaxBatch = uint32_t(1) << 24;
 constexpr size_t kMaxTensors = 64;
+constexpr uint64_t kMaxCount = uint64_t(1) << 50; // sums of thousands of them do not overflow
 
 std::string dump(const Json &json) {
   // What is no UTF-8 is replaced: a message may quote anything.
@@ -181,6 +183,29 @@ Result<std::vector<int64_t>> parseSamples(const Json &answer, const char *name) 
   return samples;
 }
 
+// Under the names of the protocol.
+template <typename Counts> auto countFields(Counts &counts) {
+  return std::to_array<std::pair<const char *, decltype(&counts.cycles)>>({{"cycles", &counts.cycles},
+                                                                           {"instructions", &counts.instructions},
+                                                                           {"cache_misses", &counts.cacheMisses},
+                                                                           {"flops", &counts.flops}});
+}
+
+// Others than these are no error: a program may count more.
+Result<CallCounts> parseCounts(const Json &answer) {
+  CallCounts counts;
+  const Json *json = member(answer, "counters");
+  if (!json)
+    return counts;
+  if (!json->is_object())
+    return invalidArgument("\"counters\" must be an object");
+  for (auto [name, field] : countFields(counts))
+    if (member(*json, name)) {
+      KILN_ASSIGN_OR_RETURN(*field, number(*json, name, kMaxCount));
+    }
+  return counts;
+}
+
 } // namespace
 
 const std::string *ProblemText::field(std::string_view name) const {
@@ -273,6 +298,9 @@ std::string encodeAnswer(const Answer &answer) {
       json["device"] = answer.device;
     if (!answer.launch.empty())
       json["launch"] = answer.launch;
+    for (auto [name, field] : countFields(answer.counts))
+      if (*field)
+        json["counters"][name] = **field;
   }
   return dump(json);
 }
@@ -296,6 +324,7 @@ Result<Answer> parseAnswer(std::string_view line) {
   KILN_ASSIGN_OR_RETURN(answer.call, parseSamples(json, "call"));
   KILN_ASSIGN_OR_RETURN(answer.device, parseSamples(json, "device"));
   KILN_ASSIGN_OR_RETURN(answer.launch, parseSamples(json, "launch"));
+  KILN_ASSIGN_OR_RETURN(answer.counts, parseCounts(json));
   for (const std::vector<int64_t> *part : {&answer.device, &answer.launch})
     if (!part->empty() && part->size() != answer.call.size())
       return invalidArgument("\"device\" and \"launch\" must have as many samples as \"call\", or none");

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/measure/machine/call_counters.h"
 #include "kiln/measure/workload.h"
 
 namespace kiln::measure {
@@ -83,6 +84,7 @@ struct Answer {
   // time: nanoseconds of each batch. The last two are empty, or as long as the first.
   uint32_t batch = 0;
   std::vector<int64_t> call, device, launch;
+  CallCounts counts; // of all calls of the answer, where the worker counts
 
   static Answer failure(const Status &status);
 };

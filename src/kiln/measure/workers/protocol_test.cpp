@@ -123,11 +123,32 @@ TEST(Protocol, AnswersSurviveTheWay) {
   EXPECT_FALSE(parsed->unsupported);
 }
 
+TEST(Protocol, CountersAreOptional) {
+  Answer times;
+  times.batch = 1;
+  times.call = {5};
+  EXPECT_EQ(encodeAnswer(times).find("counters"), std::string::npos);
+  times.counts.cycles = 12;
+  times.counts.flops = 0;
+  Result<Answer> parsed = parseAnswer(encodeAnswer(times));
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed->counts, times.counts);
+  EXPECT_FALSE(parsed->counts.instructions);
+  parsed = parseAnswer(R"({"ok":true,"batch":1,"call":[5],"counters":{"cache_misses":3,"page_faults":"many"}})");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed->counts.cacheMisses, 3U);
+  EXPECT_FALSE(parsed->counts.cycles);
+}
+
 TEST(Protocol, BadAnswersAreTold) {
   for (const char *line :
-       {"", "ok", "{\"ok\":1}", "{\"ok\":false}", "{\"ok\":true,\"batch\":1,\"call\":5}",
-        "{\"ok\":true,\"batch\":1,\"call\":[-5]}", "{\"ok\":true,\"batch\":1,\"call\":[1.5]}",
-        "{\"ok\":true,\"batch\":1,\"call\":[1,2],\"device\":[1]}", "{\"ok\":true,\"batch\":1,\"call\":[9e18,1e19]}"})
+       {"{\"ok\":true,\"batch\":1,\"call\":[1],\"counters\":[1]}",
+        "{\"ok\":true,\"batch\":1,\"call\":[1],\"counters\":{\"cycles\":-1}}",
+        "{\"ok\":true,\"batch\":1,\"call\":[1],\"counters\":{\"cycles\":1e19}}",
+        "{\"ok\":true,\"batch\":1,\"call\":[1],\"counters\":{\"flops\":null}}", "", "ok", "{\"ok\":1}",
+        "{\"ok\":false}", "{\"ok\":true,\"batch\":1,\"call\":5}", "{\"ok\":true,\"batch\":1,\"call\":[-5]}",
+        "{\"ok\":true,\"batch\":1,\"call\":[1.5]}", "{\"ok\":true,\"batch\":1,\"call\":[1,2],\"device\":[1]}",
+        "{\"ok\":true,\"batch\":1,\"call\":[9e18,1e19]}"})
     EXPECT_FALSE(parseAnswer(line).ok()) << line;
 }
 

@@ -7,7 +7,7 @@ namespace kiln::report {
 static std::vector<Column> collect() {
   std::vector<Column> all;
   for (std::span<const Column> part :
-       {documentColumns(), measuredColumns(), configurationColumns(), provenanceColumns()})
+       {documentColumns(), measuredColumns(), counterColumns(), configurationColumns(), provenanceColumns()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

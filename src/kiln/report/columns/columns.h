@@ -68,6 +68,7 @@ Result<const Column *> findColumn(std::string_view name);
 // The parts of the list, a file each.
 std::span<const Column> documentColumns();
 std::span<const Column> measuredColumns();
+std::span<const Column> counterColumns();
 std::span<const Column> configurationColumns();
 std::span<const Column> provenanceColumns();
 

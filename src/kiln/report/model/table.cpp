@@ -172,6 +172,10 @@ Status RunLoader::loadRows(const std::string &key) {
     const store::Estimate &stored = table.estimates.emplace_back(std::move(estimate));
     estimates.emplace(stored.group + stored.candidate, &stored);
   }
+  std::unordered_map<std::string, const store::Counters *> counters;
+  KILN_ASSIGN_OR_RETURN(std::vector<store::CountedCalls> storedCounters, reader.counters(key));
+  for (const store::CountedCalls &counted : storedCounters)
+    counters.emplace(counted.group + counted.candidate, &table.counters.emplace_back(counted.counters));
   KILN_ASSIGN_OR_RETURN(std::vector<store::CandidateResult> storedResults, reader.results(key));
   for (store::CandidateResult &result : storedResults) {
     auto group = groups.find(result.group);
@@ -191,6 +195,8 @@ Status RunLoader::loadRows(const std::string &key) {
     row.result = &table.results.emplace_back(std::move(result));
     if (auto estimate = estimates.find(row.groupKey + row.candidateKey); estimate != estimates.end())
       row.estimate = estimate->second;
+    if (auto counted = counters.find(row.groupKey + row.candidateKey); counted != counters.end())
+      row.counters = counted->second;
     if (Result<TileConfig> configuration = TileConfig::parse(row.candidate->configuration); configuration.ok())
       row.configuration = *std::move(configuration);
     if (auto peak = table.peaks.gigaflops.find(row.elementType()); peak != table.peaks.gigaflops.end())

@@ -32,6 +32,7 @@ struct Row {
   const store::StoredGroup *group = nullptr;
   const store::CandidateResult *result = nullptr;
   const store::Estimate *estimate = nullptr; // null where nothing was concluded
+  const store::Counters *counters = nullptr; // null where nothing was counted
   std::optional<TileConfig> configuration;   // where its name is one
   // Of the same group: the fastest right result of a library, and how wide its interval is (half of it, of its median).
   const store::Estimate *bestVendor = nullptr;
@@ -74,6 +75,7 @@ struct Table {
   std::deque<store::StoredGroup> groups;
   std::deque<store::CandidateResult> results;
   std::deque<store::Estimate> estimates;
+  std::deque<store::Counters> counters;
 };
 
 struct Filter {

@@ -136,6 +136,9 @@ public:
     round.batch = samples.batch;
     round.cacheMode = settings.group.cold ? "cold" : "warm";
     round.samples = {samples.call, samples.device, samples.launch};
+    const measure::CallCounts &counts = samples.counts;
+    round.counters = {samples.call.size() * uint64_t(samples.batch), counts.cycles, counts.instructions,
+                      counts.cacheMisses, counts.flops};
     if (samples.round != current)
       KILN_RETURN_IF_ERROR(flush());
     current = samples.round;

@@ -45,20 +45,24 @@ public:
   uint64_t batch = 0, m = 5, n = 7, k = 6; // batch 0: no batch
   io::ElementType in = io::ElementType::F32, out = io::ElementType::F32;
   char lhs = 't', rhs = 't', result = 't';
+  bool splitK = false; // which changes nothing about the product
 
-  std::string_view family() const override { return batch ? "batch_matmul" : "matmul"; }
+  std::string_view family() const override { return splitK ? "matmul_splitk" : batch ? "batch_matmul" : "matmul"; }
   std::string name() const override {
     return fmt::format("{}_{}{}x{}x{}_{}_{}_{}", family(), batch ? fmt::format("{}x", batch) : "", m, n, k,
                        typed(in, lhs), typed(in, rhs), typed(out, result));
   }
   std::vector<std::pair<std::string, std::string>> fields() const override {
-    return {{"batch_count", std::to_string(batch ? batch : 1)},
-            {"m", std::to_string(m)},
-            {"n", std::to_string(n)},
-            {"k", std::to_string(k)},
-            {"lhs", typed(in, lhs)},
-            {"rhs", typed(in, rhs)},
-            {"result", typed(out, result)}};
+    std::vector<std::pair<std::string, std::string>> fields = {{"batch_count", std::to_string(batch ? batch : 1)},
+                                                               {"m", std::to_string(m)},
+                                                               {"n", std::to_string(n)},
+                                                               {"k", std::to_string(k)},
+                                                               {"lhs", typed(in, lhs)},
+                                                               {"rhs", typed(in, rhs)},
+                                                               {"result", typed(out, result)}};
+    if (splitK)
+      fields.insert(fields.end(), {{"split_k_mode", "serial"}, {"split_k_slices", "2"}, {"partials", "f32"}});
+    return fields;
   }
   std::vector<TensorType> inputs() const override { return {tensor(in, lhs, m, k), tensor(in, rhs, k, n)}; }
   std::vector<TensorType> outputs() const override { return {tensor(out, result, m, n)}; }

@@ -1,0 +1,108 @@
+// What a conversation does beside asking its provider: counters.
+#include "kiln/measure/providers/serve.h"
+
+#include "kiln/measure/workers/shared_tensors.h"
+#include "kiln/measure/workers/testing/tiny_matmul.h"
+#include "gtest/gtest.h"
+
+namespace kiln::measure {
+namespace {
+
+using testing::TinyMatmul;
+
+// What happened, in its order.
+std::vector<std::string> happened;
+
+class SilentProvider final : public Provider {
+public:
+  Status start(uint32_t) override {
+    happened.emplace_back("start");
+    return okStatus();
+  }
+  std::string version() const override { return "1"; }
+  Status load(const LoadRequest &, TensorMemory &) override { return okStatus(); }
+  Status run(uint32_t) override {
+    happened.emplace_back("run");
+    return okStatus();
+  }
+  Status call(uint32_t) override {
+    if (calls++ == failing)
+      return internalError("the call failed");
+    return okStatus();
+  }
+
+  uint64_t calls = 0, failing = UINT64_MAX;
+};
+
+class FakeCounters final : public CallCounters {
+public:
+  void start() override { happened.emplace_back("count"); }
+  CallCounts stop() override {
+    happened.emplace_back("stop");
+    CallCounts counts;
+    counts.cycles = 1000;
+    counts.cacheMisses = 7;
+    return counts;
+  }
+};
+
+std::unique_ptr<CallCounters> openFake() {
+  happened.emplace_back("open");
+  return std::make_unique<FakeCounters>();
+}
+
+class ServeTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    happened.clear();
+    inputs = std::make_unique<SharedTensors>(
+        *SharedTensors::create("in", problem.inputs(), 1, SharedTensors::Pages::Reserved));
+    outputs = std::make_unique<SharedTensors>(
+        *SharedTensors::create("out", problem.outputs(), 1, SharedTensors::Pages::OnDemand));
+  }
+  Answer ask(Conversation &conversation, const Request &request) {
+    Result<Answer> answer = parseAnswer(conversation.answer(encodeRequest(request)));
+    EXPECT_TRUE(answer.ok()) << answer.status().message();
+    return answer.ok() ? *answer : Answer();
+  }
+  // Up to `time`.
+  Answer timeWith(Conversation::OpenCounters open) {
+    Conversation conversation("silent", provider, open);
+    EXPECT_TRUE(ask(conversation, HelloRequest()).ok);
+    EXPECT_TRUE(
+        ask(conversation, LoadRequest{problemText(problem), "", "", 1, inputs->describe(), outputs->describe()}).ok);
+    EXPECT_TRUE(ask(conversation, RunRequest{0}).ok);
+    return ask(conversation, TimeRequest{1000, 0, 2});
+  }
+
+  TinyMatmul problem;
+  SilentProvider provider;
+  std::unique_ptr<SharedTensors> inputs, outputs;
+};
+
+// They are open before the provider starts its threads, and count timed calls alone.
+TEST_F(ServeTest, CountsTimedCalls) {
+  Answer answer = timeWith(openFake);
+  EXPECT_TRUE(answer.ok) << answer.error;
+  EXPECT_EQ(answer.counts.cycles, 1000U);
+  EXPECT_EQ(answer.counts.cacheMisses, 7U);
+  EXPECT_FALSE(answer.counts.instructions);
+  EXPECT_EQ(happened, (std::vector<std::string>{"open", "start", "run", "count", "stop"}));
+}
+
+TEST_F(ServeTest, CountsNothingWhereThereIsNothing) {
+  EXPECT_FALSE(timeWith(nullptr).counts.any());
+  EXPECT_FALSE(timeWith([] { return std::unique_ptr<CallCounters>(); }).counts.any());
+}
+
+TEST_F(ServeTest, StopsWhenACallFails) {
+  provider.failing = 5;
+  Answer answer;
+  for (provider.calls = 5; answer.ok; provider.calls = 5)
+    answer = timeWith(openFake);
+  EXPECT_EQ(answer.error, "the call failed");
+  EXPECT_EQ(happened.back(), "stop");
+}
+
+} // namespace
+} // namespace kiln::measure

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Talks to a worker as the lab does, about small problems of every family, and says of each whether the result is right.
+NumPy computes what is expected, in f64.
+
+    drive_families.py [--threads N] [--only REGEX] [--one-worker] -- COMMAND..."""
+
+import argparse
+import itertools
+import json
+import math
+import os
+import re
+import subprocess
+import tempfile
+
+import numpy
+
+SETS = 3
+random = numpy.random.default_rng(17)
+
+
+def to_bf16(values):
+    return (values.astype(numpy.float32).view(numpy.uint32) >> 16).astype(numpy.uint16)  # small integers lose nothing
+
+
+def from_bf16(values):
+    return (values.astype(numpy.uint32) << 16).view(numpy.float32)
+
+
+TYPES = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "i8": "i1", "i32": "i4"}
+TOLERANCE = {"f64": 1e-12, "f32": 2e-6, "f16": 1e-3, "bf16": 8e-3, "i8": 0, "i32": 0}
+gelu = numpy.vectorize(lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))))
+
+
+class Tensor:
+    """All sets of one, in a file."""
+
+    def __init__(self, folder, type, shape):
+        self.type, self.shape, self.count = type, list(shape), math.prod(shape)
+        size = numpy.dtype(TYPES[type]).itemsize * self.count
+        stride = (size + 63) // 64 * 64
+        path = os.path.join(folder, str(len(os.listdir(folder))))
+        with open(path, "wb") as file:
+            file.truncate(stride * SETS)
+        self.spec = {"type": type, "shape": self.shape, "path": path, "offset": 0, "stride": stride, "bytes": size}
+        self.memory = numpy.memmap(path, "u1", "r+")
+
+    def fill(self, low=-3):
+        """Small integers in all sets."""
+        for index in range(SETS):
+            values = random.integers(low, 4, self.count)
+            raw = to_bf16(values) if self.type == "bf16" else values.astype(TYPES[self.type])
+            start = index * self.spec["stride"]
+            self.memory[start:start + self.spec["bytes"]] = numpy.frombuffer(raw.tobytes(), "u1")
+
+    def values(self):
+        raw = numpy.frombuffer(self.memory[:self.spec["bytes"]].tobytes(), TYPES[self.type])
+        return (from_bf16(raw) if self.type == "bf16" else raw).astype("f8").reshape(self.shape)
+
+
+def matmul(family, lhs, rhs, result, layouts="ttt", b=None):
+    m, n, k = 13, 37, 19
+    shapes = [[m, k], [k, n], [m, n]]
+    shapes = [([b] if b else []) + (shape[::-1] if layout == "n" else shape) for shape, layout in zip(shapes, layouts)]
+    inputs = [(lhs, shapes[0]), (rhs, shapes[1])]
+    fields = {"batch_count": b or 1, "m": m, "n": n, "k": k, "lhs": lhs + layouts[0], "rhs": rhs + layouts[1],
+              "result": result + layouts[2], "accumulator": "i32" if result == "i32" else "f32"}
+    if "bias" in family:
+        inputs.append((result, [n]))
+        fields["epilogue"] = family.removeprefix("matmul_")
+    if family == "matmul_splitk":
+        fields.update(split_k_mode="parallel", split_k_slices=2, partials="f32")
+
+    def expected(lhs, rhs, *bias):
+        lhs, rhs = (x.swapaxes(-1, -2) if layout == "n" else x for x, layout in zip((lhs, rhs), layouts))
+        total = lhs @ rhs + (bias[0] if bias else 0)
+        total = numpy.maximum(total, 0) if family.endswith("relu") else gelu(total) if family.endswith("gelu") else total
+        return total.swapaxes(-1, -2) if layouts[2] == "n" else total
+    return family, f"{lhs}{layouts[0]} {rhs}{layouts[1]} {result}{layouts[2]}", fields, inputs, result, expected
+
+
+def conv2d(layout, groups, type, result):
+    n, h, w, c, r, s, f = 2, 9, 11, 6, 3, 2, 6 if groups == 6 else 10
+    stride, dilation, pad = (2, 1), (1, 3), (1, 2)
+    extent = lambda x, window, i: (x + 2 * pad[i] - (window - 1) * dilation[i] - 1) // stride[i] + 1
+    oh, ow = extent(h, r, 0), extent(w, s, 1)
+    last = layout == "nhwc_hwcf"
+    shapes = [[n, h, w, c], [r, s, c // groups, f]] if last else [[n, c, h, w], [f, c // groups, r, s]]
+    fields = {"layout": layout, "n": n, "h": h, "w": w, "c": c, "r": r, "s": s, "f": f, "stride_h": stride[0],
+              "stride_w": stride[1], "dilation_h": dilation[0], "dilation_w": dilation[1], "pad_h": pad[0],
+              "pad_w": pad[1], "groups": groups, "input_type": type, "filter_type": type, "result_type": result,
+              "accumulator": "i32" if result == "i32" else "f32"}
+
+    def expected(image, kernel):
+        if not last:
+            image, kernel = image.transpose(0, 2, 3, 1), kernel.transpose(2, 3, 1, 0)
+        image = numpy.pad(image, ((0, 0), (pad[0], pad[0]), (pad[1], pad[1]), (0, 0)))
+        out = numpy.zeros((n, oh, ow, f))
+        for i, j, g in itertools.product(range(r), range(s), range(groups)):
+            y, x = i * dilation[0], j * dilation[1]
+            part = image[:, y:y + oh * stride[0]:stride[0], x:x + ow * stride[1]:stride[1]][:, :oh, :ow]
+            of = slice(g * f // groups, (g + 1) * f // groups)
+            out[..., of] += part[..., g * c // groups:(g + 1) * c // groups] @ kernel[i, j][:, of]
+        return out if last else out.transpose(0, 3, 1, 2)
+    return "conv2d", f"{layout} {groups} groups {type} {result}", fields, list(zip((type, type), shapes)), result, expected
+
+
+def elementwise(op, type):
+    functions = {"add": numpy.add, "mul": numpy.multiply, "relu": lambda x: numpy.maximum(x, 0), "gelu": gelu,
+                 "exp": numpy.exp, "tanh": numpy.tanh, "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)), "sqrt": numpy.sqrt}
+    inputs = [(type, [5, 7, 11])] * (2 if op in ("add", "mul") else 1)
+    return "elementwise", f"{op} {type}", {"op": op, "shape": "5x7x11", "type": type}, inputs, type, functions[op]
+
+
+def reduction(op, type, result):
+    fields = {"op": op, "rows": 5, "columns": 37, "type": type, "result_type": result,
+              "accumulator": "i32" if result == "i32" else "f32"}
+    return ("reduction", f"{op} {type} {result}", fields, [(type, [5, 37])], result,
+            lambda x: getattr(numpy, op)(x, axis=1))
+
+
+def softmax(type):
+    def expected(x):
+        powers = numpy.exp(x - x.max(axis=1, keepdims=True))
+        return powers / powers.sum(axis=1, keepdims=True)
+    fields = {"rows": 5, "columns": 37, "type": type, "accumulator": "f32"}
+    return "softmax", type, fields, [(type, [5, 37])], type, expected
+
+
+def cases():
+    for layouts in ("ttt", "tnt", "nnn"):
+        yield matmul("matmul", "f32", "f32", "f32", layouts)
+    for lhs, result in (("f16", "f16"), ("f16", "f32"), ("bf16", "bf16"), ("bf16", "f32"), ("i8", "i32"), ("f64", "f64")):
+        yield matmul("matmul", lhs, lhs, result)
+    for layouts in ("ttt", "ntn"):
+        yield matmul("batch_matmul", "f32", "f32", "f32", layouts, b=3)
+    yield matmul("matmul_splitk", "f32", "f32", "f32")
+    for family in ("matmul_bias", "matmul_bias_relu", "matmul_bias_gelu"):
+        yield matmul(family, "f32", "f32", "f32")
+        yield matmul(family, "f32", "f32", "f32", "tnn")
+        yield matmul(family, "bf16", "bf16", "f32")
+    yield matmul("matmul_bias_relu", "i8", "i8", "i32")
+    for layout, groups in itertools.product(("nhwc_hwcf", "nchw_fchw"), (1, 2, 6)):
+        yield conv2d(layout, groups, "f32", "f32")
+    for type, result in (("bf16", "bf16"), ("f16", "f16"), ("i8", "i32")):
+        yield conv2d("nhwc_hwcf", 1, type, result)
+    for op in ("add", "mul", "relu", "gelu", "exp", "tanh", "sigmoid", "sqrt"):
+        yield elementwise(op, "f32")
+        yield elementwise(op, "bf16")
+    for op in ("sum", "max", "min", "mean"):
+        yield reduction(op, "f32", "f32")
+        yield reduction(op, "bf16", "bf16")
+    yield reduction("sum", "i8", "i32")
+    yield softmax("f32")
+    yield softmax("bf16")
+
+
+class Worker:
+    def __init__(self, command, threads):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.threads = threads
+
+    def ask(self, **request):
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        answer = json.loads(line) if line else {"ok": False, "error": f"it ended with {self.process.wait()}"}
+        if not answer["ok"]:
+            raise RuntimeError(("unsupported: " if answer.get("unsupported") else "error: ") + answer["error"])
+        return answer
+
+    def quit(self):
+        self.process.stdin.write('{"op":"quit"}\n')
+        self.process.stdin.close()
+        return self.process.wait()
+
+
+def drive(worker, case, folder):
+    family, _, fields, inputs, result, expected = case
+    inputs = [Tensor(folder, type, shape) for type, shape in inputs]
+    fill = lambda: [tensor.fill(low=0 if fields.get("op") == "sqrt" else -3) for tensor in inputs]
+    fill()
+    output = Tensor(folder, result, expected(*(tensor.values() for tensor in inputs)).shape)
+    try:
+        worker.ask(op="load", module="", function="", sets=SETS, inputs=[tensor.spec for tensor in inputs],
+                   outputs=[output.spec], problem={"family": family, "name": "test", "fields": fields})
+        for _ in range(2):  # other inputs each time: nothing may be kept from the time before
+            fill()
+            output.memory[:] = 0xFF
+            worker.ask(op="run", set=0)
+            wanted = expected(*(tensor.values() for tensor in inputs))
+            error = numpy.abs(output.values() - wanted) / numpy.maximum(numpy.abs(wanted), 1)
+            if not error.max() <= TOLERANCE[result]:  # NaN is wrong, too
+                return f"wrong by {error.max():.3g}"
+        samples = worker.ask(op="time", nanoseconds=1_000_000, start=1, batch=2)["call"]
+        return "right" if samples and min(samples) > 0 else f"wrong samples: {samples}"
+    except RuntimeError as error:
+        return str(error)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--only", default="", help="a regular expression of the lines that are to be printed")
+    parser.add_argument("--one-worker", action="store_true", help="for all problems, where it can load more than one")
+    parser.add_argument("command", nargs="+")
+    options = parser.parse_args()
+    worker = None
+    for case in cases():
+        if not re.search(options.only, f"{case[0]} {case[1]}"):
+            continue
+        if not worker:
+            worker = Worker(options.command, options.threads)
+            worker.ask(op="hello", protocol=1, threads=options.threads)
+        with tempfile.TemporaryDirectory() as folder:
+            print(f"{case[0]} {case[1]}: {drive(worker, case, folder)}", flush=True)
+        if not options.one_worker:
+            print("", end="" if worker.quit() == 0 else "the worker ended badly\n")
+            worker = None
+    if worker:
+        print(f"exit code {worker.quit()}")
+
+
+main()
