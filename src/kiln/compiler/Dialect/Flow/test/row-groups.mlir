@@ -14,33 +14,33 @@
 // CHECK: flow.return
 // CHECK-NOT: flow.dispatch.region
 // CHECK: util.return
-util.func @softmax(%x: tensor<?x1001xf32>, %start: tensor<?xf32>, %zeros: tensor<?xf32>, %out: tensor<?x1001xf32>) -> tensor<?x1001xf32> {
+util.func @softmax(%x: tensor<1000x1001xf32>, %start: tensor<1000xf32>, %zeros: tensor<1000xf32>, %out: tensor<1000x1001xf32>) -> tensor<1000x1001xf32> {
   %max = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
-      ins(%x : tensor<?x1001xf32>) outs(%start : tensor<?xf32>) {
+      ins(%x : tensor<1000x1001xf32>) outs(%start : tensor<1000xf32>) {
   ^bb0(%a: f32, %s: f32):
     %t = arith.maximumf %a, %s : f32
     linalg.yield %t : f32
-  } -> tensor<?xf32>
+  } -> tensor<1000xf32>
   %exp = linalg.generic {indexing_maps = [#elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
-      ins(%x, %max : tensor<?x1001xf32>, tensor<?xf32>) outs(%out : tensor<?x1001xf32>) {
+      ins(%x, %max : tensor<1000x1001xf32>, tensor<1000xf32>) outs(%out : tensor<1000x1001xf32>) {
   ^bb0(%a: f32, %b: f32, %o: f32):
     %d = arith.subf %a, %b : f32
     %t = math.exp %d : f32
     linalg.yield %t : f32
-  } -> tensor<?x1001xf32>
+  } -> tensor<1000x1001xf32>
   %sum = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
-      ins(%exp : tensor<?x1001xf32>) outs(%zeros : tensor<?xf32>) {
+      ins(%exp : tensor<1000x1001xf32>) outs(%zeros : tensor<1000xf32>) {
   ^bb0(%a: f32, %s: f32):
     %t = arith.addf %a, %s : f32
     linalg.yield %t : f32
-  } -> tensor<?xf32>
+  } -> tensor<1000xf32>
   %result = linalg.generic {indexing_maps = [#elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
-      ins(%exp, %sum : tensor<?x1001xf32>, tensor<?xf32>) outs(%out : tensor<?x1001xf32>) {
+      ins(%exp, %sum : tensor<1000x1001xf32>, tensor<1000xf32>) outs(%out : tensor<1000x1001xf32>) {
   ^bb0(%a: f32, %b: f32, %o: f32):
     %t = arith.divf %a, %b : f32
     linalg.yield %t : f32
-  } -> tensor<?x1001xf32>
-  util.return %result : tensor<?x1001xf32>
+  } -> tensor<1000x1001xf32>
+  util.return %result : tensor<1000x1001xf32>
 }
 
 // The sums of rows are wanted by columns: that is work on other rows.
