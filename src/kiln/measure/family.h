@@ -18,7 +18,7 @@ struct ProblemSelection {
   // --dtypes=f32,f16
   std::vector<std::string> types;
   // --problem-shape=64x64x3,1000: for families whose tensors have any number of dimensions.
-  std::vector<std::vector<uint64_t>> shapes;
+  std::vector<std::vector<uint64_t>> shapes = {};
 
   // Of a dimension; empty where none were asked for.
   const std::vector<uint64_t> &values(std::string_view dimension) const;

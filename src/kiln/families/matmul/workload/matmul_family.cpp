@@ -113,8 +113,6 @@ static Result<std::vector<MatmulSpec>> selectedTypes(const measure::ProblemSelec
 }
 
 Result<std::vector<std::unique_ptr<Problem>>> MatmulFamily::problems(const measure::ProblemSelection &selection) const {
-  if (selection.isForOthers({"b", "m", "n", "k"}))
-    return std::vector<std::unique_ptr<Problem>>();
   KILN_ASSIGN_OR_RETURN(std::vector<Shape> shapes, selectedShapes(selection, batched));
   KILN_ASSIGN_OR_RETURN(std::vector<MatmulSpec> types, selectedTypes(selection));
   std::vector<std::unique_ptr<Problem>> problems;
