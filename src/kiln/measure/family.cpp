@@ -1,8 +1,22 @@
 #include "kiln/measure/family.h"
 
+#include <algorithm>
+
 #include "kiln/base/flags.h"
 
 namespace kiln::measure {
+
+const std::vector<uint64_t> &ProblemSelection::values(std::string_view dimension) const {
+  static const std::vector<uint64_t> none;
+  auto found = dimensions.find(dimension);
+  return found == dimensions.end() ? none : found->second;
+}
+
+bool ProblemSelection::isForOthers(std::initializer_list<std::string_view> names, bool takesShapes) const {
+  if ((dimensions.empty() && shapes.empty()) || (takesShapes && !shapes.empty()))
+    return false;
+  return std::ranges::none_of(names, [&](std::string_view name) { return dimensions.contains(name); });
+}
 
 Result<const Family *> FamilyRegistry::find(std::string_view name) const {
   std::vector<std::string> names;

@@ -2,6 +2,7 @@
 #ifndef KILN_MEASURE_FAMILY_H
 #define KILN_MEASURE_FAMILY_H
 
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +17,14 @@ struct ProblemSelection {
   std::map<std::string, std::vector<uint64_t>, std::less<>> dimensions;
   // --dtypes=f32,f16
   std::vector<std::string> types;
+  // --problem-shape=64x64x3,1000: for families whose tensors have any number of dimensions.
+  std::vector<std::vector<uint64_t>> shapes = {};
+
+  // Of a dimension; empty where none were asked for.
+  const std::vector<uint64_t> &values(std::string_view dimension) const;
+  // Whether sizes were asked for, and none that a family with these dimensions has: it is other families' that are
+  // meant, and this one has no problems to offer.
+  bool isForOthers(std::initializer_list<std::string_view> dimensions, bool takesShapes = false) const;
 };
 
 class Family {

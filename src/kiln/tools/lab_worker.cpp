@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <unistd.h>
 
+#include "kiln/families/families.h"
 #include "kiln/measure/providers/providers.h"
 #include "kiln/measure/providers/serve.h"
 #include "kiln/tools/cli.h"
@@ -31,7 +32,10 @@ static Result<int> takeStandardOutput() {
 static Status work(const std::string &name) {
   KILN_ASSIGN_OR_RETURN(const measure::ProviderEntry *entry, measure::findProvider(name));
   KILN_ASSIGN_OR_RETURN(int answers, takeStandardOutput());
+  measure::FamilyRegistry families;
+  families::registerFamilies(families);
   std::unique_ptr<measure::Provider> provider = entry->create();
+  provider->setFamilies(families);
   measure::Conversation conversation(std::string(entry->provider()), *provider,
                                      [] { return measure::openCallCounters(measure::SystemFiles()); });
   return measure::serve(conversation, STDIN_FILENO, answers);

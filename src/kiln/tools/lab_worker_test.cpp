@@ -244,6 +244,78 @@ TEST_F(LabWorkerTalk, FieldsThatMakeNoSense) {
   expectError(load, "field 'm'");
 }
 
+// A problem that only its name and its fields tell of: what the reference makes of it, it has from the family.
+class LabWorkerReference : public ::testing::Test {
+protected:
+  void SetUp() override {
+    WorkerOptions options;
+    options.command = workerCommand("reference");
+    Result<std::unique_ptr<WorkerProcess>> started = WorkerProcess::start(options);
+    ASSERT_TRUE(started.ok()) << started.status().message();
+    worker = *std::move(started);
+    std::vector<TensorType> types = {{ElementType::F32, {3, 5}}, {ElementType::F32, {3, 5}}};
+    Result<SharedTensors> in = SharedTensors::create("in", types, 2, SharedTensors::Pages::Reserved);
+    types.resize(1);
+    Result<SharedTensors> out = SharedTensors::create("out", types, 2, SharedTensors::Pages::OnDemand);
+    ASSERT_TRUE(in.ok() && out.ok());
+    inputs = std::make_unique<SharedTensors>(*std::move(in));
+    outputs = std::make_unique<SharedTensors>(*std::move(out));
+    load.problem = {"elementwise", "elementwise_add_3x5_f32", {{"op", "add"}, {"shape", "3x5"}, {"type", "f32"}}};
+    load.sets = 2;
+    load.inputs = inputs->describe();
+    load.outputs = outputs->describe();
+    ASSERT_TRUE(ask(HelloRequest()).ok());
+  }
+  Status ask(const Request &request) { return worker->ask(request, Deadline::after(10'000'000'000)).status(); }
+  void expectUnsupported(std::string_view part) {
+    Status status = ask(load);
+    EXPECT_NE(status.message().find(part), std::string_view::npos) << status.message();
+    EXPECT_EQ(worker->outcome(), Outcome::Unsupported);
+  }
+
+  std::unique_ptr<WorkerProcess> worker;
+  std::unique_ptr<SharedTensors> inputs, outputs;
+  LoadRequest load;
+};
+
+TEST_F(LabWorkerReference, ComputesWhatAFamilyDefines) {
+  for (size_t i = 0; i < 15; ++i) {
+    testing::writeElement(ElementType::F32, inputs->set(1)[0].bytes.data() + 4 * i, double(i));
+    testing::writeElement(ElementType::F32, inputs->set(1)[1].bytes.data() + 4 * i, 100);
+  }
+  ASSERT_TRUE(ask(load).ok());
+  ASSERT_TRUE(ask(RunRequest{1}).ok());
+  for (size_t i = 0; i < 15; ++i)
+    EXPECT_EQ(testing::readElement(ElementType::F32, outputs->set(1)[0].bytes.data() + 4 * i), 100 + double(i));
+  EXPECT_TRUE(ask(TimeRequest{1000, 1, 3}).ok());
+}
+
+TEST_F(LabWorkerReference, NamesOfNoFamily) {
+  load.problem.name = "sort_3x5_f32";
+  expectUnsupported("no operation family of this build takes the name 'sort_3x5_f32'");
+}
+
+TEST_F(LabWorkerReference, FieldsThatTheNameDoesNotSay) {
+  load.problem.fields[0].second = "sub";
+  expectUnsupported("field 'op' of elementwise_add_3x5_f32 is 'sub', which its name does not say");
+}
+
+TEST_F(LabWorkerReference, TensorsThatAreNotTheProblems) {
+  load.inputs.pop_back();
+  Status status = ask(load);
+  EXPECT_NE(status.message().find("has 2 inputs; the request has 1"), std::string_view::npos) << status.message();
+  EXPECT_EQ(worker->outcome(), Outcome::Failed);
+}
+
+TEST_F(LabWorkerReference, ShapesThatAreNotTheProblems) {
+  load.problem.name = "elementwise_add_5x3_f32";
+  load.problem.fields[1].second = "5x3";
+  Status status = ask(load);
+  EXPECT_NE(status.message().find("input 0 of elementwise_add_5x3_f32 is 5x3xf32; the request has 3x5xf32"),
+            std::string_view::npos)
+      << status.message();
+}
+
 TEST(LabWorkerKiln, NeedsAModuleThatIsOne) {
   for (const char *module : {"", "/nowhere/x.vmfb", "/proc/self/exe"}) {
     WorkerOptions options;

@@ -15,10 +15,15 @@
 
 namespace kiln::measure {
 
+class FamilyRegistry;
+
 class Provider {
 public:
   virtual ~Provider() = default;
 
+  // The families of this build, for a provider that goes by their definitions. Comes before `start`, and they outlive
+  // the provider.
+  virtual void setFamilies(const FamilyRegistry &families) {}
   // Opens the library or the device. Unimplemented where this machine or this build has none.
   virtual Status start(uint32_t threads) = 0;
   // Valid once it has started.

@@ -24,6 +24,11 @@ void DispatchFlags::addSelection(FlagParser &parser) {
   parser.add({"problem-n", "SIZES", "Likewise."}, problemN);
   parser.add({"problem-k", "SIZES", "Likewise."}, problemK);
   parser.add({"problem-b", "SIZES", "Likewise, of batches."}, problemB);
+  parser.add({"problem-rows", "SIZES", "Likewise, of elementwise operations, reductions and softmax."}, problemRows);
+  parser.add({"problem-columns", "SIZES", "Likewise; elementwise, without rows, of tensors of one dimension."},
+             problemColumns);
+  parser.add({"problem-shape", "SHAPE,...", "Whole shapes, such as 64x64x3,1000, of elementwise operations."},
+             problemShapes);
   parser.add({"dtypes", "TYPE,...", "Element types, such as f32,f16; or three matrices, such as f16t_f16n_f32t."},
              types);
   parser.add({"configurations", "N", "So many configurations for each problem, the likely best first; 0 takes all."},
@@ -162,11 +167,13 @@ Status DispatchFlags::check() const {
 Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &families, const DispatchFlags &flags) {
   measure::ProblemSelection selection;
   for (auto [name, text] : {std::pair("m", &flags.problemM), std::pair("n", &flags.problemN),
-                            std::pair("k", &flags.problemK), std::pair("b", &flags.problemB)}) {
+                            std::pair("k", &flags.problemK), std::pair("b", &flags.problemB),
+                            std::pair("rows", &flags.problemRows), std::pair("columns", &flags.problemColumns)}) {
     if (text->empty())
       continue;
     KILN_ASSIGN_OR_RETURN(selection.dimensions[name], parseSizes(fmt::format("problem-{}", name), *text));
   }
+  KILN_ASSIGN_OR_RETURN(selection.shapes, parseShapes("problem-shape", flags.problemShapes));
   for (std::string_view type : split(flags.types, ','))
     if (!type.empty())
       selection.types.emplace_back(type);

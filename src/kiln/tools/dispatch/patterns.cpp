@@ -54,6 +54,23 @@ Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view
   return sizes;
 }
 
+Result<std::vector<std::vector<uint64_t>>> parseShapes(std::string_view flag, std::string_view text) {
+  std::vector<std::vector<uint64_t>> shapes;
+  if (text.empty())
+    return shapes;
+  for (std::string_view part : split(text, ',')) {
+    std::vector<uint64_t> &shape = shapes.emplace_back();
+    for (std::string_view word : split(part, 'x')) {
+      uint64_t extent = 0;
+      auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), extent);
+      if (error != std::errc() || end != word.data() + word.size() || extent == 0)
+        return invalidArgument("--{}: '{}' is no shape; write sizes with x between, as in 64x64x3,1000", flag, part);
+      shape.push_back(extent);
+    }
+  }
+  return shapes;
+}
+
 static bool isWord(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
 }

@@ -19,6 +19,9 @@ std::vector<std::string_view> split(std::string_view text, char separator);
 // it is 1. Lists may hold ranges.
 Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view text);
 
+// "64x64x3,1000": shapes with commas between; "" is none.
+Result<std::vector<std::vector<uint64_t>>> parseShapes(std::string_view flag, std::string_view text);
+
 // --dispatches=<regex>,<regex>: a name is taken if one of them is found somewhere in it; no pattern takes all. A comma
 // inside of brackets or braces belongs to the expression. A * that follows a letter, a digit or _ stands for any text,
 // as on a command line; anywhere else it repeats.

@@ -27,8 +27,9 @@ def FormDispatchesPass : Pass<"kiln-flow-form-dispatches", "mlir::ModuleOp"> {
   let summary = "Groups operations into dispatches";
   let description = [{
     Each operation with a reduction is the root of a dispatch, which also takes in the elementwise operations that only
-    its result feeds, and the fills that initialize it. Every other computation is a dispatch of its own. A
-    `flow.dispatch.region` marks the group.
+    its result feeds, and the fills that initialize it. A reduction of a tensor's rows also takes in what goes on with
+    the same rows, as softmax does: further reductions, and elementwise operations on the rows and their results. Every
+    other computation is a dispatch of its own. A `flow.dispatch.region` marks the group.
   }];
   let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::affine::AffineDialect"];
 }

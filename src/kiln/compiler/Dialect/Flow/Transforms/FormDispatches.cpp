@@ -2,6 +2,7 @@
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/Dims.h"
+#include "kiln/compiler/Dialect/Flow/Transforms/RowGroups.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -86,7 +87,11 @@ private:
         SmallVector<Operation *> group{&op};
         grouped.insert(&op);
         if (hasReduction) {
-          while (Operation *consumer = fusableConsumer(group.back(), grouped)) {
+          auto next = [&] {
+            Operation *consumer = fusableConsumer(group.back(), grouped);
+            return consumer ? consumer : findRowwiseUser(group);
+          };
+          for (Operation *consumer = next(); consumer && !grouped.contains(consumer); consumer = next()) {
             group.push_back(consumer);
             grouped.insert(consumer);
           }

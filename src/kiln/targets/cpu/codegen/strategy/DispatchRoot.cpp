@@ -12,11 +12,14 @@ static StringRef strategyOf(TilingInterface op) {
     return llvm::is_contained(op.getLoopIteratorTypes(), utils::IteratorType::reduction) ? "reduction" : "default";
   if (linalgOp.getNumReductionLoops() == 0)
     return "elementwise";
-  unsigned shaped = llvm::count_if(linalgOp.getDpsInputs(), [](Value input) {
-    auto type = dyn_cast<ShapedType>(input.getType());
-    return type && type.getRank() > 0;
+  // What is the same all along the reduction, such as a row's mean in its variance, takes no part in products.
+  SmallVector<unsigned> reductions;
+  linalgOp.getReductionDims(reductions);
+  unsigned reduced = llvm::count_if(linalgOp.getDpsInputOperands(), [&](OpOperand *input) {
+    AffineMap map = linalgOp.getMatchingIndexingMap(input);
+    return llvm::any_of(reductions, [&](unsigned loop) { return map.isFunctionOfDim(loop); });
   });
-  return shaped >= 2 ? "contraction" : "reduction";
+  return reduced >= 2 ? "contraction" : "reduction";
 }
 
 std::optional<DispatchRoot> findRoot(func::FuncOp function) {

@@ -1,3 +1,4 @@
+#include "kiln/targets/cpu/codegen/strategy/ConfigChecks.h"
 #include "kiln/targets/cpu/codegen/strategy/ConfigFitting.h"
 #include "kiln/targets/cpu/codegen/strategy/Strategy.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
@@ -72,7 +73,7 @@ private:
     std::optional<DispatchRoot> root = findRoot(function);
     StringRef strategy = root ? root->strategy : "default";
     if (Operation *op = findConfigured(function))
-      return takeConfiguration(function, op, strategy);
+      return takeConfiguration(function, op, strategy, root);
     TileConfig config;
     if (root) {
       TuningKey key = tuningKey(*root);
@@ -95,13 +96,15 @@ private:
     return configured;
   }
 
-  static LogicalResult takeConfiguration(func::FuncOp function, Operation *op, StringRef strategy) {
+  static LogicalResult takeConfiguration(func::FuncOp function, Operation *op, StringRef strategy,
+                                         const std::optional<DispatchRoot> &root) {
     auto text = op->getAttrOfType<StringAttr>(kConfigurationAttr);
     if (!text)
       return op->emitOpError("has a '") << kConfigurationAttr << "' that is no text, as in \"tile_config_...\"";
     auto lowering =
         HAL::LoweringAttr::get(function.getContext(), StringAttr::get(function.getContext(), strategy), text);
-    if (failed(verifyLowering(function, lowering)))
+    if (failed(verifyLowering(function, lowering)) ||
+        (root && failed(verifyConfigurationFits(op, *root, *TileConfig::parse(text.getValue())))))
       return failure();
     op->removeAttr(kConfigurationAttr);
     function->setAttr("lowering", lowering);

@@ -1,0 +1,105 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/RowGroups.h"
+
+using namespace mlir;
+
+namespace kiln::Flow {
+
+// What is kept of a row between the operations lies in a worker's memory, so that rows must not be longer.
+static constexpr int64_t longestRow = int64_t(1) << 20;
+// So few rows, if they are long, are better shared element by element where that is possible.
+static constexpr int64_t fewRows = 8, longRow = int64_t(1) << 15;
+
+// Parallel loops first, then others of one kind; the number of the former in an operation with a reduction, whose
+// parallel loops are the rows.
+static std::optional<unsigned> countRowLoops(linalg::LinalgOp op) {
+  auto kinds = op.getIteratorTypesArray();
+  auto isParallel = [](utils::IteratorType kind) { return kind == utils::IteratorType::parallel; };
+  auto firstOther = llvm::find_if_not(kinds, isParallel);
+  if (std::any_of(firstOther, kinds.end(), isParallel))
+    return std::nullopt;
+  return static_cast<unsigned>(firstOther - kinds.begin());
+}
+
+static AffineMap rowsOf(linalg::LinalgOp op, unsigned rows) {
+  return AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext()).getMajorSubMap(rows);
+}
+
+// Whether the operand has one value for each row, or one for each element.
+static bool isRowwise(linalg::LinalgOp op, OpOperand &operand, unsigned rows) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  return map.isIdentity() || map == rowsOf(op, rows);
+}
+
+static bool haveUsefulSize(linalg::LinalgOp op, unsigned rows) {
+  int64_t count = 1, length = 1;
+  for (auto [loop, extent] : llvm::enumerate(op.getStaticLoopRanges())) {
+    bool isRow = loop < rows;
+    if (ShapedType::isDynamic(extent)) {
+      if (!isRow)
+        return false;
+      count = fewRows;
+      continue;
+    }
+    int64_t &product = isRow ? count : length;
+    if (llvm::MulOverflow(product, extent, product))
+      return false;
+  }
+  return length > 0 && length <= longestRow && (count >= fewRows || length < longRow);
+}
+
+// The number of row loops, if the operation reduces the rows of one tensor and can start a group.
+static std::optional<unsigned> rowsOfRoot(Operation *root) {
+  auto op = dyn_cast<linalg::LinalgOp>(root);
+  if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
+      !op.hasPureTensorSemantics())
+    return std::nullopt;
+  std::optional<unsigned> rows = countRowLoops(op);
+  bool fits = rows && *rows > 0 && op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity() &&
+              op.getMatchingIndexingMap(op.getDpsInitOperand(0)) == rowsOf(op, *rows) && haveUsefulSize(op, *rows);
+  return fits ? rows : std::nullopt;
+}
+
+static bool canJoin(Operation *candidate, ArrayRef<Operation *> group, unsigned rows) {
+  auto op = dyn_cast<linalg::GenericOp>(candidate);
+  if (!op || !op.hasPureTensorSemantics() || op.hasIndexSemantics() || op.getNumLoops() < rows)
+    return false;
+  bool reduces = op.getNumReductionLoops() > 0;
+  std::optional<unsigned> parallel = countRowLoops(op);
+  if (!parallel || (reduces && *parallel != rows) || !haveUsefulSize(op, rows))
+    return false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Operation *producer = operand.get().getDefiningOp();
+    bool fromGroup = producer && llvm::is_contained(group, producer);
+    // What comes from elsewhere is read as it is; only a contraction's operands would be read again and again.
+    bool isInit = op.isDpsInit(&operand);
+    if (fromGroup && (isInit || !isRowwise(op, operand, rows)))
+      return false;
+    if (isInit &&
+        op.getMatchingIndexingMap(&operand) !=
+            (reduces ? rowsOf(op, rows) : AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext())))
+      return false;
+    if (reduces && !isInit && !isRowwise(op, operand, rows))
+      return false;
+  }
+  return true;
+}
+
+Operation *findRowwiseUser(ArrayRef<Operation *> group) {
+  std::optional<unsigned> rows = rowsOfRoot(group.front());
+  if (!rows)
+    return nullptr;
+  Block *block = group.front()->getBlock();
+  Operation *first = nullptr;
+  for (Operation *op : group)
+    for (Operation *user : op->getUsers()) {
+      Operation *place = block->findAncestorOpInBlock(*user);
+      if (!place || llvm::is_contained(group, place))
+        continue;
+      if (!first || place->isBeforeInBlock(first))
+        first = place;
+    }
+  // Those that come later see the results of the dispatch, which stands where its last operation stood.
+  return first && canJoin(first, group, *rows) ? first : nullptr;
+}
+
+} // namespace kiln::Flow

@@ -1,0 +1,116 @@
+// What reduces rows and goes on with the same rows is one dispatch.
+// RUN: kiln-opt %s --kiln-flow-fuse-elementwise --kiln-flow-form-dispatches | FileCheck %s
+
+#elements = affine_map<(r, c) -> (r, c)>
+#rows = affine_map<(r, c) -> (r)>
+#columns = affine_map<(r, c) -> (c)>
+
+// CHECK-LABEL: util.func @softmax
+// CHECK: flow.dispatch.region
+// CHECK: arith.maximumf
+// CHECK: math.exp
+// CHECK: arith.addf
+// CHECK: arith.divf
+// CHECK: flow.return
+// CHECK-NOT: flow.dispatch.region
+// CHECK: util.return
+util.func @softmax(%x: tensor<1000x1001xf32>, %start: tensor<1000xf32>, %zeros: tensor<1000xf32>, %out: tensor<1000x1001xf32>) -> tensor<1000x1001xf32> {
+  %max = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<1000x1001xf32>) outs(%start : tensor<1000xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.maximumf %a, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<1000xf32>
+  %exp = linalg.generic {indexing_maps = [#elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %max : tensor<1000x1001xf32>, tensor<1000xf32>) outs(%out : tensor<1000x1001xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    %t = math.exp %d : f32
+    linalg.yield %t : f32
+  } -> tensor<1000x1001xf32>
+  %sum = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%exp : tensor<1000x1001xf32>) outs(%zeros : tensor<1000xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.addf %a, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<1000xf32>
+  %result = linalg.generic {indexing_maps = [#elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%exp, %sum : tensor<1000x1001xf32>, tensor<1000xf32>) outs(%out : tensor<1000x1001xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %t = arith.divf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<1000x1001xf32>
+  util.return %result : tensor<1000x1001xf32>
+}
+
+// The sums of rows are wanted by columns: that is work on other rows.
+// CHECK-LABEL: util.func @other_rows
+// CHECK: flow.dispatch.region
+// CHECK: arith.addf
+// CHECK: flow.return
+// CHECK: flow.dispatch.region
+// CHECK: arith.divf
+util.func @other_rows(%x: tensor<64x64xf32>, %zeros: tensor<64xf32>, %out: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %sum = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x64xf32>) outs(%zeros : tensor<64xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.addf %a, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  %result = linalg.generic {indexing_maps = [#elements, #columns, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %sum : tensor<64x64xf32>, tensor<64xf32>) outs(%out : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %t = arith.divf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  util.return %result : tensor<64x64xf32>
+}
+
+// What stands between the reduction and its elementwise user keeps them apart: a dispatch stands in one place.
+// CHECK-LABEL: util.func @used_in_between
+// CHECK: flow.dispatch.region
+// CHECK: arith.addf
+// CHECK: flow.return
+// CHECK: tensor.extract
+// CHECK: flow.dispatch.region
+// CHECK: arith.divf
+util.func @used_in_between(%x: tensor<64x64xf32>, %zeros: tensor<64xf32>, %out: tensor<64x64xf32>) -> (tensor<64x64xf32>, f32) {
+  %c0 = arith.constant 0 : index
+  %sum = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x64xf32>) outs(%zeros : tensor<64xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.addf %a, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  %first = tensor.extract %sum[%c0] : tensor<64xf32>
+  %result = linalg.generic {indexing_maps = [#elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %sum : tensor<64x64xf32>, tensor<64xf32>) outs(%out : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %t = arith.divf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  util.return %result, %first : tensor<64x64xf32>, f32
+}
+
+// One long row is shared element by element.
+// CHECK-LABEL: util.func @one_row
+// CHECK: flow.dispatch.region
+// CHECK: arith.addf
+// CHECK: flow.return
+// CHECK: flow.dispatch.region
+// CHECK: arith.divf
+util.func @one_row(%x: tensor<1x100000xf32>, %zeros: tensor<1xf32>, %out: tensor<1x100000xf32>) -> tensor<1x100000xf32> {
+  %sum = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<1x100000xf32>) outs(%zeros : tensor<1xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.addf %a, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<1xf32>
+  %result = linalg.generic {indexing_maps = [#elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %sum : tensor<1x100000xf32>, tensor<1xf32>) outs(%out : tensor<1x100000xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %t = arith.divf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<1x100000xf32>
+  util.return %result : tensor<1x100000xf32>
+}

@@ -1,0 +1,108 @@
+#include "kiln/families/elementwise/workload/elementwise_family.h"
+
+#include "kiln/families/elementwise/workload/elementwise_configurations.h"
+#include "kiln/families/elementwise/workload/elementwise_mlir.h"
+#include "kiln/families/elementwise/workload/elementwise_verification.h"
+#include "kiln/measure/vector_width.h"
+
+namespace kiln::families {
+
+using hal::ElementType;
+using measure::Problem;
+
+//===--- Problem --------------------------------------------------------------------------------------------------===//
+
+std::vector<std::pair<std::string, std::string>> ElementwiseProblem::fields() const {
+  return {{"op", std::string(elementwise.op->name)},
+          {"shape", elementwise.shapeText()},
+          {"type", std::string(hal::elementTypeName(elementwise.type))}};
+}
+
+double ElementwiseProblem::flops() const {
+  return static_cast<double>(elementwise.elements()) * elementwise.op->flops;
+}
+
+std::string ElementwiseProblem::mlir(std::string_view function, std::string_view configuration) const {
+  return elementwiseMlir(elementwise, function, configuration);
+}
+
+Status ElementwiseProblem::fillInputs(size_t pass, uint64_t seed,
+                                      std::span<const measure::MutableTensor> inputs) const {
+  return fillElementwise(elementwise, pass, seed, inputs);
+}
+
+void ElementwiseProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
+  prefillElementwise(pass, outputs);
+}
+
+measure::verify::Verdict ElementwiseProblem::check(size_t pass, uint64_t, std::span<const io::TensorSpan> inputs,
+                                                   std::span<const io::TensorSpan> outputs) const {
+  return checkElementwise(elementwise, pass, inputs, outputs);
+}
+
+Status ElementwiseProblem::reference(std::span<const io::TensorSpan> inputs,
+                                     std::span<const measure::MutableTensor> outputs) const {
+  return elementwiseReference(elementwise, inputs, outputs);
+}
+
+//===--- Family ---------------------------------------------------------------------------------------------------===//
+
+static std::vector<std::vector<uint64_t>> selectedShapes(const measure::ProblemSelection &selection) {
+  std::vector<std::vector<uint64_t>> shapes = selection.shapes;
+  const std::vector<uint64_t> &rows = selection.values("rows"), &columns = selection.values("columns");
+  for (uint64_t column : columns) {
+    if (rows.empty())
+      shapes.push_back({column});
+    for (uint64_t row : rows)
+      shapes.push_back({row, column});
+  }
+  if (shapes.empty())
+    return {{1024, 1024}, {4096, 4096}, {1000, 1001}};
+  return shapes;
+}
+
+Result<std::vector<std::unique_ptr<Problem>>>
+ElementwiseFamily::problems(const measure::ProblemSelection &selection) const {
+  std::vector<std::unique_ptr<Problem>> problems;
+  if (selection.isForOthers({"rows", "columns"}, /*takesShapes=*/true))
+    return problems;
+  if (!selection.values("rows").empty() && selection.values("columns").empty())
+    return invalidArgument("--problem-rows without --problem-columns: give both, or columns alone for tensors of one "
+                           "dimension");
+  std::vector<ElementType> types;
+  for (const std::string &name : selection.types)
+    if (std::optional<ElementType> type = hal::parseElementType(name))
+      types.push_back(*type);
+  if (selection.types.empty())
+    types = {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I32};
+  for (const std::vector<uint64_t> &shape : selectedShapes(selection))
+    for (ElementType type : types)
+      for (const ElementwiseOp &op : elementwiseOps()) {
+        ElementwiseSpec spec{&op, shape, type};
+        Status status = spec.validate();
+        if (status.code() == StatusCode::Unimplemented)
+          continue; // A type that is meant for other operations.
+        if (!status.ok())
+          return std::move(status).withContext(spec.name());
+        problems.push_back(std::make_unique<ElementwiseProblem>(std::move(spec)));
+      }
+  return problems;
+}
+
+Result<std::unique_ptr<Problem>> ElementwiseFamily::parse(std::string_view name) const {
+  KILN_ASSIGN_OR_RETURN(ElementwiseSpec spec, ElementwiseSpec::parse(name));
+  return std::unique_ptr<Problem>(std::make_unique<ElementwiseProblem>(std::move(spec)));
+}
+
+std::vector<std::string> ElementwiseFamily::configurations(const Problem &problem, std::string_view target) const {
+  const auto *elementwise = dynamic_cast<const ElementwiseProblem *>(&problem);
+  if (!elementwise || target != "llvm-cpu")
+    return {};
+  return elementwiseConfigurations(elementwise->spec(), measure::hostVectorBits());
+}
+
+void registerElementwiseFamily(measure::FamilyRegistry &registry) {
+  registry.add(std::make_unique<ElementwiseFamily>());
+}
+
+} // namespace kiln::families

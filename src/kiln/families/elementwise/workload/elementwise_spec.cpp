@@ -1,0 +1,80 @@
+#include "kiln/families/elementwise/workload/elementwise_spec.h"
+
+#include "fmt/ranges.h"
+#include "kiln/measure/names.h"
+
+namespace kiln::families {
+
+using hal::ElementType;
+using measure::splitName;
+
+static constexpr std::string_view kForm =
+    "the form is elementwise_{op}_{d0}x{d1}..._{type}, like elementwise_add_1000x1001_f32";
+
+std::string ElementwiseSpec::shapeText() const {
+  return fmt::format("{}", fmt::join(shape, "x"));
+}
+
+std::string ElementwiseSpec::name() const {
+  return fmt::format("elementwise_{}_{}_{}", op->name, shapeText(), hal::elementTypeName(type));
+}
+
+uint64_t ElementwiseSpec::elements() const {
+  uint64_t count = 1;
+  for (uint64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+static Result<ElementwiseSpec> parseWords(const std::vector<std::string_view> &words) {
+  ElementwiseSpec spec;
+  if (words.size() != 3)
+    return invalidArgument("it has {} words instead of an operation, a shape and a type", words.size());
+  spec.op = findElementwiseOp(words[0]);
+  if (!spec.op) {
+    std::string names;
+    for (const ElementwiseOp &op : elementwiseOps())
+      names += (names.empty() ? "" : ", ") + std::string(op.name);
+    return invalidArgument("there is no operation '{}'; there are: {}", words[0], names);
+  }
+  for (std::string_view word : splitName(words[1], 'x')) {
+    KILN_ASSIGN_OR_RETURN(uint64_t extent, measure::parseExtent(word));
+    spec.shape.push_back(extent);
+  }
+  std::optional<ElementType> type = hal::parseElementType(words[2]);
+  if (!type)
+    return invalidArgument("'{}' is no element type", words[2]);
+  spec.type = *type;
+  KILN_RETURN_IF_ERROR(spec.validate());
+  return spec;
+}
+
+Result<ElementwiseSpec> ElementwiseSpec::parse(std::string_view name) {
+  constexpr std::string_view kStart = "elementwise_";
+  if (!name.starts_with(kStart))
+    return notFound("'{}' is no name of the family elementwise", name);
+  Result<ElementwiseSpec> spec = parseWords(splitName(name.substr(kStart.size()), '_'));
+  if (!spec.ok())
+    return invalidArgument("'{}' is no problem: {}; {}", name, spec.status().message(), kForm);
+  return spec;
+}
+
+Status ElementwiseSpec::validate() const {
+  bool isFloat = type == ElementType::F32 || type == ElementType::F16 || type == ElementType::BF16;
+  if (!isFloat && !(type == ElementType::I32 && op->integers))
+    return unimplemented("{} of {} is not supported; there are f32, f16 and bf16, and i32 for add and mul", op->name,
+                         hal::elementTypeName(type));
+  if (shape.empty() || shape.size() > kElementwiseMostDimensions)
+    return invalidArgument("a shape has 1 to {} dimensions, not {}", kElementwiseMostDimensions, shape.size());
+  uint64_t left = kElementwiseByteLimit / hal::elementTypeByteSize(type);
+  for (uint64_t extent : shape) {
+    if (extent == 0 || extent >= uint64_t(1) << 31)
+      return invalidArgument("sizes go from 1 to 2147483647, not {}", extent);
+    left /= extent;
+  }
+  if (left == 0)
+    return invalidArgument("its tensors would have more than {} GiB each", kElementwiseByteLimit >> 30);
+  return okStatus();
+}
+
+} // namespace kiln::families

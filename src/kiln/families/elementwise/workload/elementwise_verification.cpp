@@ -1,0 +1,246 @@
+#include "kiln/families/elementwise/workload/elementwise_verification.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kiln/base/narrow_float.h"
+#include "kiln/measure/verify/elements.h"
+#include "kiln/measure/verify/field.h"
+#include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/number.h"
+#include "kiln/measure/verify/parts.h"
+
+namespace kiln::families {
+
+using hal::ElementType;
+using measure::verify::Cause;
+using measure::verify::ElementCase;
+using measure::verify::Expectation;
+using measure::verify::randomBits;
+
+static constexpr size_t kValues = 0, kSpecial = 1;
+// Elements that are computed at once.
+static constexpr uint64_t kChunk = 4096;
+
+//===--- What is right --------------------------------------------------------------------------------------------===//
+
+Expectation expectedElement(const ElementwiseSpec &spec, double x, double y) {
+  // Libraries differ in what relu makes of NaN.
+  if (spec.op->name == "relu" && std::isnan(x))
+    return {0, HUGE_VAL};
+  if (spec.type == ElementType::I32) {
+    // Without sign, so that they wrap around.
+    auto a = static_cast<uint32_t>(static_cast<int32_t>(x)), b = static_cast<uint32_t>(static_cast<int32_t>(y));
+    return {double(static_cast<int32_t>(spec.op->name == "add" ? a + b : a * b)), 0};
+  }
+  double value = spec.op->apply(x, y);
+  if (spec.op->exact)
+    return {measure::verify::roundTo(spec.type, value), 0};
+  double bound = spec.op->bound(x, value);
+  if (spec.type != ElementType::F32 && std::isfinite(bound))
+    bound += measure::verify::halfSpacing(spec.type, std::fabs(value) + bound);
+  return {value, bound};
+}
+
+//===--- Inputs ---------------------------------------------------------------------------------------------------===//
+
+template <typename T> static void fillWith(const measure::MutableTensor &tensor, uint64_t work, auto element) {
+  auto count = static_cast<int64_t>(tensor.bytes.size() / sizeof(T));
+  measure::verify::forParts(count, count * static_cast<int64_t>(work), 2, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      T value = element(static_cast<uint64_t>(i));
+      std::memcpy(tensor.bytes.data() + i * sizeof(T), &value, sizeof(T));
+    }
+  });
+}
+
+// Numbers of the range, all different for f32; of the narrow types 4096 equally likely ones, since encoding is slow.
+static void fillValues(const ElementwiseSpec &spec, uint64_t key, const measure::MutableTensor &tensor) {
+  double low = spec.op->low, range = spec.op->high - spec.op->low;
+  if (spec.type == ElementType::I32) {
+    // Products fit: some programs saturate where others wrap around.
+    fillWith<int32_t>(tensor, 2,
+                      [&](uint64_t i) { return static_cast<int32_t>(randomBits(key, i) >> 48) - (1 << 15); });
+  } else if (spec.type == ElementType::F32) {
+    fillWith<float>(tensor, 2, [&](uint64_t i) {
+      return static_cast<float>(low + range * (static_cast<double>(randomBits(key, i) >> 11) * 0x1p-53));
+    });
+  } else {
+    const NarrowFloat &format = spec.type == ElementType::F16 ? kF16 : kBF16;
+    std::vector<uint16_t> table(4096);
+    for (size_t i = 0; i < table.size(); ++i)
+      table[i] = format.encode(low + range * static_cast<double>(i) / static_cast<double>(table.size()));
+    fillWith<uint16_t>(tensor, 2, [&](uint64_t i) { return table[randomBits(key, i) % table.size()]; });
+  }
+}
+
+// What code treats apart: zeros, infinities, NaN, the smallest and largest numbers of a format, and around 1.
+static std::vector<uint32_t> specialBits(ElementType type) {
+  std::vector<uint32_t> bits;
+  if (type == ElementType::I32)
+    return {0, 1, 0xFFFFFFFF, 0x7FFFFFFF, 0x80000000, 0x10000, 0xFFFF};
+  unsigned mantissa = type == ElementType::F32 ? 23 : type == ElementType::F16 ? 10 : 7;
+  unsigned width = type == ElementType::F32 ? 32 : 16;
+  uint32_t infinity = ((1U << (width - 1)) - 1) >> mantissa << mantissa, smallest = 1U << mantissa;
+  uint32_t one = infinity / 2 >> mantissa << mantissa;
+  for (uint32_t magnitude : {0U, 1U, smallest - 1, smallest, smallest + 1, one - 1, one, one + 1, infinity - 1,
+                             infinity, infinity | smallest / 2})
+    for (uint32_t sign : {0U, 1U << (width - 1)})
+      bits.push_back(magnitude | sign);
+  return bits;
+}
+
+// A quarter is special; the rest is any bits, and so of all exponents.
+template <typename T> static void fillSpecial(ElementType type, uint64_t key, const measure::MutableTensor &tensor) {
+  std::vector<uint32_t> special = specialBits(type);
+  fillWith<T>(tensor, 2, [&](uint64_t i) {
+    uint64_t random = randomBits(key, i);
+    return static_cast<T>(random % 4 == 0 ? special[(random >> 2) % special.size()] : random >> 32);
+  });
+}
+
+Status fillElementwise(const ElementwiseSpec &spec, size_t pass, uint64_t seed,
+                       std::span<const measure::MutableTensor> inputs) {
+  if (inputs.size() != spec.op->inputs)
+    return invalidArgument("{} has {} inputs, not {}", spec.name(), spec.op->inputs, inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    uint64_t key = randomBits(seed, pass, i);
+    if (pass == kValues)
+      fillValues(spec, key, inputs[i]);
+    else if (hal::elementTypeByteSize(spec.type) == 2)
+      fillSpecial<uint16_t>(spec.type, key, inputs[i]);
+    else
+      fillSpecial<uint32_t>(spec.type, key, inputs[i]);
+  }
+  return okStatus();
+}
+
+// The passes of verify/inputs.h differ in what outputs hold: small integers, or NaN.
+static measure::verify::Pass prefillOf(size_t pass) {
+  return pass == kSpecial ? measure::verify::Pass::WideRhs : measure::verify::Pass::Sums;
+}
+
+void prefillElementwise(size_t pass, std::span<const measure::MutableTensor> outputs) {
+  for (const measure::MutableTensor &output : outputs)
+    measure::verify::prefillOutput(output.type, prefillOf(pass), output.bytes);
+}
+
+//===--- Checking -------------------------------------------------------------------------------------------------===//
+
+namespace {
+// All results of an operation with one input that has 16 bits.
+class NarrowTable {
+public:
+  explicit NarrowTable(const ElementwiseSpec &spec) : expectations(1 << 16) {
+    std::vector<uint16_t> bits(expectations.size());
+    for (size_t i = 0; i < bits.size(); ++i)
+      bits[i] = static_cast<uint16_t>(i);
+    std::vector<double> numbers(bits.size());
+    measure::verify::readElements(spec.type, {reinterpret_cast<const uint8_t *>(bits.data()), bits.size() * 2}, 0,
+                                  numbers);
+    for (size_t i = 0; i < bits.size(); ++i)
+      expectations[i] = expectedElement(spec, numbers[i], 0);
+  }
+  void look(const uint8_t *elements, std::span<Expectation> expected) const {
+    for (size_t i = 0; i < expected.size(); ++i) {
+      uint16_t bits;
+      std::memcpy(&bits, elements + 2 * i, 2);
+      expected[i] = expectations[bits];
+    }
+  }
+
+private:
+  std::vector<Expectation> expectations;
+};
+} // namespace
+
+static void expectElements(const ElementwiseSpec &spec, std::span<const io::TensorSpan> inputs, uint64_t first,
+                           std::span<Expectation> expected) {
+  std::vector<double> x(std::min<size_t>(expected.size(), kChunk)), y(x.size());
+  for (size_t done = 0; done < expected.size(); done += x.size()) {
+    size_t count = std::min(x.size(), expected.size() - done);
+    measure::verify::readElements(spec.type, inputs[0].bytes, first + done, std::span(x).first(count));
+    if (inputs.size() > 1)
+      measure::verify::readElements(spec.type, inputs[1].bytes, first + done, std::span(y).first(count));
+    for (size_t i = 0; i < count; ++i)
+      expected[done + i] = expectedElement(spec, x[i], y[i]);
+  }
+}
+
+// Programs that take a shortcut through a narrower type.
+static std::vector<measure::verify::Suspicion> narrowedInputs(const ElementwiseSpec &spec,
+                                                              std::span<const io::TensorSpan> inputs) {
+  using namespace measure::verify;
+  std::vector<Suspicion> suspicions;
+  if (spec.type != ElementType::F32)
+    return suspicions;
+  for (const FloatFormat &format : {kFormatTF32, kFormatBF16, kFormatF16})
+    for (Rounding rounding : {Rounding::NearestEven, Rounding::TowardZero}) {
+      auto expected = [&spec, inputs, format, rounding](uint64_t element) {
+        double x = 0, y = 0;
+        readElements(spec.type, inputs[0].bytes, element, {&x, 1});
+        if (inputs.size() > 1)
+          readElements(spec.type, inputs[1].bytes, element, {&y, 1});
+        return expectedElement(spec, roundTo(format, x, rounding), roundTo(format, y, rounding));
+      };
+      suspicions.push_back({Cause::NarrowedInputs,
+                            fmt::format("they are the results for inputs {} to {}",
+                                        rounding == Rounding::TowardZero ? "cut off" : "rounded", format.name),
+                            expected});
+    }
+  return suspicions;
+}
+
+measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pass,
+                                          std::span<const io::TensorSpan> inputs,
+                                          std::span<const io::TensorSpan> outputs) {
+  ElementCase subject;
+  subject.type = spec.type;
+  subject.shape = spec.shape;
+  subject.bytes = outputs[0].bytes;
+  subject.before = [&](uint64_t element) {
+    return measure::verify::prefilledNumber(spec.type, prefillOf(pass), element);
+  };
+  subject.method = spec.op->exact ? "exact: each element computed again in f64 and rounded once"
+                                  : "bound: each element within the rounding errors of f32 arithmetic of f64";
+  subject.mayFlush = !spec.op->exact;
+  if (pass == kValues)
+    subject.suspicions = narrowedInputs(spec, inputs);
+  bool narrow = hal::elementTypeByteSize(spec.type) == 2 && spec.op->inputs == 1;
+  if (narrow) {
+    NarrowTable table(spec);
+    subject.unitWork = 4;
+    subject.expected = [&](uint64_t first, std::span<Expectation> expected) {
+      table.look(inputs[0].bytes.data() + 2 * first, expected);
+    };
+    return checkElements(subject);
+  }
+  subject.unitWork = spec.op->exact ? 8 : 40;
+  subject.expected = [&](uint64_t first, std::span<Expectation> expected) {
+    expectElements(spec, inputs, first, expected);
+  };
+  return checkElements(subject);
+}
+
+Status elementwiseReference(const ElementwiseSpec &spec, std::span<const io::TensorSpan> inputs,
+                            std::span<const measure::MutableTensor> outputs) {
+  if (inputs.size() != spec.op->inputs || outputs.size() != 1)
+    return invalidArgument("{} has {} inputs and 1 output", spec.name(), spec.op->inputs);
+  uint64_t bytes = hal::elementTypeByteSize(spec.type), count = spec.elements();
+  std::vector<double> x(std::min(count, kChunk)), y(x.size());
+  for (uint64_t done = 0; done < count; done += x.size()) {
+    uint64_t now = std::min<uint64_t>(x.size(), count - done);
+    measure::verify::readElements(spec.type, inputs[0].bytes, done, std::span(x).first(now));
+    if (inputs.size() > 1)
+      measure::verify::readElements(spec.type, inputs[1].bytes, done, std::span(y).first(now));
+    for (uint64_t i = 0; i < now; ++i)
+      measure::verify::writeElement(spec.type, expectedElement(spec, x[i], y[i]).value,
+                                    outputs[0].bytes.data() + (done + i) * bytes);
+  }
+  return okStatus();
+}
+
+} // namespace kiln::families

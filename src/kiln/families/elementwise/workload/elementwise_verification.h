@@ -1,0 +1,28 @@
+// Inputs of an elementwise operation that show mistakes, and how its output is checked. See docs/verification.md.
+#ifndef KILN_FAMILIES_ELEMENTWISE_WORKLOAD_ELEMENTWISE_VERIFICATION_H
+#define KILN_FAMILIES_ELEMENTWISE_WORKLOAD_ELEMENTWISE_VERIFICATION_H
+
+#include "kiln/families/elementwise/workload/elementwise_spec.h"
+#include "kiln/measure/verify/elements.h"
+
+namespace kiln::families {
+
+// What the element of the result is, within what bound, for inputs x and y that the type has.
+measure::verify::Expectation expectedElement(const ElementwiseSpec &spec, double x, double y);
+
+Status fillElementwise(const ElementwiseSpec &spec, size_t pass, uint64_t seed,
+                       std::span<const measure::MutableTensor> inputs);
+void prefillElementwise(size_t pass, std::span<const measure::MutableTensor> outputs);
+measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pass,
+                                          std::span<const io::TensorSpan> inputs,
+                                          std::span<const io::TensorSpan> outputs);
+// The definition, element by element on one thread.
+Status elementwiseReference(const ElementwiseSpec &spec, std::span<const io::TensorSpan> inputs,
+                            std::span<const measure::MutableTensor> outputs);
+
+// "values" and "special".
+inline constexpr size_t kElementwisePasses = 2;
+
+} // namespace kiln::families
+
+#endif // KILN_FAMILIES_ELEMENTWISE_WORKLOAD_ELEMENTWISE_VERIFICATION_H

@@ -1,0 +1,203 @@
+#include "kiln/families/reduction/workload/reduction_family.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kiln/families/reduction/workload/reduction_mlir.h"
+#include "kiln/families/reduction/workload/reduction_verification.h"
+#include "kiln/families/reduction/workload/row_configurations.h"
+#include "kiln/families/reduction/workload/softmax_verification.h"
+#include "kiln/measure/names.h"
+#include "kiln/measure/vector_width.h"
+#include "kiln/measure/verify/inputs.h"
+
+namespace kiln::families {
+
+using hal::ElementType;
+using measure::Problem;
+
+//===--- Problem --------------------------------------------------------------------------------------------------===//
+
+std::vector<std::pair<std::string, std::string>> RowProblem::fields() const {
+  std::vector<std::pair<std::string, std::string>> fields = {{"rows", std::to_string(row.rows)},
+                                                             {"columns", std::to_string(row.columns)},
+                                                             {"type", std::string(hal::elementTypeName(row.type))}};
+  if (!row.isSoftmax()) {
+    fields.insert(fields.begin(), {"op", std::string(rowOpName(row.op))});
+    fields.emplace_back("result_type", hal::elementTypeName(row.result));
+  }
+  fields.emplace_back("accumulator", hal::elementTypeName(row.accumulator()));
+  return fields;
+}
+
+double RowProblem::flops() const {
+  double elements = static_cast<double>(row.rows) * static_cast<double>(row.columns);
+  if (row.isSoftmax())
+    return 5 * elements;
+  return elements + (row.op == RowOp::Mean ? static_cast<double>(row.rows) : 0);
+}
+
+std::string RowProblem::mlir(std::string_view function, std::string_view configuration) const {
+  return row.isSoftmax() ? softmaxMlir(row, function, configuration) : reductionMlir(row, function, configuration);
+}
+
+std::vector<std::string> RowProblem::passes() const {
+  std::vector<std::string> names;
+  for (RowPass pass : rowPasses(row))
+    names.emplace_back(rowPassName(pass));
+  return names;
+}
+
+Status RowProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
+  if (inputs.size() != 1)
+    return invalidArgument("{} has one input, not {}", name(), inputs.size());
+  fillRows(row, rowPasses(row)[pass], seed, inputs[0]);
+  return okStatus();
+}
+
+void RowProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
+  for (const measure::MutableTensor &output : outputs)
+    measure::verify::prefillOutput(output.type, rowPrefill(rowPasses(row)[pass]), output.bytes);
+}
+
+measure::verify::Verdict RowProblem::check(size_t pass, uint64_t, std::span<const io::TensorSpan> inputs,
+                                           std::span<const io::TensorSpan> outputs) const {
+  RowPass kind = rowPasses(row)[pass];
+  return row.isSoftmax() ? checkSoftmax(row, kind, inputs[0], outputs[0])
+                         : checkReduction(row, kind, inputs[0], outputs[0]);
+}
+
+//===--- Reference ------------------------------------------------------------------------------------------------===//
+
+// In the promised accumulator, from the first column to the last.
+static double reducePlainly(const RowSpec &spec, std::span<const double> row) {
+  if (spec.type == ElementType::I8 && !spec.isExtremum()) {
+    uint32_t sum = 0; // without sign, so that it wraps around
+    for (double element : row)
+      sum += static_cast<uint32_t>(static_cast<int32_t>(element));
+    return static_cast<int32_t>(sum);
+  }
+  auto total = static_cast<float>(row[0]);
+  for (double number : row.subspan(1)) {
+    auto element = static_cast<float>(number);
+    switch (spec.op) {
+    case RowOp::Max: total = element > total ? element : total; break;
+    case RowOp::Min: total = element < total ? element : total; break;
+    default: total += element;
+    }
+  }
+  return spec.op == RowOp::Mean ? total / static_cast<float>(spec.columns) : total;
+}
+
+static void softmaxPlainly(std::vector<double> &row) {
+  auto most = static_cast<float>(*std::ranges::max_element(row));
+  float sum = 0;
+  for (double &number : row) {
+    float power = std::exp(static_cast<float>(number) - most);
+    number = power;
+    sum += power;
+  }
+  for (double &number : row)
+    number = static_cast<float>(number) / sum;
+}
+
+Status RowProblem::reference(std::span<const io::TensorSpan> inputs,
+                             std::span<const measure::MutableTensor> outputs) const {
+  if (inputs.size() != 1 || outputs.size() != 1)
+    return invalidArgument("{} has one input and one output", name());
+  uint64_t size = hal::elementTypeByteSize(row.result);
+  for (uint64_t r = 0; r < row.rows; ++r) {
+    std::vector<double> numbers = readRow(row, inputs[0], r);
+    if (row.isSoftmax())
+      softmaxPlainly(numbers);
+    else
+      numbers = {reducePlainly(row, numbers)};
+    for (size_t i = 0; i < numbers.size(); ++i)
+      measure::verify::writeElement(row.result, numbers[i], outputs[0].bytes.data() + (r * numbers.size() + i) * size);
+  }
+  return okStatus();
+}
+
+//===--- Family ---------------------------------------------------------------------------------------------------===//
+
+std::string_view RowFamily::summary() const {
+  return softmax ? "each row's exponentials over their sum: softmax_1000x1001_f32"
+                 : "sum, max, min or mean of each row: reduction_sum_1000x1001_f16_f32";
+}
+
+namespace {
+struct Types {
+  ElementType type;
+  std::optional<ElementType> result; // nothing: the operation's default
+};
+} // namespace
+
+static std::vector<Types> selectedTypes(const measure::ProblemSelection &selection) {
+  if (selection.types.empty())
+    return {{ElementType::F32, {}}, {ElementType::F16, {}}, {ElementType::BF16, {}}, {ElementType::I8, {}}};
+  std::vector<Types> types;
+  for (const std::string &name : selection.types) {
+    std::vector<std::string_view> words = measure::splitName(name, '_');
+    std::optional<ElementType> type = hal::parseElementType(words[0]);
+    if (type && words.size() == 1)
+      types.push_back({*type, {}});
+    else if (std::optional<ElementType> result = hal::parseElementType(words.back());
+             type && result && words.size() == 2)
+      types.push_back({*type, *result});
+    // All else is meant for other families.
+  }
+  return types;
+}
+
+Result<std::vector<std::unique_ptr<Problem>>> RowFamily::problems(const measure::ProblemSelection &selection) const {
+  std::vector<std::unique_ptr<Problem>> problems;
+  if (selection.isForOthers({"rows", "columns"}))
+    return problems;
+  std::vector<std::pair<uint64_t, uint64_t>> shapes;
+  const std::vector<uint64_t> &rows = selection.values("rows"), &columns = selection.values("columns");
+  if (rows.empty() != columns.empty()) {
+    // One dimension alone is what elementwise operations may have.
+    if (rows.empty())
+      return problems;
+    return invalidArgument("--problem-rows without --problem-columns: give both");
+  }
+  for (uint64_t row : rows)
+    for (uint64_t column : columns)
+      shapes.emplace_back(row, column);
+  if (shapes.empty())
+    shapes = {{1024, 1024}, {4096, 4096}, {1000, 1001}};
+  std::vector<RowOp> ops = {RowOp::Sum, RowOp::Max, RowOp::Min, RowOp::Mean};
+  if (softmax)
+    ops = {RowOp::Softmax};
+  for (const auto &[row, column] : shapes)
+    for (const Types &types : selectedTypes(selection))
+      for (RowOp op : ops) {
+        RowSpec spec{op, row, column, types.type, types.result.value_or(defaultRowResult(op, types.type))};
+        Status status = spec.validate();
+        if (status.code() == StatusCode::Unimplemented)
+          continue; // Types that are meant for other operations.
+        if (!status.ok())
+          return std::move(status).withContext(spec.name());
+        problems.push_back(std::make_unique<RowProblem>(spec));
+      }
+  return problems;
+}
+
+Result<std::unique_ptr<Problem>> RowFamily::parse(std::string_view name) const {
+  KILN_ASSIGN_OR_RETURN(RowSpec spec, RowSpec::parse(this->name(), name));
+  return std::unique_ptr<Problem>(std::make_unique<RowProblem>(spec));
+}
+
+std::vector<std::string> RowFamily::configurations(const Problem &problem, std::string_view target) const {
+  const auto *row = dynamic_cast<const RowProblem *>(&problem);
+  if (!row || target != "llvm-cpu")
+    return {};
+  return rowConfigurations(row->spec(), measure::hostVectorBits());
+}
+
+void registerReductionFamilies(measure::FamilyRegistry &registry) {
+  registry.add(std::make_unique<RowFamily>(/*softmax=*/false));
+  registry.add(std::make_unique<RowFamily>(/*softmax=*/true));
+}
+
+} // namespace kiln::families

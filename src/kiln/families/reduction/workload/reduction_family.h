@@ -1,0 +1,59 @@
+// The families reduction and softmax. Names: row_spec.h.
+#ifndef KILN_FAMILIES_REDUCTION_WORKLOAD_REDUCTION_FAMILY_H
+#define KILN_FAMILIES_REDUCTION_WORKLOAD_REDUCTION_FAMILY_H
+
+#include "kiln/families/reduction/workload/row_spec.h"
+#include "kiln/measure/family.h"
+
+namespace kiln::families {
+
+class RowProblem final : public measure::Problem {
+public:
+  explicit RowProblem(RowSpec spec) : row(spec) {}
+
+  const RowSpec &spec() const { return row; }
+
+  std::string_view family() const override { return row.family(); }
+  std::string name() const override { return row.name(); }
+  // op, rows, columns, type, result_type, accumulator; of softmax rows, columns, type, accumulator.
+  std::vector<std::pair<std::string, std::string>> fields() const override;
+  std::vector<measure::TensorType> inputs() const override { return {row.input()}; }
+  std::vector<measure::TensorType> outputs() const override { return {row.output()}; }
+  // One for each element and arithmetic operation: a reduction has one, and for a mean the division of each row;
+  // softmax has five (maximum, difference, exponential, sum, division).
+  double flops() const override;
+  std::string mlir(std::string_view function, std::string_view configuration) const override;
+  std::vector<std::string> passes() const override;
+  Status fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const override;
+  void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
+  measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
+                                 std::span<const io::TensorSpan> outputs) const override;
+  Status reference(std::span<const io::TensorSpan> inputs,
+                   std::span<const measure::MutableTensor> outputs) const override;
+
+private:
+  RowSpec row;
+};
+
+class RowFamily final : public measure::Family {
+public:
+  explicit RowFamily(bool softmax) : softmax(softmax) {}
+
+  std::string_view name() const override { return softmax ? "softmax" : "reduction"; }
+  std::string_view summary() const override;
+  // Of dimensions it knows rows and columns, which are given together. A type is an element type, or of a reduction
+  // two: "f16_f32".
+  Result<std::vector<std::unique_ptr<measure::Problem>>>
+  problems(const measure::ProblemSelection &selection) const override;
+  Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;
+  std::vector<std::string> configurations(const measure::Problem &problem, std::string_view target) const override;
+
+private:
+  bool softmax;
+};
+
+void registerReductionFamilies(measure::FamilyRegistry &registry);
+
+} // namespace kiln::families
+
+#endif // KILN_FAMILIES_REDUCTION_WORKLOAD_REDUCTION_FAMILY_H

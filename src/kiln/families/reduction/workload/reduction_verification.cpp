@@ -1,0 +1,169 @@
+#include "kiln/families/reduction/workload/reduction_verification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "kiln/measure/verify/number.h"
+
+namespace kiln::families {
+
+using hal::ElementType;
+using namespace measure::verify;
+
+Pass rowPrefill(RowPass pass) {
+  return pass == RowPass::Wide || pass == RowPass::Special ? Pass::WideRhs : Pass::Sums;
+}
+
+std::vector<double> readRow(const RowSpec &spec, const io::TensorSpan &input, uint64_t row) {
+  std::vector<double> numbers(spec.columns);
+  readElements(spec.type, input.bytes, row * spec.columns, numbers);
+  return numbers;
+}
+
+std::vector<uint64_t> shorterRows(uint64_t columns) {
+  std::set<uint64_t> shorter;
+  for (uint64_t vector = 2; vector <= 1024 && vector <= columns; vector *= 2)
+    shorter.insert(columns - columns % vector);
+  shorter.insert(columns - 1);
+  shorter.erase(columns);
+  shorter.erase(0);
+  return {shorter.rbegin(), shorter.rend()};
+}
+
+//===--- What is right --------------------------------------------------------------------------------------------===//
+
+static double extremum(const RowSpec &spec, std::span<const double> row) {
+  return spec.op == RowOp::Max ? *std::ranges::max_element(row) : *std::ranges::min_element(row);
+}
+
+// The sums that this is used for are integers below 2^53, or have one term.
+static double sumOf(std::span<const double> row) {
+  double sum = 0;
+  for (double element : row)
+    sum += element;
+  return sum;
+}
+
+// The sum is exact, since its partial sums are; then comes a division, or a multiplication with the inverse, of which
+// each has one rounding.
+static Expectation meanOf(const RowSpec &spec, double sum) {
+  double value = sum / static_cast<double>(spec.columns);
+  double bound = 4 * halfSpacing(ElementType::F32, value);
+  if (spec.result != ElementType::F32)
+    bound += halfSpacing(spec.result, std::fabs(value) + bound);
+  return {value, bound};
+}
+
+static Expectation resultOf(const RowSpec &spec, double sum) {
+  if (spec.op == RowOp::Mean)
+    return meanOf(spec, sum);
+  return {roundTo(spec.result, sum), 0};
+}
+
+Expectation reduceRow(const RowSpec &spec, std::span<const double> row) {
+  return spec.isExtremum() ? Expectation{extremum(spec, row), 0} : resultOf(spec, sumOf(row));
+}
+
+//===--- What went wrong ------------------------------------------------------------------------------------------===//
+
+namespace {
+
+// A sum in order with `lanes` accumulators of a narrow format, which are then added to each other by halves.
+double narrowSum(const FloatFormat &format, std::span<const double> row, size_t lanes) {
+  std::vector<double> sums(lanes, 0.0);
+  for (size_t c = 0; c < row.size(); ++c)
+    sums[c % lanes] = roundTo(format, sums[c % lanes] + row[c]);
+  for (size_t half = lanes / 2; half > 0; half /= 2)
+    for (size_t lane = 0; lane < half; ++lane)
+      sums[lane] = roundTo(format, sums[lane] + sums[lane + half]);
+  return sums[0];
+}
+
+class Suspicions {
+public:
+  Suspicions(const RowSpec &spec, const io::TensorSpan &input) : spec(spec), input(input) {}
+
+  std::vector<Suspicion> all() {
+    for (uint64_t columns : shorterRows(spec.columns))
+      add(Cause::DroppedTail, fmt::format("they are the results for the first {} of {} columns", columns, spec.columns),
+          [columns, spec = spec](std::span<const double> row) {
+            if (spec.isExtremum())
+              return Expectation{extremum(spec, row.first(columns)), 0};
+            return resultOf(spec, sumOf(row.first(columns)));
+          });
+    if (spec.isExtremum())
+      addWrongStart();
+    else if (spec.type != ElementType::I8)
+      addNarrow();
+    return std::move(found);
+  }
+
+private:
+  using Row = std::span<const double>;
+
+  void add(Cause cause, std::string reason, std::function<Expectation(Row)> expected) {
+    found.push_back(
+        {cause, std::move(reason), [expected = std::move(expected), spec = spec, input = input](uint64_t row) {
+           return expected(readRow(spec, input, row));
+         }});
+  }
+
+  void addWrongStart() {
+    add(Cause::NotZeroed, "they are right but for a zero that takes part: what is kept along a row starts from it",
+        [spec = spec](Row row) {
+          double value = extremum(spec, row);
+          return Expectation{spec.op == RowOp::Max ? std::max(0.0, value) : std::min(0.0, value), 0};
+        });
+  }
+
+  void addNarrow() {
+    for (const FloatFormat &format : {kFormatTF32, kFormatBF16, kFormatF16})
+      for (Rounding rounding : {Rounding::NearestEven, Rounding::TowardZero})
+        add(Cause::NarrowedInputs,
+            fmt::format("they are the results for inputs {} to {}",
+                        rounding == Rounding::TowardZero ? "cut off" : "rounded", format.name),
+            [format, rounding, spec = spec](Row row) {
+              double sum = 0;
+              for (double element : row)
+                sum += roundTo(format, element, rounding);
+              return resultOf(spec, sum);
+            });
+    for (const FloatFormat &format : {kFormatF16, kFormatBF16})
+      for (size_t lanes = 1; lanes <= 256; lanes *= 2)
+        add(Cause::NarrowAccumulator,
+            lanes == 1 ? fmt::format("sums in {} give just these numbers", format.name)
+                       : fmt::format("sums in {} in {} lanes give just these numbers", format.name, lanes),
+            [format, lanes, spec = spec](Row row) { return resultOf(spec, narrowSum(format, row, lanes)); });
+  }
+
+  const RowSpec &spec;
+  const io::TensorSpan &input;
+  std::vector<Suspicion> found;
+};
+
+} // namespace
+
+Verdict checkReduction(const RowSpec &spec, RowPass pass, const io::TensorSpan &input, const io::TensorSpan &output) {
+  ElementCase subject;
+  subject.type = spec.result;
+  subject.shape = {spec.rows};
+  subject.bytes = output.bytes;
+  subject.unitWork = spec.columns * 2;
+  subject.expected = [&](uint64_t first, std::span<Expectation> expected) {
+    std::vector<double> row(spec.columns);
+    for (uint64_t i = 0; i < expected.size(); ++i) {
+      readElements(spec.type, input.bytes, (first + i) * spec.columns, row);
+      expected[i] = reduceRow(spec, row);
+    }
+  };
+  subject.before = [&](uint64_t element) { return prefilledNumber(spec.result, rowPrefill(pass), element); };
+  subject.method = spec.op == RowOp::Mean
+                       ? "bound: exact sums of integers, each mean within the roundings of its division"
+                   : spec.isExtremum() ? "exact: each row computed again"
+                                       : "exact: sums of integers, each row computed again";
+  subject.suspicions = Suspicions(spec, input).all();
+  return checkElements(subject);
+}
+
+} // namespace kiln::families

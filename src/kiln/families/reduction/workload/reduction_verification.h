@@ -1,0 +1,29 @@
+// How the results of a reduction are checked. See docs/verification.md.
+#ifndef KILN_FAMILIES_REDUCTION_WORKLOAD_REDUCTION_VERIFICATION_H
+#define KILN_FAMILIES_REDUCTION_WORKLOAD_REDUCTION_VERIFICATION_H
+
+#include "kiln/families/reduction/workload/row_inputs.h"
+#include "kiln/measure/verify/elements.h"
+#include "kiln/measure/verify/inputs.h"
+
+namespace kiln::families {
+
+// The result for one row, and how far a right program may be from it.
+measure::verify::Expectation reduceRow(const RowSpec &spec, std::span<const double> row);
+
+measure::verify::Verdict checkReduction(const RowSpec &spec, RowPass pass, const io::TensorSpan &input,
+                                        const io::TensorSpan &output);
+
+// What outputs hold before a pass: small integers, or NaN in those that come second.
+measure::verify::Pass rowPrefill(RowPass pass);
+
+// A row of the input as numbers.
+std::vector<double> readRow(const RowSpec &spec, const io::TensorSpan &input, uint64_t row);
+
+// Numbers of columns that a program may take by mistake instead of all, the largest first: all but one, and whole
+// vectors of any usual length.
+std::vector<uint64_t> shorterRows(uint64_t columns);
+
+} // namespace kiln::families
+
+#endif // KILN_FAMILIES_REDUCTION_WORKLOAD_REDUCTION_VERIFICATION_H

@@ -1,0 +1,106 @@
+// Right results of softmax pass, and each mistake is rejected under its name.
+#include "kiln/families/reduction/workload/softmax_verification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <gtest/gtest.h>
+
+#include "kiln/families/reduction/workload/row_trial.h"
+
+namespace kiln::families {
+namespace {
+
+using measure::verify::Cause;
+
+constexpr const char *kTypes[] = {"f32", "f16", "bf16"};
+
+// Computes each row in f32 with a function of the row and the number of columns that take part in the sum.
+void fill(RowTrial &trial, const std::function<std::vector<float>(const std::vector<double> &)> &softmax) {
+  for (uint64_t r = 0; r < trial.spec().rows; ++r) {
+    std::vector<float> results = softmax(trial.row(r));
+    for (uint64_t c = 0; c < results.size(); ++c)
+      trial.set(r * trial.spec().columns + c, results[c]);
+  }
+}
+
+std::vector<float> exponentials(const std::vector<double> &row, double offset) {
+  std::vector<float> values;
+  for (double element : row)
+    values.push_back(std::exp(static_cast<float>(element - offset)));
+  return values;
+}
+
+std::vector<float> divided(std::vector<float> values, size_t columns) {
+  float sum = 0;
+  for (size_t c = 0; c < columns; ++c)
+    sum += values[c];
+  for (float &value : values)
+    value /= sum;
+  return values;
+}
+
+TEST(SoftmaxVerification, TheReferencePasses) {
+  for (const char *shape : {"1x1", "3x2", "64x33", "37x1001", "2x50001"})
+    for (const char *type : kTypes)
+      for (size_t pass = 0; pass < 2; ++pass) {
+        RowTrial trial(fmt::format("softmax_{}_{}", shape, type), pass);
+        trial.compute();
+        measure::verify::Verdict verdict = trial.check();
+        EXPECT_TRUE(verdict.ok()) << shape << " " << type << ", pass " << pass << ": " << verdict.explanation;
+      }
+}
+
+TEST(SoftmaxVerification, TheMaximumHasToBeSubtracted) {
+  for (const char *type : kTypes) {
+    std::string name = fmt::format("softmax_37x1001_{}", type);
+    auto naive = [](const std::vector<double> &row) { return divided(exponentials(row, 0), row.size()); };
+    // Small inputs do not show it.
+    RowTrial small(name), large(name, 1);
+    fill(small, naive);
+    EXPECT_TRUE(small.check().ok()) << small.check().explanation;
+    fill(large, naive);
+    large.expectCause(Cause::NotANumber, "without the row's maximum subtracted");
+  }
+}
+
+TEST(SoftmaxVerification, DroppedColumns) {
+  for (const char *type : kTypes) {
+    RowTrial sums(fmt::format("softmax_37x1001_{}", type)), unwritten = sums;
+    fill(sums, [](const std::vector<double> &row) {
+      return divided(exponentials(row, *std::ranges::max_element(row)), 992);
+    });
+    if (std::string_view(type) == "f32")
+      sums.expectCause(Cause::DroppedTail, "the sum of the first 992 of 1001 columns");
+    else
+      EXPECT_FALSE(sums.check().ok());
+    RowTrial before = unwritten;
+    unwritten.compute();
+    for (uint64_t r = 0; r < 37; ++r)
+      for (uint64_t c = 992; c < 1001; ++c)
+        unwritten.set(r * 1001 + c, before.get(r * 1001 + c));
+    unwritten.expectCause(Cause::DroppedTail, "the last 9 of 1001 columns are as they were");
+  }
+}
+
+TEST(SoftmaxVerification, NotDivided) {
+  RowTrial trial("softmax_37x1001_f32");
+  fill(trial, [](const std::vector<double> &row) { return exponentials(row, *std::ranges::max_element(row)); });
+  trial.expectCause(Cause::Unknown, "not divided by their sum");
+}
+
+TEST(SoftmaxVerification, OtherMistakes) {
+  RowTrial before("softmax_37x1001_f16"), row = before, added = before;
+  before.expectCause(Cause::NothingWritten);
+  row.compute();
+  for (uint64_t c = 0; c < 1001; ++c)
+    row.set(11 * 1001 + c, before.get(11 * 1001 + c));
+  row.expectCause(Cause::NothingWritten, "they are as they were before the run");
+  added.compute();
+  for (uint64_t i = 0; i < added.count(); ++i)
+    added.set(i, added.get(i) + before.get(i));
+  added.expectCause(Cause::NotZeroed);
+}
+
+} // namespace
+} // namespace kiln::families

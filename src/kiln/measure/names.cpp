@@ -1,0 +1,33 @@
+#include "kiln/measure/names.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace kiln::measure {
+
+std::vector<std::string_view> splitName(std::string_view text, char separator) {
+  std::vector<std::string_view> words;
+  while (true) {
+    size_t end = std::min(text.find(separator), text.size());
+    words.push_back(text.substr(0, end));
+    if (end == text.size())
+      return words;
+    text.remove_prefix(end + 1);
+  }
+}
+
+Result<uint64_t> parseExtent(std::string_view text) {
+  uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range || (error == std::errc() && value >= uint64_t(1) << 31))
+    return invalidArgument("'{}' is too large for a size", text);
+  if (error != std::errc() || end != text.data() + text.size())
+    return invalidArgument("'{}' is no size", text);
+  if (value == 0)
+    return invalidArgument("sizes must be positive");
+  if (text.front() == '0')
+    return invalidArgument("'{}' has a leading zero", text);
+  return value;
+}
+
+} // namespace kiln::measure

@@ -1,0 +1,21 @@
+// Parts of problems' names, for families that read them.
+#ifndef KILN_MEASURE_NAMES_H
+#define KILN_MEASURE_NAMES_H
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "kiln/base/status.h"
+
+namespace kiln::measure {
+
+// "a_b" in two words; "" is one empty word.
+std::vector<std::string_view> splitName(std::string_view text, char separator);
+
+// A size as names write it: no sign, no leading zero, below 2^31. Anything else would not come back as it was.
+Result<uint64_t> parseExtent(std::string_view text);
+
+} // namespace kiln::measure
+
+#endif // KILN_MEASURE_NAMES_H
