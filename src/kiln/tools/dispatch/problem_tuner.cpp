@@ -203,8 +203,6 @@ static SweepSettings batchSettings(const Lab &lab) {
   settings.statistics.minimumRounds = 8;
   settings.statistics.maximumRounds = 24;
   settings.group.warmUpNanoseconds = 10'000'000;
-  settings.profile = true;
-  settings.resume = true; // of the session's own steps; the session says which these are
   return settings;
 }
 
