@@ -39,6 +39,10 @@ public:
   virtual Result<std::unique_ptr<Problem>> parse(std::string_view name) const = 0;
   // Configurations worth trying for a problem on a target ("llvm-cpu"), best guess first; all are legal for it.
   virtual std::vector<std::string> configurations(const Problem &problem, std::string_view target) const = 0;
+  // All that a tuner may try, best guess first; all are legal for it.
+  virtual std::vector<std::string> configurationSpace(const Problem &problem, std::string_view target) const {
+    return configurations(problem, target);
+  }
 };
 
 class FamilyRegistry {

@@ -28,6 +28,8 @@ constexpr Verb kVerbs[] = {
      verbs::generate, nullptr},
     {"compile", "Compiles what was generated.", true, true, false, true, verbs::compile, nullptr},
     {"profile", "Verifies and measures what was compiled.", true, true, true, true, verbs::profile, nullptr},
+    {"tune", "Searches the configurations of problems, and writes the best to a tuning database for kiln-compile.",
+     true, true, true, true, verbs::tune, nullptr},
     {"families", "Lists the operation families.", false, false, false, false, verbs::families, nullptr},
     {"report", "Shows results that are stored.", false, false, false, false, nullptr, verbs::report},
     {"explain", "Says of one row what was found, and why it failed.", false, false, false, false, nullptr,
@@ -70,6 +72,8 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
     flags.addMeasurement(parser);
   if (verb.outputs)
     flags.addOutput(parser);
+  if (verb.run == verbs::tune)
+    flags.tuning.add(parser);
   if (verb.tell)
     reports.add(parser);
   if (std::optional<int> code = parser.parse(argc, argv))

@@ -208,6 +208,7 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
   }
   return providers;
 }
+} // namespace
 
 SweepSettings settingsOf(const Lab &lab) {
   const DispatchFlags &flags = lab.flags;
@@ -228,6 +229,7 @@ SweepSettings settingsOf(const Lab &lab) {
   return settings;
 }
 
+namespace {
 // One line that is written over while a group runs, where somebody sees it; else a line when it is done.
 class Teller final : public SweepProgress {
 public:
@@ -382,6 +384,17 @@ void announce(const Lab &lab, const std::vector<Operation> &operations, const st
       std::min(most, static_cast<double>(lab.flags.minutes) * static_cast<double>(operations.size())));
 }
 } // namespace
+
+Result<SweepCandidate> kilnCandidate(const Lab &lab) {
+  KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
+  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe("kiln", "", {tool, "--provider=kiln"}, lab.flags.threadCount()));
+  SweepCandidate candidate;
+  candidate.fact.provider = kiln.name;
+  candidate.fact.providerVersion = kiln.version;
+  candidate.fact.threads = lab.flags.threadCount();
+  candidate.worker.command = kiln.command;
+  return candidate;
+}
 
 Result<int> verbs::profile(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, lab.folder.read(lab.families));

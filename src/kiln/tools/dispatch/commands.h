@@ -22,9 +22,17 @@ Result<int> profile(const Lab &lab);
 // The three at once.
 Result<int> sweep(const Lab &lab);
 
+// Searches configurations, and writes down the best.
+Result<int> tune(const Lab &lab);
+
 Result<int> families(const Lab &lab);
 
 } // namespace verbs
+
+// What measures as the flags ask for.
+SweepSettings settingsOf(const Lab &lab);
+// Kiln as a candidate, without a problem and a module; an error where it does not work.
+Result<SweepCandidate> kilnCandidate(const Lab &lab);
 
 // What is told of results; `arguments` are those behind the verb.
 struct ReportFlags {

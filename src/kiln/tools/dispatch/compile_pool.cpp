@@ -45,6 +45,16 @@ static Result<std::string> compilerIdentity(const std::string &path) {
   return fmt::format("{} {}", size, time);
 }
 
+// What --tuning-db names counts by its content. What cannot be read is the compiler's to tell.
+static std::string tuningDatabaseOf(std::string_view flag) {
+  constexpr std::string_view name = "-tuning-db=";
+  size_t dashes = flag.starts_with("--") ? 1 : 0;
+  if (!flag.substr(dashes).starts_with(name))
+    return "";
+  Result<Ref<FileContents>> file = FileContents::open(std::string(flag.substr(dashes + name.size())));
+  return file.ok() ? std::string((*file)->text()) : "";
+}
+
 namespace {
 // One thread with one compiler of its own, started when it is first needed, and again when a program has ended it.
 class Compiler {
@@ -96,7 +106,7 @@ Result<std::vector<CompileResult>> compileAll(std::span<const CompileJob> jobs, 
   KILN_RETURN_IF_ERROR(makeFolder(settings.cache));
   std::string flags;
   for (const std::string &flag : settings.flags)
-    flags += flag + "\n";
+    flags += flag + "\n" + tuningDatabaseOf(flag);
 
   std::vector<CompileResult> results(jobs.size());
   std::atomic<size_t> next = 0;

@@ -159,6 +159,7 @@ Status DispatchFlags::check() const {
     return invalidArgument("--benchmark-repetitions={}: an interval takes at least 3 rounds", repetitions);
   KILN_RETURN_IF_ERROR(parsedTags().status());
   KILN_RETURN_IF_ERROR(parsedVariants().status());
+  KILN_RETURN_IF_ERROR(tuning.check());
   if (device.empty() || device == "llvm-cpu" || device == "cpu" || device == "local-task")
     return okStatus();
   return unimplemented("--device={}: this build compiles for and runs on llvm-cpu", device);

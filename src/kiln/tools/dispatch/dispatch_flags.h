@@ -10,6 +10,7 @@
 #include "kiln/tools/cli.h"
 #include "kiln/tools/dispatch/patterns.h"
 #include "kiln/tools/dispatch/sweep.h"
+#include "kiln/tools/dispatch/tune_flags.h"
 
 namespace kiln {
 
@@ -49,6 +50,8 @@ struct DispatchFlags {
   std::vector<std::string> outputs;
   std::string tags;
   bool append = false, verbose = false;
+
+  TuneFlags tuning;
 
   // Which flags a verb has.
   void addSelection(FlagParser &parser);

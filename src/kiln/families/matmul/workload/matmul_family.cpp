@@ -143,7 +143,7 @@ std::vector<std::string> MatmulFamily::configurations(const Problem &problem, st
   return spec ? cpuConfigurations(*spec, CpuShape::host(), kConfigurationCount) : std::vector<std::string>();
 }
 
-std::vector<std::string> MatmulFamily::configurationSpace(const Problem &problem, std::string_view target) {
+std::vector<std::string> MatmulFamily::configurationSpace(const Problem &problem, std::string_view target) const {
   std::vector<std::string> names;
   if (const MatmulSpec *spec = specOf(problem, target))
     for (const RatedConfig &rated : cpuConfigurationSpace(*spec, CpuShape::host()))

@@ -45,8 +45,8 @@ public:
   // kConfigurationCount of them for llvm-cpu, fewer where the problem is too small to be cut in so many ways; none for
   // targets that are not known here.
   std::vector<std::string> configurations(const measure::Problem &problem, std::string_view target) const override;
-  // All that a tuner may try, best guess first: thousands.
-  static std::vector<std::string> configurationSpace(const measure::Problem &problem, std::string_view target);
+  // Thousands, 500 and more for all but small problems.
+  std::vector<std::string> configurationSpace(const measure::Problem &problem, std::string_view target) const override;
 
   static constexpr size_t kConfigurationCount = 32;
 

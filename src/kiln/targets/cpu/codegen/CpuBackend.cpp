@@ -4,6 +4,7 @@
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/Serialization.h"
+#include "kiln/targets/cpu/codegen/strategy/TuningLookup.h"
 
 using namespace mlir;
 
@@ -27,6 +28,15 @@ void CpuBackend::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-codegen-llvmcpu-use-transform-dialect", &options.transformDialectSpec, "<file>",
               "Transform-dialect file that tiles, vectorizes and bufferizes the dispatches instead of the built-in "
               "strategies");
+  binder.flag(
+      "tuning-db", &options.tuningDatabase, "<file>",
+      "Tuning database of `kiln-dispatch tune`: dispatches that it knows are compiled with the configuration that "
+      "was measured to be the fastest. What the program or a transform-dialect file says goes before it");
+  binder.flag("tuning-threads", &options.tuningThreads, "<count>",
+              "Takes from the tuning database what was measured with so many threads; 0: with the most");
+  binder.flag("dump-tuning-keys-to", &options.tuningKeys, "<folder>",
+              "Writes a file for each dispatch, with what tuning databases know it by, and the configuration that was "
+              "chosen");
 }
 
 void CpuBackend::registerDialects(DialectRegistry &registry) const {
@@ -41,7 +51,8 @@ void CpuBackend::registerPasses() const {
 
 FailureOr<HAL::ExecutableTargetAttr> CpuBackend::getTarget(MLIRContext *context, Location loc) const {
   FailureOr<CpuTarget> target = CpuTarget::resolve(options, loc);
-  if (failed(target))
+  // A database that cannot be read is told here once; the passes that read it run for each executable.
+  if (failed(target) || failed(TuningLookup::load(options.tuningDatabase, options.tuningThreads, loc)))
     return failure();
   return target->toAttr(context);
 }

@@ -2,6 +2,7 @@
 #include "kiln/targets/cpu/codegen/strategy/ConfigFitting.h"
 #include "kiln/targets/cpu/codegen/strategy/Strategy.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
+#include "kiln/targets/cpu/codegen/strategy/TuningLookup.h"
 
 using namespace mlir;
 
@@ -46,6 +47,10 @@ public:
     if (failed(loaded))
       return failure();
     table = std::make_shared<const TuningTable>(std::move(*loaded));
+    FailureOr<TuningLookup> database = TuningLookup::load(tuningDatabase, tuningThreads, UnknownLoc::get(context));
+    if (failed(database))
+      return failure();
+    tuned = *std::move(database);
     return success();
   }
 
@@ -73,7 +78,11 @@ private:
     std::optional<DispatchRoot> root = findRoot(function);
     StringRef strategy = root ? root->strategy : "default";
     if (Operation *op = findConfigured(function))
-      return takeConfiguration(function, op, strategy, root);
+      return failed(takeConfiguration(function, op, strategy, root)) ? failure() : dumpKey(function, root, target, "ir");
+    if (HAL::LoweringAttr found = root ? tuned.find(function, *root, target) : HAL::LoweringAttr()) {
+      function->setAttr("lowering", found);
+      return dumpKey(function, root, target, "tuning-db");
+    }
     TileConfig config;
     if (root) {
       TuningKey key = tuningKey(*root);
@@ -83,7 +92,15 @@ private:
     Builder builder(function.getContext());
     function->setAttr("lowering", HAL::LoweringAttr::get(function.getContext(), builder.getStringAttr(strategy),
                                                          builder.getStringAttr(config.name())));
-    return success();
+    return dumpKey(function, root, target, "default");
+  }
+
+  LogicalResult dumpKey(func::FuncOp function, const std::optional<DispatchRoot> &root, const CpuTarget &target,
+                        StringRef source) const {
+    if (tuningKeys.empty() || !root)
+      return success();
+    return dumpTuningKey(tuningKeys, function, *root, target, function->getAttrOfType<HAL::LoweringAttr>("lowering"),
+                         source);
   }
 
   // An op of the source program may carry its dispatch's configuration: what it says is taken as it is.
@@ -113,6 +130,7 @@ private:
 
   static constexpr StringRef kConfigurationAttr = "kiln.configuration";
 
+  TuningLookup tuned;
   std::shared_ptr<const TuningTable> table; // shared with the copies that run in other threads
 };
 } // namespace

@@ -9,10 +9,19 @@ def SelectLowering : Pass<"kiln-llvmcpu-select-lowering", "kiln::HAL::Executable
   let summary = "chooses the strategy and the configuration of each dispatch";
   let description = [{
     Finds what each dispatch is mainly about, its root operation, and writes `lowering = #hal.lowering<strategy,
-    configuration>` on its function: what the function has already, else the first row of the tuning data that fits
+    configuration>` on its function: what the function has already, else what the root says (`kiln.configuration`), else
+    what the tuning database says of it (docs/tuning.md), else the first row of the tuning data that fits
     (targets/cpu/tuning), fitted to the extents of the dispatch. Nothing else changes. A configuration that does not
-    parse or that this target cannot follow is an error at the function.
+    parse or that this target cannot follow is an error at the function; one of the database is a warning, and the
+    default is taken.
   }];
+  let options = [
+    Option<"tuningDatabase", "tuning-db", "std::string", "", "the tuning database; empty: none">,
+    Option<"tuningThreads", "tuning-threads", "int64_t", "0",
+           "takes what was measured with so many threads; 0: with the most">,
+    Option<"tuningKeys", "dump-tuning-keys-to", "std::string", "",
+           "a folder that gets a file for each dispatch, with what tuning databases know it by; empty: none">,
+  ];
 }
 
 def LowerExecutableTarget : Pass<"kiln-llvmcpu-lower-executable-target", "kiln::HAL::ExecutableVariantOp"> {

@@ -28,8 +28,16 @@ using namespace mlir;
 
 namespace kiln {
 
-void addCpuConfigurationPasses(OpPassManager &variantPasses, const CpuOptions &) {
-  variantPasses.addPass(createSelectLowering());
+static SelectLoweringOptions selectionOptions(const CpuOptions &options) {
+  SelectLoweringOptions selection;
+  selection.tuningDatabase = options.tuningDatabase;
+  selection.tuningThreads = options.tuningThreads;
+  selection.tuningKeys = options.tuningKeys;
+  return selection;
+}
+
+void addCpuConfigurationPasses(OpPassManager &variantPasses, const CpuOptions &options) {
+  variantPasses.addPass(createSelectLowering(selectionOptions(options)));
 }
 
 static LowerExecutableTargetOptions loweringOptions(const CpuOptions &options) {
@@ -65,7 +73,7 @@ void registerCpuStrategyDialects(DialectRegistry &registry) {
 }
 
 void registerCpuStrategyPasses(const CpuOptions &options) {
-  registerPass([] { return createSelectLowering(); });
+  registerPass([&options] { return createSelectLowering(selectionOptions(options)); });
   registerPass([&options] { return createLowerExecutableTarget(loweringOptions(options)); });
   registerPass([] { return createPrepareDispatch(); });
   registerPass([] { return createDistributeDispatch(); });
