@@ -13,8 +13,8 @@
 namespace kiln {
 
 // "256", "64,128" or "64:1024:128" (start, end, increment): the end counts where a step meets it. Without an increment
-// it is 1. Lists may hold ranges.
-Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view text);
+// it is 1. Lists may hold ranges. No size may be less than `least`.
+Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view text, uint64_t least = 1);
 
 // --dispatches=<regex>,<regex>: a name is taken if one of them is found somewhere in it; no pattern takes all. A comma
 // inside of brackets or braces belongs to the expression. A * that follows a letter, a digit or _ stands for any text,

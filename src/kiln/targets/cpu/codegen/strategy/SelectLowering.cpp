@@ -1,4 +1,5 @@
 #include "kiln/targets/cpu/codegen/strategy/ConfigFitting.h"
+#include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
 #include "kiln/targets/cpu/codegen/strategy/Strategy.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
 
@@ -103,6 +104,9 @@ private:
         HAL::LoweringAttr::get(function.getContext(), StringAttr::get(function.getContext(), strategy), text);
     if (failed(verifyLowering(function, lowering)))
       return failure();
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      if (failed(verifyConvolution(linalgOp, *TileConfig::parse(text.getValue()))))
+        return failure();
     op->removeAttr(kConfigurationAttr);
     function->setAttr("lowering", lowering);
     return success();
