@@ -38,10 +38,10 @@ void DispatchFlags::addSelection(FlagParser &parser) {
   parser.add({"problem-n", "SIZES", "Likewise."}, problemN);
   parser.add({"problem-k", "SIZES", "Likewise."}, problemK);
   parser.add({"problem-b", "SIZES", "Likewise, of batches."}, problemB);
-  for (auto [dimension, help] : kOtherDimensions)
-    parser.add({fmt::format("problem-{}", dimension), "SIZES", help}, otherProblemSizes[dimension]);
   parser.add({"dtypes", "TYPE,...", "Element types, such as f32,f16; or three matrices, such as f16t_f16n_f32t."},
              types);
+  for (auto [dimension, help] : kOtherDimensions)
+    parser.add({fmt::format("problem-{}", dimension), "SIZES", help}, otherProblemSizes[dimension]);
   parser.add({"configurations", "N", "So many configurations for each problem, the likely best first; 0 takes all."},
              configurations);
   parser.add({"default-config", "", "Also what the compiler chooses by itself, as tile_config_default."},
@@ -183,16 +183,16 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
       continue;
     KILN_ASSIGN_OR_RETURN(selection.dimensions[name], parseSizes(fmt::format("problem-{}", name), *text));
   }
+  for (size_t at = 0; at < flags.types.size();) {
+    size_t end = std::min(flags.types.find(',', at), flags.types.size());
+    selection.types.push_back(flags.types.substr(at, end - at));
+    at = end + 1;
+  }
   for (const auto &[name, text] : flags.otherProblemSizes) {
     if (text.empty())
       continue;
     KILN_ASSIGN_OR_RETURN(selection.dimensions[name],
                           parseSizes(fmt::format("problem-{}", name), text, name == "pad" ? 0 : 1));
-  }
-  for (size_t at = 0; at < flags.types.size();) {
-    size_t end = std::min(flags.types.find(',', at), flags.types.size());
-    selection.types.push_back(flags.types.substr(at, end - at));
-    at = end + 1;
   }
   std::vector<const measure::Family *> chosen;
   if (flags.operationKind == "all") {

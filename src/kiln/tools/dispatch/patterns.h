@@ -13,7 +13,7 @@
 namespace kiln {
 
 // "256", "64,128" or "64:1024:128" (start, end, increment): the end counts where a step meets it. Without an increment
-// it is 1. Lists may hold ranges. No size may be less than `least`.
+// it is 1. Lists may hold ranges. No size is less than `least`.
 Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view text, uint64_t least = 1);
 
 // --dispatches=<regex>,<regex>: a name is taken if one of them is found somewhere in it; no pattern takes all. A comma

@@ -104,12 +104,10 @@ private:
         HAL::LoweringAttr::get(function.getContext(), StringAttr::get(function.getContext(), strategy), text);
     if (failed(verifyLowering(function, lowering)))
       return failure();
-    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
-      if (failed(verifyConvolution(linalgOp, *TileConfig::parse(text.getValue()))))
-        return failure();
     op->removeAttr(kConfigurationAttr);
     function->setAttr("lowering", lowering);
-    return success();
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    return linalgOp ? verifyConvolution(linalgOp, *TileConfig::parse(text.getValue())) : success();
   }
 
   static constexpr StringRef kConfigurationAttr = "kiln.configuration";
