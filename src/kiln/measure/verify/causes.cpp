@@ -98,8 +98,9 @@ std::optional<Diagnosis> Diagnoser::swappedOperands() const {
       return double(dotIntegers(surveyor.left(*swap.lhs, s.element.b, s.element.i),
                                 surveyor.right(*swap.rhs, s.element.b, s.element.j)));
     };
+    const char *how = swap.cause == Cause::DroppedPadding ? "without its padding" : "read in the other layout";
     if (predictsSums(prediction))
-      return Diagnosis{Cause::SwappedLayout, fmt::format("they are right for {} read in the other layout", swap.what)};
+      return Diagnosis{swap.cause, fmt::format("they are right for {} {}", swap.what, how)};
   }
   return std::nullopt;
 }

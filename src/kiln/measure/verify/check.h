@@ -41,6 +41,7 @@ struct ColumnMap {
 struct SwappedReading {
   std::string what; // "lhs"
   const Operand *lhs, *rhs;
+  Cause cause = Cause::SwappedLayout;
 };
 
 // A contraction whose left operand is not a plain matrix: what a family with an indexing of its own fills in.

@@ -13,6 +13,7 @@ const char *causeName(Cause cause) {
   case Cause::NarrowedInputs: return "inputs narrowed";
   case Cause::NarrowAccumulator: return "accumulator too narrow";
   case Cause::SwappedLayout: return "swapped layout";
+  case Cause::DroppedPadding: return "dropped padding";
   case Cause::NotANumber: return "not a number";
   case Cause::NothingWritten: return "nothing written";
   }

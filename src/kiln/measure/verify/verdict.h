@@ -19,6 +19,7 @@ enum class Cause {
   NarrowedInputs,    // inputs were rounded to a narrower type (tf32, bf16) before they were used
   NarrowAccumulator, // sums were kept in a narrower type than promised
   SwappedLayout,     // an operand was read in another layout; equal dimensions hide it elsewhere
+  DroppedPadding,    // a convolution read its image as if it began with its first pixel
   NotANumber,        // NaN or infinity where a number belongs
   NothingWritten,    // the output is as it was before the run
 };

@@ -7,6 +7,20 @@
 
 namespace kiln {
 
+// What dimensions beside m, n, k and b families have.
+static constexpr std::pair<const char *, const char *> kOtherDimensions[] = {
+    {"h", "Likewise, rows of a convolution's image. h, w, c and f are given together."},
+    {"w", "Likewise, columns of its image."},
+    {"c", "Likewise, its channels."},
+    {"f", "Likewise, its filters."},
+    {"r", "Likewise, rows of a filter; 3 unless given."},
+    {"s", "Likewise, columns of a filter; as many as rows unless given."},
+    {"stride", "Likewise, of rows and columns; 1 unless given."},
+    {"dilation", "Likewise, of rows and columns; 1 unless given."},
+    {"pad", "Likewise, pixels on each side, which may be 0; 0 unless given."},
+    {"groups", "Likewise, of channels and filters; 1 unless given."},
+};
+
 void DispatchFlags::addSelection(FlagParser &parser) {
   parser.group("What to take");
   parser.add({"generated-dir", "DIR", "The folder in which `generated` lies."}, generatedDir);
@@ -31,6 +45,8 @@ void DispatchFlags::addSelection(FlagParser &parser) {
              problemShapes);
   parser.add({"dtypes", "TYPE,...", "Element types, such as f32,f16; or three matrices, such as f16t_f16n_f32t."},
              types);
+  for (auto [dimension, help] : kOtherDimensions)
+    parser.add({fmt::format("problem-{}", dimension), "SIZES", help}, otherProblemSizes[dimension]);
   parser.add({"configurations", "N", "So many configurations for each problem, the likely best first; 0 takes all."},
              configurations);
   parser.add({"default-config", "", "Also what the compiler chooses by itself, as tile_config_default."},
@@ -178,6 +194,12 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
   for (std::string_view type : split(flags.types, ','))
     if (!type.empty())
       selection.types.emplace_back(type);
+  for (const auto &[name, text] : flags.otherProblemSizes) {
+    if (text.empty())
+      continue;
+    KILN_ASSIGN_OR_RETURN(selection.dimensions[name],
+                          parseSizes(fmt::format("problem-{}", name), text, name == "pad" ? 0 : 1));
+  }
   std::vector<const measure::Family *> chosen;
   if (flags.operationKind == "all") {
     for (const std::unique_ptr<measure::Family> &family : families.families())

@@ -22,6 +22,7 @@ struct DispatchFlags {
   std::string problemM, problemN, problemK, problemB;
   std::string problemRows, problemColumns, problemShapes;
   std::string types;
+  std::map<std::string, std::string> otherProblemSizes; // by the dimension's name
   bool defaultConfig = false;
   uint32_t configurations = 0; // how many of each problem's; 0: as many as the family offers
 

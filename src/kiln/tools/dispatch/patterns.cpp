@@ -21,28 +21,28 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-static Result<uint64_t> parseSize(std::string_view flag, std::string_view text) {
+static Result<uint64_t> parseSize(std::string_view flag, std::string_view text, uint64_t least) {
   uint64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value == 0)
+  if (error != std::errc() || end != text.data() + text.size() || value < least)
     return invalidArgument("--{}: '{}' is no size; write 256, a list 64,128 or a range start:end:increment", flag,
                            text);
   return value;
 }
 
-Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view text) {
+Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view text, uint64_t least) {
   std::vector<uint64_t> sizes;
   for (std::string_view part : split(text, ',')) {
     std::vector<std::string_view> range = split(part, ':');
     if (range.size() > 3)
       return invalidArgument("--{}: '{}' is no range; write start:end:increment", flag, part);
-    KILN_ASSIGN_OR_RETURN(uint64_t start, parseSize(flag, range[0]));
+    KILN_ASSIGN_OR_RETURN(uint64_t start, parseSize(flag, range[0], least));
     uint64_t end = start, step = 1;
     if (range.size() > 1) {
-      KILN_ASSIGN_OR_RETURN(end, parseSize(flag, range[1]));
+      KILN_ASSIGN_OR_RETURN(end, parseSize(flag, range[1], least));
     }
     if (range.size() > 2) {
-      KILN_ASSIGN_OR_RETURN(step, parseSize(flag, range[2]));
+      KILN_ASSIGN_OR_RETURN(step, parseSize(flag, range[2], 1));
     }
     if (end < start)
       return invalidArgument("--{}: the range '{}' ends before it starts", flag, part);

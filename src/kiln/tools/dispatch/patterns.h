@@ -16,8 +16,8 @@ namespace kiln {
 std::vector<std::string_view> split(std::string_view text, char separator);
 
 // "256", "64,128" or "64:1024:128" (start, end, increment): the end counts where a step meets it. Without an increment
-// it is 1. Lists may hold ranges.
-Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view text);
+// it is 1. Lists may hold ranges. No size is less than `least`.
+Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view text, uint64_t least = 1);
 
 // "64x64x3,1000": shapes with commas between; "" is none.
 Result<std::vector<std::vector<uint64_t>>> parseShapes(std::string_view flag, std::string_view text);

@@ -47,6 +47,7 @@ private:
   Value extent(unsigned dim);
   Value add(Value a, int64_t b);
   Value subtract(Value a, Value b);
+  Value multiply(Value a, int64_t b);
   Value minimum(Value a, Value b);
   Value divide(Value a, int64_t b);
   // The last multiple of `step`, counted from `lower`, that is not beyond `upper`.
@@ -70,6 +71,8 @@ private:
   bool startsBlocks(unsigned level);
   void emitBlocks(unsigned level);
   void pack(Value blockStart);
+  llvm::SmallVector<unsigned> tapLoops() const;
+  void packTaps(mlir::OpOperand &operand, llvm::ArrayRef<unsigned> taps);
   void packStraight(mlir::OpOperand &operand, Value blockStart);
   void packTurned(mlir::OpOperand &operand, Value blockStart);
   Values packedIndices(Point point);
@@ -100,6 +103,8 @@ private:
   void store(mlir::OpOperand &init, Point point, Value value);
   Value loadVector(Value memory, mlir::ValueRange indices, Value mask);
   Value loadStrided(Value memory, mlir::AffineMap map, Point point);
+  // Elements that are `stride` apart, from neighbouring vectors of which none reaches beyond the last of them.
+  Value loadShuffled(mlir::OpOperand &operand, mlir::AffineMap map, Point point, int64_t stride);
   bool canTranspose(mlir::OpOperand &operand);
   void loadTransposed(mlir::OpOperand &operand, mlir::AffineMap map, Point point);
   void transpose(Values &block);
@@ -122,6 +127,7 @@ private:
   llvm::SmallVector<Dimension> dims;
   int64_t lanes = 1;              // of the current segment: the plan's, or 1
   llvm::SmallVector<Value> masks; // of the current segment's vectors; null: all lanes
+  Value columnsLeft;              // where there are masks, from the segment's start to the end of the vector loop
 
   // The current block of the blocked loop; `firstBlock` is null where that is known to be the first.
   bool inBlock = false;

@@ -78,6 +78,12 @@ Value KernelBuilder::subtract(Value a, Value b) {
   return arith::SubIOp::create(builder, loc, a, b);
 }
 
+Value KernelBuilder::multiply(Value a, int64_t b) {
+  if (auto known = getConstantIntValue(a))
+    return constant(*known * b);
+  return arith::MulIOp::create(builder, loc, a, constant(b));
+}
+
 Value KernelBuilder::minimum(Value a, Value b) {
   auto first = getConstantIntValue(a), second = getConstantIntValue(b);
   if (first && second)
@@ -223,7 +229,7 @@ void KernelBuilder::emitVectorSegments(llvm::function_ref<void()> inner) {
 
 void KernelBuilder::setMasks(Value base, Value upper, int64_t vectors) {
   masks.clear();
-  Value left = subtract(upper, base);
+  Value left = columnsLeft = subtract(upper, base);
   auto known = getConstantIntValue(left);
   auto type = VectorType::get(lanes, builder.getI1Type());
   for (int64_t vector = 0; vector < vectors; ++vector) {

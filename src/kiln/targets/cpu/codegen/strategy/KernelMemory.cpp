@@ -2,6 +2,7 @@
 #include "kiln/targets/cpu/codegen/strategy/KernelBuilder.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -68,6 +69,36 @@ Value KernelBuilder::loadStrided(Value memory, AffineMap map, Point point) {
   return vector::FromElementsOp::create(builder, loc, VectorType::get(lanes, elements[0].getType()), elements);
 }
 
+Value KernelBuilder::loadShuffled(OpOperand &operand, AffineMap map, Point point, int64_t stride) {
+  int64_t last = (lanes - 1) * stride;
+  auto type = VectorType::get(lanes, cast<MemRefType>(operand.get().getType()).getElementType());
+  Value mask = maskOf(point.vector), result;
+  for (int64_t begin = 0; begin <= last; begin += lanes) {
+    int64_t start = std::min(begin, last + 1 - lanes);
+    // The innermost dimension is the one that the loop runs along.
+    SmallVector<Value> indices = indicesOf(map, point);
+    indices.back() = add(indices.back(), start);
+    Value loadMask;
+    if (mask) {
+      Value wanted = add(multiply(add(columnsLeft, -point.vector * lanes - 1), stride), 1 - start);
+      loadMask = vector::CreateMaskOp::create(builder, loc, type.clone(builder.getI1Type()), wanted);
+    }
+    Value part = loadVector(operand.get(), indices, loadMask);
+    if (begin == 0) {
+      result = part;
+      continue;
+    }
+    // What earlier parts gave stays, but that the first one has its elements where memory has them.
+    SmallVector<int64_t> picks;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t offset = lane * stride, earlier = begin == lanes ? offset : lane;
+      picks.push_back(offset < begin ? earlier : lanes + std::min(offset - start, lanes - 1));
+    }
+    result = vector::ShuffleOp::create(builder, loc, result, part, picks);
+  }
+  return result;
+}
+
 Value KernelBuilder::load(OpOperand &operand, Point point) {
   Value memory = operand.get();
   if (!isa<MemRefType>(memory.getType()))
@@ -89,6 +120,8 @@ Value KernelBuilder::load(OpOperand &operand, Point point) {
   else if (canTranspose(operand)) {
     loadTransposed(operand, map, point);
     return loads[key];
+  } else if (plan.shuffles) {
+    value = loadShuffled(operand, map, point, strideAlong(op, operand, plan.vectorLoop));
   } else
     value = loadStrided(memory, map, point);
   value = convertElements(value, argumentType(operand));

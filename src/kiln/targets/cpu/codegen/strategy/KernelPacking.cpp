@@ -38,7 +38,16 @@ void KernelBuilder::emitBlocks(unsigned level) {
   inBlock = false;
 }
 
-// Panels lie one after the other; in a panel, what is used together lies together: [panel][depth][column].
+// The reductions beside the blocked one: the pixels of a convolution's filters.
+SmallVector<unsigned> KernelBuilder::tapLoops() const {
+  SmallVector<unsigned> taps;
+  for (unsigned loop : plan.reductionLoops)
+    if (static_cast<int>(loop) != plan.blockedLoop)
+      taps.push_back(loop);
+  return taps;
+}
+
+// Panels lie one after the other; in a panel, what is used together lies together: [panel][taps...][depth][column].
 SmallVector<Value> KernelBuilder::packedIndices(Point point) {
   constexpr unsigned key = ~0u;
   Value &panel = positions[{key, 0}];
@@ -47,7 +56,11 @@ SmallVector<Value> KernelBuilder::packedIndices(Point point) {
   Value &depth = positions[{key, 1}];
   if (!depth)
     depth = subtract(dims[plan.blockedLoop].base, blockStart);
-  return {panel, depth, constant(point.vector * plan.lanes)};
+  SmallVector<Value> indices = {panel};
+  for (unsigned tap : tapLoops())
+    indices.push_back(position(tap, point));
+  indices.append({depth, constant(point.vector * plan.lanes)});
+  return indices;
 }
 
 void KernelBuilder::pack(Value blockStart) {
@@ -58,15 +71,28 @@ void KernelBuilder::pack(Value blockStart) {
     builder.setInsertionPointAfter(anchor);
     int64_t count = std::max<int64_t>(1, llvm::divideCeil(plan.packedExtent, panelWidth()));
     int64_t depth = turned ? llvm::alignTo(plan.block, plan.lanes) : plan.block;
-    auto type =
-        MemRefType::get({count, depth, panelWidth()}, cast<MemRefType>(operand.get().getType()).getElementType());
+    SmallVector<int64_t> shape = {count};
+    for (unsigned tap : tapLoops())
+      shape.push_back(*getConstantIntValue(extents[tap]));
+    shape.append({depth, panelWidth()});
+    auto type = MemRefType::get(shape, cast<MemRefType>(operand.get().getType()).getElementType());
     panels = memref::AllocOp::create(builder, loc, type, builder.getI64IntegerAttr(64));
   }
   emitVectorSegments([&] {
     if (turned)
       packTurned(operand, blockStart);
     else
-      packStraight(operand, blockStart);
+      packTaps(operand, tapLoops());
+  });
+}
+
+void KernelBuilder::packTaps(OpOperand &operand, ArrayRef<unsigned> taps) {
+  if (taps.empty())
+    return packStraight(operand, blockStart);
+  loop(constant(0), extent(taps.front()), 1, {}, [&](Value iv, ValueRange) {
+    dims[taps.front()] = {iv, 1};
+    packTaps(operand, taps.drop_front());
+    return Values();
   });
 }
 

@@ -1,6 +1,7 @@
 #include "kiln/targets/cpu/codegen/strategy/KernelPlan.h"
 
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
+#include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
@@ -128,7 +129,8 @@ namespace {
 class Planner {
 public:
   Planner(linalg::LinalgOp op, const KernelTarget &target, const TileConfig *config)
-      : op(op), target(target), config(config), body(inspectBody(op.getBlock())), extents(op.getStaticLoopRanges()) {
+      : op(op), target(target), config(config), body(inspectBody(op.getBlock())), extents(op.getStaticLoopRanges()),
+        convolution(ConvolutionLoops::of(op)) {
     for (unsigned loop = 0; loop < extents.size(); ++loop)
       bounds.push_back(ShapedType::isStatic(extents[loop]) ? extents[loop] : upperBound(loop));
     for (OpOperand *input : op.getDpsInputOperands())
@@ -157,6 +159,19 @@ private:
     return ShapedType::isDynamic(bounds[loop]) || bounds[loop] >= least;
   }
   static bool isVectorStride(int64_t stride) { return stride == 0 || stride == 1; }
+  // Whether vectors along the loop are loaded as they are, or put together from a few neighbouring ones.
+  bool loadsVectors(OpOperand *input, unsigned loop) {
+    int64_t stride = strideAlong(op, *input, loop);
+    return isVectorStride(stride) || isShuffled(input, loop, stride);
+  }
+  bool isShuffled(OpOperand *input, unsigned loop, int64_t stride) {
+    if (!convolution || stride < 2 || stride > largestShuffledStride)
+      return false;
+    ArrayRef<AffineExpr> exprs = op.getMatchingIndexingMap(input).getResults();
+    auto [strides, offset] = cast<MemRefType>(input->get().getType()).getStridesAndOffset();
+    return strides.back() == 1 &&
+           llvm::none_of(exprs.drop_back(), [&](AffineExpr expr) { return expr.isFunctionOfDim(loop); });
+  }
   bool dependsOn(OpOperand *operand, unsigned loop) { return op.getMatchingIndexingMap(operand).isFunctionOfDim(loop); }
 
   void chooseVectorLoop() {
@@ -165,11 +180,12 @@ private:
     int along = bestParallelLoop();
     int across = bestReductionLoop();
     if (along >= 0 && across >= 0) {
-      bool direct = llvm::all_of(inputs, [&](OpOperand *in) { return isVectorStride(strideAlong(op, *in, along)); });
+      bool direct = llvm::all_of(inputs, [&](OpOperand *in) { return loadsVectors(in, along); });
       if (!direct && !canPack(along))
         along = -1;
     }
     plan.vectorLoop = along >= 0 ? along : across;
+    plan.shuffles = along >= 0 && llvm::all_of(inputs, [&](OpOperand *in) { return loadsVectors(in, along); });
     plan.reduceLanes = along < 0 && across >= 0;
   }
 
@@ -234,7 +250,7 @@ private:
       plan.lanes = config->lanes;
     plan.masked = target.maskedBits != 0 && narrowest >= target.maskedBits && !body.mayTrap && !body.hasLoads &&
                   (plan.reduceLanes || llvm::all_of(inputs, [&](OpOperand *in) {
-                     return isVectorStride(strideAlong(op, *in, plan.vectorLoop)) || canPack(plan.vectorLoop);
+                     return loadsVectors(in, plan.vectorLoop) || canPack(plan.vectorLoop);
                    }));
     int64_t extent = extents[plan.vectorLoop];
     if (ShapedType::isDynamic(extent) || extent == 0)
@@ -322,7 +338,7 @@ private:
   bool canPack(unsigned loop) { return packable(loop) != nullptr; }
 
   OpOperand *packable(unsigned loop) {
-    if (reductions.size() != 1 || inputs.size() < 2)
+    if (blockableLoop() < 0 || inputs.size() < 2)
       return nullptr;
     OpOperand *found = nullptr;
     for (OpOperand *input : inputs) {
@@ -332,21 +348,45 @@ private:
         return nullptr;
       found = input;
     }
-    if (!found || !op.getMatchingIndexingMap(found).isProjectedPermutation() || !dependsOn(found, reductions[0]))
+    if (!found || !op.getMatchingIndexingMap(found).isProjectedPermutation() ||
+        !llvm::all_of(reductions, [&](unsigned reduction) { return dependsOn(found, reduction); }))
       return nullptr;
     // The last panel is loaded with masks.
     if (getElementTypeOrSelf(found->get().getType()).isBF16() && !target.maskedBF16)
       return nullptr;
     // Packing costs about as much as two rows; panels must be used more often than that.
     bool reused = llvm::any_of(parallel, [&](unsigned other) { return !dependsOn(found, other) && isLarge(other, 8); });
-    int64_t stride = strideAlong(op, *found, loop), depth = strideAlong(op, *found, reductions[0]);
+    int64_t stride = strideAlong(op, *found, loop), depth = strideAlong(op, *found, blockableLoop());
+    // The panels of a convolution hold all pixels of its filters, and are not turned.
+    if (reductions.size() > 1 && (stride != 1 || ShapedType::isDynamic(tapCount())))
+      return nullptr;
     return reused && (stride == 1 || depth == 1) ? found : nullptr;
   }
 
+  // The reduction that can be done in blocks: the only one, or a convolution's input channels; -1: none.
+  int blockableLoop() const {
+    if (reductions.size() == 1)
+      return reductions[0];
+    return convolution && convolution->channels ? static_cast<int>(*convolution->channels) : -1;
+  }
+
+  // Iterations of the reductions that are not done in blocks.
+  int64_t tapCount() const {
+    int64_t count = 1;
+    for (unsigned loop : reductions) {
+      if (static_cast<int>(loop) == blockableLoop())
+        continue;
+      if (ShapedType::isDynamic(extents[loop]))
+        return ShapedType::kDynamic;
+      count *= extents[loop];
+    }
+    return count;
+  }
+
   void chooseBlocks() {
-    if (reductions.size() != 1)
+    if (blockableLoop() < 0)
       return;
-    unsigned loop = reductions[0];
+    unsigned loop = blockableLoop();
     int64_t block = config && config->k ? config->k : 256;
     if (ShapedType::isStatic(extents[loop]))
       block = std::min(block, extents[loop]);
@@ -354,7 +394,11 @@ private:
     bool strided = packed && strideAlong(op, *packed, plan.vectorLoop) != 1;
     if (packed && (strided || (config && config->packB))) {
       int64_t extent = bounds[plan.vectorLoop];
-      if (ShapedType::isStatic(extent) && block > 0) {
+      unsigned bits = getElementTypeOrSelf(packed->get().getType()).getIntOrFloatBitWidth();
+      bool fits = reductions.size() == 1 ||
+                  llvm::alignTo(std::max<int64_t>(extent, 0), plan.vectors * plan.lanes) * block * tapCount() <=
+                      largestPanels * 8 / bits;
+      if (ShapedType::isStatic(extent) && block > 0 && fits) {
         plan.packedOperand = packed->getOperandNumber();
         plan.packedExtent = extent;
       }
@@ -427,6 +471,7 @@ private:
   const TileConfig *config;
   BodyFacts body;
   SmallVector<int64_t> extents, bounds; // of the loops: exactly, and at most; kDynamic where not known
+  std::optional<ConvolutionLoops> convolution;
   SmallVector<OpOperand *> inputs;
   SmallVector<unsigned> parallel, reductions;
   KernelPlan plan;

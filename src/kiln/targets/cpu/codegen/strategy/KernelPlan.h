@@ -32,6 +32,8 @@ struct KernelPlan {
   bool reduceLanes = false;
   // Tails of the vector loop are masked; otherwise they run element by element.
   bool masked = false;
+  // Inputs whose elements are a few apart along the vector loop are loaded as whole vectors, of which these are picked.
+  bool shuffles = false;
   // The register tile: `rows` iterations of the row loop by `vectors` vectors. rowLoop -1: one row.
   int rowLoop = -1;
   int64_t rows = 1, vectors = 1;

@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/strategy/ConfigChecks.h"
 #include "kiln/targets/cpu/codegen/strategy/ConfigFitting.h"
+#include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
 #include "kiln/targets/cpu/codegen/strategy/Strategy.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
 #include "kiln/targets/cpu/codegen/strategy/TuningLookup.h"
@@ -125,7 +126,8 @@ private:
       return failure();
     op->removeAttr(kConfigurationAttr);
     function->setAttr("lowering", lowering);
-    return success();
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    return linalgOp ? verifyConvolution(linalgOp, *TileConfig::parse(text.getValue())) : success();
   }
 
   static constexpr StringRef kConfigurationAttr = "kiln.configuration";

@@ -1,0 +1,232 @@
+#include "kiln/families/conv/workload/conv_configurations.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <span>
+#include <thread>
+#include <unistd.h>
+
+namespace kiln::families {
+
+static int64_t divideUp(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+static int64_t roundUp(int64_t a, int64_t unit) {
+  return divideUp(a, unit) * unit;
+}
+
+ConvCpu ConvCpu::host() {
+  ConvCpu cpu;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f"))
+    cpu.vectorBits = 512, cpu.vectorRegisters = 32;
+  else if (!__builtin_cpu_supports("avx2"))
+    cpu.vectorBits = 128;
+#elif defined(__aarch64__)
+  cpu.vectorBits = 128, cpu.vectorRegisters = 32;
+#endif
+  if (long bytes = ::sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0)
+    cpu.l1Bytes = bytes;
+  if (long bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0)
+    cpu.l2Bytes = bytes;
+  cpu.workers = std::max(1U, std::thread::hardware_concurrency());
+  return cpu;
+}
+
+//===--- The model ------------------------------------------------------------------------------------------------===//
+
+namespace {
+// The loops of a convolution as a configuration sees them. The result's dimensions are, from the inside to the outside:
+// columns, `inside`, rows, `outside`. Sums are of 32-bit elements for all types.
+struct Loops {
+  int64_t columns, inside, rows, outside;
+  int64_t channels, taps;
+  int64_t imageBytes;     // of an element
+  bool filtersAreColumns; // weights are vectors and pixels are broadcast; otherwise the other way round
+  bool strided;           // pixels of a vector are not neighbours
+  bool perChannel;        // no operand is used again by another column: depthwise
+  int64_t lanes;
+};
+
+struct RegisterTile {
+  int64_t rows, columns;
+};
+} // namespace
+
+static Loops loopsOf(const ConvSpec &spec, const ConvCpu &cpu) {
+  auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
+  bool perChannel = spec.groups > 1 && spec.groups == spec.c && spec.groups == spec.f;
+  int64_t height = number(spec.outputHeight()), width = number(spec.outputWidth());
+  Loops loops{.columns = width,
+              .inside = height,
+              .rows = perChannel ? 1 : number(spec.groupFilters()),
+              .outside = number(spec.n * spec.groups),
+              .channels = number(spec.groupChannels()),
+              .taps = number(spec.r * spec.s),
+              .imageBytes = number(hal::elementTypeByteSize(spec.types.image)),
+              .filtersAreColumns = !spec.channelsFirst,
+              .strided = spec.channelsFirst && spec.strideW > 1,
+              .perChannel = perChannel,
+              .lanes = std::max<int64_t>(1, cpu.vectorBits / 32)};
+  if (!spec.channelsFirst) {
+    loops.columns = number(perChannel ? spec.f : spec.groupFilters());
+    loops.inside = perChannel ? 1 : number(spec.groups);
+    loops.rows = width;
+    loops.outside = number(spec.n) * height;
+  }
+  return loops;
+}
+
+// Cycles for one step of a register tile: a product for each of its elements.
+static double cyclesPerStep(int64_t rows, int64_t vectors, const Loops &loops, const ConvCpu &cpu, bool packed) {
+  double r = static_cast<double>(rows), v = static_cast<double>(vectors), fmas = r * v;
+  double units = fmas / 2, latency = 4.5;
+  // Vectors of weights that are not packed lie far apart, in pages of their own. A pixel that is used by one vector
+  // only is a load for each product.
+  double vectorLoads = v * (packed || !loops.filtersAreColumns ? 0.5 : 1) * (loops.strided ? 3 : 1);
+  double loads = loops.perChannel ? fmas / 2 + v : r / 2 + vectorLoads;
+  // What limits most hides the others, but not quite.
+  double cycles = std::sqrt(std::sqrt(std::pow(units, 4) + std::pow(loads, 4) + std::pow(latency, 4)));
+  // What does not fit into vector registers goes through memory.
+  cycles += 2 * std::max(0.0, fmas + v + 1 - static_cast<double>(cpu.vectorRegisters));
+  // Narrow elements are converted after they are loaded.
+  if (loops.imageBytes < 4)
+    cycles += (r + v) / 2;
+  return cycles;
+}
+
+// Steps of a tile of so many rows and columns, each of what is left over at the ends too.
+static double cyclesPerTile(int64_t rows, int64_t columns, const RegisterTile &tile, const Loops &loops,
+                            const ConvCpu &cpu, bool packed) {
+  double cycles = 0;
+  for (auto [rowCount, rowTiles] : {std::pair(tile.rows, rows / tile.rows), std::pair(rows % tile.rows, int64_t(1))})
+    for (auto [width, columnTiles] :
+         {std::pair(tile.columns, columns / tile.columns), std::pair(columns % tile.columns, int64_t(1))})
+      if (rowCount != 0 && width != 0)
+        cycles += static_cast<double>(rowTiles * columnTiles) *
+                  cyclesPerStep(rowCount, divideUp(width, loops.lanes), loops, cpu, packed);
+  return cycles;
+}
+
+// The time of the slowest worker.
+static double cost(const TileConfig &config, const Loops &loops, const ConvCpu &cpu) {
+  auto real = [](int64_t value) { return static_cast<double>(value); };
+  int64_t inside = std::min(loops.inside, config.m), rows = std::clamp<int64_t>(config.m / inside, 1, loops.rows);
+  int64_t outside = std::clamp<int64_t>(config.m / (inside * rows), 1, loops.outside);
+  int64_t columns = std::min(config.n, loops.columns);
+  double lines = real(inside * outside), steps = real(loops.channels * loops.taps);
+  RegisterTile tile{config.rows, config.columns};
+  double cycles = lines * steps * cyclesPerTile(rows, columns, tile, loops, cpu, config.packB);
+
+  // The weights of a register tile are used by all rows, and those of the tile by all lines: they should stay in L1 and
+  // L2. Without panels they lie in whole lines of the cache, at distances that share few sets of it.
+  int64_t weights = config.k * loops.taps * (loops.filtersAreColumns ? config.columns : config.rows) * 4;
+  double spread = loops.filtersAreColumns && !config.packB && loops.columns >= 256 ? 2.5 : 1;
+  cycles *= 1 + 0.1 * std::max(0.0, spread * real(weights) / real(cpu.l1Bytes) - 0.8) * (spread > 1 ? 2 : 1);
+  double block = real(config.k * loops.taps * columns * loops.imageBytes) / real(cpu.l2Bytes);
+  if (loops.filtersAreColumns)
+    cycles *= 1 + 0.3 * std::max(0.0, block - 0.7);
+  // Between steps of channels the result is loaded and stored.
+  double vectors = lines * real(rows) * real(divideUp(columns, loops.lanes));
+  cycles += real(divideUp(loops.channels, config.k)) * vectors * 1.5;
+  if (config.packB)
+    cycles += steps * real(divideUp(columns, loops.lanes)) * 2.5;
+  int64_t workgroups = divideUp(loops.columns, columns) * divideUp(loops.inside, inside) * divideUp(loops.rows, rows) *
+                       divideUp(loops.outside, outside);
+  double start = 1500; // a workgroup's start
+  return (cycles + start) * real(divideUp(workgroups, cpu.workers));
+}
+
+//===--- The space ------------------------------------------------------------------------------------------------===//
+
+static std::vector<RegisterTile> registerTiles(const Loops &loops, const ConvCpu &cpu) {
+  static constexpr int64_t mostRows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28};
+  static constexpr int64_t vectorCounts[] = {1, 2, 3, 4, 6, 8};
+  std::vector<RegisterTile> tiles;
+  std::set<std::pair<int64_t, int64_t>> known;
+  for (int64_t most : mostRows)
+    for (int64_t vectors : vectorCounts) {
+      // Rows are shared evenly among the tiles, so that the last is not much smaller.
+      int64_t rows = divideUp(loops.rows, divideUp(loops.rows, most));
+      int64_t columns = std::min(vectors * loops.lanes, roundUp(loops.columns, loops.lanes));
+      bool fits = rows * divideUp(columns, loops.lanes) + vectors < cpu.vectorRegisters;
+      if (fits && known.insert({rows, columns}).second)
+        tiles.push_back({rows, columns});
+    }
+  return tiles;
+}
+
+// Tiles of an extent: about as large as each of `wanted`, multiples of `unit`, and such that parts are of nearly the
+// same size.
+static std::set<int64_t> tilesOf(int64_t extent, std::span<const int64_t> wanted, int64_t unit) {
+  std::set<int64_t> tiles;
+  for (int64_t most : wanted) {
+    int64_t parts = std::max<int64_t>(1, (extent + most / 2) / most);
+    tiles.insert(std::min(extent, roundUp(divideUp(extent, parts), unit)));
+  }
+  return tiles;
+}
+
+// The dimensions before the innermost one: parts of the rows with all that is inside of them, and whole rows of more
+// and more of what is outside.
+static std::set<int64_t> rowTiles(const Loops &loops, int64_t unit) {
+  static constexpr std::array<int64_t, 5> parts = {8, 16, 32, 64, 128};
+  static constexpr std::array<int64_t, 6> lines = {1, 2, 4, 8, 16, 32};
+  std::set<int64_t> tiles;
+  for (int64_t rows : tilesOf(loops.rows, parts, unit))
+    tiles.insert(loops.inside * rows);
+  for (int64_t outside : tilesOf(loops.outside, lines, 1))
+    tiles.insert(loops.inside * loops.rows * outside);
+  if (loops.rows == 1) // Then what is inside is all there is to cut.
+    for (int64_t inside : tilesOf(loops.inside, parts, 1))
+      tiles.insert(inside);
+  return tiles;
+}
+
+std::vector<RatedConvConfig> convConfigurationSpace(const ConvSpec &spec, const ConvCpu &cpu) {
+  static constexpr std::array<int64_t, 6> columnTiles = {32, 64, 128, 256, 512, 1024};
+  static constexpr std::array<int64_t, 5> depths = {16, 32, 64, 128, 512};
+  Loops loops = loopsOf(spec, cpu);
+  std::vector<RatedConvConfig> space;
+  for (const RegisterTile &tile : registerTiles(loops, cpu))
+    for (int64_t m : rowTiles(loops, tile.rows))
+      for (int64_t n : tilesOf(loops.columns, columnTiles, tile.columns))
+        for (int64_t k : tilesOf(loops.channels, depths, 1))
+          for (bool pack : {false, true}) {
+            // Panels need several rows that use them, and are of weights.
+            if (pack && (!loops.filtersAreColumns || loops.perChannel || tile.rows == 1 || loops.rows < 8))
+              continue;
+            TileConfig config;
+            config.m = m, config.n = n, config.k = k;
+            config.instructions = "fma";
+            config.rows = tile.rows, config.columns = tile.columns;
+            config.packB = pack;
+            space.push_back({config, cost(config, loops, cpu)});
+          }
+  // Equal ones in the order of their names, so that the order is the same everywhere.
+  std::ranges::sort(space, [](const RatedConvConfig &a, const RatedConvConfig &b) {
+    return a.cost != b.cost ? a.cost < b.cost : a.config.name() < b.config.name();
+  });
+  return space;
+}
+
+std::vector<std::string> convConfigurations(const ConvSpec &spec, const ConvCpu &cpu, size_t count) {
+  std::vector<RatedConvConfig> space = convConfigurationSpace(spec, cpu);
+  // A third of the places goes to the register tiles' best, the rest to whatever is best.
+  std::set<std::pair<int64_t, int64_t>> tiles;
+  std::set<size_t> chosen;
+  for (size_t place = 0; place < space.size() && chosen.size() < count / 3; ++place)
+    if (tiles.insert({space[place].config.rows, space[place].config.columns}).second)
+      chosen.insert(place);
+  for (size_t place = 0; place < space.size() && chosen.size() < count; ++place)
+    chosen.insert(place);
+  std::vector<std::string> names;
+  for (size_t place : chosen)
+    names.push_back(space[place].config.name());
+  return names;
+}
+
+} // namespace kiln::families

@@ -1,0 +1,193 @@
+#include "kiln/families/conv/workload/conv_family.h"
+
+#include <array>
+
+#include "kiln/families/conv/workload/conv_configurations.h"
+#include "kiln/families/conv/workload/conv_mlir.h"
+#include "kiln/families/conv/workload/conv_verification.h"
+
+namespace kiln::families {
+
+using measure::Problem;
+
+//===--- Problem --------------------------------------------------------------------------------------------------===//
+
+std::vector<std::pair<std::string, std::string>> ConvProblem::fields() const {
+  return {{"layout", std::string(conv.layout())},
+          {"n", std::to_string(conv.n)},
+          {"h", std::to_string(conv.h)},
+          {"w", std::to_string(conv.w)},
+          {"c", std::to_string(conv.c)},
+          {"r", std::to_string(conv.r)},
+          {"s", std::to_string(conv.s)},
+          {"f", std::to_string(conv.f)},
+          {"stride_h", std::to_string(conv.strideH)},
+          {"stride_w", std::to_string(conv.strideW)},
+          {"dilation_h", std::to_string(conv.dilationH)},
+          {"dilation_w", std::to_string(conv.dilationW)},
+          {"pad_h", std::to_string(conv.padH)},
+          {"pad_w", std::to_string(conv.padW)},
+          {"groups", std::to_string(conv.groups)},
+          {"input_type", std::string(hal::elementTypeName(conv.types.image))},
+          {"filter_type", std::string(hal::elementTypeName(conv.types.filter))},
+          {"result_type", std::string(hal::elementTypeName(conv.types.result))},
+          {"accumulator", std::string(hal::elementTypeName(conv.accumulator()))}};
+}
+
+double ConvProblem::flops() const {
+  double flops = 2;
+  for (uint64_t extent :
+       {conv.n, conv.outputHeight(), conv.outputWidth(), conv.f, conv.r, conv.s, conv.groupChannels()})
+    flops *= static_cast<double>(extent);
+  return flops;
+}
+
+std::string ConvProblem::mlir(std::string_view function, std::string_view configuration) const {
+  return convMlir(conv, function, configuration);
+}
+
+std::vector<std::string> ConvProblem::passes() const {
+  return verificationPasses(conv);
+}
+
+Status ConvProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
+  return families::fillInputs(conv, pass, seed, inputs);
+}
+
+void ConvProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
+  families::prefillOutputs(conv, pass, outputs);
+}
+
+measure::verify::Verdict ConvProblem::check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
+                                            std::span<const io::TensorSpan> outputs) const {
+  return families::check(conv, pass, seed, inputs, outputs);
+}
+
+Status ConvProblem::reference(std::span<const io::TensorSpan> inputs,
+                              std::span<const measure::MutableTensor> outputs) const {
+  return convReference(conv, inputs, outputs);
+}
+
+//===--- Family ---------------------------------------------------------------------------------------------------===//
+
+namespace {
+// As most networks have them: square filters, the same for rows and columns.
+struct Shape {
+  uint64_t n, h, w, c, r, s, f, stride, dilation, pad, groups;
+};
+} // namespace
+
+// Layers of ResNet-50, ResNeXt-50 and MobileNet: a 3x3, a 1x1, the stem, a grouped and a depthwise one.
+static constexpr std::array<Shape, 5> kShapes = {{
+    {1, 56, 56, 64, 3, 3, 64, 1, 1, 1, 1},
+    {1, 28, 28, 128, 1, 1, 512, 1, 1, 0, 1},
+    {1, 224, 224, 3, 7, 7, 64, 2, 1, 3, 1},
+    {1, 28, 28, 256, 3, 3, 256, 1, 1, 1, 32},
+    {1, 56, 56, 128, 3, 3, 128, 1, 1, 1, 128},
+}};
+static constexpr std::array<const char *, 4> kTypes = {"f32", "f16", "bf16", "i8"};
+
+std::string_view ConvFamily::summary() const {
+  return "two-dimensional convolution, dense, grouped and depthwise: "
+         "conv2d_nhwc_hwcf_NxHxWxC_RxSxF_s1x1_d1x1_p0x0_g1_f32_f32_f32";
+}
+
+// Every combination of the values that are given for the dimensions, in which others are what `base` has.
+static std::vector<Shape> combine(const measure::ProblemSelection &selection, const Shape &base) {
+  static constexpr std::pair<const char *, uint64_t Shape::*> dimensions[] = {
+      {"n", &Shape::n},          {"h", &Shape::h},
+      {"w", &Shape::w},          {"c", &Shape::c},
+      {"r", &Shape::r},          {"s", &Shape::s},
+      {"f", &Shape::f},          {"stride", &Shape::stride},
+      {"pad", &Shape::pad},      {"dilation", &Shape::dilation},
+      {"groups", &Shape::groups}};
+  std::vector<Shape> shapes = {base};
+  for (auto [name, member] : dimensions) {
+    auto found = selection.dimensions.find(name);
+    if (found == selection.dimensions.end() || found->second.empty())
+      continue;
+    std::vector<Shape> more;
+    for (Shape shape : shapes)
+      for (uint64_t value : found->second) {
+        shape.*member = value;
+        more.push_back(shape);
+      }
+    shapes = std::move(more);
+  }
+  // A filter of which only the height is given is square.
+  if (!selection.dimensions.contains("s"))
+    for (Shape &shape : shapes)
+      shape.s = selection.dimensions.contains("r") ? shape.r : shape.s;
+  return shapes;
+}
+
+static Result<std::vector<Shape>> selectedShapes(const measure::ProblemSelection &selection) {
+  auto given = [&](const char *name) { return selection.dimensions.contains(name); };
+  int required = given("h") + given("w") + given("c") + given("f");
+  bool others = given("r") || given("s") || given("stride") || given("dilation") || given("pad") || given("groups");
+  if (required == 4)
+    return combine(selection, {1, 1, 1, 1, 3, 3, 1, 1, 1, 0, 1});
+  if (required != 0 || others)
+    return invalidArgument("a convolution has four sizes that must be given; give --problem-h, --problem-w, "
+                           "--problem-c and --problem-f together");
+  std::vector<Shape> shapes;
+  for (const Shape &shape : kShapes) {
+    bool isImages = given("n") && !given("m") && !given("k");
+    std::vector<Shape> more = isImages ? combine(selection, shape) : std::vector<Shape>{shape};
+    shapes.insert(shapes.end(), more.begin(), more.end());
+  }
+  return shapes;
+}
+
+// Types that convolutions have not, such as f64 or those with a matrix's layout, are for other families.
+static Result<std::vector<ConvTypes>> selectedTypes(const measure::ProblemSelection &selection) {
+  std::vector<ConvTypes> types;
+  if (selection.types.empty())
+    for (const char *name : kTypes)
+      types.push_back(*parseConvTypes(name));
+  for (const std::string &name : selection.types) {
+    Result<ConvTypes> parsed = parseConvTypes(name);
+    bool isOthers = parsed.status().code() == StatusCode::Unimplemented || name.find("t_") != std::string::npos ||
+                    name.find("n_") != std::string::npos;
+    if (parsed.ok())
+      types.push_back(*parsed);
+    else if (!isOthers)
+      return parsed.status();
+  }
+  return types;
+}
+
+Result<std::vector<std::unique_ptr<Problem>>> ConvFamily::problems(const measure::ProblemSelection &selection) const {
+  KILN_ASSIGN_OR_RETURN(std::vector<Shape> shapes, selectedShapes(selection));
+  KILN_ASSIGN_OR_RETURN(std::vector<ConvTypes> types, selectedTypes(selection));
+  std::vector<std::unique_ptr<Problem>> problems;
+  for (const Shape &shape : shapes)
+    for (const ConvTypes &type : types)
+      for (bool channelsFirst : {false, true}) {
+        ConvSpec spec{channelsFirst, shape.n,   shape.h,      shape.w,      shape.c,        shape.r,
+                      shape.s,       shape.f,   shape.stride, shape.stride, shape.dilation, shape.dilation,
+                      shape.pad,     shape.pad, shape.groups, type};
+        if (Status status = spec.validate(); !status.ok())
+          return std::move(status).withContext(spec.name());
+        problems.push_back(std::make_unique<ConvProblem>(spec));
+      }
+  return problems;
+}
+
+Result<std::unique_ptr<Problem>> ConvFamily::parse(std::string_view name) const {
+  KILN_ASSIGN_OR_RETURN(ConvSpec spec, ConvSpec::parse(name));
+  return std::unique_ptr<Problem>(std::make_unique<ConvProblem>(spec));
+}
+
+std::vector<std::string> ConvFamily::configurations(const Problem &problem, std::string_view target) const {
+  const auto *conv = dynamic_cast<const ConvProblem *>(&problem);
+  if (!conv || target != "llvm-cpu")
+    return {};
+  return convConfigurations(conv->spec(), ConvCpu::host(), kConfigurationCount);
+}
+
+void registerConvFamily(measure::FamilyRegistry &registry) {
+  registry.add(std::make_unique<ConvFamily>());
+}
+
+} // namespace kiln::families

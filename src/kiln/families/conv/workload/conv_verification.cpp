@@ -1,0 +1,255 @@
+#include "kiln/families/conv/workload/conv_verification.h"
+
+#include <algorithm>
+
+#include "kiln/measure/verify/check.h"
+#include "kiln/measure/verify/inputs.h"
+
+namespace kiln::families {
+
+using measure::verify::Cause;
+using measure::verify::Contraction;
+using measure::verify::ContractionCase;
+using measure::verify::InputPlan;
+using measure::verify::Layout;
+using measure::verify::Pass;
+using measure::verify::PatchLayout;
+using measure::verify::PatchOperand;
+using measure::verify::TensorOperand;
+using measure::verify::Verdict;
+
+//===--- As a contraction -----------------------------------------------------------------------------------------===//
+
+namespace {
+// The numbers of a problem, signed as measure/verify wants them. Channels and filters are those of one group.
+struct Extents {
+  int64_t images, groups, height, width, channels, filters, filterHeight, filterWidth, outputHeight, outputWidth;
+
+  explicit Extents(const ConvSpec &spec)
+      : images(signedOf(spec.n)), groups(signedOf(spec.groups)), height(signedOf(spec.h)), width(signedOf(spec.w)),
+        channels(signedOf(spec.groupChannels())), filters(signedOf(spec.groupFilters())),
+        filterHeight(signedOf(spec.r)), filterWidth(signedOf(spec.s)), outputHeight(signedOf(spec.outputHeight())),
+        outputWidth(signedOf(spec.outputWidth())) {}
+
+  int64_t taps() const { return filterHeight * filterWidth; }
+  int64_t pixels() const { return outputHeight * outputWidth; }
+
+  static int64_t signedOf(uint64_t value) { return static_cast<int64_t>(value); }
+};
+
+// A matrix of a patch for each output pixel times one of a filter for each column, with the two ways in which either
+// operand may lie in memory.
+struct Reading {
+  bool imageChannelsFirst, filterChannelsFirst;
+  bool padded = true;
+};
+} // namespace
+
+// A batch index is an image and a group. Extents only, no layouts: those are the operands' own.
+static Contraction contractionOf(const ConvSpec &spec) {
+  Extents e(spec);
+  return Contraction::dense(e.images * e.groups, e.pixels(), e.filters, e.taps() * e.channels, spec.types.image,
+                            spec.types.result, spec.accumulator());
+}
+
+static PatchLayout patchesOf(const ConvSpec &spec, const Reading &reading) {
+  Extents e(spec);
+  int64_t all = e.groups * e.channels;
+  bool first = reading.imageChannelsFirst;
+  return {.height = e.height,
+          .width = e.width,
+          .channels = e.channels,
+          .filterHeight = e.filterHeight,
+          .filterWidth = e.filterWidth,
+          .outputWidth = e.outputWidth,
+          .strideY = Extents::signedOf(spec.strideH),
+          .strideX = Extents::signedOf(spec.strideW),
+          .dilationY = Extents::signedOf(spec.dilationH),
+          .dilationX = Extents::signedOf(spec.dilationW),
+          .padTop = reading.padded ? Extents::signedOf(spec.padH) : 0,
+          .padLeft = reading.padded ? Extents::signedOf(spec.padW) : 0,
+          // The reduction goes through the filter as that lies in memory.
+          .channelsFirst = reading.filterChannelsFirst,
+          .imageStride = e.height * e.width * all,
+          .groupStride = first ? e.channels * e.height * e.width : e.channels,
+          .groups = e.groups,
+          .rowStride = first ? e.width : e.width * all,
+          .columnStride = first ? 1 : all,
+          .channelStride = first ? e.height * e.width : 1};
+}
+
+// All images have the same filters.
+static Layout filterLayout(const ConvSpec &spec, bool channelsFirst) {
+  Extents e(spec);
+  int64_t reduction = e.taps() * e.channels;
+  if (channelsFirst)
+    return {0, 1, reduction, e.filters * reduction, e.groups};
+  return {0, e.groups * e.filters, 1, e.filters, e.groups};
+}
+
+static Layout resultLayout(const ConvSpec &spec) {
+  Extents e(spec);
+  int64_t all = e.groups * e.filters;
+  if (spec.channelsFirst)
+    return {e.pixels() * all, 1, e.pixels(), e.filters * e.pixels(), e.groups};
+  return {e.pixels() * all, all, 1, e.filters, e.groups};
+}
+
+//===--- Tensors --------------------------------------------------------------------------------------------------===//
+
+static Status matches(std::string_view what, const measure::TensorType &wanted, ElementType type,
+                      std::span<const uint64_t> shape, size_t bytes) {
+  uint64_t size = hal::elementTypeByteSize(wanted.type);
+  for (uint64_t extent : wanted.shape)
+    size *= extent;
+  if (type == wanted.type && std::ranges::equal(shape, wanted.shape) && bytes == size)
+    return okStatus();
+  return invalidArgument("the {} is {} bytes of type {} and shape [{}]; {} bytes of type {} and shape [{}] are needed",
+                         what, bytes, hal::elementTypeName(type), fmt::join(shape, ", "), size,
+                         hal::elementTypeName(wanted.type), fmt::join(wanted.shape, ", "));
+}
+
+Status matchTensors(const ConvSpec &spec, std::span<const io::TensorSpan> inputs) {
+  if (inputs.size() != 2)
+    return invalidArgument("{} has 2 inputs, image and filter, not {}", spec.name(), inputs.size());
+  KILN_RETURN_IF_ERROR(matches("image", spec.imageTensor(), inputs[0].type, inputs[0].shape, inputs[0].bytes.size()));
+  return matches("filter", spec.filterTensor(), inputs[1].type, inputs[1].shape, inputs[1].bytes.size());
+}
+
+Status matchOutput(const ConvSpec &spec, std::span<const io::TensorSpan> outputs) {
+  if (outputs.size() != 1)
+    return invalidArgument("{} has 1 output, not {}", spec.name(), outputs.size());
+  return matches("output", spec.resultTensor(), outputs[0].type, outputs[0].shape, outputs[0].bytes.size());
+}
+
+//===--- Inputs ---------------------------------------------------------------------------------------------------===//
+
+static Result<Pass> passOf(const ConvSpec &spec, size_t index) {
+  std::span<const Pass> passes = passesOf(contractionOf(spec));
+  if (index >= passes.size())
+    return invalidArgument("pass {} was asked for; there are {}", index, passes.size());
+  return passes[index];
+}
+
+std::vector<std::string> verificationPasses(const ConvSpec &spec) {
+  std::vector<std::string> names;
+  for (Pass pass : passesOf(contractionOf(spec)))
+    names.emplace_back(passName(pass));
+  return names;
+}
+
+static void fillImage(const ConvSpec &spec, const InputPlan &plan, std::span<uint8_t> bytes) {
+  Extents e(spec);
+  PatchLayout layout = patchesOf(spec, {spec.channelsFirst, spec.channelsFirst});
+  auto elementBytes = static_cast<int64_t>(hal::elementTypeByteSize(spec.types.image));
+  for (int64_t b = 0; b < e.images * e.groups; ++b)
+    for (int64_t y = 0; y < e.height; ++y)
+      for (int64_t x = 0; x < e.width; ++x) {
+        uint64_t line = plan.lhsLine(b, y * e.width + x);
+        int64_t start = b / e.groups * layout.imageStride + b % e.groups * layout.groupStride + y * layout.rowStride +
+                        x * layout.columnStride;
+        for (int64_t c = 0; c < e.channels; ++c)
+          measure::verify::storeInteger(spec.types.image, plan.lhsOf(line, c),
+                                        bytes.data() + (start + c * layout.channelStride) * elementBytes);
+      }
+}
+
+static void fillFilter(const ConvSpec &spec, const InputPlan &plan, std::span<uint8_t> bytes) {
+  Extents e(spec);
+  Layout layout = filterLayout(spec, spec.channelsFirst);
+  auto elementBytes = static_cast<int64_t>(hal::elementTypeByteSize(spec.types.filter));
+  for (int64_t group = 0; group < e.groups; ++group)
+    for (int64_t f = 0; f < e.filters; ++f) {
+      uint64_t line = plan.rhsLine(group, f);
+      for (int64_t tap = 0; tap < e.taps(); ++tap)
+        for (int64_t c = 0; c < e.channels; ++c) {
+          int64_t position = spec.channelsFirst ? c * e.taps() + tap : tap * e.channels + c;
+          measure::verify::storeInteger(spec.types.filter, plan.rhsOf(line, tap, c),
+                                        bytes.data() + layout.offset(group, position, f) * elementBytes);
+        }
+    }
+}
+
+Status fillInputs(const ConvSpec &spec, size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) {
+  KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(spec, pass));
+  std::vector<io::TensorSpan> spans;
+  for (const measure::MutableTensor &input : inputs)
+    spans.push_back(input.span());
+  KILN_RETURN_IF_ERROR(matchTensors(spec, spans));
+  InputPlan plan = InputPlan::make(contractionOf(spec), chosen, seed, Extents(spec).taps());
+  fillImage(spec, plan, inputs[0].bytes);
+  fillFilter(spec, plan, inputs[1].bytes);
+  return okStatus();
+}
+
+void prefillOutputs(const ConvSpec &spec, size_t pass, std::span<const measure::MutableTensor> outputs) {
+  Result<Pass> chosen = passOf(spec, pass);
+  for (const measure::MutableTensor &output : outputs)
+    if (chosen.ok())
+      measure::verify::prefillOutput(output.type, *chosen, output.bytes);
+}
+
+//===--- Check ----------------------------------------------------------------------------------------------------===//
+
+namespace {
+// The operands in one reading. Kept together, because cases point at them.
+struct Operands {
+  Operands(const ConvSpec &spec, const Reading &reading, std::span<const io::TensorSpan> inputs)
+      : patches(spec.types.image, patchesOf(spec, reading), inputs[0].bytes),
+        filters(spec.types.filter, filterLayout(spec, reading.filterChannelsFirst), inputs[1].bytes) {}
+
+  PatchOperand patches;
+  TensorOperand filters;
+};
+} // namespace
+
+static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t seed,
+                                    std::span<const io::TensorSpan> inputs, std::span<const io::TensorSpan> outputs) {
+  KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(spec, pass));
+  KILN_RETURN_IF_ERROR(matchTensors(spec, inputs));
+  KILN_RETURN_IF_ERROR(matchOutput(spec, outputs));
+  bool first = spec.channelsFirst;
+  Operands right(spec, {first, first}, inputs), otherImage(spec, {!first, first}, inputs),
+      otherFilter(spec, {first, !first}, inputs), otherBoth(spec, {!first, !first}, inputs),
+      unpadded(spec, {first, first, /*padded=*/false}, inputs);
+  Contraction c = contractionOf(spec);
+  ContractionCase subject = {c.batch,
+                             c.m,
+                             c.n,
+                             c.k,
+                             c.lhs,
+                             c.rhs,
+                             c.result,
+                             c.accumulator,
+                             &right.patches,
+                             &right.filters,
+                             outputs[0].bytes,
+                             resultLayout(spec),
+                             {},
+                             {}};
+  // One channel, or one pixel, is the same in both layouts.
+  bool imageHasTwo = spec.c > 1 && spec.h * spec.w > 1;
+  bool filterHasTwo = spec.f > 1 && spec.r * spec.s * spec.groupChannels() > 1;
+  auto addSwap = [&](bool differs, const char *what, const Operands &operands, Cause cause) {
+    if (differs)
+      subject.swaps.push_back({what, &operands.patches, &operands.filters, cause});
+  };
+  addSwap(spec.padH + spec.padW > 0, "the image", unpadded, Cause::DroppedPadding);
+  addSwap(imageHasTwo, "the image", otherImage, Cause::SwappedLayout);
+  addSwap(filterHasTwo, "the filter", otherFilter, Cause::SwappedLayout);
+  addSwap(imageHasTwo && filterHasTwo, "image and filter", otherBoth, Cause::SwappedLayout);
+  Extents e(spec);
+  subject.coordinates = [e, first](int64_t b, int64_t i, int64_t j) {
+    auto image = static_cast<uint64_t>(b / e.groups), f = static_cast<uint64_t>(b % e.groups * e.filters + j);
+    auto y = static_cast<uint64_t>(i / e.outputWidth), x = static_cast<uint64_t>(i % e.outputWidth);
+    return first ? std::vector<uint64_t>{image, f, y, x} : std::vector<uint64_t>{image, y, x, f};
+  };
+  return checkCase(subject, chosen, seed);
+}
+
+Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
+              std::span<const io::TensorSpan> outputs) {
+  return measure::verify::verdictOf(checkOutputs(spec, pass, seed, inputs, outputs));
+}
+
+} // namespace kiln::families

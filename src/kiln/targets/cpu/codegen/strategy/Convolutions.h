@@ -1,0 +1,36 @@
+// What the loops of a convolution are for, and what its configurations may ask.
+#ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONVOLUTIONS_H
+#define KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONVOLUTIONS_H
+
+#include "kiln/base/tile_config.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace kiln {
+
+struct ConvolutionLoops {
+  // Input channels, of one group; nullopt where each filter has one.
+  std::optional<unsigned> channels;
+  // The pixels of a filter.
+  llvm::SmallVector<unsigned, 2> taps;
+
+  // nullopt where the operation is no convolution: windows of its first input that move along its result.
+  static std::optional<ConvolutionLoops> of(mlir::linalg::LinalgOp op);
+};
+
+// Elements that are at most so far apart are loaded as whole vectors, of which those that are wanted are picked.
+inline constexpr int64_t largestShuffledStride = 4;
+
+// Panels of filters take at most so many bytes of a worker's memory.
+inline constexpr int64_t largestPanels = int64_t(2) << 20;
+
+// The place in LoopShape::resultLoops of the loop that has a register tile's rows: the innermost one that leaves as
+// they are the vectors that are loaded along the innermost; 1 where there is none.
+unsigned findRowPlace(mlir::linalg::LinalgOp op);
+
+// Whether a convolution can follow the configuration that was written on it; the error at the op says why not.
+mlir::LogicalResult verifyConvolution(mlir::linalg::LinalgOp op, const TileConfig &config);
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONVOLUTIONS_H
