@@ -130,6 +130,11 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
                                   [](const Row *row) { return row->result->verification.method.empty(); });
   if (unverified > 0)
     indent(text, fmt::format("{} of {} are not verified", unverified, shown.size()), width, 2);
+  if (std::ranges::any_of(shown, [](const Row *row) { return row->result->verification.selfConsistent(); }))
+    indent(text,
+           "self-consistent: compared with an unoptimized build of the same compiler, for want of expected results; "
+           "that verifies nothing",
+           width, 2);
   if (!shown.empty()) {
     std::vector<PrintedColumn> printed = print(shown, columns);
     fit(printed, width);

@@ -18,6 +18,7 @@ struct DispatchFlags {
   std::string generatedDir = ".";
   std::string operationKind = "all";
   std::string dispatches;
+  std::string corpus; // a folder of a user's own programs
   std::string problemM, problemN, problemK, problemB;
   std::string types;
   bool defaultConfig = false;

@@ -255,7 +255,7 @@ private:
     std::vector<store::CandidateResult> results;
     KILN_ASSIGN_OR_RETURN(measure::GroupStatistics statistics, measure::GroupStatistics::create(settings.statistics));
     for (const SweepCandidate &candidate : group.candidates) {
-      if (candidate.compileError.empty()) {
+      if (candidate.obstacle.empty()) {
         workers.push_back(candidate.worker);
         live.candidates.push_back(candidate);
         statistics.addCandidate();
@@ -263,11 +263,11 @@ private:
       }
       results.push_back({fact.key(),
                          candidate.fact.key(),
-                         store::Outcome::Failed,
-                         "it does not compile: " + candidate.compileError,
+                         candidate.unsupported ? store::Outcome::Unsupported : store::Outcome::Failed,
+                         candidate.obstacle,
                          {},
                          std::nullopt});
-      progress.onOutcome(candidate, store::Outcome::Failed, results.back().error);
+      progress.onOutcome(candidate, results.back().outcome, results.back().error);
     }
     std::vector<store::Candidate> facts;
     for (const SweepCandidate &candidate : group.candidates)
@@ -276,8 +276,10 @@ private:
 
     StatisticsScheduler scheduler(std::move(statistics), settings.profile);
     GroupRecorder recorder(live, fact.key(), settings, *writer, progress);
-    KILN_ASSIGN_OR_RETURN(measure::GroupResult outcome,
-                          measure::runGroup(problem, workers, settings.group, scheduler, recorder));
+    measure::GroupResult outcome;
+    if (!workers.empty()) {
+      KILN_ASSIGN_OR_RETURN(outcome, measure::runGroup(problem, workers, settings.group, scheduler, recorder));
+    }
     KILN_RETURN_IF_ERROR(recorder.flush());
     summary.timedSeconds += static_cast<double>(outcome.timedNanoseconds) / 1e9;
     if (outcome.interrupted) {

@@ -20,7 +20,8 @@ namespace kiln {
 struct SweepCandidate {
   measure::Candidate worker;
   store::Candidate fact;
-  std::string compileError; // it takes part in name only
+  std::string obstacle;     // why it takes part in name only: "it does not compile: ..."
+  bool unsupported = false; // it is no failure then
   std::optional<double> compileMilliseconds;
 };
 
