@@ -156,7 +156,7 @@ private:
       return Cause::NothingWritten;
     if (nans == verdict.wrong)
       return Cause::NotANumber;
-    return verdict.wrong * 100 <= verdict.total ? Cause::WrongElements : Cause::Unknown;
+    return verdict.wrong * 4 <= verdict.total ? Cause::WrongElements : Cause::Unknown;
   }
 
   const io::TensorSpan &actual, &expected;

@@ -3,6 +3,7 @@
 #include "kiln/report/formats/json_value.h"
 #include "kiln/report/formats/page.h"
 #include "kiln/report/formats/text.h"
+#include "kiln/report/model/noise.h"
 
 namespace kiln::report {
 
@@ -73,7 +74,9 @@ static Json problemsJson(const Table &table, const FormatOptions &options, const
       rows.push_back(
           rowJson(*row, columns,
                   distributions ? &options.distributions[static_cast<size_t>(row - table.rows.data())] : nullptr));
+    std::optional<NoiseWarning> warning = noiseWarning(problem);
     json.push_back({{"name", first.problem->name},
+                    {"warning", warning ? warning->text() : std::string()},
                     {"family", first.problem->family},
                     {"fields", first.problem->fields},
                     {"flops", first.problem->flops > 0 ? Json(first.problem->flops) : Json()},
@@ -94,6 +97,7 @@ static Json runsJson(const Table &table) {
                     {"command", run.commandLine},
                     {"cache", run.cacheMode},
                     {"data", run.dataDistribution},
+                    {"warning", machineWarning(run)},
                     {"version", run.kilnVersion}});
   return json;
 }

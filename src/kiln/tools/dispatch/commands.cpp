@@ -6,6 +6,7 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/base/file.h"
+#include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/tools/dispatch/compile_pool.h"
 #include "kiln/tools/dispatch/corpus.h"
@@ -273,6 +274,10 @@ public:
     say("  {}{}{}: {}: {}\n", candidate.fact.provider, candidate.fact.configuration.empty() ? "" : " ",
         candidate.fact.configuration, store::outcomeName(outcome), message);
   }
+  void onWarning(std::string_view text) override {
+    clear();
+    say("{}\n", text);
+  }
   void onGroupDone(size_t, const SweepGroup &) override { clear(); }
   bool shouldContinue() override { return interrupts == 0; }
 
@@ -356,6 +361,12 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
         "done\n");
   SweepSettings settings = settingsOf(lab);
   KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
+  if (settings.profile) {
+    constexpr double seconds = 0.5;
+    settings.machine = measure::lookAtMachine(seconds);
+    if (std::string warning = measure::disturbance(*settings.machine); !warning.empty())
+      say("{}\n", warning);
+  }
   std::vector<SweepGroup> groups;
   for (size_t i = 0; i < operations.size(); ++i)
     groups.push_back(groupOf(lab, operations[i], i, builds, providers));

@@ -103,8 +103,9 @@ static Program programOf(const Source &source) {
 static std::vector<std::unique_ptr<CorpusProblem>> problemsOf(const Source &source, const std::string &cache) {
   std::vector<std::unique_ptr<CorpusProblem>> problems;
   if (!source.compiled.ok()) {
-    problems.push_back(
-        makeProblem(programOf(source), invalidArgument("it does not compile: {}", source.compiled.error)));
+    std::string_view error = source.compiled.error;
+    error = error.substr(0, error.find_last_not_of(" \n") + 1);
+    problems.push_back(makeProblem(programOf(source), invalidArgument("it does not compile: {}", error)));
     return problems;
   }
   Result<Ref<vm::Module>> module = vm::Module::loadFile(fmt::format("{}/{}.vmfb", cache, source.compiled.key));
@@ -147,7 +148,11 @@ static Result<std::vector<Source>> compileSources(const Lab &lab) {
     fs::path relative = fileOf(path, folder);
     std::string place = fs::path(relative).replace_extension().string(), name = place;
     // Both "a/b" and "a_b" are corpus_a_b.
-    auto nameOf = [&] { return measure::corpus::problemName({.place = name}); };
+    auto nameOf = [&] {
+      Program program;
+      program.place = name;
+      return measure::corpus::problemName(program);
+    };
     for (int copy = 2; !places.insert(nameOf()).second; ++copy)
       name = fmt::format("{}_{}", place, copy);
     sources.push_back({path, relative.string(), name, std::string(file->text()), {}});

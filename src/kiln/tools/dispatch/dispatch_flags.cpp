@@ -38,7 +38,6 @@ void DispatchFlags::addSelection(FlagParser &parser) {
 
 void DispatchFlags::addCompilation(FlagParser &parser) {
   parser.group("How to compile");
-  parser.add({"build-dir", "DIR", "Accepted and not needed: the compiler is the one beside this tool."}, buildDir);
   parser.add({"device", "NAME", "Where to run: llvm-cpu (also: cpu, local-task), the default of this build."}, device);
   parser.add({"Xcompiler", "FLAG", "A flag for kiln-compile."}, compilerFlags);
   parser.add(

@@ -25,7 +25,6 @@ struct DispatchFlags {
   uint32_t configurations = 0; // how many of each problem's; 0: as many as the family offers
 
   // How to compile.
-  std::string buildDir;
   std::string device;
   std::vector<std::string> compilerFlags;
   std::vector<std::string> compilerVariants; // NAME=FLAGS

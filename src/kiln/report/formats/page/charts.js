@@ -98,8 +98,8 @@ function rooflineChart(points, peaks, width) {
   return root;
 }
 
-// cells: {m, n, value: GFLOP/s, label}: the best of each tile. Darker is faster; the best is framed.
-function heatMap(cells, width) {
+// cells: {m, n, value: GFLOP/s, label}: the best of each tile; `axes` names rows and columns. Darker is faster; the best is framed.
+function heatMap(cells, width, axes) {
   const ms = [...new Set(cells.map((c) => c.m))].sort((a, b) => a - b);
   const ns = [...new Set(cells.map((c) => c.n))].sort((a, b) => a - b);
   const left = 64, top = 30, row = 34;
@@ -111,7 +111,7 @@ function heatMap(cells, width) {
   // From here on the ground's colour reads better on the cell than the text's.
   const turn = matchMedia("(prefers-color-scheme: dark)").matches ? 0.5 : 0.7;
   const root = chart(width, height, "Speed in GFLOP/s by tile: rows are m, columns are n");
-  root.append(svg("text", { class: "quiet", x: 0, y: 18 }, "m \\ n"));
+  root.append(svg("text", { class: "quiet", x: 0, y: 18 }, axes));
   ns.forEach((n, j) => root.append(svg("text", { class: "quiet", x: left + column * (j + 0.5), y: 18, "text-anchor": "middle" }, name(n))));
   ms.forEach((m, i) => root.append(svg("text", { class: "quiet", x: left - 8, y: top + row * (i + 0.5) + 4, "text-anchor": "end" }, name(m))));
   // What is framed comes last, so that nothing lies over its frame.

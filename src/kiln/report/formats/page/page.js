@@ -31,6 +31,9 @@ function breakable(text) {
   return parts.flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
 }
 
+// A sentence whose parts in backquotes are code.
+const sentence = (text) => text.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
+
 function compare(a, b) {
   const empty = (v) => v === null || v === undefined || v === "";
   if (empty(a) || empty(b)) return { order: empty(a) - empty(b), fixed: true }; // what is missing is always last
@@ -83,7 +86,8 @@ function showRuns() {
   const place = document.getElementById("runs");
   for (const run of data.runs)
     place.append(make("div", { class: "run" }, `Run ${run.key}, ${run.started}, ${run.cache || "?"} cache`
-      + `${run.data ? `, data ${run.data}` : ""}${run.version ? `, Kiln ${run.version}` : ""}: `, make("code", {}, run.command)));
+      + `${run.data ? `, data ${run.data}` : ""}${run.version ? `, Kiln ${run.version}` : ""}: `, make("code", {}, run.command)),
+      run.warning ? make("p", { class: "note" }, ...sentence(`When it began: ${run.warning}`)) : "");
   if (data.unfinished.length)
     place.append(make("p", { class: "bad" }, `Not finished, and not ranked: ${data.unfinished.join(", ")}`));
 }
@@ -206,8 +210,9 @@ function heatMapOf(kind, problem, rows, width) {
     if (!best.has(key) || best.get(key).ns > row.ns) best.set(key, row);
   }
   if (best.size < 2) return null;
+  const axes = kind === "cache" ? "m \\ n" : "r \\ c";
   return heatMap([...best.values()].map((row) => ({ m: row.tiles[kind][0], n: row.tiles[kind][1], value: speed(problem, row),
-    label: `${shortName(textOf(row.cells[column("configuration")]))}: ${short(speed(problem, row))} GFLOP/s` })), width);
+    label: `${shortName(textOf(row.cells[column("configuration")]))}: ${short(speed(problem, row))} GFLOP/s` })), width, axes);
 }
 
 function showHeatMaps(place, problem, rows) {
@@ -218,7 +223,7 @@ function showHeatMaps(place, problem, rows) {
   const missing = [];
   for (const [kind, name] of [["cache", "Cache tiles m x n"], ["register", "Register tiles, rows x columns"]]) {
     const map = problem.flops ? heatMapOf(kind, problem, rows, half) : null;
-    if (map) maps.append(make("figure", {}, make("figcaption", {}, name), map));
+    if (map) maps.append(make("figure", { style: `max-width: ${half}px` }, make("figcaption", {}, name), map));
     else missing.push(kind);
   }
   if (maps.childElementCount)
@@ -250,6 +255,7 @@ function showProblem() {
     make("p", { class: "quiet" }, problem.work + (problem.status === "finished" ? "" : `; ${problem.status}: nothing is concluded`)),
     make("p", { class: "quiet" }, problem.fields.map(([name, value]) => `${name} ${value}`).join(", ")));
   if (!rows.length) { place.append(make("p", {}, "No rows.")); return; }
+  if (problem.warning) place.append(make("p", { class: "note" }, ...sentence(problem.warning)));
   const timed = rows.filter(fine), told = rows.filter((r) => !fine(r));
   if (timed.length) place.append(problemTable(timed));
   if (told.length) place.append(make("h3", {}, "Without a time"), failureTable(told));
