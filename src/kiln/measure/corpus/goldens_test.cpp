@@ -9,7 +9,9 @@ namespace {
 
 using io::ElementType;
 
-const Signature kAdd = {{{ElementType::F32, {2, 2}}, {ElementType::I32, {3}}}, {{ElementType::F32, {2, 2}}}};
+Signature signature() {
+  return {{{ElementType::F32, {2, 2}}, {ElementType::I32, {3}}}, {{ElementType::F32, {2, 2}}}};
+}
 
 class GoldensTest : public ::testing::Test {
 protected:
@@ -26,7 +28,7 @@ protected:
     save("add.in0.npy", ElementType::F32, {2, 2});
     save("add.in1.npy", ElementType::I32, {3});
   }
-  Result<Goldens> load() { return loadGoldens(folder / "add", kAdd); }
+  Result<Goldens> load() { return loadGoldens(folder / "add", signature()); }
   std::string error() {
     Result<Goldens> goldens = load();
     EXPECT_FALSE(goldens.ok());

@@ -61,7 +61,7 @@ static Json rowJson(const Row &row, const std::vector<const Column *> &columns, 
 
 static std::string workText(const store::Problem &problem) {
   std::string flops = problem.flops > 0 ? scaledText(problem.flops) + "FLOP" : "FLOP not known";
-  return fmt::format("{}, {}B", flops, scaledText(problem.bytes));
+  return fmt::format("{}, {}", flops, problem.bytes > 0 ? scaledText(problem.bytes) + "B" : "bytes not known");
 }
 
 static Json problemsJson(const Table &table, const FormatOptions &options, const std::vector<const Column *> &columns) {

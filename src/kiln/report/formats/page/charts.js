@@ -56,7 +56,7 @@ function ticks(low, high, count) {
 
 // Powers of ten from low to high; where these are few, twice and five times them, too.
 function decades(low, high) {
-  const steps = Math.log10(high / low) < 2.5 ? [1, 2, 5] : [1];
+  const steps = Math.log10(high / low) < 3 ? [1, 2, 5] : [1];
   const result = [];
   for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high) + 1e-9; ++e)
     for (const step of steps)

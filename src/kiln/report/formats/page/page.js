@@ -127,7 +127,9 @@ function familyTable(family) {
       links: [`#${data.problems.indexOf(problem)}`],
     };
   });
-  return sortableTable(columns, rows, family);
+  // A family that no library knows has no columns of libraries.
+  const used = columns.map((c, i) => i).filter((i) => rows.some((row) => row.cells[i] !== null && textOf(row.cells[i]) !== ""));
+  return sortableTable(used.map((i) => columns[i]), rows.map((row) => ({ ...row, cells: used.map((i) => row.cells[i]) })), family);
 }
 
 // Families have fields of their own, so each has a table of its own.
