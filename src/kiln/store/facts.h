@@ -94,6 +94,9 @@ struct Verification {
   double escapeProbability = 0;
   std::string details = "{}";
 
+  // Compared with nothing but another build of the same compiler: that is no verification, and never called one.
+  bool selfConsistent() const { return method.starts_with("self-consistent"); }
+
   bool operator==(const Verification &) const = default;
 };
 

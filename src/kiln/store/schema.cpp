@@ -184,9 +184,20 @@ static Status createCounters(Connection &connection) {
   return forbidChanges(connection, kTable);
 }
 
+// Arithmetic that nobody knows is stored as 0, and no speed follows from it.
+static Status leaveUnknownSpeedEmpty(Connection &connection) {
+  std::string_view tables = kTables;
+  std::string view(tables.substr(tables.find("CREATE VIEW dispatch")));
+  constexpr std::string_view kFlops = "p.flops / e.median";
+  view.replace(view.find(kFlops), kFlops.size(), "NULLIF(p.flops, 0) / e.median");
+  KILN_RETURN_IF_ERROR(connection.execute("DROP VIEW dispatch"));
+  return connection.execute(view);
+}
+
 static constexpr Migration kMigrations[] = {
     {"the first tables", createTables},
     {"counters of rounds", createCounters},
+    {"no GFLOP/s where FLOPs are not known", leaveUnknownSpeedEmpty},
 };
 
 std::span<const Migration> migrations() {

@@ -106,5 +106,26 @@ TEST_F(Schema, EveryTableOfFactsIsThereAndCannotBeChanged) {
   }
 }
 
+TEST_F(Schema, UnknownArithmeticGivesNoSpeed) {
+  ASSERT_TRUE(migrate(*connection, kOld).ok());
+  Status status = connection->execute(R"sql(
+    INSERT INTO machine VALUES ('m', '{}');
+    INSERT INTO run VALUES ('r', '', 0, 'm', '', '{}', 0, '', '', '[]', '');
+    INSERT INTO problem VALUES ('known', '', '[]', 1000, 0), ('unknown', '', '[]', 0, 0);
+    INSERT INTO candidate VALUES ('k', 'known', '', '', '', '', '', '', 1), ('u', 'unknown', '', '', '', '', '', '', 1);
+    INSERT INTO grp VALUES ('gk', 'r', 'known', 0), ('gu', 'r', 'unknown', 0);
+    INSERT INTO grp_end VALUES ('gk', 'finished', 0), ('gu', 'finished', 0);
+    INSERT INTO result VALUES ('gk', 'k', 'ok', '', '', '', '', 0, '{}', NULL), ('gu', 'u', 'ok', '', '', '', '', 0, '{}', NULL);
+    INSERT INTO estimate VALUES ('gk', 'k', 10, 9, 11, 9, 11, NULL, NULL, 3, 3, 1, '[]', 1, 1, 1, 0),
+                                ('gu', 'u', 10, 9, 11, 9, 11, NULL, NULL, 3, 3, 1, '[]', 1, 1, 1, 0);
+  )sql");
+  ASSERT_TRUE(status.ok()) << status.toString();
+  EXPECT_EQ(integer("SELECT count(*) FROM dispatch WHERE gflops = 0"), 1) << "as it was in the first version";
+  status = migrate(*connection, migrations());
+  ASSERT_TRUE(status.ok()) << status.toString();
+  EXPECT_EQ(integer("SELECT count(*) FROM dispatch WHERE problem = 'unknown' AND gflops IS NULL AND ms > 0"), 1);
+  EXPECT_EQ(integer("SELECT count(*) FROM dispatch WHERE problem = 'known' AND gflops = 100"), 1);
+}
+
 } // namespace
 } // namespace kiln::store

@@ -5,6 +5,7 @@
 #include "kiln/base/flags.h"
 #include "kiln/families/families.h"
 #include "kiln/tools/dispatch/commands.h"
+#include "kiln/tools/dispatch/document_flags.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/printing.h"
 #include "kiln/tools/version.h"
@@ -74,12 +75,17 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
     flags.addOutput(parser);
   if (verb.run == verbs::tune)
     flags.tuning.add(parser);
+  DocumentFlags documents;
+  if (verb.selects)
+    documents.add(parser, flags, {verb.compiles, verb.measures});
   if (verb.tell)
     reports.add(parser);
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
   if (Status status = flags.check(); !status.ok())
     return reportFailure(tool, status);
+  for (const std::string &note : documents.notes())
+    print(note + "\n");
   measure::FamilyRegistry families;
   families::registerFamilies(families);
   Lab lab{flags, families, GeneratedFolder(flags.generatedDir), commandLine};

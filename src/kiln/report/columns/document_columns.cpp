@@ -27,11 +27,12 @@ std::string operationKind(const Row &row) {
 std::string_view documentVerification(const Row &row) {
   if (row.result->outcome == store::Outcome::Incorrect)
     return "FAILED";
-  return row.result->verification.method.empty() ? "Not verified" : "SUCCESS";
+  const store::Verification &verification = row.result->verification;
+  return verification.method.empty() ? "Not verified" : verification.selfConsistent() ? "self-consistent" : "SUCCESS";
 }
 
 Value gigaflops(const Row &row) {
-  if (!row.estimate || row.estimate->median <= 0)
+  if (!row.estimate || row.estimate->median <= 0 || row.problem->flops <= 0)
     return {};
   double value = row.problem->flops / row.estimate->median;
   return Number{value, value * relativeError(*row.estimate)};
@@ -81,8 +82,9 @@ static constexpr Column kColumns[] = {
      "The problem's name."},
     {"bytes", "Bytes", Unit::Bytes, [](const Row &row) -> Value { return Number{row.problem->bytes, 0}; }, 8, 0,
      Page::No, "Bytes that must move at least: each input and output once."},
-    {"flops", "FLOPs", Unit::Flops, [](const Row &row) -> Value { return Number{row.problem->flops, 0}; }, 8, 0,
-     Page::No, "Arithmetic that the operation's definition asks for."},
+    {"flops", "FLOPs", Unit::Flops,
+     [](const Row &row) { return row.problem->flops > 0 ? Value(Number{row.problem->flops, 0}) : Value(); }, 8, 0,
+     Page::No, "Arithmetic that the operation's definition asks for; empty where it is not known."},
     {"batch_count", "Batch", Unit::Text, [](const Row &row) { return field(row, "batch_count", "1"); }, 5, 0, Page::No,
      "Problems in a batch; 1 where the family has no batch."},
     {"m", "m", Unit::Text, [](const Row &row) { return field(row, "m"); }, 5, 0, Page::No, "Rows of the result."},
@@ -106,11 +108,12 @@ static constexpr Column kColumns[] = {
      "The instructions that the configuration uses."},
     {"Verification", "Verification", Unit::Text,
      [](const Row &row) -> Value { return std::string(documentVerification(row)); }, 12, 0, Page::No,
-     "SUCCESS, FAILED, or Not verified."},
+     "SUCCESS, FAILED, Not verified, or self-consistent: compared with nothing but another build of the same "
+     "compiler."},
     {"Runtime(ms)", "Runtime", Unit::Milliseconds, runtime, 9, 0, Page::No,
      "Median time of a call in milliseconds; empty where it was not profiled."},
     {"GFLOPs", "GFLOP/s", Unit::Gigaflops, gigaflops, 7, 3, Page::Shown,
-     "Arithmetic of a second, from the median time."},
+     "Arithmetic of a second, from the median time; empty where the arithmetic is not known."},
 };
 
 std::span<const Column> documentColumns() {

@@ -48,7 +48,7 @@ static Value bandwidth(const Row &row) {
 }
 
 static Value peakPercent(const Row &row) {
-  if (!row.estimate || row.estimate->median <= 0 || !row.peakGigaflops)
+  if (!row.estimate || row.estimate->median <= 0 || !row.peakGigaflops || row.problem->flops <= 0)
     return {};
   double value = row.problem->flops / row.estimate->median / *row.peakGigaflops * 100;
   return Number{value, value * relativeError(*row.estimate)};
@@ -63,11 +63,12 @@ static Value bestPercent(const Row &row) {
   return Number{value, value * (relativeError(*row.estimate) + relativeError(*row.bestVendor))};
 }
 
-// "yes" for what was checked and right; the cause for what was wrong.
+// "yes" for what was checked and right; the cause for what was wrong; "self-consistent" where nobody knows better.
 static Value checked(const Row &row) {
   if (row.result->outcome == store::Outcome::Incorrect)
     return row.result->verification.cause.empty() ? "wrong" : row.result->verification.cause;
-  return std::string(row.result->verification.method.empty() ? "no" : "yes");
+  const store::Verification &verification = row.result->verification;
+  return std::string(verification.method.empty() ? "no" : verification.selfConsistent() ? "self-consistent" : "yes");
 }
 
 static Value escapeProbability(const Row &row) {
@@ -133,7 +134,8 @@ static constexpr Column kColumns[] = {
      [](const Row &row) -> Value { return std::string(store::outcomeName(row.result->outcome)); }, 12, 0, Page::More,
      "How it went."},
     {"checked", "Right?", Unit::Text, checked, 6, 6, Page::Shown,
-     "Whether its results were checked; for wrong ones the cause."},
+     "Whether its results were checked; for wrong ones the cause. self-consistent: compared with nothing but an "
+     "unoptimized build of the same compiler, which is no verification."},
     {"verification_method", "Method", Unit::Text,
      [](const Row &row) { return textOrNothing(row.result->verification.method); }, 20, 0, Page::More,
      "How its results were checked."},

@@ -68,7 +68,7 @@ std::string blockOf(const Row &row) {
                         : fmt::format("{}: {}", store::outcomeName(row.result->outcome), row.result->error));
   if (row.estimate && row.estimate->median > 0) {
     line("Runtime(ms)", fmt::format("{:.6g}", row.estimate->median / 1e6));
-    line("GFLOPs", fmt::format("{:.2f}", row.problem->flops / row.estimate->median));
+    line("GFLOPs", row.problem->flops > 0 ? fmt::format("{:.2f}", row.problem->flops / row.estimate->median) : "n/a");
   } else {
     line("Runtime(ms)", "Not profiled");
     line("GFLOPs", "Not profiled");

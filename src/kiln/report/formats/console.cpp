@@ -5,6 +5,7 @@
 #include "kiln/report/formats/columns_of.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
+#include "kiln/report/model/noise.h"
 
 namespace kiln::report {
 
@@ -106,7 +107,8 @@ static void explain(std::string &text, const Row &row, size_t width) {
 }
 
 static std::string headline(const Row &row) {
-  std::string text = fmt::format("{}B", scaledText(row.problem->bytes));
+  // A program that could not be read moves no bytes that anybody knows of.
+  std::string text = row.problem->bytes > 0 ? fmt::format("{}B", scaledText(row.problem->bytes)) : "size not known";
   if (row.problem->flops > 0)
     text = fmt::format("{}FLOP, ", scaledText(row.problem->flops)) + text;
   if (!row.run->cacheMode.empty())
@@ -130,6 +132,11 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
                                   [](const Row *row) { return row->result->verification.method.empty(); });
   if (unverified > 0)
     indent(text, fmt::format("{} of {} are not verified", unverified, shown.size()), width, 2);
+  if (std::ranges::any_of(shown, [](const Row *row) { return row->result->verification.selfConsistent(); }))
+    indent(text,
+           "self-consistent: compared with an unoptimized build of the same compiler, for want of expected results; "
+           "that verifies nothing",
+           width, 2);
   if (!shown.empty()) {
     std::vector<PrintedColumn> printed = print(shown, columns);
     fit(printed, width);
@@ -138,6 +145,8 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
     for (size_t i = 0; i < shown.size(); ++i)
       text += lineOf(printed, [&](const PrintedColumn &column) -> std::string_view { return column.cells[i]; });
   }
+  if (std::optional<NoiseWarning> warning = noiseWarning(problem))
+    indent(text, warning->text(), width, 2);
   for (const Row *row : told)
     explain(text, *row, width);
 }
@@ -167,6 +176,9 @@ Result<std::string> formatConsole(const Table &table, const FormatOptions &optio
     writeProblem(text, problem, columns, options.width);
     text += "\n";
   }
+  for (const store::StoredRun &run : table.runs)
+    if (std::string warning = machineWarning(run); !warning.empty())
+      indent(text, "When it began: " + warning, options.width, 0);
   indent(text, summary(table), options.width, 0);
   if (!table.unfinished.empty())
     indent(text,

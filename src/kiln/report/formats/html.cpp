@@ -3,6 +3,7 @@
 #include "kiln/report/formats/json_value.h"
 #include "kiln/report/formats/page.h"
 #include "kiln/report/formats/text.h"
+#include "kiln/report/model/noise.h"
 
 namespace kiln::report {
 
@@ -32,6 +33,14 @@ static Json distributionJson(const Distribution &distribution) {
   return {{"q", distribution.quantiles}, {"r", distribution.roundMedians}};
 }
 
+// The tiles that heat maps are drawn of: of the cache and of the registers.
+static Json tilesJson(const TileConfig &configuration) {
+  Json json = {{"cache", {configuration.m, configuration.n}}};
+  if (configuration.rows > 0)
+    json["register"] = {configuration.rows, configuration.columns};
+  return json;
+}
+
 static Json rowJson(const Row &row, const std::vector<const Column *> &columns, const Distribution *distribution) {
   Json cells = Json::array();
   for (const Column *column : columns)
@@ -44,10 +53,15 @@ static Json rowJson(const Row &row, const std::vector<const Column *> &columns, 
     json["high"] = row.estimate->high;
   }
   if (row.configuration && row.candidate->provider == "kiln")
-    json["tile"] = {row.configuration->m, row.configuration->n};
+    json["tiles"] = tilesJson(*row.configuration);
   if (distribution && !distribution->quantiles.empty())
     json["samples"] = distributionJson(*distribution);
   return json;
+}
+
+static std::string workText(const store::Problem &problem) {
+  std::string flops = problem.flops > 0 ? scaledText(problem.flops) + "FLOP" : "FLOP not known";
+  return fmt::format("{}, {}", flops, problem.bytes > 0 ? scaledText(problem.bytes) + "B" : "bytes not known");
 }
 
 static Json problemsJson(const Table &table, const FormatOptions &options, const std::vector<const Column *> &columns) {
@@ -60,14 +74,17 @@ static Json problemsJson(const Table &table, const FormatOptions &options, const
       rows.push_back(
           rowJson(*row, columns,
                   distributions ? &options.distributions[static_cast<size_t>(row - table.rows.data())] : nullptr));
-    json.push_back(
-        {{"name", first.problem->name},
-         {"flops", first.problem->flops},
-         {"bytes", first.problem->bytes},
-         {"work", fmt::format("{}FLOP, {}B", scaledText(first.problem->flops), scaledText(first.problem->bytes))},
-         {"status", store::groupStatusName(first.group->status)},
-         {"run", first.run->key().substr(0, 12)},
-         {"rows", std::move(rows)}});
+    std::optional<NoiseWarning> warning = noiseWarning(problem);
+    json.push_back({{"name", first.problem->name},
+                    {"warning", warning ? warning->text() : std::string()},
+                    {"family", first.problem->family},
+                    {"fields", first.problem->fields},
+                    {"flops", first.problem->flops > 0 ? Json(first.problem->flops) : Json()},
+                    {"bytes", first.problem->bytes},
+                    {"work", workText(*first.problem)},
+                    {"status", store::groupStatusName(first.group->status)},
+                    {"run", first.run->key().substr(0, 12)},
+                    {"rows", std::move(rows)}});
   }
   return json;
 }
@@ -80,6 +97,7 @@ static Json runsJson(const Table &table) {
                     {"command", run.commandLine},
                     {"cache", run.cacheMode},
                     {"data", run.dataDistribution},
+                    {"warning", machineWarning(run)},
                     {"version", run.kilnVersion}});
   return json;
 }

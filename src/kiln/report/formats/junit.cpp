@@ -27,7 +27,10 @@ static std::string verdictOf(const Row &row) {
   const char *outcome = store::outcomeName(result.outcome);
   switch (result.outcome) {
   case store::Outcome::Ok:
-  case store::Outcome::NotVerified: return {};
+  case store::Outcome::NotVerified:
+    return result.verification.selfConsistent()
+               ? fmt::format("      <system-out>{}</system-out>\n", escaped(result.verification.method))
+               : std::string();
   case store::Outcome::Unsupported:
   case store::Outcome::NotProfiled:
     return fmt::format("      <skipped message=\"{}\"/>\n",

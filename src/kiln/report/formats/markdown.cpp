@@ -3,6 +3,7 @@
 #include "kiln/report/formats/columns_of.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
+#include "kiln/report/model/noise.h"
 
 namespace kiln::report {
 
@@ -36,6 +37,8 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
     header.push_back(escaped(column->header));
     rule.emplace_back(alignsRight(column->unit) ? "---:" : "---");
   }
+  if (std::optional<NoiseWarning> warning = noiseWarning(problem))
+    text += warning->text() + "\n\n";
   writeRow(text, header);
   writeRow(text, rule);
   for (const Row *row = problem.begin; row != problem.end; ++row) {
@@ -54,8 +57,11 @@ Result<std::string> formatMarkdown(const Table &table, const FormatOptions &opti
     KILN_ASSIGN_OR_RETURN(columns, columnsOf(options));
   }
   std::string text = fmt::format("# {}\n\n", escaped(options.title));
-  for (const store::StoredRun &run : table.runs)
+  for (const store::StoredRun &run : table.runs) {
     text += fmt::format("Run {} of {} UTC: `{}`\n\n", run.key().substr(0, 12), timeText(run.started), run.commandLine);
+    if (std::string warning = machineWarning(run); !warning.empty())
+      text += "When it began: " + warning + "\n\n";
+  }
   for (const ProblemRows &problem : byProblem(table))
     writeProblem(text, problem, columns);
   return text;

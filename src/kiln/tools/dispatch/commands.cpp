@@ -6,8 +6,10 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/base/file.h"
+#include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/tools/dispatch/compile_pool.h"
+#include "kiln/tools/dispatch/corpus.h"
 #include "kiln/tools/printing.h"
 #include "kiln/tools/sibling.h"
 
@@ -50,8 +52,26 @@ static Status writeOperations(const Lab &lab, const std::vector<Operation> &oper
   return okStatus();
 }
 
+// What the flags select, to be written.
+static Result<std::vector<Operation>> chosenOperations(const Lab &lab) {
+  if (!lab.flags.corpus.empty())
+    return loadCorpus(lab);
+  if (lab.flags.operationKind == "corpus")
+    return invalidArgument("--operation-kind=corpus: name the folder of your programs with --corpus=DIR");
+  return selectOperations(lab.families, lab.flags);
+}
+
+// What was written before. A corpus is read from where it is, and written anew.
+static Result<std::vector<Operation>> writtenOperations(const Lab &lab) {
+  if (lab.flags.corpus.empty())
+    return lab.folder.read(lab.families);
+  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, loadCorpus(lab));
+  KILN_RETURN_IF_ERROR(writeOperations(lab, operations, true));
+  return operations;
+}
+
 Result<int> verbs::generate(const Lab &lab) {
-  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
+  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, chosenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, false));
   say("{} with {}{}\n", counted(operations.size(), "operation"),
@@ -98,6 +118,9 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
                               operations[job].problem->name(), build.variant.empty() ? "" : " (" + build.variant + ")",
                               counted(operations[job].configurations.size(), "configuration"), took);
                         }));
+  for (size_t i = 0; i < operations.size(); ++i)
+    if (build.variant.empty() && build.results[i].ok() && !build.results[i].milliseconds)
+      build.results[i].milliseconds = operations[i].compileMilliseconds;
   say("compiled {} of {} in {:.1f} s, {} were there already\n", jobs.size() - cached, counted(jobs.size(), "module"),
       static_cast<double>(monotonicNanoseconds() - start) / 1e9, cached);
   return okStatus();
@@ -117,7 +140,7 @@ static Status saveCommands(const Lab &lab, const Operation &operation) {
   std::string module = lab.folder.moduleOf(problem, "profile");
   text += fmt::format(" {} -o {}\n", lab.folder.sourceOf(problem), module);
   for (const std::string &configuration : operation.configurations) {
-    text += fmt::format("kiln-benchmark-module --module={} --function={}", module, operation.dispatch(configuration));
+    text += fmt::format("kiln-benchmark-module --module={} --function={}", module, operation.function(configuration));
     for (const measure::TensorType &input : problem.inputs()) {
       std::string shape;
       for (uint64_t extent : input.shape)
@@ -130,7 +153,7 @@ static Status saveCommands(const Lab &lab, const Operation &operation) {
 }
 
 Result<int> verbs::compile(const Lab &lab) {
-  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, lab.folder.read(lab.families));
+  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, writtenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   if (lab.flags.dryRun) {
     for (const Operation &operation : operations)
@@ -182,8 +205,10 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
     for (std::string_view name : split(list, ','))
       wanted.emplace_back(name);
   bool asked = !wanted.empty();
+  // Libraries know nothing of programs that somebody else wrote.
   if (!asked)
-    wanted = {"kiln", "onednn", "onednn:preferred", "openblas"};
+    wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas"}
+                                  : std::vector<std::string>{"kiln"};
   std::vector<KnownProvider> providers;
   for (const std::string &wish : wanted) {
     size_t colon = wish.find(':');
@@ -256,6 +281,10 @@ public:
     say("  {}{}{}: {}: {}\n", candidate.fact.provider, candidate.fact.configuration.empty() ? "" : " ",
         candidate.fact.configuration, store::outcomeName(outcome), message);
   }
+  void onWarning(std::string_view text) override {
+    clear();
+    say("{}\n", text);
+  }
   void onGroupDone(size_t, const SweepGroup &) override { clear(); }
   bool shouldContinue() override { return interrupts == 0; }
 
@@ -298,8 +327,8 @@ void addConfigurations(const Lab &lab, const Operation &operation, const Build &
     candidate.fact.moduleHash = compiled.key;
     candidate.worker.label = configuration;
     candidate.worker.module = lab.folder.moduleOf(*operation.problem, build.purpose());
-    candidate.worker.function = operation.dispatch(configuration);
-    candidate.compileError = compiled.error;
+    candidate.worker.function = operation.function(configuration);
+    candidate.obstacle = compiled.ok() ? "" : "it does not compile: " + compiled.error;
     candidate.compileMilliseconds = compiled.milliseconds;
     group.candidates.push_back(std::move(candidate));
   }
@@ -317,6 +346,7 @@ SweepGroup groupOf(const Lab &lab, const Operation &operation, size_t index, con
     for (const Build &build : builds)
       addConfigurations(lab, operation, build, build.results[index], candidate, group);
   }
+  finishCorpusGroup(lab, group);
   return group;
 }
 
@@ -334,6 +364,7 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
     builds.push_back({name, std::move(flags), {}});
   for (Build &build : builds)
     KILN_RETURN_IF_ERROR(compileOperations(lab, operations, build));
+  KILN_RETURN_IF_ERROR(prepareBaselines(lab, operations));
   double compileSeconds = secondsSince(start);
   if (lab.flags.saveCommands)
     for (const Operation &operation : operations)
@@ -343,6 +374,12 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
         "done\n");
   SweepSettings settings = settingsOf(lab);
   KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
+  if (settings.profile) {
+    constexpr double seconds = 0.5;
+    settings.machine = measure::lookAtMachine(seconds);
+    if (std::string warning = measure::disturbance(*settings.machine); !warning.empty())
+      say("{}\n", warning);
+  }
   std::vector<SweepGroup> groups;
   for (size_t i = 0; i < operations.size(); ++i)
     groups.push_back(groupOf(lab, operations[i], i, builds, providers));
@@ -397,7 +434,7 @@ Result<SweepCandidate> kilnCandidate(const Lab &lab) {
 }
 
 Result<int> verbs::profile(const Lab &lab) {
-  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, lab.folder.read(lab.families));
+  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, writtenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
   announce(lab, operations, providers);
@@ -407,7 +444,7 @@ Result<int> verbs::profile(const Lab &lab) {
 }
 
 Result<int> verbs::sweep(const Lab &lab) {
-  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
+  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, chosenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
   announce(lab, operations, providers);

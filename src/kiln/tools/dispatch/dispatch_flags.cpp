@@ -30,6 +30,10 @@ void DispatchFlags::addSelection(FlagParser &parser) {
       {"dispatches", "REGEX,...",
        "Dispatches whose names match one of these expressions; a * after a letter, digit or _ stands for any text."},
       dispatches);
+  parser.add({"corpus", "DIR",
+              "The .mlir files in this folder and those below, instead of generated problems; docs/lab.md says what "
+              "stands beside them."},
+             corpus);
   parser.add(
       {"problem-m", "SIZES",
        "A size, a list 64,128, or a range start:end:increment, whose end counts where a step meets it. m, n and k "
@@ -55,7 +59,6 @@ void DispatchFlags::addSelection(FlagParser &parser) {
 
 void DispatchFlags::addCompilation(FlagParser &parser) {
   parser.group("How to compile");
-  parser.add({"build-dir", "DIR", "Accepted and not needed: the compiler is the one beside this tool."}, buildDir);
   parser.add({"device", "NAME", "Where to run: llvm-cpu (also: cpu, local-task), the default of this build."}, device);
   parser.add({"Xcompiler", "FLAG", "A flag for kiln-compile."}, compilerFlags);
   parser.add(

@@ -19,6 +19,7 @@ struct DispatchFlags {
   std::string generatedDir = ".";
   std::string operationKind = "all";
   std::string dispatches;
+  std::string corpus; // a folder of a user's own programs
   std::string problemM, problemN, problemK, problemB;
   std::string problemRows, problemColumns, problemShapes;
   std::string types;
@@ -27,7 +28,6 @@ struct DispatchFlags {
   uint32_t configurations = 0; // how many of each problem's; 0: as many as the family offers
 
   // How to compile.
-  std::string buildDir;
   std::string device;
   std::vector<std::string> compilerFlags;
   std::vector<std::string> compilerVariants; // NAME=FLAGS

@@ -13,7 +13,14 @@ std::string Operation::dispatch(std::string_view configuration) const {
   return fmt::format("{}_{}", problem->name(), configuration);
 }
 
+std::string Operation::function(std::string_view configuration) const {
+  std::string_view own = problem->ownFunction();
+  return own.empty() ? dispatch(configuration) : std::string(own);
+}
+
 std::string Operation::mlir() const {
+  if (!problem->ownFunction().empty())
+    return problem->mlir({}, {});
   std::string text = "module {\n";
   for (const std::string &configuration : configurations)
     text += problem->mlir(dispatch(configuration),

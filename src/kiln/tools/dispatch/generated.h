@@ -9,6 +9,7 @@
 #define KILN_TOOLS_DISPATCH_GENERATED_H
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,13 @@ inline constexpr std::string_view kDefaultConfiguration = "tile_config_default";
 struct Operation {
   std::unique_ptr<measure::Problem> problem;
   std::vector<std::string> configurations; // tile_config_default is what the compiler chooses
+  // What compiling it took, where that has been done already; see loadCorpus.
+  std::optional<double> compileMilliseconds = {};
 
   std::string dispatch(std::string_view configuration) const;
-  // The text of the module: a function for each configuration, named as its dispatch.
+  // The function that computes it: named as the dispatch, unless somebody else wrote the program.
+  std::string function(std::string_view configuration) const;
+  // The text of the module: a function for each configuration.
   std::string mlir() const;
 };
 
@@ -37,6 +42,7 @@ public:
   std::string folderOf(const measure::Problem &problem) const;
   std::string sourceOf(const measure::Problem &problem) const;
   std::string moduleOf(const measure::Problem &problem, std::string_view purpose) const; // "profile", "verify"
+  std::string generated() const { return root + "/generated"; }
   std::string cache() const { return root + "/generated/cache"; }
   std::string database() const { return root + "/generated/results.db"; }
 

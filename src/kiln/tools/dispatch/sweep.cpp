@@ -10,7 +10,9 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/measure/machine/provenance.h"
+#include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/timing_data.h"
+#include "kiln/report/model/noise.h"
 #include "kiln/tools/dispatch/ceilings.h"
 #include "kiln/tools/version.h"
 
@@ -86,6 +88,26 @@ static std::string settingsJson(const SweepSettings &settings) {
                {"minimumRounds", statistics.minimumRounds},
                {"maximumRounds", statistics.maximumRounds},
                {"profile", settings.profile}};
+  return json.dump();
+}
+
+// What is stored with the run: the settings, and how the machine looked when it began, which makes no other sweep of
+// it.
+static std::string runFlags(const SweepSettings &settings) {
+  Json json = Json::parse(settingsJson(settings));
+  if (settings.machine) {
+    const measure::Neighbours &seen = *settings.machine;
+    Json machine = {{"seconds", seen.seconds}};
+    if (seen.load)
+      machine["load"] = *seen.load;
+    if (seen.stolen)
+      machine["stolen"] = *seen.stolen;
+    if (seen.busyCpus)
+      machine["busyCpus"] = *seen.busyCpus;
+    if (std::string warning = measure::disturbance(seen); !warning.empty())
+      machine["warning"] = warning;
+    json["machine"] = std::move(machine);
+  }
   return json.dump();
 }
 
@@ -222,7 +244,7 @@ private:
     run.started = store::unixNanoseconds();
     run.machine = machine.key();
     run.commandLine = settings.commandLine;
-    run.flags = settingsJson(settings);
+    run.flags = runFlags(settings);
     run.seed = settings.group.seed;
     run.cacheMode = settings.group.cold ? "cold" : "warm";
     run.dataDistribution = dataDistribution();
@@ -258,7 +280,7 @@ private:
     std::vector<store::CandidateResult> results;
     KILN_ASSIGN_OR_RETURN(measure::GroupStatistics statistics, measure::GroupStatistics::create(settings.statistics));
     for (const SweepCandidate &candidate : group.candidates) {
-      if (candidate.compileError.empty()) {
+      if (candidate.obstacle.empty()) {
         workers.push_back(candidate.worker);
         live.candidates.push_back(candidate);
         statistics.addCandidate();
@@ -266,11 +288,11 @@ private:
       }
       results.push_back({fact.key(),
                          candidate.fact.key(),
-                         store::Outcome::Failed,
-                         "it does not compile: " + candidate.compileError,
+                         candidate.unsupported ? store::Outcome::Unsupported : store::Outcome::Failed,
+                         candidate.obstacle,
                          {},
                          std::nullopt});
-      progress.onOutcome(candidate, store::Outcome::Failed, results.back().error);
+      progress.onOutcome(candidate, results.back().outcome, results.back().error);
     }
     std::vector<store::Candidate> facts;
     for (const SweepCandidate &candidate : group.candidates)
@@ -279,8 +301,10 @@ private:
 
     StatisticsScheduler scheduler(std::move(statistics), settings.profile);
     GroupRecorder recorder(live, fact.key(), settings, *writer, progress);
-    KILN_ASSIGN_OR_RETURN(measure::GroupResult outcome,
-                          measure::runGroup(problem, workers, settings.group, scheduler, recorder));
+    measure::GroupResult outcome;
+    if (!workers.empty()) {
+      KILN_ASSIGN_OR_RETURN(outcome, measure::runGroup(problem, workers, settings.group, scheduler, recorder));
+    }
     KILN_RETURN_IF_ERROR(recorder.flush());
     summary.timedSeconds += static_cast<double>(outcome.timedNanoseconds) / 1e9;
     if (outcome.interrupted) {
@@ -293,7 +317,13 @@ private:
     for (const store::CandidateResult &one : results)
       summary.failed += !store::isSuccess(one.outcome) && one.outcome != store::Outcome::Unsupported &&
                         one.outcome != store::Outcome::NotProfiled;
-    return writer->finishGroup(fact.key(), results, estimatesOf(fact.key(), live, scheduler.statistics));
+    std::vector<store::Estimate> estimates = estimatesOf(fact.key(), live, scheduler.statistics);
+    std::vector<const store::Estimate *> pointers;
+    for (const store::Estimate &estimate : estimates)
+      pointers.push_back(&estimate);
+    if (std::optional<report::NoiseWarning> warning = report::noiseWarning(pointers, settings.statistics.target))
+      progress.onWarning(warning->text());
+    return writer->finishGroup(fact.key(), results, estimates);
   }
 
   store::CandidateResult resultOf(const std::string &group, const SweepCandidate &candidate,

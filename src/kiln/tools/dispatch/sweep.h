@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/measure/machine/neighbours.h"
 #include "kiln/measure/statistics/group_statistics.h"
 #include "kiln/measure/workers/group.h"
 #include "kiln/store/reader.h"
@@ -20,7 +21,8 @@ namespace kiln {
 struct SweepCandidate {
   measure::Candidate worker;
   store::Candidate fact;
-  std::string compileError; // it takes part in name only
+  std::string obstacle;     // why it takes part in name only: "it does not compile: ..."
+  bool unsupported = false; // it is no failure then
   std::optional<double> compileMilliseconds;
 };
 
@@ -35,7 +37,8 @@ struct SweepSettings {
   bool profile = true; // else candidates are verified only
   std::string commandLine;
   std::vector<std::pair<std::string, std::string>> tags;
-  bool resume = true; // goes on with an interrupted run of the same sweep
+  std::optional<measure::Neighbours> machine; // what a look at it found; stored with the run
+  bool resume = true;                         // goes on with an interrupted run of the same sweep
 };
 
 struct SweepSummary {
@@ -53,6 +56,8 @@ public:
   virtual void onGroup(size_t index, const SweepGroup &group) = 0;
   virtual void onRound(uint32_t round, double seconds) = 0;
   virtual void onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) = 0;
+  // Noise hides what the group was measured for: one line.
+  virtual void onWarning(std::string_view text) {}
   virtual void onGroupDone(size_t index, const SweepGroup &group) = 0;
   // False ends the sweep after the round.
   virtual bool shouldContinue() = 0;

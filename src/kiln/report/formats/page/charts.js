@@ -54,9 +54,13 @@ function ticks(low, high, count) {
   return result;
 }
 
+// Powers of ten from low to high; where these are few, twice and five times them, too.
 function decades(low, high) {
+  const steps = Math.log10(high / low) < 3 ? [1, 2, 5] : [1];
   const result = [];
-  for (let e = Math.ceil(Math.log10(low) - 1e-9); e <= Math.log10(high) + 1e-9; ++e) result.push(10 ** e);
+  for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high) + 1e-9; ++e)
+    for (const step of steps)
+      if (step * 10 ** e >= low * (1 - 1e-9) && step * 10 ** e <= high * (1 + 1e-9)) result.push(step * 10 ** e);
   return result;
 }
 
@@ -94,8 +98,8 @@ function rooflineChart(points, peaks, width) {
   return root;
 }
 
-// cells: {m, n, value: GFLOP/s, label}: the best of each tile. Darker is faster; the best is framed.
-function heatMap(cells, width) {
+// cells: {m, n, value: GFLOP/s, label}: the best of each tile; `axes` names rows and columns. Darker is faster; the best is framed.
+function heatMap(cells, width, axes) {
   const ms = [...new Set(cells.map((c) => c.m))].sort((a, b) => a - b);
   const ns = [...new Set(cells.map((c) => c.n))].sort((a, b) => a - b);
   const left = 64, top = 30, row = 34;
@@ -107,7 +111,7 @@ function heatMap(cells, width) {
   // From here on the ground's colour reads better on the cell than the text's.
   const turn = matchMedia("(prefers-color-scheme: dark)").matches ? 0.5 : 0.7;
   const root = chart(width, height, "Speed in GFLOP/s by tile: rows are m, columns are n");
-  root.append(svg("text", { class: "quiet", x: 0, y: 18 }, "m \\ n"));
+  root.append(svg("text", { class: "quiet", x: 0, y: 18 }, axes));
   ns.forEach((n, j) => root.append(svg("text", { class: "quiet", x: left + column * (j + 0.5), y: 18, "text-anchor": "middle" }, name(n))));
   ms.forEach((m, i) => root.append(svg("text", { class: "quiet", x: left - 8, y: top + row * (i + 0.5) + 4, "text-anchor": "end" }, name(m))));
   // What is framed comes last, so that nothing lies over its frame.
@@ -125,17 +129,23 @@ function heatMap(cells, width) {
   return root;
 }
 
+// Whether times are so far apart that a linear axis would show only the slowest.
+const wideRange = (rows) => Math.max(...rows.map((r) => r.quantiles[49])) > 8 * Math.min(...rows.map((r) => r.quantiles[0]));
+
 // rows: {name, provider: index, quantiles, rounds, low, high, median}. A thin line from the fastest call to the 98th
 // percentile, a thick one over the middle 80 %, a tick at the median, and a dot for each round's median below.
 function distributionChart(rows, width) {
   const narrow = width < 640;
   const left = narrow ? 8 : Math.min(330, width * 0.4), right = 14, top = 8, step = narrow ? 50 : 34, bottom = 26;
   const height = top + rows.length * step + bottom;
-  const low = Math.min(...rows.map((r) => r.quantiles[0]));
-  const high = Math.max(...rows.map((r) => r.quantiles[49]));
-  const x = (v) => left + ((Math.min(v, high) - low) / (high - low || 1)) * (width - left - right);
+  const low = Math.max(1e-3, Math.min(...rows.map((r) => r.quantiles[0])));
+  const high = Math.max(low, ...rows.map((r) => r.quantiles[49]));
+  const logarithmic = wideRange(rows);
+  const part = (v) => (logarithmic ? Math.log(v / low) / Math.log(high / low) : (v - low) / (high - low || 1));
+  const x = (v) => left + part(Math.min(Math.max(v, low), high)) * (width - left - right);
+  const marks = logarithmic ? decades(low, high) : ticks(low, high, narrow ? 4 : 6);
   const root = chart(width, height, "Distribution of samples of each candidate");
-  for (const v of ticks(low, high, narrow ? 4 : 6))
+  for (const v of marks)
     root.append(svg("line", { class: "grid", x1: x(v), x2: x(v), y1: top, y2: height - bottom }),
       svg("text", { class: "quiet", x: x(v), y: height - 8, "text-anchor": x(v) > width - 40 ? "end" : x(v) < 30 ? "start" : "middle" }, duration(v)));
   rows.forEach((r, i) => {

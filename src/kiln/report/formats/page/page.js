@@ -25,6 +25,15 @@ const fine = (row) => row.ok && row.ns > 0;
 const fastest = (rows) => rows.reduce((best, row) => (best && best.ns <= row.ns ? best : row), null);
 const shortName = (text) => text.replace(/^tile_config_/, "");
 
+// A long name may be broken behind its underscores.
+function breakable(text) {
+  const parts = text.split(/(?<=_)/);
+  return parts.flatMap((part, i) => (i ? [make("wbr"), part] : [part]));
+}
+
+// A sentence whose parts in backquotes are code.
+const sentence = (text) => text.split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
+
 function compare(a, b) {
   const empty = (v) => v === null || v === undefined || v === "";
   if (empty(a) || empty(b)) return { order: empty(a) - empty(b), fixed: true }; // what is missing is always last
@@ -42,8 +51,10 @@ function sortableTable(columns, rows, caption) {
   const lines = rows.map((row) => {
     const line = make("tr", { class: row.kind || "" });
     row.cells.forEach((cell, i) => {
-      const text = row.links && row.links[i] ? make("a", { href: row.links[i] }, textOf(cell)) : textOf(cell);
-      line.append(make("td", { class: (columns[i].right ? "right" : "") + (textOf(cell).length > 60 ? " long" : "") }, text));
+      const parts = breakable(textOf(cell));
+      const text = row.links && row.links[i] ? [make("a", { href: row.links[i] }, ...parts)] : parts;
+      const kind = columns[i].right ? "right" : textOf(cell).length > 60 ? "long" : parts.length > 3 ? "parts" : "";
+      line.append(make("td", { class: kind }, ...text));
     });
     return { line, row };
   });
@@ -75,19 +86,34 @@ function showRuns() {
   const place = document.getElementById("runs");
   for (const run of data.runs)
     place.append(make("div", { class: "run" }, `Run ${run.key}, ${run.started}, ${run.cache || "?"} cache`
-      + `${run.data ? `, data ${run.data}` : ""}${run.version ? `, Kiln ${run.version}` : ""}: `, make("code", {}, run.command)));
+      + `${run.data ? `, data ${run.data}` : ""}${run.version ? `, Kiln ${run.version}` : ""}: `, make("code", {}, run.command)),
+      run.warning ? make("p", { class: "note" }, ...sentence(`When it began: ${run.warning}`)) : "");
   if (data.unfinished.length)
     place.append(make("p", { class: "bad" }, `Not finished, and not ranked: ${data.unfinished.join(", ")}`));
 }
 
-function showOverview() {
+// The fields of a family's problems in which they differ: what a reader looks for in their names.
+function fieldsOf(problems) {
+  const names = [...new Set(problems.flatMap((p) => p.fields.map(([name]) => name)))];
+  const valueOf = (problem, name) => (problem.fields.find(([key]) => key === name) || [name, ""])[1];
+  return names.filter((name) => new Set(problems.map((p) => valueOf(p, name))).size > 1)
+    .map((name) => ({ header: name, cell: (problem) => {
+      const value = valueOf(problem, name);
+      return value !== "" && Number.isFinite(Number(value)) ? Number(value) : value;
+    } }));
+}
+
+function familyTable(family) {
+  const problems = data.problems.filter((p) => p.family === family);
+  const fields = problems.length > 1 ? fieldsOf(problems) : [];
+  const numeric = (field) => problems.every((p) => typeof field.cell(p) === "number");
   const columns = [
     { header: "Problem" }, { header: "Best Kiln", right: true, docs: "Median time of the fastest right configuration" },
     { header: "Best library", right: true }, { header: "%best", right: true, docs: "Kiln's speed, of the fastest library's" },
-    { header: "GFLOP/s", right: true }, { header: "Failed", right: true }, { header: "Configuration" }, { header: "Library" },
-    { header: "Run" }];
+    { header: "GFLOP/s", right: true }, { header: "Right?", docs: data.columns[column("checked")].docs }, { header: "Failed", right: true }, { header: "Configuration" }, { header: "Library" },
+    ...fields.map((f) => ({ header: f.header, right: numeric(f) })), { header: "Run" }];
   const configuration = column("configuration"), time = column("call_median_ns"), gflops = column("GFLOPs");
-  const rows = data.problems.map((problem, index) => {
+  const rows = problems.map((problem) => {
     const good = problem.rows.filter(fine);
     const kiln = fastest(good.filter((r) => r.provider.startsWith("kiln")));
     const vendor = fastest(good.filter((r) => !r.provider.startsWith("kiln") && !r.provider.startsWith("reference")));
@@ -95,15 +121,27 @@ function showOverview() {
     const failed = problem.rows.filter((r) => !r.ok && textOf(r.cells[column("outcome")]) !== "unsupported").length;
     return {
       cells: [problem.name, kiln ? kiln.cells[time] : null, vendor ? vendor.cells[time] : null,
-        percent === null ? null : [percent, percent.toFixed(0)], kiln ? kiln.cells[gflops] : null, failed,
-        kiln ? shortName(textOf(kiln.cells[configuration])) : null, vendor ? vendor.provider : null, problem.run],
-      links: [`#${index}`],
+        percent === null ? null : [percent, percent.toFixed(0)], kiln ? kiln.cells[gflops] || "n/a" : null,
+        kiln ? kiln.cells[column("checked")] : null, failed,
+        kiln ? shortName(textOf(kiln.cells[configuration])) : null, vendor ? vendor.provider : null, ...fields.map((f) => f.cell(problem)), problem.run],
+      links: [`#${data.problems.indexOf(problem)}`],
     };
   });
+  // A family that no library knows has no columns of libraries.
+  const used = columns.map((c, i) => i).filter((i) => rows.some((row) => row.cells[i] !== null && textOf(row.cells[i]) !== ""));
+  return sortableTable(used.map((i) => columns[i]), rows.map((row) => ({ ...row, cells: used.map((i) => row.cells[i]) })), family);
+}
+
+// Families have fields of their own, so each has a table of its own.
+function showOverview() {
   const place = document.getElementById("overview");
   const total = data.problems.reduce((sum, p) => sum + p.rows.length, 0);
-  place.append(make("h2", {}, "All problems"), make("p", { class: "quiet" }, `${data.problems.length} problems, ${total} rows`),
-    sortableTable(columns, rows, "All problems"));
+  const families = [...new Set(data.problems.map((p) => p.family))];
+  place.append(make("h2", {}, "All problems"), make("p", { class: "quiet" }, `${data.problems.length} problems, ${total} rows`));
+  for (const family of families) {
+    if (families.length > 1) place.append(make("h3", {}, family));
+    place.append(familyTable(family));
+  }
 }
 
 function showRoofline() {
@@ -117,12 +155,18 @@ function showRoofline() {
   for (const problem of data.problems)
     for (const provider of providers) {
       const best = fastest(problem.rows.filter((r) => fine(r) && r.provider === provider));
-      if (best && problem.bytes > 0)
+      if (best && problem.bytes > 0 && problem.flops > 0)
         points.push({ x: problem.flops / problem.bytes, y: speed(problem, best), provider: providerIndex(provider),
           label: `${problem.name}\n${provider} ${shortName(textOf(best.cells[column("configuration")]))}\n`
             + `${short(speed(problem, best))} GFLOP/s, ${duration(best.ns)}` });
     }
-  place.append(make("p", { class: "quiet" }, "The fastest row of each provider for each problem, below this machine's measured ceilings."),
+  const without = data.problems.filter((p) => !p.flops).length;
+  if (!points.length) {
+    place.append(make("p", { class: "quiet" }, "No row has both a time and a known number of operations."));
+    return;
+  }
+  place.append(make("p", { class: "quiet" }, "The fastest row of each provider for each problem, below this machine's measured ceilings."
+    + (without ? ` ${without} problem${without > 1 ? "s" : ""} of unknown arithmetic ${without > 1 ? "are" : "is"} not in it.` : "")),
     legend(), rooflineChart(points, data.peaks, place.clientWidth));
 }
 
@@ -161,26 +205,47 @@ function failureTable(rows) {
   })), "Candidates without a time");
 }
 
-function showHeatMap(place, problem, rows) {
+// The fastest configuration of each tile of that kind, "cache" or "register"; nothing where there is but one tile.
+function heatMapOf(kind, problem, rows, width) {
   const best = new Map();
-  for (const row of rows.filter((r) => r.tile && fine(r))) {
-    const key = row.tile.join("x");
+  for (const row of rows.filter((r) => r.tiles && r.tiles[kind] && fine(r))) {
+    const key = row.tiles[kind].join("x");
     if (!best.has(key) || best.get(key).ns > row.ns) best.set(key, row);
   }
-  const cells = [...best.values()].map((row) => ({ m: row.tile[0], n: row.tile[1], value: speed(problem, row),
-    label: `${shortName(textOf(row.cells[column("configuration")]))}: ${short(speed(problem, row))} GFLOP/s` }));
-  if (cells.length < 2) return;
-  place.append(make("h3", {}, "Tiles"), make("p", { class: "quiet" },
-    "GFLOP/s of the fastest configuration of each tile m x n; the best is framed."), heatMap(cells, place.clientWidth));
+  if (best.size < 2) return null;
+  const axes = kind === "cache" ? "m \\ n" : "r \\ c";
+  return heatMap([...best.values()].map((row) => ({ m: row.tiles[kind][0], n: row.tiles[kind][1], value: speed(problem, row),
+    label: `${shortName(textOf(row.cells[column("configuration")]))}: ${short(speed(problem, row))} GFLOP/s` })), width, axes);
+}
+
+function showHeatMaps(place, problem, rows) {
+  if (!rows.some((r) => r.tiles && fine(r))) return;
+  place.append(make("h3", {}, "Tiles"));
+  const maps = make("div", { class: "maps" });
+  const half = place.clientWidth > 1000 ? (place.clientWidth - 32) / 2 : place.clientWidth;
+  const missing = [];
+  for (const [kind, name] of [["cache", "Cache tiles m x n"], ["register", "Register tiles, rows x columns"]]) {
+    const map = problem.flops ? heatMapOf(kind, problem, rows, half) : null;
+    if (map) maps.append(make("figure", { style: `max-width: ${half}px` }, make("figcaption", {}, name), map));
+    else missing.push(kind);
+  }
+  if (maps.childElementCount)
+    place.append(make("p", { class: "quiet" }, "GFLOP/s of the fastest configuration of each tile; the best is framed."), maps);
+  if (missing.length)
+    place.append(make("p", { class: "quiet" }, problem.flops ? `No map of ${missing.join(" and ")} tiles: there is but one size of them.`
+      : "No map: the number of operations is not known."));
 }
 
 function showDistributions(place, rows) {
   const sampled = rows.filter((r) => r.samples);
-  if (!sampled.length) return;
+  if (!sampled.length) {
+    if (rows.some(fine)) place.append(make("h3", {}, "Samples"), make("p", { class: "quiet" }, "The store holds no samples of these rows."));
+    return;
+  }
   const shown = sampled.slice(0, mostDistributions).map((r) => ({ name: [r.provider, shortName(textOf(r.cells[column("configuration")]))].join(" "),
     provider: providerIndex(r.provider), quantiles: r.samples.q, rounds: r.samples.r, low: r.low, high: r.high, median: r.ns }));
   place.append(make("h3", {}, "Samples"), make("p", { class: "quiet" },
-    `Time of a call: thin from the fastest to the 98th percentile, thick over the middle 80 %, a tick at the median; dots are medians of rounds.`
+    `Time of a call${wideRange(shown) ? ", on a logarithmic axis" : ""}: thin from the fastest to the 98th percentile, thick over the middle 80 %, a tick at the median; dots are medians of rounds.`
     + (sampled.length > shown.length ? ` The first ${shown.length} of ${sampled.length} rows.` : "")), legend(), distributionChart(shown, place.clientWidth));
 }
 
@@ -190,12 +255,14 @@ function showProblem() {
   if (!problem) { place.replaceChildren(); return; }
   const rows = problem.rows.filter((r) => (!state.provider || r.provider === state.provider) && (state.failed || r.ok));
   place.replaceChildren(make("h2", { id: "one" }, problem.name), problemControls(),
-    make("p", { class: "quiet" }, problem.work + (problem.status === "finished" ? "" : `; ${problem.status}: nothing is concluded`)));
+    make("p", { class: "quiet" }, problem.work + (problem.status === "finished" ? "" : `; ${problem.status}: nothing is concluded`)),
+    make("p", { class: "quiet" }, problem.fields.map(([name, value]) => `${name} ${value}`).join(", ")));
   if (!rows.length) { place.append(make("p", {}, "No rows.")); return; }
+  if (problem.warning) place.append(make("p", { class: "note" }, ...sentence(problem.warning)));
   const timed = rows.filter(fine), told = rows.filter((r) => !fine(r));
   if (timed.length) place.append(problemTable(timed));
   if (told.length) place.append(make("h3", {}, "Without a time"), failureTable(told));
-  showHeatMap(place, problem, rows);
+  showHeatMaps(place, problem, rows);
   showDistributions(place, rows);
 }
 
@@ -211,7 +278,7 @@ showOverview();
 showRoofline();
 choose(false);
 addEventListener("hashchange", () => choose(true));
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showProblem);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => showProblem());
 let width = innerWidth;
 addEventListener("resize", () => {
   if (innerWidth === width) return;

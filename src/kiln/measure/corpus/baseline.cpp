@@ -1,0 +1,53 @@
+#include "kiln/measure/corpus/baseline.h"
+
+#include <algorithm>
+
+#include "kiln/measure/workers/shared_tensors.h"
+#include "kiln/measure/workers/worker_process.h"
+
+namespace kiln::measure::corpus {
+
+static constexpr uint64_t kPatience = uint64_t(120) * 1'000'000'000; // to start, and to load
+
+static Status run(const CorpusProblem &problem, const BaselineOptions &options, std::span<const io::TensorSpan> inputs,
+                  std::span<const MutableTensor> outputs) {
+  std::vector<TensorType> inputTypes = problem.inputs(), outputTypes = problem.outputs();
+  KILN_ASSIGN_OR_RETURN(SharedTensors given,
+                        SharedTensors::create("kiln-inputs", inputTypes, 1, SharedTensors::Pages::Reserved));
+  KILN_ASSIGN_OR_RETURN(SharedTensors got,
+                        SharedTensors::create("kiln-outputs", outputTypes, 1, SharedTensors::Pages::Reserved));
+  std::vector<MutableTensor> copies = given.set(0);
+  for (size_t i = 0; i < copies.size(); ++i)
+    std::ranges::copy(inputs[i].bytes, copies[i].bytes.begin());
+
+  WorkerOptions worker;
+  worker.command = options.command;
+  worker.threads = options.threads;
+  worker.memoryLimit = options.memoryLimit;
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> process, WorkerProcess::start(worker));
+  KILN_RETURN_IF_ERROR(
+      process->ask(HelloRequest{kProtocolVersion, options.threads}, Deadline::after(kPatience)).status());
+  LoadRequest load;
+  load.problem = problemText(problem);
+  load.module = options.module;
+  load.function = options.function;
+  load.sets = 1;
+  load.inputs = given.describe();
+  load.outputs = got.describe();
+  KILN_RETURN_IF_ERROR(process->ask(load, Deadline::after(kPatience)).status());
+  KILN_RETURN_IF_ERROR(process->ask(RunRequest{0}, Deadline::after(options.timeout)).status());
+  std::vector<io::TensorSpan> results = std::as_const(got).view(0);
+  for (size_t i = 0; i < results.size(); ++i)
+    std::ranges::copy(results[i].bytes, outputs[i].bytes.begin());
+  (void)process->quit(Deadline::after(kPatience)); // the results are there, however it ends
+  return okStatus();
+}
+
+Baseline makeBaseline(const CorpusProblem &problem, BaselineOptions options) {
+  return [&problem, options = std::move(options)](std::span<const io::TensorSpan> inputs,
+                                                  std::span<const MutableTensor> outputs) {
+    return run(problem, options, inputs, outputs);
+  };
+}
+
+} // namespace kiln::measure::corpus

@@ -1,0 +1,63 @@
+#include "kiln/report/model/noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "fmt/format.h"
+#include "nlohmann/json.hpp"
+
+namespace kiln::report {
+
+static constexpr size_t kBest = 3;
+
+static std::string percent(double part) {
+  double value = part * 100;
+  return value >= 9.95 ? fmt::format("{:.0f}", value) : fmt::format("{:.1f}", value);
+}
+
+std::string NoiseWarning::text() const {
+  return fmt::format("warning: noise of {} % hides the {} % between the best {}; see `kiln doctor`",
+                     percent(std::min(noise, 9.99)), percent(std::min(difference, 9.99)), candidates);
+}
+
+std::optional<NoiseWarning> noiseWarning(std::span<const store::Estimate *const> group, double target) {
+  std::vector<const store::Estimate *> best;
+  for (const store::Estimate *estimate : group)
+    if (estimate->rank > 0 && !estimate->dropped && estimate->median > 0 && std::isfinite(estimate->high))
+      best.push_back(estimate);
+  std::ranges::sort(best, {}, &store::Estimate::median);
+  best.resize(std::min(best.size(), kBest));
+  if (best.size() < 2)
+    return std::nullopt;
+  // Of the second best known: one that is all over the place hides itself, and not the others.
+  std::vector<double> halves;
+  for (const store::Estimate *estimate : best)
+    halves.push_back((estimate->high - estimate->low) / 2 / estimate->median);
+  std::ranges::sort(halves);
+  NoiseWarning warning;
+  warning.candidates = static_cast<uint32_t>(best.size());
+  warning.noise = halves[1];
+  warning.difference = best.back()->median / best.front()->median - 1;
+  if (warning.noise <= target || warning.noise <= warning.difference)
+    return std::nullopt;
+  return warning;
+}
+
+std::optional<NoiseWarning> noiseWarning(const ProblemRows &problem) {
+  std::vector<const store::Estimate *> estimates;
+  for (const Row *row = problem.begin; row != problem.end; ++row)
+    if (row->estimate && row->ranked())
+      estimates.push_back(row->estimate);
+  return noiseWarning(estimates);
+}
+
+std::string machineWarning(const store::Run &run) {
+  nlohmann::json flags = nlohmann::json::parse(run.flags, nullptr, /*allow_exceptions=*/false);
+  if (!flags.is_object() || !flags.contains("machine") || !flags["machine"].is_object())
+    return {};
+  auto warning = flags["machine"].find("warning");
+  return warning != flags["machine"].end() && warning->is_string() ? warning->get<std::string>() : std::string();
+}
+
+} // namespace kiln::report

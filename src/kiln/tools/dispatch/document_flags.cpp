@@ -1,0 +1,77 @@
+#include "kiln/tools/dispatch/document_flags.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace kiln {
+
+namespace {
+
+struct Accepted {
+  const char *name;
+  const char *value;   // as in FlagText; null: a flag without one
+  const char *instead; // what happens
+  bool measuring = false;
+  const char *fine = ""; // the value that is what happens, of which there is nothing to say
+};
+
+// As in other tools, "iree-" at the start of a flag is "kiln-".
+constexpr Accepted kAccepted[] = {
+    {"build-dir", "DIR", "the compiler and the tools are those beside kiln-dispatch"},
+    {"kiln-bin-dir", "DIR", "the compiler and the tools are those beside kiln-dispatch"},
+    {"mlir-dialect", "NAME", "programs are in linalg", false, "linalg"},
+    {"cuda-arch", "ARCH", "it has no effect; this build compiles for llvm-cpu"},
+    {"kiln-hal-cuda-llvm-target-arch", "ARCH", "it has no effect; this build compiles for llvm-cpu"},
+    {"batch-size", "N", "calls are timed in batches that are as long as the clock needs"},
+    {"kiln-hal-benchmark-dispatch-repeat-count", "N", "calls are timed in batches that are as long as the clock needs"},
+    {"use-mma-sync", nullptr, "it has no effect; these are instructions of NVIDIA GPUs"},
+    {"kiln-codegen-llvmgpu-use-mma-sync", nullptr, "it has no effect; these are instructions of NVIDIA GPUs"},
+    {"use-wmma", nullptr, "it has no effect; these are instructions of NVIDIA GPUs"},
+    {"kiln-codegen-llvmgpu-use-wmma", nullptr, "it has no effect; these are instructions of NVIDIA GPUs"},
+    {"print-ir-after-all", nullptr, "`kiln-compile --mlir-print-ir-after-all FILE.mlir` prints it, of one file"},
+    {"mlir-print-ir-after-all", nullptr, "`kiln-compile --mlir-print-ir-after-all FILE.mlir` prints it, of one file"},
+    {"verification-providers", "NAME", "results are checked exactly, which needs no other program", true},
+};
+
+} // namespace
+
+void DocumentFlags::add(FlagParser &parser, DispatchFlags &flags, DocumentVerb verb) {
+  parser.group("Other names, as in the documents");
+  parser.add({"dispatch", "REGEX,...", "--dispatches."}, flags.dispatches);
+  parser.add({"kiln-hal-target-backends", "NAME", "--device."}, flags.device);
+  if (!verb.compiles)
+    parser.add({"device", "NAME", "Accepted as by the other verbs."}, flags.device);
+  parser.group("Accepted, with a note");
+  for (const Accepted &accepted : kAccepted) {
+    if (accepted.measuring && !verb.measures)
+      continue;
+    std::string help = accepted.instead;
+    help[0] = help[0] == '`' ? help[0] : static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
+    if (accepted.value)
+      parser.add({accepted.name, accepted.value, help + "."}, values[accepted.name]);
+    else
+      parser.addOptionalValue({accepted.name, "true|false", help + "."}, switches[accepted.name]);
+  }
+}
+
+std::vector<std::string> DocumentFlags::notes() const {
+  std::vector<std::string> lines;
+  for (const Accepted &accepted : kAccepted) {
+    std::string given;
+    if (auto value = values.find(accepted.name); value != values.end() && !value->second.empty()) {
+      if (value->second == accepted.fine)
+        continue;
+      given = fmt::format("--{}={}", accepted.name, value->second);
+    } else if (auto found = switches.find(accepted.name); found != switches.end() && found->second) {
+      if (*found->second == "false")
+        continue;
+      given = fmt::format("--{}", accepted.name);
+    } else {
+      continue;
+    }
+    lines.push_back(fmt::format("{}: {}", given, accepted.instead));
+  }
+  return lines;
+}
+
+} // namespace kiln

@@ -1,0 +1,76 @@
+#include "kiln/tools/dispatch/document_flags.h"
+
+#include <gtest/gtest.h>
+
+namespace kiln {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+struct Parsed {
+  DispatchFlags flags;
+  DocumentFlags documents;
+  std::optional<int> code;
+};
+
+// The flags as `profile` takes them.
+void parse(Parsed &parsed, std::vector<const char *> arguments, DocumentVerb verb = {true, true}) {
+  FlagParser parser("kiln-dispatch profile", "");
+  parsed.flags.addSelection(parser);
+  if (verb.compiles)
+    parsed.flags.addCompilation(parser);
+  parsed.documents.add(parser, parsed.flags, verb);
+  arguments.insert(arguments.begin(), "kiln-dispatch profile");
+  parsed.code = parser.parse(static_cast<int>(arguments.size()), arguments.data());
+}
+
+Lines notes(std::vector<const char *> arguments) {
+  Parsed parsed;
+  parse(parsed, std::move(arguments));
+  EXPECT_FALSE(parsed.code);
+  return parsed.documents.notes();
+}
+
+TEST(DocumentFlags, NothingIsSaidOfWhatIsNotGiven) {
+  EXPECT_EQ(notes({}), Lines());
+  EXPECT_EQ(notes({"--mlir-dialect=linalg", "--use-wmma=false"}), Lines());
+}
+
+TEST(DocumentFlags, WhatHappensInsteadIsSaid) {
+  EXPECT_EQ(notes({"--batch-size", "100", "--iree-bin-dir=/opt/iree", "--use-mma-sync"}),
+            Lines({"--kiln-bin-dir=/opt/iree: the compiler and the tools are those beside kiln-dispatch",
+                   "--batch-size=100: calls are timed in batches that are as long as the clock needs",
+                   "--use-mma-sync: it has no effect; these are instructions of NVIDIA GPUs"}));
+  EXPECT_EQ(notes({"--mlir-dialect=flow"}), Lines({"--mlir-dialect=flow: programs are in linalg"}));
+  EXPECT_EQ(notes({"--verification-providers=numpy"}),
+            Lines({"--verification-providers=numpy: results are checked exactly, which needs no other program"}));
+}
+
+TEST(DocumentFlags, LongNamesAreTheShortOnes) {
+  for (const char *flag :
+       {"--iree-hal-cuda-llvm-target-arch=sm_80", "--cuda-arch=sm_80", "--iree-hal-benchmark-dispatch-repeat-count=10",
+        "--iree-codegen-llvmgpu-use-mma-sync", "--iree-codegen-llvmgpu-use-wmma=true", "--mlir-print-ir-after-all",
+        "--print-ir-after-all", "--build-dir=build"})
+    EXPECT_EQ(notes({flag}).size(), 1u) << flag;
+}
+
+TEST(DocumentFlags, OtherNamesDoWhatTheySay) {
+  Parsed parsed;
+  parse(parsed, {"--iree-hal-target-backends=llvm-cpu", "--dispatch=matmul_*"});
+  EXPECT_EQ(parsed.flags.device, "llvm-cpu");
+  EXPECT_EQ(parsed.flags.dispatches, "matmul_*");
+  EXPECT_EQ(parsed.documents.notes(), Lines());
+}
+
+TEST(DocumentFlags, EveryStepTakesThem) {
+  Parsed generate;
+  parse(generate, {"--device=llvm-cpu", "--cuda-arch=sm_80"}, {});
+  EXPECT_FALSE(generate.code);
+  // But for those of measuring.
+  Parsed wrong;
+  parse(wrong, {"--verification-providers=numpy"}, {});
+  EXPECT_EQ(wrong.code, 1);
+}
+
+} // namespace
+} // namespace kiln
