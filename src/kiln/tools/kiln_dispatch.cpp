@@ -122,17 +122,17 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
     flags.addMeasurement(parser);
   if (verb.outputs)
     flags.addOutput(parser);
-  if (verb.add)
+  if (verb.tell)
     verb.add(parser, reports);
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
   if (Status status = flags.check(); !status.ok())
     return reportFailure(tool, status);
+  measure::FamilyRegistry families;
+  families::registerFamilies(families);
   for (const std::vector<std::string> *outputs : {&flags.outputs, &reports.outputs})
     if (Status status = checkOutputs(*outputs); !status.ok())
       return reportFailure(tool, status);
-  measure::FamilyRegistry families;
-  families::registerFamilies(families);
   Lab lab{flags, families, GeneratedFolder(flags.generatedDir), commandLine};
   Result<int> code = verb.tell ? verb.tell(lab, reports) : verb.run(lab);
   return code.ok() ? *code : reportFailure(tool, code.status());

@@ -8,7 +8,6 @@
 #include "kiln/base/file.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/tools/dispatch/compile_pool.h"
-#include "kiln/tools/dispatch/recompile.h"
 #include "kiln/tools/printing.h"
 #include "kiln/tools/sibling.h"
 

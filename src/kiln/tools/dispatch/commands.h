@@ -7,26 +7,6 @@
 
 namespace kiln {
 
-struct Lab {
-  const DispatchFlags &flags;
-  const measure::FamilyRegistry &families;
-  GeneratedFolder folder;
-  std::string commandLine;
-};
-
-namespace verbs {
-
-// The documents' three steps.
-Result<int> generate(const Lab &lab);
-Result<int> compile(const Lab &lab);
-Result<int> profile(const Lab &lab);
-// The three at once.
-Result<int> sweep(const Lab &lab);
-
-Result<int> families(const Lab &lab);
-
-} // namespace verbs
-
 // `show`: what of a dispatch.
 struct ShowFlags {
   bool ir = false, assembly = false;
@@ -51,6 +31,26 @@ struct CompareFlags {
 
   void add(FlagParser &parser);
 };
+
+struct Lab {
+  const DispatchFlags &flags;
+  const measure::FamilyRegistry &families;
+  GeneratedFolder folder;
+  std::string commandLine;
+};
+
+namespace verbs {
+
+// The documents' three steps.
+Result<int> generate(const Lab &lab);
+Result<int> compile(const Lab &lab);
+Result<int> profile(const Lab &lab);
+// The three at once.
+Result<int> sweep(const Lab &lab);
+
+Result<int> families(const Lab &lab);
+
+} // namespace verbs
 
 // What is told of results; `arguments` are those behind the verb.
 struct ReportFlags {

@@ -35,16 +35,6 @@ static Status linkFile(const std::string &from, const std::string &to) {
   return okStatus();
 }
 
-// A compiler is another one when its file is.
-static Result<std::string> compilerIdentity(const std::string &path) {
-  std::error_code error;
-  uint64_t size = fs::file_size(path, error);
-  auto time = fs::last_write_time(path, error).time_since_epoch().count();
-  if (error)
-    return errnoStatus(error.value(), fmt::format("cannot look at '{}'", path));
-  return fmt::format("{} {}", size, time);
-}
-
 // Beside each module: what it was when it was written. A disk that lies or a copy that broke off must not be measured.
 static std::string sumPath(const std::string &module) {
   return module + ".sum";
@@ -65,6 +55,16 @@ static Cached lookFor(const std::string &module) {
   if (!written.ok()) // its compiler was ended before it was done, or it is from before there were sums
     return Cached::No;
   return is.ok() && *is == (*written)->text() ? Cached::Whole : Cached::Damaged;
+}
+
+// A compiler is another one when its file is.
+static Result<std::string> compilerIdentity(const std::string &path) {
+  std::error_code error;
+  uint64_t size = fs::file_size(path, error);
+  auto time = fs::last_write_time(path, error).time_since_epoch().count();
+  if (error)
+    return errnoStatus(error.value(), fmt::format("cannot look at '{}'", path));
+  return fmt::format("{} {}", size, time);
 }
 
 namespace {

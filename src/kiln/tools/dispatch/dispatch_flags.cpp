@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <sched.h>
 
 namespace kiln {
@@ -117,6 +118,38 @@ void appendFlags(std::string_view text, std::vector<std::string> &flags) {
       flags.push_back(dashed(std::string(text.substr(at, end - at))));
     at = end + 1;
   }
+}
+
+std::vector<std::string> splitFlags(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false, any = false;
+  for (char c : text) {
+    if (c == '\'') {
+      quoted = !quoted;
+      any = true;
+    } else if (c == ' ' && !quoted) {
+      if (any)
+        words.push_back(std::exchange(word, {}));
+      any = false;
+    } else {
+      word += c;
+      any = true;
+    }
+  }
+  if (any)
+    words.push_back(std::move(word));
+  return words;
+}
+
+std::string recordedFlags(std::string_view compiler, const std::vector<std::string> &flags) {
+  // What is found from here is to be found from elsewhere.
+  std::string text = compiler.empty() ? "" : std::filesystem::absolute(compiler).string();
+  for (const std::string &flag : flags) {
+    bool plain = flag.find(' ') == std::string::npos;
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", plain ? "" : "'", flag, plain ? "" : "'");
+  }
+  return text;
 }
 
 Result<std::vector<CompilerBuild>> DispatchFlags::parsedVariants() const {

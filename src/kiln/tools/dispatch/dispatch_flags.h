@@ -77,6 +77,12 @@ struct DispatchFlags {
 // Words separated by spaces, as flags of the compiler; one without dashes gets them.
 void appendFlags(std::string_view text, std::vector<std::string> &flags);
 
+// The flags of Candidate::compilerFlags, one by one. A first word that is no flag is the compiler: see recordedFlags.
+std::vector<std::string> splitFlags(std::string_view text);
+// As Candidate::compilerFlags holds them: with the compiler before them, where it is another than the one beside this
+// tool; words with spaces are quoted.
+std::string recordedFlags(std::string_view compiler, const std::vector<std::string> &flags);
+
 // The operations that the flags ask for, from the families.
 Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &families, const DispatchFlags &flags);
 // Leaves those dispatches whose names match; an error that lists the nearest names where none does.

@@ -12,38 +12,6 @@ namespace kiln {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> splitFlags(std::string_view text) {
-  std::vector<std::string> words;
-  std::string word;
-  bool quoted = false, any = false;
-  for (char c : text) {
-    if (c == '\'') {
-      quoted = !quoted;
-      any = true;
-    } else if (c == ' ' && !quoted) {
-      if (any)
-        words.push_back(std::exchange(word, {}));
-      any = false;
-    } else {
-      word += c;
-      any = true;
-    }
-  }
-  if (any)
-    words.push_back(std::move(word));
-  return words;
-}
-
-std::string recordedFlags(std::string_view compiler, const std::vector<std::string> &flags) {
-  // What is found from here is to be found from elsewhere.
-  std::string text = compiler.empty() ? "" : fs::absolute(compiler).string();
-  for (const std::string &flag : flags) {
-    bool plain = flag.find(' ') == std::string::npos;
-    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", plain ? "" : "'", flag, plain ? "" : "'");
-  }
-  return text;
-}
-
 // The text of the generated file: of programs that somebody else wrote there is nothing else.
 static Result<std::string> generatedProgram(const Lab &lab, const report::Row &row) {
   std::string path = fmt::format("{0}/generated/linalg/{1}/{2}/{2}.mlir", lab.flags.generatedDir, row.problem->family,

@@ -21,12 +21,6 @@ struct DispatchSource {
   std::vector<std::string> flags;
 };
 
-// The flags of Candidate::compilerFlags, one by one. A first word that is no flag is the compiler: see recordedFlags.
-std::vector<std::string> splitFlags(std::string_view text);
-// As Candidate::compilerFlags holds them: with the compiler before them, where it is another than the one beside this
-// tool; words with spaces are quoted.
-std::string recordedFlags(std::string_view compiler, const std::vector<std::string> &flags);
-
 // FailedPrecondition for rows of other providers, which were not compiled. The family writes the program again, as it
 // did for the sweep; what no family knows is taken from the generated folder.
 Result<DispatchSource> sourceOf(const Lab &lab, const report::Row &row);

@@ -30,13 +30,13 @@ struct SweepGroup {
 };
 
 struct SweepSettings {
+  store::Writer *writer = nullptr; // of the same database, where the caller has opened it; outlives the sweep
   measure::GroupSettings group;
   measure::GroupOptions statistics;
   bool profile = true; // else candidates are verified only
   std::string commandLine;
   std::vector<std::pair<std::string, std::string>> tags;
-  bool resume = true;              // goes on with an interrupted run of the same sweep
-  store::Writer *writer = nullptr; // of the same database, where the caller has opened it; outlives the sweep
+  bool resume = true; // goes on with an interrupted run of the same sweep
 };
 
 struct SweepSummary {
