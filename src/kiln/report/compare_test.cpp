@@ -1,4 +1,6 @@
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/history.h"
+#include "kiln/report/formats/text.h"
 #include "kiln/report/model/compare.h"
 #include "kiln/store/testing/sample_store.h"
 #include "kiln/store/testing/temporary_folder.h"
@@ -123,6 +125,109 @@ TEST_F(Compare, RunsThatDifferInMoreThanTheCodeAreWarnedOf) {
   CompareReport report = compareRuns(before, after, {});
   ASSERT_EQ(report.warnings.size(), 1U);
   EXPECT_NE(report.warnings[0].find("cache mode differs: 'cold' before, 'warm' after"), std::string::npos);
+}
+
+TEST_F(Compare, ARegressionIsOneWithAllOfItsInterval) {
+  store::Problem problem = store::testing::sampleProblem(1, 1, 1);
+  store::Candidate candidate = store::testing::sampleCandidate(problem.name, "kiln", "tile_config_default");
+  store::CandidateResult result;
+  store::Estimate before, after;
+  before.median = after.median = 100;
+  Table table;
+  for (auto [variant, estimate] : {std::pair("a", &before), std::pair("b", &after)}) {
+    candidate.variant = variant;
+    Row row;
+    row.problem = &problem;
+    row.candidate = &table.candidates.emplace_back(candidate);
+    row.result = &result;
+    row.estimate = estimate;
+    table.rows.push_back(row);
+  }
+  CompareOptions options{.threshold = 0.02, .paired = [](const Row &a, const Row &b) {
+                           EXPECT_EQ(a.candidate->variant, "a");
+                           EXPECT_EQ(b.candidate->variant, "b");
+                           return std::optional(TimeRatio{1.03, 1.025, 1.035});
+                         }};
+  CompareReport report = compareVariants(table, "a", "b", options);
+  ASSERT_EQ(report.comparisons.size(), 1U);
+  EXPECT_TRUE(report.comparisons[0].paired);
+  EXPECT_EQ(report.comparisons[0].verdict, Verdict::Slower);
+  EXPECT_EQ(report.regressions, 1U);
+  ASSERT_TRUE(report.mean);
+  EXPECT_NEAR(report.mean->ratio, 1.03, 1e-12);
+  EXPECT_NEAR(report.mean->low, 1.025, 1e-12);
+  EXPECT_FALSE(report.unchanged) << "there is no library";
+  // Slower with certainty, but not by so much.
+  options.threshold = 0.025;
+  EXPECT_EQ(compareVariants(table, "a", "b", options).regressions, 0U);
+  // The ratio is beyond, its interval is not.
+  options.threshold = 0.027;
+  EXPECT_EQ(compareVariants(table, "a", "b", options).regressions, 0U);
+}
+
+TEST_F(Compare, TheMeanIsGeometricAndLibrariesTellOfTheMachine) {
+  fill(kBase);
+  SampleOptions slower = kBase;
+  slower.started = 2000;
+  slower.slowdown = 1.08;
+  fill(slower);
+  Table before = load("latest~1"), after = load("latest");
+  CompareReport report = compareRuns(before, after, {});
+  ASSERT_TRUE(report.mean && report.unchanged);
+  EXPECT_NEAR(report.mean->ratio, 1.08, 1e-6);
+  EXPECT_NEAR(report.unchanged->ratio, 1, 1e-6);
+  double widest = 0;
+  for (const Comparison &c : report.comparisons)
+    widest = std::max(widest, c.high / c.ratio);
+  EXPECT_GT(report.mean->high, report.mean->ratio);
+  EXPECT_LT(report.mean->high / report.mean->ratio, widest) << "many know more than one";
+  std::string text = formatComparison(report, 200);
+  // The slowest first.
+  EXPECT_LT(text.find("slower"), text.find("same"));
+  EXPECT_NE(text.find("geometric mean of the ratios: 1.08"), std::string::npos) << text;
+}
+
+TEST_F(Compare, AHistoryTellsWhatChangedFromRunToRun) {
+  fill(kBase);
+  for (auto [started, slowdown] : {std::pair(2000, 1.08), std::pair(3000, 1.08)}) {
+    SampleOptions options = kBase;
+    options.started = started;
+    options.slowdown = slowdown;
+    fill(options);
+  }
+  Result<std::unique_ptr<store::Reader>> reader = store::Reader::open(path);
+  ASSERT_TRUE(reader.ok());
+  std::string dispatch;
+  for (const Row &row : load("latest").rows)
+    if (row.candidate->provider == "kiln")
+      dispatch = row.dispatch();
+  Result<History> history = loadHistory(**reader, dispatch);
+  ASSERT_TRUE(history.ok()) << history.status().toString();
+  ASSERT_EQ(history->entries.size(), 3U);
+  EXPECT_FALSE(history->entries[0].change);
+  ASSERT_TRUE(history->entries[1].change && history->entries[2].change);
+  EXPECT_NEAR(history->entries[1].change->ratio, 1.08, 1e-6);
+  EXPECT_EQ(history->entries[1].verdict, Verdict::Slower);
+  EXPECT_EQ(history->entries[2].verdict, Verdict::Same);
+  for (auto [format, word] : {std::pair("console", "within noise"), std::pair("csv", "change_percent"),
+                              std::pair("json", "\"verdict\": \"slower\""), std::pair("markdown", "| +8.0 |")}) {
+    Result<std::string> text = formatHistory(*history, format, 120);
+    ASSERT_TRUE(text.ok());
+    EXPECT_NE(text->find(word), std::string::npos) << *text;
+  }
+  Result<std::string> narrow = formatHistory(*history, "console", 60);
+  ASSERT_TRUE(narrow.ok());
+  for (size_t at = narrow->find('\n') + 1; at < narrow->size();) {
+    size_t end = narrow->find('\n', at);
+    EXPECT_LE(displayWidth(std::string_view(*narrow).substr(at, end - at)), 60U);
+    at = end + 1;
+  }
+  EXPECT_EQ(formatHistory(*history, "html", 80).status().code(), StatusCode::NotFound);
+  EXPECT_EQ(loadHistory(**reader, dispatch + "x").status().code(), StatusCode::NotFound);
+  EXPECT_TRUE(differencesOf(history->table.runs[0], history->table.runs[1]).empty());
+  store::Run warm = history->table.runs[0];
+  warm.cacheMode = "warm";
+  EXPECT_EQ(differencesOf(history->table.runs[0], warm).size(), 1U);
 }
 
 } // namespace

@@ -141,6 +141,24 @@ TEST_F(Report, CountersAreOfOneCall) {
   EXPECT_GT(counted, 0U);
 }
 
+TEST_F(Report, ARankWhoseTimeIsNotKnownIsNoCrispOne) {
+  Table table = load();
+  auto leader = std::ranges::find_if(table.rows, [](const Row &row) { return row.ranked(); });
+  ASSERT_NE(leader, table.rows.end());
+  store::Estimate estimate = *leader->estimate;
+  estimate.ties.clear();
+  leader->estimate = &estimate;
+  for (double half : {0.19, 0.21}) {
+    estimate.low = estimate.median * (1 - half);
+    estimate.high = estimate.median * (1 + half);
+    bool noisy = half > 0.2;
+    EXPECT_EQ(displayText(valueIn(*leader, "rank"), Unit::Rank), fmt::format("{}{}", estimate.rank, noisy ? "=" : ""));
+    EXPECT_EQ(textIn(*leader, "noise"), noisy ? "noisy" : "");
+    std::string text = valueOf(formatConsole(table, {.width = 120}));
+    EXPECT_EQ(text.find("noisy") != std::string::npos, noisy);
+  }
+}
+
 TEST_F(Report, ColumnsHaveNamesOfTheirOwnAndSayWhatTheyMean) {
   std::set<std::string_view> names;
   for (const Column &column : columns()) {

@@ -11,13 +11,32 @@ namespace kiln::store {
 
 static constexpr useconds_t kPollMicroseconds = 20'000;
 
-// "process 123", or what can be said where the file does not tell.
+// What a process was started as: " (kiln-dispatch sweep ...)"; nothing where that cannot be seen from here.
+static std::string commandOf(long long pid) {
+  constexpr size_t shown = 100;
+  char text[shown] = {};
+  int file = ::open(fmt::format("/proc/{}/cmdline", pid).c_str(), O_RDONLY | O_CLOEXEC);
+  ssize_t length = file < 0 ? 0 : ::read(file, text, sizeof text);
+  if (file >= 0)
+    ::close(file);
+  if (length <= 0)
+    return {};
+  std::string command(text, static_cast<size_t>(length));
+  for (char &c : command)
+    if (c == '\0')
+      c = ' ';
+  command.erase(command.find_last_not_of(' ') + 1);
+  return fmt::format(" ({}{})", command, length == shown ? "..." : "");
+}
+
+// "process 123 (its command)", or what can be said where the file does not tell.
 static std::string holderOf(int file) {
   char text[32] = {};
   ssize_t length = pread(file, text, sizeof text - 1, 0);
   if (length <= 0 || text[0] < '1' || text[0] > '9')
     return "another process";
-  return fmt::format("process {}", std::strtoll(text, nullptr, 10));
+  long long pid = std::strtoll(text, nullptr, 10);
+  return fmt::format("process {}{}", pid, commandOf(pid));
 }
 
 Result<FileLock> FileLock::acquire(const std::string &path, int waitMilliseconds) {

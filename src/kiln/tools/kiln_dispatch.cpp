@@ -20,7 +20,51 @@ struct Verb {
   bool selects, compiles, measures, outputs;
   Result<int> (*run)(const Lab &lab);
   Result<int> (*tell)(const Lab &lab, const ReportFlags &flags);
+  // The flags of those that tell.
+  void (*add)(FlagParser &parser, ReportFlags &flags) = nullptr;
 };
+
+void addReport(FlagParser &parser, ReportFlags &flags) {
+  flags.addSelection(parser);
+  flags.addFormat(parser);
+  parser.example("kiln-dispatch report --format=csv --dispatches=matmul_512x.*f16");
+}
+void addRow(FlagParser &parser, ReportFlags &flags) {
+  flags.addSelection(parser);
+  parser.addPositional({"row", "ROW", "A dispatch, or the start of what `report --columns=row` shows."},
+                       flags.arguments);
+}
+void addShow(FlagParser &parser, ReportFlags &flags) {
+  addRow(parser, flags);
+  flags.show.add(parser);
+}
+void addRepro(FlagParser &parser, ReportFlags &flags) {
+  addRow(parser, flags);
+  flags.repro.add(parser);
+}
+void addHistory(FlagParser &parser, ReportFlags &flags) {
+  flags.addStore(parser);
+  parser.group("How to show them");
+  parser.add({"format", "NAME", "console, csv, json or markdown."}, flags.format);
+  parser.add({"output", "FILE", "Writes them to a file; its extension says the format."}, flags.outputs);
+  parser.addPositional({"dispatch", "DISPATCH", "A dispatch, or the key of a row of it."}, flags.arguments);
+  parser.example("kiln-dispatch history matmul_256x256x256_f32t_f32t_f32t_tile_config_default --format=csv");
+}
+void addQuery(FlagParser &parser, ReportFlags &flags) {
+  flags.addStore(parser);
+  parser.addPositional({"sql", "SQL", "One statement; docs/store.md has the tables."}, flags.arguments);
+  parser.example("kiln-dispatch query \"SELECT count(*) FROM run\"");
+}
+void addCompare(FlagParser &parser, ReportFlags &flags) {
+  flags.addStore(parser);
+  flags.compare.add(parser);
+  parser.addPositional({"run", "[RUN RUN]", "Two runs, before and after: the start of a key, latest, latest~1, ..."},
+                       flags.arguments);
+  parser.example("kiln-dispatch compare latest~1 latest");
+  parser.example("kiln-dispatch compare --compilers=old/kiln-compile,new/kiln-compile --operation-kind=matmul "
+                 "--configurations=4");
+  parser.example("kiln-dispatch compare --flags-b=--kiln-opt-level=O2 --operation-kind=matmul --dtypes=f32");
+}
 
 constexpr Verb kVerbs[] = {
     {"sweep", "Generates, compiles, verifies, measures and ranks: what most people want.", true, true, true, true,
@@ -32,13 +76,21 @@ constexpr Verb kVerbs[] = {
     {"tune", "Searches the configurations of problems, and writes the best to a tuning database for kiln-compile.",
      true, true, true, true, verbs::tune, nullptr},
     {"families", "Lists the operation families.", false, false, false, false, verbs::families, nullptr},
-    {"report", "Shows results that are stored.", false, false, false, false, nullptr, verbs::report},
+    {"report", "Shows results that are stored.", false, false, false, false, nullptr, verbs::report, addReport},
     {"explain", "Says of one row what was found, and why it failed.", false, false, false, false, nullptr,
-     verbs::explain},
-    {"compare", "Says what got faster or slower from one run to another; exit code 1 on a regression.", false, false,
-     false, false, nullptr, verbs::compare},
+     verbs::explain, addRow},
+    {"show", "Prints a row's IR, or its hot loop as llvm-mca sees it, beside that of the best.", false, false, false,
+     false, nullptr, verbs::show, addShow},
+    {"repro", "Writes a folder with all that it takes to compile, verify and measure one row again.", false, false,
+     false, false, nullptr, verbs::repro, addRepro},
+    {"history", "Shows one dispatch in all runs, with what changed from run to run.", false, false, false, false,
+     nullptr, verbs::history, addHistory},
+    {"compare",
+     "Says what got faster or slower, from one run to another or, measured now in common rounds, from one compiler to "
+     "another; exit code 1 on a regression.",
+     true, true, true, false, nullptr, verbs::compare, addCompare},
     {"query", "Runs one SQL statement that changes nothing on the store.", false, false, false, false, nullptr,
-     verbs::query},
+     verbs::query, addQuery},
 };
 
 int printUsage() {
@@ -79,7 +131,7 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
   if (verb.selects)
     documents.add(parser, flags, {verb.compiles, verb.measures});
   if (verb.tell)
-    reports.add(parser);
+    verb.add(parser, reports);
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
   if (Status status = flags.check(); !status.ok())
@@ -88,6 +140,9 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
     print(note + "\n");
   measure::FamilyRegistry families;
   families::registerFamilies(families);
+  for (const std::vector<std::string> *outputs : {&flags.outputs, &reports.outputs})
+    if (Status status = checkOutputs(*outputs); !status.ok())
+      return reportFailure(tool, status);
   Lab lab{flags, families, GeneratedFolder(flags.generatedDir), commandLine};
   Result<int> code = verb.tell ? verb.tell(lab, reports) : verb.run(lab);
   return code.ok() ? *code : reportFailure(tool, code.status());

@@ -54,4 +54,9 @@ double relativeError(const store::Estimate &estimate) {
   return estimate.median > 0 ? (estimate.high - estimate.low) / 2 / estimate.median : -1;
 }
 
+bool isNoisy(const store::Estimate &estimate) {
+  constexpr double most = 0.2;
+  return relativeError(estimate) > most;
+}
+
 } // namespace kiln::report

@@ -82,6 +82,8 @@ std::string operationKind(const Row &row);
 std::string_view documentVerification(const Row &row);
 // Half of the interval of the median, relative to it.
 double relativeError(const store::Estimate &estimate);
+// Whether the interval is so wide that the time, and its rank, say next to nothing.
+bool isNoisy(const store::Estimate &estimate);
 // GFLOP/s; nothing without times.
 Value gigaflops(const Row &row);
 

@@ -25,7 +25,7 @@ template <uint64_t store::Estimate::*member> static Value counted(const Row &row
 static Value rank(const Row &row) {
   if (!row.ranked())
     return {};
-  return Ranking{row.estimate->rank, !row.estimate->ties.empty()};
+  return Ranking{row.estimate->rank, !row.estimate->ties.empty() || isNoisy(*row.estimate)};
 }
 
 static Value ratio(const Row &row) {
@@ -91,6 +91,10 @@ static constexpr Column kColumns[] = {
      "Median time of a call, from before it until its results are in memory."},
     {"interval_percent", "±%", Unit::Percent, interval, 5, 2, Page::Shown,
      "Half of the median's interval, of the median: what it is not known better than."},
+    {"noise", "Noise", Unit::Text,
+     [](const Row &row) { return row.estimate && isNoisy(*row.estimate) ? Value("noisy") : Value(); }, 5, 3, Page::More,
+     "noisy where the interval exceeds 20 % to either side: such a rank is none, and the row should be measured "
+     "again."},
     {"best_percent", "%best", Unit::Percent, bestPercent, 5, 4, Page::Shown,
      "Speed, of that of the fastest library for the problem; above 100 is faster."},
     {"peak_percent", "%peak", Unit::Percent, peakPercent, 5, 5, Page::Shown,

@@ -62,10 +62,13 @@ std::string blockOf(const Row &row) {
   line("Configuration", row.candidate->configuration.empty() ? "N/A" : row.candidate->configuration);
   line("Arguments", argumentsOf(row));
   line("Verification", verificationOf(row));
-  if (row.failed() || row.result->outcome == store::Outcome::Unsupported)
-    line("Outcome", row.result->error.empty()
-                        ? std::string(store::outcomeName(row.result->outcome))
-                        : fmt::format("{}: {}", store::outcomeName(row.result->outcome), row.result->error));
+  if (row.failed() || row.result->outcome == store::Outcome::Unsupported) {
+    const std::string &error = row.result->error, &said = row.result->verification.explanation;
+    bool repeats = error.empty() || (row.result->outcome == store::Outcome::Incorrect && !said.empty() &&
+                                     error.find(said) != std::string::npos);
+    std::string outcome = store::outcomeName(row.result->outcome);
+    line("Outcome", repeats ? outcome : fmt::format("{}: {}", outcome, error));
+  }
   if (row.estimate && row.estimate->median > 0) {
     line("Runtime(ms)", fmt::format("{:.6g}", row.estimate->median / 1e6));
     line("GFLOPs", row.problem->flops > 0 ? fmt::format("{:.2f}", row.problem->flops / row.estimate->median) : "n/a");

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 
 #include "kiln/report/formats/formats.h"
@@ -14,30 +15,57 @@ static std::string timeOf(const Row *row) {
   return durationText(estimate.median, (estimate.high - estimate.low) / 2);
 }
 
-std::string formatComparison(const CompareReport &report, size_t width) {
+// "1.023 (1.011 to 1.035)"
+static std::string ratioText(const TimeRatio &ratio) {
+  double error = (ratio.high - ratio.low) / 2;
+  return fmt::format("{} ({} to {})", roundedText(ratio.ratio, error), roundedText(ratio.low, error),
+                     roundedText(ratio.high, error));
+}
+
+// What got slower first, what got faster last; then what has no ratio.
+static std::vector<const Comparison *> sorted(const CompareReport &report) {
+  std::vector<const Comparison *> all;
+  for (const Comparison &comparison : report.comparisons)
+    all.push_back(&comparison);
+  std::ranges::sort(all, [](const Comparison *a, const Comparison *b) {
+    return std::pair(-a->ratio, a) < std::pair(-b->ratio, b); // all lie in one vector
+  });
+  return all;
+}
+
+static std::string lineOf(const Comparison &c, size_t width) {
   static constexpr size_t kNumbers = 60; // what stands before the name
+  std::string ratio, interval;
+  if (c.ratio > 0) {
+    double error = (c.high - c.low) / 2;
+    ratio = roundedText(c.ratio, error);
+    interval = fmt::format("{} to {}", roundedText(c.low, error), roundedText(c.high, error));
+  }
+  std::string name = (c.before ? c.before : c.after)->dispatch();
+  std::string text = fmt::format("{}  {}  {:>7}  {:<17}  {:<6}{}", padText(timeOf(c.before), 12, true),
+                                 padText(timeOf(c.after), 12, true), ratio, interval, verdictName(c.verdict),
+                                 c.regression ? " !" : "  ");
+  // A name that does not fit has a line of its own: shortened, it would name several.
+  bool narrow = width < kNumbers + displayWidth(name) + 2;
+  return text + (narrow ? fmt::format("\n    {}\n", name) : fmt::format("{}\n", name));
+}
+
+std::string formatComparison(const CompareReport &report, size_t width) {
   std::string text;
   for (const std::string &warning : report.warnings)
-    text += fmt::format("warning: {}\n", warning);
+    text += fmt::format("warning: {}; ratios say little\n", warning);
   text +=
       fmt::format("{:>12}  {:>12}  {:>7}  {:<17}  {:<6}  {}\n", "before", "after", "ratio", "interval", "", "dispatch");
   std::map<Verdict, size_t> counts;
-  for (const Comparison &c : report.comparisons) {
-    ++counts[c.verdict];
-    std::string ratio, interval;
-    if (c.ratio > 0) {
-      double error = (c.high - c.low) / 2;
-      ratio = roundedText(c.ratio, error);
-      interval = fmt::format("{} to {}", roundedText(c.low, error), roundedText(c.high, error));
-    }
-    std::string name = (c.before ? c.before : c.after)->dispatch();
-    bool narrow = width < kNumbers + displayWidth(name) + 2;
-    text += fmt::format("{}  {}  {:>7}  {:<17}  {:<6}{}", padText(timeOf(c.before), 12, true),
-                        padText(timeOf(c.after), 12, true), ratio, interval, verdictName(c.verdict),
-                        c.regression ? " !" : "  ");
-    // A name that does not fit has a line of its own: shortened, it would name several.
-    text += narrow ? fmt::format("\n    {}\n", name) : fmt::format("{}\n", name);
+  for (const Comparison *comparison : sorted(report)) {
+    ++counts[comparison->verdict];
+    text += lineOf(*comparison, width);
   }
+  if (report.mean)
+    text += fmt::format("geometric mean of the ratios: {}; above 1 is slower\n", ratioText(*report.mean));
+  if (report.unchanged)
+    text += fmt::format("libraries, which did not change: {}; what the machine did between the runs is of that size\n",
+                        ratioText(*report.unchanged));
   for (Verdict verdict : {Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Broken, Verdict::Mended,
                           Verdict::OnlyBefore, Verdict::OnlyAfter})
     if (size_t count = counts[verdict])

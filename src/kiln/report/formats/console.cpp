@@ -153,16 +153,19 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
 
 static std::string summary(const Table &table) {
   std::map<std::string_view, size_t> counts;
-  bool ties = false;
+  bool ties = false, noisy = false;
   for (const Row &row : table.rows) {
     ++counts[store::outcomeName(row.result->outcome)];
     ties |= row.ranked() && !row.estimate->ties.empty();
+    noisy |= row.estimate && isNoisy(*row.estimate);
   }
   std::string text = fmt::format("{} row{}", table.rows.size(), table.rows.size() == 1 ? "" : "s");
   for (const auto &[name, count] : counts)
     text += fmt::format(", {} {}", count, name);
   if (ties)
     text += ". Ranks with = cannot be told apart";
+  if (noisy)
+    text += ". Times that are noisy are not known to 20 %: measure them again when the machine is quiet";
   return text;
 }
 

@@ -77,6 +77,9 @@ static std::string numberText(const Number &number, Unit unit) {
   // A part of it, such as an interval of a thousandth: few characters, and never "0".
   if (unit == Unit::Percent && std::fabs(number.value) < 0.1 && number.value != 0)
     return "<0.1";
+  // An interval that is no interval has no digits to tell, either.
+  if (unit == Unit::Percent && number.error < 0 && number.value >= 1000)
+    return ">999";
   if (unit == Unit::Percent && number.error < 0)
     return fmt::format("{:.{}f}", number.value, number.value < 10 ? 1 : 0);
   // One digit after the point tells percents apart well enough.

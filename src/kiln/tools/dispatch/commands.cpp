@@ -84,10 +84,8 @@ Result<int> verbs::generate(const Lab &lab) {
 
 namespace {
 // All operations, compiled with the same flags.
-struct Build {
-  std::string variant; // empty: the plain one
-  std::vector<std::string> flags;
-  std::vector<CompileResult> results; // of each operation
+struct Build : CompilerBuild {
+  std::vector<CompileResult> results = {}; // of each operation
 
   std::string purpose() const { return variant.empty() ? "profile" : "profile_" + variant; }
 };
@@ -96,6 +94,7 @@ struct Build {
 static Status compileOperations(const Lab &lab, const std::vector<Operation> &operations, Build &build) {
   CompileSettings settings;
   settings.cache = lab.folder.cache();
+  settings.compiler = build.compiler;
   settings.flags = build.flags;
   settings.workers = lab.flags.jobCount();
   settings.force = lab.flags.forceCompile;
@@ -113,7 +112,8 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
                           std::string took = !result.ok() ? "failed"
                                              : !result.milliseconds
                                                  ? "as before"
-                                                 : fmt::format("{:.2f} s", *result.milliseconds / 1000);
+                                                 : fmt::format("{:.2f} s{}", *result.milliseconds / 1000,
+                                                               result.damaged ? ", again: its module was damaged" : "");
                           say("[Compiling]: [{}/{}] {}{} with {}: {}\n", ++done, jobs.size(),
                               operations[job].problem->name(), build.variant.empty() ? "" : " (" + build.variant + ")",
                               counted(operations[job].configurations.size(), "configuration"), took);
@@ -160,7 +160,7 @@ Result<int> verbs::compile(const Lab &lab) {
       say("[Compiling]: {}\n", lab.folder.sourceOf(*operation.problem));
     return 0;
   }
-  Build build{"", lab.flags.allCompilerFlags(), {}};
+  Build build{lab.flags.plainBuild()};
   KILN_RETURN_IF_ERROR(compileOperations(lab, operations, build));
   const std::vector<CompileResult> &results = build.results;
   int failed = 0;
@@ -227,9 +227,11 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
     if (equals == std::string::npos || equals == 0)
       return invalidArgument("--provider-command={}: write NAME=COMMAND", text);
     std::string name = text.substr(0, equals);
-    KILN_ASSIGN_OR_RETURN(KnownProvider provider,
-                          probe(name, "", {"/bin/sh", "-c", "exec " + text.substr(equals + 1)}, flags.threadCount()));
-    providers.push_back(std::move(provider));
+    Result<KnownProvider> provider =
+        probe(name, "", {"/bin/sh", "-c", "exec " + text.substr(equals + 1)}, flags.threadCount());
+    if (!provider.ok())
+      return std::move(provider).status().withContext(fmt::format("provider '{}' (--provider-command={})", name, text));
+    providers.push_back(*std::move(provider));
   }
   return providers;
 }
@@ -316,9 +318,7 @@ SweepCandidate candidateOf(const Lab &lab, const measure::Problem &problem, cons
 
 void addConfigurations(const Lab &lab, const Operation &operation, const Build &build, const CompileResult &compiled,
                        const SweepCandidate &kiln, SweepGroup &group) {
-  std::string flags;
-  for (const std::string &flag : build.flags)
-    flags += (flags.empty() ? "" : " ") + flag;
+  std::string flags = recordedFlags(build.compiler, build.flags);
   for (const std::string &configuration : operation.configurations) {
     SweepCandidate candidate = kiln;
     candidate.fact.configuration = configuration;
@@ -354,14 +354,14 @@ double secondsSince(uint64_t start) {
   return static_cast<double>(monotonicNanoseconds() - start) / 1e9;
 }
 
-// Compiles what is not compiled yet, measures it, and tells.
-Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &operations,
-                              const std::vector<KnownProvider> &providers, bool asBlocks) {
+// Compiles what is not compiled yet, and measures it.
+Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &operations,
+                                 const std::vector<KnownProvider> &providers, std::vector<Build> builds,
+                                 SweepSettings settings) {
+  // Who else writes the store would be found out only when all is compiled; so nobody does from here on.
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer, store::Writer::open(lab.folder.database(), {}));
+  settings.writer = writer.get();
   uint64_t start = monotonicNanoseconds();
-  KILN_ASSIGN_OR_RETURN(auto variants, lab.flags.parsedVariants());
-  std::vector<Build> builds{{"", lab.flags.allCompilerFlags(), {}}};
-  for (auto &[name, flags] : variants)
-    builds.push_back({name, std::move(flags), {}});
   for (Build &build : builds)
     KILN_RETURN_IF_ERROR(compileOperations(lab, operations, build));
   KILN_RETURN_IF_ERROR(prepareBaselines(lab, operations));
@@ -372,7 +372,6 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
   if (lab.flags.verificationEnabled == "false")
     say("--verification-enabled=false: verifying takes little time, and what is not verified is not ranked; it is "
         "done\n");
-  SweepSettings settings = settingsOf(lab);
   KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
   if (settings.profile) {
     constexpr double seconds = 0.5;
@@ -387,17 +386,30 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
   std::signal(SIGTERM, countInterrupt);
   Teller teller(groups.size(), settings);
   KILN_ASSIGN_OR_RETURN(SweepSummary summary, runSweep(groups, settings, lab.folder.database(), teller));
+  summary.compileSeconds = compileSeconds;
   if (summary.resumed)
     say("{} had been measured before and {} not repeated\n", counted(summary.resumed, "problem"),
         summary.resumed == 1 ? "was" : "were");
-  if (summary.interrupted) {
+  if (summary.interrupted)
     say("interrupted; the same command goes on from here\n");
+  return summary;
+}
+
+Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &operations,
+                              const std::vector<KnownProvider> &providers, bool asBlocks) {
+  uint64_t start = monotonicNanoseconds();
+  KILN_ASSIGN_OR_RETURN(std::vector<CompilerBuild> variants, lab.flags.parsedVariants());
+  std::vector<Build> builds{{lab.flags.plainBuild()}};
+  for (CompilerBuild &variant : variants)
+    builds.push_back({std::move(variant)});
+  KILN_ASSIGN_OR_RETURN(SweepSummary summary,
+                        measureWith(lab, operations, providers, std::move(builds), settingsOf(lab)));
+  if (summary.interrupted)
     return 130;
-  }
   KILN_RETURN_IF_ERROR(writeReports(lab, summary.run, asBlocks));
   double seconds = std::max(secondsSince(start), 1e-9);
   say("{} in {:.1f} s: {:.0f} % compiling, {:.0f} % timed; stored in {} as run {}\n",
-      counted(summary.measured, "problem"), seconds, 100 * compileSeconds / seconds,
+      counted(summary.measured, "problem"), seconds, 100 * summary.compileSeconds / seconds,
       100 * summary.timedSeconds / seconds, lab.folder.database(), summary.run.substr(0, 8));
   return summary.failed ? 1 : 0;
 }
@@ -452,6 +464,26 @@ Result<int> verbs::sweep(const Lab &lab) {
     return 0;
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, !lab.flags.verbose));
   return measureOperations(lab, operations, providers, /*asBlocks=*/false);
+}
+
+Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vector<CompilerBuild> &builds) {
+  KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
+  KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
+  KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
+  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe("kiln", "", {tool, "--provider=kiln"}, lab.flags.threadCount()));
+  size_t dispatches = countDispatches(operations);
+  say("{}, {} {} by each of {} compilers, and measured in common rounds\n", counted(operations.size(), "problem"),
+      dispatches, dispatches == 1 ? "dispatch, compiled" : "dispatches, compiled", builds.size());
+  KILN_RETURN_IF_ERROR(writeOperations(lab, operations, true));
+  SweepSettings settings = settingsOf(lab);
+  // A slow configuration is compared with itself, not with the leader: nobody leaves.
+  constexpr double never = 1e6;
+  settings.statistics.dropBeyond = never;
+  std::vector<Build> all;
+  for (const CompilerBuild &build : builds)
+    all.push_back({build});
+  KILN_ASSIGN_OR_RETURN(SweepSummary summary, measureWith(lab, operations, {kiln}, std::move(all), settings));
+  return summary.interrupted ? std::nullopt : std::optional<std::string>(summary.run);
 }
 
 Result<int> verbs::families(const Lab &lab) {

@@ -2,9 +2,35 @@
 #ifndef KILN_TOOLS_DISPATCH_COMMANDS_H
 #define KILN_TOOLS_DISPATCH_COMMANDS_H
 
+#include "kiln/report/model/table.h"
 #include "kiln/tools/dispatch/dispatch_flags.h"
 
 namespace kiln {
+
+// `show`: what of a dispatch.
+struct ShowFlags {
+  bool ir = false, assembly = false;
+  std::string stage; // empty: the one before LLVM
+
+  void add(FlagParser &parser);
+};
+
+// `repro`: where to.
+struct ReproFlags {
+  std::string folder; // empty: ./repro_<dispatch>
+
+  void add(FlagParser &parser);
+};
+
+// `compare`: two stored runs, or two builds that are measured now.
+struct CompareFlags {
+  std::string compilers;      // PATH_A,PATH_B
+  std::string flagsA, flagsB; // of the compiler, separated by spaces
+  bool force = false;
+  uint32_t threshold = 2; // percent
+
+  void add(FlagParser &parser);
+};
 
 struct Lab {
   const DispatchFlags &flags;
@@ -41,15 +67,30 @@ struct ReportFlags {
   std::string dispatches, provider, format = "console";
   std::vector<std::string> columns, outputs, arguments;
   bool allRuns = false, append = false;
-  uint32_t threshold = 5; // percent
+  ShowFlags show;
+  ReproFlags repro;
+  CompareFlags compare;
 
-  void add(FlagParser &parser);
+  void addStore(FlagParser &parser);
+  void addSelection(FlagParser &parser);
+  void addFormat(FlagParser &parser);
+  report::Filter filter() const;
 };
+
+// The store that the flags name; an error that says how to make one where there is none.
+Result<std::unique_ptr<store::Reader>> openStore(const Lab &lab, const ReportFlags &flags);
+// Of the terminal, or what COLUMNS says.
+size_t consoleWidth();
+// Before any work: whether each file has a format, and can be written.
+Status checkOutputs(const std::vector<std::string> &paths);
 
 namespace verbs {
 
 Result<int> report(const Lab &lab, const ReportFlags &flags);
 Result<int> explain(const Lab &lab, const ReportFlags &flags);
+Result<int> show(const Lab &lab, const ReportFlags &flags);
+Result<int> repro(const Lab &lab, const ReportFlags &flags);
+Result<int> history(const Lab &lab, const ReportFlags &flags);
 Result<int> query(const Lab &lab, const ReportFlags &flags);
 Result<int> compare(const Lab &lab, const ReportFlags &flags);
 
@@ -57,6 +98,10 @@ Result<int> compare(const Lab &lab, const ReportFlags &flags);
 
 // Prints the run's table, or the documents' blocks, and writes it to the files that --output names.
 Status writeReports(const Lab &lab, const std::string &run, bool asBlocks);
+
+// Compiles all that the flags select with each of the builds, and measures all of it in common rounds, none dropped:
+// Kiln only. The key of the run; nothing where it was interrupted.
+Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vector<CompilerBuild> &builds);
 
 } // namespace kiln
 

@@ -35,6 +35,28 @@ static Status linkFile(const std::string &from, const std::string &to) {
   return okStatus();
 }
 
+// Beside each module: what it was when it was written. A disk that lies or a copy that broke off must not be measured.
+static std::string sumPath(const std::string &module) {
+  return module + ".sum";
+}
+
+static Result<std::string> sumOf(const std::string &module) {
+  KILN_ASSIGN_OR_RETURN(Ref<FileContents> file, FileContents::open(module));
+  return fmt::format("{} {}\n", file->text().size(), store::contentKey({file->text()}));
+}
+
+enum class Cached { No, Whole, Damaged };
+
+static Cached lookFor(const std::string &module) {
+  if (access(module.c_str(), R_OK) != 0)
+    return Cached::No;
+  Result<Ref<FileContents>> written = FileContents::open(sumPath(module));
+  Result<std::string> is = sumOf(module);
+  if (!written.ok()) // its compiler was ended before it was done, or it is from before there were sums
+    return Cached::No;
+  return is.ok() && *is == (*written)->text() ? Cached::Whole : Cached::Damaged;
+}
+
 // A compiler is another one when its file is.
 static Result<std::string> compilerIdentity(const std::string &path) {
   std::error_code error;
@@ -59,7 +81,9 @@ namespace {
 // One thread with one compiler of its own, started when it is first needed, and again when a program has ended it.
 class Compiler {
 public:
-  Compiler(const std::string &path, const CompileSettings &settings) : settings(settings) {
+  // `unusable` gets the reason why no program can be compiled.
+  Compiler(const std::string &path, const CompileSettings &settings, std::string &unusable)
+      : settings(settings), unusable(unusable) {
     options.command = {path, "--serve"};
     options.command.insert(options.command.end(), settings.flags.begin(), settings.flags.end());
   }
@@ -74,34 +98,61 @@ public:
 
 private:
   Status run(const CompileJob &job, const std::string &module, CompileResult &result) {
-    if (settings.force || access(module.c_str(), R_OK) != 0) {
-      if (!process || !process->alive()) {
-        KILN_ASSIGN_OR_RETURN(process, measure::WorkerProcess::start(options));
-      }
-      nlohmann::json request = {{"input", job.source}, {"output", module}};
-      KILN_ASSIGN_OR_RETURN(std::string line,
-                            process->exchange(request.dump() + "\n", Deadline::after(settings.timeout)));
-      nlohmann::json answer = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+    Cached cached = lookFor(module);
+    if (settings.force || cached != Cached::Whole) {
+      result.damaged = cached == Cached::Damaged;
+      KILN_ASSIGN_OR_RETURN(nlohmann::json answer, ask({{"input", job.source}, {"output", module}}));
       if (!answer.is_object() || !answer.contains("ok"))
-        return internalError("kiln-compile answers what is no answer: {}", line.substr(0, 200));
+        return internalError("kiln-compile answers what is no answer: {}", answer.dump().substr(0, 200));
       if (!answer["ok"].get<bool>())
         return invalidArgument("{}", answer.value("error", "it says no more"));
       result.milliseconds = answer.value("milliseconds", 0.0);
+      KILN_ASSIGN_OR_RETURN(std::string sum, sumOf(module));
+      KILN_RETURN_IF_ERROR(writeFile(sumPath(module), sum));
     }
     for (const std::string &output : job.outputs)
       KILN_RETURN_IF_ERROR(linkFile(module, output));
     return okStatus();
   }
 
+  Result<nlohmann::json> ask(const nlohmann::json &request) {
+    if (!process || !process->alive()) {
+      KILN_ASSIGN_OR_RETURN(process, measure::WorkerProcess::start(options));
+      answered = false;
+    }
+    Result<std::string> line = process->exchange(request.dump() + "\n", Deadline::after(settings.timeout));
+    if (line.ok()) {
+      answered = true;
+      return nlohmann::json::parse(*line, nullptr, /*allow_exceptions=*/false);
+    }
+    std::string said(process->errorOutput());
+    said.erase(said.find_last_not_of(" \n") + 1);
+    // One that ends by itself before its first answer does not like its flags, whatever the program.
+    if (!answered && process->outcome() == measure::Outcome::Exited && !said.empty()) {
+      unusable = said;
+      return invalidArgument("{}", said);
+    }
+    bool late = process->outcome() == measure::Outcome::TimedOut;
+    return internalError("kiln-compile {} this program{}{}",
+                         late ? fmt::format("did not end within {} s with", settings.timeout / 1'000'000'000)
+                              : std::string("was ended by"),
+                         said.empty() ? "" : ", and said last: ", said);
+  }
+
   const CompileSettings &settings;
+  std::string &unusable;
   measure::WorkerOptions options;
   std::unique_ptr<measure::WorkerProcess> process;
+  bool answered = false;
 };
 } // namespace
 
 Result<std::vector<CompileResult>> compileAll(std::span<const CompileJob> jobs, const CompileSettings &settings,
                                               const CompileProgress &progress) {
-  KILN_ASSIGN_OR_RETURN(std::string compiler, siblingTool("kiln-compile"));
+  std::string compiler = settings.compiler;
+  if (compiler.empty()) {
+    KILN_ASSIGN_OR_RETURN(compiler, siblingTool("kiln-compile"));
+  }
   KILN_ASSIGN_OR_RETURN(std::string identity, compilerIdentity(compiler));
   KILN_RETURN_IF_ERROR(makeFolder(settings.cache));
   std::string flags;
@@ -111,13 +162,20 @@ Result<std::vector<CompileResult>> compileAll(std::span<const CompileJob> jobs, 
   std::vector<CompileResult> results(jobs.size());
   std::atomic<size_t> next = 0;
   std::mutex told;
+  std::string unusable;
   auto work = [&] {
-    Compiler resident(compiler, settings);
+    std::string reason;
+    Compiler resident(compiler, settings, reason);
     for (size_t i = next++; i < jobs.size(); i = next++) {
       Result<Ref<FileContents>> text = FileContents::open(jobs[i].source);
       results[i] = text.ok() ? resident.compile(jobs[i], store::contentKey({(*text)->text(), flags, identity}))
                              : CompileResult{"", std::nullopt, std::string(text.status().message())};
       std::lock_guard lock(told);
+      if (!reason.empty()) {
+        unusable = reason;
+        next = jobs.size();
+        return;
+      }
       progress(i, results[i]);
     }
   };
@@ -127,6 +185,8 @@ Result<std::vector<CompileResult>> compileAll(std::span<const CompileJob> jobs, 
   work();
   for (std::thread &thread : threads)
     thread.join();
+  if (!unusable.empty())
+    return invalidArgument("'{}' does not start: {}", compiler, unusable);
   return results;
 }
 

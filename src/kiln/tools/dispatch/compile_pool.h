@@ -22,11 +22,13 @@ struct CompileResult {
   std::string key;                    // of the program's text, the flags and the compiler
   std::optional<double> milliseconds; // nothing: it was there already
   std::string error;                  // what the compiler says; empty where it worked
+  bool damaged = false;               // it was there, but not as it had been written
 
   bool ok() const { return error.empty(); }
 };
 
 struct CompileSettings {
+  std::string compiler;           // a path; empty: the kiln-compile beside this tool
   std::string cache;              // the folder of modules by key
   std::vector<std::string> flags; // of kiln-compile
   uint32_t workers = 1;

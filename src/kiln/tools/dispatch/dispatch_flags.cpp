@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <sched.h>
 
 namespace kiln {
@@ -60,11 +61,12 @@ void DispatchFlags::addSelection(FlagParser &parser) {
 void DispatchFlags::addCompilation(FlagParser &parser) {
   parser.group("How to compile");
   parser.add({"device", "NAME", "Where to run: llvm-cpu (also: cpu, local-task), the default of this build."}, device);
+  parser.add({"compiler", "FILE", "The kiln-compile to use; the one beside this tool where none is named."}, compiler);
   parser.add({"Xcompiler", "FLAG", "A flag for kiln-compile."}, compilerFlags);
   parser.add(
-      {"compiler-variant", "NAME=FLAGS",
+      {"compiler-variant", "NAME=[FILE] FLAGS",
        "Each configuration takes part a second time, compiled with these flags more, as Kiln (NAME): to compare flags, "
-       "or without any, the same code with itself."},
+       "or without any, the same code with itself. A first word with a slash is the kiln-compile to use."},
       compilerVariants);
   parser.add({"num-cpu", "N", "Compilers at the same time; 0 or -1 is one for each processor."}, jobs);
   parser.add({"j", "N", "The same."}, jobs);
@@ -133,22 +135,65 @@ std::vector<std::string> DispatchFlags::allCompilerFlags() const {
   return flags;
 }
 
-Result<std::vector<std::pair<std::string, std::vector<std::string>>>> DispatchFlags::parsedVariants() const {
-  std::vector<std::pair<std::string, std::vector<std::string>>> variants;
+void appendFlags(std::string_view text, std::vector<std::string> &flags) {
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find(' ', at), text.size());
+    if (end > at)
+      flags.push_back(dashed(std::string(text.substr(at, end - at))));
+    at = end + 1;
+  }
+}
+
+std::vector<std::string> splitFlags(std::string_view text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false, any = false;
+  for (char c : text) {
+    if (c == '\'') {
+      quoted = !quoted;
+      any = true;
+    } else if (c == ' ' && !quoted) {
+      if (any)
+        words.push_back(std::exchange(word, {}));
+      any = false;
+    } else {
+      word += c;
+      any = true;
+    }
+  }
+  if (any)
+    words.push_back(std::move(word));
+  return words;
+}
+
+std::string recordedFlags(std::string_view compiler, const std::vector<std::string> &flags) {
+  // What is found from here is to be found from elsewhere.
+  std::string text = compiler.empty() ? "" : std::filesystem::absolute(compiler).string();
+  for (const std::string &flag : flags) {
+    bool plain = flag.find(' ') == std::string::npos;
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : " ", plain ? "" : "'", flag, plain ? "" : "'");
+  }
+  return text;
+}
+
+Result<std::vector<CompilerBuild>> DispatchFlags::parsedVariants() const {
+  std::vector<CompilerBuild> variants;
   for (const std::string &text : compilerVariants) {
     size_t equals = text.find('=');
     std::string name = text.substr(0, equals);
     bool isName = !name.empty() && std::ranges::all_of(name, [](char c) { return std::isalnum(c) || c == '-'; });
     if (equals == std::string::npos || !isName)
       return invalidArgument("--compiler-variant={}: write NAME=FLAGS, with letters, digits and - in NAME", text);
-    std::vector<std::string> flags = allCompilerFlags();
-    for (size_t at = equals + 1; at < text.size();) {
-      size_t end = std::min(text.find(' ', at), text.size());
-      if (end > at)
-        flags.push_back(dashed(text.substr(at, end - at)));
-      at = end + 1;
+    CompilerBuild build = plainBuild();
+    build.variant = std::move(name);
+    std::string_view rest = std::string_view(text).substr(equals + 1);
+    std::string_view first = rest.substr(0, rest.find(' '));
+    if (!first.starts_with('-') && first.find('/') != std::string_view::npos) {
+      build.compiler = first;
+      rest.remove_prefix(first.size());
     }
-    variants.emplace_back(std::move(name), std::move(flags));
+    appendFlags(rest, build.flags);
+    variants.push_back(std::move(build));
   }
   return variants;
 }

@@ -14,6 +14,13 @@
 
 namespace kiln {
 
+// One way to compile everything that was selected.
+struct CompilerBuild {
+  std::string variant;  // its name among the candidates; empty for the plain one
+  std::string compiler; // a path; empty: the one beside this tool
+  std::vector<std::string> flags;
+};
+
 struct DispatchFlags {
   // What to take.
   std::string generatedDir = ".";
@@ -29,8 +36,9 @@ struct DispatchFlags {
 
   // How to compile.
   std::string device;
+  std::string compiler; // a path; empty: the one beside this tool
   std::vector<std::string> compilerFlags;
-  std::vector<std::string> compilerVariants; // NAME=FLAGS
+  std::vector<std::string> compilerVariants; // NAME=[COMPILER] FLAGS
   std::string jobs = "0";                    // 0, or -1 as in the documents: one for each processor
   bool forceCompile = false;
   bool dryRun = false, saveCommands = false;
@@ -63,11 +71,22 @@ struct DispatchFlags {
   uint32_t jobCount() const;
   uint32_t threadCount() const;
   std::vector<std::string> allCompilerFlags() const;
+  // Without --compiler-variant, what everything is compiled with.
+  CompilerBuild plainBuild() const { return {"", compiler, allCompilerFlags()}; }
   // Each with its flags, those of all included.
-  Result<std::vector<std::pair<std::string, std::vector<std::string>>>> parsedVariants() const;
+  Result<std::vector<CompilerBuild>> parsedVariants() const;
   Result<std::vector<std::pair<std::string, std::string>>> parsedTags() const;
   Status check() const;
 };
+
+// Words separated by spaces, as flags of the compiler; one without dashes gets them.
+void appendFlags(std::string_view text, std::vector<std::string> &flags);
+
+// The flags of Candidate::compilerFlags, one by one. A first word that is no flag is the compiler: see recordedFlags.
+std::vector<std::string> splitFlags(std::string_view text);
+// As Candidate::compilerFlags holds them: with the compiler before them, where it is another than the one beside this
+// tool; words with spaces are quoted.
+std::string recordedFlags(std::string_view compiler, const std::vector<std::string> &flags);
 
 // The operations that the flags ask for, from the families.
 Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &families, const DispatchFlags &flags);

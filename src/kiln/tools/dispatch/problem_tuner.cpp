@@ -126,7 +126,8 @@ SweepCandidate ProblemTuner::candidateOf(const std::string &configuration) const
   candidate.worker.label = configuration;
   candidate.worker.module = fmt::format("{}/{}.vmfb", lab.folder.cache(), result.key);
   candidate.worker.function = operation.dispatch(configuration);
-  candidate.compileError = result.error;
+  if (!result.ok())
+    candidate.obstacle = "it does not compile: " + result.error;
   candidate.compileMilliseconds = result.milliseconds;
   return candidate;
 }

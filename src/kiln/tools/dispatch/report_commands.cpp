@@ -1,20 +1,21 @@
 #include "kiln/tools/dispatch/commands.h"
 
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "kiln/base/file.h"
 #include "kiln/report/formats/formats.h"
-#include "kiln/report/model/compare.h"
 #include "kiln/tools/dispatch/ceilings.h"
 #include "kiln/tools/printing.h"
 
 namespace kiln {
 
-static size_t consoleWidth() {
+size_t consoleWidth() {
   constexpr size_t least = 40, usual = 80;
   if (const char *columns = std::getenv("COLUMNS")) {
     size_t width = 0;
@@ -28,27 +29,50 @@ static size_t consoleWidth() {
   return usual;
 }
 
-void ReportFlags::add(FlagParser &parser) {
+void ReportFlags::addStore(FlagParser &parser) {
   parser.group("Which results");
   parser.add({"db", "FILE", "The store; results.db of --generated-dir where it is not named."}, database);
+}
+
+void ReportFlags::addSelection(FlagParser &parser) {
+  addStore(parser);
   parser.add({"run", "NAME", "The start of a run's name, latest, latest~1, ..."}, runs);
   parser.add({"all-runs", "", "Those of all runs."}, allRuns);
   parser.add({"dispatches", "REGEX", "Dispatches whose names match."}, dispatches);
   parser.add({"provider", "NAME", "Those of one provider."}, provider);
+}
+
+void ReportFlags::addFormat(FlagParser &parser) {
   parser.group("How to show them");
   parser.add({"format", "NAME", "console, blocks, csv, json, markdown, junit or html."}, format);
   parser.add({"columns", "NAME", "Columns to show; docs/generated/columns.md lists them."}, columns);
   parser.add({"output", "FILE", "Writes them to a file; its extension says the format."}, outputs);
   parser.add({"append", "", "Adds rows to the CSV file that is there."}, append);
-  parser.add({"threshold", "PERCENT", "compare: a regression is slower by more than this, with certainty."}, threshold);
-  parser.addPositional({"argument", "[ARGUMENT...]", "explain: a row; query: SQL; compare: two runs."}, arguments);
+}
+
+// Before hours of measuring, not after them.
+Status checkOutputs(const std::vector<std::string> &paths) {
+  for (const std::string &path : paths) {
+    KILN_RETURN_IF_ERROR(report::formatOfFile(path).status());
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error))
+      return invalidArgument("--output={}: that is a folder; name a file", path);
+    std::filesystem::path parent = std::filesystem::path(path).parent_path();
+    std::string folder = parent.empty() ? "." : parent.string();
+    if (!std::filesystem::is_directory(folder, error))
+      return notFound("--output={}: there is no folder '{}'; make it first", path, folder);
+    bool exists = std::filesystem::exists(path, error);
+    if (access(exists ? path.c_str() : folder.c_str(), W_OK) != 0)
+      return errnoStatus(errno, fmt::format("--output={}: cannot write there", path));
+  }
+  return okStatus();
 }
 
 static std::string databaseOf(const Lab &lab, const ReportFlags &flags) {
   return flags.database.empty() ? lab.folder.database() : flags.database;
 }
 
-static Result<std::unique_ptr<store::Reader>> openStore(const Lab &lab, const ReportFlags &flags) {
+Result<std::unique_ptr<store::Reader>> openStore(const Lab &lab, const ReportFlags &flags) {
   std::string path = databaseOf(lab, flags);
   if (access(path.c_str(), F_OK) != 0)
     return notFound(
@@ -58,12 +82,12 @@ static Result<std::unique_ptr<store::Reader>> openStore(const Lab &lab, const Re
   return store::Reader::open(path);
 }
 
-static report::Filter filterOf(const ReportFlags &flags) {
+report::Filter ReportFlags::filter() const {
   report::Filter filter;
-  filter.runs = flags.runs;
-  filter.allRuns = flags.allRuns;
-  filter.dispatch = flags.dispatches;
-  filter.provider = flags.provider;
+  filter.runs = runs;
+  filter.allRuns = allRuns;
+  filter.dispatch = dispatches;
+  filter.provider = provider;
   return filter;
 }
 
@@ -114,7 +138,7 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(const report::Format *format, report::findFormat(flags.format));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(*reader, flags.runs.empty() ? "latest" : flags.runs.front()));
-  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filterOf(flags), peaks));
+  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, flags.filter(), peaks));
   if (!flags.outputs.empty()) {
     KILN_RETURN_IF_ERROR(writeAll(*reader, table, flags.outputs, flags.columns, flags.append));
     return 0;
@@ -127,27 +151,6 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   }
   KILN_ASSIGN_OR_RETURN(std::string text, format->write(table, options));
   print(text);
-  return 0;
-}
-
-Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
-  if (flags.arguments.size() != 1)
-    return invalidArgument(
-        "say which row: `kiln-dispatch explain <row>`; rows are named by the dispatch, or by the name "
-        "that `report --columns=row` shows");
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(*reader, flags.runs.empty() ? "latest" : flags.runs.front()));
-  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filterOf(flags), peaks));
-  KILN_ASSIGN_OR_RETURN(const report::Row *row, report::findRow(table, flags.arguments.front()));
-  print(report::blockOf(*row));
-  const store::CandidateResult &result = *row->result;
-  print(fmt::format("Outcome       : {}\n", store::outcomeName(result.outcome)));
-  if (!result.error.empty())
-    print(result.error + "\n");
-  const store::Verification &verification = result.verification;
-  if (!verification.explanation.empty())
-    print(verification.explanation + "\n");
-  print(verification.details + "\n");
   return 0;
 }
 
@@ -167,20 +170,6 @@ Result<int> verbs::query(const Lab &lab, const ReportFlags &flags) {
     addLine(row);
   print(text);
   return 0;
-}
-
-Result<int> verbs::compare(const Lab &lab, const ReportFlags &flags) {
-  if (flags.arguments.size() != 2)
-    return invalidArgument("name two runs: `kiln-dispatch compare latest~1 latest`");
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  report::Filter filter = filterOf(flags);
-  filter.runs = {flags.arguments[0]};
-  KILN_ASSIGN_OR_RETURN(report::Table before, report::loadTable(*reader, filter, {}));
-  filter.runs = {flags.arguments[1]};
-  KILN_ASSIGN_OR_RETURN(report::Table after, report::loadTable(*reader, filter, {}));
-  report::CompareReport compared = report::compareRuns(before, after, {flags.threshold / 100.0});
-  print(report::formatComparison(compared, consoleWidth()));
-  return compared.regressions ? 1 : 0;
 }
 
 } // namespace kiln

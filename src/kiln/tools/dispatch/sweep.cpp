@@ -202,7 +202,12 @@ public:
 
   Result<SweepSummary> run(const std::string &database) {
     uint64_t start = monotonicNanoseconds();
-    KILN_ASSIGN_OR_RETURN(writer, store::Writer::open(database, {}));
+    std::unique_ptr<store::Writer> own;
+    writer = settings.writer;
+    if (!writer) {
+      KILN_ASSIGN_OR_RETURN(own, store::Writer::open(database, {}));
+      writer = own.get();
+    }
     KILN_RETURN_IF_ERROR(begin(database));
     for (size_t i = 0; i < groups.size() && !summary.interrupted; ++i) {
       if (finished.contains(groups[i].problem->name())) {
@@ -373,7 +378,7 @@ private:
   std::span<const SweepGroup> groups;
   const SweepSettings &settings;
   SweepProgress &progress;
-  std::unique_ptr<store::Writer> writer;
+  store::Writer *writer = nullptr;
   std::set<std::string> finished;
   SweepSummary summary;
 };

@@ -32,6 +32,7 @@ struct SweepGroup {
 };
 
 struct SweepSettings {
+  store::Writer *writer = nullptr; // of the same database, where the caller has opened it; outlives the sweep
   measure::GroupSettings group;
   measure::GroupOptions statistics;
   bool profile = true; // else candidates are verified only
@@ -46,7 +47,7 @@ struct SweepSummary {
   size_t measured = 0, resumed = 0;
   size_t failed = 0; // candidates that are not right, or did not run; unsupported ones are none
   bool interrupted = false;
-  double timedSeconds = 0, elapsedSeconds = 0;
+  double compileSeconds = 0, timedSeconds = 0, elapsedSeconds = 0;
 };
 
 // What the user sees meanwhile.
