@@ -12,10 +12,12 @@ const std::vector<uint64_t> &ProblemSelection::values(std::string_view dimension
   return found == dimensions.end() ? none : found->second;
 }
 
-bool ProblemSelection::isForOthers(std::initializer_list<std::string_view> names, bool takesShapes) const {
-  if ((dimensions.empty() && shapes.empty()) || (takesShapes && !shapes.empty()))
-    return false;
-  return std::ranges::none_of(names, [&](std::string_view name) { return dimensions.contains(name); });
+bool Family::isMeantBy(const ProblemSelection &selection) const {
+  if ((selection.dimensions.empty() && selection.shapes.empty()) || (takesShapes() && !selection.shapes.empty()))
+    return true;
+  return std::ranges::any_of(dimensions(), [&](const Dimension &dimension) {
+    return selection.dimensions.contains(dimension.name);
+  });
 }
 
 Result<const Family *> FamilyRegistry::find(std::string_view name) const {

@@ -11,6 +11,13 @@
 
 namespace kiln::measure {
 
+// A size that problems of a family differ in: --problem-<name>.
+struct Dimension {
+  std::string_view name; // "m"
+  std::string_view help; // of the flag
+  uint64_t minimum = 1;
+};
+
 // What the user asks for, of all that a family has; empty: everything that it has by default.
 struct ProblemSelection {
   // --problem-m=64,128: values of a dimension by its name. A family takes those dimensions that it has.
@@ -22,9 +29,6 @@ struct ProblemSelection {
 
   // Of a dimension; empty where none were asked for.
   const std::vector<uint64_t> &values(std::string_view dimension) const;
-  // Whether sizes were asked for, and none that a family with these dimensions has: it is other families' that are
-  // meant, and this one has no problems to offer.
-  bool isForOthers(std::initializer_list<std::string_view> dimensions, bool takesShapes = false) const;
 };
 
 class Family {
@@ -34,6 +38,9 @@ public:
   virtual std::string_view name() const = 0;
   // One line for --help.
   virtual std::string_view summary() const = 0;
+  virtual std::span<const Dimension> dimensions() const = 0;
+  // Whether it takes whole shapes (--problem-shape).
+  virtual bool takesShapes() const { return false; }
   virtual Result<std::vector<std::unique_ptr<Problem>>> problems(const ProblemSelection &selection) const = 0;
   // The problem that a name says; NotFound where the name is not this family's, InvalidArgument where it is malformed.
   virtual Result<std::unique_ptr<Problem>> parse(std::string_view name) const = 0;
@@ -43,6 +50,9 @@ public:
   virtual std::vector<std::string> configurationSpace(const Problem &problem, std::string_view target) const {
     return configurations(problem, target);
   }
+
+  // No, where sizes are asked for and none of them is this family's: other families are meant.
+  bool isMeantBy(const ProblemSelection &selection) const;
 };
 
 class FamilyRegistry {

@@ -113,10 +113,12 @@ int printUsage() {
 int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandLine) {
   std::string tool = fmt::format("kiln-dispatch {}", verb.name);
   FlagParser parser(tool, verb.summary);
+  measure::FamilyRegistry families;
+  families::registerFamilies(families);
   DispatchFlags flags;
   ReportFlags reports;
   if (verb.selects)
-    flags.addSelection(parser);
+    flags.addSelection(parser, families);
   else
     parser.add({"generated-dir", "DIR", "The folder in which `generated` lies."}, flags.generatedDir);
   if (verb.compiles)
@@ -138,8 +140,6 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
     return reportFailure(tool, status);
   for (const std::string &note : documents.notes())
     print(note + "\n");
-  measure::FamilyRegistry families;
-  families::registerFamilies(families);
   for (const std::vector<std::string> *outputs : {&flags.outputs, &reports.outputs})
     if (Status status = checkOutputs(*outputs); !status.ok())
       return reportFailure(tool, status);

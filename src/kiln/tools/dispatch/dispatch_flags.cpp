@@ -8,21 +8,7 @@
 
 namespace kiln {
 
-// What dimensions beside m, n, k and b families have.
-static constexpr std::pair<const char *, const char *> kOtherDimensions[] = {
-    {"h", "Likewise, rows of a convolution's image. h, w, c and f are given together."},
-    {"w", "Likewise, columns of its image."},
-    {"c", "Likewise, its channels."},
-    {"f", "Likewise, its filters."},
-    {"r", "Likewise, rows of a filter; 3 unless given."},
-    {"s", "Likewise, columns of a filter; as many as rows unless given."},
-    {"stride", "Likewise, of rows and columns; 1 unless given."},
-    {"dilation", "Likewise, of rows and columns; 1 unless given."},
-    {"pad", "Likewise, pixels on each side, which may be 0; 0 unless given."},
-    {"groups", "Likewise, of channels and filters; 1 unless given."},
-};
-
-void DispatchFlags::addSelection(FlagParser &parser) {
+void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegistry &families) {
   parser.group("What to take");
   parser.add({"generated-dir", "DIR", "The folder in which `generated` lies."}, generatedDir);
   parser.add({"operation-kind", "KIND", "all, or an operation family; see `kiln-dispatch families`."}, operationKind);
@@ -35,23 +21,17 @@ void DispatchFlags::addSelection(FlagParser &parser) {
               "The .mlir files in this folder and those below, instead of generated problems; docs/lab.md says what "
               "stands beside them."},
              corpus);
-  parser.add(
-      {"problem-m", "SIZES",
-       "A size, a list 64,128, or a range start:end:increment, whose end counts where a step meets it. m, n and k "
-       "are given together."},
-      problemM);
-  parser.add({"problem-n", "SIZES", "Likewise."}, problemN);
-  parser.add({"problem-k", "SIZES", "Likewise."}, problemK);
-  parser.add({"problem-b", "SIZES", "Likewise, of batches."}, problemB);
-  parser.add({"problem-rows", "SIZES", "Likewise, of elementwise operations, reductions and softmax."}, problemRows);
-  parser.add({"problem-columns", "SIZES", "Likewise; elementwise, without rows, of tensors of one dimension."},
-             problemColumns);
+  for (const std::unique_ptr<measure::Family> &family : families.families())
+    for (const measure::Dimension &dimension : family->dimensions())
+      if (auto [sizes, isNew] = problemSizes.try_emplace(std::string(dimension.name)); isNew) {
+        sizes->second.minimum = dimension.minimum;
+        parser.add({fmt::format("problem-{}", dimension.name), "SIZES", std::string(dimension.help)},
+                   sizes->second.text);
+      }
   parser.add({"problem-shape", "SHAPE,...", "Whole shapes, such as 64x64x3,1000, of elementwise operations."},
              problemShapes);
   parser.add({"dtypes", "TYPE,...", "Element types, such as f32,f16; or three matrices, such as f16t_f16n_f32t."},
              types);
-  for (auto [dimension, help] : kOtherDimensions)
-    parser.add({fmt::format("problem-{}", dimension), "SIZES", help}, otherProblemSizes[dimension]);
   parser.add({"configurations", "N", "So many configurations for each problem, the likely best first; 0 takes all."},
              configurations);
   parser.add({"default-config", "", "Also what the compiler chooses by itself, as tile_config_default."},
@@ -231,27 +211,20 @@ Status DispatchFlags::check() const {
 
 Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &families, const DispatchFlags &flags) {
   measure::ProblemSelection selection;
-  for (auto [name, text] : {std::pair("m", &flags.problemM), std::pair("n", &flags.problemN),
-                            std::pair("k", &flags.problemK), std::pair("b", &flags.problemB),
-                            std::pair("rows", &flags.problemRows), std::pair("columns", &flags.problemColumns)}) {
-    if (text->empty())
-      continue;
-    KILN_ASSIGN_OR_RETURN(selection.dimensions[name], parseSizes(fmt::format("problem-{}", name), *text));
-  }
+  for (const auto &[name, sizes] : flags.problemSizes)
+    if (!sizes.text.empty()) {
+      KILN_ASSIGN_OR_RETURN(selection.dimensions[name],
+                            parseSizes(fmt::format("problem-{}", name), sizes.text, sizes.minimum));
+    }
   KILN_ASSIGN_OR_RETURN(selection.shapes, parseShapes("problem-shape", flags.problemShapes));
   for (std::string_view type : split(flags.types, ','))
     if (!type.empty())
       selection.types.emplace_back(type);
-  for (const auto &[name, text] : flags.otherProblemSizes) {
-    if (text.empty())
-      continue;
-    KILN_ASSIGN_OR_RETURN(selection.dimensions[name],
-                          parseSizes(fmt::format("problem-{}", name), text, name == "pad" ? 0 : 1));
-  }
   std::vector<const measure::Family *> chosen;
   if (flags.operationKind == "all") {
     for (const std::unique_ptr<measure::Family> &family : families.families())
-      chosen.push_back(family.get());
+      if (family->isMeantBy(selection))
+        chosen.push_back(family.get());
   } else {
     KILN_ASSIGN_OR_RETURN(const measure::Family *family, families.find(flags.operationKind));
     chosen.push_back(family);

@@ -27,10 +27,13 @@ struct DispatchFlags {
   std::string operationKind = "all";
   std::string dispatches;
   std::string corpus; // a folder of a user's own programs
-  std::string problemM, problemN, problemK, problemB;
-  std::string problemRows, problemColumns, problemShapes;
+  std::string problemShapes;
   std::string types;
-  std::map<std::string, std::string> otherProblemSizes; // by the dimension's name
+  struct Sizes {
+    std::string text;
+    uint64_t minimum = 1;
+  };
+  std::map<std::string, Sizes> problemSizes; // of each dimension that some family has
   bool defaultConfig = false;
   uint32_t configurations = 0; // how many of each problem's; 0: as many as the family offers
 
@@ -63,7 +66,7 @@ struct DispatchFlags {
   TuneFlags tuning;
 
   // Which flags a verb has.
-  void addSelection(FlagParser &parser);
+  void addSelection(FlagParser &parser, const measure::FamilyRegistry &families);
   void addCompilation(FlagParser &parser);
   void addMeasurement(FlagParser &parser);
   void addOutput(FlagParser &parser);

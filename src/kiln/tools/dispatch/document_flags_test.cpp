@@ -16,7 +16,7 @@ struct Parsed {
 // The flags as `profile` takes them.
 void parse(Parsed &parsed, std::vector<const char *> arguments, DocumentVerb verb = {true, true}) {
   FlagParser parser("kiln-dispatch profile", "");
-  parsed.flags.addSelection(parser);
+  parsed.flags.addSelection(parser, measure::FamilyRegistry());
   if (verb.compiles)
     parsed.flags.addCompilation(parser);
   parsed.documents.add(parser, parsed.flags, verb);

@@ -157,6 +157,23 @@ static Result<std::vector<ConvTypes>> selectedTypes(const measure::ProblemSelect
   return types;
 }
 
+std::span<const measure::Dimension> ConvFamily::dimensions() const {
+  static constexpr measure::Dimension kDimensions[] = {
+    {"n", "Images."},
+    {"h", "Rows of a convolution's image. h, w, c and f are given together."},
+    {"w", "Columns of its image."},
+    {"c", "Its channels."},
+    {"f", "Its filters."},
+    {"r", "Rows of a filter; 3 unless given."},
+    {"s", "Columns of a filter; as many as rows unless given."},
+    {"stride", "Of rows and columns; 1 unless given."},
+    {"dilation", "Of rows and columns; 1 unless given."},
+    {"pad", "Pixels on each side, which may be 0; 0 unless given.", 0},
+    {"groups", "Of channels and filters; 1 unless given."},
+  };
+  return kDimensions;
+}
+
 Result<std::vector<std::unique_ptr<Problem>>> ConvFamily::problems(const measure::ProblemSelection &selection) const {
   KILN_ASSIGN_OR_RETURN(std::vector<Shape> shapes, selectedShapes(selection));
   KILN_ASSIGN_OR_RETURN(std::vector<ConvTypes> types, selectedTypes(selection));

@@ -39,6 +39,7 @@ class ConvFamily final : public measure::Family {
 public:
   std::string_view name() const override { return "conv2d"; }
   std::string_view summary() const override;
+  std::span<const measure::Dimension> dimensions() const override;
   // Of dimensions it knows h, w, c and f, which are given together; with them n (1), r and s (3, and as r), stride and
   // dilation (1), pad (0) and groups (1), each the same for rows and columns. n alone is the number of images of the
   // default shapes, unless m or k say that it is another family's. A type is an element type, or those of image, filter

@@ -61,11 +61,17 @@ static std::vector<std::vector<uint64_t>> selectedShapes(const measure::ProblemS
   return shapes;
 }
 
+std::span<const measure::Dimension> ElementwiseFamily::dimensions() const {
+  static constexpr measure::Dimension kDimensions[] = {
+    {"rows", "Sizes as above, of elementwise operations, reductions and softmax."},
+    {"columns", "Likewise. Elementwise, columns alone are tensors of one dimension."},
+  };
+  return kDimensions;
+}
+
 Result<std::vector<std::unique_ptr<Problem>>>
 ElementwiseFamily::problems(const measure::ProblemSelection &selection) const {
   std::vector<std::unique_ptr<Problem>> problems;
-  if (selection.isForOthers({"rows", "columns"}, /*takesShapes=*/true))
-    return problems;
   if (!selection.values("rows").empty() && selection.values("columns").empty())
     return invalidArgument("--problem-rows without --problem-columns: give both, or columns alone for tensors of one "
                            "dimension");

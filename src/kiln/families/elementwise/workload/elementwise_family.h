@@ -42,6 +42,8 @@ public:
     return "one operation for each element: elementwise_add_1000x1001_f32; also mul, relu, gelu, exp, tanh, sigmoid, "
            "sqrt";
   }
+  std::span<const measure::Dimension> dimensions() const override;
+  bool takesShapes() const override { return true; }
   // Of dimensions it knows rows and columns; columns alone are tensors of one dimension. Whole shapes come beside them.
   Result<std::vector<std::unique_ptr<measure::Problem>>>
   problems(const measure::ProblemSelection &selection) const override;

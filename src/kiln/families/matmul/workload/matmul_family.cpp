@@ -112,6 +112,18 @@ static Result<std::vector<MatmulSpec>> selectedTypes(const measure::ProblemSelec
   return types;
 }
 
+std::span<const measure::Dimension> MatmulFamily::dimensions() const {
+  static constexpr measure::Dimension kDimensions[] = {
+    {"m", "A size, a list 64,128, or a range start:end:increment, whose end counts where a step meets it. m, n and k are "
+          "given together."},
+    {"n", "Likewise; of a convolution, its images."},
+    {"k", "Likewise."},
+    {"b", "Likewise, of batches."},
+  };
+  // The last is for batches.
+  return std::span(kDimensions).first(std::size(kDimensions) - (batched ? 0 : 1));
+}
+
 Result<std::vector<std::unique_ptr<Problem>>> MatmulFamily::problems(const measure::ProblemSelection &selection) const {
   KILN_ASSIGN_OR_RETURN(std::vector<Shape> shapes, selectedShapes(selection, batched));
   KILN_ASSIGN_OR_RETURN(std::vector<MatmulSpec> types, selectedTypes(selection));

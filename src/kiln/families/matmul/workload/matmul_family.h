@@ -37,6 +37,7 @@ public:
 
   std::string_view name() const override { return batched ? "batch_matmul" : "matmul"; }
   std::string_view summary() const override;
+  std::span<const measure::Dimension> dimensions() const override;
   // Of dimensions it knows m, n and k, which are given together, and batch_matmul also b. A type is an element type, or
   // three matrices ("f16t_f16n_f32t", also with "_accf16"). By default: f32, f16, bf16 and i8, row-major.
   Result<std::vector<std::unique_ptr<measure::Problem>>>

@@ -149,10 +149,16 @@ static std::vector<Types> selectedTypes(const measure::ProblemSelection &selecti
   return types;
 }
 
+std::span<const measure::Dimension> RowFamily::dimensions() const {
+  static constexpr measure::Dimension kDimensions[] = {
+    {"rows", "Sizes as above, of reductions and softmax."},
+    {"columns", "Likewise; rows and columns are given together."},
+  };
+  return kDimensions;
+}
+
 Result<std::vector<std::unique_ptr<Problem>>> RowFamily::problems(const measure::ProblemSelection &selection) const {
   std::vector<std::unique_ptr<Problem>> problems;
-  if (selection.isForOthers({"rows", "columns"}))
-    return problems;
   std::vector<std::pair<uint64_t, uint64_t>> shapes;
   const std::vector<uint64_t> &rows = selection.values("rows"), &columns = selection.values("columns");
   if (rows.empty() != columns.empty()) {

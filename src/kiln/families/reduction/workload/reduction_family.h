@@ -41,6 +41,7 @@ public:
 
   std::string_view name() const override { return softmax ? "softmax" : "reduction"; }
   std::string_view summary() const override;
+  std::span<const measure::Dimension> dimensions() const override;
   // Of dimensions it knows rows and columns, which are given together. A type is an element type, or of a reduction
   // two: "f16_f32".
   Result<std::vector<std::unique_ptr<measure::Problem>>>
