@@ -15,6 +15,7 @@ const char *causeName(Cause cause) {
   case Cause::SwappedLayout: return "swapped layout";
   case Cause::NotANumber: return "not a number";
   case Cause::NothingWritten: return "nothing written";
+  case Cause::WrongEpilogue: return "wrong epilogue";
   }
   return "unknown";
 }

@@ -21,6 +21,7 @@ enum class Cause {
   SwappedLayout,     // an operand was read in another layout; equal dimensions hide it elsewhere
   NotANumber,        // NaN or infinity where a number belongs
   NothingWritten,    // the output is as it was before the run
+  WrongEpilogue,     // a bias or an activation was left out, or another one applied
 };
 
 const char *causeName(Cause cause); // "accumulator not zeroed", ...

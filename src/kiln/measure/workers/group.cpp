@@ -93,6 +93,10 @@ private:
   }
   bool takesPart(uint32_t index) const { return members[index].worker != nullptr; }
   uint32_t count() const { return uint32_t(members.size()); }
+  uint32_t threadsOf(uint32_t index) const {
+    uint32_t own = members[index].candidate->threads;
+    return own ? own : settings.threads;
+  }
 
   const Problem &problem;
   const GroupSettings settings;
@@ -158,13 +162,19 @@ Status Group::startAll() {
 
 Status Group::start(uint32_t index) {
   Member &member = members[index];
+  size_t processors = settings.cpus.empty() ? usableCpus().size() : settings.cpus.size();
+  if (uint32_t wanted = member.candidate->threads; wanted > processors)
+    return withdraw(index, Outcome::NotStarted,
+                    fmt::format("it asks for {} threads, and there are {} processors; threads that take turns measure "
+                                "nothing",
+                                wanted, processors));
   Result<SharedTensors> outputs =
       SharedTensors::create("kiln-outputs", problem.outputs(), result.sets.sets(), SharedTensors::Pages::OnDemand);
   if (!outputs.ok())
     return std::move(outputs).status().withContext(problem.name());
   WorkerOptions options;
   options.command = member.candidate->command;
-  options.threads = settings.threads;
+  options.threads = threadsOf(index);
   options.memoryLimit = settings.memoryLimit;
   options.cpus = settings.cpus;
   Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::start(options);
@@ -176,7 +186,7 @@ Status Group::start(uint32_t index) {
 }
 
 Status Group::greet(uint32_t index) {
-  Result<Answer> hello = ask(index, HelloRequest{kProtocolVersion, settings.threads}, settings.startTimeout);
+  Result<Answer> hello = ask(index, HelloRequest{kProtocolVersion, threadsOf(index)}, settings.startTimeout);
   if (!hello.ok())
     return withdrawFailed(index, hello.status());
   ProviderInfo &provider = result.candidates[index].provider;

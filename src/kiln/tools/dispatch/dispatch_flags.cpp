@@ -24,6 +24,8 @@ void DispatchFlags::addSelection(FlagParser &parser) {
   parser.add({"problem-n", "SIZES", "Likewise."}, problemN);
   parser.add({"problem-k", "SIZES", "Likewise."}, problemK);
   parser.add({"problem-b", "SIZES", "Likewise, of batches."}, problemB);
+  parser.add({"problem-slices", "COUNTS", "Likewise, of the slices of split-k."}, problemSlices);
+  parser.add({"split-k-slices", "COUNTS", "The same."}, problemSlices);
   parser.add({"dtypes", "TYPE,...", "Element types, such as f32,f16; or three matrices, such as f16t_f16n_f32t."},
              types);
   parser.add({"configurations", "N", "So many configurations for each problem, the likely best first; 0 takes all."},
@@ -161,8 +163,9 @@ Status DispatchFlags::check() const {
 
 Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &families, const DispatchFlags &flags) {
   measure::ProblemSelection selection;
-  for (auto [name, text] : {std::pair("m", &flags.problemM), std::pair("n", &flags.problemN),
-                            std::pair("k", &flags.problemK), std::pair("b", &flags.problemB)}) {
+  for (auto [name, text] :
+       {std::pair("m", &flags.problemM), std::pair("n", &flags.problemN), std::pair("k", &flags.problemK),
+        std::pair("b", &flags.problemB), std::pair("slices", &flags.problemSlices)}) {
     if (text->empty())
       continue;
     KILN_ASSIGN_OR_RETURN(selection.dimensions[name], parseSizes(fmt::format("problem-{}", name), *text));

@@ -18,7 +18,7 @@ struct DispatchFlags {
   std::string generatedDir = ".";
   std::string operationKind = "all";
   std::string dispatches;
-  std::string problemM, problemN, problemK, problemB;
+  std::string problemM, problemN, problemK, problemB, problemSlices;
   std::string types;
   bool defaultConfig = false;
   uint32_t configurations = 0; // how many of each problem's; 0: as many as the family offers
