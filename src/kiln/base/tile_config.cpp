@@ -10,6 +10,7 @@ namespace kiln {
 
 static constexpr std::string_view kPrefix = "tile_config_";
 static constexpr int64_t kLargest = int64_t(1) << 31;
+static constexpr int64_t kMostThreads = 4096; // what a worker takes
 
 std::string TileConfig::name() const {
   std::string text = fmt::format("{}{}x{}_{}x{}_{}", kPrefix, m, n, k, stages, instructions);
@@ -19,6 +20,8 @@ std::string TileConfig::name() const {
     text += fmt::format("_v{}", lanes);
   if (packA || packB)
     text += fmt::format("_pack{}{}", packA ? "a" : "", packB ? "b" : "");
+  if (threads != 0)
+    text += fmt::format("_t{}", threads);
   return text;
 }
 
@@ -50,8 +53,8 @@ static std::optional<std::pair<int64_t, int64_t>> parsePair(std::string_view tex
 }
 
 static bool isOption(std::string_view word) {
-  return parsePair(word) || (word.starts_with("v") && parseNumber(word.substr(1))) || word == "packa" ||
-         word == "packb" || word == "packab";
+  bool isCount = (word.starts_with("v") || word.starts_with("t")) && parseNumber(word.substr(1));
+  return isCount || parsePair(word) || word == "packa" || word == "packb" || word == "packab";
 }
 
 static bool isInstructionWord(std::string_view word) {
@@ -74,7 +77,7 @@ Result<TileConfig> TileConfig::parse(std::string_view name) {
   auto error = [&](const std::string &message) {
     return invalidArgument(
         "'{}' is no configuration: {}; the form is tile_config_{{M}}x{{N}}_{{K}}x{{stages}}_{{class}}, "
-        "then optionally _{{rows}}x{{columns}}, _v{{lanes}}, _pack{{a|b|ab}}",
+        "then optionally _{{rows}}x{{columns}}, _v{{lanes}}, _pack{{a|b|ab}}, _t{{threads}}",
         name, message);
   };
   if (!name.starts_with(kPrefix))
@@ -123,6 +126,13 @@ Result<TileConfig> TileConfig::parse(std::string_view name) {
   if (std::string_view pack = word(); pack == "packa" || pack == "packb" || pack == "packab") {
     config.packA = pack != "packb";
     config.packB = pack.ends_with("b");
+    ++at;
+  }
+  if (word().starts_with("t")) {
+    std::optional<int64_t> threads = parseNumber(word().substr(1));
+    if (!threads || *threads < 1 || *threads > kMostThreads)
+      return error(fmt::format("'{}' is no number of threads, from 1 to {}", word(), kMostThreads));
+    config.threads = *threads;
     ++at;
   }
   if (at < words.size())

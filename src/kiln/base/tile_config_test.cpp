@@ -21,6 +21,9 @@ TEST(TileConfig, NamesComeBackAsTheyWere) {
            "tile_config_96x128_256x1_fma_12x32_v16_packab",
            "tile_config_96x128_256x1_fma_packa",
            "tile_config_2147483648x1_1x1_x1y2",
+           "tile_config_96x128_256x1_fma_t2",
+           "tile_config_96x128_256x1_fma_12x32_v16_packab_t4096",
+           "tile_config_96x128_256x1_tensorcore_t1",
        }) {
     Result<TileConfig> config = TileConfig::parse(name);
     ASSERT_TRUE(config.ok()) << config.status().toString();
@@ -32,16 +35,18 @@ TEST(TileConfig, ConfigurationsComeBackAsTheyWere) {
   for (int64_t rows : {0, 12})
     for (int64_t lanes : {0, 16})
       for (int pack = 0; pack < 4; ++pack)
-        for (const char *instructions : {"fma", "vector", "tensorcore_mmasync"}) {
-          TileConfig config{96, 128, 256, 2, instructions, rows, rows * 2, lanes, (pack & 1) != 0, (pack & 2) != 0};
-          Result<TileConfig> parsed = TileConfig::parse(config.name());
-          ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
-          EXPECT_EQ(*parsed, config) << config.name();
-        }
+        for (const char *instructions : {"fma", "vector", "tensorcore_mmasync"})
+          for (int64_t threads : {0, 3}) {
+            bool packA = (pack & 1) != 0, packB = (pack & 2) != 0;
+            TileConfig config{96, 128, 256, 2, instructions, rows, rows * 2, lanes, packA, packB, threads};
+            Result<TileConfig> parsed = TileConfig::parse(config.name());
+            ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
+            EXPECT_EQ(*parsed, config) << config.name();
+          }
 }
 
 TEST(TileConfig, FieldsAreWhatTheNameSays) {
-  Result<TileConfig> config = TileConfig::parse("tile_config_96x128_256x3_fma_12x32_v16_packb");
+  Result<TileConfig> config = TileConfig::parse("tile_config_96x128_256x3_fma_12x32_v16_packb_t2");
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config->m, 96);
   EXPECT_EQ(config->n, 128);
@@ -53,6 +58,7 @@ TEST(TileConfig, FieldsAreWhatTheNameSays) {
   EXPECT_EQ(config->lanes, 16);
   EXPECT_FALSE(config->packA);
   EXPECT_TRUE(config->packB);
+  EXPECT_EQ(config->threads, 2);
 }
 
 TEST(TileConfig, MalformedNamesAreRejectedWithTheirFault) {
@@ -79,6 +85,11 @@ TEST(TileConfig, MalformedNamesAreRejectedWithTheirFault) {
                         Case{"tile_config_8x8_64x1_fma_packb_8x8", "'8x8' is out of place"},
                         Case{"tile_config_8x8_64x1_fma_packb_packb", "'packb' is out of place"},
                         Case{"tile_config_8x8_64x1_fma_8x8_", "'' is out of place"},
+                        Case{"tile_config_8x8_64x1_fma_t0", "'t0' is no number of threads"},
+                        Case{"tile_config_8x8_64x1_fma_t4097", "'t4097' is no number of threads, from 1 to 4096"},
+                        Case{"tile_config_8x8_64x1_fma_packb_tx", "'tx' is no number of threads"},
+                        Case{"tile_config_8x8_64x1_fma_t2_packb", "'packb' is out of place"},
+                        Case{"tile_config_8x8_64x1_t2", "names no instruction class"},
                         Case{"tile_config_8x8_64x1_fma ", "'fma ' is no word of an instruction class"}})
     EXPECT_NE(errorOf(c.name).find(c.fault), std::string::npos) << c.name << ": " << errorOf(c.name);
 }

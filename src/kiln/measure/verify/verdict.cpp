@@ -16,6 +16,7 @@ const char *causeName(Cause cause) {
   case Cause::DroppedPadding: return "dropped padding";
   case Cause::NotANumber: return "not a number";
   case Cause::NothingWritten: return "nothing written";
+  case Cause::WrongEpilogue: return "wrong epilogue";
   }
   return "unknown";
 }

@@ -22,6 +22,7 @@ enum class Cause {
   DroppedPadding,    // a convolution read its image as if it began with its first pixel
   NotANumber,        // NaN or infinity where a number belongs
   NothingWritten,    // the output is as it was before the run
+  WrongEpilogue,     // a bias or an activation was left out, or another one applied
 };
 
 const char *causeName(Cause cause); // "accumulator not zeroed", ...

@@ -70,13 +70,7 @@ public:
     for (size_t i = 0; i < candidates.size(); ++i)
       members[i].candidate = &candidates[i];
     result.candidates.resize(candidates.size());
-    // The processors that workers may run on. A single thread that wanders from one to another meets other neighbours
-    // and colder caches on each.
-    cpus = settings.cpus;
-    if (settings.threads == 1 && cpus.empty())
-      cpus = usableCpus();
-    if (settings.threads == 1 && !cpus.empty())
-      cpus = {cpus.back()};
+    cpus = settings.cpus.empty() ? usableCpus() : settings.cpus;
   }
 
   Result<GroupResult> run();
@@ -115,10 +109,14 @@ private:
   }
   bool takesPart(uint32_t index) const { return !members[index].gone; }
   uint32_t count() const { return uint32_t(members.size()); }
+  uint32_t threadsOf(uint32_t index) const {
+    uint32_t own = members[index].candidate->threads;
+    return own ? own : settings.threads;
+  }
 
   const Problem &problem;
   const GroupSettings settings;
-  std::vector<uint32_t> cpus;
+  std::vector<uint32_t> cpus; // that workers may run on
   RoundScheduler &scheduler;
   GroupObserver &observer;
   std::vector<Member> members;
@@ -178,11 +176,17 @@ Status Group::makeTensors() {
 Status Group::begin(uint32_t index) {
   Member &member = members[index];
   uint64_t started = monotonicNanoseconds();
+  if (uint32_t wanted = member.candidate->threads; wanted > cpus.size())
+    return withdraw(index, Outcome::NotStarted,
+                    fmt::format("it asks for {} threads, and there are {} processors; threads that take turns measure "
+                                "nothing",
+                                wanted, cpus.size()));
   WorkerOptions options;
   options.command = member.candidate->command;
-  options.threads = settings.threads;
+  options.threads = threadsOf(index);
   options.memoryLimit = settings.memoryLimit;
-  options.cpus = cpus;
+  // A single thread that wanders from one processor to another meets other neighbours and colder caches on each.
+  options.cpus = options.threads == 1 && !cpus.empty() ? std::vector{cpus.back()} : settings.cpus;
   Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::start(options);
   if (!worker.ok())
     return withdraw(index, Outcome::NotStarted, std::string(worker.status().message()));
@@ -207,7 +211,7 @@ void Group::end(uint32_t index) {
 }
 
 Status Group::greet(uint32_t index) {
-  Result<Answer> hello = ask(index, HelloRequest{kProtocolVersion, settings.threads}, settings.startTimeout);
+  Result<Answer> hello = ask(index, HelloRequest{kProtocolVersion, threadsOf(index)}, settings.startTimeout);
   if (!hello.ok())
     return withdrawFailed(index, hello.status());
   ProviderInfo &provider = result.candidates[index].provider;

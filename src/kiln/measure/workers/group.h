@@ -30,6 +30,7 @@ struct Candidate {
   std::vector<std::string> command; // {"kiln-lab-worker", "--provider=kiln"}
   std::string module;               // a path; empty where the provider needs none
   std::string function;
+  uint32_t threads = 0; // that it runs with; 0: as many as the group's settings say
 };
 
 struct GroupSettings {

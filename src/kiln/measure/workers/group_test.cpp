@@ -105,6 +105,21 @@ TEST_F(GroupTest, VerifiesAllThenTimesInRounds) {
   EXPECT_GE(scheduler->added[1].started, samples.started + uint64_t(sum));
 }
 
+// What a candidate asks for comes before what the group gives; there must be processors for it.
+TEST_F(GroupTest, CandidatesMayHaveThreadsOfTheirOwn) {
+  Candidate own = fake({});
+  own.threads = 1;
+  settings.threads = 3;
+  CandidateResult single = runBesideGood(own);
+  EXPECT_EQ(single.outcome, Outcome::Ok);
+  EXPECT_EQ(single.provider.version, "1"); // the fake tells how many it was given
+  EXPECT_EQ(runBesideGood(fake({})).provider.version, "3");
+  own.threads = 1'000'000;
+  CandidateResult greedy = runBesideGood(own);
+  EXPECT_EQ(greedy.outcome, Outcome::NotStarted);
+  EXPECT_NE(greedy.message.find("it asks for 1000000 threads"), std::string::npos) << greedy.message;
+}
+
 TEST_F(GroupTest, WrongResultsAreNotTimed) {
   CandidateResult wrong = runBesideGood(fake({"wrong", "run"}));
   EXPECT_EQ(wrong.outcome, Outcome::Wrong);

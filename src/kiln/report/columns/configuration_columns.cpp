@@ -32,9 +32,15 @@ static constexpr Column kColumns[] = {
      Page::No, "Which instructions compute."},
     {"register_tile", "Registers", Unit::Text, registerTile, 6, 0, Page::No,
      "The part of the result that is kept in registers; empty: the emitter's choice."},
+    {"register_rows", "Rows", Unit::Count, number<&TileConfig::rows>, 3, 0, Page::No,
+     "Rows of the register tile; 0: the emitter's choice."},
+    {"register_columns", "Columns", Unit::Count, number<&TileConfig::columns>, 3, 0, Page::No,
+     "Columns of the register tile; 0: the emitter's choice."},
     {"lanes", "Lanes", Unit::Count, number<&TileConfig::lanes>, 3, 0, Page::No,
      "Elements of a vector; 0: as many as a register holds."},
     {"pack", "Pack", Unit::Text, pack, 3, 0, Page::No, "Operands that are copied into panels first: a, b, ab."},
+    {"config_threads", "Config threads", Unit::Count, number<&TileConfig::threads>, 3, 0, Page::No,
+     "Threads that the configuration asks for; 0: as many as the sweep gives."},
 };
 
 std::span<const Column> configurationColumns() {

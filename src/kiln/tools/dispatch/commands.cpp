@@ -6,6 +6,7 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/base/file.h"
+#include "kiln/base/tile_config.h"
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/tools/dispatch/compile_pool.h"
@@ -328,6 +329,8 @@ void addConfigurations(const Lab &lab, const Operation &operation, const Build &
     candidate.worker.label = configuration;
     candidate.worker.module = lab.folder.moduleOf(*operation.problem, build.purpose());
     candidate.worker.function = operation.function(configuration);
+    if (Result<TileConfig> config = TileConfig::parse(configuration); config.ok() && config->threads)
+      candidate.fact.threads = candidate.worker.threads = static_cast<uint32_t>(config->threads);
     candidate.obstacle = compiled.ok() ? "" : "it does not compile: " + compiled.error;
     candidate.compileMilliseconds = compiled.milliseconds;
     group.candidates.push_back(std::move(candidate));
@@ -488,7 +491,7 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
 
 Result<int> verbs::families(const Lab &lab) {
   for (const std::unique_ptr<measure::Family> &family : lab.families.families())
-    say("{:<14}{}\n", family->name(), family->summary());
+    say("{:<18}{}\n", family->name(), family->summary());
   return 0;
 }
 

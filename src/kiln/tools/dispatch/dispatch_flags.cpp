@@ -28,6 +28,8 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
         parser.add({fmt::format("problem-{}", dimension.name), "SIZES", std::string(dimension.help)},
                    sizes->second.text);
       }
+  if (auto slices = problemSizes.find("slices"); slices != problemSizes.end())
+    parser.add({"split-k-slices", "SIZES", "The same as --problem-slices."}, slices->second.text);
   parser.add({"problem-shape", "SHAPE,...", "Whole shapes, such as 64x64x3,1000, of elementwise operations."},
              problemShapes);
   parser.add({"dtypes", "TYPE,...", "Element types, such as f32,f16; or three matrices, such as f16t_f16n_f32t."},

@@ -74,10 +74,11 @@ struct RegisterTile {
 } // namespace
 
 static Extents describe(const MatmulSpec &spec, const CpuShape &cpu) {
-  return {.batch = static_cast<int64_t>(spec.batch),
+  // Slices are a batch of shorter products, at once or one after the other.
+  return {.batch = static_cast<int64_t>(spec.batch * (spec.split == SplitK::Parallel ? spec.slices : 1)),
           .m = static_cast<int64_t>(spec.m),
           .n = static_cast<int64_t>(spec.n),
-          .k = static_cast<int64_t>(spec.k),
+          .k = static_cast<int64_t>(spec.sliceLength()),
           .operandBytes = static_cast<int64_t>(hal::elementTypeByteSize(spec.lhs.type)),
           .stridedRhs = spec.rhs.columnMajor,
           .lanes = std::max<int64_t>(1, cpu.vectorBits / 32)};

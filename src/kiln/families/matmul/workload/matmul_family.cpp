@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "kiln/families/matmul/workload/cpu_configurations.h"
 #include "kiln/families/matmul/workload/matmul_mlir.h"
+#include "kiln/families/matmul/workload/reference.h"
 #include "kiln/families/matmul/workload/verification.h"
 
 namespace kiln::families {
@@ -14,14 +16,30 @@ using measure::Problem;
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
 std::vector<std::pair<std::string, std::string>> MatmulProblem::fields() const {
-  return {{"batch_count", std::to_string(matmul.batch)},
-          {"m", std::to_string(matmul.m)},
-          {"n", std::to_string(matmul.n)},
-          {"k", std::to_string(matmul.k)},
-          {"lhs", matmul.lhs.name()},
-          {"rhs", matmul.rhs.name()},
-          {"result", matmul.result.name()},
-          {"accumulator", std::string(hal::elementTypeName(matmul.accumulator))}};
+  std::vector<std::pair<std::string, std::string>> fields = {
+      {"batch_count", std::to_string(matmul.batch)},
+      {"m", std::to_string(matmul.m)},
+      {"n", std::to_string(matmul.n)},
+      {"k", std::to_string(matmul.k)},
+      {"lhs", matmul.lhs.name()},
+      {"rhs", matmul.rhs.name()},
+      {"result", matmul.result.name()},
+      {"accumulator", std::string(hal::elementTypeName(matmul.accumulator))}};
+  if (matmul.hasBias())
+    fields.emplace_back("epilogue", epilogueName(matmul.epilogue));
+  if (matmul.split != SplitK::None) {
+    fields.emplace_back("split_k_mode", splitName(matmul.split));
+    fields.emplace_back("split_k_slices", std::to_string(matmul.slices));
+    fields.emplace_back("partials", hal::elementTypeName(matmul.partials));
+  }
+  return fields;
+}
+
+std::vector<measure::TensorType> MatmulProblem::inputs() const {
+  std::vector<measure::TensorType> tensors = {matmul.lhsTensor(), matmul.rhsTensor()};
+  if (matmul.hasBias())
+    tensors.push_back(matmul.biasTensor());
+  return tensors;
 }
 
 double MatmulProblem::flops() const {
@@ -50,6 +68,11 @@ measure::verify::Verdict MatmulProblem::check(size_t pass, uint64_t seed, std::s
   return families::check(matmul, pass, seed, inputs, outputs);
 }
 
+Status MatmulProblem::reference(std::span<const io::TensorSpan> inputs,
+                                std::span<const measure::MutableTensor> outputs) const {
+  return computeReference(matmul, inputs, outputs);
+}
+
 //===--- Family ---------------------------------------------------------------------------------------------------===//
 
 namespace {
@@ -62,21 +85,44 @@ struct Shape {
 static constexpr std::array<Shape, 3> kMatmulShapes = {
     {{1, 256, 512, 128}, {1, 2560, 2560, 2560}, {1, 3456, 1024, 2048}}};
 static constexpr std::array<Shape, 1> kBatchMatmulShapes = {{{16, 512, 64, 512}}};
+static constexpr std::array<Shape, 1> kFusedShapes = {{{1, 256, 512, 128}}};
+static constexpr std::array<Shape, 1> kSplitShapes = {{{1, 128, 128, 12288}}};
+static constexpr std::array<uint64_t, 4> kSliceCounts = {2, 4, 16, 18};
 static constexpr std::array<const char *, 4> kTypes = {"f32", "f16", "bf16", "i8"};
+static constexpr std::array<const char *, 6> kFamilies = {"matmul",           "batch_matmul",     "matmul_bias",
+                                                          "matmul_bias_relu", "matmul_bias_gelu", "matmul_splitk"};
 
 std::string_view MatmulFamily::summary() const {
-  return batched ? "B products of matrices, MxK times KxN: batch_matmul_BxMxNxK_f32t_f32t_f32t"
-                 : "the product of two matrices, MxK times KxN: matmul_MxNxK_f32t_f32t_f32t";
+  if (prototype.split != SplitK::None)
+    return "the product in slices of K: matmul_splitk_parallel_4_MxNxK_f32t_f32t_f32t_partf32, or serial";
+  switch (prototype.epilogue) {
+  case Epilogue::None: break;
+  case Epilogue::Bias: return "the product plus a bias for each column: matmul_bias_MxNxK_f32t_f32t_f32t";
+  case Epilogue::BiasRelu: return "the same, negative results made zero: matmul_bias_relu_MxNxK_f32t_f32t_f32t";
+  case Epilogue::BiasGelu: return "the same with the exact gelu: matmul_bias_gelu_MxNxK_f32t_f32t_f32t";
+  }
+  return prototype.batched ? "B products of matrices, MxK times KxN: batch_matmul_BxMxNxK_f32t_f32t_f32t"
+                           : "the product of two matrices, MxK times KxN: matmul_MxNxK_f32t_f32t_f32t";
 }
 
-static Result<std::vector<Shape>> selectedShapes(const measure::ProblemSelection &selection, bool batched) {
-  auto values = [&](std::string_view dimension) {
-    auto found = selection.dimensions.find(dimension);
-    return found == selection.dimensions.end() ? std::vector<uint64_t>() : found->second;
-  };
-  std::span<const Shape> defaults = batched ? std::span<const Shape>(kBatchMatmulShapes) : kMatmulShapes;
-  std::vector<uint64_t> batches = batched ? values("b") : std::vector<uint64_t>();
-  std::vector<uint64_t> ms = values("m"), ns = values("n"), ks = values("k");
+static std::span<const Shape> defaultShapes(const MatmulSpec &prototype) {
+  if (prototype.split != SplitK::None)
+    return kSplitShapes;
+  if (prototype.hasBias())
+    return kFusedShapes;
+  return prototype.batched ? std::span<const Shape>(kBatchMatmulShapes) : kMatmulShapes;
+}
+
+static std::vector<uint64_t> valuesOf(const measure::ProblemSelection &selection, std::string_view dimension) {
+  auto found = selection.dimensions.find(dimension);
+  return found == selection.dimensions.end() ? std::vector<uint64_t>() : found->second;
+}
+
+static Result<std::vector<Shape>> selectedShapes(const measure::ProblemSelection &selection,
+                                                 const MatmulSpec &prototype) {
+  std::span<const Shape> defaults = defaultShapes(prototype);
+  std::vector<uint64_t> batches = prototype.batched ? valuesOf(selection, "b") : std::vector<uint64_t>();
+  std::vector<uint64_t> ms = valuesOf(selection, "m"), ns = valuesOf(selection, "n"), ks = valuesOf(selection, "k");
   size_t given = (ms.empty() ? 0 : 1) + (ns.empty() ? 0 : 1) + (ks.empty() ? 0 : 1);
   if (given != 0 && given != 3)
     return invalidArgument("a matrix product has three sizes; give --problem-m, --problem-n and --problem-k together");
@@ -96,15 +142,40 @@ static Result<std::vector<Shape>> selectedShapes(const measure::ProblemSelection
   return withBatches;
 }
 
-static Result<std::vector<MatmulSpec>> selectedTypes(const measure::ProblemSelection &selection) {
+// How the reduction is split: both ways into each number of slices. Numbers that nobody asked for are left out where
+// they are too large.
+static std::vector<MatmulSpec> selectedSplits(const measure::ProblemSelection &selection, const MatmulSpec &spec) {
+  if (spec.split == SplitK::None)
+    return {spec};
+  std::vector<uint64_t> counts = valuesOf(selection, "slices");
+  if (counts.empty())
+    std::ranges::copy_if(kSliceCounts, std::back_inserter(counts), [&](uint64_t count) { return count <= spec.k; });
+  std::vector<MatmulSpec> splits;
+  for (SplitK mode : {SplitK::Serial, SplitK::Parallel})
+    for (uint64_t count : counts) {
+      splits.push_back(spec);
+      splits.back().split = mode;
+      splits.back().slices = count;
+    }
+  return splits;
+}
+
+// Whether the types are those of some family here: "f16t_f16t_f16t_partf16" is said to all of them.
+static bool isForOthers(std::string_view types) {
+  return std::ranges::any_of(kFamilies, [&](const char *family) { return parseMatmulTypes(types, family).ok(); });
+}
+
+static Result<std::vector<MatmulSpec>> selectedTypes(const measure::ProblemSelection &selection,
+                                                     std::string_view family) {
   std::vector<std::string> names = selection.types;
   if (names.empty())
     names.assign(kTypes.begin(), kTypes.end());
   std::vector<MatmulSpec> types;
   for (const std::string &name : names) {
-    Result<MatmulSpec> spec = parseMatmulTypes(name);
+    Result<MatmulSpec> spec = parseMatmulTypes(name, family);
     // An element type that this family has no products of is meant for other families.
-    if (!spec.ok() && spec.status().code() == StatusCode::Unimplemented && hal::parseElementType(name))
+    if (!spec.ok() &&
+        ((spec.status().code() == StatusCode::Unimplemented && hal::parseElementType(name)) || isForOthers(name)))
       continue;
     KILN_RETURN_IF_ERROR(spec.status());
     types.push_back(*spec);
@@ -113,29 +184,34 @@ static Result<std::vector<MatmulSpec>> selectedTypes(const measure::ProblemSelec
 }
 
 std::span<const measure::Dimension> MatmulFamily::dimensions() const {
-  static constexpr measure::Dimension kDimensions[] = {
-    {"m", "A size, a list 64,128, or a range start:end:increment, whose end counts where a step meets it. m, n and k are "
-          "given together."},
-    {"n", "Likewise; of a convolution, its images."},
-    {"k", "Likewise."},
-    {"b", "Likewise, of batches."},
+  static constexpr measure::Dimension kSizes[] = {
+      {"m",
+       "A size, a list 64,128, or a range start:end:increment, whose end counts where a step meets it. m, n and k are "
+       "given together."},
+      {"n", "Likewise; of a convolution, its images."},
+      {"k", "Likewise."},
+      {"b", "Likewise, of batches."},
   };
-  // The last is for batches.
-  return std::span(kDimensions).first(std::size(kDimensions) - (batched ? 0 : 1));
+  static constexpr measure::Dimension kSplit[] = {
+      kSizes[0], kSizes[1], kSizes[2], {"slices", "Likewise, of the slices of split-k."}};
+  if (prototype.split != SplitK::None)
+    return kSplit;
+  return std::span(kSizes).first(prototype.batched ? 4 : 3);
 }
 
 Result<std::vector<std::unique_ptr<Problem>>> MatmulFamily::problems(const measure::ProblemSelection &selection) const {
-  KILN_ASSIGN_OR_RETURN(std::vector<Shape> shapes, selectedShapes(selection, batched));
-  KILN_ASSIGN_OR_RETURN(std::vector<MatmulSpec> types, selectedTypes(selection));
+  KILN_ASSIGN_OR_RETURN(std::vector<Shape> shapes, selectedShapes(selection, prototype));
+  KILN_ASSIGN_OR_RETURN(std::vector<MatmulSpec> types, selectedTypes(selection, name()));
   std::vector<std::unique_ptr<Problem>> problems;
   for (const Shape &shape : shapes)
     for (MatmulSpec spec : types) {
-      spec.batched = batched;
       spec.batch = shape.batch;
       spec.m = shape.m, spec.n = shape.n, spec.k = shape.k;
-      if (Status status = spec.validate(); !status.ok())
-        return std::move(status).withContext(spec.name());
-      problems.push_back(std::make_unique<MatmulProblem>(spec));
+      for (const MatmulSpec &split : selectedSplits(selection, spec)) {
+        if (Status status = split.validate(); !status.ok())
+          return std::move(status).withContext(split.name());
+        problems.push_back(std::make_unique<MatmulProblem>(split));
+      }
     }
   return problems;
 }
@@ -164,8 +240,8 @@ std::vector<std::string> MatmulFamily::configurationSpace(const Problem &problem
 }
 
 void registerMatmulFamily(measure::FamilyRegistry &registry) {
-  registry.add(std::make_unique<MatmulFamily>(/*batched=*/false));
-  registry.add(std::make_unique<MatmulFamily>(/*batched=*/true));
+  for (const char *name : kFamilies)
+    registry.add(std::make_unique<MatmulFamily>(name));
 }
 
 } // namespace kiln::families

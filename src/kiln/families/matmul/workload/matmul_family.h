@@ -1,4 +1,4 @@
-// The families matmul and batch_matmul. Names: matmul_spec.h.
+// The families of matrix products: plain, batched, with an epilogue, split-k. Names: matmul_spec.h.
 #ifndef KILN_FAMILIES_MATMUL_WORKLOAD_MATMUL_FAMILY_H
 #define KILN_FAMILIES_MATMUL_WORKLOAD_MATMUL_FAMILY_H
 
@@ -15,10 +15,14 @@ public:
 
   std::string_view family() const override { return matmul.family(); }
   std::string name() const override { return matmul.name(); }
-  // batch_count (1 for matmul), m, n, k, lhs, rhs, result, accumulator: {"lhs", "f32t"}, {"accumulator", "f32"}.
+  // batch_count (1 unless batched), m, n, k, lhs, rhs, result, accumulator: {"lhs", "f32t"}, {"accumulator", "f32"}.
+  // Then, of a fused one, epilogue: {"epilogue", "bias_relu"}; of split-k, split_k_mode, split_k_slices, partials:
+  // {"split_k_mode", "serial"}, {"split_k_slices", "4"}, {"partials", "f32"}.
   std::vector<std::pair<std::string, std::string>> fields() const override;
-  std::vector<measure::TensorType> inputs() const override { return {matmul.lhsTensor(), matmul.rhsTensor()}; }
+  // lhs, rhs, and the bias, where there is one.
+  std::vector<measure::TensorType> inputs() const override;
   std::vector<measure::TensorType> outputs() const override { return {matmul.resultTensor()}; }
+  // Of the product alone, so that what an epilogue or a split costs shows in GFLOP/s.
   double flops() const override;
   std::string mlir(std::string_view function, std::string_view configuration) const override;
   std::vector<std::string> passes() const override;
@@ -26,6 +30,8 @@ public:
   void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
   measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                                  std::span<const io::TensorSpan> outputs) const override;
+  Status reference(std::span<const io::TensorSpan> inputs,
+                   std::span<const measure::MutableTensor> outputs) const override;
 
 private:
   MatmulSpec matmul;
@@ -33,13 +39,15 @@ private:
 
 class MatmulFamily final : public measure::Family {
 public:
-  explicit MatmulFamily(bool batched) : batched(batched) {}
+  // By its name, which MatmulSpec::ofFamily knows.
+  explicit MatmulFamily(std::string_view name) : prototype(*MatmulSpec::ofFamily(name)) {}
 
-  std::string_view name() const override { return batched ? "batch_matmul" : "matmul"; }
+  std::string_view name() const override { return prototype.family(); }
   std::string_view summary() const override;
   std::span<const measure::Dimension> dimensions() const override;
-  // Of dimensions it knows m, n and k, which are given together, and batch_matmul also b. A type is an element type, or
-  // three matrices ("f16t_f16n_f32t", also with "_accf16"). By default: f32, f16, bf16 and i8, row-major.
+  // Of dimensions it knows m, n and k, which are given together; batch_matmul also b, and matmul_splitk slices. A type
+  // is an element type, or three matrices ("f16t_f16n_f32t", also with "_accf16", or of split-k with "_partf16"). By
+  // default: f32, f16, bf16 and (without an epilogue) i8, row-major.
   Result<std::vector<std::unique_ptr<measure::Problem>>>
   problems(const measure::ProblemSelection &selection) const override;
   Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;
@@ -52,7 +60,7 @@ public:
   static constexpr size_t kConfigurationCount = 32;
 
 private:
-  bool batched;
+  MatmulSpec prototype;
 };
 
 void registerMatmulFamily(measure::FamilyRegistry &registry);

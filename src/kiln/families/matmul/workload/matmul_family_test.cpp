@@ -1,6 +1,9 @@
 #include "kiln/families/matmul/workload/matmul_family.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <functional>
 #include <gtest/gtest.h>
 
 #include "kiln/base/narrow_float.h"
@@ -44,19 +47,49 @@ public:
     return problem.check(pass, seed, spans, outputs);
   }
 
-  // Straight from the definition, in double, which is exact for the inputs of verification.
+  // Straight from the definition, in double, which is exact for the sums of verification; rounded once.
   void compute() {
-    const MatmulSpec &spec = dynamic_cast<const MatmulProblem &>(problem).spec();
-    for (uint64_t b = 0; b < spec.batch; ++b)
-      for (uint64_t m = 0; m < spec.m; ++m)
-        for (uint64_t n = 0; n < spec.n; ++n) {
+    compute([&](double sum, double bias) {
+      switch (spec().epilogue) {
+      case Epilogue::None: return sum;
+      case Epilogue::Bias: return sum + bias;
+      case Epilogue::BiasRelu: return std::max(sum + bias, 0.0);
+      case Epilogue::BiasGelu: return 0.5 * (sum + bias) * std::erfc(-(sum + bias) * std::sqrt(0.5));
+      }
+      return sum;
+    });
+  }
+  // As something else finishes the sums. `mistake` may change an element's sum.
+  void compute(const std::function<double(double sum, double bias)> &finish,
+               const std::function<double(uint64_t m, uint64_t n, double sum)> &mistake = {}) {
+    const MatmulSpec &s = spec();
+    for (uint64_t b = 0; b < s.batch; ++b)
+      for (uint64_t m = 0; m < s.m; ++m)
+        for (uint64_t n = 0; n < s.n; ++n) {
           double sum = 0;
-          for (uint64_t k = 0; k < spec.k; ++k)
-            sum +=
-                load(inputs[0], spec.lhs.columnMajor ? (b * spec.k + k) * spec.m + m : (b * spec.m + m) * spec.k + k) *
-                load(inputs[1], spec.rhs.columnMajor ? (b * spec.n + n) * spec.k + k : (b * spec.k + k) * spec.n + n);
-          store(*output, (b * spec.m + m) * spec.n + n, sum);
+          for (uint64_t k = 0; k < s.k; ++k)
+            sum += left(b, m, k) * right(b, k, n);
+          if (mistake)
+            sum = mistake(m, n, sum);
+          store(*output, (b * s.m + m) * s.n + n, finish(sum, inputs.size() > 2 ? load(inputs[2], n) : 0));
         }
+  }
+  double left(uint64_t b, uint64_t m, uint64_t k) const {
+    const MatmulSpec &s = spec();
+    return load(inputs[0], s.lhs.columnMajor ? (b * s.k + k) * s.m + m : (b * s.m + m) * s.k + k);
+  }
+  double right(uint64_t b, uint64_t k, uint64_t n) const {
+    const MatmulSpec &s = spec();
+    return load(inputs[1], s.rhs.columnMajor ? (b * s.n + n) * s.k + k : (b * s.k + k) * s.n + n);
+  }
+  const MatmulSpec &spec() const { return dynamic_cast<const MatmulProblem &>(problem).spec(); }
+
+  Status reference() {
+    std::vector<io::TensorSpan> spans;
+    for (io::HostTensor &input : inputs)
+      spans.push_back(input.span());
+    measure::MutableTensor outputs[] = {{output->type(), output->shape(), output->bytes()}};
+    return problem.reference(spans, outputs);
   }
 
   static double load(const io::HostTensor &tensor, uint64_t index) {
@@ -96,11 +129,17 @@ private:
   const Problem &problem;
 };
 
-TEST(MatmulFamily, BothAreRegistered) {
+TEST(MatmulFamily, AllAreRegistered) {
   measure::FamilyRegistry registry;
   registerFamilies(registry);
-  EXPECT_TRUE(registry.find("matmul").ok());
-  EXPECT_TRUE(registry.find("batch_matmul").ok());
+  for (const char *name :
+       {"matmul", "batch_matmul", "matmul_bias", "matmul_bias_relu", "matmul_bias_gelu", "matmul_splitk"}) {
+    Result<const measure::Family *> family = registry.find(name);
+    ASSERT_TRUE(family.ok()) << name;
+    EXPECT_EQ((*family)->name(), name);
+  }
+  EXPECT_EQ(parse("matmul_bias_relu_2x3x4_f32t_f32t_f32t")->family(), "matmul_bias_relu");
+  EXPECT_EQ(parse("matmul_splitk_serial_2_2x3x4_f32t_f32t_f32t_partf32")->family(), "matmul_splitk");
   EXPECT_NE(registry.find("matmol").status().message().find("did you mean 'matmul'"), std::string_view::npos);
   EXPECT_EQ(parse("matmul_2x3x4_f32t_f32t_f32t")->family(), "matmul");
   EXPECT_EQ(parse("batch_matmul_2x2x3x4_f32t_f32t_f32t")->family(), "batch_matmul");
@@ -122,8 +161,61 @@ TEST(MatmulFamily, FieldsFlopsAndBytes) {
   EXPECT_EQ(parse("matmul_4x5x6_f16t_f16t_f16t_accf16")->fields().back().second, "f16");
 }
 
+TEST(MatmulFamily, FieldsOfEpiloguesAndSplits) {
+  using Fields = std::vector<std::pair<std::string, std::string>>;
+  std::unique_ptr<Problem> fused = parse("matmul_bias_relu_4x5x6_f16t_f16n_f16t");
+  EXPECT_EQ(fused->fields(), (Fields{{"batch_count", "1"},
+                                     {"m", "4"},
+                                     {"n", "5"},
+                                     {"k", "6"},
+                                     {"lhs", "f16t"},
+                                     {"rhs", "f16n"},
+                                     {"result", "f16t"},
+                                     {"accumulator", "f32"},
+                                     {"epilogue", "bias_relu"}}));
+  EXPECT_EQ(fused->bytes(), 2 * (4 * 6 + 6 * 5 + 4 * 5 + 5));
+  ASSERT_EQ(fused->inputs().size(), 3U);
+  EXPECT_EQ(fused->inputs()[2], (measure::TensorType{ElementType::F16, {5}}));
+  std::unique_ptr<Problem> split = parse("matmul_splitk_parallel_3_4x5x16_f16t_f16n_f16t_partf16");
+  Fields fields = split->fields();
+  ASSERT_EQ(fields.size(), 11U);
+  EXPECT_EQ(fields[7], (Fields::value_type{"accumulator", "f32"}));
+  EXPECT_EQ(fields[8], (Fields::value_type{"split_k_mode", "parallel"}));
+  EXPECT_EQ(fields[9], (Fields::value_type{"split_k_slices", "3"}));
+  EXPECT_EQ(fields[10], (Fields::value_type{"partials", "f16"}));
+  EXPECT_EQ(split->flops(), 2.0 * 4 * 5 * 16);
+}
+
+TEST(MatmulFamily, SplitsAreSelected) {
+  MatmulFamily split("matmul_splitk"), matmul("matmul"), bias("matmul_bias");
+  auto names = [](const auto &problems) {
+    std::vector<std::string> list;
+    for (const auto &problem : *problems)
+      list.push_back(problem->name());
+    return list;
+  };
+  auto defaults = names(split.problems({{}, {"f32"}}));
+  ASSERT_EQ(defaults.size(), 8U);
+  EXPECT_EQ(defaults.front(), "matmul_splitk_serial_2_128x128x12288_f32t_f32t_f32t_partf32");
+  EXPECT_EQ(defaults.back(), "matmul_splitk_parallel_18_128x128x12288_f32t_f32t_f32t_partf32");
+  measure::ProblemSelection small{{{"m", {2}}, {"n", {3}}, {"k", {4}}}, {"f32"}};
+  EXPECT_EQ(split.problems(small)->size(), 4U); // 16 and 18 slices of 4 are left out
+  small.dimensions["slices"] = {3};
+  EXPECT_EQ(names(split.problems(small)),
+            (std::vector<std::string>{"matmul_splitk_serial_3_2x3x4_f32t_f32t_f32t_partf32",
+                                      "matmul_splitk_parallel_3_2x3x4_f32t_f32t_f32t_partf32"}));
+  small.dimensions["slices"] = {5};
+  EXPECT_EQ(split.problems(small).status().code(), StatusCode::InvalidArgument);
+  // What is said to all families is taken by those that it is meant for.
+  EXPECT_EQ(split.problems({{{"slices", {2}}}, {"f16t_f16t_f16t_partf16"}})->size(), 2U);
+  EXPECT_TRUE(matmul.problems({{{"slices", {2}}}, {"f16t_f16t_f16t_partf16"}})->empty());
+  EXPECT_TRUE(split.problems({{}, {"f16t_f16t_f16t_accf16"}})->empty());
+  EXPECT_TRUE(bias.problems({{}, {"i8"}})->empty());
+  EXPECT_EQ(bias.problems({})->size(), 3U);
+}
+
 TEST(MatmulFamily, DefaultsAreTheDocumentsShapes) {
-  MatmulFamily matmul(false), batched(true);
+  MatmulFamily matmul("matmul"), batched("batch_matmul");
   auto problems = matmul.problems({});
   ASSERT_TRUE(problems.ok());
   ASSERT_EQ(problems->size(), 12U);
@@ -136,7 +228,7 @@ TEST(MatmulFamily, DefaultsAreTheDocumentsShapes) {
 }
 
 TEST(MatmulFamily, SelectionsAreCombined) {
-  MatmulFamily matmul(false), batched(true);
+  MatmulFamily matmul("matmul"), batched("batch_matmul");
   measure::ProblemSelection selection{{{"m", {1, 2}}, {"n", {3}}, {"k", {4, 5}}, {"b", {7, 8}}},
                                       {"f32", "f16t_f16n_f32t"}};
   auto problems = matmul.problems(selection);
@@ -153,7 +245,7 @@ TEST(MatmulFamily, SelectionsAreCombined) {
 }
 
 TEST(MatmulFamily, WrongSelectionsAreErrors) {
-  MatmulFamily matmul(false);
+  MatmulFamily matmul("matmul");
   auto message = [&](const measure::ProblemSelection &selection) {
     auto problems = matmul.problems(selection);
     return problems.ok() ? std::string("ok") : std::string(problems.status().message());
@@ -166,7 +258,7 @@ TEST(MatmulFamily, WrongSelectionsAreErrors) {
 }
 
 TEST(MatmulFamily, ConfigurationsAreOfKnownTargets) {
-  MatmulFamily matmul(false);
+  MatmulFamily matmul("matmul");
   std::unique_ptr<Problem> problem = parse("matmul_256x512x128_f32t_f32t_f32t");
   EXPECT_GE(matmul.configurations(*problem, "llvm-cpu").size(), 24U);
   EXPECT_GE(matmul.configurationSpace(*problem, "llvm-cpu").size(), 500U);
@@ -175,13 +267,22 @@ TEST(MatmulFamily, ConfigurationsAreOfKnownTargets) {
 }
 
 class Verification : public testing::TestWithParam<const char *> {};
-INSTANTIATE_TEST_SUITE_P(MatmulFamily, Verification,
-                         testing::Values("matmul_17x33x65_f32t_f32t_f32t", "matmul_17x33x65_f32n_f32n_f32t",
-                                         "matmul_16x16x16_f16t_f16n_f16t", "matmul_9x8x300_f16n_f16t_f32t",
-                                         "matmul_9x8x3000_f16t_f16t_f16t_accf16", "matmul_9x8x70_bf16t_bf16n_bf16t",
-                                         "matmul_9x8x70_bf16t_bf16t_f32t", "matmul_9x8x70_i8n_i8n_i32t",
-                                         "batch_matmul_3x7x8x9_f32n_f32t_f32t", "matmul_1x1x1_f32t_f32t_f32t",
-                                         "batch_matmul_2x5x6x7_i8t_i8n_i32t"));
+INSTANTIATE_TEST_SUITE_P(
+    MatmulFamily, Verification,
+    testing::Values("matmul_17x33x65_f32t_f32t_f32t", "matmul_17x33x65_f32n_f32n_f32t",
+                    "matmul_16x16x16_f16t_f16n_f16t", "matmul_9x8x300_f16n_f16t_f32t",
+                    "matmul_9x8x3000_f16t_f16t_f16t_accf16", "matmul_9x8x70_bf16t_bf16n_bf16t",
+                    "matmul_9x8x70_bf16t_bf16t_f32t", "matmul_9x8x70_i8n_i8n_i32t",
+                    "batch_matmul_3x7x8x9_f32n_f32t_f32t", "matmul_1x1x1_f32t_f32t_f32t",
+                    "batch_matmul_2x5x6x7_i8t_i8n_i32t", "matmul_bias_17x33x65_f32t_f32n_f32t",
+                    "matmul_bias_relu_17x33x65_f16n_f16t_f16t", "matmul_bias_relu_9x8x300_f16t_f16t_f16t_accf16",
+                    "matmul_bias_gelu_17x33x65_f32t_f32t_f32t", "matmul_bias_gelu_9x8x70_bf16t_bf16n_bf16t",
+                    "matmul_bias_gelu_17x19x70_f16t_f16n_f16t", "matmul_bias_gelu_9x8x70_f16t_f16t_f32t",
+                    "matmul_bias_gelu_1x1x1_f32t_f32t_f32t", "matmul_splitk_serial_4_9x8x70_f32t_f32n_f32t_partf32",
+                    "matmul_splitk_parallel_4_9x8x70_f16t_f16t_f16t_partf16",
+                    "matmul_splitk_parallel_7_9x8x70_f16n_f16t_f32t_partf16",
+                    "matmul_splitk_serial_3_9x8x70_bf16t_bf16t_bf16t_partf32",
+                    "matmul_splitk_parallel_5_9x8x7_i8t_i8t_i32t_parti32"));
 
 TEST_P(Verification, InputsDependOnPassAndSeedAlone) {
   std::unique_ptr<Problem> problem = parse(GetParam());
@@ -193,7 +294,7 @@ TEST_P(Verification, InputsDependOnPassAndSeedAlone) {
     ASSERT_TRUE(a.fill(pass, 5).ok());
     ASSERT_TRUE(b.fill(pass, 5).ok());
     ASSERT_TRUE(other.fill(pass, 6).ok());
-    for (size_t i = 0; i < 2; ++i)
+    for (size_t i = 0; i < a.inputs.size(); ++i)
       EXPECT_TRUE(std::ranges::equal(a.inputs[i].bytes(), b.inputs[i].bytes()));
     if (a.inputs[0].elementCount() > 16) {
       EXPECT_FALSE(std::ranges::equal(a.inputs[0].bytes(), other.inputs[0].bytes()));
@@ -212,6 +313,17 @@ TEST_P(Verification, TheProductIsRight) {
     Verdict verdict = data.check(pass, 5);
     EXPECT_TRUE(verdict.ok()) << problem->passes()[pass] << ": " << verdict.explanation;
     EXPECT_FALSE(verdict.method.empty());
+  }
+}
+
+TEST_P(Verification, TheReferenceIsRight) {
+  std::unique_ptr<Problem> problem = parse(GetParam());
+  for (size_t pass = 0; pass < problem->passes().size(); ++pass) {
+    Data data(*problem);
+    ASSERT_TRUE(data.fill(pass, 6).ok());
+    ASSERT_TRUE(data.reference().ok());
+    Verdict verdict = data.check(pass, 6);
+    EXPECT_TRUE(verdict.ok()) << problem->passes()[pass] << ": " << verdict.explanation;
   }
 }
 
@@ -248,6 +360,109 @@ TEST(MatmulVerification, ZerosSwapsAndNansAreWrong) {
   EXPECT_EQ(data.check(0, 9).cause, measure::verify::Cause::NotANumber);
 }
 
+// What other epilogues would give is rejected in some pass, and named.
+TEST(MatmulVerification, WrongEpiloguesAreNamed) {
+  struct Lie {
+    const char *name;
+    std::function<double(double, double)> finish;
+    const char *what;
+  };
+  auto relu = [](double x) { return std::max(x, 0.0); };
+  auto gelu = [](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); };
+  auto tanhGelu = [](double x) { return 0.5 * x * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x))); };
+  for (const char *types : {"f32t_f32t_f32t", "f16t_f16n_f16t", "bf16t_bf16t_bf16t"})
+    for (const Lie &lie : {
+             Lie{"matmul_bias", [](double sum, double) { return sum; }, "the bias was not added"},
+             Lie{"matmul_bias_relu", [&](double sum, double) { return relu(sum); }, "the bias was not added"},
+             Lie{"matmul_bias_relu", [](double sum, double bias) { return sum + bias; },
+                 "the activation was not applied"},
+             Lie{"matmul_bias_relu", [](double sum, double) { return sum; }, "neither bias nor activation"},
+             Lie{"matmul_bias_relu", [&](double sum, double bias) { return gelu(sum + bias); }, "it is gelu, not relu"},
+             Lie{"matmul_bias_gelu", [&](double sum, double bias) { return relu(sum + bias); }, "it is relu, not gelu"},
+             Lie{"matmul_bias_gelu", [&](double sum, double bias) { return tanhGelu(sum + bias); }, "with tanh"},
+             Lie{"matmul_bias_gelu", [](double sum, double bias) { return sum + bias; },
+                 "the activation was not applied"},
+         }) {
+      std::unique_ptr<Problem> problem = parse(fmt::format("{}_33x47x65_{}", lie.name, types));
+      bool rejected = false;
+      for (size_t pass = 0; pass < problem->passes().size() && !rejected; ++pass) {
+        Data data(*problem);
+        ASSERT_TRUE(data.fill(pass, 3).ok());
+        data.compute(lie.finish);
+        Verdict verdict = data.check(pass, 3);
+        if (verdict.ok())
+          continue;
+        rejected = true;
+        EXPECT_EQ(verdict.cause, measure::verify::Cause::WrongEpilogue)
+            << problem->name() << ", " << lie.what << ": " << verdict.explanation;
+        EXPECT_NE(verdict.explanation.find(lie.what), std::string::npos)
+            << problem->name() << ", " << lie.what << ": " << verdict.explanation;
+      }
+      EXPECT_TRUE(rejected) << problem->name() << ": " << lie.what;
+    }
+}
+
+// What is wrong with the product keeps its name behind an epilogue, and in slices.
+TEST(MatmulVerification, WrongSumsAreNamed) {
+  using measure::verify::Cause;
+  for (const char *name :
+       {"matmul_bias_33x48x65_f32t_f32t_f32t", "matmul_bias_relu_33x48x65_f32t_f32t_f32t",
+        "matmul_bias_gelu_33x48x65_f32t_f32t_f32t", "matmul_splitk_parallel_4_33x48x65_f32t_f32t_f32t_partf32"}) {
+    std::unique_ptr<Problem> problem = parse(name);
+    Data data(*problem);
+    ASSERT_TRUE(data.fill(0, 4).ok());
+    const MatmulSpec &spec = data.spec();
+    auto finish = [&](double sum, double bias) {
+      double x = sum + bias;
+      bool activates = spec.epilogue == Epilogue::BiasRelu || spec.epilogue == Epilogue::BiasGelu;
+      return activates ? std::max(x, 0.0) : x;
+    };
+    // The last slice, or the last part of the reduction, is left out.
+    data.compute(finish, [&](uint64_t m, uint64_t n, double) {
+      double sum = 0;
+      for (uint64_t k = 0; k < 51; ++k)
+        sum += data.left(0, m, k) * data.right(0, k, n);
+      return sum;
+    });
+    EXPECT_EQ(data.check(0, 4).cause, Cause::DroppedTail) << name << ": " << data.check(0, 4).explanation;
+    // Each step of the sum is rounded to f16.
+    data.compute(finish, [&](uint64_t m, uint64_t n, double) {
+      double sum = 0;
+      for (uint64_t k = 0; k < spec.k; ++k)
+        sum = kF16.decode(kF16.encode(sum + data.left(0, m, k) * data.right(0, k, n)));
+      return sum;
+    });
+    EXPECT_EQ(data.check(0, 4).cause, Cause::NarrowAccumulator) << name << ": " << data.check(0, 4).explanation;
+    for (uint64_t columns : {1, 40}) {
+      data.compute(finish, [&](uint64_t m, uint64_t n, double sum) { return m == 5 && n < columns ? sum - 1e8 : sum; });
+      if (spec.epilogue == Epilogue::None || columns > 1) {
+        EXPECT_FALSE(data.check(0, 4).ok()) << name;
+      }
+      EXPECT_NE(data.check(0, 4).cause, Cause::WrongEpilogue) << name << ": " << data.check(0, 4).explanation;
+    }
+  }
+}
+
+// Sums in f16 are right where they are promised, and nowhere else.
+TEST(MatmulVerification, SumsInF16AreRightWherePromised) {
+  for (auto [name, right] :
+       {std::pair("matmul_9x8x3000_f16t_f16t_f16t_accf16", true), std::pair("matmul_9x8x3000_f16t_f16t_f16t", false),
+        std::pair("matmul_splitk_serial_7_9x8x3000_f16t_f16t_f16t_partf16", true),
+        std::pair("matmul_splitk_serial_7_9x8x3000_f16t_f16t_f16t_partf32", false)}) {
+    std::unique_ptr<Problem> problem = parse(name);
+    Data data(*problem);
+    ASSERT_TRUE(data.fill(0, 4).ok());
+    data.compute([](double sum, double) { return sum; },
+                 [&](uint64_t m, uint64_t n, double) {
+                   double sum = 0;
+                   for (uint64_t k = 0; k < 3000; ++k)
+                     sum = kF16.decode(kF16.encode(sum + data.left(0, m, k) * data.right(0, k, n)));
+                   return sum;
+                 });
+    EXPECT_EQ(data.check(0, 4).ok(), right) << name << ": " << data.check(0, 4).explanation;
+  }
+}
+
 TEST(MatmulVerification, TensorsOfOtherShapesAreErrors) {
   std::unique_ptr<Problem> small = parse("matmul_4x4x4_f32t_f32t_f32t"), large = parse("matmul_4x4x5_f32t_f32t_f32t");
   Data data(*small);
@@ -259,6 +474,10 @@ TEST(MatmulVerification, TensorsOfOtherShapesAreErrors) {
   std::unique_ptr<Problem> other = parse("matmul_4x5x4_f32t_f32t_f32t");
   io::TensorSpan outputs[] = {data.output->span()}, inputs[] = {data.inputs[0].span(), data.inputs[1].span()};
   EXPECT_FALSE(other->check(0, 1, inputs, outputs).ok());
+  measure::MutableTensor results[] = {{data.output->type(), data.output->shape(), data.output->bytes()}};
+  EXPECT_TRUE(small->reference(inputs, results).ok());
+  EXPECT_EQ(other->reference(inputs, results).code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(parse("matmul_bias_4x4x4_f32t_f32t_f32t")->reference(inputs, results).code(), StatusCode::InvalidArgument);
 }
 
 } // namespace

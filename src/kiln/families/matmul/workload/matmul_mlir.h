@@ -6,13 +6,15 @@
 
 namespace kiln::families {
 
-// One func.func: zeros, the product as linalg.matmul or linalg.batch_matmul in the accumulator's type, and, where the
-// result is narrower, a rounding. Column-major operands are told by indexing maps. A configuration that is not empty
-// stands on the product: {kiln.configuration = "tile_config_..."}.
+// One func.func: zeros, the product as linalg.matmul or linalg.batch_matmul in the accumulator's type, and what follows
+// it as one linalg.generic: the epilogue, or a rounding where the result is narrower. Column-major operands are told by
+// indexing maps. A configuration that is not empty stands on the product: {kiln.configuration = "tile_config_..."}.
+//
+// Sums that are kept in f16 are a linalg.generic that rounds each step: a linalg.matmul in f16 leaves open how
+// precisely it sums, and Kiln sums in f32.
+//
+// Split-k: splitk_mlir.h.
 std::string matmulMlir(const MatmulSpec &spec, std::string_view function, std::string_view configuration);
-
-// "tensor<256x128xf32>"
-std::string tensorTypeText(const measure::TensorType &tensor);
 
 } // namespace kiln::families
 

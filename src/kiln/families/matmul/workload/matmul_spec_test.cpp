@@ -6,7 +6,10 @@ namespace kiln::families {
 namespace {
 
 std::string_view familyOf(std::string_view name) {
-  return name.starts_with("batch_") ? "batch_matmul" : "matmul";
+  for (const char *family : {"batch_matmul", "matmul_bias_relu", "matmul_bias_gelu", "matmul_bias", "matmul_splitk"})
+    if (name.starts_with(family))
+      return family;
+  return "matmul";
 }
 
 std::string errorOf(std::string_view name) {
@@ -25,6 +28,13 @@ TEST(MatmulSpec, NamesComeBackAsTheyWere) {
            "matmul_7x5x3_f16t_f16n_f16t_accf16",
            "batch_matmul_16x512x64x512_f16t_f16t_f16t",
            "batch_matmul_1x512x64x512_f16n_f16n_f16t_accf16",
+           "matmul_bias_256x512x128_f32t_f32t_f32t",
+           "matmul_bias_relu_7x5x3_bf16n_bf16t_bf16t",
+           "matmul_bias_gelu_7x5x3_f16t_f16t_f16t_accf16",
+           "matmul_splitk_serial_4_128x128x12288_f32t_f32t_f32t_partf32",
+           "matmul_splitk_parallel_18_128x128x12288_f16t_f16n_f16t_partf16",
+           "matmul_splitk_parallel_1_7x5x3_bf16t_bf16t_f32t_partf32",
+           "matmul_splitk_serial_3_7x5x3_i8t_i8t_i32t_parti32",
        }) {
     Result<MatmulSpec> spec = MatmulSpec::parse(familyOf(name), name);
     ASSERT_TRUE(spec.ok()) << spec.status().toString();
@@ -61,6 +71,41 @@ TEST(MatmulSpec, FieldsAreWhatTheNameSays) {
   EXPECT_EQ(spec->lhsTensor(), (measure::TensorType{ElementType::F16, {2, 5, 3}}));
   EXPECT_EQ(spec->rhsTensor(), (measure::TensorType{ElementType::F16, {2, 5, 4}}));
   EXPECT_EQ(spec->resultTensor(), (measure::TensorType{ElementType::F32, {2, 3, 4}}));
+}
+
+TEST(MatmulSpec, EpiloguesAndSplitsAreWhatTheNameSays) {
+  Result<MatmulSpec> fused = MatmulSpec::parse("matmul_bias_gelu", "matmul_bias_gelu_3x4x5_f16t_f16t_f32t");
+  ASSERT_TRUE(fused.ok());
+  EXPECT_EQ(fused->epilogue, Epilogue::BiasGelu);
+  EXPECT_EQ(fused->biasTensor(), (measure::TensorType{ElementType::F32, {4}}));
+  Result<MatmulSpec> split = MatmulSpec::parse("matmul_splitk", "matmul_splitk_serial_3_4x5x16_f16t_f16t_f32t_partf16");
+  ASSERT_TRUE(split.ok());
+  EXPECT_EQ(split->split, SplitK::Serial);
+  EXPECT_EQ(split->slices, 3U);
+  EXPECT_EQ(split->partials, ElementType::F16);
+  EXPECT_EQ(split->accumulator, ElementType::F32);
+  EXPECT_EQ(split->promisedAccumulator(), ElementType::F16);
+  EXPECT_EQ(fused->promisedAccumulator(), ElementType::F32);
+}
+
+TEST(MatmulSpec, SlicesMakeUpTheReduction) {
+  MatmulSpec spec = *MatmulSpec::ofFamily("matmul_splitk");
+  for (spec.k = 1; spec.k < 50; ++spec.k)
+    for (spec.slices = 1; spec.slices <= spec.k; ++spec.slices) {
+      ASSERT_GE(spec.sliceLength(), 1U);
+      ASSERT_LT((spec.slices - 1) * spec.sliceLength(), spec.k);
+      ASSERT_EQ((spec.slices - 1) * spec.sliceLength() + spec.lastSlice(), spec.k);
+      if (spec.k % spec.slices == 0) {
+        ASSERT_EQ(spec.lastSlice(), spec.sliceLength());
+      }
+    }
+  spec.k = 12288, spec.slices = 18;
+  EXPECT_EQ(spec.sliceLength(), 683U);
+  EXPECT_EQ(spec.lastSlice(), 677U);
+  // Two each would be five slices.
+  spec.k = 10, spec.slices = 6;
+  EXPECT_EQ(spec.sliceLength(), 1U);
+  EXPECT_EQ(spec.lastSlice(), 5U);
 }
 
 TEST(MatmulSpec, NamesOfOthersAreNotFound) {
@@ -107,6 +152,22 @@ TEST(MatmulSpec, MalformedNamesAreRejectedWithTheirFault) {
            Case{"matmul_2x3x4_f16t_f16t_f16t_accf32", "'accf32' is out of place"},
            Case{"matmul_2x3x4_f16t_f16t_f16t_", "'' is out of place"},
            Case{"matmul_2x3x4_f32t_f32t_f32t_tile_config_1x1_1x1_fma", "'tile' is out of place"},
+           Case{"matmul_2x3x4_f32t_f32t_f32t_partf32", "'partf32' is out of place"},
+           Case{"matmul_bias_2x3x4_i8t_i8t_i32t", "products of floats; i8 is not supported"},
+           Case{"matmul_bias_2x3x4_f32t_f32t_f32t_f32t", "'f32t' is out of place"},
+           Case{"matmul_splitk_128x128x12288_f32t_f32t_f32t", "'128x128x12288' is neither serial nor parallel"},
+           Case{"matmul_splitk_serial", "it lacks its number of slices"},
+           Case{"matmul_splitk_serial_4", "it lacks its shape"},
+           Case{"matmul_splitk_serial_2x3x4_f32t_f32t_f32t_partf32", "'2x3x4' is no size"},
+           Case{"matmul_splitk_serial_0_2x3x4_f32t_f32t_f32t_partf32", "sizes must be positive"},
+           Case{"matmul_splitk_serial_5_2x3x4_f32t_f32t_f32t_partf32", "a reduction of 4 cannot be cut into 5 slices"},
+           Case{"matmul_splitk_serial_2000_2x3x4000_f32t_f32t_f32t_partf32", "there can be 1 to 1024"},
+           Case{"matmul_splitk_serial_2_2x3x4_f32t_f32t_f32t", "does not say what partial products are kept in"},
+           Case{"matmul_splitk_serial_2_2x3x4_f32t_f32t_f32t_accf16", "'accf16' is out of place"},
+           Case{"matmul_splitk_serial_2_2x3x4_f32t_f32t_f32t_partq8", "'partq8' is no type of partial products"},
+           Case{"matmul_splitk_serial_2_2x3x4_f32t_f32t_f32t_partf16", "of f32 cannot be kept in f16"},
+           Case{"matmul_splitk_serial_2_2x3x4_i8t_i8t_i32t_partf32", "of i8 cannot be kept in f32"},
+           Case{"matmul_splitk_serial_2_2x3x4_f16t_f16t_f16t_partf16_accf16", "'accf16' is out of place"},
        })
     EXPECT_NE(errorOf(test.name).find(test.fault), std::string::npos) << test.name << ": " << errorOf(test.name);
 }
@@ -119,13 +180,14 @@ TEST(MatmulSpec, ErrorsShowTheForm) {
 }
 
 TEST(MatmulSpec, EveryPrefixIsRejectedOrComesBack) {
-  std::string name = "batch_matmul_16x512x64x512_f16t_f16n_f16t_accf16";
-  for (size_t length = 0; length <= name.size(); ++length) {
-    Result<MatmulSpec> spec = MatmulSpec::parse("batch_matmul", name.substr(0, length));
-    if (spec.ok()) {
-      EXPECT_EQ(spec->name(), name.substr(0, length));
+  for (std::string name : {"batch_matmul_16x512x64x512_f16t_f16n_f16t_accf16",
+                           "matmul_splitk_parallel_16_512x64x512_f16t_f16n_f16t_partf16"})
+    for (size_t length = 0; length <= name.size(); ++length) {
+      Result<MatmulSpec> spec = MatmulSpec::parse(familyOf(name), name.substr(0, length));
+      if (spec.ok()) {
+        EXPECT_EQ(spec->name(), name.substr(0, length));
+      }
     }
-  }
 }
 
 TEST(MatmulSpec, TypesAreElementTypesOrMatrices) {
@@ -135,6 +197,10 @@ TEST(MatmulSpec, TypesAreElementTypesOrMatrices) {
   Result<MatmulSpec> full = parseMatmulTypes("f16t_f16n_f16t_accf16");
   ASSERT_TRUE(full.ok());
   EXPECT_EQ(full->name(), "matmul_1x1x1_f16t_f16n_f16t_accf16");
+  EXPECT_EQ(parseMatmulTypes("f16", "matmul_splitk")->partials, ElementType::F32);
+  EXPECT_EQ(parseMatmulTypes("i8", "matmul_splitk")->partials, ElementType::I32);
+  EXPECT_EQ(parseMatmulTypes("f16t_f16n_f16t_partf16", "matmul_splitk")->partials, ElementType::F16);
+  EXPECT_EQ(parseMatmulTypes("i8", "matmul_bias").status().code(), StatusCode::Unimplemented);
   EXPECT_EQ(parseMatmulTypes("f64").status().code(), StatusCode::Unimplemented);
   EXPECT_EQ(parseMatmulTypes("f16t_f16n").status().code(), StatusCode::InvalidArgument);
   EXPECT_EQ(parseMatmulTypes("float").status().code(), StatusCode::InvalidArgument);

@@ -1,7 +1,7 @@
 #include "kiln/families/matmul/workload/verification.h"
 
-#include <algorithm>
-
+#include "kiln/families/matmul/workload/epilogue_check.h"
+#include "kiln/families/matmul/workload/reference.h"
 #include "kiln/measure/verify/check.h"
 #include "kiln/measure/verify/inputs.h"
 
@@ -19,22 +19,11 @@ static Layout layoutOf(const Matrix &matrix, int64_t rows, int64_t columns) {
 
 static Contraction contractionOf(const MatmulSpec &spec) {
   auto m = static_cast<int64_t>(spec.m), n = static_cast<int64_t>(spec.n), k = static_cast<int64_t>(spec.k);
-  Contraction contraction =
-      Contraction::dense(static_cast<int64_t>(spec.batch), m, n, k, spec.lhs.type, spec.result.type, spec.accumulator);
+  Contraction contraction = Contraction::dense(static_cast<int64_t>(spec.batch), m, n, k, spec.lhs.type,
+                                               spec.result.type, spec.promisedAccumulator());
   contraction.lhsLayout = layoutOf(spec.lhs, m, k);
   contraction.rhsLayout = layoutOf(spec.rhs, k, n);
   return contraction;
-}
-
-static Status matches(std::string_view what, const measure::TensorType &wanted, ElementType type,
-                      std::span<const uint64_t> shape, size_t bytes) {
-  uint64_t size = hal::elementTypeByteSize(wanted.type);
-  for (uint64_t extent : wanted.shape)
-    size *= extent;
-  if (type == wanted.type && std::ranges::equal(shape, wanted.shape) && bytes == size)
-    return okStatus();
-  return invalidArgument("{} is {} bytes of type {}; {} bytes of type {} are needed", what, bytes,
-                         hal::elementTypeName(type), size, hal::elementTypeName(wanted.type));
 }
 
 static Result<Pass> passOf(const Contraction &contraction, size_t index) {
@@ -44,27 +33,53 @@ static Result<Pass> passOf(const Contraction &contraction, size_t index) {
   return passes[index];
 }
 
+static constexpr const char *kActivationPass = "activation";
+
+// The pass after those of the contraction, of problems that have it.
+static bool isActivationPass(const MatmulSpec &spec, const Contraction &contraction, size_t pass) {
+  return hasActivationPass(spec) && pass == passesOf(contraction).size();
+}
+
 std::vector<std::string> verificationPasses(const MatmulSpec &spec) {
   std::vector<std::string> names;
   for (Pass pass : passesOf(contractionOf(spec)))
     names.emplace_back(passName(pass));
+  if (hasActivationPass(spec))
+    names.emplace_back(kActivationPass);
   return names;
+}
+
+static Status checkInputs(const MatmulSpec &spec, auto inputs) {
+  std::vector<measure::TensorType> wanted = {spec.lhsTensor(), spec.rhsTensor()};
+  if (spec.hasBias())
+    wanted.push_back(spec.biasTensor());
+  if (inputs.size() != wanted.size())
+    return invalidArgument("{} has {} inputs, not {}", spec.name(), wanted.size(), inputs.size());
+  for (size_t i = 0; i < wanted.size(); ++i)
+    KILN_RETURN_IF_ERROR(
+        checkTensor(fmt::format("input {}", i), wanted[i], inputs[i].type, inputs[i].shape, inputs[i].bytes.size()));
+  return okStatus();
 }
 
 Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) {
   Contraction contraction = contractionOf(spec);
+  KILN_RETURN_IF_ERROR(checkInputs(spec, inputs));
+  if (isActivationPass(spec, contraction, pass))
+    return fillActivation(spec, contraction, seed, inputs);
   KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(contraction, pass));
-  if (inputs.size() != 2)
-    return invalidArgument("{} has 2 inputs, not {}", spec.name(), inputs.size());
-  const measure::TensorType wanted[] = {spec.lhsTensor(), spec.rhsTensor()};
-  for (size_t i = 0; i < 2; ++i)
-    KILN_RETURN_IF_ERROR(
-        matches(fmt::format("input {}", i), wanted[i], inputs[i].type, inputs[i].shape, inputs[i].bytes.size()));
-  return measure::verify::fillInputs(contraction, chosen, seed, inputs[0].bytes, inputs[1].bytes);
+  if (spec.hasBias()) {
+    uint64_t size = hal::elementTypeByteSize(spec.result.type);
+    BiasPlan plan = planBias(spec, contraction, chosen, seed);
+    for (size_t j = 0; j < plan.bias.size(); ++j)
+      measure::verify::storeInteger(spec.result.type, plan.bias[j], inputs[2].bytes.data() + j * size);
+  }
+  return measure::verify::fillInputs(contraction, chosen, seed, inputs[0].bytes, inputs[1].bytes, 2, spec.hasBias());
 }
 
 void prefillOutputs(const MatmulSpec &spec, size_t pass, std::span<const measure::MutableTensor> outputs) {
-  Result<Pass> chosen = passOf(contractionOf(spec), pass);
+  Contraction contraction = contractionOf(spec);
+  // As before the last pass of the contraction: NaN.
+  Result<Pass> chosen = isActivationPass(spec, contraction, pass) ? Pass::WideRhs : passOf(contraction, pass);
   for (const measure::MutableTensor &output : outputs)
     if (chosen.ok())
       measure::verify::prefillOutput(output.type, *chosen, output.bytes);
@@ -73,12 +88,25 @@ void prefillOutputs(const MatmulSpec &spec, size_t pass, std::span<const measure
 static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_t seed,
                                     std::span<const io::TensorSpan> inputs, std::span<const io::TensorSpan> outputs) {
   Contraction contraction = contractionOf(spec);
-  KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(contraction, pass));
-  if (inputs.size() != 2 || outputs.size() != 1)
-    return invalidArgument("{} has 2 inputs and 1 output, not {} and {}", spec.name(), inputs.size(), outputs.size());
+  KILN_RETURN_IF_ERROR(checkInputs(spec, inputs));
+  if (outputs.size() != 1)
+    return invalidArgument("{} has 1 output, not {}", spec.name(), outputs.size());
   KILN_RETURN_IF_ERROR(
-      matches("the output", spec.resultTensor(), outputs[0].type, outputs[0].shape, outputs[0].bytes.size()));
-  return checkContraction(contraction, chosen, seed, inputs[0].bytes, inputs[1].bytes, outputs[0].bytes);
+      checkTensor("the output", spec.resultTensor(), outputs[0].type, outputs[0].shape, outputs[0].bytes.size()));
+  Verdict verdict;
+  if (isActivationPass(spec, contraction, pass)) {
+    verdict = checkActivation(spec, contraction, seed, inputs, outputs[0]);
+  } else {
+    KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(contraction, pass));
+    measure::verify::ColumnMap columns;
+    if (spec.hasBias())
+      columns = planBias(spec, contraction, chosen, seed).columns;
+    KILN_ASSIGN_OR_RETURN(verdict, checkContraction(contraction, chosen, seed, inputs[0].bytes, inputs[1].bytes,
+                                                    outputs[0].bytes, {}, columns));
+  }
+  if (spec.hasBias())
+    explainEpilogue(spec, contraction, inputs, outputs[0], verdict);
+  return verdict;
 }
 
 Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,

@@ -5,8 +5,8 @@
 // RUN:   --expected_output='2x3xf32=[-5 7 -4][-26 -18 -26]'
 func.func @matmul_2x3x4_f32t_f32t_f32t_tile_config_2x3_4x1_fma_2x16(%lhs: tensor<2x4xf32>, %rhs: tensor<4x3xf32>) -> tensor<2x3xf32> {
   %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<2x3xf32>
-  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<2x3xf32>) -> tensor<2x3xf32>
+  %zeros_empty = tensor.empty() : tensor<2x3xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%zeros_empty : tensor<2x3xf32>) -> tensor<2x3xf32>
   %sum = linalg.matmul
     {kiln.configuration = "tile_config_2x3_4x1_fma_2x16"}
     ins(%lhs, %rhs : tensor<2x4xf32>, tensor<4x3xf32>)

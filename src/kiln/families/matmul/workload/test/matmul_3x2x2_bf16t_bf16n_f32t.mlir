@@ -5,8 +5,8 @@
 // RUN:   --expected_output='3x2xf32=[2 -14][2 14][-3 7]'
 func.func @matmul_3x2x2_bf16t_bf16n_f32t(%lhs: tensor<3x2xbf16>, %rhs: tensor<2x2xbf16>) -> tensor<3x2xf32> {
   %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<3x2xf32>
-  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<3x2xf32>) -> tensor<3x2xf32>
+  %zeros_empty = tensor.empty() : tensor<3x2xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%zeros_empty : tensor<3x2xf32>) -> tensor<3x2xf32>
   %sum = linalg.matmul
     indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
                      affine_map<(m, n, k) -> (n, k)>,

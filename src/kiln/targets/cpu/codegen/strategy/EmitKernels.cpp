@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/strategy/BooleanMemory.h"
+#include "kiln/targets/cpu/codegen/strategy/IndexFolding.h"
 #include "kiln/targets/cpu/codegen/strategy/KernelEmitter.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
 
@@ -86,6 +87,8 @@ public:
         rewriter.eraseOp(op);
         continue;
       }
+      if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
+        foldIndices(rewriter, generic);
       KernelPlan plan = planKernel(op, target, config && isMain(op, strategy) ? &*config : nullptr);
       emitKernel(rewriter, op, plan, target, initialValues.lookup(op));
     }

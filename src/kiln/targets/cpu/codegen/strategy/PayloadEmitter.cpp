@@ -7,6 +7,13 @@ using namespace mlir;
 
 namespace kiln {
 
+// The block argument that a sum starts from, also where it is kept in a narrower type than it is computed in.
+static BlockArgument sumBefore(Value sum) {
+  if (auto extend = sum.getDefiningOp<arith::ExtFOp>())
+    sum = extend.getIn();
+  return dyn_cast<BlockArgument>(sum);
+}
+
 PayloadEmitter::PayloadEmitter(OpBuilder &builder, linalg::LinalgOp op, bool fma) : builder(builder), op(op) {
   if (!fma)
     return;
@@ -15,7 +22,7 @@ PayloadEmitter::PayloadEmitter(OpBuilder &builder, linalg::LinalgOp op, bool fma
     if (!add.getType().isF32() && !add.getType().isF64())
       continue; // Narrow floats are rounded after each operation.
     for (auto [sum, product] : {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
-      auto init = dyn_cast<BlockArgument>(sum);
+      BlockArgument init = sumBefore(sum);
       auto multiply = product.getDefiningOp<arith::MulFOp>();
       if (init && init.getOwner() == body && init.getArgNumber() >= op.getNumDpsInputs() && multiply &&
           multiply->hasOneUse() && multiply->getBlock() == body)

@@ -111,3 +111,35 @@ func.func @narrow() {
   bufferization.materialize_in_destination %x in restrict writable %2 : (tensor<8x8xbf16>, memref<8x8xbf16>) -> ()
   return
 }
+
+// Sums that the program itself rounds at each step are left as they are.
+// CHECK-LABEL: func.func @rounded_each_step()
+// CHECK:         linalg.generic {{.*}} ins(%{{.+}}, %{{.+}} : tensor<8x4xf16>, tensor<4x8xf16>) outs(%{{.+}} : tensor<8x8xf16>)
+// CHECK:           arith.addf {{.*}} : f32
+// CHECK:           arith.truncf {{.*}} : f32 to f16
+// CHECK-NOT:     linalg.generic
+func.func @rounded_each_step() {
+  %zero = arith.constant 0.0 : f16
+  %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<8x4xf16>
+  %a = bufferization.to_tensor %0 restrict : memref<8x4xf16> to tensor<8x4xf16>
+  %1 = hal.interface.binding.subspan binding(1) <readonly> : memref<4x8xf16>
+  %b = bufferization.to_tensor %1 restrict : memref<4x8xf16> to tensor<4x8xf16>
+  %2 = hal.interface.binding.subspan binding(2) <writeonly> : memref<8x8xf16>
+  %e = tensor.empty() : tensor<8x8xf16>
+  %f = linalg.fill ins(%zero : f16) outs(%e : tensor<8x8xf16>) -> tensor<8x8xf16>
+  %x = linalg.generic {
+    indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>],
+    iterator_types = ["parallel", "parallel", "reduction"]
+  } ins(%a, %b : tensor<8x4xf16>, tensor<4x8xf16>) outs(%f : tensor<8x8xf16>) {
+  ^bb0(%l: f16, %r: f16, %sum: f16):
+    %wl = arith.extf %l : f16 to f32
+    %wr = arith.extf %r : f16 to f32
+    %ws = arith.extf %sum : f16 to f32
+    %product = arith.mulf %wl, %wr : f32
+    %next = arith.addf %ws, %product : f32
+    %rounded = arith.truncf %next : f32 to f16
+    linalg.yield %rounded : f16
+  } -> tensor<8x8xf16>
+  bufferization.materialize_in_destination %x in restrict writable %2 : (tensor<8x8xf16>, memref<8x8xf16>) -> ()
+  return
+}

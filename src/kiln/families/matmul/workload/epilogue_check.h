@@ -1,0 +1,40 @@
+// Inputs and checks of what follows a matrix product: a bias and an activation.
+#ifndef KILN_FAMILIES_MATMUL_WORKLOAD_EPILOGUE_CHECK_H
+#define KILN_FAMILIES_MATMUL_WORKLOAD_EPILOGUE_CHECK_H
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kiln/families/matmul/workload/matmul_spec.h"
+#include "kiln/measure/verify/check.h"
+
+namespace kiln::families {
+
+// In the passes of the contraction, a bias that no sum outweighs makes the activation the identity in some columns and
+// zero in the others; without an activation it is of any size. Then the result is exact.
+struct BiasPlan {
+  std::vector<int32_t> bias;
+  measure::verify::ColumnMap columns;
+};
+BiasPlan planBias(const MatmulSpec &spec, const measure::verify::Contraction &contraction, measure::verify::Pass pass,
+                  uint64_t seed);
+
+// The pass `activation`, of relu and gelu: sums and biases around zero, all of them exact in the accumulator, so that
+// only the activation is left to differ from f64.
+bool hasActivationPass(const MatmulSpec &spec);
+Status fillActivation(const MatmulSpec &spec, const measure::verify::Contraction &contraction, uint64_t seed,
+                      std::span<const measure::MutableTensor> inputs);
+measure::verify::Verdict checkActivation(const MatmulSpec &spec, const measure::verify::Contraction &contraction,
+                                         uint64_t seed, std::span<const io::TensorSpan> inputs,
+                                         const io::TensorSpan &output);
+
+// Whether a wrong result is what another epilogue would give: without the bias, without the activation, ... Then the
+// verdict says so.
+void explainEpilogue(const MatmulSpec &spec, const measure::verify::Contraction &contraction,
+                     std::span<const io::TensorSpan> inputs, const io::TensorSpan &output,
+                     measure::verify::Verdict &verdict);
+
+} // namespace kiln::families
+
+#endif // KILN_FAMILIES_MATMUL_WORKLOAD_EPILOGUE_CHECK_H

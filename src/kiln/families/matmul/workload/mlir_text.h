@@ -1,0 +1,59 @@
+// Pieces of programs, as MLIR text: what the programs of this folder share.
+#ifndef KILN_FAMILIES_MATMUL_WORKLOAD_MLIR_TEXT_H
+#define KILN_FAMILIES_MATMUL_WORKLOAD_MLIR_TEXT_H
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kiln/families/matmul/workload/matmul_spec.h"
+
+namespace kiln::families {
+
+// "tensor<256x128xf32>"
+std::string tensorTypeText(const measure::TensorType &tensor);
+
+// A value and its type: {"%lhs", "tensor<2x3xf32>"}.
+struct TypedValue {
+  std::string name, type;
+};
+
+// An operand of a linalg.generic: its value, its type, and the results of its indexing map: "m, k".
+struct GenericOperand {
+  TypedValue value;
+  std::string indices;
+};
+
+// One linalg.generic with one result. `dims` names all loops, "m, n, k", of which the last `reductions` are reductions.
+// `body` is the block, from its arguments on; `attribute` may be empty.
+struct GenericText {
+  std::string dims;
+  size_t reductions;
+  std::span<const GenericOperand> inputs;
+  GenericOperand output;
+  std::string body;
+  std::string attribute = {};
+};
+std::string genericText(std::string_view result, const GenericText &generic);
+
+// "  %name = tensor.empty() : type"
+std::string emptyText(std::string_view name, const measure::TensorType &tensor);
+// A tensor %<name> of zeros, from %zero of its element type, and %<name>_empty.
+std::string zerosText(std::string_view name, const measure::TensorType &tensor);
+// The constant %zero.
+std::string zeroText(ElementType type);
+
+// The body of a product: ^bb0(%a, %b, and %sum of type `sum`) with the arithmetic in the type `wide`. Where `window` is
+// not empty, a third input of that type is there for its extent alone.
+std::string productBody(ElementType operands, ElementType wide, ElementType sum, std::string_view window);
+
+// A line that makes %<result> of type `to` out of %<value> of type `from`; empty where they are the same. Then %<value>
+// is the one to use.
+std::string convertText(std::string_view result, std::string_view value, ElementType from, ElementType to);
+
+// {kiln.configuration = "..."}; empty for none.
+std::string configurationText(std::string_view configuration);
+
+} // namespace kiln::families
+
+#endif // KILN_FAMILIES_MATMUL_WORKLOAD_MLIR_TEXT_H
