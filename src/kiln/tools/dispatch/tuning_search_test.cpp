@@ -174,7 +174,7 @@ TEST(RegressionForest, FollowsPoints) {
 //===--- Features -------------------------------------------------------------------------------------------------===//
 
 TEST(TuningFeatures, TellConfigurationsOfARealSpaceApart) {
-  families::MatmulFamily family(/*batched=*/false);
+  families::MatmulFamily family("matmul");
   Result<std::unique_ptr<measure::Problem>> problem = family.parse("matmul_256x512x128_f32t_f32t_f32t");
   ASSERT_TRUE(problem.ok());
   std::vector<std::string> space = family.configurationSpace(**problem, "llvm-cpu");
@@ -193,7 +193,7 @@ TEST(TuningFeatures, TellConfigurationsOfARealSpaceApart) {
 }
 
 TEST(TuningFeatures, TakeAnyName) {
-  families::MatmulFamily family(/*batched=*/false);
+  families::MatmulFamily family("matmul");
   Result<std::unique_ptr<measure::Problem>> problem = family.parse("matmul_1x1x1_i8t_i8t_i32t");
   ASSERT_TRUE(problem.ok());
   std::vector<std::vector<double>> features =
