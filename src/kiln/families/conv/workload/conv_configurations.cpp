@@ -36,6 +36,9 @@ ConvCpu ConvCpu::host() {
   return cpu;
 }
 
+// What llvm-cpu takes of panels of filters, in bytes.
+static constexpr int64_t kLargestPanels = 2 << 20;
+
 //===--- The model ------------------------------------------------------------------------------------------------===//
 
 namespace {
@@ -197,7 +200,9 @@ std::vector<RatedConvConfig> convConfigurationSpace(const ConvSpec &spec, const 
         for (int64_t k : tilesOf(loops.channels, depths, 1))
           for (bool pack : {false, true}) {
             // Panels need several rows that use them, and are of weights.
-            if (pack && (!loops.filtersAreColumns || loops.perChannel || tile.rows == 1 || loops.rows < 8))
+            int64_t panels = roundUp(n, tile.columns) * k * loops.taps * loops.imageBytes;
+            if (pack && (!loops.filtersAreColumns || loops.perChannel || tile.rows == 1 || loops.rows < 8 ||
+                         panels > kLargestPanels))
               continue;
             TileConfig config;
             config.m = m, config.n = n, config.k = k;

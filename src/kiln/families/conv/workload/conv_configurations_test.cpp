@@ -65,6 +65,17 @@ TEST(ConvConfigurations, RegisterTilesFitAndPanelsAreOfFilters) {
   }
 }
 
+TEST(ConvConfigurations, PanelsAreNotLargerThanTheCompilerTakes) {
+  ConvSpec spec = parse("conv2d_nhwc_hwcf_1x14x14x512_3x3x512_s1x1_d1x1_p1x1_g1_f32_f32_f32");
+  bool packs = false;
+  for (const RatedConvConfig &rated : convConfigurationSpace(spec, kAvx512)) {
+    packs |= rated.config.packB;
+    int64_t columns = (rated.config.n + rated.config.columns - 1) / rated.config.columns * rated.config.columns;
+    EXPECT_TRUE(!rated.config.packB || columns * rated.config.k * 9 * 4 <= 2 << 20) << rated.config.name();
+  }
+  EXPECT_TRUE(packs);
+}
+
 // The sums of filters need a row for each: what is outside of the rows must be whole before there is more than one.
 TEST(ConvConfigurations, TilesOfChannelsFirstHaveTheirRows) {
   ConvSpec spec = parse("conv2d_nchw_fchw_1x30x30x16_3x3x32_s1x1_d1x1_p0x0_g1_f32_f32_f32"); // 28 rows of pixels
