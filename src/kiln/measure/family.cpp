@@ -15,9 +15,20 @@ const std::vector<uint64_t> &ProblemSelection::values(std::string_view dimension
 bool Family::isMeantBy(const ProblemSelection &selection) const {
   if ((selection.dimensions.empty() && selection.shapes.empty()) || (takesShapes() && !selection.shapes.empty()))
     return true;
-  return std::ranges::any_of(dimensions(), [&](const Dimension &dimension) {
-    return selection.dimensions.contains(dimension.name);
-  });
+  return std::ranges::any_of(dimensions(),
+                             [&](const Dimension &dimension) { return selection.dimensions.contains(dimension.name); });
+}
+
+Status Family::checkDimensions(const ProblemSelection &selection) const {
+  std::string list;
+  for (const Dimension &dimension : dimensions())
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", dimension.name);
+  for (const auto &[name, values] : selection.dimensions)
+    if (std::ranges::find(dimensions(), name, &Dimension::name) == dimensions().end())
+      return invalidArgument("--problem-{}: {} has no such size; it has {}", name, this->name(), list);
+  if (!selection.shapes.empty() && !takesShapes())
+    return invalidArgument("--problem-shape: {} takes no whole shapes; it has {}", name(), list);
+  return okStatus();
 }
 
 Result<const Family *> FamilyRegistry::find(std::string_view name) const {

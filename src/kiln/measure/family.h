@@ -53,6 +53,8 @@ public:
 
   // No, where sizes are asked for and none of them is this family's: other families are meant.
   bool isMeantBy(const ProblemSelection &selection) const;
+  // An error where sizes are asked for that problems of this family do not have.
+  Status checkDimensions(const ProblemSelection &selection) const;
 };
 
 class FamilyRegistry {

@@ -141,7 +141,7 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
   for (const std::string &note : documents.notes())
     print(note + "\n");
   for (const std::vector<std::string> *outputs : {&flags.outputs, &reports.outputs})
-    if (Status status = checkOutputs(*outputs); !status.ok())
+    if (Status status = checkOutputs(*outputs, flags.generatedDir); !status.ok())
       return reportFailure(tool, status);
   Lab lab{flags, families, GeneratedFolder(flags.generatedDir), commandLine};
   Result<int> code = verb.tell ? verb.tell(lab, reports) : verb.run(lab);

@@ -67,7 +67,7 @@ def main():
     print(f"hello: {hello['provider']}")
     operands = ["f32" + layout for layout in options.layouts]
     ask(op="load", module=options.module, function="", sets=options.sets, inputs=[lhs, rhs], outputs=[result],
-        problem={"family": "matmul", "name": "test", "fields": {
+        problem={"family": "matmul", "name": f"matmul_{m}x{n}x{k}_" + "_".join("f32" + layout for layout in options.layouts), "fields": {
             "batch_count": 1, "m": m, "n": n, "k": k, "lhs": operands[0], "rhs": operands[1], "result": operands[2]}})
 
     # Other inputs each time: nothing may be kept from the time before. What was in the output must not show.

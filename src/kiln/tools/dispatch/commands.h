@@ -82,7 +82,7 @@ Result<std::unique_ptr<store::Reader>> openStore(const Lab &lab, const ReportFla
 // Of the terminal, or what COLUMNS says.
 size_t consoleWidth();
 // Before any work: whether each file has a format, and can be written.
-Status checkOutputs(const std::vector<std::string> &paths);
+Status checkOutputs(const std::vector<std::string> &paths, const std::string &generatedDir);
 
 namespace verbs {
 

@@ -229,6 +229,7 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
         chosen.push_back(family.get());
   } else {
     KILN_ASSIGN_OR_RETURN(const measure::Family *family, families.find(flags.operationKind));
+    KILN_RETURN_IF_ERROR(family->checkDimensions(selection));
     chosen.push_back(family);
   }
   std::vector<Operation> operations;

@@ -51,7 +51,7 @@ void ReportFlags::addFormat(FlagParser &parser) {
 }
 
 // Before hours of measuring, not after them.
-Status checkOutputs(const std::vector<std::string> &paths) {
+Status checkOutputs(const std::vector<std::string> &paths, const std::string &generatedDir) {
   for (const std::string &path : paths) {
     KILN_RETURN_IF_ERROR(report::formatOfFile(path).status());
     std::error_code error;
@@ -59,8 +59,12 @@ Status checkOutputs(const std::vector<std::string> &paths) {
       return invalidArgument("--output={}: that is a folder; name a file", path);
     std::filesystem::path parent = std::filesystem::path(path).parent_path();
     std::string folder = parent.empty() ? "." : parent.string();
-    if (!std::filesystem::is_directory(folder, error))
+    if (!std::filesystem::is_directory(folder, error)) {
+      // That one will be made.
+      if (std::filesystem::path(folder).lexically_normal() == std::filesystem::path(generatedDir).lexically_normal())
+        continue;
       return notFound("--output={}: there is no folder '{}'; make it first", path, folder);
+    }
     bool exists = std::filesystem::exists(path, error);
     if (access(exists ? path.c_str() : folder.c_str(), W_OK) != 0)
       return errnoStatus(errno, fmt::format("--output={}: cannot write there", path));

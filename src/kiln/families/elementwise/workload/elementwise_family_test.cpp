@@ -78,7 +78,9 @@ TEST(ElementwiseFamily, SelectsBySizesAndTypes) {
   EXPECT_EQ(countProblems({{}, {"f16"}, {{2, 3, 4, 5}}}), 8U);
   // Types and sizes of other families.
   EXPECT_EQ(countProblems({{}, {"i8", "f16t_f16n_f32t"}, {}}), 0U);
-  EXPECT_EQ(countProblems({{{"m", {64}}}, {}, {}}), 0U);
+  EXPECT_FALSE(ElementwiseFamily().isMeantBy({{{"m", {64}}}, {}, {}}));
+  EXPECT_TRUE(ElementwiseFamily().isMeantBy({{{"m", {64}}, {"rows", {2}}}, {}, {}}));
+  EXPECT_TRUE(ElementwiseFamily().isMeantBy({{}, {}, {{2}}}));
   EXPECT_FALSE(ElementwiseFamily().problems({{{"rows", {2}}}, {}, {}}).ok());
   EXPECT_FALSE(ElementwiseFamily().problems({{}, {}, {{2, 2, 2, 2, 2}}}).ok());
 }
