@@ -13,7 +13,6 @@
 namespace kiln::families {
 namespace {
 
-using hal::ElementType;
 using measure::MutableTensor;
 using measure::verify::Cause;
 using measure::verify::Verdict;
