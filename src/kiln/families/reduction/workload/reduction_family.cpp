@@ -143,7 +143,7 @@ static std::vector<Types> selectedTypes(const measure::ProblemSelection &selecti
       types.push_back({*type, {}});
     else if (std::optional<ElementType> result = hal::parseElementType(words.back());
              type && result && words.size() == 2)
-      types.push_back({*type, *result});
+      types.push_back({*type, result});
     // All else is meant for other families.
   }
   return types;
