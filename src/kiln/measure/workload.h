@@ -4,6 +4,7 @@
 #define KILN_MEASURE_WORKLOAD_H
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,9 +54,9 @@ public:
   // MLIR of one function that computes it, without a module around it. Unless `configuration` is empty, the root op
   // carries it: {kiln.configuration = "tile_config_..."}.
   virtual std::string mlir(std::string_view function, std::string_view configuration) const = 0;
-  // Of a program that somebody else wrote: the name of its function. `mlir` is then the whole file, whatever its
-  // arguments. Empty where the problem makes its program itself.
-  virtual std::string_view ownFunction() const { return {}; }
+  // Of a program that somebody else wrote: the name of its function, empty where that could not be found out. `mlir` is
+  // then the whole file, whatever its arguments. Nothing where the problem makes its program itself.
+  virtual std::optional<std::string_view> ownFunction() const { return std::nullopt; }
 
   // Names of the verification passes, each with inputs of its own that show mistakes of another kind.
   virtual std::vector<std::string> passes() const = 0;

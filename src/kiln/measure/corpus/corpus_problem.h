@@ -52,7 +52,7 @@ public:
   std::vector<TensorType> outputs() const override { return program.signature.outputs; }
   double flops() const override { return 0; }
   std::string mlir(std::string_view, std::string_view) const override { return program.text; }
-  std::string_view ownFunction() const override { return program.function; }
+  std::optional<std::string_view> ownFunction() const override { return program.function; }
 
   std::vector<std::string> passes() const override;
   Status fillInputs(size_t pass, uint64_t seed, std::span<const MutableTensor> inputs) const override;

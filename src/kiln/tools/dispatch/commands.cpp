@@ -67,7 +67,7 @@ static Result<std::vector<Operation>> writtenOperations(const Lab &lab) {
   if (lab.flags.corpus.empty())
     return lab.folder.read(lab.families);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, loadCorpus(lab));
-  KILN_RETURN_IF_ERROR(writeOperations(lab, operations, true));
+  KILN_RETURN_IF_ERROR(writeOperations(lab, operations, /*quiet=*/true));
   return operations;
 }
 

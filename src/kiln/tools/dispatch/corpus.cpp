@@ -209,7 +209,7 @@ Status prepareBaselines(const Lab &lab, const std::vector<Operation> &operations
     measure::corpus::BaselineOptions options;
     options.command = {worker, "--provider=kiln"};
     options.module = fmt::format("{}/{}.vmfb", settings.cache, results[i].key);
-    options.function = std::string(problems[i]->ownFunction());
+    options.function = problems[i]->ownFunction().value_or("");
     options.memoryLimit = uint64_t(lab.flags.memoryLimitMiB) << 20;
     problems[i]->setBaseline(measure::corpus::makeBaseline(*problems[i], std::move(options)));
   }
@@ -223,7 +223,7 @@ void finishCorpusGroup(const Lab &lab, SweepGroup &group) {
   for (SweepCandidate &candidate : group.candidates)
     if (candidate.fact.provider != "kiln") {
       candidate.worker.module = lab.folder.sourceOf(*problem);
-      candidate.worker.function = problem->ownFunction();
+      candidate.worker.function = problem->ownFunction().value_or("");
     }
   if (problem->obstacle().ok())
     return;

@@ -14,12 +14,12 @@ std::string Operation::dispatch(std::string_view configuration) const {
 }
 
 std::string Operation::function(std::string_view configuration) const {
-  std::string_view own = problem->ownFunction();
-  return own.empty() ? dispatch(configuration) : std::string(own);
+  std::optional<std::string_view> own = problem->ownFunction();
+  return own ? std::string(*own) : dispatch(configuration);
 }
 
 std::string Operation::mlir() const {
-  if (!problem->ownFunction().empty())
+  if (problem->ownFunction())
     return problem->mlir({}, {});
   std::string text = "module {\n";
   for (const std::string &configuration : configurations)
