@@ -14,7 +14,10 @@ for line in first.stdout:
     if line.startswith("[2/2]"):
         break
 time.sleep(0.5)
-workers = subprocess.run(["pgrep", "-P", str(first.pid)], capture_output=True, text=True).stdout.split()
+# Between two turns there is none.
+workers = []
+while not workers and first.poll() is None:
+    workers = subprocess.run(["pgrep", "-P", str(first.pid)], capture_output=True, text=True).stdout.split()
 first.kill()
 first.wait()
 deadline = time.monotonic() + 10
