@@ -34,8 +34,8 @@ class Unsupported(Exception):
 
 
 def check(problem, families=tuple(FIELDS)):
-    """Raises Unsupported for a problem of another family, or with a field that is not known: it may change what is to be
-    computed."""
+    """Raises Unsupported for a problem of another family, or with a field that is not known: it may change what is to
+    be computed."""
     family = problem["family"]
     if family not in families:
         raise Unsupported(f"this provider computes {', '.join(families)}; not {family}")
@@ -77,7 +77,7 @@ def cores(count):
 
 
 def touch(sets):
-    """Pages that were never touched would be mapped while calls are timed. Set 0 is not timed, where there are others."""
+    """Pages that were never touched would be mapped while calls are timed. Set 0 is not timed, where there are more."""
     for inputs, outputs in sets[1:]:
         for tensor in inputs:
             bytes(tensor.memory[::4096])

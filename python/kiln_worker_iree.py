@@ -12,11 +12,9 @@ import importlib.metadata
 
 from kiln_worker import Unsupported, check, cores, serve, touch
 
-FLAGS = ["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3", "--iree-opt-data-tiling=true",
-         "--iree-input-demote-f64-to-f32=false"]
+FLAGS = ["--iree-llvmcpu-target-cpu=host", "--iree-opt-level=O3", "--iree-opt-data-tiling=true"]
 FAMILIES = ("matmul", "batch_matmul", "matmul_splitk", "matmul_bias", "matmul_bias_relu", "matmul_bias_gelu")
-RUNTIME_TYPES = {"f64": "FLOAT_64", "f32": "FLOAT_32", "f16": "FLOAT_16", "bf16": "BFLOAT_16", "i8": "SINT_8",
-                 "i32": "SINT_32"}
+TYPES = {"f32": "FLOAT_32", "f16": "FLOAT_16", "bf16": "BFLOAT_16", "i8": "SINT_8", "i32": "SINT_32"}
 
 
 class Body:
@@ -63,7 +61,7 @@ def epilogue(family, total, result, kind):
 def program(family, fields, shapes):
     """MLIR of a function that writes the result to its last argument."""
     types = [fields[name][:-1] for name in ("lhs", "rhs", "result")]
-    total = "i32" if types[2] == "i32" else "f64" if types[2] == "f64" else fields.get("accumulator", "f32")
+    total = "i32" if types[2] == "i32" else fields.get("accumulator", "f32")
     kind, zero = ("i", "0") if total == "i32" else ("f", "0.0")
     batch = "b, " if family == "batch_matmul" else ""
     # A column-major matrix is, in memory, the row-major one of its transpose.
@@ -76,9 +74,8 @@ def program(family, fields, shapes):
     dims, fused = ("b, i, j" if batch else "i, j"), "bias" in family
     column = f"affine_map<({dims}) -> ({'j' if fields['result'][-1] == 't' else 'i'})>, " if fused else ""
     same = f"affine_map<({dims}) -> ({dims})>"
-    return f"""
-func.func @f(%lhs: {lhs}, %rhs: {rhs}, {f'%bias: {bias}, ' if fused else ''}%out: {out} {{iree.abi.output = 0 : index}})
-    -> {out} {{
+    arguments = f"%lhs: {lhs}, %rhs: {rhs}, {f'%bias: {bias}, ' if fused else ''}%out: {out}"
+    return f"""func.func @f({arguments} {{iree.abi.output = 0 : index}}) -> {out} {{
   %zero = arith.constant {zero} : {total}
   %empty = tensor.empty() : {sums}
   %start = linalg.fill ins(%zero : {total}) outs(%empty : {sums}) -> {sums}
@@ -117,6 +114,9 @@ class Iree:
         family, fields = problem["family"], problem["fields"]
         check(problem, FAMILIES)
         inputs, outputs = sets[0]
+        types = {tensor.type for tensor in inputs + outputs}
+        if not types <= set(TYPES) or (family.endswith("gelu") and "i32" in types):
+            raise Unsupported(f"this adapter does not do {family} of {', '.join(sorted(types))}")
         text = program(family, fields, [tensor.shape for tensor in inputs + outputs])
         binary = self.compiler.compile_str(text, target_backends=["llvm-cpu"], extra_args=FLAGS)
         instance = self.rt.VmInstance()
@@ -132,10 +132,10 @@ class Iree:
         for tensor in tensors:
             # In place. It takes memory that can be written to only, but does not write to inputs.
             address = self.numpy.frombuffer(tensor.memory, "u1").ctypes.data
-            buffer = self.device.allocator.import_host_allocation(
-                (ctypes.c_uint8 * len(tensor.memory)).from_address(address), self.rt.MemoryType.HOST_LOCAL | self.rt.MemoryType.DEVICE_VISIBLE,
-                self.rt.BufferUsage.DEFAULT)
-            type = getattr(self.rt.HalElementType, RUNTIME_TYPES[tensor.type])
+            memory = (ctypes.c_uint8 * len(tensor.memory)).from_address(address)
+            place = self.rt.MemoryType.HOST_LOCAL | self.rt.MemoryType.DEVICE_VISIBLE
+            buffer = self.device.allocator.import_host_allocation(memory, place, self.rt.BufferUsage.DEFAULT)
+            type = getattr(self.rt.HalElementType, TYPES[tensor.type])
             arguments.push_ref(self.rt.HalBufferView(buffer, tensor.shape, type))
         return arguments
 

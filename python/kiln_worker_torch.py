@@ -84,7 +84,8 @@ class Torch:
         if last:
             image = image.permute(0, 3, 1, 2)
             kernel = kernel.permute(3, 2, 0, 1).contiguous(memory_format=self.torch.channels_last)
-        stride, padding, dilation = ((fields[name + "_h"], fields[name + "_w"]) for name in ("stride", "pad", "dilation"))
+        pair = lambda name: (fields[name + "_h"], fields[name + "_w"])
+        stride, padding, dilation = pair("stride"), pair("pad"), pair("dilation")
 
         def convolve():
             result = self.torch.conv2d(image, kernel, None, stride, padding, dilation, fields["groups"])

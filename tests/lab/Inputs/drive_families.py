@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Talks to a worker as the lab does, about small problems of every family, and says of each whether the result is right.
-NumPy computes what is expected, in f64.
+"""Talks to a worker as the lab does, about small problems of every family, and says of each whether the result is
+right. NumPy computes what is expected, in f64.
 
     drive_families.py [--threads N] [--only REGEX] [--one-worker] -- COMMAND..."""
 
@@ -74,7 +74,8 @@ def matmul(family, lhs, rhs, result, layouts="ttt", b=None):
     def expected(lhs, rhs, *bias):
         lhs, rhs = (x.swapaxes(-1, -2) if layout == "n" else x for x, layout in zip((lhs, rhs), layouts))
         total = lhs @ rhs + (bias[0] if bias else 0)
-        total = numpy.maximum(total, 0) if family.endswith("relu") else gelu(total) if family.endswith("gelu") else total
+        activation = {"relu": lambda x: numpy.maximum(x, 0), "gelu": gelu}.get(family[-4:], lambda x: x)
+        total = activation(total)
         return total.swapaxes(-1, -2) if layouts[2] == "n" else total
     return family, f"{lhs}{layouts[0]} {rhs}{layouts[1]} {result}{layouts[2]}", fields, inputs, result, expected
 
@@ -102,7 +103,8 @@ def conv2d(layout, groups, type, result):
             of = slice(g * f // groups, (g + 1) * f // groups)
             out[..., of] += part[..., g * c // groups:(g + 1) * c // groups] @ kernel[i, j][:, of]
         return out if last else out.transpose(0, 3, 1, 2)
-    return "conv2d", f"{layout} {groups} groups {type} {result}", fields, list(zip((type, type), shapes)), result, expected
+    label = f"{layout} {groups} groups {type} {result}"
+    return "conv2d", label, fields, [(type, shape) for shape in shapes], result, expected
 
 
 def elementwise(op, type):
@@ -130,7 +132,8 @@ def softmax(type):
 def cases():
     for layouts in ("ttt", "tnt", "nnn"):
         yield matmul("matmul", "f32", "f32", "f32", layouts)
-    for lhs, result in (("f16", "f16"), ("f16", "f32"), ("bf16", "bf16"), ("bf16", "f32"), ("i8", "i32"), ("f64", "f64")):
+    for lhs, result in (("f16", "f16"), ("f16", "f32"), ("bf16", "bf16"), ("bf16", "f32"), ("i8", "i32"),
+                        ("f64", "f64")):
         yield matmul("matmul", lhs, lhs, result)
     for layouts in ("ttt", "ntn"):
         yield matmul("batch_matmul", "f32", "f32", "f32", layouts, b=3)
