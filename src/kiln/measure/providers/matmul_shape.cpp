@@ -1,6 +1,7 @@
 #include "kiln/measure/providers/matmul_shape.h"
 
-#include <algorithm>
+#include <span>
+#include <utility>
 
 #include "kiln/measure/providers/problem_fields.h"
 #include "kiln/runtime/hal/buffer_view.h"
@@ -9,19 +10,21 @@ namespace kiln::measure {
 
 namespace {
 
+constexpr std::string_view kSplitFields[] = {"split_k_mode", "split_k_slices", "partials"};
+constexpr std::string_view kEpilogueFields[] = {"epilogue"};
 // The families of matrix products, and the fields that each has besides those of all.
 struct FamilyEntry {
   std::string_view name;
   Epilogue epilogue;
-  std::vector<std::string_view> fields;
+  std::span<const std::string_view> fields;
 };
-const FamilyEntry kFamilies[] = {
+constexpr FamilyEntry kFamilies[] = {
     {"matmul", Epilogue::None, {}},
     {"batch_matmul", Epilogue::None, {}},
-    {"matmul_splitk", Epilogue::None, {"split_k_mode", "split_k_slices", "partials"}},
-    {"matmul_bias", Epilogue::Bias, {"epilogue"}},
-    {"matmul_bias_relu", Epilogue::BiasRelu, {"epilogue"}},
-    {"matmul_bias_gelu", Epilogue::BiasGelu, {"epilogue"}},
+    {"matmul_splitk", Epilogue::None, kSplitFields},
+    {"matmul_bias", Epilogue::Bias, kEpilogueFields},
+    {"matmul_bias_relu", Epilogue::BiasRelu, kEpilogueFields},
+    {"matmul_bias_gelu", Epilogue::BiasGelu, kEpilogueFields},
 };
 
 constexpr std::string_view kCommonFields[] = {"batch_count", "m", "n", "k", "lhs", "rhs", "result", "accumulator"};

@@ -103,6 +103,15 @@ protected:
       EXPECT_TRUE(provider->call(set).ok());
   }
 
+  // To the next element of a row-major tensor.
+  static void advance(Indices &indices, const Indices &shape) {
+    for (size_t i = indices.size(); i > 0; --i) {
+      if (++indices[i - 1] < shape[i - 1])
+        return;
+      indices[i - 1] = 0;
+    }
+  }
+
   void expectEqual(const Case &test) {
     std::vector<Numbers> in;
     for (const io::TensorSpan &tensor : inputs->view(0))
@@ -113,8 +122,7 @@ protected:
       double expected = test.expected(in, indices);
       ASSERT_NEAR(value, expected, test.tolerance * std::max(1.0, std::abs(expected)))
           << "at " << fmt::format("{}", fmt::join(indices, ", "));
-      for (size_t i = indices.size(); i-- > 0 && ++indices[i] == out.shape[i];)
-        indices[i] = 0;
+      advance(indices, out.shape);
     }
   }
 
@@ -383,7 +391,7 @@ TEST_P(OneDnnTest, Elementwise) {
   }
 }
 
-Case rowsCase(std::string family, std::string op, ElementType in, ElementType out) {
+Case rowsCase(std::string family, const std::string &op, ElementType in, ElementType out) {
   constexpr uint64_t rows = 5, columns = 37;
   bool isSoftmax = family == "softmax";
   Case test;
