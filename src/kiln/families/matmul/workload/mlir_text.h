@@ -43,8 +43,8 @@ std::string zerosText(std::string_view name, const measure::TensorType &tensor, 
 // The constant %<zero>.
 std::string zeroText(ElementType type, std::string_view zero = "zero");
 
-// The body of a product: ^bb0(%a, %b, and %before of type `sum`) with the arithmetic in the type `wide`. Where `window` is
-// not empty, a third input of that type is there for its extent alone.
+// The body of a product: ^bb0(%a, %b, and %before of type `sum`) with the arithmetic in the type `wide`. Where `window`
+// is not empty, a third input of that type is there for its extent alone.
 std::string productBody(ElementType operands, ElementType wide, ElementType sum, std::string_view window);
 
 // A line that makes %<result> of type `to` out of %<value> of type `from`; empty where they are the same. Then %<value>
