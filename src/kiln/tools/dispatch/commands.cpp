@@ -132,6 +132,12 @@ static Status saveCompilerOutput(const Lab &lab, const Operation &operation, con
                    result.error.empty() ? std::string_view() : std::string_view(result.error));
 }
 
+// Those that a configuration asks for; 0 where it leaves it to the sweep.
+static uint32_t threadsOf(const std::string &configuration) {
+  Result<TileConfig> config = TileConfig::parse(configuration);
+  return config.ok() ? static_cast<uint32_t>(config->threads) : 0;
+}
+
 // What a user types to get the same by hand.
 static Status saveCommands(const Lab &lab, const Operation &operation) {
   const measure::Problem &problem = *operation.problem;
@@ -148,7 +154,9 @@ static Status saveCommands(const Lab &lab, const Operation &operation) {
         shape += fmt::format("{}x", extent);
       text += fmt::format(" --input={}{}=1", shape, hal::elementTypeName(input.type));
     }
-    text += fmt::format(" --device=local-task --task_topology_group_count={}\n", lab.flags.threadCount());
+    uint32_t threads = threadsOf(configuration);
+    text += fmt::format(" --device=local-task --task_topology_group_count={}\n",
+                        threads ? threads : lab.flags.threadCount());
   }
   return writeFile(lab.folder.folderOf(problem) + "/commands.sh", text);
 }
@@ -329,8 +337,8 @@ void addConfigurations(const Lab &lab, const Operation &operation, const Build &
     candidate.worker.label = configuration;
     candidate.worker.module = lab.folder.moduleOf(*operation.problem, build.purpose());
     candidate.worker.function = operation.function(configuration);
-    if (Result<TileConfig> config = TileConfig::parse(configuration); config.ok() && config->threads)
-      candidate.fact.threads = candidate.worker.threads = static_cast<uint32_t>(config->threads);
+    if (uint32_t threads = threadsOf(configuration))
+      candidate.fact.threads = candidate.worker.threads = threads;
     candidate.obstacle = compiled.ok() ? "" : "it does not compile: " + compiled.error;
     candidate.compileMilliseconds = compiled.milliseconds;
     group.candidates.push_back(std::move(candidate));

@@ -44,14 +44,15 @@ std::string emptyText(std::string_view name, const measure::TensorType &tensor) 
   return fmt::format("  %{} = tensor.empty() : {}\n", name, tensorTypeText(tensor));
 }
 
-std::string zerosText(std::string_view name, const measure::TensorType &tensor) {
+std::string zerosText(std::string_view name, const measure::TensorType &tensor, std::string_view zero) {
   std::string empty = fmt::format("{}_empty", name), type = tensorTypeText(tensor);
-  return emptyText(empty, tensor) + fmt::format("  %{} = linalg.fill ins(%zero : {}) outs(%{} : {}) -> {}\n", name,
+  return emptyText(empty, tensor) + fmt::format("  %{} = linalg.fill ins(%{} : {}) outs(%{} : {}) -> {}\n", name, zero,
                                                 hal::elementTypeName(tensor.type), empty, type, type);
 }
 
-std::string zeroText(ElementType type) {
-  return fmt::format("  %zero = arith.constant {} : {}\n", isInteger(type) ? "0" : "0.0", hal::elementTypeName(type));
+std::string zeroText(ElementType type, std::string_view zero) {
+  return fmt::format("  %{} = arith.constant {} : {}\n", zero, isInteger(type) ? "0" : "0.0",
+                     hal::elementTypeName(type));
 }
 
 std::string convertText(std::string_view result, std::string_view value, ElementType from, ElementType to) {
@@ -65,14 +66,14 @@ std::string convertText(std::string_view result, std::string_view value, Element
 
 std::string productBody(ElementType operands, ElementType wide, ElementType sum, std::string_view window) {
   std::string_view in = hal::elementTypeName(operands), type = hal::elementTypeName(wide);
-  std::string text = fmt::format("  ^bb0(%a: {}, %b: {}, {}%sum: {}):\n", in, in,
+  std::string text = fmt::format("  ^bb0(%a: {}, %b: {}, {}%before: {}):\n", in, in,
                                  window.empty() ? "" : fmt::format("%extent: {}, ", window), hal::elementTypeName(sum));
   auto widened = [&](const char *value, ElementType from) {
     std::string name = fmt::format("wide_{}", value);
     text += convertText(name, value, from, wide);
     return from == wide ? std::string(value) : name;
   };
-  std::string a = widened("a", operands), b = widened("b", operands), before = widened("sum", sum);
+  std::string a = widened("a", operands), b = widened("b", operands), before = widened("before", sum);
   char kind = isInteger(wide) ? 'i' : 'f';
   text += fmt::format("    %product = arith.mul{} %{}, %{} : {}\n", kind, a, b, type);
   text += fmt::format("    %next = arith.add{} %{}, %product : {}\n", kind, before, type);

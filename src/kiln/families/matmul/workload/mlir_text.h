@@ -38,13 +38,13 @@ std::string genericText(std::string_view result, const GenericText &generic);
 
 // "  %name = tensor.empty() : type"
 std::string emptyText(std::string_view name, const measure::TensorType &tensor);
-// A tensor %<name> of zeros, from %zero of its element type, and %<name>_empty.
-std::string zerosText(std::string_view name, const measure::TensorType &tensor);
-// The constant %zero.
-std::string zeroText(ElementType type);
+// A tensor %<name> of zeros, from the constant %<zero> of its element type, and %<name>_empty.
+std::string zerosText(std::string_view name, const measure::TensorType &tensor, std::string_view zero = "zero");
+// The constant %<zero>.
+std::string zeroText(ElementType type, std::string_view zero = "zero");
 
-// The body of a product: ^bb0(%a, %b, and %sum of type `sum`) with the arithmetic in the type `wide`. Where `window` is
-// not empty, a third input of that type is there for its extent alone.
+// The body of a product: ^bb0(%a, %b, and %before of type `sum`) with the arithmetic in the type `wide`. Where `window`
+// is not empty, a third input of that type is there for its extent alone.
 std::string productBody(ElementType operands, ElementType wide, ElementType sum, std::string_view window);
 
 // A line that makes %<result> of type `to` out of %<value> of type `from`; empty where they are the same. Then %<value>

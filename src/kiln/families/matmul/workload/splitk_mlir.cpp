@@ -106,35 +106,15 @@ std::string Writer::serial() {
 std::string Writer::parallel() {
   bool even = spec.lastSlice() == spec.sliceLength();
   uint64_t together = even ? spec.slices : spec.slices - 1;
-  std::string text = zeroText(spec.accumulator);
-  // A rounding of %<value> to the partial products' type, and the name of what it gives.
-  auto stored = [&](const std::string &value, const std::vector<uint64_t> &shape, const std::string &dims) {
-    if (spec.partials == spec.accumulator)
-      return "%" + value;
-    std::string body = fmt::format("  ^bb0(%wide: {}, %old: {}):\n", hal::elementTypeName(spec.accumulator),
-                                   hal::elementTypeName(spec.partials)) +
-                       convertText("rounded", "wide", spec.accumulator, spec.partials) +
-                       fmt::format("    linalg.yield %rounded : {}\n", hal::elementTypeName(spec.partials));
-    measure::TensorType narrow{spec.partials, shape};
-    GenericOperand input{{"%" + value, tensorTypeText({spec.accumulator, shape})}, dims};
-    std::string empty = value + "_stored_empty";
-    text += emptyText(empty, narrow);
-    text += genericText("%" + value + "_stored",
-                        {dims, 0, std::span(&input, 1), {{"%" + empty, tensorTypeText(narrow)}, dims}, body});
-    return "%" + value + "_stored";
-  };
-
   std::vector<uint64_t> shape = {together, spec.m, spec.n};
-  measure::TensorType sums{spec.accumulator, shape};
-  text += zerosText("zeros", sums);
-  text += product("parts", {true, 0, spec.sliceLength(), spec.accumulator}, {"%zeros", tensorTypeText(sums)});
-  std::string parts = stored("parts", shape, "s, m, n"), tail;
-  if (!even) {
-    text += zerosText("tail_zeros", square(spec.accumulator));
-    text += product("tail", {false, together * spec.sliceLength(), spec.lastSlice(), spec.accumulator},
-                    {"%tail_zeros", squareText(spec.accumulator)});
-    tail = stored("tail", {spec.m, spec.n}, "m, n");
+  measure::TensorType parts{spec.partials, shape};
+  std::string text = zeroText(spec.accumulator), zero = "zero";
+  if (spec.partials != spec.accumulator) {
+    zero = "zero_part";
+    text += zeroText(spec.partials, zero);
   }
+  text += zerosText("zeros", parts, zero);
+  text += product("parts", {true, 0, spec.sliceLength(), spec.partials}, {"%zeros", tensorTypeText(parts)});
   text += zerosText("sum_zeros", square(spec.accumulator));
   std::string_view from = hal::elementTypeName(spec.partials), to = hal::elementTypeName(spec.accumulator);
   bool same = spec.partials == spec.accumulator;
@@ -142,9 +122,18 @@ std::string Writer::parallel() {
                      convertText("wide", "part", spec.partials, spec.accumulator) +
                      fmt::format("    %next = arith.add{} %before, %{} : {}\n    linalg.yield %next : {}\n",
                                  spec.accumulator == ElementType::I32 ? 'i' : 'f', same ? "part" : "wide", to, to);
-  GenericOperand input{{parts, tensorTypeText({spec.partials, shape})}, "s, m, n"};
+  GenericOperand input{{"%parts", tensorTypeText(parts)}, "s, m, n"};
   text += genericText(
       "%sum", {"m, n, s", 1, std::span(&input, 1), {{"%sum_zeros", squareText(spec.accumulator)}, "m, n"}, body});
+  // After the sum, so that it is the sum that what finishes both becomes a part of, and the last slice waits for
+  // nothing.
+  std::string tail;
+  if (!even) {
+    tail = "%tail";
+    text += zerosText("tail_zeros", square(spec.partials), zero);
+    text += product("tail", {false, together * spec.sliceLength(), spec.lastSlice(), spec.partials},
+                    {"%tail_zeros", squareText(spec.partials)});
+  }
   std::string end = finish(spec.accumulator, "%sum", tail, spec.partials);
   return text + end + fmt::format("  return {} : {}\n", end.empty() ? "%sum" : "%result", squareText(spec.result.type));
 }

@@ -11,8 +11,9 @@ namespace kiln::families {
 //
 // In parallel, all slices of the same length are one linalg.generic with a loop over slices; a last slice of another
 // length is one beside it, which depends on nothing either. A reduction over the slices follows, with what the last one
-// adds. Serially, each slice is a linalg.generic whose output starts as that of the one before. The configuration
-// stands on each of the products.
+// adds. A product whose partial products are kept in f16 is one in f16, which Kiln sums in f32 and rounds once.
+// Serially, each slice is a linalg.generic whose output starts as that of the one before. The configuration stands on
+// each of the products.
 std::string splitKMlir(const MatmulSpec &spec, std::string_view function, std::string_view configuration);
 
 } // namespace kiln::families

@@ -13,12 +13,12 @@ func.func @matmul_2x2x3_f16n_f16t_f16t_accf16(%lhs: tensor<3x2xf16>, %rhs: tenso
                      affine_map<(m, n, k) -> (m, n)>],
     iterator_types = ["parallel", "parallel", "reduction"]
   } ins(%lhs, %rhs : tensor<3x2xf16>, tensor<3x2xf16>) outs(%zeros : tensor<2x2xf16>) {
-  ^bb0(%a: f16, %b: f16, %sum: f16):
+  ^bb0(%a: f16, %b: f16, %before: f16):
     %wide_a = arith.extf %a : f16 to f32
     %wide_b = arith.extf %b : f16 to f32
-    %wide_sum = arith.extf %sum : f16 to f32
+    %wide_before = arith.extf %before : f16 to f32
     %product = arith.mulf %wide_a, %wide_b : f32
-    %next = arith.addf %wide_sum, %product : f32
+    %next = arith.addf %wide_before, %product : f32
     %rounded = arith.truncf %next : f32 to f16
     linalg.yield %rounded : f16
   } -> tensor<2x2xf16>

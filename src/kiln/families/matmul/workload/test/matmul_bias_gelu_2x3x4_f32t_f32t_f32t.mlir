@@ -4,6 +4,11 @@
 // RUN:   --input='4x3xf32=[0 4 -1][-1 3 4][4 3 2][-2 -1 -2]' \
 // RUN:   --input='3xf32=-20 40 9' \
 // RUN:   --expected_output='2x3xf32=[-0 41 20][-0 28 -0]'
+// RUN: kiln-compile %s --kiln-hal-target-backends=llvm-cpu --compile-to=flow | FileCheck %s
+// CHECK: linalg.matmul
+// CHECK: math.erf
+// CHECK-COUNT-1: flow.dispatch @
+// CHECK-NOT: flow.dispatch
 func.func @matmul_bias_gelu_2x3x4_f32t_f32t_f32t(%lhs: tensor<2x4xf32>, %rhs: tensor<4x3xf32>, %bias: tensor<3xf32>) -> tensor<2x3xf32> {
   %zero = arith.constant 0.0 : f32
   %zeros_empty = tensor.empty() : tensor<2x3xf32>

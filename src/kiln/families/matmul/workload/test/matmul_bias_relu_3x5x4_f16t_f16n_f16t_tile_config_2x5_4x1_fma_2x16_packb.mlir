@@ -4,6 +4,12 @@
 // RUN:   --input='5x4xf16=[2 -4 2 1][3 -2 0 4][-2 3 2 2][1 -1 4 -1][-3 0 2 1]' \
 // RUN:   --input='5xf16=1 -2 30 -40 0.5' \
 // RUN:   --expected_output='3x5xf16=[0 0 14 0 0][9 0 14 0 2.5][0 0 47 0 6.5]'
+// RUN: kiln-compile %s --kiln-hal-target-backends=llvm-cpu --compile-to=flow | FileCheck %s
+// The epilogue is part of the product's dispatch.
+// CHECK: linalg.matmul{{.*}}kiln.configuration
+// CHECK: arith.maximumf
+// CHECK-COUNT-1: flow.dispatch @
+// CHECK-NOT: flow.dispatch
 func.func @matmul_bias_relu_3x5x4_f16t_f16n_f16t_tile_config_2x5_4x1_fma_2x16_packb(%lhs: tensor<3x4xf16>, %rhs: tensor<5x4xf16>, %bias: tensor<5xf16>) -> tensor<3x5xf16> {
   %zero = arith.constant 0.0 : f32
   %zeros_empty = tensor.empty() : tensor<3x5xf32>
