@@ -55,10 +55,9 @@ static Fact quotaOf(const SystemFiles &files) {
 }
 
 static Fact frequencyOf(const SystemFiles &files, unsigned cpu) {
-  std::string path = fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", cpu);
-  if (std::optional<uint64_t> kilohertz = files.number(path))
-    return Fact::of(fmt::format("{:.2f} GHz", static_cast<double>(*kilohertz) * 1e-6));
-  return Fact::missing("there is no " + path);
+  if (std::optional<double> megahertz = files.megahertz(cpu))
+    return Fact::of(fmt::format("{:.2f} GHz", *megahertz * 1e-3));
+  return Fact::missing(fmt::format("there is no /sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", cpu));
 }
 
 Diagnosis Diagnosis::make(const DoctorOptions &options, const SystemFiles &files) {

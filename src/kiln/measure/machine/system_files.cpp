@@ -43,6 +43,12 @@ std::optional<uint64_t> SystemFiles::number(const std::string &path) const {
   return text.ok() ? parseUnsigned(*text) : std::nullopt;
 }
 
+std::optional<double> SystemFiles::megahertz(unsigned cpu) const {
+  std::optional<uint64_t> kilohertz =
+      number(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", cpu));
+  return kilohertz ? std::optional(static_cast<double>(*kilohertz) * 1e-3) : std::nullopt;
+}
+
 std::vector<std::string> SystemFiles::list(const std::string &path) const {
   std::vector<std::string> names;
   DIR *folder = ::opendir((root + path).c_str());

@@ -25,6 +25,9 @@ public:
   // Names in a folder, sorted; none where it cannot be read.
   std::vector<std::string> list(const std::string &path) const;
 
+  // What a processor runs at now, where the system tells.
+  std::optional<double> megahertz(unsigned cpu) const;
+
 private:
   std::string root;
 };

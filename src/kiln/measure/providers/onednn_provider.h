@@ -1,5 +1,5 @@
-// oneDNN, in the version 2 that Debian 12 has: each kind of operation is one file of onednn/. Builds without its headers
-// get one that says so.
+// oneDNN, in the version 2 that Debian 12 has: each kind of operation is one file of onednn/. Builds without its
+// headers get one that says so.
 #ifndef KILN_MEASURE_PROVIDERS_ONEDNN_PROVIDER_H
 #define KILN_MEASURE_PROVIDERS_ONEDNN_PROVIDER_H
 

@@ -70,7 +70,7 @@ public:
     for (size_t i = 0; i < candidates.size(); ++i)
       members[i].candidate = &candidates[i];
     result.candidates.resize(candidates.size());
-    cpus = settings.cpus.empty() ? usableCpus() : settings.cpus;
+    processors = settings.cpus.empty() ? usableCpus().size() : settings.cpus.size();
   }
 
   Result<GroupResult> run();
@@ -116,7 +116,7 @@ private:
 
   const Problem &problem;
   const GroupSettings settings;
-  std::vector<uint32_t> cpus; // that workers may run on
+  size_t processors = 0; // that workers may run on
   RoundScheduler &scheduler;
   GroupObserver &observer;
   std::vector<Member> members;
@@ -176,17 +176,16 @@ Status Group::makeTensors() {
 Status Group::begin(uint32_t index) {
   Member &member = members[index];
   uint64_t started = monotonicNanoseconds();
-  if (uint32_t wanted = member.candidate->threads; wanted > cpus.size())
+  if (uint32_t wanted = member.candidate->threads; wanted > processors)
     return withdraw(index, Outcome::NotStarted,
                     fmt::format("it asks for {} threads, and there are {} processors; threads that take turns measure "
                                 "nothing",
-                                wanted, cpus.size()));
+                                wanted, processors));
   WorkerOptions options;
   options.command = member.candidate->command;
   options.threads = threadsOf(index);
   options.memoryLimit = settings.memoryLimit;
-  // A single thread that wanders from one processor to another meets other neighbours and colder caches on each.
-  options.cpus = options.threads == 1 && !cpus.empty() ? std::vector{cpus.back()} : settings.cpus;
+  options.cpus = processorsOf(settings, options.threads);
   Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::start(options);
   if (!worker.ok())
     return withdraw(index, Outcome::NotStarted, std::string(worker.status().message()));
@@ -472,6 +471,13 @@ Result<GroupResult> Group::run() {
 }
 
 } // namespace
+
+std::vector<uint32_t> processorsOf(const GroupSettings &settings, uint32_t threads) {
+  if (threads != 1)
+    return settings.cpus;
+  std::vector<uint32_t> cpus = settings.cpus.empty() ? usableCpus() : settings.cpus;
+  return cpus.empty() ? cpus : std::vector{cpus.back()};
+}
 
 Result<GroupResult> runGroup(const Problem &problem, std::span<const Candidate> candidates,
                              const GroupSettings &settings, RoundScheduler &scheduler, GroupObserver &observer) {

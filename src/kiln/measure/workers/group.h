@@ -1,9 +1,9 @@
 // One problem and all its candidates, measured together: workers start, load, are verified, and then candidates get the
 // token in rounds, one at a time. docs/lab.md has the rules. What a candidate does costs nobody but itself.
 //
-// A worker lives for one turn. Two processes of the same program differ by some percent for as long as they live, and no
-// number of rounds averages that away; so each turn is a process of its own, and how processes differ is part of what
-// the rounds show. Programs that take long to start live for several turns, or for all.
+// A worker lives for one turn. Two processes of the same program differ by some percent for as long as they live, and
+// no number of rounds averages that away; so each turn is a process of its own, and how processes differ is part of
+// what the rounds show. Programs that take long to start live for several turns, or for all.
 //
 // Everything happens on the calling thread, which must outlive the call: workers die with it.
 #ifndef KILN_MEASURE_WORKERS_GROUP_H
@@ -62,6 +62,10 @@ struct GroupSettings {
   uint64_t dataBudget = uint64_t(4) << 30; // of all timing sets of one group
   bool verifyAgain = true;                 // after the first turn, and now and then after a later one
 };
+
+// The processors that a worker with so many threads may run on; empty: all. A single thread that wanders from one to
+// another meets other neighbours and colder caches on each, so that it stays on the last one.
+std::vector<uint32_t> processorsOf(const GroupSettings &settings, uint32_t threads);
 
 // What a candidate did while it held the token.
 struct RoundSamples {

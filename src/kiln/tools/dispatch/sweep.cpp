@@ -77,6 +77,7 @@ static std::string settingsJson(const SweepSettings &settings) {
   const measure::GroupOptions &statistics = settings.statistics;
   Json json = {{"cold", group.cold},
                {"threads", group.threads},
+               {"processors", measure::processorsOf(group, group.threads)}, // empty: all
                {"roundNanoseconds", group.roundNanoseconds},
                {"warmUpNanoseconds", group.warmUpNanoseconds},
                {"minimumSampleNanoseconds", group.minimumSampleNanoseconds},
@@ -146,7 +147,10 @@ class GroupRecorder final : public measure::GroupObserver {
 public:
   GroupRecorder(const SweepGroup &group, const std::string &key, const SweepSettings &settings, store::Writer &writer,
                 SweepProgress &progress)
-      : group(group), key(key), settings(settings), writer(writer), progress(progress) {}
+      : group(group), key(key), settings(settings), writer(writer), progress(progress) {
+    std::vector<uint32_t> bound = measure::processorsOf(settings.group, settings.group.threads);
+    processor = bound.empty() ? 0 : bound.front();
+  }
 
   Status onRound(const measure::RoundSamples &samples) override {
     store::Round round;
@@ -155,6 +159,7 @@ public:
     round.index = samples.round;
     round.started = store::unixNanoseconds();
     round.load = machineLoad();
+    round.megahertz = files.megahertz(processor);
     round.batch = samples.batch;
     round.cacheMode = settings.group.cold ? "cold" : "warm";
     round.samples = {samples.call, samples.device, samples.launch};
@@ -192,6 +197,8 @@ private:
   uint64_t started = monotonicNanoseconds();
   uint32_t current = 0;
   std::vector<store::Round> pending;
+  measure::SystemFiles files;
+  unsigned processor; // one of those that workers run on
 };
 
 // The runner of one sweep.

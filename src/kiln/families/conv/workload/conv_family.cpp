@@ -159,17 +159,17 @@ static Result<std::vector<ConvTypes>> selectedTypes(const measure::ProblemSelect
 
 std::span<const measure::Dimension> ConvFamily::dimensions() const {
   static constexpr measure::Dimension kDimensions[] = {
-    {"n", "Images."},
-    {"h", "Rows of a convolution's image. h, w, c and f are given together."},
-    {"w", "Columns of its image."},
-    {"c", "Its channels."},
-    {"f", "Its filters."},
-    {"r", "Rows of a filter; 3 unless given."},
-    {"s", "Columns of a filter; as many as rows unless given."},
-    {"stride", "Of rows and columns; 1 unless given."},
-    {"dilation", "Of rows and columns; 1 unless given."},
-    {"pad", "Pixels on each side, which may be 0; 0 unless given.", 0},
-    {"groups", "Of channels and filters; 1 unless given."},
+      {"n", "Images."},
+      {"h", "Rows of a convolution's image. h, w, c and f are given together."},
+      {"w", "Columns of its image."},
+      {"c", "Its channels."},
+      {"f", "Its filters."},
+      {"r", "Rows of a filter; 3 unless given."},
+      {"s", "Columns of a filter; as many as rows unless given."},
+      {"stride", "Of rows and columns; 1 unless given."},
+      {"dilation", "Of rows and columns; 1 unless given."},
+      {"pad", "Pixels on each side, which may be 0; 0 unless given.", 0},
+      {"groups", "Of channels and filters; 1 unless given."},
   };
   return kDimensions;
 }
@@ -201,6 +201,15 @@ std::vector<std::string> ConvFamily::configurations(const Problem &problem, std:
   if (!conv || target != "llvm-cpu")
     return {};
   return convConfigurations(conv->spec(), ConvCpu::host(), kConfigurationCount);
+}
+
+std::vector<std::string> ConvFamily::configurationSpace(const Problem &problem, std::string_view target) const {
+  const auto *conv = dynamic_cast<const ConvProblem *>(&problem);
+  std::vector<std::string> names;
+  if (conv && target == "llvm-cpu")
+    for (const RatedConvConfig &rated : convConfigurationSpace(conv->spec(), ConvCpu::host()))
+      names.push_back(rated.config.name());
+  return names;
 }
 
 void registerConvFamily(measure::FamilyRegistry &registry) {

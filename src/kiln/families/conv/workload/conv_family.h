@@ -49,6 +49,7 @@ public:
   Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;
   // At most kConfigurationCount of them for llvm-cpu; none for targets that are not known here.
   std::vector<std::string> configurations(const measure::Problem &problem, std::string_view target) const override;
+  std::vector<std::string> configurationSpace(const measure::Problem &problem, std::string_view target) const override;
 
   static constexpr size_t kConfigurationCount = 32;
 };

@@ -151,8 +151,8 @@ static std::vector<Types> selectedTypes(const measure::ProblemSelection &selecti
 
 std::span<const measure::Dimension> RowFamily::dimensions() const {
   static constexpr measure::Dimension kDimensions[] = {
-    {"rows", "Sizes as above, of reductions and softmax."},
-    {"columns", "Likewise; rows and columns are given together."},
+      {"rows", "Sizes as above, of reductions and softmax."},
+      {"columns", "Likewise; rows and columns are given together."},
   };
   return kDimensions;
 }

@@ -79,7 +79,8 @@ private:
     std::optional<DispatchRoot> root = findRoot(function);
     StringRef strategy = root ? root->strategy : "default";
     if (Operation *op = findConfigured(function))
-      return failed(takeConfiguration(function, op, strategy, root)) ? failure() : dumpKey(function, root, target, "ir");
+      return failed(takeConfiguration(function, op, strategy, root)) ? failure()
+                                                                     : dumpKey(function, root, target, "ir");
     if (HAL::LoweringAttr found = root ? tuned.find(function, *root, target) : HAL::LoweringAttr()) {
       function->setAttr("lowering", found);
       return dumpKey(function, root, target, "tuning-db");
