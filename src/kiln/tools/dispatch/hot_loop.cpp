@@ -227,7 +227,9 @@ HotLoop survey(const Function &function, std::span<const Line> lines, std::strin
     double flops = isAarch64(triple) ? armFlops(line.text, vectorBits, fused) : flopsOf(line.text, vectorBits, fused);
     loop.flops += flops;
     loop.multiplyAdds += fused;
-    if (double &sum = byMnemonic[mnemonicOf(line.text)]; fused && (sum += flops) > most) {
+    double &sum = byMnemonic[mnemonicOf(line.text)];
+    sum += fused ? flops : 0;
+    if (fused && sum > most) {
       most = sum;
       commonest = line.text;
     }
