@@ -57,9 +57,10 @@ struct Member {
   bool gone = false;
   std::unique_ptr<WorkerProcess> worker;  // there is one while it is verified and while it has the token
   uint64_t startNanoseconds = UINT64_MAX; // that a worker takes to start and to load, at best
-  uint64_t life = 1;                      // turns of a worker
-  uint64_t turns = 0;                     // of this worker
-  uint64_t outputHash = 0;                // of the last pass
+  uint64_t callNanoseconds = 1;
+  uint64_t life = 1;       // turns of a worker
+  uint64_t turns = 0;      // of this worker
+  uint64_t outputHash = 0; // of the last pass
 };
 
 class Group {
@@ -123,7 +124,6 @@ private:
   std::unique_ptr<SharedTensors> inputs;
   // One for all: who writes to other pages is faster or slower by some percent for as long as it has them.
   std::unique_ptr<SharedTensors> outputs;
-  int64_t fastestCall = INT64_MAX;
   uint32_t nextSet = 1; // the timing set that the next call is to use: the one that was used longest ago
   GroupResult result;
 };
@@ -309,14 +309,17 @@ Status Group::warmUp(uint32_t index) {
   Result<Answer> answer = timeCalls(index, settings.warmUpNanoseconds, 1);
   if (!answer.ok())
     return withdrawTimed(index, answer.status());
-  fastestCall = std::min(fastestCall, medianOf(answer->call));
+  members[index].callNanoseconds = uint64_t(medianOf(answer->call));
   pause(kSettle);
   return okStatus();
 }
 
 // From what everybody's first worker took.
 void Group::planTurns() {
-  uint64_t call = std::max<int64_t>(fastestCall, 1);
+  uint64_t call = UINT64_MAX;
+  for (const Member &member : members)
+    if (!member.gone)
+      call = std::min(call, std::max<uint64_t>(member.callNanoseconds, 1));
   result.batch = uint32_t(std::clamp<uint64_t>((settings.minimumSampleNanoseconds + call - 1) / call, 1, kMaxBatch));
   std::vector<int64_t> starts;
   for (const Member &member : members)
@@ -329,7 +332,14 @@ void Group::planTurns() {
   for (Member &member : members) {
     if (member.gone)
       continue;
-    member.life = (kTurnPerStart * member.startNanoseconds + turn - 1) / turn;
+    if (kTurnPerStart * member.startNanoseconds <= kMaximumTurn && kTurnPerStart * member.callNanoseconds <= turn) {
+      member.life = 1;
+      continue;
+    }
+    // What is not timed of a worker's life: its start, and a first call at least. A turn is one call at least.
+    uint64_t untimed = member.startNanoseconds + std::max(settings.turnWarmUpNanoseconds, member.callNanoseconds);
+    uint64_t timed = std::max(turn, member.callNanoseconds);
+    member.life = (kTurnPerStart * untimed + timed - 1) / timed;
     if (member.life > kMaximumLife)
       member.life = UINT64_MAX;
   }

@@ -148,11 +148,11 @@ TEST_F(GroupTest, WrongAfterwardsIsWrong) {
 
 // How processes of one program differ shows only where there are several; who starts slowly is not started so often.
 TEST_F(GroupTest, ATurnIsAProcessWhereStartingIsCheap) {
-  Result<GroupResult> result = run({fake({}), fake({"", "", "1", "slow"})}, 3);
+  Result<GroupResult> result = run({fake({}), fake({"", "", "1", "slow"})}, 6);
   ASSERT_TRUE(result.ok()) << result.status().message();
-  EXPECT_EQ(result->candidates[0].rounds, 3U);
-  EXPECT_EQ(result->candidates[0].workers, 3U);
-  EXPECT_EQ(result->candidates[1].rounds, 3U);
+  EXPECT_EQ(result->candidates[0].rounds, 6U);
+  EXPECT_GT(result->candidates[0].workers, 1U); // 6, unless the machine is so busy that starting is slow, too
+  EXPECT_EQ(result->candidates[1].rounds, 6U);
   EXPECT_EQ(result->candidates[1].workers, 1U);
   EXPECT_GE(result->turnNanoseconds, settings.roundNanoseconds);
   EXPECT_LE(result->turnNanoseconds, 100'000'000U);
