@@ -109,8 +109,9 @@ TEST_F(BenchmarkModuleTest, TimeOfACallDoesNotDependOnTheBatch) {
   double one = leastTime({"--function=spin", "--batch_size=1"});
   double many = leastTime({"--function=spin", "--batch_size=64"});
   EXPECT_GT(one, 1000); // the loop has 2000 rounds: it was not skipped
-  EXPECT_LT(many, 1.5 * one);
-  EXPECT_GT(many, one / 1.5);
+  // A batch that is forgotten somewhere makes it 64 times as much, or as little; a busy machine does not.
+  EXPECT_LT(many, 8 * one);
+  EXPECT_GT(many, one / 8);
 }
 
 TEST_F(BenchmarkModuleTest, ItemsPerSecondAreCallsOrDispatches) {

@@ -410,9 +410,13 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
                               const std::vector<KnownProvider> &providers, bool asBlocks) {
   uint64_t start = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(std::vector<CompilerBuild> variants, lab.flags.parsedVariants());
-  std::vector<Build> builds{{lab.flags.plainBuild()}};
-  for (CompilerBuild &variant : variants)
-    builds.push_back({std::move(variant)});
+  std::vector<Build> builds;
+  // Who compares libraries needs no compiler.
+  if (std::ranges::any_of(providers, [](const KnownProvider &provider) { return provider.name == "kiln"; })) {
+    builds.push_back({lab.flags.plainBuild()});
+    for (CompilerBuild &variant : variants)
+      builds.push_back({std::move(variant)});
+  }
   KILN_ASSIGN_OR_RETURN(SweepSummary summary,
                         measureWith(lab, operations, providers, std::move(builds), settingsOf(lab)));
   if (summary.interrupted)
