@@ -152,7 +152,7 @@ TEST_F(Report, ARankWhoseTimeIsNotKnownIsNoCrispOne) {
     estimate.low = estimate.median * (1 - half);
     estimate.high = estimate.median * (1 + half);
     bool noisy = half > 0.2;
-    EXPECT_EQ(displayText(valueIn(*leader, "rank"), Unit::Rank), fmt::format("{}{}", estimate.rank, noisy ? "=" : ""));
+    EXPECT_EQ(displayText(valueIn(*leader, "rank"), Unit::Rank), fmt::format("{}{}", estimate.rank, noisy ? "~" : ""));
     EXPECT_EQ(textIn(*leader, "noise"), noisy ? "noisy" : "");
     std::string text = valueOf(formatConsole(table, {.width = 120}));
     EXPECT_EQ(text.find("noisy") != std::string::npos, noisy);

@@ -39,6 +39,7 @@ struct Number {
 struct Ranking {
   uint64_t rank;
   bool tied;
+  bool noisy = false; // no crisp one, whoever it ties with
 };
 
 // Nothing: the row has no such value, and the cell stays empty.

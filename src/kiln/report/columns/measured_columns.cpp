@@ -25,7 +25,7 @@ template <uint64_t store::Estimate::*member> static Value counted(const Row &row
 static Value rank(const Row &row) {
   if (!row.ranked())
     return {};
-  return Ranking{row.estimate->rank, !row.estimate->ties.empty() || isNoisy(*row.estimate)};
+  return Ranking{row.estimate->rank, !row.estimate->ties.empty(), isNoisy(*row.estimate)};
 }
 
 static Value ratio(const Row &row) {

@@ -165,7 +165,7 @@ static std::string summary(const Table &table) {
   if (ties)
     text += ". Ranks with = cannot be told apart";
   if (noisy)
-    text += ". Times that are noisy are not known to 20 %: measure them again when the machine is quiet";
+    text += ". Times that are noisy (ranks with ~) are not known to 20 %: measure them again when the machine is quiet";
   return text;
 }
 

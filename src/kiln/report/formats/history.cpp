@@ -62,7 +62,9 @@ constexpr HistoryColumn kColumns[] = {
     {"kiln_version", "Kiln", Unit::Text, [](const HistoryEntry &e) { return textOrNothing(e.row->run->kilnVersion); }},
     {"provider", "Provider", Unit::Text, [](const HistoryEntry &e) -> Value { return e.row->provider(); }},
     {"provider_version", "Version", Unit::Text,
-     [](const HistoryEntry &e) { return textOrNothing(e.row->candidate->providerVersion); }},
+     [](const HistoryEntry &e) {
+       return textOrNothing(e.row->candidate->providerVersion.substr(0, e.row->candidate->providerVersion.find(' ')));
+     }},
     {"call_median_ns", "Time", Unit::Nanoseconds, median},
     {"interval_percent", "±%", Unit::Percent, interval},
     {"change_percent", "Change %", Unit::Percent, change},

@@ -1,6 +1,7 @@
 #include "kiln/tools/dispatch/commands.h"
 
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <unistd.h>
 
@@ -188,6 +189,8 @@ Result<int> verbs::compile(const Lab &lab) {
 //===--- profile, sweep ------------------------------------------------------------------------------------------===//
 
 namespace {
+constexpr std::string_view kOwnProviders[] = {"kiln", "onednn", "openblas", "reference"};
+
 // A provider that works here, as its own worker says.
 struct KnownProvider {
   std::string name, variant, version;
@@ -202,7 +205,7 @@ Result<KnownProvider> probe(std::string name, std::string variant, std::vector<s
   constexpr uint64_t patience = uint64_t(60) * 1'000'000'000;
   KILN_ASSIGN_OR_RETURN(measure::Answer answer, worker->ask(measure::HelloRequest{measure::kProtocolVersion, threads},
                                                             Deadline::after(patience)));
-  (void)worker->quit(Deadline::after(patience)); // how it ends is no matter here
+  (void)worker->quit(Deadline::after(patience / 60)); // how it ends is no matter here
   return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command)};
 }
 
@@ -236,6 +239,13 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
     if (equals == std::string::npos || equals == 0)
       return invalidArgument("--provider-command={}: write NAME=COMMAND", text);
     std::string name = text.substr(0, equals);
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+    if (name.find_first_not_of(kLetters) != name.npos)
+      return invalidArgument("--provider-command={}: a name has letters, digits, '_', '-' and '.'", text);
+    if (std::ranges::find(kOwnProviders, name) != std::end(kOwnProviders) ||
+        std::ranges::find(providers, name, &KnownProvider::name) != providers.end())
+      return invalidArgument("--provider-command={}: there is a provider '{}' already; give yours another name", text,
+                             name);
     Result<KnownProvider> provider =
         probe(name, "", {"/bin/sh", "-c", "exec " + text.substr(equals + 1)}, flags.threadCount());
     if (!provider.ok())
@@ -273,15 +283,25 @@ public:
 
   void onGroup(size_t index, const SweepGroup &group) override {
     clear();
-    failed = 0;
+    current = index;
+    begun = begun ? begun : monotonicNanoseconds();
     say("[{}/{}] {}: {}\n", index + 1, groups, group.problem->name(), counted(group.candidates.size(), "candidate"));
   }
   void onRound(uint32_t round, double seconds) override {
     if (!onTerminal || monotonicNanoseconds() - shown < 200'000'000)
       return;
     shown = monotonicNanoseconds();
-    std::string line = fmt::format("  round {} of at most {}, {:.0f} s{}", round + 1, settings.statistics.maximumRounds,
-                                   seconds, failed ? fmt::format(", {} failed", failed) : "");
+    // What is left of this problem, which may end sooner, and problems like those that are done.
+    double part = static_cast<double>(round + 1) / settings.statistics.maximumRounds;
+    double left = std::max(0.0, seconds / part - seconds);
+    if (measured > 0)
+      left = std::min(left, spent / static_cast<double>(measured)) +
+             spent / static_cast<double>(measured) * static_cast<double>(groups - current - 1);
+    else
+      left += seconds / part * static_cast<double>(groups - current - 1);
+    std::string line = fmt::format("  {} of {} done{}, round {} of at most {}, {:.0f} s, at most {:.0f} s left",
+                                   current, groups, failed ? fmt::format(", {} rows failed", failed) : "", round + 1,
+                                   settings.statistics.maximumRounds, seconds, left);
     std::fprintf(stderr, "\r\033[K%s", line.c_str());
   }
   void onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) override {
@@ -296,7 +316,11 @@ public:
     clear();
     say("{}\n", text);
   }
-  void onGroupDone(size_t, const SweepGroup &) override { clear(); }
+  void onGroupDone(size_t, const SweepGroup &) override {
+    clear();
+    ++measured;
+    spent = static_cast<double>(monotonicNanoseconds() - begun) / 1e9;
+  }
   bool shouldContinue() override { return interrupts == 0; }
 
 private:
@@ -308,7 +332,9 @@ private:
 
   size_t groups;
   const SweepSettings &settings;
-  size_t failed = 0;
+  size_t failed = 0, current = 0, measured = 0;
+  uint64_t begun = 0; // when the first problem did
+  double spent = 0;   // seconds on those that are done
   uint64_t shown = 0;
   bool onTerminal = isatty(STDERR_FILENO) != 0;
 };
@@ -430,22 +456,32 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
 }
 
 // What is going to happen, before it does.
+std::string durationText(double seconds) {
+  constexpr double kMinute = 60, kLong = 100;
+  return seconds < kLong ? fmt::format("{:.0f} s", std::ceil(seconds))
+                         : fmt::format("{:.0f} minutes", seconds / kMinute);
+}
+
 void announce(const Lab &lab, const std::vector<Operation> &operations, const std::vector<KnownProvider> &providers) {
-  size_t dispatches = countDispatches(operations) * (1 + lab.flags.compilerVariants.size()), libraries = 0;
+  size_t dispatches = 0, libraries = 0;
   std::string names;
   for (const KnownProvider &provider : providers) {
-    if (provider.name == "kiln")
+    if (provider.name == "kiln") {
+      dispatches = countDispatches(operations) * (1 + lab.flags.compilerVariants.size());
       continue;
+    }
     ++libraries;
+    // OpenBLAS says a whole line of itself.
     names += fmt::format("{}{}{}{} {}", names.empty() ? "" : ", ", provider.name, provider.variant.empty() ? "" : ":",
-                         provider.variant, provider.version);
+                         provider.variant, provider.version.substr(0, provider.version.find(' ')));
   }
   size_t candidates = dispatches + libraries * operations.size();
   // A turn takes about 70 ms, starting the worker included. Losers leave after 3 to 10, others have 20 to 80.
-  double least = static_cast<double>(candidates) * 8 * 0.07 / 60, most = least * 5;
-  say("{}, {} ({} of Kiln{}{}), about {:.1f} to {:.1f} minutes\n", counted(operations.size(), "problem"),
-      counted(candidates, "candidate"), dispatches, names.empty() ? "" : "; ", names, least,
-      std::min(most, static_cast<double>(lab.flags.minutes) * static_cast<double>(operations.size())));
+  double least = static_cast<double>(candidates) * 8 * 0.07, most = least * 5;
+  most = std::min(most, 60.0 * static_cast<double>(lab.flags.minutes) * static_cast<double>(operations.size()));
+  say("{}, {} ({} of Kiln{}{})\nabout {} to {}\n", counted(operations.size(), "problem"),
+      counted(candidates, "candidate"), dispatches, names.empty() ? "" : "; ", names,
+      durationText(std::min(least, most)), durationText(most));
 }
 } // namespace
 

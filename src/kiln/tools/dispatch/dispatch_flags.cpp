@@ -265,11 +265,16 @@ Status filterOperations(std::vector<Operation> &operations, const DispatchFlags 
   });
   if (!operations.empty())
     return okStatus();
+  if (names.empty())
+    return notFound(
+        "--operation-kind={}{}{}: there are no such problems; `kiln-dispatch families` lists what there is, and "
+        "docs/lab.md its sizes and types",
+        flags.operationKind, flags.types.empty() ? "" : " --dtypes=", flags.types);
   std::string list;
   for (const std::string &name : nearestNames(flags.dispatches, std::move(names), 3))
     list += "\n  " + name;
   return notFound("--dispatches={} matches nothing{}{}", flags.dispatches,
-                  list.empty() ? "; there are no dispatches" : "; the nearest are:", list);
+                  list.empty() ? "" : "; the nearest are:", list);
 }
 
 } // namespace kiln

@@ -9,8 +9,11 @@
 #include <unistd.h>
 
 #include "kiln/base/file.h"
+#include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/tools/dispatch/ceilings.h"
+#include "kiln/tools/dispatch/patterns.h"
+#include "kiln/tools/help_text.h"
 #include "kiln/tools/printing.h"
 
 namespace kiln {
@@ -45,7 +48,7 @@ void ReportFlags::addSelection(FlagParser &parser) {
 void ReportFlags::addFormat(FlagParser &parser) {
   parser.group("How to show them");
   parser.add({"format", "NAME", "console, blocks, csv, json, markdown, junit or html."}, format);
-  parser.add({"columns", "NAME", "Columns to show; docs/generated/columns.md lists them."}, columns);
+  parser.add({"columns", "NAME,...", "Columns to show; `--columns=help` lists them."}, columns);
   parser.add({"output", "FILE", "Writes them to a file; its extension says the format."}, outputs);
   parser.add({"append", "", "Adds rows to the CSV file that is there."}, append);
 }
@@ -138,18 +141,39 @@ Status writeReports(const Lab &lab, const std::string &run, bool asBlocks) {
   return writeAll(*reader, table, lab.flags.outputs, {}, lab.flags.append);
 }
 
+static std::vector<std::string> namesIn(const std::vector<std::string> &lists) {
+  std::vector<std::string> names;
+  for (const std::string &list : lists)
+    for (std::string_view name : split(list, ','))
+      names.emplace_back(name);
+  return names;
+}
+
+static void listColumns() {
+  HelpText help;
+  help.heading("Columns");
+  for (const report::Column &column : report::columns())
+    help.item(std::string(column.name), std::string(column.docs));
+  print(help.text());
+}
+
 Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
+  std::vector<std::string> columns = namesIn(flags.columns);
+  if (columns == std::vector<std::string>{"help"}) {
+    listColumns();
+    return 0;
+  }
   KILN_ASSIGN_OR_RETURN(const report::Format *format, report::findFormat(flags.format));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(*reader, flags.runs.empty() ? "latest" : flags.runs.front()));
   KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, flags.filter(), peaks));
   if (!flags.outputs.empty()) {
-    KILN_RETURN_IF_ERROR(writeAll(*reader, table, flags.outputs, flags.columns, flags.append));
+    KILN_RETURN_IF_ERROR(writeAll(*reader, table, flags.outputs, columns, flags.append));
     return 0;
   }
   report::FormatOptions options;
   options.width = consoleWidth();
-  options.columns = flags.columns;
+  options.columns = std::move(columns);
   if (format->name == "html") {
     KILN_ASSIGN_OR_RETURN(options.distributions, report::loadDistributions(*reader, table));
   }

@@ -89,7 +89,11 @@ static std::string verificationText(const store::Verification &verification) {
     if (auto passes = details.find("passes"); passes != details.end() && passes->is_number_unsigned())
       text += fmt::format(", {} pass{}", passes->get<uint64_t>(), passes->get<uint64_t>() == 1 ? "" : "es");
     bool told = verification.method.find("escapes") != std::string::npos;
-    text += told ? "\n" : fmt::format("; an error escapes with probability {:.0e}\n", verification.escapeProbability);
+    // Within a tolerance there is no such number.
+    bool known = verification.escapeProbability > 0;
+    text += told || !known
+                ? "\n"
+                : fmt::format("; an error escapes with probability {:.0e}\n", verification.escapeProbability);
   }
   auto number = [&](const char *member) {
     auto found = details.find(member);

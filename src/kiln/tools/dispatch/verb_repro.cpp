@@ -161,8 +161,15 @@ if ! command -v kiln-dispatch >/dev/null; then
   echo "run.sh: kiln-dispatch is not on the PATH; set KILN_BIN to the folder of Kiln's tools" >&2
   exit 1
 fi
+newest() {
+  kiln-dispatch query --generated-dir=. "SELECT max(started) FROM grp" 2>/dev/null | tail -n 1
+}
+before=$(newest)
 kiln-dispatch profile --generated-dir=. --fresh @flags@ "$@"
 status=$?
+if [ "$(newest)" = "$before" ]; then
+  exit $((status ? status : 1)) # nothing was measured, and it has been said why
+fi
 last=$(kiln-dispatch query --generated-dir=. "
   SELECT r.outcome, e.median, e.low, e.high FROM result r
   JOIN candidate c ON c.key = r.candidate JOIN grp g ON g.key = r.grp
