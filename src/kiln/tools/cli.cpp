@@ -263,7 +263,9 @@ std::string FlagParser::helpText() const {
     for (const Flag &flag : flags)
       if (flag.group == group)
         help.item(usage(flag), flag.text.help + (flag.repeats ? " Repeats." : "") +
-                                   (flag.defaultText.empty() ? "" : " Default: " + (flag.defaultText == "." ? "'.'" : flag.defaultText) + "."));
+                                   (flag.defaultText.empty()
+                                        ? ""
+                                        : " Default: " + (flag.defaultText == "." ? "'.'" : flag.defaultText) + "."));
   }
   help.heading("General");
   help.item("--flagfile=FILE", "Reads flags from a file, one on each line; # starts a comment.");
