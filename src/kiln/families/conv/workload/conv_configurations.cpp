@@ -6,8 +6,6 @@
 #include <map>
 #include <set>
 #include <span>
-#include <thread>
-#include <unistd.h>
 
 namespace kiln::families {
 
@@ -16,24 +14,6 @@ static int64_t divideUp(int64_t a, int64_t b) {
 }
 static int64_t roundUp(int64_t a, int64_t unit) {
   return divideUp(a, unit) * unit;
-}
-
-ConvCpu ConvCpu::host() {
-  ConvCpu cpu;
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f"))
-    cpu.vectorBits = 512, cpu.vectorRegisters = 32;
-  else if (!__builtin_cpu_supports("avx2"))
-    cpu.vectorBits = 128;
-#elif defined(__aarch64__)
-  cpu.vectorBits = 128, cpu.vectorRegisters = 32;
-#endif
-  if (long bytes = ::sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0)
-    cpu.l1Bytes = bytes;
-  if (long bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0)
-    cpu.l2Bytes = bytes;
-  cpu.workers = std::max(1U, std::thread::hardware_concurrency());
-  return cpu;
 }
 
 // What llvm-cpu takes of panels of filters, in bytes.
@@ -59,7 +39,7 @@ struct RegisterTile {
 };
 } // namespace
 
-static Loops loopsOf(const ConvSpec &spec, const ConvCpu &cpu) {
+static Loops loopsOf(const ConvSpec &spec, const CpuShape &cpu) {
   auto number = [](uint64_t value) { return static_cast<int64_t>(value); };
   bool perChannel = spec.groups > 1 && spec.groups == spec.c && spec.groups == spec.f;
   int64_t height = number(spec.outputHeight()), width = number(spec.outputWidth());
@@ -84,7 +64,7 @@ static Loops loopsOf(const ConvSpec &spec, const ConvCpu &cpu) {
 }
 
 // Cycles for one step of a register tile: a product for each of its elements.
-static double cyclesPerStep(int64_t rows, int64_t vectors, const Loops &loops, const ConvCpu &cpu, bool packed) {
+static double cyclesPerStep(int64_t rows, int64_t vectors, const Loops &loops, const CpuShape &cpu, bool packed) {
   double r = static_cast<double>(rows), v = static_cast<double>(vectors), fmas = r * v;
   double units = fmas / 2, latency = 4.5;
   // Vectors of weights that are not packed lie far apart, in pages of their own. A pixel that is used by one vector
@@ -103,7 +83,7 @@ static double cyclesPerStep(int64_t rows, int64_t vectors, const Loops &loops, c
 
 // Steps of a tile of so many rows and columns, each of what is left over at the ends too.
 static double cyclesPerTile(int64_t rows, int64_t columns, const RegisterTile &tile, const Loops &loops,
-                            const ConvCpu &cpu, bool packed) {
+                            const CpuShape &cpu, bool packed) {
   double cycles = 0;
   for (auto [rowCount, rowTiles] : {std::pair(tile.rows, rows / tile.rows), std::pair(rows % tile.rows, int64_t(1))})
     for (auto [width, columnTiles] :
@@ -115,7 +95,7 @@ static double cyclesPerTile(int64_t rows, int64_t columns, const RegisterTile &t
 }
 
 // The time of the slowest worker.
-static double cost(const TileConfig &config, const Loops &loops, const ConvCpu &cpu) {
+static double cost(const TileConfig &config, const Loops &loops, const CpuShape &cpu) {
   auto real = [](int64_t value) { return static_cast<double>(value); };
   int64_t inside = std::min(loops.inside, config.m), rows = std::clamp<int64_t>(config.m / inside, 1, loops.rows);
   int64_t outside = std::clamp<int64_t>(config.m / (inside * rows), 1, loops.outside);
@@ -145,7 +125,7 @@ static double cost(const TileConfig &config, const Loops &loops, const ConvCpu &
 
 //===--- The space ------------------------------------------------------------------------------------------------===//
 
-static std::vector<RegisterTile> registerTiles(const Loops &loops, const ConvCpu &cpu) {
+static std::vector<RegisterTile> registerTiles(const Loops &loops, const CpuShape &cpu) {
   static constexpr int64_t mostRows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28};
   static constexpr int64_t vectorCounts[] = {1, 2, 3, 4, 6, 8};
   std::vector<RegisterTile> tiles;
@@ -189,7 +169,7 @@ static std::set<int64_t> rowTiles(const Loops &loops, int64_t unit) {
   return tiles;
 }
 
-std::vector<RatedConvConfig> convConfigurationSpace(const ConvSpec &spec, const ConvCpu &cpu) {
+std::vector<RatedConvConfig> convConfigurationSpace(const ConvSpec &spec, const CpuShape &cpu) {
   static constexpr std::array<int64_t, 6> columnTiles = {32, 64, 128, 256, 512, 1024};
   static constexpr std::array<int64_t, 5> depths = {16, 32, 64, 128, 512};
   Loops loops = loopsOf(spec, cpu);
@@ -218,7 +198,7 @@ std::vector<RatedConvConfig> convConfigurationSpace(const ConvSpec &spec, const 
   return space;
 }
 
-std::vector<std::string> convConfigurations(const ConvSpec &spec, const ConvCpu &cpu, size_t count) {
+std::vector<std::string> convConfigurations(const ConvSpec &spec, const CpuShape &cpu, size_t count) {
   std::vector<RatedConvConfig> space = convConfigurationSpace(spec, cpu);
   // A third of the places goes to the register tiles' best, the rest to whatever is best.
   std::set<std::pair<int64_t, int64_t>> tiles;

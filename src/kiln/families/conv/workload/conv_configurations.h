@@ -13,20 +13,11 @@
 
 #include "kiln/base/tile_config.h"
 #include "kiln/families/conv/workload/conv_spec.h"
+#include "kiln/measure/cpu_shape.h"
 
 namespace kiln::families {
 
-// What the choice of tiles depends on. Any value gives legal configurations; the right one gives the best first.
-struct ConvCpu {
-  int64_t vectorBits = 256;
-  int64_t vectorRegisters = 16;
-  int64_t l1Bytes = 32 << 10;
-  int64_t l2Bytes = 1 << 20;
-  int64_t workers = 2;
-
-  // Of the CPU that this runs on.
-  static ConvCpu host();
-};
+using measure::CpuShape;
 
 // A configuration with the time that a simple model expects of it, in cycles. The number compares configurations of one
 // problem, and says nothing else.
@@ -36,11 +27,11 @@ struct RatedConvConfig {
 };
 
 // All that differ in what they make of the problem, best guess first.
-std::vector<RatedConvConfig> convConfigurationSpace(const ConvSpec &spec, const ConvCpu &cpu);
+std::vector<RatedConvConfig> convConfigurationSpace(const ConvSpec &spec, const CpuShape &cpu);
 
 // At most `count` of the space, best guess first. Each register tile that is any good is among them with its best cache
 // tiles, so that a model which is wrong about one of them costs little.
-std::vector<std::string> convConfigurations(const ConvSpec &spec, const ConvCpu &cpu, size_t count);
+std::vector<std::string> convConfigurations(const ConvSpec &spec, const CpuShape &cpu, size_t count);
 
 } // namespace kiln::families
 

@@ -12,8 +12,8 @@ ConvSpec parse(std::string_view name) {
   return *spec;
 }
 
-constexpr ConvCpu kAvx512{.vectorBits = 512, .vectorRegisters = 32, .l1Bytes = 48 << 10, .l2Bytes = 1 << 20};
-constexpr ConvCpu kAvx2{.vectorBits = 256, .vectorRegisters = 16};
+constexpr CpuShape kAvx512{.vectorBits = 512, .vectorRegisters = 32, .l1Bytes = 48 << 10, .l2Bytes = 1 << 20};
+constexpr CpuShape kAvx2{.vectorBits = 256, .vectorRegisters = 16};
 
 constexpr const char *kProblems[] = {
     "conv2d_nhwc_hwcf_1x56x56x64_3x3x64_s1x1_d1x1_p1x1_g1_f32_f32_f32",
@@ -29,7 +29,7 @@ constexpr const char *kProblems[] = {
 };
 
 TEST(ConvConfigurations, OrdinaryProblemsHaveManyThatDiffer) {
-  for (const ConvCpu &cpu : {kAvx512, kAvx2})
+  for (const CpuShape &cpu : {kAvx512, kAvx2})
     for (const char *name : kProblems) {
       std::vector<std::string> names = convConfigurations(parse(name), cpu, 32);
       EXPECT_GE(names.size(), 16U) << name;

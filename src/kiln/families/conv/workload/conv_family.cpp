@@ -200,14 +200,14 @@ std::vector<std::string> ConvFamily::configurations(const Problem &problem, std:
   const auto *conv = dynamic_cast<const ConvProblem *>(&problem);
   if (!conv || target != "llvm-cpu")
     return {};
-  return convConfigurations(conv->spec(), ConvCpu::host(), kConfigurationCount);
+  return convConfigurations(conv->spec(), CpuShape::host(), kConfigurationCount);
 }
 
 std::vector<std::string> ConvFamily::configurationSpace(const Problem &problem, std::string_view target) const {
   const auto *conv = dynamic_cast<const ConvProblem *>(&problem);
   std::vector<std::string> names;
   if (conv && target == "llvm-cpu")
-    for (const RatedConvConfig &rated : convConfigurationSpace(conv->spec(), ConvCpu::host()))
+    for (const RatedConvConfig &rated : convConfigurationSpace(conv->spec(), CpuShape::host()))
       names.push_back(rated.config.name());
   return names;
 }

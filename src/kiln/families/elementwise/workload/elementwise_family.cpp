@@ -3,7 +3,7 @@
 #include "kiln/families/elementwise/workload/elementwise_configurations.h"
 #include "kiln/families/elementwise/workload/elementwise_mlir.h"
 #include "kiln/families/elementwise/workload/elementwise_verification.h"
-#include "kiln/measure/vector_width.h"
+#include "kiln/measure/cpu_shape.h"
 
 namespace kiln::families {
 
@@ -104,7 +104,7 @@ std::vector<std::string> ElementwiseFamily::configurations(const Problem &proble
   const auto *elementwise = dynamic_cast<const ElementwiseProblem *>(&problem);
   if (!elementwise || target != "llvm-cpu")
     return {};
-  return elementwiseConfigurations(elementwise->spec(), measure::hostVectorBits());
+  return elementwiseConfigurations(elementwise->spec(), measure::CpuShape::host().vectorBits);
 }
 
 void registerElementwiseFamily(measure::FamilyRegistry &registry) {

@@ -7,20 +7,11 @@
 
 #include "kiln/base/tile_config.h"
 #include "kiln/families/matmul/workload/matmul_spec.h"
+#include "kiln/measure/cpu_shape.h"
 
 namespace kiln::families {
 
-// What the choice of tiles depends on. Any value gives legal configurations; the right one gives the best first.
-struct CpuShape {
-  int64_t vectorBits = 256;
-  int64_t vectorRegisters = 16;
-  int64_t l1Bytes = 32 << 10;
-  int64_t l2Bytes = 1 << 20;
-  int64_t workers = 2;
-
-  // Of the CPU that this runs on.
-  static CpuShape host();
-};
+using measure::CpuShape;
 
 // A configuration with the time that a simple model expects of it. The number compares configurations of one problem,
 // and says nothing else.

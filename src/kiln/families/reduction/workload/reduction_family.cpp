@@ -7,8 +7,8 @@
 #include "kiln/families/reduction/workload/reduction_verification.h"
 #include "kiln/families/reduction/workload/row_configurations.h"
 #include "kiln/families/reduction/workload/softmax_verification.h"
+#include "kiln/measure/cpu_shape.h"
 #include "kiln/measure/names.h"
-#include "kiln/measure/vector_width.h"
 #include "kiln/measure/verify/inputs.h"
 
 namespace kiln::families {
@@ -198,7 +198,7 @@ std::vector<std::string> RowFamily::configurations(const Problem &problem, std::
   const auto *row = dynamic_cast<const RowProblem *>(&problem);
   if (!row || target != "llvm-cpu")
     return {};
-  return rowConfigurations(row->spec(), measure::hostVectorBits());
+  return rowConfigurations(row->spec(), measure::CpuShape::host().vectorBits);
 }
 
 void registerReductionFamilies(measure::FamilyRegistry &registry) {
