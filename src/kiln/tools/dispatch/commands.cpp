@@ -266,7 +266,7 @@ SweepSettings settingsOf(const Lab &lab) {
   settings.group.memoryLimit = uint64_t(flags.memoryLimitMiB) << 20;
   settings.statistics.seed = flags.seed;
   // Rounds are processes of their own, which take their time: more of them tell little more.
-  settings.statistics.maximumRounds = 80;
+  settings.statistics.maximumRounds = 100;
   if (flags.repetitions)
     settings.statistics.minimumRounds = settings.statistics.maximumRounds = flags.repetitions;
   settings.profile = flags.profilingEnabled == "true";
@@ -476,8 +476,8 @@ void announce(const Lab &lab, const std::vector<Operation> &operations, const st
                          provider.variant, provider.version.substr(0, provider.version.find(' ')));
   }
   size_t candidates = dispatches + libraries * operations.size();
-  // A turn takes about 70 ms, starting the worker included. Losers leave after 3 to 10, others have 20 to 80.
-  double least = static_cast<double>(candidates) * 8 * 0.07, most = least * 5;
+  // A turn takes about 70 ms, starting the worker included. Losers leave after 3 to 10, others have 20 to 100.
+  double least = static_cast<double>(candidates) * 8 * 0.07, most = least * 6;
   most = std::min(most, 60.0 * static_cast<double>(lab.flags.minutes) * static_cast<double>(operations.size()));
   say("{}, {} ({} of Kiln{}{})\nabout {} to {}\n", counted(operations.size(), "problem"),
       counted(candidates, "candidate"), dispatches, names.empty() ? "" : "; ", names,
