@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "kiln/measure/tiles.h"
+
 namespace kiln::families {
 
 //===--- What the compiler takes ----------------------------------------------------------------------------------===//
@@ -15,12 +17,7 @@ static constexpr int64_t kMostRows = 32;
 static constexpr int64_t kMostVectorsInTile = 256;
 static constexpr int64_t kNarrowestVector = 4; // what columns count as where the lanes are left to the compiler
 
-static int64_t divideUp(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-static int64_t roundUp(int64_t a, int64_t unit) {
-  return divideUp(a, unit) * unit;
-}
+using measure::divideUp, measure::roundUp, measure::tilesOf;
 
 Status verifyCpuConfiguration(const TileConfig &config) {
   if (config.instructions != "fma" && config.instructions != "vector" && config.instructions != "scalar")
@@ -130,17 +127,6 @@ static std::vector<RegisterTile> registerTiles(const Extents &problem, const Cpu
       if (fits && known.insert({rows, columns}).second)
         tiles.push_back({rows, columns});
     }
-  return tiles;
-}
-
-// Tiles of an extent: about as large as each of `wanted`, multiples of `unit`, and such that parts are of nearly the
-// same size.
-static std::set<int64_t> tilesOf(int64_t extent, std::span<const int64_t> wanted, int64_t unit) {
-  std::set<int64_t> tiles;
-  for (int64_t most : wanted) {
-    int64_t parts = std::max<int64_t>(1, (extent + most / 2) / most);
-    tiles.insert(std::min(extent, roundUp(divideUp(extent, parts), unit)));
-  }
   return tiles;
 }
 
