@@ -135,7 +135,19 @@ TEST(CandidateRounds, TwoFrequenciesWidenTheInterval) {
   for (int round = 0; round < 40; ++round)
     rounds.add({round * 7 % 2 == 0 ? 100.0 : 120.0});
   const CandidateRounds::Summary summary = rounds.summarize(0.05);
-  EXPECT_EQ(summary.interval, (Interval{100, 120}));
+  EXPECT_DOUBLE_EQ(summary.interval.low, 100);
+  EXPECT_DOUBLE_EQ(summary.interval.high, 120);
+}
+
+TEST(CandidateRounds, NoSingleSampleEndsTheIntervalOfAMachineThatChanged) {
+  CandidateRounds rounds;
+  for (int round = 0; round < 40; ++round) {
+    const double time = round < 20 ? 120 : 100;
+    rounds.add({time, time, round == 3 ? 90'000 : time, time});
+  }
+  const CandidateRounds::Summary summary = rounds.summarize(0.05);
+  EXPECT_DOUBLE_EQ(summary.interval.low, 100);
+  EXPECT_DOUBLE_EQ(summary.interval.high, 120);
 }
 
 TEST(CandidateRounds, NothingIsKnownOfNothing) {

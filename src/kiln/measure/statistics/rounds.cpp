@@ -90,7 +90,11 @@ Interval CandidateRounds::intervalOfMany(const std::vector<Weighted> &pooled, do
   // Shares are close to yes or no where rounds differ by more than samples, and that hides part of the correlation.
   const double factor = std::max(autocorrelationFactor(shares), autocorrelationFactor(winsorized(locations)));
   const double reach = studentQuantile(alpha, std::max(1.0, count / factor - 1)) * std::sqrt(variance * factor / count);
-  return {weightedPercentile(pooled, 0.5 - reach), weightedPercentile(pooled, 0.5 + reach)};
+  // A mixture's median lies between the medians of what is mixed, however long the states of the machine last. Else a
+  // single preempted sample would be the end of an interval where the correlation leaves nothing certain.
+  const auto [least, most] = std::minmax_element(locations.begin(), locations.end());
+  return {std::max(weightedPercentile(pooled, 0.5 - reach), std::exp(*least)),
+          std::min(weightedPercentile(pooled, 0.5 + reach), std::exp(*most))};
 }
 
 CandidateRounds::Summary CandidateRounds::summarize(double alpha) const {

@@ -56,6 +56,13 @@ static Result<std::optional<report::TimeRatio>> pairedRatio(store::Reader &reade
   measure::StudentTable table(0.05);
   measure::Location location = measure::locate(ratios);
   measure::Interval interval = location.interval(table);
+  // A neighbour that came or went halfway looks like rounds that all depend on one another, about which nothing could
+  // be said. But what holds of this many rounds holds between the lowest and the highest of them.
+  constexpr size_t many = 12;
+  if (ratios.size() >= many) {
+    const auto [lowest, highest] = std::ranges::minmax(ratios);
+    interval = {std::max(interval.low, lowest), std::min(interval.high, highest)};
+  }
   return std::optional(report::TimeRatio{std::exp(location.value), std::exp(interval.low), std::exp(interval.high)});
 }
 
