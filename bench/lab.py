@@ -3,6 +3,7 @@
 import csv
 import os
 import re
+import statistics
 
 import measure
 
@@ -45,10 +46,12 @@ class Lab:
         return behind, float(slow["call_median_ns"]) / float(plain["call_median_ns"]) - 1
 
     def delay_for(self, wanted):
-        """Iterations of delay that make the code slower by that part."""
+        """Iterations of delay that make the code slower by that part: in the middle of ever more sweeps, since one sweep
+        alone is wrong by up to half a percent."""
         iterations = 10000
-        for seed in (1001, 1002, 1003):
-            iterations = max(1, round(iterations * wanted / max(self.slowed(iterations, seed)[1], wanted / 20)))
+        for sweeps in (1, 3, 9):
+            seen = statistics.median(self.slowed(iterations, 1000 + 10 * sweeps + seed)[1] for seed in range(sweeps))
+            iterations = max(1, round(iterations * wanted / max(seen, wanted / 20)))
         return iterations
 
     def agreement(self, *flags):

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 
 namespace kiln {
@@ -189,6 +190,13 @@ double armFlops(std::string_view instruction, uint32_t vectorBits, bool &fused) 
   return 0;
 }
 
+// The register that a multiply-add adds to.
+std::string_view accumulatorOf(std::string_view instruction, std::string_view triple) {
+  if (isAarch64(triple))
+    return firstOperandOf(instruction);
+  return lastOperandOf(instruction.substr(0, instruction.find(" {%k")));
+}
+
 // The same multiply-add with registers only, as wide as they are.
 std::string peakOf(std::string_view instruction, std::string_view triple, uint32_t vectorBits) {
   std::string mnemonic(mnemonicOf(instruction));
@@ -216,6 +224,7 @@ HotLoop survey(const Function &function, std::span<const Line> lines, std::strin
   HotLoop loop;
   loop.function = function.name;
   std::map<std::string_view, double> byMnemonic;
+  std::set<std::string_view> accumulators;
   double most = 0;
   std::string_view commonest;
   for (const Line &line : lines) {
@@ -227,6 +236,8 @@ HotLoop survey(const Function &function, std::span<const Line> lines, std::strin
     double flops = isAarch64(triple) ? armFlops(line.text, vectorBits, fused) : flopsOf(line.text, vectorBits, fused);
     loop.flops += flops;
     loop.multiplyAdds += fused;
+    if (fused && accumulators.insert(accumulatorOf(line.text, triple)).second)
+      loop.tileFlops += flops;
     double &sum = byMnemonic[mnemonicOf(line.text)];
     sum += fused ? flops : 0;
     if (fused && sum > most) {
@@ -242,10 +253,11 @@ HotLoop survey(const Function &function, std::span<const Line> lines, std::strin
   return loop;
 }
 
-// Multiply-adds come before all other arithmetic: what is around a kernel has none.
+// Multiply-adds come before all other arithmetic: what is around a kernel has none. The kernel itself adds to the most
+// registers: the loop over what is left of a tile has fewer, even where it is unrolled and so has more instructions.
 bool isHotter(const HotLoop &a, const HotLoop &b) {
-  if ((a.multiplyAdds > 0) != (b.multiplyAdds > 0))
-    return a.multiplyAdds > 0;
+  if (a.tileFlops != b.tileFlops)
+    return a.tileFlops > b.tileFlops;
   return a.flops > b.flops;
 }
 

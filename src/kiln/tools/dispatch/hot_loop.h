@@ -1,5 +1,5 @@
-// Where a kernel spends its time: the innermost loop with the most arithmetic, found in the assembly that the compiler
-// wrote.
+// Where a kernel spends its time: the innermost loop with the largest register tile, or else with the most arithmetic,
+// found in the assembly that the compiler wrote.
 #ifndef KILN_TOOLS_DISPATCH_HOT_LOOP_H
 #define KILN_TOOLS_DISPATCH_HOT_LOOP_H
 
@@ -19,6 +19,7 @@ struct HotLoop {
   size_t instructions = 0;
   size_t multiplyAdds = 0; // of these; whatever their width
   double flops = 0;        // of one iteration; a multiply-add of one lane is two
+  double tileFlops = 0;    // of one multiply-add into each register that any of them adds to
   // The multiply-add that does most of them, on whole vector registers and without memory: what the peak is made of.
   std::string peakInstruction; // empty where there is no multiply-add
   double peakFlops = 0;        // of that one instruction

@@ -83,6 +83,22 @@ TEST(HotLoop, IsAllOfAKernelThatIsUnrolled) {
   EXPECT_EQ(loop->peakInstruction, "");
 }
 
+// Rows that are left over: the same loop of one row, unrolled four times.
+TEST(HotLoop, IsNotTheUnrolledRemainder) {
+  std::string assembly = "f:\n.LBB0_1:\n";
+  for (int row = 0; row < 3; ++row)
+    assembly += fmt::format("\tvfmadd231ps\t(%rax){{1to16}}, %zmm0, %zmm{}\n", row + 1);
+  assembly += "\tjne\t.LBB0_1\n.LBB0_2:\n";
+  for (int step = 0; step < 4; ++step)
+    assembly += fmt::format("\tvfmadd231ps\t{}(%rax){{1to16}}, %zmm0, %zmm1 {{%k1}}\n", 4 * step);
+  assembly += "\tjne\t.LBB0_2\n\tretq\n";
+  Result<HotLoop> loop = findHotLoop(assembly, "f", kX86, 512);
+  ASSERT_TRUE(loop.ok());
+  EXPECT_EQ(loop->label, ".LBB0_1");
+  EXPECT_EQ(loop->multiplyAdds, 3U);
+  EXPECT_EQ(loop->tileFlops, 96);
+}
+
 // A loop that only copies is not what an unrolled kernel is about.
 TEST(HotLoop, IsNotALoopThatComputesNothing) {
   Result<HotLoop> loop = findHotLoop("f:\n.LBB0_1:\n\tmovq\t%rax, %rcx\n\tjne\t.LBB0_1\n"
