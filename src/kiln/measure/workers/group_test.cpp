@@ -148,10 +148,16 @@ TEST_F(GroupTest, WrongAfterwardsIsWrong) {
 
 // How processes of one program differ shows only where there are several; who starts slowly is not started so often.
 TEST_F(GroupTest, ATurnIsAProcessWhereStartingIsCheap) {
-  Result<GroupResult> result = run({fake({}), fake({"", "", "1", "slow"})}, 6);
+  auto measure = [&] { return run({fake({}), fake({"", "", "1", "slow"})}, 6); };
+  Result<GroupResult> result = measure();
   ASSERT_TRUE(result.ok()) << result.status().message();
+  // On a busy machine even a cheap start may once be slow.
+  for (int more = 0; more < 4 && result->candidates[0].workers == 1; ++more) {
+    result = measure();
+    ASSERT_TRUE(result.ok()) << result.status().message();
+  }
   EXPECT_EQ(result->candidates[0].rounds, 6U);
-  EXPECT_GT(result->candidates[0].workers, 1U); // 6, unless the machine is so busy that starting is slow, too
+  EXPECT_GT(result->candidates[0].workers, 1U);
   EXPECT_EQ(result->candidates[1].rounds, 6U);
   EXPECT_EQ(result->candidates[1].workers, 1U);
   EXPECT_GE(result->turnNanoseconds, settings.roundNanoseconds);
@@ -175,7 +181,6 @@ TEST_F(GroupTest, WritingToInputsIsACrash) {
 
 TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
   settings.callTimeout = 500'000'000;
-  settings.memoryLimit = uint64_t(64) << 20;
   struct {
     std::vector<std::string> arguments;
     Outcome outcome;
@@ -190,7 +195,6 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
       {{"crash", "time", "3", "slow"}, Outcome::Crashed, 1},
       {{"hang", "time", "2"}, Outcome::TimedOut, 0},
       {{"twice", "time"}, Outcome::Rubbish, 0},
-      {{"grow", "run"}, Outcome::MemoryLimit, 0},
       {{"lie", "time", "2"}, Outcome::Rubbish, 0},
       {{"zero", "time", "2"}, Outcome::Rubbish, 0},
       {{"batch", "time", "1"}, Outcome::Rubbish, 0},
@@ -217,6 +221,13 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
     EXPECT_EQ(result->candidates[good].outcome, Outcome::Ok) << result->candidates[good].message;
     EXPECT_EQ(result->candidates[good].rounds, 2U);
   }
+}
+
+// Memory comes slowly on a busy machine: the limit on time must not be the first.
+TEST_F(GroupTest, EatingMemoryCostsTheRowOnly) {
+  settings.callTimeout = 20'000'000'000;
+  settings.memoryLimit = uint64_t(64) << 20;
+  EXPECT_EQ(runBesideGood(fake({"grow", "run"})).outcome, Outcome::MemoryLimit);
 }
 
 TEST_F(GroupTest, NobodyLeftIsAResult) {
