@@ -26,7 +26,7 @@ protected:
   Table load(const char *run) {
     Result<std::unique_ptr<store::Reader>> reader = store::Reader::open(path);
     EXPECT_TRUE(reader.ok());
-    Result<Table> table = loadTable(**reader, {.runs = {run}}, {});
+    Result<Table> table = loadTable(**reader, {.runs = {run}});
     EXPECT_TRUE(table.ok()) << table.status().toString();
     return table.ok() ? *std::move(table) : Table();
   }

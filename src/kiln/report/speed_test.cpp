@@ -34,7 +34,7 @@ TEST(Speed, TenThousandRowsInUnderASecond) {
     double start = processorSeconds();
     Result<std::unique_ptr<store::Reader>> reader = store::Reader::open(path);
     ASSERT_TRUE(reader.ok());
-    Result<Table> table = loadTable(**reader, {}, {});
+    Result<Table> table = loadTable(**reader, {});
     ASSERT_TRUE(table.ok()) << table.status().toString();
     ASSERT_EQ(table->rows.size(), 10'000U);
     Result<const Format *> format = findFormat(name);

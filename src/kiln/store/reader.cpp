@@ -133,17 +133,17 @@ Result<Machine> Reader::machine(const std::string &key) {
   return machine;
 }
 
-Result<Calibration> Reader::calibration(const std::string &machine) {
+Result<Calibration> Reader::calibration(const std::string &machine, int64_t when) {
   std::optional<Calibration> latest;
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT taken, ceilings FROM calibration WHERE machine = ?1 ORDER BY taken",
+      "SELECT taken, ceilings FROM calibration WHERE machine = ?1 AND taken <= ?2 ORDER BY taken DESC LIMIT 1",
       [&](const Statement &row) {
         latest = Calibration{machine, row.integer(0), row.text(1)};
         return okStatus();
       },
-      machine));
+      machine, when));
   if (!latest)
-    return notFound("this machine was never calibrated: run `kiln calibrate`");
+    return notFound("this machine was not calibrated by then: run `kiln calibrate`");
   return *latest;
 }
 
@@ -286,16 +286,13 @@ Result<std::vector<Round>> Reader::rounds(const std::string &group, const std::o
   return rounds;
 }
 
-Result<std::optional<std::string>> Reader::unfinishedRun(const std::string &sweep) {
-  std::optional<std::string> run;
-  KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT key FROM run WHERE sweep = ?1 AND key NOT IN (SELECT run FROM run_end) ORDER BY started, key",
-      [&](const Statement &row) {
-        run = row.text(0);
-        return okStatus();
-      },
-      sweep));
-  return run;
+Result<std::optional<std::string>> Reader::unfinishedRun(const Run &like) {
+  KILN_ASSIGN_OR_RETURN(std::vector<StoredRun> stored, runs());
+  std::optional<std::string> latest;
+  for (const StoredRun &run : stored)
+    if (!run.ended && run.sweep == like.sweep && run.machine == like.machine && run.tags == like.tags)
+      latest = run.key();
+  return latest;
 }
 
 Result<std::vector<std::string>> Reader::finishedGroups(const std::string &run) {

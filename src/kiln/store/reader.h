@@ -48,8 +48,8 @@ public:
   // By a start of its key, "latest", or "latest~1" for the one before it, and so on. The error lists the latest runs.
   Result<StoredRun> findRun(std::string_view name);
   Result<Machine> machine(const std::string &key);
-  // The latest one; NotFound where the machine was never calibrated.
-  Result<Calibration> calibration(const std::string &machine);
+  // The latest one by then; NotFound where the machine was not calibrated.
+  Result<Calibration> calibration(const std::string &machine, int64_t when);
 
   // Of one run.
   Result<std::vector<StoredGroup>> groups(const std::string &run);
@@ -65,8 +65,9 @@ public:
   // In the order of the rounds. With a candidate, only its.
   Result<std::vector<Round>> rounds(const std::string &group, const std::optional<std::string> &candidate = {});
 
-  // The latest run of the sweep that has not ended: the one to resume.
-  Result<std::optional<std::string>> unfinishedRun(const std::string &sweep);
+  // The latest run that has not ended, of the same sweep, on the same machine and with the same tags: the one to
+  // resume.
+  Result<std::optional<std::string>> unfinishedRun(const Run &like);
   // Names of the problems that need no measuring when the run is resumed.
   Result<std::vector<std::string>> finishedGroups(const std::string &run);
 

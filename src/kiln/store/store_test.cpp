@@ -99,7 +99,9 @@ TEST_F(Store, FactsComeBackAsTheyWere) {
   EXPECT_EQ(runs[0].flags, run.flags);
   EXPECT_FALSE(runs[0].ended);
   EXPECT_EQ(valueOf(r->machine(run.machine)).provenance, sampleMachine().provenance);
-  EXPECT_EQ(valueOf(r->calibration(run.machine)).taken, 9);
+  EXPECT_EQ(valueOf(r->calibration(run.machine, 9)).taken, 9);
+  EXPECT_EQ(valueOf(r->calibration(run.machine, 8)).taken, 5);
+  EXPECT_EQ(r->calibration(run.machine, 4).status().code(), StatusCode::NotFound);
   std::vector<Problem> problems = valueOf(r->problems(run.key()));
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_EQ(problems[0].fields, problem.fields);
@@ -219,8 +221,16 @@ TEST_F(Store, AnInterruptedSweepResumes) {
   }
   std::unique_ptr<Writer> w = writer();
   std::unique_ptr<Reader> r = reader();
-  EXPECT_EQ(valueOf(r->unfinishedRun(run.sweep)), run.key());
-  EXPECT_EQ(valueOf(r->unfinishedRun("another sweep")), std::nullopt);
+  EXPECT_EQ(valueOf(r->unfinishedRun(run)), run.key());
+  store::Run other = run;
+  other.sweep = "another sweep";
+  EXPECT_EQ(valueOf(r->unfinishedRun(other)), std::nullopt);
+  other = run;
+  other.machine = "another machine";
+  EXPECT_EQ(valueOf(r->unfinishedRun(other)), std::nullopt);
+  other = run;
+  other.tags.emplace_back("code", "two");
+  EXPECT_EQ(valueOf(r->unfinishedRun(other)), std::nullopt);
   EXPECT_EQ(valueOf(r->finishedGroups(run.key())), std::vector{problem.name});
   std::vector<StoredGroup> groups = valueOf(r->groups(run.key()));
   ASSERT_EQ(groups.size(), 2U);
@@ -236,7 +246,7 @@ TEST_F(Store, AnInterruptedSweepResumes) {
   EXPECT_EQ(groups[2].attempt, 2U);
   ASSERT_OK(w->endRun(run.key()));
   ASSERT_OK(w->endRun(run.key()));
-  EXPECT_EQ(valueOf(r->unfinishedRun(run.sweep)), std::nullopt);
+  EXPECT_EQ(valueOf(r->unfinishedRun(run)), std::nullopt);
 }
 
 TEST_F(Store, RunsAreFoundByNames) {

@@ -117,12 +117,17 @@ static void replace(std::string &text, std::string_view name, std::string_view v
 
 Result<std::string> formatHtml(const Table &table, const FormatOptions &options) {
   std::vector<const Column *> shown = columnsForReaders([](const Column &column) { return column.page != Page::No; });
-  // Ceilings of the types that are there.
-  Json peaks = {{"gflops", Json::object()}};
-  for (const Row &row : table.rows)
+  // Ceilings of the types that are there; where rows differ in threads, those of the most.
+  Json peaks = {{"gflops", Json::object()}, {"gb_per_s", Json()}};
+  std::map<std::string, double> highest;
+  double fastest = 0;
+  for (const Row &row : table.rows) {
     if (row.peakGigaflops)
-      peaks["gflops"][row.elementType()] = *row.peakGigaflops;
-  peaks["gb_per_s"] = table.peaks.gigabytes ? Json(*table.peaks.gigabytes) : Json();
+      peaks["gflops"][row.elementType()] = highest[row.elementType()] =
+          std::max(highest[row.elementType()], *row.peakGigaflops);
+    if (row.peakGigabytes)
+      peaks["gb_per_s"] = fastest = std::max(fastest, *row.peakGigabytes);
+  }
   Json data = {{"columns", columnsJson(shown)},
                {"problems", problemsJson(table, options, shown)},
                {"runs", runsJson(table)},

@@ -40,7 +40,7 @@ Result<History> loadHistory(store::Reader &reader, const std::string &dispatch) 
   Filter filter;
   filter.allRuns = true;
   filter.dispatch = exactly(dispatch);
-  Result<Table> table = loadTable(reader, filter, {});
+  Result<Table> table = loadTable(reader, filter);
   if (table.ok())
     history.table = *std::move(table);
   else if (table.status().code() != StatusCode::NotFound)

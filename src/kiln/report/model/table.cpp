@@ -11,10 +11,7 @@
 
 namespace kiln::report {
 
-Result<Peaks> Peaks::parse(std::string_view text) {
-  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object())
-    return invalidArgument("'{}' is no JSON object with the ceilings of a machine", text.substr(0, 80));
+static Peaks peaksOf(const nlohmann::json &json) {
   Peaks peaks;
   if (auto found = json.find("gflops"); found != json.end() && found->is_object())
     for (const auto &[type, value] : found->items())
@@ -22,6 +19,19 @@ Result<Peaks> Peaks::parse(std::string_view text) {
         peaks.gigaflops[type] = value.get<double>();
   if (auto found = json.find("gb_per_s"); found != json.end() && found->is_number() && found->get<double>() > 0)
     peaks.gigabytes = found->get<double>();
+  return peaks;
+}
+
+Result<std::map<uint64_t, Peaks>> parsePeaks(std::string_view text) {
+  nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  std::map<uint64_t, Peaks> peaks;
+  const bool several = json.is_object() && json.contains("by_threads") && json["by_threads"].is_array();
+  for (const nlohmann::json &entry : several ? json["by_threads"] : nlohmann::json::array({json})) {
+    auto threads = entry.is_object() ? entry.find("threads") : entry.end();
+    if (threads == entry.end() || !threads->is_number_unsigned())
+      return invalidArgument("'{}' are no ceilings of a machine by threads", text.substr(0, 80));
+    peaks[threads->get<uint64_t>()] = peaksOf(entry);
+  }
   return peaks;
 }
 
@@ -118,6 +128,7 @@ struct RunLoader {
   Status load(store::StoredRun found);
   Status loadGroups(const std::string &key);
   Status loadRows(const std::string &key);
+  Status loadPeaks();
   void deriveFromGroups(size_t first);
 
   const store::StoredRun *run = nullptr;
@@ -125,6 +136,7 @@ struct RunLoader {
   std::unordered_map<std::string, const store::Candidate *> candidates;
   // Those that rows come from: of each problem the last finished one, else the last.
   std::unordered_map<std::string, const store::StoredGroup *> groups;
+  std::map<uint64_t, Peaks> peaks; // by threads
 };
 
 } // namespace
@@ -141,6 +153,7 @@ Status RunLoader::load(store::StoredRun found) {
   for (auto &[candidateKey, candidate] : storedCandidates)
     candidates.emplace(candidateKey, &table.candidates.emplace_back(std::move(candidate)));
   KILN_RETURN_IF_ERROR(loadGroups(key));
+  KILN_RETURN_IF_ERROR(loadPeaks());
   size_t first = table.rows.size();
   KILN_RETURN_IF_ERROR(loadRows(key));
   deriveFromGroups(first);
@@ -162,6 +175,15 @@ Status RunLoader::loadGroups(const std::string &key) {
       unfinished.insert(problem);
   }
   table.unfinished.insert(table.unfinished.end(), unfinished.begin(), unfinished.end());
+  return okStatus();
+}
+
+Status RunLoader::loadPeaks() {
+  Result<store::Calibration> calibration = reader.calibration(run->machine, run->started);
+  if (calibration.status().code() == StatusCode::NotFound)
+    return okStatus();
+  KILN_RETURN_IF_ERROR(calibration.status());
+  KILN_ASSIGN_OR_RETURN(peaks, parsePeaks(calibration->ceilings));
   return okStatus();
 }
 
@@ -199,9 +221,11 @@ Status RunLoader::loadRows(const std::string &key) {
       row.counters = counted->second;
     if (Result<TileConfig> configuration = TileConfig::parse(row.candidate->configuration); configuration.ok())
       row.configuration = *std::move(configuration);
-    if (auto peak = table.peaks.gigaflops.find(row.elementType()); peak != table.peaks.gigaflops.end())
-      row.peakGigaflops = peak->second;
-    row.peakGigabytes = table.peaks.gigabytes;
+    if (auto known = peaks.find(row.candidate->threads); known != peaks.end()) {
+      if (auto peak = known->second.gigaflops.find(row.elementType()); peak != known->second.gigaflops.end())
+        row.peakGigaflops = peak->second;
+      row.peakGigabytes = known->second.gigabytes;
+    }
     table.rows.push_back(std::move(row));
   }
   return okStatus();
@@ -235,7 +259,7 @@ void RunLoader::deriveFromGroups(size_t first) {
             [&](const Row &a, const Row &b) { return order(a) < order(b); });
 }
 
-Result<Table> loadTable(store::Reader &reader, const Filter &filter, const Peaks &peaks) {
+Result<Table> loadTable(store::Reader &reader, const Filter &filter) {
   KILN_ASSIGN_OR_RETURN(Matcher matcher, Matcher::compile(filter));
   std::vector<store::StoredRun> runs;
   if (filter.allRuns) {
@@ -250,9 +274,8 @@ Result<Table> loadTable(store::Reader &reader, const Filter &filter, const Peaks
     }
   }
   Table table;
-  table.peaks = peaks;
   for (store::StoredRun &run : runs)
-    KILN_RETURN_IF_ERROR((RunLoader{reader, matcher, table, nullptr, {}, {}, {}}.load(std::move(run))));
+    KILN_RETURN_IF_ERROR((RunLoader{reader, matcher, table, nullptr, {}, {}, {}, {}}.load(std::move(run))));
   if (table.rows.empty() && table.unfinished.empty())
     return notFound("no results fit: {} run{} looked at, problem '{}', dispatch '{}', provider '{}'", runs.size(),
                     runs.size() == 1 ? "" : "s", filter.problem, filter.dispatch, filter.provider);

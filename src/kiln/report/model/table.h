@@ -16,14 +16,17 @@
 
 namespace kiln::report {
 
-// What the machine can do at most, as measured. Where it is not known, columns that need it are blank.
+// What the machine can do at most with some number of threads, as measured. Where it is not known, columns that need it
+// are blank.
 struct Peaks {
   std::map<std::string, double> gigaflops; // GFLOP/s by element type, "f32"
   std::optional<double> gigabytes;         // GB/s of memory
-
-  // From a calibration's JSON, {"gflops":{"f32":170.1},"gb_per_s":21.5}; other members are ignored.
-  static Result<Peaks> parse(std::string_view json);
 };
+
+// By the number of threads, from a calibration's JSON:
+// {"by_threads":[{"threads":1,"gflops":{"f32":170.1},"gb_per_s":21.5}, ...]}, or an element of that list alone. Other
+// members are ignored.
+Result<std::map<uint64_t, Peaks>> parsePeaks(std::string_view json);
 
 struct Row {
   const store::StoredRun *run = nullptr;
@@ -65,7 +68,6 @@ struct Table {
   Table &operator=(const Table &) = delete;
 
   std::vector<Row> rows;
-  Peaks peaks;
   // Problems that were begun and not finished: they have no rows of estimates, and a resumed sweep measures them again.
   std::vector<std::string> unfinished;
 
@@ -87,8 +89,8 @@ struct Filter {
   std::optional<std::string> variant = {};
 };
 
-// NotFound where no row fits the filter.
-Result<Table> loadTable(store::Reader &reader, const Filter &filter, const Peaks &peaks);
+// NotFound where no row fits the filter. What a run's machine can do at most is what was known when the run was made.
+Result<Table> loadTable(store::Reader &reader, const Filter &filter);
 
 // The rows of one problem of one run: a range of table.rows.
 struct ProblemRows {

@@ -10,7 +10,7 @@
 
 namespace kiln {
 
-Result<std::optional<std::string>> ceilingsOf(const measure::Provenance &machine, uint32_t threads) {
+Result<std::optional<std::string>> ceilingsOf(const measure::Provenance &machine, const std::set<uint64_t> &threads) {
   std::string path = userCachePath("calibration.json");
   if (path.empty() || access(path.c_str(), F_OK) != 0)
     return std::optional<std::string>();
@@ -20,23 +20,18 @@ Result<std::optional<std::string>> ceilingsOf(const measure::Provenance &machine
     return invalidArgument("'{}': {}; `kiln calibrate` writes it anew", path, calibration.status().message());
   if (!(calibration->machine.cpu == machine.cpu) || calibration->machine.logicalCpus != machine.logicalCpus)
     return std::optional<std::string>();
-  nlohmann::ordered_json rates = nlohmann::ordered_json::object();
-  for (const char *type : {"f32", "f64", "f16", "bf16", "i8"})
-    if (std::optional<double> peak = calibration->peakOperations(type, threads))
-      rates[type] = *peak / 1e9;
-  nlohmann::ordered_json json = {{"gflops", rates}, {"threads", threads}, {"taken", calibration->time}};
-  if (std::optional<double> peak = calibration->peakBytes("memory", threads))
-    json["gb_per_s"] = *peak / 1e9;
-  return std::optional<std::string>(json.dump());
-}
-
-Result<report::Peaks> storedPeaks(store::Reader &reader, const std::string &run) {
-  KILN_ASSIGN_OR_RETURN(store::StoredRun stored, reader.findRun(run));
-  Result<store::Calibration> calibration = reader.calibration(stored.machine);
-  if (!calibration.ok())
-    return calibration.status().code() == StatusCode::NotFound ? Result<report::Peaks>(report::Peaks())
-                                                               : Result<report::Peaks>(calibration.status());
-  return report::Peaks::parse(calibration->ceilings);
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (uint64_t count : threads) {
+    nlohmann::ordered_json rates = nlohmann::ordered_json::object();
+    for (const char *type : {"f32", "f64", "f16", "bf16", "i8"})
+      if (std::optional<double> peak = calibration->peakOperations(type, static_cast<unsigned>(count)))
+        rates[type] = *peak / 1e9;
+    nlohmann::ordered_json entry = {{"threads", count}, {"gflops", rates}, {"taken", calibration->time}};
+    if (std::optional<double> peak = calibration->peakBytes("memory", static_cast<unsigned>(count)))
+      entry["gb_per_s"] = *peak / 1e9;
+    all.push_back(std::move(entry));
+  }
+  return std::optional<std::string>(nlohmann::ordered_json{{"by_threads", std::move(all)}}.dump());
 }
 
 } // namespace kiln

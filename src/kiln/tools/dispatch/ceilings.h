@@ -3,20 +3,18 @@
 #define KILN_TOOLS_DISPATCH_CEILINGS_H
 
 #include <optional>
+#include <set>
 #include <string>
 
+#include "kiln/base/status.h"
 #include "kiln/measure/machine/provenance.h"
-#include "kiln/report/model/table.h"
-#include "kiln/store/reader.h"
 
 namespace kiln {
 
-// {"gflops":{"f32":170.1},"gb_per_s":21.5} with so many threads. Nothing where the machine was never calibrated, or
-// where the file is another machine's; an error where it cannot be read.
-Result<std::optional<std::string>> ceilingsOf(const measure::Provenance &machine, uint32_t threads);
-
-// Of the machine that a run was made on; empty where it was not calibrated by then.
-Result<report::Peaks> storedPeaks(store::Reader &reader, const std::string &run);
+// {"by_threads":[{"threads":1,"gflops":{"f32":170.1},"gb_per_s":21.5}, ...]} for each of these numbers of threads.
+// Nothing where the machine was never calibrated, or where the file is another machine's; an error where it cannot be
+// read.
+Result<std::optional<std::string>> ceilingsOf(const measure::Provenance &machine, const std::set<uint64_t> &threads);
 
 } // namespace kiln
 

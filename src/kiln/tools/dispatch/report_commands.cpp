@@ -11,7 +11,6 @@
 #include "kiln/base/file.h"
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/formats.h"
-#include "kiln/tools/dispatch/ceilings.h"
 #include "kiln/tools/dispatch/patterns.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/printing.h"
@@ -130,8 +129,7 @@ Status writeReports(const Lab &lab, const std::string &run, bool asBlocks) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(lab.folder.database()));
   report::Filter filter;
   filter.runs = {run};
-  KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(*reader, run));
-  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filter, peaks));
+  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, filter));
   report::FormatOptions options;
   options.width = consoleWidth();
   KILN_ASSIGN_OR_RETURN(std::string text,
@@ -165,8 +163,7 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   }
   KILN_ASSIGN_OR_RETURN(const report::Format *format, report::findFormat(flags.format));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(*reader, flags.runs.empty() ? "latest" : flags.runs.front()));
-  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, flags.filter(), peaks));
+  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, flags.filter()));
   if (!flags.outputs.empty()) {
     KILN_RETURN_IF_ERROR(writeAll(*reader, table, flags.outputs, columns, flags.append));
     return 0;

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "kiln/tools/dispatch/ceilings.h"
-
 namespace kiln {
 
 template <typename Wanted>
@@ -44,9 +42,8 @@ static bool has(const report::Table &table, std::string_view name) {
 }
 
 static Result<StoredRow> loadRun(store::Reader &reader, const report::Filter &filter) {
-  KILN_ASSIGN_OR_RETURN(report::Peaks peaks, storedPeaks(reader, filter.runs.empty() ? "latest" : filter.runs.front()));
   StoredRow found;
-  KILN_ASSIGN_OR_RETURN(found.table, report::loadTable(reader, filter, peaks));
+  KILN_ASSIGN_OR_RETURN(found.table, report::loadTable(reader, filter));
   return found;
 }
 

@@ -237,13 +237,22 @@ private:
     measure::Provenance provenance = measure::Provenance::detect();
     store::Machine machine{provenance.json()};
     KILN_RETURN_IF_ERROR(writer->addMachine(machine));
-    KILN_ASSIGN_OR_RETURN(std::optional<std::string> ceilings, ceilingsOf(provenance, settings.group.threads));
-    if (ceilings)
-      KILN_RETURN_IF_ERROR(writer->addCalibration({machine.key(), store::unixNanoseconds(), *ceilings}));
-    std::string sweep = sweepKey(groups, settings);
+    std::set<uint64_t> threads;
+    for (const SweepGroup &group : groups)
+      for (const SweepCandidate &candidate : group.candidates)
+        threads.insert(candidate.fact.threads);
+    Result<std::optional<std::string>> ceilings = ceilingsOf(provenance, threads);
+    if (!ceilings.ok()) // a column less
+      progress.onWarning(fmt::format("warning: no percentages of the peak: {}", ceilings.status().message()));
+    else if (*ceilings)
+      KILN_RETURN_IF_ERROR(writer->addCalibration({machine.key(), store::unixNanoseconds(), **ceilings}));
+    store::Run run;
+    run.sweep = sweepKey(groups, settings);
+    run.machine = machine.key();
+    run.tags = settings.tags;
     if (settings.resume) {
       KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(database));
-      KILN_ASSIGN_OR_RETURN(std::optional<std::string> unfinished, reader->unfinishedRun(sweep));
+      KILN_ASSIGN_OR_RETURN(std::optional<std::string> unfinished, reader->unfinishedRun(run));
       if (unfinished) {
         summary.run = *unfinished;
         KILN_ASSIGN_OR_RETURN(std::vector<std::string> names, reader->finishedGroups(summary.run));
@@ -251,16 +260,12 @@ private:
         return okStatus();
       }
     }
-    store::Run run;
-    run.sweep = sweep;
     run.started = store::unixNanoseconds();
-    run.machine = machine.key();
     run.commandLine = settings.commandLine;
     run.flags = runFlags(settings);
     run.seed = settings.group.seed;
     run.cacheMode = settings.group.cold ? "cold" : "warm";
     run.dataDistribution = dataDistribution();
-    run.tags = settings.tags;
     run.kilnVersion = kVersion;
     summary.run = run.key();
     return writer->addRun(run);

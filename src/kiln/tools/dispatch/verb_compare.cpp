@@ -83,7 +83,7 @@ static report::CompareOptions optionsOf(const ReportFlags &flags, store::Reader 
 static Result<report::Table> loadRun(store::Reader &reader, const Lab &lab, const std::string &run) {
   report::Filter filter;
   filter.runs = {run};
-  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(reader, filter, {}));
+  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(reader, filter));
   KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(lab.flags.dispatches));
   if (!patterns.all())
     std::erase_if(table.rows, [&](const report::Row &row) { return !patterns.matches(row.dispatch()); });
