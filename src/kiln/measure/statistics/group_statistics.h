@@ -53,7 +53,7 @@ struct GroupOptions {
   // candidates that matter are ranked apart or known to differ by less than this.
   double target = 0.01;
   // Candidates that differ by less are ranked as equal, even if the difference is certain. Set it to what two processes
-  // of the same binary differ by on this machine; see noise_floor.h.
+  // of the same binary differ by on this machine.
   double tieWithin = 0.0025;
   // The chance that a whole group's ranking states a difference that does not exist.
   double rankingError = 0.01;
@@ -64,7 +64,7 @@ struct GroupOptions {
   // The group does not end earlier. Candidates may leave from the 6th round on; after 3 rounds if they took more than 4
   // times the leader's time in each, after 4 rounds at twice and after 5 at 1.6 times.
   uint32_t minimumRounds = 20;
-  uint32_t maximumRounds = 200;
+  uint32_t maximumRounds = 100;
   uint64_t seed = 0;
 };
 

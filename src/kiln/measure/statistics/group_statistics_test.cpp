@@ -135,9 +135,9 @@ TEST(GroupStatistics, BatchesCountPerCall) {
 TEST(GroupStatistics, OrderIsRandomButRepeats) {
   std::set<std::vector<uint32_t>> orders;
   std::vector<uint32_t> firsts(4, 0);
-  GroupStatistics one = makeGroup(4, {.seed = 5});
-  GroupStatistics same = makeGroup(4, {.seed = 5});
-  GroupStatistics other = makeGroup(4, {.seed = 6});
+  GroupStatistics one = makeGroup(4, {.maximumRounds = 200, .seed = 5});
+  GroupStatistics same = makeGroup(4, {.maximumRounds = 200, .seed = 5});
+  GroupStatistics other = makeGroup(4, {.maximumRounds = 200, .seed = 6});
   bool differs = false;
   for (int round = 0; round < 200; ++round) {
     const std::vector<uint32_t> order = one.nextRound();

@@ -265,8 +265,6 @@ SweepSettings settingsOf(const Lab &lab) {
   settings.group.measureNanoseconds = uint64_t(flags.minutes) * 60 * 1'000'000'000;
   settings.group.memoryLimit = uint64_t(flags.memoryLimitMiB) << 20;
   settings.statistics.seed = flags.seed;
-  // Rounds are processes of their own, which take their time: more of them tell little more.
-  settings.statistics.maximumRounds = 100;
   if (flags.repetitions)
     settings.statistics.minimumRounds = settings.statistics.maximumRounds = flags.repetitions;
   settings.profile = flags.profilingEnabled == "true";
