@@ -40,6 +40,7 @@ TEST(KilnTest, UnknownVerbs) {
   ProcessResult near = runTool("kiln", {"benchmrak"});
   EXPECT_EQ(near.exitCode, 1);
   EXPECT_EQ(near.error, "kiln: error: unknown verb 'benchmrak'; did you mean 'benchmark'?\n");
+  EXPECT_CONTAINS(runTool("kiln", {"benchmark-modul"}).error, "did you mean 'benchmark-module'?");
   EXPECT_CONTAINS(runTool("kiln", {"xyz"}).error, "`kiln help` lists the verbs");
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -33,10 +34,18 @@ constexpr Verb kVerbs[] = {
     {"doctor", "kiln-doctor", "say whether this machine can be trusted today"},
 };
 
+// Verbs of the lab that need no `dispatch` in front. Its `compile` is none: that is the compiler's.
+constexpr const char *kLabVerbs[] = {"sweep", "generate", "profile", "tune",    "families", "report",
+                                     "show",  "explain",  "repro",   "history", "compare",  "query"};
+
 std::string usage() {
   std::string text = "Usage: kiln VERB [flags]\n\nVerbs:\n";
   for (const Verb &verb : kVerbs)
     text += fmt::format("  {:<12}{} ({})\n", verb.name, verb.help, verb.tool);
+  text += "  of the lab, with `dispatch` or without:\n";
+  constexpr size_t kInALine = 6;
+  for (size_t i = 0; i < std::size(kLabVerbs); i += kInALine)
+    text += fmt::format("    {}\n", fmt::join(std::span(kLabVerbs).subspan(i, kInALine), ", "));
   text += "  version     print the version\n"
           "  help        print this; `kiln help VERB` prints the flags of a verb\n"
           "\n"
@@ -62,10 +71,10 @@ const Verb *findVerb(std::string_view name) {
 }
 
 // Replaces this process by the tool that lies beside it; returns only with an error.
-Status execute(const Verb &verb, std::vector<std::string> arguments) {
-  KILN_ASSIGN_OR_RETURN(std::string path, siblingTool(verb.tool));
+Status execute(const std::string &tool, std::vector<std::string> arguments) {
+  KILN_ASSIGN_OR_RETURN(std::string path, siblingTool(tool));
   std::vector<char *> argv;
-  arguments.insert(arguments.begin(), verb.tool);
+  arguments.insert(arguments.begin(), tool);
   for (std::string &argument : arguments)
     argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -92,11 +101,18 @@ int main(int argc, char **argv) {
     arguments = {"--help"};
   }
   if (const Verb *verb = findVerb(name))
-    return reportFailure("kiln", execute(*verb, std::move(arguments)));
+    return reportFailure("kiln", execute(verb->tool, std::move(arguments)));
+  if (std::ranges::find(kLabVerbs, name) != std::end(kLabVerbs)) {
+    arguments.insert(arguments.begin(), name);
+    return reportFailure("kiln", execute("kiln-dispatch", std::move(arguments)));
+  }
 
   std::vector<std::string> names = {"version", "help"};
-  for (const Verb &verb : kVerbs)
-    names.push_back(verb.name);
+  names.insert(names.end(), std::begin(kLabVerbs), std::end(kLabVerbs));
+  for (const Verb &verb : kVerbs) {
+    names.emplace_back(verb.name);
+    names.emplace_back(std::string_view(verb.tool).substr(std::string_view("kiln-").size()));
+  }
   std::string_view nearest = nearestName(name, names);
   return reportFailure("kiln", invalidArgument("unknown verb '{}'; {}", name,
                                                nearest.empty() ? std::string("`kiln help` lists the verbs")
