@@ -2,7 +2,7 @@
 BUILD := build
 JOBS ?= $(shell nproc)
 
-.PHONY: help setup configure build demo test test-all bench format lint docs clean
+.PHONY: help setup configure build demo test test-all peers bench format lint docs clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,6 +28,13 @@ test: build ## run the unit tests and the tests of the tools
 
 test-all: build ## the same, with the tests that take long
 	@tests/run --build $(BUILD) --jobs $(JOBS) --slow
+
+# Needs PyPI. The tests that use these packages are skipped where they are not there.
+$(BUILD)/peers/bin/iree-compile:
+	python3 -m venv $(BUILD)/peers
+	$(BUILD)/peers/bin/pip install --quiet --disable-pip-version-check numpy 'iree-base-compiler~=3.13' 'iree-base-runtime~=3.13'
+
+peers: $(BUILD)/peers/bin/iree-compile ## install IREE's packages, which an adapter of the lab is tested with
 
 bench: build ## measure what has a bar to meet, and print it beside its bar
 	@bench/run --build $(BUILD)

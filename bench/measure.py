@@ -21,7 +21,8 @@ class Build:
         self.folder = os.path.abspath(folder)
 
     def program(self, name):
-        for path in (os.path.join(self.folder, "bin", name), os.path.join(self.folder, "bench", name)):
+        for folder in ("bin", "bench", "test"):
+            path = os.path.join(self.folder, folder, name)
             if os.access(path, os.X_OK):
                 return path
         raise Failed(f"{name} is not in {self.folder}: run 'make build' first")

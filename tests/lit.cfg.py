@@ -43,14 +43,22 @@ if lit_config.params.get("slow"):
 for tool in ("gdb", "perf"):
     if shutil.which(tool):
         features.add(tool)
-# Of the python3 that tests run, which need not be lit's own.
-if subprocess.run(["python3", "-c", "import numpy"], capture_output=True).returncode == 0:
-    features.add("numpy")
-# Large ones are not imported, only looked for.
-for package, feature in (("torch", "torch"), ("iree.compiler", "iree")):
+
+
+def has_package(python, package):
+    # Large ones are not imported, only looked for.
     code = f"import importlib.util; importlib.util.find_spec('{package}').name"
-    if subprocess.run(["python3", "-c", code], capture_output=True).returncode == 0:
-        features.add(feature)
+    try:
+        return subprocess.run([python, "-c", code], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+# The tests of adapters run %python: what `make peers` installed, or another one that has numpy.
+pythons = [os.path.join(build, "peers", "bin", "python3"), "python3", "/usr/bin/python3"]
+python = next((each for each in pythons if has_package(each, "numpy")), "python3")
+features.update(feature for package, feature in (("numpy", "numpy"), ("torch", "torch"), ("iree.compiler", "iree"))
+                if has_package(python, package.split(".")[0]) and has_package(python, package))
 features.add(os.uname().machine)  # x86_64, aarch64
 with open("/proc/cpuinfo") as cpuinfo:
     flags = next((line.split() for line in cpuinfo if line.startswith("flags")), [])
@@ -61,7 +69,7 @@ config.environment["PATH"] = os.pathsep.join([tools, compat, os.path.join(llvm, 
 config.environment["XDG_CACHE_HOME"] = os.path.join(build, "lit", "cache")
 config.environment["IREE_OPT"] = compat  # how the documents name the folder of the tools
 config.substitutions.append(("%limit", "timeout 60 prlimit --cpu=2 --data=1073741824 --"))
-config.substitutions.extend([("%repo", repo), ("%build", build)])
+config.substitutions.extend([("%repo", repo), ("%build", build), ("%python", python)])
 
 resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

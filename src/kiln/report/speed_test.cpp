@@ -10,9 +10,8 @@
 namespace kiln::report {
 namespace {
 
-// Processor time, so that a busy machine makes little difference; and twice what is promised, because some it does
-// make.
-constexpr double kSeconds = 2;
+// Processor time, so that a busy machine makes little difference.
+constexpr double kSeconds = 1;
 
 double processorSeconds() {
   timespec now = {};
