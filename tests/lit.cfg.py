@@ -6,9 +6,10 @@
 #   lit-22 -D slow=1 src tests                 with the tests that say REQUIRES: slow
 #
 # A test is a .mlir or .test file outside folders named Inputs; its RUN lines are run by bash, with this build's tools,
-# the compat links, FileCheck and not on the PATH. Features for REQUIRES: are set below. A test may take 120 seconds and
-# its processes 6 GiB each; %limit before a command holds it to 2 seconds of processor time and 1 GiB.
-# Without the compiler, what tests IR is left out, and a test of the tools that compiles says REQUIRES: compiler.
+# the compat links, FileCheck and not on the PATH. Features for REQUIRES: are set below. A test may take 120 seconds,
+# with slow ones two hours, and its processes 6 GiB each; %limit before a command holds it to 2 seconds of processor
+# time and 1 GiB. Without the compiler, what tests IR is left out, and a test of the tools that compiles says
+# REQUIRES: compiler.
 import os
 import resource
 import shutil
@@ -74,4 +75,4 @@ config.substitutions.extend([("%repo", repo), ("%build", build), ("%python", pyt
 resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 if lit.util.killProcessAndChildrenIsSupported()[0] and not lit_config.maxIndividualTestTime:
-    lit_config.maxIndividualTestTime = 120
+    lit_config.maxIndividualTestTime = 7200 if lit_config.params.get("slow") else 120
