@@ -211,7 +211,8 @@ LogicalResult FunctionEncoder::encodeOp(Operation &op) {
                    of(op.getFalseValue()).index()});
         return success();
       })
-      .Case<arith::CmpIOp, arith::CmpFOp>([&](auto op) { return encodeCompare(*op); })
+      .Case([&](arith::CmpIOp op) { return encodeIntCompare(op); })
+      .Case([&](arith::CmpFOp op) { return encodeFloatCompare(op); })
       .Case<arith::TruncIOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncFOp, arith::ExtFOp, arith::SIToFPOp,
             arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, arith::BitcastOp>(
           [&](auto op) { return encodeCast(*op); })
@@ -325,92 +326,96 @@ void FunctionEncoder::truncateF64(Type type, uint32_t target, uint32_t source) {
         target, source);
 }
 
-LogicalResult FunctionEncoder::encodeCompare(Operation &op) {
-  uint32_t target = of(op.getResult(0)).index();
-  Value lhs = op.getOperand(0), rhs = op.getOperand(1);
-  uint32_t a = of(lhs).index(), b = of(rhs).index();
-  if (auto compare = dyn_cast<arith::CmpIOp>(op)) {
-    using P = arith::CmpIPredicate;
-    P predicate = compare.getPredicate();
-    bool isSigned = llvm::is_contained({P::slt, P::sle, P::sgt, P::sge}, predicate);
-    if (isSigned) {
-      a = signExtended(lhs);
-      b = signExtended(rhs);
-    }
-    switch (predicate) {
-    case P::eq: binary(Opcode::CmpEqI64, target, a, b); break;
-    case P::ne: binary(Opcode::CmpNeI64, target, a, b); break;
-    case P::slt: binary(Opcode::CmpLtSI64, target, a, b); break;
-    case P::sle: binary(Opcode::CmpLeSI64, target, a, b); break;
-    case P::sgt: binary(Opcode::CmpLtSI64, target, b, a); break;
-    case P::sge: binary(Opcode::CmpLeSI64, target, b, a); break;
-    case P::ult: binary(Opcode::CmpLtUI64, target, a, b); break;
-    case P::ule: binary(Opcode::CmpLeUI64, target, a, b); break;
-    case P::ugt: binary(Opcode::CmpLtUI64, target, b, a); break;
-    case P::uge: binary(Opcode::CmpLeUI64, target, b, a); break;
-    }
-    return success();
+// How a comparison of floats is one that the VM has: with operands swapped, with the result negated. An unordered
+// comparison is true where the opposite ordered one is false.
+namespace {
+enum class FloatTest { Equal, Less, LessOrEqual, Unordered };
+struct FloatCompare {
+  FloatTest test;
+  bool swapped = false, negated = false;
+};
+} // namespace
+
+static FloatCompare floatCompareOf(arith::CmpFPredicate predicate) {
+  using P = arith::CmpFPredicate;
+  switch (predicate) {
+  case P::OEQ: return {FloatTest::Equal};
+  case P::OLT: return {FloatTest::Less};
+  case P::OLE: return {FloatTest::LessOrEqual};
+  case P::OGT: return {FloatTest::Less, true};
+  case P::OGE: return {FloatTest::LessOrEqual, true};
+  case P::UNO: return {FloatTest::Unordered};
+  case P::UNE: return {FloatTest::Equal, false, true};
+  case P::UGE: return {FloatTest::Less, false, true};
+  case P::UGT: return {FloatTest::LessOrEqual, false, true};
+  case P::ULE: return {FloatTest::Less, true, true};
+  case P::ULT: return {FloatTest::LessOrEqual, true, true};
+  case P::ORD: return {FloatTest::Unordered, false, true};
+  case P::AlwaysFalse:
+  case P::AlwaysTrue:
+  case P::ONE:
+  case P::UEQ: break; // not one instruction
   }
-  auto compare = cast<arith::CmpFOp>(op);
-  bool is32 = lhs.getType().isF32();
-  if (isNarrowFloat(lhs.getType())) {
-    a = asF64(lhs);
-    b = asF64(rhs);
-  } else if (!is32 && !lhs.getType().isF64()) {
-    return unsupported(op);
+  llvm_unreachable("encoded by encodeFloatCompare itself");
+}
+
+LogicalResult FunctionEncoder::encodeIntCompare(arith::CmpIOp compare) {
+  using P = arith::CmpIPredicate;
+  P predicate = compare.getPredicate();
+  uint32_t target = of(compare.getResult()).index();
+  bool isSigned = llvm::is_contained({P::slt, P::sle, P::sgt, P::sge}, predicate);
+  uint32_t a = isSigned ? signExtended(compare.getLhs()) : of(compare.getLhs()).index();
+  uint32_t b = isSigned ? signExtended(compare.getRhs()) : of(compare.getRhs()).index();
+  switch (predicate) {
+  case P::eq: binary(Opcode::CmpEqI64, target, a, b); break;
+  case P::ne: binary(Opcode::CmpNeI64, target, a, b); break;
+  case P::slt: binary(Opcode::CmpLtSI64, target, a, b); break;
+  case P::sle: binary(Opcode::CmpLeSI64, target, a, b); break;
+  case P::sgt: binary(Opcode::CmpLtSI64, target, b, a); break;
+  case P::sge: binary(Opcode::CmpLeSI64, target, b, a); break;
+  case P::ult: binary(Opcode::CmpLtUI64, target, a, b); break;
+  case P::ule: binary(Opcode::CmpLeUI64, target, a, b); break;
+  case P::ugt: binary(Opcode::CmpLtUI64, target, b, a); break;
+  case P::uge: binary(Opcode::CmpLeUI64, target, b, a); break;
   }
-  Opcode eq = is32 ? Opcode::CmpEqF32 : Opcode::CmpEqF64, lt = is32 ? Opcode::CmpLtF32 : Opcode::CmpLtF64;
-  Opcode le = is32 ? Opcode::CmpLeF32 : Opcode::CmpLeF64, uno = is32 ? Opcode::CmpUnoF32 : Opcode::CmpUnoF64;
-  auto negate = [&] {
+  return success();
+}
+
+LogicalResult FunctionEncoder::encodeFloatCompare(arith::CmpFOp compare) {
+  using P = arith::CmpFPredicate;
+  Value lhs = compare.getLhs(), rhs = compare.getRhs();
+  P predicate = compare.getPredicate();
+  uint32_t target = of(compare.getResult()).index();
+  bool is32 = lhs.getType().isF32(), isNarrow = isNarrowFloat(lhs.getType());
+  if (!is32 && !isNarrow && !lhs.getType().isF64())
+    return unsupported(*compare.getOperation());
+  uint32_t a = isNarrow ? asF64(lhs) : of(lhs).index(), b = isNarrow ? asF64(rhs) : of(rhs).index();
+  auto opcodeOf = [&](FloatTest test) {
+    switch (test) {
+    case FloatTest::Equal: return is32 ? Opcode::CmpEqF32 : Opcode::CmpEqF64;
+    case FloatTest::Less: return is32 ? Opcode::CmpLtF32 : Opcode::CmpLtF64;
+    case FloatTest::LessOrEqual: return is32 ? Opcode::CmpLeF32 : Opcode::CmpLeF64;
+    case FloatTest::Unordered: return is32 ? Opcode::CmpUnoF32 : Opcode::CmpUnoF64;
+    }
+    llvm_unreachable("all tests are listed");
+  };
+  bool negated = predicate == P::UEQ;
+  if (predicate == P::AlwaysFalse || predicate == P::AlwaysTrue) {
+    code.constant(target, predicate == P::AlwaysTrue);
+  } else if (predicate == P::ONE || predicate == P::UEQ) {
+    uint32_t less = temporary(), greater = temporary();
+    binary(opcodeOf(FloatTest::Less), less, a, b);
+    binary(opcodeOf(FloatTest::Less), greater, b, a);
+    binary(Opcode::OrI32, target, less, greater);
+  } else {
+    FloatCompare as = floatCompareOf(predicate);
+    binary(opcodeOf(as.test), target, as.swapped ? b : a, as.swapped ? a : b);
+    negated = as.negated;
+  }
+  if (negated) {
     uint32_t one = temporary();
     code.constant(one, 1);
     binary(Opcode::XorI32, target, target, one);
-  };
-  using P = arith::CmpFPredicate;
-  switch (compare.getPredicate()) {
-  case P::AlwaysFalse: code.constant(target, 0); break;
-  case P::AlwaysTrue: code.constant(target, 1); break;
-  case P::OEQ: binary(eq, target, a, b); break;
-  case P::OLT: binary(lt, target, a, b); break;
-  case P::OLE: binary(le, target, a, b); break;
-  case P::OGT: binary(lt, target, b, a); break;
-  case P::OGE: binary(le, target, b, a); break;
-  case P::UNO: binary(uno, target, a, b); break;
-  // An unordered comparison is true where the opposite ordered one is false.
-  case P::UNE:
-    binary(eq, target, a, b);
-    negate();
-    break;
-  case P::UGE:
-    binary(lt, target, a, b);
-    negate();
-    break;
-  case P::UGT:
-    binary(le, target, a, b);
-    negate();
-    break;
-  case P::ULE:
-    binary(lt, target, b, a);
-    negate();
-    break;
-  case P::ULT:
-    binary(le, target, b, a);
-    negate();
-    break;
-  case P::ORD:
-    binary(uno, target, a, b);
-    negate();
-    break;
-  case P::ONE:
-  case P::UEQ: {
-    uint32_t less = temporary(), greater = temporary();
-    binary(lt, less, a, b);
-    binary(lt, greater, b, a);
-    binary(Opcode::OrI32, target, less, greater);
-    if (compare.getPredicate() == P::UEQ)
-      negate();
-    break;
-  }
   }
   return success();
 }

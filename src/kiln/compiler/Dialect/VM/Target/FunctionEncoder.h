@@ -39,7 +39,8 @@ private:
   mlir::LogicalResult encodeConstant(mlir::arith::ConstantOp op);
   mlir::LogicalResult encodeCall(CallOp op);
   mlir::LogicalResult encodeBranches(mlir::Operation &op);
-  mlir::LogicalResult encodeCompare(mlir::Operation &op);
+  mlir::LogicalResult encodeIntCompare(mlir::arith::CmpIOp compare);
+  mlir::LogicalResult encodeFloatCompare(mlir::arith::CmpFOp compare);
   mlir::LogicalResult encodeArithmetic(mlir::Operation &op);
   mlir::LogicalResult encodeCast(mlir::Operation &op);
   llvm::SmallVector<schema::Move> movesTo(mlir::Block *block, mlir::ValueRange operands);

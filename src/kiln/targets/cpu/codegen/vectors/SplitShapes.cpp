@@ -242,99 +242,112 @@ static void splitFromElements(VectorSplitter &splitter, vector::FromElementsOp o
   splitter.define(op.getResult(), std::move(pieces));
 }
 
+static void splitToElements(VectorSplitter &splitter, vector::ToElementsOp op) {
+  for (auto [i, result] : llvm::enumerate(op.getResults()))
+    result.replaceAllUsesWith(splitter.scalar(op.getSource(), i));
+}
+
+static void splitStep(VectorSplitter &splitter, vector::StepOp op) {
+  PieceLayout layout = splitter.layout(op.getResult());
+  SmallVector<Value> pieces;
+  for (int64_t i = 0; i < layout.pieceCount(); ++i) {
+    SmallVector<APInt> values;
+    for (int64_t e = 0; e < layout.pieceLength(i); ++e)
+      values.push_back(APInt(64, layout.pieceStart(i) + e));
+    pieces.push_back(splitter.constant(DenseElementsAttr::get(layout.pieceType(i), values)));
+  }
+  splitter.define(op.getResult(), std::move(pieces));
+}
+
+static void splitShapeCast(VectorSplitter &splitter, vector::ShapeCastOp op) {
+  defineByLanes(splitter, op.getResult(), [&](int64_t element) { return splitter.lane(op.getSource(), element); });
+}
+
+static bool splitExtract(VectorSplitter &splitter, vector::ExtractOp op) {
+  if (op.hasDynamicPosition())
+    return false;
+  ArrayRef<int64_t> shape = op.getSourceVectorType().getShape();
+  SmallVector<int64_t> start(shape.size(), 0);
+  llvm::copy(op.getStaticPosition(), start.begin());
+  // Poison positions may yield anything.
+  for (int64_t &index : start)
+    index = std::max<int64_t>(index, 0);
+  int64_t first = linearize(start, shape);
+  if (isa<VectorType>(op.getType()))
+    defineByLanes(splitter, op.getResult(),
+                  [&](int64_t element) { return splitter.lane(op.getSource(), first + element); });
+  else
+    op.getResult().replaceAllUsesWith(splitter.scalar(op.getSource(), first));
+  return true;
+}
+
+static void splitExtractStridedSlice(VectorSplitter &splitter, vector::ExtractStridedSliceOp op) {
+  SmallVector<int64_t> offsets;
+  op.getOffsets(offsets);
+  defineByLanes(splitter, op.getResult(), [&](int64_t element) {
+    return splitter.lane(op.getSource(),
+                         sliceElement(element, op.getType().getShape(), offsets, op.getSourceVectorType().getShape()));
+  });
+}
+
+static bool splitInsert(VectorSplitter &splitter, vector::InsertOp op) {
+  if (op.hasDynamicPosition())
+    return false;
+  splitInsertion(splitter, op.getResult(), op.getDest(), op.getValueToStore(), op.getStaticPosition());
+  return true;
+}
+
+static void splitInsertStridedSlice(VectorSplitter &splitter, vector::InsertStridedSliceOp op) {
+  SmallVector<int64_t> offsets;
+  for (Attribute offset : op.getOffsets())
+    offsets.push_back(cast<IntegerAttr>(offset).getInt());
+  splitInsertion(splitter, op.getResult(), op.getDest(), op.getValueToStore(), offsets);
+}
+
+static void splitShuffle(VectorSplitter &splitter, vector::ShuffleOp op) {
+  int64_t rowSize = 1;
+  for (int64_t extent : op.getResultVectorType().getShape().drop_front())
+    rowSize *= extent;
+  int64_t firstRows = op.getV1VectorType().getRank() == 0 ? 1 : op.getV1VectorType().getDimSize(0);
+  ArrayRef<int64_t> mask = op.getMask();
+  defineByLanes(splitter, op.getResult(), [&](int64_t element) -> VectorSplitter::Lane {
+    int64_t row = mask[element / rowSize], rest = element % rowSize;
+    if (row < 0)
+      return {};
+    return row < firstRows ? splitter.lane(op.getV1(), row * rowSize + rest)
+                           : splitter.lane(op.getV2(), (row - firstRows) * rowSize + rest);
+  });
+}
+
+static void splitInterleave(VectorSplitter &splitter, vector::InterleaveOp op) {
+  defineByLanes(splitter, op.getResult(), [&](int64_t element) {
+    return splitter.lane(element % 2 == 0 ? op.getLhs() : op.getRhs(), element / 2);
+  });
+}
+
+static void splitDeinterleave(VectorSplitter &splitter, vector::DeinterleaveOp op) {
+  for (int64_t parity = 0; parity < 2; ++parity)
+    defineByLanes(splitter, op->getResult(parity),
+                  [&](int64_t element) { return splitter.lane(op.getSource(), element * 2 + parity); });
+}
+
 LogicalResult splitShapeOp(VectorSplitter &splitter, Operation *op, bool &handled) {
   handled = true;
-  auto lanesOf = [&](Value source) {
-    return [&splitter, source](int64_t element) { return splitter.lane(source, element); };
-  };
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](vector::BroadcastOp broadcast) { splitBroadcast(splitter, broadcast); })
-      .Case([&](vector::TransposeOp transpose) { splitTranspose(splitter, transpose); })
-      .Case([&](vector::ShapeCastOp cast) { defineByLanes(splitter, cast.getResult(), lanesOf(cast.getSource())); })
-      .Case([&](vector::BitCastOp cast) { handled = splitBitCast(splitter, cast); })
-      .Case([&](vector::FromElementsOp elements) { splitFromElements(splitter, elements); })
-      .Case([&](vector::ToElementsOp elements) {
-        for (auto [i, result] : llvm::enumerate(elements.getResults()))
-          result.replaceAllUsesWith(splitter.scalar(elements.getSource(), i));
-      })
-      .Case([&](vector::StepOp step) {
-        PieceLayout layout = splitter.layout(step.getResult());
-        SmallVector<Value> pieces;
-        for (int64_t i = 0; i < layout.pieceCount(); ++i) {
-          SmallVector<APInt> values;
-          for (int64_t e = 0; e < layout.pieceLength(i); ++e)
-            values.push_back(APInt(64, layout.pieceStart(i) + e));
-          pieces.push_back(splitter.constant(DenseElementsAttr::get(layout.pieceType(i), values)));
-        }
-        splitter.define(step.getResult(), std::move(pieces));
-      })
-      .Case([&](vector::ExtractOp extract) {
-        if (extract.hasDynamicPosition()) {
-          handled = false;
-          return;
-        }
-        Value source = extract.getSource();
-        ArrayRef<int64_t> shape = extract.getSourceVectorType().getShape();
-        SmallVector<int64_t> start(shape.size(), 0);
-        llvm::copy(extract.getStaticPosition(), start.begin());
-        // Poison positions may yield anything.
-        for (int64_t &index : start)
-          index = std::max<int64_t>(index, 0);
-        int64_t first = linearize(start, shape);
-        if (!isa<VectorType>(extract.getType())) {
-          extract.getResult().replaceAllUsesWith(splitter.scalar(source, first));
-          return;
-        }
-        defineByLanes(splitter, extract.getResult(),
-                      [&](int64_t element) { return splitter.lane(source, first + element); });
-      })
-      .Case([&](vector::ExtractStridedSliceOp slice) {
-        SmallVector<int64_t> offsets;
-        slice.getOffsets(offsets);
-        defineByLanes(splitter, slice.getResult(), [&](int64_t element) {
-          return splitter.lane(slice.getSource(), sliceElement(element, slice.getType().getShape(), offsets,
-                                                               slice.getSourceVectorType().getShape()));
-        });
-      })
-      .Case([&](vector::InsertOp insert) {
-        if (insert.hasDynamicPosition()) {
-          handled = false;
-          return;
-        }
-        splitInsertion(splitter, insert.getResult(), insert.getDest(), insert.getValueToStore(),
-                       insert.getStaticPosition());
-      })
-      .Case([&](vector::InsertStridedSliceOp insert) {
-        SmallVector<int64_t> offsets;
-        for (Attribute offset : insert.getOffsets())
-          offsets.push_back(cast<IntegerAttr>(offset).getInt());
-        splitInsertion(splitter, insert.getResult(), insert.getDest(), insert.getValueToStore(), offsets);
-      })
-      .Case([&](vector::ShuffleOp shuffle) {
-        VectorType type = shuffle.getResultVectorType();
-        int64_t rowSize = 1;
-        for (int64_t extent : type.getShape().drop_front())
-          rowSize *= extent;
-        int64_t firstRows = shuffle.getV1VectorType().getRank() == 0 ? 1 : shuffle.getV1VectorType().getDimSize(0);
-        ArrayRef<int64_t> mask = shuffle.getMask();
-        defineByLanes(splitter, shuffle.getResult(), [&](int64_t element) -> VectorSplitter::Lane {
-          int64_t row = mask[element / rowSize], rest = element % rowSize;
-          if (row < 0)
-            return {};
-          return row < firstRows ? splitter.lane(shuffle.getV1(), row * rowSize + rest)
-                                 : splitter.lane(shuffle.getV2(), (row - firstRows) * rowSize + rest);
-        });
-      })
-      .Case([&](vector::InterleaveOp interleave) {
-        defineByLanes(splitter, interleave.getResult(), [&](int64_t element) {
-          return splitter.lane(element % 2 == 0 ? interleave.getLhs() : interleave.getRhs(), element / 2);
-        });
-      })
-      .Case([&](vector::DeinterleaveOp deinterleave) {
-        for (int64_t parity = 0; parity < 2; ++parity)
-          defineByLanes(splitter, deinterleave->getResult(parity),
-                        [&](int64_t element) { return splitter.lane(deinterleave.getSource(), element * 2 + parity); });
-      })
+      .Case([&](vector::BroadcastOp op) { splitBroadcast(splitter, op); })
+      .Case([&](vector::TransposeOp op) { splitTranspose(splitter, op); })
+      .Case([&](vector::ShapeCastOp op) { splitShapeCast(splitter, op); })
+      .Case([&](vector::BitCastOp op) { handled = splitBitCast(splitter, op); })
+      .Case([&](vector::FromElementsOp op) { splitFromElements(splitter, op); })
+      .Case([&](vector::ToElementsOp op) { splitToElements(splitter, op); })
+      .Case([&](vector::StepOp op) { splitStep(splitter, op); })
+      .Case([&](vector::ExtractOp op) { handled = splitExtract(splitter, op); })
+      .Case([&](vector::ExtractStridedSliceOp op) { splitExtractStridedSlice(splitter, op); })
+      .Case([&](vector::InsertOp op) { handled = splitInsert(splitter, op); })
+      .Case([&](vector::InsertStridedSliceOp op) { splitInsertStridedSlice(splitter, op); })
+      .Case([&](vector::ShuffleOp op) { splitShuffle(splitter, op); })
+      .Case([&](vector::InterleaveOp op) { splitInterleave(splitter, op); })
+      .Case([&](vector::DeinterleaveOp op) { splitDeinterleave(splitter, op); })
       .Default([&](Operation *) { handled = false; });
   return success();
 }
