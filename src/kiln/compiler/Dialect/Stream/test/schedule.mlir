@@ -75,3 +75,31 @@ func.func @host_load(%a: tensor<4xf32>) -> f32 {
   %1 = tensor.extract %0[%i] : tensor<4xf32>
   return %1 : f32
 }
+
+// What is computed and returned twice is copied once: one of the results is the memory that it was computed in.
+// CHECK-LABEL: util.func @value_twice
+// CHECK-COUNT-2: stream.resource.alloc external
+// CHECK-NOT: stream.resource.alloc
+// CHECK: stream.cmd.dispatch
+// CHECK-NEXT: stream.cmd.copy
+// CHECK-NOT: stream.cmd.copy
+// CHECK: util.return
+func.func @value_twice(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = math.exp %a : tensor<4xf32>
+  return %0, %0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// What others read is returned as it is; what updates it in place gets a copy.
+// CHECK-LABEL: util.func @returned_and_read
+// CHECK-COUNT-3: stream.resource.alloc external
+// CHECK-NOT: stream.resource.alloc
+// CHECK: stream.cmd.copy
+// CHECK-NOT: stream.cmd.copy
+// CHECK: util.return
+func.func @returned_and_read(%a: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<4xf32>
+  %0 = math.exp %a : tensor<4x4xf32>
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<4x4xf32>) outs(%zero : tensor<4xf32>) dimensions = [0]
+  %2 = linalg.matmul ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0, %1, %2 : tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>
+}
