@@ -115,7 +115,21 @@ private:
     for (Type type : op->getResultTypes())
       if (failed(checkType(op, type)))
         return failure();
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && failed(checkReductions(linalgOp)))
+      return failure();
     return checkBlock(op);
+  }
+
+  // Linalg's own verifier takes an output that a reduction walks along.
+  static LogicalResult checkReductions(linalg::LinalgOp op) {
+    SmallVector<unsigned> reductions;
+    op.getReductionDims(reductions);
+    for (OpOperand &init : op.getDpsInitsMutable())
+      for (unsigned loop : reductions)
+        if (op.getMatchingIndexingMap(&init).isFunctionOfDim(loop))
+          return op.emitError() << "'" << op->getName() << "' has an output whose place depends on loop " << loop
+                                << ", which is a reduction; make the loop parallel";
+    return success();
   }
 };
 

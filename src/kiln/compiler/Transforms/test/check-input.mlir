@@ -53,3 +53,16 @@ func.func @parallel(%a: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @reduction_of_output(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error @+1 {{'linalg.generic' has an output whose place depends on loop 1, which is a reduction; make the loop parallel}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+                       iterator_types = ["parallel", "reduction"]} ins(%a : tensor<4x4xf32>) outs(%b : tensor<4x4xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %1 = arith.addf %x, %y : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
