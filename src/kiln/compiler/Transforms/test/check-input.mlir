@@ -66,3 +66,25 @@ func.func @reduction_of_output(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> tens
   } -> tensor<4x4xf32>
   return %0 : tensor<4x4xf32>
 }
+
+// -----
+
+func.func @negative_padding(%a: tensor<4xf32>, %v: f32) -> tensor<4xf32> {
+  // expected-error @+1 {{'tensor.pad' has a negative amount of padding; cut with tensor.extract_slice}}
+  %0 = tensor.pad %a low[1] high[-1] {
+  ^bb0(%i: index):
+    tensor.yield %v : f32
+  } : tensor<4xf32> to tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @smallest_padding(%a: tensor<4xf32>, %v: f32) -> tensor<4xf32> {
+  // expected-error @+1 {{'tensor.pad' has a negative amount of padding; cut with tensor.extract_slice}}
+  %0 = tensor.pad %a low[-9223372036854775808] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %v : f32
+  } : tensor<4xf32> to tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
