@@ -3,6 +3,7 @@
 
 #include "kiln/compiler/Dialect/VM/Target/BytecodeEncoder.h"
 #include "kiln/compiler/Pipeline/Compiler.h"
+#include "kiln/compiler/Pipeline/GuardVerifier.h"
 #include "kiln/compiler/Pipeline/Phases.h"
 #include "kiln/targets/backends.h"
 #include "kiln/tools/compile_server.h"
@@ -12,6 +13,7 @@
 #include "kiln/tools/save_temps.h"
 
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
@@ -214,8 +216,8 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
   if (const llvm::MemoryBuffer *text = sources.getMemoryBuffer(sources.getMainFileID()); isBlank(text->getBuffer()))
     return report(invalidArgument("'{}' {}, so there is no program to compile", text->getBufferIdentifier().str(),
                                   text->getBufferSize() == 0 ? "is empty" : "holds only comments and white space"));
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module)
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context, /*verifyAfterParse=*/false));
+  if (!module || failed(guardVerifier(*module)) || failed(verify(*module)))
     return false;
   Compilation compilation(compiler, options, context);
   bool compiled = succeeded(compilation.run(*module, out));
