@@ -3,6 +3,7 @@
 
 #include "kiln/compiler/Dialect/VM/Target/BytecodeEncoder.h"
 #include "kiln/compiler/Pipeline/Compiler.h"
+#include "kiln/compiler/Pipeline/GuardVerifier.h"
 #include "kiln/compiler/Pipeline/Phases.h"
 #include "kiln/targets/backends.h"
 #include "kiln/tools/compile_server.h"
@@ -12,6 +13,7 @@
 #include "kiln/tools/save_temps.h"
 
 #include "mlir/IR/AsmState.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
@@ -181,6 +183,17 @@ private:
   Status dumpStatus;
 };
 
+// Whether a text has nothing but white space and comments, from which MLIR would make a module of no functions. What
+// comes empty out of a pipe or a full disk is no program that anyone meant.
+bool isBlank(StringRef text) {
+  while (!(text = text.ltrim()).empty()) {
+    if (!text.starts_with("//"))
+      return false;
+    text = text.drop_until([](char c) { return c == '\n'; });
+  }
+  return true;
+}
+
 // Says what is wrong on `errors`.
 bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_ptr<llvm::MemoryBuffer> source,
                     OutputFile &out, llvm::raw_ostream &errors, bool isLast) {
@@ -200,8 +213,11 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
     errors << "kiln-compile: error: " << status.message() << "\n";
     return false;
   };
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-  if (!module)
+  if (const llvm::MemoryBuffer *text = sources.getMemoryBuffer(sources.getMainFileID()); isBlank(text->getBuffer()))
+    return report(invalidArgument("'{}' {}, so there is no program to compile", text->getBufferIdentifier().str(),
+                                  text->getBufferSize() == 0 ? "is empty" : "holds only comments and white space"));
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context, /*verifyAfterParse=*/false));
+  if (!module || failed(guardVerifier(*module)) || failed(verify(*module)))
     return false;
   Compilation compilation(compiler, options, context);
   bool compiled = succeeded(compilation.run(*module, out));

@@ -115,7 +115,35 @@ private:
     for (Type type : op->getResultTypes())
       if (failed(checkType(op, type)))
         return failure();
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && failed(checkReductions(linalgOp)))
+      return failure();
+    if (auto pad = dyn_cast<tensor::PadOp>(op); pad && (failed(checkPadding(pad, pad.getStaticLow(), pad.getLow())) ||
+                                                        failed(checkPadding(pad, pad.getStaticHigh(), pad.getHigh()))))
+      return failure();
     return checkBlock(op);
+  }
+
+  // Amounts that only the call knows are checked when it runs.
+  static LogicalResult checkPadding(tensor::PadOp op, ArrayRef<int64_t> amounts, ValueRange values) {
+    // The smallest integer stands for a value; written as a number it has none.
+    bool isNegative = llvm::count(amounts, ShapedType::kDynamic) != static_cast<int64_t>(values.size());
+    for (int64_t amount : amounts)
+      isNegative |= amount < 0 && !ShapedType::isDynamic(amount);
+    if (isNegative)
+      return op.emitError() << "'tensor.pad' has a negative amount of padding; cut with tensor.extract_slice";
+    return success();
+  }
+
+  // Linalg's own verifier takes an output that a reduction walks along.
+  static LogicalResult checkReductions(linalg::LinalgOp op) {
+    SmallVector<unsigned> reductions;
+    op.getReductionDims(reductions);
+    for (OpOperand &init : op.getDpsInitsMutable())
+      for (unsigned loop : reductions)
+        if (op.getMatchingIndexingMap(&init).isFunctionOfDim(loop))
+          return op.emitError() << "'" << op->getName() << "' has an output whose place depends on loop " << loop
+                                << ", which is a reduction; make the loop parallel";
+    return success();
   }
 };
 

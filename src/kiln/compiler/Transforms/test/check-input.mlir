@@ -53,3 +53,38 @@ func.func @parallel(%a: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @reduction_of_output(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // expected-error @+1 {{'linalg.generic' has an output whose place depends on loop 1, which is a reduction; make the loop parallel}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+                       iterator_types = ["parallel", "reduction"]} ins(%a : tensor<4x4xf32>) outs(%b : tensor<4x4xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %1 = arith.addf %x, %y : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// -----
+
+func.func @negative_padding(%a: tensor<4xf32>, %v: f32) -> tensor<4xf32> {
+  // expected-error @+1 {{'tensor.pad' has a negative amount of padding; cut with tensor.extract_slice}}
+  %0 = tensor.pad %a low[1] high[-1] {
+  ^bb0(%i: index):
+    tensor.yield %v : f32
+  } : tensor<4xf32> to tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @smallest_padding(%a: tensor<4xf32>, %v: f32) -> tensor<4xf32> {
+  // expected-error @+1 {{'tensor.pad' has a negative amount of padding; cut with tensor.extract_slice}}
+  %0 = tensor.pad %a low[-9223372036854775808] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %v : f32
+  } : tensor<4xf32> to tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -116,7 +116,7 @@ LogicalResult resolveDims(Operation *func) {
     for (tensor::DimOp dim : dims) {
       std::optional<int64_t> index = dim.getConstantIndex();
       auto type = dyn_cast<RankedTensorType>(dim.getSource().getType());
-      if (!index || !type || *index >= type.getRank())
+      if (!index || !type || *index < 0 || *index >= type.getRank())
         return dim.emitError() << "'tensor.dim' needs a constant dimension of a tensor that has it";
       OpBuilder builder(dim);
       FailureOr<SmallVector<Value>> values = allDims(builder, dim.getSource());

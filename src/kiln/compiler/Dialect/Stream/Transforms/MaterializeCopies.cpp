@@ -25,7 +25,8 @@ public:
           if (tied >= 0)
             own(resources[tied], dispatch.getResourceSizes()[tied]);
       } else if (auto exportOp = dyn_cast<TensorExportOp>(op)) {
-        own(exportOp.getSourceMutable(), exportOp.getSize());
+        if (!mayLeave(exportOp.getSourceMutable()))
+          clone(exportOp.getSourceMutable(), exportOp.getSize());
       } else if (auto store = dyn_cast<Util::GlobalStoreOp>(op)) {
         // What a global holds is never written again.
         if (isa<ResourceType>(store.getValue().getType()) && !isFresh(store.getValue()))
@@ -43,6 +44,16 @@ public:
   }
 
 private:
+  // A result may have been read by others, who are done before the call is. But no other result, and no global, may be
+  // the same memory: what the caller does to one must not be seen in the other.
+  static bool mayLeave(OpOperand &use) {
+    Value value = use.get();
+    bool isShared = llvm::any_of(value.getUses(), [&](OpOperand &other) {
+      return &other != &use && isa<TensorExportOp, Util::GlobalStoreOp>(other.getOwner());
+    });
+    return isFresh(value) && !isShared && value.getParentBlock() == use.getOwner()->getBlock();
+  }
+
   static void own(OpOperand &use, Value size) {
     Value value = use.get();
     bool sameBlock = value.getParentBlock() == use.getOwner()->getBlock();

@@ -71,16 +71,43 @@ private:
   int64_t size = 0;
 };
 
-// Schedules one block. Work is collected until the host needs some of it; then it becomes a submission.
+// Where the constants of one function are, in all of its blocks.
+class FunctionConstants {
+public:
+  FunctionConstants(Operation *func, ConstantPool &pool) {
+    func->walk([&](AsyncConstantOp op) {
+      OpBuilder builder(op);
+      int64_t offset = pool.add(op.getValue());
+      Value resource = Util::GlobalLoadOp::create(builder, op.getLoc(), op.getType(), ConstantPool::kName);
+      known[op] = {resource, arith::ConstantIndexOp::create(builder, op.getLoc(), offset), op.getSize()};
+      ops.push_back(op);
+    });
+  }
+
+  const DenseMap<Value, Span> &spans() const { return known; }
+
+  // When all who use them have been scheduled.
+  void erase() {
+    for (AsyncConstantOp op : ops)
+      op.erase();
+  }
+
+private:
+  DenseMap<Value, Span> known;
+  SmallVector<AsyncConstantOp> ops;
+};
+
+// Schedules one block, and those in it. Work is collected until the host needs some of it; then it becomes a
+// submission. The host waits before control flow that holds work of its own, and at the end of each block: on a CPU,
+// where it does the work itself while it waits, turns of a loop that are submitted ahead took longer.
 class BlockScheduler {
 public:
-  BlockScheduler(Block &block, ConstantPool &constants) : block(block), constants(constants) {}
+  BlockScheduler(Block &block, const DenseMap<Value, Span> &constants)
+      : block(block), spans(constants), constants(constants) {}
 
   LogicalResult run() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (auto constant = dyn_cast<AsyncConstantOp>(op)) {
-        locateConstant(constant);
-      } else if (isa<AsyncAllocaOp, AsyncSplatOp, AsyncCloneOp, AsyncDispatchOp>(op)) {
+      if (isa<AsyncAllocaOp, AsyncSplatOp, AsyncCloneOp, AsyncDispatchOp>(op)) {
         pending.insert(&op);
       } else if (isa<TensorExportOp>(op)) {
         // Needs where its value is, not what it holds: the submission goes on.
@@ -89,7 +116,11 @@ public:
         submit(&op);
         await(&op);
         convertLoad(load);
-      } else if (op.getNumRegions() > 0 || op.hasTrait<OpTrait::IsTerminator>()) {
+      } else if (op.getNumRegions() > 0 && hasDeviceWork(&op)) {
+        submit(&op);
+        if (failed(scheduleInside(&op)))
+          return failure();
+      } else if (op.hasTrait<OpTrait::IsTerminator>()) {
         submit(&op);
         await(&op);
       } else if (usesPending(&op)) {
@@ -103,11 +134,32 @@ public:
   }
 
 private:
-  bool usesPending(Operation *op) {
-    return llvm::any_of(op->getOperands(), [&](Value operand) {
-      Operation *producer = operand.getDefiningOp();
-      return producer && (pending.contains(producer) || llvm::is_contained(exports, producer));
+  static bool hasDeviceWork(Operation *op) {
+    WalkResult result = op->walk([](Operation *inner) {
+      return isa_and_nonnull<StreamDialect>(inner->getDialect()) ? WalkResult::interrupt() : WalkResult::advance();
     });
+    return result.wasInterrupted();
+  }
+
+  LogicalResult scheduleInside(Operation *op) {
+    await(op);
+    for (Region &region : op->getRegions())
+      for (Block &inner : region)
+        if (failed(BlockScheduler(inner, constants).run()))
+          return failure();
+    return success();
+  }
+
+  // It, or what is in it.
+  bool usesPending(Operation *op) {
+    WalkResult result = op->walk([&](Operation *inner) {
+      bool uses = llvm::any_of(inner->getOperands(), [&](Value operand) {
+        Operation *producer = operand.getDefiningOp();
+        return producer && (pending.contains(producer) || llvm::is_contained(exports, producer));
+      });
+      return uses ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    return result.wasInterrupted();
   }
 
   Span spanOf(Value value, Value size) {
@@ -117,15 +169,6 @@ private:
     OpBuilder builder(value.getContext());
     builder.setInsertionPointAfterValue(value);
     return spans[value] = {value, arith::ConstantIndexOp::create(builder, value.getLoc(), 0), size};
-  }
-
-  void locateConstant(AsyncConstantOp op) {
-    OpBuilder builder(op);
-    Location loc = op.getLoc();
-    int64_t offset = constants.add(op.getValue());
-    Value resource = Util::GlobalLoadOp::create(builder, loc, op.getType(), ConstantPool::kName);
-    spans[op] = {resource, arith::ConstantIndexOp::create(builder, loc, offset), op.getSize()};
-    dead.push_back(op);
   }
 
   void convertLoad(AsyncLoadOp load) {
@@ -420,11 +463,11 @@ private:
   }
 
   Block &block;
-  ConstantPool &constants;
   llvm::SetVector<Operation *> pending;
   SmallVector<Operation *> exports, dead;
   Value unawaited; // the timepoint of the last submission that the host has not waited for
   DenseMap<Value, Span> spans;
+  const DenseMap<Value, Span> &constants;
   DenseMap<Value, Value> arenas;
   // Of the submission that is being made.
   SmallVector<Storage> storages;
@@ -440,11 +483,11 @@ public:
     for (Operation &op : *getOperation().getBody()) {
       if (!isa<Util::FuncOp, Util::InitializerOp>(op))
         continue;
-      SmallVector<Block *> blocks;
-      op.walk([&](Block *block) { blocks.push_back(block); });
-      for (Block *block : blocks)
-        if (failed(BlockScheduler(*block, constants).run()))
+      FunctionConstants located(&op, constants);
+      for (Block &block : op.getRegion(0))
+        if (failed(BlockScheduler(block, located.spans()).run()))
           return signalPassFailure();
+      located.erase();
     }
     constants.materialize(getOperation());
   }

@@ -18,7 +18,8 @@ def MaterializeCopiesPass : Pass<"kiln-stream-materialize-copies", "mlir::Module
   let summary = "Copies what is overwritten while it is still needed";
   let description = [{
     A dispatch that updates an operand in place may do so only where it is the value's only use, and where the memory is
-    the program's own. Elsewhere it gets a copy. A result that leaves the program has memory of its own, too.
+    the program's own. Elsewhere it gets a copy. A result that leaves the program is memory that no other result and no
+    global is: a value that is returned twice is copied once, and one that came in is copied for each time.
   }];
 }
 

@@ -75,3 +75,77 @@ func.func @host_load(%a: tensor<4xf32>) -> f32 {
   %1 = tensor.extract %0[%i] : tensor<4xf32>
   return %1 : f32
 }
+
+// What is computed and returned twice is copied once: one of the results is the memory that it was computed in.
+// CHECK-LABEL: util.func @value_twice
+// CHECK-COUNT-2: stream.resource.alloc external
+// CHECK-NOT: stream.resource.alloc
+// CHECK: stream.cmd.dispatch
+// CHECK-NEXT: stream.cmd.copy
+// CHECK-NOT: stream.cmd.copy
+// CHECK: util.return
+func.func @value_twice(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = math.exp %a : tensor<4xf32>
+  return %0, %0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// What others read is returned as it is; what updates it in place gets a copy.
+// CHECK-LABEL: util.func @returned_and_read
+// CHECK-COUNT-3: stream.resource.alloc external
+// CHECK-NOT: stream.resource.alloc
+// CHECK: stream.cmd.copy
+// CHECK-NOT: stream.cmd.copy
+// CHECK: util.return
+func.func @returned_and_read(%a: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<4xf32>
+  %0 = math.exp %a : tensor<4x4xf32>
+  %1 = linalg.reduce { arith.addf } ins(%0 : tensor<4x4xf32>) outs(%zero : tensor<4xf32>) dimensions = [0]
+  %2 = linalg.matmul ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0, %1, %2 : tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>
+}
+
+// A constant of the function is used where it lies, also in a loop; the host waits for each turn, and once at the end.
+// CHECK-LABEL: util.func @constant_in_loop
+// CHECK: %[[CONSTANTS:.+]] = util.global.load @__constants
+// CHECK: scf.for
+// CHECK-NEXT: stream.resource.alloc
+// CHECK: stream.cmd.execute {{.*}} with(%{{.+}}, %[[CONSTANTS]],
+// CHECK: stream.timepoint.await
+// CHECK-NEXT: scf.yield
+// CHECK: stream.cmd.execute
+// CHECK-NOT: stream.cmd.execute
+// CHECK: stream.timepoint.await
+// CHECK-NOT: stream.timepoint.await
+// CHECK: util.return
+func.func @constant_in_loop(%a: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %k = arith.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> tensor<4xf32> {
+    %1 = arith.addf %x, %k : tensor<4xf32>
+    scf.yield %1 : tensor<4xf32>
+  }
+  %2 = arith.mulf %0, %k : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}
+
+// Control flow without work of its own does not end a submission.
+// CHECK-LABEL: util.func @host_loop
+// CHECK: scf.for
+// CHECK-NEXT: arith.muli
+// CHECK: stream.cmd.execute
+// CHECK-COUNT-2: stream.cmd.dispatch
+// CHECK-NOT: stream.cmd.execute
+// CHECK: util.return
+func.func @host_loop(%a: tensor<4x4xf32>, %z: tensor<4x4xf32>, %n: i64) -> (tensor<4x4xf32>, i64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %0 = linalg.matmul ins(%a, %a : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = scf.for %i = %c0 to %c9 step %c1 iter_args(%x = %n) -> i64 {
+    %3 = arith.muli %x, %n : i64
+    scf.yield %3 : i64
+  }
+  %2 = linalg.matmul ins(%0, %0 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2, %1 : tensor<4x4xf32>, i64
+}

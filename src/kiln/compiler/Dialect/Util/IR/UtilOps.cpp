@@ -1,9 +1,9 @@
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
+#include "kiln/compiler/Dialect/Util/IR/FunctionSyntax.h"
 #include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
 
 #include "mlir/IR/DialectImplementation.h"
-#include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -27,23 +27,13 @@ void UtilDialect::initialize() {
 }
 
 void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
-  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
-  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
-  state.addRegion();
+  buildFunction<FuncOp>(builder, state, name, type);
 }
-
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
-  auto buildType = [](Builder &builder, ArrayRef<Type> arguments, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag,
-                      std::string &) { return builder.getFunctionType(arguments, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(result.name), buildType,
-                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+  return parseFunction<FuncOp>(parser, result);
 }
-
 void FuncOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
-                                           getArgAttrsAttrName(), getResAttrsAttrName());
+  printFunction(printer, *this);
 }
 
 CallInterfaceCallable CallOp::getCallableForCallee() {

@@ -1,9 +1,9 @@
 #include "kiln/compiler/Dialect/VM/IR/VMOps.h"
 
+#include "kiln/compiler/Dialect/Util/IR/FunctionSyntax.h"
 #include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
 
 #include "mlir/IR/DialectImplementation.h"
-#include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -34,23 +34,13 @@ void kiln::VM::ModuleOp::build(OpBuilder &builder, OperationState &state, String
 }
 
 void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
-  state.addAttribute(SymbolTable::getSymbolAttrName(), builder.getStringAttr(name));
-  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
-  state.addRegion();
+  kiln::Util::buildFunction<FuncOp>(builder, state, name, type);
 }
-
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
-  auto buildType = [](Builder &builder, ArrayRef<Type> arguments, ArrayRef<Type> results,
-                      function_interface_impl::VariadicFlag,
-                      std::string &) { return builder.getFunctionType(arguments, results); };
-  return function_interface_impl::parseFunctionOp(parser, result, /*allowVariadic=*/false,
-                                                  getFunctionTypeAttrName(result.name), buildType,
-                                                  getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+  return kiln::Util::parseFunction<FuncOp>(parser, result);
 }
-
 void FuncOp::print(OpAsmPrinter &printer) {
-  function_interface_impl::printFunctionOp(printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
-                                           getArgAttrsAttrName(), getResAttrsAttrName());
+  kiln::Util::printFunction(printer, *this);
 }
 
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {

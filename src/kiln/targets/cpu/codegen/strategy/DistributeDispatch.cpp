@@ -98,6 +98,35 @@ SmallVector<Attribute> createMapping(MLIRContext *context, unsigned rank) {
   return mapping;
 }
 
+// Tiling asks for each tile of a tensor.pad whether it is padding alone, and makes it apart then. What fills a tile and
+// copies what there is to copy needs no such question: here the copy is one of no elements, at the end of the tile.
+void dropPadGuard(RewriterBase &rewriter, Operation *tiled) {
+  auto pad = dyn_cast<tensor::PadOp>(tiled);
+  auto guard = pad ? dyn_cast<scf::IfOp>(pad->getParentOp()) : scf::IfOp();
+  if (!guard || guard.getNumResults() != 1 || guard.elseBlock() != pad->getBlock())
+    return;
+  Value padded = guard.elseYield().getOperand(0);
+  rewriter.eraseOp(guard.elseYield());
+  rewriter.inlineBlockBefore(guard.elseBlock(), guard);
+  rewriter.replaceOp(guard, padded);
+
+  rewriter.setInsertionPoint(pad);
+  Location loc = pad.getLoc();
+  SmallVector<OpFoldResult> low = pad.getMixedLowPad(), high = pad.getMixedHighPad();
+  SmallVector<OpFoldResult> extents = tensor::getMixedSizes(rewriter, loc, pad.getSource());
+  AffineExpr a, b, c;
+  bindDims(rewriter.getContext(), a, b, c);
+  for (auto [before, extent, after] : llvm::zip(low, extents, high)) {
+    OpFoldResult tile = affine::makeComposedFoldedAffineApply(rewriter, loc, a + b + c, {before, extent, after});
+    before = affine::makeComposedFoldedAffineMin(
+        rewriter, loc, AffineMap::getMultiDimIdentityMap(2, rewriter.getContext()), {before, tile});
+    after = affine::makeComposedFoldedAffineApply(rewriter, loc, a - b - c, {tile, before, extent});
+  }
+  auto fitted = tensor::PadOp::create(rewriter, loc, pad.getType(), pad.getSource(), low, high,
+                                      pad.getConstantPaddingValue(), pad.getNofold());
+  rewriter.replaceOp(pad, fitted);
+}
+
 LogicalResult tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<int64_t> tiles) {
   scf::SCFTilingOptions tiling;
   tiling.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
@@ -117,6 +146,8 @@ LogicalResult tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<i
     return failure();
   for (auto [before, after] : result->replacements)
     rewriter.replaceAllUsesWith(before, after);
+  for (Operation *tiled : result->tiledAndFusedOps)
+    dropPadGuard(rewriter, tiled);
   auto loop = dyn_cast<scf::ForallOp>(result->loops.front().getOperation());
   return loop ? populateWorkgroupCount(rewriter, loop) : failure();
 }

@@ -168,3 +168,37 @@ hal.executable private @e {
     }
   }
 }
+
+// -----
+
+// A tile of a padded tensor is filled, and what the tensor has of it copied: no tile asks whether it is padding alone.
+
+// CHECK-LABEL: hal.executable.export public @pad
+// CHECK:         hal.return %c4{{.*}}, %c9{{.*}}, %c1
+// CHECK-LABEL: func.func @pad()
+// CHECK-NOT:     memref.alloc
+// CHECK-NOT:     scf.if
+// CHECK:         %[[TILE:.+]] = memref.subview %{{.+}}[%{{.+}}, %{{.+}}] [%{{.+}}, %{{.+}}] [1, 1] : memref<33x50xf32>
+// CHECK:         linalg.fill ins(%{{.+}} : f32) outs(%[[TILE]]
+// CHECK:         %[[PART:.+]] = memref.subview %[[TILE]]
+// CHECK:         memref.copy %{{.+}}, %[[PART]]
+// CHECK-NOT:     scf.if
+hal.executable private @e {
+  hal.executable.variant public @v target(#hal.executable.target<"llvm-cpu", "elf-x86_64", {}>) {
+    hal.executable.export public @pad ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, writeonly]>)
+    builtin.module {
+      func.func @pad() attributes {lowering = #hal.lowering<"default", "tile_config_4x16_0x1_vector">} {
+        %v = arith.constant 1.5 : f32
+        %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<30x43xf32>
+        %a = bufferization.to_tensor %0 restrict : memref<30x43xf32> to tensor<30x43xf32>
+        %1 = hal.interface.binding.subspan binding(1) <writeonly> : memref<33x50xf32>
+        %p = tensor.pad %a low[1, 3] high[2, 4] {
+        ^bb0(%i: index, %j: index):
+          tensor.yield %v : f32
+        } : tensor<30x43xf32> to tensor<33x50xf32>
+        bufferization.materialize_in_destination %p in restrict writable %1 : (tensor<33x50xf32>, memref<33x50xf32>) -> ()
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,54 @@
+// What parses and verifies and is still no program that Kiln compiles: an error at the op, in the phase that finds it.
+// RUN: kiln-opt %s --split-input-file --verify-diagnostics --iree-common-input-transformation-pipeline \
+// RUN:   --iree-abi-transformation-pipeline --iree-flow-transformation-pipeline
+
+func.func @even(%n: i32) -> i32 {
+  // expected-error @+1 {{calls 'odd' in a recursion, which Kiln does not compile; write it as a loop (scf.while)}}
+  %0 = func.call @odd(%n) : (i32) -> i32
+  return %0 : i32
+}
+func.func private @odd(%n: i32) -> i32 {
+  %0 = func.call @even(%n) : (i32) -> i32
+  return %0 : i32
+}
+
+// -----
+
+func.func @gather(%a: tensor<4x4xf32>, %i: tensor<2x1xindex>) -> tensor<2x1x4xf32> {
+  // expected-error @+1 {{'tensor.gather' is not an op that Kiln compiles}}
+  %0 = tensor.gather %a[%i] gather_dims([0]) : (tensor<4x4xf32>, tensor<2x1xindex>) -> tensor<2x1x4xf32>
+  return %0 : tensor<2x1x4xf32>
+}
+
+// -----
+
+func.func @reshape(%a: tensor<?xf32>, %shape: tensor<2xindex>) -> tensor<?x?xf32> {
+  // expected-error @+1 {{'tensor.reshape' gives a tensor of type 'tensor<?x?xf32>' whose dynamic extents cannot be known on the host}}
+  %0 = tensor.reshape %a(%shape) : (tensor<?xf32>, tensor<2xindex>) -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+
+// -----
+
+func.func @pack(%a: tensor<?x?xf32>, %tile: index, %e: tensor<?x?x?x4xf32>) -> tensor<?x?x?x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @+1 {{'linalg.pack' of this form is not supported; write it as the ops that it stands for}}
+  %0 = linalg.pack %a padding_value(%zero : f32) inner_dims_pos = [0, 1] inner_tiles = [%tile, 4] into %e
+    : tensor<?x?xf32> -> tensor<?x?x?x4xf32>
+  return %0 : tensor<?x?x?x4xf32>
+}
+
+// -----
+
+func.func @no_such_dimension(%a: tensor<?xf32>, %b: tensor<?xf32>, %which: i1) -> index {
+  %minus = arith.constant -1 : index
+  %0 = scf.if %which -> tensor<?xf32> {
+    %1 = arith.addf %a, %a : tensor<?xf32>
+    scf.yield %1 : tensor<?xf32>
+  } else {
+    scf.yield %b : tensor<?xf32>
+  }
+  // expected-error @+1 {{'tensor.dim' needs a constant dimension of a tensor that has it}}
+  %2 = tensor.dim %0, %minus : tensor<?xf32>
+  return %2 : index
+}
