@@ -145,6 +145,20 @@ std::string fitText(std::string_view text, size_t width) {
   return fmt::format("{}…{}", start, rest);
 }
 
+std::string firstPart(std::string_view text, size_t width) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  if (line.size() == text.size() && displayWidth(line) <= width)
+    return std::string(line);
+  constexpr size_t mark = 2; // " …"
+  std::string_view part = characters(line, width - std::min(mark, width));
+  for (size_t end = part.size(); end > part.size() / 2; --end)
+    if (part[end - 1] == ' ' && end > 1 && std::string_view(":;,.").find(part[end - 2]) != std::string_view::npos) {
+      part = part.substr(0, end - 2);
+      break;
+    }
+  return fmt::format("{} …", part.substr(0, part.find_last_not_of(' ') + 1));
+}
+
 std::string padText(std::string_view text, size_t width, bool right) {
   std::string space(width - std::min(width, displayWidth(text)), ' ');
   return right ? space.append(text) : std::string(text) + space;

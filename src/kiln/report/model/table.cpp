@@ -51,6 +51,22 @@ std::string Row::shortName() const {
   return fmt::format("{} {}", provider(), name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name);
 }
 
+std::string Row::reason() const {
+  const store::Verification &verification = result->verification;
+  std::string text;
+  if (result->outcome == store::Outcome::Incorrect) {
+    const std::string &said = verification.explanation;
+    if (!said.empty() && result->error.find(said) != std::string::npos)
+      return result->error; // it begins with the pass and the cause
+    text = verification.cause.empty() ? "wrong results" : verification.cause;
+    if (!said.empty())
+      text += ": " + said;
+  }
+  if (!result->error.empty())
+    text += (text.empty() ? "" : "; ") + result->error;
+  return text;
+}
+
 std::string_view Row::field(std::string_view name) const {
   for (const auto &[key, value] : problem->fields)
     if (key == name)

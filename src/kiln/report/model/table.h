@@ -51,6 +51,8 @@ struct Row {
   std::string elementType() const;
   bool ranked() const { return estimate && estimate->rank > 0; }
   bool failed() const { return !store::isSuccess(result->outcome) && result->outcome != store::Outcome::Unsupported; }
+  // Why it has no result, or a wrong one, each part of it once: verification and the worker tell much the same.
+  std::string reason() const;
   // Of a problem's field; empty where it has none of that name.
   std::string_view field(std::string_view name) const;
 };

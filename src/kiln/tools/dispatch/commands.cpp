@@ -10,6 +10,7 @@
 #include "kiln/base/tile_config.h"
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/worker_process.h"
+#include "kiln/report/formats/text.h"
 #include "kiln/tools/dispatch/compile_pool.h"
 #include "kiln/tools/dispatch/corpus.h"
 #include "kiln/tools/printing.h"
@@ -309,8 +310,13 @@ public:
       return;
     ++failed;
     clear();
-    say("  {}{}{}: {}: {}\n", candidate.fact.provider, candidate.fact.configuration.empty() ? "" : " ",
-        candidate.fact.configuration, store::outcomeName(outcome), message);
+    // A line, with the cause rather than the pass that found it; the report says all of it.
+    if (size_t end = message.find("': "); message.starts_with("pass '") && end != std::string_view::npos)
+      message.remove_prefix(end + 3);
+    say("{}\n", report::firstPart(fmt::format("  {}{}{}: {}: {}", candidate.fact.provider,
+                                              candidate.fact.configuration.empty() ? "" : " ",
+                                              candidate.fact.configuration, store::outcomeName(outcome), message),
+                                  consoleWidth()));
   }
   void onWarning(std::string_view text) override {
     clear();

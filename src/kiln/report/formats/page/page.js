@@ -199,9 +199,7 @@ function problemTable(rows) {
 function failureTable(rows) {
   const cell = (row, name) => textOf(row.cells[column(name)]);
   return sortableTable(["Outcome", "Provider", "Configuration", "Why", "Row"].map((header) => ({ header })), rows.map((row) => ({
-    cells: [cell(row, "outcome"), row.provider, shortName(cell(row, "configuration")),
-      [cell(row, "outcome") === "incorrect" ? cell(row, "checked") : "", cell(row, "explanation"), cell(row, "error")].filter(Boolean).join(": "),
-      cell(row, "row")],
+    cells: [cell(row, "outcome"), row.provider, shortName(cell(row, "configuration")), row.why || "", cell(row, "row")],
   })), "Candidates without a time");
 }
 
