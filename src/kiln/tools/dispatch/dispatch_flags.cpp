@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <sched.h>
 
+#include "kiln/tools/dispatch/nearest_names.h"
+
 namespace kiln {
 
 void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegistry &families) {
@@ -251,18 +253,20 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
 
 Status filterOperations(std::vector<Operation> &operations, const DispatchFlags &flags) {
   KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(flags.dispatches));
-  std::vector<std::string> names;
-  for (const Operation &operation : operations)
+  std::erase_if(operations, [&](const Operation &operation) {
+    return flags.operationKind != "all" && operation.problem->family() != flags.operationKind;
+  });
+  std::vector<NamedProblem> names;
+  for (const Operation &operation : operations) {
+    NamedProblem &named = names.emplace_back(operation.problem->name(), std::vector<std::string>());
     for (const std::string &configuration : operation.configurations)
-      names.push_back(operation.dispatch(configuration));
+      named.dispatches.push_back(operation.dispatch(configuration));
+  }
   for (Operation &operation : operations)
     std::erase_if(operation.configurations, [&](const std::string &configuration) {
       return !patterns.matches(operation.dispatch(configuration));
     });
-  std::erase_if(operations, [&](const Operation &operation) {
-    return operation.configurations.empty() ||
-           (flags.operationKind != "all" && operation.problem->family() != flags.operationKind);
-  });
+  std::erase_if(operations, [](const Operation &operation) { return operation.configurations.empty(); });
   if (!operations.empty())
     return okStatus();
   if (names.empty())
@@ -270,11 +274,7 @@ Status filterOperations(std::vector<Operation> &operations, const DispatchFlags 
         "--operation-kind={}{}{}: there are no such problems; `kiln-dispatch families` lists what there is, and "
         "docs/lab.md its sizes and types",
         flags.operationKind, flags.types.empty() ? "" : " --dtypes=", flags.types);
-  std::string list;
-  for (const std::string &name : nearestNames(flags.dispatches, std::move(names), 3))
-    list += "\n  " + name;
-  return notFound("--dispatches={} matches nothing{}{}", flags.dispatches,
-                  list.empty() ? "" : "; the nearest are:", list);
+  return notFound("--dispatches={} matches nothing{}", flags.dispatches, nearestText(flags.dispatches, names));
 }
 
 } // namespace kiln
