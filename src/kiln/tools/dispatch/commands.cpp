@@ -263,7 +263,7 @@ SweepSettings settingsOf(const Lab &lab) {
   settings.group.cold = flags.cache == "cold";
   settings.group.threads = flags.threadCount();
   settings.group.seed = flags.seed;
-  settings.group.measureNanoseconds = uint64_t(flags.minutes) * 60 * 1'000'000'000;
+  settings.group.measureNanoseconds = static_cast<uint64_t>(flags.measureSeconds() * 1e9);
   settings.group.memoryLimit = uint64_t(flags.memoryLimitMiB) << 20;
   settings.statistics.seed = flags.seed;
   // Rounds are processes of their own, which take their time: more of them tell little more.
@@ -484,7 +484,7 @@ void announce(const Lab &lab, const std::vector<Operation> &operations, const st
   size_t candidates = dispatches + libraries * operations.size();
   // A turn takes about 70 ms, starting the worker included. Losers leave after 3 to 10, others have 20 to 100.
   double least = static_cast<double>(candidates) * 8 * 0.07, most = least * 6;
-  most = std::min(most, 60.0 * static_cast<double>(lab.flags.minutes) * static_cast<double>(operations.size()));
+  most = std::min(most, lab.flags.measureSeconds() * static_cast<double>(operations.size()));
   say("{}, {} ({} of Kiln{}{})\nabout {} to {}\n", counted(operations.size(), "problem"),
       counted(candidates, "candidate"), dispatches, names.empty() ? "" : "; ", names,
       durationText(std::min(least, most)), durationText(most));

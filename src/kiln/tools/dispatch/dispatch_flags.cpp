@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sched.h>
 
+#include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/nearest_names.h"
 
 namespace kiln {
@@ -78,7 +79,9 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
       cache);
   parser.add({"benchmark-repetitions", "N", "So many rounds, no more and no less; 0: until the intervals are narrow."},
              repetitions);
-  parser.add({"minutes", "N", "Rounds of one problem take at most so long."}, minutes);
+  parser.add(
+      {"minutes", "TIME", "Rounds of one problem take at most so long: minutes, or a time as in 90s, 2.5min, 1h."},
+      minutes);
   parser.add({"memory-limit", "MIB", "Private memory of a candidate."}, memoryLimitMiB);
   parser.add({"seed", "N", "Of inputs and of the order in rounds."}, seed);
   parser.add({"fresh", "", "Starts again where an interrupted sweep could be resumed."}, fresh);
@@ -106,6 +109,11 @@ uint32_t DispatchFlags::jobCount() const {
 }
 uint32_t DispatchFlags::threadCount() const {
   return threads ? threads : processors();
+}
+
+double DispatchFlags::measureSeconds() const {
+  Result<double> seconds = parseDuration("minutes", minutes);
+  return seconds.ok() ? *seconds : 0;
 }
 
 static std::string dashed(const std::string &flag) {
@@ -205,6 +213,7 @@ Status DispatchFlags::check() const {
         processors());
   if (repetitions == 1 || repetitions == 2)
     return invalidArgument("--benchmark-repetitions={}: an interval takes at least 3 rounds", repetitions);
+  KILN_RETURN_IF_ERROR(parseDuration("minutes", minutes).status());
   KILN_RETURN_IF_ERROR(parsedTags().status());
   KILN_RETURN_IF_ERROR(parsedVariants().status());
   KILN_RETURN_IF_ERROR(tuning.check());
