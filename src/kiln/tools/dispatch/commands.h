@@ -83,6 +83,8 @@ Result<std::unique_ptr<store::Reader>> openStore(const Lab &lab, const ReportFla
 size_t consoleWidth();
 // Before any work: whether each file has a format, and can be written.
 Status checkOutputs(const std::vector<std::string> &paths, const std::string &generatedDir);
+// Before anything is measured: whether rows can be added to the CSV files that --append means.
+Status checkAppend(const DispatchFlags &flags);
 
 namespace verbs {
 

@@ -1,5 +1,6 @@
 #include "kiln/tools/dispatch/commands.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -75,6 +76,27 @@ Status checkOutputs(const std::vector<std::string> &paths, const std::string &ge
   return okStatus();
 }
 
+Status checkAppend(const DispatchFlags &flags) {
+  if (!flags.append)
+    return okStatus();
+  // As the run will have them.
+  KILN_ASSIGN_OR_RETURN(auto pairs, flags.parsedTags());
+  std::vector<std::string> tags;
+  for (const auto &[name, value] : pairs)
+    if (std::ranges::find(tags, name) == tags.end())
+      tags.push_back(name);
+  for (const std::string &path : flags.outputs) {
+    KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatOfFile(path));
+    Result<Ref<FileContents>> old = FileContents::open(path);
+    if (format->name != "csv" || !old.ok())
+      continue;
+    Status status = report::checkAppend(tags, {}, (*old)->text());
+    if (!status.ok())
+      return std::move(status).withContext(fmt::format("--append --output={}", path));
+  }
+  return okStatus();
+}
+
 static std::string databaseOf(const Lab &lab, const ReportFlags &flags) {
   return flags.database.empty() ? lab.folder.database() : flags.database;
 }
@@ -106,8 +128,10 @@ static Status writeTable(store::Reader &reader, const report::Table &table, cons
   if (append && format.name == "csv") {
     Result<Ref<FileContents>> old = FileContents::open(path);
     if (old.ok()) {
-      KILN_ASSIGN_OR_RETURN(std::string more, report::appendCsv(table, options, (*old)->text()));
-      return writeFile(path, std::string((*old)->text()) + more);
+      Result<std::string> more = report::appendCsv(table, options, (*old)->text());
+      if (!more.ok())
+        return std::move(more).status().withContext(path);
+      return writeFile(path, std::string((*old)->text()) + *more);
     }
   }
   KILN_ASSIGN_OR_RETURN(std::string text, format.write(table, options));
