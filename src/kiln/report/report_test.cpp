@@ -299,6 +299,11 @@ TEST(FirstPart, EndsWhereTheSentenceHasAPart) {
   EXPECT_EQ(firstPart(std::string(100, 'y'), 10), "yyyyyyyy …");
 }
 
+TEST(HangingText, StaysWithinItsWidth) {
+  EXPECT_EQ(hangingText("", "one two three four five six", 22, 2), "one two three four\n  five six");
+  EXPECT_EQ(hangingText("name  ", "one two three four five six", 26, 6), "name  one two three four\n      five six");
+}
+
 TEST_F(Report, BlocksAreTheDocuments) {
   std::vector<std::pair<std::string, std::string>> fields = {{"m", "3456"},   {"n", "1024"},   {"k", "2048"},
                                                              {"lhs", "f16t"}, {"rhs", "f16t"}, {"result", "f16t"}};

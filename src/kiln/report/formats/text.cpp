@@ -184,4 +184,13 @@ std::vector<std::string> wrapText(std::string_view text, size_t width) {
   return lines;
 }
 
+std::string hangingText(std::string_view label, std::string_view text, size_t width, size_t indent) {
+  constexpr size_t least = 20;
+  std::string result(label);
+  bool first = true;
+  for (const std::string &line : wrapText(text, width > indent + least ? width - indent : least))
+    result.append(std::exchange(first, false) ? "" : "\n" + std::string(indent, ' ')).append(line);
+  return result;
+}
+
 } // namespace kiln::report

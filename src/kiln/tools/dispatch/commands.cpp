@@ -32,6 +32,11 @@ template <typename... Arguments> static void say(fmt::format_string<Arguments...
   std::fflush(stdout);
 }
 
+// In as many lines as it takes on this terminal.
+template <typename... Arguments> static void sayLines(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
+  say("{}\n", report::hangingText("", fmt::format(text, std::forward<Arguments>(arguments)...), consoleWidth(), 2));
+}
+
 static size_t countDispatches(const std::vector<Operation> &operations) {
   size_t count = 0;
   for (const Operation &operation : operations)
@@ -233,7 +238,7 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
     else if (asked || wish == "kiln")
       return std::move(provider).status().withContext(fmt::format("provider '{}'", wish));
     else
-      say("without {}: {}\n", wish, provider.status().message());
+      sayLines("without {}: {}", wish, provider.status().message());
   }
   for (const std::string &text : flags.providerCommands) {
     size_t equals = text.find('=');
@@ -320,7 +325,7 @@ public:
   }
   void onWarning(std::string_view text) override {
     clear();
-    say("{}\n", text);
+    sayLines("{}", text);
   }
   void onGroupDone(size_t, const SweepGroup &) override {
     clear();
@@ -413,14 +418,14 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
     for (const Operation &operation : operations)
       KILN_RETURN_IF_ERROR(saveCommands(lab, operation));
   if (lab.flags.verificationEnabled == "false")
-    say("--verification-enabled=false: verifying takes little time, and what is not verified is not ranked; it is "
-        "done\n");
+    sayLines("--verification-enabled=false: verifying takes little time, and what is not verified is not ranked; it is "
+             "done");
   KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
   if (settings.profile) {
     constexpr double seconds = 0.5;
     settings.machine = measure::lookAtMachine(seconds);
     if (std::string warning = measure::disturbance(*settings.machine); !warning.empty())
-      say("{}\n", warning);
+      sayLines("{}", warning);
   }
   std::vector<SweepGroup> groups;
   for (size_t i = 0; i < operations.size(); ++i)
@@ -455,9 +460,9 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
     return 130;
   KILN_RETURN_IF_ERROR(writeReports(lab, summary.run, asBlocks));
   double seconds = std::max(secondsSince(start), 1e-9);
-  say("{} in {:.1f} s: {:.0f} % compiling, {:.0f} % timed; stored in {} as run {}\n",
-      counted(summary.measured, "problem"), seconds, 100 * summary.compileSeconds / seconds,
-      100 * summary.timedSeconds / seconds, lab.folder.database(), summary.run.substr(0, 8));
+  sayLines("{} in {:.1f} s: {:.0f} % compiling, {:.0f} % timed; stored in {} as run {}",
+           counted(summary.measured, "problem"), seconds, 100 * summary.compileSeconds / seconds,
+           100 * summary.timedSeconds / seconds, lab.folder.database(), summary.run.substr(0, 8));
   return summary.failed ? 1 : 0;
 }
 
@@ -485,9 +490,9 @@ void announce(const Lab &lab, const std::vector<Operation> &operations, const st
   // A turn takes about 70 ms, starting the worker included. Losers leave after 3 to 10, others have 20 to 100.
   double least = static_cast<double>(candidates) * 8 * 0.07, most = least * 6;
   most = std::min(most, lab.flags.measureSeconds() * static_cast<double>(operations.size()));
-  say("{}, {} ({} of Kiln{}{})\nabout {} to {}\n", counted(operations.size(), "problem"),
-      counted(candidates, "candidate"), dispatches, names.empty() ? "" : "; ", names,
-      durationText(std::min(least, most)), durationText(most));
+  sayLines("{}, {} ({} of Kiln{}{})", counted(operations.size(), "problem"), counted(candidates, "candidate"),
+           dispatches, names.empty() ? "" : "; ", names);
+  say("about {} to {}\n", durationText(std::min(least, most)), durationText(most));
 }
 } // namespace
 
@@ -529,8 +534,8 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
   KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe("kiln", "", {tool, "--provider=kiln"}, lab.flags.threadCount()));
   size_t dispatches = countDispatches(operations);
-  say("{}, {} {} by each of {} compilers, and measured in common rounds\n", counted(operations.size(), "problem"),
-      dispatches, dispatches == 1 ? "dispatch, compiled" : "dispatches, compiled", builds.size());
+  sayLines("{}, {} {} by each of {} compilers, and measured in common rounds", counted(operations.size(), "problem"),
+           dispatches, dispatches == 1 ? "dispatch, compiled" : "dispatches, compiled", builds.size());
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, true));
   SweepSettings settings = settingsOf(lab);
   // A slow configuration is compared with itself, not with the leader: nobody leaves.
@@ -545,7 +550,7 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
 
 Result<int> verbs::families(const Lab &lab) {
   for (const std::unique_ptr<measure::Family> &family : lab.families.families())
-    say("{:<18}{}\n", family->name(), family->summary());
+    say("{}\n", report::hangingText(fmt::format("{:<17} ", family->name()), family->summary(), consoleWidth(), 18));
   return 0;
 }
 
