@@ -93,6 +93,7 @@ public:
     Matcher matcher;
     matcher.provider = filter.provider;
     matcher.variant = filter.variant;
+    matcher.takesDispatch = filter.takes;
     for (auto [text, expression] :
          {std::pair(&filter.problem, &matcher.problem), std::pair(&filter.dispatch, &matcher.dispatch)}) {
       if (text->empty())
@@ -114,6 +115,8 @@ public:
       return false;
     if (problem && !std::regex_search(row.problem->name, *problem))
       return false;
+    if (takesDispatch && !takesDispatch(row.dispatch()))
+      return false;
     return !dispatch || std::regex_search(row.dispatch(), *dispatch);
   }
 
@@ -121,6 +124,7 @@ private:
   std::optional<std::regex> problem, dispatch;
   std::string provider;
   std::optional<std::string> variant;
+  std::function<bool(std::string_view)> takesDispatch;
 };
 
 namespace {

@@ -87,6 +87,8 @@ struct Filter {
   std::string problem = {}, dispatch = {};
   std::string provider = {}; // the name; empty: any
   std::optional<std::string> variant = {};
+  // Of dispatches; nothing: any.
+  std::function<bool(std::string_view dispatch)> takes = {};
 };
 
 // NotFound where no row fits the filter.

@@ -74,7 +74,8 @@ struct ReportFlags {
   void addStore(FlagParser &parser);
   void addSelection(FlagParser &parser);
   void addFormat(FlagParser &parser);
-  report::Filter filter() const;
+  // An error where --dispatches is no expression.
+  Result<report::Filter> filter() const;
 };
 
 // The store that the flags name; an error that says how to make one where there is none.
