@@ -11,6 +11,7 @@
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/report/formats/text.h"
+#include "kiln/report/model/suggestion.h"
 #include "kiln/tools/dispatch/compile_pool.h"
 #include "kiln/tools/dispatch/corpus.h"
 #include "kiln/tools/printing.h"
@@ -223,6 +224,13 @@ Result<KnownProvider> probe(std::string name, std::string variant, std::vector<s
   return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command)};
 }
 
+// What was meant by a name that no worker has; empty where it is one, or near to none.
+std::string misspelt(const std::string &wish) {
+  std::vector<std::string> names(std::begin(kOwnProviders), std::end(kOwnProviders));
+  names.emplace_back("onednn:preferred");
+  return std::ranges::find(names, wish) == names.end() ? report::suggestion(wish, names) : "";
+}
+
 // Those that were asked for, all of which must work; without a wish, those that do.
 Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
@@ -243,6 +251,8 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
         probe(wish.substr(0, colon), variant, {tool, "--provider=" + wish}, flags.threadCount());
     if (provider.ok())
       providers.push_back(*std::move(provider));
+    else if (std::string meant = misspelt(wish); !meant.empty())
+      return notFound("--providers: there is no provider '{}'{}", wish, meant);
     else if (asked || wish == "kiln")
       return std::move(provider).status().withContext(fmt::format("provider '{}'", wish));
     else
@@ -476,7 +486,9 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
 
 // What is going to happen, before it does.
 std::string durationText(double seconds) {
-  constexpr double kMinute = 60, kLong = 100;
+  constexpr double kMinute = 60, kHour = 3600, kLong = 100;
+  if (seconds >= kLong * kMinute)
+    return fmt::format("{:.1f} hours", seconds / kHour);
   return seconds < kLong ? fmt::format("{:.0f} s", std::ceil(seconds))
                          : fmt::format("{:.0f} minutes", seconds / kMinute);
 }

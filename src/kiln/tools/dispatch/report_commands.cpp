@@ -261,11 +261,33 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   return 0;
 }
 
+// A table that is not there: which are.
+static Status explainQuery(store::Reader &reader, Status status) {
+  std::string text(status.message());
+  constexpr std::string_view kNoTable = "no such table: ", kNoColumn = "no such column: ";
+  if (text.starts_with(kNoColumn))
+    return invalidArgument("{}; docs/store.md has the tables", text);
+  if (!text.starts_with(kNoTable))
+    return status;
+  Result<store::QueryResult> tables = reader.query(
+      "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name");
+  if (!tables.ok())
+    return status;
+  std::vector<std::string> names;
+  for (const std::vector<std::string> &row : tables->rows)
+    names.push_back(row.front());
+  return invalidArgument("{}; there are: {}{}", text, fmt::join(names, ", "),
+                         report::suggestion(text.substr(kNoTable.size()), names));
+}
+
 Result<int> verbs::query(const Lab &lab, const ReportFlags &flags) {
   if (flags.arguments.size() != 1)
     return invalidArgument("write one statement: `kiln-dispatch query \"SELECT ...\"`; docs/store.md has the tables");
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  KILN_ASSIGN_OR_RETURN(store::QueryResult result, reader->query(flags.arguments.front()));
+  Result<store::QueryResult> answer = reader->query(flags.arguments.front());
+  if (!answer.ok())
+    return explainQuery(*reader, std::move(answer).status());
+  const store::QueryResult &result = *answer;
   std::string text;
   auto addLine = [&](const std::vector<std::string> &fields) {
     for (size_t i = 0; i < fields.size(); ++i)
