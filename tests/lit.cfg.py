@@ -41,7 +41,7 @@ else:
     config.excludes |= {"compiler", "codegen"}
 if lit_config.params.get("slow"):
     features.add("slow")
-for tool in ("gdb", "perf"):
+for tool in ("chromium", "gdb", "perf"):
     if shutil.which(tool):
         features.add(tool)
 

@@ -270,6 +270,55 @@ TEST_F(Report, TheConsoleFitsItsWidth) {
     EXPECT_NE(wide.find(words), std::string::npos) << words;
 }
 
+// How often `part` is in the text.
+static size_t countOf(std::string_view text, std::string_view part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+TEST_F(Report, AFailureIsToldOnce) {
+  Table table = load();
+  size_t wrong = 0;
+  for (const Row &row : table.rows)
+    wrong += row.result->outcome == store::Outcome::Incorrect;
+  ASSERT_EQ(wrong, 3U);
+  constexpr std::string_view said = "dropped tail: the last 3 columns of each row are 0";
+  EXPECT_EQ(countOf(valueOf(formatConsole(table, {.width = 300})), said), wrong);
+  std::string page = valueOf(formatHtml(table, {}));
+  EXPECT_EQ(countOf(page, "\"why\":\"pass 'sums': dropped tail: the last 3 columns"), wrong);
+
+  // Rows that fail in the same way have one explanation.
+  Row &first = table.rows.front();
+  Table same;
+  same.rows = {first, first, first};
+  store::CandidateResult result;
+  result.outcome = store::Outcome::Failed;
+  result.error = "it does not compile";
+  for (Row &row : same.rows) {
+    row.result = &result;
+    row.estimate = nullptr;
+  }
+  std::string text = valueOf(formatConsole(same, {}));
+  EXPECT_EQ(countOf(text, "failed: "), 3U) << text;
+  EXPECT_EQ(countOf(text, first.name()), 3U) << text;
+  EXPECT_EQ(countOf(text, "it does not compile"), 1U) << text;
+}
+
+TEST(FirstPart, EndsWhereTheSentenceHasAPart) {
+  EXPECT_EQ(firstPart("x: failed: all of it", 80), "x: failed: all of it");
+  EXPECT_EQ(firstPart("x: failed: pass 'sums': dropped tail: 3 of 4 are wrong", 45),
+            "x: failed: pass 'sums': dropped tail …");
+  EXPECT_EQ(firstPart("x: failed\nmore", 80), "x: failed …");
+  EXPECT_EQ(firstPart(std::string(100, 'y'), 10), "yyyyyyyy …");
+}
+
+TEST(HangingText, StaysWithinItsWidth) {
+  EXPECT_EQ(hangingText("", "one two three four five six", 22, 2), "one two three four\n  five six");
+  EXPECT_EQ(hangingText("name  ", "one two three four five six", 26, 6), "name  one two three four\n      five six");
+}
+
 TEST_F(Report, BlocksAreTheDocuments) {
   std::vector<std::pair<std::string, std::string>> fields = {{"m", "3456"},   {"n", "1024"},   {"k", "2048"},
                                                              {"lhs", "f16t"}, {"rhs", "f16t"}, {"result", "f16t"}};

@@ -5,7 +5,9 @@
 #include "kiln/store/testing/temporary_folder.h"
 #include "kiln/store/writer.h"
 
+#include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -103,6 +105,39 @@ TEST_F(Damage, ANewerStoreIsRefused) {
     EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
     EXPECT_TRUE(mentions(status, "use a newer Kiln")) << status.message();
   }
+}
+
+// Names of the files beside the store, and its own.
+static std::vector<std::string> filesIn(const std::filesystem::path &folder) {
+  std::vector<std::string> names;
+  for (const auto &entry : std::filesystem::directory_iterator(folder))
+    names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+TEST_F(Damage, ReadersLeaveNothingBehind) {
+  fill();
+  std::string whole = contentsOf(path), copy = folder.file("alone/copy.db");
+  std::filesystem::create_directory(folder.file("alone"));
+  const std::vector<std::string> alone = {"copy.db"};
+  setContents(copy, whole);
+  EXPECT_TRUE(readAll(copy).ok());
+  EXPECT_EQ(filesIn(folder.file("alone")), alone);
+  for (size_t part : {1, 4, 12}) {
+    setContents(copy, whole.substr(0, whole.size() * part / 16));
+    EXPECT_FALSE(readAll(copy).ok());
+    EXPECT_EQ(filesIn(folder.file("alone")), alone) << part;
+    EXPECT_EQ(contentsOf(copy).size(), whole.size() * part / 16);
+  }
+  setContents(copy, whole);
+  // Not where somebody else is about to use it.
+  Result<std::unique_ptr<Connection>> other = Connection::open(copy, Connection::Mode::Write, 100);
+  ASSERT_TRUE(other.ok() && (*other)->execute("SELECT 1 FROM run").ok());
+  EXPECT_TRUE(readAll(copy).ok());
+  EXPECT_EQ(filesIn(folder.file("alone")).size(), 3U);
+  Status written = (*other)->execute("CREATE TABLE more (text)");
+  EXPECT_TRUE(written.ok()) << written.toString();
 }
 
 TEST_F(Damage, TruncatedStoresAreErrors) {

@@ -92,11 +92,33 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string &path, Mo
                              flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (!database)
     return resourceExhausted("out of memory for '{}'", path);
-  std::unique_ptr<Connection> connection(new Connection(path, database));
+  std::unique_ptr<Connection> connection(new Connection(path, mode, database));
   if (code != SQLITE_OK)
     return connection->error(code);
   sqlite3_busy_timeout(database, waitMilliseconds);
   return connection;
+}
+
+// SQLite lets a reader make the files beside a database, for the write-ahead log, and not remove them. A connection
+// that may write does so when it is closed, if it is the last one and the log is empty; a log that holds something is
+// left to the next writer.
+static void removeEmptyLog(const std::string &path) {
+  struct stat info = {};
+  if (stat((path + "-wal").c_str(), &info) != 0 || info.st_size != 0)
+    return;
+  sqlite3 *database = nullptr;
+  int code = sqlite3_open_v2(uriOf(path, "").c_str(), &database,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
+  // Reading is what makes it open the log. What goes wrong leaves the files, which harm nobody.
+  if (code == SQLITE_OK)
+    (void)sqlite3_exec(database, "SELECT 1 FROM sqlite_master LIMIT 1", nullptr, nullptr, nullptr);
+  sqlite3_close_v2(database);
+}
+
+Connection::~Connection() {
+  database.reset();
+  if (mode == Mode::Read)
+    removeEmptyLog(file);
 }
 
 Status Connection::execute(const std::string &sql) {

@@ -72,7 +72,11 @@ class Connection {
 public:
   enum class Mode { Read, Write };
   // Write creates the file where there is none. A locked file is waited for.
+  // Where nobody else has the file open, nothing is left beside it afterwards.
   static Result<std::unique_ptr<Connection>> open(const std::string &path, Mode mode, int waitMilliseconds);
+  ~Connection();
+  Connection(const Connection &) = delete;
+  Connection &operator=(const Connection &) = delete;
 
   // One or more statements whose rows do not matter.
   Status execute(const std::string &sql);
@@ -92,9 +96,10 @@ private:
   struct Close {
     void operator()(sqlite3 *database) const;
   };
-  Connection(std::string path, sqlite3 *database) : file(std::move(path)), database(database) {}
+  Connection(std::string path, Mode mode, sqlite3 *database) : file(std::move(path)), mode(mode), database(database) {}
 
   std::string file;
+  Mode mode;
   std::unique_ptr<sqlite3, Close> database;
 };
 

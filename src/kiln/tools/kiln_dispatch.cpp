@@ -5,6 +5,7 @@
 #include "kiln/base/flags.h"
 #include "kiln/families/families.h"
 #include "kiln/tools/dispatch/commands.h"
+#include "kiln/tools/dispatch/compiler_check.h"
 #include "kiln/tools/dispatch/document_flags.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/printing.h"
@@ -143,6 +144,10 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
   for (const std::vector<std::string> *outputs : {&flags.outputs, &reports.outputs})
     if (Status status = checkOutputs(*outputs, flags.generatedDir); !status.ok())
       return reportFailure(tool, status);
+  if (Status status = checkAppend(flags); !status.ok())
+    return reportFailure(tool, status);
+  if (Status status = checkCompilers(flags); !status.ok())
+    return reportFailure(tool, status);
   Lab lab{flags, families, GeneratedFolder(flags.generatedDir), commandLine};
   Result<int> code = verb.tell ? verb.tell(lab, reports) : verb.run(lab);
   return code.ok() ? *code : reportFailure(tool, code.status());

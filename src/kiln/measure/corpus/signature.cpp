@@ -132,8 +132,9 @@ Result<std::vector<TensorType>> resolve(std::string_view what, std::span<const s
         isTensor ? parseType(text.substr(7, text.size() - 8)) : std::optional<Declared>();
     if (!declared)
       return unimplemented("{} {} is {}; the lab measures functions of tensors, of types that NumPy has or f16, bf16, "
-                           "f8",
-                           what, i, text);
+                           "f8{}",
+                           what, i, text,
+                           isTensor ? "" : ": take or give it as a tensor of one element, or write a constant into it");
     TensorType &type = types.emplace_back();
     type.type = declared->type;
     if (declared->open() && !given)

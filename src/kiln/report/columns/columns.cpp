@@ -1,6 +1,6 @@
 #include "kiln/report/columns/columns.h"
 
-#include <algorithm>
+#include "kiln/report/model/suggestion.h"
 
 namespace kiln::report {
 
@@ -21,29 +21,14 @@ size_t documentColumnCount() {
   return documentColumns().size();
 }
 
-// How many characters at the start two names share; upper and lower case are the same.
-static size_t sharedStart(std::string_view a, std::string_view b) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  size_t count = 0;
-  while (count < a.size() && count < b.size() && lower(a[count]) == lower(b[count]))
-    ++count;
-  return count;
-}
-
 Result<const Column *> findColumn(std::string_view name) {
-  const Column *nearest = nullptr;
-  size_t shared = 0;
+  std::vector<std::string> names;
   for (const Column &column : columns()) {
     if (column.name == name)
       return &column;
-    if (size_t same = sharedStart(column.name, name); same > shared) {
-      nearest = &column;
-      shared = same;
-    }
+    names.emplace_back(column.name);
   }
-  if (nearest)
-    return notFound("there is no column '{}'; did you mean '{}'?", name, nearest->name);
-  return notFound("there is no column '{}'", name);
+  return notFound("there is no column '{}'{}", name, suggestion(name, names));
 }
 
 Value textOrNothing(std::string_view text) {

@@ -92,18 +92,20 @@ static void indent(std::string &text, std::string_view line, size_t width, size_
     text.append(spaces, ' ').append(part).append("\n");
 }
 
-// What a row without a time has to say, in words.
-static void explain(std::string &text, const Row &row, size_t width) {
-  indent(text, fmt::format("{}: {}", store::outcomeName(row.result->outcome), row.shortName()), width, 2);
-  const store::Verification &verification = row.result->verification;
-  if (row.result->outcome == store::Outcome::Incorrect) {
-    std::string cause = verification.cause.empty() ? "wrong results" : verification.cause;
-    indent(text, verification.explanation.empty() ? cause : cause + ": " + verification.explanation, width, 6);
+// What rows without a time have to say, in words; where several in a row say the same, once.
+static void explain(std::string &text, std::span<const Row *const> rows, size_t width) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Row &row = *rows[i];
+    indent(text,
+           fmt::format("{}: {}{}", store::outcomeName(row.result->outcome), row.shortName(),
+                       row.failed() ? fmt::format(" (row {})", row.name()) : ""),
+           width, 2);
+    std::string reason = row.reason();
+    bool repeated =
+        i + 1 < rows.size() && rows[i + 1]->result->outcome == row.result->outcome && rows[i + 1]->reason() == reason;
+    if (!repeated && !reason.empty())
+      indent(text, reason, width, 6);
   }
-  if (!row.result->error.empty())
-    indent(text, row.result->error, width, 6);
-  if (row.failed())
-    indent(text, "row " + row.name(), width, 6);
 }
 
 static std::string headline(const Row &row) {
@@ -147,8 +149,7 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     indent(text, warning->text(), width, 2);
-  for (const Row *row : told)
-    explain(text, *row, width);
+  explain(text, told, width);
 }
 
 static std::string summary(const Table &table) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "kiln/report/formats/columns_of.h"
 #include "kiln/report/formats/formats.h"
@@ -41,19 +42,27 @@ struct CsvText {
 };
 } // namespace
 
+// Of all cells of the header.
+static std::vector<std::string> namesOf(const std::vector<std::string> &tags,
+                                        const std::vector<const Column *> &columns) {
+  std::vector<std::string> names = tags;
+  for (const Column *column : columns)
+    names.emplace_back(column->name);
+  return names;
+}
+
+static std::string headerOf(const std::vector<std::string> &names) {
+  std::string line;
+  for (const std::string &name : names)
+    line += (line.empty() ? "" : ",") + quoted(name);
+  return line;
+}
+
 static Result<CsvText> csvText(const Table &table, const FormatOptions &options) {
   KILN_ASSIGN_OR_RETURN(std::vector<const Column *> columns, columnsOf(options));
   std::vector<std::string> tags = tagNames(table);
   CsvText csv;
-  auto add = [](std::string &line, std::string_view cell) {
-    if (!line.empty() && line.back() != '\n')
-      line += ',';
-    line += quoted(cell);
-  };
-  for (const std::string &tag : tags)
-    add(csv.header, tag);
-  for (const Column *column : columns)
-    add(csv.header, column->name);
+  csv.header = headerOf(namesOf(tags, columns));
   for (const Row &row : table.rows) {
     bool first = true;
     auto cell = [&](std::string_view text) {
@@ -75,18 +84,56 @@ Result<std::string> formatCsv(const Table &table, const FormatOptions &options) 
   return csv.header + "\n" + csv.rows;
 }
 
+// "3 (a, b, c)"
+static std::string listText(const std::vector<std::string> &names) {
+  constexpr size_t shown = 6;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), shown); ++i)
+    text += (i ? ", " : "") + names[i];
+  return fmt::format("{} ({}{})", names.size(), text, names.size() > shown ? ", ..." : "");
+}
+
+// Whether a file with rows of these columns begins as `existing` does; an error that says in what they differ.
+static Status checkHeader(const std::vector<std::string> &names, std::string_view existing) {
+  std::string_view header = existing.substr(0, existing.find('\n'));
+  if (header.ends_with('\r'))
+    header.remove_suffix(1);
+  if (header == headerOf(names))
+    return okStatus();
+  // Names with commas or quotes in them are taken for others, which they are to whoever reads the message.
+  std::vector<std::string> has, more, less;
+  for (std::string_view rest = header; !rest.empty();) {
+    size_t end = std::min(rest.find(','), rest.size());
+    has.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  auto without = [](const std::vector<std::string> &all, const std::vector<std::string> &others) {
+    std::vector<std::string> left;
+    std::ranges::copy_if(all, std::back_inserter(left),
+                         [&](const std::string &name) { return std::ranges::find(others, name) == others.end(); });
+    return left;
+  };
+  more = without(has, names);
+  less = without(names, has);
+  std::string text;
+  if (!more.empty())
+    text += fmt::format("{} that these rows have not", listText(more));
+  if (!less.empty())
+    text += fmt::format("{}not {} that they have", text.empty() ? "" : ", and ", listText(less));
+  return failedPrecondition("the CSV file has other columns or tags: {}; write to a new file",
+                            text.empty() ? "the same in another order" : text);
+}
+
+Status checkAppend(const std::vector<std::string> &tags, const FormatOptions &options, std::string_view existing) {
+  KILN_ASSIGN_OR_RETURN(std::vector<const Column *> columns, columnsOf(options));
+  return existing.empty() ? okStatus() : checkHeader(namesOf(tags, columns), existing);
+}
+
 Result<std::string> appendCsv(const Table &table, const FormatOptions &options, std::string_view existing) {
   KILN_ASSIGN_OR_RETURN(CsvText csv, csvText(table, options));
   if (existing.empty())
     return csv.header + "\n" + csv.rows;
-  std::string_view header = existing.substr(0, existing.find('\n'));
-  if (header.ends_with('\r'))
-    header.remove_suffix(1);
-  if (header != csv.header)
-    return failedPrecondition(
-        "the CSV file has other columns or tags; write to a new file. It has:\n  {}\nand these are:"
-        "\n  {}",
-        header, csv.header);
+  KILN_RETURN_IF_ERROR(checkAppend(tagNames(table), options, existing));
   return (existing.ends_with('\n') ? "" : "\n") + csv.rows;
 }
 

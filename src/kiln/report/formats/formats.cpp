@@ -1,5 +1,9 @@
 #include "kiln/report/formats/formats.h"
 
+#include <algorithm>
+
+#include "kiln/report/model/suggestion.h"
+
 namespace kiln::report {
 
 static constexpr Format kFormats[] = {
@@ -17,23 +21,30 @@ std::span<const Format> formats() {
 }
 
 Result<const Format *> findFormat(std::string_view name) {
-  std::string names;
+  std::string list;
+  std::vector<std::string> names;
   for (const Format &format : kFormats) {
     if (format.name == name)
       return &format;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
+    names.emplace_back(format.name);
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", format.name);
   }
-  return notFound("there is no report format '{}'; there are: {}", name, names);
+  return notFound("there is no report format '{}'; there are: {}{}", name, list, suggestion(name, names));
 }
 
 Result<const Format *> formatOfFile(std::string_view path) {
-  std::string extensions;
+  std::string list;
+  std::vector<std::string> extensions;
   for (const Format &format : kFormats) {
     if (path.ends_with(format.extension))
       return &format;
-    extensions += fmt::format("{}{}", extensions.empty() ? "" : ", ", format.extension);
+    extensions.emplace_back(format.extension);
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", format.extension);
   }
-  return notFound("'{}' does not say its format; it should end with one of {}", path, extensions);
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  std::string_view extension = name.substr(std::min(name.rfind('.'), name.size()));
+  return notFound("'{}' does not say its format; it should end with one of {}{}", path, list,
+                  extension.empty() ? "" : suggestion(extension, extensions));
 }
 
 } // namespace kiln::report

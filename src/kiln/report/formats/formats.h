@@ -56,6 +56,9 @@ inline constexpr std::string_view kBlockSeparator =
 // has other columns.
 Result<std::string> appendCsv(const Table &table, const FormatOptions &options, std::string_view existing);
 
+// Before there is a table: whether the rows of one whose runs have these tags can be added.
+Status checkAppend(const std::vector<std::string> &tags, const FormatOptions &options, std::string_view existing);
+
 // For a reader, at most `width` columns wide where names allow it. A regression is marked with !.
 std::string formatComparison(const CompareReport &report, size_t width);
 

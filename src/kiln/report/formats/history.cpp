@@ -5,6 +5,7 @@
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/json_value.h"
 #include "kiln/report/formats/text.h"
+#include "kiln/report/model/suggestion.h"
 
 namespace kiln::report {
 
@@ -186,7 +187,9 @@ Result<std::string> formatHistory(const History &history, std::string_view forma
     return jsonText(history);
   if (format == "markdown")
     return markdownText(history);
-  return notFound("a history has no format '{}'; there are: console, csv, json, markdown", format);
+  static const std::vector<std::string> kNames = {"console", "csv", "json", "markdown"};
+  return notFound("a history has no format '{}'; there are: console, csv, json, markdown{}", format,
+                  suggestion(format, kNames));
 }
 
 } // namespace kiln::report

@@ -47,6 +47,8 @@ static Json rowJson(const Row &row, const std::vector<const Column *> &columns, 
     cells.push_back(cellJson(*column, row));
   Json json = {
       {"cells", std::move(cells)}, {"provider", row.provider()}, {"ok", store::isSuccess(row.result->outcome)}};
+  if (std::string why = row.reason(); !why.empty())
+    json["why"] = std::move(why);
   if (row.estimate) {
     json["ns"] = row.estimate->median;
     json["low"] = row.estimate->low;

@@ -145,6 +145,20 @@ std::string fitText(std::string_view text, size_t width) {
   return fmt::format("{}…{}", start, rest);
 }
 
+std::string firstPart(std::string_view text, size_t width) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  if (line.size() == text.size() && displayWidth(line) <= width)
+    return std::string(line);
+  constexpr size_t mark = 2; // " …"
+  std::string_view part = characters(line, width - std::min(mark, width));
+  for (size_t end = part.size(); end > part.size() / 2; --end)
+    if (part[end - 1] == ' ' && end > 1 && std::string_view(":;,.").find(part[end - 2]) != std::string_view::npos) {
+      part = part.substr(0, end - 2);
+      break;
+    }
+  return fmt::format("{} …", part.substr(0, part.find_last_not_of(' ') + 1));
+}
+
 std::string padText(std::string_view text, size_t width, bool right) {
   std::string space(width - std::min(width, displayWidth(text)), ' ');
   return right ? space.append(text) : std::string(text) + space;
@@ -168,6 +182,15 @@ std::vector<std::string> wrapText(std::string_view text, size_t width) {
   if (!line.empty() || lines.empty())
     lines.push_back(std::move(line));
   return lines;
+}
+
+std::string hangingText(std::string_view label, std::string_view text, size_t width, size_t indent) {
+  constexpr size_t least = 20;
+  std::string result(label);
+  bool first = true;
+  for (const std::string &line : wrapText(text, width > indent + least ? width - indent : least))
+    result.append(std::exchange(first, false) ? "" : "\n" + std::string(indent, ' ')).append(line);
+  return result;
 }
 
 } // namespace kiln::report

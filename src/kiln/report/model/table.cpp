@@ -61,6 +61,22 @@ std::string Row::shortName() const {
   return fmt::format("{} {}", provider(), name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name);
 }
 
+std::string Row::reason() const {
+  const store::Verification &verification = result->verification;
+  std::string text;
+  if (result->outcome == store::Outcome::Incorrect) {
+    const std::string &said = verification.explanation;
+    if (!said.empty() && result->error.find(said) != std::string::npos)
+      return result->error; // it begins with the pass and the cause
+    text = verification.cause.empty() ? "wrong results" : verification.cause;
+    if (!said.empty())
+      text += ": " + said;
+  }
+  if (!result->error.empty())
+    text += (text.empty() ? "" : "; ") + result->error;
+  return text;
+}
+
 std::string_view Row::field(std::string_view name) const {
   for (const auto &[key, value] : problem->fields)
     if (key == name)
@@ -87,6 +103,7 @@ public:
     Matcher matcher;
     matcher.provider = filter.provider;
     matcher.variant = filter.variant;
+    matcher.takesDispatch = filter.takes;
     for (auto [text, expression] :
          {std::pair(&filter.problem, &matcher.problem), std::pair(&filter.dispatch, &matcher.dispatch)}) {
       if (text->empty())
@@ -108,6 +125,8 @@ public:
       return false;
     if (problem && !std::regex_search(row.problem->name, *problem))
       return false;
+    if (takesDispatch && !takesDispatch(row.dispatch()))
+      return false;
     return !dispatch || std::regex_search(row.dispatch(), *dispatch);
   }
 
@@ -115,6 +134,7 @@ private:
   std::optional<std::regex> problem, dispatch;
   std::string provider;
   std::optional<std::string> variant;
+  std::function<bool(std::string_view)> takesDispatch;
 };
 
 namespace {

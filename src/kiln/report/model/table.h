@@ -54,6 +54,8 @@ struct Row {
   std::string elementType() const;
   bool ranked() const { return estimate && estimate->rank > 0; }
   bool failed() const { return !store::isSuccess(result->outcome) && result->outcome != store::Outcome::Unsupported; }
+  // Why it has no result, or a wrong one, each part of it once: verification and the worker tell much the same.
+  std::string reason() const;
   // Of a problem's field; empty where it has none of that name.
   std::string_view field(std::string_view name) const;
 };
@@ -87,6 +89,8 @@ struct Filter {
   std::string problem = {}, dispatch = {};
   std::string provider = {}; // the name; empty: any
   std::optional<std::string> variant = {};
+  // Of dispatches; nothing: any.
+  std::function<bool(std::string_view dispatch)> takes = {};
 };
 
 // NotFound where no row fits the filter. What a run's machine can do at most is what was known when the run was made.

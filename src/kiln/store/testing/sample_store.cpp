@@ -97,7 +97,8 @@ void GroupMaker::fail(std::vector<Sample> &samples) {
     samples[i].result.outcome = outcome;
     samples[i].result.error = error;
   };
-  set(0, Outcome::Incorrect, "");
+  set(0, Outcome::Incorrect,
+      "pass 'sums': dropped tail: the last 3 columns of each row are 0; 768 of 131072 elements are wrong");
   samples[0].result.verification.cause = "dropped tail";
   samples[0].result.verification.explanation = "the last 3 columns of each row are 0; 768 of 131072 elements are wrong";
   samples[0].result.verification.details =

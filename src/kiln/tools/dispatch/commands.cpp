@@ -10,6 +10,8 @@
 #include "kiln/base/tile_config.h"
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/worker_process.h"
+#include "kiln/report/formats/text.h"
+#include "kiln/report/model/suggestion.h"
 #include "kiln/tools/dispatch/compile_pool.h"
 #include "kiln/tools/dispatch/corpus.h"
 #include "kiln/tools/printing.h"
@@ -29,6 +31,11 @@ template <typename... Arguments> static void say(fmt::format_string<Arguments...
   std::string line = fmt::format(text, std::forward<Arguments>(arguments)...);
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fflush(stdout);
+}
+
+// In as many lines as it takes on this terminal.
+template <typename... Arguments> static void sayLines(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
+  say("{}\n", report::hangingText("", fmt::format(text, std::forward<Arguments>(arguments)...), consoleWidth(), 2));
 }
 
 static size_t countDispatches(const std::vector<Operation> &operations) {
@@ -110,11 +117,15 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
   size_t done = 0, cached = 0;
   uint64_t start = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(build.results, compileAll(jobs, settings, [&](size_t job, const CompileResult &result) {
-                          cached += result.ok() && !result.milliseconds;
+                          // A corpus is compiled when it is read.
+                          std::optional<double> milliseconds = result.milliseconds;
+                          if (build.variant.empty() && !milliseconds)
+                            milliseconds = operations[job].compileMilliseconds;
+                          cached += result.ok() && !milliseconds;
                           std::string took = !result.ok() ? "failed"
-                                             : !result.milliseconds
+                                             : !milliseconds
                                                  ? "as before"
-                                                 : fmt::format("{:.2f} s{}", *result.milliseconds / 1000,
+                                                 : fmt::format("{:.2f} s{}", *milliseconds / 1000,
                                                                result.damaged ? ", again: its module was damaged" : "");
                           say("[Compiling]: [{}/{}] {}{} with {}: {}\n", ++done, jobs.size(),
                               operations[job].problem->name(), build.variant.empty() ? "" : " (" + build.variant + ")",
@@ -123,8 +134,12 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
   for (size_t i = 0; i < operations.size(); ++i)
     if (build.variant.empty() && build.results[i].ok() && !build.results[i].milliseconds)
       build.results[i].milliseconds = operations[i].compileMilliseconds;
-  say("compiled {} of {} in {:.1f} s, {} were there already\n", jobs.size() - cached, counted(jobs.size(), "module"),
-      static_cast<double>(monotonicNanoseconds() - start) / 1e9, cached);
+  bool whenRead = build.variant.empty() && std::ranges::any_of(operations, [](const Operation &operation) {
+                    return operation.compileMilliseconds.has_value();
+                  });
+  double seconds = static_cast<double>(monotonicNanoseconds() - start) / 1e9;
+  say("compiled {} of {} {}, {} were there already\n", jobs.size() - cached, counted(jobs.size(), "module"),
+      whenRead ? "when the corpus was read" : fmt::format("in {:.1f} s", seconds), cached);
   return okStatus();
 }
 
@@ -209,6 +224,13 @@ Result<KnownProvider> probe(std::string name, std::string variant, std::vector<s
   return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command)};
 }
 
+// What was meant by a name that no worker has; empty where it is one, or near to none.
+std::string misspelt(const std::string &wish) {
+  std::vector<std::string> names(std::begin(kOwnProviders), std::end(kOwnProviders));
+  names.emplace_back("onednn:preferred");
+  return std::ranges::find(names, wish) == names.end() ? report::suggestion(wish, names) : "";
+}
+
 // Those that were asked for, all of which must work; without a wish, those that do.
 Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
@@ -229,10 +251,12 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
         probe(wish.substr(0, colon), variant, {tool, "--provider=" + wish}, flags.threadCount());
     if (provider.ok())
       providers.push_back(*std::move(provider));
+    else if (std::string meant = misspelt(wish); !meant.empty())
+      return notFound("--providers: there is no provider '{}'{}", wish, meant);
     else if (asked || wish == "kiln")
       return std::move(provider).status().withContext(fmt::format("provider '{}'", wish));
     else
-      say("without {}: {}\n", wish, provider.status().message());
+      sayLines("without {}: {}", wish, provider.status().message());
   }
   for (const std::string &text : flags.providerCommands) {
     size_t equals = text.find('=');
@@ -262,7 +286,7 @@ SweepSettings settingsOf(const Lab &lab) {
   settings.group.cold = flags.cache == "cold";
   settings.group.threads = flags.threadCount();
   settings.group.seed = flags.seed;
-  settings.group.measureNanoseconds = uint64_t(flags.minutes) * 60 * 1'000'000'000;
+  settings.group.measureNanoseconds = static_cast<uint64_t>(flags.measureSeconds() * 1e9);
   settings.group.memoryLimit = uint64_t(flags.memoryLimitMiB) << 20;
   settings.statistics.seed = flags.seed;
   if (flags.repetitions)
@@ -307,12 +331,17 @@ public:
       return;
     ++failed;
     clear();
-    say("  {}{}{}: {}: {}\n", candidate.fact.provider, candidate.fact.configuration.empty() ? "" : " ",
-        candidate.fact.configuration, store::outcomeName(outcome), message);
+    // A line, with the cause rather than the pass that found it; the report says all of it.
+    if (size_t end = message.find("': "); message.starts_with("pass '") && end != std::string_view::npos)
+      message.remove_prefix(end + 3);
+    say("{}\n", report::firstPart(fmt::format("  {}{}{}: {}: {}", candidate.fact.provider,
+                                              candidate.fact.configuration.empty() ? "" : " ",
+                                              candidate.fact.configuration, store::outcomeName(outcome), message),
+                                  consoleWidth()));
   }
   void onWarning(std::string_view text) override {
     clear();
-    say("{}\n", text);
+    sayLines("{}", text);
   }
   void onGroupDone(size_t, const SweepGroup &) override {
     clear();
@@ -405,14 +434,14 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
     for (const Operation &operation : operations)
       KILN_RETURN_IF_ERROR(saveCommands(lab, operation));
   if (lab.flags.verificationEnabled == "false")
-    say("--verification-enabled=false: verifying takes little time, and what is not verified is not ranked; it is "
-        "done\n");
+    sayLines("--verification-enabled=false: verifying takes little time, and what is not verified is not ranked; it is "
+             "done");
   KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
   if (settings.profile) {
     constexpr double seconds = 0.5;
     settings.machine = measure::lookAtMachine(seconds);
     if (std::string warning = measure::disturbance(*settings.machine); !warning.empty())
-      say("{}\n", warning);
+      sayLines("{}", warning);
   }
   std::vector<SweepGroup> groups;
   for (size_t i = 0; i < operations.size(); ++i)
@@ -447,15 +476,17 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
     return 130;
   KILN_RETURN_IF_ERROR(writeReports(lab, summary.run, asBlocks));
   double seconds = std::max(secondsSince(start), 1e-9);
-  say("{} in {:.1f} s: {:.0f} % compiling, {:.0f} % timed; stored in {} as run {}\n",
-      counted(summary.measured, "problem"), seconds, 100 * summary.compileSeconds / seconds,
-      100 * summary.timedSeconds / seconds, lab.folder.database(), summary.run.substr(0, 8));
+  sayLines("{} in {:.1f} s: {:.0f} % compiling, {:.0f} % timed; stored in {} as run {}",
+           counted(summary.measured, "problem"), seconds, 100 * summary.compileSeconds / seconds,
+           100 * summary.timedSeconds / seconds, lab.folder.database(), summary.run.substr(0, 8));
   return summary.failed ? 1 : 0;
 }
 
 // What is going to happen, before it does.
 std::string durationText(double seconds) {
-  constexpr double kMinute = 60, kLong = 100;
+  constexpr double kMinute = 60, kHour = 3600, kLong = 100;
+  if (seconds >= kLong * kMinute)
+    return fmt::format("{:.1f} hours", seconds / kHour);
   return seconds < kLong ? fmt::format("{:.0f} s", std::ceil(seconds))
                          : fmt::format("{:.0f} minutes", seconds / kMinute);
 }
@@ -476,10 +507,10 @@ void announce(const Lab &lab, const std::vector<Operation> &operations, const st
   size_t candidates = dispatches + libraries * operations.size();
   // A turn takes about 70 ms, starting the worker included. Losers leave after 3 to 10, others have 20 to 100.
   double least = static_cast<double>(candidates) * 8 * 0.07, most = least * 6;
-  most = std::min(most, 60.0 * static_cast<double>(lab.flags.minutes) * static_cast<double>(operations.size()));
-  say("{}, {} ({} of Kiln{}{})\nabout {} to {}\n", counted(operations.size(), "problem"),
-      counted(candidates, "candidate"), dispatches, names.empty() ? "" : "; ", names,
-      durationText(std::min(least, most)), durationText(most));
+  most = std::min(most, lab.flags.measureSeconds() * static_cast<double>(operations.size()));
+  sayLines("{}, {} ({} of Kiln{}{})", counted(operations.size(), "problem"), counted(candidates, "candidate"),
+           dispatches, names.empty() ? "" : "; ", names);
+  say("about {} to {}\n", durationText(std::min(least, most)), durationText(most));
 }
 } // namespace
 
@@ -521,8 +552,8 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
   KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe("kiln", "", {tool, "--provider=kiln"}, lab.flags.threadCount()));
   size_t dispatches = countDispatches(operations);
-  say("{}, {} {} by each of {} compilers, and measured in common rounds\n", counted(operations.size(), "problem"),
-      dispatches, dispatches == 1 ? "dispatch, compiled" : "dispatches, compiled", builds.size());
+  sayLines("{}, {} {} by each of {} compilers, and measured in common rounds", counted(operations.size(), "problem"),
+           dispatches, dispatches == 1 ? "dispatch, compiled" : "dispatches, compiled", builds.size());
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, true));
   SweepSettings settings = settingsOf(lab);
   // A slow configuration is compared with itself, not with the leader: nobody leaves.
@@ -537,7 +568,7 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
 
 Result<int> verbs::families(const Lab &lab) {
   for (const std::unique_ptr<measure::Family> &family : lab.families.families())
-    say("{:<18}{}\n", family->name(), family->summary());
+    say("{}\n", report::hangingText(fmt::format("{:<17} ", family->name()), family->summary(), consoleWidth(), 18));
   return 0;
 }
 

@@ -74,7 +74,8 @@ struct ReportFlags {
   void addStore(FlagParser &parser);
   void addSelection(FlagParser &parser);
   void addFormat(FlagParser &parser);
-  report::Filter filter() const;
+  // An error where --dispatches is no expression.
+  Result<report::Filter> filter() const;
 };
 
 // The store that the flags name; an error that says how to make one where there is none.
@@ -83,6 +84,8 @@ Result<std::unique_ptr<store::Reader>> openStore(const Lab &lab, const ReportFla
 size_t consoleWidth();
 // Before any work: whether each file has a format, and can be written.
 Status checkOutputs(const std::vector<std::string> &paths, const std::string &generatedDir);
+// Before anything is measured: whether rows can be added to the CSV files that --append means.
+Status checkAppend(const DispatchFlags &flags);
 
 namespace verbs {
 

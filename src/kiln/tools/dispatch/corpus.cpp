@@ -6,9 +6,11 @@
 
 #include "kiln/base/file.h"
 #include "kiln/measure/corpus/baseline.h"
+#include "kiln/report/formats/text.h"
 #include "kiln/runtime/module/module.h"
 #include "kiln/tools/declaration.h"
 #include "kiln/tools/dispatch/compile_pool.h"
+#include "kiln/tools/printing.h"
 #include "kiln/tools/sibling.h"
 
 namespace kiln {
@@ -20,9 +22,23 @@ using measure::corpus::Program;
 
 //===--- Files ---------------------------------------------------------------------------------------------------===//
 
+// Programs are files. What has the name of one and is none, or is a link to a folder, which is not followed because it
+// may lead in circles, is told: nobody should take it for measured.
 static bool isProgram(const fs::directory_entry &entry) {
   std::error_code error;
-  return entry.path().extension() == ".mlir" && entry.is_regular_file(error);
+  bool named = entry.path().extension() == ".mlir", isLink = entry.is_symlink(error);
+  if (named && entry.is_regular_file(error))
+    return true;
+  bool isFolder = entry.is_directory(error);
+  if ((!named || isFolder) && !(isLink && isFolder))
+    return false;
+  std::string why = isFolder ? "is a link to a folder, which is not followed" : "is no file";
+  if (isLink && !isFolder)
+    why = fmt::format("is a link to '{}', which is no file", fs::read_symlink(entry.path(), error).string());
+  print(report::hangingText("", fmt::format("warning: '{}' {}; it is left out", entry.path().string(), why),
+                            consoleWidth(), 2) +
+        "\n");
+  return false;
 }
 
 // The files, in the order of their names. What the lab itself has written is no part of a corpus.
@@ -36,7 +52,7 @@ static Result<std::vector<std::string>> findPrograms(const std::string &folder, 
   fs::recursive_directory_iterator it(folder, error), end;
   while (!error && it != end) {
     std::error_code unlike;
-    if (it->is_directory(unlike) && fs::equivalent(it->path(), generated, unlike))
+    if (!it->is_symlink(unlike) && it->is_directory(unlike) && fs::equivalent(it->path(), generated, unlike))
       it.disable_recursion_pending();
     else if (isProgram(*it))
       paths.push_back(it->path().string());
@@ -122,6 +138,8 @@ static std::vector<std::unique_ptr<CorpusProblem>> problemsOf(const Source &sour
     program.function = entry.name;
     program.only = (*module)->exports().size() == 1;
     Status status = describe(program, entry, *directives);
+    if (!status.ok())
+      status = std::move(status).withContext(fmt::format("{}, @{}", source.file, program.function));
     problems.push_back(makeProblem(std::move(program), std::move(status)));
   }
   return problems;

@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <sched.h>
 
+#include "kiln/tools/dispatch/duration.h"
+#include "kiln/tools/dispatch/nearest_names.h"
+
 namespace kiln {
 
 void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegistry &families) {
@@ -76,7 +79,9 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
       cache);
   parser.add({"benchmark-repetitions", "N", "So many rounds, no more and no less; 0: until the intervals are narrow."},
              repetitions);
-  parser.add({"minutes", "N", "Rounds of one problem take at most so long."}, minutes);
+  parser.add(
+      {"minutes", "TIME", "Rounds of one problem take at most so long: minutes, or a time as in 90s, 2.5min, 1h."},
+      minutes);
   parser.add({"memory-limit", "MIB", "Private memory of a candidate."}, memoryLimitMiB);
   parser.add({"seed", "N", "Of inputs and of the order in rounds."}, seed);
   parser.add({"fresh", "", "Starts again where an interrupted sweep could be resumed."}, fresh);
@@ -104,6 +109,11 @@ uint32_t DispatchFlags::jobCount() const {
 }
 uint32_t DispatchFlags::threadCount() const {
   return threads ? threads : processors();
+}
+
+double DispatchFlags::measureSeconds() const {
+  Result<double> seconds = parseDuration("minutes", minutes);
+  return seconds.ok() ? *seconds : 0;
 }
 
 static std::string dashed(const std::string &flag) {
@@ -203,6 +213,7 @@ Status DispatchFlags::check() const {
         processors());
   if (repetitions == 1 || repetitions == 2)
     return invalidArgument("--benchmark-repetitions={}: an interval takes at least 3 rounds", repetitions);
+  KILN_RETURN_IF_ERROR(parseDuration("minutes", minutes).status());
   KILN_RETURN_IF_ERROR(parsedTags().status());
   KILN_RETURN_IF_ERROR(parsedVariants().status());
   KILN_RETURN_IF_ERROR(tuning.check());
@@ -251,18 +262,20 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
 
 Status filterOperations(std::vector<Operation> &operations, const DispatchFlags &flags) {
   KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(flags.dispatches));
-  std::vector<std::string> names;
-  for (const Operation &operation : operations)
+  std::erase_if(operations, [&](const Operation &operation) {
+    return flags.operationKind != "all" && operation.problem->family() != flags.operationKind;
+  });
+  std::vector<NamedProblem> names;
+  for (const Operation &operation : operations) {
+    NamedProblem &named = names.emplace_back(operation.problem->name(), std::vector<std::string>());
     for (const std::string &configuration : operation.configurations)
-      names.push_back(operation.dispatch(configuration));
+      named.dispatches.push_back(operation.dispatch(configuration));
+  }
   for (Operation &operation : operations)
     std::erase_if(operation.configurations, [&](const std::string &configuration) {
       return !patterns.matches(operation.dispatch(configuration));
     });
-  std::erase_if(operations, [&](const Operation &operation) {
-    return operation.configurations.empty() ||
-           (flags.operationKind != "all" && operation.problem->family() != flags.operationKind);
-  });
+  std::erase_if(operations, [](const Operation &operation) { return operation.configurations.empty(); });
   if (!operations.empty())
     return okStatus();
   if (names.empty())
@@ -270,11 +283,7 @@ Status filterOperations(std::vector<Operation> &operations, const DispatchFlags 
         "--operation-kind={}{}{}: there are no such problems; `kiln-dispatch families` lists what there is, and "
         "docs/lab.md its sizes and types",
         flags.operationKind, flags.types.empty() ? "" : " --dtypes=", flags.types);
-  std::string list;
-  for (const std::string &name : nearestNames(flags.dispatches, std::move(names), 3))
-    list += "\n  " + name;
-  return notFound("--dispatches={} matches nothing{}{}", flags.dispatches,
-                  list.empty() ? "" : "; the nearest are:", list);
+  return notFound("--dispatches={} matches nothing{}", flags.dispatches, nearestText(flags.dispatches, names));
 }
 
 } // namespace kiln

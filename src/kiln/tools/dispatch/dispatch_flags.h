@@ -52,8 +52,8 @@ struct DispatchFlags {
   uint32_t threads = 0; // 0: one for each processor
   std::string verificationEnabled = "true", profilingEnabled = "true";
   std::string cache = "cold";
-  uint32_t repetitions = 0; // of rounds; 0: as the statistics ask
-  uint32_t minutes = 10;    // of rounds of one problem, at most
+  uint32_t repetitions = 0;   // of rounds; 0: as the statistics ask
+  std::string minutes = "10"; // of rounds of one problem, at most: a duration
   uint32_t memoryLimitMiB = 8192;
   uint64_t seed = 1;
   bool fresh = false;
@@ -73,6 +73,7 @@ struct DispatchFlags {
 
   uint32_t jobCount() const;
   uint32_t threadCount() const;
+  double measureSeconds() const; // what --minutes says, once it is checked
   std::vector<std::string> allCompilerFlags() const;
   // Without --compiler-variant, what everything is compiled with.
   CompilerBuild plainBuild() const { return {"", compiler, allCompilerFlags()}; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <numeric>
 
 namespace kiln {
 
@@ -89,8 +88,7 @@ static std::string expressionOf(std::string_view pattern) {
   return expression;
 }
 
-Result<NamePatterns> NamePatterns::parse(std::string_view text) {
-  NamePatterns result;
+std::vector<std::string> splitPatterns(std::string_view text) {
   std::vector<std::string> parts(1);
   int depth = 0;
   for (char c : text) {
@@ -100,9 +98,13 @@ Result<NamePatterns> NamePatterns::parse(std::string_view text) {
     else
       parts.back() += c;
   }
-  for (const std::string &part : parts) {
-    if (part.empty())
-      continue;
+  std::erase(parts, "");
+  return parts;
+}
+
+Result<NamePatterns> NamePatterns::parse(std::string_view text) {
+  NamePatterns result;
+  for (const std::string &part : splitPatterns(text)) {
     // The standard library has no other way to say that an expression is wrong.
     try {
       result.patterns.emplace_back(expressionOf(part), std::regex::ECMAScript | std::regex::optimize);
@@ -117,32 +119,6 @@ bool NamePatterns::matches(std::string_view name) const {
   return patterns.empty() || std::ranges::any_of(patterns, [&](const std::regex &pattern) {
            return std::regex_search(name.begin(), name.end(), pattern);
          });
-}
-
-// Edits from one text to the other.
-static size_t distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = row[0]++;
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j + 1] + 1, row[j] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
-std::vector<std::string> nearestNames(std::string_view wanted, std::vector<std::string> names, size_t count) {
-  std::vector<std::pair<size_t, std::string>> rated;
-  for (std::string &name : names)
-    rated.emplace_back(distance(wanted, name), std::move(name));
-  std::ranges::sort(rated);
-  std::vector<std::string> nearest;
-  for (size_t i = 0; i < std::min(count, rated.size()); ++i)
-    nearest.push_back(std::move(rated[i].second));
-  return nearest;
 }
 
 } // namespace kiln

@@ -22,8 +22,10 @@ Result<std::vector<uint64_t>> parseSizes(std::string_view flag, std::string_view
 // "64x64x3,1000": shapes with commas between; "" is none.
 Result<std::vector<std::vector<uint64_t>>> parseShapes(std::string_view flag, std::string_view text);
 
-// --dispatches=<regex>,<regex>: a name is taken if one of them is found somewhere in it; no pattern takes all. A comma
-// inside of brackets or braces belongs to the expression. A * that follows a letter, a digit or _ stands for any text,
+// The expressions of --dispatches, one by one: a comma inside of brackets or braces belongs to the expression.
+std::vector<std::string> splitPatterns(std::string_view text);
+
+// --dispatches=<regex>,<regex>: a name is taken if one of them is found somewhere in it; no pattern takes all. A * that follows a letter, a digit or _ stands for any text,
 // as on a command line; anywhere else it repeats.
 class NamePatterns {
 public:
@@ -35,9 +37,6 @@ public:
 private:
   std::vector<std::regex> patterns;
 };
-
-// The names nearest to what was asked for, for an error: at most `count`.
-std::vector<std::string> nearestNames(std::string_view wanted, std::vector<std::string> names, size_t count);
 
 } // namespace kiln
 

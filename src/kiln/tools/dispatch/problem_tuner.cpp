@@ -221,7 +221,7 @@ std::string ProblemTuner::reasonToStop() const {
   const TuneFlags &flags = lab.flags.tuning;
   if (space.tried() >= flags.trials)
     return fmt::format("{} configurations are tried (--trials)", space.tried());
-  if (seconds >= flags.budgetMinutes * 60.0)
+  if (seconds >= flags.budgetSeconds())
     return fmt::format("its time is up (--budget-minutes={})", flags.budgetMinutes);
   if (!space.isExhaustive() && idle >= flags.patience)
     return fmt::format("nothing got better in {} (--patience)",
@@ -230,7 +230,7 @@ std::string ProblemTuner::reasonToStop() const {
 }
 
 void ProblemTuner::tell(const Batch &batch, const TuneStep &step) const {
-  double left = std::max(0.0, lab.flags.tuning.budgetMinutes - seconds / 60);
+  double left = std::max(0.0, (lab.flags.tuning.budgetSeconds() - seconds) / 60);
   print(
       fmt::format("  batch {}{}: {} of {} done, {} failed; best {:.1f} GFLOP/s, {:.2f} times the default: {}; at most "
                   "{:.1f} min left\n",

@@ -1,17 +1,24 @@
 #include "kiln/tools/dispatch/commands.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include <fmt/ranges.h>
 
 #include "kiln/base/file.h"
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/model/suggestion.h"
+#include "kiln/tools/dispatch/nearest_names.h"
 #include "kiln/tools/dispatch/patterns.h"
+#include "kiln/tools/dispatch/stored_row.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/printing.h"
 
@@ -40,8 +47,8 @@ void ReportFlags::addSelection(FlagParser &parser) {
   addStore(parser);
   parser.add({"run", "NAME", "The start of a run's name, latest, latest~1, ..."}, runs);
   parser.add({"all-runs", "", "Those of all runs."}, allRuns);
-  parser.add({"dispatches", "REGEX", "Dispatches whose names match."}, dispatches);
-  parser.add({"provider", "NAME", "Those of one provider."}, provider);
+  parser.add({"dispatches", "REGEX,...", "Dispatches whose names match one of these, as for a sweep."}, dispatches);
+  parser.add({"provider", "NAME", "Those of one provider, such as onednn or onednn:preferred."}, provider);
 }
 
 void ReportFlags::addFormat(FlagParser &parser) {
@@ -74,6 +81,27 @@ Status checkOutputs(const std::vector<std::string> &paths, const std::string &ge
   return okStatus();
 }
 
+Status checkAppend(const DispatchFlags &flags) {
+  if (!flags.append)
+    return okStatus();
+  // As the run will have them.
+  KILN_ASSIGN_OR_RETURN(auto pairs, flags.parsedTags());
+  std::vector<std::string> tags;
+  for (const auto &[name, value] : pairs)
+    if (std::ranges::find(tags, name) == tags.end())
+      tags.push_back(name);
+  for (const std::string &path : flags.outputs) {
+    KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatOfFile(path));
+    Result<Ref<FileContents>> old = FileContents::open(path);
+    if (format->name != "csv" || !old.ok())
+      continue;
+    Status status = report::checkAppend(tags, {}, (*old)->text());
+    if (!status.ok())
+      return std::move(status).withContext(fmt::format("--append --output={}", path));
+  }
+  return okStatus();
+}
+
 static std::string databaseOf(const Lab &lab, const ReportFlags &flags) {
   return flags.database.empty() ? lab.folder.database() : flags.database;
 }
@@ -88,13 +116,62 @@ Result<std::unique_ptr<store::Reader>> openStore(const Lab &lab, const ReportFla
   return store::Reader::open(path);
 }
 
-report::Filter ReportFlags::filter() const {
+Result<report::Filter> ReportFlags::filter() const {
   report::Filter filter;
   filter.runs = runs;
   filter.allRuns = allRuns;
-  filter.dispatch = dispatches;
-  filter.provider = provider;
+  // As a sweep takes them: several expressions, and providers with variants.
+  KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(dispatches));
+  if (!patterns.all())
+    filter.takes = [patterns = std::move(patterns)](std::string_view dispatch) { return patterns.matches(dispatch); };
+  size_t colon = std::min(provider.find(':'), provider.size());
+  filter.provider = provider.substr(0, colon);
+  if (colon < provider.size())
+    filter.variant = provider.substr(colon + 1);
   return filter;
+}
+
+// Why no row was taken, when there are some.
+static Status explainNoRows(store::Reader &reader, const ReportFlags &flags, Status status) {
+  report::Filter all;
+  all.runs = flags.runs;
+  all.allRuns = flags.allRuns;
+  Result<report::Table> table = report::loadTable(reader, all);
+  if (!table.ok() || table->rows.empty())
+    return status;
+  if (!flags.provider.empty()) {
+    std::set<std::string> sorted;
+    for (const report::Row &row : table->rows)
+      sorted.insert(row.candidate->provider +
+                    (row.candidate->variant.empty() ? std::string() : ":" + row.candidate->variant));
+    std::vector<std::string> names(sorted.begin(), sorted.end());
+    bool known = std::ranges::any_of(names, [&](const std::string &name) {
+      return name == flags.provider || name.starts_with(flags.provider + ":");
+    });
+    if (!known)
+      return notFound("--provider={}: it has no rows; there are: {}{}", flags.provider, fmt::join(names, ", "),
+                      report::suggestion(flags.provider, names));
+  }
+  if (flags.dispatches.empty())
+    return status;
+  KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(flags.dispatches));
+  bool others =
+      std::ranges::any_of(table->rows, [&](const report::Row &row) { return patterns.matches(row.dispatch()); });
+  if (others)
+    return notFound("--dispatches={} matches no rows of --provider={}, only of others", flags.dispatches,
+                    flags.provider);
+  return notFound("--dispatches={} matches none of {}{}", flags.dispatches, counted(table->rows.size(), "row"),
+                  nearestText(flags.dispatches, namesOf(*table)));
+}
+
+static Result<report::Table> loadSelected(store::Reader &reader, const ReportFlags &flags) {
+  KILN_ASSIGN_OR_RETURN(report::Filter filter, flags.filter());
+  Result<report::Table> table = report::loadTable(reader, filter);
+  // Groups that are not finished are no rows.
+  bool none = table.ok() ? table->rows.empty() : table.status().code() == StatusCode::NotFound;
+  if (!none || (flags.provider.empty() && flags.dispatches.empty()))
+    return table;
+  return explainNoRows(reader, flags, table.ok() ? notFound("no results fit") : std::move(table).status());
 }
 
 static Status writeTable(store::Reader &reader, const report::Table &table, const report::Format &format,
@@ -105,8 +182,10 @@ static Status writeTable(store::Reader &reader, const report::Table &table, cons
   if (append && format.name == "csv") {
     Result<Ref<FileContents>> old = FileContents::open(path);
     if (old.ok()) {
-      KILN_ASSIGN_OR_RETURN(std::string more, report::appendCsv(table, options, (*old)->text()));
-      return writeFile(path, std::string((*old)->text()) + more);
+      Result<std::string> more = report::appendCsv(table, options, (*old)->text());
+      if (!more.ok())
+        return std::move(more).status().withContext(path);
+      return writeFile(path, std::string((*old)->text()) + *more);
     }
   }
   KILN_ASSIGN_OR_RETURN(std::string text, format.write(table, options));
@@ -163,7 +242,7 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   }
   KILN_ASSIGN_OR_RETURN(const report::Format *format, report::findFormat(flags.format));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(*reader, flags.filter()));
+  KILN_ASSIGN_OR_RETURN(report::Table table, loadSelected(*reader, flags));
   if (!flags.outputs.empty()) {
     KILN_RETURN_IF_ERROR(writeAll(*reader, table, flags.outputs, columns, flags.append));
     return 0;
@@ -179,11 +258,33 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   return 0;
 }
 
+// A table that is not there: which are.
+static Status explainQuery(store::Reader &reader, Status status) {
+  std::string text(status.message());
+  constexpr std::string_view kNoTable = "no such table: ", kNoColumn = "no such column: ";
+  if (text.starts_with(kNoColumn))
+    return invalidArgument("{}; docs/store.md has the tables", text);
+  if (!text.starts_with(kNoTable))
+    return status;
+  Result<store::QueryResult> tables = reader.query(
+      "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name");
+  if (!tables.ok())
+    return status;
+  std::vector<std::string> names;
+  for (const std::vector<std::string> &row : tables->rows)
+    names.push_back(row.front());
+  return invalidArgument("{}; there are: {}{}", text, fmt::join(names, ", "),
+                         report::suggestion(text.substr(kNoTable.size()), names));
+}
+
 Result<int> verbs::query(const Lab &lab, const ReportFlags &flags) {
   if (flags.arguments.size() != 1)
     return invalidArgument("write one statement: `kiln-dispatch query \"SELECT ...\"`; docs/store.md has the tables");
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  KILN_ASSIGN_OR_RETURN(store::QueryResult result, reader->query(flags.arguments.front()));
+  Result<store::QueryResult> answer = reader->query(flags.arguments.front());
+  if (!answer.ok())
+    return explainQuery(*reader, std::move(answer).status());
+  const store::QueryResult &result = *answer;
   std::string text;
   auto addLine = [&](const std::vector<std::string> &fields) {
     for (size_t i = 0; i < fields.size(); ++i)

@@ -1,6 +1,7 @@
 #include "kiln/tools/dispatch/stored_row.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace kiln {
 
@@ -41,6 +42,31 @@ static bool has(const report::Table &table, std::string_view name) {
   });
 }
 
+std::vector<NamedProblem> namesOf(const report::Table &table) {
+  std::vector<NamedProblem> names;
+  for (const report::ProblemRows &problem : report::byProblem(table)) {
+    NamedProblem &named = names.emplace_back(problem.front().problem->name, std::vector<std::string>());
+    for (const report::Row *row = problem.begin; row != problem.end; ++row)
+      named.dispatches.push_back(row->dispatch());
+  }
+  return names;
+}
+
+// A name as an expression that is found in nothing else.
+static std::string literally(std::string_view name) {
+  std::string text;
+  for (char c : name)
+    text += std::string_view("\\^$.|?*+()[]{}").find(c) == std::string_view::npos ? std::string(1, c)
+                                                                                   : std::string("\\") + c;
+  return text;
+}
+
+std::string nearestRows(std::string_view name, std::span<const NamedProblem> names) {
+  // Keys of rows are near to nothing.
+  bool key = name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return key ? "" : nearestText(literally(name), names);
+}
+
 static Result<StoredRow> loadRun(store::Reader &reader, const report::Filter &filter) {
   StoredRow found;
   KILN_ASSIGN_OR_RETURN(found.table, report::loadTable(reader, filter));
@@ -50,9 +76,14 @@ static Result<StoredRow> loadRun(store::Reader &reader, const report::Filter &fi
 Result<StoredRow> findStoredRow(store::Reader &reader, const report::Filter &filter, std::string_view name) {
   if (filter.allRuns || !filter.runs.empty()) {
     KILN_ASSIGN_OR_RETURN(StoredRow found, loadRun(reader, filter));
-    KILN_ASSIGN_OR_RETURN(found.row, rowIn(found.table, name));
+    Result<const report::Row *> row = rowIn(found.table, name);
+    if (!row.ok())
+      return has(found.table, name) ? std::move(row).status()
+                                    : notFound("{}{}", row.status().message(), nearestRows(name, namesOf(found.table)));
+    found.row = *row;
     return found;
   }
+  std::vector<NamedProblem> names;
   KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader.runs());
   for (size_t i = runs.size(); i-- > 0;) {
     report::Filter one = filter;
@@ -62,15 +93,17 @@ Result<StoredRow> findStoredRow(store::Reader &reader, const report::Filter &fil
       continue; // nothing of it fits the filter
     if (!found.ok())
       return found;
-    if (!has(found->table, name))
+    if (!has(found->table, name)) {
+      std::ranges::move(namesOf(found->table), std::back_inserter(names));
       continue;
+    }
     KILN_ASSIGN_OR_RETURN(found->row, rowIn(found->table, name));
     return found;
   }
   return notFound(
       "no row '{}' in any of {} runs; give a dispatch, or the start of what `report --columns=row,dispatch` "
-      "shows",
-      name, runs.size());
+      "shows{}",
+      name, runs.size(), nearestRows(name, names));
 }
 
 } // namespace kiln

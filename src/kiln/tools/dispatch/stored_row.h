@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kiln/report/model/table.h"
+#include "kiln/tools/dispatch/nearest_names.h"
 
 namespace kiln {
 
@@ -18,8 +19,14 @@ struct StoredRow {
   const report::Row *bestOfKiln() const;
 };
 
+// What the table's dispatches are called, for an error that lists the nearest.
+std::vector<NamedProblem> namesOf(const report::Table &table);
+
+// nearestText() for a row that a user named.
+std::string nearestRows(std::string_view name, std::span<const NamedProblem> names);
+
 // By a dispatch, or by the start of a row's key. Without runs in the filter, of the newest run that has such a row.
-// A dispatch that was compiled in several ways is the plain one.
+// A dispatch that was compiled in several ways is the plain one. Where there is none the error lists the nearest.
 Result<StoredRow> findStoredRow(store::Reader &reader, const report::Filter &filter, std::string_view name);
 
 } // namespace kiln

@@ -103,8 +103,8 @@ void Tuning::announce() const {
     say("{}: {}, of which at most {} are tried\n", operation.problem->name(),
         counted(operation.configurations.size(), "configuration"), most);
   }
-  say("{}, at most {}, at most about {} minutes\n", counted(operations.size(), "problem"), counted(trials, "trial"),
-      operations.size() * lab.flags.tuning.budgetMinutes);
+  say("{}, at most {}, at most about {:.3g} minutes\n", counted(operations.size(), "problem"), counted(trials, "trial"),
+      static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds() / 60);
 }
 
 Result<TuningDatabase> Tuning::readDatabase() const {

@@ -1,5 +1,7 @@
 #include "kiln/tools/dispatch/tune_flags.h"
 
+#include "kiln/tools/dispatch/duration.h"
+
 namespace kiln {
 
 void TuneFlags::add(FlagParser &parser) {
@@ -9,7 +11,9 @@ void TuneFlags::add(FlagParser &parser) {
        "The tuning database to write; what is there of other operations stays. For `kiln-compile --tuning-db=FILE`. "
        "The default is generated/tuning.json in --generated-dir."},
       database);
-  parser.add({"budget-minutes", "N", "Searches each problem for at most about so long."}, budgetMinutes);
+  parser.add({"budget-minutes", "TIME",
+              "Searches each problem for about so long at most: minutes, or a time as in 90s, 2.5min, 1h."},
+             budgetMinutes);
   parser.add({"trials", "N", "Measures at most so many configurations of a problem."}, trials);
   parser.add({"patience", "N", "Ends after so many batches in which nothing got better by a percent."}, patience);
   parser.add({"batch", "N", "Configurations that are measured together, against the best so far."}, batch);
@@ -26,9 +30,15 @@ void TuneFlags::add(FlagParser &parser) {
                  "-o model.vmfb");
 }
 
+double TuneFlags::budgetSeconds() const {
+  Result<double> seconds = parseDuration("budget-minutes", budgetMinutes);
+  return seconds.ok() ? *seconds : 0;
+}
+
 Status TuneFlags::check() const {
-  if (budgetMinutes == 0 || trials == 0 || patience == 0)
-    return invalidArgument("--budget-minutes, --trials and --patience must be at least 1: they say when a search ends");
+  KILN_RETURN_IF_ERROR(parseDuration("budget-minutes", budgetMinutes).status());
+  if (trials == 0 || patience == 0)
+    return invalidArgument("--trials and --patience must be at least 1: they say when a search ends");
   if (batch < 2 || batch > 256)
     return invalidArgument("--batch={}: a batch has 2 to 256 configurations, each in a process of its own", batch);
   if (finalists < 1 || finalists > 32)

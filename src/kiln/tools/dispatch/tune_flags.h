@@ -11,8 +11,8 @@
 namespace kiln {
 
 struct TuneFlags {
-  std::string database;        // empty: generated/tuning.json
-  uint32_t budgetMinutes = 10; // for each problem
+  std::string database;             // empty: generated/tuning.json
+  std::string budgetMinutes = "10"; // for each problem: a duration
   uint32_t trials = 400;
   uint32_t patience = 5; // batches
   uint32_t batch = 16;
@@ -22,6 +22,7 @@ struct TuneFlags {
 
   void add(FlagParser &parser);
   Status check() const;
+  double budgetSeconds() const; // what --budget-minutes says, once it is checked
 };
 
 } // namespace kiln

@@ -8,6 +8,7 @@
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/model/compare.h"
 #include "kiln/tools/dispatch/commands.h"
+#include "kiln/tools/dispatch/compiler_check.h"
 #include "kiln/tools/dispatch/recompile.h"
 #include "kiln/tools/printing.h"
 
@@ -148,6 +149,8 @@ static Result<std::vector<CompilerBuild>> buildsOf(const Lab &lab, const Compare
       return invalidArgument("--compilers={}: write two paths, FILE_A,FILE_B", flags.compilers);
     builds[0].compiler = flags.compilers.substr(0, comma);
     builds[1].compiler = flags.compilers.substr(comma + 1);
+    for (const CompilerBuild &build : builds)
+      KILN_RETURN_IF_ERROR(checkCompiler("--compilers", build.compiler));
   }
   appendFlags(flags.flagsA, builds[0].flags);
   appendFlags(flags.flagsB, builds[1].flags);

@@ -85,15 +85,15 @@ static std::string verificationText(const store::Verification &verification) {
     return {};
   std::string text;
   if (!verification.method.empty()) {
-    text = fmt::format("Checked by    : {}", verification.method);
+    text = verification.method;
     if (auto passes = details.find("passes"); passes != details.end() && passes->is_number_unsigned())
       text += fmt::format(", {} pass{}", passes->get<uint64_t>(), passes->get<uint64_t>() == 1 ? "" : "es");
     bool told = verification.method.find("escapes") != std::string::npos;
     // Within a tolerance there is no such number.
-    bool known = verification.escapeProbability > 0;
-    text += told || !known
-                ? "\n"
-                : fmt::format("; an error escapes with probability {:.0e}\n", verification.escapeProbability);
+    if (!told && verification.escapeProbability > 0)
+      text += fmt::format("; an error escapes with probability {:.0e}", verification.escapeProbability);
+    constexpr std::string_view kLabel = "Checked by    : ";
+    text = report::hangingText(kLabel, text, consoleWidth(), kLabel.size()) + "\n";
   }
   auto number = [&](const char *member) {
     auto found = details.find(member);
@@ -111,7 +111,8 @@ Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
         "say which row: `kiln-dispatch explain <row>`; rows are named by the dispatch, or by the name "
         "that `report --columns=row` shows");
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, flags.filter(), flags.arguments.front()));
+  KILN_ASSIGN_OR_RETURN(report::Filter filter, flags.filter());
+  KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, filter, flags.arguments.front()));
   const report::Row &row = *found.row;
   const store::CandidateResult &result = *row.result;
   std::string text = report::blockOf(row);

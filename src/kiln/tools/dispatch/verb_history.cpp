@@ -22,7 +22,15 @@ Result<int> verbs::history(const Lab &lab, const ReportFlags &flags) {
     return invalidArgument("say which dispatch: `kiln-dispatch history <dispatch>`");
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   KILN_ASSIGN_OR_RETURN(std::string dispatch, dispatchOf(*reader, flags.arguments.front()));
-  KILN_ASSIGN_OR_RETURN(report::History history, report::loadHistory(*reader, dispatch));
+  Result<report::History> loaded = report::loadHistory(*reader, dispatch);
+  if (!loaded.ok() && loaded.status().code() == StatusCode::NotFound) {
+    report::Filter all;
+    all.allRuns = true;
+    Result<report::Table> table = report::loadTable(*reader, all);
+    return table.ok() ? notFound("{}{}", loaded.status().message(), nearestRows(dispatch, namesOf(*table)))
+                      : std::move(loaded).status();
+  }
+  KILN_ASSIGN_OR_RETURN(report::History history, std::move(loaded));
   for (const std::string &path : flags.outputs) {
     KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatOfFile(path));
     KILN_ASSIGN_OR_RETURN(std::string text, report::formatHistory(history, format->name, consoleWidth()));

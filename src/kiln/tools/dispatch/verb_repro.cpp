@@ -276,7 +276,8 @@ Result<int> verbs::repro(const Lab &lab, const ReportFlags &flags) {
     return invalidArgument("say which row: `kiln-dispatch repro <row>`; rows are named by the dispatch, or by the name "
                            "that `report --columns=row` shows");
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, flags.filter(), flags.arguments.front()));
+  KILN_ASSIGN_OR_RETURN(report::Filter filter, flags.filter());
+  KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, filter, flags.arguments.front()));
   const report::Row &row = *found.row;
   Repro repro{row, flags.repro.folder, row.dispatch(), nullptr, std::nullopt};
   if (repro.folder.empty())

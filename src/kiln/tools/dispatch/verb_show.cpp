@@ -147,7 +147,8 @@ Result<int> verbs::show(const Lab &lab, const ReportFlags &flags) {
   if (!wanted.stage.empty() && !wanted.ir)
     return invalidArgument("--stage={} belongs to --ir", wanted.stage);
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, flags.filter(), flags.arguments.front()));
+  KILN_ASSIGN_OR_RETURN(report::Filter filter, flags.filter());
+  KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, filter, flags.arguments.front()));
   const std::string &recorded = found.row->run->kilnVersion;
   if (!recorded.empty() && recorded != kVersion)
     print(fmt::format("// measured with Kiln {}; this is what {} makes of it\n", recorded, kVersion));

@@ -110,6 +110,7 @@ function familyTable(family) {
   const columns = [
     { header: "Problem" }, { header: "Best Kiln", right: true, docs: "Median time of the fastest right configuration" },
     { header: "Best library", right: true }, { header: "%best", right: true, docs: "Kiln's speed, of the fastest library's" },
+    { header: "Noise", docs: data.columns[column("noise")].docs },
     { header: "GFLOP/s", right: true }, { header: "Right?", docs: data.columns[column("checked")].docs }, { header: "Failed", right: true }, { header: "Configuration" }, { header: "Library" },
     ...fields.map((f) => ({ header: f.header, right: numeric(f) })), { header: "Run" }];
   const configuration = column("configuration"), time = column("call_median_ns"), gflops = column("GFLOPs");
@@ -117,11 +118,11 @@ function familyTable(family) {
     const good = problem.rows.filter(fine);
     const kiln = fastest(good.filter((r) => r.provider.startsWith("kiln")));
     const vendor = fastest(good.filter((r) => !r.provider.startsWith("kiln") && !r.provider.startsWith("reference")));
-    const percent = kiln && vendor ? (vendor.ns / kiln.ns) * 100 : null;
     const failed = problem.rows.filter((r) => !r.ok && textOf(r.cells[column("outcome")]) !== "unsupported").length;
     return {
       cells: [problem.name, kiln ? kiln.cells[time] : null, vendor ? vendor.cells[time] : null,
-        percent === null ? null : [percent, percent.toFixed(0)], kiln ? kiln.cells[gflops] || "n/a" : null,
+        kiln ? kiln.cells[column("best_percent")] : null,
+        [kiln, vendor].map((r) => (r ? textOf(r.cells[column("noise")]) : "")).find(Boolean) || null, kiln ? kiln.cells[gflops] || "n/a" : null,
         kiln ? kiln.cells[column("checked")] : null, failed,
         kiln ? shortName(textOf(kiln.cells[configuration])) : null, vendor ? vendor.provider : null, ...fields.map((f) => f.cell(problem)), problem.run],
       links: [`#${data.problems.indexOf(problem)}`],
@@ -199,9 +200,7 @@ function problemTable(rows) {
 function failureTable(rows) {
   const cell = (row, name) => textOf(row.cells[column(name)]);
   return sortableTable(["Outcome", "Provider", "Configuration", "Why", "Row"].map((header) => ({ header })), rows.map((row) => ({
-    cells: [cell(row, "outcome"), row.provider, shortName(cell(row, "configuration")),
-      [cell(row, "outcome") === "incorrect" ? cell(row, "checked") : "", cell(row, "explanation"), cell(row, "error")].filter(Boolean).join(": "),
-      cell(row, "row")],
+    cells: [cell(row, "outcome"), row.provider, shortName(cell(row, "configuration")), row.why || "", cell(row, "row")],
   })), "Candidates without a time");
 }
 

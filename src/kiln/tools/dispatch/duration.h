@@ -1,0 +1,17 @@
+// How long something may take, as flags say it.
+#ifndef KILN_TOOLS_DISPATCH_DURATION_H
+#define KILN_TOOLS_DISPATCH_DURATION_H
+
+#include <string_view>
+
+#include "kiln/base/status.h"
+
+namespace kiln {
+
+// "10" and "0.5" are minutes; "90s", "2.5min" (also 2.5m) and "1h" say their unit. In seconds: above 0, and at most
+// 1000 hours. `flag`, without dashes, is named by the error.
+Result<double> parseDuration(std::string_view flag, std::string_view text);
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_DISPATCH_DURATION_H
