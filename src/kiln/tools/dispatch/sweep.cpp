@@ -20,6 +20,11 @@ namespace kiln {
 
 using Json = nlohmann::ordered_json;
 
+// Text that is no UTF-8 must not end the program.
+static std::string jsonText(const Json &json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 static double machineLoad() {
   double load = 0;
   std::ifstream("/proc/loadavg") >> load;
@@ -68,7 +73,7 @@ static store::Verification verificationOf(const std::vector<measure::verify::Ver
                                      {"ulps", fmt::format("{}", mismatch.ulps)}});
     }
   }
-  result.details = details.dump();
+  result.details = jsonText(details);
   return result;
 }
 
@@ -89,7 +94,7 @@ static std::string settingsJson(const SweepSettings &settings) {
                {"minimumRounds", statistics.minimumRounds},
                {"maximumRounds", statistics.maximumRounds},
                {"profile", settings.profile}};
-  return json.dump();
+  return jsonText(json);
 }
 
 // What is stored with the run: the settings, and how the machine looked when it began, which makes no other sweep of
@@ -109,7 +114,7 @@ static std::string runFlags(const SweepSettings &settings) {
       machine["warning"] = warning;
     json["machine"] = std::move(machine);
   }
-  return json.dump();
+  return jsonText(json);
 }
 
 std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &settings) {
