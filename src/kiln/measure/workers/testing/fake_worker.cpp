@@ -110,7 +110,8 @@ bool misbehave(const std::string &how) {
   if (how == "files")
     listFiles();
   if (how == "environment")
-    for (const char *name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_PROC_BIND", "OPENBLAS_CORETYPE", "FAKE"})
+    for (const char *name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_PROC_BIND", "GOMP_SPINCOUNT",
+                             "KMP_BLOCKTIME", "OPENBLAS_THREAD_TIMEOUT", "OPENBLAS_CORETYPE", "FAKE"})
       std::fprintf(stderr, "%s=%s\n", name, std::getenv(name) ? std::getenv(name) : "");
   return how != "rubbish" && how != "nojson" && how != "noanswer";
 }
