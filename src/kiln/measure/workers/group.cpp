@@ -7,6 +7,7 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/measure/workers/cache_size.h"
+#include "kiln/measure/workers/claims.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/runtime/hal/buffer_view.h"
@@ -291,16 +292,7 @@ Result<Answer> Group::timeCalls(uint32_t index, uint64_t nanoseconds, uint32_t b
   if (!answer.ok())
     return answer;
   uint64_t elapsed = monotonicNanoseconds() - started;
-  uint64_t sum = 0;
-  for (int64_t sample : answer->call)
-    sum += uint64_t(sample);
-  if (answer->call.empty() || answer->batch != batch)
-    return invalidArgument("the worker was asked to time batches of {} calls, and answered with {} of {}", batch,
-                           answer->call.size(), answer->batch);
-  if (sum > elapsed)
-    return invalidArgument("the worker says that calls took {} ns; it had {} ns for all of them", sum, elapsed);
-  if (std::ranges::min(answer->call) == 0)
-    return invalidArgument("the worker says that {} calls took no time", batch);
+  KILN_RETURN_IF_ERROR(checkClaims(*answer, batch, elapsed));
   advanceSets(answer->call.size() * uint64_t(batch));
   return answer;
 }

@@ -192,6 +192,9 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
       {{"twice", "time"}, Outcome::Rubbish, 0},
       {{"grow", "run"}, Outcome::MemoryLimit, 0},
       {{"lie", "time", "2"}, Outcome::Rubbish, 0},
+      {{"wrap", "time", "2"}, Outcome::Rubbish, 0},
+      {{"parts", "time", "2"}, Outcome::Rubbish, 0},
+      {{"uneven", "time", "2"}, Outcome::Rubbish, 0},
       {{"zero", "time", "2"}, Outcome::Rubbish, 0},
       {{"batch", "time", "1"}, Outcome::Rubbish, 0},
       {{"nothing", "time", "1"}, Outcome::Rubbish, 0},
@@ -217,6 +220,14 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
     EXPECT_EQ(result->candidates[good].outcome, Outcome::Ok) << result->candidates[good].message;
     EXPECT_EQ(result->candidates[good].rounds, 2U);
   }
+}
+
+// A row that says what its worker claimed.
+TEST_F(GroupTest, ImpossibleTimesAreTold) {
+  std::string message = runBesideGood(fake({"wrap", "time", "1"})).message;
+  EXPECT_NE(message.find("sample 1 of 5 took 9223372036854775807 ns; it had "), std::string::npos) << message;
+  message = runBesideGood(fake({"parts", "time", "1"})).message;
+  EXPECT_NE(message.find("its device had 4611686018427387903 ns and the launch 7 ns"), std::string::npos) << message;
 }
 
 TEST_F(GroupTest, NobodyLeftIsAResult) {

@@ -137,6 +137,14 @@ public:
     }
     if (how == "lie")
       answer.call.assign(3, INT64_MAX / 8);
+    if (how == "wrap")
+      answer.call = {INT64_MAX, INT64_MAX, 1000, 1020, 1010};
+    if (how == "parts") {
+      answer.device.assign(answer.call.size(), INT64_MAX / 2);
+      answer.launch.assign(answer.call.size(), 7);
+    }
+    if (how == "uneven")
+      answer.device.assign(answer.call.size() + 1, 1);
     if (how == "zero")
       answer.call.assign(3, 0);
     if (how == "batch")
