@@ -84,6 +84,7 @@ TEST_F(Store, FactsComeBackAsTheyWere) {
   e.dropped = true;
   Round bare{group.key(), onednn.key(), 1, 6, 0, {}, 1, "warm", {{7}, {}, {}}};
   ASSERT_OK(w->addRounds(std::vector{round(0), bare}));
+  incorrect.worker = WorkerFacts{"kiln", "0.2", "local-sync", 7, uint64_t(5) << 32};
   ASSERT_OK(w->addResult(unsupported));
   ASSERT_OK(w->finishGroup(group.key(), std::vector{incorrect}, std::vector{e}));
   ASSERT_OK(w->addCalibration({run.machine, 5, R"({"gb_per_s":20})"}));

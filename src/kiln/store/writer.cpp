@@ -66,6 +66,7 @@ static constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
     {"grp", "key, run, problem, started"},
     {"grp_end", "grp, status, ended"},
     {"result", "grp, candidate, outcome, error, method, cause, explanation, escape_probability, details, compile_ms"},
+    {"worker", "grp, candidate, name, version, note, processes, peak_memory"},
     {"round", "grp, candidate, idx, started, load, megahertz, batch, cache_mode, samples"},
     {"counters", "grp, candidate, idx, calls, cycles, instructions, cache_misses, flops"},
     {"estimate",
@@ -194,8 +195,11 @@ Status Writer::Impl::checkOpen(const std::string &group) {
 Status Writer::Impl::addResult(const CandidateResult &r) {
   KILN_RETURN_IF_ERROR(checkObject(r.verification.details, "a verification's details"));
   const Verification &v = r.verification;
-  return add("result", r.group, r.candidate, std::string_view(outcomeName(r.outcome)), r.error, v.method, v.cause,
-             v.explanation, v.escapeProbability, v.details, r.compileMilliseconds);
+  KILN_RETURN_IF_ERROR(add("result", r.group, r.candidate, std::string_view(outcomeName(r.outcome)), r.error, v.method,
+                           v.cause, v.explanation, v.escapeProbability, v.details, r.compileMilliseconds));
+  const std::optional<WorkerFacts> &w = r.worker;
+  return w ? add("worker", r.group, r.candidate, w->name, w->version, w->note, w->processes, w->peakMemoryBytes)
+           : okStatus();
 }
 
 Status Writer::Impl::addEstimate(const Estimate &e) {

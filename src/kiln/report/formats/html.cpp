@@ -4,6 +4,7 @@
 #include "kiln/report/formats/page.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
+#include "kiln/report/model/notes.h"
 
 namespace kiln::report {
 
@@ -126,6 +127,7 @@ Result<std::string> formatHtml(const Table &table, const FormatOptions &options)
   Json data = {{"columns", columnsJson(shown)},
                {"problems", problemsJson(table, options, shown)},
                {"runs", runsJson(table)},
+               {"notes", providerNotes(table)},
                {"peaks", std::move(peaks)},
                {"unfinished", table.unfinished}};
   // So that no text in it can end the element that holds it.

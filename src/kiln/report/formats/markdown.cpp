@@ -4,6 +4,7 @@
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
+#include "kiln/report/model/notes.h"
 
 namespace kiln::report {
 
@@ -64,6 +65,8 @@ Result<std::string> formatMarkdown(const Table &table, const FormatOptions &opti
   }
   for (const ProblemRows &problem : byProblem(table))
     writeProblem(text, problem, columns);
+  for (const std::string &note : providerNotes(table))
+    text += fmt::format("- {}\n", escaped(note));
   return text;
 }
 

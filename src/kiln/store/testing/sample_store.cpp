@@ -156,6 +156,10 @@ std::vector<Sample> GroupMaker::make(const std::string &group) {
     sample.estimate.high = t * 1.004;
     sample.estimate.rounds = options.rounds;
     sample.estimate.samples = options.rounds * 20;
+    sample.result.worker =
+        WorkerFacts{sample.candidate.provider, "1.0",
+                    sample.candidate.provider == "onednn" ? "all tensors in the problem's layouts" : "", options.rounds,
+                    uint64_t(96) << 20};
     if (sample.candidate.provider == "kiln") {
       sample.estimate.deviceMedian = t * 0.98;
       sample.estimate.launchMedian = t * 0.02;

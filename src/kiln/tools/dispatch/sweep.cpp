@@ -354,6 +354,10 @@ private:
     result.error = measured.message;
     result.verification = verificationOf(measured.verdicts);
     result.compileMilliseconds = candidate.compileMilliseconds;
+    const measure::ProviderInfo &told = measured.provider;
+    if (!told.name.empty() || measured.peakMemoryBytes > 0)
+      result.worker =
+          store::WorkerFacts{told.name, told.version, told.note, measured.workers, measured.peakMemoryBytes};
     return result;
   }
 

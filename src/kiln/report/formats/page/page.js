@@ -88,6 +88,8 @@ function showRuns() {
     place.append(make("div", { class: "run" }, `Run ${run.key}, ${run.started}, ${run.cache || "?"} cache`
       + `${run.data ? `, data ${run.data}` : ""}${run.version ? `, Kiln ${run.version}` : ""}: `, make("code", {}, run.command)),
       run.warning ? make("p", { class: "note" }, ...sentence(`When it began: ${run.warning}`)) : "");
+  if (data.notes.length)
+    place.append(make("ul", { class: "quiet" }, ...data.notes.map((note) => make("li", {}, note))));
   if (data.unfinished.length)
     place.append(make("p", { class: "bad" }, `Not finished, and not ranked: ${data.unfinished.join(", ")}`));
 }

@@ -1,0 +1,17 @@
+// What a reader has to know beside the numbers: what providers say of themselves, and what was cut short.
+#ifndef KILN_REPORT_MODEL_NOTES_H
+#define KILN_REPORT_MODEL_NOTES_H
+
+#include <string>
+#include <vector>
+
+#include "kiln/report/model/table.h"
+
+namespace kiln::report {
+
+// "onednn: all tensors in the problem's layouts": each once, in the order of the rows.
+std::vector<std::string> providerNotes(const Table &table);
+
+} // namespace kiln::report
+
+#endif // KILN_REPORT_MODEL_NOTES_H
