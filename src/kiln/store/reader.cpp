@@ -157,7 +157,8 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
   std::vector<StoredGroup> groups;
   std::map<std::string, uint64_t> attempts;
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT g.problem, g.started, x.status FROM grp g LEFT JOIN grp_end x ON x.grp = g.key WHERE g.run = ?1 "
+      "SELECT g.problem, g.started, x.status, c.seconds FROM grp g LEFT JOIN grp_end x ON x.grp = g.key "
+      "LEFT JOIN grp_cut c ON c.grp = g.key WHERE g.run = ?1 "
       "ORDER BY g.started, g.key",
       [&](const Statement &row) {
         StoredGroup group;
@@ -165,6 +166,7 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
         group.problem = row.text(0);
         group.started = row.integer(1);
         group.status = parseGroupStatus(row, 2);
+        group.cutSeconds = row.optionalReal(3);
         group.attempt = ++attempts[group.problem];
         groups.push_back(std::move(group));
         return okStatus();

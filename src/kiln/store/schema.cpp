@@ -167,9 +167,17 @@ CREATE TABLE worker (                      -- of a candidate in a group: what it
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// A row where time ended the rounds, and not what they had shown.
+static constexpr const char *kCuts = R"sql(
+CREATE TABLE grp_cut (
+  grp TEXT PRIMARY KEY REFERENCES grp,
+  seconds REAL NOT NULL                    -- that its rounds had
+) STRICT, WITHOUT ROWID;
+)sql";
+
 static constexpr std::string_view kFactTables[] = {"machine",     "run",      "run_end", "problem", "candidate",
                                                    "grp",         "grp_end",  "result",  "round",   "estimate",
-                                                   "calibration", "counters", "worker"};
+                                                   "calibration", "counters", "worker",  "grp_cut"};
 // Those of the first version.
 static constexpr std::span<const std::string_view> kFirstTables = std::span(kFactTables).first(11);
 
@@ -205,6 +213,12 @@ static Status createWorkers(Connection &connection) {
   return forbidChanges(connection, kTable);
 }
 
+static Status createCuts(Connection &connection) {
+  static constexpr std::string_view kTable[] = {"grp_cut"};
+  KILN_RETURN_IF_ERROR(connection.execute(kCuts));
+  return forbidChanges(connection, kTable);
+}
+
 // Arithmetic that nobody knows is stored as 0, and no speed follows from it.
 static Status leaveUnknownSpeedEmpty(Connection &connection) {
   std::string_view tables = kTables;
@@ -220,6 +234,7 @@ static constexpr Migration kMigrations[] = {
     {"counters of rounds", createCounters},
     {"no GFLOP/s where FLOPs are not known", leaveUnknownSpeedEmpty},
     {"what workers say of themselves", createWorkers},
+    {"groups that time cut short", createCuts},
 };
 
 std::span<const Migration> migrations() {

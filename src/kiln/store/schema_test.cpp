@@ -96,6 +96,9 @@ TEST_F(Schema, WorkersCameLater) {
   EXPECT_FALSE(connection->execute("INSERT INTO worker VALUES ('g', 'd', 'mine', '1', '', 5, 1000)").ok())
       << "there is no such result";
   EXPECT_FALSE(connection->execute("DELETE FROM worker").ok());
+  EXPECT_EQ(integer("SELECT count(*) FROM grp_cut"), 0);
+  EXPECT_TRUE(connection->execute("INSERT INTO grp_cut VALUES ('g', 600)").ok());
+  EXPECT_FALSE(connection->execute("UPDATE grp_cut SET seconds = 5").ok());
 }
 
 TEST_F(Schema, AFailedMigrationLeavesTheStoreAsItWas) {

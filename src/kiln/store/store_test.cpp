@@ -124,6 +124,19 @@ TEST_F(Store, FactsComeBackAsTheyWere) {
   EXPECT_TRUE(r->check().ok());
 }
 
+TEST_F(Store, GroupsThatTimeCutShort) {
+  std::unique_ptr<Writer> w = begin();
+  ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}, 600));
+  Group whole{run.key(), problem.name, group.started + 1};
+  ASSERT_OK(w->startGroup(whole));
+  ASSERT_OK(w->finishGroup(whole.key(), std::vector<CandidateResult>(), std::vector<Estimate>()));
+  std::vector<StoredGroup> groups = valueOf(reader()->groups(run.key()));
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].cutSeconds, 600);
+  EXPECT_EQ(groups[0].status, GroupStatus::Finished);
+  EXPECT_FALSE(groups[1].cutSeconds);
+}
+
 TEST_F(Store, CountersOfRounds) {
   std::unique_ptr<Writer> w = begin();
   Round counted = round(0), partly = round(1);

@@ -65,6 +65,7 @@ static constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
      "key, problem, provider, provider_version, configuration, variant, compiler_flags, module_hash, threads"},
     {"grp", "key, run, problem, started"},
     {"grp_end", "grp, status, ended"},
+    {"grp_cut", "grp, seconds"},
     {"result", "grp, candidate, outcome, error, method, cause, explanation, escape_probability, details, compile_ms"},
     {"worker", "grp, candidate, name, version, note, processes, peak_memory"},
     {"round", "grp, candidate, idx, started, load, megahertz, batch, cache_mode, samples"},
@@ -248,7 +249,7 @@ Status Writer::Impl::endGroup(const std::string &group, GroupStatus status) {
 }
 
 Status Writer::finishGroup(const std::string &group, std::span<const CandidateResult> results,
-                           std::span<const Estimate> estimates) {
+                           std::span<const Estimate> estimates, std::optional<double> cutSeconds) {
   return impl->transact(true, [&] {
     KILN_RETURN_IF_ERROR(impl->checkOpen(group));
     for (const CandidateResult &result : results) {
@@ -261,6 +262,8 @@ Status Writer::finishGroup(const std::string &group, std::span<const CandidateRe
         return invalidArgument("an estimate of group {} cannot be stored with group {}", estimate.group, group);
       KILN_RETURN_IF_ERROR(impl->addEstimate(estimate));
     }
+    if (cutSeconds)
+      KILN_RETURN_IF_ERROR(impl->add("grp_cut", group, *cutSeconds));
     return impl->endGroup(group, GroupStatus::Finished);
   });
 }

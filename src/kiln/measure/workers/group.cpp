@@ -334,13 +334,14 @@ void Group::planTurns() {
 Status Group::measure() {
   uint64_t started = monotonicNanoseconds();
   while (goesOn()) {
+    std::vector<uint32_t> order = scheduler.nextRound();
+    if (order.empty())
+      break;
+    // Asked after the scheduler, who may have had enough already.
     if (monotonicNanoseconds() - started > settings.measureNanoseconds) {
       result.stoppedByTime = true;
       break;
     }
-    std::vector<uint32_t> order = scheduler.nextRound();
-    if (order.empty())
-      break;
     KILN_RETURN_IF_ERROR(measureRound(order));
   }
   return okStatus();

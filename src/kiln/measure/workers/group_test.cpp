@@ -278,6 +278,11 @@ TEST_F(GroupTest, TimeIsCapped) {
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_TRUE(result->stoppedByTime);
   EXPECT_LT(result->timedNanoseconds, 1'000'000'000U);
+  // Whoever has had enough was not stopped, however long it took.
+  settings.measureNanoseconds = 1;
+  result = run({fake({})}, 0);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_FALSE(result->stoppedByTime);
 }
 
 TEST_F(GroupTest, SettingsAreChecked) {

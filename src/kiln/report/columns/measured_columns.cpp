@@ -132,6 +132,9 @@ static constexpr Column kColumns[] = {
        return row.estimate ? Value(std::string(row.estimate->dropped ? "yes" : "no")) : Value();
      },
      3, 0, Page::No, "Whether it left the rounds early, because it could not win."},
+    {"stopped", "Stopped", Unit::Text,
+     [](const Row &row) { return row.estimate && row.group->cutSeconds ? Value("time") : Value(); }, 4, 0, Page::More,
+     "time where the group's rounds ended because their time (--minutes) was over, before they had shown enough."},
     {"cache_mode", "Cache", Unit::Text, [](const Row &row) { return textOrNothing(row.run->cacheMode); }, 5, 0,
      Page::More, "cold: data came from memory; warm: from the caches."},
     {"outcome", "Outcome", Unit::Text,

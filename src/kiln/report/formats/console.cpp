@@ -148,6 +148,8 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     indent(text, warning->text(), width, 2);
+  if (std::string note = cutNote(problem); !note.empty())
+    indent(text, note, width, 2);
   for (const Row *row : told)
     explain(text, *row, width);
 }

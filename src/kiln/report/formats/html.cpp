@@ -78,6 +78,7 @@ static Json problemsJson(const Table &table, const FormatOptions &options, const
     std::optional<NoiseWarning> warning = noiseWarning(problem);
     json.push_back({{"name", first.problem->name},
                     {"warning", warning ? warning->text() : std::string()},
+                    {"cut", cutNote(problem)},
                     {"family", first.problem->family},
                     {"fields", first.problem->fields},
                     {"flops", first.problem->flops > 0 ? Json(first.problem->flops) : Json()},

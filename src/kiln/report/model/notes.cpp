@@ -16,4 +16,13 @@ std::vector<std::string> providerNotes(const Table &table) {
   return notes;
 }
 
+std::string cutNote(double seconds) {
+  return fmt::format("time was up after {:.3g} s of rounds: give more `--minutes` to settle ranks", seconds);
+}
+
+std::string cutNote(const ProblemRows &problem) {
+  const std::optional<double> &seconds = problem.front().group->cutSeconds;
+  return seconds ? cutNote(*seconds) : std::string();
+}
+
 } // namespace kiln::report

@@ -11,6 +11,10 @@ namespace kiln::report {
 
 // "onednn: all tensors in the problem's layouts": each once, in the order of the rows.
 std::vector<std::string> providerNotes(const Table &table);
+// Of a group whose rounds ended because their `seconds` were over: one line.
+std::string cutNote(double seconds);
+// The same for a problem's rows; empty where its rounds had shown enough.
+std::string cutNote(const ProblemRows &problem);
 
 } // namespace kiln::report
 

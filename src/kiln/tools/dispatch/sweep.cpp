@@ -13,6 +13,7 @@
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/report/model/noise.h"
+#include "kiln/report/model/notes.h"
 #include "kiln/tools/dispatch/ceilings.h"
 #include "kiln/tools/version.h"
 
@@ -340,7 +341,12 @@ private:
       pointers.push_back(&estimate);
     if (std::optional<report::NoiseWarning> warning = report::noiseWarning(pointers, settings.statistics.target))
       progress.onWarning(warning->text());
-    return writer->finishGroup(fact.key(), results, estimates);
+    std::optional<double> cutSeconds;
+    if (outcome.stoppedByTime) {
+      cutSeconds = static_cast<double>(settings.group.measureNanoseconds) / 1e9;
+      progress.onWarning(report::cutNote(*cutSeconds));
+    }
+    return writer->finishGroup(fact.key(), results, estimates, cutSeconds);
   }
 
   store::CandidateResult resultOf(const std::string &group, const SweepCandidate &candidate,
