@@ -57,6 +57,14 @@ TEST_F(CutGroups, SayItOnceForEachProblemAndInEachRow) {
     EXPECT_EQ(rawText((*stopped)->value(row)), row.estimate ? "time" : "");
 }
 
+TEST_F(CutGroups, RowsTellWhatTheirWorkersTook) {
+  load({});
+  for (const Row &row : table.rows) {
+    EXPECT_EQ(rawText((*findColumn("peak_memory_bytes"))->value(row)), "100663296");
+    EXPECT_EQ(rawText((*findColumn("processes"))->value(row)), "4");
+  }
+}
+
 TEST_F(CutGroups, OthersSayNothing) {
   load({});
   EXPECT_EQ(times(formatConsole(table, {}), "time was up"), 0U);
