@@ -15,6 +15,7 @@
 #include "kiln/report/model/noise.h"
 #include "kiln/report/model/notes.h"
 #include "kiln/tools/dispatch/ceilings.h"
+#include "kiln/tools/dispatch/part_times.h"
 #include "kiln/tools/version.h"
 
 namespace kiln {
@@ -153,7 +154,7 @@ class GroupRecorder final : public measure::GroupObserver {
 public:
   GroupRecorder(const SweepGroup &group, const std::string &key, const SweepSettings &settings, store::Writer &writer,
                 SweepProgress &progress)
-      : group(group), key(key), settings(settings), writer(writer), progress(progress) {
+      : parts(group.candidates.size()), group(group), key(key), settings(settings), writer(writer), progress(progress) {
     std::vector<uint32_t> bound = measure::processorsOf(settings.group, settings.group.threads);
     processor = bound.empty() ? 0 : bound.front();
   }
@@ -175,6 +176,7 @@ public:
     if (samples.round != current)
       KILN_RETURN_IF_ERROR(flush());
     current = samples.round;
+    parts.add(samples);
     pending.push_back(std::move(round));
     progress.onRound(samples.round, static_cast<double>(monotonicNanoseconds() - started) / 1e9);
     return okStatus();
@@ -193,6 +195,8 @@ public:
     pending.clear();
     return status;
   }
+
+  PartTimes parts; // of all candidates' calls
 
 private:
   const SweepGroup &group;
@@ -335,7 +339,7 @@ private:
     for (const store::CandidateResult &one : results)
       summary.failed += !store::isSuccess(one.outcome) && one.outcome != store::Outcome::Unsupported &&
                         one.outcome != store::Outcome::NotProfiled;
-    std::vector<store::Estimate> estimates = estimatesOf(fact.key(), live, scheduler.statistics);
+    std::vector<store::Estimate> estimates = estimatesOf(fact.key(), live, scheduler.statistics, recorder.parts);
     std::vector<const store::Estimate *> pointers;
     for (const store::Estimate &estimate : estimates)
       pointers.push_back(&estimate);
@@ -368,7 +372,7 @@ private:
   }
 
   static std::vector<store::Estimate> estimatesOf(const std::string &group, const SweepGroup &live,
-                                                  const measure::GroupStatistics &statistics) {
+                                                  const measure::GroupStatistics &statistics, const PartTimes &parts) {
     std::vector<store::Estimate> estimates;
     for (const measure::Estimate &measured : statistics.estimates()) {
       // Below three rounds there is no interval, and nothing to state.
@@ -382,6 +386,8 @@ private:
       estimate.p90 = measured.p90;
       estimate.low = measured.interval.low;
       estimate.high = measured.interval.high;
+      estimate.deviceMedian = parts.device(measured.candidate);
+      estimate.launchMedian = parts.launch(measured.candidate);
       estimate.rounds = measured.rounds;
       estimate.samples = measured.samples;
       estimate.rank = measured.rank;

@@ -4,6 +4,7 @@
 //   fake_worker crash time 2     crashes when it is asked to time for the second time
 //   fake_worker crash rerun      crashes when it is asked to run after it was asked to time
 //   fake_worker crash time 2 slow  also takes long to start
+//   fake_worker tell always      in every answer
 //
 // See `misbehave` for what there is.
 #include <csignal>
@@ -127,6 +128,8 @@ public:
     if (const auto *hello = std::get_if<HelloRequest>(&request)) {
       answer.provider = "fake";
       answer.version = std::to_string(hello->threads);
+      if (how == "tell")
+        answer.note = "made up for a test";
     } else if (const auto *message = std::get_if<LoadRequest>(&request)) {
       load(*message);
     } else if (const auto *run = std::get_if<RunRequest>(&request)) {
@@ -135,6 +138,11 @@ public:
       answer.batch = time->batch;
       timeCalls(*time, answer.call);
     }
+    if (how == "tell")
+      for (int64_t call : answer.call) {
+        answer.device.push_back(call - call / 4);
+        answer.launch.push_back(call / 4);
+      }
     if (how == "lie")
       answer.call.assign(3, INT64_MAX / 8);
     if (how == "wrap")
@@ -230,7 +238,7 @@ int main(int argc, char **argv) {
     std::string name = requestName(*request);
     timed = timed || name == "time";
     std::string event = name == "run" && timed ? "rerun" : name;
-    worker.how = event == when && ++seen[event] == nth ? how : "";
+    worker.how = when == "always" || (event == when && ++seen[event] == nth) ? how : "";
     if (!worker.how.empty() && !misbehave(worker.how))
       continue;
     if (name == "quit")
