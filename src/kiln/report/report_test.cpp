@@ -370,6 +370,24 @@ TEST_F(Report, MarkdownHasATableForEachProblem) {
     EXPECT_EQ(line.starts_with("|"), line.ends_with("|")) << line;
 }
 
+// What a provider says of itself is told once, wherever notes of rows are shown.
+TEST_F(Report, NotesOfProvidersAreShown) {
+  const std::string note = "onednn: all tensors in the problem's layouts";
+  Table table = load();
+  auto times = [](std::string_view text, std::string_view part) {
+    size_t count = 0;
+    for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1))
+      ++count;
+    return count;
+  };
+  EXPECT_EQ(times(valueOf(formatConsole(table, {})), "\n" + note + "\n"), 1U);
+  EXPECT_EQ(times(valueOf(formatMarkdown(table, {})), "\n- " + note + "\n"), 1U);
+  EXPECT_EQ(times(valueOf(formatHtml(table, {})), "\"" + note + "\""), 1U);
+  nlohmann::json json = nlohmann::json::parse(valueOf(formatJson(table, {})), nullptr, false);
+  for (const auto &row : json["rows"])
+    EXPECT_EQ(row.contains("provider_note"), row["provider"].get<std::string>().starts_with("onednn"));
+}
+
 TEST_F(Report, ThePageHoldsItsDataAndNothingFromElsewhere) {
   Table table = load();
   FormatOptions options{.title = "</title><script>alert(1)</script>"};

@@ -100,6 +100,15 @@ struct Verification {
   bool operator==(const Verification &) const = default;
 };
 
+// What a candidate's worker said of itself, and what its processes took.
+struct WorkerFacts {
+  std::string name = {}, version = {}, note = {}; // as told; a note is what a reader of the results has to know
+  uint64_t processes = 0;                         // that were timed
+  uint64_t peakMemoryBytes = 0;                   // resident, of the largest of them; tensors count, too
+
+  bool operator==(const WorkerFacts &) const = default;
+};
+
 // How it went for one candidate of a group.
 struct CandidateResult {
   std::string group, candidate;
@@ -107,6 +116,7 @@ struct CandidateResult {
   std::string error = {}; // one sentence or more; empty for Ok
   Verification verification = {};
   std::optional<double> compileMilliseconds = {}; // nothing: taken from the cache, or there is nothing to compile
+  std::optional<WorkerFacts> worker = {};         // nothing: there was none
 
   bool operator==(const CandidateResult &) const = default;
 };

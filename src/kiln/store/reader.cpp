@@ -157,7 +157,8 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
   std::vector<StoredGroup> groups;
   std::map<std::string, uint64_t> attempts;
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT g.problem, g.started, x.status FROM grp g LEFT JOIN grp_end x ON x.grp = g.key WHERE g.run = ?1 "
+      "SELECT g.problem, g.started, x.status, c.seconds FROM grp g LEFT JOIN grp_end x ON x.grp = g.key "
+      "LEFT JOIN grp_cut c ON c.grp = g.key WHERE g.run = ?1 "
       "ORDER BY g.started, g.key",
       [&](const Statement &row) {
         StoredGroup group;
@@ -165,6 +166,7 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
         group.problem = row.text(0);
         group.started = row.integer(1);
         group.status = parseGroupStatus(row, 2);
+        group.cutSeconds = row.optionalReal(3);
         group.attempt = ++attempts[group.problem];
         groups.push_back(std::move(group));
         return okStatus();
@@ -203,18 +205,28 @@ Result<std::vector<std::pair<std::string, Candidate>>> Reader::candidates(const 
   return candidates;
 }
 
+// From five columns; nothing where there was no worker.
+static std::optional<WorkerFacts> workerAt(const Statement &row, int column) {
+  if (row.isNull(column))
+    return std::nullopt;
+  return WorkerFacts{row.text(column), row.text(column + 1), row.text(column + 2),
+                     static_cast<uint64_t>(row.integer(column + 3)), static_cast<uint64_t>(row.integer(column + 4))};
+}
+
 Result<std::vector<CandidateResult>> Reader::results(const std::string &run) {
   std::vector<CandidateResult> results;
   KILN_RETURN_IF_ERROR(impl->each(
       "SELECT r.grp, r.candidate, r.outcome, r.error, r.method, r.cause, r.explanation, r.escape_probability, "
-      "r.details, r.compile_ms FROM grp g JOIN result r ON r.grp = g.key WHERE g.run = ?1",
+      "r.details, r.compile_ms, w.name, w.version, w.note, w.processes, w.peak_memory FROM grp g "
+      "JOIN result r ON r.grp = g.key LEFT JOIN worker w ON w.grp = r.grp AND w.candidate = r.candidate "
+      "WHERE g.run = ?1",
       [&](const Statement &row) -> Status {
         std::optional<Outcome> outcome = parseOutcome(row.text(2));
         if (!outcome)
           return dataLoss("the store holds a result with the unknown outcome '{}'", row.text(2));
         results.push_back({row.text(0), row.text(1), *outcome, row.text(3),
                            Verification{row.text(4), row.text(5), row.text(6), row.real(7), row.text(8)},
-                           row.optionalReal(9)});
+                           row.optionalReal(9), workerAt(row, 10)});
         return okStatus();
       },
       run));

@@ -23,6 +23,8 @@ struct StoredRun : Run {
 struct StoredGroup : Group {
   GroupStatus status = GroupStatus::Running;
   uint64_t attempt = 1; // how often its run has started this problem so far
+  // Time ended its rounds before they had shown enough, and it had so much.
+  std::optional<double> cutSeconds = {};
 };
 
 // What was counted of a candidate in all rounds of a group.

@@ -152,9 +152,32 @@ CREATE TABLE counters (                    -- of all calls of a round
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-static constexpr std::string_view kFactTables[] = {"machine",   "run",      "run_end",     "problem",
-                                                   "candidate", "grp",      "grp_end",     "result",
-                                                   "round",     "estimate", "calibration", "counters"};
+// A row where a worker answered.
+static constexpr const char *kWorkers = R"sql(
+CREATE TABLE worker (                      -- of a candidate in a group: what it said of itself, and took
+  grp TEXT NOT NULL,
+  candidate TEXT NOT NULL,
+  name TEXT NOT NULL,
+  version TEXT NOT NULL,
+  note TEXT NOT NULL,                      -- for readers of the results; empty: none
+  processes INTEGER NOT NULL,              -- that were timed
+  peak_memory INTEGER NOT NULL,            -- bytes, resident, of the largest process
+  PRIMARY KEY (grp, candidate),
+  FOREIGN KEY (grp, candidate) REFERENCES result
+) STRICT, WITHOUT ROWID;
+)sql";
+
+// A row where time ended the rounds, and not what they had shown.
+static constexpr const char *kCuts = R"sql(
+CREATE TABLE grp_cut (
+  grp TEXT PRIMARY KEY REFERENCES grp,
+  seconds REAL NOT NULL                    -- that its rounds had
+) STRICT, WITHOUT ROWID;
+)sql";
+
+static constexpr std::string_view kFactTables[] = {"machine",     "run",      "run_end", "problem", "candidate",
+                                                   "grp",         "grp_end",  "result",  "round",   "estimate",
+                                                   "calibration", "counters", "worker",  "grp_cut"};
 // Those of the first version.
 static constexpr std::span<const std::string_view> kFirstTables = std::span(kFactTables).first(11);
 
@@ -184,6 +207,18 @@ static Status createCounters(Connection &connection) {
   return forbidChanges(connection, kTable);
 }
 
+static Status createWorkers(Connection &connection) {
+  static constexpr std::string_view kTable[] = {"worker"};
+  KILN_RETURN_IF_ERROR(connection.execute(kWorkers));
+  return forbidChanges(connection, kTable);
+}
+
+static Status createCuts(Connection &connection) {
+  static constexpr std::string_view kTable[] = {"grp_cut"};
+  KILN_RETURN_IF_ERROR(connection.execute(kCuts));
+  return forbidChanges(connection, kTable);
+}
+
 // Arithmetic that nobody knows is stored as 0, and no speed follows from it.
 static Status leaveUnknownSpeedEmpty(Connection &connection) {
   std::string_view tables = kTables;
@@ -198,6 +233,8 @@ static constexpr Migration kMigrations[] = {
     {"the first tables", createTables},
     {"counters of rounds", createCounters},
     {"no GFLOP/s where FLOPs are not known", leaveUnknownSpeedEmpty},
+    {"what workers say of themselves", createWorkers},
+    {"groups that time cut short", createCuts},
 };
 
 std::span<const Migration> migrations() {

@@ -75,6 +75,32 @@ TEST_F(Schema, CountersCameLater) {
   EXPECT_FALSE(connection->execute("UPDATE counters SET calls = 6").ok());
 }
 
+// A store of the third version gets a place for what workers say, and keeps its results, which have none.
+TEST_F(Schema, WorkersCameLater) {
+  ASSERT_TRUE(migrate(*connection, migrations().first(3)).ok());
+  ASSERT_TRUE(connection
+                  ->execute("INSERT INTO machine VALUES ('m', '{}');"
+                            "INSERT INTO run VALUES ('r', '', 0, 'm', '', '{}', 0, '', '', '[]', '');"
+                            "INSERT INTO problem VALUES ('p', '', '[]', 0, 0);"
+                            "INSERT INTO candidate VALUES ('c', 'p', '', '', '', '', '', '', 1);"
+                            "INSERT INTO grp VALUES ('g', 'r', 'p', 0);"
+                            "INSERT INTO result VALUES ('g', 'c', 'ok', '', '', '', '', 0, '{}', NULL)")
+                  .ok());
+  EXPECT_FALSE(connection->execute("SELECT * FROM worker").ok());
+  Status status = migrate(*connection, migrations());
+  ASSERT_TRUE(status.ok()) << status.toString();
+  EXPECT_EQ(integer("SELECT count(*) FROM result"), 1);
+  EXPECT_EQ(integer("SELECT count(*) FROM worker"), 0);
+  ASSERT_TRUE(connection->execute("PRAGMA foreign_keys = ON").ok());
+  EXPECT_TRUE(connection->execute("INSERT INTO worker VALUES ('g', 'c', 'mine', '1', 'eager', 5, 1000)").ok());
+  EXPECT_FALSE(connection->execute("INSERT INTO worker VALUES ('g', 'd', 'mine', '1', '', 5, 1000)").ok())
+      << "there is no such result";
+  EXPECT_FALSE(connection->execute("DELETE FROM worker").ok());
+  EXPECT_EQ(integer("SELECT count(*) FROM grp_cut"), 0);
+  EXPECT_TRUE(connection->execute("INSERT INTO grp_cut VALUES ('g', 600)").ok());
+  EXPECT_FALSE(connection->execute("UPDATE grp_cut SET seconds = 5").ok());
+}
+
 TEST_F(Schema, AFailedMigrationLeavesTheStoreAsItWas) {
   ASSERT_TRUE(migrate(*connection, kOld).ok());
   Status status = migrate(*connection, kBroken);

@@ -84,6 +84,7 @@ TEST_F(Store, FactsComeBackAsTheyWere) {
   e.dropped = true;
   Round bare{group.key(), onednn.key(), 1, 6, 0, {}, 1, "warm", {{7}, {}, {}}};
   ASSERT_OK(w->addRounds(std::vector{round(0), bare}));
+  incorrect.worker = WorkerFacts{"kiln", "0.2", "local-sync", 7, uint64_t(5) << 32};
   ASSERT_OK(w->addResult(unsupported));
   ASSERT_OK(w->finishGroup(group.key(), std::vector{incorrect}, std::vector{e}));
   ASSERT_OK(w->addCalibration({run.machine, 5, R"({"gb_per_s":20})"}));
@@ -123,6 +124,19 @@ TEST_F(Store, FactsComeBackAsTheyWere) {
   EXPECT_EQ(rounds[1], bare);
   EXPECT_EQ(valueOf(r->rounds(group.key(), onednn.key())).size(), 1U);
   EXPECT_TRUE(r->check().ok());
+}
+
+TEST_F(Store, GroupsThatTimeCutShort) {
+  std::unique_ptr<Writer> w = begin();
+  ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}, 600));
+  Group whole{run.key(), problem.name, group.started + 1};
+  ASSERT_OK(w->startGroup(whole));
+  ASSERT_OK(w->finishGroup(whole.key(), std::vector<CandidateResult>(), std::vector<Estimate>()));
+  std::vector<StoredGroup> groups = valueOf(reader()->groups(run.key()));
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].cutSeconds, 600);
+  EXPECT_EQ(groups[0].status, GroupStatus::Finished);
+  EXPECT_FALSE(groups[1].cutSeconds);
 }
 
 TEST_F(Store, CountersOfRounds) {

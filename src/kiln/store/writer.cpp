@@ -65,7 +65,9 @@ static constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
      "key, problem, provider, provider_version, configuration, variant, compiler_flags, module_hash, threads"},
     {"grp", "key, run, problem, started"},
     {"grp_end", "grp, status, ended"},
+    {"grp_cut", "grp, seconds"},
     {"result", "grp, candidate, outcome, error, method, cause, explanation, escape_probability, details, compile_ms"},
+    {"worker", "grp, candidate, name, version, note, processes, peak_memory"},
     {"round", "grp, candidate, idx, started, load, megahertz, batch, cache_mode, samples"},
     {"counters", "grp, candidate, idx, calls, cycles, instructions, cache_misses, flops"},
     {"estimate",
@@ -194,8 +196,11 @@ Status Writer::Impl::checkOpen(const std::string &group) {
 Status Writer::Impl::addResult(const CandidateResult &r) {
   KILN_RETURN_IF_ERROR(checkObject(r.verification.details, "a verification's details"));
   const Verification &v = r.verification;
-  return add("result", r.group, r.candidate, std::string_view(outcomeName(r.outcome)), r.error, v.method, v.cause,
-             v.explanation, v.escapeProbability, v.details, r.compileMilliseconds);
+  KILN_RETURN_IF_ERROR(add("result", r.group, r.candidate, std::string_view(outcomeName(r.outcome)), r.error, v.method,
+                           v.cause, v.explanation, v.escapeProbability, v.details, r.compileMilliseconds));
+  const std::optional<WorkerFacts> &w = r.worker;
+  return w ? add("worker", r.group, r.candidate, w->name, w->version, w->note, w->processes, w->peakMemoryBytes)
+           : okStatus();
 }
 
 Status Writer::Impl::addEstimate(const Estimate &e) {
@@ -244,7 +249,7 @@ Status Writer::Impl::endGroup(const std::string &group, GroupStatus status) {
 }
 
 Status Writer::finishGroup(const std::string &group, std::span<const CandidateResult> results,
-                           std::span<const Estimate> estimates) {
+                           std::span<const Estimate> estimates, std::optional<double> cutSeconds) {
   return impl->transact(true, [&] {
     KILN_RETURN_IF_ERROR(impl->checkOpen(group));
     for (const CandidateResult &result : results) {
@@ -257,6 +262,8 @@ Status Writer::finishGroup(const std::string &group, std::span<const CandidateRe
         return invalidArgument("an estimate of group {} cannot be stored with group {}", estimate.group, group);
       KILN_RETURN_IF_ERROR(impl->addEstimate(estimate));
     }
+    if (cutSeconds)
+      KILN_RETURN_IF_ERROR(impl->add("grp_cut", group, *cutSeconds));
     return impl->endGroup(group, GroupStatus::Finished);
   });
 }

@@ -16,6 +16,7 @@
 #define KILN_STORE_WRITER_H
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -48,9 +49,10 @@ public:
   // Known before the group is finished, such as a candidate that is wrong.
   Status addResult(const CandidateResult &result);
   Status addRounds(std::span<const Round> rounds);
-  // Everything that the group concludes, and that it is finished: all of it or nothing.
+  // Everything that the group concludes, and that it is finished: all of it or nothing. `cutSeconds`: time ended its
+  // rounds before they had shown enough, and it had so much.
   Status finishGroup(const std::string &group, std::span<const CandidateResult> results,
-                     std::span<const Estimate> estimates);
+                     std::span<const Estimate> estimates, std::optional<double> cutSeconds = {});
   // The sweep was stopped: its rounds stay, and are never compared with others.
   Status interruptGroup(const std::string &group);
   // The run is complete: it will not be resumed.

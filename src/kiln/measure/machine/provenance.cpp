@@ -229,7 +229,8 @@ void read(JsonReader &reader, Provenance &machine) {
 }
 
 std::string Provenance::json() const {
-  return toJson(*this).dump(2);
+  // What the system says of itself may be no UTF-8.
+  return toJson(*this).dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<Provenance> Provenance::parse(std::string_view json) {

@@ -95,6 +95,33 @@ TEST_F(ServeTest, CountsNothingWhereThereIsNothing) {
   EXPECT_FALSE(timeWith([] { return std::unique_ptr<CallCounters>(); }).counts.any());
 }
 
+// 2^20 strides of 2^44 bytes are 0 bytes to who counts with 64 bits, and set 1 lies where nothing is mapped.
+TEST_F(ServeTest, SetsBeyondWhatCanBeCountedAreRefused) {
+  struct {
+    uint32_t sets;
+    uint64_t stride, offset;
+  } cases[] = {{(1U << 20) + 1, uint64_t(1) << 44, 0},
+               {(1U << 17) + 1, uint64_t(1) << 47, 64},
+               {(1U << 24), uint64_t(1) << 47, uint64_t(1) << 47},
+               {3, uint64_t(1) << 44, 0}};
+  for (const auto &entry : cases) {
+    Conversation conversation("silent", provider, nullptr);
+    EXPECT_TRUE(ask(conversation, HelloRequest()).ok);
+    LoadRequest load{problemText(problem), "", "", entry.sets, inputs->describe(), outputs->describe()};
+    for (std::vector<SharedTensor> *tensors : {&load.inputs, &load.outputs})
+      for (SharedTensor &tensor : *tensors) {
+        tensor.stride = entry.stride;
+        tensor.offset = entry.offset;
+      }
+    Answer answer = ask(conversation, load);
+    EXPECT_FALSE(answer.ok) << entry.sets;
+    EXPECT_NE(answer.error.find(fmt::format("{} sets", entry.sets)), std::string::npos) << answer.error;
+    EXPECT_NE(answer.error.find(entry.sets == 3 ? "end at 3518437208" : "beyond what 64 bits can count"),
+              std::string::npos)
+        << answer.error;
+  }
+}
+
 TEST_F(ServeTest, StopsWhenACallFails) {
   provider.failing = 5;
   Answer answer;

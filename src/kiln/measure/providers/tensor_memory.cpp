@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <utility>
@@ -11,6 +12,20 @@
 #include "kiln/schema/executable_abi.h"
 
 namespace kiln::measure {
+
+namespace {
+
+// Of the last set; nothing where it has no address. A stride and a number of sets that a request may have can be more
+// together than 64 bits hold.
+std::optional<uint64_t> endOf(const SharedTensor &tensor, uint32_t sets) {
+  uint64_t end = 0;
+  if (__builtin_mul_overflow(tensor.stride, uint64_t(sets) - 1, &end) ||
+      __builtin_add_overflow(end, tensor.offset, &end) || __builtin_add_overflow(end, tensor.bytes, &end))
+    return std::nullopt;
+  return end;
+}
+
+} // namespace
 
 TensorMemory::Mapping::Mapping(Mapping &&other) noexcept {
   *this = std::move(other);
@@ -53,11 +68,11 @@ Result<std::vector<uint8_t *>> TensorMemory::mapAll(const std::vector<SharedTens
       KILN_RETURN_IF_ERROR(mapFile(tensor.path, writable).status());
       found = &mappings.back();
     }
-    // The protocol bounds each of these numbers far below what could overflow.
-    uint64_t end = tensor.offset + tensor.stride * (setCount - 1) + tensor.bytes;
-    if (end > found->length || (setCount > 1 && tensor.stride < tensor.bytes))
-      return outOfRange("'{}' has {} bytes; {} sets of a tensor at offset {} with stride {} end at {}", tensor.path,
-                        found->length, setCount, tensor.offset, tensor.stride, end);
+    std::optional<uint64_t> end = endOf(tensor, setCount);
+    if (!end || *end > found->length || (setCount > 1 && tensor.stride < tensor.bytes))
+      return outOfRange("'{}' has {} bytes; {} sets of a tensor at offset {} with stride {} end {}", tensor.path,
+                        found->length, setCount, tensor.offset, tensor.stride,
+                        end ? fmt::format("at {}", *end) : "beyond what 64 bits can count");
     bases.push_back(found->memory);
   }
   return bases;

@@ -97,6 +97,10 @@ Interval CandidateRounds::intervalOfMany(const std::vector<Weighted> &pooled, do
           std::min(weightedPercentile(pooled, 0.5 + reach), std::exp(*most))};
 }
 
+double CandidateRounds::median() const {
+  return weightedPercentile(pool(), 0.5);
+}
+
 CandidateRounds::Summary CandidateRounds::summarize(double alpha) const {
   if (kept.empty())
     return {std::nan(""), std::nan(""), std::nan(""), {0, std::numeric_limits<double>::infinity()}};

@@ -22,6 +22,9 @@ public:
   // log of the median of the round that was added last.
   double lastLocation() const { return locations.back(); }
 
+  // Of all that was added, which must be something; the one of `summarize`. Times may be 0 where only this is asked.
+  double median() const;
+
   struct Summary {
     double median = 0;
     double p10 = 0;

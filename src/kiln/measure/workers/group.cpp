@@ -7,6 +7,7 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/measure/workers/cache_size.h"
+#include "kiln/measure/workers/claims.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/runtime/hal/buffer_view.h"
@@ -166,9 +167,6 @@ Status Group::makeTensors() {
   for (uint32_t set = 1; set < inputs->sets(); ++set)
     for (const MutableTensor &tensor : inputs->set(set))
       fillForTiming(settings.seed * 1'000'003 + uint64_t(tensor.bytes.data() - inputs->set(0)[0].bytes.data()), tensor);
-  for (size_t i = 0; i < types.size(); ++i)
-    result.dataDistribution +=
-        fmt::format("{}{} {}", i ? ", " : "", hal::elementTypeName(types[i].type), timingDistribution(types[i].type));
   return okStatus();
 }
 
@@ -213,10 +211,8 @@ Status Group::greet(uint32_t index) {
   Result<Answer> hello = ask(index, HelloRequest{kProtocolVersion, threadsOf(index)}, settings.startTimeout);
   if (!hello.ok())
     return withdrawFailed(index, hello.status());
-  ProviderInfo &provider = result.candidates[index].provider;
-  bool known = !provider.name.empty();
-  provider = {hello->provider, hello->version, hello->note};
-  return known ? okStatus() : observer.onProvider(index, provider);
+  result.candidates[index].provider = {hello->provider, hello->version, hello->note};
+  return okStatus();
 }
 
 Status Group::load(uint32_t index) {
@@ -267,7 +263,6 @@ Status Group::verifyPass(uint32_t index, size_t pass) {
     return withdrawFailed(index, ran.status());
   std::vector<io::TensorSpan> written = std::as_const(*outputs).view(0);
   verify::Verdict verdict = problem.check(pass, settings.seed, std::as_const(*inputs).view(0), written);
-  KILN_RETURN_IF_ERROR(observer.onVerdict(index, pass, verdict));
   result.candidates[index].verdicts.push_back(verdict);
   if (verdict.ok()) {
     member.outputHash = hashOf(written);
@@ -291,16 +286,7 @@ Result<Answer> Group::timeCalls(uint32_t index, uint64_t nanoseconds, uint32_t b
   if (!answer.ok())
     return answer;
   uint64_t elapsed = monotonicNanoseconds() - started;
-  uint64_t sum = 0;
-  for (int64_t sample : answer->call)
-    sum += uint64_t(sample);
-  if (answer->call.empty() || answer->batch != batch)
-    return invalidArgument("the worker was asked to time batches of {} calls, and answered with {} of {}", batch,
-                           answer->call.size(), answer->batch);
-  if (sum > elapsed)
-    return invalidArgument("the worker says that calls took {} ns; it had {} ns for all of them", sum, elapsed);
-  if (std::ranges::min(answer->call) == 0)
-    return invalidArgument("the worker says that {} calls took no time", batch);
+  KILN_RETURN_IF_ERROR(checkClaims(*answer, batch, elapsed));
   advanceSets(answer->call.size() * uint64_t(batch));
   return answer;
 }
@@ -348,13 +334,14 @@ void Group::planTurns() {
 Status Group::measure() {
   uint64_t started = monotonicNanoseconds();
   while (goesOn()) {
+    std::vector<uint32_t> order = scheduler.nextRound();
+    if (order.empty())
+      break;
+    // Asked after the scheduler, who may have had enough already.
     if (monotonicNanoseconds() - started > settings.measureNanoseconds) {
       result.stoppedByTime = true;
       break;
     }
-    std::vector<uint32_t> order = scheduler.nextRound();
-    if (order.empty())
-      break;
     KILN_RETURN_IF_ERROR(measureRound(order));
   }
   return okStatus();
@@ -433,7 +420,6 @@ Status Group::verifyAgain(uint32_t index) {
   verify::Verdict verdict = problem.check(passes - 1, settings.seed, std::as_const(*inputs).view(0), written);
   if (verdict.ok())
     return okStatus();
-  KILN_RETURN_IF_ERROR(observer.onVerdict(index, passes - 1, verdict));
   result.candidates[index].verdicts.push_back(verdict);
   return withdraw(index, Outcome::Wrong,
                   fmt::format("right before it was timed, and wrong afterwards: {}: {}",
@@ -467,7 +453,6 @@ Status Group::withdraw(uint32_t index, Outcome outcome, std::string message) {
 }
 
 Result<GroupResult> Group::run() {
-  uint64_t started = monotonicNanoseconds();
   KILN_RETURN_IF_ERROR(checkSettings());
   KILN_RETURN_IF_ERROR(makeTensors());
   KILN_RETURN_IF_ERROR(admitAll());
@@ -476,7 +461,6 @@ Result<GroupResult> Group::run() {
     KILN_RETURN_IF_ERROR(measure());
   }
   KILN_RETURN_IF_ERROR(finishAll());
-  result.elapsedNanoseconds = monotonicNanoseconds() - started;
   return std::move(result);
 }
 

@@ -101,8 +101,6 @@ struct ProviderInfo {
 class GroupObserver {
 public:
   virtual ~GroupObserver() = default;
-  virtual Status onProvider(uint32_t candidate, const ProviderInfo &provider) { return okStatus(); }
-  virtual Status onVerdict(uint32_t candidate, size_t pass, const verify::Verdict &verdict) { return okStatus(); }
   virtual Status onRound(const RoundSamples &samples) { return okStatus(); }
   // Once for each candidate, unless the group is interrupted before. Ok comes when the group is done.
   virtual Status onOutcome(uint32_t candidate, Outcome outcome, std::string_view message) { return okStatus(); }
@@ -111,25 +109,23 @@ public:
 };
 
 struct CandidateResult {
-  std::optional<Outcome> outcome; // none where the group was interrupted before
-  std::string message;            // of what is not Ok: what happened, and for a wrong result where and why
-  ProviderInfo provider;
+  std::optional<Outcome> outcome;        // none where the group was interrupted before
+  std::string message;                   // of what is not Ok: what happened, and for a wrong result where and why
+  ProviderInfo provider;                 // without a name where no worker said hello
   std::vector<verify::Verdict> verdicts; // of each pass, up to the first that failed
   uint32_t rounds = 0;
-  uint32_t workers = 0; // processes that had turns
-  uint64_t peakMemoryBytes = 0;
+  uint32_t workers = 0;         // processes that had turns
+  uint64_t peakMemoryBytes = 0; // resident, of the largest process
 };
 
 struct GroupResult {
   std::vector<CandidateResult> candidates;
   SetPlan sets;
-  std::string dataDistribution; // of each input, as "lhs: ...": recorded with the samples
   uint32_t batch = 1;
-  bool stoppedByTime = false;      // measureNanoseconds were over before the scheduler was content
-  bool interrupted = false;        // by the observer
-  uint64_t turnNanoseconds = 0;    // how long the token was held
-  uint64_t timedNanoseconds = 0;   // spent in calls that were timed
-  uint64_t elapsedNanoseconds = 0; // in all
+  bool stoppedByTime = false;    // measureNanoseconds were over before the scheduler was content
+  bool interrupted = false;      // by the observer
+  uint64_t turnNanoseconds = 0;  // how long the token was held
+  uint64_t timedNanoseconds = 0; // spent in calls that were timed
 };
 
 // Fails where there is no group to speak of: no memory for the data, settings out of range, an error of the observer or

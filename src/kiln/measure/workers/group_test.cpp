@@ -31,10 +31,6 @@ GroupSettings quick() {
 
 class Recorder final : public GroupObserver {
 public:
-  Status onVerdict(uint32_t candidate, size_t pass, const verify::Verdict &verdict) override {
-    events.push_back(fmt::format("{} pass {} {}", candidate, pass, verdict.ok() ? "ok" : "wrong"));
-    return okStatus();
-  }
   Status onRound(const RoundSamples &samples) override {
     events.push_back(fmt::format("{} round {}", samples.candidate, samples.round));
     return events.size() == failAt ? dataLoss("the disk is full") : okStatus();
@@ -43,8 +39,9 @@ public:
     events.push_back(fmt::format("{} {}", candidate, outcomeName(outcome)));
     return okStatus();
   }
-  bool shouldContinue() override { return events.size() < stopAt; }
+  bool shouldContinue() override { return (problem ? problem->checkedPasses.size() : 0) + events.size() < stopAt; }
 
+  const TinyMatmul *problem = nullptr; // whose checks count as events, too
   std::vector<std::string> events;
   size_t failAt = 0, stopAt = SIZE_MAX;
 };
@@ -86,11 +83,12 @@ TEST_F(GroupTest, VerifiesAllThenTimesInRounds) {
   Result<GroupResult> result = run({fake({}), fake({})});
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(recorder.events,
-            (std::vector<std::string>{"0 pass 0 ok", "1 pass 0 ok", "0 pass 1 ok", "1 pass 1 ok", "0 round 0",
-                                      "1 round 0", "0 round 1", "1 round 1", "0 ok", "1 ok"}));
+            (std::vector<std::string>{"0 round 0", "1 round 0", "0 round 1", "1 round 1", "0 ok", "1 ok"}));
+  ASSERT_GE(problem.checkedPasses.size(), 4U);
+  EXPECT_EQ(std::vector(problem.checkedPasses.begin(), problem.checkedPasses.begin() + 4),
+            (std::vector<size_t>{0, 0, 1, 1}));
   EXPECT_EQ(result->candidates[0].provider.name, "fake");
   EXPECT_EQ(result->candidates[0].verdicts.size(), 2U);
-  EXPECT_EQ(result->dataDistribution, "f32 uniform in [-1, 1), f32 uniform in [-1, 1)");
   EXPECT_GT(result->candidates[0].peakMemoryBytes, 0U);
   EXPECT_GT(result->timedNanoseconds, 30'000'000U);
   EXPECT_GT(result->batch, 1U); // a call takes far less than 5 us
@@ -196,6 +194,9 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
       {{"hang", "time", "2"}, Outcome::TimedOut, 0},
       {{"twice", "time"}, Outcome::Rubbish, 0},
       {{"lie", "time", "2"}, Outcome::Rubbish, 0},
+      {{"wrap", "time", "2"}, Outcome::Rubbish, 0},
+      {{"parts", "time", "2"}, Outcome::Rubbish, 0},
+      {{"uneven", "time", "2"}, Outcome::Rubbish, 0},
       {{"zero", "time", "2"}, Outcome::Rubbish, 0},
       {{"batch", "time", "1"}, Outcome::Rubbish, 0},
       {{"nothing", "time", "1"}, Outcome::Rubbish, 0},
@@ -230,6 +231,14 @@ TEST_F(GroupTest, EatingMemoryCostsTheRowOnly) {
   EXPECT_EQ(runBesideGood(fake({"grow", "run"})).outcome, Outcome::MemoryLimit);
 }
 
+// A row that says what its worker claimed.
+TEST_F(GroupTest, ImpossibleTimesAreTold) {
+  std::string message = runBesideGood(fake({"wrap", "time", "1"})).message;
+  EXPECT_NE(message.find("sample 1 of 5 took 9223372036854775807 ns; it had "), std::string::npos) << message;
+  message = runBesideGood(fake({"parts", "time", "1"})).message;
+  EXPECT_NE(message.find("its device had 4611686018427387903 ns and the launch 7 ns"), std::string::npos) << message;
+}
+
 TEST_F(GroupTest, NobodyLeftIsAResult) {
   settings.callTimeout = 500'000'000;
   Result<GroupResult> result = run({fake({"crash", "run"})});
@@ -254,7 +263,7 @@ TEST_F(GroupTest, ColdSetsTakeTurnsAcrossCandidates) {
 }
 
 TEST_F(GroupTest, AnObserverThatFailsEndsTheGroup) {
-  recorder.failAt = 6;
+  recorder.failAt = 2;
   Result<GroupResult> result = run({fake({}), fake({})});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.status().message(), "the disk is full");
@@ -263,6 +272,8 @@ TEST_F(GroupTest, AnObserverThatFailsEndsTheGroup) {
 TEST_F(GroupTest, InterruptedWhileVerifyingAndWhileMeasuring) {
   for (size_t stop : {1, 5}) {
     recorder.events.clear();
+    recorder.problem = &problem;
+    problem.checkedPasses.clear();
     recorder.stopAt = stop;
     Result<GroupResult> result = run({fake({}), fake({})});
     ASSERT_TRUE(result.ok()) << result.status().message();
@@ -278,6 +289,11 @@ TEST_F(GroupTest, TimeIsCapped) {
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_TRUE(result->stoppedByTime);
   EXPECT_LT(result->timedNanoseconds, 1'000'000'000U);
+  // Whoever has had enough was not stopped, however long it took.
+  settings.measureNanoseconds = 1;
+  result = run({fake({})}, 0);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_FALSE(result->stoppedByTime);
 }
 
 TEST_F(GroupTest, SettingsAreChecked) {

@@ -38,6 +38,7 @@ struct Plan {
 // of short calls needs no wake-ups, and little after a turn is over all of them sleep.
 constexpr const char *kGompSpins = "GOMP_SPINCOUNT=1000";
 constexpr const char *kOpenBlasSpins = "OPENBLAS_THREAD_TIMEOUT=17"; // 2^17 cycles
+constexpr const char *kIntelSpins = "KMP_BLOCKTIME=0";               // in milliseconds: 1 would outlast the pause
 
 void setVariable(std::vector<std::string> &variables, std::string assignment) {
   std::string_view name = std::string_view(assignment).substr(0, assignment.find('=') + 1);
@@ -62,7 +63,7 @@ std::vector<std::string> environmentFor(const WorkerOptions &options) {
   for (const char *name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"})
     setVariable(variables, fmt::format("{}={}", name, options.threads));
   for (const char *assignment :
-       {"OMP_WAIT_POLICY=passive", "OMP_DYNAMIC=false", "KMP_BLOCKTIME=0", kGompSpins, kOpenBlasSpins})
+       {"OMP_WAIT_POLICY=passive", "OMP_DYNAMIC=false", kIntelSpins, kGompSpins, kOpenBlasSpins})
     setVariable(variables, assignment);
   // One thread to a core, as Kiln's own workers are. Left to itself, the system keeps threads that compute for
   // microseconds on the one core that woke them.

@@ -209,6 +209,7 @@ TEST_F(WorkerProcessTest, ThreadPoolsAreToldToBehave) {
   ASSERT_TRUE(hello().ok());
   worker->kill();
   EXPECT_EQ(worker->errorOutput(), fmt::format("OMP_NUM_THREADS=2\nOPENBLAS_NUM_THREADS=2\nOMP_PROC_BIND={}\n"
+                                               "GOMP_SPINCOUNT=1000\nKMP_BLOCKTIME=0\nOPENBLAS_THREAD_TIMEOUT=17\n"
                                                "OPENBLAS_CORETYPE=\nFAKE=news\n",
                                                usableCpus().size() > 1 ? "close" : ""));
 }

@@ -132,6 +132,20 @@ static constexpr Column kColumns[] = {
        return row.estimate ? Value(std::string(row.estimate->dropped ? "yes" : "no")) : Value();
      },
      3, 0, Page::No, "Whether it left the rounds early, because it could not win."},
+    {"processes", "Processes", Unit::Count,
+     [](const Row &row) {
+       return row.result->worker ? Value(static_cast<int64_t>(row.result->worker->processes)) : Value();
+     },
+     4, 0, Page::No, "Processes that were timed: a turn each, where the program starts quickly."},
+    {"peak_memory_bytes", "Memory", Unit::Bytes,
+     [](const Row &row) {
+       return row.result->worker ? Value(Number{static_cast<double>(row.result->worker->peakMemoryBytes), -1})
+                                 : Value();
+     },
+     8, 0, Page::More, "Resident memory of its largest process, with the tensors that it has touched."},
+    {"stopped", "Stopped", Unit::Text,
+     [](const Row &row) { return row.estimate && row.group->cutSeconds ? Value("time") : Value(); }, 4, 0, Page::More,
+     "time where the group's rounds ended because their time (--minutes) was over, before they had shown enough."},
     {"cache_mode", "Cache", Unit::Text, [](const Row &row) { return textOrNothing(row.run->cacheMode); }, 5, 0,
      Page::More, "cold: data came from memory; warm: from the caches."},
     {"outcome", "Outcome", Unit::Text,

@@ -6,6 +6,7 @@
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
+#include "kiln/report/model/notes.h"
 
 namespace kiln::report {
 
@@ -149,6 +150,8 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     indent(text, warning->text(), width, 2);
+  if (std::string note = cutNote(problem); !note.empty())
+    indent(text, note, width, 2);
   explain(text, told, width);
 }
 
@@ -180,6 +183,8 @@ Result<std::string> formatConsole(const Table &table, const FormatOptions &optio
     writeProblem(text, problem, columns, options.width);
     text += "\n";
   }
+  for (const std::string &note : providerNotes(table))
+    indent(text, note, options.width, 0);
   for (const store::StoredRun &run : table.runs)
     if (std::string warning = machineWarning(run); !warning.empty())
       indent(text, "When it began: " + warning, options.width, 0);

@@ -4,6 +4,7 @@
 #include "kiln/report/formats/page.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
+#include "kiln/report/model/notes.h"
 
 namespace kiln::report {
 
@@ -79,6 +80,7 @@ static Json problemsJson(const Table &table, const FormatOptions &options, const
     std::optional<NoiseWarning> warning = noiseWarning(problem);
     json.push_back({{"name", first.problem->name},
                     {"warning", warning ? warning->text() : std::string()},
+                    {"cut", cutNote(problem)},
                     {"family", first.problem->family},
                     {"fields", first.problem->fields},
                     {"flops", first.problem->flops > 0 ? Json(first.problem->flops) : Json()},
@@ -133,6 +135,7 @@ Result<std::string> formatHtml(const Table &table, const FormatOptions &options)
   Json data = {{"columns", columnsJson(shown)},
                {"problems", problemsJson(table, options, shown)},
                {"runs", runsJson(table)},
+               {"notes", providerNotes(table)},
                {"peaks", std::move(peaks)},
                {"unfinished", table.unfinished}};
   // So that no text in it can end the element that holds it.

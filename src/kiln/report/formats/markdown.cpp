@@ -4,6 +4,7 @@
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
+#include "kiln/report/model/notes.h"
 
 namespace kiln::report {
 
@@ -39,6 +40,8 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     text += warning->text() + "\n\n";
+  if (std::string note = cutNote(problem); !note.empty())
+    text += note + "\n\n";
   writeRow(text, header);
   writeRow(text, rule);
   for (const Row *row = problem.begin; row != problem.end; ++row) {
@@ -64,6 +67,8 @@ Result<std::string> formatMarkdown(const Table &table, const FormatOptions &opti
   }
   for (const ProblemRows &problem : byProblem(table))
     writeProblem(text, problem, columns);
+  for (const std::string &note : providerNotes(table))
+    text += fmt::format("- {}\n", escaped(note));
   return text;
 }
 

@@ -157,6 +157,10 @@ std::vector<Sample> GroupMaker::make(const std::string &group) {
     sample.estimate.high = t * 1.004;
     sample.estimate.rounds = options.rounds;
     sample.estimate.samples = options.rounds * 20;
+    sample.result.worker =
+        WorkerFacts{sample.candidate.provider, "1.0",
+                    sample.candidate.provider == "onednn" ? "all tensors in the problem's layouts" : "", options.rounds,
+                    uint64_t(96) << 20};
     if (sample.candidate.provider == "kiln") {
       sample.estimate.deviceMedian = t * 0.98;
       sample.estimate.launchMedian = t * 0.02;
@@ -219,7 +223,7 @@ static Status fillGroup(Writer &writer, const SampleOptions &options, const std:
   KILN_RETURN_IF_ERROR(writer.addCandidates(candidates));
   for (uint64_t i = 0; i < options.rounds; ++i)
     KILN_RETURN_IF_ERROR(writer.addRounds(maker.rounds(samples, i)));
-  return finish ? writer.finishGroup(group.key(), results, estimates) : writer.interruptGroup(group.key());
+  return finish ? writer.finishGroup(group.key(), results, estimates, options.cutSeconds) : writer.interruptGroup(group.key());
 }
 
 Status fillSampleStore(Writer &writer, const SampleOptions &options) {

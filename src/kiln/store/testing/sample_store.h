@@ -2,6 +2,7 @@
 #ifndef KILN_STORE_TESTING_SAMPLE_STORE_H
 #define KILN_STORE_TESTING_SAMPLE_STORE_H
 
+#include <optional>
 #include <string>
 
 #include "kiln/store/writer.h"
@@ -21,8 +22,9 @@ struct SampleOptions {
   uint64_t seed = 1;
   double slowdown = 1; // of all of Kiln's times
   int64_t started = 1'790'000'000'000'000'000;
-  bool failures = true;    // some candidates fail, each in another way
-  bool interrupted = true; // one problem more is begun, and not finished
+  bool failures = true;                  // some candidates fail, each in another way
+  std::optional<double> cutSeconds = {}; // of all groups
+  bool interrupted = true;               // one problem more is begun, and not finished
 };
 
 // One run. Deterministic in the options.

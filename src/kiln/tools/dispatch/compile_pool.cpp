@@ -35,6 +35,11 @@ static Status linkFile(const std::string &from, const std::string &to) {
   return okStatus();
 }
 
+// Paths may hold what is no UTF-8; that is replaced.
+static std::string jsonText(const nlohmann::json &json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 // Beside each module: what it was when it was written. A disk that lies or a copy that broke off must not be measured.
 static std::string sumPath(const std::string &module) {
   return module + ".sum";
@@ -77,6 +82,25 @@ static std::string tuningDatabaseOf(std::string_view flag) {
   return file.ok() ? std::string((*file)->text()) : "";
 }
 
+// What it took, in milliseconds; or why the program does not compile. Another program than kiln-compile may answer
+// anything.
+static Result<double> readAnswer(const nlohmann::json &answer) {
+  auto member = [&](const char *name) { return answer.is_object() ? answer.find(name) : answer.end(); };
+  auto ok = member("ok"), error = member("error"), milliseconds = member("milliseconds");
+  auto isNone = [&] {
+    std::string text = answer.is_discarded() ? "it is no JSON" : jsonText(answer).substr(0, 200);
+    return internalError("the compiler answers what is no answer of `kiln-compile --serve`: {}", text);
+  };
+  if (ok == answer.end() || !ok->is_boolean())
+    return isNone();
+  if (!ok->get<bool>())
+    return invalidArgument("{}", error != answer.end() && error->is_string() ? error->get<std::string>()
+                                                                             : std::string("it says no more"));
+  if (milliseconds == answer.end())
+    return 0.0;
+  return milliseconds->is_number() ? Result<double>(milliseconds->get<double>()) : isNone();
+}
+
 namespace {
 // One thread with one compiler of its own, started when it is first needed, and again when a program has ended it.
 class Compiler {
@@ -102,11 +126,7 @@ private:
     if (settings.force || cached != Cached::Whole) {
       result.damaged = cached == Cached::Damaged;
       KILN_ASSIGN_OR_RETURN(nlohmann::json answer, ask({{"input", job.source}, {"output", module}}));
-      if (!answer.is_object() || !answer.contains("ok"))
-        return internalError("kiln-compile answers what is no answer: {}", answer.dump().substr(0, 200));
-      if (!answer["ok"].get<bool>())
-        return invalidArgument("{}", answer.value("error", "it says no more"));
-      result.milliseconds = answer.value("milliseconds", 0.0);
+      KILN_ASSIGN_OR_RETURN(result.milliseconds, readAnswer(answer));
       KILN_ASSIGN_OR_RETURN(std::string sum, sumOf(module));
       KILN_RETURN_IF_ERROR(writeFile(sumPath(module), sum));
     }
@@ -120,7 +140,7 @@ private:
       KILN_ASSIGN_OR_RETURN(process, measure::WorkerProcess::start(options));
       answered = false;
     }
-    Result<std::string> line = process->exchange(request.dump() + "\n", Deadline::after(settings.timeout));
+    Result<std::string> line = process->exchange(jsonText(request) + "\n", Deadline::after(settings.timeout));
     if (line.ok()) {
       answered = true;
       return nlohmann::json::parse(*line, nullptr, /*allow_exceptions=*/false);

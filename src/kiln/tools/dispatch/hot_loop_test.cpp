@@ -172,7 +172,8 @@ TEST(Mca, SharesOfThePeakFollowFromTheReport) {
 }
 
 TEST(Mca, WhatIsNoReportIsAnError) {
-  for (const char *text : {"", "[]", "{\"CodeRegions\":3}", "{\"CodeRegions\":[{\"Name\":\"loop\"}]}"})
+  for (const char *text :
+       {"", "[]", "{\"CodeRegions\":3}", "{\"CodeRegions\":[{\"Name\":\"loop\"}]}", "{\"CodeRegions\":[{\"Name\":5}]}"})
     EXPECT_EQ(parseMca(text, loopOf(1, 1)).status().code(), StatusCode::DataLoss) << text;
 }
 

@@ -17,7 +17,8 @@ static const Json *regionOf(const Json &report, std::string_view name) {
   if (regions == report.end() || !regions->is_array())
     return nullptr;
   for (const Json &region : *regions)
-    if (region.is_object() && region.value("Name", "") == name)
+    if (auto called = region.is_object() ? region.find("Name") : region.end();
+        called != region.end() && called->is_string() && called->get_ref<const std::string &>() == name)
       return &region;
   return nullptr;
 }

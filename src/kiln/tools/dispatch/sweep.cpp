@@ -13,12 +13,19 @@
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/report/model/noise.h"
+#include "kiln/report/model/notes.h"
 #include "kiln/tools/dispatch/ceilings.h"
+#include "kiln/tools/dispatch/part_times.h"
 #include "kiln/tools/version.h"
 
 namespace kiln {
 
 using Json = nlohmann::ordered_json;
+
+// Text that is no UTF-8 must not end the program.
+static std::string jsonText(const Json &json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 static double machineLoad() {
   double load = 0;
@@ -68,7 +75,7 @@ static store::Verification verificationOf(const std::vector<measure::verify::Ver
                                      {"ulps", fmt::format("{}", mismatch.ulps)}});
     }
   }
-  result.details = details.dump();
+  result.details = jsonText(details);
   return result;
 }
 
@@ -89,7 +96,7 @@ static std::string settingsJson(const SweepSettings &settings) {
                {"minimumRounds", statistics.minimumRounds},
                {"maximumRounds", statistics.maximumRounds},
                {"profile", settings.profile}};
-  return json.dump();
+  return jsonText(json);
 }
 
 // What is stored with the run: the settings, and how the machine looked when it began, which makes no other sweep of
@@ -109,7 +116,7 @@ static std::string runFlags(const SweepSettings &settings) {
       machine["warning"] = warning;
     json["machine"] = std::move(machine);
   }
-  return json.dump();
+  return jsonText(json);
 }
 
 std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &settings) {
@@ -147,7 +154,7 @@ class GroupRecorder final : public measure::GroupObserver {
 public:
   GroupRecorder(const SweepGroup &group, const std::string &key, const SweepSettings &settings, store::Writer &writer,
                 SweepProgress &progress)
-      : group(group), key(key), settings(settings), writer(writer), progress(progress) {
+      : parts(group.candidates.size()), group(group), key(key), settings(settings), writer(writer), progress(progress) {
     std::vector<uint32_t> bound = measure::processorsOf(settings.group, settings.group.threads);
     processor = bound.empty() ? 0 : bound.front();
   }
@@ -169,6 +176,7 @@ public:
     if (samples.round != current)
       KILN_RETURN_IF_ERROR(flush());
     current = samples.round;
+    parts.add(samples);
     pending.push_back(std::move(round));
     progress.onRound(samples.round, static_cast<double>(monotonicNanoseconds() - started) / 1e9);
     return okStatus();
@@ -187,6 +195,8 @@ public:
     pending.clear();
     return status;
   }
+
+  PartTimes parts; // of all candidates' calls
 
 private:
   const SweepGroup &group;
@@ -334,13 +344,18 @@ private:
     for (const store::CandidateResult &one : results)
       summary.failed += !store::isSuccess(one.outcome) && one.outcome != store::Outcome::Unsupported &&
                         one.outcome != store::Outcome::NotProfiled;
-    std::vector<store::Estimate> estimates = estimatesOf(fact.key(), live, scheduler.statistics);
+    std::vector<store::Estimate> estimates = estimatesOf(fact.key(), live, scheduler.statistics, recorder.parts);
     std::vector<const store::Estimate *> pointers;
     for (const store::Estimate &estimate : estimates)
       pointers.push_back(&estimate);
     if (std::optional<report::NoiseWarning> warning = report::noiseWarning(pointers, settings.statistics.target))
       progress.onWarning(warning->text());
-    return writer->finishGroup(fact.key(), results, estimates);
+    std::optional<double> cutSeconds;
+    if (outcome.stoppedByTime) {
+      cutSeconds = static_cast<double>(settings.group.measureNanoseconds) / 1e9;
+      progress.onWarning(report::cutNote(*cutSeconds));
+    }
+    return writer->finishGroup(fact.key(), results, estimates, cutSeconds);
   }
 
   store::CandidateResult resultOf(const std::string &group, const SweepCandidate &candidate,
@@ -354,11 +369,15 @@ private:
     result.error = measured.message;
     result.verification = verificationOf(measured.verdicts);
     result.compileMilliseconds = candidate.compileMilliseconds;
+    const measure::ProviderInfo &told = measured.provider;
+    if (!told.name.empty() || measured.peakMemoryBytes > 0)
+      result.worker =
+          store::WorkerFacts{told.name, told.version, told.note, measured.workers, measured.peakMemoryBytes};
     return result;
   }
 
   static std::vector<store::Estimate> estimatesOf(const std::string &group, const SweepGroup &live,
-                                                  const measure::GroupStatistics &statistics) {
+                                                  const measure::GroupStatistics &statistics, const PartTimes &parts) {
     std::vector<store::Estimate> estimates;
     for (const measure::Estimate &measured : statistics.estimates()) {
       // Below three rounds there is no interval, and nothing to state.
@@ -372,6 +391,8 @@ private:
       estimate.p90 = measured.p90;
       estimate.low = measured.interval.low;
       estimate.high = measured.interval.high;
+      estimate.deviceMedian = parts.device(measured.candidate);
+      estimate.launchMedian = parts.launch(measured.candidate);
       estimate.rounds = measured.rounds;
       estimate.samples = measured.samples;
       estimate.rank = measured.rank;

@@ -4,6 +4,7 @@
 //   fake_worker crash time 2     crashes when it is asked to time for the second time
 //   fake_worker crash rerun      crashes when it is asked to run after it was asked to time
 //   fake_worker crash time 2 slow  also takes long to start
+//   fake_worker tell always      in every answer
 //
 // See `misbehave` for what there is.
 #include <csignal>
@@ -110,7 +111,8 @@ bool misbehave(const std::string &how) {
   if (how == "files")
     listFiles();
   if (how == "environment")
-    for (const char *name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_PROC_BIND", "OPENBLAS_CORETYPE", "FAKE"})
+    for (const char *name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_PROC_BIND", "GOMP_SPINCOUNT",
+                             "KMP_BLOCKTIME", "OPENBLAS_THREAD_TIMEOUT", "OPENBLAS_CORETYPE", "FAKE"})
       std::fprintf(stderr, "%s=%s\n", name, std::getenv(name) ? std::getenv(name) : "");
   return how != "rubbish" && how != "nojson" && how != "noanswer";
 }
@@ -126,6 +128,8 @@ public:
     if (const auto *hello = std::get_if<HelloRequest>(&request)) {
       answer.provider = "fake";
       answer.version = std::to_string(hello->threads);
+      if (how == "tell")
+        answer.note = "made up for a test";
     } else if (const auto *message = std::get_if<LoadRequest>(&request)) {
       load(*message);
     } else if (const auto *run = std::get_if<RunRequest>(&request)) {
@@ -134,8 +138,21 @@ public:
       answer.batch = time->batch;
       timeCalls(*time, answer.call);
     }
+    if (how == "tell")
+      for (int64_t call : answer.call) {
+        answer.device.push_back(call - call / 4);
+        answer.launch.push_back(call / 4);
+      }
     if (how == "lie")
       answer.call.assign(3, INT64_MAX / 8);
+    if (how == "wrap")
+      answer.call = {INT64_MAX, INT64_MAX, 1000, 1020, 1010};
+    if (how == "parts") {
+      answer.device.assign(answer.call.size(), INT64_MAX / 2);
+      answer.launch.assign(answer.call.size(), 7);
+    }
+    if (how == "uneven")
+      answer.device.assign(answer.call.size() + 1, 1);
     if (how == "zero")
       answer.call.assign(3, 0);
     if (how == "batch")
@@ -221,7 +238,7 @@ int main(int argc, char **argv) {
     std::string name = requestName(*request);
     timed = timed || name == "time";
     std::string event = name == "run" && timed ? "rerun" : name;
-    worker.how = event == when && ++seen[event] == nth ? how : "";
+    worker.how = when == "always" || (event == when && ++seen[event] == nth) ? how : "";
     if (!worker.how.empty() && !misbehave(worker.how))
       continue;
     if (name == "quit")

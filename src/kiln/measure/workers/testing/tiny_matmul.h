@@ -46,6 +46,7 @@ public:
   io::ElementType in = io::ElementType::F32, out = io::ElementType::F32;
   char lhs = 't', rhs = 't', result = 't';
   bool splitK = false; // which changes nothing about the product
+  mutable std::vector<size_t> checkedPasses;
 
   std::string_view family() const override { return splitK ? "matmul_splitk" : batch ? "batch_matmul" : "matmul"; }
   std::string name() const override {
@@ -84,6 +85,7 @@ public:
 
   verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                         std::span<const io::TensorSpan> outputs) const override {
+    checkedPasses.push_back(pass);
     verify::Verdict verdict;
     verdict.method = "each element";
     for (uint64_t b = 0; b < (batch ? batch : 1); ++b)

@@ -88,6 +88,8 @@ function showRuns() {
     place.append(make("div", { class: "run" }, `Run ${run.key}, ${run.started}, ${run.cache || "?"} cache`
       + `${run.data ? `, data ${run.data}` : ""}${run.version ? `, Kiln ${run.version}` : ""}: `, make("code", {}, run.command)),
       run.warning ? make("p", { class: "note" }, ...sentence(`When it began: ${run.warning}`)) : "");
+  if (data.notes.length)
+    place.append(make("ul", { class: "quiet" }, ...data.notes.map((note) => make("li", {}, note))));
   if (data.unfinished.length)
     place.append(make("p", { class: "bad" }, `Not finished, and not ranked: ${data.unfinished.join(", ")}`));
 }
@@ -258,6 +260,7 @@ function showProblem() {
     make("p", { class: "quiet" }, problem.fields.map(([name, value]) => `${name} ${value}`).join(", ")));
   if (!rows.length) { place.append(make("p", {}, "No rows.")); return; }
   if (problem.warning) place.append(make("p", { class: "note" }, ...sentence(problem.warning)));
+  if (problem.cut) place.append(make("p", { class: "note" }, ...sentence(problem.cut)));
   const timed = rows.filter(fine), told = rows.filter((r) => !fine(r));
   if (timed.length) place.append(problemTable(timed));
   if (told.length) place.append(make("h3", {}, "Without a time"), failureTable(told));

@@ -1,0 +1,21 @@
+// What a reader has to know beside the numbers: what providers say of themselves, and what was cut short.
+#ifndef KILN_REPORT_MODEL_NOTES_H
+#define KILN_REPORT_MODEL_NOTES_H
+
+#include <string>
+#include <vector>
+
+#include "kiln/report/model/table.h"
+
+namespace kiln::report {
+
+// "onednn: all tensors in the problem's layouts": each once, in the order of the rows.
+std::vector<std::string> providerNotes(const Table &table);
+// Of a group whose rounds ended because their `seconds` were over: one line.
+std::string cutNote(double seconds);
+// The same for a problem's rows; empty where its rounds had shown enough.
+std::string cutNote(const ProblemRows &problem);
+
+} // namespace kiln::report
+
+#endif // KILN_REPORT_MODEL_NOTES_H
