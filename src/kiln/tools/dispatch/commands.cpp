@@ -264,6 +264,8 @@ SweepSettings settingsOf(const Lab &lab) {
   settings.group.seed = flags.seed;
   settings.group.measureNanoseconds = uint64_t(flags.minutes) * 60 * 1'000'000'000;
   settings.group.memoryLimit = uint64_t(flags.memoryLimitMiB) << 20;
+  settings.group.startTimeout = settings.group.callTimeout = flags.timeoutNanoseconds();
+  settings.group.loadTimeout = 2 * flags.timeoutNanoseconds();
   settings.statistics.seed = flags.seed;
   // Rounds are processes of their own, which take their time: more of them tell little more.
   settings.statistics.maximumRounds = 100;

@@ -78,6 +78,8 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
              repetitions);
   parser.add({"minutes", "N", "Rounds of one problem take at most so long."}, minutes);
   parser.add({"memory-limit", "MIB", "Private memory of a candidate."}, memoryLimitMiB);
+  parser.add({"timeout", "SECONDS", "A candidate may take so long to start or for a call, and twice that to load."},
+             timeoutSeconds);
   parser.add({"seed", "N", "Of inputs and of the order in rounds."}, seed);
   parser.add({"fresh", "", "Starts again where an interrupted sweep could be resumed."}, fresh);
 }
@@ -201,6 +203,8 @@ Status DispatchFlags::check() const {
     return invalidArgument(
         "--threads={}: this process may use {} processors, and threads that take turns measure nothing", threads,
         processors());
+  if (timeoutSeconds == 0 || timeoutSeconds > 86'400)
+    return invalidArgument("--timeout={}: write 1 to 86400 seconds", timeoutSeconds);
   if (repetitions == 1 || repetitions == 2)
     return invalidArgument("--benchmark-repetitions={}: an interval takes at least 3 rounds", repetitions);
   KILN_RETURN_IF_ERROR(parsedTags().status());
