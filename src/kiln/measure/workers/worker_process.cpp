@@ -109,6 +109,9 @@ Status WorkerProcess::fail(Outcome outcome, StatusCode code, std::string what) {
   std::string_view said = errorTail;
   while (!said.empty() && (said.back() == '\n' || said.back() == ' '))
     said.remove_suffix(1);
+  // What was to become a line, of whoever ended or was late in the middle of it.
+  if (outcome != Outcome::Rubbish && !received.empty())
+    what += fmt::format("; it had written {}", quoteLine(received));
   // The last lines say most.
   constexpr size_t kShown = 500;
   if (said.size() > kShown)
@@ -132,7 +135,9 @@ Status WorkerProcess::failEnded() {
                 fmt::format("the worker closed its standard output instead of answering '{}'", asked));
   reap();
   bool memory = options.memoryLimit != 0 && soundsOutOfMemory(errorTail);
-  std::string note = memory ? fmt::format("; it may take {} MiB of memory, or what --memory-limit=MIB says", options.memoryLimit >> 20) : std::string();
+  std::string note =
+      memory ? fmt::format("; it may take {} MiB of memory, or what --memory-limit=MIB says", options.memoryLimit >> 20)
+             : std::string();
   if (WIFSIGNALED(exitStatus)) {
     int signal = WTERMSIG(exitStatus);
     if (signal == SIGKILL)
@@ -301,9 +306,10 @@ Status WorkerProcess::checkMemory() {
   uint64_t held = options.memoryLimit == 0 ? 0 : privateMemory(process.pid);
   if (held <= options.memoryLimit)
     return okStatus();
-  return fail(Outcome::MemoryLimit, StatusCode::ResourceExhausted,
-              fmt::format("the worker held {} MiB of memory during '{}'; it may take {} MiB, or what --memory-limit=MIB says", held >> 20, asked,
-                          options.memoryLimit >> 20));
+  return fail(
+      Outcome::MemoryLimit, StatusCode::ResourceExhausted,
+      fmt::format("the worker held {} MiB of memory during '{}'; it may take {} MiB, or what --memory-limit=MIB says",
+                  held >> 20, asked, options.memoryLimit >> 20));
 }
 
 } // namespace kiln::measure

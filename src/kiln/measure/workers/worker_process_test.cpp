@@ -127,7 +127,8 @@ TEST_F(WorkerProcessTest, ExitShowsLastWords) {
 TEST_F(WorkerProcessTest, Hang) {
   start({"hang"});
   uint64_t before = monotonicNanoseconds();
-  expectGone(Outcome::TimedOut, "did not answer 'hello' within 2 s; --timeout=SECONDS gives it more", 2'000 * kMillisecond);
+  expectGone(Outcome::TimedOut, "did not answer 'hello' within 2 s; --timeout=SECONDS gives it more",
+             2'000 * kMillisecond);
   EXPECT_LT(monotonicNanoseconds() - before, 5'000 * kMillisecond);
 }
 

@@ -191,32 +191,59 @@ Result<int> verbs::compile(const Lab &lab) {
 namespace {
 constexpr std::string_view kOwnProviders[] = {"kiln", "onednn", "openblas", "reference"};
 
-// A provider that works here, as its own worker says.
+// A provider as its own worker describes it.
 struct KnownProvider {
   std::string name, variant, version;
   std::vector<std::string> command;
+  std::string obstacle; // why it does not work; empty where it does
 };
 
-Result<KnownProvider> probe(std::string name, std::string variant, std::vector<std::string> command, uint32_t threads) {
+Result<KnownProvider> probe(const DispatchFlags &flags, std::string name, std::string variant,
+                            std::vector<std::string> command) {
   measure::WorkerOptions options;
   options.command = command;
-  options.threads = threads;
+  options.threads = flags.threadCount();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<measure::WorkerProcess> worker, measure::WorkerProcess::start(options));
-  constexpr uint64_t patience = uint64_t(60) * 1'000'000'000;
-  KILN_ASSIGN_OR_RETURN(measure::Answer answer, worker->ask(measure::HelloRequest{measure::kProtocolVersion, threads},
-                                                            Deadline::after(patience)));
-  (void)worker->quit(Deadline::after(patience / 60)); // how it ends is no matter here
-  return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command)};
+  KILN_ASSIGN_OR_RETURN(measure::Answer answer,
+                        worker->ask(measure::HelloRequest{measure::kProtocolVersion, options.threads},
+                                    Deadline::after(flags.timeoutNanoseconds())));
+  (void)worker->quit(Deadline::after(uint64_t(1'000'000'000))); // how it ends is no matter here
+  return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command), {}};
 }
 
-// Those that were asked for, all of which must work; without a wish, those that do.
+// A program that somebody else wrote. One that does not even answer `hello` has rows as well, which say why.
+Result<KnownProvider> probeProgram(const DispatchFlags &flags, const std::string &text,
+                                   const std::vector<KnownProvider> &others) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return invalidArgument("--provider-command={}: write NAME=COMMAND", text);
+  std::string name = text.substr(0, equals);
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  if (name.find_first_not_of(kLetters) != name.npos)
+    return invalidArgument("--provider-command={}: a name has letters, digits, '_', '-' and '.'", text);
+  if (std::ranges::find(kOwnProviders, name) != std::end(kOwnProviders) ||
+      std::ranges::find(others, name, &KnownProvider::name) != others.end())
+    return invalidArgument("--provider-command={}: there is a provider '{}' already; give yours another name", text,
+                           name);
+  std::vector<std::string> command = {"/bin/sh", "-c", "exec " + text.substr(equals + 1)};
+  Result<KnownProvider> provider = probe(flags, name, "", command);
+  if (provider.ok())
+    return provider;
+  Status why =
+      std::move(provider).status().withContext(fmt::format("provider '{}' (--provider-command={})", name, text));
+  return KnownProvider{std::move(name), "", "", std::move(command), std::string(why.message())};
+}
+
+// Those that were asked for, all of which must work; without a wish, those that do. Of external programs one must
+// work, where there is nobody else.
 Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
   std::vector<std::string> wanted;
+  bool asked = !flags.providers.empty();
   for (const std::string &list : flags.providers)
     for (std::string_view name : split(list, ','))
-      wanted.emplace_back(name);
-  bool asked = !wanted.empty();
+      if (name != "none")
+        wanted.emplace_back(name);
   // Libraries know nothing of programs that somebody else wrote.
   if (!asked)
     wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas"}
@@ -225,8 +252,7 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
   for (const std::string &wish : wanted) {
     size_t colon = wish.find(':');
     std::string variant = colon == std::string::npos ? "" : wish.substr(colon + 1);
-    Result<KnownProvider> provider =
-        probe(wish.substr(0, colon), variant, {tool, "--provider=" + wish}, flags.threadCount());
+    Result<KnownProvider> provider = probe(flags, wish.substr(0, colon), variant, {tool, "--provider=" + wish});
     if (provider.ok())
       providers.push_back(*std::move(provider));
     else if (asked || wish == "kiln")
@@ -235,23 +261,16 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
       say("without {}: {}\n", wish, provider.status().message());
   }
   for (const std::string &text : flags.providerCommands) {
-    size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return invalidArgument("--provider-command={}: write NAME=COMMAND", text);
-    std::string name = text.substr(0, equals);
-    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-    if (name.find_first_not_of(kLetters) != name.npos)
-      return invalidArgument("--provider-command={}: a name has letters, digits, '_', '-' and '.'", text);
-    if (std::ranges::find(kOwnProviders, name) != std::end(kOwnProviders) ||
-        std::ranges::find(providers, name, &KnownProvider::name) != providers.end())
-      return invalidArgument("--provider-command={}: there is a provider '{}' already; give yours another name", text,
-                             name);
-    Result<KnownProvider> provider =
-        probe(name, "", {"/bin/sh", "-c", "exec " + text.substr(equals + 1)}, flags.threadCount());
-    if (!provider.ok())
-      return std::move(provider).status().withContext(fmt::format("provider '{}' (--provider-command={})", name, text));
-    providers.push_back(*std::move(provider));
+    KILN_ASSIGN_OR_RETURN(KnownProvider provider, probeProgram(flags, text, providers));
+    providers.push_back(std::move(provider));
   }
+  if (providers.empty())
+    return invalidArgument("--providers=none leaves nobody; add a program of yours with --provider-command");
+  if (std::ranges::none_of(providers, [](const KnownProvider &provider) { return provider.obstacle.empty(); }))
+    return failedPrecondition("{}", providers.front().obstacle);
+  for (const KnownProvider &provider : providers)
+    if (!provider.obstacle.empty())
+      say("without {}, whose rows are failed: {}\n", provider.name, provider.obstacle);
   return providers;
 }
 } // namespace
@@ -350,6 +369,7 @@ SweepCandidate candidateOf(const Lab &lab, const measure::Problem &problem, cons
   candidate.fact.threads = lab.flags.threadCount();
   candidate.worker.command = provider.command;
   candidate.worker.label = provider.name;
+  candidate.obstacle = provider.obstacle;
   return candidate;
 }
 
@@ -475,7 +495,8 @@ void announce(const Lab &lab, const std::vector<Operation> &operations, const st
     ++libraries;
     // OpenBLAS says a whole line of itself.
     names += fmt::format("{}{}{}{} {}", names.empty() ? "" : ", ", provider.name, provider.variant.empty() ? "" : ":",
-                         provider.variant, provider.version.substr(0, provider.version.find(' ')));
+                         provider.variant,
+                         provider.obstacle.empty() ? provider.version.substr(0, provider.version.find(' ')) : "fails");
   }
   size_t candidates = dispatches + libraries * operations.size();
   // A turn takes about 70 ms, starting the worker included. Losers leave after 3 to 10, others have 20 to 100.
@@ -489,7 +510,7 @@ void announce(const Lab &lab, const std::vector<Operation> &operations, const st
 
 Result<SweepCandidate> kilnCandidate(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
-  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe("kiln", "", {tool, "--provider=kiln"}, lab.flags.threadCount()));
+  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe(lab.flags, "kiln", "", {tool, "--provider=kiln"}));
   SweepCandidate candidate;
   candidate.fact.provider = kiln.name;
   candidate.fact.providerVersion = kiln.version;
@@ -523,7 +544,7 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
-  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe("kiln", "", {tool, "--provider=kiln"}, lab.flags.threadCount()));
+  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe(lab.flags, "kiln", "", {tool, "--provider=kiln"}));
   size_t dispatches = countDispatches(operations);
   say("{}, {} {} by each of {} compilers, and measured in common rounds\n", counted(operations.size(), "problem"),
       dispatches, dispatches == 1 ? "dispatch, compiled" : "dispatches, compiled", builds.size());

@@ -60,7 +60,8 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
   parser.add(
       {"providers", "NAME,...",
        "Who takes part: kiln, onednn, onednn:preferred, openblas, reference. The default is kiln, and each library "
-       "that is installed. `kiln-lab-worker --list_providers` says which are."},
+       "that is installed; none is nobody but --provider-command. `kiln-lab-worker --list_providers` says which "
+       "are."},
       providers);
   parser.add({"provider-command", "NAME=COMMAND", "A program that speaks the protocol of docs/lab.md takes part too."},
              providerCommands);
