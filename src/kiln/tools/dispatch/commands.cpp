@@ -17,6 +17,9 @@
 
 namespace kiln {
 
+// In half a second CPU time is counted in about fifty steps.
+static constexpr double kLookSeconds = 0.5;
+
 static volatile std::sig_atomic_t interrupts = 0;
 
 static void countInterrupt(int) {
@@ -413,10 +416,10 @@ double secondsSince(uint64_t start) {
   return static_cast<double>(monotonicNanoseconds() - start) / 1e9;
 }
 
-// Compiles what is not compiled yet, and measures it.
+// Compiles what is not compiled yet, and measures it. `look` has begun before, so that looking costs no time.
 Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &operations,
                                  const std::vector<KnownProvider> &providers, std::vector<Build> builds,
-                                 SweepSettings settings) {
+                                 SweepSettings settings, measure::QuickLook &look) {
   // Who else writes the store would be found out only when all is compiled; so nobody does from here on.
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer, store::Writer::open(lab.folder.database(), {}));
   settings.writer = writer.get();
@@ -433,8 +436,7 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
         "done\n");
   KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
   if (settings.profile) {
-    constexpr double seconds = 0.5;
-    settings.machine = measure::lookAtMachine(seconds);
+    settings.machine = look.finish();
     if (std::string warning = measure::disturbance(*settings.machine); !warning.empty())
       say("{}\n", warning);
   }
@@ -455,7 +457,7 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
 }
 
 Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &operations,
-                              const std::vector<KnownProvider> &providers, bool asBlocks) {
+                              const std::vector<KnownProvider> &providers, measure::QuickLook &look, bool asBlocks) {
   uint64_t start = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(std::vector<CompilerBuild> variants, lab.flags.parsedVariants());
   std::vector<Build> builds;
@@ -466,7 +468,7 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
       builds.push_back({std::move(variant)});
   }
   KILN_ASSIGN_OR_RETURN(SweepSummary summary,
-                        measureWith(lab, operations, providers, std::move(builds), settingsOf(lab)));
+                        measureWith(lab, operations, providers, std::move(builds), settingsOf(lab), look));
   if (summary.interrupted)
     return 130;
   KILN_RETURN_IF_ERROR(writeReports(lab, summary.run, asBlocks));
@@ -520,16 +522,18 @@ Result<SweepCandidate> kilnCandidate(const Lab &lab) {
 }
 
 Result<int> verbs::profile(const Lab &lab) {
+  measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, writtenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
   announce(lab, operations, providers);
   if (lab.flags.dryRun)
     return 0;
-  return measureOperations(lab, operations, providers, /*asBlocks=*/true);
+  return measureOperations(lab, operations, providers, look, /*asBlocks=*/true);
 }
 
 Result<int> verbs::sweep(const Lab &lab) {
+  measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, chosenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
@@ -537,10 +541,11 @@ Result<int> verbs::sweep(const Lab &lab) {
   if (lab.flags.dryRun)
     return 0;
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, !lab.flags.verbose));
-  return measureOperations(lab, operations, providers, /*asBlocks=*/false);
+  return measureOperations(lab, operations, providers, look, /*asBlocks=*/false);
 }
 
 Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vector<CompilerBuild> &builds) {
+  measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
@@ -556,7 +561,7 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
   std::vector<Build> all;
   for (const CompilerBuild &build : builds)
     all.push_back({build});
-  KILN_ASSIGN_OR_RETURN(SweepSummary summary, measureWith(lab, operations, {kiln}, std::move(all), settings));
+  KILN_ASSIGN_OR_RETURN(SweepSummary summary, measureWith(lab, operations, {kiln}, std::move(all), settings, look));
   return summary.interrupted ? std::nullopt : std::optional<std::string>(summary.run);
 }
 
