@@ -14,6 +14,9 @@ struct CpuShape {
   int64_t l2Bytes = 1 << 20;
   int64_t workers = 2;
 
+  // 32-bit elements in a vector.
+  int64_t lanes() const { return vectorBits < 64 ? 1 : vectorBits / 32; }
+
   // Of the CPU that this runs on.
   static CpuShape host();
 };

@@ -13,7 +13,11 @@ namespace kiln::measure {
 // "a_b" in two words; "" is one empty word.
 std::vector<std::string_view> splitName(std::string_view text, char separator);
 
-// A size as names write it: no sign, no leading zero, below 2^31. Anything else would not come back as it was.
+// A number as names write it: no sign, no leading zero. Anything else would not come back as it was. `what` it is
+// stands in the error.
+Result<uint64_t> parseNumber(std::string_view text, std::string_view what = "number");
+
+// A size as names write it: such a number from 1 to 2^31 - 1.
 Result<uint64_t> parseExtent(std::string_view text);
 
 } // namespace kiln::measure

@@ -1,5 +1,6 @@
 // kiln-doctor: says whether this machine can be trusted today.
 #include <cstdio>
+#include <cstdlib>
 
 #include "kiln/base/file.h"
 #include "kiln/measure/machine/doctor.h"
@@ -69,6 +70,12 @@ std::string diagnosisText(const Diagnosis &diagnosis) {
 Result<bool> run(const Options &options) {
   measure::DoctorOptions wanted;
   wanted.seconds = options.seconds;
+  // OpenBLAS is to choose its code for this CPU by itself, as it does in workers.
+  constexpr const char *variable = "OPENBLAS_CORETYPE";
+  if (const char *value = std::getenv(variable)) {
+    wanted.coreType = value;
+    ::unsetenv(variable);
+  }
   Diagnosis diagnosis = Diagnosis::make(wanted);
   if (!options.output.empty())
     KILN_RETURN_IF_ERROR(writeFile(options.output, diagnosis.json()));

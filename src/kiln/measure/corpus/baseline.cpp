@@ -7,8 +7,6 @@
 
 namespace kiln::measure::corpus {
 
-static constexpr uint64_t kPatience = uint64_t(120) * 1'000'000'000; // to start, and to load
-
 static Status run(const CorpusProblem &problem, const BaselineOptions &options, std::span<const io::TensorSpan> inputs,
                   std::span<const MutableTensor> outputs) {
   std::vector<TensorType> inputTypes = problem.inputs(), outputTypes = problem.outputs();
@@ -26,7 +24,7 @@ static Status run(const CorpusProblem &problem, const BaselineOptions &options, 
   worker.memoryLimit = options.memoryLimit;
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<WorkerProcess> process, WorkerProcess::start(worker));
   KILN_RETURN_IF_ERROR(
-      process->ask(HelloRequest{kProtocolVersion, options.threads}, Deadline::after(kPatience)).status());
+      process->ask(HelloRequest{kProtocolVersion, options.threads}, Deadline::after(options.timeout)).status());
   LoadRequest load;
   load.problem = problemText(problem);
   load.module = options.module;
@@ -34,12 +32,12 @@ static Status run(const CorpusProblem &problem, const BaselineOptions &options, 
   load.sets = 1;
   load.inputs = given.describe();
   load.outputs = got.describe();
-  KILN_RETURN_IF_ERROR(process->ask(load, Deadline::after(kPatience)).status());
+  KILN_RETURN_IF_ERROR(process->ask(load, Deadline::after(options.timeout)).status());
   KILN_RETURN_IF_ERROR(process->ask(RunRequest{0}, Deadline::after(options.timeout)).status());
   std::vector<io::TensorSpan> results = std::as_const(got).view(0);
   for (size_t i = 0; i < results.size(); ++i)
     std::ranges::copy(results[i].bytes, outputs[i].bytes.begin());
-  (void)process->quit(Deadline::after(kPatience)); // the results are there, however it ends
+  (void)process->quit(Deadline::after(options.timeout)); // the results are there, however it ends
   return okStatus();
 }
 

@@ -11,7 +11,7 @@ struct BaselineOptions {
   std::string module, function;
   uint32_t threads = 1;
   uint64_t memoryLimit = 0;
-  uint64_t timeout = uint64_t(300) * 1'000'000'000; // of the call; unoptimized code is slow
+  uint64_t timeout = uint64_t(300) * 1'000'000'000; // of each answer; unoptimized code is slow
 };
 
 // For that problem, which must outlive it.

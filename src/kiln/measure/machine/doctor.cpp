@@ -82,6 +82,10 @@ Diagnosis Diagnosis::make(const DoctorOptions &options, const SystemFiles &files
   result.counters = probeCounters(files);
   if (options.libraries)
     result.libraries = findLibraries();
+  for (FoundLibrary &library : result.libraries)
+    if (library.name == "OpenBLAS" && library.version.available() && !options.coreType.empty())
+      library.version.value +=
+          fmt::format("; OPENBLAS_CORETYPE={} is set, and workers do not see it", options.coreType);
   return result;
 }
 

@@ -201,6 +201,15 @@ TEST(Diagnosis, ReadsTheSystemsSettings) {
   EXPECT_EQ(findingOf(diagnosis.findings(), "quota").health, Health::Warning);
 }
 
+TEST(Diagnosis, OpenBlasIsAskedForItsCore) {
+  Diagnosis diagnosis = Diagnosis::make({.seconds = 0.05, .coreType = "Prescott"});
+  Finding found = findingOf(diagnosis.findings(), "OpenBLAS");
+  if (found.health == Health::Unavailable)
+    GTEST_SKIP() << found.text;
+  EXPECT_NE(found.text.find("; code for "), std::string::npos) << found.text;
+  EXPECT_TRUE(found.text.ends_with("; OPENBLAS_CORETYPE=Prescott is set, and workers do not see it")) << found.text;
+}
+
 TEST(Diagnosis, OfThisMachineIsComplete) {
   Diagnosis diagnosis = Diagnosis::make({.seconds = 0.2, .libraries = true});
   ASSERT_FALSE(diagnosis.noise.empty());

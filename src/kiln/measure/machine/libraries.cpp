@@ -23,7 +23,11 @@ std::string dnnlVersion(void *library) {
 std::string openBlasVersion(void *library) {
   auto function = reinterpret_cast<const char *(*)()>(::dlsym(library, "openblas_get_config"));
   const char *config = function ? function() : nullptr;
-  return config ? config : ""; // "OpenBLAS 0.3.21 ..."
+  auto core = reinterpret_cast<const char *(*)()>(::dlsym(library, "openblas_get_corename"));
+  std::string version = config ? config : ""; // "OpenBLAS 0.3.21 ..."
+  while (version.ends_with(' '))
+    version.pop_back();
+  return core ? fmt::format("{}; code for {}", version, core()) : version;
 }
 
 Fact find(std::span<const char *const> files, std::string (*versionOf)(void *)) {

@@ -11,7 +11,7 @@ namespace kiln::measure {
 
 struct FoundLibrary {
   std::string name; // "oneDNN"
-  Fact version;     // "2.6.3 (libdnnl.so.2)"
+  Fact version;     // "2.6.3 (libdnnl.so.2)"; of OpenBLAS also for which CPU its code is
 };
 
 // Loads each, which may start its threads, asks for its version and unloads it.

@@ -31,10 +31,12 @@ std::optional<ProcessTimes> parseProcessTimes(std::string_view text) {
   if (words.size() < 20)
     return std::nullopt;
   std::optional<uint64_t> user = parseUnsigned(words[11]), system = parseUnsigned(words[12]);
-  std::optional<uint64_t> start = parseUnsigned(words[19]);
-  if (!user || !system || !start)
+  std::optional<uint64_t> endedUser = parseUnsigned(words[13]), endedSystem = parseUnsigned(words[14]);
+  std::optional<uint64_t> parent = parseUnsigned(words[1]), start = parseUnsigned(words[19]);
+  if (!user || !system || !endedUser || !endedSystem || !parent || !start)
     return std::nullopt;
-  return ProcessTimes{std::string(text.substr(open + 1, close - open - 1)), *user + *system, *start};
+  return ProcessTimes{std::string(text.substr(open + 1, close - open - 1)), *user + *system, *start,
+                      *endedUser + *endedSystem, static_cast<unsigned>(*parent)};
 }
 
 ActivitySnapshot ActivitySnapshot::take(const SystemFiles &files) {
@@ -55,6 +57,27 @@ ActivitySnapshot ActivitySnapshot::take(const SystemFiles &files) {
   return snapshot;
 }
 
+// Whether the process is `self` or was started by it, or by whom it started.
+static bool belongsTo(unsigned self, unsigned pid, const std::map<unsigned, ProcessTimes> &processes) {
+  // As deep as no family is, in case that what was read while it changed has a circle.
+  for (int depth = 0; depth < 64 && pid != self; ++depth) {
+    auto found = processes.find(pid);
+    if (found == processes.end())
+      return false;
+    pid = found->second.parent;
+  }
+  return pid == self;
+}
+
+// What `self` and those that it started have used, ended ones included: it never gets less.
+static uint64_t ownTicks(const ActivitySnapshot &snapshot, unsigned self) {
+  uint64_t ticks = 0;
+  for (const auto &[pid, times] : snapshot.processes)
+    if (belongsTo(self, pid, snapshot.processes))
+      ticks += times.ticks + times.ended;
+  return ticks;
+}
+
 // How much more it is now; counters of virtual machines sometimes go back.
 static double growth(uint64_t before, uint64_t after) {
   return after > before ? static_cast<double>(after - before) : 0;
@@ -69,14 +92,11 @@ Neighbours watch(const ActivitySnapshot &before, const ActivitySnapshot &after, 
   if (double value = std::strtod(first.c_str(), &end); !first.empty() && *end == '\0')
     result.load = value;
   double scale = result.seconds > 0 ? 1 / (result.seconds * ticksPerSecond) : 0;
-  double own = 0;
   for (const auto &[pid, now] : after.processes) {
     auto was = before.processes.find(pid);
     bool same = was != before.processes.end() && was->second.start == now.start;
     double cpus = growth(same ? was->second.ticks : 0, now.ticks) * scale;
-    if (pid == self)
-      own = cpus;
-    else if (cpus > 0.02)
+    if (cpus > 0.02 && !belongsTo(self, pid, after.processes))
       result.processes.push_back({pid, now.name, cpus});
   }
   std::ranges::sort(result.processes, std::greater(), &Neighbour::cpus);
@@ -87,7 +107,7 @@ Neighbours watch(const ActivitySnapshot &before, const ActivitySnapshot &after, 
     double idle = growth(before.machine->idle, after.machine->idle);
     if (double total = busy + steal + idle; total > 0)
       result.stolen = steal / total;
-    result.busyCpus = std::max(0.0, busy * scale - own);
+    result.busyCpus = std::max(0.0, (busy - growth(ownTicks(before, self), ownTicks(after, self))) * scale);
   }
   return result;
 }

@@ -22,6 +22,8 @@ std::optional<CpuTimes> parseCpuTimes(std::string_view text);
 struct ProcessTimes {
   std::string name;
   uint64_t ticks = 0, start = 0; // `start` tells a process from a later one with the same number
+  uint64_t ended = 0;            // ticks of children that it has waited for
+  unsigned parent = 0;
 };
 // Of /proc/<pid>/stat, in which the name may hold anything.
 std::optional<ProcessTimes> parseProcessTimes(std::string_view text);
@@ -46,7 +48,7 @@ struct Neighbours {
   double seconds = 0;               // the time that was watched
   std::optional<double> load;       // of the last minute
   std::optional<double> stolen;     // part of the CPU time that other virtual machines took
-  std::optional<double> busyCpus;   // kept busy by all processes but this one
+  std::optional<double> busyCpus;   // kept busy by all processes but this one and those that it started
   std::vector<Neighbour> processes; // the busiest others that could be seen, at most five of more than 0.02 CPUs
 };
 // Between two snapshots, in a process with the number `self`, at so many ticks a second.

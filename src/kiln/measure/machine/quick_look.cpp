@@ -1,10 +1,10 @@
 #include "kiln/measure/machine/quick_look.h"
 
-#include <cmath>
-#include <time.h>
+#include <chrono>
 #include <unistd.h>
 
 #include "fmt/format.h"
+#include "kiln/base/clock.h"
 
 namespace kiln::measure {
 
@@ -13,11 +13,48 @@ static constexpr double kTolerableSteal = 0.02;
 static constexpr double kTolerableNeighbours = 0.15; // CPUs
 static constexpr size_t kLongestName = 12;
 
-Neighbours lookAtMachine(double seconds, const SystemFiles &files) {
-  ActivitySnapshot before = ActivitySnapshot::take(files);
-  timespec time = {static_cast<time_t>(seconds), static_cast<long>((seconds - std::floor(seconds)) * 1e9)};
-  ::nanosleep(&time, nullptr);
-  return watch(before, ActivitySnapshot::take(files), static_cast<unsigned>(::getpid()),
+// So many snapshots are taken within the time that is told about.
+static constexpr int kSteps = 2;
+
+static double ageOf(const ActivitySnapshot &snapshot) {
+  return static_cast<double>(monotonicNanoseconds() - snapshot.nanoseconds) * 1e-9;
+}
+
+QuickLook::QuickLook(double seconds, SystemFiles files) : seconds(seconds), files(std::move(files)) {
+  snapshots.push_back(ActivitySnapshot::take(this->files));
+  thread = std::thread([this] { look(); });
+}
+
+QuickLook::~QuickLook() {
+  stop();
+}
+
+void QuickLook::stop() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  stopped.notify_one();
+  if (thread.joinable())
+    thread.join();
+}
+
+void QuickLook::look() {
+  std::chrono::duration<double> step(seconds / kSteps);
+  for (std::unique_lock lock(mutex); !stopped.wait_for(lock, step, [this] { return stopping; });) {
+    snapshots.push_back(ActivitySnapshot::take(files));
+    while (snapshots.size() > 1 && ageOf(snapshots[1]) >= seconds)
+      snapshots.pop_front();
+  }
+}
+
+Neighbours QuickLook::finish() {
+  stop();
+  while (snapshots.size() > 1 && ageOf(snapshots[1]) >= seconds)
+    snapshots.pop_front();
+  if (double left = seconds - ageOf(snapshots.front()); left > 0)
+    std::this_thread::sleep_for(std::chrono::duration<double>(left));
+  return watch(snapshots.front(), ActivitySnapshot::take(files), static_cast<unsigned>(::getpid()),
                static_cast<double>(::sysconf(_SC_CLK_TCK)));
 }
 

@@ -251,8 +251,14 @@ private:
                  });
     if (added && std::ranges::all_of(all.sample, [](const Wrong &wrong) { return std::isfinite(wrong.actual); }))
       return {Cause::NotZeroed, "they are the right numbers, added to what the output held before"};
-    if (all.notFinite == all.wrong)
+    if (all.notFinite == all.wrong) {
+      if (std::ranges::all_of(all.sample, [](const Wrong &wrong) { return std::isfinite(wrong.actual); }))
+        return {Cause::NumberInstead, "they are finite where infinity or NaN belongs"};
       return {Cause::NotANumber, "they are NaN or infinite, or are finite where they should not be"};
+    }
+    if (std::ranges::all_of(
+            all.sample, [](const Wrong &wrong) { return wrong.actual == 0 && std::fabs(wrong.expected) < 0x1p-126; }))
+      return {Cause::WrongElements, "they are zero, where the right number is below the smallest normal one of f32"};
     if (lastOnes)
       return {Cause::DroppedTail, *lastOnes + " are wrong as a whole, and nothing else is"};
     if (all.wrong < 4 || (all.wrong <= std::max<uint64_t>(kFewWrong, total / 100) && all.wrong <= total / 2))

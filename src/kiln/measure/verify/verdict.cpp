@@ -16,6 +16,8 @@ const char *causeName(Cause cause) {
   case Cause::DroppedPadding: return "dropped padding";
   case Cause::NotANumber: return "not a number";
   case Cause::NothingWritten: return "nothing written";
+  case Cause::NumberInstead: return "number instead of infinity or NaN";
+  case Cause::WrongStart: return "wrong initial value";
   case Cause::WrongEpilogue: return "wrong epilogue";
   }
   return "unknown";

@@ -22,6 +22,8 @@ enum class Cause {
   DroppedPadding,    // a convolution read its image as if it began with its first pixel
   NotANumber,        // NaN or infinity where a number belongs
   NothingWritten,    // the output is as it was before the run
+  NumberInstead,     // a number where infinity or NaN belongs
+  WrongStart,        // what is kept along a reduction starts from something that should not take part
   WrongEpilogue,     // a bias or an activation was left out, or another one applied
 };
 

@@ -305,11 +305,10 @@ std::string encodeAnswer(const Answer &answer) {
   return dump(json);
 }
 
-Result<Answer> parseAnswer(std::string_view line) {
-  KILN_ASSIGN_OR_RETURN(Json json, parseObject(line));
+static Result<Answer> answerOf(const Json &json) {
   const Json *ok = member(json, "ok");
   if (!ok || !ok->is_boolean())
-    return invalidArgument("\"ok\" must be true or false: {}", quoteLine(line));
+    return invalidArgument("\"ok\" must be true or false");
   Answer answer;
   answer.ok = ok->get<bool>();
   const Json *unsupported = member(json, "unsupported");
@@ -318,6 +317,11 @@ Result<Answer> parseAnswer(std::string_view line) {
   KILN_ASSIGN_OR_RETURN(answer.provider, text(json, "provider", false));
   KILN_ASSIGN_OR_RETURN(answer.version, text(json, "version", false));
   KILN_ASSIGN_OR_RETURN(answer.note, text(json, "note", false));
+  if (member(json, "protocol")) {
+    KILN_ASSIGN_OR_RETURN(uint64_t protocol, number(json, "protocol", UINT32_MAX));
+    if (protocol != kProtocolVersion)
+      return invalidArgument("it speaks protocol {}, and this is protocol {}", protocol, kProtocolVersion);
+  }
   if (member(json, "batch")) {
     KILN_ASSIGN_OR_RETURN(answer.batch, number(json, "batch", kMaxBatch));
   }
@@ -331,11 +335,23 @@ Result<Answer> parseAnswer(std::string_view line) {
   return answer;
 }
 
+Result<Answer> parseAnswer(std::string_view line) {
+  KILN_ASSIGN_OR_RETURN(Json json, parseObject(line));
+  Result<Answer> answer = answerOf(json);
+  if (!answer.ok())
+    return invalidArgument("{}: {}", answer.status().message(), quoteLine(line));
+  return answer;
+}
+
 std::string quoteLine(std::string_view line) {
   constexpr size_t kShown = 120;
   std::string quoted = "'";
   for (char c : line.substr(0, kShown))
-    quoted += c >= ' ' && c <= '~' ? c : '?';
+    quoted += c == '\\'              ? "\\\\"
+              : c == '\n'            ? "\\n"
+              : c == '\t'            ? "\\t"
+              : c >= ' ' && c <= '~' ? std::string(1, c)
+                                     : fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   quoted += line.size() > kShown ? fmt::format("...' ({} bytes)", line.size()) : "'";
   return quoted;
 }

@@ -93,7 +93,7 @@ struct Answer {
 std::string encodeAnswer(const Answer &answer);
 Result<Answer> parseAnswer(std::string_view line);
 
-// The line as a message may show it: its start, with what is not printable replaced.
+// The line as a message may show it: its start, with escapes such as \x1b for what is not printable.
 std::string quoteLine(std::string_view line);
 
 } // namespace kiln::measure

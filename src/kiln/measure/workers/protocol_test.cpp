@@ -150,6 +150,14 @@ TEST(Protocol, BadAnswersAreTold) {
         "{\"ok\":true,\"batch\":1,\"call\":[1.5]}", "{\"ok\":true,\"batch\":1,\"call\":[1,2],\"device\":[1]}",
         "{\"ok\":true,\"batch\":1,\"call\":[9e18,1e19]}"})
     EXPECT_FALSE(parseAnswer(line).ok()) << line;
+  EXPECT_TRUE(parseAnswer("{\"ok\":true,\"protocol\":1}").ok());
+  EXPECT_EQ(parseAnswer("{\"ok\":true,\"protocol\":2}").status().message(),
+            "it speaks protocol 2, and this is protocol 1: '{\"ok\":true,\"protocol\":2}'");
+}
+
+TEST(Protocol, WhatIsQuotedIsPrintable) {
+  EXPECT_EQ(quoteLine("a\tb\n\x1b[1m\xff\\"), "'a\\tb\\n\\x1b[1m\\xff\\\\'");
+  EXPECT_EQ(quoteLine(std::string(121, 'x')), "'" + std::string(120, 'x') + "...' (121 bytes)");
 }
 
 TEST(Protocol, TimingSetsGoAround) {

@@ -55,6 +55,11 @@ int milliseconds(uint64_t nanoseconds) {
   return int(std::min<uint64_t>((nanoseconds + 999'999) / 1'000'000, 1'000'000));
 }
 
+std::string seconds(uint64_t nanoseconds) {
+  double value = static_cast<double>(nanoseconds) / static_cast<double>(kSecond);
+  return value < 0.95 ? fmt::format("{:.2f} s", value) : fmt::format("{:.0f} s", value);
+}
+
 // How a program says that it got no memory, be it in C++, Python or C.
 bool soundsOutOfMemory(std::string_view text) {
   for (std::string_view phrase : {"bad_alloc", "MemoryError", "annot allocate", "ut of memory"})
@@ -104,6 +109,9 @@ Status WorkerProcess::fail(Outcome outcome, StatusCode code, std::string what) {
   std::string_view said = errorTail;
   while (!said.empty() && (said.back() == '\n' || said.back() == ' '))
     said.remove_suffix(1);
+  // What was to become a line, of whoever ended or was late in the middle of it.
+  if (outcome != Outcome::Rubbish && !received.empty())
+    what += fmt::format("; it had written {}", quoteLine(received));
   // The last lines say most.
   constexpr size_t kShown = 500;
   if (said.size() > kShown)
@@ -127,7 +135,9 @@ Status WorkerProcess::failEnded() {
                 fmt::format("the worker closed its standard output instead of answering '{}'", asked));
   reap();
   bool memory = options.memoryLimit != 0 && soundsOutOfMemory(errorTail);
-  std::string note = memory ? fmt::format("; it may take {} MiB of memory", options.memoryLimit >> 20) : std::string();
+  std::string note =
+      memory ? fmt::format("; it may take {} MiB of memory, or what --memory-limit=MIB says", options.memoryLimit >> 20)
+             : std::string();
   if (WIFSIGNALED(exitStatus)) {
     int signal = WTERMSIG(exitStatus);
     if (signal == SIGKILL)
@@ -180,6 +190,7 @@ Result<std::string> WorkerProcess::exchange(std::string_view line, Deadline dead
   KILN_RETURN_IF_ERROR(checkNothingUnasked());
   std::string answer;
   std::string_view unsent = line;
+  uint64_t patience = deadline.remaining(); // as a message tells it
   for (;;) {
     KILN_RETURN_IF_ERROR(send(unsent));
     KILN_RETURN_IF_ERROR(awaitEvent(unsent.size(), deadline));
@@ -192,7 +203,8 @@ Result<std::string> WorkerProcess::exchange(std::string_view line, Deadline dead
       return failEnded();
     if (deadline.remaining() == 0)
       return fail(Outcome::TimedOut, StatusCode::DeadlineExceeded,
-                  fmt::format("the worker did not answer '{}' in time", asked));
+                  fmt::format("the worker did not answer '{}' within {}; --timeout=SECONDS gives it more", asked,
+                              seconds(patience)));
     KILN_RETURN_IF_ERROR(checkMemory());
   }
 }
@@ -294,9 +306,10 @@ Status WorkerProcess::checkMemory() {
   uint64_t held = options.memoryLimit == 0 ? 0 : privateMemory(process.pid);
   if (held <= options.memoryLimit)
     return okStatus();
-  return fail(Outcome::MemoryLimit, StatusCode::ResourceExhausted,
-              fmt::format("the worker held {} MiB of memory during '{}'; it may take {} MiB", held >> 20, asked,
-                          options.memoryLimit >> 20));
+  return fail(
+      Outcome::MemoryLimit, StatusCode::ResourceExhausted,
+      fmt::format("the worker held {} MiB of memory during '{}'; it may take {} MiB, or what --memory-limit=MIB says",
+                  held >> 20, asked, options.memoryLimit >> 20));
 }
 
 } // namespace kiln::measure

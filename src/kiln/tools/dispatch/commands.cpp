@@ -19,6 +19,9 @@
 
 namespace kiln {
 
+// In half a second CPU time is counted in about fifty steps.
+static constexpr double kLookSeconds = 0.5;
+
 static volatile std::sig_atomic_t interrupts = 0;
 
 static void countInterrupt(int) {
@@ -206,22 +209,24 @@ Result<int> verbs::compile(const Lab &lab) {
 namespace {
 constexpr std::string_view kOwnProviders[] = {"kiln", "onednn", "openblas", "reference"};
 
-// A provider that works here, as its own worker says.
+// A provider as its own worker describes it.
 struct KnownProvider {
   std::string name, variant, version;
   std::vector<std::string> command;
+  std::string obstacle; // why it does not work; empty where it does
 };
 
-Result<KnownProvider> probe(std::string name, std::string variant, std::vector<std::string> command, uint32_t threads) {
+Result<KnownProvider> probe(const DispatchFlags &flags, std::string name, std::string variant,
+                            std::vector<std::string> command) {
   measure::WorkerOptions options;
   options.command = command;
-  options.threads = threads;
+  options.threads = flags.threadCount();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<measure::WorkerProcess> worker, measure::WorkerProcess::start(options));
-  constexpr uint64_t patience = uint64_t(60) * 1'000'000'000;
-  KILN_ASSIGN_OR_RETURN(measure::Answer answer, worker->ask(measure::HelloRequest{measure::kProtocolVersion, threads},
-                                                            Deadline::after(patience)));
-  (void)worker->quit(Deadline::after(patience / 60)); // how it ends is no matter here
-  return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command)};
+  KILN_ASSIGN_OR_RETURN(measure::Answer answer,
+                        worker->ask(measure::HelloRequest{measure::kProtocolVersion, options.threads},
+                                    Deadline::after(flags.timeoutNanoseconds())));
+  (void)worker->quit(Deadline::after(uint64_t(1'000'000'000))); // how it ends is no matter here
+  return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command), {}};
 }
 
 // What was meant by a name that no worker has; empty where it is one, or near to none.
@@ -231,14 +236,39 @@ std::string misspelt(const std::string &wish) {
   return std::ranges::find(names, wish) == names.end() ? report::suggestion(wish, names) : "";
 }
 
-// Those that were asked for, all of which must work; without a wish, those that do.
+// A program that somebody else wrote. One that does not even answer `hello` has rows as well, which say why.
+Result<KnownProvider> probeProgram(const DispatchFlags &flags, const std::string &text,
+                                   const std::vector<KnownProvider> &others) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return invalidArgument("--provider-command={}: write NAME=COMMAND", text);
+  std::string name = text.substr(0, equals);
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  if (name.find_first_not_of(kLetters) != name.npos)
+    return invalidArgument("--provider-command={}: a name has letters, digits, '_', '-' and '.'", text);
+  if (std::ranges::find(kOwnProviders, name) != std::end(kOwnProviders) ||
+      std::ranges::find(others, name, &KnownProvider::name) != others.end())
+    return invalidArgument("--provider-command={}: there is a provider '{}' already; give yours another name", text,
+                           name);
+  std::vector<std::string> command = {"/bin/sh", "-c", "exec " + text.substr(equals + 1)};
+  Result<KnownProvider> provider = probe(flags, name, "", command);
+  if (provider.ok())
+    return provider;
+  Status why =
+      std::move(provider).status().withContext(fmt::format("provider '{}' (--provider-command={})", name, text));
+  return KnownProvider{std::move(name), "", "", std::move(command), std::string(why.message())};
+}
+
+// Those that were asked for, all of which must work; without a wish, those that do. Of external programs one must
+// work, where there is nobody else.
 Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
   std::vector<std::string> wanted;
+  bool asked = !flags.providers.empty();
   for (const std::string &list : flags.providers)
     for (std::string_view name : split(list, ','))
-      wanted.emplace_back(name);
-  bool asked = !wanted.empty();
+      if (name != "none")
+        wanted.emplace_back(name);
   // Libraries know nothing of programs that somebody else wrote.
   if (!asked)
     wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas"}
@@ -247,8 +277,7 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
   for (const std::string &wish : wanted) {
     size_t colon = wish.find(':');
     std::string variant = colon == std::string::npos ? "" : wish.substr(colon + 1);
-    Result<KnownProvider> provider =
-        probe(wish.substr(0, colon), variant, {tool, "--provider=" + wish}, flags.threadCount());
+    Result<KnownProvider> provider = probe(flags, wish.substr(0, colon), variant, {tool, "--provider=" + wish});
     if (provider.ok())
       providers.push_back(*std::move(provider));
     else if (std::string meant = misspelt(wish); !meant.empty())
@@ -259,23 +288,16 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
       sayLines("without {}: {}", wish, provider.status().message());
   }
   for (const std::string &text : flags.providerCommands) {
-    size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return invalidArgument("--provider-command={}: write NAME=COMMAND", text);
-    std::string name = text.substr(0, equals);
-    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-    if (name.find_first_not_of(kLetters) != name.npos)
-      return invalidArgument("--provider-command={}: a name has letters, digits, '_', '-' and '.'", text);
-    if (std::ranges::find(kOwnProviders, name) != std::end(kOwnProviders) ||
-        std::ranges::find(providers, name, &KnownProvider::name) != providers.end())
-      return invalidArgument("--provider-command={}: there is a provider '{}' already; give yours another name", text,
-                             name);
-    Result<KnownProvider> provider =
-        probe(name, "", {"/bin/sh", "-c", "exec " + text.substr(equals + 1)}, flags.threadCount());
-    if (!provider.ok())
-      return std::move(provider).status().withContext(fmt::format("provider '{}' (--provider-command={})", name, text));
-    providers.push_back(*std::move(provider));
+    KILN_ASSIGN_OR_RETURN(KnownProvider provider, probeProgram(flags, text, providers));
+    providers.push_back(std::move(provider));
   }
+  if (providers.empty())
+    return invalidArgument("--providers=none leaves nobody; add a program of yours with --provider-command");
+  if (std::ranges::none_of(providers, [](const KnownProvider &provider) { return provider.obstacle.empty(); }))
+    return failedPrecondition("{}", providers.front().obstacle);
+  for (const KnownProvider &provider : providers)
+    if (!provider.obstacle.empty())
+      sayLines("without {}, whose rows are failed: {}", provider.name, provider.obstacle);
   return providers;
 }
 } // namespace
@@ -288,6 +310,8 @@ SweepSettings settingsOf(const Lab &lab) {
   settings.group.seed = flags.seed;
   settings.group.measureNanoseconds = static_cast<uint64_t>(flags.measureSeconds() * 1e9);
   settings.group.memoryLimit = uint64_t(flags.memoryLimitMiB) << 20;
+  settings.group.startTimeout = settings.group.callTimeout = flags.timeoutNanoseconds();
+  settings.group.loadTimeout = 2 * flags.timeoutNanoseconds();
   settings.statistics.seed = flags.seed;
   if (flags.repetitions)
     settings.statistics.minimumRounds = settings.statistics.maximumRounds = flags.repetitions;
@@ -375,6 +399,7 @@ SweepCandidate candidateOf(const Lab &lab, const measure::Problem &problem, cons
   candidate.fact.threads = lab.flags.threadCount();
   candidate.worker.command = provider.command;
   candidate.worker.label = provider.name;
+  candidate.obstacle = provider.obstacle;
   return candidate;
 }
 
@@ -418,10 +443,10 @@ double secondsSince(uint64_t start) {
   return static_cast<double>(monotonicNanoseconds() - start) / 1e9;
 }
 
-// Compiles what is not compiled yet, and measures it.
+// Compiles what is not compiled yet, and measures it. `look` has begun before, so that looking costs no time.
 Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &operations,
                                  const std::vector<KnownProvider> &providers, std::vector<Build> builds,
-                                 SweepSettings settings) {
+                                 SweepSettings settings, measure::QuickLook &look) {
   // Who else writes the store would be found out only when all is compiled; so nobody does from here on.
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer, store::Writer::open(lab.folder.database(), {}));
   settings.writer = writer.get();
@@ -438,8 +463,7 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
              "done");
   KILN_ASSIGN_OR_RETURN(settings.tags, lab.flags.parsedTags());
   if (settings.profile) {
-    constexpr double seconds = 0.5;
-    settings.machine = measure::lookAtMachine(seconds);
+    settings.machine = look.finish();
     if (std::string warning = measure::disturbance(*settings.machine); !warning.empty())
       sayLines("{}", warning);
   }
@@ -460,7 +484,7 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
 }
 
 Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &operations,
-                              const std::vector<KnownProvider> &providers, bool asBlocks) {
+                              const std::vector<KnownProvider> &providers, measure::QuickLook &look, bool asBlocks) {
   uint64_t start = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(std::vector<CompilerBuild> variants, lab.flags.parsedVariants());
   std::vector<Build> builds;
@@ -471,7 +495,7 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
       builds.push_back({std::move(variant)});
   }
   KILN_ASSIGN_OR_RETURN(SweepSummary summary,
-                        measureWith(lab, operations, providers, std::move(builds), settingsOf(lab)));
+                        measureWith(lab, operations, providers, std::move(builds), settingsOf(lab), look));
   if (summary.interrupted)
     return 130;
   KILN_RETURN_IF_ERROR(writeReports(lab, summary.run, asBlocks));
@@ -502,7 +526,8 @@ void announce(const Lab &lab, const std::vector<Operation> &operations, const st
     ++libraries;
     // OpenBLAS says a whole line of itself.
     names += fmt::format("{}{}{}{} {}", names.empty() ? "" : ", ", provider.name, provider.variant.empty() ? "" : ":",
-                         provider.variant, provider.version.substr(0, provider.version.find(' ')));
+                         provider.variant,
+                         provider.obstacle.empty() ? provider.version.substr(0, provider.version.find(' ')) : "fails");
   }
   size_t candidates = dispatches + libraries * operations.size();
   // A turn takes about 70 ms, starting the worker included. Losers leave after 3 to 10, others have 20 to 100.
@@ -516,7 +541,7 @@ void announce(const Lab &lab, const std::vector<Operation> &operations, const st
 
 Result<SweepCandidate> kilnCandidate(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
-  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe("kiln", "", {tool, "--provider=kiln"}, lab.flags.threadCount()));
+  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe(lab.flags, "kiln", "", {tool, "--provider=kiln"}));
   SweepCandidate candidate;
   candidate.fact.provider = kiln.name;
   candidate.fact.providerVersion = kiln.version;
@@ -526,16 +551,18 @@ Result<SweepCandidate> kilnCandidate(const Lab &lab) {
 }
 
 Result<int> verbs::profile(const Lab &lab) {
+  measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, writtenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
   announce(lab, operations, providers);
   if (lab.flags.dryRun)
     return 0;
-  return measureOperations(lab, operations, providers, /*asBlocks=*/true);
+  return measureOperations(lab, operations, providers, look, /*asBlocks=*/true);
 }
 
 Result<int> verbs::sweep(const Lab &lab) {
+  measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, chosenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
@@ -543,14 +570,15 @@ Result<int> verbs::sweep(const Lab &lab) {
   if (lab.flags.dryRun)
     return 0;
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, !lab.flags.verbose));
-  return measureOperations(lab, operations, providers, /*asBlocks=*/false);
+  return measureOperations(lab, operations, providers, look, /*asBlocks=*/false);
 }
 
 Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vector<CompilerBuild> &builds) {
+  measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
-  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe("kiln", "", {tool, "--provider=kiln"}, lab.flags.threadCount()));
+  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe(lab.flags, "kiln", "", {tool, "--provider=kiln"}));
   size_t dispatches = countDispatches(operations);
   sayLines("{}, {} {} by each of {} compilers, and measured in common rounds", counted(operations.size(), "problem"),
            dispatches, dispatches == 1 ? "dispatch, compiled" : "dispatches, compiled", builds.size());
@@ -562,7 +590,7 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
   std::vector<Build> all;
   for (const CompilerBuild &build : builds)
     all.push_back({build});
-  KILN_ASSIGN_OR_RETURN(SweepSummary summary, measureWith(lab, operations, {kiln}, std::move(all), settings));
+  KILN_ASSIGN_OR_RETURN(SweepSummary summary, measureWith(lab, operations, {kiln}, std::move(all), settings, look));
   return summary.interrupted ? std::nullopt : std::optional<std::string>(summary.run);
 }
 

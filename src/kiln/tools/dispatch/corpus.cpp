@@ -229,6 +229,7 @@ Status prepareBaselines(const Lab &lab, const std::vector<Operation> &operations
     options.module = fmt::format("{}/{}.vmfb", settings.cache, results[i].key);
     options.function = problems[i]->ownFunction().value_or("");
     options.memoryLimit = uint64_t(lab.flags.memoryLimitMiB) << 20;
+    options.timeout = std::max(options.timeout, lab.flags.timeoutNanoseconds());
     problems[i]->setBaseline(measure::corpus::makeBaseline(*problems[i], std::move(options)));
   }
   return okStatus();

@@ -63,7 +63,8 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
   parser.add(
       {"providers", "NAME,...",
        "Who takes part: kiln, onednn, onednn:preferred, openblas, reference. The default is kiln, and each library "
-       "that is installed. `kiln-lab-worker --list_providers` says which are."},
+       "that is installed; none is nobody but --provider-command. `kiln-lab-worker --list_providers` says which "
+       "are."},
       providers);
   parser.add({"provider-command", "NAME=COMMAND", "A program that speaks the protocol of docs/lab.md takes part too."},
              providerCommands);
@@ -83,6 +84,8 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
       {"minutes", "TIME", "Rounds of one problem take at most so long: minutes, or a time as in 90s, 2.5min, 1h."},
       minutes);
   parser.add({"memory-limit", "MIB", "Private memory of a candidate."}, memoryLimitMiB);
+  parser.add({"timeout", "SECONDS", "A candidate may take so long to start or for a call, and twice that to load."},
+             timeoutSeconds);
   parser.add({"seed", "N", "Of inputs and of the order in rounds."}, seed);
   parser.add({"fresh", "", "Starts again where an interrupted sweep could be resumed."}, fresh);
 }
@@ -211,6 +214,8 @@ Status DispatchFlags::check() const {
     return invalidArgument(
         "--threads={}: this process may use {} processors, and threads that take turns measure nothing", threads,
         processors());
+  if (timeoutSeconds == 0 || timeoutSeconds > 86'400)
+    return invalidArgument("--timeout={}: write 1 to 86400 seconds", timeoutSeconds);
   if (repetitions == 1 || repetitions == 2)
     return invalidArgument("--benchmark-repetitions={}: an interval takes at least 3 rounds", repetitions);
   KILN_RETURN_IF_ERROR(parseDuration("minutes", minutes).status());

@@ -55,6 +55,7 @@ struct DispatchFlags {
   uint32_t repetitions = 0;   // of rounds; 0: as the statistics ask
   std::string minutes = "10"; // of rounds of one problem, at most: a duration
   uint32_t memoryLimitMiB = 8192;
+  uint32_t timeoutSeconds = 60; // for an answer; twice as many to load
   uint64_t seed = 1;
   bool fresh = false;
 
@@ -74,6 +75,7 @@ struct DispatchFlags {
   uint32_t jobCount() const;
   uint32_t threadCount() const;
   double measureSeconds() const; // what --minutes says, once it is checked
+  uint64_t timeoutNanoseconds() const { return uint64_t(timeoutSeconds) * 1'000'000'000; }
   std::vector<std::string> allCompilerFlags() const;
   // Without --compiler-variant, what everything is compiled with.
   CompilerBuild plainBuild() const { return {"", compiler, allCompilerFlags()}; }

@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <map>
 #include <set>
-#include <span>
 
 #include "kiln/measure/tiles.h"
 
 namespace kiln::families {
 
-using measure::divideUp, measure::roundUp, measure::tilesOf;
+using measure::divideUp, measure::RegisterTile, measure::roundUp, measure::tilesOf;
 
 // What llvm-cpu takes of panels of filters, in bytes.
 static constexpr int64_t kLargestPanels = 2 << 20;
@@ -30,10 +27,6 @@ struct Loops {
   bool perChannel;        // no operand is used again by another column: depthwise
   int64_t lanes;
 };
-
-struct RegisterTile {
-  int64_t rows, columns;
-};
 } // namespace
 
 static Loops loopsOf(const ConvSpec &spec, const CpuShape &cpu) {
@@ -50,7 +43,7 @@ static Loops loopsOf(const ConvSpec &spec, const CpuShape &cpu) {
               .filtersAreColumns = !spec.channelsFirst,
               .strided = spec.channelsFirst && spec.strideW > 1,
               .perChannel = perChannel,
-              .lanes = std::max<int64_t>(1, cpu.vectorBits / 32)};
+              .lanes = cpu.lanes()};
   if (!spec.channelsFirst) {
     loops.columns = number(perChannel ? spec.f : spec.groupFilters());
     loops.inside = perChannel ? 1 : number(spec.groups);
@@ -61,17 +54,13 @@ static Loops loopsOf(const ConvSpec &spec, const CpuShape &cpu) {
 }
 
 // Cycles for one step of a register tile: a product for each of its elements.
-static double cyclesPerStep(int64_t rows, int64_t vectors, const Loops &loops, const CpuShape &cpu, bool packed) {
-  double r = static_cast<double>(rows), v = static_cast<double>(vectors), fmas = r * v;
-  double units = fmas / 2, latency = 4.5;
+static double cyclesOf(int64_t rows, int64_t vectors, const Loops &loops, const CpuShape &cpu, bool packed) {
+  double r = static_cast<double>(rows), v = static_cast<double>(vectors);
   // Vectors of weights that are not packed lie far apart, in pages of their own. A pixel that is used by one vector
   // only is a load for each product.
   double vectorLoads = v * (packed || !loops.filtersAreColumns ? 0.5 : 1) * (loops.strided ? 3 : 1);
-  double loads = loops.perChannel ? fmas / 2 + v : r / 2 + vectorLoads;
-  // What limits most hides the others, but not quite.
-  double cycles = std::sqrt(std::sqrt(std::pow(units, 4) + std::pow(loads, 4) + std::pow(latency, 4)));
-  // What does not fit into vector registers goes through memory.
-  cycles += 2 * std::max(0.0, fmas + v + 1 - static_cast<double>(cpu.vectorRegisters));
+  double loads = loops.perChannel ? r * v / 2 + v : r / 2 + vectorLoads;
+  double cycles = measure::cyclesPerStep(r, v, loads, /*latency=*/4.5, cpu);
   // Narrow elements are converted after they are loaded.
   if (loops.imageBytes < 4)
     cycles += (r + v) / 2;
@@ -87,7 +76,7 @@ static double cyclesPerTile(int64_t rows, int64_t columns, const RegisterTile &t
          {std::pair(tile.columns, columns / tile.columns), std::pair(columns % tile.columns, int64_t(1))})
       if (rowCount != 0 && width != 0)
         cycles += static_cast<double>(rowTiles * columnTiles) *
-                  cyclesPerStep(rowCount, divideUp(width, loops.lanes), loops, cpu, packed);
+                  cyclesOf(rowCount, divideUp(width, loops.lanes), loops, cpu, packed);
   return cycles;
 }
 
@@ -122,23 +111,6 @@ static double cost(const TileConfig &config, const Loops &loops, const CpuShape 
 
 //===--- The space ------------------------------------------------------------------------------------------------===//
 
-static std::vector<RegisterTile> registerTiles(const Loops &loops, const CpuShape &cpu) {
-  static constexpr int64_t mostRows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20, 24, 28};
-  static constexpr int64_t vectorCounts[] = {1, 2, 3, 4, 6, 8};
-  std::vector<RegisterTile> tiles;
-  std::set<std::pair<int64_t, int64_t>> known;
-  for (int64_t most : mostRows)
-    for (int64_t vectors : vectorCounts) {
-      // Rows are shared evenly among the tiles, so that the last is not much smaller.
-      int64_t rows = divideUp(loops.rows, divideUp(loops.rows, most));
-      int64_t columns = std::min(vectors * loops.lanes, roundUp(loops.columns, loops.lanes));
-      bool fits = rows * divideUp(columns, loops.lanes) + vectors < cpu.vectorRegisters;
-      if (fits && known.insert({rows, columns}).second)
-        tiles.push_back({rows, columns});
-    }
-  return tiles;
-}
-
 // The dimensions before the innermost one: parts of the rows with all that is inside of them, and whole rows of more
 // and more of what is outside.
 static std::set<int64_t> rowTiles(const Loops &loops, int64_t unit) {
@@ -155,12 +127,12 @@ static std::set<int64_t> rowTiles(const Loops &loops, int64_t unit) {
   return tiles;
 }
 
-std::vector<RatedConvConfig> convConfigurationSpace(const ConvSpec &spec, const CpuShape &cpu) {
+std::vector<RatedConfig> convConfigurationSpace(const ConvSpec &spec, const CpuShape &cpu) {
   static constexpr std::array<int64_t, 6> columnTiles = {32, 64, 128, 256, 512, 1024};
   static constexpr std::array<int64_t, 5> depths = {16, 32, 64, 128, 512};
   Loops loops = loopsOf(spec, cpu);
-  std::vector<RatedConvConfig> space;
-  for (const RegisterTile &tile : registerTiles(loops, cpu))
+  std::vector<RatedConfig> space;
+  for (const RegisterTile &tile : measure::registerTiles(loops.rows, loops.columns, cpu))
     for (int64_t m : rowTiles(loops, tile.rows))
       for (int64_t n : tilesOf(loops.columns, columnTiles, tile.columns))
         for (int64_t k : tilesOf(loops.channels, depths, 1))
@@ -177,27 +149,12 @@ std::vector<RatedConvConfig> convConfigurationSpace(const ConvSpec &spec, const 
             config.packB = pack;
             space.push_back({config, cost(config, loops, cpu)});
           }
-  // Equal ones in the order of their names, so that the order is the same everywhere.
-  std::ranges::sort(space, [](const RatedConvConfig &a, const RatedConvConfig &b) {
-    return a.cost != b.cost ? a.cost < b.cost : a.config.name() < b.config.name();
-  });
+  measure::sortByCost(space);
   return space;
 }
 
 std::vector<std::string> convConfigurations(const ConvSpec &spec, const CpuShape &cpu, size_t count) {
-  std::vector<RatedConvConfig> space = convConfigurationSpace(spec, cpu);
-  // A third of the places goes to the register tiles' best, the rest to whatever is best.
-  std::set<std::pair<int64_t, int64_t>> tiles;
-  std::set<size_t> chosen;
-  for (size_t place = 0; place < space.size() && chosen.size() < count / 3; ++place)
-    if (tiles.insert({space[place].config.rows, space[place].config.columns}).second)
-      chosen.insert(place);
-  for (size_t place = 0; place < space.size() && chosen.size() < count; ++place)
-    chosen.insert(place);
-  std::vector<std::string> names;
-  for (size_t place : chosen)
-    names.push_back(space[place].config.name());
-  return names;
+  return measure::worthTrying(convConfigurationSpace(spec, cpu), count);
 }
 
 } // namespace kiln::families

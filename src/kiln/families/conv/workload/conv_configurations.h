@@ -11,26 +11,17 @@
 #include <string>
 #include <vector>
 
-#include "kiln/base/tile_config.h"
 #include "kiln/families/conv/workload/conv_spec.h"
-#include "kiln/measure/cpu_shape.h"
+#include "kiln/measure/register_tiles.h"
 
 namespace kiln::families {
 
-using measure::CpuShape;
-
-// A configuration with the time that a simple model expects of it, in cycles. The number compares configurations of one
-// problem, and says nothing else.
-struct RatedConvConfig {
-  TileConfig config;
-  double cost;
-};
+using measure::CpuShape, measure::RatedConfig;
 
 // All that differ in what they make of the problem, best guess first.
-std::vector<RatedConvConfig> convConfigurationSpace(const ConvSpec &spec, const CpuShape &cpu);
+std::vector<RatedConfig> convConfigurationSpace(const ConvSpec &spec, const CpuShape &cpu);
 
-// At most `count` of the space, best guess first. Each register tile that is any good is among them with its best cache
-// tiles, so that a model which is wrong about one of them costs little.
+// At most `count` of the space; see measure::worthTrying.
 std::vector<std::string> convConfigurations(const ConvSpec &spec, const CpuShape &cpu, size_t count);
 
 } // namespace kiln::families

@@ -42,9 +42,9 @@ TEST(ConvConfigurations, OrdinaryProblemsHaveManyThatDiffer) {
 // No two have the same tiles after these are cut to the problem.
 TEST(ConvConfigurations, TilesAreCutToTheProblem) {
   ConvSpec spec = parse("conv2d_nhwc_hwcf_2x9x9x5_3x3x20_s1x1_d1x1_p0x0_g1_f32_f32_f32"); // 7x7 pixels
-  std::vector<RatedConvConfig> space = convConfigurationSpace(spec, kAvx512);
+  std::vector<RatedConfig> space = convConfigurationSpace(spec, kAvx512);
   ASSERT_FALSE(space.empty());
-  for (const RatedConvConfig &rated : space) {
+  for (const RatedConfig &rated : space) {
     EXPECT_LE(rated.config.rows, 7);
     EXPECT_LE(rated.config.m, 2 * 7 * 7);
     EXPECT_LE(rated.config.n, 20);
@@ -57,7 +57,7 @@ TEST(ConvConfigurations, RegisterTilesFitAndPanelsAreOfFilters) {
   for (const char *name : kProblems) {
     ConvSpec spec = parse(name);
     bool depthwise = spec.groups == spec.c;
-    for (const RatedConvConfig &rated : convConfigurationSpace(spec, kAvx2)) {
+    for (const RatedConfig &rated : convConfigurationSpace(spec, kAvx2)) {
       int64_t vectors = (rated.config.columns + 7) / 8;
       EXPECT_LT(rated.config.rows * vectors + vectors, 16) << rated.config.name();
       EXPECT_FALSE(rated.config.packB && (spec.channelsFirst || depthwise)) << rated.config.name();
@@ -68,7 +68,7 @@ TEST(ConvConfigurations, RegisterTilesFitAndPanelsAreOfFilters) {
 TEST(ConvConfigurations, PanelsAreNotLargerThanTheCompilerTakes) {
   ConvSpec spec = parse("conv2d_nhwc_hwcf_1x14x14x512_3x3x512_s1x1_d1x1_p1x1_g1_f32_f32_f32");
   bool packs = false;
-  for (const RatedConvConfig &rated : convConfigurationSpace(spec, kAvx512)) {
+  for (const RatedConfig &rated : convConfigurationSpace(spec, kAvx512)) {
     packs |= rated.config.packB;
     int64_t columns = (rated.config.n + rated.config.columns - 1) / rated.config.columns * rated.config.columns;
     EXPECT_TRUE(!rated.config.packB || columns * rated.config.k * 9 * 4 <= 2 << 20) << rated.config.name();
@@ -79,7 +79,7 @@ TEST(ConvConfigurations, PanelsAreNotLargerThanTheCompilerTakes) {
 // The sums of filters need a row for each: what is outside of the rows must be whole before there is more than one.
 TEST(ConvConfigurations, TilesOfChannelsFirstHaveTheirRows) {
   ConvSpec spec = parse("conv2d_nchw_fchw_1x30x30x16_3x3x32_s1x1_d1x1_p0x0_g1_f32_f32_f32"); // 28 rows of pixels
-  for (const RatedConvConfig &rated : convConfigurationSpace(spec, kAvx512)) {
+  for (const RatedConfig &rated : convConfigurationSpace(spec, kAvx512)) {
     EXPECT_EQ(rated.config.m % 28, 0) << rated.config.name();
     EXPECT_GE(rated.config.m / 28, rated.config.rows) << rated.config.name();
   }

@@ -205,11 +205,9 @@ std::vector<std::string> ConvFamily::configurations(const Problem &problem, std:
 
 std::vector<std::string> ConvFamily::configurationSpace(const Problem &problem, std::string_view target) const {
   const auto *conv = dynamic_cast<const ConvProblem *>(&problem);
-  std::vector<std::string> names;
-  if (conv && target == "llvm-cpu")
-    for (const RatedConvConfig &rated : convConfigurationSpace(conv->spec(), CpuShape::host()))
-      names.push_back(rated.config.name());
-  return names;
+  if (!conv || target != "llvm-cpu")
+    return {};
+  return measure::namesOf(convConfigurationSpace(conv->spec(), CpuShape::host()));
 }
 
 void registerConvFamily(measure::FamilyRegistry &registry) {

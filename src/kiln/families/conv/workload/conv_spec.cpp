@@ -1,12 +1,14 @@
 #include "kiln/families/conv/workload/conv_spec.h"
 
-#include <algorithm>
-#include <charconv>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "kiln/measure/names.h"
+
 namespace kiln::families {
+
+using measure::splitName;
 
 static constexpr std::string_view kPrefix = "conv2d_";
 static constexpr std::string_view kForm =
@@ -20,30 +22,6 @@ std::string ConvSpec::name() const {
 }
 
 //===--- Reading --------------------------------------------------------------------------------------------------===//
-
-static std::vector<std::string_view> splitWords(std::string_view text, char separator) {
-  std::vector<std::string_view> words;
-  while (true) {
-    size_t end = std::min(text.find(separator), text.size());
-    words.push_back(text.substr(0, end));
-    if (end == text.size())
-      return words;
-    text.remove_prefix(end + 1);
-  }
-}
-
-// A number as `name` writes it: no sign, no leading zero. Anything else would not come back as it was.
-static Result<uint64_t> parseNumber(std::string_view text) {
-  uint64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range)
-    return invalidArgument("'{}' is too large", text);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    return invalidArgument("'{}' is no number", text);
-  if (text.size() > 1 && text.front() == '0')
-    return invalidArgument("'{}' has a leading zero", text);
-  return value;
-}
 
 namespace {
 // A word of the name: a letter or nothing, then numbers joined by 'x'.
@@ -62,11 +40,11 @@ static Status parsePart(const Part &part, std::string_view word) {
   };
   if (!word.starts_with(part.letter))
     return error(fmt::format("does not start with '{}'", part.letter));
-  std::vector<std::string_view> numbers = splitWords(word.substr(part.letter.size()), 'x');
+  std::vector<std::string_view> numbers = splitName(word.substr(part.letter.size()), 'x');
   if (numbers.size() != part.numbers.size())
     return error(fmt::format("has {} of {} numbers", numbers.size(), part.numbers.size()));
   for (size_t i = 0; i < numbers.size(); ++i) {
-    Result<uint64_t> number = parseNumber(numbers[i]);
+    Result<uint64_t> number = measure::parseNumber(numbers[i]);
     if (!number.ok())
       return error(fmt::format("is wrong: {}", number.status().message()));
     *part.numbers[i] = *number;
@@ -115,7 +93,7 @@ Result<ConvSpec> ConvSpec::parse(std::string_view name) {
   if (!name.starts_with(kPrefix))
     return notFound("'{}' is no name of the family conv2d", name);
   ConvSpec spec;
-  Status status = parseWords(splitWords(name.substr(kPrefix.size()), '_'), spec);
+  Status status = parseWords(splitName(name.substr(kPrefix.size()), '_'), spec);
   if (status.ok())
     status = spec.validate();
   if (!status.ok())
@@ -221,7 +199,7 @@ Result<ConvTypes> parseConvTypes(std::string_view text) {
   if (std::optional<ElementType> type = hal::parseElementType(text)) {
     types = {*type, *type, *type == ElementType::I8 ? ElementType::I32 : *type};
   } else {
-    std::vector<std::string_view> words = splitWords(text, '_');
+    std::vector<std::string_view> words = splitName(text, '_');
     Status status = words.size() == 3 ? parseTypeWords(words, types)
                                       : invalidArgument("it has {} types instead of 1 or 3", words.size());
     if (!status.ok())

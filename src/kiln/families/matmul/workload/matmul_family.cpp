@@ -232,11 +232,8 @@ std::vector<std::string> MatmulFamily::configurations(const Problem &problem, st
 }
 
 std::vector<std::string> MatmulFamily::configurationSpace(const Problem &problem, std::string_view target) const {
-  std::vector<std::string> names;
-  if (const MatmulSpec *spec = specOf(problem, target))
-    for (const RatedConfig &rated : cpuConfigurationSpace(*spec, CpuShape::host()))
-      names.push_back(rated.config.name());
-  return names;
+  const MatmulSpec *spec = specOf(problem, target);
+  return spec ? measure::namesOf(cpuConfigurationSpace(*spec, CpuShape::host())) : std::vector<std::string>();
 }
 
 void registerMatmulFamily(measure::FamilyRegistry &registry) {

@@ -1,11 +1,13 @@
 #include "kiln/families/matmul/workload/matmul_spec.h"
 
-#include <algorithm>
-#include <charconv>
 #include <span>
 #include <tuple>
 
+#include "kiln/measure/names.h"
+
 namespace kiln::families {
+
+using measure::splitName;
 
 static constexpr std::string_view kAccumulatorWord = "accf16";
 static constexpr std::string_view kPartialsWord = "part";
@@ -77,32 +79,6 @@ ElementType MatmulSpec::promisedAccumulator() const {
 
 //===--- Reading --------------------------------------------------------------------------------------------------===//
 
-static std::vector<std::string_view> splitWords(std::string_view text, char separator) {
-  std::vector<std::string_view> words;
-  while (true) {
-    size_t end = std::min(text.find(separator), text.size());
-    words.push_back(text.substr(0, end));
-    if (end == text.size())
-      return words;
-    text.remove_prefix(end + 1);
-  }
-}
-
-// A number as `name` writes it: no sign, no leading zero. Anything else would not come back as it was.
-static Result<uint64_t> parseExtent(std::string_view text) {
-  uint64_t value = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc::result_out_of_range)
-    return invalidArgument("'{}' is too large for a size", text);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    return invalidArgument("'{}' is no size", text);
-  if (value == 0)
-    return invalidArgument("sizes must be positive");
-  if (text.front() == '0')
-    return invalidArgument("'{}' has a leading zero", text);
-  return value;
-}
-
 static Result<Matrix> parseMatrix(std::string_view text) {
   std::string_view typeName = text.substr(0, text.empty() ? 0 : text.size() - 1);
   std::optional<ElementType> type = hal::parseElementType(typeName);
@@ -145,14 +121,14 @@ static Status parseTypes(std::span<const std::string_view> words, MatmulSpec &sp
 }
 
 static Status parseShape(std::string_view text, MatmulSpec &spec) {
-  std::vector<std::string_view> words = splitWords(text, 'x');
+  std::vector<std::string_view> words = splitName(text, 'x');
   std::vector<uint64_t *> extents = {&spec.m, &spec.n, &spec.k};
   if (spec.batched)
     extents.insert(extents.begin(), &spec.batch);
   if (words.size() != extents.size())
     return invalidArgument("its shape '{}' has {} sizes instead of {}", text, words.size(), extents.size());
   for (size_t i = 0; i < words.size(); ++i) {
-    KILN_ASSIGN_OR_RETURN(*extents[i], parseExtent(words[i]));
+    KILN_ASSIGN_OR_RETURN(*extents[i], measure::parseNumber(words[i], "size"));
   }
   return okStatus();
 }
@@ -164,7 +140,7 @@ static Status parseSplit(std::span<const std::string_view> words, MatmulSpec &sp
   spec.split = words[0] == "serial" ? SplitK::Serial : SplitK::Parallel;
   if (words.size() < 2)
     return invalidArgument("it lacks its number of slices");
-  KILN_ASSIGN_OR_RETURN(spec.slices, parseExtent(words[1]));
+  KILN_ASSIGN_OR_RETURN(spec.slices, measure::parseExtent(words[1]));
   return okStatus();
 }
 
@@ -191,7 +167,7 @@ Result<MatmulSpec> MatmulSpec::parse(std::string_view family, std::string_view n
   if (rest.size() < 2 || rest[0] != '_' || (!isSplit && (rest[1] < '0' || rest[1] > '9')))
     return notFound("'{}' is no name of the family {}", name, family);
   MatmulSpec spec = *prototype;
-  Status status = parseWords(splitWords(rest.substr(1), '_'), spec);
+  Status status = parseWords(splitName(rest.substr(1), '_'), spec);
   if (status.ok())
     return spec;
   if (isSplit)
@@ -207,7 +183,7 @@ Result<MatmulSpec> MatmulSpec::parse(std::string_view family, std::string_view n
 
 Result<MatmulSpec> parseMatmulTypes(std::string_view text, std::string_view family) {
   MatmulSpec spec = MatmulSpec::ofFamily(family).value_or(MatmulSpec());
-  std::vector<std::string_view> words = splitWords(text, '_');
+  std::vector<std::string_view> words = splitName(text, '_');
   if (std::optional<ElementType> type = hal::parseElementType(text)) {
     spec.lhs.type = spec.rhs.type = spec.result.type = *type;
     if (*type == ElementType::I8)

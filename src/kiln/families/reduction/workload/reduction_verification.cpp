@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "kiln/measure/verify/number.h"
@@ -109,12 +110,20 @@ private:
          }});
   }
 
+  // A maximum starts from minus infinity, or from the smallest integer.
   void addWrongStart() {
-    add(Cause::NotZeroed, "they are right but for a zero that takes part: what is kept along a row starts from it",
-        [spec = spec](Row row) {
-          double value = extremum(spec, row);
-          return Expectation{spec.op == RowOp::Max ? std::max(0.0, value) : std::min(0.0, value), 0};
-        });
+    auto startFrom = [this](double start, std::string what) {
+      add(Cause::WrongStart,
+          "they are right but for " + what + " that takes part: what is kept along a row starts from it",
+          [start, spec = spec](Row row) {
+            double value = extremum(spec, row);
+            return Expectation{spec.op == RowOp::Max ? std::max(start, value) : std::min(start, value), 0};
+          });
+    };
+    startFrom(0, "a zero");
+    if (std::optional<FloatFormat> format = floatFormat(spec.type))
+      startFrom(spec.op == RowOp::Max ? -format->largest : format->largest,
+                fmt::format("the {} number of {}", spec.op == RowOp::Max ? "smallest" : "largest", format->name));
   }
 
   void addNarrow() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "kiln/families/reduction/workload/reduction_verification.h"
 #include "kiln/measure/verify/inputs.h"
@@ -77,6 +78,14 @@ public:
         });
     add(Cause::Unknown, "they are exponentials that were not divided by their sum",
         [](std::span<const double> row, size_t column) { return Exponentials(row).values[column]; });
+    if (std::optional<FloatFormat> format = floatFormat(spec.result); format && spec.result != ElementType::F32)
+      add(Cause::NarrowAccumulator,
+          fmt::format("they are exponentials that were rounded to {} before they were divided by their sum",
+                      format->name),
+          [format](std::span<const double> row, size_t column) {
+            Exponentials exponentials(row);
+            return roundTo(*format, exponentials.values[column]) / exponentials.sum;
+          });
     for (uint64_t columns : shorterRows(spec.columns))
       add(Cause::DroppedTail,
           fmt::format("they are exponentials over the sum of the first {} of {} columns", columns, spec.columns),

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>
+#include <numeric>
 
 #include "kiln/families/reduction/workload/row_trial.h"
+#include "kiln/measure/verify/number.h"
 
 namespace kiln::families {
 namespace {
@@ -81,6 +83,23 @@ TEST(SoftmaxVerification, DroppedColumns) {
         unwritten.set(r * 1001 + c, before.get(r * 1001 + c));
     unwritten.expectCause(Cause::DroppedTail, "the last 9 of 1001 columns are as they were");
   }
+}
+
+// As a library does that keeps them in the result's memory until their sum is known.
+TEST(SoftmaxVerification, NarrowExponentials) {
+  for (const char *type : {"f16", "bf16"})
+    for (const char *shape : {"37x1001", "64x8"}) {
+      RowTrial trial(fmt::format("softmax_{}_{}", shape, type));
+      hal::ElementType result = trial.spec().result;
+      fill(trial, [result](const std::vector<double> &row) {
+        std::vector<float> values = exponentials(row, *std::ranges::max_element(row));
+        float sum = std::accumulate(values.begin(), values.end(), 0.0F);
+        for (float &value : values)
+          value = static_cast<float>(measure::verify::roundTo(result, value)) / sum;
+        return values;
+      });
+      trial.expectCause(Cause::NarrowAccumulator, "before they were divided");
+    }
 }
 
 TEST(SoftmaxVerification, NotDivided) {

@@ -391,12 +391,14 @@ TEST_P(OneDnnTest, Elementwise) {
   }
 }
 
-Case rowsCase(std::string family, const std::string &op, ElementType in, ElementType out) {
-  constexpr uint64_t rows = 5, columns = 37;
+Case rowsCase(std::string family, const std::string &op, ElementType in, ElementType out, uint64_t columns = 37) {
+  constexpr uint64_t rows = 5;
   bool isSoftmax = family == "softmax";
   Case test;
-  test.fields = {
-      {"rows", "5"}, {"columns", "37"}, {"type", std::string(hal::elementTypeName(in))}, {"accumulator", "f32"}};
+  test.fields = {{"rows", "5"},
+                 {"columns", std::to_string(columns)},
+                 {"type", std::string(hal::elementTypeName(in))},
+                 {"accumulator", "f32"}};
   if (!isSoftmax) {
     test.fields["op"] = op;
     test.fields["result_type"] = hal::elementTypeName(out);
@@ -405,7 +407,7 @@ Case rowsCase(std::string family, const std::string &op, ElementType in, Element
   test.inputs = {{in, {rows, columns}}};
   test.output = {out, isSoftmax ? Indices{rows, columns} : Indices{rows}};
   test.tolerance = out == ElementType::F32 ? 1e-6 : 1.0 / 128;
-  test.expected = [isSoftmax, op](const std::vector<Numbers> &in, const Indices &at) {
+  test.expected = [isSoftmax, op, columns](const std::vector<Numbers> &in, const Indices &at) {
     double sum = 0, exponentials = 0, least = 1e9, most = -1e9;
     for (uint64_t i = 0; i < columns; ++i) {
       double value = in[0].at({at[0], i});
@@ -437,6 +439,8 @@ TEST_P(OneDnnTest, Reductions) {
   expectRefused(rowsCase("reduction", "product", ElementType::F32, ElementType::F32), StatusCode::Unimplemented,
                 "reduction 'product'");
   expectRefused(rowsCase("reduction", "sum", ElementType::I8, ElementType::I32), StatusCode::Unimplemented, "exactly");
+  expectRefused(rowsCase("reduction", "max", ElementType::F32, ElementType::F32, 1), StatusCode::Unimplemented,
+                "reduces no dimension of a single element: the max of f32 to f32");
 }
 
 TEST_P(OneDnnTest, Softmax) {

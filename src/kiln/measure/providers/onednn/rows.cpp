@@ -65,8 +65,11 @@ Result<Operation> createReduction(const Library &library, const LoadRequest &req
   KILN_ASSIGN_OR_RETURN(Description source, library.describe(type, input.shape));
   KILN_ASSIGN_OR_RETURN(Description result, library.describe(resultType, std::vector<uint64_t>{rows, 1}));
   dnnl_reduction_desc_t operation;
-  KILN_RETURN_IF_ERROR(check(
-      library.functions().reduction_desc_init(&operation, function->algorithm, &source, &result, 0.0f, 0.0f), what));
+  dnnl_status_t status =
+      library.functions().reduction_desc_init(&operation, function->algorithm, &source, &result, 0.0f, 0.0f);
+  if (columns == 1 && status == dnnl_invalid_arguments)
+    return unimplemented("oneDNN reduces no dimension of a single element: {}", what);
+  KILN_RETURN_IF_ERROR(check(status, what));
   KILN_ASSIGN_OR_RETURN(PrimitiveDescription description, library.choose(&operation, Attributes(), what));
   return createFor(library, description, source, result);
 }
