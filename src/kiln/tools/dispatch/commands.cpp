@@ -1,45 +1,22 @@
 #include "kiln/tools/dispatch/commands.h"
 
-#include <atomic>
-#include <cmath>
-#include <csignal>
-#include <unistd.h>
-
 #include "kiln/base/clock.h"
 #include "kiln/base/file.h"
 #include "kiln/base/tile_config.h"
 #include "kiln/measure/machine/quick_look.h"
-#include "kiln/measure/workers/worker_process.h"
-#include "kiln/report/formats/text.h"
-#include "kiln/report/model/suggestion.h"
 #include "kiln/tools/dispatch/compile_pool.h"
 #include "kiln/tools/dispatch/corpus.h"
-#include "kiln/tools/printing.h"
-#include "kiln/tools/sibling.h"
+#include "kiln/tools/dispatch/interrupts.h"
+#include "kiln/tools/dispatch/known_providers.h"
+#include "kiln/tools/dispatch/say.h"
+#include "kiln/tools/dispatch/shell_word.h"
+#include "kiln/tools/dispatch/sweep_plan.h"
+#include "kiln/tools/dispatch/sweep_teller.h"
 
 namespace kiln {
 
 // In half a second CPU time is counted in about fifty steps.
 static constexpr double kLookSeconds = 0.5;
-
-static volatile std::sig_atomic_t interrupts = 0;
-
-static void countInterrupt(int) {
-  interrupts = interrupts + 1;
-  if (interrupts > 1)
-    _exit(130);
-}
-
-template <typename... Arguments> static void say(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
-  std::string line = fmt::format(text, std::forward<Arguments>(arguments)...);
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fflush(stdout);
-}
-
-// In as many lines as it takes on this terminal.
-template <typename... Arguments> static void sayLines(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
-  say("{}\n", report::hangingText("", fmt::format(text, std::forward<Arguments>(arguments)...), consoleWidth(), 2));
-}
 
 static size_t countDispatches(const std::vector<Operation> &operations) {
   size_t count = 0;
@@ -160,24 +137,18 @@ static uint32_t threadsOf(const std::string &configuration) {
 // What a user types to get the same by hand.
 static Status saveCommands(const Lab &lab, const Operation &operation) {
   const measure::Problem &problem = *operation.problem;
-  std::string text = "#!/usr/bin/env bash\nset -eu\nkiln-compile";
+  std::string text = "#!/usr/bin/env bash\n# Compiles the operation, then verifies, measures and ranks its "
+                     "dispatches.\nset -eu\nkiln-compile";
   for (const std::string &flag : lab.flags.allCompilerFlags())
-    text += " " + flag;
-  std::string module = lab.folder.moduleOf(problem, "profile");
-  text += fmt::format(" {} -o {}\n", lab.folder.sourceOf(problem), module);
-  for (const std::string &configuration : operation.configurations) {
-    text += fmt::format("kiln-benchmark-module --module={} --function={}", module, operation.function(configuration));
-    for (const measure::TensorType &input : problem.inputs()) {
-      std::string shape;
-      for (uint64_t extent : input.shape)
-        shape += fmt::format("{}x", extent);
-      text += fmt::format(" --input={}{}=1", shape, hal::elementTypeName(input.type));
-    }
-    uint32_t threads = threadsOf(configuration);
-    text += fmt::format(" --device=local-task --task_topology_group_count={}\n",
-                        threads ? threads : lab.flags.threadCount());
-  }
-  return writeFile(lab.folder.folderOf(problem) + "/commands.sh", text);
+    text += " " + shellWord(flag);
+  text += fmt::format(" {} -o {}\n", shellWord(lab.folder.sourceOf(problem)),
+                      shellWord(lab.folder.moduleOf(problem, "profile")));
+  text +=
+      fmt::format("kiln-dispatch profile {} {} --threads={}", shellWord("--generated-dir=" + lab.flags.generatedDir),
+                  shellWord(fmt::format("--dispatches=^{}_", problem.name())), lab.flags.threadCount());
+  for (const std::string &flag : lab.flags.compilerFlags)
+    text += " " + shellWord("--Xcompiler=" + flag);
+  return writeFile(lab.folder.folderOf(problem) + "/commands.sh", text + "\n");
 }
 
 Result<int> verbs::compile(const Lab &lab) {
@@ -206,102 +177,6 @@ Result<int> verbs::compile(const Lab &lab) {
 
 //===--- profile, sweep ------------------------------------------------------------------------------------------===//
 
-namespace {
-constexpr std::string_view kOwnProviders[] = {"kiln", "onednn", "openblas", "reference"};
-
-// A provider as its own worker describes it.
-struct KnownProvider {
-  std::string name, variant, version;
-  std::vector<std::string> command;
-  std::string obstacle; // why it does not work; empty where it does
-};
-
-Result<KnownProvider> probe(const DispatchFlags &flags, std::string name, std::string variant,
-                            std::vector<std::string> command) {
-  measure::WorkerOptions options;
-  options.command = command;
-  options.threads = flags.threadCount();
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<measure::WorkerProcess> worker, measure::WorkerProcess::start(options));
-  KILN_ASSIGN_OR_RETURN(measure::Answer answer,
-                        worker->ask(measure::HelloRequest{measure::kProtocolVersion, options.threads},
-                                    Deadline::after(flags.timeoutNanoseconds())));
-  (void)worker->quit(Deadline::after(uint64_t(1'000'000'000))); // how it ends is no matter here
-  return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command), {}};
-}
-
-// What was meant by a name that no worker has; empty where it is one, or near to none.
-std::string misspelt(const std::string &wish) {
-  std::vector<std::string> names(std::begin(kOwnProviders), std::end(kOwnProviders));
-  names.emplace_back("onednn:preferred");
-  return std::ranges::find(names, wish) == names.end() ? report::suggestion(wish, names) : "";
-}
-
-// A program that somebody else wrote. One that does not even answer `hello` has rows as well, which say why.
-Result<KnownProvider> probeProgram(const DispatchFlags &flags, const std::string &text,
-                                   const std::vector<KnownProvider> &others) {
-  size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    return invalidArgument("--provider-command={}: write NAME=COMMAND", text);
-  std::string name = text.substr(0, equals);
-  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-  if (name.find_first_not_of(kLetters) != name.npos)
-    return invalidArgument("--provider-command={}: a name has letters, digits, '_', '-' and '.'", text);
-  if (std::ranges::find(kOwnProviders, name) != std::end(kOwnProviders) ||
-      std::ranges::find(others, name, &KnownProvider::name) != others.end())
-    return invalidArgument("--provider-command={}: there is a provider '{}' already; give yours another name", text,
-                           name);
-  std::vector<std::string> command = {"/bin/sh", "-c", "exec " + text.substr(equals + 1)};
-  Result<KnownProvider> provider = probe(flags, name, "", command);
-  if (provider.ok())
-    return provider;
-  Status why =
-      std::move(provider).status().withContext(fmt::format("provider '{}' (--provider-command={})", name, text));
-  return KnownProvider{std::move(name), "", "", std::move(command), std::string(why.message())};
-}
-
-// Those that were asked for, all of which must work; without a wish, those that do. Of external programs one must
-// work, where there is nobody else.
-Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
-  KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
-  std::vector<std::string> wanted;
-  bool asked = !flags.providers.empty();
-  for (const std::string &list : flags.providers)
-    for (std::string_view name : split(list, ','))
-      if (name != "none")
-        wanted.emplace_back(name);
-  // Libraries know nothing of programs that somebody else wrote.
-  if (!asked)
-    wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas"}
-                                  : std::vector<std::string>{"kiln"};
-  std::vector<KnownProvider> providers;
-  for (const std::string &wish : wanted) {
-    size_t colon = wish.find(':');
-    std::string variant = colon == std::string::npos ? "" : wish.substr(colon + 1);
-    Result<KnownProvider> provider = probe(flags, wish.substr(0, colon), variant, {tool, "--provider=" + wish});
-    if (provider.ok())
-      providers.push_back(*std::move(provider));
-    else if (std::string meant = misspelt(wish); !meant.empty())
-      return notFound("--providers: there is no provider '{}'{}", wish, meant);
-    else if (asked || wish == "kiln")
-      return std::move(provider).status().withContext(fmt::format("provider '{}'", wish));
-    else
-      sayLines("without {}: {}", wish, provider.status().message());
-  }
-  for (const std::string &text : flags.providerCommands) {
-    KILN_ASSIGN_OR_RETURN(KnownProvider provider, probeProgram(flags, text, providers));
-    providers.push_back(std::move(provider));
-  }
-  if (providers.empty())
-    return invalidArgument("--providers=none leaves nobody; add a program of yours with --provider-command");
-  if (std::ranges::none_of(providers, [](const KnownProvider &provider) { return provider.obstacle.empty(); }))
-    return failedPrecondition("{}", providers.front().obstacle);
-  for (const KnownProvider &provider : providers)
-    if (!provider.obstacle.empty())
-      sayLines("without {}, whose rows are failed: {}", provider.name, provider.obstacle);
-  return providers;
-}
-} // namespace
-
 SweepSettings settingsOf(const Lab &lab) {
   const DispatchFlags &flags = lab.flags;
   SweepSettings settings;
@@ -322,74 +197,6 @@ SweepSettings settingsOf(const Lab &lab) {
 }
 
 namespace {
-// One line that is written over while a group runs, where somebody sees it; else a line when it is done.
-class Teller final : public SweepProgress {
-public:
-  Teller(size_t groups, const SweepSettings &settings) : groups(groups), settings(settings) {}
-
-  void onGroup(size_t index, const SweepGroup &group) override {
-    clear();
-    current = index;
-    begun = begun ? begun : monotonicNanoseconds();
-    say("[{}/{}] {}: {}\n", index + 1, groups, group.problem->name(), counted(group.candidates.size(), "candidate"));
-  }
-  void onRound(uint32_t round, double seconds) override {
-    if (!onTerminal || monotonicNanoseconds() - shown < 200'000'000)
-      return;
-    shown = monotonicNanoseconds();
-    // What is left of this problem, which may end sooner, and problems like those that are done.
-    double part = static_cast<double>(round + 1) / settings.statistics.maximumRounds;
-    double left = std::max(0.0, seconds / part - seconds);
-    if (measured > 0)
-      left = std::min(left, spent / static_cast<double>(measured)) +
-             spent / static_cast<double>(measured) * static_cast<double>(groups - current - 1);
-    else
-      left += seconds / part * static_cast<double>(groups - current - 1);
-    std::string line = fmt::format("  {} of {} done{}, round {} of at most {}, {:.0f} s, at most {:.0f} s left",
-                                   current, groups, failed ? fmt::format(", {} rows failed", failed) : "", round + 1,
-                                   settings.statistics.maximumRounds, seconds, left);
-    std::fprintf(stderr, "\r\033[K%s", line.c_str());
-  }
-  void onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) override {
-    if (outcome == store::Outcome::Ok || outcome == store::Outcome::Unsupported)
-      return;
-    ++failed;
-    clear();
-    // A line, with the cause rather than the pass that found it; the report says all of it.
-    if (size_t end = message.find("': "); message.starts_with("pass '") && end != std::string_view::npos)
-      message.remove_prefix(end + 3);
-    say("{}\n", report::firstPart(fmt::format("  {}{}{}: {}: {}", candidate.fact.provider,
-                                              candidate.fact.configuration.empty() ? "" : " ",
-                                              candidate.fact.configuration, store::outcomeName(outcome), message),
-                                  consoleWidth()));
-  }
-  void onWarning(std::string_view text) override {
-    clear();
-    sayLines("{}", text);
-  }
-  void onGroupDone(size_t, const SweepGroup &) override {
-    clear();
-    ++measured;
-    spent = static_cast<double>(monotonicNanoseconds() - begun) / 1e9;
-  }
-  bool shouldContinue() override { return interrupts == 0; }
-
-private:
-  void clear() {
-    if (onTerminal && shown)
-      std::fprintf(stderr, "\r\033[K");
-    shown = 0;
-  }
-
-  size_t groups;
-  const SweepSettings &settings;
-  size_t failed = 0, current = 0, measured = 0;
-  uint64_t begun = 0; // when the first problem did
-  double spent = 0;   // seconds on those that are done
-  uint64_t shown = 0;
-  bool onTerminal = isatty(STDERR_FILENO) != 0;
-};
-
 SweepCandidate candidateOf(const Lab &lab, const measure::Problem &problem, const KnownProvider &provider) {
   SweepCandidate candidate;
   candidate.fact.problem = problem.name();
@@ -470,9 +277,8 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
   std::vector<SweepGroup> groups;
   for (size_t i = 0; i < operations.size(); ++i)
     groups.push_back(groupOf(lab, operations[i], i, builds, providers));
-  std::signal(SIGINT, countInterrupt);
-  std::signal(SIGTERM, countInterrupt);
-  Teller teller(groups.size(), settings);
+  catchInterrupts();
+  SweepTeller teller(groups.size(), settings);
   KILN_ASSIGN_OR_RETURN(SweepSummary summary, runSweep(groups, settings, lab.folder.database(), teller));
   summary.compileSeconds = compileSeconds;
   if (summary.resumed)
@@ -506,42 +312,10 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
   return summary.failed ? 1 : 0;
 }
 
-// What is going to happen, before it does.
-std::string durationText(double seconds) {
-  constexpr double kMinute = 60, kHour = 3600, kLong = 100;
-  if (seconds >= kLong * kMinute)
-    return fmt::format("{:.1f} hours", seconds / kHour);
-  return seconds < kLong ? fmt::format("{:.0f} s", std::ceil(seconds))
-                         : fmt::format("{:.0f} minutes", seconds / kMinute);
-}
-
-void announce(const Lab &lab, const std::vector<Operation> &operations, const std::vector<KnownProvider> &providers) {
-  size_t dispatches = 0, libraries = 0;
-  std::string names;
-  for (const KnownProvider &provider : providers) {
-    if (provider.name == "kiln") {
-      dispatches = countDispatches(operations) * (1 + lab.flags.compilerVariants.size());
-      continue;
-    }
-    ++libraries;
-    // OpenBLAS says a whole line of itself.
-    names += fmt::format("{}{}{}{} {}", names.empty() ? "" : ", ", provider.name, provider.variant.empty() ? "" : ":",
-                         provider.variant,
-                         provider.obstacle.empty() ? provider.version.substr(0, provider.version.find(' ')) : "fails");
-  }
-  size_t candidates = dispatches + libraries * operations.size();
-  // A turn takes about 70 ms, starting the worker included. Losers leave after 3 to 10, others have 20 to 100.
-  double least = static_cast<double>(candidates) * 8 * 0.07, most = least * 6;
-  most = std::min(most, lab.flags.measureSeconds() * static_cast<double>(operations.size()));
-  sayLines("{}, {} ({} of Kiln{}{})", counted(operations.size(), "problem"), counted(candidates, "candidate"),
-           dispatches, names.empty() ? "" : "; ", names);
-  say("about {} to {}\n", durationText(std::min(least, most)), durationText(most));
-}
 } // namespace
 
 Result<SweepCandidate> kilnCandidate(const Lab &lab) {
-  KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
-  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe(lab.flags, "kiln", "", {tool, "--provider=kiln"}));
+  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, findKiln(lab.flags));
   SweepCandidate candidate;
   candidate.fact.provider = kiln.name;
   candidate.fact.providerVersion = kiln.version;
@@ -555,7 +329,7 @@ Result<int> verbs::profile(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, writtenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
-  announce(lab, operations, providers);
+  announceSweep(lab, operations, providers);
   if (lab.flags.dryRun)
     return 0;
   return measureOperations(lab, operations, providers, look, /*asBlocks=*/true);
@@ -566,7 +340,7 @@ Result<int> verbs::sweep(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, chosenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
-  announce(lab, operations, providers);
+  announceSweep(lab, operations, providers);
   if (lab.flags.dryRun)
     return 0;
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, !lab.flags.verbose));
@@ -577,8 +351,7 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
   measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
-  KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
-  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, probe(lab.flags, "kiln", "", {tool, "--provider=kiln"}));
+  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, findKiln(lab.flags));
   size_t dispatches = countDispatches(operations);
   sayLines("{}, {} {} by each of {} compilers, and measured in common rounds", counted(operations.size(), "problem"),
            dispatches, dispatches == 1 ? "dispatch, compiled" : "dispatches, compiled", builds.size());

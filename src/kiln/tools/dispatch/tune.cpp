@@ -1,28 +1,14 @@
 // kiln-dispatch tune.
-#include <csignal>
 #include <ctime>
-#include <unistd.h>
 
 #include "kiln/base/file.h"
 #include "kiln/tools/dispatch/commands.h"
+#include "kiln/tools/dispatch/interrupts.h"
 #include "kiln/tools/dispatch/problem_tuner.h"
-#include "kiln/tools/printing.h"
+#include "kiln/tools/dispatch/say.h"
 #include "kiln/tools/version.h"
 
 namespace kiln {
-
-static volatile std::sig_atomic_t interrupts = 0;
-
-static void countInterrupt(int) {
-  interrupts = interrupts + 1;
-  if (interrupts > 1)
-    _exit(130);
-}
-
-template <typename... Arguments> static void say(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
-  print(fmt::format(text, std::forward<Arguments>(arguments)...));
-  (void)flushStandardOutput(); // the end of the command tells
-}
 
 namespace {
 
@@ -33,7 +19,7 @@ public:
   void onRound(uint32_t, double) override {}
   void onOutcome(const SweepCandidate &, store::Outcome, std::string_view) override {}
   void onGroupDone(size_t, const SweepGroup &) override {}
-  bool shouldContinue() override { return interrupts == 0; }
+  bool shouldContinue() override { return !isInterrupted(); }
 };
 
 // A problem with what there is to say of it in the end.
@@ -240,8 +226,7 @@ Result<int> Tuning::run() {
   announce();
   if (lab.flags.dryRun)
     return 0;
-  std::signal(SIGINT, countInterrupt);
-  std::signal(SIGTERM, countInterrupt);
+  catchInterrupts();
   KILN_ASSIGN_OR_RETURN(TuneSession session, TuneSession::open(lab.folder.database(), sessionKey(), !lab.flags.fresh));
   KILN_ASSIGN_OR_RETURN(bool done, searchAll(session));
   if (!done) {

@@ -11,6 +11,7 @@
 #include "kiln/runtime/io/npy.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/recompile.h"
+#include "kiln/tools/dispatch/shell_word.h"
 #include "kiln/tools/dispatch/stored_row.h"
 #include "kiln/tools/printing.h"
 
@@ -25,14 +26,6 @@ void ReproFlags::add(FlagParser &parser) {
 }
 
 namespace {
-
-// A word as the shell takes it.
-std::string quoted(const std::string &word) {
-  std::string text = "'";
-  for (char c : word)
-    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 // A part of a word in double quotes, in which parameters are expanded.
 std::string inDoubleQuotes(const std::string &text) {
@@ -129,11 +122,11 @@ std::vector<std::string> measurementFlags(const store::StoredRun &run, const sto
 std::vector<std::string> providerFlags(const Repro &repro) {
   const store::Candidate &candidate = *repro.row.candidate;
   if (repro.isKiln()) {
-    std::vector<std::string> flags = {quoted("--providers=kiln")};
+    std::vector<std::string> flags = {shellWord("--providers=kiln")};
     // The first flag is what `profile` gives the compiler anyway.
     for (const std::string &flag : repro.source->flags)
       if (flag != "--kiln-hal-target-backends=llvm-cpu")
-        flags.push_back(quoted("--Xcompiler=" + flag));
+        flags.push_back(shellWord("--Xcompiler=" + flag));
     if (!candidate.compilerFlags.empty() && !candidate.compilerFlags.starts_with('-'))
       flags.push_back(fmt::format("\"--compiler=${{KILN_COMPILER:-{}}}\"", inDoubleQuotes(repro.source->compiler)));
     return flags;
@@ -141,8 +134,8 @@ std::vector<std::string> providerFlags(const Repro &repro) {
   for (std::string_view known : {"onednn", "openblas", "reference"})
     if (candidate.provider == known)
       return {
-          quoted(fmt::format("--providers={}{}{}", known, candidate.variant.empty() ? "" : ":", candidate.variant))};
-  return {quoted("--providers=kiln"),
+          shellWord(fmt::format("--providers={}{}{}", known, candidate.variant.empty() ? "" : ":", candidate.variant))};
+  return {shellWord("--providers=kiln"),
           fmt::format("\"--provider-command={}=${{KILN_PROVIDER_COMMAND:?set it to the command of the provider {}}}\"",
                       inDoubleQuotes(candidate.provider), inDoubleQuotes(candidate.provider))};
 }
@@ -204,7 +197,7 @@ std::string recordedText(const report::Row &row) {
 Status writeScript(const Repro &repro) {
   std::string flags;
   for (const std::string &flag : measurementFlags(*repro.row.run, *repro.row.candidate))
-    flags += (flags.empty() ? "" : " ") + quoted(flag);
+    flags += (flags.empty() ? "" : " ") + shellWord(flag);
   for (const std::string &flag : providerFlags(repro))
     flags += " " + flag;
   std::string text = replaced(std::string(kScript), "@flags@", flags);

@@ -1,0 +1,23 @@
+// How the verbs of kiln-dispatch print as they go: at once, and no wider than the terminal.
+#ifndef KILN_TOOLS_DISPATCH_SAY_H
+#define KILN_TOOLS_DISPATCH_SAY_H
+
+#include "kiln/report/formats/text.h"
+#include "kiln/tools/dispatch/commands.h"
+#include "kiln/tools/printing.h"
+
+namespace kiln {
+
+template <typename... Arguments> void say(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
+  print(fmt::format(text, std::forward<Arguments>(arguments)...));
+  (void)flushStandardOutput(); // the end of the command tells
+}
+
+// In as many lines as it takes on this terminal.
+template <typename... Arguments> void sayLines(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
+  say("{}\n", report::hangingText("", fmt::format(text, std::forward<Arguments>(arguments)...), consoleWidth(), 2));
+}
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_DISPATCH_SAY_H
