@@ -132,12 +132,9 @@ Result<std::string> formatHtml(const Table &table, const FormatOptions &options)
     if (row.peakGigabytes)
       peaks["gb_per_s"] = fastest = std::max(fastest, *row.peakGigabytes);
   }
-  Json data = {{"columns", columnsJson(shown)},
-               {"problems", problemsJson(table, options, shown)},
-               {"runs", runsJson(table)},
-               {"notes", providerNotes(table)},
-               {"peaks", std::move(peaks)},
-               {"unfinished", table.unfinished}};
+  Json data = {{"columns", columnsJson(shown)}, {"problems", problemsJson(table, options, shown)},
+               {"runs", runsJson(table)},       {"notes", providerNotes(table)},
+               {"peaks", std::move(peaks)},     {"unfinished", table.unfinished}};
   // So that no text in it can end the element that holds it.
   std::string json;
   for (char c : dumpJson(data, -1))

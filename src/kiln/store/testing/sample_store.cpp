@@ -223,7 +223,8 @@ static Status fillGroup(Writer &writer, const SampleOptions &options, const std:
   KILN_RETURN_IF_ERROR(writer.addCandidates(candidates));
   for (uint64_t i = 0; i < options.rounds; ++i)
     KILN_RETURN_IF_ERROR(writer.addRounds(maker.rounds(samples, i)));
-  return finish ? writer.finishGroup(group.key(), results, estimates, options.cutSeconds) : writer.interruptGroup(group.key());
+  return finish ? writer.finishGroup(group.key(), results, estimates, options.cutSeconds)
+                : writer.interruptGroup(group.key());
 }
 
 Status fillSampleStore(Writer &writer, const SampleOptions &options) {
