@@ -23,7 +23,6 @@ class KilnProvider final : public Provider {
 public:
   Status start(uint32_t threads) override;
   std::string version() const override { return KILN_VERSION; }
-  std::string note() const override { return std::string(device->uri()); }
   Status load(const LoadRequest &request, TensorMemory &tensors) override;
   Status run(uint32_t set) override;
   Status call(uint32_t set) override;

@@ -92,7 +92,8 @@ static constexpr Column kColumns[] = {
     {"interval_percent", "±%", Unit::Percent, interval, 5, 2, Page::Shown,
      "Half of the median's interval, of the median: what it is not known better than."},
     {"noise", "Noise", Unit::Text,
-     [](const Row &row) { return row.estimate && isNoisy(*row.estimate) ? Value("noisy") : Value(); }, 5, 3, Page::Shown,
+     [](const Row &row) { return row.estimate && isNoisy(*row.estimate) ? Value("noisy") : Value(); }, 5, 3,
+     Page::Shown,
      "noisy where the interval exceeds 20 % to either side: such a rank is none, and the row should be measured "
      "again."},
     {"best_percent", "%best", Unit::Percent, bestPercent, 5, 4, Page::Shown,

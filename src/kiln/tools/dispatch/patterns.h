@@ -25,8 +25,8 @@ Result<std::vector<std::vector<uint64_t>>> parseShapes(std::string_view flag, st
 // The expressions of --dispatches, one by one: a comma inside of brackets or braces belongs to the expression.
 std::vector<std::string> splitPatterns(std::string_view text);
 
-// --dispatches=<regex>,<regex>: a name is taken if one of them is found somewhere in it; no pattern takes all. A * that follows a letter, a digit or _ stands for any text,
-// as on a command line; anywhere else it repeats.
+// --dispatches=<regex>,<regex>: a name is taken if one of them is found somewhere in it; no pattern takes all. A * that
+// follows a letter, a digit or _ stands for any text, as on a command line; anywhere else it repeats.
 class NamePatterns {
 public:
   static Result<NamePatterns> parse(std::string_view text);

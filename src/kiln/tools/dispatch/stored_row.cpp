@@ -57,7 +57,7 @@ static std::string literally(std::string_view name) {
   std::string text;
   for (char c : name)
     text += std::string_view("\\^$.|?*+()[]{}").find(c) == std::string_view::npos ? std::string(1, c)
-                                                                                   : std::string("\\") + c;
+                                                                                  : std::string("\\") + c;
   return text;
 }
 
