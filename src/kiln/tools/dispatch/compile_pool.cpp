@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/base/file.h"
+#include "kiln/measure/machine/provenance.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/store/facts.h"
 #include "kiln/tools/dispatch/generated.h"
@@ -62,14 +63,13 @@ static Cached lookFor(const std::string &module) {
   return is.ok() && *is == (*written)->text() ? Cached::Whole : Cached::Damaged;
 }
 
-// A compiler is another one when its file is.
+// Who compiles, for which CPU: a compiler is another one when the bytes of its file are, and "host" means another CPU
+// where the folder was carried to another machine.
 static Result<std::string> compilerIdentity(const std::string &path) {
-  std::error_code error;
-  uint64_t size = fs::file_size(path, error);
-  auto time = fs::last_write_time(path, error).time_since_epoch().count();
-  if (error)
-    return errnoStatus(error.value(), fmt::format("cannot look at '{}'", path));
-  return fmt::format("{} {}", size, time);
+  KILN_ASSIGN_OR_RETURN(Ref<FileContents> file, FileContents::open(path));
+  measure::Provenance machine = measure::Provenance::detect();
+  return store::contentKey({file->text(), machine.architecture, machine.cpu.value, machine.identity.value,
+                            fmt::format("{}", fmt::join(machine.features, ","))});
 }
 
 // What --tuning-db names counts by its content. What cannot be read is the compiler's to tell.
