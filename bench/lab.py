@@ -54,6 +54,17 @@ class Lab:
             iterations = max(1, round(iterations * wanted / max(seen, wanted / 20)))
         return iterations
 
+    def product_seconds(self, n):
+        """The fastest NxNxN product in f32 on two threads, of Kiln and all libraries that are installed."""
+        rows, _ = Lab(self.build, self.folder, threads=2).table(
+            *[f"--problem-{name}={n}" for name in "mnk"], "--configurations=1", "--cache=warm",
+            "--benchmark-repetitions=3")
+        return min(float(row["call_median_ns"]) for row in rows) / 1e9
+
+    def verdict_seconds(self, n, runs):
+        """What verifying such a product takes, on two threads: all passes, with inputs and prefilled outputs."""
+        return float(self.build.run("verdict_cost", str(n), str(runs)).split()[3])
+
     def agreement(self, *flags):
         """Of two runs of the same sweep, the rows in which each median lies in the other's interval or within 2 %; and all."""
         first, second = ({(row["Provider"], row["variant"], row["Operation"], row["Tile config"]): row

@@ -40,7 +40,7 @@ void Compiler::bindOptions(OptionBinder &binder) {
               "Optimize the host program before it is encoded");
   binder.group("Testing the tests");
   binder.flag("kiln-debug-plant-lie", &options.plantedLie, "name",
-              "Make contractions compute something wrong, in a way that verification must notice: wrong-element, nan, "
+              "Make programs compute something wrong, in a way that verification must notice: wrong-element, nan, "
               "transposed-tile, dropped-tail, not-zeroed, bf16-inputs, tf32-inputs, f16-accumulator, bf16-accumulator, "
               "swapped-layout, nothing-written");
   binder.flag("kiln-debug-plant-delay", &options.plantedDelay, "n",

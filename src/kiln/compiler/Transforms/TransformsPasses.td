@@ -42,11 +42,13 @@ def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
 }
 
 def PlantLiesPass : Pass<"kiln-plant-lies", "mlir::ModuleOp"> {
-  let summary = "Makes contractions compute something wrong, or slowly, to test what should notice";
+  let summary = "Makes programs compute something wrong, or slowly, to test what should notice";
   let description = [{
-    The lies: wrong-element, nan (both in the last element), transposed-tile, dropped-tail (of the reduction), not-zeroed,
-    bf16-inputs, tf32-inputs, f16-accumulator, bf16-accumulator, swapped-layout (of the last operand, whose dimensions must
-    be equal), nothing-written. A delay is a number of empty loop iterations at the start of each workgroup of the kernel.
+    The lies: wrong-element and nan (the last element of the result), transposed-tile (the first one of a contraction's
+    result), dropped-tail (of a reduction, or the last columns of what has none), not-zeroed (the result is added to what
+    the output held), bf16-inputs, tf32-inputs, f16-accumulator, bf16-accumulator, swapped-layout (of the last input, two
+    dimensions of which must be equal), nothing-written. Where a lie cannot be told of a function, an error says why. A
+    delay is a number of empty loop iterations at the start of each workgroup of a contraction's kernel.
   }];
   let options = [
     Option<"lie", "lie", "std::string", "", "Which lie; empty: none">,

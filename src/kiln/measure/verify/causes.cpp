@@ -52,7 +52,10 @@ private:
   std::optional<Diagnosis> swappedOutput() const;
   std::optional<Diagnosis> transposedTile() const;
   std::optional<Diagnosis> narrowedInputs() const;
+  std::optional<Diagnosis> transposedInOutput() const;
   std::optional<Diagnosis> shortReduction() const;
+  std::optional<Diagnosis> shortInnerLoop() const;
+  int64_t shorterLoop(int64_t loop) const;
   std::optional<Diagnosis> onlyNaN() const;
   std::optional<Diagnosis> notFinite() const;
   std::optional<Diagnosis> droppedLines() const;
@@ -69,7 +72,7 @@ private:
   }
   // For a prediction of the sum that the element is made of.
   bool predictsSums(const Prediction &prediction) const {
-    return predicts([&](const Sample &s) { return surveyor.finished(prediction(s), s.element.j); });
+    return predicts([&](const Sample &s) { return surveyor.finishedAny(prediction(s), s.element.j); });
   }
   uint64_t total() const { return static_cast<uint64_t>(subject.batch * subject.m * subject.n); }
   bool floating() const { return !isInteger(subject.lhsType); }
@@ -138,6 +141,33 @@ std::optional<Diagnosis> Diagnoser::transposedTile() const {
   return std::nullopt;
 }
 
+// The same where tiles lie along any two dimensions of an output that has more.
+std::optional<Diagnosis> Diagnoser::transposedInOutput() const {
+  if (!subject.placeOf || !subject.coordinates)
+    return std::nullopt;
+  const std::vector<uint64_t> &shape = subject.outShape;
+  for (size_t a = 0; a < shape.size(); ++a)
+    for (size_t b = a + 1; b < shape.size(); ++b)
+      for (uint64_t tile = 2; tile <= static_cast<uint64_t>(kLargestTile); ++tile) {
+        auto prediction = [&](const Sample &s) {
+          std::vector<uint64_t> at = subject.coordinates(s.element.b, s.element.i, s.element.j);
+          uint64_t inA = at[a] % tile, inB = at[b] % tile;
+          at[a] += inB - inA;
+          at[b] += inA - inB;
+          if (at[a] >= shape[a] || at[b] >= shape[b])
+            return HUGE_VAL;
+          OutputPlace place = subject.placeOf(at);
+          return surveyor.expected(place.b, place.i, place.j);
+        };
+        if (predicts(prediction))
+          return Diagnosis{Cause::TransposedTile,
+                           fmt::format("they are right results, transposed within tiles of {0}x{0} along dimensions "
+                                       "{1} and {2}",
+                                       tile, a, b)};
+      }
+  return std::nullopt;
+}
+
 struct Narrowing {
   FloatFormat format;
   Rounding rounding;
@@ -180,25 +210,44 @@ std::optional<Diagnosis> Diagnoser::narrowedInputs() const {
   return std::nullopt;
 }
 
-// One length of the reduction, less than k, that explains every sample.
-std::optional<Diagnosis> Diagnoser::shortReduction() const {
-  std::vector<uint8_t> possible(subject.k + 1, 1);
+// The longest length, less than its own, of a loop in the reduction that explains every sample; 0: there is none.
+int64_t Diagnoser::shorterLoop(int64_t loop) const {
+  std::vector<uint8_t> possible(loop, 1);
   possible[0] = 0; // that would be all zeros
-  possible[subject.k] = 0;
+  std::vector<int64_t> sums(loop);
   for (const Sample &s : samples) {
+    std::fill(sums.begin(), sums.end(), 0);
+    for (size_t p = 0; p < s.left.size(); ++p)
+      sums[static_cast<int64_t>(p) % loop] += int64_t(s.left[p]) * s.right[p];
     int64_t sum = 0;
-    for (int64_t length = 1; length < subject.k; ++length) {
-      sum += int64_t(s.left[length - 1]) * s.right[length - 1];
+    for (int64_t length = 1; length < loop; ++length) {
+      sum += sums[length - 1];
       if (possible[length])
-        possible[length] = roundTo(subject.result, surveyor.finished(double(sum), s.element.j)) == s.element.actual;
+        possible[length] =
+            sameNumber(roundTo(subject.result, surveyor.finishedAny(double(sum), s.element.j)), s.element.actual);
     }
   }
   auto last = std::find(possible.rbegin(), possible.rend(), 1);
-  if (last == possible.rend())
+  return last == possible.rend() ? 0 : possible.rend() - last - 1;
+}
+
+std::optional<Diagnosis> Diagnoser::shortReduction() const {
+  int64_t length = shorterLoop(subject.k);
+  if (length == 0)
     return std::nullopt;
-  int64_t length = possible.rend() - last - 1;
   return Diagnosis{Cause::DroppedTail,
                    fmt::format("they are sums over the first {} of {} elements of the reduction", length, subject.k)};
+}
+
+std::optional<Diagnosis> Diagnoser::shortInnerLoop() const {
+  for (int64_t loop : subject.innerLoops) {
+    int64_t length = loop > 1 && loop < subject.k ? shorterLoop(loop) : 0;
+    if (length > 0)
+      return Diagnosis{
+          Cause::DroppedTail,
+          fmt::format("they are sums over the first {0} of every {1} elements of the reduction", length, loop)};
+  }
+  return std::nullopt;
 }
 
 std::optional<Diagnosis> Diagnoser::onlyNaN() const {
@@ -403,9 +452,11 @@ Diagnosis Diagnoser::run() const {
       &Diagnoser::swappedOperands,
       &Diagnoser::swappedOutput,
       &Diagnoser::transposedTile,
+      &Diagnoser::transposedInOutput,
       &Diagnoser::narrowedInputs,
       &Diagnoser::simulatedAccumulator,
       &Diagnoser::shortReduction,
+      &Diagnoser::shortInnerLoop,
       &Diagnoser::notFinite,
       &Diagnoser::droppedLines,
       &Diagnoser::partNeverWritten,

@@ -83,6 +83,8 @@ Result<Verdict> checkContraction(const Contraction &contraction, Pass pass, uint
   ContractionCase subject = {c.batch,       c.m,  c.n,  c.k,      c.lhs,       c.rhs, c.result,
                              c.accumulator, &lhs, &rhs, outBytes, c.outLayout, {},    {}};
   subject.columns = columns;
+  if (c.slice > 0)
+    subject.innerLoops.push_back(c.slice);
   if (otherLhs)
     subject.swaps.push_back({"lhs", &swappedLhs, &rhs});
   if (otherRhs)

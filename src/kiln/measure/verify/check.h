@@ -32,6 +32,8 @@ struct CheckOptions {
 // that is larger than any sum makes an activation linear (scale 1) or zero or saturated (scale 0).
 struct ColumnMap {
   std::vector<int32_t> scale, bias; // n of each; both empty: out = sum
+  // What becomes of a sum that is not right, and which an activation may bend; empty: the same.
+  std::function<double(double sum, int64_t j)> ofAnySum = {};
 
   int64_t scaleAt(int64_t j) const { return scale.empty() ? 1 : scale[j]; }
   int64_t biasAt(int64_t j) const { return bias.empty() ? 0 : bias[j]; }
@@ -42,6 +44,10 @@ struct SwappedReading {
   std::string what; // "lhs"
   const Operand *lhs, *rhs;
   Cause cause = Cause::SwappedLayout;
+};
+
+struct OutputPlace {
+  int64_t b, i, j;
 };
 
 // A contraction whose left operand is not a plain matrix: what a family with an indexing of its own fills in.
@@ -55,6 +61,11 @@ struct ContractionCase {
   // The output's coordinates of (b, i, j), as they are shown; [i, j] or [b, i, j] where it is empty.
   std::function<std::vector<uint64_t>(int64_t b, int64_t i, int64_t j)> coordinates;
   ColumnMap columns = {};
+  // Of an output that is no matrix for each batch index: its shape, and which element lies at some coordinates.
+  std::vector<uint64_t> outShape = {};
+  std::function<OutputPlace(std::span<const uint64_t> coordinates)> placeOf = {};
+  // Lengths of loops inside of the reduction, of each of which a program may drop the end: a filter's channels.
+  std::vector<int64_t> innerLoops = {};
 };
 
 // Fails where the sizes do not fit, or the inputs are not integers: that says nothing of the output.

@@ -37,6 +37,8 @@ struct Contraction {
   // The type that sums are promised to be kept in.
   ElementType accumulator;
   Layout lhsLayout, rhsLayout, outLayout; // (i, p), (p, j), (i, j)
+  // Elements of the reduction that programs sum by themselves, slice by slice; 0: all at once.
+  int64_t slice = 0;
 
   // Row-major operands of one batch after the other.
   static Contraction dense(int64_t batch, int64_t m, int64_t n, int64_t k, ElementType operands, ElementType result,

@@ -232,6 +232,10 @@ private:
     return seen > 0;
   }
 
+  bool predicts(const Suspicion &suspicion) const {
+    return explains([&](const Wrong &wrong) { return suspicion.expected(wrong.element); });
+  }
+
   Diagnosis diagnose() const {
     std::optional<std::string> lastOnes = tail();
     if (all.untouched == all.wrong) {
@@ -240,10 +244,14 @@ private:
         return {Cause::NothingWritten, "the output is as it was before the run"};
       if (lastOnes)
         return {Cause::DroppedTail, *lastOnes + " are as they were before the run"};
+      // A maximum that starts from what was there keeps it where that is larger.
+      for (const Suspicion &suspicion : subject.suspicions)
+        if (suspicion.cause == Cause::NotZeroed && predicts(suspicion))
+          return {suspicion.cause, suspicion.reason};
       return {Cause::NothingWritten, "they are as they were before the run"};
     }
     for (const Suspicion &suspicion : subject.suspicions)
-      if (explains([&](const Wrong &wrong) { return suspicion.expected(wrong.element); }))
+      if (predicts(suspicion))
         return {suspicion.cause, suspicion.reason};
     bool added = subject.before && explains([&](const Wrong &wrong) {
                    double before = subject.before(wrong.element), sum = wrong.expected + before;

@@ -181,11 +181,20 @@ int32_t InputPlan::wideOrSparse(const Side &side, uint64_t line, int64_t positio
     return withSign(bits, static_cast<int32_t>(top | below(bits, top) | 1));
   }
   if (side.slots) {
-    int64_t length = divideUp(extent, side.slots), slot = side.slots == 1 ? 0 : position / length;
-    uint64_t bits = lineBits(line, slot);
-    return position == slot * length + below(bits, static_cast<uint32_t>(length)) ? withSign(bits, 1) : 0;
+    Single one = singleOf(side, line, side.slots == 1 ? 0 : position / divideUp(extent, side.slots), extent);
+    return position == one.position ? one.value : 0;
   }
   return 0;
+}
+
+InputPlan::Single InputPlan::singleOf(const Side &side, uint64_t line, int64_t slot, int64_t extent) {
+  int64_t length = divideUp(extent, side.slots);
+  uint64_t bits = lineBits(line, slot);
+  return {slot * length + below(bits, static_cast<uint32_t>(length)), withSign(bits, 1)};
+}
+
+InputPlan::Single InputPlan::single(bool isLhs, uint64_t line, int64_t slot) const {
+  return isLhs ? singleOf(lhsSide, line, slot, reduction) : singleOf(rhsSide, line, slot, taps * reduction);
 }
 
 uint64_t InputPlan::lhsLine(int64_t b, int64_t row) const {
@@ -240,20 +249,51 @@ void fill(ElementType type, const Layout &layout, int64_t lineStride, int64_t po
           const std::vector<uint64_t> &lines, int64_t b, int64_t begin, int64_t end, uint8_t *bytes, Element element) {
   auto elementBytes = static_cast<int64_t>(hal::elementTypeByteSize(type));
   uint8_t *start = bytes + layout.offset(b, 0, 0) * elementBytes;
-  auto store = [&](int64_t line, int64_t position) {
-    storeInteger(type, element(lines[line], position),
-                 start + (line * lineStride + position * positionStride) * elementBytes);
-  };
   auto count = static_cast<int64_t>(lines.size());
-  if (lineStride >= positionStride) {
-    for (int64_t line = 0; line < count; ++line)
-      for (int64_t position = begin; position < end; ++position)
-        store(line, position);
-  } else {
-    for (int64_t position = begin; position < end; ++position)
+  auto fillWith = [&](auto store) {
+    auto one = [&](int64_t line, int64_t position) {
+      store(element(lines[line], position), start + (line * lineStride + position * positionStride) * elementBytes);
+    };
+    if (lineStride >= positionStride) {
       for (int64_t line = 0; line < count; ++line)
-        store(line, position);
-  }
+        for (int64_t position = begin; position < end; ++position)
+          one(line, position);
+    } else {
+      for (int64_t position = begin; position < end; ++position)
+        for (int64_t line = 0; line < count; ++line)
+          one(line, position);
+    }
+  };
+  if (type == ElementType::F32) // not to ask for the type of each element
+    fillWith([](int32_t value, uint8_t *at) { write(static_cast<float>(value), at); });
+  else
+    fillWith([&](int32_t value, uint8_t *at) { storeInteger(type, value, at); });
+}
+
+// The same of an operand that is zero but for one element in each slot of a line: none of the others is looked at.
+// Zero has no bits in any type.
+void fillSparse(ElementType type, const Layout &layout, int64_t lineStride, int64_t positionStride,
+                const std::vector<uint64_t> &lines, int64_t b, int64_t begin, int64_t end, uint8_t *bytes,
+                const InputPlan &plan, bool isLhs) {
+  auto size = static_cast<int64_t>(hal::elementTypeByteSize(type));
+  uint8_t *start = bytes + layout.offset(b, 0, 0) * size;
+  auto count = static_cast<int64_t>(lines.size());
+  auto at = [&](int64_t line, int64_t position) {
+    return start + (line * lineStride + position * positionStride) * size;
+  };
+  if (positionStride == 1)
+    for (int64_t line = 0; line < count; ++line)
+      std::memset(at(line, begin), 0, (end - begin) * size);
+  else
+    for (int64_t position = begin; position < end; ++position)
+      for (int64_t line = 0; line < count; line += lineStride == 1 ? count : 1)
+        std::memset(at(line, position), 0, (lineStride == 1 ? count : 1) * size);
+  for (int64_t line = 0; line < count; ++line)
+    for (int64_t slot = 0; slot < plan.slots(isLhs); ++slot) {
+      InputPlan::Single single = plan.single(isLhs, lines[line], slot);
+      if (single.position >= begin && single.position < end)
+        storeInteger(type, single.value, at(line, single.position));
+    }
 }
 
 } // namespace
@@ -283,10 +323,16 @@ static void fillPart(const Contraction &contraction, const InputPlan &plan, int6
       rows[i] = plan.lhsLine(b, i);
     for (int64_t j = 0; j < c.n; ++j)
       columns[j] = plan.rhsLine(b, j);
-    fill(c.lhs, c.lhsLayout, c.lhsLayout.row, c.lhsLayout.column, rows, b, begin, end, lhs,
-         [&](uint64_t line, int64_t p) { return plan.lhsOf(line, p); });
-    fill(c.rhs, c.rhsLayout, c.rhsLayout.column, c.rhsLayout.row, columns, b, begin, end, rhs,
-         [&](uint64_t line, int64_t p) { return plan.rhsOf(line, 0, p); });
+    if (plan.slots(/*isLhs=*/true) > 0)
+      fillSparse(c.lhs, c.lhsLayout, c.lhsLayout.row, c.lhsLayout.column, rows, b, begin, end, lhs, plan, true);
+    else
+      fill(c.lhs, c.lhsLayout, c.lhsLayout.row, c.lhsLayout.column, rows, b, begin, end, lhs,
+           [&](uint64_t line, int64_t p) { return plan.lhsOf(line, p); });
+    if (plan.slots(/*isLhs=*/false) > 0)
+      fillSparse(c.rhs, c.rhsLayout, c.rhsLayout.column, c.rhsLayout.row, columns, b, begin, end, rhs, plan, false);
+    else
+      fill(c.rhs, c.rhsLayout, c.rhsLayout.column, c.rhsLayout.row, columns, b, begin, end, rhs,
+           [&](uint64_t line, int64_t p) { return plan.rhsOf(line, 0, p); });
   }
 }
 
@@ -314,9 +360,12 @@ void prefillOutput(ElementType type, Pass pass, std::span<uint8_t> outBytes) {
     std::memset(outBytes.data(), 0xFF, outBytes.size());
     return;
   }
-  uint64_t bytes = hal::elementTypeByteSize(type);
-  for (uint64_t element = 0; (element + 1) * bytes <= outBytes.size(); ++element)
-    storeInteger(type, prefillPattern(element), outBytes.data() + element * bytes);
+  auto size = static_cast<int64_t>(hal::elementTypeByteSize(type));
+  auto count = static_cast<int64_t>(outBytes.size()) / size;
+  forParts(count, count, 2, [&](int64_t begin, int64_t end) {
+    for (int64_t element = begin; element < end; ++element)
+      storeInteger(type, prefillPattern(element), outBytes.data() + element * size);
+  });
 }
 
 double prefilledNumber(ElementType type, Pass pass, uint64_t element) {

@@ -35,6 +35,15 @@ public:
   int32_t lhsOf(uint64_t line, int64_t r) const;
   int32_t rhsOf(uint64_t line, int64_t tap, int64_t r) const;
 
+  // Of an operand that is zero but for one element in each part of its lines: how many these are, and where the one is
+  // and what; behind the line's end where its last part has none. 0 slots: any element may be another number.
+  struct Single {
+    int64_t position;
+    int32_t value;
+  };
+  int64_t slots(bool isLhs) const { return (isLhs ? lhsSide : rhsSide).slots; }
+  Single single(bool isLhs, uint64_t line, int64_t slot) const;
+
   double sumLimit() const { return limit; }
   // No result is larger in magnitude.
   double resultLimit() const { return resultBound; }
@@ -54,6 +63,7 @@ private:
   void planCancelling(double finalLimit);
   void planWide(const Contraction &contraction, Side &wide, Side &narrow, int64_t wideTaps);
   int32_t wideOrSparse(const Side &side, uint64_t line, int64_t position, int64_t extent) const;
+  static Single singleOf(const Side &side, uint64_t line, int64_t slot, int64_t extent);
   int32_t plain(const Side &side, uint64_t line, int64_t position) const;
   int32_t cancelling(const Side &side, uint64_t line, int64_t position, bool negate) const;
 

@@ -58,6 +58,11 @@ public:
     return double(subject.columns.scaleAt(j)) * sum + double(subject.columns.biasAt(j));
   }
 
+  // What another sum would have become.
+  double finishedAny(double sum, int64_t j) const {
+    return subject.columns.ofAnySum ? subject.columns.ofAnySum(sum, j) : finished(sum, j);
+  }
+
   const ContractionCase &subject;
   const Pass pass;
 

@@ -3,9 +3,22 @@
 // RUN: kiln-opt %s --kiln-plant-lies='lie=dropped-tail' | FileCheck %s --check-prefix=TAIL
 // RUN: kiln-opt %s --kiln-plant-lies='lie=not-zeroed delay=7' | FileCheck %s --check-prefix=ZERO
 // RUN: kiln-opt %s --kiln-plant-lies='lie=transposed-tile' | FileCheck %s --check-prefix=TILE
-// RUN: not kiln-opt %s --kiln-plant-lies='lie=swapped-layout' 2>&1 | FileCheck %s --check-prefix=NONE
-// Only where its last operand is square could a layout be swapped unseen.
-// NONE: error: the lie 'swapped-layout' cannot be planted
+// RUN: not kiln-opt %s --kiln-plant-lies='lie=swapped-layout' 2>&1 | FileCheck %s --check-prefix=LAYOUT
+// RUN: not kiln-opt %s --kiln-plant-lies='lie=no-such-lie' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: kiln-opt %S/Inputs/rows.mlir --kiln-plant-lies='lie=f16-accumulator' | FileCheck %s --check-prefix=SUM
+// RUN: not kiln-opt %S/Inputs/rows.mlir --kiln-plant-lies='lie=tf32-inputs' 2>&1 | FileCheck %s --check-prefix=INPUTS
+// RUN: not kiln-opt %S/Inputs/rows.mlir --kiln-plant-lies='lie=transposed-tile' 2>&1 | FileCheck %s --check-prefix=TILES
+// RUN: not kiln-opt %S/Inputs/rows.mlir --kiln-plant-lies='delay=7' 2>&1 | FileCheck %s --check-prefix=DELAY
+
+// Each refusal says why; and of several inputs none is narrowed where one cannot be.
+// LAYOUT: error: the lie 'swapped-layout' cannot be planted in @matmul: no input has two dimensions of the same extent
+// UNKNOWN: error: there is no lie 'no-such-lie'; there are wrong-element, nan, transposed-tile,
+// INPUTS: error: the lie 'tf32-inputs' cannot be planted in @rows: its inputs are of type f16, which has no more precision
+// INPUTS-NOT: arith.andi
+// TILES: error: the lie 'transposed-tile' cannot be planted in @rows: it has no product or convolution, and so no tiles
+// DELAY: error: a delay cannot be planted: there is no contraction here
+// SUM: arith.addf %{{.+}}, %{{.+}} : f32
+// SUM: arith.truncf %{{.+}} : f32 to f16
 
 // The configuration stays on the op.
 // NARROW: attrs = {kiln.configuration = "tile_config_8x8_8x1_fma"}

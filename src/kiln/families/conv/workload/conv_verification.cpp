@@ -1,6 +1,7 @@
 #include "kiln/families/conv/workload/conv_verification.h"
 
 #include <algorithm>
+#include <array>
 
 #include "kiln/measure/verify/check.h"
 #include "kiln/measure/verify/inputs.h"
@@ -201,7 +202,87 @@ struct Operands {
   PatchOperand patches;
   TensorOperand filters;
 };
+
+// The filter with two of its dimensions, of the same extent, taken for each other.
+class SwappedFilter : public measure::verify::Operand {
+public:
+  static constexpr int kDims = 5; // rows, columns, channels, filters, groups
+  using Dims = std::array<int64_t, kDims>;
+
+  SwappedFilter(const ConvSpec &spec, int a, int b, std::span<const uint8_t> bytes)
+      : tensor(spec.types.filter, {0, 0, 1}, bytes), extents(extentsOf(spec)), first(spec.channelsFirst) {
+    const auto [height, width, channels, filters, groups] = extents;
+    strides =
+        first ? Dims{width, 1, height * width, channels * height * width, filters * channels * height * width}
+              : Dims{width * channels * filters * groups, channels * filters * groups, filters * groups, 1, filters};
+    std::swap(strides[a], strides[b]);
+  }
+
+  static Dims extentsOf(const ConvSpec &spec) {
+    Extents e(spec);
+    return {e.filterHeight, e.filterWidth, e.channels, e.filters, e.groups};
+  }
+
+  bool loadAlong(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override {
+    bool good = true;
+    for (int64_t i = 0; i < count; ++i)
+      good &= tensor.loadAlong(0, 0, offset(b, row, column + i), 1, out + i);
+    return good;
+  }
+  bool loadDown(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override {
+    bool good = true;
+    for (int64_t i = 0; i < count; ++i)
+      good &= tensor.loadAlong(0, 0, offset(b, row + i, column), 1, out + i);
+    return good;
+  }
+  bool runsDown() const override { return false; }
+
+private:
+  int64_t offset(int64_t b, int64_t position, int64_t filter) const {
+    const auto [height, width, channels, filters, groups] = extents;
+    int64_t tap = first ? position % (height * width) : position / channels;
+    int64_t channel = first ? position / (height * width) : position % channels;
+    return tap / width * strides[0] + tap % width * strides[1] + channel * strides[2] + filter * strides[3] +
+           b % groups * strides[4];
+  }
+
+  TensorOperand tensor;
+  Dims extents, strides{};
+  bool first;
+};
+
+// All filters in which a swap of dimensions would not show in the shape.
+std::vector<std::pair<std::string, SwappedFilter>> swappedFilters(const ConvSpec &spec,
+                                                                  std::span<const uint8_t> bytes) {
+  static constexpr const char *names[] = {"rows", "columns", "channels", "filters", "groups"};
+  std::vector<std::pair<std::string, SwappedFilter>> swapped;
+  SwappedFilter::Dims extents = SwappedFilter::extentsOf(spec);
+  for (int b = 1; b < SwappedFilter::kDims; ++b)
+    for (int a = 0; a < b; ++a)
+      if (extents[a] == extents[b] && extents[a] > 1)
+        swapped.emplace_back(fmt::format("the filter, its {} and {} swapped,", names[a], names[b]),
+                             SwappedFilter(spec, a, b, bytes));
+  return swapped;
+}
 } // namespace
+
+// Where results lie, for pictures and for tiles along any of their dimensions.
+static void describeOutput(const ConvSpec &spec, ContractionCase &subject) {
+  Extents e(spec);
+  bool first = spec.channelsFirst;
+  subject.outShape = spec.resultTensor().shape;
+  subject.coordinates = [e, first](int64_t b, int64_t i, int64_t j) {
+    auto image = static_cast<uint64_t>(b / e.groups), f = static_cast<uint64_t>(b % e.groups * e.filters + j);
+    auto y = static_cast<uint64_t>(i / e.outputWidth), x = static_cast<uint64_t>(i % e.outputWidth);
+    return first ? std::vector<uint64_t>{image, f, y, x} : std::vector<uint64_t>{image, y, x, f};
+  };
+  subject.placeOf = [e, first](std::span<const uint64_t> at) {
+    std::array<int64_t, 4> c;
+    std::ranges::copy(at, c.begin());
+    auto [f, y, x] = first ? std::array{c[1], c[2], c[3]} : std::array{c[3], c[1], c[2]};
+    return measure::verify::OutputPlace{c[0] * e.groups + f / e.filters, y * e.outputWidth + x, f % e.filters};
+  };
+}
 
 static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t seed,
                                     std::span<const io::TensorSpan> inputs, std::span<const io::TensorSpan> outputs) {
@@ -238,12 +319,13 @@ static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t 
   addSwap(imageHasTwo, "the image", otherImage, Cause::SwappedLayout);
   addSwap(filterHasTwo, "the filter", otherFilter, Cause::SwappedLayout);
   addSwap(imageHasTwo && filterHasTwo, "image and filter", otherBoth, Cause::SwappedLayout);
+  const auto swapped = swappedFilters(spec, inputs[1].bytes);
+  for (const auto &[what, filter] : swapped)
+    subject.swaps.push_back({what, &right.patches, &filter});
+  describeOutput(spec, subject);
   Extents e(spec);
-  subject.coordinates = [e, first](int64_t b, int64_t i, int64_t j) {
-    auto image = static_cast<uint64_t>(b / e.groups), f = static_cast<uint64_t>(b % e.groups * e.filters + j);
-    auto y = static_cast<uint64_t>(i / e.outputWidth), x = static_cast<uint64_t>(i % e.outputWidth);
-    return first ? std::vector<uint64_t>{image, f, y, x} : std::vector<uint64_t>{image, y, x, f};
-  };
+  subject.innerLoops =
+      first ? std::vector{e.filterWidth, e.taps()} : std::vector{e.channels, e.filterWidth * e.channels};
   return checkCase(subject, chosen, seed);
 }
 

@@ -175,10 +175,11 @@ static std::vector<measure::verify::Suspicion> narrowedInputs(const ElementwiseS
                                                               std::span<const io::TensorSpan> inputs) {
   using namespace measure::verify;
   std::vector<Suspicion> suspicions;
-  if (spec.type != ElementType::F32)
-    return suspicions;
+  std::optional<FloatFormat> own = floatFormat(spec.type);
   for (const FloatFormat &format : {kFormatTF32, kFormatBF16, kFormatF16})
-    for (Rounding rounding : {Rounding::NearestEven, Rounding::TowardZero}) {
+    for (Rounding rounding : {Rounding::NearestEven, Rounding::NearestAway, Rounding::TowardZero}) {
+      if (!own || format.significand >= own->significand)
+        continue;
       auto expected = [&spec, inputs, format, rounding](uint64_t element) {
         double x = 0, y = 0;
         readElements(spec.type, inputs[0].bytes, element, {&x, 1});
@@ -191,6 +192,36 @@ static std::vector<measure::verify::Suspicion> narrowedInputs(const ElementwiseS
                                         rounding == Rounding::TowardZero ? "cut off" : "rounded", format.name),
                             expected});
     }
+  return suspicions;
+}
+
+// Inputs with two dimensions of the same extent, which are taken for each other.
+static std::vector<measure::verify::Suspicion> swappedInputs(const ElementwiseSpec &spec,
+                                                             std::span<const io::TensorSpan> inputs) {
+  std::vector<measure::verify::Suspicion> suspicions;
+  auto swapped = [shape = spec.shape](uint64_t element, size_t a, size_t b) {
+    std::vector<uint64_t> at(shape.size());
+    for (size_t d = shape.size(); d-- > 0; element /= shape[d])
+      at[d] = element % shape[d];
+    std::swap(at[a], at[b]);
+    uint64_t other = 0;
+    for (size_t d = 0; d < shape.size(); ++d)
+      other = other * shape[d] + at[d];
+    return other;
+  };
+  for (size_t b = 1; b < spec.shape.size(); ++b)
+    for (size_t a = 0; a < b; ++a)
+      // Of two inputs one or the other is swapped, or both.
+      for (unsigned which = 1; spec.shape[a] == spec.shape[b] && which < (1U << inputs.size()); ++which)
+        suspicions.push_back({Cause::SwappedLayout, "they are the results for an input read in the other layout",
+                              [&spec, inputs, swapped, a, b, which](uint64_t element) {
+                                double numbers[2] = {0, 0};
+                                for (size_t i = 0; i < inputs.size(); ++i)
+                                  measure::verify::readElements(spec.type, inputs[i].bytes,
+                                                                which >> i & 1 ? swapped(element, a, b) : element,
+                                                                {&numbers[i], 1});
+                                return expectedElement(spec, numbers[0], numbers[1]);
+                              }});
   return suspicions;
 }
 
@@ -207,8 +238,11 @@ measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pa
   subject.method = spec.op->exact ? "exact: each element computed again in f64 and rounded once"
                                   : "bound: each element within the rounding errors of f32 arithmetic of f64";
   subject.mayFlush = !spec.op->exact;
-  if (pass == kValues)
+  if (pass == kValues) {
     subject.suspicions = narrowedInputs(spec, inputs);
+    for (measure::verify::Suspicion &suspicion : swappedInputs(spec, inputs))
+      subject.suspicions.push_back(std::move(suspicion));
+  }
   bool narrow = hal::elementTypeByteSize(spec.type) == 2 && spec.op->inputs == 1;
   if (narrow) {
     NarrowTable table(spec);

@@ -31,6 +31,16 @@ static constexpr uint64_t kHypothesisSamples = 512;
 static constexpr uint64_t kSampleWork = uint64_t(1) << 21;
 static constexpr uint64_t kFewestSamples = 512, kMostSamples = 4096;
 
+static double activate(Epilogue epilogue, double x) {
+  switch (epilogue) {
+  case Epilogue::None:
+  case Epilogue::Bias: return x;
+  case Epilogue::BiasRelu: return std::max(x, 0.0);
+  case Epilogue::BiasGelu: return 0.5 * x * std::erfc(-x * std::sqrt(0.5));
+  }
+  return x;
+}
+
 BiasPlan planBias(const MatmulSpec &spec, const Contraction &contraction, Pass pass, uint64_t seed) {
   auto limit = static_cast<int32_t>(InputPlan::make(contraction, pass, seed, 1, /*roomForBias=*/true).resultLimit());
   BiasPlan plan;
@@ -46,6 +56,9 @@ BiasPlan planBias(const MatmulSpec &spec, const Contraction &contraction, Pass p
     plan.columns.scale.push_back(zero ? 0 : 1);
     plan.columns.bias.push_back(zero ? 0 : plan.bias.back());
   }
+  plan.columns.ofAnySum = [epilogue = spec.epilogue, bias = plan.bias](double sum, int64_t j) {
+    return activate(epilogue, sum + bias[j]);
+  };
   return plan;
 }
 
@@ -66,16 +79,6 @@ static double dot(const Contraction &c, std::span<const uint8_t> lhs, std::span<
   for (int64_t p = 0; p < c.k; ++p)
     sum += numberAt(c.lhs, lhs, c.lhsLayout.offset(0, i, p)) * numberAt(c.rhs, rhs, c.rhsLayout.offset(0, p, j));
   return sum;
-}
-
-static double activate(Epilogue epilogue, double x) {
-  switch (epilogue) {
-  case Epilogue::None:
-  case Epilogue::Bias: return x;
-  case Epilogue::BiasRelu: return std::max(x, 0.0);
-  case Epilogue::BiasGelu: return 0.5 * x * std::erfc(-x * std::sqrt(0.5));
-  }
-  return x;
 }
 
 static double geluByTanh(double x) {

@@ -23,6 +23,8 @@ static Contraction contractionOf(const MatmulSpec &spec) {
                                                spec.result.type, spec.promisedAccumulator());
   contraction.lhsLayout = layoutOf(spec.lhs, m, k);
   contraction.rhsLayout = layoutOf(spec.rhs, k, n);
+  if (spec.slices > 1)
+    contraction.slice = static_cast<int64_t>(spec.sliceLength());
   return contraction;
 }
 

@@ -22,10 +22,33 @@ std::vector<double> readRow(const RowSpec &spec, const io::TensorSpan &input, ui
   return numbers;
 }
 
+std::vector<double> readColumn(const RowSpec &spec, const io::TensorSpan &input, uint64_t column) {
+  std::vector<double> numbers(spec.rows);
+  for (uint64_t row = 0; row < spec.rows; ++row)
+    readElements(spec.type, input.bytes, row * spec.columns + column, {&numbers[row], 1});
+  return numbers;
+}
+
+std::string Narrowing::text() const {
+  return fmt::format("{} to {}", rounding == Rounding::TowardZero ? "cut off" : "rounded", format.name);
+}
+
+std::vector<Narrowing> narrowings(ElementType type) {
+  std::vector<Narrowing> narrower;
+  std::optional<FloatFormat> own = floatFormat(type);
+  for (const FloatFormat &format : {kFormatTF32, kFormatBF16, kFormatF16})
+    for (Rounding rounding : {Rounding::NearestEven, Rounding::NearestAway, Rounding::TowardZero})
+      if (own && format.significand < own->significand)
+        narrower.push_back({format, rounding});
+  return narrower;
+}
+
 std::vector<uint64_t> shorterRows(uint64_t columns) {
   std::set<uint64_t> shorter;
-  for (uint64_t vector = 2; vector <= 1024 && vector <= columns; vector *= 2)
+  for (uint64_t vector = 2; vector <= 1024 && vector <= columns; vector *= 2) {
     shorter.insert(columns - columns % vector);
+    shorter.insert(columns - vector);
+  }
   shorter.insert(columns - 1);
   shorter.erase(columns);
   shorter.erase(0);
@@ -68,9 +91,6 @@ Expectation reduceRow(const RowSpec &spec, std::span<const double> row) {
 
 //===--- What went wrong ------------------------------------------------------------------------------------------===//
 
-namespace {
-
-// A sum in order with `lanes` accumulators of a narrow format, which are then added to each other by halves.
 double narrowSum(const FloatFormat &format, std::span<const double> row, size_t lanes) {
   std::vector<double> sums(lanes, 0.0);
   for (size_t c = 0; c < row.size(); ++c)
@@ -81,9 +101,11 @@ double narrowSum(const FloatFormat &format, std::span<const double> row, size_t 
   return sums[0];
 }
 
+namespace {
+
 class Suspicions {
 public:
-  Suspicions(const RowSpec &spec, const io::TensorSpan &input) : spec(spec), input(input) {}
+  Suspicions(const RowSpec &spec, RowPass pass, const io::TensorSpan &input) : spec(spec), pass(pass), input(input) {}
 
   std::vector<Suspicion> all() {
     for (uint64_t columns : shorterRows(spec.columns))
@@ -95,8 +117,13 @@ public:
           });
     if (spec.isExtremum())
       addWrongStart();
-    else if (spec.type != ElementType::I8)
-      addNarrow();
+    addNarrowInputs();
+    if (!spec.isExtremum() && spec.type != ElementType::I8)
+      addNarrowSums();
+    if (spec.rows == spec.columns && spec.rows > 1)
+      found.push_back(
+          {Cause::SwappedLayout, "they are the results for an input read in the other layout",
+           [spec = spec, input = input](uint64_t row) { return reduceRow(spec, readColumn(spec, input, row)); }});
     return std::move(found);
   }
 
@@ -124,20 +151,26 @@ private:
     if (std::optional<FloatFormat> format = floatFormat(spec.type))
       startFrom(spec.op == RowOp::Max ? -format->largest : format->largest,
                 fmt::format("the {} number of {}", spec.op == RowOp::Max ? "smallest" : "largest", format->name));
+    found.push_back({Cause::NotZeroed, "what is kept along a row starts from what the output held before",
+                     [spec = spec, pass = pass, input = input](uint64_t row) {
+                       double value = extremum(spec, readRow(spec, input, row));
+                       double before = prefilledNumber(spec.result, rowPrefill(pass), row);
+                       return Expectation{spec.op == RowOp::Max ? std::max(before, value) : std::min(before, value), 0};
+                     }});
   }
 
-  void addNarrow() {
-    for (const FloatFormat &format : {kFormatTF32, kFormatBF16, kFormatF16})
-      for (Rounding rounding : {Rounding::NearestEven, Rounding::TowardZero})
-        add(Cause::NarrowedInputs,
-            fmt::format("they are the results for inputs {} to {}",
-                        rounding == Rounding::TowardZero ? "cut off" : "rounded", format.name),
-            [format, rounding, spec = spec](Row row) {
-              double sum = 0;
-              for (double element : row)
-                sum += roundTo(format, element, rounding);
-              return resultOf(spec, sum);
-            });
+  void addNarrowInputs() {
+    for (const Narrowing &narrowing : narrowings(spec.type))
+      add(Cause::NarrowedInputs, fmt::format("they are the results for inputs {}", narrowing.text()),
+          [narrowing, spec = spec](Row row) {
+            std::vector<double> narrow(row.begin(), row.end());
+            for (double &element : narrow)
+              element = roundTo(narrowing.format, element, narrowing.rounding);
+            return reduceRow(spec, narrow);
+          });
+  }
+
+  void addNarrowSums() {
     for (const FloatFormat &format : {kFormatF16, kFormatBF16})
       for (size_t lanes = 1; lanes <= 256; lanes *= 2)
         add(Cause::NarrowAccumulator,
@@ -147,6 +180,7 @@ private:
   }
 
   const RowSpec &spec;
+  const RowPass pass;
   const io::TensorSpan &input;
   std::vector<Suspicion> found;
 };
@@ -171,7 +205,7 @@ Verdict checkReduction(const RowSpec &spec, RowPass pass, const io::TensorSpan &
                        ? "bound: exact sums of integers, each mean within the roundings of its division"
                    : spec.isExtremum() ? "exact: each row computed again"
                                        : "exact: sums of integers, each row computed again";
-  subject.suspicions = Suspicions(spec, input).all();
+  subject.suspicions = Suspicions(spec, pass, input).all();
   return checkElements(subject);
 }
 

@@ -151,6 +151,17 @@ TEST(ReductionVerification, SubnormalNumbersThatAreFlushed) {
   trial.expectCause(Cause::WrongElements, "below the smallest normal one of f32");
 }
 
+TEST(ReductionVerification, ExtremaThatStartFromWhatWasThere) {
+  for (const char *name : {"reduction_max_64x1001_f32_f32", "reduction_min_64x1001_f16_f16"}) {
+    RowTrial trial(name), before = trial;
+    trial.compute();
+    for (uint64_t r = 0; r < 64; ++r)
+      trial.set(r, trial.spec().op == RowOp::Max ? std::max(before.get(r), trial.get(r))
+                                                 : std::min(before.get(r), trial.get(r)));
+    trial.expectCause(Cause::NotZeroed, "starts from what the output held");
+  }
+}
+
 TEST(ReductionVerification, NarrowAccumulators) {
   for (const char *types : kSums)
     for (const measure::verify::FloatFormat &format : {measure::verify::kFormatF16, measure::verify::kFormatBF16})

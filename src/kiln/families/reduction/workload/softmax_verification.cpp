@@ -42,6 +42,13 @@ struct Exponentials {
 };
 } // namespace
 
+// Where every exponential is 1 or 0, they and their sum are exact in f32, in any order: exp(0) is 1, as C has it. So
+// long sums are checked as closely as short ones, and no narrow accumulator hides behind what f32 may lose.
+static bool isExactSum(const Exponentials &exponentials) {
+  return exponentials.values.size() < (size_t(1) << 24) &&
+         std::ranges::all_of(exponentials.values, [](double value) { return value == 0 || value == 1; });
+}
+
 static double withRounding(const RowSpec &spec, double value, double bound) {
   return spec.result == ElementType::F32 ? bound : bound + halfSpacing(spec.result, value + bound);
 }
@@ -51,10 +58,13 @@ void softmaxRow(const RowSpec &spec, std::span<const double> row, std::span<Expe
   // The difference is rounded once, which exp turns into a relative error; then come exp, a sum of as many terms as
   // there are columns in any order, and a division, or an inverse and a product.
   double ofSum = exponentials.meanDistance + kExpRoundings + static_cast<double>(row.size());
+  double ofExp = kExpRoundings;
+  if (isExactSum(exponentials))
+    ofSum = ofExp = 0;
   for (size_t c = 0; c < row.size(); ++c) {
     double value = exponentials.values[c] / exponentials.sum;
     double distance = value > 0 ? exponentials.maximum - row[c] : 0;
-    double roundings = kRoundoff * (distance + kExpRoundings + ofSum + 3);
+    double roundings = kRoundoff * (distance + ofExp + ofSum + 3);
     double bound = roundings < 1 ? value * roundings / (1 - roundings) + 8 * 0x1p-149 : HUGE_VAL;
     expected[c] = {value, withRounding(spec, value, bound)};
   }
@@ -96,10 +106,44 @@ public:
               sum += exponentials.values[c];
             return exponentials.values[column] / sum;
           });
+    for (const Narrowing &narrowing : narrowings(spec.type))
+      add(Cause::NarrowedInputs, fmt::format("they are the results for inputs {}", narrowing.text()),
+          [narrowing](std::span<const double> row, size_t column) {
+            std::vector<double> narrow(row.begin(), row.end());
+            for (double &element : narrow)
+              element = roundTo(narrowing.format, element, narrowing.rounding);
+            Exponentials exponentials(narrow);
+            return exponentials.values[column] / exponentials.sum;
+          });
+    addNarrowSums();
+    addSwapped();
     return std::move(found);
   }
 
 private:
+  void addNarrowSums() {
+    for (const FloatFormat &format : {kFormatF16, kFormatBF16})
+      for (size_t lanes = 1; lanes <= 256; lanes *= 2)
+        add(Cause::NarrowAccumulator,
+            lanes == 1 ? fmt::format("sums in {} give just these numbers", format.name)
+                       : fmt::format("sums in {} in {} lanes give just these numbers", format.name, lanes),
+            [format, lanes](std::span<const double> row, size_t column) {
+              Exponentials exponentials(row);
+              return exponentials.values[column] / narrowSum(format, exponentials.values, lanes);
+            });
+  }
+
+  void addSwapped() {
+    if (spec.rows != spec.columns || spec.rows < 2)
+      return;
+    found.push_back({Cause::SwappedLayout, "they are the results for an input read in the other layout",
+                     [spec = spec, input = input](uint64_t element) {
+                       std::vector<Expectation> expected(spec.columns);
+                       softmaxRow(spec, readColumn(spec, input, element / spec.columns), expected);
+                       return expected[element % spec.columns];
+                     }});
+  }
+
   static double inSinglePrecision(double value) { return roundTo(kFormatF32, value); }
 
   void add(Cause cause, std::string reason, std::function<double(std::span<const double>, size_t)> expected) {
@@ -107,7 +151,8 @@ private:
         {cause, std::move(reason), [expected = std::move(expected), spec = spec, input = input](uint64_t element) {
            std::vector<double> row = readRow(spec, input, element / spec.columns);
            double value = expected(row, element % spec.columns);
-           double bound = std::isfinite(value) ? value * kRoundoff * (double(spec.columns) + 400) : 0;
+           double ofSum = isExactSum(Exponentials(row)) ? 8 : double(spec.columns) + 400;
+           double bound = std::isfinite(value) ? value * kRoundoff * ofSum : 0;
            return Expectation{value, withRounding(spec, value, bound)};
          }});
   }

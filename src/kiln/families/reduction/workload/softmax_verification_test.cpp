@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "kiln/families/reduction/workload/reduction_verification.h"
 #include "kiln/families/reduction/workload/row_trial.h"
 #include "kiln/measure/verify/number.h"
 
@@ -106,6 +107,42 @@ TEST(SoftmaxVerification, NotDivided) {
   RowTrial trial("softmax_37x1001_f32");
   fill(trial, [](const std::vector<double> &row) { return exponentials(row, *std::ranges::max_element(row)); });
   trial.expectCause(Cause::Unknown, "not divided by their sum");
+}
+
+float narrowSumOf(const std::vector<float> &values, const measure::verify::FloatFormat &format, size_t lanes) {
+  std::vector<double> numbers(values.begin(), values.end());
+  return static_cast<float>(narrowSum(format, numbers, lanes));
+}
+
+// Of short rows any sum shows it. What f32 may lose in long ones is as much as f16 loses, and only exponentials of
+// which the sum is exact in f32 tell them apart.
+TEST(SoftmaxVerification, NarrowAccumulators) {
+  for (const char *type : {"f32", "f16"})
+    for (size_t lanes : {1U, 16U, 64U, 256U}) {
+      auto narrow = [&](const std::vector<double> &row) {
+        std::vector<float> values = exponentials(row, *std::ranges::max_element(row));
+        float sum = narrowSumOf(values, measure::verify::kFormatF16, lanes);
+        for (float &value : values)
+          value /= sum;
+        return values;
+      };
+      RowTrial any(fmt::format("softmax_65x65_{}", type)), exact(fmt::format("softmax_8x20001_{}", type), 1);
+      fill(any, narrow);
+      any.expectCause(Cause::NarrowAccumulator, "sums in f16");
+      fill(exact, narrow);
+      exact.expectCause(Cause::NarrowAccumulator, "sums in f16");
+    }
+}
+
+TEST(SoftmaxVerification, NarrowedInputs) {
+  RowTrial trial("softmax_37x1001_f32");
+  fill(trial, [](const std::vector<double> &row) {
+    std::vector<double> rounded;
+    for (double element : row)
+      rounded.push_back(roundTo(measure::verify::kFormatTF32, element));
+    return divided(exponentials(rounded, *std::ranges::max_element(rounded)), row.size());
+  });
+  trial.expectCause(Cause::NarrowedInputs, "tf32");
 }
 
 TEST(SoftmaxVerification, OtherMistakes) {
