@@ -45,15 +45,19 @@ std::vector<pid_t> otherThreads() {
 } // namespace
 
 Status bindCaller(uint32_t threads) {
+  if (threads == 1) // and looking for cores takes a millisecond or more, in each turn
+    return okStatus();
   KILN_ASSIGN_OR_RETURN(task::Topology topology, task::Topology::detect());
-  if (threads == 1 || threads > topology.cores.size())
+  if (threads > topology.cores.size())
     return okStatus();
   return bind(::gettid(), topology.cores[0]);
 }
 
 Status bindAll(uint32_t threads) {
+  if (threads == 1) // and looking for cores takes a millisecond or more, in each turn
+    return okStatus();
   KILN_ASSIGN_OR_RETURN(task::Topology topology, task::Topology::detect());
-  if (threads == 1 || threads > topology.cores.size())
+  if (threads > topology.cores.size())
     return okStatus();
   size_t core = 0;
   for (pid_t thread : otherThreads())

@@ -31,6 +31,8 @@ constexpr uint64_t kTurnPerStart = 5;
 constexpr uint64_t kMaximumTurn = 100'000'000;
 // Who needs more than so many turns to make up for its start lives until the group is done.
 constexpr uint64_t kMaximumLife = 20;
+// How long turns are is planned anew before each of the first so many rounds.
+constexpr uint32_t kPlannedRounds = 4;
 // Results are looked at again after the first turn and after each of so many.
 constexpr uint32_t kTurnsPerCheck = 16;
 
@@ -300,7 +302,7 @@ Status Group::warmUp(uint32_t index) {
   return okStatus();
 }
 
-// From what everybody's first worker took.
+// From what everybody's workers took so far, at best: the first ones pay for pages that nobody has touched yet.
 void Group::planTurns() {
   uint64_t call = UINT64_MAX;
   for (const Member &member : members)
@@ -309,11 +311,11 @@ void Group::planTurns() {
   result.batch = uint32_t(std::clamp<uint64_t>((settings.minimumSampleNanoseconds + call - 1) / call, 1, kMaxBatch));
   std::vector<int64_t> starts;
   for (const Member &member : members)
-    if (!member.gone && kTurnPerStart * member.startNanoseconds <= kMaximumTurn)
+    if (!member.gone)
       starts.push_back(int64_t(member.startNanoseconds));
   uint64_t turn = settings.roundNanoseconds;
   if (!starts.empty())
-    turn = std::max(turn, kTurnPerStart * uint64_t(medianOf(std::move(starts))));
+    turn = std::max(turn, std::min(kMaximumTurn, kTurnPerStart * uint64_t(medianOf(std::move(starts)))));
   result.turnNanoseconds = turn;
   for (Member &member : members) {
     if (member.gone)
@@ -333,6 +335,7 @@ void Group::planTurns() {
 
 Status Group::measure() {
   uint64_t started = monotonicNanoseconds();
+  uint32_t rounds = 0;
   while (goesOn()) {
     std::vector<uint32_t> order = scheduler.nextRound();
     if (order.empty())
@@ -342,6 +345,8 @@ Status Group::measure() {
       result.stoppedByTime = true;
       break;
     }
+    if (rounds++ < kPlannedRounds)
+      planTurns();
     KILN_RETURN_IF_ERROR(measureRound(order));
   }
   return okStatus();
@@ -457,7 +462,6 @@ Result<GroupResult> Group::run() {
   KILN_RETURN_IF_ERROR(makeTensors());
   KILN_RETURN_IF_ERROR(admitAll());
   if (goesOn()) {
-    planTurns();
     KILN_RETURN_IF_ERROR(measure());
   }
   KILN_RETURN_IF_ERROR(finishAll());
