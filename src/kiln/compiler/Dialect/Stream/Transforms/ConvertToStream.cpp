@@ -7,6 +7,7 @@
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -48,93 +49,119 @@ static ValueRange tiedDims(Flow::TensorTieShapeOp tie) {
   return tie ? ValueRange(tie.getResultDims()) : ValueRange();
 }
 
+namespace {
 // Rewrites a function from tensors to tensors into one on bindings. `tied` is as in flow.dispatch.
-static void convertExecutable(Flow::ExecutableOp flowOp, ArrayRef<int64_t> tied) {
-  OpBuilder builder(flowOp);
-  Location loc = flowOp.getLoc();
-  auto executable = ExecutableOp::create(builder, loc, flowOp.getSymName());
-  auto inner = flowOp.getInnerModule();
-  inner->moveBefore(&executable.getBody().front(), executable.getBody().front().begin());
-  auto func = *inner.getOps<func::FuncOp>().begin();
-  Block &body = func.getBody().front();
-  auto ret = cast<func::ReturnOp>(body.getTerminator());
-  auto binding = BindingType::get(builder.getContext());
+class ExecutableConverter {
+public:
+  explicit ExecutableConverter(Flow::ExecutableOp flowOp) : flowOp(flowOp), loc(flowOp.getLoc()), builder(flowOp) {}
 
-  // Arguments: bindings of the tensor arguments, bindings of the results that have none yet, constants.
-  SmallVector<BlockArgument> tensors, scalars;
-  for (BlockArgument arg : body.getArguments())
-    (isa<RankedTensorType>(arg.getType()) ? tensors : scalars).push_back(arg);
-  SmallVector<int64_t> tiedTo(tied.begin(), tied.end());
-  tiedTo.resize(ret.getNumOperands(), -1);
-  SmallVector<Attribute> access(tensors.size(), builder.getStringAttr("readonly"));
-  DenseMap<Value, Value> newArg;
-  SmallVector<Type> types;
-  auto addArg = [&](Type type) {
+  void run(ArrayRef<int64_t> tied) {
+    auto executable = ExecutableOp::create(builder, loc, flowOp.getSymName());
+    auto inner = flowOp.getInnerModule();
+    inner->moveBefore(&executable.getBody().front(), executable.getBody().front().begin());
+    auto func = *inner.getOps<func::FuncOp>().begin();
+    body = &func.getBody().front();
+    ret = cast<func::ReturnOp>(body->getTerminator());
+    for (BlockArgument arg : body->getArguments())
+      (isa<RankedTensorType>(arg.getType()) ? tensors : scalars).push_back(arg);
+    addArguments(tied);
+    builder.setInsertionPointToStart(body);
+    for (BlockArgument scalar : scalars)
+      scalar.replaceAllUsesWith(fromConstant(builder, loc, newArg[scalar], scalar.getType()));
+    readInputs();
+    writeOutputs();
+    removeTensors();
+    func.setFunctionType(builder.getFunctionType(types, {}));
+    func->setAttr("access", builder.getArrayAttr(access));
+    flowOp.erase();
+  }
+
+private:
+  Value addArgument(Value old, Type type) {
     types.push_back(type);
-    return body.addArgument(type, loc);
-  };
-  for (BlockArgument tensor : tensors)
-    newArg[tensor] = addArg(binding);
-  SmallVector<Value> resultBindings;
-  for (auto [i, target] : llvm::enumerate(tiedTo)) {
-    if (target >= 0) {
-      // Operand numbers of the dispatch are argument numbers; tensors come first.
-      access[target] = builder.getStringAttr("readwrite");
-      resultBindings.push_back(newArg[tensors[target]]);
-    } else {
-      access.push_back(builder.getStringAttr("writeonly"));
-      resultBindings.push_back(addArg(binding));
-    }
-  }
-  for (BlockArgument scalar : scalars)
-    newArg[scalar] = addArg(scalar.getType().isIndex() ? Type(builder.getIndexType()) : builder.getI64Type());
-
-  builder.setInsertionPointToStart(&body);
-  for (BlockArgument scalar : scalars)
-    scalar.replaceAllUsesWith(fromConstant(builder, loc, newArg[scalar], scalar.getType()));
-  DenseMap<Value, Value> memory;
-  SmallVector<Operation *> ties;
-  for (auto [i, tensor] : llvm::enumerate(tensors)) {
-    Flow::TensorTieShapeOp tie;
-    for (Operation *user : tensor.getUsers())
-      if (auto op = dyn_cast<Flow::TensorTieShapeOp>(user))
-        tie = op;
-    Value span = BindingSubspanOp::create(builder, loc, memoryOf(tensor.getType()), newArg[tensor], tiedDims(tie));
-    bool writable = access[i] == builder.getStringAttr("readwrite");
-    Value value = bufferization::ToTensorOp::create(builder, loc, tensor.getType(), span, /*restrict=*/true, writable);
-    memory[newArg[tensor]] = span;
-    tensor.replaceAllUsesWith(value);
-    if (tie) {
-      tie.replaceAllUsesWith(value);
-      ties.push_back(tie); // erased later: the builder may stand at it
-    }
+    Value added = body->addArgument(type, loc);
+    if (old)
+      newArg[old] = added;
+    return added;
   }
 
-  // Outputs: their memory is made at the top, where their extents are known as well.
-  for (auto [result, target] : llvm::zip(ret.getOperands(), resultBindings)) {
-    auto tie = result.getDefiningOp<Flow::TensorTieShapeOp>();
-    Value &span = memory[target];
-    if (!span)
-      span = BindingSubspanOp::create(builder, loc, memoryOf(result.getType()), target, tiedDims(tie));
+  // Bindings of the tensor arguments, bindings of the results that have none yet, constants.
+  void addArguments(ArrayRef<int64_t> tied) {
+    auto binding = BindingType::get(builder.getContext());
+    access.assign(tensors.size(), builder.getStringAttr("readonly"));
+    for (BlockArgument tensor : tensors)
+      addArgument(tensor, binding);
+    for (unsigned i = 0; i < ret.getNumOperands(); ++i) {
+      int64_t target = i < tied.size() ? tied[i] : -1;
+      if (target >= 0) {
+        // Operand numbers of the dispatch are argument numbers; tensors come first.
+        access[target] = builder.getStringAttr("readwrite");
+        resultBindings.push_back(newArg[tensors[target]]);
+      } else {
+        access.push_back(builder.getStringAttr("writeonly"));
+        resultBindings.push_back(addArgument({}, binding));
+      }
+    }
+    for (BlockArgument scalar : scalars)
+      addArgument(scalar, scalar.getType().isIndex() ? Type(builder.getIndexType()) : builder.getI64Type());
+  }
+
+  void readInputs() {
+    for (auto [i, tensor] : llvm::enumerate(tensors)) {
+      Flow::TensorTieShapeOp tie;
+      for (Operation *user : tensor.getUsers())
+        if (auto op = dyn_cast<Flow::TensorTieShapeOp>(user))
+          tie = op;
+      Value span = BindingSubspanOp::create(builder, loc, memoryOf(tensor.getType()), newArg[tensor], tiedDims(tie));
+      bool writable = access[i] == builder.getStringAttr("readwrite");
+      Value value =
+          bufferization::ToTensorOp::create(builder, loc, tensor.getType(), span, /*restrict=*/true, writable);
+      memory[newArg[tensor]] = span;
+      tensor.replaceAllUsesWith(value);
+      if (tie) {
+        tie.replaceAllUsesWith(value);
+        ties.insert(tie); // erased later: the builder may stand at it
+      }
+    }
+  }
+
+  // Their memory is made at the top, where their extents are known as well.
+  void writeOutputs() {
     OpBuilder end(ret);
-    bufferization::MaterializeInDestinationOp::create(end, loc, /*result=*/Type(), tie ? tie.getOperand() : result,
-                                                      span,
-                                                      /*restrict=*/true, /*writable=*/true);
+    for (auto [result, target] : llvm::zip(ret.getOperands(), resultBindings)) {
+      auto tie = result.getDefiningOp<Flow::TensorTieShapeOp>();
+      Value &span = memory[target];
+      if (!span)
+        span = BindingSubspanOp::create(builder, loc, memoryOf(result.getType()), target, tiedDims(tie));
+      bufferization::MaterializeInDestinationOp::create(end, loc, /*result=*/Type(), tie ? tie.getOperand() : result,
+                                                        span, /*restrict=*/true, /*writable=*/true);
+      if (tie)
+        ties.insert(tie);
+    }
+    func::ReturnOp::create(end, loc);
   }
-  OpBuilder end(ret);
-  for (Value result : ret.getOperands())
-    if (auto tie = result.getDefiningOp<Flow::TensorTieShapeOp>())
-      ties.push_back(tie);
-  func::ReturnOp::create(end, loc);
-  ret.erase();
-  for (Operation *tie : ties)
-    if (tie->use_empty())
-      tie->erase();
-  body.eraseArguments(0, tensors.size() + scalars.size());
-  func.setFunctionType(builder.getFunctionType(types, {}));
-  func->setAttr("access", builder.getArrayAttr(access));
-  flowOp.erase();
-}
+
+  void removeTensors() {
+    ret.erase();
+    for (Operation *tie : ties)
+      if (tie->use_empty())
+        tie->erase();
+    body->eraseArguments(0, tensors.size() + scalars.size());
+  }
+
+  Flow::ExecutableOp flowOp;
+  Location loc;
+  OpBuilder builder;
+  Block *body = nullptr;
+  func::ReturnOp ret;
+  SmallVector<BlockArgument> tensors, scalars; // as they were
+  SmallVector<Type> types;                     // of the new arguments
+  SmallVector<Attribute> access;
+  SmallVector<Value> resultBindings;
+  DenseMap<Value, Value> newArg, memory;
+  SetVector<Operation *> ties;
+};
+} // namespace
 
 //===--- The host program ----------------------------------------------------------------------------------------===//
 
@@ -367,7 +394,7 @@ public:
       if (isa<RankedTensorType>(global.getType()))
         global.setType(ResourceType::get(&getContext()));
     for (auto executable : llvm::make_early_inc_range(getOperation().getOps<Flow::ExecutableOp>()))
-      convertExecutable(executable, tied[executable.getSymName()]);
+      ExecutableConverter(executable).run(tied[executable.getSymName()]);
   }
 };
 } // namespace
