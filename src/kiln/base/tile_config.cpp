@@ -6,6 +6,8 @@
 #include <tuple>
 #include <vector>
 
+#include "kiln/base/split.h"
+
 namespace kiln {
 
 static constexpr std::string_view kPrefix = "tile_config_";
@@ -60,17 +62,6 @@ static bool isOption(std::string_view word) {
 static bool isInstructionWord(std::string_view word) {
   return !word.empty() && isLower(word.front()) &&
          std::ranges::all_of(word, [](char c) { return isLower(c) || isDigit(c); });
-}
-
-static std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> words;
-  while (true) {
-    size_t end = std::min(text.find(separator), text.size());
-    words.push_back(text.substr(0, end));
-    if (end == text.size())
-      return words;
-    text.remove_prefix(end + 1);
-  }
 }
 
 Result<TileConfig> TileConfig::parse(std::string_view name) {

@@ -5,17 +5,6 @@
 
 namespace kiln::measure {
 
-std::vector<std::string_view> splitName(std::string_view text, char separator) {
-  std::vector<std::string_view> words;
-  while (true) {
-    size_t end = std::min(text.find(separator), text.size());
-    words.push_back(text.substr(0, end));
-    if (end == text.size())
-      return words;
-    text.remove_prefix(end + 1);
-  }
-}
-
 Result<uint64_t> parseNumber(std::string_view text, std::string_view what) {
   uint64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

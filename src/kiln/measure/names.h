@@ -4,14 +4,10 @@
 
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "kiln/base/status.h"
 
 namespace kiln::measure {
-
-// "a_b" in two words; "" is one empty word.
-std::vector<std::string_view> splitName(std::string_view text, char separator);
 
 // A number as names write it: no sign, no leading zero. Anything else would not come back as it was. `what` it is
 // stands in the error.

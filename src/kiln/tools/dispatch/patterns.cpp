@@ -9,17 +9,6 @@ namespace kiln {
 // More values of one dimension than this are a mistake.
 static constexpr size_t kMaxValues = 10000;
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    size_t end = std::min(text.find(separator), text.size());
-    parts.push_back(text.substr(0, end));
-    if (end == text.size())
-      return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 static Result<uint64_t> parseSize(std::string_view flag, std::string_view text, uint64_t least) {
   uint64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -8,12 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/base/split.h"
 #include "kiln/base/status.h"
 
 namespace kiln {
-
-// At least one part, which may be empty.
-std::vector<std::string_view> split(std::string_view text, char separator);
 
 // "256", "64,128" or "64:1024:128" (start, end, increment): the end counts where a step meets it. Without an increment
 // it is 1. Lists may hold ranges. No size is less than `least`.

@@ -4,11 +4,10 @@
 #include <span>
 #include <vector>
 
+#include "kiln/base/split.h"
 #include "kiln/measure/names.h"
 
 namespace kiln::families {
-
-using measure::splitName;
 
 static constexpr std::string_view kPrefix = "conv2d_";
 static constexpr std::string_view kForm =
@@ -40,7 +39,7 @@ static Status parsePart(const Part &part, std::string_view word) {
   };
   if (!word.starts_with(part.letter))
     return error(fmt::format("does not start with '{}'", part.letter));
-  std::vector<std::string_view> numbers = splitName(word.substr(part.letter.size()), 'x');
+  std::vector<std::string_view> numbers = split(word.substr(part.letter.size()), 'x');
   if (numbers.size() != part.numbers.size())
     return error(fmt::format("has {} of {} numbers", numbers.size(), part.numbers.size()));
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -93,7 +92,7 @@ Result<ConvSpec> ConvSpec::parse(std::string_view name) {
   if (!name.starts_with(kPrefix))
     return notFound("'{}' is no name of the family conv2d", name);
   ConvSpec spec;
-  Status status = parseWords(splitName(name.substr(kPrefix.size()), '_'), spec);
+  Status status = parseWords(split(name.substr(kPrefix.size()), '_'), spec);
   if (status.ok())
     status = spec.validate();
   if (!status.ok())
@@ -199,7 +198,7 @@ Result<ConvTypes> parseConvTypes(std::string_view text) {
   if (std::optional<ElementType> type = hal::parseElementType(text)) {
     types = {*type, *type, *type == ElementType::I8 ? ElementType::I32 : *type};
   } else {
-    std::vector<std::string_view> words = splitName(text, '_');
+    std::vector<std::string_view> words = split(text, '_');
     Status status = words.size() == 3 ? parseTypeWords(words, types)
                                       : invalidArgument("it has {} types instead of 1 or 3", words.size());
     if (!status.ok())

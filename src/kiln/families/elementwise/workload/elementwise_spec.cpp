@@ -1,12 +1,12 @@
 #include "kiln/families/elementwise/workload/elementwise_spec.h"
 
 #include "fmt/ranges.h"
+#include "kiln/base/split.h"
 #include "kiln/measure/names.h"
 
 namespace kiln::families {
 
 using hal::ElementType;
-using measure::splitName;
 
 static constexpr std::string_view kForm =
     "the form is elementwise_{op}_{d0}x{d1}..._{type}, like elementwise_add_1000x1001_f32";
@@ -37,7 +37,7 @@ static Result<ElementwiseSpec> parseWords(const std::vector<std::string_view> &w
       names += (names.empty() ? "" : ", ") + std::string(op.name);
     return invalidArgument("there is no operation '{}'; there are: {}", words[0], names);
   }
-  for (std::string_view word : splitName(words[1], 'x')) {
+  for (std::string_view word : split(words[1], 'x')) {
     KILN_ASSIGN_OR_RETURN(uint64_t extent, measure::parseExtent(word));
     spec.shape.push_back(extent);
   }
@@ -53,7 +53,7 @@ Result<ElementwiseSpec> ElementwiseSpec::parse(std::string_view name) {
   constexpr std::string_view kStart = "elementwise_";
   if (!name.starts_with(kStart))
     return notFound("'{}' is no name of the family elementwise", name);
-  Result<ElementwiseSpec> spec = parseWords(splitName(name.substr(kStart.size()), '_'));
+  Result<ElementwiseSpec> spec = parseWords(split(name.substr(kStart.size()), '_'));
   if (!spec.ok())
     return invalidArgument("'{}' is no problem: {}; {}", name, spec.status().message(), kForm);
   return spec;

@@ -3,11 +3,10 @@
 #include <span>
 #include <tuple>
 
+#include "kiln/base/split.h"
 #include "kiln/measure/names.h"
 
 namespace kiln::families {
-
-using measure::splitName;
 
 static constexpr std::string_view kAccumulatorWord = "accf16";
 static constexpr std::string_view kPartialsWord = "part";
@@ -121,7 +120,7 @@ static Status parseTypes(std::span<const std::string_view> words, MatmulSpec &sp
 }
 
 static Status parseShape(std::string_view text, MatmulSpec &spec) {
-  std::vector<std::string_view> words = splitName(text, 'x');
+  std::vector<std::string_view> words = split(text, 'x');
   std::vector<uint64_t *> extents = {&spec.m, &spec.n, &spec.k};
   if (spec.batched)
     extents.insert(extents.begin(), &spec.batch);
@@ -167,7 +166,7 @@ Result<MatmulSpec> MatmulSpec::parse(std::string_view family, std::string_view n
   if (rest.size() < 2 || rest[0] != '_' || (!isSplit && (rest[1] < '0' || rest[1] > '9')))
     return notFound("'{}' is no name of the family {}", name, family);
   MatmulSpec spec = *prototype;
-  Status status = parseWords(splitName(rest.substr(1), '_'), spec);
+  Status status = parseWords(kiln::split(rest.substr(1), '_'), spec);
   if (status.ok())
     return spec;
   if (isSplit)
@@ -183,7 +182,7 @@ Result<MatmulSpec> MatmulSpec::parse(std::string_view family, std::string_view n
 
 Result<MatmulSpec> parseMatmulTypes(std::string_view text, std::string_view family) {
   MatmulSpec spec = MatmulSpec::ofFamily(family).value_or(MatmulSpec());
-  std::vector<std::string_view> words = splitName(text, '_');
+  std::vector<std::string_view> words = split(text, '_');
   if (std::optional<ElementType> type = hal::parseElementType(text)) {
     spec.lhs.type = spec.rhs.type = spec.result.type = *type;
     if (*type == ElementType::I8)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/base/split.h"
 #include "kiln/families/reduction/workload/reduction_mlir.h"
 #include "kiln/families/reduction/workload/reduction_verification.h"
 #include "kiln/families/reduction/workload/row_configurations.h"
@@ -137,7 +138,7 @@ static std::vector<Types> selectedTypes(const measure::ProblemSelection &selecti
     return {{ElementType::F32, {}}, {ElementType::F16, {}}, {ElementType::BF16, {}}, {ElementType::I8, {}}};
   std::vector<Types> types;
   for (const std::string &name : selection.types) {
-    std::vector<std::string_view> words = measure::splitName(name, '_');
+    std::vector<std::string_view> words = split(name, '_');
     std::optional<ElementType> type = hal::parseElementType(words[0]);
     if (type && words.size() == 1)
       types.push_back({*type, {}});

@@ -3,12 +3,12 @@
 #include <array>
 #include <optional>
 
+#include "kiln/base/split.h"
 #include "kiln/measure/names.h"
 
 namespace kiln::families {
 
 using hal::ElementType;
-using measure::splitName;
 
 static constexpr std::array<RowOp, 4> kReductions = {RowOp::Sum, RowOp::Max, RowOp::Min, RowOp::Mean};
 
@@ -53,7 +53,7 @@ static Result<ElementType> parseType(std::string_view text) {
 }
 
 static Status parseShape(std::string_view text, RowSpec &spec) {
-  std::vector<std::string_view> words = splitName(text, 'x');
+  std::vector<std::string_view> words = split(text, 'x');
   if (words.size() != 2)
     return invalidArgument("its shape '{}' has {} sizes instead of 2", text, words.size());
   KILN_ASSIGN_OR_RETURN(spec.rows, measure::parseExtent(words[0]));
@@ -95,7 +95,7 @@ Result<RowSpec> RowSpec::parse(std::string_view family, std::string_view name) {
   if (!rest.starts_with('_'))
     return notFound("'{}' is no name of the family {}", name, family);
   bool isSoftmax = family == "softmax";
-  std::vector<std::string_view> words = splitName(rest.substr(1), '_');
+  std::vector<std::string_view> words = split(rest.substr(1), '_');
   Result<RowSpec> spec = isSoftmax ? parseSoftmax(words) : parseReduction(words);
   if (!spec.ok())
     return invalidArgument("'{}' is no problem: {}; the form is {}", name, spec.status().message(),
