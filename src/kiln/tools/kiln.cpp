@@ -35,8 +35,8 @@ constexpr Verb kVerbs[] = {
 };
 
 // Verbs of the lab that need no `dispatch` in front. Its `compile` is none: that is the compiler's.
-constexpr const char *kLabVerbs[] = {"sweep", "generate", "profile", "tune",    "families", "report",
-                                     "show",  "explain",  "repro",   "history", "compare",  "query"};
+constexpr const char *kLabVerbs[] = {"sweep",   "generate", "profile", "tune",    "families", "report", "show",
+                                     "explain", "repro",    "history", "compare", "query",    "merge"};
 
 std::string usage() {
   std::string text = "Usage: kiln VERB [flags]\n\nVerbs:\n";
@@ -45,7 +45,8 @@ std::string usage() {
   text += "  of the lab, with `dispatch` or without:\n";
   constexpr size_t kInALine = 6;
   for (size_t i = 0; i < std::size(kLabVerbs); i += kInALine)
-    text += fmt::format("    {}\n", fmt::join(std::span(kLabVerbs).subspan(i, kInALine), ", "));
+    text += fmt::format("    {}\n",
+                        fmt::join(std::span(kLabVerbs).subspan(i, std::min(kInALine, std::size(kLabVerbs) - i)), ", "));
   text += "  version     print the version\n"
           "  help        print this; `kiln help VERB` prints the flags of a verb\n"
           "\n"

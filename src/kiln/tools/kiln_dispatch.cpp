@@ -56,6 +56,12 @@ void addQuery(FlagParser &parser, ReportFlags &flags) {
   parser.addPositional({"sql", "SQL", "One statement; docs/store.md has the tables."}, flags.arguments);
   parser.example("kiln-dispatch query \"SELECT count(*) FROM run\"");
 }
+void addMerge(FlagParser &parser, ReportFlags &flags) {
+  flags.addStore(parser);
+  parser.addPositional({"store", "FILE...", "Stores of other machines or folders; they stay as they are."},
+                       flags.arguments);
+  parser.example("kiln-dispatch merge node1/generated/results.db node2/generated/results.db");
+}
 void addCompare(FlagParser &parser, ReportFlags &flags) {
   flags.addStore(parser);
   flags.compare.add(parser);
@@ -92,6 +98,8 @@ constexpr Verb kVerbs[] = {
      true, true, true, false, nullptr, verbs::compare, addCompare},
     {"query", "Runs one SQL statement that changes nothing on the store.", false, false, false, false, nullptr,
      verbs::query, addQuery},
+    {"merge", "Takes the results of other stores into this one; what contradicts it is refused as a whole.", false,
+     false, false, false, nullptr, verbs::merge, addMerge},
 };
 
 int printUsage() {

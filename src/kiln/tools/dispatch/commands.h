@@ -95,6 +95,7 @@ Result<int> show(const Lab &lab, const ReportFlags &flags);
 Result<int> repro(const Lab &lab, const ReportFlags &flags);
 Result<int> history(const Lab &lab, const ReportFlags &flags);
 Result<int> query(const Lab &lab, const ReportFlags &flags);
+Result<int> merge(const Lab &lab, const ReportFlags &flags);
 Result<int> compare(const Lab &lab, const ReportFlags &flags);
 
 } // namespace verbs

@@ -258,6 +258,27 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   return 0;
 }
 
+Result<int> verbs::merge(const Lab &lab, const ReportFlags &flags) {
+  if (flags.arguments.empty())
+    return invalidArgument("name the stores whose results to take: `kiln-dispatch merge other/generated/results.db`");
+  std::string path = databaseOf(lab, flags);
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer, store::Writer::open(path, {}));
+  auto countRuns = [&]() -> Result<size_t> {
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(path));
+    KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
+    return runs.size();
+  };
+  KILN_ASSIGN_OR_RETURN(size_t known, countRuns());
+  for (const std::string &other : flags.arguments) {
+    KILN_RETURN_IF_ERROR(writer->merge(other));
+    KILN_ASSIGN_OR_RETURN(size_t now, countRuns());
+    print(fmt::format("{}: {}\n", other, now == known ? "no run that is new" : counted(now - known, "new run")));
+    known = now;
+  }
+  print(fmt::format("{} in {}\n", counted(known, "run"), path));
+  return 0;
+}
+
 // A table that is not there: which are.
 static Status explainQuery(store::Reader &reader, Status status) {
   std::string text(status.message());

@@ -293,58 +293,73 @@ private:
     return text;
   }
 
+  // One group on its way: who takes part, and what is known of the others.
+  struct Measuring {
+    store::Group fact;
+    SweepGroup live; // those that have a worker
+    std::vector<measure::Candidate> workers;
+    std::vector<store::CandidateResult> results;
+  };
+
   Status measureGroup(size_t index) {
     const SweepGroup &group = groups[index];
-    const measure::Problem &problem = *group.problem;
-    KILN_RETURN_IF_ERROR(writer->addProblem(
-        {problem.name(), std::string(problem.family()), problem.fields(), problem.flops(), problem.bytes()}));
-    store::Group fact{summary.run, problem.name(), store::unixNanoseconds()};
-    KILN_RETURN_IF_ERROR(writer->startGroup(fact));
-
-    // Those that did not compile are rows, but have no worker.
-    std::vector<measure::Candidate> workers;
-    SweepGroup live{group.problem, {}};
-    std::vector<store::CandidateResult> results;
+    KILN_ASSIGN_OR_RETURN(Measuring measuring, beginGroup(group));
     KILN_ASSIGN_OR_RETURN(measure::GroupStatistics statistics, measure::GroupStatistics::create(settings.statistics));
-    for (const SweepCandidate &candidate : group.candidates) {
-      if (candidate.obstacle.empty()) {
-        workers.push_back(candidate.worker);
-        live.candidates.push_back(candidate);
-        statistics.addCandidate();
-        continue;
-      }
-      results.push_back({fact.key(),
-                         candidate.fact.key(),
-                         candidate.unsupported ? store::Outcome::Unsupported : store::Outcome::Failed,
-                         candidate.obstacle,
-                         {},
-                         std::nullopt});
-      progress.onOutcome(candidate, results.back().outcome, results.back().error);
-    }
-    std::vector<store::Candidate> facts;
-    for (const SweepCandidate &candidate : group.candidates)
-      facts.push_back(candidate.fact);
-    KILN_RETURN_IF_ERROR(writer->addCandidates(facts));
-
+    for (size_t i = 0; i < measuring.workers.size(); ++i)
+      statistics.addCandidate();
     StatisticsScheduler scheduler(std::move(statistics), settings.profile);
-    GroupRecorder recorder(live, fact.key(), settings, *writer, progress);
+    GroupRecorder recorder(measuring.live, measuring.fact.key(), settings, *writer, progress);
     measure::GroupResult outcome;
-    if (!workers.empty()) {
-      KILN_ASSIGN_OR_RETURN(outcome, measure::runGroup(problem, workers, settings.group, scheduler, recorder));
+    if (!measuring.workers.empty()) {
+      KILN_ASSIGN_OR_RETURN(outcome,
+                            measure::runGroup(*group.problem, measuring.workers, settings.group, scheduler, recorder));
     }
     KILN_RETURN_IF_ERROR(recorder.flush());
     summary.timedSeconds += static_cast<double>(outcome.timedNanoseconds) / 1e9;
     if (outcome.interrupted) {
       summary.interrupted = true;
-      return writer->interruptGroup(fact.key());
+      return writer->interruptGroup(measuring.fact.key());
     }
     ++summary.measured;
-    for (size_t i = 0; i < live.candidates.size(); ++i)
-      results.push_back(resultOf(fact.key(), live.candidates[i], outcome.candidates[i]));
+    return concludeGroup(measuring, outcome,
+                         estimatesOf(measuring.fact.key(), measuring.live, scheduler.statistics, recorder.parts));
+  }
+
+  // Stores what takes part. Those that did not compile are rows, but have no worker.
+  Result<Measuring> beginGroup(const SweepGroup &group) {
+    const measure::Problem &problem = *group.problem;
+    KILN_RETURN_IF_ERROR(writer->addProblem(
+        {problem.name(), std::string(problem.family()), problem.fields(), problem.flops(), problem.bytes()}));
+    Measuring measuring{{summary.run, problem.name(), store::unixNanoseconds()}, {group.problem, {}}, {}, {}};
+    KILN_RETURN_IF_ERROR(writer->startGroup(measuring.fact));
+    std::vector<store::Candidate> facts;
+    for (const SweepCandidate &candidate : group.candidates) {
+      facts.push_back(candidate.fact);
+      if (candidate.obstacle.empty()) {
+        measuring.workers.push_back(candidate.worker);
+        measuring.live.candidates.push_back(candidate);
+        continue;
+      }
+      measuring.results.push_back({measuring.fact.key(),
+                                   candidate.fact.key(),
+                                   candidate.unsupported ? store::Outcome::Unsupported : store::Outcome::Failed,
+                                   candidate.obstacle,
+                                   {},
+                                   std::nullopt});
+      progress.onOutcome(candidate, measuring.results.back().outcome, measuring.results.back().error);
+    }
+    KILN_RETURN_IF_ERROR(writer->addCandidates(facts));
+    return measuring;
+  }
+
+  Status concludeGroup(Measuring &measuring, const measure::GroupResult &outcome,
+                       const std::vector<store::Estimate> &estimates) {
+    std::vector<store::CandidateResult> &results = measuring.results;
+    for (size_t i = 0; i < measuring.live.candidates.size(); ++i)
+      results.push_back(resultOf(measuring.fact.key(), measuring.live.candidates[i], outcome.candidates[i]));
     for (const store::CandidateResult &one : results)
       summary.failed += !store::isSuccess(one.outcome) && one.outcome != store::Outcome::Unsupported &&
                         one.outcome != store::Outcome::NotProfiled;
-    std::vector<store::Estimate> estimates = estimatesOf(fact.key(), live, scheduler.statistics, recorder.parts);
     std::vector<const store::Estimate *> pointers;
     for (const store::Estimate &estimate : estimates)
       pointers.push_back(&estimate);
@@ -355,7 +370,7 @@ private:
       cutSeconds = static_cast<double>(settings.group.measureNanoseconds) / 1e9;
       progress.onWarning(report::cutNote(*cutSeconds));
     }
-    return writer->finishGroup(fact.key(), results, estimates, cutSeconds);
+    return writer->finishGroup(measuring.fact.key(), results, estimates, cutSeconds);
   }
 
   store::CandidateResult resultOf(const std::string &group, const SweepCandidate &candidate,

@@ -3,6 +3,10 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const mostDistributions = 16;
 
+function counted(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 function make(tag, attributes, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -140,7 +144,7 @@ function showOverview() {
   const place = document.getElementById("overview");
   const total = data.problems.reduce((sum, p) => sum + p.rows.length, 0);
   const families = [...new Set(data.problems.map((p) => p.family))];
-  place.append(make("h2", {}, "All problems"), make("p", { class: "quiet" }, `${data.problems.length} problems, ${total} rows`));
+  place.append(make("h2", {}, "All problems"), make("p", { class: "quiet" }, `${counted(data.problems.length, "problem")}, ${counted(total, "row")}`));
   for (const family of families) {
     if (families.length > 1) place.append(make("h3", {}, family));
     place.append(familyTable(family));
