@@ -27,7 +27,7 @@ constexpr uint32_t kMaxBatch = 1 << 20;
 constexpr uint32_t kVerifiedTogether = 16;
 // A turn lasts so many times as long as it takes to start a worker, so that most of the time is timed; but no longer
 // than the maximum for that.
-constexpr uint64_t kTurnPerStart = 5;
+constexpr uint64_t kTurnPerStart = 7;
 constexpr uint64_t kMaximumTurn = 100'000'000;
 // Who needs more than so many turns to make up for its start lives until the group is done.
 constexpr uint64_t kMaximumLife = 20;
