@@ -52,17 +52,18 @@ TEST_F(Schema, AnOldStoreIsBroughtUpToDateAndKeepsItsFacts) {
   EXPECT_TRUE(migrate(*connection, kNew).ok()) << "once more changes nothing";
 }
 
+// Candidate 'c' of the group 'g', in any version.
+constexpr const char *kOneGroup = "INSERT INTO machine VALUES ('m', '{}');"
+                                  "INSERT INTO run VALUES ('r', '', 0, 'm', '', '{}', 0, '', '', '[]', '');"
+                                  "INSERT INTO problem VALUES ('p', '', '[]', 0, 0);"
+                                  "INSERT INTO candidate VALUES ('c', 'p', '', '', '', '', '', '', 1);"
+                                  "INSERT INTO grp VALUES ('g', 'r', 'p', 0);";
+
 // A store of the first version gets a place for counters, and keeps its rounds.
 TEST_F(Schema, CountersCameLater) {
   ASSERT_TRUE(migrate(*connection, kOld).ok());
-  ASSERT_TRUE(connection
-                  ->execute("INSERT INTO machine VALUES ('m', '{}');"
-                            "INSERT INTO run VALUES ('r', '', 0, 'm', '', '{}', 0, '', '', '[]', '');"
-                            "INSERT INTO problem VALUES ('p', '', '[]', 0, 0);"
-                            "INSERT INTO candidate VALUES ('c', 'p', '', '', '', '', '', '', 1);"
-                            "INSERT INTO grp VALUES ('g', 'r', 'p', 0);"
-                            "INSERT INTO round VALUES ('g', 'c', 0, 0, 0, NULL, 1, '', x'01000000')")
-                  .ok());
+  ASSERT_TRUE(connection->execute(kOneGroup).ok());
+  ASSERT_TRUE(connection->execute("INSERT INTO round VALUES ('g', 'c', 0, 0, 0, NULL, 1, '', x'01000000')").ok());
   EXPECT_FALSE(connection->execute("SELECT * FROM counters").ok());
   Status status = migrate(*connection, migrations());
   ASSERT_TRUE(status.ok()) << status.toString();
@@ -78,14 +79,8 @@ TEST_F(Schema, CountersCameLater) {
 // A store of the third version gets a place for what workers say, and keeps its results, which have none.
 TEST_F(Schema, WorkersCameLater) {
   ASSERT_TRUE(migrate(*connection, migrations().first(3)).ok());
-  ASSERT_TRUE(connection
-                  ->execute("INSERT INTO machine VALUES ('m', '{}');"
-                            "INSERT INTO run VALUES ('r', '', 0, 'm', '', '{}', 0, '', '', '[]', '');"
-                            "INSERT INTO problem VALUES ('p', '', '[]', 0, 0);"
-                            "INSERT INTO candidate VALUES ('c', 'p', '', '', '', '', '', '', 1);"
-                            "INSERT INTO grp VALUES ('g', 'r', 'p', 0);"
-                            "INSERT INTO result VALUES ('g', 'c', 'ok', '', '', '', '', 0, '{}', NULL)")
-                  .ok());
+  ASSERT_TRUE(connection->execute(kOneGroup).ok());
+  ASSERT_TRUE(connection->execute("INSERT INTO result VALUES ('g', 'c', 'ok', '', '', '', '', 0, '{}', NULL)").ok());
   EXPECT_FALSE(connection->execute("SELECT * FROM worker").ok());
   Status status = migrate(*connection, migrations());
   ASSERT_TRUE(status.ok()) << status.toString();

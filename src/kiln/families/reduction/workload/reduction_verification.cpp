@@ -91,6 +91,18 @@ Expectation reduceRow(const RowSpec &spec, std::span<const double> row) {
 
 //===--- What went wrong ------------------------------------------------------------------------------------------===//
 
+std::string narrowSumText(const FloatFormat &format, size_t lanes) {
+  return lanes == 1 ? fmt::format("sums in {} give just these numbers", format.name)
+                    : fmt::format("sums in {} in {} lanes give just these numbers", format.name, lanes);
+}
+
+std::vector<double> narrowRow(std::span<const double> row, const Narrowing &narrowing) {
+  std::vector<double> narrow(row.begin(), row.end());
+  for (double &element : narrow)
+    element = roundTo(narrowing.format, element, narrowing.rounding);
+  return narrow;
+}
+
 double narrowSum(const FloatFormat &format, std::span<const double> row, size_t lanes) {
   std::vector<double> sums(lanes, 0.0);
   for (size_t c = 0; c < row.size(); ++c)
@@ -139,7 +151,7 @@ private:
 
   // A maximum starts from minus infinity, or from the smallest integer.
   void addWrongStart() {
-    auto startFrom = [this](double start, std::string what) {
+    auto startFrom = [this](double start, const std::string &what) {
       add(Cause::WrongStart,
           "they are right but for " + what + " that takes part: what is kept along a row starts from it",
           [start, spec = spec](Row row) {
@@ -162,20 +174,13 @@ private:
   void addNarrowInputs() {
     for (const Narrowing &narrowing : narrowings(spec.type))
       add(Cause::NarrowedInputs, fmt::format("they are the results for inputs {}", narrowing.text()),
-          [narrowing, spec = spec](Row row) {
-            std::vector<double> narrow(row.begin(), row.end());
-            for (double &element : narrow)
-              element = roundTo(narrowing.format, element, narrowing.rounding);
-            return reduceRow(spec, narrow);
-          });
+          [narrowing, spec = spec](Row row) { return reduceRow(spec, narrowRow(row, narrowing)); });
   }
 
   void addNarrowSums() {
     for (const FloatFormat &format : {kFormatF16, kFormatBF16})
       for (size_t lanes = 1; lanes <= 256; lanes *= 2)
-        add(Cause::NarrowAccumulator,
-            lanes == 1 ? fmt::format("sums in {} give just these numbers", format.name)
-                       : fmt::format("sums in {} in {} lanes give just these numbers", format.name, lanes),
+        add(Cause::NarrowAccumulator, narrowSumText(format, lanes),
             [format, lanes, spec = spec](Row row) { return resultOf(spec, narrowSum(format, row, lanes)); });
   }
 

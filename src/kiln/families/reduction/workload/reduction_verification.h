@@ -33,6 +33,10 @@ std::vector<Narrowing> narrowings(hal::ElementType type);
 
 // A sum in order with `lanes` accumulators of a narrow format, which are then added to each other by halves.
 double narrowSum(const measure::verify::FloatFormat &format, std::span<const double> row, size_t lanes);
+// "sums in f16 in 8 lanes give just these numbers"
+std::string narrowSumText(const measure::verify::FloatFormat &format, size_t lanes);
+// What the row is to a program that narrows its inputs.
+std::vector<double> narrowRow(std::span<const double> row, const Narrowing &narrowing);
 
 // Numbers of columns that a program may take by mistake instead of all, the largest first: all but one, and whole
 // vectors of any usual length.

@@ -109,10 +109,7 @@ public:
     for (const Narrowing &narrowing : narrowings(spec.type))
       add(Cause::NarrowedInputs, fmt::format("they are the results for inputs {}", narrowing.text()),
           [narrowing](std::span<const double> row, size_t column) {
-            std::vector<double> narrow(row.begin(), row.end());
-            for (double &element : narrow)
-              element = roundTo(narrowing.format, element, narrowing.rounding);
-            Exponentials exponentials(narrow);
+            Exponentials exponentials(narrowRow(row, narrowing));
             return exponentials.values[column] / exponentials.sum;
           });
     addNarrowSums();
@@ -124,9 +121,7 @@ private:
   void addNarrowSums() {
     for (const FloatFormat &format : {kFormatF16, kFormatBF16})
       for (size_t lanes = 1; lanes <= 256; lanes *= 2)
-        add(Cause::NarrowAccumulator,
-            lanes == 1 ? fmt::format("sums in {} give just these numbers", format.name)
-                       : fmt::format("sums in {} in {} lanes give just these numbers", format.name, lanes),
+        add(Cause::NarrowAccumulator, narrowSumText(format, lanes),
             [format, lanes](std::span<const double> row, size_t column) {
               Exponentials exponentials(row);
               return exponentials.values[column] / narrowSum(format, exponentials.values, lanes);
