@@ -46,7 +46,7 @@ def stripped_size(path):
 def problems(path):
     name = os.path.basename(path)
     symbols = output("nm", "-C", path) + output("nm", "-CD", path)
-    foreign = sorted(set(re.findall(r"\b(?:mlir|llvm|lld)::[\w:~]+|\b(?:mlir|LLVM)[A-Z]\w+", symbols)))
+    foreign = sorted(set(re.findall(r"(?<!::)\b(?:(?:mlir|llvm|lld)::[\w:~]+|(?:mlir|LLVM)[A-Z]\w+)", symbols)))
     if foreign:
         yield f"{name} holds symbols of the compiler: {', '.join(foreign[:5])}; see what its CMake target links"
     for library in needed(path):
