@@ -14,6 +14,7 @@ def claimed(provider, request, count, time=kiln_worker._time):
     call = answer["call"]
     claims = {"honest": {"device": [ns - ns // 8 for ns in call], "launch": [ns // 8 for ns in call]},
               "wrap": {"call": [2**63 - 1, 2**63 - 1] + [1000] * 5},  # -2, to who sums in 64 bits
+              "less": {"call": [max(ns // 2, 1) for ns in call]},
               "parts": {"device": [ns * 1000 for ns in call], "launch": [7] * len(call)},
               "uneven": {"device": call + [1]},
               "negative": {"call": [-5] + call},

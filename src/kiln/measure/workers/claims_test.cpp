@@ -65,6 +65,28 @@ TEST(Claims, PartsAreNoMoreThanTheWhole) {
   EXPECT_NE(errorOf(answerOf({500'000}, {1}, {-1})), "");
 }
 
+std::string untoldError(const std::vector<int64_t> &call, std::initializer_list<uint64_t> turns) {
+  UntoldTime untold;
+  for (uint64_t elapsed : turns)
+    untold.addTurn(answerOf(call), elapsed);
+  return std::string(untold.check().message());
+}
+
+TEST(Claims, TimeThatIsInNoSampleIsSeen) {
+  std::vector<int64_t> call(80, 100'000); // 8 ms
+  EXPECT_EQ(untoldError(call, {9'000'000, 9'000'000, 9'000'000, 9'400'000}), "");
+  EXPECT_NE(untoldError(call, {10'000'000, 10'000'000, 10'000'000}).find("samples leave out 19 % of its turns"),
+            std::string::npos);
+  // What disturbed the fewer turns is not the worker's doing.
+  EXPECT_EQ(untoldError(call, {20'000'000, 9'000'000, 9'000'000}), "");
+  EXPECT_NE(untoldError(call, {20'000'000, 20'000'000, 9'000'000}), "");
+  EXPECT_EQ(untoldError(call, {20'000'000, 20'000'000}), ""); // too few to say
+  // Reading the clock is not left out, be it from Python: 1,000 samples of 6 us and 2 us between them.
+  EXPECT_EQ(untoldError(std::vector<int64_t>(1'000, 6'000), {8'000'000, 8'000'000, 8'000'000}), "");
+  // A turn that is about as short as what starts and ends it.
+  EXPECT_EQ(untoldError({1'000}, {1'000'000, 1'000'000, 1'000'000}), "");
+}
+
 // What is no integer, or negative, is no answer at all.
 TEST(Claims, SamplesThatAreNoNumbersAreNoAnswer) {
   for (const char *sample : {"NaN", "-1", "1.5", "1e3", "\"7\"", "null", "9223372036854775808", "1e999", "[1]"})

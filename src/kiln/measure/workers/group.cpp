@@ -64,6 +64,7 @@ struct Member {
   uint64_t life = 1;       // turns of a worker
   uint64_t turns = 0;      // of this worker
   uint64_t outputHash = 0; // of the last pass
+  UntoldTime untold;       // in its turns
 };
 
 class Group {
@@ -383,10 +384,14 @@ Status Group::takeToken(uint32_t index) {
   samples.batch = result.batch;
   samples.started = monotonicNanoseconds();
   Result<Answer> answer = timeCalls(index, result.turnNanoseconds, result.batch);
-  result.timedNanoseconds += monotonicNanoseconds() - samples.started;
+  uint64_t elapsed = monotonicNanoseconds() - samples.started;
+  result.timedNanoseconds += elapsed;
   pause(kSettle);
   if (!answer.ok())
     return withdrawTimed(index, answer.status());
+  member.untold.addTurn(*answer, elapsed);
+  if (Status told = member.untold.check(); !told.ok())
+    return withdrawTimed(index, told);
   samples.call = std::move(answer->call);
   samples.device = std::move(answer->device);
   samples.launch = std::move(answer->launch);

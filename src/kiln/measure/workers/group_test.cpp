@@ -239,6 +239,17 @@ TEST_F(GroupTest, ImpossibleTimesAreTold) {
   EXPECT_NE(message.find("its device had 4611686018427387903 ns and the launch 7 ns"), std::string::npos) << message;
 }
 
+// Its calls take a third longer than it says.
+TEST_F(GroupTest, TimeThatIsLeftOutIsTold) {
+  settings.minimumSampleNanoseconds = 100'000;
+  Result<GroupResult> result = run({fake({"hide", "always"}), fake({})}, 4);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->candidates[0].outcome, Outcome::Rubbish);
+  EXPECT_NE(result->candidates[0].message.find("samples leave out 2"), std::string::npos)
+      << result->candidates[0].message;
+  EXPECT_EQ(result->candidates[1].outcome, Outcome::Ok) << result->candidates[1].message;
+}
+
 TEST_F(GroupTest, NobodyLeftIsAResult) {
   settings.callTimeout = 500'000'000;
   Result<GroupResult> result = run({fake({"crash", "run"})});

@@ -153,6 +153,9 @@ public:
     }
     if (how == "uneven")
       answer.device.assign(answer.call.size() + 1, 1);
+    if (how == "hide")
+      for (int64_t &call : answer.call)
+        call -= call / 4;
     if (how == "zero")
       answer.call.assign(3, 0);
     if (how == "batch")
