@@ -1,38 +1,9 @@
-// The goldens are in test/, where lit compiles and runs them.
 #include "kiln/families/conv/workload/conv_mlir.h"
 
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 
 namespace kiln::families {
 namespace {
-
-// Without the lines for lit.
-std::string readGolden(const std::filesystem::path &path) {
-  std::ifstream file(path);
-  std::string text;
-  for (std::string line; std::getline(file, line);)
-    if (!line.starts_with("//"))
-      text += line + "\n";
-  return text;
-}
-
-TEST(ConvMlir, IsWhatTheGoldensSay) {
-  size_t count = 0;
-  for (const auto &entry : std::filesystem::directory_iterator(KILN_GOLDEN_DIR)) {
-    if (entry.path().extension() != ".mlir")
-      continue;
-    ++count;
-    std::string stem = entry.path().stem();
-    size_t at = stem.find("_tile_config_");
-    std::string configuration = at == std::string::npos ? "" : stem.substr(at + 1);
-    Result<ConvSpec> spec = ConvSpec::parse(stem.substr(0, at));
-    ASSERT_TRUE(spec.ok()) << spec.status().toString();
-    EXPECT_EQ(convMlir(*spec, stem, configuration), readGolden(entry.path())) << stem;
-  }
-  EXPECT_EQ(count, 6U);
-}
 
 // Named ops where linalg has them.
 TEST(ConvMlir, OpsOfTheForms) {

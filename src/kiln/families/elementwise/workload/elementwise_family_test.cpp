@@ -1,8 +1,6 @@
 // Names, selections, configurations, and the goldens in test/, which lit compiles and runs.
 #include "kiln/families/elementwise/workload/elementwise_family.h"
 
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -106,32 +104,6 @@ TEST(ElementwiseFamily, ConfigurationsAreManyAndDifferent) {
   EXPECT_TRUE(ElementwiseFamily()
                   .configurations(ElementwiseProblem(*ElementwiseSpec::parse("elementwise_add_1_f32")), "cuda")
                   .empty());
-}
-
-// Without the lines for lit.
-std::string readGolden(const std::filesystem::path &path) {
-  std::ifstream file(path);
-  std::string text;
-  for (std::string line; std::getline(file, line);)
-    if (!line.starts_with("//"))
-      text += line + "\n";
-  return text;
-}
-
-TEST(ElementwiseMlir, IsWhatTheGoldensSay) {
-  size_t count = 0;
-  for (const auto &entry : std::filesystem::directory_iterator(KILN_GOLDEN_DIR)) {
-    if (entry.path().extension() != ".mlir")
-      continue;
-    ++count;
-    std::string stem = entry.path().stem();
-    size_t at = stem.find("_tile_config_");
-    Result<ElementwiseSpec> spec = ElementwiseSpec::parse(stem.substr(0, at));
-    ASSERT_TRUE(spec.ok()) << spec.status().message();
-    std::string configuration = at == std::string::npos ? "" : stem.substr(at + 1);
-    EXPECT_EQ(ElementwiseProblem(*spec).mlir(stem, configuration), readGolden(entry.path())) << stem;
-  }
-  EXPECT_EQ(count, 3U);
 }
 
 } // namespace

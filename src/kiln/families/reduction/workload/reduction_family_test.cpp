@@ -1,8 +1,6 @@
-// Names, selections, configurations, and the goldens in test/, which lit compiles and runs.
+// Names, selections, configurations.
 #include "kiln/families/reduction/workload/reduction_family.h"
 
-#include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <set>
 
@@ -107,30 +105,6 @@ TEST(RowFamily, ConfigurationsAreManyAndDifferent) {
   for (const char *name : {"reduction_sum_1x1_f32_f32", "softmax_1x3_f32", "reduction_max_3x1000000_f32_f32"})
     EXPECT_GE(rowConfigurations(parsed(name), 512).size(), 1U) << name;
   EXPECT_TRUE(RowFamily(true).configurations(RowProblem(parsed("softmax_4x4_f32")), "cuda").empty());
-}
-
-// Without the lines for lit.
-std::string readGolden(const std::filesystem::path &path) {
-  std::ifstream file(path);
-  std::string text;
-  for (std::string line; std::getline(file, line);)
-    if (!line.starts_with("//"))
-      text += line + "\n";
-  return text;
-}
-
-TEST(RowMlir, IsWhatTheGoldensSay) {
-  size_t count = 0;
-  for (const auto &entry : std::filesystem::directory_iterator(KILN_GOLDEN_DIR)) {
-    if (entry.path().extension() != ".mlir")
-      continue;
-    ++count;
-    std::string stem = entry.path().stem();
-    size_t at = stem.find("_tile_config_");
-    std::string configuration = at == std::string::npos ? "" : stem.substr(at + 1);
-    EXPECT_EQ(RowProblem(parsed(stem.substr(0, at))).mlir(stem, configuration), readGolden(entry.path())) << stem;
-  }
-  EXPECT_EQ(count, 4U);
 }
 
 } // namespace
