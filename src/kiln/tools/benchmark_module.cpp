@@ -59,8 +59,8 @@ struct BenchmarkFlags {
          {"benchmark_time_unit", "ms|us|ns|s", "Like --time_unit."},
          {"v", "N", "How much the library says of what it does."}},
         "benchmark_", library);
-    parser.example("kiln-benchmark-module --module=matmul.vmfb --function=matmul \\");
-    parser.example("    --input=512x512xf32=@a.bin --input=@b.npy --benchmark_repetitions=9");
+    parser.example("kiln-benchmark-module --module=matmul.vmfb --function=matmul "
+                   "--input=512x512xf32=@a.bin --input=@b.npy --benchmark_repetitions=9");
   }
 };
 

@@ -274,7 +274,7 @@ std::string FlagParser::helpText() const {
   if (!examples.empty())
     help.heading("Examples");
   for (const std::string &example : examples)
-    help.line(example);
+    help.command(example);
   return help.text();
 }
 

@@ -31,6 +31,8 @@ struct Sample {
     if (positional)
       line.addPositional({"file", "FILE", "A file."}, rest);
     line.example("kiln-sample --function=f");
+    line.example(
+        "kiln-sample --function=a-name-of-some-length --input='4xf32=1 2 3 4' --input=\"four words in quotes\"");
   }
 
   std::optional<int> parse(std::vector<const char *> arguments) {
@@ -172,6 +174,8 @@ General:
 
 Examples:
   kiln-sample --function=f
+  kiln-sample --function=a-name-of-some-length --input='4xf32=1 2 3 4' \
+      --input="four words in quotes"
 )");
 }
 

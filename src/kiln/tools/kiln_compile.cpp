@@ -92,8 +92,8 @@ int printHelp(const OptionBinder &binder) {
   help.item("--version", "Prints the version.");
   help.item("--help", "Prints this.");
   help.heading("Examples");
-  help.line("kiln-compile --kiln-hal-target-backends=llvm-cpu matmul.mlir -o matmul.vmfb");
-  help.line("kiln-compile --compile-to=flow matmul.mlir");
+  help.command("kiln-compile --kiln-hal-target-backends=llvm-cpu matmul.mlir -o matmul.vmfb");
+  help.command("kiln-compile --compile-to=flow matmul.mlir");
   return printText("kiln-compile", help.text());
 }
 

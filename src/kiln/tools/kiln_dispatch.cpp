@@ -112,8 +112,8 @@ int printUsage() {
   for (const Verb &verb : kVerbs)
     help.item(verb.name, verb.summary);
   help.heading("Example");
-  help.line("kiln-dispatch sweep --operation-kind=matmul --dtypes=f32 \\");
-  help.line("    --problem-m=512 --problem-n=512 --problem-k=512 --output=table.html");
+  help.command("kiln-dispatch sweep --operation-kind=matmul --dtypes=f32 "
+               "--problem-m=512 --problem-n=512 --problem-k=512 --output=table.html");
   print(help.text());
   Status status = flushStandardOutput();
   return status.ok() ? 0 : reportFailure("kiln-dispatch", status);

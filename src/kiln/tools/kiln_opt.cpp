@@ -44,8 +44,8 @@ static int printHelp(const kiln::OptionBinder &binder) {
   help.item("--version", "Prints the version.");
   help.item("--help", "Prints this.");
   help.heading("Examples");
-  help.line("kiln-opt --kiln-common-input-transformation-pipeline matmul.mlir");
-  help.line("kiln-opt --pass-pipeline='builtin.module(canonicalize,cse)' matmul.mlir");
+  help.command("kiln-opt --kiln-common-input-transformation-pipeline matmul.mlir");
+  help.command("kiln-opt --pass-pipeline='builtin.module(canonicalize,cse)' matmul.mlir");
   return kiln::printText("kiln-opt", help.text());
 }
 
