@@ -6,7 +6,13 @@
 namespace kiln {
 
 size_t displayWidth(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), startsCharacter));
+  size_t width = 0;
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text.substr(i).starts_with("\033["))
+      i = std::min(text.find('m', i), text.size());
+    else
+      width += startsCharacter(text[i]);
+  return width;
 }
 
 std::vector<std::string> wrapText(std::string_view text, size_t width) {

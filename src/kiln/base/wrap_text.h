@@ -13,7 +13,7 @@ namespace kiln {
 inline bool startsCharacter(char c) {
   return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
 }
-// Characters on a terminal, of UTF-8 without wide ones.
+// Characters on a terminal, of UTF-8 without wide ones; what sets a colour is none.
 size_t displayWidth(std::string_view text);
 // Lines of at most `width` characters, broken at spaces; a word that is longer is not broken.
 std::vector<std::string> wrapText(std::string_view text, size_t width);

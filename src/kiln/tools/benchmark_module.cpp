@@ -261,7 +261,7 @@ Result<bool> run(BenchmarkFlags &flags) {
 
   bool succeeded = ran > 0 && std::ranges::all_of(rows, [](const Row &row) { return row.status.ok(); });
   if (ran == 0)
-    std::fprintf(stderr, "kiln-benchmark-module: error: --benchmark_filter matches none of the benchmarks\n");
+    reportFailure("kiln-benchmark-module", notFound("--benchmark_filter matches none of the benchmarks"));
   rows.clear();
   if (flags.runtime.printStatistics)
     program.printStatistics();

@@ -185,6 +185,15 @@ TEST(FlagParserTest, Counted) {
   EXPECT_EQ(counted(2, "result"), "2 results");
 }
 
+TEST(MessageLinesTest, FitAWidth) {
+  EXPECT_EQ(messageLines("tool: error: one two three four", 40), "tool: error: one two three four");
+  EXPECT_EQ(messageLines("tool: error: one two three four", 30), "tool: error: one two three\n  four");
+  // A colour takes no room, and what is drawn stays.
+  EXPECT_EQ(messageLines("\033[0;1;31mtool: \033[0merror: one two three four", 31).find('\n'), std::string::npos);
+  EXPECT_EQ(messageLines("first\n  drawn  with   blanks, and longer than the width\n    ^\nlast", 30),
+            "first\n  drawn  with   blanks, and longer than the width\n    ^\nlast");
+}
+
 TEST(FlagParserTest, Version) {
   Sample sample;
   EXPECT_EQ(sample.parse({"--version"}), 0);

@@ -8,6 +8,7 @@
 #include "kiln/targets/backends.h"
 #include "kiln/tools/compile_server.h"
 #include "kiln/tools/compiler_main.h"
+#include "kiln/tools/diagnostic_stream.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/output_file.h"
 #include "kiln/tools/save_temps.h"
@@ -290,7 +291,8 @@ int main(int argc, char **argv) {
   if (Status status = out.open(); !status.ok())
     return report(status);
   SaveTemps temps(commandLine.typed(), (*source)->getBuffer());
-  if (!compileProgram(compiler, options, std::move(*source), out, llvm::errs(), /*isLast=*/true))
+  DiagnosticStream errors;
+  if (!compileProgram(compiler, options, std::move(*source), out, errors, /*isLast=*/true))
     return 1;
   temps.keepOutput(out);
   llvm::outs().flush();
