@@ -31,8 +31,11 @@ void ReportFlags::addStore(FlagParser &parser) {
 
 void ReportFlags::addSelection(FlagParser &parser) {
   addStore(parser);
-  parser.add({"run", "NAME", "The start of a run's name, latest, latest~1, ..."}, runs);
-  parser.add({"all-runs", "", "Those of all runs."}, allRuns);
+  parser.add(
+      {"run", "NAME",
+       "The start of a run's name, latest, latest~1, ... Without it the latest, or the latest that has the row."},
+      runs);
+  parser.add({"all-runs", "", "Results of all runs."}, allRuns);
   parser.add({"dispatches", "REGEX,...", "Dispatches whose names match one of these, as for a sweep."}, dispatches);
   parser.add({"provider", "NAME", "Those of one provider, such as onednn or onednn:preferred."}, provider);
 }
