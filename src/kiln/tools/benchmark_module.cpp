@@ -43,24 +43,24 @@ struct BenchmarkFlags {
     parser.passThrough(
         {{"benchmark_list_tests", "", "Lists what would run."},
          {"benchmark_filter", "REGEX", "Runs only benchmarks whose names match; -REGEX those that do not."},
-         {"benchmark_min_time", "SECONDS", "Least time of a repetition; Nx for N calls."},
-         {"benchmark_min_warmup_time", "SECONDS", "How long to warm up."},
-         {"benchmark_repetitions", "N", "Measures N times, and adds mean, median and deviation."},
+         {"benchmark_min_time", "SECONDS", "Least time of a repetition; Nx for N calls. Default: 0.5."},
+         {"benchmark_min_warmup_time", "SECONDS", "How long to warm up. Default: 0."},
+         {"benchmark_repetitions", "N", "Measures N times, and adds mean, median and deviation. Default: 1."},
          {"benchmark_enable_random_interleaving", "", "Repetitions of all benchmarks in random order."},
          {"benchmark_report_aggregates_only", "", "Leaves single repetitions out of all reports."},
          {"benchmark_display_aggregates_only", "", "Leaves them out of the console."},
-         {"benchmark_format", "console|json|csv", "What is printed."},
+         {"benchmark_format", "console|json|csv", "What is printed. Default: console."},
          {"benchmark_out", "FILE", "Writes a report to a file too."},
-         {"benchmark_out_format", "json|console|csv", "Its format."},
-         {"benchmark_color", "auto|true|false", "Colours on the console."},
+         {"benchmark_out_format", "json|console|csv", "Its format. Default: json."},
+         {"benchmark_color", "auto|true|false", "Colours on the console. Default: auto, on a terminal."},
          {"benchmark_counters_tabular", "", "Counters as columns."},
          {"benchmark_context", "KEY=VALUE,...", "Added to the report."},
          {"benchmark_perf_counters", "NAME,...", "Hardware counters, where the library has them."},
          {"benchmark_time_unit", "ms|us|ns|s", "Like --time_unit."},
-         {"v", "N", "How much the library says of what it does."}},
+         {"v", "N", "How much the library says of what it does. Default: 0."}},
         "benchmark_", library);
-    parser.example("kiln-benchmark-module --module=matmul.vmfb --function=matmul \\");
-    parser.example("    --input=512x512xf32=@a.bin --input=@b.npy --benchmark_repetitions=9");
+    parser.example("kiln-benchmark-module --module=matmul.vmfb --function=matmul "
+                   "--input=512x512xf32=@a.bin --input=@b.npy --benchmark_repetitions=9");
   }
 };
 
@@ -261,7 +261,7 @@ Result<bool> run(BenchmarkFlags &flags) {
 
   bool succeeded = ran > 0 && std::ranges::all_of(rows, [](const Row &row) { return row.status.ok(); });
   if (ran == 0)
-    std::fprintf(stderr, "kiln-benchmark-module: error: --benchmark_filter matches none of the benchmarks\n");
+    reportFailure("kiln-benchmark-module", notFound("--benchmark_filter matches none of the benchmarks"));
   rows.clear();
   if (flags.runtime.printStatistics)
     program.printStatistics();

@@ -202,8 +202,7 @@ int main(int argc, char **argv) {
   parser.add({"seconds", "N", "Repeat no longer than this, however much the machine is disturbed."}, options.seconds);
   parser.add({"quick", "", "A few repetitions only: some seconds, and less exact."}, options.quick);
   parser.group("Output");
-  parser.add({"output", "FILE",
-              "Where to store it; - prints it. By default calibration.json in kiln's folder of the user's cache."},
+  parser.add({"output", "FILE", "Where to store it; - prints it. The default is ~/.cache/kiln/calibration.json."},
              options.output);
   parser.add({"json", "", "Print JSON, not tables."}, options.json);
   parser.add({"show", "", "Measure nothing; print what is stored."}, options.show);

@@ -189,7 +189,7 @@ Result<std::vector<std::string>> FlagParser::prepare(int argc, const char *const
       std::string message = unknownFlagMessage(argument, flagNames());
       if (warnPrefix.empty() || name.compare(0, warnPrefix.size(), warnPrefix) != 0)
         return invalidArgument("{}", message);
-      std::fprintf(stderr, "%s: warning: %s It is ignored.\n", toolName.c_str(), message.c_str());
+      reportWarning(toolName, message + " It is ignored.");
     } else if (flag->kind == Kind::PassThrough) {
       passed->push_back(dashed(body));
     } else if (flag->kind == Kind::Value && name.size() + 1 == body.size()) {
@@ -274,7 +274,7 @@ std::string FlagParser::helpText() const {
   if (!examples.empty())
     help.heading("Examples");
   for (const std::string &example : examples)
-    help.line(example);
+    help.command(example);
   return help.text();
 }
 

@@ -31,6 +31,8 @@ struct Sample {
     if (positional)
       line.addPositional({"file", "FILE", "A file."}, rest);
     line.example("kiln-sample --function=f");
+    line.example(
+        "kiln-sample --function=a-name-of-some-length --input='4xf32=1 2 3 4' --input=\"four words in quotes\"");
   }
 
   std::optional<int> parse(std::vector<const char *> arguments) {
@@ -172,6 +174,8 @@ General:
 
 Examples:
   kiln-sample --function=f
+  kiln-sample --function=a-name-of-some-length --input='4xf32=1 2 3 4' \
+      --input="four words in quotes"
 )");
 }
 
@@ -179,6 +183,15 @@ TEST(FlagParserTest, Counted) {
   EXPECT_EQ(counted(0, "result"), "0 results");
   EXPECT_EQ(counted(1, "result"), "1 result");
   EXPECT_EQ(counted(2, "result"), "2 results");
+}
+
+TEST(MessageLinesTest, FitAWidth) {
+  EXPECT_EQ(messageLines("tool: error: one two three four", 40), "tool: error: one two three four");
+  EXPECT_EQ(messageLines("tool: error: one two three four", 30), "tool: error: one two three\n  four");
+  // A colour takes no room, and what is drawn stays.
+  EXPECT_EQ(messageLines("\033[0;1;31mtool: \033[0merror: one two three four", 31).find('\n'), std::string::npos);
+  EXPECT_EQ(messageLines("first\n  drawn  with   blanks, and longer than the width\n    ^\nlast", 30),
+            "first\n  drawn  with   blanks, and longer than the width\n    ^\nlast");
 }
 
 TEST(FlagParserTest, Version) {

@@ -15,8 +15,8 @@ public:
   void heading(std::string_view title);
   // "  left      right", wrapped. Backquotes only mark code in Markdown and are left out.
   void item(std::string_view left, std::string_view right);
-  // As it is, indented.
-  void line(std::string_view text);
+  // A shell command, indented; a long one goes on after a backslash.
+  void command(std::string_view text);
 
   const std::string &text() const { return out; }
 

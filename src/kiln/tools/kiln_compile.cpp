@@ -8,6 +8,7 @@
 #include "kiln/targets/backends.h"
 #include "kiln/tools/compile_server.h"
 #include "kiln/tools/compiler_main.h"
+#include "kiln/tools/diagnostic_stream.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/output_file.h"
 #include "kiln/tools/save_temps.h"
@@ -92,8 +93,8 @@ int printHelp(const OptionBinder &binder) {
   help.item("--version", "Prints the version.");
   help.item("--help", "Prints this.");
   help.heading("Examples");
-  help.line("kiln-compile --kiln-hal-target-backends=llvm-cpu matmul.mlir -o matmul.vmfb");
-  help.line("kiln-compile --compile-to=flow matmul.mlir");
+  help.command("kiln-compile --kiln-hal-target-backends=llvm-cpu matmul.mlir -o matmul.vmfb");
+  help.command("kiln-compile --compile-to=flow matmul.mlir");
   return printText("kiln-compile", help.text());
 }
 
@@ -290,7 +291,8 @@ int main(int argc, char **argv) {
   if (Status status = out.open(); !status.ok())
     return report(status);
   SaveTemps temps(commandLine.typed(), (*source)->getBuffer());
-  if (!compileProgram(compiler, options, std::move(*source), out, llvm::errs(), /*isLast=*/true))
+  DiagnosticStream errors;
+  if (!compileProgram(compiler, options, std::move(*source), out, errors, /*isLast=*/true))
     return 1;
   temps.keepOutput(out);
   llvm::outs().flush();

@@ -23,6 +23,7 @@ struct Verb {
   Result<int> (*tell)(const Lab &lab, const ReportFlags &flags);
   // The flags of those that tell.
   void (*add)(FlagParser &parser, ReportFlags &flags) = nullptr;
+  const char *example = nullptr; // of those that add none
 };
 
 void addReport(FlagParser &parser, ReportFlags &flags) {
@@ -75,17 +76,23 @@ void addCompare(FlagParser &parser, ReportFlags &flags) {
 
 constexpr Verb kVerbs[] = {
     {"sweep", "Generates, compiles, verifies, measures and ranks: what most people want.", true, true, true, true,
-     verbs::sweep, nullptr},
+     verbs::sweep, nullptr, nullptr,
+     "kiln-dispatch sweep --operation-kind=matmul --dtypes=f32 --problem-m=512 --problem-n=512 --problem-k=512 "
+     "--output=table.html"},
     {"generate", "Writes the MLIR of problems, with a function for each configuration.", true, false, false, true,
-     verbs::generate, nullptr},
-    {"compile", "Compiles what was generated.", true, true, false, true, verbs::compile, nullptr},
-    {"profile", "Verifies and measures what was compiled.", true, true, true, true, verbs::profile, nullptr},
+     verbs::generate, nullptr, nullptr,
+     "kiln-dispatch generate --operation-kind=matmul --problem-m=64:256:64 --problem-n=512 --problem-k=512 "
+     "--generated-dir=/tmp/lab"},
+    {"compile", "Compiles what was generated.", true, true, false, true, verbs::compile, nullptr, nullptr,
+     "kiln-dispatch compile --generated-dir=/tmp/lab -j 4"},
+    {"profile", "Verifies and measures what was compiled.", true, true, true, true, verbs::profile, nullptr, nullptr,
+     "kiln-dispatch profile --generated-dir=/tmp/lab --dispatches='matmul_64x.*' --output=table.csv"},
     {"tune", "Searches the configurations of problems, and writes the best to a tuning database for kiln-compile.",
      true, true, true, true, verbs::tune, nullptr},
     {"families", "Lists the operation families.", false, false, false, false, verbs::families, nullptr},
     {"report", "Shows results that are stored.", false, false, false, false, nullptr, verbs::report, addReport},
     {"explain", "Says of one row what was found, and why it failed.", false, false, false, false, nullptr,
-     verbs::explain, addRow},
+     verbs::explain, addRow, "kiln-dispatch explain 1f09a6"},
     {"show", "Prints a row's IR, or its hot loop as llvm-mca sees it, beside that of the best.", false, false, false,
      false, nullptr, verbs::show, addShow},
     {"repro", "Writes a folder with all that it takes to compile, verify and measure one row again.", false, false,
@@ -112,8 +119,7 @@ int printUsage() {
   for (const Verb &verb : kVerbs)
     help.item(verb.name, verb.summary);
   help.heading("Example");
-  help.line("kiln-dispatch sweep --operation-kind=matmul --dtypes=f32 \\");
-  help.line("    --problem-m=512 --problem-n=512 --problem-k=512 --output=table.html");
+  help.command(kVerbs[0].example);
   print(help.text());
   Status status = flushStandardOutput();
   return status.ok() ? 0 : reportFailure("kiln-dispatch", status);
@@ -128,14 +134,16 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
   ReportFlags reports;
   if (verb.selects)
     flags.addSelection(parser, families);
-  else
-    parser.add({"generated-dir", "DIR", "The folder in which `generated` lies."}, flags.generatedDir);
+  else if (verb.tell)
+    parser.add({"generated-dir", "DIR", "The folder in which generated/ lies, with results.db."}, flags.generatedDir);
   if (verb.compiles)
     flags.addCompilation(parser);
   if (verb.measures)
     flags.addMeasurement(parser);
   if (verb.outputs)
-    flags.addOutput(parser);
+    flags.addOutput(parser, {.table = verb.measures,
+                             .tags = verb.measures && verb.run != verbs::tune,
+                             .commands = verb.compiles && verb.run != verbs::tune});
   if (verb.run == verbs::tune)
     flags.tuning.add(parser);
   DocumentFlags documents;
@@ -143,6 +151,8 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
     documents.add(parser, flags, {verb.compiles, verb.measures});
   if (verb.tell)
     verb.add(parser, reports);
+  if (verb.example)
+    parser.example(verb.example);
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
   if (Status status = flags.check(); !status.ok())

@@ -1,5 +1,6 @@
 // kiln-opt: runs passes and phases on MLIR text.
 #include "kiln/compiler/Pipeline/Compiler.h"
+#include "kiln/compiler/Pipeline/GuardVerifier.h"
 #include "kiln/compiler/Pipeline/Phases.h"
 #include "kiln/compiler/TransformOps/SpecUpdater.h"
 #include "kiln/targets/backends.h"
@@ -8,6 +9,9 @@
 #include "kiln/tools/output_file.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -44,8 +48,8 @@ static int printHelp(const kiln::OptionBinder &binder) {
   help.item("--version", "Prints the version.");
   help.item("--help", "Prints this.");
   help.heading("Examples");
-  help.line("kiln-opt --kiln-common-input-transformation-pipeline matmul.mlir");
-  help.line("kiln-opt --pass-pipeline='builtin.module(canonicalize,cse)' matmul.mlir");
+  help.command("kiln-opt --kiln-common-input-transformation-pipeline matmul.mlir");
+  help.command("kiln-opt --pass-pipeline='builtin.module(canonicalize,cse)' matmul.mlir");
   return kiln::printText("kiln-opt", help.text());
 }
 
@@ -62,6 +66,35 @@ std::unique_ptr<llvm::MemoryBuffer> updateSpellings(std::unique_ptr<llvm::Memory
   if (updated == text)
     return input;
   return llvm::MemoryBuffer::getMemBufferCopy(updated, input->getBufferIdentifier());
+}
+
+// What the parser would do, after what its verifier must not see.
+class VerifyInput : public mlir::PassWrapper<VerifyInput, mlir::OperationPass<>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyInput)
+
+  llvm::StringRef getName() const override { return "VerifyInput"; }
+
+private:
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(kiln::guardVerifier(getOperation())) || failed(mlir::verify(getOperation())))
+      signalPassFailure();
+  }
+};
+
+// MlirOptMain parses and verifies at once; the first place after it is the pipeline. A round trip prints the program
+// before that, and a pipeline that is shown has no passes but the user's: with these the parser verifies.
+mlir::MlirOptMainConfig verifyInPipeline(mlir::MlirOptMainConfig config) {
+  if (!config.shouldVerifyOnParsing() || config.shouldVerifyRoundtrip() || config.shouldDumpPassPipeline())
+    return config;
+  mlir::MlirOptMainConfig user = config;
+  config.verifyOnParsing(false);
+  config.setPassPipelineSetupFn([user = std::move(user)](mlir::PassManager &passes) {
+    passes.addPass(std::make_unique<VerifyInput>());
+    return user.setupPassPipeline(passes);
+  });
+  return config;
 }
 
 // Passes and phases on one file. Diagnostics have said what is wrong where this fails with success.
@@ -113,7 +146,7 @@ int main(int argc, char **argv) {
   if (!commandLine.gives("mlir-print-op-on-diagnostic"))
     commandLine.prepend("--mlir-print-op-on-diagnostic=false");
   auto [input, output] = mlir::parseCLIOptions(commandLine.argc(), commandLine.argv(), header);
-  mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
+  mlir::MlirOptMainConfig config = verifyInPipeline(mlir::MlirOptMainConfig::createFromCLOptions());
   if (config.shouldShowDialects() || config.shouldListPasses())
     return mlir::asMainReturnCode(mlir::MlirOptMain(commandLine.argc(), commandLine.argv(), input, output, registry));
   kiln::Result<bool> succeeded = run(input, output, registry, config);

@@ -1,15 +1,58 @@
 #include "kiln/tools/printing.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "kiln/base/split.h"
+#include "kiln/base/wrap_text.h"
 
 namespace kiln {
 
-int reportFailure(std::string_view tool, const Status &status) {
+size_t terminalWidth(int descriptor) {
+  constexpr size_t least = 40, usual = 80;
+  if (const char *columns = std::getenv("COLUMNS")) {
+    size_t width = 0;
+    std::from_chars(columns, columns + std::strlen(columns), width);
+    if (width >= least)
+      return width;
+  }
+  winsize size{};
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= least)
+    return size.ws_col;
+  return usual;
+}
+
+std::string messageLines(std::string_view text, size_t width) {
+  constexpr size_t indent = 2;
+  std::string lines;
+  for (std::string_view line : split(text, '\n')) {
+    bool isDrawn = line.starts_with(' ') || line.starts_with('\t');
+    lines += lines.empty() ? "" : "\n";
+    lines += isDrawn || displayWidth(line) <= width ? std::string(line) : hangingText("", line, width, indent);
+  }
+  return lines;
+}
+
+static void report(std::string text) {
   // Results that were printed before come first where both streams are one.
   std::fflush(stdout);
-  std::fprintf(stderr, "%s\n", fmt::format("{}: error: {}", tool, status.message()).c_str());
+  if (::isatty(STDERR_FILENO))
+    text = messageLines(text, terminalWidth(STDERR_FILENO));
+  std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+int reportFailure(std::string_view tool, const Status &status) {
+  report(fmt::format("{}: error: {}", tool, status.message()));
   return 1;
+}
+
+void reportWarning(std::string_view tool, std::string_view message) {
+  report(fmt::format("{}: warning: {}", tool, message));
 }
 
 // Why standard output has failed first, as an errno: the stream itself only remembers that something did.

@@ -10,8 +10,17 @@
 
 namespace kiln {
 
-// Prints "tool: error: message" on standard error; the exit code of a failure.
+// Columns of the terminal that a descriptor writes to, or what COLUMNS says; 80 where there is none.
+size_t terminalWidth(int descriptor);
+// A message in lines of at most `width` characters; its further lines are indented. Lines that start with a blank are
+// drawn, as an excerpt of a source is, and stay.
+std::string messageLines(std::string_view text, size_t width);
+
+// Prints "tool: error: message" on standard error, in lines that fit where that is a terminal, and otherwise as it is:
+// who searches a log finds it on one line. Gives the exit code of a failure.
 int reportFailure(std::string_view tool, const Status &status);
+// Likewise "tool: warning: message".
+void reportWarning(std::string_view tool, std::string_view message);
 // Prints to standard output. What goes wrong is told by flushStandardOutput.
 void print(std::string_view text);
 // Flushes standard output: what was lost on a full disk must not look like success.

@@ -13,8 +13,8 @@ int main(int argc, char **argv) {
   output.add(parser);
   runtime.addDeviceFlags(parser);
   parser.example("kiln-run-module --module=abs.vmfb --input=f32=-2");
-  parser.example("kiln-run-module --module=add.vmfb --function=add --device=local-sync \\");
-  parser.example("    --input=\"4xf32=[1 2 3 4]\" --input=@b.npy --expected_output=4xf32=3");
+  parser.example("kiln-run-module --module=add.vmfb --function=add --device=local-sync "
+                 "--input=\"4xf32=[1 2 3 4]\" --input=@b.npy --expected_output=4xf32=3");
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
 

@@ -28,14 +28,14 @@ void Compiler::bindOptions(OptionBinder &binder) {
   CompilerOptions &options = shared.options;
   binder.group("Targets");
   binder.flag("kiln-hal-target-backends", &options.targetBackends, "name,...",
-              "Targets to compile for; --kiln-hal-list-target-backends lists them");
+              "Targets to compile for; kiln-compile --kiln-hal-list-target-backends lists them");
   binder.group("Compilation");
   binder.choice("kiln-opt-level", &options.optimizationLevel, {"O0", "O1", "O2", "O3"}, "",
                 "How hard to optimize device code, from O0, nothing beyond what is needed, to O3");
   binder.flag("kiln-preprocessing-pass-pipeline", &options.preprocessingPassPipeline, "pipeline",
               "Passes to run in the preprocessing phase, as in kiln-opt's --pass-pipeline");
   binder.flag("kiln-hal-benchmark-dispatch-repeat-count", &options.dispatchRepeatCount, "n",
-              "Launch each dispatch this many times; benchmark-module counts each");
+              "Launch each dispatch this many times; kiln-benchmark-module counts each");
   binder.flag("kiln-vm-bytecode-module-optimize", &options.optimizeBytecodeModule,
               "Optimize the host program before it is encoded");
   binder.group("Testing the tests");

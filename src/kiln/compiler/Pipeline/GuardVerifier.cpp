@@ -16,8 +16,8 @@ static LogicalResult checkTiles(Operation *op, DenseI64ArrayAttr tiles, OperandR
   return op->emitError() << "'" << op->getName() << "' has a negative tile";
 }
 
-LogicalResult guardVerifier(ModuleOp module) {
-  WalkResult result = module.walk([](Operation *op) -> WalkResult {
+LogicalResult guardVerifier(Operation *program) {
+  WalkResult result = program->walk([](Operation *op) -> WalkResult {
     return TypeSwitch<Operation *, LogicalResult>(op)
         .Case<tensor::ConcatOp>([](auto concat) -> LogicalResult {
           IntegerAttr dim = concat.getDimAttr();

@@ -2,13 +2,13 @@
 #ifndef KILN_COMPILER_PIPELINE_GUARDVERIFIER_H
 #define KILN_COMPILER_PIPELINE_GUARDVERIFIER_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Operation.h"
 
 namespace kiln {
 
 // Rejects, at the op, what MLIR 22 parses and its verifiers then read beyond their arrays for. Parse without verifying,
 // call this, then verify.
-mlir::LogicalResult guardVerifier(mlir::ModuleOp module);
+mlir::LogicalResult guardVerifier(mlir::Operation *program);
 
 } // namespace kiln
 

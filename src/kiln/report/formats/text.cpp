@@ -116,14 +116,6 @@ bool alignsRight(Unit unit) {
   return unit != Unit::Text && unit != Unit::Time;
 }
 
-static bool startsCharacter(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-}
-
-size_t displayWidth(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), startsCharacter));
-}
-
 // The bytes of the first `count` characters.
 static std::string_view characters(std::string_view text, size_t count) {
   size_t end = 0;
@@ -162,35 +154,6 @@ std::string firstPart(std::string_view text, size_t width) {
 std::string padText(std::string_view text, size_t width, bool right) {
   std::string space(width - std::min(width, displayWidth(text)), ' ');
   return right ? space.append(text) : std::string(text) + space;
-}
-
-std::vector<std::string> wrapText(std::string_view text, size_t width) {
-  std::vector<std::string> lines;
-  std::string line;
-  while (!text.empty()) {
-    size_t end = std::min(text.find_first_of(" \n"), text.size());
-    std::string_view word = text.substr(0, end);
-    bool newline = end < text.size() && text[end] == '\n';
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (!line.empty() && displayWidth(line) + 1 + displayWidth(word) > width)
-      lines.push_back(std::exchange(line, {}));
-    if (!word.empty())
-      line += (line.empty() ? "" : " ") + std::string(word);
-    if (newline)
-      lines.push_back(std::exchange(line, {}));
-  }
-  if (!line.empty() || lines.empty())
-    lines.push_back(std::move(line));
-  return lines;
-}
-
-std::string hangingText(std::string_view label, std::string_view text, size_t width, size_t indent) {
-  constexpr size_t least = 20;
-  std::string result(label);
-  bool first = true;
-  for (const std::string &line : wrapText(text, width > indent + least ? width - indent : least))
-    result.append(std::exchange(first, false) ? "" : "\n" + std::string(indent, ' ')).append(line);
-  return result;
 }
 
 } // namespace kiln::report

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/base/wrap_text.h"
 #include "kiln/report/columns/columns.h"
 
 namespace kiln::report {
@@ -26,17 +27,11 @@ std::string scaledText(double value);
 // "2026-11-21 12:20:00"
 std::string timeText(int64_t nanoseconds);
 
-// Characters on a terminal, of UTF-8 without wide ones.
-size_t displayWidth(std::string_view text);
 // At most `width` characters: what is too long loses its middle, because names differ at both ends.
 std::string fitText(std::string_view text, size_t width);
-// The same as one text: the label, the first line, and further ones that start with `indent` spaces.
-std::string hangingText(std::string_view label, std::string_view text, size_t width, size_t indent);
 // Of the first line what fits, up to the end of a part of the sentence where there is one; "…" stands for the rest.
 std::string firstPart(std::string_view text, size_t width);
 std::string padText(std::string_view text, size_t width, bool right);
-// Lines of at most `width` characters, broken at spaces; a word that is longer is not broken.
-std::vector<std::string> wrapText(std::string_view text, size_t width);
 
 } // namespace kiln::report
 

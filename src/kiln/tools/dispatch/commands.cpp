@@ -369,7 +369,7 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
 
 Result<int> verbs::families(const Lab &lab) {
   for (const std::unique_ptr<measure::Family> &family : lab.families.families())
-    say("{}\n", report::hangingText(fmt::format("{:<17} ", family->name()), family->summary(), consoleWidth(), 18));
+    say("{}\n", hangingText(fmt::format("{:<17} ", family->name()), family->summary(), consoleWidth(), 18));
   return 0;
 }
 

@@ -35,9 +35,9 @@ static bool isProgram(const fs::directory_entry &entry) {
   std::string why = isFolder ? "is a link to a folder, which is not followed" : "is no file";
   if (isLink && !isFolder)
     why = fmt::format("is a link to '{}', which is no file", fs::read_symlink(entry.path(), error).string());
-  print(report::hangingText("", fmt::format("warning: '{}' {}; it is left out", entry.path().string(), why),
-                            consoleWidth(), 2) +
-        "\n");
+  print(
+      hangingText("", fmt::format("warning: '{}' {}; it is left out", entry.path().string(), why), consoleWidth(), 2) +
+      "\n");
   return false;
 }
 

@@ -13,9 +13,14 @@ namespace kiln {
 
 void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegistry &families) {
   parser.group("What to take");
-  parser.add({"generated-dir", "DIR", "The folder in which `generated` lies."}, generatedDir);
-  parser.add({"operation-kind", "KIND", "all, or an operation family; see `kiln-dispatch families`."}, operationKind);
-  parser.add({"op-kind", "KIND", "The same."}, operationKind);
+  parser.add({"generated-dir", "DIR", "The folder in which generated/ lies, with programs, modules and results."},
+             generatedDir);
+  parser.add({"operation-kind", "KIND",
+              "all, or an operation family; see `kiln-dispatch families`. Each has some problems of its own where no "
+              "sizes are "
+              "given."},
+             operationKind);
+  parser.add({"op-kind", "KIND", "The same as --operation-kind."}, operationKind);
   parser.add(
       {"dispatches", "REGEX,...",
        "Dispatches whose names match one of these expressions; a * after a letter, digit or _ stands for any text."},
@@ -35,8 +40,10 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
     parser.add({"split-k-slices", "SIZES", "The same as --problem-slices."}, slices->second.text);
   parser.add({"problem-shape", "SHAPE,...", "Whole shapes, such as 64x64x3,1000, of elementwise operations."},
              problemShapes);
-  parser.add({"dtypes", "TYPE,...", "Element types, such as f32,f16; or three matrices, such as f16t_f16n_f32t."},
-             types);
+  parser.add(
+      {"dtypes", "TYPE,...",
+       "Element types, such as f32,f16; or three matrices, such as f16t_f16n_f32t. Without it each family has some."},
+      types);
   parser.add({"configurations", "N", "So many configurations for each problem, the likely best first; 0 takes all."},
              configurations);
   parser.add({"default-config", "", "Also what the compiler chooses by itself, as tile_config_default."},
@@ -54,7 +61,7 @@ void DispatchFlags::addCompilation(FlagParser &parser) {
        "or without any, the same code with itself. A first word with a slash is the kiln-compile to use."},
       compilerVariants);
   parser.add({"num-cpu", "N", "Compilers at the same time; 0 or -1 is one for each processor."}, jobs);
-  parser.add({"j", "N", "The same."}, jobs);
+  parser.add({"j", "N", "The same as --num-cpu, also as in -j 4."}, jobs);
   parser.add({"force-compile", "", "Compiles again what is there already."}, forceCompile);
 }
 
@@ -73,7 +80,7 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
                     "Verifying is cheap, and what is not verified is not ranked: false is accepted, and verifies."},
                    verificationEnabled);
   parser.addChoice({"profiling-enabled", "true|false", "false: candidates are verified only."}, profilingEnabled);
-  parser.addChoice({"benchmark", "true|false", "The same."}, profilingEnabled);
+  parser.addChoice({"benchmark", "true|false", "The same as --profiling-enabled."}, profilingEnabled);
   parser.addChoice(
       {"cache", "cold|warm",
        "cold: each call reads other buffers, of more memory than the last-level cache. warm: always the same."},
@@ -90,14 +97,20 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
   parser.add({"fresh", "", "Starts again where an interrupted sweep could be resumed."}, fresh);
 }
 
-void DispatchFlags::addOutput(FlagParser &parser) {
+void DispatchFlags::addOutput(FlagParser &parser, VerbOutput verb) {
   parser.group("What to tell");
-  parser.add({"output", "FILE", "Also writes the table to a file: .csv, .json, .md, .xml (JUnit) or .html."}, outputs);
-  parser.add({"append", "", "Adds rows to the CSV file that is there."}, append);
-  parser.add({"tags", "KEY:VALUE,...", "Columns that stand first in a CSV."}, tags);
+  if (verb.table) {
+    parser.add({"output", "FILE", "Also writes the table to a file: .csv, .json, .md, .xml (JUnit) or .html."},
+               outputs);
+    parser.add({"append", "", "Adds rows to the CSV file that is there."}, append);
+  }
+  if (verb.tags)
+    parser.add({"tags", "KEY:VALUE,...", "Columns that stand first in a CSV."}, tags);
   parser.add({"dry-run", "", "Says what would be done, and does nothing."}, dryRun);
-  parser.add({"save-cmds", "", "Writes the commands that do the same by hand beside each operation."}, saveCommands);
-  parser.add({"verbose", "", "Tells more."}, verbose);
+  if (verb.commands)
+    parser.add({"save-cmds", "", "Writes the commands that do the same by hand beside each operation."}, saveCommands);
+  parser.add({"verbose", "", "A sweep also tells what it generates, and tune which candidates failed, and why."},
+             verbose);
 }
 
 static uint32_t processors() {

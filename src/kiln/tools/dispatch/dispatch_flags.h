@@ -21,6 +21,11 @@ struct CompilerBuild {
   std::vector<std::string> flags;
 };
 
+// What a verb has to tell, besides that it goes on.
+struct VerbOutput {
+  bool table = false, tags = false, commands = false;
+};
+
 struct DispatchFlags {
   // What to take.
   std::string generatedDir = ".";
@@ -70,7 +75,7 @@ struct DispatchFlags {
   void addSelection(FlagParser &parser, const measure::FamilyRegistry &families);
   void addCompilation(FlagParser &parser);
   void addMeasurement(FlagParser &parser);
-  void addOutput(FlagParser &parser);
+  void addOutput(FlagParser &parser, VerbOutput verb);
 
   uint32_t jobCount() const;
   uint32_t threadCount() const;

@@ -39,6 +39,8 @@ void DocumentFlags::add(FlagParser &parser, DispatchFlags &flags, DocumentVerb v
   parser.group("Other names, as in the documents");
   parser.add({"dispatch", "REGEX,...", "--dispatches."}, flags.dispatches);
   parser.add({"kiln-hal-target-backends", "NAME", "--device."}, flags.device);
+  if (auto slices = flags.problemSizes.find("slices"); slices != flags.problemSizes.end())
+    parser.add({"kiln-flow-split-matmul-reduction", "SIZES", "--problem-slices."}, slices->second.text);
   if (!verb.compiles)
     parser.add({"device", "NAME", "Accepted as by the other verbs."}, flags.device);
   parser.group("Accepted, with a note");

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <set>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <fmt/ranges.h>
@@ -25,17 +21,7 @@
 namespace kiln {
 
 size_t consoleWidth() {
-  constexpr size_t least = 40, usual = 80;
-  if (const char *columns = std::getenv("COLUMNS")) {
-    size_t width = 0;
-    std::from_chars(columns, columns + std::strlen(columns), width);
-    if (width >= least)
-      return width;
-  }
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= least)
-    return size.ws_col;
-  return usual;
+  return terminalWidth(STDOUT_FILENO);
 }
 
 void ReportFlags::addStore(FlagParser &parser) {
@@ -45,8 +31,11 @@ void ReportFlags::addStore(FlagParser &parser) {
 
 void ReportFlags::addSelection(FlagParser &parser) {
   addStore(parser);
-  parser.add({"run", "NAME", "The start of a run's name, latest, latest~1, ..."}, runs);
-  parser.add({"all-runs", "", "Those of all runs."}, allRuns);
+  parser.add(
+      {"run", "NAME",
+       "The start of a run's name, latest, latest~1, ... Without it the latest, or the latest that has the row."},
+      runs);
+  parser.add({"all-runs", "", "Results of all runs."}, allRuns);
   parser.add({"dispatches", "REGEX,...", "Dispatches whose names match one of these, as for a sweep."}, dispatches);
   parser.add({"provider", "NAME", "Those of one provider, such as onednn or onednn:preferred."}, provider);
 }

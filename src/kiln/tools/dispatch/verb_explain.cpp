@@ -93,7 +93,7 @@ static std::string verificationText(const store::Verification &verification) {
     if (!told && verification.escapeProbability > 0)
       text += fmt::format("; an error escapes with probability {:.0e}", verification.escapeProbability);
     constexpr std::string_view kLabel = "Checked by    : ";
-    text = report::hangingText(kLabel, text, consoleWidth(), kLabel.size()) + "\n";
+    text = hangingText(kLabel, text, consoleWidth(), kLabel.size()) + "\n";
   }
   auto number = [&](const char *member) {
     auto found = details.find(member);
