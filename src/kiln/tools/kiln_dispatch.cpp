@@ -140,15 +140,16 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
     flags.addCompilation(parser);
   if (verb.measures)
     flags.addMeasurement(parser);
-  if (verb.outputs)
-    flags.addOutput(parser, {.table = verb.measures,
+  const VerbOutput output = {.table = verb.measures,
                              .tags = verb.measures && verb.run != verbs::tune,
-                             .commands = verb.compiles && verb.run != verbs::tune});
+                             .commands = verb.compiles && verb.run != verbs::tune};
+  if (verb.outputs)
+    flags.addOutput(parser, output);
   if (verb.run == verbs::tune)
     flags.tuning.add(parser);
   DocumentFlags documents;
   if (verb.selects)
-    documents.add(parser, flags, {verb.compiles, verb.measures});
+    documents.add(parser, flags, {verb.compiles, verb.measures, output});
   if (verb.tell)
     verb.add(parser, reports);
   if (verb.example)

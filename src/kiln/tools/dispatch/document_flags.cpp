@@ -9,17 +9,30 @@ namespace {
 
 struct Accepted {
   const char *name;
-  const char *value;   // as in FlagText; null: a flag without one
-  const char *instead; // what happens
-  bool measuring = false;
-  const char *fine = ""; // the value that is what happens, of which there is nothing to say
+  const char *value;                               // as in FlagText; null: a flag without one
+  const char *instead;                             // what happens
+  bool (*belongs)(const DocumentVerb &) = nullptr; // to the flags of a verb; null: to those of all
+  const char *fine = "";                           // the value that is what happens, of which there is nothing to say
 };
+
+bool measures(const DocumentVerb &verb) {
+  return verb.measures;
+}
+bool hasNoTable(const DocumentVerb &verb) {
+  return !verb.output.table;
+}
+bool hasNoTags(const DocumentVerb &verb) {
+  return !verb.output.tags;
+}
+bool hasNoCommands(const DocumentVerb &verb) {
+  return !verb.output.commands;
+}
 
 // As in other tools, "iree-" at the start of a flag is "kiln-".
 constexpr Accepted kAccepted[] = {
     {"build-dir", "DIR", "the compiler and the tools are those beside kiln-dispatch"},
     {"kiln-bin-dir", "DIR", "the compiler and the tools are those beside kiln-dispatch"},
-    {"mlir-dialect", "NAME", "programs are in linalg", false, "linalg"},
+    {"mlir-dialect", "NAME", "programs are in linalg", nullptr, "linalg"},
     {"cuda-arch", "ARCH", "it has no effect; this build compiles for llvm-cpu"},
     {"kiln-hal-cuda-llvm-target-arch", "ARCH", "it has no effect; this build compiles for llvm-cpu"},
     {"batch-size", "N", "calls are timed in batches that are as long as the clock needs"},
@@ -30,7 +43,11 @@ constexpr Accepted kAccepted[] = {
     {"kiln-codegen-llvmgpu-use-wmma", nullptr, "it has no effect; these are instructions of NVIDIA GPUs"},
     {"print-ir-after-all", nullptr, "`kiln-compile --mlir-print-ir-after-all FILE.mlir` prints it, of one file"},
     {"mlir-print-ir-after-all", nullptr, "`kiln-compile --mlir-print-ir-after-all FILE.mlir` prints it, of one file"},
-    {"verification-providers", "NAME", "results are checked exactly, which needs no other program", true},
+    {"verification-providers", "NAME", "results are checked exactly, which needs no other program", measures},
+    {"output", "FILE", "`profile` and `sweep` write tables", hasNoTable},
+    {"append", nullptr, "`profile` and `sweep` write tables", hasNoTable},
+    {"tags", "KEY:VALUE,...", "`profile` and `sweep` store results, which have tags", hasNoTags},
+    {"save-cmds", nullptr, "`compile` and `sweep` write the commands", hasNoCommands},
 };
 
 } // namespace
@@ -45,7 +62,7 @@ void DocumentFlags::add(FlagParser &parser, DispatchFlags &flags, DocumentVerb v
     parser.add({"device", "NAME", "Accepted as by the other verbs."}, flags.device);
   parser.group("Accepted, with a note");
   for (const Accepted &accepted : kAccepted) {
-    if (accepted.measuring && !verb.measures)
+    if (accepted.belongs && !accepted.belongs(verb))
       continue;
     std::string help = accepted.instead;
     help[0] = help[0] == '`' ? help[0] : static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));

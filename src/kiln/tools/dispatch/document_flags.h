@@ -15,6 +15,7 @@ namespace kiln {
 // What a verb does, which says what it accepts.
 struct DocumentVerb {
   bool compiles = false, measures = false;
+  VerbOutput output = {.table = true, .tags = true, .commands = true};
 };
 
 class DocumentFlags {

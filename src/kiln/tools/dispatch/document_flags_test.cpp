@@ -54,6 +54,17 @@ TEST(DocumentFlags, LongNamesAreTheShortOnes) {
     EXPECT_EQ(notes({flag}).size(), 1u) << flag;
 }
 
+// The documents give the same flags to all of their scripts.
+TEST(DocumentFlags, FlagsOfOtherVerbsAreAccepted) {
+  Parsed parsed;
+  parse(parsed, {"--output=t.csv", "--append", "--tags=a:1", "--save-cmds"}, {false, false, {}});
+  EXPECT_FALSE(parsed.code);
+  EXPECT_EQ(parsed.documents.notes(),
+            Lines({"--output=t.csv: `profile` and `sweep` write tables", "--append: `profile` and `sweep` write tables",
+                   "--tags=a:1: `profile` and `sweep` store results, which have tags",
+                   "--save-cmds: `compile` and `sweep` write the commands"}));
+}
+
 TEST(DocumentFlags, OtherNamesDoWhatTheySay) {
   Parsed parsed;
   parse(parsed, {"--iree-hal-target-backends=llvm-cpu", "--dispatch=matmul_*"});
