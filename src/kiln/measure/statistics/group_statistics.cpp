@@ -276,10 +276,31 @@ void GroupStatistics::leadByComparison(std::vector<uint32_t> &order) const {
 }
 
 bool GroupStatistics::apart(uint32_t slower, uint32_t faster, Tables &tables) const {
-  if (candidates[slower].dropped != candidates[faster].dropped)
-    return true;
-  const Location ratio = logRatio(slower, faster);
-  return std::abs(ratio.value) - ratio.reach(tableFor(slower, faster, tables)) > std::log1p(settings.tieWithin);
+  for (const auto &[one, other] : {std::pair(slower, faster), std::pair(faster, slower)})
+    if (candidates[one].dropped && candidates[one].droppedFor == other)
+      return true;
+  const LogRatio ratio = ratioOf(slower, faster, tables);
+  return std::abs(ratio.value) - ratio.reach > std::log1p(settings.tieWithin) || hopeless(slower, faster) ||
+         hopeless(faster, slower);
+}
+
+// One that was dropped has few rounds, and another may have been hit in just those. So it is compared with the one for
+// which it was dropped, and that one with the other.
+GroupStatistics::LogRatio GroupStatistics::ratioOf(uint32_t slower, uint32_t faster, Tables &tables) const {
+  if (candidates[faster].dropped && !candidates[slower].dropped) {
+    const LogRatio inverse = ratioOf(faster, slower, tables);
+    return {-inverse.value, inverse.reach};
+  }
+  LogRatio sum;
+  for (uint32_t candidate = slower; candidate != faster;) {
+    const Candidate &known = candidates[candidate];
+    const uint32_t next = known.dropped && !candidates[faster].dropped ? known.droppedFor : faster;
+    const Location ratio = logRatio(candidate, next);
+    sum.value += ratio.value;
+    sum.reach += ratio.reach(tableFor(candidate, next, tables));
+    candidate = next;
+  }
+  return sum;
 }
 
 StudentTable &GroupStatistics::tableFor(uint32_t first, uint32_t second, Tables &tables) const {
@@ -287,27 +308,9 @@ StudentTable &GroupStatistics::tableFor(uint32_t first, uint32_t second, Tables 
 }
 
 Comparison GroupStatistics::compare(uint32_t first, uint32_t second, Tables &tables) const {
-  const std::vector<double> ratios = logRatios(first, second);
-  const Location ratio = locate(ratios);
-  const double reach = ratio.reach(tableFor(first, second, tables));
-  return {static_cast<uint32_t>(ratios.size()), std::exp(ratio.value), intervalAround(ratio.value, reach),
-          apart(first, second, tables)};
-}
-
-// One that was dropped has few rounds, and who leads now may have been hit in just those. So it is compared with the
-// one for which it was dropped, and that one with the leader.
-void GroupStatistics::setRatio(Estimate &estimate, uint32_t leader, Tables &tables) const {
-  double value = 0;
-  double reach = 0;
-  for (uint32_t candidate = estimate.candidate; candidate != leader;) {
-    const uint32_t next = candidates[candidate].dropped ? candidates[candidate].droppedFor : leader;
-    const Location ratio = logRatio(candidate, next);
-    value += ratio.value;
-    reach += ratio.reach(tableFor(candidate, next, tables));
-    candidate = next;
-  }
-  estimate.ratio = std::exp(value);
-  estimate.ratioInterval = intervalAround(value, reach);
+  const LogRatio ratio = ratioOf(first, second, tables);
+  return {static_cast<uint32_t>(logRatios(first, second).size()), std::exp(ratio.value),
+          intervalAround(ratio.value, ratio.reach), apart(first, second, tables)};
 }
 
 Comparison GroupStatistics::compare(uint32_t first, uint32_t second) const {
@@ -387,8 +390,13 @@ Estimate GroupStatistics::estimate(uint32_t candidate) const {
   return estimate;
 }
 
-// `estimates` are the ranked ones, by time.
+// `estimates` are the ranked ones, the leader first.
 void GroupStatistics::rank(std::vector<Estimate> &estimates, Tables &tables) const {
+  const auto place = [](const Estimate &each) {
+    return std::pair(std::isnan(each.ratio) ? kInfinity : each.ratio, each.candidate);
+  };
+  std::sort(estimates.begin() + 1, estimates.end(),
+            [&](const Estimate &a, const Estimate &b) { return place(a) < place(b); });
   uint32_t better = 0;
   while (better < estimates.size()) {
     const auto leader =
@@ -399,8 +407,6 @@ void GroupStatistics::rank(std::vector<Estimate> &estimates, Tables &tables) con
       if (each->rank != 0)
         continue;
       const bool joins = each == leader || !apart(each->candidate, leading, tables);
-      if (!joins && leader->dropped)
-        break;
       each->rank = joins ? better + 1 : 0;
       members += joins ? 1 : 0;
     }
@@ -427,10 +433,13 @@ std::vector<Estimate> GroupStatistics::estimates() const {
   std::vector<Estimate> all;
   for (uint32_t candidate : sorted) {
     Estimate next = estimate(candidate);
-    setRatio(next, sorted.front(), shared);
+    const LogRatio ratio = ratioOf(candidate, sorted.front(), shared);
+    next.ratio = std::exp(ratio.value);
+    next.ratioInterval = intervalAround(ratio.value, ratio.reach);
     all.push_back(std::move(next));
   }
-  rank(all, shared);
+  if (!all.empty())
+    rank(all, shared);
   for (uint32_t candidate = 0; candidate < candidates.size(); ++candidate)
     if (!candidates[candidate].ranked()) {
       all.push_back(estimate(candidate));

@@ -83,15 +83,15 @@ struct Estimate {
   // 1 is best. Rank 1 is the leader and all that cannot be told apart from it; the best of what is left leads the next
   // rank, and so on. The number is one more than the number of candidates in better ranks: 1, 1, 3. So each candidate
   // is certainly slower than the leader of every better rank, and two in one rank may still differ from each other.
-  // Dropped ones rank behind all that ran on, and among each other as they come by time: a new rank begins with the
-  // first that is apart from the leader of the one before, with less confidence, since they have few rounds.
+  // Dropped ones are compared with less confidence, since they have few rounds.
   // 0: not ranked, since it was withdrawn or never ran.
   uint32_t rank = 0;
   // All ranked ones from which it cannot be told apart, ascending, whatever their ranks: a noisy candidate may tie with
   // two that are apart. Nothing ties with itself.
   std::vector<uint32_t> ties;
   // Time over the leader's, from the rounds in which both ran: not the ratio of the medians. Of one that was dropped,
-  // from the rounds that it shared with the one for which it was dropped. The interval is as wide as the ranking needs
+  // from the rounds that it shared with the one for which it was dropped, and those that this one shared with the
+  // leader. The interval is as wide as the ranking needs
   // it: if it begins above 1 + tieWithin, they are apart. 1 and {1, 1} for the leader. Among ties it may be a little
   // below 1.
   double ratio = 1;
@@ -161,10 +161,15 @@ private:
   void leadByComparison(std::vector<uint32_t> &order) const;
   std::vector<double> logRatios(uint32_t slower, uint32_t faster) const;
   Location logRatio(uint32_t slower, uint32_t faster) const { return locate(logRatios(slower, faster)); }
+  // How far the logarithm of a ratio of times may be from `value`.
+  struct LogRatio {
+    double value = 0;
+    double reach = 0;
+  };
+  LogRatio ratioOf(uint32_t slower, uint32_t faster, Tables &tables) const;
   bool apart(uint32_t slower, uint32_t faster, Tables &tables) const;
   StudentTable &tableFor(uint32_t first, uint32_t second, Tables &tables) const;
   Comparison compare(uint32_t first, uint32_t second, Tables &tables) const;
-  void setRatio(Estimate &estimate, uint32_t leader, Tables &tables) const;
   Estimate estimate(uint32_t candidate) const;
   void rank(std::vector<Estimate> &estimates, Tables &tables) const;
 

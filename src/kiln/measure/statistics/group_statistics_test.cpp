@@ -238,6 +238,25 @@ TEST(GroupStatistics, TwoBadRoundsDoNotCostTheRow) {
   EXPECT_EQ(of(estimates, 0).rank, 2U);
 }
 
+// A dropped one was found slower than the leader. Of one that runs on since nobody knows how fast it is, that says
+// nothing.
+TEST(GroupStatistics, DroppedOnesTieWithWhomTheyMayBeat) {
+  GroupStatistics group = makeGroup(3);
+  Random random(11);
+  for (std::vector<uint32_t> next = group.nextRound(); !next.empty(); next = group.nextRound())
+    for (uint32_t candidate : next) {
+      double time = candidate == 0 ? 100e3 : candidate == 1 ? 130e3 * std::exp(0.5 * random.normal()) : 125e3;
+      ASSERT_TRUE(group.addRound(candidate, group.round(), sample(time, random), 1).ok());
+    }
+  const std::vector<Estimate> estimates = group.estimates();
+  EXPECT_TRUE(of(estimates, 2).dropped);
+  EXPECT_FALSE(of(estimates, 1).dropped);
+  EXPECT_EQ(of(estimates, 0).rank, 1U);
+  EXPECT_EQ(of(estimates, 2).ties, std::vector<uint32_t>{1});
+  EXPECT_LE(of(estimates, 2).rank, 3U);
+  EXPECT_TRUE(of(estimates, 2).rank == of(estimates, 1).rank || of(estimates, 1).rank == 1) << of(estimates, 1).rank;
+}
+
 TEST(GroupStatistics, TwoRoundsSayNothing) {
   GroupStatistics group = makeGroup(3);
   Random random(2);

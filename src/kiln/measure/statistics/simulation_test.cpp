@@ -32,10 +32,10 @@ struct Tally {
   double tokens = 0; // a candidate
 };
 
-// What a rank claims: each candidate is slower than the leaders of better ranks, as far as those ran to the end.
+// What a rank claims: each candidate is slower than the leaders of better ranks.
 bool ranksWrongly(const std::vector<Estimate> &estimates, const std::vector<double> &factors) {
   for (size_t leader = 0; leader < estimates.size(); ++leader) {
-    if (estimates[leader].dropped || (leader > 0 && estimates[leader - 1].rank == estimates[leader].rank))
+    if (leader > 0 && estimates[leader - 1].rank == estimates[leader].rank)
       continue;
     for (size_t behind = leader + 1; behind < estimates.size(); ++behind)
       if (estimates[behind].rank > estimates[leader].rank &&
