@@ -60,6 +60,7 @@ private:
   std::optional<Diagnosis> notFinite() const;
   std::optional<Diagnosis> droppedLines() const;
   std::optional<Diagnosis> simulatedAccumulator() const;
+  std::optional<Diagnosis> narrowInteger() const;
   std::optional<Diagnosis> likeNarrowAccumulator() const;
   std::optional<Diagnosis> partNeverWritten() const;
   std::optional<Diagnosis> onlyZeros() const;
@@ -384,6 +385,39 @@ std::optional<Diagnosis> Diagnoser::simulatedAccumulator() const {
   return std::nullopt;
 }
 
+// Beyond the ends of the type, the nearest end.
+double clampTo(ElementType type, double value) {
+  return std::clamp(value, double(smallestInteger(type)), double(largestInteger(type)));
+}
+
+double saturate(const Sample &s, ElementType type) {
+  double sum = 0;
+  for (size_t p = 0; p < s.left.size(); ++p)
+    sum = clampTo(type, sum + double(s.left[p]) * s.right[p]);
+  return sum;
+}
+
+// As instructions for quantized products have it, or a conversion that was forgotten.
+std::optional<Diagnosis> Diagnoser::narrowInteger() const {
+  if (!isInteger(subject.accumulator))
+    return std::nullopt;
+  auto sumOf = [](const Sample &s) { return double(dotIntegers(s.left, s.right)); };
+  for (auto [type, name] : {std::pair(ElementType::I8, "i8"), std::pair(ElementType::I16, "i16")}) {
+    if (exactBits(type) >= exactBits(subject.accumulator))
+      continue;
+    const char *how = nullptr;
+    if (predictsSums([&](const Sample &s) { return roundTo(type, sumOf(s)); }))
+      how = "the right sums, wrapped around in";
+    else if (predictsSums([&](const Sample &s) { return clampTo(type, sumOf(s)); }))
+      how = "the right sums, cut off at the ends of";
+    else if (predictsSums([&](const Sample &s) { return saturate(s, type); }))
+      how = "what sums give that stop at the ends of";
+    if (how)
+      return Diagnosis{Cause::NarrowAccumulator, fmt::format("they are {} {}", how, name)};
+  }
+  return std::nullopt;
+}
+
 double largestPartialSum(const Sample &s) {
   double sum = 0, largest = 0;
   for (size_t p = 0; p < s.left.size(); ++p) {
@@ -455,6 +489,7 @@ Diagnosis Diagnoser::run() const {
       &Diagnoser::transposedInOutput,
       &Diagnoser::narrowedInputs,
       &Diagnoser::simulatedAccumulator,
+      &Diagnoser::narrowInteger,
       &Diagnoser::shortReduction,
       &Diagnoser::shortInnerLoop,
       &Diagnoser::notFinite,

@@ -213,6 +213,33 @@ TEST(LiesTest, NarrowAccumulator) {
   }
 }
 
+// Of integers: wrapped around, or cut off at the ends of the type, after each step or after the last.
+TEST(LiesTest, NarrowIntegerAccumulator) {
+  enum class Beyond { Wraps, StopsEachTime, StopsOnce };
+  for (ElementType narrow : {ElementType::I8, ElementType::I16})
+    for (Beyond beyond : {Beyond::Wraps, Beyond::StopsEachTime, Beyond::StopsOnce}) {
+      auto keep = [&](double sum) {
+        if (beyond == Beyond::Wraps)
+          return roundTo(narrow, sum);
+        return std::clamp(sum, double(smallestInteger(narrow)), double(largestInteger(narrow)));
+      };
+      auto lie = [&](Data &data) {
+        data.compute([&](int64_t b, int64_t i, int64_t j) {
+          double sum = 0;
+          for (int64_t p = 0; p < data.contraction.k; ++p) {
+            sum += data.left(b, i, p) * data.right(b, p, j);
+            sum = beyond == Beyond::StopsOnce ? sum : keep(sum);
+          }
+          return keep(sum);
+        });
+      };
+      std::vector<Types> types = typesWhere(
+          [&](const Types &each) { return !isFloatType(each) && exactBits(each.accumulator) > exactBits(narrow); });
+      ASSERT_FALSE(types.empty());
+      expectNamed(lie, Cause::NarrowAccumulator, types, std::span(kSizes).first(3));
+    }
+}
+
 // An order that the explanation does not simulate: f16 within blocks of the reduction, f32 over them.
 TEST(LiesTest, NarrowAccumulatorInBlocks) {
   for (int64_t block : {16, 32}) {
