@@ -71,26 +71,53 @@ private:
     return success();
   }
 
-  // The captured tensor that result `value` updates in place, or -1. It must serve for nothing else in the region.
-  static int64_t tiedOperand(DispatchRegionOp region, Value value, ArrayRef<Value> captured) {
+  // Where result `value` leaves the region, if it is followed from each op to what that op updates; may be null.
+  static OpOperand *updatedOperand(DispatchRegionOp region, Value value) {
+    OpOperand *operand = nullptr;
     while (auto result = dyn_cast<OpResult>(value)) {
       Operation *op = result.getOwner();
-      if (!region->isProperAncestor(op)) {
+      if (!region->isProperAncestor(op))
         break;
-      }
-      auto destination = dyn_cast<DestinationStyleOpInterface>(op);
       if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
-        value = insert.getDest();
-      else if (destination)
-        value = destination.getTiedOpOperand(result)->get();
+        operand = &insert.getDestMutable();
+      else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op))
+        operand = destination.getTiedOpOperand(result);
       else
-        return -1;
+        return nullptr;
+      value = operand->get();
     }
-    int64_t uses = 0;
-    for (OpOperand &use : value.getUses())
-      uses += region->isProperAncestor(use.getOwner());
+    return operand;
+  }
+
+  static bool isUsedOnce(DispatchRegionOp region, Value value) {
+    return llvm::count_if(value.getUses(),
+                          [&](OpOperand &use) { return region->isProperAncestor(use.getOwner()); }) == 1;
+  }
+
+  // A slice is put into a tensor that the region reads elsewhere, too. Under another name for what is updated, the
+  // stream phase copies it; within the kernel the copy would be of the whole tensor in each workgroup.
+  static LogicalResult separateUpdates(DispatchRegionOp region) {
+    for (Value result : region.getBody().front().getTerminator()->getOperands()) {
+      OpOperand *updated = updatedOperand(region, result);
+      if (!updated || !isa<tensor::InsertSliceOp>(updated->getOwner()) || isUsedOnce(region, updated->get()))
+        continue;
+      OpBuilder outside(region);
+      FailureOr<SmallVector<Value>> dims = dynamicDims(outside, updated->get());
+      if (failed(dims))
+        return failure();
+      updated->set(TensorReshapeOp::create(outside, updated->getOwner()->getLoc(), updated->get().getType(),
+                                           updated->get(), *dims));
+    }
+    return success();
+  }
+
+  // The captured tensor that result `value` updates in place, or -1. It must serve for nothing else in the region.
+  static int64_t tiedOperand(DispatchRegionOp region, Value value, ArrayRef<Value> captured) {
+    OpOperand *updated = updatedOperand(region, value);
+    if (updated)
+      value = updated->get();
     auto it = llvm::find(captured, value);
-    return it != captured.end() && uses == 1 ? it - captured.begin() : -1;
+    return it != captured.end() && isUsedOnce(region, value) ? it - captured.begin() : -1;
   }
 
   static Outlined analyze(DispatchRegionOp region) {
@@ -117,7 +144,7 @@ private:
   }
 
   LogicalResult outline(DispatchRegionOp region, Operation *host, StringRef prefix, int &count, SymbolTable &symbols) {
-    if (failed(dropUnusedInits(region)))
+    if (failed(dropUnusedInits(region)) || failed(separateUpdates(region)))
       return failure();
     Outlined outlined = analyze(region);
     // The extents of all tensors follow, each value once.

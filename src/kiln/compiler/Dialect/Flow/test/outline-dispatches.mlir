@@ -38,3 +38,13 @@ func.func @no_dispatch(%a: tensor<4xf32>, %i: index) -> (tensor<2x2xf32>, tensor
   %2 = tensor.extract %a[%i] : tensor<4xf32>
   return %0, %1, %2 : tensor<2x2xf32>, tensor<8xf32>, f32
 }
+
+// A tensor goes into itself: the kernel reads it and updates a copy.
+// CHECK: func.func @itself_dispatch_0_insert_slice_DxD_f32(%[[SOURCE:.+]]: tensor<?x?xf32>, %[[UPDATED:.+]]: tensor<?x?xf32>,
+// CHECK-LABEL: util.func @itself
+// CHECK: flow.dispatch @itself_dispatch_0::@itself_dispatch_0_insert_slice_DxD_f32
+// CHECK-SAME: tied [1]
+func.func @itself(%a: tensor<?x?xf32>, %m: index, %n: index) -> tensor<?x?xf32> {
+  %0 = tensor.insert_slice %a into %a[0, 0] [%m, %n] [1, 1] : tensor<?x?xf32> into tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
