@@ -1,0 +1,70 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
+
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+using namespace mlir;
+
+namespace kiln::Flow {
+#define GEN_PASS_DEF_NORMALIZEOPSPASS
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
+
+static bool hasNoElements(Value tensor) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  return type && llvm::is_contained(type.getShape(), 0);
+}
+
+// What stands for the results of an operation that computes no element of them; nothing for others.
+static SmallVector<Value> valuesWithoutWork(OpBuilder &builder, Operation *op) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return linalgOp.hasPureTensorSemantics() && llvm::is_contained(linalgOp.getStaticLoopRanges(), 0)
+               ? SmallVector<Value>(linalgOp.getDpsInits())
+               : SmallVector<Value>();
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return hasNoElements(insert.getSource()) ? SmallVector<Value>{insert.getDest()} : SmallVector<Value>();
+  ReifiedRankedShapedTypeDims shapes;
+  if (!isa<tensor::ExtractSliceOp, tensor::PadOp, tensor::GenerateOp>(op) || !hasNoElements(op->getResult(0)) ||
+      failed(reifyResultShapes(builder, op, shapes)))
+    return {};
+  Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  return {tensor::EmptyOp::create(builder, op->getLoc(), shapes[0], element)};
+}
+
+// Where one element is taken, how far the next one would be does not matter; folds that compare strides want 1.
+template <typename SliceOp> static void normalizeStrides(SliceOp op) {
+  SmallVector<int64_t> strides(op.getStaticStrides());
+  for (auto [stride, size] : llvm::zip(strides, op.getStaticSizes()))
+    if (size == 1 && !ShapedType::isDynamic(stride))
+      stride = 1;
+  op.setStaticStrides(strides);
+}
+
+namespace {
+class NormalizeOpsPass : public impl::NormalizeOpsPassBase<NormalizeOpsPass> {
+public:
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (Operation &func : *getOperation().getBody()) {
+      if (!isa<FunctionOpInterface, Util::InitializerOp>(func))
+        continue;
+      func.walk([&](Operation *op) {
+        if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op))
+          normalizeStrides(extract);
+        if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+          normalizeStrides(insert);
+        rewriter.setInsertionPoint(op);
+        SmallVector<Value> values = valuesWithoutWork(rewriter, op);
+        for (auto [value, result] : llvm::zip(values, op->getResults()))
+          if (value.getType() != result.getType())
+            value = tensor::CastOp::create(rewriter, op->getLoc(), result.getType(), value);
+        if (!values.empty())
+          rewriter.replaceOp(op, values);
+      });
+    }
+  }
+};
+} // namespace
+} // namespace kiln::Flow
