@@ -2,6 +2,7 @@
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/DispatchInterface.h"
 #include "kiln/targets/cpu/codegen/math/LibraryFunctions.h"
+#include "kiln/targets/cpu/codegen/math/NarrowFloats.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -62,6 +63,7 @@ class ConvertToLLVM : public impl::ConvertToLLVMBase<ConvertToLLVM> {
     reconcileUnrealizedCasts(casts);
     if (failed(checkNothingIsLeft(module)))
       return signalPassFailure();
+    storeBF16AsBits(module);
 
     for (StringRef body : bodies)
       module.lookupSymbol<LLVM::LLVMFuncOp>(body).setAlwaysInline(true);
