@@ -15,6 +15,7 @@
 // RUN:   --expected_output="2x1xf32=[5][8]"
 // RUN: kiln-run-module --module=%t.vmfb --function=broadcast --input=bf16=0.5 --input=33xbf16=2 --expected_output=33xbf16=-1
 // RUN: kiln-run-module --module=%t.generic.vmfb --function=broadcast --input=bf16=0.5 --input=33xbf16=2 --expected_output=33xbf16=-1
+// RUN: kiln-run-module --module=%t.vmfb --function=unpack --input="1x1x1x3xf16=1 2 3" --expected_output="2x1x1xf16=1 2"
 
 #e = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -146,4 +147,10 @@ func.func @broadcast(%a: tensor<bf16>, %b: tensor<33xbf16>) -> tensor<33xbf16> {
     linalg.yield %3 : bf16
   } -> tensor<33xbf16>
   return %r : tensor<33xbf16>
+}
+// One tile, of one of three dimensions.
+func.func @unpack(%x: tensor<1x1x1x3xf16>) -> tensor<2x1x1xf16> {
+  %e = tensor.empty() : tensor<2x1x1xf16>
+  %r = linalg.unpack %x inner_dims_pos = [0] inner_tiles = [3] into %e : tensor<1x1x1x3xf16> -> tensor<2x1x1xf16>
+  return %r : tensor<2x1x1xf16>
 }

@@ -57,7 +57,10 @@ private:
     if (auto pack = dyn_cast<linalg::PackOp>(op))
       return linalg::lowerPack(rewriter, pack);
     if (auto unpack = dyn_cast<linalg::UnPackOp>(op))
-      return linalg::lowerUnPack(rewriter, unpack);
+      // Upstream's short form for a single tile takes each dimension to be tiled.
+      return linalg::lowerUnPack(rewriter, unpack,
+                                 /*lowerUnpadLikeWithExtractSlice=*/unpack.getMixedTiles().size() ==
+                                     static_cast<size_t>(unpack.getDestType().getRank()));
     auto concat = dyn_cast<tensor::ConcatOp>(op);
     FailureOr<SmallVector<Value>> parts = concat ? decomposeConcat(rewriter, concat)
                                                  : cast<linalg::AggregatedOpInterface>(op).decomposeOperation(rewriter);
