@@ -16,6 +16,9 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=broadcast --input=bf16=0.5 --input=33xbf16=2 --expected_output=33xbf16=-1
 // RUN: kiln-run-module --module=%t.generic.vmfb --function=broadcast --input=bf16=0.5 --input=33xbf16=2 --expected_output=33xbf16=-1
 // RUN: kiln-run-module --module=%t.vmfb --function=unpack --input="1x1x1x3xf16=1 2 3" --expected_output="2x1x1xf16=1 2"
+// RUN: kiln-run-module --module=%t.vmfb --function=iota --input=4xi32=0 --expected_output="4xi32=28 36 44 52"
+// RUN: kiln-run-module --module=%t.vmfb --function=updated --input=4x8xf32=1 --input=4x8xf32=2 --input=4xf32=0 --expected_output=4xf32=24
+// RUN: kiln-run-module --module=%t.vmfb --function=update_then_broadcast --input=f32=1 --input=f32=2 --expected_output=5xf32=3
 
 #e = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -153,4 +156,46 @@ func.func @unpack(%x: tensor<1x1x1x3xf16>) -> tensor<2x1x1xf16> {
   %e = tensor.empty() : tensor<2x1x1xf16>
   %r = linalg.unpack %x inner_dims_pos = [0] inner_tiles = [3] into %e : tensor<1x1x1x3xf16> -> tensor<2x1x1xf16>
   return %r : tensor<2x1x1xf16>
+}
+// Sums of what is no input: places, and an update of a tensor.
+func.func @iota(%z: tensor<4xi32>) -> (tensor<4xi32>) {
+  %e = tensor.empty() : tensor<4x8xi32>
+  %i = linalg.generic {indexing_maps = [#e], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<4x8xi32>) {
+  ^bb0(%o: i32):
+    %0 = linalg.index 0 : index
+    %1 = linalg.index 1 : index
+    %2 = arith.addi %0, %1 : index
+    %3 = arith.index_cast %2 : index to i32
+    linalg.yield %3 : i32
+  } -> tensor<4x8xi32>
+  %s = linalg.generic {indexing_maps = [#e, #row], iterator_types = ["parallel", "reduction"]} ins(%i : tensor<4x8xi32>) outs(%z : tensor<4xi32>) {
+  ^bb0(%a: i32, %o: i32):
+    %0 = arith.addi %a, %o : i32
+    linalg.yield %0 : i32
+  } -> tensor<4xi32>
+  return %s : tensor<4xi32>
+}
+func.func @updated(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>) {
+  %u = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%y : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %s = linalg.generic {indexing_maps = [#e, #row], iterator_types = ["parallel", "reduction"]} ins(%u : tensor<4x8xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %s : tensor<4xf32>
+}
+// The update is done once, not for each element that it is broadcast to.
+func.func @update_then_broadcast(%x: tensor<f32>, %y: tensor<f32>) -> tensor<5xf32> {
+  %u = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%x : tensor<f32>) outs(%y : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %e = tensor.empty() : tensor<5xf32>
+  %r = linalg.broadcast ins(%u : tensor<f32>) outs(%e : tensor<5xf32>) dimensions = [0]
+  return %r : tensor<5xf32>
 }
