@@ -19,6 +19,7 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=iota --input=4xi32=0 --expected_output="4xi32=28 36 44 52"
 // RUN: kiln-run-module --module=%t.vmfb --function=updated --input=4x8xf32=1 --input=4x8xf32=2 --input=4xf32=0 --expected_output=4xf32=24
 // RUN: kiln-run-module --module=%t.vmfb --function=update_then_broadcast --input=f32=1 --input=f32=2 --expected_output=5xf32=3
+// RUN: kiln-run-module --module=%t.vmfb --function=columns --input="4x1x2xf32=1 2 3 4 5 6 7 8" --input=1 --input=2 --expected_output="2x1xf32=[2][8]"
 
 #e = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -198,4 +199,9 @@ func.func @update_then_broadcast(%x: tensor<f32>, %y: tensor<f32>) -> tensor<5xf
   %e = tensor.empty() : tensor<5xf32>
   %r = linalg.broadcast ins(%u : tensor<f32>) outs(%e : tensor<5xf32>) dimensions = [0]
   return %r : tensor<5xf32>
+}
+// Of a slice's dimensions of one element, one goes and one stays.
+func.func @columns(%a: tensor<4x1x2xf32>, %column: index, %n: index) -> tensor<?x1xf32> {
+  %r = tensor.extract_slice %a[0, 0, %column] [%n, 1, 1] [3, 1, 1] : tensor<4x1x2xf32> to tensor<?x1xf32>
+  return %r : tensor<?x1xf32>
 }

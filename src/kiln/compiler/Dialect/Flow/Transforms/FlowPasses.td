@@ -17,7 +17,8 @@ def NormalizeOpsPass : Pass<"kiln-flow-normalize-ops", "mlir::ModuleOp"> {
   let summary = "Removes work on nothing, and strides that do not matter";
   let description = [{
     An operation with a loop of no iterations gives what its results start from, and a tensor that has no elements needs no
-    dispatch. The stride of a slice of one element becomes 1. Code generation need not know such forms.
+    dispatch. The stride of a slice of one element becomes 1. A slice that loses some of its dimensions of one element and
+    keeps others keeps them all, and is reshaped. Code generation need not know such forms.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }

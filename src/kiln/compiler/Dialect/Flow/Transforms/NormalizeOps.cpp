@@ -42,6 +42,54 @@ template <typename SliceOp> static void normalizeStrides(SliceOp op) {
   op.setStaticStrides(strides);
 }
 
+// How dimensions of the tensor become those of the slice, if it loses some and which is not plain to see: others of one
+// element stay.
+static std::optional<SmallVector<ReassociationIndices>> groupsOfSlice(OffsetSizeAndStrideOpInterface op,
+                                                                      const llvm::SmallBitVector &dropped) {
+  SmallVector<ReassociationIndices> groups;
+  ReassociationIndices group;
+  bool isPlain = true;
+  for (auto [dim, size] : llvm::enumerate(op.getMixedSizes())) {
+    group.push_back(dim);
+    if (dropped.test(dim))
+      continue;
+    isPlain &= getConstantIntValue(size) != 1;
+    groups.push_back(std::move(group));
+    group.clear();
+  }
+  if (isPlain || dropped.none())
+    return std::nullopt;
+  llvm::append_range(groups.back(), group);
+  return groups;
+}
+
+// The slice keeps its dimensions, and loses them by a reshape: subviews in memory know dimensions by their strides,
+// which may be equal.
+static void separateReshape(IRRewriter &rewriter, tensor::ExtractSliceOp op) {
+  auto groups = groupsOfSlice(op, op.getDroppedDims());
+  if (!groups)
+    return;
+  rewriter.setInsertionPoint(op);
+  Value slice = tensor::ExtractSliceOp::create(rewriter, op.getLoc(), op.getSource(), op.getMixedOffsets(),
+                                               op.getMixedSizes(), op.getMixedStrides());
+  rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getType(), slice, *groups);
+}
+
+static void separateReshape(IRRewriter &rewriter, tensor::InsertSliceOp op) {
+  auto groups = groupsOfSlice(op, op.getDroppedDims());
+  if (!groups)
+    return;
+  rewriter.setInsertionPoint(op);
+  SmallVector<int64_t> shape;
+  for (OpFoldResult size : op.getMixedSizes())
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  auto type = RankedTensorType::get(shape, op.getSourceType().getElementType());
+  Value source =
+      tensor::ExpandShapeOp::create(rewriter, op.getLoc(), type, op.getSource(), *groups, op.getMixedSizes());
+  rewriter.replaceOpWithNewOp<tensor::InsertSliceOp>(op, source, op.getDest(), op.getMixedOffsets(), op.getMixedSizes(),
+                                                     op.getMixedStrides());
+}
+
 namespace {
 class NormalizeOpsPass : public impl::NormalizeOpsPassBase<NormalizeOpsPass> {
 public:
@@ -62,6 +110,10 @@ public:
             value = tensor::CastOp::create(rewriter, op->getLoc(), result.getType(), value);
         if (!values.empty())
           rewriter.replaceOp(op, values);
+        else if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op))
+          separateReshape(rewriter, extract);
+        else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+          separateReshape(rewriter, insert);
       });
     }
   }

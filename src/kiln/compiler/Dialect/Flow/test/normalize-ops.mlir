@@ -27,10 +27,23 @@ util.func @nothing_taken(%a: tensor<5x9xf32>, %n: index) -> tensor<0x?xf32> {
 }
 
 // CHECK-LABEL: util.func @strides
-// CHECK: tensor.extract_slice {{.+}}[1, 3, 0] [2, 1, 1] [2, 1, 1] :
+// CHECK: tensor.extract_slice {{.+}}[1, 3, 0] [2, 1, 1] [2, 1, 1] : tensor<5x9x1xf32> to tensor<2x1x1xf32>
+// CHECK: tensor.collapse_shape %{{.+}} {{\[\[0\], \[1, 2\]\]}} :
 // CHECK: tensor.insert_slice {{.+}}[0, 2] [2, 1] [3, 1] :
 util.func @strides(%a: tensor<5x9x1xf32>, %into: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %s = tensor.extract_slice %a[1, 3, 0] [2, 1, 1] [2, 2, 5] : tensor<5x9x1xf32> to tensor<2x1xf32>
   %r = tensor.insert_slice %s into %into[0, 2] [2, 1] [3, 2] : tensor<2x1xf32> into tensor<8x4xf32>
   util.return %r : tensor<8x4xf32>
+}
+
+// Which of the dimensions of one element the slice has is said by a reshape.
+// CHECK-LABEL: util.func @reshaped
+// CHECK: %[[S:.+]] = tensor.extract_slice %{{.+}}[0, 1, 3, 0] [%[[N:.+]], 1, 1, 1] [3, 1, 1, 1] : tensor<4x2x4x12xf32> to tensor<?x1x1x1xf32>
+// CHECK: %[[C:.+]] = tensor.collapse_shape %[[S]]
+// CHECK: %[[E:.+]] = tensor.expand_shape %[[C]] {{.+}} output_shape [%[[N]], 1, 1, 1]
+// CHECK: tensor.insert_slice %[[E]] into %{{.+}}[0, 0, 0, 5] [%[[N]], 1, 1, 1] [1, 1, 1, 1] : tensor<?x1x1x1xf32> into tensor<9x2x2x9xf32>
+util.func @reshaped(%a: tensor<4x2x4x12xf32>, %into: tensor<9x2x2x9xf32>, %n: index) -> tensor<9x2x2x9xf32> {
+  %s = tensor.extract_slice %a[0, 1, 3, 0] [%n, 1, 1, 1] [3, 1, 1, 1] : tensor<4x2x4x12xf32> to tensor<?x1x1xf32>
+  %r = tensor.insert_slice %s into %into[0, 0, 0, 5] [%n, 1, 1, 1] [1, 1, 1, 1] : tensor<?x1x1xf32> into tensor<9x2x2x9xf32>
+  util.return %r : tensor<9x2x2x9xf32>
 }
