@@ -54,8 +54,7 @@ static std::optional<SmallVector<ReassociationIndices>> groupsOfSlice(OffsetSize
     if (dropped.test(dim))
       continue;
     isPlain &= getConstantIntValue(size) != 1;
-    groups.push_back(std::move(group));
-    group.clear();
+    groups.push_back(std::exchange(group, {}));
   }
   if (isPlain || dropped.none())
     return std::nullopt;
