@@ -5,6 +5,7 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=softmax3 --expected_output=2x3x5xf32=0.2 --input=2x3x5xf32=1
 // RUN: kiln-run-module --module=%t.vmfb --function=softmax0 --expected_output=2x3xf32=0.5 --input=2x3xf32=1
 // RUN: kiln-run-module --module=%t.vmfb --function=normalize --input='9x5xf32=1 2 3 4 5 5 4 3 2 1 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5 11 22 33 44 55' | FileCheck %s
+// RUN: kiln-run-module --module=%t.vmfb --function=sums --input=4x8xf32=1 --expected_output=4xf32=-56 --expected_output=4xf32=8
 // CHECK: 9x5xf32=[-1.41421 -0.707107 0 0.707107 1.41421][1.41421 0.707107 0 -0.707107 -1.41421][-1.41421
 // CHECK-SAME: [-1.41421 -0.707107 0 0.707107 1.41421]{{$}}
 // CHECK: 9xf32=3 3 3 3 3 3 3 3 33
@@ -60,4 +61,22 @@ func.func @normalize(%x: tensor<9x5xf32>) -> (tensor<9x5xf32>, tensor<9xf32>) {
     linalg.yield %t : f32
   } -> tensor<9x5xf32>
   return %y, %m : tensor<9x5xf32>, tensor<9xf32>
+}
+// Two sums that start from the same fill, the second from the first, both returned: each has memory of its own.
+func.func @sums(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [#e, #r], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x8xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %q = linalg.generic {indexing_maps = [#e, #r, #r], iterator_types = ["parallel", "reduction"]} ins(%x, %s : tensor<4x8xf32>, tensor<4xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    %0 = arith.addf %d, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %q, %s : tensor<4xf32>, tensor<4xf32>
 }

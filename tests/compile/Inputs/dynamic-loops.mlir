@@ -92,3 +92,13 @@ func.func @nest(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   }
   return %r : tensor<?xf32>
 }
+func.func @second_of_two(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %x) -> (tensor<?xf32>, tensor<?xf32>) {
+    %s = arith.addf %a, %b : tensor<?xf32>
+    %p = arith.mulf %a, %b : tensor<?xf32>
+    scf.yield %s, %p : tensor<?xf32>, tensor<?xf32>
+  }
+  return %r#1 : tensor<?xf32>
+}

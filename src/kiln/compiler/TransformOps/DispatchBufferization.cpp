@@ -4,7 +4,9 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/Vector/Transforms/VectorTransforms.h"
 #include "mlir/IR/Dominance.h"
@@ -30,6 +32,31 @@ static OneShotBufferizationOptions bufferizationOptions() {
     return getMemRefTypeWithStaticIdentityLayout(type, space);
   };
   return options;
+}
+
+// Gives each use but the first a copy of what makes the value.
+static void multiply(RewriterBase &rewriter, Operation *op) {
+  if (op->use_empty())
+    return;
+  rewriter.setInsertionPointAfter(op);
+  for (OpOperand &use : llvm::make_early_inc_range(llvm::drop_begin(op->getResult(0).getUses())))
+    rewriter.modifyOpInPlace(use.getOwner(), [&] { use.set(rewriter.clone(*op)->getResult(0)); });
+}
+
+// Upstream puts a store's memory in the place of the empty tensor that the stored value was computed in. The analysis
+// does not see that the store writes this memory, so nothing else may be computed in it.
+LogicalResult eliminateEmptyTensors(RewriterBase &rewriter, Operation *root) {
+  SmallVector<Operation *> fills, empties;
+  root->walk([&](linalg::FillOp op) {
+    if (op.hasPureTensorSemantics())
+      fills.push_back(op);
+  });
+  for (Operation *fill : fills)
+    multiply(rewriter, fill);
+  root->walk([&](tensor::EmptyOp op) { empties.push_back(op); });
+  for (Operation *empty : empties)
+    multiply(rewriter, empty);
+  return bufferization::eliminateEmptyTensors(rewriter, root);
 }
 
 // What is computed in place ends in a copy of a buffer onto itself. Both sides are the same value, once equal subviews

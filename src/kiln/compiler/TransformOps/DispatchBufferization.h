@@ -7,6 +7,10 @@
 
 namespace kiln {
 
+// Lets what is stored be computed in the memory where it goes, instead of in a tensor.empty. Fills and empty tensors
+// that several operations start from are multiplied first: each operation's memory is its own.
+mlir::LogicalResult eliminateEmptyTensors(mlir::RewriterBase &rewriter, mlir::Operation *root);
+
 // Bufferizes every function in `root`, in place wherever bindings allow it. Temporaries become memref.alloc. Copies of
 // a buffer onto itself are gone afterwards.
 mlir::LogicalResult bufferizeDispatch(mlir::RewriterBase &rewriter, mlir::Operation *root);

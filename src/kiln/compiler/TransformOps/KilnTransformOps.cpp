@@ -73,7 +73,7 @@ DiagnosedSilenceableFailure ApplyCseOp::applyToOne(TransformRewriter &rewriter, 
 
 DiagnosedSilenceableFailure EliminateEmptyTensorsOp::applyToOne(TransformRewriter &rewriter, Operation *target,
                                                                 ApplyToEachResultList &, TransformState &) {
-  if (failed(bufferization::eliminateEmptyTensors(rewriter, target)))
+  if (failed(kiln::eliminateEmptyTensors(rewriter, target)))
     return failedOn(*this, target);
   return DiagnosedSilenceableFailure::success();
 }

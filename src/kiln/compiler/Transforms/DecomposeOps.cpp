@@ -32,14 +32,37 @@ public:
   }
 
 private:
+  // Parts without elements have no place in the result: a slice must not start where a tensor ends.
+  static FailureOr<SmallVector<Value>> decomposeConcat(RewriterBase &rewriter, tensor::ConcatOp op) {
+    SmallVector<Value> parts = llvm::filter_to_vector(op.getInputs(), [](Value part) {
+      return !llvm::is_contained(cast<RankedTensorType>(part.getType()).getShape(), 0);
+    });
+    if (parts.size() == op.getInputs().size())
+      return op.decomposeOperation(rewriter);
+    if (!parts.empty()) {
+      auto rest = tensor::ConcatOp::create(rewriter, op.getLoc(), op.getResultType(), op.getDim(), parts);
+      FailureOr<SmallVector<Value>> decomposed = rest.decomposeOperation(rewriter);
+      rewriter.eraseOp(rest);
+      return decomposed;
+    }
+    ReifiedRankedShapedTypeDims shapes;
+    if (failed(op.reifyResultShapes(rewriter, shapes)))
+      return failure();
+    Type element = op.getResultType().getElementType();
+    return SmallVector<Value>{tensor::EmptyOp::create(rewriter, op.getLoc(), shapes[0], element)};
+  }
+
   static LogicalResult decompose(RewriterBase &rewriter, Operation *op) {
     // These two replace the op themselves.
     if (auto pack = dyn_cast<linalg::PackOp>(op))
       return linalg::lowerPack(rewriter, pack);
     if (auto unpack = dyn_cast<linalg::UnPackOp>(op))
-      return linalg::lowerUnPack(rewriter, unpack);
+      // Upstream's short form for a single tile takes each dimension to be tiled.
+      return linalg::lowerUnPack(rewriter, unpack,
+                                 /*lowerUnpadLikeWithExtractSlice=*/unpack.getMixedTiles().size() ==
+                                     static_cast<size_t>(unpack.getDestType().getRank()));
     auto concat = dyn_cast<tensor::ConcatOp>(op);
-    FailureOr<SmallVector<Value>> parts = concat ? concat.decomposeOperation(rewriter)
+    FailureOr<SmallVector<Value>> parts = concat ? decomposeConcat(rewriter, concat)
                                                  : cast<linalg::AggregatedOpInterface>(op).decomposeOperation(rewriter);
     if (succeeded(parts))
       rewriter.replaceOp(op, *parts);

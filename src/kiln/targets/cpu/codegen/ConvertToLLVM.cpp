@@ -2,6 +2,7 @@
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/DispatchInterface.h"
 #include "kiln/targets/cpu/codegen/math/LibraryFunctions.h"
+#include "kiln/targets/cpu/codegen/math/NarrowFloats.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -62,6 +63,9 @@ class ConvertToLLVM : public impl::ConvertToLLVMBase<ConvertToLLVM> {
     reconcileUnrealizedCasts(casts);
     if (failed(checkNothingIsLeft(module)))
       return signalPassFailure();
+    // Where there are registers for bf16, LLVM 22 mistakes some of these bits for a conversion to it.
+    if (!target.has("avx512bf16"))
+      storeBF16AsBits(module);
 
     for (StringRef body : bodies)
       module.lookupSymbol<LLVM::LLVMFuncOp>(body).setAlwaysInline(true);

@@ -13,6 +13,16 @@ def CarryExtentsPass : Pass<"kiln-flow-carry-extents", "mlir::ModuleOp"> {
   let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def NormalizeOpsPass : Pass<"kiln-flow-normalize-ops", "mlir::ModuleOp"> {
+  let summary = "Removes work on nothing, and strides that do not matter";
+  let description = [{
+    An operation with a loop of no iterations gives what its results start from, and a tensor that has no elements needs no
+    dispatch. The stride of a slice of one element becomes 1. A slice that loses some of its dimensions of one element and
+    keeps others keeps them all, and is reshaped. Code generation need not know such forms.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def FuseElementwisePass : Pass<"kiln-flow-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Fuses elementwise operations into one";
   let description = [{

@@ -33,6 +33,20 @@ static bool isCloneable(Operation *op) {
   return op->hasTrait<OpTrait::ConstantLike>() && !isa<ShapedType>(op->getResult(0).getType());
 }
 
+// Whether the user of a cheap producer needs none of its memory: it starts from the value, or inserts it. What a
+// generic reads of a fill is already folded in; another operation would have to lay out the whole tensor in each
+// workgroup.
+static bool takesClone(OpOperand &use) {
+  // What a part is inserted into is memory of the device's, which the other parts go to as well.
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(use.getOwner()))
+    return insert.getDest() != use.get();
+  auto type = dyn_cast<RankedTensorType>(use.get().getType());
+  if (!type || (use.get().getDefiningOp<tensor::EmptyOp>() && type.hasStaticShape()))
+    return true;
+  auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
+  return op && op.isDpsInit(&use);
+}
+
 // Whether `consumer` computes each element of its results from one element, at the same place, of `value`.
 static bool isElementwiseConsumer(Operation *consumer, Value value) {
   auto generic = dyn_cast<linalg::GenericOp>(consumer);
@@ -158,12 +172,10 @@ private:
     llvm::SetVector<Operation *> producers;
     std::function<void(Operation *)> collect = [&](Operation *op) {
       op->walk([&](Operation *inner) {
-        for (Value operand : inner->getOperands()) {
-          Operation *producer = operand.getDefiningOp();
-          if (!producer || region->isAncestor(producer) || !isCloneable(producer) || producers.contains(producer))
-            continue;
-          // What a part is inserted into is memory of the device's, which the other parts go to as well.
-          if (auto insert = dyn_cast<tensor::InsertSliceOp>(inner); insert && insert.getDest() == operand)
+        for (OpOperand &operand : inner->getOpOperands()) {
+          Operation *producer = operand.get().getDefiningOp();
+          if (!producer || region->isAncestor(producer) || !isCloneable(producer) || producers.contains(producer) ||
+              !takesClone(operand))
             continue;
           collect(producer);
           producers.insert(producer);
@@ -179,8 +191,7 @@ private:
     for (Operation *producer : producers)
       for (Value result : producer->getResults())
         result.replaceUsesWithIf(mapping.lookup(result), [&](OpOperand &use) {
-          Operation *owner = use.getOwner();
-          return region->isProperAncestor(owner);
+          return region->isProperAncestor(use.getOwner()) && takesClone(use);
         });
   }
 };

@@ -28,6 +28,15 @@ struct SplatToFill : OpRewritePattern<arith::ConstantOp> {
   }
 };
 
+// Whether each element of the producer's result is computed once where it is used, if it does not go away there: it
+// stays where the producer updates its output, or where it alone says how far loops go.
+bool keepsResultWhole(Operation *producer, OpOperand *operand) {
+  auto from = dyn_cast<linalg::GenericOp>(producer);
+  auto to = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  return !from || !to || linalg::getPreservedProducerResults(from, to, operand).empty() ||
+         (to.getNumReductionLoops() == 0 && to.getMatchingIndexingMap(operand).isPermutation());
+}
+
 class FuseElementwisePass : public impl::FuseElementwisePassBase<FuseElementwisePass> {
 public:
   void runOnOperation() override {
@@ -54,7 +63,8 @@ private:
     RewritePatternSet patterns(func->getContext());
     linalg::ControlFusionFn onlyOneUse = [](OpOperand *operand) {
       Operation *producer = operand->get().getDefiningOp();
-      return producer && producer->hasOneUse() && producer->getBlock() == operand->getOwner()->getBlock();
+      return producer && producer->hasOneUse() && producer->getBlock() == operand->getOwner()->getBlock() &&
+             keepsResultWhole(producer, operand);
     };
     linalg::populateElementwiseOpsFusionPatterns(patterns, onlyOneUse);
     linalg::GenericOp::getCanonicalizationPatterns(patterns, func->getContext());

@@ -12,6 +12,7 @@ namespace kiln::Flow {
 
 void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createCarryExtentsPass());
+  passes.addPass(createNormalizeOpsPass());
   passes.addPass(createFuseElementwisePass());
   passes.addPass(createCSEPass());
   passes.addPass(createFormDispatchesPass());
@@ -25,6 +26,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
 
 void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createCarryExtentsPass(); });
+  registerPass([] { return createNormalizeOpsPass(); });
   registerPass([] { return createFuseElementwisePass(); });
   registerPass([] { return createFormDispatchesPass(); });
   registerPass([] { return createConvertTensorOpsPass(); });

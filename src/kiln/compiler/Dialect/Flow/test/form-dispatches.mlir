@@ -45,3 +45,28 @@ util.func @shared_producer(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8
   %mm = linalg.matmul ins(%p, %p : tensor<8x8xf32>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
   util.return %mm : tensor<8x8xf32>
 }
+
+// A fill that a matmul reads is memory that the matmul is given; an elementwise operation has its value folded in.
+// CHECK-LABEL: util.func @fills_as_inputs
+// CHECK: %[[ONES:.+]] = linalg.fill
+// CHECK: flow.dispatch.region
+// CHECK: %[[ZEROS:.+]] = linalg.fill
+// CHECK: linalg.matmul ins(%{{.+}}, %[[ONES]] : {{.+}}) outs(%[[ZEROS]]
+// CHECK: linalg.generic {{.+}} ins(%{{.+}} : tensor<?x?xf32>) outs
+util.func @fills_as_inputs(%a: tensor<?x?xf32>, %m: index, %k: index) -> tensor<?x?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %ek = tensor.empty(%k, %m) : tensor<?x?xf32>
+  %em = tensor.empty(%m, %m) : tensor<?x?xf32>
+  %ones = linalg.fill ins(%one : f32) outs(%ek : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %halves = linalg.fill ins(%one : f32) outs(%em : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%em : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %mm = linalg.matmul ins(%a, %ones : tensor<?x?xf32>, tensor<?x?xf32>) outs(%init : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%mm, %halves : tensor<?x?xf32>, tensor<?x?xf32>) outs(%em : tensor<?x?xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?xf32>
+  util.return %r : tensor<?x?xf32>
+}

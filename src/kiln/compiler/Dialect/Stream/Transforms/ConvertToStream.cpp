@@ -201,13 +201,19 @@ private:
     if (!type)
       return success();
     OpBuilder builder(func->getContext());
-    // The extents of what control flow passes on are known where they are tied to it.
-    for (Operation *user : value.getUsers()) {
-      if (auto tie = dyn_cast<Flow::TensorTieShapeOp>(user)) {
-        builder.setInsertionPoint(tie);
-        sizes[value] = sizeFrom(builder, value, tie.getResultDims());
-        return success();
+    Operation *giver = isa<BlockArgument>(value) ? value.getParentBlock()->getParentOp() : value.getDefiningOp();
+    if (isa<scf::SCFDialect>(giver->getDialect())) {
+      // The extents of what control flow passes on are known where they are tied to it. What it passes on to nobody has
+      // lost its ties, and nobody asks for its size.
+      for (Operation *user : value.getUsers()) {
+        if (auto tie = dyn_cast<Flow::TensorTieShapeOp>(user)) {
+          builder.setInsertionPoint(tie);
+          sizes[value] = sizeFrom(builder, value, tie.getResultDims());
+          return success();
+        }
       }
+      if (value.use_empty())
+        return success();
     }
     // Before the op, which may need the size itself.
     if (Operation *op = value.getDefiningOp())

@@ -3,7 +3,9 @@
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/math/FloatBuilder.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
 using arith::CmpFPredicate;
@@ -170,6 +172,57 @@ void expandConversion(Operation *op, const CpuTarget &target) {
   }
   op->getResult(0).replaceAllUsesWith(result);
   op->erase();
+}
+
+//===--- Storage --------------------------------------------------------------------------------------------------===//
+
+// The operations on bf16 that look at its sign only.
+static void computeSignInBits(Operation *op) {
+  Type type = op->getResultTypes().front();
+  OpBuilder b(op);
+  Location loc = op->getLoc();
+  Type bitsType = withElement(type, b.getI16Type());
+  auto constant = [&](int64_t value) -> Value {
+    TypedAttr attr = b.getIntegerAttr(b.getI16Type(), APInt(16, value, /*isSigned=*/true));
+    if (auto vectorType = dyn_cast<VectorType>(bitsType))
+      attr = DenseElementsAttr::get(vectorType, attr);
+    return LLVM::ConstantOp::create(b, loc, bitsType, attr);
+  };
+  auto bits = [&](Value value) -> Value { return LLVM::BitcastOp::create(b, loc, bitsType, value); };
+  Value x = bits(op->getOperand(0)), sign = constant(-0x8000), rest = constant(0x7fff), result;
+  if (isa<LLVM::FNegOp>(op))
+    result = LLVM::XOrOp::create(b, loc, x, sign);
+  else
+    result = LLVM::AndOp::create(b, loc, x, rest);
+  if (isa<LLVM::CopySignOp>(op))
+    result = LLVM::OrOp::create(b, loc, result, LLVM::AndOp::create(b, loc, bits(op->getOperand(1)), sign));
+  op->getResult(0).replaceAllUsesWith(LLVM::BitcastOp::create(b, loc, type, result));
+  op->erase();
+}
+
+void storeBF16AsBits(ModuleOp module) {
+  SmallVector<Operation *> signs;
+  module.walk([&](Operation *op) {
+    if (isa<LLVM::FNegOp, LLVM::FAbsOp, LLVM::CopySignOp>(op) &&
+        getElementTypeOrSelf(op->getResultTypes().front()).isBF16())
+      signs.push_back(op);
+  });
+  llvm::for_each(signs, computeSignInBits);
+
+  Type bits = IntegerType::get(module.getContext(), 16);
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([bits](BFloat16Type) -> std::optional<Type> { return bits; });
+  replacer.addReplacement([bits](FloatAttr attr) -> std::optional<std::pair<Attribute, WalkResult>> {
+    if (!attr.getType().isBF16())
+      return std::nullopt;
+    return std::pair(Attribute(IntegerAttr::get(bits, attr.getValue().bitcastToAPInt())), WalkResult::skip());
+  });
+  replacer.addReplacement([bits](DenseElementsAttr attr) -> std::optional<std::pair<Attribute, WalkResult>> {
+    if (!attr.getElementType().isBF16())
+      return std::nullopt;
+    return std::pair(Attribute(attr.bitcast(bits)), WalkResult::skip());
+  });
+  replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
 }
 
 } // namespace kiln

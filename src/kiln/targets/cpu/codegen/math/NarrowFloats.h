@@ -3,6 +3,7 @@
 #define KILN_TARGETS_CPU_CODEGEN_MATH_NARROWFLOATS_H
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Operation.h"
 
 namespace kiln {
@@ -18,6 +19,10 @@ void computeInF32(mlir::Operation *op);
 // Rewrites arith.extf and arith.truncf that LLVM would turn into calls of a run-time library, or into instructions that
 // flush subnormal numbers, by integer arithmetic that rounds to nearest even; and erases them. Others are left alone.
 void expandConversion(mlir::Operation *op, const CpuTarget &target);
+
+// After the conversion to the LLVM dialect, when nothing computes in bf16 any more: makes i16 of it everywhere. LLVM
+// would carry a bf16 between basic blocks as f32, and call a run-time library to get it back.
+void storeBF16AsBits(mlir::ModuleOp module);
 
 } // namespace kiln
 

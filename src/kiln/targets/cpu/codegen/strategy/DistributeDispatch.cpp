@@ -330,7 +330,7 @@ private:
     eliminateCommonSubExpressions(rewriter, dominance, function);
     padInPlace(rewriter, function);
     reuseInputs(rewriter, function);
-    if (failed(bufferization::eliminateEmptyTensors(rewriter, function)))
+    if (failed(kiln::eliminateEmptyTensors(rewriter, function)))
       return failure();
     return bufferizeDispatch(rewriter, function);
   }

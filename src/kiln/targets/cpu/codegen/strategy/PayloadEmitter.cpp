@@ -127,7 +127,7 @@ SmallVector<Value> PayloadEmitter::compute(ArrayRef<Value> arguments, int64_t la
     if (Operation *multiply = fused.lookup(&inner)) {
       Value sum = inner.getOperand(inner.getOperand(0) == multiply->getResult(0) ? 1 : 0);
       for (Value operand : {multiply->getOperand(0), multiply->getOperand(1), sum})
-        operands.push_back(mapping.lookup(operand));
+        operands.push_back(mapping.lookupOrDefault(operand));
     } else {
       for (Value operand : inner.getOperands())
         operands.push_back(mapping.lookupOrDefault(operand));

@@ -53,11 +53,18 @@ Value createCopy(OpBuilder &builder, Location loc, Value tensor) {
 }
 
 // Whether what computes an operand elementwise should become part of its user: not where the user would compute it
-// again and again, as a contraction would.
+// again and again, as a contraction would, nor where the result stays and the user would store it again and again.
 bool fusesWith(OpOperand *operand) {
   auto user = dyn_cast<linalg::LinalgOp>(operand->getOwner());
-  return user && operand->get().hasOneUse() &&
-         (user.getNumReductionLoops() == 0 || user.getMatchingIndexingMap(operand).isPermutation());
+  if (!user || !operand->get().hasOneUse())
+    return false;
+  bool isPermuted = user.getMatchingIndexingMap(operand).isPermutation();
+  if (user.getNumReductionLoops() == 0 && isPermuted)
+    return true;
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  return (user.getNumReductionLoops() == 0 || isPermuted) &&
+         (!producer || !consumer || linalg::getPreservedProducerResults(producer, consumer, operand).empty());
 }
 
 class PrepareDispatchPass : public impl::PrepareDispatchBase<PrepareDispatchPass> {

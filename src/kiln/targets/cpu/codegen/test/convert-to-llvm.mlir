@@ -88,3 +88,39 @@ hal.executable private @unknown {
     }
   }
 }
+
+// -----
+
+// bf16 is 16 bits to LLVM, which has no register for it on most CPUs.
+hal.executable private @narrow {
+  hal.executable.variant public @llvm_cpu target(#hal.executable.target<"llvm-cpu", "elf-x86_64", {}>) {
+    hal.executable.export public @signs ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, writeonly]>)
+    builtin.module {
+      // CHECK-NOT: bf16
+      // CHECK: llvm.mlir.global private constant @narrow_table(dense<[16256, -16384]> : tensor<2xi16>)
+      // CHECK-NOT: bf16
+      // CHECK: llvm.mlir.constant(dense<16256> : vector<4xi16>)
+      // CHECK: llvm.load {{.*}} -> i16
+      // CHECK: llvm.xor
+      // CHECK: llvm.and
+      // CHECK: llvm.or
+      // CHECK-NOT: bf16
+      memref.global "private" constant @table : memref<2xbf16> = dense<[1.0, -2.0]>
+      func.func @signs() {
+        %c0 = arith.constant 0 : index
+        %ones = arith.constant dense<1.0> : vector<4xbf16>
+        %a = hal.interface.binding.subspan binding(0) <readonly> : memref<8xbf16, #hal.descriptor_type<storage_buffer>>
+        %b = hal.interface.binding.subspan binding(1) <writeonly> : memref<8xbf16, #hal.descriptor_type<storage_buffer>>
+        %t = memref.get_global @table : memref<2xbf16>
+        %x = memref.load %a[%c0] : memref<8xbf16, #hal.descriptor_type<storage_buffer>>
+        %y = memref.load %t[%c0] : memref<2xbf16>
+        %0 = arith.negf %x : bf16
+        %1 = math.absf %0 : bf16
+        %2 = math.copysign %1, %y : bf16
+        memref.store %2, %b[%c0] : memref<8xbf16, #hal.descriptor_type<storage_buffer>>
+        vector.store %ones, %b[%c0] : memref<8xbf16, #hal.descriptor_type<storage_buffer>>, vector<4xbf16>
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,121 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
+
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+using namespace mlir;
+
+namespace kiln::Flow {
+#define GEN_PASS_DEF_NORMALIZEOPSPASS
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
+
+static bool hasNoElements(Value tensor) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  return type && llvm::is_contained(type.getShape(), 0);
+}
+
+// What stands for the results of an operation that computes no element of them; nothing for others.
+static SmallVector<Value> valuesWithoutWork(OpBuilder &builder, Operation *op) {
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return linalgOp.hasPureTensorSemantics() && llvm::is_contained(linalgOp.getStaticLoopRanges(), 0)
+               ? SmallVector<Value>(linalgOp.getDpsInits())
+               : SmallVector<Value>();
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return hasNoElements(insert.getSource()) ? SmallVector<Value>{insert.getDest()} : SmallVector<Value>();
+  ReifiedRankedShapedTypeDims shapes;
+  if (!isa<tensor::ExtractSliceOp, tensor::PadOp, tensor::GenerateOp>(op) || !hasNoElements(op->getResult(0)) ||
+      failed(reifyResultShapes(builder, op, shapes)))
+    return {};
+  Type element = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  return {tensor::EmptyOp::create(builder, op->getLoc(), shapes[0], element)};
+}
+
+// Where one element is taken, how far the next one would be does not matter; folds that compare strides want 1.
+template <typename SliceOp> static void normalizeStrides(SliceOp op) {
+  SmallVector<int64_t> strides(op.getStaticStrides());
+  for (auto [stride, size] : llvm::zip(strides, op.getStaticSizes()))
+    if (size == 1 && !ShapedType::isDynamic(stride))
+      stride = 1;
+  op.setStaticStrides(strides);
+}
+
+// How dimensions of the tensor become those of the slice, if it loses some and which is not plain to see: others of one
+// element stay.
+static std::optional<SmallVector<ReassociationIndices>> groupsOfSlice(OffsetSizeAndStrideOpInterface op,
+                                                                      const llvm::SmallBitVector &dropped) {
+  SmallVector<ReassociationIndices> groups;
+  ReassociationIndices group;
+  bool isPlain = true;
+  for (auto [dim, size] : llvm::enumerate(op.getMixedSizes())) {
+    group.push_back(dim);
+    if (dropped.test(dim))
+      continue;
+    isPlain &= getConstantIntValue(size) != 1;
+    groups.push_back(std::exchange(group, {}));
+  }
+  if (isPlain || dropped.none())
+    return std::nullopt;
+  llvm::append_range(groups.back(), group);
+  return groups;
+}
+
+// The slice keeps its dimensions, and loses them by a reshape: subviews in memory know dimensions by their strides,
+// which may be equal.
+static void separateReshape(IRRewriter &rewriter, tensor::ExtractSliceOp op) {
+  auto groups = groupsOfSlice(op, op.getDroppedDims());
+  if (!groups)
+    return;
+  rewriter.setInsertionPoint(op);
+  Value slice = tensor::ExtractSliceOp::create(rewriter, op.getLoc(), op.getSource(), op.getMixedOffsets(),
+                                               op.getMixedSizes(), op.getMixedStrides());
+  rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(op, op.getType(), slice, *groups);
+}
+
+static void separateReshape(IRRewriter &rewriter, tensor::InsertSliceOp op) {
+  auto groups = groupsOfSlice(op, op.getDroppedDims());
+  if (!groups)
+    return;
+  rewriter.setInsertionPoint(op);
+  SmallVector<int64_t> shape;
+  for (OpFoldResult size : op.getMixedSizes())
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  auto type = RankedTensorType::get(shape, op.getSourceType().getElementType());
+  Value source =
+      tensor::ExpandShapeOp::create(rewriter, op.getLoc(), type, op.getSource(), *groups, op.getMixedSizes());
+  rewriter.replaceOpWithNewOp<tensor::InsertSliceOp>(op, source, op.getDest(), op.getMixedOffsets(), op.getMixedSizes(),
+                                                     op.getMixedStrides());
+}
+
+namespace {
+class NormalizeOpsPass : public impl::NormalizeOpsPassBase<NormalizeOpsPass> {
+public:
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (Operation &func : *getOperation().getBody()) {
+      if (!isa<FunctionOpInterface, Util::InitializerOp>(func))
+        continue;
+      func.walk([&](Operation *op) {
+        if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op))
+          normalizeStrides(extract);
+        if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+          normalizeStrides(insert);
+        rewriter.setInsertionPoint(op);
+        SmallVector<Value> values = valuesWithoutWork(rewriter, op);
+        for (auto [value, result] : llvm::zip(values, op->getResults()))
+          if (value.getType() != result.getType())
+            value = tensor::CastOp::create(rewriter, op->getLoc(), result.getType(), value);
+        if (!values.empty())
+          rewriter.replaceOp(op, values);
+        else if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op))
+          separateReshape(rewriter, extract);
+        else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+          separateReshape(rewriter, insert);
+      });
+    }
+  }
+};
+} // namespace
+} // namespace kiln::Flow

@@ -1,0 +1,54 @@
+// RUN: kiln-opt %s --kiln-flow-fuse-elementwise | FileCheck %s
+
+#e = affine_map<(d0, d1) -> (d0, d1)>
+#r = affine_map<(d0, d1) -> (d0)>
+
+// What has one use is computed where it is used, in a reduction as well.
+// CHECK-LABEL: util.func @into_reduction
+// CHECK: linalg.generic
+// CHECK: math.exp
+// CHECK: arith.addf
+// CHECK-NOT: linalg.generic
+util.func @into_reduction(%x: tensor<4x8xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %u = linalg.exp ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = linalg.generic {indexing_maps = [#e, #r], iterator_types = ["parallel", "reduction"]} ins(%u : tensor<4x8xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  util.return %s : tensor<4xf32>
+}
+
+// An update would stay a result of the reduction, which would write it again and again.
+// CHECK-LABEL: util.func @updated
+// CHECK: %[[U:.+]] = linalg.generic
+// CHECK: linalg.generic {{.+}} ins(%[[U]] : tensor<4x8xf32>)
+util.func @updated(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {
+  %u = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%y : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %s = linalg.generic {indexing_maps = [#e, #r], iterator_types = ["parallel", "reduction"]} ins(%u : tensor<4x8xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  util.return %s : tensor<4xf32>
+}
+
+// So does a broadcast.
+// CHECK-LABEL: util.func @broadcast
+// CHECK: %[[U:.+]] = linalg.generic
+// CHECK: linalg.generic {{.+}} ins(%[[U]] : tensor<f32>)
+util.func @broadcast(%x: tensor<f32>, %y: tensor<f32>) -> tensor<5xf32> {
+  %u = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%x : tensor<f32>) outs(%y : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %e = tensor.empty() : tensor<5xf32>
+  %r = linalg.broadcast ins(%u : tensor<f32>) outs(%e : tensor<5xf32>) dimensions = [0]
+  util.return %r : tensor<5xf32>
+}

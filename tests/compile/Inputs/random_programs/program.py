@@ -1,0 +1,195 @@
+"""Programs under construction: MLIR text, and beside each line what computes the same in numpy."""
+
+import numpy as np
+
+NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.float32, "i1": np.bool_, "i8": np.int8,
+         "i32": np.int32, "i64": np.int64, "index": np.int64, "i16": np.int16}
+WIDTH = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
+# Of the largest element: what many operations in this type, each rounded, may add up to. A fault gives more.
+TOLERANCE = {"f64": 1e-9, "f32": 1e-3, "f16": 4e-2, "bf16": 3e-1}
+
+
+def is_float(dtype):
+    return "f" in dtype
+
+
+def to_type(dtype, array):
+    """Rounds or wraps to a type, as storing does."""
+    with np.errstate(all="ignore"):
+        if dtype == "bf16":
+            bits = np.ascontiguousarray(array, np.float32).view(np.uint32).astype(np.uint64)
+            bits = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16 << 16).astype(np.uint32)
+            return bits.view(np.float32).reshape(np.shape(array))
+        return np.asarray(array).astype(NUMPY[dtype])
+
+
+class Dim:
+    """An extent: its number in this run and, if it is dynamic, the index that holds it."""
+
+    def __init__(self, size, value=None):
+        self.size, self.value = int(size), value
+
+    def __repr__(self):
+        return f"{self.value or ''}{self.size}"
+
+
+class Value:
+    """A tensor, or a scalar argument. Exact is what no compiler may round otherwise: comparing it is safe."""
+
+    def __init__(self, name, dims, dtype, exact=True, is_scalar=False):
+        self.name, self.dims, self.dtype, self.exact, self.is_scalar = name, list(dims), dtype, exact, is_scalar
+        self.is_padded = False
+
+    @property
+    def shape(self):
+        return tuple(dim.size for dim in self.dims)
+
+    @property
+    def rank(self):
+        return len(self.dims)
+
+    @property
+    def type(self):
+        return tensor_type(self.dims, self.dtype)
+
+
+def tensor_type(dims, dtype):
+    return "tensor<" + "".join(f"{'?' if dim.value else dim.size}x" for dim in dims) + dtype + ">"
+
+
+class Affine:
+    """A result of an indexing map: coefficients of loops, and a constant."""
+
+    def __init__(self, terms, constant=0):
+        self.terms, self.constant = dict(terms), constant
+
+    def __str__(self):
+        parts = [f"d{loop}" + (f" * {factor}" if factor != 1 else "") for loop, factor in self.terms.items()]
+        return " + ".join(parts + ([str(self.constant)] if self.constant or not parts else []))
+
+    def at(self, grids):
+        return sum((grids[loop] * factor for loop, factor in self.terms.items()), np.int64(self.constant))
+
+
+def loops(*numbers):
+    return [Affine({number: 1}) for number in numbers]
+
+
+class Function:
+    """A function: blocks are lists of lines; a tape is a list of steps on an environment, name -> array."""
+
+    def __init__(self, rng, name):
+        self.rng, self.name, self.takes_more = rng, name, True  # more arguments
+        self.args, self.lines, self.results = [], [], []
+        self.env, self.tape, self.pool, self.count = {}, [], [], 0
+        self.indent = "  "
+        self.maximum = 300000  # steps of a loop nest
+
+    def new(self):
+        self.count += 1
+        return f"%{self.count}"
+
+    def line(self, text):
+        self.lines.append(self.indent + text)
+
+    def step(self, action):
+        self.tape.append(action)
+        with np.errstate(all="ignore"):
+            action(self.env)
+
+    def constant(self, number, dtype="index"):
+        name = self.new()
+        self.line(f"{name} = arith.constant {scalar_literal(number, dtype)}")
+        return name
+
+    def define(self, text, dims, dtype, compute, exact=True):
+        """One op with one tensor as its result."""
+        value = Value(self.new(), dims, dtype, exact)
+        self.line(f"{value.name} = {text}")
+
+        def action(env):
+            result = to_type(dtype, compute(env))
+            assert result.shape == value.shape, (text, result.shape, value.shape)
+            env[value.name] = result
+        self.step(action)
+        self.pool.append(value)
+        return value
+
+    def scalar(self, text, dtype, compute):
+        name = self.new()
+        self.line(f"{name} = {text}")
+        self.step(lambda env: env.__setitem__(name, to_type(dtype, compute(env))))
+        return name
+
+    def argument(self, dims, dtype):
+        value = Value(f"%arg{len(self.args)}", dims, dtype)
+        self.args.append(value)
+        self.env[value.name] = random_array(self.rng, value.shape, dtype)
+        self.pool.append(value)
+        return value
+
+    def scalar_argument(self, dtype, number):
+        value = Value(f"%arg{len(self.args)}", [], dtype, is_scalar=True)
+        self.args.append(value)
+        self.env[value.name] = to_type(dtype, number)
+        return value.name
+
+    def empty(self, dims, dtype):
+        name = self.new()
+        self.line(f"{name} = tensor.empty({', '.join(d.value for d in dims if d.value)}) : {tensor_type(dims, dtype)}")
+        return name
+
+    def fill(self, dims, dtype, number):
+        number = to_type(dtype, number)
+        scalar, empty = self.constant(number, dtype), self.empty(dims, dtype)
+        type_ = tensor_type(dims, dtype)
+        return self.define(f"linalg.fill ins({scalar} : {dtype}) outs({empty} : {type_}) -> {type_}", dims, dtype,
+                           lambda env: np.full([d.size for d in dims], number))
+
+    def text(self):
+        args = ", ".join(f"{a.name}: {a.dtype if a.is_scalar else a.type}" for a in self.args)
+        types = ", ".join(value.type for value in self.results)
+        names = ", ".join(value.name for value in self.results)
+        return "\n".join([f"func.func @{self.name}({args}) -> ({types}) {{"]
+                         + self.lines + [f"  return {names} : {types}", "}", ""])
+
+    def call(self, arrays):
+        """Runs the tape on other arguments."""
+        env = {arg.name: array for arg, array in zip(self.args, arrays)}
+        for action in self.tape:
+            action(env)
+        return [env[value.name] for value in self.results]
+
+
+def literal(number, dtype):
+    if dtype == "i1":
+        return "true" if number else "false"
+    return f"{float(number):.20e}" if is_float(dtype) else str(int(number))
+
+
+def scalar_literal(number, dtype):
+    return literal(number, dtype) + ("" if dtype == "i1" else f" : {dtype}")
+
+
+def random_array(rng, shape, dtype):
+    if is_float(dtype):
+        return to_type(dtype, rng.integers(-16, 17, shape) / 8)
+    if dtype == "i1":
+        return np.asarray(rng.integers(0, 2, shape)).astype(bool)
+    if dtype == "i8":
+        return np.asarray(rng.integers(-128, 128, shape)).astype(np.int8)
+    if rng.random() < 0.2 and dtype != "index":
+        info = np.iinfo(NUMPY[dtype])
+        return np.asarray(rng.integers(info.min, info.max, shape, endpoint=True)).astype(NUMPY[dtype])
+    return np.asarray(rng.integers(-100, 101, shape)).astype(NUMPY[dtype])
+
+
+def dense(array, dtype):
+    if array.size == 0:
+        return "dense<>"
+    if array.size > 1 and array.ndim and (array == array.flat[0]).all() or array.ndim == 0:
+        return f"dense<{literal(array.flat[0], dtype)}>"
+
+    def nest(part):
+        return literal(part, dtype) if part.ndim == 0 else "[" + ", ".join(nest(each) for each in part) + "]"
+    return f"dense<{nest(array)}>"

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Compiles random programs, runs them, and compares what they give with numpy. Programs that fail stay in the folder.
+
+    run.py [--first N] [--count N] [--targets host,generic,O0] --folder FOLDER"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+from builder import random_module
+from program import TOLERANCE, is_float
+
+TARGETS = {"host": [], "generic": ["--iree-llvmcpu-target-cpu=generic"], "O0": ["--iree-opt-level=O0"]}
+DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"]}
+
+
+def write(path, value, array):
+    """The --input flag for an argument."""
+    if value.is_scalar:
+        return f"--input={int(array)}"
+    if value.dtype != "bf16":
+        np.save(path + ".npy", array)
+        return f"--input=@{path}.npy"
+    (np.ascontiguousarray(array).view(np.uint32) >> 16).astype(np.uint16).tofile(path + ".bin")
+    return "--input=" + "".join(f"{size}x" for size in array.shape) + f"bf16=@{path}.bin"
+
+
+def read(path, value):
+    if value.dtype != "bf16":
+        return np.load(path)
+    bits = np.fromfile(path, np.uint16).astype(np.uint32) << 16
+    return bits.view(np.float32).reshape(value.shape)
+
+
+def difference(value, got, expected, tolerance):
+    """What is wrong with a result, or None."""
+    if got.shape != expected.shape:
+        return f"has the shape {got.shape}, not {expected.shape}"
+    wrong = got != expected
+    if is_float(value.dtype):
+        wide, reference = got.astype(np.float64), expected.astype(np.float64)
+        wrong = ~(np.abs(wide - reference) <= tolerance * max(1e-3, float(np.max(np.abs(reference), initial=0))))
+    if not wrong.any():
+        return None
+    place = tuple(int(index) for index in np.argwhere(wrong)[0])
+    return f"has {got[place]} at {place}, not {expected[place]}; {wrong.sum()} of {wrong.size} elements are wrong"
+
+
+def tool(command):
+    """What a tool said, if it failed."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=300)
+    except subprocess.TimeoutExpired:
+        return f"{command[0]} took more than 5 minutes"
+    return f"{command[0]} exited with {done.returncode}: {done.stderr.strip()[:800]}" if done.returncode else None
+
+
+def call(module, main, device, folder):
+    inputs = [write(f"{folder}/{main.name}.in{i}", arg, main.env[arg.name]) for i, arg in enumerate(main.args)]
+    outputs = [f"{folder}/{main.name}.out{i}" + (".bin" if value.dtype == "bf16" else ".npy")
+               for i, value in enumerate(main.results)]
+    failure = tool(["kiln-run-module", f"--module={module}", f"--function={main.name}", f"--device={device}",
+                    *DEVICES[device], *inputs, *(f"--output=@{path}" for path in outputs)])
+    if failure:
+        return failure
+    # Errors of narrow types go on into wide ones.
+    tolerance = max((TOLERANCE[value.dtype] for value in main.pool if is_float(value.dtype)), default=0)
+    for i, (value, path) in enumerate(zip(main.results, outputs)):
+        found = difference(value, read(path, value), main.env[value.name], tolerance)
+        if found:
+            return f"result {i} of type {value.type} {found}"
+    return None
+
+
+def check(number, targets, folder):
+    """The failures of one program."""
+    text, mains = random_module(number)
+    path, module = f"{folder}/{number}.mlir", f"{folder}/module.vmfb"
+    with open(path, "w") as file:
+        file.write(text)
+    failures = []
+    for target in targets:
+        failure = tool(["kiln-compile", "--iree-hal-target-backends=llvm-cpu", *TARGETS[target], path, "-o", module])
+        if failure:
+            failures.append(f"{path} for {target}: {failure}")
+            continue
+        for device in DEVICES:
+            for main in mains:
+                failure = call(module, main, device, folder)
+                if failure:
+                    failures.append(f"{path} for {target} on {device}, {main.name}: {failure}")
+    if not failures:
+        os.remove(path)
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--targets", default="host")
+    parser.add_argument("--folder", required=True)
+    options = parser.parse_args()
+    os.makedirs(options.folder, exist_ok=True)
+    wrong = 0
+    for number in range(options.first, options.first + options.count):
+        failures = check(number, options.targets.split(","), options.folder)
+        wrong += bool(failures)
+        for failure in failures:
+            print(failure, flush=True)
+    print(f"{options.count - wrong} of {options.count} programs are right")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,207 @@
+// Forms that programs take now and then, each of which needs something of its own from the compiler.
+// RUN: kiln-compile --iree-hal-target-backends=llvm-cpu %s -o %t.vmfb
+// RUN: kiln-compile --iree-hal-target-backends=llvm-cpu --iree-llvmcpu-target-cpu=generic %s -o %t.generic.vmfb
+// RUN: kiln-run-module --module=%t.vmfb --function=constant_factor --input=4x6xf16=2 --expected_output=6xf32=9
+// RUN: kiln-run-module --module=%t.vmfb --function=sums_of_indices --input=4x64xi64=-7 \
+// RUN:   --expected_output=i64=1 --expected_output=i64=-7 --expected_output=i64=-7 --expected_output=i64=-1792
+// RUN: kiln-run-module --module=%t.vmfb --function=filled_factor --input=3x5xf64=2 --expected_output=3xf64=10
+// RUN: kiln-run-module --module=%t.vmfb --function=sum_of_fill --input=3 --input=4 --expected_output=3xf32=2
+// RUN: kiln-run-module --module=%t.vmfb --function=slice_of_fill --input=3 --input=4 --expected_output=2x2xi32=1
+// RUN: kiln-run-module --module=%t.vmfb --function=nothing --input=2 --input=3xf32=1 --expected_output=2x0x3xf32=0 \
+// RUN:   --expected_output=2x0xf32=0 --expected_output=2xf32=1
+// RUN: kiln-run-module --module=%t.vmfb --function=concat_nothing --input=2x3xf32=1 --input=2x0xf32=0 \
+// RUN:   --expected_output=2x3xf32=1 --expected_output=2x0xf32=0
+// RUN: kiln-run-module --module=%t.vmfb --function=one_of_row --input="3x3x1xf32=[[1][2][3]][[4][5][6]][[7][8][9]]" \
+// RUN:   --expected_output="2x1xf32=[5][8]"
+// RUN: kiln-run-module --module=%t.vmfb --function=broadcast --input=bf16=0.5 --input=33xbf16=2 --expected_output=33xbf16=-1
+// RUN: kiln-run-module --module=%t.generic.vmfb --function=broadcast --input=bf16=0.5 --input=33xbf16=2 --expected_output=33xbf16=-1
+// RUN: kiln-run-module --module=%t.vmfb --function=unpack --input="1x1x1x3xf16=1 2 3" --expected_output="2x1x1xf16=1 2"
+// RUN: kiln-run-module --module=%t.vmfb --function=iota --input=4xi32=0 --expected_output="4xi32=28 36 44 52"
+// RUN: kiln-run-module --module=%t.vmfb --function=updated --input=4x8xf32=1 --input=4x8xf32=2 --input=4xf32=0 --expected_output=4xf32=24
+// RUN: kiln-run-module --module=%t.vmfb --function=update_then_broadcast --input=f32=1 --input=f32=2 --expected_output=5xf32=3
+// RUN: kiln-run-module --module=%t.vmfb --function=columns --input="4x1x2xf32=1 2 3 4 5 6 7 8" --input=1 --input=2 --expected_output="2x1xf32=[2][8]"
+
+#e = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d1)>
+#none = affine_map<(d0, d1) -> ()>
+
+// A product with a constant, added to the sum.
+func.func @constant_factor(%a: tensor<4x6xf16>) -> tensor<6xf32> {
+  %init = arith.constant dense<1.0> : tensor<6xf32>
+  %one = arith.constant 1.0 : f32
+  %r = linalg.generic {indexing_maps = [#e, #column], iterator_types = ["reduction", "parallel"]} ins(%a : tensor<4x6xf16>) outs(%init : tensor<6xf32>) {
+  ^bb0(%x: f16, %sum: f32):
+    %0 = arith.extf %x : f16 to f32
+    %1 = arith.mulf %0, %one : f32
+    %2 = arith.addf %sum, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<6xf32>
+  return %r : tensor<6xf32>
+}
+// Reductions of indices along vectors.
+func.func @sums_of_indices(%a: tensor<4x64xindex>) -> (tensor<index>, tensor<index>, tensor<index>, tensor<index>) {
+  %one = arith.constant dense<1> : tensor<index>
+  %zero = arith.constant dense<0> : tensor<index>
+  %ones = arith.constant dense<-1> : tensor<index>
+  %0 = linalg.generic {indexing_maps = [#e, #none], iterator_types = ["reduction", "reduction"]} ins(%a : tensor<4x64xindex>) outs(%one : tensor<index>) {
+  ^bb0(%x: index, %y: index):
+    %r = arith.maxsi %x, %y : index
+    linalg.yield %r : index
+  } -> tensor<index>
+  %1 = linalg.generic {indexing_maps = [#e, #none], iterator_types = ["reduction", "reduction"]} ins(%a : tensor<4x64xindex>) outs(%zero : tensor<index>) {
+  ^bb0(%x: index, %y: index):
+    %r = arith.minsi %x, %y : index
+    linalg.yield %r : index
+  } -> tensor<index>
+  %2 = linalg.generic {indexing_maps = [#e, #none], iterator_types = ["reduction", "reduction"]} ins(%a : tensor<4x64xindex>) outs(%ones : tensor<index>) {
+  ^bb0(%x: index, %y: index):
+    %r = arith.andi %x, %y : index
+    linalg.yield %r : index
+  } -> tensor<index>
+  %3 = linalg.generic {indexing_maps = [#e, #none], iterator_types = ["reduction", "reduction"]} ins(%a : tensor<4x64xindex>) outs(%zero : tensor<index>) {
+  ^bb0(%x: index, %y: index):
+    %r = arith.addi %x, %y : index
+    linalg.yield %r : index
+  } -> tensor<index>
+  return %0, %1, %2, %3 : tensor<index>, tensor<index>, tensor<index>, tensor<index>
+}
+// A tensor of one value, of dynamic extents, that is multiplied with, or only says how long the loops are, or is cut.
+func.func @filled_factor(%a: tensor<?x?xf64>) -> tensor<?xf64> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f64
+  %zero = arith.constant 0.0 : f64
+  %m = tensor.dim %a, %c0 : tensor<?x?xf64>
+  %k = tensor.dim %a, %c1 : tensor<?x?xf64>
+  %ek = tensor.empty(%k) : tensor<?xf64>
+  %em = tensor.empty(%m) : tensor<?xf64>
+  %ones = linalg.fill ins(%one : f64) outs(%ek : tensor<?xf64>) -> tensor<?xf64>
+  %init = linalg.fill ins(%zero : f64) outs(%em : tensor<?xf64>) -> tensor<?xf64>
+  %r = linalg.matvec ins(%a, %ones : tensor<?x?xf64>, tensor<?xf64>) outs(%init : tensor<?xf64>) -> tensor<?xf64>
+  return %r : tensor<?xf64>
+}
+func.func @sum_of_fill(%m: index, %n: index) -> tensor<?xf32> {
+  %half = arith.constant 0.5 : f32
+  %zero = arith.constant 0.0 : f32
+  %em = tensor.empty(%m) : tensor<?xf32>
+  %e = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %halves = linalg.fill ins(%half : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%em : tensor<?xf32>) -> tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [#e, #row], iterator_types = ["parallel", "reduction"]} ins(%halves : tensor<?x?xf32>) outs(%init : tensor<?xf32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %0 = arith.addf %sum, %x : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+func.func @slice_of_fill(%m: index, %n: index) -> tensor<2x2xi32> {
+  %one = arith.constant 1 : i32
+  %e = tensor.empty(%m, %n) : tensor<?x?xi32>
+  %ones = linalg.fill ins(%one : i32) outs(%e : tensor<?x?xi32>) -> tensor<?x?xi32>
+  %r = tensor.extract_slice %ones[1, 2] [2, 2] [1, 1] : tensor<?x?xi32> to tensor<2x2xi32>
+  return %r : tensor<2x2xi32>
+}
+// Dynamic extents beside one that is 0: nothing to compute, along a row, or in all.
+func.func @nothing(%n: index, %bias: tensor<?xf32>) -> (tensor<?x0x?xf32>, tensor<?x0xf32>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %k = tensor.dim %bias, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n, %k) : tensor<?x0x?xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d2)>, affine_map<(d0, d1, d2) -> (d0, d1, d2)>], iterator_types = ["parallel", "parallel", "parallel"]} ins(%bias : tensor<?xf32>) outs(%e : tensor<?x0x?xf32>) {
+  ^bb0(%x: f32, %out: f32):
+    %0 = math.exp %x : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x0x?xf32>
+  %em = tensor.empty(%n) : tensor<?x0xf32>
+  %m = linalg.fill ins(%one : f32) outs(%em : tensor<?x0xf32>) -> tensor<?x0xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a : tensor<?x0x?xf32>) outs(%m : tensor<?x0xf32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %0 = arith.addf %x, %sum : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x0xf32>
+  %ev = tensor.empty(%n) : tensor<?xf32>
+  %v = linalg.fill ins(%one : f32) outs(%ev : tensor<?xf32>) -> tensor<?xf32>
+  %c = linalg.generic {indexing_maps = [#e, #row], iterator_types = ["parallel", "reduction"]} ins(%b : tensor<?x0xf32>) outs(%v : tensor<?xf32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %0 = arith.addf %x, %sum : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  return %a, %b, %c : tensor<?x0x?xf32>, tensor<?x0xf32>, tensor<?xf32>
+}
+func.func @concat_nothing(%a: tensor<2x?xf32>, %b: tensor<2x0xf32>) -> (tensor<2x?xf32>, tensor<2x0xf32>) {
+  %0 = tensor.concat dim(1) %b, %a, %b : (tensor<2x0xf32>, tensor<2x?xf32>, tensor<2x0xf32>) -> tensor<2x?xf32>
+  %1 = tensor.concat dim(1) %b, %b : (tensor<2x0xf32>, tensor<2x0xf32>) -> tensor<2x0xf32>
+  return %0, %1 : tensor<2x?xf32>, tensor<2x0xf32>
+}
+// One element of a row, with a stride that leads to no other.
+func.func @one_of_row(%a: tensor<3x3x1xf32>) -> tensor<2x1xf32> {
+  %r = tensor.extract_slice %a[1, 1, 0] [2, 1, 1] [1, 2, 1] : tensor<3x3x1xf32> to tensor<2x1xf32>
+  return %r : tensor<2x1xf32>
+}
+// A scalar of bf16 that lives longer than the loop over vectors, on a CPU that has no registers for it.
+func.func @broadcast(%a: tensor<bf16>, %b: tensor<33xbf16>) -> tensor<33xbf16> {
+  %e = tensor.empty() : tensor<33xbf16>
+  %r = linalg.generic {indexing_maps = [affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%a, %b : tensor<bf16>, tensor<33xbf16>) outs(%e : tensor<33xbf16>) {
+  ^bb0(%x: bf16, %y: bf16, %out: bf16):
+    %0 = arith.mulf %x, %y : bf16
+    %1 = math.absf %0 : bf16
+    %2 = arith.negf %1 : bf16
+    %3 = math.copysign %1, %2 : bf16
+    linalg.yield %3 : bf16
+  } -> tensor<33xbf16>
+  return %r : tensor<33xbf16>
+}
+// One tile, of one of three dimensions.
+func.func @unpack(%x: tensor<1x1x1x3xf16>) -> tensor<2x1x1xf16> {
+  %e = tensor.empty() : tensor<2x1x1xf16>
+  %r = linalg.unpack %x inner_dims_pos = [0] inner_tiles = [3] into %e : tensor<1x1x1x3xf16> -> tensor<2x1x1xf16>
+  return %r : tensor<2x1x1xf16>
+}
+// Sums of what is no input: places, and an update of a tensor.
+func.func @iota(%z: tensor<4xi32>) -> (tensor<4xi32>) {
+  %e = tensor.empty() : tensor<4x8xi32>
+  %i = linalg.generic {indexing_maps = [#e], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<4x8xi32>) {
+  ^bb0(%o: i32):
+    %0 = linalg.index 0 : index
+    %1 = linalg.index 1 : index
+    %2 = arith.addi %0, %1 : index
+    %3 = arith.index_cast %2 : index to i32
+    linalg.yield %3 : i32
+  } -> tensor<4x8xi32>
+  %s = linalg.generic {indexing_maps = [#e, #row], iterator_types = ["parallel", "reduction"]} ins(%i : tensor<4x8xi32>) outs(%z : tensor<4xi32>) {
+  ^bb0(%a: i32, %o: i32):
+    %0 = arith.addi %a, %o : i32
+    linalg.yield %0 : i32
+  } -> tensor<4xi32>
+  return %s : tensor<4xi32>
+}
+func.func @updated(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>) {
+  %u = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%y : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %s = linalg.generic {indexing_maps = [#e, #row], iterator_types = ["parallel", "reduction"]} ins(%u : tensor<4x8xf32>) outs(%z : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %s : tensor<4xf32>
+}
+// The update is done once, not for each element that it is broadcast to.
+func.func @update_then_broadcast(%x: tensor<f32>, %y: tensor<f32>) -> tensor<5xf32> {
+  %u = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%x : tensor<f32>) outs(%y : tensor<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<f32>
+  %e = tensor.empty() : tensor<5xf32>
+  %r = linalg.broadcast ins(%u : tensor<f32>) outs(%e : tensor<5xf32>) dimensions = [0]
+  return %r : tensor<5xf32>
+}
+// Of a slice's dimensions of one element, one goes and one stays.
+func.func @columns(%a: tensor<4x1x2xf32>, %column: index, %n: index) -> tensor<?x1xf32> {
+  %r = tensor.extract_slice %a[0, 0, %column] [%n, 1, 1] [3, 1, 1] : tensor<4x1x2xf32> to tensor<?x1xf32>
+  return %r : tensor<?x1xf32>
+}
