@@ -4,6 +4,7 @@
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/columns_of.h"
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/runs.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
 #include "kiln/report/model/notes.h"
@@ -120,9 +121,11 @@ static std::string headline(const Row &row) {
 }
 
 static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns,
-                         size_t width) {
+                         size_t width, bool several) {
   const Row &first = problem.front();
   text += first.problem->name + "\n";
+  if (several)
+    indent(text, runText(*first.run), width, 2);
   indent(text, headline(first), width, 2);
   if (first.group->status != store::GroupStatus::Finished)
     indent(text,
@@ -180,14 +183,14 @@ Result<std::string> formatConsole(const Table &table, const FormatOptions &optio
   }
   std::string text;
   for (const ProblemRows &problem : byProblem(table)) {
-    writeProblem(text, problem, columns, options.width);
+    writeProblem(text, problem, columns, options.width, severalRuns(table));
     text += "\n";
   }
   for (const std::string &note : providerNotes(table))
     indent(text, note, options.width, 0);
   for (const store::StoredRun &run : table.runs)
-    if (std::string warning = machineWarning(run); !warning.empty())
-      indent(text, "When it began: " + warning, options.width, 0);
+    if (std::string warning = beginText(run, severalRuns(table)); !warning.empty())
+      indent(text, warning, options.width, 0);
   indent(text, summary(table), options.width, 0);
   if (!table.unfinished.empty())
     indent(text,

@@ -1,4 +1,6 @@
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/runs.h"
+#include "kiln/report/formats/text.h"
 
 namespace kiln::report {
 
@@ -63,6 +65,21 @@ struct Counts {
 };
 } // namespace
 
+// As the schema of JUnit's files wants it: ISO 8601 without a zone, which is UTC.
+static std::string stamp(int64_t nanoseconds) {
+  std::string text = timeText(nanoseconds);
+  if (size_t space = text.find(' '); space != std::string::npos)
+    text[space] = 'T';
+  return text;
+}
+
+static std::string propertiesOf(const store::Run &run) {
+  std::string text = fmt::format("      <property name=\"run\" value=\"{}\"/>\n", run.key());
+  for (const auto &[name, value] : run.tags)
+    text += fmt::format("      <property name=\"tag:{}\" value=\"{}\"/>\n", escaped(name), escaped(value));
+  return fmt::format("    <properties>\n{}    </properties>\n", text);
+}
+
 Result<std::string> formatJunit(const Table &table, const FormatOptions &options) {
   std::string suites;
   Counts all;
@@ -78,8 +95,11 @@ Result<std::string> formatJunit(const Table &table, const FormatOptions &options
                            escaped(row->dispatch()), time);
       cases += verdict.empty() ? "/>\n" : fmt::format(">\n{}    </testcase>\n", verdict);
     }
-    suites += fmt::format("  <testsuite name=\"{}\" {}>\n{}  </testsuite>\n", escaped(problem.front().problem->name),
-                          counts.text(), cases);
+    const Row &first = problem.front();
+    suites += fmt::format("  <testsuite name=\"{}{}\" timestamp=\"{}\" {}>\n{}{}  </testsuite>\n",
+                          escaped(first.problem->name),
+                          severalRuns(table) ? fmt::format(" ({})", escaped(runText(*first.run))) : "",
+                          stamp(first.run->started), counts.text(), propertiesOf(*first.run), cases);
   }
   return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" {}>\n{}</testsuites>\n",
                      escaped(options.title), all.text(), suites);

@@ -2,6 +2,7 @@
 
 #include "kiln/report/formats/columns_of.h"
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/runs.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
 #include "kiln/report/model/notes.h"
@@ -26,8 +27,11 @@ static void writeRow(std::string &text, const std::vector<std::string> &cells) {
   text += "\n";
 }
 
-static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns) {
-  text += fmt::format("## {}\n\n", escaped(problem.front().problem->name));
+static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns,
+                         bool several) {
+  const Row &first = problem.front();
+  text += fmt::format("## {}{}\n\n", escaped(first.problem->name),
+                      several ? escaped(fmt::format(" ({})", runText(*first.run))) : "");
   std::vector<const Column *> used;
   for (const Column *column : columns)
     if (std::any_of(problem.begin, problem.end,
@@ -59,14 +63,17 @@ Result<std::string> formatMarkdown(const Table &table, const FormatOptions &opti
   if (!options.columns.empty()) {
     KILN_ASSIGN_OR_RETURN(columns, columnsOf(options));
   }
+  bool several = severalRuns(table);
   std::string text = fmt::format("# {}\n\n", escaped(options.title));
   for (const store::StoredRun &run : table.runs) {
-    text += fmt::format("Run {} of {} UTC: `{}`\n\n", run.key().substr(0, 12), timeText(run.started), run.commandLine);
-    if (std::string warning = machineWarning(run); !warning.empty())
-      text += "When it began: " + warning + "\n\n";
+    std::string name = runText(run);
+    name.front() = 'R';
+    text += fmt::format("{}: `{}`\n\n", escaped(name), run.commandLine);
+    if (std::string warning = beginText(run, several); !warning.empty())
+      text += escaped(warning) + "\n\n";
   }
   for (const ProblemRows &problem : byProblem(table))
-    writeProblem(text, problem, columns);
+    writeProblem(text, problem, columns, several);
   for (const std::string &note : providerNotes(table))
     text += fmt::format("- {}\n", escaped(note));
   return text;

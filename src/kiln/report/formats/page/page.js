@@ -86,12 +86,15 @@ function legend() {
   return list;
 }
 
+// Which run a problem's rows are of, where there are several.
+const runOf = (problem) => (data.runs.length > 1 ? `run ${problem.run} of ${problem.date}${problem.tags ? `, tags ${problem.tags}` : ""}` : "");
+
 function showRuns() {
   const place = document.getElementById("runs");
   for (const run of data.runs)
     place.append(make("div", { class: "run" }, `Run ${run.key}, ${run.started}, ${run.cache || "?"} cache`
-      + `${run.data ? `, data ${run.data}` : ""}${run.version ? `, Kiln ${run.version}` : ""}: `, make("code", {}, run.command)),
-      run.warning ? make("p", { class: "note" }, ...sentence(`When it began: ${run.warning}`)) : "");
+      + `${run.tags ? `, tags ${run.tags}` : ""}${run.data ? `, data ${run.data}` : ""}${run.version ? `, Kiln ${run.version}` : ""}: `, make("code", {}, run.command)),
+      run.warning ? make("p", { class: "note" }, ...sentence(`When ${data.runs.length > 1 ? `run ${run.key}` : "it"} began: ${run.warning}`)) : "");
   if (data.notes.length)
     place.append(make("ul", { class: "quiet" }, ...data.notes.map((note) => make("li", {}, note))));
   if (data.unfinished.length)
@@ -118,7 +121,8 @@ function familyTable(family) {
     { header: "Best library", right: true }, { header: "%best", right: true, docs: "Kiln's speed, of the fastest library's" },
     { header: "Noise", docs: data.columns[column("noise")].docs },
     { header: "GFLOP/s", right: true }, { header: "Right?", docs: data.columns[column("checked")].docs }, { header: "Failed", right: true }, { header: "Configuration" }, { header: "Library" },
-    ...fields.map((f) => ({ header: f.header, right: numeric(f) })), { header: "Run" }];
+    ...fields.map((f) => ({ header: f.header, right: numeric(f) })), { header: "Run" }, { header: "Date" }, { header: "Tags" }];
+  const several = data.runs.length > 1;
   const configuration = column("configuration"), time = column("call_median_ns"), gflops = column("GFLOPs");
   const rows = problems.map((problem) => {
     const good = problem.rows.filter(fine);
@@ -130,7 +134,8 @@ function familyTable(family) {
         kiln ? kiln.cells[column("best_percent")] : null,
         [kiln, vendor].map((r) => (r ? textOf(r.cells[column("noise")]) : "")).find(Boolean) || null, kiln ? kiln.cells[gflops] || "n/a" : null,
         kiln ? kiln.cells[column("checked")] : null, failed,
-        kiln ? shortName(textOf(kiln.cells[configuration])) : null, vendor ? vendor.provider : null, ...fields.map((f) => f.cell(problem)), problem.run],
+        kiln ? shortName(textOf(kiln.cells[configuration])) : null, vendor ? vendor.provider : null, ...fields.map((f) => f.cell(problem)), problem.run,
+        several ? problem.date : null, several ? problem.tags : null],
       links: [`#${data.problems.indexOf(problem)}`],
     };
   });
@@ -181,7 +186,7 @@ const state = { problem: 0, provider: "", failed: true, all: false };
 
 function problemControls() {
   const select = make("select", { onchange: (e) => { location.hash = e.target.value; } });
-  data.problems.forEach((p, i) => select.append(make("option", { value: i, selected: i === state.problem }, `${p.name} (${p.run})`)));
+  data.problems.forEach((p, i) => select.append(make("option", { value: i, selected: i === state.problem }, runOf(p) ? `${p.name} (${runOf(p)})` : `${p.name} (${p.run})`)));
   const provider = make("select", { onchange: (e) => { state.provider = e.target.value; showProblem(); } });
   for (const name of ["", ...providers]) provider.append(make("option", { value: name, selected: name === state.provider }, name || "all"));
   const check = (text, key) => make("label", {}, make("input", { type: "checkbox", checked: state[key],
@@ -260,6 +265,7 @@ function showProblem() {
   if (!problem) { place.replaceChildren(); return; }
   const rows = problem.rows.filter((r) => (!state.provider || r.provider === state.provider) && (state.failed || r.ok));
   place.replaceChildren(make("h2", { id: "one" }, problem.name), problemControls(),
+    runOf(problem) ? make("p", { class: "run" }, `Of ${runOf(problem)}`) : "",
     make("p", { class: "quiet" }, problem.work + (problem.status === "finished" ? "" : `; ${problem.status}: nothing is concluded`)),
     make("p", { class: "quiet" }, problem.fields.map(([name, value]) => `${name} ${value}`).join(", ")));
   if (!rows.length) { place.append(make("p", {}, "No rows.")); return; }
