@@ -47,8 +47,9 @@ Result<std::string> formatJunit(const Table &table, const FormatOptions &options
 // One page that needs nothing else.
 Result<std::string> formatHtml(const Table &table, const FormatOptions &options);
 
-// The block of one row, as it is printed while a sweep runs. Without the dashed line.
-std::string blockOf(const Row &row);
+// The block of one row, as it is printed while a sweep runs. Without the dashed line. What was found of the row is
+// wrapped to `width`; 0: only where it has lines.
+std::string blockOf(const Row &row, size_t width = 0);
 inline constexpr std::string_view kBlockSeparator =
     "----------------------------------------------------------------\n";
 

@@ -12,10 +12,10 @@ namespace kiln::report {
 // What would end a cell, or be taken for markup.
 static std::string escaped(std::string_view text) {
   std::string result;
-  for (char c : text) {
+  for (char c : plainLine(text)) {
     if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '>' || c == '[' || c == ']' || c == '\\')
       result += '\\';
-    result += c == '\n' || c == '\r' ? ' ' : c;
+    result += c;
   }
   return result;
 }
@@ -68,7 +68,7 @@ Result<std::string> formatMarkdown(const Table &table, const FormatOptions &opti
   for (const store::StoredRun &run : table.runs) {
     std::string name = runText(run);
     name.front() = 'R';
-    text += fmt::format("{}: `{}`\n\n", escaped(name), run.commandLine);
+    text += fmt::format("{}: `{}`\n\n", escaped(name), plainLine(run.commandLine));
     if (std::string warning = beginText(run, several); !warning.empty())
       text += escaped(warning) + "\n\n";
   }

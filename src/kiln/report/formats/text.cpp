@@ -145,8 +145,9 @@ std::string fitText(std::string_view text, size_t width) {
   return fmt::format("{}…{}", start, rest);
 }
 
-std::string firstPart(std::string_view text, size_t width) {
-  std::string_view line = text.substr(0, text.find('\n'));
+std::string firstPart(std::string_view written, size_t width) {
+  const std::string text = plainText(written);
+  std::string_view line = std::string_view(text).substr(0, text.find('\n'));
   if (line.size() == text.size() && displayWidth(line) <= width)
     return std::string(line);
   constexpr size_t mark = 2; // " …"
@@ -164,7 +165,49 @@ std::string padText(std::string_view text, size_t width, bool right) {
   return right ? space.append(text) : std::string(text) + space;
 }
 
-std::vector<std::string> wrapText(std::string_view text, size_t width) {
+// Of the character at the start, in UTF-8; 0 where there is none.
+static size_t characterBytes(std::string_view text) {
+  auto lead = static_cast<unsigned char>(text[0]);
+  size_t bytes = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : (lead & 0xF0) == 0xE0 ? 3 : 4;
+  if (lead >= 0xF5 || (lead >= 0x80 && lead < 0xC2) || text.size() < bytes)
+    return 0;
+  for (size_t i = 1; i < bytes; ++i)
+    if (startsCharacter(text[i]))
+      return 0;
+  return bytes;
+}
+
+std::string plainText(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    size_t bytes = characterBytes(text);
+    auto first = static_cast<unsigned char>(text[0]);
+    // The second half of Latin-1's control characters is C2 80 to C2 9F.
+    bool control = bytes == 1   ? first < ' ' || first == 0x7F
+                   : bytes == 2 ? first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0
+                                : bytes == 0;
+    if (first == '\n' || first == '\r')
+      plain += text.starts_with("\r\n") ? "" : "\n";
+    else if (first == '\t')
+      plain += ' ';
+    else if (control)
+      plain += fmt::format("\\x{:02x}", static_cast<unsigned char>(bytes == 2 ? text[1] : text[0]));
+    else
+      plain += text.substr(0, bytes);
+    text.remove_prefix(std::max<size_t>(bytes, 1));
+  }
+  return plain;
+}
+
+std::string plainLine(std::string_view text) {
+  std::string line = plainText(text);
+  std::ranges::replace(line, '\n', ' ');
+  return line;
+}
+
+std::vector<std::string> wrapText(std::string_view written, size_t width, LongWords longWords) {
+  const std::string plain = plainText(written);
+  std::string_view text = plain;
   std::vector<std::string> lines;
   std::string line;
   while (!text.empty()) {
@@ -174,6 +217,11 @@ std::vector<std::string> wrapText(std::string_view text, size_t width) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (!line.empty() && displayWidth(line) + 1 + displayWidth(word) > width)
       lines.push_back(std::exchange(line, {}));
+    while (longWords == LongWords::Break && width > 0 && displayWidth(word) > width) {
+      std::string_view part = characters(word, width);
+      lines.emplace_back(part);
+      word.remove_prefix(part.size());
+    }
     if (!word.empty())
       line += (line.empty() ? "" : " ") + std::string(word);
     if (newline)

@@ -35,8 +35,18 @@ std::string hangingText(std::string_view label, std::string_view text, size_t wi
 // Of the first line what fits, up to the end of a part of the sentence where there is one; "…" stands for the rest.
 std::string firstPart(std::string_view text, size_t width);
 std::string padText(std::string_view text, size_t width, bool right);
-// Lines of at most `width` characters, broken at spaces; a word that is longer is not broken.
-std::vector<std::string> wrapText(std::string_view text, size_t width);
+// What programs wrote, as a terminal may show it: lines stay lines, a tab is a space, and control characters and bytes
+// that are no UTF-8 are written out, as in \x1b.
+std::string plainText(std::string_view text);
+// The same in one line.
+std::string plainLine(std::string_view text);
+
+enum class LongWords {
+  Stay,  // names and paths, to be copied
+  Break, // what programs wrote
+};
+// Plain lines of at most `width` characters, broken at spaces and where the text has lines.
+std::vector<std::string> wrapText(std::string_view text, size_t width, LongWords longWords = LongWords::Stay);
 
 } // namespace kiln::report
 

@@ -115,7 +115,7 @@ Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, filter, flags.arguments.front()));
   const report::Row &row = *found.row;
   const store::CandidateResult &result = *row.result;
-  std::string text = report::blockOf(row);
+  std::string text = report::blockOf(row, consoleWidth());
   text += fmt::format("Run           : {} of {} UTC, row {}\n", row.run->key().substr(0, 8),
                       report::timeText(row.run->started), row.name());
   if (!row.failed() && result.outcome != store::Outcome::Unsupported) // else the block has it
