@@ -1,6 +1,7 @@
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/runs.h"
 #include "kiln/report/formats/text.h"
+#include "kiln/report/model/method.h"
 
 namespace kiln::report {
 
@@ -31,7 +32,7 @@ static std::string verdictOf(const Row &row) {
   case store::Outcome::Ok:
   case store::Outcome::NotVerified:
     return result.verification.selfConsistent()
-               ? fmt::format("      <system-out>{}</system-out>\n", escaped(result.verification.method))
+               ? fmt::format("      <system-out>{}</system-out>\n", escaped(methodText(result.verification)))
                : std::string();
   case store::Outcome::Unsupported:
   case store::Outcome::NotProfiled:

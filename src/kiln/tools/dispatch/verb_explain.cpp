@@ -6,6 +6,7 @@
 
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
+#include "kiln/report/model/method.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/stored_row.h"
 #include "kiln/tools/printing.h"
@@ -85,8 +86,8 @@ static std::string verificationText(const store::Verification &verification) {
     return {};
   std::string text;
   if (!verification.method.empty()) {
-    text = verification.method;
-    if (auto passes = details.find("passes"); passes != details.end() && passes->is_number_unsigned())
+    text = report::methodText(verification);
+    if (auto passes = details.find("passes"); passes != details.end() && passes->is_number_unsigned() && details.contains("checks"))
       text += fmt::format(", {} pass{}", passes->get<uint64_t>(), passes->get<uint64_t>() == 1 ? "" : "es");
     bool told = verification.method.find("escapes") != std::string::npos;
     // Within a tolerance there is no such number.
