@@ -209,8 +209,9 @@ TEST_F(Compare, AHistoryTellsWhatChangedFromRunToRun) {
   EXPECT_NEAR(history->entries[1].change->ratio, 1.08, 1e-6);
   EXPECT_EQ(history->entries[1].verdict, Verdict::Slower);
   EXPECT_EQ(history->entries[2].verdict, Verdict::Same);
-  for (auto [format, word] : {std::pair("console", "within noise"), std::pair("csv", "change_percent"),
-                              std::pair("json", "\"verdict\": \"slower\""), std::pair("markdown", "| +8.0 |")}) {
+  for (auto [format, word] :
+       {std::pair("console", "within noise"), std::pair("csv", "change_percent"),
+        std::pair("json", "\"verdict\": \"slower\""), std::pair("markdown", "| +8.0 (+7.4 … +8.6) |")}) {
     Result<std::string> text = formatHistory(*history, format, 120);
     ASSERT_TRUE(text.ok());
     EXPECT_NE(text->find(word), std::string::npos) << *text;
@@ -222,6 +223,25 @@ TEST_F(Compare, AHistoryTellsWhatChangedFromRunToRun) {
     EXPECT_LE(displayWidth(std::string_view(*narrow).substr(at, end - at)), 60U);
     at = end + 1;
   }
+  // What all runs have in common is said once, and at 80 columns each run has a line.
+  Result<std::string> usual = formatHistory(*history, "console", 80);
+  ASSERT_TRUE(usual.ok());
+  EXPECT_EQ(std::ranges::count(*usual, '\n'), 3 + 3) << *usual;
+  EXPECT_NE(usual->find("\n  Kiln 0.1.0, Provider kiln, Version 1.0, Tags branch:main, note:a, \"b\"\n"), usual->npos)
+      << *usual;
+  EXPECT_NE(usual->find("Change % (interval)  Verdict\n"), usual->npos) << *usual;
+  EXPECT_NE(usual->find("  +8.0 (+7.4 … +8.6)  slower\n"), usual->npos) << *usual;
+  // What differs and has no room goes below its run, by name.
+  history->table.runs[1].tags = {{"commit", "1a2b3c4d"}};
+  history->entries[2].difference = "the cache mode differs: 'cold' before, 'warm' after";
+  Result<std::string> differing = formatHistory(*history, "console", 80);
+  ASSERT_TRUE(differing.ok());
+  for (size_t at = 0; at < differing->size(); at = differing->find('\n', at) + 1)
+    EXPECT_LE(displayWidth(std::string_view(*differing).substr(at, differing->find('\n', at) - at)), 80U) << *differing;
+  EXPECT_NE(differing->find("  slower\n      Tags commit:1a2b3c4d\n"), differing->npos) << *differing;
+  EXPECT_NE(differing->find("  not comparable\n      Tags branch:main, note:a, \"b\"\n      the cache mode differs: "),
+            differing->npos)
+      << *differing;
   EXPECT_EQ(formatHistory(*history, "html", 80).status().code(), StatusCode::NotFound);
   EXPECT_EQ(loadHistory(**reader, dispatch + "x").status().code(), StatusCode::NotFound);
   EXPECT_TRUE(differencesOf(history->table.runs[0], history->table.runs[1]).empty());

@@ -9,17 +9,6 @@
 
 namespace kiln::report {
 
-// What would end a cell, or be taken for markup.
-static std::string escaped(std::string_view text) {
-  std::string result;
-  for (char c : plainLine(text)) {
-    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '>' || c == '[' || c == ']' || c == '\\')
-      result += '\\';
-    result += c;
-  }
-  return result;
-}
-
 static void writeRow(std::string &text, const std::vector<std::string> &cells) {
   text += "|";
   for (const std::string &cell : cells)
@@ -30,8 +19,8 @@ static void writeRow(std::string &text, const std::vector<std::string> &cells) {
 static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns,
                          bool several) {
   const Row &first = problem.front();
-  text += fmt::format("## {}{}\n\n", escaped(first.problem->name),
-                      several ? escaped(fmt::format(" ({})", runText(*first.run))) : "");
+  text += fmt::format("## {}{}\n\n", escapedMarkdown(first.problem->name),
+                      several ? escapedMarkdown(fmt::format(" ({})", runText(*first.run))) : "");
   std::vector<const Column *> used;
   for (const Column *column : columns)
     if (std::any_of(problem.begin, problem.end,
@@ -39,7 +28,7 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
       used.push_back(column);
   std::vector<std::string> header, rule;
   for (const Column *column : used) {
-    header.push_back(escaped(column->header));
+    header.push_back(escapedMarkdown(column->header));
     rule.emplace_back(alignsRight(column->unit) ? "---:" : "---");
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
@@ -51,7 +40,7 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   for (const Row *row = problem.begin; row != problem.end; ++row) {
     std::vector<std::string> cells;
     for (const Column *column : used)
-      cells.push_back(escaped(displayText(column->value(*row), column->unit)));
+      cells.push_back(escapedMarkdown(displayText(column->value(*row), column->unit)));
     writeRow(text, cells);
   }
   text += "\n";
@@ -64,18 +53,18 @@ Result<std::string> formatMarkdown(const Table &table, const FormatOptions &opti
     KILN_ASSIGN_OR_RETURN(columns, columnsOf(options));
   }
   bool several = severalRuns(table);
-  std::string text = fmt::format("# {}\n\n", escaped(options.title));
+  std::string text = fmt::format("# {}\n\n", escapedMarkdown(options.title));
   for (const store::StoredRun &run : table.runs) {
     std::string name = runText(run);
     name.front() = 'R';
-    text += fmt::format("{}: `{}`\n\n", escaped(name), plainLine(run.commandLine));
+    text += fmt::format("{}: `{}`\n\n", escapedMarkdown(name), plainLine(run.commandLine));
     if (std::string warning = beginText(run, several); !warning.empty())
-      text += escaped(warning) + "\n\n";
+      text += escapedMarkdown(warning) + "\n\n";
   }
   for (const ProblemRows &problem : byProblem(table))
     writeProblem(text, problem, columns, several);
   for (const std::string &note : providerNotes(table))
-    text += fmt::format("- {}\n", escaped(note));
+    text += fmt::format("- {}\n", escapedMarkdown(note));
   return text;
 }
 

@@ -205,6 +205,16 @@ std::string plainLine(std::string_view text) {
   return line;
 }
 
+std::string escapedMarkdown(std::string_view text) {
+  std::string result;
+  for (char c : plainLine(text)) {
+    if (std::string_view("|*_`<>[]\\").find(c) != std::string_view::npos)
+      result += '\\';
+    result += c;
+  }
+  return result;
+}
+
 std::vector<std::string> wrapText(std::string_view written, size_t width, LongWords longWords) {
   const std::string plain = plainText(written);
   std::string_view text = plain;

@@ -41,6 +41,9 @@ std::string plainText(std::string_view text);
 // The same in one line.
 std::string plainLine(std::string_view text);
 
+// In one line, without what would end a cell of a Markdown table or be taken for markup.
+std::string escapedMarkdown(std::string_view text);
+
 enum class LongWords {
   Stay,  // names and paths, to be copied
   Break, // what programs wrote
