@@ -457,6 +457,10 @@ TEST_F(Report, FormatsAreFoundByNameAndExtension) {
   }
   EXPECT_EQ(findFormat("pdf").status().code(), StatusCode::NotFound);
   EXPECT_EQ(formatOfFile("x.pdf").status().code(), StatusCode::NotFound);
+  EXPECT_EQ(valueOf(formatFor("x.json", "csv"))->name, "csv") << "what was asked for";
+  EXPECT_EQ(valueOf(formatFor("x.pdf", "csv"))->name, "csv");
+  EXPECT_EQ(valueOf(formatFor("x.json", ""))->name, "json");
+  EXPECT_EQ(formatFor("x.json", "pdf").status().code(), StatusCode::NotFound);
 }
 
 TEST(Text, NumbersHaveNoMoreDigitsThanTheirIntervalsJustify) {

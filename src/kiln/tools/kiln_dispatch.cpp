@@ -43,11 +43,15 @@ void addRepro(FlagParser &parser, ReportFlags &flags) {
   addRow(parser, flags);
   flags.repro.add(parser);
 }
+void addDocument(FlagParser &parser, ReportFlags &flags, const char *formats) {
+  parser.group("How to show them");
+  parser.add({"format", "NAME", formats}, flags.format);
+  parser.add({"output", "FILE", "Writes them to a file; its extension says the format, unless --format does."},
+             flags.outputs);
+}
 void addHistory(FlagParser &parser, ReportFlags &flags) {
   flags.addStore(parser);
-  parser.group("How to show them");
-  parser.add({"format", "NAME", "console, csv, json or markdown."}, flags.format);
-  parser.add({"output", "FILE", "Writes them to a file; its extension says the format."}, flags.outputs);
+  addDocument(parser, flags, "console, csv, json or markdown; the default is console.");
   parser.addPositional({"dispatch", "DISPATCH", "A dispatch, or the key of a row of it."}, flags.arguments);
   parser.example("kiln-dispatch history matmul_256x256x256_f32t_f32t_f32t_tile_config_default --format=csv");
 }
@@ -149,8 +153,9 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
     return reportFailure(tool, status);
   for (const std::string &note : documents.notes())
     print(note + "\n");
-  for (const std::vector<std::string> *outputs : {&flags.outputs, &reports.outputs})
-    if (Status status = checkOutputs(*outputs, flags.generatedDir); !status.ok())
+  for (const auto &[outputs, format] :
+       {std::pair(&flags.outputs, std::string()), std::pair(&reports.outputs, reports.format)})
+    if (Status status = checkOutputs(*outputs, flags.generatedDir, format); !status.ok())
       return reportFailure(tool, status);
   if (Status status = checkAppend(flags); !status.ok())
     return reportFailure(tool, status);

@@ -32,6 +32,8 @@ std::span<const Format> formats();
 Result<const Format *> findFormat(std::string_view name);
 // By the extension of a file's name.
 Result<const Format *> formatOfFile(std::string_view path);
+// What a user asked for wins over the extension; empty: nothing was asked for.
+Result<const Format *> formatFor(std::string_view path, std::string_view asked);
 
 // Grouped by problem, best first, within the width; what failed is listed with its cause.
 Result<std::string> formatConsole(const Table &table, const FormatOptions &options);
