@@ -15,6 +15,7 @@
 #include "kiln/base/file.h"
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/text.h"
 #include "kiln/report/model/suggestion.h"
 #include "kiln/tools/dispatch/nearest_names.h"
 #include "kiln/tools/dispatch/patterns.h"
@@ -309,9 +310,11 @@ Result<int> verbs::query(const Lab &lab, const ReportFlags &flags) {
     return explainQuery(*reader, std::move(answer).status());
   const store::QueryResult &result = *answer;
   std::string text;
+  // A terminal gets lines, and no commands that were stored; a program gets what is there.
+  bool onTerminal = isatty(STDOUT_FILENO) == 1;
   auto addLine = [&](const std::vector<std::string> &fields) {
     for (size_t i = 0; i < fields.size(); ++i)
-      text += (i ? "\t" : "") + fields[i];
+      text += (i ? "\t" : "") + (onTerminal ? report::plainLine(fields[i]) : fields[i]);
     text += "\n";
   };
   addLine(result.columns);
