@@ -1,3 +1,4 @@
+#include "kiln/report/formats/comparisons.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/history.h"
 #include "kiln/report/formats/text.h"
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+
+#include "nlohmann/json.hpp"
 
 namespace kiln::report {
 namespace {
@@ -63,6 +66,53 @@ TEST_F(Compare, APlantedSlowDownIsARegressionAndNothingElse) {
             24);
   std::string text = formatComparison(report, 80);
   EXPECT_NE(text.find("24 slower, 8 same, 24 regressions"), std::string::npos) << text;
+}
+
+TEST_F(Compare, IsADocumentInOtherForms) {
+  fill(kBase);
+  SampleOptions slower = kBase;
+  slower.started = 2000;
+  slower.slowdown = 1.08;
+  slower.problems = 1;
+  fill(slower);
+  Table before = load("latest~1"), after = load("latest");
+  NamedComparison comparison{"run a", "run \"b\"", {}, compareRuns(before, after, {.threshold = 0.05}), 0.05, false};
+  ASSERT_EQ(comparison.report.regressions, 12U);
+  auto written = [&](std::string_view format) {
+    Result<std::string> text = formatComparisons({&comparison, 1}, format, 80);
+    EXPECT_TRUE(text.ok()) << text.status().toString();
+    return text.ok() ? *text : std::string();
+  };
+  EXPECT_EQ(written("console"), formatComparison(comparison.report, 80));
+  std::string csv = written("csv");
+  EXPECT_TRUE(csv.starts_with("before,after,dispatch,provider,verdict,regression,ratio,ratio_low,ratio_high,")) << csv;
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 32);
+  EXPECT_NE(csv.find("run a,\"run \"\"b\"\"\",matmul_"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",kiln,slower,yes,1.08"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",only before,no,,,,no,ok,"), std::string::npos) << csv;
+
+  nlohmann::json json = nlohmann::json::parse(written("json"), nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["regressions"], 12);
+  const auto &one = json["comparisons"][0];
+  EXPECT_EQ(one["threshold_percent"], 5);
+  EXPECT_NEAR(one["mean"]["ratio"].get<double>(), 1.08, 1e-6);
+  ASSERT_EQ(one["dispatches"].size(), 32U);
+  EXPECT_EQ(one["dispatches"][0]["regression"], one["dispatches"][0]["provider"] == "kiln");
+
+  std::string markdown = written("markdown");
+  EXPECT_TRUE(markdown.starts_with("## Before: run a; after: run \"b\"\n\n| Before |")) << markdown;
+  EXPECT_NE(markdown.find("| slower | yes | matmul\\_"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find("\n12 slower, 4 same, 16 only before, 12 regressions\n"), std::string::npos) << markdown;
+
+  EXPECT_NE(written("junit").find("<testsuite name=\"before: run a, after: run &quot;b&quot;\" tests=\"32\" "
+                                  "failures=\"12\" errors=\"0\" skipped=\"16\">"),
+            std::string::npos);
+  comparison.report.warnings = {"the cache mode differs"};
+  EXPECT_NE(written("junit").find("failures=\"13\""), std::string::npos) << "the exit code says so, too";
+  comparison.excused = true;
+  EXPECT_NE(written("junit").find("failures=\"12\""), std::string::npos);
+  EXPECT_EQ(checkComparisonFormat("html").code(), StatusCode::NotFound);
 }
 
 TEST_F(Compare, WhatStoppedWorkingIsARegression) {

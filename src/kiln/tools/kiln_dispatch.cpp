@@ -69,9 +69,10 @@ void addMerge(FlagParser &parser, ReportFlags &flags) {
 void addCompare(FlagParser &parser, ReportFlags &flags) {
   flags.addStore(parser);
   flags.compare.add(parser);
+  addDocument(parser, flags, "console, csv, json, markdown or junit; the default is console.");
   parser.addPositional({"run", "[RUN RUN]", "Two runs, before and after: the start of a key, latest, latest~1, ..."},
                        flags.arguments);
-  parser.example("kiln-dispatch compare latest~1 latest");
+  parser.example("kiln-dispatch compare latest~1 latest --output=gate.xml");
   parser.example("kiln-dispatch compare --compilers=old/kiln-compile,new/kiln-compile --operation-kind=matmul "
                  "--configurations=4");
   parser.example("kiln-dispatch compare --flags-b=--kiln-opt-level=O2 --operation-kind=matmul --dtypes=f32");

@@ -207,14 +207,6 @@ std::string consoleText(const History &history, size_t width) {
 }
 
 std::string csvText(const History &history) {
-  auto quoted = [](const std::string &cell) {
-    if (cell.find_first_of(",\"\r\n") == std::string::npos)
-      return cell;
-    std::string text = "\"";
-    for (char c : cell)
-      text += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return text + "\"";
-  };
   std::string text;
   for (const HistoryColumn &column : kColumns)
     text += (text.empty() ? "" : ",") + std::string(column.name);
@@ -224,7 +216,7 @@ std::string csvText(const History &history) {
     for (const HistoryColumn &column : kColumns) {
       Value value = column.value(entry);
       line += (&column == kColumns ? "" : ",") +
-              quoted(column.unit == Unit::Time ? displayText(value, column.unit) : rawText(value));
+              quotedCsv(column.unit == Unit::Time ? displayText(value, column.unit) : rawText(value));
     }
     text += line + "\n";
   }

@@ -205,6 +205,36 @@ std::string plainLine(std::string_view text) {
   return line;
 }
 
+std::string escapedXml(std::string_view text) {
+  std::string result;
+  for (char c : text) {
+    switch (c) {
+    case '<': result += "&lt;"; break;
+    case '>': result += "&gt;"; break;
+    case '&': result += "&amp;"; break;
+    case '"': result += "&quot;"; break;
+    case '\n': result += "&#10;"; break;
+    case '\t': result += "&#9;"; break;
+    default:
+      if (static_cast<unsigned char>(c) >= ' ')
+        result += c;
+    }
+  }
+  return result;
+}
+
+std::string quotedCsv(std::string_view cell) {
+  if (cell.find_first_of(",\"\r\n") == std::string_view::npos)
+    return std::string(cell);
+  std::string text = "\"";
+  for (char c : cell) {
+    if (c == '"')
+      text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
 std::string escapedMarkdown(std::string_view text) {
   std::string result;
   for (char c : plainLine(text)) {

@@ -44,6 +44,11 @@ std::string plainLine(std::string_view text);
 // In one line, without what would end a cell of a Markdown table or be taken for markup.
 std::string escapedMarkdown(std::string_view text);
 
+// XML has no way to write most control characters, not even escaped: they are left out.
+std::string escapedXml(std::string_view text);
+// A cell of CSV, in quotes where it needs them.
+std::string quotedCsv(std::string_view cell);
+
 enum class LongWords {
   Stay,  // names and paths, to be copied
   Break, // what programs wrote
