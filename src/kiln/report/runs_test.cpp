@@ -36,7 +36,7 @@ protected:
     Result<Table> table = loadTable(**reader, filter);
     EXPECT_TRUE(table.ok()) << table.status().toString();
     for (store::StoredRun &run : table->runs)
-      run.flags = R"({"machine":{"warning":"warning: others are at work"}})";
+      run.flags = R"({"machine":{"warning":"warning: others are at work: `kiln doctor`"}})";
     return *std::move(table);
   }
   static std::string written(Result<std::string> (*format)(const Table &, const FormatOptions &), const Table &table) {
@@ -60,7 +60,8 @@ TEST_F(Runs, AreNamedAtEachTableAndWarning) {
     EXPECT_NE(console.find("When run " + shortKey(run) + " of"), std::string::npos) << console;
     EXPECT_NE(markdown.find("## matmul\\_256x512x128\\_f32t\\_f32t\\_f32t (" + name + ")\n"), std::string::npos)
         << markdown;
-    EXPECT_NE(markdown.find("When run " + shortKey(run) + " of"), std::string::npos);
+    EXPECT_NE(markdown.find("When " + name + " began: warning: others are at work: `kiln doctor`\n"), std::string::npos)
+        << markdown;
     EXPECT_NE(junit.find("<testsuite name=\"matmul_256x512x128_f32t_f32t_f32t (run " + shortKey(run)),
               std::string::npos)
         << junit;

@@ -58,8 +58,8 @@ Result<std::string> formatMarkdown(const Table &table, const FormatOptions &opti
     std::string name = runText(run);
     name.front() = 'R';
     text += fmt::format("{}: `{}`\n\n", escapedMarkdown(name), plainLine(run.commandLine));
-    if (std::string warning = beginText(run, several); !warning.empty())
-      text += escapedMarkdown(warning) + "\n\n";
+    if (std::string warning = machineWarning(run); !warning.empty())
+      text += fmt::format("When {} began: {}\n\n", several ? escapedMarkdown(runText(run)) : "it", plainLine(warning));
   }
   for (const ProblemRows &problem : byProblem(table))
     writeProblem(text, problem, columns, several);

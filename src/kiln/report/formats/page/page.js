@@ -116,13 +116,15 @@ function familyTable(family) {
   const problems = data.problems.filter((p) => p.family === family);
   const fields = problems.length > 1 ? fieldsOf(problems) : [];
   const numeric = (field) => problems.every((p) => typeof field.cell(p) === "number");
+  // Of several runs it is what tells rows apart, and stands first.
+  const several = data.runs.length > 1;
+  const runColumns = [{ header: "Run" }, { header: "Date" }, { header: "Tags" }];
   const columns = [
-    { header: "Problem" }, { header: "Best Kiln", right: true, docs: "Median time of the fastest right configuration" },
+    { header: "Problem" }, ...(several ? runColumns : []), { header: "Best Kiln", right: true, docs: "Median time of the fastest right configuration" },
     { header: "Best library", right: true }, { header: "%best", right: true, docs: "Kiln's speed, of the fastest library's" },
     { header: "Noise", docs: data.columns[column("noise")].docs },
     { header: "GFLOP/s", right: true }, { header: "Right?", docs: data.columns[column("checked")].docs }, { header: "Failed", right: true }, { header: "Configuration" }, { header: "Library" },
-    ...fields.map((f) => ({ header: f.header, right: numeric(f) })), { header: "Run" }, { header: "Date" }, { header: "Tags" }];
-  const several = data.runs.length > 1;
+    ...fields.map((f) => ({ header: f.header, right: numeric(f) })), ...(several ? [] : runColumns.slice(0, 1))];
   const configuration = column("configuration"), time = column("call_median_ns"), gflops = column("GFLOPs");
   const rows = problems.map((problem) => {
     const good = problem.rows.filter(fine);
@@ -130,12 +132,12 @@ function familyTable(family) {
     const vendor = fastest(good.filter((r) => !r.provider.startsWith("kiln") && !r.provider.startsWith("reference")));
     const failed = problem.rows.filter((r) => !r.ok && textOf(r.cells[column("outcome")]) !== "unsupported").length;
     return {
-      cells: [problem.name, kiln ? kiln.cells[time] : null, vendor ? vendor.cells[time] : null,
+      cells: [problem.name, ...(several ? [problem.run, problem.date, problem.tags] : []), kiln ? kiln.cells[time] : null, vendor ? vendor.cells[time] : null,
         kiln ? kiln.cells[column("best_percent")] : null,
         [kiln, vendor].map((r) => (r ? textOf(r.cells[column("noise")]) : "")).find(Boolean) || null, kiln ? kiln.cells[gflops] || "n/a" : null,
         kiln ? kiln.cells[column("checked")] : null, failed,
-        kiln ? shortName(textOf(kiln.cells[configuration])) : null, vendor ? vendor.provider : null, ...fields.map((f) => f.cell(problem)), problem.run,
-        several ? problem.date : null, several ? problem.tags : null],
+        kiln ? shortName(textOf(kiln.cells[configuration])) : null, vendor ? vendor.provider : null, ...fields.map((f) => f.cell(problem)),
+        ...(several ? [] : [problem.run])],
       links: [`#${data.problems.indexOf(problem)}`],
     };
   });
@@ -169,7 +171,7 @@ function showRoofline() {
       const best = fastest(problem.rows.filter((r) => fine(r) && r.provider === provider));
       if (best && problem.bytes > 0 && problem.flops > 0)
         points.push({ x: problem.flops / problem.bytes, y: speed(problem, best), provider: providerIndex(provider),
-          label: `${problem.name}\n${provider} ${shortName(textOf(best.cells[column("configuration")]))}\n`
+          label: `${problem.name}\n${runOf(problem) ? `${runOf(problem)}\n` : ""}${provider} ${shortName(textOf(best.cells[column("configuration")]))}\n`
             + `${short(speed(problem, best))} GFLOP/s, ${duration(best.ns)}` });
     }
   const without = data.problems.filter((p) => !p.flops).length;
