@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "fmt/format.h"
+
 namespace kiln {
 
 size_t displayWidth(std::string_view text) {
@@ -15,7 +17,56 @@ size_t displayWidth(std::string_view text) {
   return width;
 }
 
-std::vector<std::string> wrapText(std::string_view text, size_t width) {
+// The bytes of the first `count` characters.
+std::string_view firstCharacters(std::string_view text, size_t count) {
+  size_t end = 0;
+  for (; end < text.size(); ++end)
+    if (startsCharacter(text[end]) && count-- == 0)
+      break;
+  return text.substr(0, end);
+}
+
+// Of the character at the start, in UTF-8; 0 where there is none.
+static size_t characterBytes(std::string_view text) {
+  auto lead = static_cast<unsigned char>(text[0]);
+  size_t bytes = lead < 0x80 ? 1 : lead >= 0xC2 && lead < 0xE0 ? 2 : (lead & 0xF0) == 0xE0 ? 3 : 4;
+  if (lead >= 0xF5 || (lead >= 0x80 && lead < 0xC2) || text.size() < bytes)
+    return 0;
+  for (size_t i = 1; i < bytes; ++i)
+    if (startsCharacter(text[i]))
+      return 0;
+  return bytes;
+}
+
+std::string plainText(std::string_view text) {
+  std::string plain;
+  while (!text.empty()) {
+    size_t bytes = characterBytes(text);
+    auto first = static_cast<unsigned char>(text[0]);
+    // The second half of Latin-1's control characters is C2 80 to C2 9F.
+    bool control = bytes == 1   ? first < ' ' || first == 0x7F
+                   : bytes == 2 ? first == 0xC2 && static_cast<unsigned char>(text[1]) < 0xA0
+                                : bytes == 0;
+    if (first == '\n' || first == '\r')
+      plain += text.starts_with("\r\n") ? "" : "\n";
+    else if (first == '\t')
+      plain += ' ';
+    else if (control)
+      plain += fmt::format("\\x{:02x}", static_cast<unsigned char>(bytes == 2 ? text[1] : text[0]));
+    else
+      plain += text.substr(0, bytes);
+    text.remove_prefix(std::max<size_t>(bytes, 1));
+  }
+  return plain;
+}
+
+std::string plainLine(std::string_view text) {
+  std::string line = plainText(text);
+  std::ranges::replace(line, '\n', ' ');
+  return line;
+}
+
+std::vector<std::string> wrapText(std::string_view text, size_t width, LongWords longWords) {
   std::vector<std::string> lines;
   std::string line;
   while (!text.empty()) {
@@ -25,6 +76,11 @@ std::vector<std::string> wrapText(std::string_view text, size_t width) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (!line.empty() && displayWidth(line) + 1 + displayWidth(word) > width)
       lines.push_back(std::exchange(line, {}));
+    while (longWords == LongWords::Break && width > 0 && displayWidth(word) > width) {
+      std::string_view part = firstCharacters(word, width);
+      lines.emplace_back(part);
+      word.remove_prefix(part.size());
+    }
     if (!word.empty())
       line += (line.empty() ? "" : " ") + std::string(word);
     if (newline)

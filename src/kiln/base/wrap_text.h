@@ -15,8 +15,21 @@ inline bool startsCharacter(char c) {
 }
 // Characters on a terminal, of UTF-8 without wide ones; what sets a colour is none.
 size_t displayWidth(std::string_view text);
-// Lines of at most `width` characters, broken at spaces; a word that is longer is not broken.
-std::vector<std::string> wrapText(std::string_view text, size_t width);
+// Of the text what has at most so many characters.
+std::string_view firstCharacters(std::string_view text, size_t count);
+
+// What programs wrote, as a terminal may show it: lines stay lines, a tab is a space, and control characters and bytes
+// that are no UTF-8 are written out, as in \x1b.
+std::string plainText(std::string_view text);
+// The same in one line.
+std::string plainLine(std::string_view text);
+
+enum class LongWords {
+  Stay,  // names and paths, to be copied
+  Break, // what programs wrote
+};
+// Lines of at most `width` characters, broken at spaces and where the text has lines.
+std::vector<std::string> wrapText(std::string_view text, size_t width, LongWords longWords = LongWords::Stay);
 // The same as one text: the label, the first line, and further ones that start with `indent` spaces.
 std::string hangingText(std::string_view label, std::string_view text, size_t width, size_t indent);
 

@@ -1,3 +1,4 @@
+#include "kiln/report/formats/comparisons.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/history.h"
 #include "kiln/report/formats/text.h"
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+
+#include "nlohmann/json.hpp"
 
 namespace kiln::report {
 namespace {
@@ -63,6 +66,53 @@ TEST_F(Compare, APlantedSlowDownIsARegressionAndNothingElse) {
             24);
   std::string text = formatComparison(report, 80);
   EXPECT_NE(text.find("24 slower, 8 same, 24 regressions"), std::string::npos) << text;
+}
+
+TEST_F(Compare, IsADocumentInOtherForms) {
+  fill(kBase);
+  SampleOptions slower = kBase;
+  slower.started = 2000;
+  slower.slowdown = 1.08;
+  slower.problems = 1;
+  fill(slower);
+  Table before = load("latest~1"), after = load("latest");
+  NamedComparison comparison{"run a", "run \"b\"", {}, compareRuns(before, after, {.threshold = 0.05}), 0.05, false};
+  ASSERT_EQ(comparison.report.regressions, 12U);
+  auto written = [&](std::string_view format) {
+    Result<std::string> text = formatComparisons({&comparison, 1}, format, 80);
+    EXPECT_TRUE(text.ok()) << text.status().toString();
+    return text.ok() ? *text : std::string();
+  };
+  EXPECT_EQ(written("console"), formatComparison(comparison.report, 80));
+  std::string csv = written("csv");
+  EXPECT_TRUE(csv.starts_with("before,after,dispatch,provider,verdict,regression,ratio,ratio_low,ratio_high,")) << csv;
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 1 + 32);
+  EXPECT_NE(csv.find("run a,\"run \"\"b\"\"\",matmul_"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",kiln,slower,yes,1.08"), std::string::npos) << csv;
+  EXPECT_NE(csv.find(",only before,no,,,,no,ok,"), std::string::npos) << csv;
+
+  nlohmann::json json = nlohmann::json::parse(written("json"), nullptr, false);
+  ASSERT_TRUE(json.is_object());
+  EXPECT_EQ(json["regressions"], 12);
+  const auto &one = json["comparisons"][0];
+  EXPECT_EQ(one["threshold_percent"], 5);
+  EXPECT_NEAR(one["mean"]["ratio"].get<double>(), 1.08, 1e-6);
+  ASSERT_EQ(one["dispatches"].size(), 32U);
+  EXPECT_EQ(one["dispatches"][0]["regression"], one["dispatches"][0]["provider"] == "kiln");
+
+  std::string markdown = written("markdown");
+  EXPECT_TRUE(markdown.starts_with("## Before: run a; after: run \"b\"\n\n| Before |")) << markdown;
+  EXPECT_NE(markdown.find("| slower | yes | matmul\\_"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find("\n12 slower, 4 same, 16 only before, 12 regressions\n"), std::string::npos) << markdown;
+
+  EXPECT_NE(written("junit").find("<testsuite name=\"before: run a, after: run &quot;b&quot;\" tests=\"32\" "
+                                  "failures=\"12\" errors=\"0\" skipped=\"16\">"),
+            std::string::npos);
+  comparison.report.warnings = {"the cache mode differs"};
+  EXPECT_NE(written("junit").find("failures=\"13\""), std::string::npos) << "the exit code says so, too";
+  comparison.excused = true;
+  EXPECT_NE(written("junit").find("failures=\"12\""), std::string::npos);
+  EXPECT_EQ(checkComparisonFormat("html").code(), StatusCode::NotFound);
 }
 
 TEST_F(Compare, WhatStoppedWorkingIsARegression) {
@@ -209,8 +259,9 @@ TEST_F(Compare, AHistoryTellsWhatChangedFromRunToRun) {
   EXPECT_NEAR(history->entries[1].change->ratio, 1.08, 1e-6);
   EXPECT_EQ(history->entries[1].verdict, Verdict::Slower);
   EXPECT_EQ(history->entries[2].verdict, Verdict::Same);
-  for (auto [format, word] : {std::pair("console", "within noise"), std::pair("csv", "change_percent"),
-                              std::pair("json", "\"verdict\": \"slower\""), std::pair("markdown", "| +8.0 |")}) {
+  for (auto [format, word] :
+       {std::pair("console", "within noise"), std::pair("csv", "change_percent"),
+        std::pair("json", "\"verdict\": \"slower\""), std::pair("markdown", "| +8.0 (+7.4 … +8.6) |")}) {
     Result<std::string> text = formatHistory(*history, format, 120);
     ASSERT_TRUE(text.ok());
     EXPECT_NE(text->find(word), std::string::npos) << *text;
@@ -222,6 +273,25 @@ TEST_F(Compare, AHistoryTellsWhatChangedFromRunToRun) {
     EXPECT_LE(displayWidth(std::string_view(*narrow).substr(at, end - at)), 60U);
     at = end + 1;
   }
+  // What all runs have in common is said once, and at 80 columns each run has a line.
+  Result<std::string> usual = formatHistory(*history, "console", 80);
+  ASSERT_TRUE(usual.ok());
+  EXPECT_EQ(std::ranges::count(*usual, '\n'), 3 + 3) << *usual;
+  EXPECT_NE(usual->find("\n  Kiln 0.1.0, Provider kiln, Version 1.0, Tags branch:main, note:a, \"b\"\n"), usual->npos)
+      << *usual;
+  EXPECT_NE(usual->find("Change % (interval)  Verdict\n"), usual->npos) << *usual;
+  EXPECT_NE(usual->find("  +8.0 (+7.4 … +8.6)  slower\n"), usual->npos) << *usual;
+  // What differs and has no room goes below its run, by name.
+  history->table.runs[1].tags = {{"commit", "1a2b3c4d"}};
+  history->entries[2].difference = "the cache mode differs: 'cold' before, 'warm' after";
+  Result<std::string> differing = formatHistory(*history, "console", 80);
+  ASSERT_TRUE(differing.ok());
+  for (size_t at = 0; at < differing->size(); at = differing->find('\n', at) + 1)
+    EXPECT_LE(displayWidth(std::string_view(*differing).substr(at, differing->find('\n', at) - at)), 80U) << *differing;
+  EXPECT_NE(differing->find("  slower\n      Tags commit:1a2b3c4d\n"), differing->npos) << *differing;
+  EXPECT_NE(differing->find("  not comparable\n      Tags branch:main, note:a, \"b\"\n      the cache mode differs: "),
+            differing->npos)
+      << *differing;
   EXPECT_EQ(formatHistory(*history, "html", 80).status().code(), StatusCode::NotFound);
   EXPECT_EQ(loadHistory(**reader, dispatch + "x").status().code(), StatusCode::NotFound);
   EXPECT_TRUE(differencesOf(history->table.runs[0], history->table.runs[1]).empty());

@@ -314,6 +314,45 @@ TEST(FirstPart, EndsWhereTheSentenceHasAPart) {
   EXPECT_EQ(firstPart(std::string(100, 'y'), 10), "yyyyyyyy …");
 }
 
+// What programs wrote: a note and an error with lines, escape sequences and a word that no terminal has room for.
+TEST_F(Report, WhatProgramsWroteStaysInItsPlace) {
+  Table table = load();
+  table.rows.resize(2);
+  const std::string said = "one\n\x1b[31mtwo\x1b[0m\r\n" + std::string(200, 'x') + "\tthree\x07 \xff";
+  store::CandidateResult failed = *table.rows[1].result, noted = *table.rows[0].result;
+  failed.outcome = store::Outcome::Failed;
+  failed.error = said;
+  failed.worker.reset();
+  noted.worker->note = said;
+  table.rows[0].result = &noted;
+  table.rows[1].result = &failed;
+  table.rows[1].estimate = nullptr;
+  std::string console = valueOf(formatConsole(table, {.width = 60}));
+  for (const std::string &line : linesOf(console))
+    EXPECT_LE(displayWidth(line), 60U) << line;
+  EXPECT_NE(console.find("      one\n      \\x1b[31mtwo\\x1b[0m\n      xxx"), std::string::npos) << console;
+  EXPECT_NE(console.find(": one\n  \\x1b[31mtwo\\x1b[0m\n  xxx"), std::string::npos) << console;
+  EXPECT_NE(console.find("x three\\x07 \\xff\n"), std::string::npos) << console;
+  std::string block = blockOf(table.rows[1], 60);
+  EXPECT_NE(block.find("\nOutcome       : failed: one\n                \\x1b[31mtwo\\x1b[0m\n                xxx"),
+            std::string::npos)
+      << block;
+  for (const std::string &line : linesOf(block))
+    EXPECT_TRUE(line.size() <= 60 || line.find("xx") == std::string::npos) << line;
+  for (const std::string &text :
+       {console, block, blockOf(table.rows[1]), valueOf(formatBlocks(table, {})), valueOf(formatMarkdown(table, {})),
+        firstPart("\x1b[2Jgone", 80), hangingText("", plainText(said), 80, 2)})
+    EXPECT_TRUE(std::ranges::none_of(text, [](char c) { return c != '\n' && (c == 0x7F || (c >= 0 && c < ' ')); }))
+        << text;
+}
+
+TEST(PlainText, KeepsCharactersAndWritesControlsOut) {
+  EXPECT_EQ(plainText("62.1 µs ± 1 … 日本 😀"), "62.1 µs ± 1 … 日本 😀");
+  EXPECT_EQ(plainText("a\tb\r\nc\rd\x7f"), "a b\nc\nd\\x7f");
+  EXPECT_EQ(plainText("\xc2\x9b\xe2\x82\x80\xc3"), "\\x9b\xe2\x82\x80\\xc3");
+  EXPECT_EQ(plainLine("a\nb"), "a b");
+}
+
 TEST(HangingText, StaysWithinItsWidth) {
   EXPECT_EQ(hangingText("", "one two three four five six", 22, 2), "one two three four\n  five six");
   EXPECT_EQ(hangingText("name  ", "one two three four five six", 26, 6), "name  one two three four\n      five six");
@@ -418,6 +457,10 @@ TEST_F(Report, FormatsAreFoundByNameAndExtension) {
   }
   EXPECT_EQ(findFormat("pdf").status().code(), StatusCode::NotFound);
   EXPECT_EQ(formatOfFile("x.pdf").status().code(), StatusCode::NotFound);
+  EXPECT_EQ(valueOf(formatFor("x.json", "csv"))->name, "csv") << "what was asked for";
+  EXPECT_EQ(valueOf(formatFor("x.pdf", "csv"))->name, "csv");
+  EXPECT_EQ(valueOf(formatFor("x.json", ""))->name, "json");
+  EXPECT_EQ(formatFor("x.json", "pdf").status().code(), StatusCode::NotFound);
 }
 
 TEST(Text, NumbersHaveNoMoreDigitsThanTheirIntervalsJustify) {

@@ -235,6 +235,9 @@ double Statement::real(int column) const {
 int64_t Statement::integer(int column) const {
   return sqlite3_column_int64(statement.get(), column);
 }
+bool Statement::isBlob(int column) const {
+  return sqlite3_column_type(statement.get(), column) == SQLITE_BLOB;
+}
 bool Statement::isNull(int column) const {
   return sqlite3_column_type(statement.get(), column) == SQLITE_NULL;
 }

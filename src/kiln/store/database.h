@@ -53,6 +53,7 @@ public:
   double real(int column) const;
   int64_t integer(int column) const;
   bool isNull(int column) const;
+  bool isBlob(int column) const;
   std::optional<double> optionalReal(int column) const;
 
 private:

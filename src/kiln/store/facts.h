@@ -86,7 +86,7 @@ std::optional<Outcome> parseOutcome(std::string_view name);
 bool isSuccess(Outcome outcome);
 
 // What verification said; `method` is empty where nothing was verified. `details` is a JSON object with whatever else
-// there is to tell: wrong, total, examples, tilePattern, ulpHistogram.
+// there is to tell: passes, checks ({pass, method} of each), wrong, total, examples, tilePattern, ulpHistogram.
 struct Verification {
   std::string method = {};
   std::string cause = {}; // empty or "none": nothing is wrong

@@ -320,6 +320,16 @@ Result<std::vector<std::string>> Reader::finishedGroups(const std::string &run) 
   return problems;
 }
 
+static std::string blobText(std::span<const uint8_t> blob) {
+  constexpr size_t longest = 32;
+  if (blob.size() > longest)
+    return fmt::format("<blob of {} bytes>", blob.size());
+  std::string text = "x'";
+  for (uint8_t byte : blob)
+    text += fmt::format("{:02x}", byte);
+  return text + "'";
+}
+
 Result<QueryResult> Reader::query(std::string_view sql) {
   KILN_ASSIGN_OR_RETURN(Statement statement, impl->connection->prepare(sql));
   if (!statement.readOnly() || statement.columns() == 0)
@@ -333,7 +343,7 @@ Result<QueryResult> Reader::query(std::string_view sql) {
       return result;
     std::vector<std::string> &row = result.rows.emplace_back();
     for (int i = 0; i < statement.columns(); ++i)
-      row.push_back(statement.text(i));
+      row.push_back(statement.isBlob(i) ? blobText(statement.blob(i)) : statement.text(i));
   }
 }
 

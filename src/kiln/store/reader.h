@@ -33,7 +33,7 @@ struct CountedCalls {
   Counters counters;
 };
 
-// What `query` returns, as text; a NULL is empty.
+// What `query` returns, as text; a NULL is empty, a blob is x'0a1b' as SQL writes it, and a long one only its size.
 struct QueryResult {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;

@@ -283,6 +283,8 @@ TEST_F(Store, QueriesAnswerAndChangeNothing) {
   std::unique_ptr<Writer> w = begin();
   ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}));
   std::unique_ptr<Reader> r = reader();
+  EXPECT_EQ(valueOf(r->query("SELECT x'00ff1b', x'', zeroblob(33), 'x', NULL")).rows[0],
+            (std::vector<std::string>{"x'00ff1b'", "x''", "<blob of 33 bytes>", "x", ""}));
   QueryResult answer = valueOf(r->query("SELECT problem, rank, ms FROM dispatch WHERE provider = 'kiln'"));
   EXPECT_EQ(answer.columns, (std::vector<std::string>{"problem", "rank", "ms"}));
   ASSERT_EQ(answer.rows.size(), 1U);

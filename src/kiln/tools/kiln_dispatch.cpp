@@ -44,11 +44,15 @@ void addRepro(FlagParser &parser, ReportFlags &flags) {
   addRow(parser, flags);
   flags.repro.add(parser);
 }
+void addDocument(FlagParser &parser, ReportFlags &flags, const char *formats) {
+  parser.group("How to show them");
+  parser.add({"format", "NAME", formats}, flags.format);
+  parser.add({"output", "FILE", "Writes them to a file; its extension says the format, unless --format does."},
+             flags.outputs);
+}
 void addHistory(FlagParser &parser, ReportFlags &flags) {
   flags.addStore(parser);
-  parser.group("How to show them");
-  parser.add({"format", "NAME", "console, csv, json or markdown."}, flags.format);
-  parser.add({"output", "FILE", "Writes them to a file; its extension says the format."}, flags.outputs);
+  addDocument(parser, flags, "console, csv, json or markdown; the default is console.");
   parser.addPositional({"dispatch", "DISPATCH", "A dispatch, or the key of a row of it."}, flags.arguments);
   parser.example("kiln-dispatch history matmul_256x256x256_f32t_f32t_f32t_tile_config_default --format=csv");
 }
@@ -66,9 +70,10 @@ void addMerge(FlagParser &parser, ReportFlags &flags) {
 void addCompare(FlagParser &parser, ReportFlags &flags) {
   flags.addStore(parser);
   flags.compare.add(parser);
+  addDocument(parser, flags, "console, csv, json, markdown or junit; the default is console.");
   parser.addPositional({"run", "[RUN RUN]", "Two runs, before and after: the start of a key, latest, latest~1, ..."},
                        flags.arguments);
-  parser.example("kiln-dispatch compare latest~1 latest");
+  parser.example("kiln-dispatch compare latest~1 latest --output=gate.xml");
   parser.example("kiln-dispatch compare --compilers=old/kiln-compile,new/kiln-compile --operation-kind=matmul "
                  "--configurations=4");
   parser.example("kiln-dispatch compare --flags-b=--kiln-opt-level=O2 --operation-kind=matmul --dtypes=f32");
@@ -160,8 +165,9 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
     return reportFailure(tool, status);
   for (const std::string &note : documents.notes())
     print(note + "\n");
-  for (const std::vector<std::string> *outputs : {&flags.outputs, &reports.outputs})
-    if (Status status = checkOutputs(*outputs, flags.generatedDir); !status.ok())
+  for (const auto &[outputs, format] :
+       {std::pair(&flags.outputs, std::string()), std::pair(&reports.outputs, reports.format)})
+    if (Status status = checkOutputs(*outputs, flags.generatedDir, format); !status.ok())
       return reportFailure(tool, status);
   if (Status status = checkAppend(flags); !status.ok())
     return reportFailure(tool, status);

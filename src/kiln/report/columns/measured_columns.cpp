@@ -1,5 +1,6 @@
 // What was measured, and what follows from it.
 #include "kiln/report/columns/columns.h"
+#include "kiln/report/model/method.h"
 
 namespace kiln::report {
 
@@ -156,8 +157,8 @@ static constexpr Column kColumns[] = {
      "Whether its results were checked; for wrong ones the cause. self-consistent: compared with nothing but an "
      "unoptimized build of the same compiler, which is no verification."},
     {"verification_method", "Method", Unit::Text,
-     [](const Row &row) { return textOrNothing(row.result->verification.method); }, 20, 0, Page::More,
-     "How its results were checked."},
+     [](const Row &row) { return textOrNothing(methodText(row.result->verification)); }, 20, 0, Page::More,
+     "How its results were checked, by which passes."},
     {"escape_probability", "Escape", Unit::Ratio, escapeProbability, 8, 0, Page::No,
      "How likely an error is to pass that check."},
     {"cause", "Cause", Unit::Text, [](const Row &row) { return textOrNothing(row.result->verification.cause); }, 16, 0,

@@ -1,6 +1,7 @@
 // The documents' blocks. Their labels and words are fixed, because people's scripts look for them.
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/text.h"
 
 namespace kiln::report {
 
@@ -50,10 +51,19 @@ static std::string verificationOf(const Row &row) {
   return text;
 }
 
-std::string blockOf(const Row &row) {
+std::string blockOf(const Row &row, size_t width) {
+  constexpr size_t indent = 16, least = 20;
   std::string text;
   auto line = [&](std::string_view label, std::string_view value) {
     text += fmt::format("{:<14}: {}\n", label, value);
+  };
+  // What programs wrote; further lines stand below the first.
+  auto lines = [&](std::string_view label, std::string_view value) {
+    size_t room = width == 0 ? SIZE_MAX : std::max(width, indent + least) - indent;
+    std::string wrapped;
+    for (const std::string &part : wrapText(plainText(value), room, LongWords::Break))
+      wrapped += (wrapped.empty() ? "" : "\n" + std::string(indent, ' ')) + part;
+    line(label, wrapped);
   };
   line("Dispatch", row.dispatch());
   line("Provider", documentProvider(row));
@@ -61,13 +71,13 @@ std::string blockOf(const Row &row) {
   line("Operation", row.problem->name);
   line("Configuration", row.candidate->configuration.empty() ? "N/A" : row.candidate->configuration);
   line("Arguments", argumentsOf(row));
-  line("Verification", verificationOf(row));
+  lines("Verification", verificationOf(row));
   if (row.failed() || row.result->outcome == store::Outcome::Unsupported) {
     const std::string &error = row.result->error, &said = row.result->verification.explanation;
     bool repeats = error.empty() || (row.result->outcome == store::Outcome::Incorrect && !said.empty() &&
                                      error.find(said) != std::string::npos);
     std::string outcome = store::outcomeName(row.result->outcome);
-    line("Outcome", repeats ? outcome : fmt::format("{}: {}", outcome, error));
+    lines("Outcome", repeats ? outcome : fmt::format("{}: {}", outcome, error));
   }
   if (row.estimate && row.estimate->median > 0) {
     line("Runtime(ms)", fmt::format("{:.6g}", row.estimate->median / 1e6));

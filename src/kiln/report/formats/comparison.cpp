@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kiln/report/formats/comparisons.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
 
@@ -22,8 +23,7 @@ static std::string ratioText(const TimeRatio &ratio) {
                      roundedText(ratio.high, error));
 }
 
-// What got slower first, what got faster last; then what has no ratio.
-static std::vector<const Comparison *> sorted(const CompareReport &report) {
+std::vector<const Comparison *> slowestFirst(const CompareReport &report) {
   std::vector<const Comparison *> all;
   for (const Comparison &comparison : report.comparisons)
     all.push_back(&comparison);
@@ -56,11 +56,16 @@ std::string formatComparison(const CompareReport &report, size_t width) {
     text += fmt::format("warning: {}; ratios say little\n", warning);
   text +=
       fmt::format("{:>12}  {:>12}  {:>7}  {:<17}  {:<6}  {}\n", "before", "after", "ratio", "interval", "", "dispatch");
-  std::map<Verdict, size_t> counts;
-  for (const Comparison *comparison : sorted(report)) {
-    ++counts[comparison->verdict];
+  for (const Comparison *comparison : slowestFirst(report))
     text += lineOf(*comparison, width);
-  }
+  return text + summaryOf(report);
+}
+
+std::string summaryOf(const CompareReport &report) {
+  std::string text;
+  std::map<Verdict, size_t> counts;
+  for (const Comparison &comparison : report.comparisons)
+    ++counts[comparison.verdict];
   if (report.mean)
     text += fmt::format("geometric mean of the ratios: {}; above 1 is slower\n", ratioText(*report.mean));
   if (report.unchanged)

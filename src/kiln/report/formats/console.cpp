@@ -4,6 +4,7 @@
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/columns_of.h"
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/runs.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
 #include "kiln/report/model/notes.h"
@@ -28,7 +29,7 @@ static std::vector<PrintedColumn> print(std::span<const Row *const> rows, std::s
     PrintedColumn result{column, {}, displayWidth(column->header)};
     bool any = false;
     for (const Row *row : rows) {
-      result.cells.push_back(displayText(column->value(*row), column->unit));
+      result.cells.push_back(plainLine(displayText(column->value(*row), column->unit)));
       any |= !result.cells.back().empty();
       result.width = std::max(result.width, displayWidth(result.cells.back()));
     }
@@ -88,9 +89,18 @@ static std::string lineOf(const std::vector<PrintedColumn> &columns, const auto 
   return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
 }
 
-static void indent(std::string &text, std::string_view line, size_t width, size_t spaces) {
-  for (const std::string &part : wrapText(line, width > spaces + 20 ? width - spaces : 20))
+static void indent(std::string &text, std::string_view line, size_t width, size_t spaces,
+                   LongWords longWords = LongWords::Stay) {
+  for (const std::string &part : wrapText(plainText(line), width > spaces + 20 ? width - spaces : 20, longWords))
     text.append(spaces, ' ').append(part).append("\n");
+}
+
+// Its first line at the margin, the others behind it, so that notes of several lines can be told from one another.
+static void hang(std::string &text, std::string_view note, size_t width) {
+  constexpr size_t spaces = 2;
+  std::string lines;
+  indent(lines, note, width, spaces, LongWords::Break);
+  text.append(lines, spaces);
 }
 
 // What rows without a time have to say, in words; where several in a row say the same, once.
@@ -105,7 +115,7 @@ static void explain(std::string &text, std::span<const Row *const> rows, size_t 
     bool repeated =
         i + 1 < rows.size() && rows[i + 1]->result->outcome == row.result->outcome && rows[i + 1]->reason() == reason;
     if (!repeated && !reason.empty())
-      indent(text, reason, width, 6);
+      indent(text, reason, width, 6, LongWords::Break);
   }
 }
 
@@ -120,9 +130,11 @@ static std::string headline(const Row &row) {
 }
 
 static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns,
-                         size_t width) {
+                         size_t width, bool several) {
   const Row &first = problem.front();
   text += first.problem->name + "\n";
+  if (several)
+    indent(text, runText(*first.run), width, 2);
   indent(text, headline(first), width, 2);
   if (first.group->status != store::GroupStatus::Finished)
     indent(text,
@@ -180,14 +192,14 @@ Result<std::string> formatConsole(const Table &table, const FormatOptions &optio
   }
   std::string text;
   for (const ProblemRows &problem : byProblem(table)) {
-    writeProblem(text, problem, columns, options.width);
+    writeProblem(text, problem, columns, options.width, severalRuns(table));
     text += "\n";
   }
   for (const std::string &note : providerNotes(table))
-    indent(text, note, options.width, 0);
+    hang(text, note, options.width);
   for (const store::StoredRun &run : table.runs)
-    if (std::string warning = machineWarning(run); !warning.empty())
-      indent(text, "When it began: " + warning, options.width, 0);
+    if (std::string warning = beginText(run, severalRuns(table)); !warning.empty())
+      indent(text, warning, options.width, 0);
   indent(text, summary(table), options.width, 0);
   if (!table.unfinished.empty())
     indent(text,

@@ -7,18 +7,6 @@
 
 namespace kiln::report {
 
-static std::string quoted(std::string_view cell) {
-  if (cell.find_first_of(",\"\r\n") == std::string_view::npos)
-    return std::string(cell);
-  std::string text = "\"";
-  for (char c : cell) {
-    if (c == '"')
-      text += '"';
-    text += c;
-  }
-  return text + '"';
-}
-
 // Names of all tags of all runs, in the order in which they come.
 static std::vector<std::string> tagNames(const Table &table) {
   std::vector<std::string> names;
@@ -54,7 +42,7 @@ static std::vector<std::string> namesOf(const std::vector<std::string> &tags,
 static std::string headerOf(const std::vector<std::string> &names) {
   std::string line;
   for (const std::string &name : names)
-    line += (line.empty() ? "" : ",") + quoted(name);
+    line += (line.empty() ? "" : ",") + quotedCsv(name);
   return line;
 }
 
@@ -68,7 +56,7 @@ static Result<CsvText> csvText(const Table &table, const FormatOptions &options)
     auto cell = [&](std::string_view text) {
       if (!std::exchange(first, false))
         csv.rows += ',';
-      csv.rows += quoted(text);
+      csv.rows += quotedCsv(text);
     };
     for (const std::string &tag : tags)
       cell(tagOf(row, tag));

@@ -47,4 +47,8 @@ Result<const Format *> formatOfFile(std::string_view path) {
                   extension.empty() ? "" : suggestion(extension, extensions));
 }
 
+Result<const Format *> formatFor(std::string_view path, std::string_view asked) {
+  return asked.empty() ? formatOfFile(path) : findFormat(asked);
+}
+
 } // namespace kiln::report

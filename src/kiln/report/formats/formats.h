@@ -32,6 +32,8 @@ std::span<const Format> formats();
 Result<const Format *> findFormat(std::string_view name);
 // By the extension of a file's name.
 Result<const Format *> formatOfFile(std::string_view path);
+// What a user asked for wins over the extension; empty: nothing was asked for.
+Result<const Format *> formatFor(std::string_view path, std::string_view asked);
 
 // Grouped by problem, best first, within the width; what failed is listed with its cause.
 Result<std::string> formatConsole(const Table &table, const FormatOptions &options);
@@ -47,8 +49,9 @@ Result<std::string> formatJunit(const Table &table, const FormatOptions &options
 // One page that needs nothing else.
 Result<std::string> formatHtml(const Table &table, const FormatOptions &options);
 
-// The block of one row, as it is printed while a sweep runs. Without the dashed line.
-std::string blockOf(const Row &row);
+// The block of one row, as it is printed while a sweep runs. Without the dashed line. What was found of the row is
+// wrapped to `width`; 0: only where it has lines.
+std::string blockOf(const Row &row, size_t width = 0);
 inline constexpr std::string_view kBlockSeparator =
     "----------------------------------------------------------------\n";
 

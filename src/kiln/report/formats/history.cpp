@@ -4,16 +4,18 @@
 
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/json_value.h"
+#include "kiln/report/formats/runs.h"
 #include "kiln/report/formats/text.h"
+#include "kiln/report/model/notes.h"
 #include "kiln/report/model/suggestion.h"
 
 namespace kiln::report {
 
 namespace {
 
-// Declared once, as the columns of tables are; formats switch on units.
+// What CSV and JSON have; declared once, as the columns of tables are, and formats switch on units.
 struct HistoryColumn {
-  std::string_view name, header;
+  std::string_view name;
   Unit unit;
   Value (*value)(const HistoryEntry &entry);
 };
@@ -50,6 +52,12 @@ Value verdict(const HistoryEntry &entry) {
   return std::string(entry.verdict == Verdict::Same ? "within noise" : verdictName(entry.verdict));
 }
 
+// "2.6.3", without what else a version says of itself.
+Value providerVersion(const HistoryEntry &entry) {
+  const std::string &version = entry.row->candidate->providerVersion;
+  return textOrNothing(version.substr(0, version.find(' ')));
+}
+
 Value tags(const HistoryEntry &entry) {
   std::string text;
   for (const auto &[name, value] : entry.row->run->tags)
@@ -58,76 +66,147 @@ Value tags(const HistoryEntry &entry) {
 }
 
 constexpr HistoryColumn kColumns[] = {
-    {"date", "Date (UTC)", Unit::Time, [](const HistoryEntry &e) -> Value { return e.row->group->started; }},
-    {"run", "Run", Unit::Text, [](const HistoryEntry &e) -> Value { return e.row->run->key().substr(0, 8); }},
-    {"kiln_version", "Kiln", Unit::Text, [](const HistoryEntry &e) { return textOrNothing(e.row->run->kilnVersion); }},
-    {"provider", "Provider", Unit::Text, [](const HistoryEntry &e) -> Value { return e.row->provider(); }},
-    {"provider_version", "Version", Unit::Text,
-     [](const HistoryEntry &e) {
-       return textOrNothing(e.row->candidate->providerVersion.substr(0, e.row->candidate->providerVersion.find(' ')));
-     }},
-    {"call_median_ns", "Time", Unit::Nanoseconds, median},
-    {"interval_percent", "±%", Unit::Percent, interval},
-    {"change_percent", "Change %", Unit::Percent, change},
-    {"change_low_percent", "from", Unit::Percent, changeEnd<&TimeRatio::low>},
-    {"change_high_percent", "to", Unit::Percent, changeEnd<&TimeRatio::high>},
-    {"verdict", "Beyond noise?", Unit::Text, verdict},
-    {"tags", "Tags", Unit::Text, tags},
+    {"date", Unit::Time, [](const HistoryEntry &e) -> Value { return e.row->group->started; }},
+    {"run", Unit::Text, [](const HistoryEntry &e) -> Value { return shortKey(*e.row->run); }},
+    {"kiln_version", Unit::Text, [](const HistoryEntry &e) { return textOrNothing(e.row->run->kilnVersion); }},
+    {"provider", Unit::Text, [](const HistoryEntry &e) -> Value { return e.row->provider(); }},
+    {"provider_version", Unit::Text, providerVersion},
+    {"call_median_ns", Unit::Nanoseconds, median},
+    {"interval_percent", Unit::Percent, interval},
+    {"change_percent", Unit::Percent, change},
+    {"change_low_percent", Unit::Percent, changeEnd<&TimeRatio::low>},
+    {"change_high_percent", Unit::Percent, changeEnd<&TimeRatio::high>},
+    {"verdict", Unit::Text, verdict},
+    {"tags", Unit::Text, tags},
 };
 
-// Cells of all columns that have any, with the headers before them.
-std::vector<std::vector<std::string>> cellsOf(const History &history) {
-  std::vector<std::vector<std::string>> lines(history.entries.size() + 1);
-  for (const HistoryColumn &column : kColumns) {
-    std::vector<std::string> cells = {std::string(column.header)};
-    bool any = false;
+//===--- For readers ---------------------------------------------------------------------------------------------===//
+
+// "+8.0 (+7.2 … +8.8)": of a change of noise no digits are to be told, so one is enough.
+std::string changeText(const HistoryEntry &entry) {
+  if (!entry.change)
+    return {};
+  auto percent = [](double ratio) { return fmt::format("{:+.1f}", (ratio - 1) * 100); };
+  return fmt::format("{} ({} … {})", percent(entry.change->ratio), percent(entry.change->low),
+                     percent(entry.change->high));
+}
+
+// Without seconds: the run tells those of one minute apart.
+std::string minuteText(const HistoryEntry &entry) {
+  std::string text = timeText(entry.row->group->started);
+  return text.substr(0, text.rfind(':'));
+}
+
+std::string shortVerdict(const HistoryEntry &entry) {
+  return entry.difference.empty() ? displayText(verdict(entry), Unit::Text) : "not comparable";
+}
+
+// What readers see. A fact is said once where all runs have the same. Where a line is too wide, columns go below it,
+// that of the lowest number above 0 first.
+struct ShownColumn {
+  std::string_view header;
+  bool right, fact;
+  int folds;
+  std::string (*text)(const HistoryEntry &entry);
+};
+
+constexpr ShownColumn kShown[] = {
+    {"Date (UTC)", false, false, 0, minuteText},
+    {"Run", false, false, 6, [](const HistoryEntry &e) { return shortKey(*e.row->run); }},
+    {"Kiln", false, true, 3, [](const HistoryEntry &e) { return e.row->run->kilnVersion; }},
+    {"Provider", false, true, 4, [](const HistoryEntry &e) { return e.row->provider(); }},
+    {"Version", false, true, 2, [](const HistoryEntry &e) { return displayText(providerVersion(e), Unit::Text); }},
+    {"Time", true, false, 0, [](const HistoryEntry &e) { return displayText(median(e), Unit::Nanoseconds); }},
+    {"±%", true, false, 5, [](const HistoryEntry &e) { return displayText(interval(e), Unit::Percent); }},
+    {"Change % (interval)", true, false, 0, changeText},
+    {"Verdict", false, false, 7, shortVerdict},
+    {"Tags", false, true, 1, [](const HistoryEntry &e) { return tagsText(*e.row->run); }},
+};
+
+struct PrintedColumn {
+  const ShownColumn *column;
+  std::vector<std::string> cells; // of each run
+  size_t width = 0;
+};
+
+// A history as readers see it: columns that have cells, and what is the same in all runs.
+struct Printed {
+  std::vector<PrintedColumn> columns;
+  std::string facts;
+};
+
+Printed print(const History &history) {
+  Printed printed;
+  for (const ShownColumn &column : kShown) {
+    PrintedColumn result{&column, {}, displayWidth(column.header)};
     for (const HistoryEntry &entry : history.entries) {
-      Value value = column.value(entry);
-      std::string cell = displayText(value, column.unit);
-      // A change has a sign, and one of noise has no digits to tell.
-      if (const auto *number = std::get_if<Number>(&value);
-          number && column.unit == Unit::Percent && column.name.starts_with("change"))
-        cell = fmt::format("{:+.1f}", number->value);
-      any |= !cell.empty();
-      cells.push_back(std::move(cell));
+      result.cells.push_back(plainLine(column.text(entry)));
+      result.width = std::max(result.width, displayWidth(result.cells.back()));
     }
-    for (size_t i = 0; any && i < cells.size(); ++i)
-      lines[i].push_back((alignsRight(column.unit) ? ">" : "<") + cells[i]);
+    const std::string &first = result.cells.front();
+    bool same = std::ranges::all_of(result.cells, [&](const std::string &cell) { return cell == first; });
+    if (same && column.fact && !first.empty())
+      printed.facts += fmt::format("{}{} {}", printed.facts.empty() ? "" : ", ", column.header, first);
+    else if (!same || !first.empty())
+      printed.columns.push_back(std::move(result));
   }
-  return lines;
+  return printed;
+}
+
+// Takes the columns out that do not fit, and gives them back.
+std::vector<PrintedColumn> fold(std::vector<PrintedColumn> &columns, size_t width) {
+  std::vector<PrintedColumn> folded;
+  while (true) {
+    size_t total = 0;
+    auto next = columns.end();
+    for (auto column = columns.begin(); column != columns.end(); ++column) {
+      total += column->width + 2;
+      if (column->column->folds > 0 && (next == columns.end() || column->column->folds < next->column->folds))
+        next = column;
+    }
+    if (total <= width || next == columns.end())
+      return folded;
+    folded.push_back(std::move(*next));
+    columns.erase(next);
+  }
+}
+
+std::string lineOf(const std::vector<PrintedColumn> &columns, const auto &cellOf) {
+  std::string line;
+  for (const PrintedColumn &column : columns)
+    line += "  " + padText(cellOf(column), column.width, column.column->right);
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+void indent(std::string &text, std::string_view line, size_t width, size_t spaces) {
+  constexpr size_t least = 20;
+  for (const std::string &part : wrapText(plainText(line), width > spaces + least ? width - spaces : least))
+    text.append(spaces, ' ').append(part).append("\n");
 }
 
 std::string consoleText(const History &history, size_t width) {
-  std::vector<std::vector<std::string>> lines = cellsOf(history);
-  std::vector<size_t> widths(lines.front().size());
-  for (const std::vector<std::string> &line : lines)
-    for (size_t i = 0; i < line.size(); ++i)
-      widths[i] = std::max(widths[i], displayWidth(line[i]) - 1);
+  constexpr size_t below = 6;
+  Printed printed = print(history);
+  std::vector<PrintedColumn> folded = fold(printed.columns, width);
   std::string text = history.entries.front().row->dispatch() + "\n";
-  for (const std::vector<std::string> &line : lines) {
-    std::string row;
-    for (size_t i = 0; i < line.size(); ++i)
-      row += "  " + padText(std::string_view(line[i]).substr(1), widths[i], line[i].front() == '>');
-    row.erase(row.find_last_not_of(' ') + 1);
-    // What does not fit goes on below, where it is told from the next run by its indentation.
-    std::vector<std::string> parts = {row};
-    if (displayWidth(row) > width)
-      parts = wrapText(row, width > 20 ? width - 6 : 20);
-    for (size_t i = 0; i < parts.size(); ++i)
-      text += (i ? "      " : parts.size() > 1 ? "  " : "") + parts[i] + "\n";
+  if (!printed.facts.empty())
+    indent(text, printed.facts, width, 2);
+  text += lineOf(printed.columns, [](const PrintedColumn &column) { return column.column->header; });
+  for (size_t i = 0; i < history.entries.size(); ++i) {
+    text += lineOf(printed.columns, [&](const PrintedColumn &column) -> std::string_view { return column.cells[i]; });
+    std::string rest;
+    for (const PrintedColumn &column : folded)
+      if (!column.cells[i].empty())
+        rest += fmt::format("{}{} {}", rest.empty() ? "" : ", ", column.column->header, column.cells[i]);
+    if (!rest.empty())
+      indent(text, rest, width, below);
+    if (const std::string &difference = history.entries[i].difference; !difference.empty())
+      indent(text, difference, width, below);
   }
   return text;
 }
 
 std::string csvText(const History &history) {
-  auto quoted = [](const std::string &cell) {
-    if (cell.find_first_of(",\"\r\n") == std::string::npos)
-      return cell;
-    std::string text = "\"";
-    for (char c : cell)
-      text += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return text + "\"";
-  };
   std::string text;
   for (const HistoryColumn &column : kColumns)
     text += (text.empty() ? "" : ",") + std::string(column.name);
@@ -137,7 +216,7 @@ std::string csvText(const History &history) {
     for (const HistoryColumn &column : kColumns) {
       Value value = column.value(entry);
       line += (&column == kColumns ? "" : ",") +
-              quoted(column.unit == Unit::Time ? displayText(value, column.unit) : rawText(value));
+              quotedCsv(column.unit == Unit::Time ? displayText(value, column.unit) : rawText(value));
     }
     text += line + "\n";
   }
@@ -159,19 +238,24 @@ std::string jsonText(const History &history) {
 }
 
 std::string markdownText(const History &history) {
-  std::string text = fmt::format("## {}\n\n", history.entries.front().row->dispatch());
-  std::vector<std::vector<std::string>> lines = cellsOf(history);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    std::string rule = "|";
+  Printed printed = print(history);
+  std::string text = fmt::format("## {}\n\n", escapedMarkdown(history.entries.front().row->dispatch()));
+  if (!printed.facts.empty())
+    text += escapedMarkdown(printed.facts) + "\n\n";
+  std::string header = "|", rule = "|";
+  for (const PrintedColumn &column : printed.columns) {
+    header += fmt::format(" {} |", column.column->header);
+    rule += column.column->right ? " ---: |" : " --- |";
+  }
+  text += header + "\n" + rule + "\n";
+  for (size_t i = 0; i < history.entries.size(); ++i) {
     text += "|";
-    for (const std::string &cell : lines[i]) {
-      text += " ";
-      for (char c : cell.substr(1))
-        text += c == '|' || c == '_' || c == '*' || c == '<' || c == '`' ? fmt::format("\\{}", c) : std::string(1, c);
-      text += " |";
-      rule += cell.front() == '>' ? " ---: |" : " --- |";
+    const std::string &difference = history.entries[i].difference;
+    for (const PrintedColumn &column : printed.columns) {
+      bool tells = column.column->text == shortVerdict && !difference.empty();
+      text += fmt::format(" {} |", escapedMarkdown(tells ? column.cells[i] + ": " + difference : column.cells[i]));
     }
-    text += "\n" + (i == 0 ? rule + "\n" : std::string());
+    text += "\n";
   }
   return text;
 }

@@ -2,6 +2,7 @@
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/json_value.h"
 #include "kiln/report/formats/page.h"
+#include "kiln/report/formats/runs.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
 #include "kiln/report/model/notes.h"
@@ -87,7 +88,9 @@ static Json problemsJson(const Table &table, const FormatOptions &options, const
                     {"bytes", first.problem->bytes},
                     {"work", workText(*first.problem)},
                     {"status", store::groupStatusName(first.group->status)},
-                    {"run", first.run->key().substr(0, 12)},
+                    {"run", shortKey(*first.run)},
+                    {"date", timeText(first.run->started) + " UTC"},
+                    {"tags", tagsText(*first.run)},
                     {"rows", std::move(rows)}});
   }
   return json;
@@ -96,8 +99,9 @@ static Json problemsJson(const Table &table, const FormatOptions &options, const
 static Json runsJson(const Table &table) {
   Json json = Json::array();
   for (const store::StoredRun &run : table.runs)
-    json.push_back({{"key", run.key().substr(0, 12)},
+    json.push_back({{"key", shortKey(run)},
                     {"started", timeText(run.started) + " UTC"},
+                    {"tags", tagsText(run)},
                     {"command", run.commandLine},
                     {"cache", run.cacheMode},
                     {"data", run.dataDistribution},

@@ -1,25 +1,9 @@
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/runs.h"
+#include "kiln/report/formats/text.h"
+#include "kiln/report/model/method.h"
 
 namespace kiln::report {
-
-// XML has no way to write most control characters, not even escaped.
-static std::string escaped(std::string_view text) {
-  std::string result;
-  for (char c : text) {
-    switch (c) {
-    case '<': result += "&lt;"; break;
-    case '>': result += "&gt;"; break;
-    case '&': result += "&amp;"; break;
-    case '"': result += "&quot;"; break;
-    case '\n': result += "&#10;"; break;
-    case '\t': result += "&#9;"; break;
-    default:
-      if (static_cast<unsigned char>(c) >= ' ')
-        result += c;
-    }
-  }
-  return result;
-}
 
 // Wrong results are failures; what kept a candidate from giving results is an error.
 static std::string verdictOf(const Row &row) {
@@ -29,22 +13,22 @@ static std::string verdictOf(const Row &row) {
   case store::Outcome::Ok:
   case store::Outcome::NotVerified:
     return result.verification.selfConsistent()
-               ? fmt::format("      <system-out>{}</system-out>\n", escaped(result.verification.method))
+               ? fmt::format("      <system-out>{}</system-out>\n", escapedXml(methodText(result.verification)))
                : std::string();
   case store::Outcome::Unsupported:
   case store::Outcome::NotProfiled:
     return fmt::format("      <skipped message=\"{}\"/>\n",
-                       escaped(result.error.empty() ? outcome : fmt::format("{}: {}", outcome, result.error)));
+                       escapedXml(result.error.empty() ? outcome : fmt::format("{}: {}", outcome, result.error)));
   case store::Outcome::Incorrect: {
     std::string cause = result.verification.cause.empty() ? "wrong results" : result.verification.cause;
-    return fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n", outcome, escaped(cause),
-                       escaped(result.verification.explanation));
+    return fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n", outcome, escapedXml(cause),
+                       escapedXml(result.verification.explanation));
   }
   case store::Outcome::Failed:
   case store::Outcome::Crashed:
   case store::Outcome::Timeout: break;
   }
-  return fmt::format("      <error type=\"{}\" message=\"{}\"/>\n", outcome, escaped(result.error));
+  return fmt::format("      <error type=\"{}\" message=\"{}\"/>\n", outcome, escapedXml(result.error));
 }
 
 namespace {
@@ -63,6 +47,21 @@ struct Counts {
 };
 } // namespace
 
+// As the schema of JUnit's files wants it: ISO 8601 without a zone, which is UTC.
+static std::string stamp(int64_t nanoseconds) {
+  std::string text = timeText(nanoseconds);
+  if (size_t space = text.find(' '); space != std::string::npos)
+    text[space] = 'T';
+  return text;
+}
+
+static std::string propertiesOf(const store::Run &run) {
+  std::string text = fmt::format("      <property name=\"run\" value=\"{}\"/>\n", run.key());
+  for (const auto &[name, value] : run.tags)
+    text += fmt::format("      <property name=\"tag:{}\" value=\"{}\"/>\n", escapedXml(name), escapedXml(value));
+  return fmt::format("    <properties>\n{}    </properties>\n", text);
+}
+
 Result<std::string> formatJunit(const Table &table, const FormatOptions &options) {
   std::string suites;
   Counts all;
@@ -74,15 +73,18 @@ Result<std::string> formatJunit(const Table &table, const FormatOptions &options
       counts.add(verdict);
       all.add(verdict);
       std::string time = row->estimate ? fmt::format(" time=\"{:.9f}\"", row->estimate->median / 1e9) : "";
-      cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}", escaped(row->provider()),
-                           escaped(row->dispatch()), time);
+      cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}", escapedXml(row->provider()),
+                           escapedXml(row->dispatch()), time);
       cases += verdict.empty() ? "/>\n" : fmt::format(">\n{}    </testcase>\n", verdict);
     }
-    suites += fmt::format("  <testsuite name=\"{}\" {}>\n{}  </testsuite>\n", escaped(problem.front().problem->name),
-                          counts.text(), cases);
+    const Row &first = problem.front();
+    suites += fmt::format("  <testsuite name=\"{}{}\" timestamp=\"{}\" {}>\n{}{}  </testsuite>\n",
+                          escapedXml(first.problem->name),
+                          severalRuns(table) ? fmt::format(" ({})", escapedXml(runText(*first.run))) : "",
+                          stamp(first.run->started), counts.text(), propertiesOf(*first.run), cases);
   }
   return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" {}>\n{}</testsuites>\n",
-                     escaped(options.title), all.text(), suites);
+                     escapedXml(options.title), all.text(), suites);
 }
 
 } // namespace kiln::report

@@ -2,22 +2,12 @@
 
 #include "kiln/report/formats/columns_of.h"
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/runs.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
 #include "kiln/report/model/notes.h"
 
 namespace kiln::report {
-
-// What would end a cell, or be taken for markup.
-static std::string escaped(std::string_view text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '|' || c == '*' || c == '_' || c == '`' || c == '<' || c == '>' || c == '[' || c == ']' || c == '\\')
-      result += '\\';
-    result += c == '\n' || c == '\r' ? ' ' : c;
-  }
-  return result;
-}
 
 static void writeRow(std::string &text, const std::vector<std::string> &cells) {
   text += "|";
@@ -26,8 +16,11 @@ static void writeRow(std::string &text, const std::vector<std::string> &cells) {
   text += "\n";
 }
 
-static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns) {
-  text += fmt::format("## {}\n\n", escaped(problem.front().problem->name));
+static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns,
+                         bool several) {
+  const Row &first = problem.front();
+  text += fmt::format("## {}{}\n\n", escapedMarkdown(first.problem->name),
+                      several ? escapedMarkdown(fmt::format(" ({})", runText(*first.run))) : "");
   std::vector<const Column *> used;
   for (const Column *column : columns)
     if (std::any_of(problem.begin, problem.end,
@@ -35,7 +28,7 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
       used.push_back(column);
   std::vector<std::string> header, rule;
   for (const Column *column : used) {
-    header.push_back(escaped(column->header));
+    header.push_back(escapedMarkdown(column->header));
     rule.emplace_back(alignsRight(column->unit) ? "---:" : "---");
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
@@ -47,7 +40,7 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   for (const Row *row = problem.begin; row != problem.end; ++row) {
     std::vector<std::string> cells;
     for (const Column *column : used)
-      cells.push_back(escaped(displayText(column->value(*row), column->unit)));
+      cells.push_back(escapedMarkdown(displayText(column->value(*row), column->unit)));
     writeRow(text, cells);
   }
   text += "\n";
@@ -59,16 +52,19 @@ Result<std::string> formatMarkdown(const Table &table, const FormatOptions &opti
   if (!options.columns.empty()) {
     KILN_ASSIGN_OR_RETURN(columns, columnsOf(options));
   }
-  std::string text = fmt::format("# {}\n\n", escaped(options.title));
+  bool several = severalRuns(table);
+  std::string text = fmt::format("# {}\n\n", escapedMarkdown(options.title));
   for (const store::StoredRun &run : table.runs) {
-    text += fmt::format("Run {} of {} UTC: `{}`\n\n", run.key().substr(0, 12), timeText(run.started), run.commandLine);
+    std::string name = runText(run);
+    name.front() = 'R';
+    text += fmt::format("{}: `{}`\n\n", escapedMarkdown(name), plainLine(run.commandLine));
     if (std::string warning = machineWarning(run); !warning.empty())
-      text += "When it began: " + warning + "\n\n";
+      text += fmt::format("When {} began: {}\n\n", several ? escapedMarkdown(runText(run)) : "it", plainLine(warning));
   }
   for (const ProblemRows &problem : byProblem(table))
-    writeProblem(text, problem, columns);
+    writeProblem(text, problem, columns, several);
   for (const std::string &note : providerNotes(table))
-    text += fmt::format("- {}\n", escaped(note));
+    text += fmt::format("- {}\n", escapedMarkdown(note));
   return text;
 }
 

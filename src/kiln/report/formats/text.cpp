@@ -116,15 +116,6 @@ bool alignsRight(Unit unit) {
   return unit != Unit::Text && unit != Unit::Time;
 }
 
-// The bytes of the first `count` characters.
-static std::string_view characters(std::string_view text, size_t count) {
-  size_t end = 0;
-  for (; end < text.size(); ++end)
-    if (startsCharacter(text[end]) && count-- == 0)
-      break;
-  return text.substr(0, end);
-}
-
 std::string fitText(std::string_view text, size_t width) {
   size_t length = displayWidth(text);
   if (length <= width)
@@ -132,17 +123,18 @@ std::string fitText(std::string_view text, size_t width) {
   if (width == 0)
     return {};
   size_t left = (width - 1 + 1) / 2, right = width - 1 - left;
-  std::string_view start = characters(text, left);
-  std::string_view rest = text.substr(characters(text, length - right).size());
+  std::string_view start = firstCharacters(text, left);
+  std::string_view rest = text.substr(firstCharacters(text, length - right).size());
   return fmt::format("{}…{}", start, rest);
 }
 
-std::string firstPart(std::string_view text, size_t width) {
-  std::string_view line = text.substr(0, text.find('\n'));
+std::string firstPart(std::string_view written, size_t width) {
+  const std::string text = plainText(written);
+  std::string_view line = std::string_view(text).substr(0, text.find('\n'));
   if (line.size() == text.size() && displayWidth(line) <= width)
     return std::string(line);
   constexpr size_t mark = 2; // " …"
-  std::string_view part = characters(line, width - std::min(mark, width));
+  std::string_view part = firstCharacters(line, width - std::min(mark, width));
   for (size_t end = part.size(); end > part.size() / 2; --end)
     if (part[end - 1] == ' ' && end > 1 && std::string_view(":;,.").find(part[end - 2]) != std::string_view::npos) {
       part = part.substr(0, end - 2);
@@ -154,6 +146,46 @@ std::string firstPart(std::string_view text, size_t width) {
 std::string padText(std::string_view text, size_t width, bool right) {
   std::string space(width - std::min(width, displayWidth(text)), ' ');
   return right ? space.append(text) : std::string(text) + space;
+}
+
+std::string escapedXml(std::string_view text) {
+  std::string result;
+  for (char c : text) {
+    switch (c) {
+    case '<': result += "&lt;"; break;
+    case '>': result += "&gt;"; break;
+    case '&': result += "&amp;"; break;
+    case '"': result += "&quot;"; break;
+    case '\n': result += "&#10;"; break;
+    case '\t': result += "&#9;"; break;
+    default:
+      if (static_cast<unsigned char>(c) >= ' ')
+        result += c;
+    }
+  }
+  return result;
+}
+
+std::string quotedCsv(std::string_view cell) {
+  if (cell.find_first_of(",\"\r\n") == std::string_view::npos)
+    return std::string(cell);
+  std::string text = "\"";
+  for (char c : cell) {
+    if (c == '"')
+      text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
+std::string escapedMarkdown(std::string_view text) {
+  std::string result;
+  for (char c : plainLine(text)) {
+    if (std::string_view("|*_`<>[]\\").find(c) != std::string_view::npos)
+      result += '\\';
+    result += c;
+  }
+  return result;
 }
 
 } // namespace kiln::report

@@ -32,6 +32,13 @@ std::string fitText(std::string_view text, size_t width);
 // Of the first line what fits, up to the end of a part of the sentence where there is one; "…" stands for the rest.
 std::string firstPart(std::string_view text, size_t width);
 std::string padText(std::string_view text, size_t width, bool right);
+// In one line, without what would end a cell of a Markdown table or be taken for markup.
+std::string escapedMarkdown(std::string_view text);
+
+// XML has no way to write most control characters, not even escaped: they are left out.
+std::string escapedXml(std::string_view text);
+// A cell of CSV, in quotes where it needs them.
+std::string quotedCsv(std::string_view cell);
 
 } // namespace kiln::report
 

@@ -1,19 +1,60 @@
 #include "kiln/report/model/notes.h"
 
 #include <algorithm>
+#include <map>
 
 namespace kiln::report {
 
+std::string shortKey(const store::Run &run) {
+  constexpr size_t digits = 8;
+  return run.key().substr(0, digits);
+}
+
+namespace {
+struct Note {
+  std::string provider, text;
+  std::vector<const store::Run *> runs;
+};
+} // namespace
+
+static void addOnce(std::vector<const store::Run *> &runs, const store::Run *run) {
+  if (std::ranges::find(runs, run) == runs.end())
+    runs.push_back(run);
+}
+
+// "run 1a2b3c4d", "runs 1a2b3c4d, 5e6f7a8b and 3 more"
+static std::string listText(const std::vector<const store::Run *> &runs) {
+  constexpr size_t shown = 3;
+  std::string text = runs.size() == 1 ? "run " : "runs ";
+  for (size_t i = 0; i < std::min(runs.size(), shown); ++i)
+    text += (i ? ", " : "") + shortKey(*runs[i]);
+  return text + (runs.size() > shown ? fmt::format(" and {} more", runs.size() - shown) : std::string());
+}
+
 std::vector<std::string> providerNotes(const Table &table) {
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
+  std::map<std::string, std::vector<const store::Run *>> measured; // by provider
   for (const Row &row : table.rows) {
-    if (!row.result->worker || row.result->worker->note.empty())
+    if (!row.result->worker)
       continue;
-    std::string note = fmt::format("{}: {}", row.provider(), row.result->worker->note);
-    if (std::ranges::find(notes, note) == notes.end())
-      notes.push_back(std::move(note));
+    std::string provider = row.provider();
+    addOnce(measured[provider], row.run);
+    const std::string &text = row.result->worker->note;
+    if (text.empty())
+      continue;
+    auto known =
+        std::ranges::find_if(notes, [&](const Note &note) { return note.provider == provider && note.text == text; });
+    if (known == notes.end())
+      known = notes.insert(notes.end(), {provider, text, {}});
+    addOnce(known->runs, row.run);
   }
-  return notes;
+  std::vector<std::string> texts;
+  for (const Note &note : notes) {
+    bool all = note.runs.size() == measured[note.provider].size();
+    texts.push_back(
+        fmt::format("{}{}: {}", note.provider, all ? "" : fmt::format(" ({})", listText(note.runs)), note.text));
+  }
+  return texts;
 }
 
 std::string cutNote(double seconds) {

@@ -9,7 +9,10 @@
 
 namespace kiln::report {
 
-// "onednn: all tensors in the problem's layouts": each once, in the order of the rows.
+// The start of a run's key, as --run takes it.
+std::string shortKey(const store::Run &run);
+// "onednn: all tensors in the problem's layouts": each once, in the order of the rows. A note that not all of the
+// table's runs have of that provider says which do: "onednn (run 1a2b3c4d): ...".
 std::vector<std::string> providerNotes(const Table &table);
 // Of a group whose rounds ended because their `seconds` were over: one line.
 std::string cutNote(double seconds);

@@ -64,7 +64,8 @@ Result<SweepCandidate> kilnCandidate(const Lab &lab);
 struct ReportFlags {
   std::string database;
   std::vector<std::string> runs;
-  std::string dispatches, provider, format = "console";
+  std::string dispatches, provider;
+  std::string format; // empty: the console's, and of a file what its extension says
   std::vector<std::string> columns, outputs, arguments;
   bool allRuns = false, append = false;
   ShowFlags show;
@@ -76,14 +77,18 @@ struct ReportFlags {
   void addFormat(FlagParser &parser);
   // An error where --dispatches is no expression.
   Result<report::Filter> filter() const;
+  // Of what is printed.
+  std::string_view shownFormat() const { return format.empty() ? "console" : std::string_view(format); }
 };
 
 // The store that the flags name; an error that says how to make one where there is none.
 Result<std::unique_ptr<store::Reader>> openStore(const Lab &lab, const ReportFlags &flags);
 // Of the terminal, or what COLUMNS says.
 size_t consoleWidth();
-// Before any work: whether each file has a format, and can be written.
-Status checkOutputs(const std::vector<std::string> &paths, const std::string &generatedDir);
+// Before any work: whether each file has a format, which `format` says for all where it is not empty, and can be
+// written.
+Status checkOutputs(const std::vector<std::string> &paths, const std::string &generatedDir,
+                    std::string_view format = {});
 // Before anything is measured: whether rows can be added to the CSV files that --append means.
 Status checkAppend(const DispatchFlags &flags);
 

@@ -11,6 +11,7 @@
 #include "kiln/base/file.h"
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/text.h"
 #include "kiln/report/model/suggestion.h"
 #include "kiln/tools/dispatch/nearest_names.h"
 #include "kiln/tools/dispatch/patterns.h"
@@ -42,16 +43,18 @@ void ReportFlags::addSelection(FlagParser &parser) {
 
 void ReportFlags::addFormat(FlagParser &parser) {
   parser.group("How to show them");
-  parser.add({"format", "NAME", "console, blocks, csv, json, markdown, junit or html."}, format);
+  parser.add({"format", "NAME", "console, blocks, csv, json, markdown, junit or html; the default is console."},
+             format);
   parser.add({"columns", "NAME,...", "Columns to show; `--columns=help` lists them."}, columns);
-  parser.add({"output", "FILE", "Writes them to a file; its extension says the format."}, outputs);
+  parser.add({"output", "FILE", "Writes them to a file; its extension says the format, unless --format does."},
+             outputs);
   parser.add({"append", "", "Adds rows to the CSV file that is there."}, append);
 }
 
 // Before hours of measuring, not after them.
-Status checkOutputs(const std::vector<std::string> &paths, const std::string &generatedDir) {
+Status checkOutputs(const std::vector<std::string> &paths, const std::string &generatedDir, std::string_view format) {
   for (const std::string &path : paths) {
-    KILN_RETURN_IF_ERROR(report::formatOfFile(path).status());
+    KILN_RETURN_IF_ERROR(report::formatFor(path, format).status());
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
       return invalidArgument("--output={}: that is a folder; name a file", path);
@@ -182,9 +185,9 @@ static Status writeTable(store::Reader &reader, const report::Table &table, cons
 }
 
 static Status writeAll(store::Reader &reader, const report::Table &table, const std::vector<std::string> &outputs,
-                       const std::vector<std::string> &columns, bool append) {
+                       const std::vector<std::string> &columns, bool append, std::string_view asked = {}) {
   for (const std::string &path : outputs) {
-    KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatOfFile(path));
+    KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatFor(path, asked));
     report::FormatOptions options;
     options.columns = columns;
     KILN_RETURN_IF_ERROR(writeTable(reader, table, *format, options, path, append));
@@ -229,11 +232,11 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
     listColumns();
     return 0;
   }
-  KILN_ASSIGN_OR_RETURN(const report::Format *format, report::findFormat(flags.format));
+  KILN_ASSIGN_OR_RETURN(const report::Format *format, report::findFormat(flags.shownFormat()));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   KILN_ASSIGN_OR_RETURN(report::Table table, loadSelected(*reader, flags));
   if (!flags.outputs.empty()) {
-    KILN_RETURN_IF_ERROR(writeAll(*reader, table, flags.outputs, columns, flags.append));
+    KILN_RETURN_IF_ERROR(writeAll(*reader, table, flags.outputs, columns, flags.append, flags.format));
     return 0;
   }
   report::FormatOptions options;
@@ -296,9 +299,11 @@ Result<int> verbs::query(const Lab &lab, const ReportFlags &flags) {
     return explainQuery(*reader, std::move(answer).status());
   const store::QueryResult &result = *answer;
   std::string text;
+  // A terminal gets lines, and no commands that were stored; a program gets what is there.
+  bool onTerminal = isatty(STDOUT_FILENO) == 1;
   auto addLine = [&](const std::vector<std::string> &fields) {
     for (size_t i = 0; i < fields.size(); ++i)
-      text += (i ? "\t" : "") + fields[i];
+      text += (i ? "\t" : "") + (onTerminal ? plainLine(fields[i]) : fields[i]);
     text += "\n";
   };
   addLine(result.columns);

@@ -15,7 +15,7 @@ template <typename... Arguments> void say(fmt::format_string<Arguments...> text,
 
 // In as many lines as it takes on this terminal.
 template <typename... Arguments> void sayLines(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
-  say("{}\n", hangingText("", fmt::format(text, std::forward<Arguments>(arguments)...), consoleWidth(), 2));
+  say("{}\n", hangingText("", plainText(fmt::format(text, std::forward<Arguments>(arguments)...)), consoleWidth(), 2));
 }
 
 } // namespace kiln

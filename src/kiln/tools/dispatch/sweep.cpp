@@ -50,7 +50,9 @@ static store::Outcome outcomeOf(measure::Outcome outcome) {
 }
 
 // All passes as one: the first that failed, else what they have in common. An error must escape each of them.
-static store::Verification verificationOf(const std::vector<measure::verify::Verdict> &verdicts) {
+// `passes` are the names of all that there are; one more verdict is of the last of them, after timing.
+static store::Verification verificationOf(const std::vector<measure::verify::Verdict> &verdicts,
+                                          const std::vector<std::string> &passes) {
   store::Verification result;
   if (verdicts.empty())
     return result;
@@ -61,7 +63,10 @@ static store::Verification verificationOf(const std::vector<measure::verify::Ver
   result.escapeProbability = 1;
   for (const measure::verify::Verdict &verdict : verdicts)
     result.escapeProbability = std::min(result.escapeProbability, verdict.escapeProbability);
-  Json details = {{"passes", verdicts.size()}};
+  Json details = {{"passes", verdicts.size()}, {"checks", Json::array()}};
+  for (size_t i = 0; i < verdicts.size(); ++i)
+    details["checks"].push_back(
+        {{"pass", i < passes.size() ? passes[i] : "after timing"}, {"method", verdicts[i].method}});
   if (!last.ok()) {
     details["wrong"] = last.wrong;
     details["total"] = last.total;
@@ -356,7 +361,8 @@ private:
                        const std::vector<store::Estimate> &estimates) {
     std::vector<store::CandidateResult> &results = measuring.results;
     for (size_t i = 0; i < measuring.live.candidates.size(); ++i)
-      results.push_back(resultOf(measuring.fact.key(), measuring.live.candidates[i], outcome.candidates[i]));
+      results.push_back(resultOf(measuring.fact.key(), measuring.live.candidates[i], outcome.candidates[i],
+                                 measuring.live.problem->passes()));
     for (const store::CandidateResult &one : results)
       summary.failed += !store::isSuccess(one.outcome) && one.outcome != store::Outcome::Unsupported &&
                         one.outcome != store::Outcome::NotProfiled;
@@ -374,7 +380,8 @@ private:
   }
 
   store::CandidateResult resultOf(const std::string &group, const SweepCandidate &candidate,
-                                  const measure::CandidateResult &measured) const {
+                                  const measure::CandidateResult &measured,
+                                  const std::vector<std::string> &passes) const {
     store::CandidateResult result;
     result.group = group;
     result.candidate = candidate.fact.key();
@@ -382,7 +389,7 @@ private:
     if (result.outcome == store::Outcome::Ok && !settings.profile)
       result.outcome = store::Outcome::NotProfiled;
     result.error = measured.message;
-    result.verification = verificationOf(measured.verdicts);
+    result.verification = verificationOf(measured.verdicts, passes);
     result.compileMilliseconds = candidate.compileMilliseconds;
     const measure::ProviderInfo &told = measured.provider;
     if (!told.name.empty() || measured.peakMemoryBytes > 0)

@@ -4,8 +4,11 @@
 #include <map>
 #include <set>
 
+#include "kiln/base/file.h"
 #include "kiln/measure/statistics/robust.h"
+#include "kiln/report/formats/comparisons.h"
 #include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/runs.h"
 #include "kiln/report/model/compare.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/compiler_check.h"
@@ -91,6 +94,43 @@ static Result<report::Table> loadRun(store::Reader &reader, const Lab &lab, cons
   return table;
 }
 
+static report::NamedComparison named(std::string before, std::string after, report::CompareReport compared,
+                                     const CompareFlags &flags) {
+  return {std::move(before), std::move(after), {}, std::move(compared), flags.threshold / 100.0, flags.force};
+}
+
+// Whether what was asked for can be written, before anything is measured.
+static Status checkFormats(const ReportFlags &flags, bool measures) {
+  for (const std::string &path : flags.outputs) {
+    KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatFor(path, flags.format));
+    KILN_RETURN_IF_ERROR(report::checkComparisonFormat(format->name).withContext(fmt::format("--output={}", path)));
+  }
+  KILN_RETURN_IF_ERROR(report::checkComparisonFormat(flags.shownFormat()));
+  if (measures && flags.outputs.empty() && flags.shownFormat() != "console")
+    return invalidArgument("--format={}: what is measured now has its progress on standard output; name a file with "
+                           "--output",
+                           flags.format);
+  return okStatus();
+}
+
+// Writes what --output names, and prints: the console's text with what is to be said below it, or else the format that
+// was asked for and nothing that does not belong to it.
+static Status tell(const ReportFlags &flags, const std::vector<report::NamedComparison> &comparisons,
+                   std::string_view below) {
+  std::string_view shown = flags.outputs.empty() ? flags.shownFormat() : "console";
+  KILN_ASSIGN_OR_RETURN(std::string text, report::formatComparisons(comparisons, shown, consoleWidth()));
+  print(text);
+  if (shown == "console")
+    print(below);
+  for (const std::string &path : flags.outputs) {
+    KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatFor(path, flags.format));
+    KILN_ASSIGN_OR_RETURN(text, report::formatComparisons(comparisons, format->name, consoleWidth()));
+    KILN_RETURN_IF_ERROR(writeFile(path, text));
+    print(fmt::format("Writing comparison to {}\n", path));
+  }
+  return okStatus();
+}
+
 //===--- Two stored runs -----------------------------------------------------------------------------------------===//
 
 static Result<int> compareStored(const Lab &lab, const ReportFlags &flags) {
@@ -102,12 +142,16 @@ static Result<int> compareStored(const Lab &lab, const ReportFlags &flags) {
   KILN_RETURN_IF_ERROR(failure);
   if (compared.comparisons.empty())
     return notFound("no dispatch of either run matches --dispatches={}", lab.flags.dispatches);
-  print(report::formatComparison(compared, consoleWidth()));
   bool excused = compared.warnings.empty() || flags.compare.force;
-  if (!excused)
-    print("the runs were not made in the same way, so that this is no proof of anything: exit code 1. --force takes it "
-          "for one\n");
-  return compared.regressions || !excused ? 1 : 0;
+  bool failed = compared.regressions || !excused;
+  report::NamedComparison comparison = named(report::runText(before.runs.front()), report::runText(after.runs.front()),
+                                             std::move(compared), flags.compare);
+  comparison.heading = fmt::format("before: {}\nafter:  {}\n", comparison.before, comparison.after);
+  KILN_RETURN_IF_ERROR(tell(flags, {comparison},
+                            excused ? ""
+                                    : "the runs were not made in the same way, so that this is no proof of anything: "
+                                      "exit code 1. --force takes it for one\n"));
+  return failed ? 1 : 0;
 }
 
 // One run with variants: each against the plain one.
@@ -124,16 +168,18 @@ static Result<int> compareWithin(const Lab &lab, const ReportFlags &flags) {
   std::erase_if(table.rows, [](const report::Row &row) { return row.candidate->provider != "kiln"; });
   Status failure;
   size_t regressions = 0;
+  std::vector<report::NamedComparison> comparisons;
   std::string first = *variants.begin();
   variants.erase(first);
   for (const std::string &variant : variants) {
     report::CompareReport compared = report::compareVariants(table, first, variant, optionsOf(flags, *reader, failure));
     KILN_RETURN_IF_ERROR(failure);
-    print(fmt::format("before: {}, after: {}; ratios are from common rounds\n", first.empty() ? "plain" : first,
-                      variant));
-    print(report::formatComparison(compared, consoleWidth()));
     regressions += compared.regressions;
+    report::NamedComparison &one =
+        comparisons.emplace_back(named(first.empty() ? "plain" : first, variant, std::move(compared), flags.compare));
+    one.heading = fmt::format("before: {}, after: {}; ratios are from common rounds\n", one.before, one.after);
   }
+  KILN_RETURN_IF_ERROR(tell(flags, comparisons, ""));
   return regressions ? 1 : 0;
 }
 
@@ -157,6 +203,11 @@ static Result<std::vector<CompilerBuild>> buildsOf(const Lab &lab, const Compare
   return builds;
 }
 
+static std::string compilerText(const CompilerBuild &build) {
+  return build.compiler.empty() ? "kiln-compile " + recordedFlags("", build.flags)
+                                : recordedFlags(build.compiler, build.flags);
+}
+
 static Result<int> compareBuilds(const Lab &lab, const ReportFlags &flags) {
   if (!flags.database.empty())
     return invalidArgument("--db belongs to stored runs; what is measured now goes to --generated-dir");
@@ -169,16 +220,17 @@ static Result<int> compareBuilds(const Lab &lab, const ReportFlags &flags) {
   Status failure;
   report::CompareReport compared = report::compareVariants(table, "a", "b", optionsOf(flags, *reader, failure));
   KILN_RETURN_IF_ERROR(failure);
-  for (const CompilerBuild &build : builds)
-    print(fmt::format("{}: {}\n", build.variant == "a" ? "before (a)" : "after (b)",
-                      build.compiler.empty() ? "kiln-compile " + recordedFlags("", build.flags)
-                                             : recordedFlags(build.compiler, build.flags)));
-  print(report::formatComparison(compared, consoleWidth()));
+  size_t regressions = compared.regressions;
   size_t failed = std::ranges::count_if(table.rows, [](const report::Row &row) { return row.failed(); });
+  report::NamedComparison comparison =
+      named(compilerText(builds[0]), compilerText(builds[1]), std::move(compared), flags.compare);
+  comparison.heading = fmt::format("before (a): {}\nafter (b): {}\n", comparison.before, comparison.after);
+  std::string below;
   if (failed)
-    print(fmt::format("{} rows failed; `kiln-dispatch report --run={}` says why\n", failed, run->substr(0, 8)));
-  print(fmt::format("stored in {} as run {}\n", lab.folder.database(), run->substr(0, 8)));
-  return compared.regressions || failed ? 1 : 0;
+    below = fmt::format("{} rows failed; `kiln-dispatch report --run={}` says why\n", failed, run->substr(0, 8));
+  below += fmt::format("stored in {} as run {}\n", lab.folder.database(), run->substr(0, 8));
+  KILN_RETURN_IF_ERROR(tell(flags, {comparison}, below));
+  return regressions || failed ? 1 : 0;
 }
 
 Result<int> verbs::compare(const Lab &lab, const ReportFlags &flags) {
@@ -186,6 +238,7 @@ Result<int> verbs::compare(const Lab &lab, const ReportFlags &flags) {
   bool measures = !wanted.compilers.empty() || !wanted.flagsA.empty() || !wanted.flagsB.empty();
   if (measures && !flags.arguments.empty())
     return invalidArgument("name two runs, or compilers to measure now; not both");
+  KILN_RETURN_IF_ERROR(checkFormats(flags, measures));
   if (measures)
     return compareBuilds(lab, flags);
   if (flags.arguments.size() == 1)

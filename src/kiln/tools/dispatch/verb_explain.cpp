@@ -6,6 +6,7 @@
 
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
+#include "kiln/report/model/method.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/stored_row.h"
 #include "kiln/tools/printing.h"
@@ -85,15 +86,15 @@ static std::string verificationText(const store::Verification &verification) {
     return {};
   std::string text;
   if (!verification.method.empty()) {
-    text = verification.method;
-    if (auto passes = details.find("passes"); passes != details.end() && passes->is_number_unsigned())
+    text = report::methodText(verification);
+    if (auto passes = details.find("passes"); passes != details.end() && passes->is_number_unsigned() && details.contains("checks"))
       text += fmt::format(", {} pass{}", passes->get<uint64_t>(), passes->get<uint64_t>() == 1 ? "" : "es");
     bool told = verification.method.find("escapes") != std::string::npos;
     // Within a tolerance there is no such number.
     if (!told && verification.escapeProbability > 0)
       text += fmt::format("; an error escapes with probability {:.0e}", verification.escapeProbability);
     constexpr std::string_view kLabel = "Checked by    : ";
-    text = hangingText(kLabel, text, consoleWidth(), kLabel.size()) + "\n";
+    text = hangingText(kLabel, plainText(text), consoleWidth(), kLabel.size()) + "\n";
   }
   auto number = [&](const char *member) {
     auto found = details.find(member);
@@ -115,7 +116,7 @@ Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, filter, flags.arguments.front()));
   const report::Row &row = *found.row;
   const store::CandidateResult &result = *row.result;
-  std::string text = report::blockOf(row);
+  std::string text = report::blockOf(row, consoleWidth());
   text += fmt::format("Run           : {} of {} UTC, row {}\n", row.run->key().substr(0, 8),
                       report::timeText(row.run->started), row.name());
   if (!row.failed() && result.outcome != store::Outcome::Unsupported) // else the block has it

@@ -32,13 +32,13 @@ Result<int> verbs::history(const Lab &lab, const ReportFlags &flags) {
   }
   KILN_ASSIGN_OR_RETURN(report::History history, std::move(loaded));
   for (const std::string &path : flags.outputs) {
-    KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatOfFile(path));
+    KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatFor(path, flags.format));
     KILN_ASSIGN_OR_RETURN(std::string text, report::formatHistory(history, format->name, consoleWidth()));
     KILN_RETURN_IF_ERROR(writeFile(path, text));
     print(fmt::format("Writing history to {}\n", path));
   }
   if (flags.outputs.empty()) {
-    KILN_ASSIGN_OR_RETURN(std::string text, report::formatHistory(history, flags.format, consoleWidth()));
+    KILN_ASSIGN_OR_RETURN(std::string text, report::formatHistory(history, flags.shownFormat(), consoleWidth()));
     print(text);
   }
   return 0;

@@ -50,7 +50,7 @@ static std::vector<std::string> loopText(const report::Row &row, const HotLoop &
                                          const Dumps::Target &target, size_t width) {
   std::vector<std::string> lines;
   auto say = [&](const std::string &text) {
-    for (const std::string &line : wrapText(text, width))
+    for (const std::string &line : wrapText(plainText(text), width))
       lines.push_back(report::fitText(line, width));
   };
   say(headline(row));

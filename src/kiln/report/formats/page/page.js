@@ -86,12 +86,15 @@ function legend() {
   return list;
 }
 
+// Which run a problem's rows are of, where there are several.
+const runOf = (problem) => (data.runs.length > 1 ? `run ${problem.run} of ${problem.date}${problem.tags ? `, tags ${problem.tags}` : ""}` : "");
+
 function showRuns() {
   const place = document.getElementById("runs");
   for (const run of data.runs)
     place.append(make("div", { class: "run" }, `Run ${run.key}, ${run.started}, ${run.cache || "?"} cache`
-      + `${run.data ? `, data ${run.data}` : ""}${run.version ? `, Kiln ${run.version}` : ""}: `, make("code", {}, run.command)),
-      run.warning ? make("p", { class: "note" }, ...sentence(`When it began: ${run.warning}`)) : "");
+      + `${run.tags ? `, tags ${run.tags}` : ""}${run.data ? `, data ${run.data}` : ""}${run.version ? `, Kiln ${run.version}` : ""}: `, make("code", {}, run.command)),
+      run.warning ? make("p", { class: "note" }, ...sentence(`When ${data.runs.length > 1 ? `run ${run.key}` : "it"} began: ${run.warning}`)) : "");
   if (data.notes.length)
     place.append(make("ul", { class: "quiet" }, ...data.notes.map((note) => make("li", {}, note))));
   if (data.unfinished.length)
@@ -113,12 +116,15 @@ function familyTable(family) {
   const problems = data.problems.filter((p) => p.family === family);
   const fields = problems.length > 1 ? fieldsOf(problems) : [];
   const numeric = (field) => problems.every((p) => typeof field.cell(p) === "number");
+  // Of several runs it is what tells rows apart, and stands first.
+  const several = data.runs.length > 1;
+  const runColumns = [{ header: "Run" }, { header: "Date" }, { header: "Tags" }];
   const columns = [
-    { header: "Problem" }, { header: "Best Kiln", right: true, docs: "Median time of the fastest right configuration" },
+    { header: "Problem" }, ...(several ? runColumns : []), { header: "Best Kiln", right: true, docs: "Median time of the fastest right configuration" },
     { header: "Best library", right: true }, { header: "%best", right: true, docs: "Kiln's speed, of the fastest library's" },
     { header: "Noise", docs: data.columns[column("noise")].docs },
     { header: "GFLOP/s", right: true }, { header: "Right?", docs: data.columns[column("checked")].docs }, { header: "Failed", right: true }, { header: "Configuration" }, { header: "Library" },
-    ...fields.map((f) => ({ header: f.header, right: numeric(f) })), { header: "Run" }];
+    ...fields.map((f) => ({ header: f.header, right: numeric(f) })), ...(several ? [] : runColumns.slice(0, 1))];
   const configuration = column("configuration"), time = column("call_median_ns"), gflops = column("GFLOPs");
   const rows = problems.map((problem) => {
     const good = problem.rows.filter(fine);
@@ -126,11 +132,12 @@ function familyTable(family) {
     const vendor = fastest(good.filter((r) => !r.provider.startsWith("kiln") && !r.provider.startsWith("reference")));
     const failed = problem.rows.filter((r) => !r.ok && textOf(r.cells[column("outcome")]) !== "unsupported").length;
     return {
-      cells: [problem.name, kiln ? kiln.cells[time] : null, vendor ? vendor.cells[time] : null,
+      cells: [problem.name, ...(several ? [problem.run, problem.date, problem.tags] : []), kiln ? kiln.cells[time] : null, vendor ? vendor.cells[time] : null,
         kiln ? kiln.cells[column("best_percent")] : null,
         [kiln, vendor].map((r) => (r ? textOf(r.cells[column("noise")]) : "")).find(Boolean) || null, kiln ? kiln.cells[gflops] || "n/a" : null,
         kiln ? kiln.cells[column("checked")] : null, failed,
-        kiln ? shortName(textOf(kiln.cells[configuration])) : null, vendor ? vendor.provider : null, ...fields.map((f) => f.cell(problem)), problem.run],
+        kiln ? shortName(textOf(kiln.cells[configuration])) : null, vendor ? vendor.provider : null, ...fields.map((f) => f.cell(problem)),
+        ...(several ? [] : [problem.run])],
       links: [`#${data.problems.indexOf(problem)}`],
     };
   });
@@ -164,7 +171,7 @@ function showRoofline() {
       const best = fastest(problem.rows.filter((r) => fine(r) && r.provider === provider));
       if (best && problem.bytes > 0 && problem.flops > 0)
         points.push({ x: problem.flops / problem.bytes, y: speed(problem, best), provider: providerIndex(provider),
-          label: `${problem.name}\n${provider} ${shortName(textOf(best.cells[column("configuration")]))}\n`
+          label: `${problem.name}\n${runOf(problem) ? `${runOf(problem)}\n` : ""}${provider} ${shortName(textOf(best.cells[column("configuration")]))}\n`
             + `${short(speed(problem, best))} GFLOP/s, ${duration(best.ns)}` });
     }
   const without = data.problems.filter((p) => !p.flops).length;
@@ -181,7 +188,7 @@ const state = { problem: 0, provider: "", failed: true, all: false };
 
 function problemControls() {
   const select = make("select", { onchange: (e) => { location.hash = e.target.value; } });
-  data.problems.forEach((p, i) => select.append(make("option", { value: i, selected: i === state.problem }, `${p.name} (${p.run})`)));
+  data.problems.forEach((p, i) => select.append(make("option", { value: i, selected: i === state.problem }, runOf(p) ? `${p.name} (${runOf(p)})` : `${p.name} (${p.run})`)));
   const provider = make("select", { onchange: (e) => { state.provider = e.target.value; showProblem(); } });
   for (const name of ["", ...providers]) provider.append(make("option", { value: name, selected: name === state.provider }, name || "all"));
   const check = (text, key) => make("label", {}, make("input", { type: "checkbox", checked: state[key],
@@ -260,6 +267,7 @@ function showProblem() {
   if (!problem) { place.replaceChildren(); return; }
   const rows = problem.rows.filter((r) => (!state.provider || r.provider === state.provider) && (state.failed || r.ok));
   place.replaceChildren(make("h2", { id: "one" }, problem.name), problemControls(),
+    runOf(problem) ? make("p", { class: "run" }, `Of ${runOf(problem)}`) : "",
     make("p", { class: "quiet" }, problem.work + (problem.status === "finished" ? "" : `; ${problem.status}: nothing is concluded`)),
     make("p", { class: "quiet" }, problem.fields.map(([name, value]) => `${name} ${value}`).join(", ")));
   if (!rows.length) { place.append(make("p", {}, "No rows.")); return; }

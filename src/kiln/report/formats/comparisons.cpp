@@ -1,0 +1,221 @@
+#include "kiln/report/formats/comparisons.h"
+
+#include <fmt/ranges.h>
+
+#include "kiln/report/formats/formats.h"
+#include "kiln/report/formats/json_value.h"
+#include "kiln/report/formats/text.h"
+#include "kiln/report/model/suggestion.h"
+
+namespace kiln::report {
+
+namespace {
+
+const Row &anyOf(const Comparison &c) {
+  return c.before ? *c.before : *c.after;
+}
+
+template <double store::Estimate::*member> Value timeOf(const Row *row) {
+  if (!row || !row->estimate)
+    return {};
+  return Number{row->estimate->*member, (row->estimate->high - row->estimate->low) / 2};
+}
+
+Value outcomeOf(const Row *row) {
+  return row ? Value(std::string(store::outcomeName(row->result->outcome))) : Value();
+}
+
+template <double Comparison::*member> Value ratio(const Comparison &c) {
+  return c.ratio > 0 ? Value(Number{c.*member, (c.high - c.low) / 2}) : Value();
+}
+
+// Of a dispatch, in CSV and JSON.
+struct CompareColumn {
+  std::string_view name;
+  Value (*value)(const Comparison &c);
+};
+
+constexpr CompareColumn kColumns[] = {
+    {"dispatch", [](const Comparison &c) -> Value { return anyOf(c).dispatch(); }},
+    {"provider", [](const Comparison &c) -> Value { return anyOf(c).provider(); }},
+    {"verdict", [](const Comparison &c) -> Value { return std::string(verdictName(c.verdict)); }},
+    {"regression", [](const Comparison &c) -> Value { return std::string(c.regression ? "yes" : "no"); }},
+    {"ratio", ratio<&Comparison::ratio>},
+    {"ratio_low", ratio<&Comparison::low>},
+    {"ratio_high", ratio<&Comparison::high>},
+    {"common_rounds", [](const Comparison &c) -> Value { return std::string(c.paired ? "yes" : "no"); }},
+    {"before_outcome", [](const Comparison &c) { return outcomeOf(c.before); }},
+    {"before_median_ns", [](const Comparison &c) { return timeOf<&store::Estimate::median>(c.before); }},
+    {"before_low_ns", [](const Comparison &c) { return timeOf<&store::Estimate::low>(c.before); }},
+    {"before_high_ns", [](const Comparison &c) { return timeOf<&store::Estimate::high>(c.before); }},
+    {"after_outcome", [](const Comparison &c) { return outcomeOf(c.after); }},
+    {"after_median_ns", [](const Comparison &c) { return timeOf<&store::Estimate::median>(c.after); }},
+    {"after_low_ns", [](const Comparison &c) { return timeOf<&store::Estimate::low>(c.after); }},
+    {"after_high_ns", [](const Comparison &c) { return timeOf<&store::Estimate::high>(c.after); }},
+};
+
+using Comparisons = std::span<const NamedComparison>;
+
+std::string consoleText(Comparisons comparisons, size_t width) {
+  std::string text;
+  for (const NamedComparison &one : comparisons)
+    text += one.heading + formatComparison(one.report, width);
+  return text;
+}
+
+std::string csvText(Comparisons comparisons, size_t /*width*/) {
+  std::string text = "before,after";
+  for (const CompareColumn &column : kColumns)
+    text += fmt::format(",{}", column.name);
+  text += "\n";
+  for (const NamedComparison &one : comparisons)
+    for (const Comparison &c : one.report.comparisons) {
+      text += quotedCsv(one.before) + "," + quotedCsv(one.after);
+      for (const CompareColumn &column : kColumns)
+        text += "," + quotedCsv(rawText(column.value(c)));
+      text += "\n";
+    }
+  return text;
+}
+
+Json jsonOf(const std::optional<TimeRatio> &mean) {
+  return mean ? Json{{"ratio", mean->ratio}, {"low", mean->low}, {"high", mean->high}} : Json();
+}
+
+std::string jsonText(Comparisons comparisons, size_t /*width*/) {
+  Json json = {{"regressions", 0}, {"comparisons", Json::array()}};
+  size_t regressions = 0;
+  for (const NamedComparison &one : comparisons) {
+    regressions += one.report.regressions;
+    Json dispatches = Json::array();
+    for (const Comparison &c : one.report.comparisons) {
+      Json row = Json::object();
+      for (const CompareColumn &column : kColumns)
+        if (Json value = jsonOf(column.value(c)); !value.is_null())
+          row[std::string(column.name)] = std::move(value);
+      row["regression"] = c.regression;
+      row["common_rounds"] = c.paired;
+      dispatches.push_back(std::move(row));
+    }
+    json["comparisons"].push_back({{"before", one.before},
+                                   {"after", one.after},
+                                   {"threshold_percent", one.threshold * 100},
+                                   {"warnings", one.report.warnings},
+                                   {"excused", one.excused},
+                                   {"regressions", one.report.regressions},
+                                   {"mean", jsonOf(one.report.mean)},
+                                   {"unchanged_libraries", jsonOf(one.report.unchanged)},
+                                   {"dispatches", std::move(dispatches)}});
+  }
+  json["regressions"] = regressions;
+  return dumpJson(json, 1) + "\n";
+}
+
+std::string shownTime(const Row *row) {
+  Value time = timeOf<&store::Estimate::median>(row);
+  return std::holds_alternative<std::monostate>(time) ? displayText(outcomeOf(row), Unit::Text)
+                                                      : displayText(time, Unit::Nanoseconds);
+}
+
+std::string intervalText(const Comparison &c) {
+  double error = (c.high - c.low) / 2;
+  return c.ratio > 0 ? fmt::format("{} to {}", roundedText(c.low, error), roundedText(c.high, error)) : std::string();
+}
+
+std::string markdownText(Comparisons comparisons, size_t /*width*/) {
+  std::string text;
+  for (const NamedComparison &one : comparisons) {
+    text += fmt::format("{}## Before: {}; after: {}\n\n", text.empty() ? "" : "\n", escapedMarkdown(one.before),
+                        escapedMarkdown(one.after));
+    for (const std::string &warning : one.report.warnings)
+      text += fmt::format("warning: {}; ratios say little\n\n", escapedMarkdown(warning));
+    text += "| Before | After | Ratio | Interval | Verdict | Regression | Dispatch |\n"
+            "| ---: | ---: | ---: | --- | --- | --- | --- |\n";
+    for (const Comparison *c : slowestFirst(one.report))
+      text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", shownTime(c->before), shownTime(c->after),
+                          displayText(ratio<&Comparison::ratio>(*c), Unit::Ratio), intervalText(*c),
+                          verdictName(c->verdict), c->regression ? "yes" : "", escapedMarkdown(anyOf(*c).dispatch()));
+    std::string summary = summaryOf(one.report);
+    for (size_t at = 0; at < summary.size(); at = summary.find('\n', at) + 1)
+      text += "\n" + escapedMarkdown(summary.substr(at, summary.find('\n', at) - at)) + "\n";
+  }
+  return text;
+}
+
+std::string junitCase(const Comparison &c) {
+  std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escapedXml(anyOf(c).provider()),
+                                 escapedXml(anyOf(c).dispatch()));
+  std::string said = c.ratio > 0 ? fmt::format("{}: {} of the time before ({})", verdictName(c.verdict),
+                                               displayText(ratio<&Comparison::ratio>(c), Unit::Ratio), intervalText(c))
+                                 : verdictName(c.verdict);
+  if (c.regression)
+    return fmt::format("{}>\n      <failure type=\"regression\" message=\"{}\"/>\n    </testcase>\n", head,
+                       escapedXml(said));
+  if (!c.before || !c.after)
+    return fmt::format("{}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", head, escapedXml(said));
+  return fmt::format("{}>\n      <system-out>{}</system-out>\n    </testcase>\n", head, escapedXml(said));
+}
+
+std::string junitText(Comparisons comparisons, size_t /*width*/) {
+  std::string suites;
+  size_t tests = 0, failures = 0;
+  for (const NamedComparison &one : comparisons) {
+    size_t missing = 0, failed = one.report.regressions;
+    std::string cases;
+    for (const Comparison &c : one.report.comparisons) {
+      cases += junitCase(c);
+      missing += !c.before || !c.after;
+    }
+    size_t count = one.report.comparisons.size();
+    // Runs that were made in different ways prove nothing, which is the exit code's reason, too.
+    if (!one.report.warnings.empty() && !one.excused) {
+      cases += fmt::format("    <testcase classname=\"runs\" name=\"made in the same way\">\n      <failure "
+                           "type=\"not comparable\" message=\"{}\"/>\n    </testcase>\n",
+                           escapedXml(fmt::format("{}", fmt::join(one.report.warnings, "; "))));
+      ++count;
+      ++failed;
+    }
+    suites += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n{}"
+                          "  </testsuite>\n",
+                          escapedXml(fmt::format("before: {}, after: {}", one.before, one.after)), count, failed,
+                          missing, cases);
+    tests += count;
+    failures += failed;
+  }
+  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"Kiln\" tests=\"{}\" "
+                     "failures=\"{}\">\n{}</testsuites>\n",
+                     tests, failures, suites);
+}
+
+struct ComparisonFormat {
+  std::string_view name;
+  std::string (*write)(Comparisons comparisons, size_t width);
+};
+
+constexpr ComparisonFormat kFormats[] = {
+    {"console", consoleText}, {"csv", csvText}, {"json", jsonText}, {"markdown", markdownText}, {"junit", junitText}};
+
+Result<const ComparisonFormat *> find(std::string_view name) {
+  std::vector<std::string> names;
+  for (const ComparisonFormat &format : kFormats) {
+    if (format.name == name)
+      return &format;
+    names.emplace_back(format.name);
+  }
+  return notFound("a comparison has no format '{}'; there are: {}{}", name, fmt::join(names, ", "),
+                  suggestion(name, names));
+}
+
+} // namespace
+
+Status checkComparisonFormat(std::string_view format) {
+  return find(format).status();
+}
+
+Result<std::string> formatComparisons(std::span<const NamedComparison> comparisons, std::string_view format,
+                                      size_t width) {
+  KILN_ASSIGN_OR_RETURN(const ComparisonFormat *found, find(format));
+  return found->write(comparisons, width);
+}
+
+} // namespace kiln::report

@@ -1,0 +1,23 @@
+// Which run something is of, for reports of several.
+#ifndef KILN_REPORT_FORMATS_RUNS_H
+#define KILN_REPORT_FORMATS_RUNS_H
+
+#include <string>
+
+#include "kiln/report/model/table.h"
+
+namespace kiln::report {
+
+// Of one run there is nothing to tell apart.
+bool severalRuns(const Table &table);
+// "branch:main, commit:1a2b"; empty where there are none.
+std::string tagsText(const store::Run &run);
+// "run 1a2b3c4d of 2026-11-21 12:20:00 UTC, tags branch:main": what --run takes, and what a reader knows it by.
+std::string runText(const store::Run &run);
+// What a look at the machine found when the run began, as a sentence; of several runs it says which. Empty where there
+// was nothing to warn of.
+std::string beginText(const store::Run &run, bool several);
+
+} // namespace kiln::report
+
+#endif // KILN_REPORT_FORMATS_RUNS_H
