@@ -367,7 +367,7 @@ private:
       progress.onWarning(warning->text());
     std::optional<double> cutSeconds;
     if (outcome.stoppedByTime) {
-      cutSeconds = static_cast<double>(settings.group.measureNanoseconds) / 1e9;
+      cutSeconds = static_cast<double>(std::min(settings.group.measureNanoseconds, outcome.roundsNanoseconds)) / 1e9;
       progress.onWarning(report::cutNote(*cutSeconds));
     }
     return writer->finishGroup(measuring.fact.key(), results, estimates, cutSeconds);

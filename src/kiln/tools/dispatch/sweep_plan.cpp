@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
 
 namespace kiln {
@@ -26,14 +27,6 @@ std::pair<double, double> measuringSeconds(const measure::Problem &problem, size
   const double limit = static_cast<double>(settings.group.measureNanoseconds) / 1e9;
   const double most = std::min(turn * count * settings.statistics.maximumRounds, limit);
   return {count * verifying + std::min(turn * count * some, most), count * verifying + most};
-}
-
-static std::string durationText(double seconds) {
-  constexpr double kMinute = 60, kHour = 3600, kLong = 100;
-  if (seconds >= kLong * kMinute)
-    return fmt::format("{:.1f} hours", seconds / kHour);
-  return seconds < kLong ? fmt::format("{:.0f} s", std::ceil(seconds))
-                         : fmt::format("{:.0f} minutes", seconds / kMinute);
 }
 
 void announceSweep(const Lab &lab, const std::vector<Operation> &operations,

@@ -40,6 +40,20 @@ Result<TuneSession> TuneSession::open(std::string database, std::string key, boo
   return session;
 }
 
+Result<std::optional<std::set<std::string>>> TuneSession::configurationsOf(const std::string &step) const {
+  for (const auto &[sweep, run] : finished) {
+    if (tagOf(run, kStepTag) != step)
+      continue;
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(database));
+    KILN_ASSIGN_OR_RETURN(auto candidates, reader->candidates(run.key()));
+    std::set<std::string> configurations;
+    for (const auto &[key, candidate] : candidates)
+      configurations.insert(candidate.configuration);
+    return std::optional(std::move(configurations));
+  }
+  return std::optional<std::set<std::string>>();
+}
+
 Result<TuneStep> TuneSession::measure(const std::string &step, std::span<const SweepGroup> groups,
                                       SweepSettings settings, SweepProgress &progress) {
   TuneStep result;
@@ -66,8 +80,10 @@ Status TuneSession::readStep(TuneStep &step) const {
   // From when it was last begun: what lies between an interruption and that is nobody's.
   int64_t begun = run.started;
   KILN_ASSIGN_OR_RETURN(std::vector<store::StoredGroup> groups, reader->groups(step.run));
-  for (const store::StoredGroup &group : groups)
+  for (const store::StoredGroup &group : groups) {
     begun = std::max(begun, group.started);
+    step.cut = step.cut || group.cutSeconds;
+  }
   step.seconds = run.ended ? static_cast<double>(*run.ended - begun) / 1e9 : 0;
   KILN_ASSIGN_OR_RETURN(std::vector<store::CandidateResult> results, reader->results(step.run));
   for (store::CandidateResult &result : results) {
