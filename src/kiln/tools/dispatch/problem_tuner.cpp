@@ -24,10 +24,15 @@ static SweepSettings batchSettings(const Lab &lab);
 static TuningBudget budgetOf(const Lab &lab, const measure::Problem &problem) {
   const TuneFlags &flags = lab.flags.tuning;
   const uint32_t threads = lab.flags.threadCount();
-  const double finals = measuringSeconds(problem, flags.finalists + 1, threads, settingsOf(lab)).second;
+  constexpr double usualStart = 0.008;
+  std::vector<double> starts(flags.finalists + 1, usualStart);
+  const double finals = measuringTime(problem, starts, threads, settingsOf(lab)).most;
+  // Of what one more takes, half: it is found out soon, and the group has a limit.
   SweepSettings batch = batchSettings(lab);
   batch.statistics.maximumRounds = batch.statistics.minimumRounds;
-  return {flags.budgetSeconds(), finals, {0, measuringSeconds(problem, 1, threads, batch).second}};
+  double two = measuringTime(problem, {starts.data(), 2}, threads, batch).most;
+  double one = measuringTime(problem, {starts.data(), 1}, threads, batch).most;
+  return {flags.budgetSeconds(), finals, {0, (two - one) / 2}};
 }
 
 static double secondsSince(uint64_t start) {
