@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kiln/tools/dispatch/patterns.h"
+
 namespace kiln {
 namespace {
 
@@ -70,6 +72,20 @@ TEST(DocumentFlags, EveryStepTakesThem) {
   Parsed wrong;
   parse(wrong, {"--verification-providers=numpy"}, {});
   EXPECT_EQ(wrong.code, 1);
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Patterns, ACommaInsideBelongsToTheExpression) {
+  EXPECT_EQ(splitPatterns("matmul_\\d{2,3}x"), Texts{"matmul_\\d{2,3}x"});
+  EXPECT_EQ(splitPatterns("a(b,c),[d,e],f,,g"), (Texts{"a(b,c)", "[d,e]", "f", "g"}));
+  EXPECT_EQ(splitPatterns("[({],a"), (Texts{"[({]", "a"}));
+  EXPECT_EQ(splitPatterns("\\{,a\\(,b"), (Texts{"\\{", "a\\(", "b"}));
+  EXPECT_EQ(splitPatterns("[\\],]x,y"), (Texts{"[\\],]x", "y"}));
+  Result<NamePatterns> patterns = NamePatterns::parse("matmul_\\d{2,3}x");
+  ASSERT_TRUE(patterns.ok());
+  EXPECT_TRUE(patterns->matches("matmul_100x2x3"));
+  EXPECT_FALSE(patterns->matches("matmul_1x2x3"));
 }
 
 } // namespace
