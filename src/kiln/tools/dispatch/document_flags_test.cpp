@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/tools/dispatch/patterns.h"
+#include "kiln/tools/dispatch/shell_word.h"
 
 namespace kiln {
 namespace {
@@ -72,6 +73,14 @@ TEST(DocumentFlags, EveryStepTakesThem) {
   Parsed wrong;
   parse(wrong, {"--verification-providers=numpy"}, {});
   EXPECT_EQ(wrong.code, 1);
+}
+
+TEST(ShellWord, IsQuotedWhereAShellWouldReadItOtherwise) {
+  EXPECT_EQ(plainShellWord("--problem-m=64:128:2,7"), "--problem-m=64:128:2,7");
+  EXPECT_EQ(plainShellWord("--provider-command=np=python3 ../w.py"), "'--provider-command=np=python3 ../w.py'");
+  EXPECT_EQ(plainShellWord("--dispatches=a*"), "'--dispatches=a*'");
+  EXPECT_EQ(plainShellWord("it's"), "'it'\\''s'");
+  EXPECT_EQ(plainShellWord(""), "''");
 }
 
 using Texts = std::vector<std::string>;
