@@ -3,6 +3,7 @@
 #define KILN_REPORT_MODEL_NOTES_H
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/report/model/table.h"
@@ -12,7 +13,7 @@ namespace kiln::report {
 // "onednn: all tensors in the problem's layouts": each once, in the order of the rows.
 std::vector<std::string> providerNotes(const Table &table);
 // Of a group whose rounds ended because their `seconds` were over: one line.
-std::string cutNote(double seconds);
+std::string cutNote(double seconds, size_t candidates, std::string_view flag = "--minutes");
 // The same for a problem's rows; empty where its rounds had shown enough.
 std::string cutNote(const ProblemRows &problem);
 

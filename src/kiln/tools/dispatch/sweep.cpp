@@ -368,7 +368,7 @@ private:
     std::optional<double> cutSeconds;
     if (outcome.stoppedByTime) {
       cutSeconds = static_cast<double>(std::min(settings.group.measureNanoseconds, outcome.roundsNanoseconds)) / 1e9;
-      progress.onWarning(report::cutNote(*cutSeconds));
+      progress.onWarning(report::cutNote(*cutSeconds, measuring.live.candidates.size()));
     }
     return writer->finishGroup(measuring.fact.key(), results, estimates, cutSeconds);
   }

@@ -3,6 +3,7 @@
 
 #include "kiln/measure/workers/testing/tiny_matmul.h"
 #include "kiln/store/testing/temporary_folder.h"
+#include "kiln/tools/dispatch/sweep_teller.h"
 #include "gtest/gtest.h"
 
 namespace kiln {
@@ -109,6 +110,39 @@ TEST_F(SweepTest, TimeThatIsUpIsToldAndStored) {
   ASSERT_TRUE(groupsOfRun[0].cutSeconds);
   EXPECT_NEAR(*groupsOfRun[0].cutSeconds, 0.05, 1e-9);
   EXPECT_NE(progress.warnings.find("time was up after 0.05 s of rounds"), std::string::npos) << progress.warnings;
+}
+
+TEST_F(SweepTest, OfOneAloneNoRankIsToBeSettled) {
+  add("one", {});
+  settings.group.measureNanoseconds = 50'000'000;
+  settings.statistics.minimumRounds = settings.statistics.maximumRounds = 1'000;
+  run();
+  EXPECT_EQ(progress.warnings.find("--minutes"), std::string::npos) << progress.warnings;
+  add("two", {});
+  run();
+  EXPECT_NE(progress.warnings.find("give more `--minutes` to settle ranks"), std::string::npos) << progress.warnings;
+}
+
+// Since its group began: no further round, but those without which nothing can be said.
+TEST_F(SweepTest, ABudgetEndsAGroup) {
+  add("one", {});
+  settings.group.groupNanoseconds = 1;
+  settings.statistics.minimumRounds = settings.statistics.maximumRounds = 1'000;
+  run();
+  ASSERT_EQ(estimates.size(), 1U);
+  EXPECT_EQ(estimates[0].rounds, 3U);
+  ASSERT_TRUE(groupsOfRun[0].cutSeconds);
+  EXPECT_LT(*groupsOfRun[0].cutSeconds, 10);
+}
+
+TEST(SweepTeller, TellsTheCause) {
+  EXPECT_EQ(toldCause("pass 'ones': wrong element: 3 of 4"), "wrong element: 3 of 4");
+  EXPECT_EQ(toldCause("it ended by itself"), "it ended by itself");
+  EXPECT_EQ(toldCause("it does not compile: /a/long/path/x.mlir:3:5: error: expected ')'\n  line\n  ^"),
+            "x.mlir:3:5: error: expected ')'");
+  EXPECT_EQ(toldCause("it does not compile: \nwarning: w\n/a/x.mlir:1:1: error: no\n"), "x.mlir:1:1: error: no");
+  EXPECT_EQ(toldCause("it does not compile: kiln-compile was ended by this program"),
+            "kiln-compile was ended by this program");
 }
 
 TEST_F(SweepTest, WhoHadEnoughWasNotCut) {

@@ -220,8 +220,6 @@ Result<int> Tuning::conclude(TuneSession &session) {
     return 130;
   }
   KILN_RETURN_IF_ERROR(writeReports(lab, step.run, /*asBlocks=*/false));
-  if (step.cut)
-    say("time was up before all ranks were settled: give more --budget-minutes\n");
   // Read again: others may have written to it meanwhile.
   KILN_ASSIGN_OR_RETURN(TuningDatabase database, readDatabase());
   for (const TunedProblem &problem : tuned)

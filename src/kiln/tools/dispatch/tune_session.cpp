@@ -80,10 +80,8 @@ Status TuneSession::readStep(TuneStep &step) const {
   // From when it was last begun: what lies between an interruption and that is nobody's.
   int64_t begun = run.started;
   KILN_ASSIGN_OR_RETURN(std::vector<store::StoredGroup> groups, reader->groups(step.run));
-  for (const store::StoredGroup &group : groups) {
+  for (const store::StoredGroup &group : groups)
     begun = std::max(begun, group.started);
-    step.cut = step.cut || group.cutSeconds;
-  }
   step.seconds = run.ended ? static_cast<double>(*run.ended - begun) / 1e9 : 0;
   KILN_ASSIGN_OR_RETURN(std::vector<store::CandidateResult> results, reader->results(step.run));
   for (store::CandidateResult &result : results) {

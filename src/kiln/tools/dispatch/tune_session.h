@@ -27,7 +27,6 @@ struct TuneStep {
   int64_t started = 0; // unixNanoseconds()
   bool stored = false; // measured by an earlier command
   bool interrupted = false;
-  bool cut = false;   // time ended rounds before they had shown enough
   double seconds = 0; // that measuring took, then or now; as it is stored, so that it stays the same
   // By the key of a candidate's fact; of all of the run's problems.
   std::map<std::string, TuneAnswer> answers;
