@@ -2,6 +2,7 @@
 #include "kiln/tools/dispatch/sweep.h"
 
 #include "kiln/measure/workers/testing/tiny_matmul.h"
+#include "kiln/report/model/table.h"
 #include "kiln/store/testing/temporary_folder.h"
 #include "kiln/tools/dispatch/sweep_teller.h"
 #include "gtest/gtest.h"
@@ -16,9 +17,10 @@ public:
   void onOutcome(const SweepCandidate &, store::Outcome, std::string_view) override {}
   void onWarning(std::string_view text) override { warnings += std::string(text) + "\n"; }
   void onGroupDone(size_t, const SweepGroup &) override {}
-  bool shouldContinue() override { return true; }
+  bool shouldContinue() override { return goesOn; }
 
   std::string warnings;
+  bool goesOn = true;
 };
 
 class SweepTest : public ::testing::Test {
@@ -43,6 +45,12 @@ protected:
     groupsOfRun = *reader->groups(summary->run);
     results = *reader->results(summary->run);
     estimates = *reader->estimates(summary->run);
+  }
+  std::vector<std::string> unfinishedOfAll() {
+    report::Filter filter;
+    filter.allRuns = true;
+    Result<report::Table> table = report::loadTable(*reader, filter);
+    return table.ok() ? table->unfinished : std::vector<std::string>{table.status().toString()};
   }
   template <typename Fact> const Fact *of(const std::vector<Fact> &facts, size_t candidate) const {
     for (const Fact &fact : facts)
@@ -133,6 +141,30 @@ TEST_F(SweepTest, ABudgetEndsAGroup) {
   EXPECT_EQ(estimates[0].rounds, 3U);
   ASSERT_TRUE(groupsOfRun[0].cutSeconds);
   EXPECT_LT(*groupsOfRun[0].cutSeconds, 10);
+}
+
+TEST_F(SweepTest, WithOtherTagsItIsAnotherRunAndThatIsTold) {
+  add("one", {});
+  settings.tags = {{"day", "monday"}};
+  progress.goesOn = false;
+  run();
+  EXPECT_EQ(progress.warnings, "");
+  settings.tags = {{"day", "tuesday"}};
+  run();
+  EXPECT_NE(
+      progress.warnings.find("an unfinished run of the same sweep has other tags (day:monday): this is a new run; "
+                             "give the same tags to go on with it"),
+      std::string::npos)
+      << progress.warnings;
+  EXPECT_EQ(unfinishedOfAll().size(), 2U);
+  // Once it was measured, whatever the tags, nobody wants to go on.
+  progress.warnings.clear();
+  progress.goesOn = true;
+  run();
+  EXPECT_EQ(unfinishedOfAll(), std::vector<std::string>());
+  settings.tags = {{"day", "friday"}};
+  run();
+  EXPECT_EQ(progress.warnings.find("unfinished"), std::string::npos) << progress.warnings;
 }
 
 TEST(SweepTeller, TellsTheCause) {
