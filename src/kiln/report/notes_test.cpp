@@ -46,8 +46,10 @@ constexpr std::string_view kNote = "time was up after 90 s of rounds: give more 
 
 TEST_F(CutGroups, SayItOnceForEachProblemAndInEachRow) {
   load(90);
-  EXPECT_EQ(cutNote(90), kNote);
-  EXPECT_LE(cutNote(35'999.9).size(), 78U);
+  EXPECT_EQ(cutNote(90, 2), kNote);
+  EXPECT_EQ(cutNote(90, 1), "time was up after 90 s of rounds") << "it has no rank to settle";
+  EXPECT_NE(cutNote(90, 2, "--budget-minutes").find("`--budget-minutes`"), std::string::npos);
+  EXPECT_LE(cutNote(35'999.9, 2).size(), 78U);
   EXPECT_EQ(times(formatConsole(table, {}), kNote), 3U);
   EXPECT_EQ(times(formatMarkdown(table, {}), kNote), 3U);
   EXPECT_EQ(times(formatHtml(table, {}), kNote), 3U);

@@ -7,6 +7,7 @@
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/compiler_check.h"
 #include "kiln/tools/dispatch/document_flags.h"
+#include "kiln/tools/dispatch/shell_word.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/printing.h"
 #include "kiln/tools/version.h"
@@ -189,7 +190,7 @@ int main(int argc, char **argv) {
   }
   std::string commandLine = "kiln-dispatch";
   for (int i = 1; i < argc; ++i)
-    commandLine += std::string(" ") + argv[i];
+    commandLine += " " + plainShellWord(argv[i]);
   std::vector<std::string> names;
   for (const Verb &verb : kVerbs) {
     if (!std::strcmp(argv[1], verb.name))

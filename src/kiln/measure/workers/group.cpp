@@ -31,6 +31,8 @@ constexpr uint64_t kTurnPerStart = 7;
 constexpr uint64_t kMaximumTurn = 100'000'000;
 // Who needs more than so many turns to make up for its start lives until the group is done.
 constexpr uint64_t kMaximumLife = 20;
+// With fewer there is no interval.
+constexpr uint32_t kLeastRounds = 3;
 // How long turns are is planned anew before each of the first so many rounds.
 constexpr uint32_t kPlannedRounds = 4;
 // Results are looked at again after the first turn and after each of so many.
@@ -121,6 +123,7 @@ private:
 
   const Problem &problem;
   const GroupSettings settings;
+  const uint64_t began = monotonicNanoseconds();
   size_t processors = 0; // that workers may run on
   RoundScheduler &scheduler;
   GroupObserver &observer;
@@ -342,7 +345,10 @@ Status Group::measure() {
     if (order.empty())
       break;
     // Asked after the scheduler, who may have had enough already.
-    if (monotonicNanoseconds() - started > settings.measureNanoseconds) {
+    uint64_t now = monotonicNanoseconds();
+    result.roundsNanoseconds = now - started;
+    bool late = rounds >= kLeastRounds && now - began > settings.groupNanoseconds;
+    if (late || result.roundsNanoseconds > settings.measureNanoseconds) {
       result.stoppedByTime = true;
       break;
     }

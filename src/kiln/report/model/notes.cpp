@@ -57,13 +57,18 @@ std::vector<std::string> providerNotes(const Table &table) {
   return texts;
 }
 
-std::string cutNote(double seconds) {
-  return fmt::format("time was up after {:.3g} s of rounds: give more `--minutes` to settle ranks", seconds);
+std::string cutNote(double seconds, size_t candidates, std::string_view flag) {
+  std::string text = fmt::format("time was up after {:.3g} s of rounds", seconds);
+  return candidates > 1 ? fmt::format("{}: give more `{}` to settle ranks", text, flag) : text;
 }
 
 std::string cutNote(const ProblemRows &problem) {
-  const std::optional<double> &seconds = problem.front().group->cutSeconds;
-  return seconds ? cutNote(*seconds) : std::string();
+  const Row &front = problem.front();
+  if (!front.group->cutSeconds)
+    return "";
+  auto timed = std::count_if(problem.begin, problem.end, [](const Row &row) { return row.estimate != nullptr; });
+  bool isTuning = std::ranges::any_of(front.run->tags, [](const auto &tag) { return tag.first == "tuning"; });
+  return cutNote(*front.group->cutSeconds, static_cast<size_t>(timed), isTuning ? "--budget-minutes" : "--minutes");
 }
 
 } // namespace kiln::report

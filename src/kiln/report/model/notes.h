@@ -3,6 +3,7 @@
 #define KILN_REPORT_MODEL_NOTES_H
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/report/model/table.h"
@@ -15,7 +16,7 @@ std::string shortKey(const store::Run &run);
 // table's runs have of that provider says which do: "onednn (run 1a2b3c4d): ...".
 std::vector<std::string> providerNotes(const Table &table);
 // Of a group whose rounds ended because their `seconds` were over: one line.
-std::string cutNote(double seconds);
+std::string cutNote(double seconds, size_t candidates, std::string_view flag = "--minutes");
 // The same for a problem's rows; empty where its rounds had shown enough.
 std::string cutNote(const ProblemRows &problem);
 

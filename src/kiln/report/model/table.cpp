@@ -4,6 +4,7 @@
 #include <cmath>
 #include <regex>
 #include <set>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 
@@ -279,6 +280,14 @@ void RunLoader::deriveFromGroups(size_t first) {
             [&](const Row &a, const Row &b) { return order(a) < order(b); });
 }
 
+// Whether the first run came to no end, and a later one of the same sweep, with other tags, did: nothing is left to do.
+static bool isSuperseded(std::span<const store::StoredRun> runs) {
+  const store::StoredRun &first = runs.front();
+  return !first.ended && std::ranges::any_of(runs, [&](const store::StoredRun &later) {
+    return later.ended && later.sweep == first.sweep && later.machine == first.machine;
+  });
+}
+
 Result<Table> loadTable(store::Reader &reader, const Filter &filter) {
   KILN_ASSIGN_OR_RETURN(Matcher matcher, Matcher::compile(filter));
   std::vector<store::StoredRun> runs;
@@ -294,8 +303,15 @@ Result<Table> loadTable(store::Reader &reader, const Filter &filter) {
     }
   }
   Table table;
-  for (store::StoredRun &run : runs)
-    KILN_RETURN_IF_ERROR((RunLoader{reader, matcher, table, nullptr, {}, {}, {}, {}}.load(std::move(run))));
+  std::vector<char> superseded(runs.size());
+  for (size_t i = 0; i < runs.size(); ++i)
+    superseded[i] = isSuperseded({runs.begin() + static_cast<ptrdiff_t>(i), runs.end()});
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const size_t unfinished = table.unfinished.size();
+    KILN_RETURN_IF_ERROR((RunLoader{reader, matcher, table, nullptr, {}, {}, {}, {}}.load(std::move(runs[i]))));
+    if (superseded[i])
+      table.unfinished.resize(unfinished);
+  }
   if (table.rows.empty() && table.unfinished.empty())
     return notFound("no results fit: {} run{} looked at, problem '{}', dispatch '{}', provider '{}'", runs.size(),
                     runs.size() == 1 ? "" : "s", filter.problem, filter.dispatch, filter.provider);

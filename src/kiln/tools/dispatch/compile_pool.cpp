@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "kiln/base/clock.h"
 #include "kiln/base/file.h"
 #include "kiln/measure/machine/provenance.h"
 #include "kiln/measure/workers/worker_process.h"
@@ -187,6 +188,10 @@ Result<std::vector<CompileResult>> compileAll(std::span<const CompileJob> jobs, 
     std::string reason;
     Compiler resident(compiler, settings, reason);
     for (size_t i = next++; i < jobs.size(); i = next++) {
+      if (monotonicNanoseconds() > settings.beginUntil) {
+        results[i].late = true;
+        continue;
+      }
       Result<Ref<FileContents>> text = FileContents::open(jobs[i].source);
       results[i] = text.ok() ? resident.compile(jobs[i], store::contentKey({(*text)->text(), flags, identity}))
                              : CompileResult{"", std::nullopt, std::string(text.status().message())};

@@ -23,6 +23,7 @@ struct CompileResult {
   std::optional<double> milliseconds; // nothing: it was there already
   std::string error;                  // what the compiler says; empty where it worked
   bool damaged = false;               // it was there, but not as it had been written
+  bool late = false;                  // never begun, since it would have been after CompileSettings::beginUntil
 
   bool ok() const { return error.empty(); }
 };
@@ -35,6 +36,8 @@ struct CompileSettings {
   bool force = false; // compiles even what is there
   // Of one program; who takes longer is ended.
   uint64_t timeout = uint64_t(600) * 1'000'000'000;
+  // monotonicNanoseconds() after which no program is begun; what is under way ends.
+  uint64_t beginUntil = UINT64_MAX;
 };
 
 // Called as each job ends, on whatever thread, one at a time.

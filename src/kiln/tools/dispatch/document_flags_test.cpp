@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "kiln/tools/dispatch/patterns.h"
+#include "kiln/tools/dispatch/shell_word.h"
+
 namespace kiln {
 namespace {
 
@@ -81,6 +84,28 @@ TEST(DocumentFlags, EveryStepTakesThem) {
   Parsed wrong;
   parse(wrong, {"--verification-providers=numpy"}, {});
   EXPECT_EQ(wrong.code, 1);
+}
+
+TEST(ShellWord, IsQuotedWhereAShellWouldReadItOtherwise) {
+  EXPECT_EQ(plainShellWord("--problem-m=64:128:2,7"), "--problem-m=64:128:2,7");
+  EXPECT_EQ(plainShellWord("--provider-command=np=python3 ../w.py"), "'--provider-command=np=python3 ../w.py'");
+  EXPECT_EQ(plainShellWord("--dispatches=a*"), "'--dispatches=a*'");
+  EXPECT_EQ(plainShellWord("it's"), "'it'\\''s'");
+  EXPECT_EQ(plainShellWord(""), "''");
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Patterns, ACommaInsideBelongsToTheExpression) {
+  EXPECT_EQ(splitPatterns("matmul_\\d{2,3}x"), Texts{"matmul_\\d{2,3}x"});
+  EXPECT_EQ(splitPatterns("a(b,c),[d,e],f,,g"), (Texts{"a(b,c)", "[d,e]", "f", "g"}));
+  EXPECT_EQ(splitPatterns("[({],a"), (Texts{"[({]", "a"}));
+  EXPECT_EQ(splitPatterns("\\{,a\\(,b"), (Texts{"\\{", "a\\(", "b"}));
+  EXPECT_EQ(splitPatterns("[\\],]x,y"), (Texts{"[\\],]x", "y"}));
+  Result<NamePatterns> patterns = NamePatterns::parse("matmul_\\d{2,3}x");
+  ASSERT_TRUE(patterns.ok());
+  EXPECT_TRUE(patterns->matches("matmul_100x2x3"));
+  EXPECT_FALSE(patterns->matches("matmul_1x2x3"));
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 #include "kiln/tools/dispatch/duration.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 
 namespace kiln {
 
@@ -24,6 +26,17 @@ Result<double> parseDuration(std::string_view flag, std::string_view text) {
     return seconds;
   return invalidArgument("--{}={}: write minutes above 0, as in 10 or 0.5, or a unit, as in 90s, 5min or 1h", flag,
                          text);
+}
+
+std::string durationText(double seconds) {
+  constexpr double minute = 60, hour = 3600, manySeconds = 100, manyMinutes = 100;
+  double whole = std::ceil(seconds - 1e-9);
+  if (whole == minute)
+    return "1 minute";
+  if (whole < manySeconds)
+    return fmt::format("{:.0f} s", std::max(whole, 0.0));
+  return whole < manyMinutes * minute ? fmt::format("{:.2g} minutes", whole / minute)
+                                      : fmt::format("{:.1f} hours", whole / hour);
 }
 
 } // namespace kiln

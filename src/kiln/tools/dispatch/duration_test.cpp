@@ -29,5 +29,16 @@ TEST(Duration, WhatIsNoneIsAnErrorThatNamesTheFlag) {
   }
 }
 
+TEST(Duration, IsToldAsPeopleSayIt) {
+  EXPECT_EQ(durationText(20), "20 s");
+  EXPECT_EQ(durationText(0.2), "1 s");
+  EXPECT_EQ(durationText(-1), "0 s");
+  EXPECT_EQ(durationText(60), "1 minute");
+  EXPECT_EQ(durationText(90), "90 s");
+  EXPECT_EQ(durationText(150), "2.5 minutes");
+  EXPECT_EQ(durationText(600), "10 minutes");
+  EXPECT_EQ(durationText(6120), "1.7 hours");
+}
+
 } // namespace
 } // namespace kiln

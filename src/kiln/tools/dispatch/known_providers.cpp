@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/base/clock.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/report/model/suggestion.h"
 #include "kiln/tools/dispatch/say.h"
@@ -17,12 +18,14 @@ Result<KnownProvider> probe(const DispatchFlags &flags, std::string name, std::s
   measure::WorkerOptions options;
   options.command = command;
   options.threads = flags.threadCount();
+  const uint64_t started = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<measure::WorkerProcess> worker, measure::WorkerProcess::start(options));
   KILN_ASSIGN_OR_RETURN(measure::Answer answer,
                         worker->ask(measure::HelloRequest{measure::kProtocolVersion, options.threads},
                                     Deadline::after(flags.timeoutNanoseconds())));
+  const double seconds = static_cast<double>(monotonicNanoseconds() - started) / 1e9;
   (void)worker->quit(Deadline::after(uint64_t(1'000'000'000))); // how it ends is no matter here
-  return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command)};
+  return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command), seconds};
 }
 
 // What was meant by a name that no worker has; empty where it is one, or near to none.
@@ -52,7 +55,7 @@ Result<KnownProvider> probeProgram(const DispatchFlags &flags, const std::string
     return provider;
   Status why =
       std::move(provider).status().withContext(fmt::format("provider '{}' (--provider-command={})", name, text));
-  return KnownProvider{std::move(name), "", "", std::move(command), std::string(why.message())};
+  return KnownProvider{std::move(name), "", "", std::move(command), 0, std::string(why.message())};
 }
 
 } // namespace

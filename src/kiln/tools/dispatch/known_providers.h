@@ -13,6 +13,7 @@ namespace kiln {
 struct KnownProvider {
   std::string name, variant, version;
   std::vector<std::string> command;
+  double startSeconds = 0;   // until it has answered hello
   std::string obstacle = {}; // why it does not work; empty where it does
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <utility>
 
 namespace kiln {
 
@@ -79,13 +80,22 @@ static std::string expressionOf(std::string_view pattern) {
 
 std::vector<std::string> splitPatterns(std::string_view text) {
   std::vector<std::string> parts(1);
-  int depth = 0;
+  int depth = 0; // of ( and {
+  bool inClass = false, escaped = false;
   for (char c : text) {
-    depth += (c == '[' || c == '{' || c == '(') - (c == ']' || c == '}' || c == ')');
-    if (c == ',' && depth <= 0)
+    if (c == ',' && depth <= 0 && !inClass) {
       parts.emplace_back();
-    else
-      parts.back() += c;
+      depth = 0;
+      escaped = false;
+      continue;
+    }
+    parts.back() += c;
+    if (std::exchange(escaped, c == '\\' && !escaped))
+      continue;
+    // In a class all but its end is itself.
+    if (!inClass)
+      depth += (c == '{' || c == '(') - (c == '}' || c == ')');
+    inClass = inClass ? c != ']' : c == '[';
   }
   std::erase(parts, "");
   return parts;

@@ -4,7 +4,10 @@
 #include <cmath>
 #include <filesystem>
 
+#include "kiln/base/clock.h"
 #include "kiln/base/file.h"
+#include "kiln/tools/dispatch/duration.h"
+#include "kiln/tools/dispatch/sweep_plan.h"
 #include "kiln/tools/dispatch/tuning_features.h"
 
 namespace kiln {
@@ -14,6 +17,28 @@ namespace fs = std::filesystem;
 // What counts as better, for --patience.
 static constexpr double kNoticeable = 0.01;
 
+static SweepSettings batchSettings(const Lab &lab);
+
+// What finalists take where nothing cuts them short, and what a candidate takes in a batch. How long compiling takes is
+// known when the key is.
+static TuningBudget budgetOf(const Lab &lab, const measure::Problem &problem) {
+  const TuneFlags &flags = lab.flags.tuning;
+  const uint32_t threads = lab.flags.threadCount();
+  constexpr double usualStart = 0.008;
+  std::vector<double> starts(flags.finalists + 1, usualStart);
+  const double finals = measuringTime(problem, starts, threads, settingsOf(lab)).most;
+  // Of what one more takes, half: it is found out soon, and the group has a limit.
+  SweepSettings batch = batchSettings(lab);
+  batch.statistics.maximumRounds = batch.statistics.minimumRounds;
+  double two = measuringTime(problem, {starts.data(), 2}, threads, batch).most;
+  double one = measuringTime(problem, {starts.data(), 1}, threads, batch).most;
+  return {flags.budgetSeconds(), finals, {0, (two - one) / 2}};
+}
+
+static double secondsSince(uint64_t start) {
+  return static_cast<double>(monotonicNanoseconds() - start) / 1e9;
+}
+
 static SearchOptions searchOptions(const DispatchFlags &flags) {
   return {.seed = flags.seed, .batch = flags.tuning.batch, .exhaustive = flags.tuning.exhaustive};
 }
@@ -21,7 +46,12 @@ static SearchOptions searchOptions(const DispatchFlags &flags) {
 ProblemTuner::ProblemTuner(const Lab &lab, const Operation &operation, const SweepCandidate &kiln)
     : lab(lab), operation(operation), kiln(kiln), space(tuningFeatures(*operation.problem, operation.configurations,
                                                                        TuningMachine::detect(lab.flags.threadCount())),
-                                                        kTuningKinds, searchOptions(lab.flags)) {}
+                                                        kTuningKinds, searchOptions(lab.flags)),
+      budget(budgetOf(lab, *operation.problem)) {}
+
+double ProblemTuner::spent() const {
+  return storedSeconds + secondsSince(begun);
+}
 
 //===--- Compiling ------------------------------------------------------------------------------------------------===//
 
@@ -35,7 +65,7 @@ std::string ProblemTuner::mlirOf(const std::string &configuration) const {
 }
 
 // Each is a program of its own: it is compiled once however often it is measured, and costs nobody else anything.
-Status ProblemTuner::compile(const std::vector<std::string> &configurations) {
+Status ProblemTuner::compile(const std::vector<std::string> &configurations, uint64_t until) {
   KILN_RETURN_IF_ERROR(makeFolder(folder()));
   std::vector<CompileJob> jobs;
   std::vector<std::string> fresh;
@@ -52,10 +82,12 @@ Status ProblemTuner::compile(const std::vector<std::string> &configurations) {
   settings.flags = lab.flags.allCompilerFlags();
   settings.workers = lab.flags.jobCount();
   settings.force = lab.flags.forceCompile;
+  settings.beginUntil = until;
   KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> results,
                         compileAll(jobs, settings, [](size_t, const CompileResult &) {}));
   for (size_t i = 0; i < fresh.size(); ++i)
-    compiled[fresh[i]] = std::move(results[i]);
+    if (!results[i].late)
+      compiled[fresh[i]] = std::move(results[i]);
   return okStatus();
 }
 
@@ -89,8 +121,11 @@ Status ProblemTuner::findKey() {
   settings.flags.push_back("--dump-tuning-keys-to=" + keys);
   settings.force = true;
   CompileJob job{source, {}};
+  uint64_t started = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> results,
                         compileAll({&job, 1}, settings, [](size_t, const CompileResult &) {}));
+  // Two functions, and the start of a compiler.
+  budget.guessCompiling(secondsSince(started) / 2 / lab.flags.jobCount());
   if (!results.front().ok())
     return internalError("{} does not compile: {}", problem.name(), results.front().error);
   KILN_ASSIGN_OR_RETURN(std::vector<TuningKeyRecord> records, readRecords(keys));
@@ -138,14 +173,30 @@ std::string ProblemTuner::anchor() const {
   return isBetter ? operation.configurations[best.front()] : std::string(kDefaultConfiguration);
 }
 
-Result<ProblemTuner::Batch> ProblemTuner::makeBatch() {
+// Leaves those of the batch that `stays` says; the others can be proposed again.
+void ProblemTuner::keep(Batch &batch, const std::function<bool(const std::string &)> &stays) {
+  auto left = std::ranges::stable_partition(
+      batch.candidates, [&](size_t candidate) { return stays(operation.configurations[candidate]); });
+  space.giveBack({left.begin(), left.end()});
+  batch.candidates.erase(left.begin(), left.end());
+}
+
+// What fits into the time that is left; of a batch that was measured before, what fitted then.
+Result<ProblemTuner::Batch> ProblemTuner::makeBatch(const TuneSession &session) {
   Batch batch{space.propose(), {operation.problem.get(), {}}};
+  batch.isLast = batch.candidates.empty();
+  KILN_ASSIGN_OR_RETURN(auto stored, session.configurationsOf(stepName()));
+  size_t room = budget.fitting(batch.candidates.size(), spent()), taken = 0;
+  keep(batch, [&](const std::string &name) { return stored ? stored->contains(name) : taken++ < room; });
   if (batch.candidates.empty())
     return batch;
   std::vector<std::string> names = {anchor()};
   for (size_t candidate : batch.candidates)
     names.push_back(operation.configurations[candidate]);
-  KILN_RETURN_IF_ERROR(compile(names));
+  auto allowed = static_cast<uint64_t>(budget.compilingSeconds(spent()) * 1e9);
+  KILN_RETURN_IF_ERROR(compile(names, stored ? UINT64_MAX : monotonicNanoseconds() + allowed));
+  keep(batch, [&](const std::string &name) { return compiled.contains(names.front()) && compiled.contains(name); });
+  std::erase_if(names, [&](const std::string &name) { return !compiled.contains(name); });
   for (const std::string &name : names)
     batch.group.candidates.push_back(candidateOf(name));
   return batch;
@@ -217,12 +268,20 @@ static double compileSeconds(const TuneStep &step) {
   return milliseconds / 1000;
 }
 
+std::string ProblemTuner::timeIsUp() const {
+  return fmt::format("its time is up (--budget-minutes={})", lab.flags.tuning.budgetMinutes);
+}
+
+std::string ProblemTuner::stepName() const {
+  return fmt::format("{} batch {}", operation.problem->name(), batches + 1);
+}
+
 std::string ProblemTuner::reasonToStop() const {
   const TuneFlags &flags = lab.flags.tuning;
   if (space.tried() >= flags.trials)
     return fmt::format("{} configurations are tried (--trials)", space.tried());
-  if (seconds >= flags.budgetSeconds())
-    return fmt::format("its time is up (--budget-minutes={})", flags.budgetMinutes);
+  if (budget.fitting(1, spent()) == 0)
+    return timeIsUp();
   if (!space.isExhaustive() && idle >= flags.patience)
     return fmt::format("nothing got better in {} (--patience)",
                        idle == 1 ? "1 batch" : fmt::format("{} batches", idle));
@@ -230,12 +289,12 @@ std::string ProblemTuner::reasonToStop() const {
 }
 
 void ProblemTuner::tell(const Batch &batch, const TuneStep &step) const {
-  double left = std::max(0.0, (lab.flags.tuning.budgetSeconds() - seconds) / 60);
   print(
       fmt::format("  batch {}{}: {} of {} done, {} failed; best {:.1f} GFLOP/s, {:.2f} times the default: {}; at most "
-                  "{:.1f} min left\n",
+                  "{} left\n",
                   batches, step.stored ? " (measured before)" : "", space.tried(), space.size(), failed,
-                  operation.problem->flops() / std::max(bestMedian, 1.0), 1 / bestTime(), anchor(), left));
+                  operation.problem->flops() / std::max(bestMedian, 1.0), 1 / bestTime(), anchor(),
+                  durationText(budget.left(spent()))));
   (void)flushStandardOutput(); // the end of the command tells
   if (!lab.flags.verbose)
     return;
@@ -251,17 +310,25 @@ Result<bool> ProblemTuner::search(TuneSession &session, SweepProgress &progress)
   SweepSettings settings = batchSettings(lab);
   std::string why;
   while (why.empty()) {
-    KILN_ASSIGN_OR_RETURN(Batch batch, makeBatch());
+    uint64_t started = monotonicNanoseconds();
+    KILN_ASSIGN_OR_RETURN(Batch batch, makeBatch(session));
     if (batch.candidates.empty()) {
-      why = "all of them are tried";
+      why = batch.isLast ? "all of them are tried" : timeIsUp();
       break;
     }
-    ++batches;
-    std::string name = fmt::format("{} batch {}", operation.problem->name(), batches);
-    KILN_ASSIGN_OR_RETURN(TuneStep step, session.measure(name, {&batch.group, 1}, settings, progress));
+    double compiling = secondsSince(started);
+    started = monotonicNanoseconds();
+    settings.group.groupNanoseconds = static_cast<uint64_t>(budget.leftOfSearch(spent()) * 1e9);
+    KILN_ASSIGN_OR_RETURN(TuneStep step, session.measure(stepName(), {&batch.group, 1}, settings, progress));
     if (step.interrupted || !progress.shouldContinue())
       return false;
-    seconds += step.seconds + compileSeconds(step) / lab.flags.jobCount();
+    ++batches;
+    double measuring = secondsSince(started);
+    if (step.stored) {
+      compiling = compileSeconds(step) / lab.flags.jobCount(), measuring = step.seconds;
+      storedSeconds += compiling + measuring;
+    }
+    budget.learn(batch.group.candidates.size(), compiling, measuring);
     KILN_RETURN_IF_ERROR(learn(batch, step));
     tell(batch, step);
     why = reasonToStop();
@@ -274,7 +341,7 @@ Result<SweepGroup> ProblemTuner::finalists() {
   std::vector<std::string> names = {std::string(kDefaultConfiguration)};
   for (size_t candidate : space.best(lab.flags.tuning.finalists))
     names.push_back(operation.configurations[candidate]);
-  KILN_RETURN_IF_ERROR(compile(names));
+  KILN_RETURN_IF_ERROR(compile(names, UINT64_MAX));
   SweepGroup group{operation.problem.get(), {}};
   for (const std::string &name : names)
     group.candidates.push_back(candidateOf(name));

@@ -3,14 +3,17 @@
 #ifndef KILN_TOOLS_DISPATCH_PROBLEM_TUNER_H
 #define KILN_TOOLS_DISPATCH_PROBLEM_TUNER_H
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "kiln/base/clock.h"
 #include "kiln/schema/tuning_database.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/compile_pool.h"
 #include "kiln/tools/dispatch/tune_session.h"
+#include "kiln/tools/dispatch/tuning_budget.h"
 #include "kiln/tools/dispatch/tuning_search.h"
 
 namespace kiln {
@@ -30,19 +33,26 @@ public:
   Result<bool> search(TuneSession &session, SweepProgress &progress);
   // The default configuration, first, and the best that the search found.
   Result<SweepGroup> finalists();
+  // Seconds, of this command and of those that went before it in the session.
+  double spent() const;
 
 private:
   struct Batch {
     std::vector<size_t> candidates; // of the space
     SweepGroup group;               // what they are compared with, first
+    bool isLast = false;            // there was nothing left to propose
   };
 
-  Status compile(const std::vector<std::string> &configurations);
+  // Begins with none of them after `until`, monotonicNanoseconds().
+  Status compile(const std::vector<std::string> &configurations, uint64_t until);
   SweepCandidate candidateOf(const std::string &configuration) const;
   std::string anchor() const;
-  Result<Batch> makeBatch();
+  void keep(Batch &batch, const std::function<bool(const std::string &)> &stays);
+  Result<Batch> makeBatch(const TuneSession &session);
   Status learn(const Batch &batch, const TuneStep &step);
   std::string folder() const;
+  std::string stepName() const; // of the batch that is next
+  std::string timeIsUp() const;
   std::string mlirOf(const std::string &configuration) const;
   void tell(const Batch &batch, const TuneStep &step) const;
   // Why there is no further batch; empty: there is one.
@@ -56,8 +66,10 @@ private:
   TuningSearch space;
   std::map<std::string, CompileResult> compiled; // by configuration
   size_t batches = 0, failed = 0, idle = 0;      // idle: batches since the last that found something better
-  double seconds = 0;                            // spent
-  double defaultMedian = 0, bestMedian = 0;      // nanoseconds, as last measured
+  const uint64_t begun = monotonicNanoseconds();
+  double storedSeconds = 0; // that earlier commands spent on what they measured
+  TuningBudget budget;
+  double defaultMedian = 0, bestMedian = 0; // nanoseconds, as last measured
 };
 
 } // namespace kiln

@@ -14,6 +14,12 @@ inline std::string shellWord(const std::string &word) {
   return text + "'";
 }
 
+// The same, without quotes where a shell reads the word as it is.
+inline std::string plainShellWord(const std::string &word) {
+  constexpr const char *kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
+  return word.empty() || word.find_first_not_of(kPlain) != std::string::npos ? shellWord(word) : word;
+}
+
 } // namespace kiln
 
 #endif // KILN_TOOLS_DISPATCH_SHELL_WORD_H

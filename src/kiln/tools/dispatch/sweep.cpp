@@ -134,6 +134,22 @@ std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &se
   return store::contentKey({text});
 }
 
+// Tags are facts of a run: with others it is another run, which is told where somebody may have meant to go on.
+static std::string otherTagsNote(std::span<const store::StoredRun> runs, const store::Run &wanted) {
+  const store::StoredRun *unfinished = nullptr;
+  for (const store::StoredRun &run : runs)
+    if (run.sweep == wanted.sweep && run.machine == wanted.machine)
+      unfinished = run.ended ? nullptr : &run;
+  if (!unfinished)
+    return "";
+  std::string tags;
+  for (const auto &[key, value] : unfinished->tags)
+    tags += fmt::format("{}{}:{}", tags.empty() ? "" : ",", key, value);
+  return fmt::format("an unfinished run of the same sweep has {}: this is a new run; {} to go on with it",
+                     tags.empty() ? "no tags" : fmt::format("other tags ({})", tags),
+                     tags.empty() ? "leave out --tags" : "give the same tags");
+}
+
 namespace {
 
 class StatisticsScheduler final : public measure::RoundScheduler {
@@ -274,6 +290,9 @@ private:
         finished.insert(names.begin(), names.end());
         return okStatus();
       }
+      KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
+      if (std::string note = otherTagsNote(runs, run); !note.empty())
+        progress.onWarning(note);
     }
     run.started = store::unixNanoseconds();
     run.commandLine = settings.commandLine;
@@ -373,8 +392,8 @@ private:
       progress.onWarning(warning->text());
     std::optional<double> cutSeconds;
     if (outcome.stoppedByTime) {
-      cutSeconds = static_cast<double>(settings.group.measureNanoseconds) / 1e9;
-      progress.onWarning(report::cutNote(*cutSeconds));
+      cutSeconds = static_cast<double>(std::min(settings.group.measureNanoseconds, outcome.roundsNanoseconds)) / 1e9;
+      progress.onWarning(report::cutNote(*cutSeconds, measuring.live.candidates.size()));
     }
     return writer->finishGroup(measuring.fact.key(), results, estimates, cutSeconds);
   }

@@ -6,6 +6,29 @@
 
 namespace kiln {
 
+static constexpr std::string_view kCompileError = "it does not compile: ";
+
+std::string_view toldCause(std::string_view message) {
+  if (size_t end = message.find("': "); message.starts_with("pass '") && end != message.npos)
+    return message.substr(end + 3);
+  if (!message.starts_with(kCompileError))
+    return message;
+  std::string_view text = message.substr(kCompileError.size());
+  size_t error = text.find("error: ");
+  if (error == text.npos)
+    error = text.find_first_not_of(" \n");
+  if (error == text.npos)
+    return message;
+  // The line that it is in, from the file's name.
+  size_t begin = text.rfind('\n', error);
+  begin = begin == text.npos ? 0 : begin + 1;
+  size_t folder = text.substr(0, error).rfind('/');
+  if (folder != text.npos && folder >= begin)
+    begin = folder + 1;
+  std::string_view line = text.substr(begin);
+  return line.substr(0, line.find('\n'));
+}
+
 void SweepTeller::onGroup(size_t index, const SweepGroup &group) {
   clear();
   current = index;
@@ -36,13 +59,16 @@ void SweepTeller::onOutcome(const SweepCandidate &candidate, store::Outcome outc
     return;
   ++failed;
   clear();
-  // A line, with the cause rather than the pass that found it; the report says all of it.
-  if (size_t end = message.find("': "); message.starts_with("pass '") && end != std::string_view::npos)
-    message.remove_prefix(end + 3);
-  say("{}\n", report::firstPart(fmt::format("  {}{}{}: {}: {}", candidate.fact.provider,
-                                            candidate.fact.configuration.empty() ? "" : " ",
-                                            candidate.fact.configuration, store::outcomeName(outcome), message),
-                                consoleWidth()));
+  std::string_view cause = toldCause(message);
+  bool compiles = cause.data() == message.data() || !message.starts_with(kCompileError);
+  std::string text =
+      fmt::format("  {}{}{}: {}: {}{}", candidate.fact.provider, candidate.fact.configuration.empty() ? "" : " ",
+                  candidate.fact.configuration, store::outcomeName(outcome), compiles ? "" : kCompileError, cause);
+  // What a compiler says is of use only as a whole.
+  if (compiles)
+    say("{}\n", report::firstPart(text, consoleWidth()));
+  else
+    say("{}\n", report::hangingText("", text, consoleWidth(), 4));
 }
 
 void SweepTeller::onWarning(std::string_view text) {

@@ -8,6 +8,10 @@
 
 namespace kiln {
 
+// What is told at once of a message: the cause rather than the pass that found it, and of a compiler's text the first
+// error, with the file's name in place of its path. The report says all of it.
+std::string_view toldCause(std::string_view message);
+
 // One line that is written over while a group runs, where somebody sees it; else a line when it is done.
 class SweepTeller final : public SweepProgress {
 public:

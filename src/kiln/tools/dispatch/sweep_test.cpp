@@ -2,7 +2,9 @@
 #include "kiln/tools/dispatch/sweep.h"
 
 #include "kiln/measure/workers/testing/tiny_matmul.h"
+#include "kiln/report/model/table.h"
 #include "kiln/store/testing/temporary_folder.h"
+#include "kiln/tools/dispatch/sweep_teller.h"
 #include "gtest/gtest.h"
 
 namespace kiln {
@@ -15,9 +17,10 @@ public:
   void onOutcome(const SweepCandidate &, store::Outcome, std::string_view) override {}
   void onWarning(std::string_view text) override { warnings += std::string(text) + "\n"; }
   void onGroupDone(size_t, const SweepGroup &) override {}
-  bool shouldContinue() override { return true; }
+  bool shouldContinue() override { return goesOn; }
 
   std::string warnings;
+  bool goesOn = true;
 };
 
 class SweepTest : public ::testing::Test {
@@ -42,6 +45,12 @@ protected:
     groupsOfRun = *reader->groups(summary->run);
     results = *reader->results(summary->run);
     estimates = *reader->estimates(summary->run);
+  }
+  std::vector<std::string> unfinishedOfAll() {
+    report::Filter filter;
+    filter.allRuns = true;
+    Result<report::Table> table = report::loadTable(*reader, filter);
+    return table.ok() ? table->unfinished : std::vector<std::string>{table.status().toString()};
   }
   template <typename Fact> const Fact *of(const std::vector<Fact> &facts, size_t candidate) const {
     for (const Fact &fact : facts)
@@ -109,6 +118,63 @@ TEST_F(SweepTest, TimeThatIsUpIsToldAndStored) {
   ASSERT_TRUE(groupsOfRun[0].cutSeconds);
   EXPECT_NEAR(*groupsOfRun[0].cutSeconds, 0.05, 1e-9);
   EXPECT_NE(progress.warnings.find("time was up after 0.05 s of rounds"), std::string::npos) << progress.warnings;
+}
+
+TEST_F(SweepTest, OfOneAloneNoRankIsToBeSettled) {
+  add("one", {});
+  settings.group.measureNanoseconds = 50'000'000;
+  settings.statistics.minimumRounds = settings.statistics.maximumRounds = 1'000;
+  run();
+  EXPECT_EQ(progress.warnings.find("--minutes"), std::string::npos) << progress.warnings;
+  add("two", {});
+  run();
+  EXPECT_NE(progress.warnings.find("give more `--minutes` to settle ranks"), std::string::npos) << progress.warnings;
+}
+
+// Since its group began: no further round, but those without which nothing can be said.
+TEST_F(SweepTest, ABudgetEndsAGroup) {
+  add("one", {});
+  settings.group.groupNanoseconds = 1;
+  settings.statistics.minimumRounds = settings.statistics.maximumRounds = 1'000;
+  run();
+  ASSERT_EQ(estimates.size(), 1U);
+  EXPECT_EQ(estimates[0].rounds, 3U);
+  ASSERT_TRUE(groupsOfRun[0].cutSeconds);
+  EXPECT_LT(*groupsOfRun[0].cutSeconds, 10);
+}
+
+TEST_F(SweepTest, WithOtherTagsItIsAnotherRunAndThatIsTold) {
+  add("one", {});
+  settings.tags = {{"day", "monday"}};
+  progress.goesOn = false;
+  run();
+  EXPECT_EQ(progress.warnings, "");
+  settings.tags = {{"day", "tuesday"}};
+  run();
+  EXPECT_NE(
+      progress.warnings.find("an unfinished run of the same sweep has other tags (day:monday): this is a new run; "
+                             "give the same tags to go on with it"),
+      std::string::npos)
+      << progress.warnings;
+  EXPECT_EQ(unfinishedOfAll().size(), 2U);
+  // Once it was measured, whatever the tags, nobody wants to go on.
+  progress.warnings.clear();
+  progress.goesOn = true;
+  run();
+  EXPECT_EQ(unfinishedOfAll(), std::vector<std::string>());
+  settings.tags = {{"day", "friday"}};
+  run();
+  EXPECT_EQ(progress.warnings.find("unfinished"), std::string::npos) << progress.warnings;
+}
+
+TEST(SweepTeller, TellsTheCause) {
+  EXPECT_EQ(toldCause("pass 'ones': wrong element: 3 of 4"), "wrong element: 3 of 4");
+  EXPECT_EQ(toldCause("it ended by itself"), "it ended by itself");
+  EXPECT_EQ(toldCause("it does not compile: /a/long/path/x.mlir:3:5: error: expected ')'\n  line\n  ^"),
+            "x.mlir:3:5: error: expected ')'");
+  EXPECT_EQ(toldCause("it does not compile: \nwarning: w\n/a/x.mlir:1:1: error: no\n"), "x.mlir:1:1: error: no");
+  EXPECT_EQ(toldCause("it does not compile: kiln-compile was ended by this program"),
+            "kiln-compile was ended by this program");
 }
 
 TEST_F(SweepTest, WhoHadEnoughWasNotCut) {

@@ -3,6 +3,7 @@
 
 #include "kiln/base/file.h"
 #include "kiln/tools/dispatch/commands.h"
+#include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/interrupts.h"
 #include "kiln/tools/dispatch/problem_tuner.h"
 #include "kiln/tools/dispatch/say.h"
@@ -53,6 +54,7 @@ private:
   SweepCandidate kiln;
   QuietProgress progress;
   std::vector<TunedProblem> tuned;
+  double spent = 0;  // seconds, on searching
   size_t broken = 0; // problems that could not be tuned
 };
 
@@ -89,8 +91,8 @@ void Tuning::announce() const {
     say("{}: {}, of which at most {} are tried\n", operation.problem->name(),
         counted(operation.configurations.size(), "configuration"), most);
   }
-  say("{}, at most {}, at most about {:.3g} minutes\n", counted(operations.size(), "problem"), counted(trials, "trial"),
-      static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds() / 60);
+  say("{}, at most {}, at most about {}\n", counted(operations.size(), "problem"), counted(trials, "trial"),
+      durationText(static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds()));
 }
 
 Result<TuningDatabase> Tuning::readDatabase() const {
@@ -116,15 +118,22 @@ std::string Tuning::sessionKey() const {
 
 Result<bool> Tuning::searchOne(TuneSession &session, const Operation &operation) {
   ProblemTuner tuner(lab, operation, kiln);
-  KILN_RETURN_IF_ERROR(tuner.findKey());
+  Status found = tuner.findKey();
+  if (!found.ok()) {
+    spent += tuner.spent();
+    return found;
+  }
   say("  the default is {}\n", tuner.key().configuration);
   KILN_ASSIGN_OR_RETURN(TuningDatabase database, readDatabase());
   if (const TuningEntry *old = database.find(tuner.key().operation, tuner.key().target, lab.flags.threadCount()))
     tuner.suggest(old->configuration);
-  KILN_ASSIGN_OR_RETURN(bool done, tuner.search(session, progress));
-  if (!done)
-    return false;
+  Result<bool> done = tuner.search(session, progress);
+  if (!done.ok() || !*done) {
+    spent += tuner.spent();
+    return done;
+  }
   KILN_ASSIGN_OR_RETURN(SweepGroup finalists, tuner.finalists());
+  spent += tuner.spent();
   tuned.push_back({&operation, tuner.key(), std::move(finalists)});
   return true;
 }
@@ -199,8 +208,13 @@ Result<int> Tuning::conclude(TuneSession &session) {
   std::vector<SweepGroup> groups;
   for (const TunedProblem &problem : tuned)
     groups.push_back(problem.finalists);
-  say("the best and the defaults once more\n");
-  KILN_ASSIGN_OR_RETURN(TuneStep step, session.measure(TuneSession::kLastStep, groups, settingsOf(lab), progress));
+  // What is left is for all of them alike.
+  SweepSettings settings = settingsOf(lab);
+  const double left = static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds() - spent;
+  settings.group.groupNanoseconds =
+      static_cast<uint64_t>(std::max(0.0, left) / static_cast<double>(groups.size()) * 1e9);
+  say("the best and the defaults once more, at most {}\n", durationText(left));
+  KILN_ASSIGN_OR_RETURN(TuneStep step, session.measure(TuneSession::kLastStep, groups, settings, progress));
   if (step.interrupted) {
     say("interrupted; the same command goes on from here\n");
     return 130;

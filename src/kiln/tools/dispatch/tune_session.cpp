@@ -40,6 +40,20 @@ Result<TuneSession> TuneSession::open(std::string database, std::string key, boo
   return session;
 }
 
+Result<std::optional<std::set<std::string>>> TuneSession::configurationsOf(const std::string &step) const {
+  for (const auto &[sweep, run] : finished) {
+    if (tagOf(run, kStepTag) != step)
+      continue;
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(database));
+    KILN_ASSIGN_OR_RETURN(auto candidates, reader->candidates(run.key()));
+    std::set<std::string> configurations;
+    for (const auto &[key, candidate] : candidates)
+      configurations.insert(candidate.configuration);
+    return std::optional(std::move(configurations));
+  }
+  return std::optional<std::set<std::string>>();
+}
+
 Result<TuneStep> TuneSession::measure(const std::string &step, std::span<const SweepGroup> groups,
                                       SweepSettings settings, SweepProgress &progress) {
   TuneStep result;

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class TuneSession {
 public:
   // `key` stands for all that makes two tunings the same. With `resume`, one that did not get to its last step goes on.
   static Result<TuneSession> open(std::string database, std::string key, bool resume);
+
+  // The configurations that an earlier command measured in a step; none: it did not.
+  Result<std::optional<std::set<std::string>>> configurationsOf(const std::string &step) const;
 
   // Measures the groups, unless that was done. The step `kLastStep` ends the session.
   Result<TuneStep> measure(const std::string &step, std::span<const SweepGroup> groups, SweepSettings settings,

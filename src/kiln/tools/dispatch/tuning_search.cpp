@@ -27,6 +27,12 @@ bool TuningSearch::take(size_t candidate, std::vector<size_t> &batch) {
   return true;
 }
 
+void TuningSearch::giveBack(std::span<const size_t> candidates) {
+  for (size_t candidate : candidates)
+    proposed[candidate] = false;
+  triedCount -= candidates.size();
+}
+
 void TuningSearch::suggest(size_t candidate) {
   suggested.push_back(candidate);
 }

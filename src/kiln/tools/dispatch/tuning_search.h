@@ -39,6 +39,8 @@ public:
 
   // At most a batch of candidates that were never proposed; empty: there are no others.
   std::vector<size_t> propose();
+  // Of those that were proposed, what was not measured after all: it may be proposed again.
+  void giveBack(std::span<const size_t> candidates);
   // Goes into the next batch, such as what was the best when it was last tuned.
   void suggest(size_t candidate);
   // The logarithm of its time, in whatever unit; nothing: it failed.

@@ -131,9 +131,11 @@ static Result<std::vector<Shape>> selectedShapes(const measure::ProblemSelection
     return invalidArgument("a convolution has four sizes that must be given; give --problem-h, --problem-w, "
                            "--problem-c and --problem-f together");
   std::vector<Shape> shapes;
+  // n beside m and k is a matrix product's, and no convolution is asked for.
+  if (given("m") || given("k"))
+    return shapes;
   for (const Shape &shape : kShapes) {
-    bool isImages = given("n") && !given("m") && !given("k");
-    std::vector<Shape> more = isImages ? combine(selection, shape) : std::vector<Shape>{shape};
+    std::vector<Shape> more = given("n") ? combine(selection, shape) : std::vector<Shape>{shape};
     shapes.insert(shapes.end(), more.begin(), more.end());
   }
   return shapes;

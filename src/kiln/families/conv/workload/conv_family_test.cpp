@@ -82,8 +82,9 @@ TEST(ConvFamily, SelectionsAreCombined) {
   EXPECT_EQ(all[0], "conv2d_nhwc_hwcf_3x8x9x4_3x1x6_s2x2_d1x1_p0x0_g2_f32_f32_f32");
   // n alone is so many images, but not where it is a matrix product's.
   EXPECT_EQ(names({{{"n", {8}}}, {"f32"}})[0], "conv2d_nhwc_hwcf_8x56x56x64_3x3x64_s1x1_d1x1_p1x1_g1_f32_f32_f32");
-  EXPECT_EQ(names({{{"m", {8}}, {"n", {8}}, {"k", {8}}}, {"f32"}})[0],
-            "conv2d_nhwc_hwcf_1x56x56x64_3x3x64_s1x1_d1x1_p1x1_g1_f32_f32_f32");
+  EXPECT_TRUE(names({{{"m", {8}}, {"n", {8}}, {"k", {8}}}, {"f32"}}).empty());
+  EXPECT_EQ(names({{{"m", {8}}, {"n", {2}}, {"k", {8}}, {"h", {8}}, {"w", {9}}, {"c", {4}}, {"f", {6}}}, {"f32"}})[0],
+            "conv2d_nhwc_hwcf_2x8x9x4_3x3x6_s1x1_d1x1_p0x0_g1_f32_f32_f32");
   // Types that other families have are not for this one.
   EXPECT_EQ(names({{}, {"f64", "f16t_f16n_f32t", "f32"}}).size(), 10U);
 }

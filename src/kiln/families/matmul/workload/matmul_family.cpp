@@ -124,6 +124,9 @@ static Result<std::vector<Shape>> selectedShapes(const measure::ProblemSelection
   std::vector<uint64_t> batches = prototype.batched ? valuesOf(selection, "b") : std::vector<uint64_t>();
   std::vector<uint64_t> ms = valuesOf(selection, "m"), ns = valuesOf(selection, "n"), ks = valuesOf(selection, "k");
   size_t given = (ms.empty() ? 0 : 1) + (ns.empty() ? 0 : 1) + (ks.empty() ? 0 : 1);
+  // n beside a convolution's sizes is its images, and no matrix product is asked for.
+  if (given == 1 && !ns.empty() && !valuesOf(selection, "h").empty())
+    return std::vector<Shape>();
   if (given != 0 && given != 3)
     return invalidArgument("a matrix product has three sizes; give --problem-m, --problem-n and --problem-k together");
   std::vector<Shape> shapes;

@@ -129,6 +129,16 @@ private:
   const Problem &problem;
 };
 
+TEST(MatmulFamily, ConvolutionsAreOthers) {
+  measure::FamilyRegistry registry;
+  registerFamilies(registry);
+  const measure::Family *matmul = *registry.find("matmul");
+  auto problems = matmul->problems({{{"n", {2}}, {"h", {8}}, {"w", {8}}, {"c", {3}}, {"f", {4}}}, {"f32"}, {}});
+  ASSERT_TRUE(problems.ok()) << problems.status().toString();
+  EXPECT_TRUE(problems->empty());
+  EXPECT_FALSE(matmul->problems({{{"n", {2}}}, {"f32"}, {}}).ok());
+}
+
 TEST(MatmulFamily, AllAreRegistered) {
   measure::FamilyRegistry registry;
   registerFamilies(registry);
