@@ -175,10 +175,11 @@ std::string ProblemTuner::anchor() const {
 
 // Leaves those of the batch that `stays` says; the others can be proposed again.
 void ProblemTuner::keep(Batch &batch, const std::function<bool(const std::string &)> &stays) {
-  auto left = std::ranges::stable_partition(
-      batch.candidates, [&](size_t candidate) { return stays(operation.configurations[candidate]); });
-  space.giveBack({left.begin(), left.end()});
-  batch.candidates.erase(left.begin(), left.end());
+  std::vector<size_t> kept, left;
+  for (size_t candidate : batch.candidates)
+    (stays(operation.configurations[candidate]) ? kept : left).push_back(candidate);
+  batch.candidates = std::move(kept);
+  space.giveBack(left);
 }
 
 // What fits into the time that is left; of a batch that was measured before, what fitted then.

@@ -10,14 +10,14 @@
 namespace kiln {
 
 namespace {
-// Measured here, on two cores of a shared server with 384 MiB of last-level cache: `least` while nobody else was at
-// work, `most` while others kept both cores busy. The plan says "about".
+// Of two cores of a shared server with 384 MiB of last-level cache. `most` was measured while others kept both cores
+// busy, with some room; `least` is what is hoped for on a quiet machine. The plan says "about".
 struct Range {
   double least, most;
 };
 // What a core does in a call, and what memory gives to a check that reads a result.
 constexpr Range kFlopsOfThread = {80e9, 20e9}, kBytesOfCheck = {8e9, 2e9};
-// A dispatch in its module: 32 of a matrix product take 1.9 s to 6 s, and a compiler starts in less than a second.
+// A dispatch in its module: 32 of a matrix product took 3 s to 5 s, and a compiler starts in less than a second.
 constexpr Range kCompiling = {0.05, 0.2}, kCompilerStart = {0, 1};
 // Filling two last-level caches with data for a cold group, and what is stored of it.
 constexpr Range kGroup = {0.1, 0.7};

@@ -68,7 +68,7 @@ void SweepTeller::onOutcome(const SweepCandidate &candidate, store::Outcome outc
   if (compiles)
     say("{}\n", report::firstPart(text, consoleWidth()));
   else
-    say("{}\n", report::hangingText("", text, consoleWidth(), 4));
+    say("{}\n", hangingText("", plainText(text), consoleWidth(), 4));
 }
 
 void SweepTeller::onWarning(std::string_view text) {
