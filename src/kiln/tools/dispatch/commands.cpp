@@ -4,14 +4,14 @@
 #include "kiln/base/file.h"
 #include "kiln/base/tile_config.h"
 #include "kiln/measure/machine/quick_look.h"
-#include "kiln/tools/dispatch/compile_pool.h"
-#include "kiln/tools/dispatch/corpus.h"
-#include "kiln/tools/dispatch/interrupts.h"
-#include "kiln/tools/dispatch/known_providers.h"
 #include "kiln/tools/dispatch/say.h"
 #include "kiln/tools/dispatch/shell_word.h"
-#include "kiln/tools/dispatch/sweep_plan.h"
-#include "kiln/tools/dispatch/sweep_teller.h"
+#include "kiln/tools/dispatch/sweep/compile_pool.h"
+#include "kiln/tools/dispatch/sweep/corpus.h"
+#include "kiln/tools/dispatch/sweep/interrupts.h"
+#include "kiln/tools/dispatch/sweep/known_providers.h"
+#include "kiln/tools/dispatch/sweep/sweep_plan.h"
+#include "kiln/tools/dispatch/sweep/sweep_teller.h"
 
 namespace kiln {
 

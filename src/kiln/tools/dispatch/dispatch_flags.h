@@ -9,8 +9,8 @@
 #include "kiln/measure/family.h"
 #include "kiln/tools/cli.h"
 #include "kiln/tools/dispatch/patterns.h"
-#include "kiln/tools/dispatch/sweep.h"
-#include "kiln/tools/dispatch/tune_flags.h"
+#include "kiln/tools/dispatch/sweep/sweep.h"
+#include "kiln/tools/dispatch/tune/tune_flags.h"
 
 namespace kiln {
 

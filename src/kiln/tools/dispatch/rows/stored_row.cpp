@@ -1,0 +1,109 @@
+#include "kiln/tools/dispatch/rows/stored_row.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace kiln {
+
+template <typename Wanted>
+static const report::Row *bestOf(const report::Table &table, const report::Row &of, const Wanted &wanted) {
+  const report::Row *best = nullptr;
+  for (const report::Row &row : table.rows)
+    if (row.group == of.group && row.ranked() && wanted(row) &&
+        (!best || row.estimate->rank < best->estimate->rank ||
+         (row.estimate->rank == best->estimate->rank && row.estimate->median < best->estimate->median)))
+      best = &row;
+  return best;
+}
+
+const report::Row *StoredRow::leader() const {
+  return bestOf(table, *row, [](const report::Row &) { return true; });
+}
+
+const report::Row *StoredRow::bestOfKiln() const {
+  return bestOf(table, *row, [](const report::Row &r) { return r.candidate->provider == "kiln"; });
+}
+
+// Exactly one row; else an error, NotFound where there is none.
+static Result<const report::Row *> rowIn(const report::Table &table, std::string_view name) {
+  const report::Row *plain = nullptr;
+  size_t plains = 0;
+  for (const report::Row &row : table.rows)
+    if (row.dispatch() == name && row.candidate->variant.empty()) {
+      plain = &row;
+      ++plains;
+    }
+  return plains == 1 ? Result<const report::Row *>(plain) : report::findRow(table, name);
+}
+
+static bool has(const report::Table &table, std::string_view name) {
+  return std::ranges::any_of(table.rows, [&](const report::Row &row) {
+    return !name.empty() && (row.name().starts_with(name) || row.dispatch() == name);
+  });
+}
+
+std::vector<NamedProblem> namesOf(const report::Table &table) {
+  std::vector<NamedProblem> names;
+  for (const report::ProblemRows &problem : report::byProblem(table)) {
+    NamedProblem &named = names.emplace_back(problem.front().problem->name, std::vector<std::string>());
+    for (const report::Row *row = problem.begin; row != problem.end; ++row)
+      named.dispatches.push_back(row->dispatch());
+  }
+  return names;
+}
+
+// A name as an expression that is found in nothing else.
+static std::string literally(std::string_view name) {
+  std::string text;
+  for (char c : name)
+    text += std::string_view("\\^$.|?*+()[]{}").find(c) == std::string_view::npos ? std::string(1, c)
+                                                                                  : std::string("\\") + c;
+  return text;
+}
+
+std::string nearestRows(std::string_view name, std::span<const NamedProblem> names) {
+  // Keys of rows are near to nothing.
+  bool key = name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return key ? "" : nearestText(literally(name), names);
+}
+
+static Result<StoredRow> loadRun(store::Reader &reader, const report::Filter &filter) {
+  StoredRow found;
+  KILN_ASSIGN_OR_RETURN(found.table, report::loadTable(reader, filter));
+  return found;
+}
+
+Result<StoredRow> findStoredRow(store::Reader &reader, const report::Filter &filter, std::string_view name) {
+  if (filter.allRuns || !filter.runs.empty()) {
+    KILN_ASSIGN_OR_RETURN(StoredRow found, loadRun(reader, filter));
+    Result<const report::Row *> row = rowIn(found.table, name);
+    if (!row.ok())
+      return has(found.table, name) ? std::move(row).status()
+                                    : notFound("{}{}", row.status().message(), nearestRows(name, namesOf(found.table)));
+    found.row = *row;
+    return found;
+  }
+  std::vector<NamedProblem> names;
+  KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader.runs());
+  for (size_t i = runs.size(); i-- > 0;) {
+    report::Filter one = filter;
+    one.runs = {runs[i].key()};
+    Result<StoredRow> found = loadRun(reader, one);
+    if (!found.ok() && found.status().code() == StatusCode::NotFound)
+      continue; // nothing of it fits the filter
+    if (!found.ok())
+      return found;
+    if (!has(found->table, name)) {
+      std::ranges::move(namesOf(found->table), std::back_inserter(names));
+      continue;
+    }
+    KILN_ASSIGN_OR_RETURN(found->row, rowIn(found->table, name));
+    return found;
+  }
+  return notFound(
+      "no row '{}' in any of {} runs; give a dispatch, or the start of what `report --columns=row,dispatch` "
+      "shows{}",
+      name, runs.size(), nearestRows(name, names));
+}
+
+} // namespace kiln

@@ -1,0 +1,108 @@
+#include "kiln/tools/dispatch/sweep/known_providers.h"
+
+#include <algorithm>
+
+#include "kiln/base/clock.h"
+#include "kiln/measure/workers/worker_process.h"
+#include "kiln/report/model/suggestion.h"
+#include "kiln/tools/dispatch/say.h"
+#include "kiln/tools/sibling.h"
+
+namespace kiln {
+
+namespace {
+constexpr std::string_view kOwnProviders[] = {"kiln", "onednn", "openblas", "reference"};
+
+Result<KnownProvider> probe(const DispatchFlags &flags, std::string name, std::string variant,
+                            std::vector<std::string> command) {
+  measure::WorkerOptions options;
+  options.command = command;
+  options.threads = flags.threadCount();
+  const uint64_t started = monotonicNanoseconds();
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<measure::WorkerProcess> worker, measure::WorkerProcess::start(options));
+  KILN_ASSIGN_OR_RETURN(measure::Answer answer,
+                        worker->ask(measure::HelloRequest{measure::kProtocolVersion, options.threads},
+                                    Deadline::after(flags.timeoutNanoseconds())));
+  const double seconds = static_cast<double>(monotonicNanoseconds() - started) / 1e9;
+  (void)worker->quit(Deadline::after(uint64_t(1'000'000'000))); // how it ends is no matter here
+  return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command), seconds};
+}
+
+// What was meant by a name that no worker has; empty where it is one, or near to none.
+std::string misspelt(const std::string &wish) {
+  std::vector<std::string> names(std::begin(kOwnProviders), std::end(kOwnProviders));
+  names.emplace_back("onednn:preferred");
+  return std::ranges::find(names, wish) == names.end() ? report::suggestion(wish, names) : "";
+}
+
+// A program that somebody else wrote. One that does not even answer `hello` has rows as well, which say why.
+Result<KnownProvider> probeProgram(const DispatchFlags &flags, const std::string &text,
+                                   const std::vector<KnownProvider> &others) {
+  size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return invalidArgument("--provider-command={}: write NAME=COMMAND", text);
+  std::string name = text.substr(0, equals);
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  if (name.find_first_not_of(kLetters) != name.npos)
+    return invalidArgument("--provider-command={}: a name has letters, digits, '_', '-' and '.'", text);
+  if (std::ranges::find(kOwnProviders, name) != std::end(kOwnProviders) ||
+      std::ranges::find(others, name, &KnownProvider::name) != others.end())
+    return invalidArgument("--provider-command={}: there is a provider '{}' already; give yours another name", text,
+                           name);
+  std::vector<std::string> command = {"/bin/sh", "-c", "exec " + text.substr(equals + 1)};
+  Result<KnownProvider> provider = probe(flags, name, "", command);
+  if (provider.ok())
+    return provider;
+  Status why =
+      std::move(provider).status().withContext(fmt::format("provider '{}' (--provider-command={})", name, text));
+  return KnownProvider{std::move(name), "", "", std::move(command), 0, std::string(why.message())};
+}
+
+} // namespace
+
+Result<KnownProvider> findKiln(const DispatchFlags &flags) {
+  KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
+  return probe(flags, "kiln", "", {tool, "--provider=kiln"});
+}
+
+Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
+  KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
+  std::vector<std::string> wanted;
+  bool asked = !flags.providers.empty();
+  for (const std::string &list : flags.providers)
+    for (std::string_view name : split(list, ','))
+      if (name != "none")
+        wanted.emplace_back(name);
+  // Libraries know nothing of programs that somebody else wrote.
+  if (!asked)
+    wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas"}
+                                  : std::vector<std::string>{"kiln"};
+  std::vector<KnownProvider> providers;
+  for (const std::string &wish : wanted) {
+    size_t colon = wish.find(':');
+    std::string variant = colon == std::string::npos ? "" : wish.substr(colon + 1);
+    Result<KnownProvider> provider = probe(flags, wish.substr(0, colon), variant, {tool, "--provider=" + wish});
+    if (provider.ok())
+      providers.push_back(*std::move(provider));
+    else if (std::string meant = misspelt(wish); !meant.empty())
+      return notFound("--providers: there is no provider '{}'{}", wish, meant);
+    else if (asked || wish == "kiln")
+      return std::move(provider).status().withContext(fmt::format("provider '{}'", wish));
+    else
+      sayLines("without {}: {}", wish, provider.status().message());
+  }
+  for (const std::string &text : flags.providerCommands) {
+    KILN_ASSIGN_OR_RETURN(KnownProvider provider, probeProgram(flags, text, providers));
+    providers.push_back(std::move(provider));
+  }
+  if (providers.empty())
+    return invalidArgument("--providers=none leaves nobody; add a program of yours with --provider-command");
+  if (std::ranges::none_of(providers, [](const KnownProvider &provider) { return provider.obstacle.empty(); }))
+    return failedPrecondition("{}", providers.front().obstacle);
+  for (const KnownProvider &provider : providers)
+    if (!provider.obstacle.empty())
+      sayLines("without {}, whose rows are failed: {}", provider.name, provider.obstacle);
+  return providers;
+}
+
+} // namespace kiln

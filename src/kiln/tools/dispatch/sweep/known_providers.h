@@ -1,0 +1,29 @@
+// Who takes part in a sweep: each is asked once who it is, before anything is compiled.
+#ifndef KILN_TOOLS_DISPATCH_SWEEP_KNOWN_PROVIDERS_H
+#define KILN_TOOLS_DISPATCH_SWEEP_KNOWN_PROVIDERS_H
+
+#include <string>
+#include <vector>
+
+#include "kiln/tools/dispatch/dispatch_flags.h"
+
+namespace kiln {
+
+// A provider as its own worker describes it.
+struct KnownProvider {
+  std::string name, variant, version;
+  std::vector<std::string> command;
+  double startSeconds = 0;   // until it has answered hello
+  std::string obstacle = {}; // why it does not work; empty where it does
+};
+
+// Kiln itself; an error where it does not work.
+Result<KnownProvider> findKiln(const DispatchFlags &flags);
+
+// Those that were asked for, all of which must work; without a wish, those that do. Of external programs one must
+// work, where there is nobody else.
+Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags);
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_DISPATCH_SWEEP_KNOWN_PROVIDERS_H

@@ -1,0 +1,467 @@
+#include "kiln/tools/dispatch/sweep/sweep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "kiln/base/clock.h"
+#include "kiln/measure/machine/provenance.h"
+#include "kiln/measure/machine/quick_look.h"
+#include "kiln/measure/workers/timing_data.h"
+#include "kiln/report/model/noise.h"
+#include "kiln/report/model/notes.h"
+#include "kiln/tools/dispatch/rows/part_times.h"
+#include "kiln/tools/dispatch/sweep/ceilings.h"
+#include "kiln/tools/version.h"
+
+namespace kiln {
+
+using Json = nlohmann::ordered_json;
+
+// Text that is no UTF-8 must not end the program.
+static std::string jsonText(const Json &json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+static double machineLoad() {
+  double load = 0;
+  std::ifstream("/proc/loadavg") >> load;
+  return load;
+}
+
+static store::Outcome outcomeOf(measure::Outcome outcome) {
+  switch (outcome) {
+  case measure::Outcome::Ok: return store::Outcome::Ok;
+  case measure::Outcome::Wrong: return store::Outcome::Incorrect;
+  case measure::Outcome::Unsupported: return store::Outcome::Unsupported;
+  case measure::Outcome::Crashed: return store::Outcome::Crashed;
+  case measure::Outcome::TimedOut: return store::Outcome::Timeout;
+  case measure::Outcome::Failed:
+  case measure::Outcome::NotStarted:
+  case measure::Outcome::Exited:
+  case measure::Outcome::MemoryLimit:
+  case measure::Outcome::Rubbish: return store::Outcome::Failed;
+  }
+  return store::Outcome::Failed;
+}
+
+// All passes as one: the first that failed, else what they have in common. An error must escape each of them.
+// `passes` are the names of all that there are; one more verdict is of the last of them, after timing.
+static store::Verification verificationOf(const std::vector<measure::verify::Verdict> &verdicts,
+                                          const std::vector<std::string> &passes) {
+  store::Verification result;
+  if (verdicts.empty())
+    return result;
+  const measure::verify::Verdict &last = verdicts.back();
+  result.method = last.method;
+  result.cause = measure::verify::causeName(last.cause);
+  result.explanation = last.explanation;
+  result.escapeProbability = 1;
+  for (const measure::verify::Verdict &verdict : verdicts)
+    result.escapeProbability = std::min(result.escapeProbability, verdict.escapeProbability);
+  Json details = {{"passes", verdicts.size()}, {"checks", Json::array()}};
+  for (size_t i = 0; i < verdicts.size(); ++i)
+    details["checks"].push_back(
+        {{"pass", i < passes.size() ? passes[i] : "after timing"}, {"method", verdicts[i].method}});
+  if (!last.ok()) {
+    details["wrong"] = last.wrong;
+    details["total"] = last.total;
+    details["tilePattern"] = last.tilePattern;
+    details["ulpHistogram"] = last.ulpHistogram;
+    for (const measure::verify::Mismatch &mismatch : last.examples) {
+      // What is no number has no place in JSON.
+      details["examples"].push_back({{"index", mismatch.index},
+                                     {"expected", fmt::format("{}", mismatch.expected)},
+                                     {"actual", fmt::format("{}", mismatch.actual)},
+                                     {"ulps", fmt::format("{}", mismatch.ulps)}});
+    }
+  }
+  result.details = jsonText(details);
+  return result;
+}
+
+static std::string settingsJson(const SweepSettings &settings) {
+  const measure::GroupSettings &group = settings.group;
+  const measure::GroupOptions &statistics = settings.statistics;
+  Json json = {{"cold", group.cold},
+               {"threads", group.threads},
+               {"processors", measure::processorsOf(group, group.threads)}, // empty: all
+               {"roundNanoseconds", group.roundNanoseconds},
+               {"warmUpNanoseconds", group.warmUpNanoseconds},
+               {"minimumSampleNanoseconds", group.minimumSampleNanoseconds},
+               {"measureNanoseconds", group.measureNanoseconds},
+               {"confidence", statistics.confidence},
+               {"target", statistics.target},
+               {"tieWithin", statistics.tieWithin},
+               {"dropBeyond", statistics.dropBeyond},
+               {"minimumRounds", statistics.minimumRounds},
+               {"maximumRounds", statistics.maximumRounds},
+               {"profile", settings.profile}};
+  return jsonText(json);
+}
+
+// What is stored with the run: the settings, and how the machine looked when it began, which makes no other sweep of
+// it.
+static std::string runFlags(const SweepSettings &settings) {
+  Json json = Json::parse(settingsJson(settings));
+  if (settings.machine) {
+    const measure::Neighbours &seen = *settings.machine;
+    Json machine = {{"seconds", seen.seconds}};
+    if (seen.load)
+      machine["load"] = *seen.load;
+    if (seen.stolen)
+      machine["stolen"] = *seen.stolen;
+    if (seen.busyCpus)
+      machine["busyCpus"] = *seen.busyCpus;
+    if (std::string warning = measure::disturbance(seen); !warning.empty())
+      machine["warning"] = warning;
+    json["machine"] = std::move(machine);
+  }
+  return jsonText(json);
+}
+
+std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &settings) {
+  std::string text = settingsJson(settings) + fmt::format("seed {}\n", settings.group.seed);
+  for (const SweepGroup &group : groups) {
+    text += group.problem->name() + "\n";
+    for (const SweepCandidate &candidate : group.candidates)
+      text += candidate.fact.key() + "\n";
+  }
+  return store::contentKey({text});
+}
+
+// Tags are facts of a run: with others it is another run, which is told where somebody may have meant to go on.
+static std::string otherTagsNote(std::span<const store::StoredRun> runs, const store::Run &wanted) {
+  const store::StoredRun *unfinished = nullptr;
+  for (const store::StoredRun &run : runs)
+    if (run.sweep == wanted.sweep && run.machine == wanted.machine)
+      unfinished = run.ended ? nullptr : &run;
+  if (!unfinished)
+    return "";
+  std::string tags;
+  for (const auto &[key, value] : unfinished->tags)
+    tags += fmt::format("{}{}:{}", tags.empty() ? "" : ",", key, value);
+  return fmt::format("an unfinished run of the same sweep has {}: this is a new run; {} to go on with it",
+                     tags.empty() ? "no tags" : fmt::format("other tags ({})", tags),
+                     tags.empty() ? "leave out --tags" : "give the same tags");
+}
+
+namespace {
+
+class StatisticsScheduler final : public measure::RoundScheduler {
+public:
+  StatisticsScheduler(measure::GroupStatistics statistics, bool profile)
+      : statistics(std::move(statistics)), profile(profile) {}
+
+  std::vector<uint32_t> nextRound() override { return profile ? statistics.nextRound() : std::vector<uint32_t>(); }
+  uint32_t round() const override { return statistics.round(); }
+  Status addRound(const measure::RoundSamples &samples) override {
+    return statistics.addRound(samples.candidate, samples.round, samples.call, samples.batch);
+  }
+  Status withdraw(uint32_t candidate) override { return statistics.withdraw(candidate); }
+
+  measure::GroupStatistics statistics;
+
+private:
+  bool profile;
+};
+
+// Stores what happens in a group as it happens, and tells the user.
+class GroupRecorder final : public measure::GroupObserver {
+public:
+  GroupRecorder(const SweepGroup &group, const std::string &key, const SweepSettings &settings, store::Writer &writer,
+                SweepProgress &progress)
+      : parts(group.candidates.size()), group(group), key(key), settings(settings), writer(writer), progress(progress) {
+    std::vector<uint32_t> bound = measure::processorsOf(settings.group, settings.group.threads);
+    processor = bound.empty() ? 0 : bound.front();
+  }
+
+  Status onRound(const measure::RoundSamples &samples) override {
+    store::Round round;
+    round.group = key;
+    round.candidate = group.candidates[samples.candidate].fact.key();
+    round.index = samples.round;
+    round.started = store::unixNanoseconds();
+    round.load = machineLoad();
+    round.megahertz = files.megahertz(processor);
+    round.batch = samples.batch;
+    round.cacheMode = settings.group.cold ? "cold" : "warm";
+    round.samples = {samples.call, samples.device, samples.launch};
+    const measure::CallCounts &counts = samples.counts;
+    round.counters = {samples.call.size() * uint64_t(samples.batch), counts.cycles, counts.instructions,
+                      counts.cacheMisses, counts.flops};
+    if (samples.round != current)
+      KILN_RETURN_IF_ERROR(flush());
+    current = samples.round;
+    parts.add(samples);
+    pending.push_back(std::move(round));
+    progress.onRound(samples.round, static_cast<double>(monotonicNanoseconds() - started) / 1e9);
+    return okStatus();
+  }
+
+  Status onOutcome(uint32_t candidate, measure::Outcome outcome, std::string_view message) override {
+    progress.onOutcome(group.candidates[candidate], outcomeOf(outcome), message);
+    return okStatus();
+  }
+
+  bool shouldContinue() override { return progress.shouldContinue(); }
+
+  // A round of all candidates is one transaction.
+  Status flush() {
+    Status status = writer.addRounds(pending);
+    pending.clear();
+    return status;
+  }
+
+  PartTimes parts; // of all candidates' calls
+
+private:
+  const SweepGroup &group;
+  std::string key;
+  const SweepSettings &settings;
+  store::Writer &writer;
+  SweepProgress &progress;
+  uint64_t started = monotonicNanoseconds();
+  uint32_t current = 0;
+  std::vector<store::Round> pending;
+  measure::SystemFiles files;
+  unsigned processor; // one of those that workers run on
+};
+
+// The runner of one sweep.
+class Sweep {
+public:
+  Sweep(std::span<const SweepGroup> groups, const SweepSettings &settings, SweepProgress &progress)
+      : groups(groups), settings(settings), progress(progress) {}
+
+  Result<SweepSummary> run(const std::string &database) {
+    uint64_t start = monotonicNanoseconds();
+    std::unique_ptr<store::Writer> own;
+    writer = settings.writer;
+    if (!writer) {
+      KILN_ASSIGN_OR_RETURN(own, store::Writer::open(database, {}));
+      writer = own.get();
+    }
+    KILN_RETURN_IF_ERROR(begin(database));
+    for (size_t i = 0; i < groups.size() && !summary.interrupted; ++i) {
+      if (finished.contains(groups[i].problem->name())) {
+        ++summary.resumed;
+        continue;
+      }
+      progress.onGroup(i, groups[i]);
+      KILN_RETURN_IF_ERROR(measureGroup(i));
+      progress.onGroupDone(i, groups[i]);
+    }
+    if (!summary.interrupted)
+      KILN_RETURN_IF_ERROR(writer->endRun(summary.run));
+    summary.elapsedSeconds = static_cast<double>(monotonicNanoseconds() - start) / 1e9;
+    return summary;
+  }
+
+private:
+  // Finds the run that is resumed, or makes a new one.
+  Status begin(const std::string &database) {
+    measure::Provenance provenance = measure::Provenance::detect();
+    store::Machine machine{provenance.json()};
+    KILN_RETURN_IF_ERROR(writer->addMachine(machine));
+    std::set<uint64_t> threads;
+    for (const SweepGroup &group : groups)
+      for (const SweepCandidate &candidate : group.candidates)
+        threads.insert(candidate.fact.threads);
+    Result<std::optional<std::string>> ceilings = ceilingsOf(provenance, threads);
+    if (!ceilings.ok()) // a column less
+      progress.onWarning(fmt::format("warning: no percentages of the peak: {}", ceilings.status().message()));
+    else if (*ceilings)
+      KILN_RETURN_IF_ERROR(writer->addCalibration({machine.key(), store::unixNanoseconds(), **ceilings}));
+    store::Run run;
+    run.sweep = sweepKey(groups, settings);
+    run.machine = machine.key();
+    run.tags = settings.tags;
+    if (settings.resume) {
+      KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(database));
+      KILN_ASSIGN_OR_RETURN(std::optional<std::string> unfinished, reader->unfinishedRun(run));
+      if (unfinished) {
+        summary.run = *unfinished;
+        KILN_ASSIGN_OR_RETURN(std::vector<std::string> names, reader->finishedGroups(summary.run));
+        finished.insert(names.begin(), names.end());
+        return okStatus();
+      }
+      KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
+      if (std::string note = otherTagsNote(runs, run); !note.empty())
+        progress.onWarning(note);
+    }
+    run.started = store::unixNanoseconds();
+    run.commandLine = settings.commandLine;
+    run.flags = runFlags(settings);
+    run.seed = settings.group.seed;
+    run.cacheMode = settings.group.cold ? "cold" : "warm";
+    run.dataDistribution = dataDistribution();
+    run.kilnVersion = kVersion;
+    summary.run = run.key();
+    return writer->addRun(run);
+  }
+
+  // What inputs are filled with while they are timed, by element type.
+  std::string dataDistribution() const {
+    std::map<std::string, std::string> byType;
+    for (const SweepGroup &group : groups)
+      for (const measure::TensorType &input : group.problem->inputs())
+        byType[std::string(hal::elementTypeName(input.type))] = measure::timingDistribution(input.type);
+    std::string text;
+    for (const auto &[type, distribution] : byType)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", type, distribution);
+    return text;
+  }
+
+  // One group on its way: who takes part, and what is known of the others.
+  struct Measuring {
+    store::Group fact;
+    SweepGroup live; // those that have a worker
+    std::vector<measure::Candidate> workers;
+    std::vector<store::CandidateResult> results;
+  };
+
+  Status measureGroup(size_t index) {
+    const SweepGroup &group = groups[index];
+    KILN_ASSIGN_OR_RETURN(Measuring measuring, beginGroup(group));
+    KILN_ASSIGN_OR_RETURN(measure::GroupStatistics statistics, measure::GroupStatistics::create(settings.statistics));
+    for (size_t i = 0; i < measuring.workers.size(); ++i)
+      statistics.addCandidate();
+    StatisticsScheduler scheduler(std::move(statistics), settings.profile);
+    GroupRecorder recorder(measuring.live, measuring.fact.key(), settings, *writer, progress);
+    measure::GroupResult outcome;
+    if (!measuring.workers.empty()) {
+      KILN_ASSIGN_OR_RETURN(outcome,
+                            measure::runGroup(*group.problem, measuring.workers, settings.group, scheduler, recorder));
+    }
+    KILN_RETURN_IF_ERROR(recorder.flush());
+    summary.timedSeconds += static_cast<double>(outcome.timedNanoseconds) / 1e9;
+    if (outcome.interrupted) {
+      summary.interrupted = true;
+      return writer->interruptGroup(measuring.fact.key());
+    }
+    ++summary.measured;
+    return concludeGroup(measuring, outcome,
+                         estimatesOf(measuring.fact.key(), measuring.live, scheduler.statistics, recorder.parts));
+  }
+
+  // Stores what takes part. Those that did not compile are rows, but have no worker.
+  Result<Measuring> beginGroup(const SweepGroup &group) {
+    const measure::Problem &problem = *group.problem;
+    KILN_RETURN_IF_ERROR(writer->addProblem(
+        {problem.name(), std::string(problem.family()), problem.fields(), problem.flops(), problem.bytes()}));
+    Measuring measuring{{summary.run, problem.name(), store::unixNanoseconds()}, {group.problem, {}}, {}, {}};
+    KILN_RETURN_IF_ERROR(writer->startGroup(measuring.fact));
+    std::vector<store::Candidate> facts;
+    for (const SweepCandidate &candidate : group.candidates) {
+      facts.push_back(candidate.fact);
+      if (candidate.obstacle.empty()) {
+        measuring.workers.push_back(candidate.worker);
+        measuring.live.candidates.push_back(candidate);
+        continue;
+      }
+      measuring.results.push_back({measuring.fact.key(),
+                                   candidate.fact.key(),
+                                   candidate.unsupported ? store::Outcome::Unsupported : store::Outcome::Failed,
+                                   candidate.obstacle,
+                                   {},
+                                   std::nullopt});
+      progress.onOutcome(candidate, measuring.results.back().outcome, measuring.results.back().error);
+    }
+    KILN_RETURN_IF_ERROR(writer->addCandidates(facts));
+    return measuring;
+  }
+
+  Status concludeGroup(Measuring &measuring, const measure::GroupResult &outcome,
+                       const std::vector<store::Estimate> &estimates) {
+    std::vector<store::CandidateResult> &results = measuring.results;
+    for (size_t i = 0; i < measuring.live.candidates.size(); ++i)
+      results.push_back(resultOf(measuring.fact.key(), measuring.live.candidates[i], outcome.candidates[i],
+                                 measuring.live.problem->passes()));
+    for (const store::CandidateResult &one : results)
+      summary.failed += !store::isSuccess(one.outcome) && one.outcome != store::Outcome::Unsupported &&
+                        one.outcome != store::Outcome::NotProfiled;
+    std::vector<const store::Estimate *> pointers;
+    for (const store::Estimate &estimate : estimates)
+      pointers.push_back(&estimate);
+    if (std::optional<report::NoiseWarning> warning = report::noiseWarning(pointers, settings.statistics.target))
+      progress.onWarning(warning->text());
+    std::optional<double> cutSeconds;
+    if (outcome.stoppedByTime) {
+      cutSeconds = static_cast<double>(std::min(settings.group.measureNanoseconds, outcome.roundsNanoseconds)) / 1e9;
+      progress.onWarning(report::cutNote(*cutSeconds, measuring.live.candidates.size()));
+    }
+    return writer->finishGroup(measuring.fact.key(), results, estimates, cutSeconds);
+  }
+
+  store::CandidateResult resultOf(const std::string &group, const SweepCandidate &candidate,
+                                  const measure::CandidateResult &measured,
+                                  const std::vector<std::string> &passes) const {
+    store::CandidateResult result;
+    result.group = group;
+    result.candidate = candidate.fact.key();
+    result.outcome = measured.outcome ? outcomeOf(*measured.outcome) : store::Outcome::Failed;
+    if (result.outcome == store::Outcome::Ok && !settings.profile)
+      result.outcome = store::Outcome::NotProfiled;
+    result.error = measured.message;
+    result.verification = verificationOf(measured.verdicts, passes);
+    result.compileMilliseconds = candidate.compileMilliseconds;
+    const measure::ProviderInfo &told = measured.provider;
+    if (!told.name.empty() || measured.peakMemoryBytes > 0)
+      result.worker =
+          store::WorkerFacts{told.name, told.version, told.note, measured.workers, measured.peakMemoryBytes};
+    return result;
+  }
+
+  static std::vector<store::Estimate> estimatesOf(const std::string &group, const SweepGroup &live,
+                                                  const measure::GroupStatistics &statistics, const PartTimes &parts) {
+    std::vector<store::Estimate> estimates;
+    for (const measure::Estimate &measured : statistics.estimates()) {
+      // Below three rounds there is no interval, and nothing to state.
+      if (measured.rounds == 0 || !std::isfinite(measured.interval.high))
+        continue;
+      store::Estimate estimate;
+      estimate.group = group;
+      estimate.candidate = live.candidates[measured.candidate].fact.key();
+      estimate.median = measured.median;
+      estimate.p10 = measured.p10;
+      estimate.p90 = measured.p90;
+      estimate.low = measured.interval.low;
+      estimate.high = measured.interval.high;
+      estimate.deviceMedian = parts.device(measured.candidate);
+      estimate.launchMedian = parts.launch(measured.candidate);
+      estimate.rounds = measured.rounds;
+      estimate.samples = measured.samples;
+      estimate.rank = measured.rank;
+      for (uint32_t other : measured.ties)
+        estimate.ties.push_back(live.candidates[other].fact.key());
+      constexpr double unknown = 1e9; // an interval without an end, as a number
+      estimate.ratio = std::isfinite(measured.ratio) ? measured.ratio : 0;
+      estimate.ratioLow = std::isfinite(measured.ratioInterval.low) ? measured.ratioInterval.low : 0;
+      estimate.ratioHigh = std::isfinite(measured.ratioInterval.high) ? measured.ratioInterval.high : unknown;
+      estimate.dropped = measured.dropped;
+      estimates.push_back(std::move(estimate));
+    }
+    return estimates;
+  }
+
+  std::span<const SweepGroup> groups;
+  const SweepSettings &settings;
+  SweepProgress &progress;
+  store::Writer *writer = nullptr;
+  std::set<std::string> finished;
+  SweepSummary summary;
+};
+
+} // namespace
+
+Result<SweepSummary> runSweep(std::span<const SweepGroup> groups, const SweepSettings &settings,
+                              const std::string &database, SweepProgress &progress) {
+  return Sweep(groups, settings, progress).run(database);
+}
+
+} // namespace kiln

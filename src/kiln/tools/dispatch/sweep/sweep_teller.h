@@ -1,0 +1,41 @@
+// Tells how far a sweep is.
+#ifndef KILN_TOOLS_DISPATCH_SWEEP_SWEEP_TELLER_H
+#define KILN_TOOLS_DISPATCH_SWEEP_SWEEP_TELLER_H
+
+#include <unistd.h>
+
+#include "kiln/tools/dispatch/sweep/sweep.h"
+
+namespace kiln {
+
+// What is told at once of a message: the cause rather than the pass that found it, and of a compiler's text the first
+// error, with the file's name in place of its path. The report says all of it.
+std::string_view toldCause(std::string_view message);
+
+// One line that is written over while a group runs, where somebody sees it; else a line when it is done.
+class SweepTeller final : public SweepProgress {
+public:
+  SweepTeller(size_t groups, const SweepSettings &settings) : groups(groups), settings(settings) {}
+
+  void onGroup(size_t index, const SweepGroup &group) override;
+  void onRound(uint32_t round, double seconds) override;
+  void onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) override;
+  void onWarning(std::string_view text) override;
+  void onGroupDone(size_t index, const SweepGroup &group) override;
+  bool shouldContinue() override;
+
+private:
+  void clear();
+
+  size_t groups;
+  const SweepSettings &settings;
+  size_t failed = 0, current = 0, measured = 0;
+  uint64_t begun = 0; // when the first problem did
+  double spent = 0;   // seconds on those that are done
+  uint64_t shown = 0;
+  bool onTerminal = isatty(STDERR_FILENO) != 0;
+};
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_DISPATCH_SWEEP_SWEEP_TELLER_H

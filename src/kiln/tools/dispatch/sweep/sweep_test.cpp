@@ -1,0 +1,189 @@
+// What a sweep stores of groups that it measured, with workers that are made up.
+#include "kiln/tools/dispatch/sweep/sweep.h"
+
+#include "kiln/measure/workers/testing/tiny_matmul.h"
+#include "kiln/report/model/table.h"
+#include "kiln/store/testing/temporary_folder.h"
+#include "kiln/tools/dispatch/sweep/sweep_teller.h"
+#include "gtest/gtest.h"
+
+namespace kiln {
+namespace {
+
+class Listener final : public SweepProgress {
+public:
+  void onGroup(size_t, const SweepGroup &) override {}
+  void onRound(uint32_t, double) override {}
+  void onOutcome(const SweepCandidate &, store::Outcome, std::string_view) override {}
+  void onWarning(std::string_view text) override { warnings += std::string(text) + "\n"; }
+  void onGroupDone(size_t, const SweepGroup &) override {}
+  bool shouldContinue() override { return goesOn; }
+
+  std::string warnings;
+  bool goesOn = true;
+};
+
+class SweepTest : public ::testing::Test {
+protected:
+  void add(const std::string &name, const std::vector<std::string> &arguments) {
+    SweepCandidate candidate;
+    candidate.fact.problem = problem.name();
+    candidate.fact.provider = name;
+    candidate.worker.label = name;
+    candidate.worker.command = {KILN_FAKE_WORKER};
+    candidate.worker.command.insert(candidate.worker.command.end(), arguments.begin(), arguments.end());
+    group.candidates.push_back(std::move(candidate));
+  }
+  void run() {
+    group.problem = &problem;
+    std::vector<SweepGroup> groups = {group};
+    Result<SweepSummary> summary = runSweep(groups, settings, folder.file("results.db"), progress);
+    ASSERT_TRUE(summary.ok()) << summary.status().toString();
+    Result<std::unique_ptr<store::Reader>> opened = store::Reader::open(folder.file("results.db"));
+    ASSERT_TRUE(opened.ok());
+    reader = *std::move(opened);
+    groupsOfRun = *reader->groups(summary->run);
+    results = *reader->results(summary->run);
+    estimates = *reader->estimates(summary->run);
+  }
+  std::vector<std::string> unfinishedOfAll() {
+    report::Filter filter;
+    filter.allRuns = true;
+    Result<report::Table> table = report::loadTable(*reader, filter);
+    return table.ok() ? table->unfinished : std::vector<std::string>{table.status().toString()};
+  }
+  template <typename Fact> const Fact *of(const std::vector<Fact> &facts, size_t candidate) const {
+    for (const Fact &fact : facts)
+      if (fact.candidate == group.candidates[candidate].fact.key())
+        return &fact;
+    return nullptr;
+  }
+  void SetUp() override {
+    settings.group.cold = false;
+    settings.group.warmUpNanoseconds = 1'000'000;
+    settings.statistics.minimumRounds = settings.statistics.maximumRounds = 4;
+  }
+
+  measure::testing::TinyMatmul problem;
+  SweepGroup group;
+  SweepSettings settings;
+  store::testing::TemporaryFolder folder;
+  Listener progress;
+  std::unique_ptr<store::Reader> reader;
+  std::vector<store::StoredGroup> groupsOfRun;
+  std::vector<store::CandidateResult> results;
+  std::vector<store::Estimate> estimates;
+};
+
+TEST_F(SweepTest, PartsOfCallsAreConcludedWhereTheyAreTold) {
+  add("telling", {"tell", "always"});
+  add("silent", {});
+  run();
+  const store::Estimate *telling = of(estimates, 0), *silent = of(estimates, 1);
+  ASSERT_TRUE(telling && silent);
+  ASSERT_TRUE(telling->deviceMedian && telling->launchMedian);
+  EXPECT_NEAR(*telling->deviceMedian / telling->median, 0.75, 0.02);
+  EXPECT_NEAR(*telling->launchMedian / telling->median, 0.25, 0.02);
+  EXPECT_FALSE(silent->deviceMedian);
+  EXPECT_FALSE(silent->launchMedian);
+}
+
+TEST_F(SweepTest, WhatWorkersSayOfThemselvesIsStored) {
+  add("telling", {"tell", "always"});
+  add("silent", {});
+  add("nobody", {"exit", "hello"});
+  add("nowhere", {});
+  group.candidates.back().worker.command = {"/nowhere/worker"};
+  run();
+  const store::CandidateResult *telling = of(results, 0), *silent = of(results, 1);
+  ASSERT_TRUE(telling && telling->worker && silent && silent->worker);
+  EXPECT_EQ(telling->worker->name, "fake");
+  EXPECT_EQ(telling->worker->version, "1");
+  EXPECT_EQ(telling->worker->note, "made up for a test");
+  EXPECT_GT(telling->worker->processes, 0U);
+  EXPECT_GT(telling->worker->peakMemoryBytes, uint64_t(1) << 20);
+  EXPECT_EQ(silent->worker->note, "");
+  ASSERT_TRUE(of(results, 2) && of(results, 3));
+  EXPECT_EQ(of(results, 2)->outcome, store::Outcome::Failed);
+  EXPECT_FALSE(of(results, 3)->worker);
+}
+
+TEST_F(SweepTest, TimeThatIsUpIsToldAndStored) {
+  add("one", {});
+  settings.group.measureNanoseconds = 50'000'000;
+  settings.statistics.minimumRounds = settings.statistics.maximumRounds = 1'000;
+  run();
+  ASSERT_EQ(groupsOfRun.size(), 1U);
+  EXPECT_EQ(groupsOfRun[0].status, store::GroupStatus::Finished);
+  ASSERT_TRUE(groupsOfRun[0].cutSeconds);
+  EXPECT_NEAR(*groupsOfRun[0].cutSeconds, 0.05, 1e-9);
+  EXPECT_NE(progress.warnings.find("time was up after 0.05 s of rounds"), std::string::npos) << progress.warnings;
+}
+
+TEST_F(SweepTest, OfOneAloneNoRankIsToBeSettled) {
+  add("one", {});
+  settings.group.measureNanoseconds = 50'000'000;
+  settings.statistics.minimumRounds = settings.statistics.maximumRounds = 1'000;
+  run();
+  EXPECT_EQ(progress.warnings.find("--minutes"), std::string::npos) << progress.warnings;
+  add("two", {});
+  run();
+  EXPECT_NE(progress.warnings.find("give more `--minutes` to settle ranks"), std::string::npos) << progress.warnings;
+}
+
+// Since its group began: no further round, but those without which nothing can be said.
+TEST_F(SweepTest, ABudgetEndsAGroup) {
+  add("one", {});
+  settings.group.groupNanoseconds = 1;
+  settings.statistics.minimumRounds = settings.statistics.maximumRounds = 1'000;
+  run();
+  ASSERT_EQ(estimates.size(), 1U);
+  EXPECT_EQ(estimates[0].rounds, 3U);
+  ASSERT_TRUE(groupsOfRun[0].cutSeconds);
+  EXPECT_LT(*groupsOfRun[0].cutSeconds, 10);
+}
+
+TEST_F(SweepTest, WithOtherTagsItIsAnotherRunAndThatIsTold) {
+  add("one", {});
+  settings.tags = {{"day", "monday"}};
+  progress.goesOn = false;
+  run();
+  EXPECT_EQ(progress.warnings, "");
+  settings.tags = {{"day", "tuesday"}};
+  run();
+  EXPECT_NE(
+      progress.warnings.find("an unfinished run of the same sweep has other tags (day:monday): this is a new run; "
+                             "give the same tags to go on with it"),
+      std::string::npos)
+      << progress.warnings;
+  EXPECT_EQ(unfinishedOfAll().size(), 2U);
+  // Once it was measured, whatever the tags, nobody wants to go on.
+  progress.warnings.clear();
+  progress.goesOn = true;
+  run();
+  EXPECT_EQ(unfinishedOfAll(), std::vector<std::string>());
+  settings.tags = {{"day", "friday"}};
+  run();
+  EXPECT_EQ(progress.warnings.find("unfinished"), std::string::npos) << progress.warnings;
+}
+
+TEST(SweepTeller, TellsTheCause) {
+  EXPECT_EQ(toldCause("pass 'ones': wrong element: 3 of 4"), "wrong element: 3 of 4");
+  EXPECT_EQ(toldCause("it ended by itself"), "it ended by itself");
+  EXPECT_EQ(toldCause("it does not compile: /a/long/path/x.mlir:3:5: error: expected ')'\n  line\n  ^"),
+            "x.mlir:3:5: error: expected ')'");
+  EXPECT_EQ(toldCause("it does not compile: \nwarning: w\n/a/x.mlir:1:1: error: no\n"), "x.mlir:1:1: error: no");
+  EXPECT_EQ(toldCause("it does not compile: kiln-compile was ended by this program"),
+            "kiln-compile was ended by this program");
+}
+
+TEST_F(SweepTest, WhoHadEnoughWasNotCut) {
+  add("one", {});
+  run();
+  ASSERT_EQ(groupsOfRun.size(), 1U);
+  EXPECT_FALSE(groupsOfRun[0].cutSeconds);
+  EXPECT_EQ(progress.warnings.find("time was up"), std::string::npos) << progress.warnings;
+}
+
+} // namespace
+} // namespace kiln

@@ -1,0 +1,259 @@
+// kiln-dispatch tune.
+#include <ctime>
+
+#include "kiln/base/file.h"
+#include "kiln/tools/dispatch/commands.h"
+#include "kiln/tools/dispatch/duration.h"
+#include "kiln/tools/dispatch/say.h"
+#include "kiln/tools/dispatch/sweep/interrupts.h"
+#include "kiln/tools/dispatch/tune/problem_tuner.h"
+#include "kiln/tools/version.h"
+
+namespace kiln {
+
+namespace {
+
+// A batch has one line when it is done; who failed is counted there.
+class QuietProgress final : public SweepProgress {
+public:
+  void onGroup(size_t, const SweepGroup &) override {}
+  void onRound(uint32_t, double) override {}
+  void onOutcome(const SweepCandidate &, store::Outcome, std::string_view) override {}
+  void onGroupDone(size_t, const SweepGroup &) override {}
+  bool shouldContinue() override { return !isInterrupted(); }
+};
+
+// A problem with what there is to say of it in the end.
+struct TunedProblem {
+  const Operation *operation = nullptr;
+  TuningKeyRecord key;
+  SweepGroup finalists;
+};
+
+class Tuning {
+public:
+  explicit Tuning(const Lab &lab)
+      : lab(lab), path(lab.flags.tuning.database.empty() ? lab.flags.generatedDir + "/generated/tuning.json"
+                                                         : lab.flags.tuning.database) {}
+
+  Result<int> run();
+
+private:
+  Status select();
+  void announce() const;
+  std::string sessionKey() const;
+  Result<TuningDatabase> readDatabase() const;
+  Result<bool> searchAll(TuneSession &session);
+  Result<bool> searchOne(TuneSession &session, const Operation &operation);
+  Result<int> conclude(TuneSession &session);
+  Status conclude(const TunedProblem &problem, const TuneStep &step, TuningDatabase &database);
+
+  const Lab &lab;
+  std::string path;
+  std::vector<Operation> operations; // with their spaces
+  SweepCandidate kiln;
+  QuietProgress progress;
+  std::vector<TunedProblem> tuned;
+  double spent = 0;  // seconds, on searching
+  size_t broken = 0; // problems that could not be tuned
+};
+
+} // namespace
+
+// The spaces take the place of the configurations that a sweep tries; patterns choose among them.
+Status Tuning::select() {
+  const DispatchFlags &flags = lab.flags;
+  if (!flags.providers.empty() || !flags.providerCommands.empty() || !flags.compilerVariants.empty() ||
+      flags.profilingEnabled != "true")
+    return invalidArgument("--providers, --provider-command, --compiler-variant and --profiling-enabled=false are for "
+                           "`kiln-dispatch sweep`; a tuning measures configurations of Kiln");
+  KILN_ASSIGN_OR_RETURN(operations, selectOperations(lab.families, flags));
+  for (Operation &operation : operations) {
+    KILN_ASSIGN_OR_RETURN(const measure::Family *family, lab.families.find(operation.problem->family()));
+    operation.configurations = family->configurationSpace(*operation.problem, "llvm-cpu");
+    if (lab.flags.configurations && operation.configurations.size() > lab.flags.configurations)
+      operation.configurations.resize(lab.flags.configurations);
+  }
+  KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
+  for (const std::string &flag : lab.flags.compilerFlags)
+    if (flag.find("tuning-db") != std::string::npos)
+      return invalidArgument("--Xcompiler={}: a tuning compares with what the compiler chooses by itself; it reads and "
+                             "writes the database that --tuning-db names",
+                             flag);
+  return okStatus();
+}
+
+void Tuning::announce() const {
+  size_t trials = 0;
+  for (const Operation &operation : operations) {
+    size_t most = std::min<size_t>(operation.configurations.size(), lab.flags.tuning.trials);
+    trials += most;
+    say("{}: {}, of which at most {} are tried\n", operation.problem->name(),
+        counted(operation.configurations.size(), "configuration"), most);
+  }
+  say("{}, at most {}, at most about {}\n", counted(operations.size(), "problem"), counted(trials, "trial"),
+      durationText(static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds()));
+}
+
+Result<TuningDatabase> Tuning::readDatabase() const {
+  if (access(path.c_str(), F_OK) != 0)
+    return TuningDatabase();
+  return TuningDatabase::open(path);
+}
+
+// When a search ends is not part of it: one that was ended may go on for longer.
+std::string Tuning::sessionKey() const {
+  const TuneFlags &flags = lab.flags.tuning;
+  std::string text = fmt::format("{} {} {} {}\n", kVersion, flags.batch, flags.exhaustive, flags.finalists);
+  for (const std::string &flag : lab.flags.allCompilerFlags())
+    text += flag + "\n";
+  std::vector<SweepGroup> groups;
+  for (const Operation &operation : operations) {
+    groups.push_back({operation.problem.get(), {kiln}});
+    for (const std::string &configuration : operation.configurations)
+      text += configuration + "\n";
+  }
+  return store::contentKey({text, sweepKey(groups, settingsOf(lab))});
+}
+
+Result<bool> Tuning::searchOne(TuneSession &session, const Operation &operation) {
+  ProblemTuner tuner(lab, operation, kiln);
+  Status found = tuner.findKey();
+  if (!found.ok()) {
+    spent += tuner.spent();
+    return found;
+  }
+  say("  the default is {}\n", tuner.key().configuration);
+  KILN_ASSIGN_OR_RETURN(TuningDatabase database, readDatabase());
+  if (const TuningEntry *old = database.find(tuner.key().operation, tuner.key().target, lab.flags.threadCount()))
+    tuner.suggest(old->configuration);
+  Result<bool> done = tuner.search(session, progress);
+  if (!done.ok() || !*done) {
+    spent += tuner.spent();
+    return done;
+  }
+  KILN_ASSIGN_OR_RETURN(SweepGroup finalists, tuner.finalists());
+  spent += tuner.spent();
+  tuned.push_back({&operation, tuner.key(), std::move(finalists)});
+  return true;
+}
+
+Result<bool> Tuning::searchAll(TuneSession &session) {
+  for (size_t i = 0; i < operations.size(); ++i) {
+    say("[{}/{}] {}\n", i + 1, operations.size(), operations[i].problem->name());
+    Result<bool> done = searchOne(session, operations[i]);
+    if (!done.ok()) {
+      // It costs nobody else anything.
+      ++broken;
+      say("  cannot be tuned: {}\n", done.status().message());
+    } else if (!*done) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static std::string dateText(int64_t unixNanoseconds) {
+  time_t seconds = unixNanoseconds / 1'000'000'000;
+  tm parts{};
+  gmtime_r(&seconds, &parts);
+  char text[32];
+  return {text, strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+// The winner has to be faster than the default with certainty, and by enough.
+Status Tuning::conclude(const TunedProblem &problem, const TuneStep &step, TuningDatabase &database) {
+  const std::string name = problem.operation->problem->name();
+  const SweepCandidate *winner = nullptr;
+  const TuneAnswer *fastest = nullptr;
+  for (const SweepCandidate &candidate : problem.finalists.candidates)
+    if (const TuneAnswer *answer = step.find(candidate);
+        answer && (!fastest || std::pair(answer->estimate->rank, answer->estimate->ratio) <
+                                   std::pair(fastest->estimate->rank, fastest->estimate->ratio)))
+      winner = &candidate, fastest = answer;
+  const TuneAnswer *standard = step.find(problem.finalists.candidates.front());
+  if (!standard)
+    return failedPrecondition(
+        "{}: the default configuration gave no result in the end, and there is nothing to compare "
+        "with; `kiln-dispatch explain` says why",
+        name);
+  uint32_t threads = lab.flags.threadCount();
+  double least = 1 + lab.flags.tuning.leastGain / 100.0;
+  bool isDefault = fastest == standard || winner->fact.configuration == problem.key.configuration;
+  if (isDefault || standard->estimate->rank == fastest->estimate->rank || standard->estimate->ratioLow < least) {
+    bool erased = database.erase(problem.key.operation, problem.key.target, threads);
+    say("{}: the default stays, {}: {}{}\n", name, problem.key.configuration,
+        isDefault ? "nothing is faster"
+                  : fmt::format("{} is not faster for certain by {} %", winner->fact.configuration,
+                                lab.flags.tuning.leastGain),
+        erased ? "; its entry is taken out" : "");
+    return okStatus();
+  }
+  TuningEntry entry;
+  entry.operation = problem.key.operation, entry.target = problem.key.target;
+  entry.threads = threads;
+  entry.configuration = winner->fact.configuration;
+  entry.provenance = {name,
+                      fastest->estimate->median,
+                      fastest->estimate->ratio / standard->estimate->ratio,
+                      dateText(step.started),
+                      kVersion,
+                      step.run};
+  say("{}: {} takes {:.2f} of the default's time\n", name, entry.configuration, entry.provenance.defaultRatio);
+  database.set(std::move(entry));
+  return okStatus();
+}
+
+Result<int> Tuning::conclude(TuneSession &session) {
+  std::vector<SweepGroup> groups;
+  for (const TunedProblem &problem : tuned)
+    groups.push_back(problem.finalists);
+  // What is left is for all of them alike.
+  SweepSettings settings = settingsOf(lab);
+  const double left = static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds() - spent;
+  settings.group.groupNanoseconds =
+      static_cast<uint64_t>(std::max(0.0, left) / static_cast<double>(groups.size()) * 1e9);
+  say("the best and the defaults once more, at most {}\n", durationText(left));
+  KILN_ASSIGN_OR_RETURN(TuneStep step, session.measure(TuneSession::kLastStep, groups, settings, progress));
+  if (step.interrupted) {
+    say("interrupted; the same command goes on from here\n");
+    return 130;
+  }
+  KILN_RETURN_IF_ERROR(writeReports(lab, step.run, /*asBlocks=*/false));
+  // Read again: others may have written to it meanwhile.
+  KILN_ASSIGN_OR_RETURN(TuningDatabase database, readDatabase());
+  for (const TunedProblem &problem : tuned)
+    if (Status status = conclude(problem, step, database); !status.ok()) {
+      ++broken;
+      say("{}\n", status.message());
+    }
+  KILN_RETURN_IF_ERROR(writeFile(path, database.text()));
+  say("{} in the tuning database '{}', for kiln-compile --tuning-db={}\n",
+      database.size() == 1 ? "1 entry" : fmt::format("{} entries", database.size()), path, path);
+  return broken ? 1 : 0;
+}
+
+Result<int> Tuning::run() {
+  KILN_RETURN_IF_ERROR(select());
+  KILN_RETURN_IF_ERROR(readDatabase().status());
+  KILN_ASSIGN_OR_RETURN(kiln, kilnCandidate(lab));
+  announce();
+  if (lab.flags.dryRun)
+    return 0;
+  catchInterrupts();
+  KILN_ASSIGN_OR_RETURN(TuneSession session, TuneSession::open(lab.folder.database(), sessionKey(), !lab.flags.fresh));
+  KILN_ASSIGN_OR_RETURN(bool done, searchAll(session));
+  if (!done) {
+    say("interrupted; the same command goes on from here\n");
+    return 130;
+  }
+  if (tuned.empty())
+    return 1;
+  return conclude(session);
+}
+
+Result<int> verbs::tune(const Lab &lab) {
+  return Tuning(lab).run();
+}
+
+} // namespace kiln

@@ -1,0 +1,103 @@
+#include "kiln/tools/dispatch/tune/tuning_features.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "kiln/base/tile_config.h"
+#include "kiln/measure/machine/provenance.h"
+
+namespace kiln {
+
+TuningMachine TuningMachine::detect(uint32_t threads) {
+  TuningMachine machine;
+  machine.threads = std::max(1U, threads);
+  measure::Provenance provenance = measure::Provenance::detect();
+  if (const measure::Cache *cache = provenance.dataCache(1))
+    machine.l1Bytes = static_cast<double>(cache->bytes);
+  if (const measure::Cache *cache = provenance.dataCache(2))
+    machine.l2Bytes = static_cast<double>(cache->bytes);
+  return machine;
+}
+
+namespace {
+// A problem as a product of matrices, which all that is computed by tiles resembles: n is the result's innermost
+// dimension, m what else it has, k how often each element is added to.
+struct Extents {
+  double m = 1, n = 1, k = 1, elementBytes = 4;
+};
+} // namespace
+
+static Extents extentsOf(const measure::Problem &problem) {
+  Extents extents;
+  std::vector<measure::TensorType> outputs = problem.outputs(), inputs = problem.inputs();
+  if (!inputs.empty())
+    extents.elementBytes = static_cast<double>(std::max<uint64_t>(1, hal::elementTypeByteSize(inputs.front().type)));
+  if (outputs.empty())
+    return extents;
+  const std::vector<uint64_t> &shape = outputs.front().shape;
+  for (size_t i = 0; i < shape.size(); ++i)
+    (i + 1 == shape.size() ? extents.n : extents.m) *= static_cast<double>(std::max<uint64_t>(1, shape[i]));
+  extents.k = std::max(1.0, problem.flops() / 2 / extents.m / extents.n);
+  return extents;
+}
+
+// What share of the work is done for nothing where an extent is cut into tiles of a size: 0 where they fit.
+static double waste(double extent, double tile) {
+  return std::ceil(extent / tile) * tile / extent - 1;
+}
+
+static std::vector<double> describe(const TileConfig &config, const Extents &problem, const TuningMachine &machine,
+                                    double instructions) {
+  auto size = [](int64_t tile, double whole) { return tile > 0 ? static_cast<double>(tile) : std::max(1.0, whole); };
+  double m = size(config.m, problem.m), n = size(config.n, problem.n), k = size(config.k, problem.k);
+  double rows = size(config.rows, 1), columns = size(config.columns, 1);
+  double workgroups = std::ceil(problem.m / m) * std::ceil(problem.n / n);
+  double bytes = problem.elementBytes;
+  return {
+      // The kind.
+      std::log2(rows),
+      std::log2(columns),
+      std::log2(1 + static_cast<double>(config.lanes)),
+      instructions,
+      config.packA ? 1.0 : 0.0,
+      config.packB ? 1.0 : 0.0,
+      // Tiles.
+      std::log2(m),
+      std::log2(n),
+      std::log2(k),
+      std::log2(static_cast<double>(config.stages)),
+      // How work is shared, and what is left over.
+      std::log2(workgroups / machine.threads),
+      4 * waste(workgroups, machine.threads),
+      4 * waste(m, rows),
+      4 * waste(n, columns),
+      // What should stay in L1, and in L2.
+      std::log2(k * columns * bytes / machine.l1Bytes),
+      std::log2(k * (m + n) * bytes / machine.l2Bytes),
+  };
+}
+
+std::vector<std::vector<double>> tuningFeatures(const measure::Problem &problem, const std::vector<std::string> &space,
+                                                const TuningMachine &machine) {
+  Extents extents = extentsOf(problem);
+  std::map<std::string, double> instructions; // by their first appearance: they are few
+  std::vector<std::vector<double>> features;
+  for (size_t place = 0; place < space.size(); ++place) {
+    Result<TileConfig> config = TileConfig::parse(space[place]);
+    std::vector<double> numbers;
+    if (config.ok()) {
+      double word =
+          instructions.try_emplace(config->instructions, static_cast<double>(instructions.size())).first->second;
+      numbers = describe(*config, extents, machine, word);
+    } else {
+      numbers = describe(TileConfig(), extents, machine, -1);
+    }
+    // The first of thousands differ more than the last.
+    numbers.push_back(std::log2(1.0 + static_cast<double>(place)) / 2);
+    features.push_back(std::move(numbers));
+  }
+  return features;
+}
+
+} // namespace kiln

@@ -1,0 +1,33 @@
+// Configurations as numbers, for the model of a tuning search.
+#ifndef KILN_TOOLS_DISPATCH_TUNE_TUNING_FEATURES_H
+#define KILN_TOOLS_DISPATCH_TUNE_TUNING_FEATURES_H
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "kiln/measure/workload.h"
+
+namespace kiln {
+
+// What of a machine the best configuration depends on.
+struct TuningMachine {
+  double threads = 1;
+  double l1Bytes = 32 << 10, l2Bytes = 1 << 20;
+
+  // Of the machine that this runs on.
+  static TuningMachine detect(uint32_t threads);
+};
+
+// How many of the numbers tell kinds of configurations apart: register tile, instructions, packing.
+inline constexpr size_t kTuningKinds = 6;
+
+// For each configuration of the space, which has its best guess first: its tiles, what the last tiles and the last
+// workgroups leave idle, what has to stay in the caches, and how good a guess it is. A name that is no tile
+// configuration is described by its place alone.
+std::vector<std::vector<double>> tuningFeatures(const measure::Problem &problem, const std::vector<std::string> &space,
+                                                const TuningMachine &machine);
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_DISPATCH_TUNE_TUNING_FEATURES_H
