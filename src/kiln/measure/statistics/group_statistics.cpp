@@ -43,7 +43,7 @@ Status checkOptions(const GroupOptions &options) {
   KILN_RETURN_IF_ERROR(checkShare("target", options.target, 1e-6, 1));
   KILN_RETURN_IF_ERROR(checkShare("tieWithin", options.tieWithin, 0, 1));
   KILN_RETURN_IF_ERROR(checkShare("rankingError", options.rankingError, 1e-9, 0.5));
-  KILN_RETURN_IF_ERROR(checkShare("dropBeyond", options.dropBeyond, 0, 1e6));
+  KILN_RETURN_IF_ERROR(checkShare("dropBeyond", options.dropBeyond, 0, GroupOptions::kNeverDrop));
   KILN_RETURN_IF_ERROR(checkShare("dropError", options.dropError, 1e-9, 0.5));
   if (options.minimumRounds < 1)
     return invalidArgument("statistics option 'minimumRounds' is 0; a group needs at least one round");

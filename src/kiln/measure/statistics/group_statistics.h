@@ -59,6 +59,7 @@ struct GroupOptions {
   double rankingError = 0.01;
   // A candidate leaves when it is slower than the leader by more than this...
   double dropBeyond = 0.10;
+  static constexpr double kNeverDrop = 1e6;
   // ...and the chance that any group's fastest candidate ever leaves is at most this.
   double dropError = 0.001;
   // The group does not end earlier. Candidates may leave from the 6th round on; after 3 rounds if they took more than 4

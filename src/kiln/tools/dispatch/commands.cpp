@@ -358,8 +358,7 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, true));
   SweepSettings settings = settingsOf(lab);
   // A slow configuration is compared with itself, not with the leader: nobody leaves.
-  constexpr double never = 1e6;
-  settings.statistics.dropBeyond = never;
+  settings.statistics.dropBeyond = measure::GroupOptions::kNeverDrop;
   std::vector<Build> all;
   for (const CompilerBuild &build : builds)
     all.push_back({build});

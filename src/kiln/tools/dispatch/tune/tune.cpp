@@ -210,6 +210,8 @@ Result<int> Tuning::conclude(TuneSession &session) {
     groups.push_back(problem.finalists);
   // What is left is for all of them alike.
   SweepSettings settings = settingsOf(lab);
+  // Nobody leaves early: of a default that is soon seen to be slow, a few rounds do not tell by how much for certain.
+  settings.statistics.dropBeyond = measure::GroupOptions::kNeverDrop;
   const double left = static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds() - spent;
   settings.group.groupNanoseconds =
       static_cast<uint64_t>(std::max(0.0, left) / static_cast<double>(groups.size()) * 1e9);
