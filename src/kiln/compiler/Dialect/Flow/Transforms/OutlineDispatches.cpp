@@ -90,8 +90,8 @@ private:
   }
 
   static bool isUsedOnce(DispatchRegionOp region, Value value) {
-    return llvm::count_if(value.getUses(),
-                          [&](OpOperand &use) { return region->isProperAncestor(use.getOwner()); }) == 1;
+    return llvm::count_if(value.getUses(), [&](OpOperand &use) { return region->isProperAncestor(use.getOwner()); }) ==
+           1;
   }
 
   // A slice is put into a tensor that the region reads elsewhere, too. Under another name for what is updated, the
