@@ -20,6 +20,8 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=updated --input=4x8xf32=1 --input=4x8xf32=2 --input=4xf32=0 --expected_output=4xf32=24
 // RUN: kiln-run-module --module=%t.vmfb --function=update_then_broadcast --input=f32=1 --input=f32=2 --expected_output=5xf32=3
 // RUN: kiln-run-module --module=%t.vmfb --function=columns --input="4x1x2xf32=1 2 3 4 5 6 7 8" --input=1 --input=2 --expected_output="2x1xf32=[2][8]"
+// RUN: kiln-run-module --module=%t.vmfb --function=padded_steps --input="3xf32=5 6 7" \
+// RUN:   --expected_output="12xf32=1 1 1 5 1 6 1 7 1 1 1 1"
 
 #e = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -204,4 +206,16 @@ func.func @update_then_broadcast(%x: tensor<f32>, %y: tensor<f32>) -> tensor<5xf
 func.func @columns(%a: tensor<4x1x2xf32>, %column: index, %n: index) -> tensor<?x1xf32> {
   %r = tensor.extract_slice %a[0, 0, %column] [%n, 1, 1] [3, 1, 1] : tensor<4x1x2xf32> to tensor<?x1xf32>
   return %r : tensor<?x1xf32>
+}
+// The padding is what surrounds it already; the stride is that of the padded tensor all the same.
+func.func @padded_steps(%a: tensor<3xf32>) -> tensor<12xf32> {
+  %one = arith.constant 1.0 : f32
+  %padded = tensor.pad %a low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %one : f32
+  } : tensor<3xf32> to tensor<5xf32>
+  %e = tensor.empty() : tensor<12xf32>
+  %ones = linalg.fill ins(%one : f32) outs(%e : tensor<12xf32>) -> tensor<12xf32>
+  %r = tensor.insert_slice %padded into %ones[1] [5] [2] : tensor<5xf32> into tensor<12xf32>
+  return %r : tensor<12xf32>
 }

@@ -1,3 +1,4 @@
+#include "kiln/compiler/Interfaces/SoundPatterns.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -10,7 +11,7 @@ namespace kiln {
 
 void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createCheckInputPass());
-  passes.addPass(createInlinerPass());
+  passes.addPass(createSoundInlinerPass());
   passes.addPass(createRejectRecursionPass());
   passes.addPass(createConvertElementwiseToLinalgPass());
   passes.addPass(createInsertChecksPass());
@@ -18,13 +19,13 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   const CompilerOptions &options = context.options;
   if (!options.plantedLie.empty() || options.plantedDelay > 0)
     passes.addPass(createPlantLiesPass({options.plantedLie, options.plantedDelay}));
-  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createSoundCanonicalizerPass());
   passes.addPass(createCSEPass());
 }
 
 void buildAbiPhase(OpPassManager &passes, const CompilerContext &) {
   passes.addPass(createWrapEntryPointsPass());
-  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createSoundCanonicalizerPass());
 }
 
 void buildPreprocessingPhase(OpPassManager &passes, const CompilerContext &context) {

@@ -62,8 +62,7 @@ class Movement:
         a = self.pick(low=1, high=4)
         dims, offsets, strides, slices = [], [], [], []
         for dim in a.dims:
-            # MLIR 22 folds the insertion of padding into a fill without regard to strides.
-            stride = 1 if self.chance(0.75) or a.is_padded else 2
+            stride = 1 if self.chance(0.75) else 2
             offset = int(self.rng.integers(0, 4))
             size = offset + max(0, (dim.size - 1)) * stride + 1 + int(self.rng.integers(0, 3))
             dims.append(self.computed(size, dim, f"d0 * {stride} + {size - dim.size * stride}"))
@@ -96,12 +95,10 @@ class Movement:
         constant = self.f.constant(number, a.dtype)
         value = Value(self.f.new(), dims, a.dtype)
         index = ", ".join(f"{self.f.new()}: index" for _ in dims)
-        padded = self.f.define(f"tensor.pad {a.name} low[{', '.join(low)}] high[{', '.join(high)}] {{\n{self.f.indent}"
+        return self.f.define(f"tensor.pad {a.name} low[{', '.join(low)}] high[{', '.join(high)}] {{\n{self.f.indent}"
                              f"^bb0({index}):\n{self.f.indent}  tensor.yield {constant} : {a.dtype}\n{self.f.indent}}} "
                              f": {a.type} to {value.type}", dims, a.dtype,
                              lambda env: np.pad(env[a.name], amounts, constant_values=number), a.exact)
-        padded.is_padded = True
-        return padded
 
     def concat(self):
         a = self.pick(low=1, high=4)

@@ -38,7 +38,6 @@ class Value:
 
     def __init__(self, name, dims, dtype, exact=True, is_scalar=False):
         self.name, self.dims, self.dtype, self.exact, self.is_scalar = name, list(dims), dtype, exact, is_scalar
-        self.is_padded = False
 
     @property
     def shape(self):

@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/SoundPatterns.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -19,7 +20,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createConvertTensorOpsPass());
   passes.addPass(createOutlineDispatchesPass());
   passes.nest<Util::FuncOp>().addPass(createLowerAffinePass());
-  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createSoundCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createDumpDispatchBenchmarksPass(context));
 }

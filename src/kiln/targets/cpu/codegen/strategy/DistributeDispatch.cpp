@@ -1,3 +1,4 @@
+#include "kiln/compiler/Interfaces/SoundPatterns.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
 #include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
@@ -247,7 +248,7 @@ public:
       if (isa<tensor::TensorDialect, affine::AffineDialect, arith::ArithDialect, scf::SCFDialect,
               linalg::LinalgDialect>(name.getDialect()))
         name.getCanonicalizationPatterns(tiles, context);
-    afterTiling = std::move(tiles);
+    afterTiling = {std::move(tiles), unsoundPatterns()};
 
     RewritePatternSet buffers(context);
     populateFoldInterfaceDimPatterns(buffers);

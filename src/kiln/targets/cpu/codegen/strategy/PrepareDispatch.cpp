@@ -1,3 +1,4 @@
+#include "kiln/compiler/Interfaces/SoundPatterns.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/targets/cpu/codegen/strategy/LoopCollapsing.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
@@ -89,11 +90,11 @@ public:
     linalg::populateFoldReshapeOpsByExpansionPatterns(forming, [](OpOperand *) { return true; });
     linalg::populateEraseUnusedOperandsAndResultsPatterns(forming);
     linalg::GenericOp::getCanonicalizationPatterns(forming, context);
-    formPatterns = std::move(forming);
+    formPatterns = {std::move(forming), unsoundPatterns()};
 
     RewritePatternSet reshaping(context);
     addCommon(reshaping);
-    reshapePatterns = std::move(reshaping);
+    reshapePatterns = {std::move(reshaping), unsoundPatterns()};
     return success();
   }
 
