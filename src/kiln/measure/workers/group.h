@@ -39,7 +39,7 @@ struct GroupSettings {
   uint64_t seed = 0;
   std::vector<uint32_t> cpus; // that workers may run on; empty: all
 
-  // How long the token is held at least; shorter than 10 ms are refused, since waking up would show. A turn lasts five
+  // How long the token is held at least; shorter than 10 ms are refused, since waking up would show. A turn lasts seven
   // times as long as it takes to start a worker, and no longer than 100 ms for that.
   uint64_t roundNanoseconds = 10'000'000;
   // Of each candidate, before its first round.
