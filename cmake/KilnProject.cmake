@@ -17,8 +17,10 @@ string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
 
 find_program(KILN_CCACHE ccache)
 if(KILN_CCACHE)
-  # Precompiled headers and ccache get on only with these two.
-  set(ccache env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${KILN_CCACHE})
+  # Precompiled headers and ccache get on only with this sloppiness. Clones in other folders share what is cached: paths
+  # below the checkout are made relative to the build folder.
+  set(ccache env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${KILN_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${ccache})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache})
 endif()
