@@ -25,6 +25,10 @@ void Problem::prefillOutputs(size_t, std::span<const MutableTensor> outputs) con
     std::ranges::fill(output.bytes, uint8_t(0xFF));
 }
 
+std::unique_ptr<verify::TimedCheck> Problem::timedCheck(std::span<const io::TensorSpan>, uint64_t) const {
+  return nullptr;
+}
+
 Status Problem::reference(std::span<const io::TensorSpan>, std::span<const MutableTensor>) const {
   return unimplemented("there is no reference for the family {}", family());
 }

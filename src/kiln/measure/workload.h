@@ -4,6 +4,7 @@
 #define KILN_MEASURE_WORKLOAD_H
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/measure/verify/timed_check.h"
 #include "kiln/measure/verify/verdict.h"
 #include "kiln/runtime/io/host_tensor.h"
 
@@ -68,6 +70,10 @@ public:
   // Whether `outputs` are right for `inputs`, and if not, where and why. Takes far less time than computing them.
   virtual verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                                 std::span<const io::TensorSpan> outputs) const = 0;
+  // For inputs as they are timed with (fillForTiming): what outputs have to be, coarsely; see verify/timed_check.h.
+  // Takes far less time than computing them. `seed` draws what is looked at. Null where nothing is known of the
+  // operation.
+  virtual std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const;
   // The definition as plain loops on one thread, which shares no code with what is measured: the provider `reference`.
   virtual Status reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const;
 };
