@@ -31,7 +31,7 @@ static constexpr uint64_t kHypothesisSamples = 512;
 static constexpr uint64_t kSampleWork = uint64_t(1) << 21;
 static constexpr uint64_t kFewestSamples = 512, kMostSamples = 4096;
 
-static double activate(Epilogue epilogue, double x) {
+double activate(Epilogue epilogue, double x) {
   switch (epilogue) {
   case Epilogue::None:
   case Epilogue::Bias: return x;

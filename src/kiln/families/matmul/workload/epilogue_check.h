@@ -29,6 +29,9 @@ measure::verify::Verdict checkActivation(const MatmulSpec &spec, const measure::
                                          uint64_t seed, std::span<const io::TensorSpan> inputs,
                                          const io::TensorSpan &output);
 
+// The function after the sum and the bias, in f64.
+double activate(Epilogue epilogue, double x);
+
 // Whether a wrong result is what another epilogue would give: without the bias, without the activation, ... Then the
 // verdict says so.
 void explainEpilogue(const MatmulSpec &spec, const measure::verify::Contraction &contraction,

@@ -68,6 +68,11 @@ measure::verify::Verdict MatmulProblem::check(size_t pass, uint64_t seed, std::s
   return families::check(matmul, pass, seed, inputs, outputs);
 }
 
+std::unique_ptr<measure::verify::TimedCheck> MatmulProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+                                                                       uint64_t seed) const {
+  return families::timedCheck(matmul, inputs, seed);
+}
+
 Status MatmulProblem::reference(std::span<const io::TensorSpan> inputs,
                                 std::span<const measure::MutableTensor> outputs) const {
   return computeReference(matmul, inputs, outputs);
