@@ -41,8 +41,8 @@ class ElementwiseFamily final : public measure::Family {
 public:
   std::string_view name() const override { return "elementwise"; }
   std::string_view summary() const override {
-    return "one operation for each element: elementwise_add_1000x1001_f32; also mul, relu, gelu, exp, tanh, sigmoid, "
-           "sqrt";
+    return "one operation for each element: elementwise_add_1000x1001_f32; also mul, relu, gelu, gelu_tanh, exp, tanh, "
+           "sigmoid, sqrt";
   }
   std::span<const measure::Dimension> dimensions() const override;
   bool takesShapes() const override { return true; }

@@ -98,7 +98,7 @@ static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_
       checkTensor("the output", spec.resultTensor(), outputs[0].type, outputs[0].shape, outputs[0].bytes.size()));
   Verdict verdict;
   if (isActivationPass(spec, contraction, pass)) {
-    verdict = checkActivation(spec, contraction, seed, inputs, outputs[0]);
+    verdict = checkActivation(spec, contraction, seed, outputs[0]);
   } else {
     KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(contraction, pass));
     measure::verify::ColumnMap columns;
