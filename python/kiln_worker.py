@@ -23,7 +23,7 @@ _MATMUL = {"batch_count", "m", "n", "k", "lhs", "rhs", "result", "accumulator"}
 FIELDS = {"matmul": _MATMUL, "batch_matmul": _MATMUL,
           "matmul_splitk": _MATMUL | {"split_k_mode", "split_k_slices", "partials"},
           "matmul_bias": _MATMUL | {"epilogue"}, "matmul_bias_relu": _MATMUL | {"epilogue"},
-          "matmul_bias_gelu": _MATMUL | {"epilogue"},
+          "matmul_bias_gelu": _MATMUL | {"epilogue"}, "matmul_bias_gelu_tanh": _MATMUL | {"epilogue"},
           "conv2d": {"layout", "n", "h", "w", "c", "r", "s", "f", "stride_h", "stride_w", "dilation_h", "dilation_w",
                      "pad_h", "pad_w", "groups", "input_type", "filter_type", "result_type", "accumulator"},
           "elementwise": {"op", "shape", "type"},
