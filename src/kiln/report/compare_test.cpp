@@ -138,7 +138,7 @@ TEST_F(Compare, WhatStoppedWorkingIsARegression) {
 // Two estimates of known intervals: the ratio's interval is as wide as the two together.
 TEST_F(Compare, IntervalsAddAsVariancesDo) {
   store::Problem problem = store::testing::sampleProblem(1, 1, 1);
-  store::Candidate candidate = store::testing::sampleCandidate(problem.name, "onednn", "");
+  store::Candidate candidate = store::testing::sampleCandidate(problem.key(), "onednn", "");
   store::CandidateResult result;
   store::Estimate a, b;
   a.median = b.median = 100;
@@ -179,7 +179,7 @@ TEST_F(Compare, RunsThatDifferInMoreThanTheCodeAreWarnedOf) {
 
 TEST_F(Compare, ARegressionIsOneWithAllOfItsInterval) {
   store::Problem problem = store::testing::sampleProblem(1, 1, 1);
-  store::Candidate candidate = store::testing::sampleCandidate(problem.name, "kiln", "tile_config_default");
+  store::Candidate candidate = store::testing::sampleCandidate(problem.key(), "kiln", "tile_config_default");
   store::CandidateResult result;
   store::Estimate before, after;
   before.median = after.median = 100;

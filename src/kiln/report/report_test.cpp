@@ -31,14 +31,14 @@ protected:
     ASSERT_TRUE(writer.ok()) << writer.status().toString();
     Status status = store::testing::fillSampleStore(**writer, {});
     ASSERT_TRUE(status.ok()) << status.toString();
-    const std::string machine = store::testing::sampleMachine().key();
+    const auto [node, hardware, allocation] = store::testing::sampleMachine().keys();
     const int64_t started = store::testing::SampleOptions().started;
     constexpr const char *kKnown = R"({"by_threads":[{"threads":1,"gflops":{"f32":80}},
                                       {"threads":2,"gflops":{"f32":170},"gb_per_s":20}]})";
     for (const store::Calibration &calibration :
-         {store::Calibration{machine, started - 2, R"({"threads":2,"gflops":{"f32":1}})"},
-          store::Calibration{machine, started - 1, kKnown},
-          store::Calibration{machine, started + 1, R"({"threads":2,"gflops":{"f32":2}})"}}) {
+         {store::Calibration{hardware, allocation, started - 2, R"({"threads":2,"gflops":{"f32":1}})"},
+          store::Calibration{hardware, allocation, started - 1, kKnown},
+          store::Calibration{hardware, allocation, started + 1, R"({"threads":2,"gflops":{"f32":2}})"}}) {
       status = (*writer)->addCalibration(calibration);
       ASSERT_TRUE(status.ok()) << status.toString();
     }

@@ -28,8 +28,13 @@ std::span<const std::string_view> factTables();
 // newer version. An empty database is a store of version 0.
 Result<size_t> readVersion(Connection &connection, std::span<const Migration> known);
 
-// Brings the store to the last version, in one transaction: after an error it is as it was.
+// Brings the store to the last version, in one transaction: after an error it is as it was. Foreign keys must not be
+// enforced meanwhile.
 Status migrate(Connection &connection, std::span<const Migration> all);
+
+// A store as this build knows it, which is never written to: one of an earlier version is brought up to date in a
+// private copy, which lives as long as the connection.
+Result<std::unique_ptr<Connection>> openForReading(const std::string &path, int waitMilliseconds);
 
 } // namespace kiln::store
 
