@@ -298,6 +298,17 @@ TEST_F(Compare, AHistoryTellsWhatChangedFromRunToRun) {
   store::Run warm = history->table.runs[0];
   warm.cacheMode = "warm";
   EXPECT_EQ(differencesOf(history->table.runs[0], warm).size(), 1U);
+  store::Run elsewhere = history->table.runs[0];
+  elsewhere.machine.node = "an equal node";
+  EXPECT_EQ(differencesOf(history->table.runs[0], elsewhere).size(), 1U) << "equal nodes are not one node";
+}
+
+TEST_F(Compare, AnEditedProgramIsAnotherProblem) {
+  store::Problem before = store::testing::sampleProblem(64, 64, 64), after = before;
+  after.flops *= 2;
+  EXPECT_EQ(problemDifference(before, after), "") << "the same work, counted in another way";
+  after.fields.emplace_back("text", "of another program");
+  EXPECT_EQ(problemDifference(before, after), "matmul_64x64x64_f32t_f32t_f32t is another problem of the same name");
 }
 
 } // namespace

@@ -152,6 +152,26 @@ static Status limitSize(Connection &connection, uint64_t maxBytes) {
   return connection.execute(fmt::format("PRAGMA max_page_count = {}", maxBytes / static_cast<uint64_t>(page)));
 }
 
+// Locks and the shared memory of the write-ahead log hold within one node: two nodes that write one file damage it, and
+// nothing tells them. So it is an error, which somebody may allow who knows that there is one node.
+static Status checkFileSystem(const std::string &path, const WriterOptions &options) {
+  if (options.allowNetwork)
+    return okStatus();
+  FileSystem system;
+  if (options.fileSystem) {
+    system = *options.fileSystem;
+  } else {
+    KILN_ASSIGN_OR_RETURN(system, fileSystemOf(path));
+  }
+  if (std::optional<std::string_view> network = networkName(system))
+    return failedPrecondition(
+        "'{0}' is on a network file system ({1}), where nothing keeps nodes from writing at the same time: let each "
+        "node write a store of its own on a local disk (--generated-dir, --db), and take them into one with "
+        "`kiln-dispatch merge`; --allow-network-store writes here all the same, for where one node does",
+        path, *network);
+  return okStatus();
+}
+
 Result<std::unique_ptr<Writer>> Writer::open(const std::string &path, const WriterOptions &options) {
   if (std::filesystem::path folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
     std::error_code error;
@@ -159,6 +179,7 @@ Result<std::unique_ptr<Writer>> Writer::open(const std::string &path, const Writ
     if (error)
       return errnoStatus(error.value(), fmt::format("cannot make the folder '{}'", folder.string()));
   }
+  KILN_RETURN_IF_ERROR(checkFileSystem(path, options));
   KILN_ASSIGN_OR_RETURN(FileLock lock, FileLock::acquire(path + ".lock", options.waitMilliseconds));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
                         Connection::open(path, Connection::Mode::Write, options.waitMilliseconds));

@@ -23,6 +23,7 @@
 
 #include "kiln/base/status.h"
 #include "kiln/store/facts.h"
+#include "kiln/store/file_system.h"
 
 namespace kiln::store {
 
@@ -31,6 +32,10 @@ struct WriterOptions {
   int waitMilliseconds = 5000;
   // The file grows no further; 0: as far as the disk goes.
   uint64_t maxBytes = 0;
+  // Write also on a network file system, where nothing keeps writers of several nodes apart.
+  bool allowNetwork = false;
+  // For tests: where the store lies; nothing: as the kernel says.
+  std::optional<FileSystem> fileSystem = {};
 };
 
 class Writer {

@@ -27,7 +27,7 @@ class SweepTest : public ::testing::Test {
 protected:
   void add(const std::string &name, const std::vector<std::string> &arguments) {
     SweepCandidate candidate;
-    candidate.fact.problem = problem.name();
+    candidate.fact.problem = factOf(problem).key();
     candidate.fact.provider = name;
     candidate.worker.label = name;
     candidate.worker.command = {KILN_FAKE_WORKER};
