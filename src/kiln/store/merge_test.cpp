@@ -1,4 +1,5 @@
 // Stores that are killed, copied, resumed and merged in any order end as one store.
+#include "kiln/base/split.h"
 #include "kiln/store/database.h"
 #include "kiln/store/reader.h"
 #include "kiln/store/schema.h"
@@ -58,11 +59,10 @@ std::vector<std::string> factsOf(const std::string &path) {
   std::unique_ptr<Reader> reader = valueOf(Reader::open(path));
   if (!reader)
     return facts;
-  for (std::string_view table : factTables()) {
-    QueryResult columns = valueOf(reader->query(fmt::format("SELECT name FROM pragma_table_info('{}')", table)));
+  for (const auto &[table, keyColumns, columnNames] : factTables()) {
     std::string list;
-    for (const std::vector<std::string> &column : columns.rows)
-      list += fmt::format("{}quote({})", list.empty() ? "" : " || '|' || ", column[0]);
+    for (std::string_view column : split(columnNames, ','))
+      list += fmt::format("{}quote({})", list.empty() ? "" : " || '|' || ", column);
     for (const std::vector<std::string> &row :
          valueOf(reader->query(fmt::format("SELECT {} FROM {}", list, table))).rows)
       facts.push_back(fmt::format("{}|{}", table, row[0]));

@@ -333,12 +333,33 @@ JOIN candidate c ON c.key = r.candidate
 LEFT JOIN estimate e ON e.grp = r.grp AND e.candidate = r.candidate;
 )sql";
 
-static constexpr std::string_view kFactTables[] = {"node",     "hardware",  "allocation", "run",      "run_end",
-                                                   "problem",  "candidate", "grp",        "grp_end",  "grp_interrupted",
-                                                   "grp_cut",  "result",    "round",      "estimate", "calibration",
-                                                   "counters", "worker"};
+static constexpr FactTable kFactTables[] = {
+    {"node", 1, "key, description"},
+    {"hardware", 1, "key, description"},
+    {"allocation", 1, "key, description"},
+    {"run", 1,
+     "key, sweep, started, node, hardware, allocation, command_line, flags, seed, cache_mode, data_distribution, tags, "
+     "kiln_version"},
+    {"run_end", 2, "run, ended"},
+    {"problem", 1, "key, name, family, fields, flops, bytes"},
+    {"candidate", 1,
+     "key, problem, provider, provider_version, configuration, variant, compiler_flags, module_hash, threads"},
+    {"grp", 1, "key, run, problem, started, node, hardware, allocation"},
+    {"grp_end", 1, "grp, ended"},
+    {"grp_interrupted", 1, "grp"},
+    {"grp_cut", 1, "grp, seconds"},
+    {"result", 2,
+     "grp, candidate, outcome, error, method, cause, explanation, escape_probability, details, compile_ms"},
+    {"worker", 2, "grp, candidate, name, version, note, processes, peak_memory"},
+    {"round", 3, "grp, candidate, idx, started, load, megahertz, batch, cache_mode, samples"},
+    {"counters", 3, "grp, candidate, idx, calls, cycles, instructions, cache_misses, flops"},
+    {"estimate", 2,
+     "grp, candidate, median, p10, p90, low, high, device_median, launch_median, rounds, samples, rank, ties, "
+     "ratio, ratio_low, ratio_high, dropped"},
+    {"calibration", 3, "hardware, allocation, taken, ceilings"},
+};
 
-std::span<const std::string_view> factTables() {
+std::span<const FactTable> factTables() {
   return kFactTables;
 }
 

@@ -21,8 +21,15 @@ struct Migration {
 
 std::span<const Migration> migrations();
 
-// The tables that hold facts, in an order in which each stands after those that it refers to.
-std::span<const std::string_view> factTables();
+// A table that holds facts.
+struct FactTable {
+  std::string_view name;
+  int keyColumns;           // the first of its columns
+  std::string_view columns; // separated by ", "
+};
+
+// In an order in which each stands after those that it refers to.
+std::span<const FactTable> factTables();
 
 // Whether the file is a store that this build can read: a clear error where it belongs to another program, or is of a
 // newer version. An empty database is a store of version 0.

@@ -119,7 +119,7 @@ TEST_F(Schema, EveryTableOfFactsIsThereAndCannotBeChanged) {
   ASSERT_TRUE(migrate(*connection, migrations()).ok());
   EXPECT_EQ(integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table'"),
             static_cast<int64_t>(factTables().size()));
-  for (std::string_view table : factTables())
+  for (const auto &[table, keyColumns, columns] : factTables())
     for (std::string_view change : {"UPDATE", "DELETE"})
       EXPECT_EQ(integer(fmt::format("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = '{}' AND "
                                     "name LIKE '%never_{}'",

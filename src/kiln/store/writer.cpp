@@ -17,39 +17,6 @@ static constexpr int kShardWaitMilliseconds = 5000;
 // In KiB, as negative numbers: what merging may take, and SQLite's default.
 static constexpr const char *kLargeCache = "PRAGMA cache_size = -524288", *kUsualCache = "PRAGMA cache_size = -2000";
 
-// A table of facts, with its columns in the order of `add`'s arguments below; the first ones are its key.
-struct FactTable {
-  std::string_view name;
-  int keyColumns;
-  std::string_view columns;
-};
-
-static constexpr FactTable kTables[] = {
-    {"node", 1, "key, description"},
-    {"hardware", 1, "key, description"},
-    {"allocation", 1, "key, description"},
-    {"run", 1,
-     "key, sweep, started, node, hardware, allocation, command_line, flags, seed, cache_mode, data_distribution, tags, "
-     "kiln_version"},
-    {"run_end", 2, "run, ended"},
-    {"problem", 1, "key, name, family, fields, flops, bytes"},
-    {"candidate", 1,
-     "key, problem, provider, provider_version, configuration, variant, compiler_flags, module_hash, threads"},
-    {"grp", 1, "key, run, problem, started, node, hardware, allocation"},
-    {"grp_end", 1, "grp, ended"},
-    {"grp_interrupted", 1, "grp"},
-    {"grp_cut", 1, "grp, seconds"},
-    {"result", 2,
-     "grp, candidate, outcome, error, method, cause, explanation, escape_probability, details, compile_ms"},
-    {"worker", 2, "grp, candidate, name, version, note, processes, peak_memory"},
-    {"round", 3, "grp, candidate, idx, started, load, megahertz, batch, cache_mode, samples"},
-    {"counters", 3, "grp, candidate, idx, calls, cycles, instructions, cache_misses, flops"},
-    {"estimate", 2,
-     "grp, candidate, median, p10, p90, low, high, device_median, launch_median, rounds, samples, rank, ties, "
-     "ratio, ratio_low, ratio_high, dropped"},
-    {"calibration", 3, "hardware, allocation, taken, ceilings"},
-};
-
 // INSERT into one table, and whether the same row was there before.
 class Insert {
 public:
@@ -191,7 +158,7 @@ Result<std::unique_ptr<Writer>> Writer::open(const std::string &path, const Writ
   KILN_RETURN_IF_ERROR(limitSize(*connection, options.maxBytes));
 
   std::unique_ptr<Impl> impl(new Impl{std::move(lock), std::move(connection), {}});
-  for (const FactTable &table : kTables) {
+  for (const FactTable &table : factTables()) {
     KILN_ASSIGN_OR_RETURN(Insert insert, Insert::prepare(*impl->connection, table));
     impl->inserts.emplace(table.name, std::move(insert));
   }
@@ -369,7 +336,7 @@ Result<uint64_t> Writer::Impl::mergeShard(const std::string &path) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> shard, openForReading(path, kShardWaitMilliseconds));
   KILN_ASSIGN_OR_RETURN(Transaction moment, Transaction::beginReading(*shard));
   uint64_t newRuns = 0;
-  for (const FactTable &table : kTables) {
+  for (const FactTable &table : factTables()) {
     KILN_ASSIGN_OR_RETURN(Statement rows, shard->prepare(fmt::format("SELECT {} FROM {}", table.columns, table.name)));
     Insert &insert = inserts.find(table.name)->second;
     while (true) {

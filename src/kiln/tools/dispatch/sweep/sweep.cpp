@@ -281,8 +281,8 @@ public:
 private:
   // Finds the run that is resumed, or makes a new one.
   Status begin(const std::string &database) {
-    measure::Provenance provenance = measure::Provenance::detect();
-    const store::Machine facts = machineFacts(provenance);
+    measure::Provenance provenance = measure::Provenance::detect(settings.system);
+    const store::Machine facts = machineFacts(provenance, settings.system);
     machine = facts.keys();
     KILN_RETURN_IF_ERROR(writer->addMachine(facts));
     std::set<uint64_t> threads;

@@ -9,6 +9,7 @@
 
 #include "kiln/base/status.h"
 #include "kiln/measure/machine/neighbours.h"
+#include "kiln/measure/machine/system_files.h"
 #include "kiln/measure/statistics/group_statistics.h"
 #include "kiln/measure/workers/group.h"
 #include "kiln/store/reader.h"
@@ -45,6 +46,7 @@ struct SweepSettings {
   std::optional<measure::Neighbours> machine; // what a look at it found; stored with the run
   bool resume = true;                         // goes on with an interrupted run of the same sweep
   store::ResumeOn resumeOn = store::ResumeOn::SameNode;
+  measure::SystemFiles system = measure::SystemFiles(); // tests give another machine's
 };
 
 struct SweepSummary {
