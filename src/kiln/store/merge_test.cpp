@@ -219,7 +219,7 @@ TEST_F(Merge, BothCopiesAreResumed) {
 // Random histories of sweeps that are started, killed, interrupted, copied and merged; then all stores are merged in
 // several orders, and in a tree.
 TEST_F(Merge, RandomHistoriesMeetInAnyOrder) {
-  for (uint64_t seed = 0; seed < 12; ++seed) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     std::mt19937_64 random(seed);
     TemporaryFolder place;

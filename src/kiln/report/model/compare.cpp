@@ -77,7 +77,6 @@ std::vector<std::string> differencesOf(const store::Run &before, const store::Ru
   };
   tellKey("the node", before.machine.node, after.machine.node);
   tellKey("the hardware", before.machine.hardware, after.machine.hardware);
-  tellKey("the set of processors", before.machine.allocation, after.machine.allocation);
   tell("the cache mode", before.cacheMode, after.cacheMode);
   tell("the data", before.dataDistribution, after.dataDistribution);
   return differences;
@@ -122,8 +121,12 @@ static void summarize(CompareReport &report) {
 
 CompareReport compareRuns(const Table &before, const Table &after, const CompareOptions &options) {
   CompareReport report;
-  if (!before.runs.empty() && !after.runs.empty())
-    report.warnings = differencesOf(before.runs.front(), after.runs.front());
+  if (!before.runs.empty() && !after.runs.empty()) {
+    const store::Run &was = before.runs.front(), &is = after.runs.front();
+    report.warnings = differencesOf(was, is);
+    if (was.machine.allocation != is.machine.allocation)
+      report.warnings.emplace_back("the set of processors, or what else the lab could use of the machine, differs");
+  }
   std::unordered_map<std::string, const Row *> rest;
   bool threadsTold = false;
   std::set<std::string> others;

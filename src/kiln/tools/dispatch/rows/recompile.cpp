@@ -28,16 +28,17 @@ static Result<std::string> generatedProgram(const Lab &lab, const report::Row &r
   return std::string((*file)->text());
 }
 
-// Whether a flag that was stored with a row tells the compiler nothing but how to generate code.
+// Whether a flag that was stored with a row tells Kiln's compiler nothing but how to generate code. LLVM's own flags
+// are many, and some of them write files.
 static bool isHarmless(std::string_view flag) {
   if (!flag.starts_with('-'))
     return false; // a file to read
   std::string_view name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
   name = name.substr(0, name.find('='));
-  bool writes = name == "o" || name.ends_with("-to") || name.find("dump") != std::string_view::npos;
-  bool reads = name == "serve" || name == "flagfile";
-  bool passes = name.find("pass-pipeline") != std::string_view::npos; // some of them run programs
-  return !writes && !reads && !passes;
+  auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  bool known = name.starts_with("kiln-") || name.starts_with("iree-") || name.starts_with("tuning-") ||
+               (name.size() == 2 && name.front() == 'O');
+  return known && !name.ends_with("-to") && !has("dump") && !has("pass-pipeline"); // some passes run programs
 }
 
 Result<DispatchSource> sourceOf(const Lab &lab, const report::Row &row, const std::string &compiler) {
@@ -73,8 +74,8 @@ Result<DispatchSource> sourceOf(const Lab &lab, const report::Row &row, const st
   }
   for (const std::string &flag : source.flags)
     if (!isHarmless(flag))
-      return failedPrecondition("row {} was compiled with '{}'; a store cannot have files read or written, nor passes "
-                                "run: compile it by hand",
+      return failedPrecondition("row {} was compiled with '{}'; a store cannot have files written, passes run, or "
+                                "LLVM told what to do: compile it by hand",
                                 row.name(), flag);
   return source;
 }
