@@ -125,7 +125,7 @@ double Random::normal() {
 Sweep::Sweep(const Noise &noise, std::span<const double> factors, const GroupOptions &options)
     : noise(noise), options(options), random(options.seed) {
   for (double factor : factors)
-    candidates.push_back({std::log(factor * kUnit), noise.ownSpread * random.normal(), {}, {}});
+    candidates.push_back({std::log(factor * kUnit), noise.ownSpread * random.normal(), {}, {}, {}});
   slow = random.uniform() < noise.slowShare;
 }
 
@@ -178,6 +178,8 @@ std::vector<Estimate> Sweep::run() {
     memory = stepMemory(memory, noise.commonSpread, noise.commonMemory, random);
     walk += noise.walk * random.normal();
   }
+  for (uint32_t i = 0; i < candidates.size(); ++i)
+    candidates[i].locations.assign(group.locations(i).begin(), group.locations(i).end());
   return group.estimates();
 }
 

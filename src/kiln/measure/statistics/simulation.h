@@ -68,6 +68,8 @@ public:
   // Tokens that were given out, and rounds.
   uint32_t tokens() const { return tokenCount; }
   uint32_t rounds() const { return roundCount; }
+  // Of the candidate's median in each round, the logarithm; NaN where it was absent.
+  const std::vector<double> &locations(uint32_t candidate) const { return candidates[candidate].locations; }
   // The median of the distribution that the candidate's samples came from, on average over the rounds in which it ran.
   double trueMedian(uint32_t candidate) const;
   // The same over all times; only for noise without drift and walk.
@@ -79,6 +81,7 @@ private:
     double memory = 0;
     std::vector<double> common; // what was common in its rounds
     Trait trait;
+    std::vector<double> locations;
   };
   double nextToken(double roundLevel);
   std::vector<int64_t> measure(Simulated &candidate, double common);
