@@ -267,7 +267,11 @@ std::vector<Change> changesBetweenRuns(std::span<const RunSeries> candidates) {
 }
 
 Change changeInCommonRounds(std::span<const double> logRatios) {
+  // Rounds with a memory of several kinds at once are correlated by more than few of them can show: with a tenth more,
+  // intervals cover under all of the simulation's noise.
+  constexpr double kHiddenMemory = 1.1;
   Change change{locate(logRatios), NoiseSource::CommonRounds};
+  change.location.error *= kHiddenMemory;
   // A neighbour that came or went halfway looks like rounds that all depend on one another, about which nothing could
   // be said. But what holds of this many rounds holds between the lowest and the highest of them.
   constexpr size_t kMany = 12;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <unordered_map>
 #include <utility>
 
@@ -148,8 +149,15 @@ private:
 
 } // namespace
 
+// An interval that holds 1 and reaches beyond ten times as long tells nothing that is worth digits.
+static bool tellsSomething(const measure::Change &change) {
+  double reach = change.location.reach(singleTable());
+  return std::isfinite(change.location.value) && std::isfinite(reach) &&
+         (reach < std::numbers::ln10 || verdictOf(ratioOf(change)) != Verdict::Same);
+}
+
 static void compareTimes(Comparison &comparison, const measure::Change &change) {
-  if (!std::isfinite(change.location.value) || !std::isfinite(change.location.reach(singleTable())))
+  if (!tellsSomething(change))
     return;
   TimeRatio ratio = ratioOf(change);
   comparison.ratio = ratio.ratio;
@@ -268,8 +276,7 @@ std::optional<measure::Change> changeOf(const Row &row, Runs before, Runs after)
   size_t index = dispatches.indexOf(row);
   dispatches.all[index].series.control = false; // it is judged by the others
   measure::Change change = dispatches.changes()[index];
-  bool known = std::isfinite(change.location.value) && std::isfinite(change.location.reach(singleTable()));
-  return known ? std::optional(change) : std::nullopt;
+  return tellsSomething(change) ? std::optional(change) : std::nullopt;
 }
 
 CompareReport compareVariants(const Table &table, std::string_view before, std::string_view after,
