@@ -28,7 +28,7 @@ namespace kiln::measure {
 
 // Standard deviations of the logarithm of a candidate's time after to its time before where nothing changed, as assumed
 // where it cannot be estimated: without a control, and against the mean of a group's controls. docs/statistics.md says
-// how they were measured.
+// what was measured.
 inline constexpr double kUncontrolledShift = 0.08;
 inline constexpr double kControlledShift = 0.01;
 // Degrees of freedom that the controls' scatter needs before it is believed, and those that a candidate's own scatter

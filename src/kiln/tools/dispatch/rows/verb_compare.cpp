@@ -153,7 +153,7 @@ static Result<LoadedRuns> loadRuns(store::Reader &reader, const std::string &nam
   return loaded;
 }
 
-// A run that were taken twice would count as two that agree.
+// A run that is taken twice would count as two that agree.
 static Status checkDistinct(const LoadedRuns &before, const LoadedRuns &after) {
   std::set<std::string> seen;
   for (const LoadedRuns *side : {&before, &after})
