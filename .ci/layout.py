@@ -35,7 +35,7 @@ MAY_INCLUDE = [
     ("measure/providers", ["base", "schema", "runtime", "targets/drivers.h", "measure"]),
     ("measure", ["base", "schema", "runtime"]),
     ("store", ["base"]),
-    ("report", ["base", "store"]),
+    ("report", ["base", "store", "measure/statistics"]),
     ("tools", ["base", "schema", "runtime", "compiler", "targets", "families", "measure", "store", "report"]),
 ]
 # Tests, benchmarks, and suites that run over every target may use all of their own side.

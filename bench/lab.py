@@ -1,6 +1,7 @@
 """The lab's own tests on this machine: what bench/trust prints and what bench/run holds against bars."""
 
 import csv
+import json
 import os
 import re
 import statistics
@@ -8,6 +9,7 @@ import statistics
 import measure
 
 SHAPE = {"m": 256, "n": 512, "k": 128}
+RUN_SIZES = (128, 256)  # rows of the products whose runs are compared
 
 
 class Lab:
@@ -44,6 +46,30 @@ class Lab:
         plain, slow = self.pair("slow", f"--kiln-debug-plant-delay={iterations}", seed)
         behind = int(slow["rank"].rstrip("=~")) > int(plain["rank"].rstrip("=~"))
         return behind, float(slow["call_median_ns"]) / float(plain["call_median_ns"]) - 1
+
+    def stored_run(self, delay):
+        """Measures the plain code, with so many iterations of delay, beside all libraries; returns the run's name. The flag
+        stands also where there is no delay: without it, the module would be known for the same and serve as a control."""
+        flags = [f"--Xcompiler=--kiln-debug-plant-delay={delay}"] if delay is not None else []
+        _, said = self.table(f"--problem-m={','.join(map(str, RUN_SIZES))}", "--problem-n=256", "--problem-k=128",
+                             "--configurations=1", "--benchmark-repetitions=20", *flags)
+        found = re.search(r"as\s+run\s+([0-9a-f]{8})", said)
+        if not found:
+            raise measure.Failed(f"the sweep does not say which run it is: {said}")
+        return found.group(1)
+
+    def run_delay_for(self, wanted):
+        """Iterations of delay that make the dispatches of stored_run slower by that part, from one run with many."""
+        iterations = 20000
+        seen = self.between([self.stored_run(None)], [self.stored_run(iterations)])
+        ratios = [row["ratio"] - 1 for row in seen["dispatches"] if row["provider"] == "kiln"]
+        return max(1, round(iterations * wanted / max(statistics.mean(ratios), wanted / 20)))
+
+    def between(self, before, after):
+        """What compare says of lists of runs, each with a regression wherever there is any: its JSON."""
+        said = self.build.run("kiln-dispatch", "compare", f"--generated-dir={self.folder}", ",".join(before), ",".join(after),
+                              "--threshold=0", "--format=json", allowed=(0, 1))
+        return json.loads(said)["comparisons"][0]
 
     def delay_for(self, wanted):
         """Iterations of delay that make the code slower by that part: in the middle of ever more sweeps, since one sweep

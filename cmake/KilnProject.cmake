@@ -39,6 +39,7 @@ add_link_options(-Wl,--gc-sections)
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+find_package(Boost 1.70 REQUIRED) # headers only
 if(KILN_BUILD_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)

@@ -3,45 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
+
+#include "boost/math/distributions/students_t.hpp"
 
 namespace kiln::measure {
 namespace {
 
+// A quantile that no double can hold is infinite, not an exception.
+using StudentsT = boost::math::students_t_distribution<
+    double, boost::math::policies::policy<boost::math::policies::overflow_error<boost::math::policies::ignore_error>>>;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr uint32_t kMostDegrees = 400;
+constexpr double kMostDegrees = 400;
 // Of each end; half of a series may be bad before the middle moves, and this much before its error explodes.
 constexpr double kTrimmed = 0.2;
 constexpr size_t kFewestToTrim = 5;
 constexpr size_t kFewestToCorrelate = 12;
-
-// The probability that |T| <= t, for whole degrees of freedom: the finite series in cos(atan(t / sqrt(degrees))).
-double studentInside(double t, uint32_t degrees) {
-  const double angle = std::atan(t / std::sqrt(static_cast<double>(degrees)));
-  const double cosine = std::cos(angle);
-  const bool odd = degrees % 2 == 1;
-  double term = odd ? cosine : 1;
-  double sum = degrees == 1 ? 0 : term;
-  for (uint32_t i = odd ? 2 : 1; i + 2 < degrees; i += 2) {
-    term *= cosine * cosine * i / (i + 1);
-    sum += term;
-  }
-  const double inside = std::sin(angle) * sum;
-  return odd ? (angle + inside) * 2 / std::numbers::pi : inside;
-}
-
-double solveStudent(double alpha, uint32_t degrees) {
-  double low = 0;
-  double high = 1;
-  while (1 - studentInside(high, degrees) > alpha && high < 1e12)
-    high *= 2;
-  for (int i = 0; i < 60; ++i) {
-    const double middle = (low + high) / 2;
-    (1 - studentInside(middle, degrees) > alpha ? low : high) = middle;
-  }
-  return high;
-}
 
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -82,13 +60,14 @@ double studentQuantile(double alpha, double degrees) {
     return kInfinity;
   if (alpha >= 1)
     return 0;
-  return solveStudent(alpha, static_cast<uint32_t>(std::min<double>(degrees, kMostDegrees)));
+  const StudentsT distribution(std::floor(std::min(degrees, kMostDegrees)));
+  return boost::math::quantile(boost::math::complement(distribution, alpha / 2));
 }
 
 double StudentTable::at(double degrees) {
   if (!(degrees >= 1))
     return kInfinity;
-  const auto whole = static_cast<size_t>(std::min<double>(degrees, kMostDegrees));
+  const auto whole = static_cast<size_t>(std::min(degrees, kMostDegrees));
   if (known.size() <= whole)
     known.resize(whole + 1, 0);
   if (known[whole] == 0)

@@ -42,6 +42,8 @@ TEST(Student, ExtremesAreSafe) {
   EXPECT_TRUE(std::isinf(studentQuantile(0.05, kNan)));
   EXPECT_TRUE(std::isinf(studentQuantile(0, 5)));
   EXPECT_EQ(studentQuantile(1, 5), 0);
+  EXPECT_GT(studentQuantile(1e-300, 1), 1e290);
+  EXPECT_GT(studentQuantile(1e-320, 1), 1e290);
   EXPECT_EQ(studentQuantile(0.05, 10.9), studentQuantile(0.05, 10));
   EXPECT_EQ(studentQuantile(0.05, 1e9), studentQuantile(0.05, 400));
   StudentTable table(0.05);

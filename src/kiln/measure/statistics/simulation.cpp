@@ -125,8 +125,13 @@ double Random::normal() {
 Sweep::Sweep(const Noise &noise, std::span<const double> factors, const GroupOptions &options)
     : noise(noise), options(options), random(options.seed) {
   for (double factor : factors)
-    candidates.push_back({std::log(factor * kUnit), noise.ownSpread * random.normal(), {}});
+    candidates.push_back({std::log(factor * kUnit), noise.ownSpread * random.normal(), {}, {}, {}});
   slow = random.uniform() < noise.slowShare;
+}
+
+void Sweep::setTraits(std::span<const Trait> traits) {
+  for (size_t i = 0; i < candidates.size(); ++i)
+    candidates[i].trait = traits[i];
 }
 
 // What the machine does to the next token.
@@ -143,10 +148,12 @@ std::vector<int64_t> Sweep::measure(Simulated &candidate, double common) {
   candidate.common.push_back(common);
   if (noise.ownSpread > 0)
     candidate.memory = stepMemory(candidate.memory, noise.ownSpread, noise.ownMemory, random);
-  const double level = candidate.level + common + candidate.memory + drawRound(noise, random);
+  const Trait &trait = candidate.trait;
+  const double slower = slowTokens.contains(tokenCount) ? trait.slowdown : 0;
+  const double level = candidate.level + common + slower + trait.noise * (candidate.memory + drawRound(noise, random));
   std::vector<int64_t> samples(noise.samples);
   for (int64_t &sample : samples)
-    sample = std::llround(std::exp(level + drawSample(noise, random)));
+    sample = std::llround(std::exp(level + trait.noise * drawSample(noise, random)));
   return samples;
 }
 
@@ -171,6 +178,8 @@ std::vector<Estimate> Sweep::run() {
     memory = stepMemory(memory, noise.commonSpread, noise.commonMemory, random);
     walk += noise.walk * random.normal();
   }
+  for (uint32_t i = 0; i < candidates.size(); ++i)
+    candidates[i].locations.assign(group.locations(i).begin(), group.locations(i).end());
   return group.estimates();
 }
 

@@ -47,16 +47,29 @@ private:
   uint64_t state;
 };
 
+// What tells one candidate from the others, besides its time.
+struct Trait {
+  double noise = 1;    // factor of its own deviations, of rounds and of samples
+  double slowdown = 0; // logarithm of the factor by which it is slower while the machine is
+};
+
 // Plays one group to its end.
 class Sweep {
 public:
   // `factors` are the candidates' true times, in units of 100 us.
   Sweep(const Noise &noise, std::span<const double> factors, const GroupOptions &options);
 
+  // One trait for each candidate.
+  void setTraits(std::span<const Trait> traits);
+  // The machine is slower from one token to another.
+  void slowDown(double fromToken, double untilToken) { slowTokens = {fromToken, untilToken}; }
+
   std::vector<Estimate> run();
   // Tokens that were given out, and rounds.
   uint32_t tokens() const { return tokenCount; }
   uint32_t rounds() const { return roundCount; }
+  // Of the candidate's median in each round, the logarithm; NaN where it was absent.
+  const std::vector<double> &locations(uint32_t candidate) const { return candidates[candidate].locations; }
   // The median of the distribution that the candidate's samples came from, on average over the rounds in which it ran.
   double trueMedian(uint32_t candidate) const;
   // The same over all times; only for noise without drift and walk.
@@ -67,6 +80,8 @@ private:
     double level = 0;
     double memory = 0;
     std::vector<double> common; // what was common in its rounds
+    Trait trait;
+    std::vector<double> locations;
   };
   double nextToken(double roundLevel);
   std::vector<int64_t> measure(Simulated &candidate, double common);
@@ -76,6 +91,7 @@ private:
   Random random;
   std::vector<Simulated> candidates;
   bool slow = false;
+  Interval slowTokens{-1, -1};
   uint32_t tokenCount = 0;
   uint32_t roundCount = 0;
 };

@@ -33,8 +33,37 @@ std::vector<const Comparison *> slowestFirst(const CompareReport &report) {
   return all;
 }
 
+// Two digits, or all before the point.
+static std::string percentText(double share) {
+  double percent = share * 100;
+  return percent < 9.95 ? fmt::format("{:.1f}", percent) : fmt::format("{:.0f}", percent);
+}
+
+std::string smallestText(const Comparison &c) {
+  return c.ratio > 0 ? percentText(c.smallest) : std::string();
+}
+
+std::string smallestSentence(const CompareReport &report) {
+  if (!report.smallest)
+    return {};
+  auto assumed = std::ranges::count_if(report.comparisons, [](const Comparison &c) {
+    return c.ratio > 0 && !c.control && c.noise == measure::NoiseSource::Assumed;
+  });
+  std::string text =
+      fmt::format("smallest change that these data could have shown: {} % of half of the dispatches, {} % "
+                  "of any, {} % as a regression of any",
+                  percentText(report.smallest->middle), percentText(report.smallest->worst),
+                  percentText(report.smallest->regression));
+  if (assumed)
+    text +=
+        fmt::format("; {} of them had too few controls, and noise of a size that is assumed: measure a library in the "
+                    "same sweep, or more runs",
+                    assumed);
+  return text;
+}
+
 static std::string lineOf(const Comparison &c, size_t width) {
-  static constexpr size_t kNumbers = 60; // what stands before the name
+  static constexpr size_t kNumbers = 68; // what stands before the name
   std::string ratio, interval;
   if (c.ratio > 0) {
     double error = (c.high - c.low) / 2;
@@ -42,9 +71,9 @@ static std::string lineOf(const Comparison &c, size_t width) {
     interval = fmt::format("{} to {}", roundedText(c.low, error), roundedText(c.high, error));
   }
   std::string name = (c.before ? c.before : c.after)->dispatch();
-  std::string text = fmt::format("{}  {}  {:>7}  {:<17}  {:<6}{}", padText(timeOf(c.before), 12, true),
-                                 padText(timeOf(c.after), 12, true), ratio, interval, verdictName(c.verdict),
-                                 c.regression ? " !" : "  ");
+  std::string text = fmt::format("{}  {}  {:>7}  {:<17}  {:>6}  {:<6}{}", padText(timeOf(c.before), 12, true),
+                                 padText(timeOf(c.after), 12, true), ratio, interval, smallestText(c),
+                                 verdictName(c.verdict), c.regression ? " !" : "  ");
   // A name that does not fit has a line of its own: shortened, it would name several.
   bool narrow = width < kNumbers + displayWidth(name) + 2;
   return text + (narrow ? fmt::format("\n    {}\n", name) : fmt::format("{}\n", name));
@@ -54,8 +83,8 @@ std::string formatComparison(const CompareReport &report, size_t width) {
   std::string text;
   for (const std::string &warning : report.warnings)
     text += fmt::format("warning: {}; ratios say little\n", warning);
-  text +=
-      fmt::format("{:>12}  {:>12}  {:>7}  {:<17}  {:<6}  {}\n", "before", "after", "ratio", "interval", "", "dispatch");
+  text += fmt::format("{:>12}  {:>12}  {:>7}  {:<17}  {:>6}  {:<6}  {}\n", "before", "after", "ratio", "interval",
+                      "shows %", "", "dispatch");
   for (const Comparison *comparison : slowestFirst(report))
     text += lineOf(*comparison, width);
   return text + summaryOf(report);
@@ -69,8 +98,10 @@ std::string summaryOf(const CompareReport &report) {
   if (report.mean)
     text += fmt::format("geometric mean of the ratios: {}; above 1 is slower\n", ratioText(*report.mean));
   if (report.unchanged)
-    text += fmt::format("libraries, which did not change: {}; what the machine did between the runs is of that size\n",
+    text += fmt::format("controls, which did not change: {}; that is the machine's, and taken out of the others\n",
                         ratioText(*report.unchanged));
+  if (std::string sentence = smallestSentence(report); !sentence.empty())
+    text += sentence + "\n";
   for (Verdict verdict : {Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Broken, Verdict::Mended,
                           Verdict::OnlyBefore, Verdict::OnlyAfter})
     if (size_t count = counts[verdict])

@@ -29,6 +29,17 @@ template <double Comparison::*member> Value ratio(const Comparison &c) {
   return c.ratio > 0 ? Value(Number{c.*member, (c.high - c.low) / 2}) : Value();
 }
 
+Value smallestChange(const Comparison &c) {
+  return c.ratio > 0 ? Value(Number{c.smallest * 100, -1}) : Value();
+}
+
+// What told how large noise is; a control is what tells it of others.
+Value noiseFrom(const Comparison &c) {
+  if (c.ratio <= 0)
+    return {};
+  return c.control ? std::string("is a control") : std::string(measure::noiseSourceName(c.noise));
+}
+
 // Of a dispatch, in CSV and JSON.
 struct CompareColumn {
   std::string_view name;
@@ -43,7 +54,8 @@ constexpr CompareColumn kColumns[] = {
     {"ratio", ratio<&Comparison::ratio>},
     {"ratio_low", ratio<&Comparison::low>},
     {"ratio_high", ratio<&Comparison::high>},
-    {"common_rounds", [](const Comparison &c) -> Value { return std::string(c.paired ? "yes" : "no"); }},
+    {"smallest_change_percent", smallestChange},
+    {"noise_from", noiseFrom},
     {"before_outcome", [](const Comparison &c) { return outcomeOf(c.before); }},
     {"before_median_ns", [](const Comparison &c) { return timeOf<&store::Estimate::median>(c.before); }},
     {"before_low_ns", [](const Comparison &c) { return timeOf<&store::Estimate::low>(c.before); }},
@@ -82,6 +94,13 @@ Json jsonOf(const std::optional<TimeRatio> &mean) {
   return mean ? Json{{"ratio", mean->ratio}, {"low", mean->low}, {"high", mean->high}} : Json();
 }
 
+Json jsonOf(const std::optional<SmallestChange> &smallest) {
+  return smallest ? Json{{"middle_percent", smallest->middle * 100},
+                         {"worst_percent", smallest->worst * 100},
+                         {"regression_percent", smallest->regression * 100}}
+                  : Json();
+}
+
 std::string jsonText(Comparisons comparisons, size_t /*width*/) {
   Json json = {{"regressions", 0}, {"comparisons", Json::array()}};
   size_t regressions = 0;
@@ -94,7 +113,6 @@ std::string jsonText(Comparisons comparisons, size_t /*width*/) {
         if (Json value = jsonOf(column.value(c)); !value.is_null())
           row[std::string(column.name)] = std::move(value);
       row["regression"] = c.regression;
-      row["common_rounds"] = c.paired;
       dispatches.push_back(std::move(row));
     }
     json["comparisons"].push_back({{"before", one.before},
@@ -104,7 +122,8 @@ std::string jsonText(Comparisons comparisons, size_t /*width*/) {
                                    {"excused", one.excused},
                                    {"regressions", one.report.regressions},
                                    {"mean", jsonOf(one.report.mean)},
-                                   {"unchanged_libraries", jsonOf(one.report.unchanged)},
+                                   {"controls", jsonOf(one.report.unchanged)},
+                                   {"smallest_change", jsonOf(one.report.smallest)},
                                    {"dispatches", std::move(dispatches)}});
   }
   json["regressions"] = regressions;
@@ -129,11 +148,11 @@ std::string markdownText(Comparisons comparisons, size_t /*width*/) {
                         escapedMarkdown(one.after));
     for (const std::string &warning : one.report.warnings)
       text += fmt::format("warning: {}; ratios say little\n\n", escapedMarkdown(warning));
-    text += "| Before | After | Ratio | Interval | Verdict | Regression | Dispatch |\n"
-            "| ---: | ---: | ---: | --- | --- | --- | --- |\n";
+    text += "| Before | After | Ratio | Interval | Smallest change % | Verdict | Regression | Dispatch |\n"
+            "| ---: | ---: | ---: | --- | ---: | --- | --- | --- |\n";
     for (const Comparison *c : slowestFirst(one.report))
-      text += fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", shownTime(c->before), shownTime(c->after),
-                          displayText(ratio<&Comparison::ratio>(*c), Unit::Ratio), intervalText(*c),
+      text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", shownTime(c->before), shownTime(c->after),
+                          displayText(ratio<&Comparison::ratio>(*c), Unit::Ratio), intervalText(*c), smallestText(*c),
                           verdictName(c->verdict), c->regression ? "yes" : "", escapedMarkdown(anyOf(*c).dispatch()));
     std::string summary = summaryOf(one.report);
     for (size_t at = 0; at < summary.size(); at = summary.find('\n', at) + 1)
@@ -145,9 +164,11 @@ std::string markdownText(Comparisons comparisons, size_t /*width*/) {
 std::string junitCase(const Comparison &c) {
   std::string head = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escapedXml(anyOf(c).provider()),
                                  escapedXml(anyOf(c).dispatch()));
-  std::string said = c.ratio > 0 ? fmt::format("{}: {} of the time before ({})", verdictName(c.verdict),
-                                               displayText(ratio<&Comparison::ratio>(c), Unit::Ratio), intervalText(c))
-                                 : verdictName(c.verdict);
+  std::string said =
+      c.ratio > 0 ? fmt::format("{}: {} of the time before ({}); smallest change that could have been shown: {} %",
+                                verdictName(c.verdict), displayText(ratio<&Comparison::ratio>(c), Unit::Ratio),
+                                intervalText(c), smallestText(c))
+                  : verdictName(c.verdict);
   if (c.regression)
     return fmt::format("{}>\n      <failure type=\"regression\" message=\"{}\"/>\n    </testcase>\n", head,
                        escapedXml(said));
@@ -175,6 +196,8 @@ std::string junitText(Comparisons comparisons, size_t /*width*/) {
       ++count;
       ++failed;
     }
+    if (std::string sentence = smallestSentence(one.report); !sentence.empty())
+      cases += fmt::format("    <system-out>{}</system-out>\n", escapedXml(sentence));
     suites += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n{}"
                           "  </testsuite>\n",
                           escapedXml(fmt::format("before: {}, after: {}", one.before, one.after)), count, failed,

@@ -29,6 +29,10 @@ Result<std::string> formatComparisons(std::span<const NamedComparison> compariso
 
 // What got slower first, what got faster last; then what has no ratio.
 std::vector<const Comparison *> slowestFirst(const CompareReport &report);
+// "2.4": in percent, without digits that mean nothing; empty where there is no ratio.
+std::string smallestText(const Comparison &comparison);
+// The smallest changes that these data could have shown, in one sentence; empty where no dispatch has a ratio.
+std::string smallestSentence(const CompareReport &report);
 // What the comparison says of all dispatches together, in lines: means, and how many got faster or slower.
 std::string summaryOf(const CompareReport &report);
 

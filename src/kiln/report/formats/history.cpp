@@ -32,13 +32,21 @@ Value interval(const HistoryEntry &entry) {
 }
 
 Value change(const HistoryEntry &entry) {
-  if (!entry.change)
-    return {};
-  return Number{(entry.change->ratio - 1) * 100, (entry.change->high - entry.change->low) / 2 * 100};
+  std::optional<TimeRatio> ratio = entry.ratio();
+  return ratio ? Value(Number{(ratio->ratio - 1) * 100, (ratio->high - ratio->low) / 2 * 100}) : Value();
 }
 
 template <double TimeRatio::*member> Value changeEnd(const HistoryEntry &entry) {
-  return entry.change ? Value(Number{((*entry.change).*member - 1) * 100, -1}) : Value();
+  std::optional<TimeRatio> ratio = entry.ratio();
+  return ratio ? Value(Number{((*ratio).*member - 1) * 100, -1}) : Value();
+}
+
+Value smallestChange(const HistoryEntry &entry) {
+  return entry.change ? Value(Number{smallestOf(*entry.change) * 100, -1}) : Value();
+}
+
+Value noiseFrom(const HistoryEntry &entry) {
+  return entry.change ? Value(std::string(measure::noiseSourceName(entry.change->source))) : Value();
 }
 
 // In words, whether the change is more than noise.
@@ -76,6 +84,8 @@ constexpr HistoryColumn kColumns[] = {
     {"change_percent", Unit::Percent, change},
     {"change_low_percent", Unit::Percent, changeEnd<&TimeRatio::low>},
     {"change_high_percent", Unit::Percent, changeEnd<&TimeRatio::high>},
+    {"smallest_change_percent", Unit::Percent, smallestChange},
+    {"noise_from", Unit::Text, noiseFrom},
     {"verdict", Unit::Text, verdict},
     {"tags", Unit::Text, tags},
 };
@@ -84,11 +94,11 @@ constexpr HistoryColumn kColumns[] = {
 
 // "+8.0 (+7.2 … +8.8)": of a change of noise no digits are to be told, so one is enough.
 std::string changeText(const HistoryEntry &entry) {
-  if (!entry.change)
+  std::optional<TimeRatio> found = entry.ratio();
+  if (!found)
     return {};
   auto percent = [](double ratio) { return fmt::format("{:+.1f}", (ratio - 1) * 100); };
-  return fmt::format("{} ({} … {})", percent(entry.change->ratio), percent(entry.change->low),
-                     percent(entry.change->high));
+  return fmt::format("{} ({} … {})", percent(found->ratio), percent(found->low), percent(found->high));
 }
 
 // Without seconds: the run tells those of one minute apart.
@@ -184,6 +194,22 @@ void indent(std::string &text, std::string_view line, size_t width, size_t space
     text.append(spaces, ' ').append(part).append("\n");
 }
 
+// What verdicts can be relied on for; empty where there are none.
+std::string smallestSentence(const History &history) {
+  std::vector<double> smallest;
+  for (const HistoryEntry &entry : history.entries)
+    if (entry.change)
+      smallest.push_back(smallestOf(*entry.change) * 100);
+  if (smallest.empty())
+    return {};
+  std::ranges::sort(smallest);
+  auto text = [](double percent) { return displayText(Number{percent, -1}, Unit::Percent); };
+  return fmt::format(
+      "smallest change that a run could have shown: {} % of half of them, {} % of any; where nothing changed, "
+      "at most 1 run of 20 is called faster or slower",
+      text(smallest[smallest.size() / 2]), text(smallest.back()));
+}
+
 std::string consoleText(const History &history, size_t width) {
   constexpr size_t below = 6;
   Printed printed = print(history);
@@ -203,6 +229,8 @@ std::string consoleText(const History &history, size_t width) {
     if (const std::string &difference = history.entries[i].difference; !difference.empty())
       indent(text, difference, width, below);
   }
+  if (std::string sentence = smallestSentence(history); !sentence.empty())
+    indent(text, sentence, width, 2);
   return text;
 }
 
@@ -257,6 +285,8 @@ std::string markdownText(const History &history) {
     }
     text += "\n";
   }
+  if (std::string sentence = smallestSentence(history); !sentence.empty())
+    text += "\n" + escapedMarkdown(sentence) + "\n";
   return text;
 }
 

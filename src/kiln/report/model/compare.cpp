@@ -1,9 +1,12 @@
 #include "kiln/report/model/compare.h"
 
+#include <algorithm>
 #include <cmath>
-#include <set>
+#include <numbers>
 #include <unordered_map>
 #include <utility>
+
+#include "kiln/report/model/noise.h"
 
 namespace kiln::report {
 
@@ -26,44 +29,28 @@ static std::string identity(const Row &row, bool withVariant) {
                      withVariant ? row.candidate->variant : "", row.candidate->configuration);
 }
 
-// The interval of a ratio from those of its parts, on a logarithmic scale: distances to the near ends are added as
-// variances are, because the runs are independent. Exact for normal errors, and keeps intervals that are lopsided.
-TimeRatio ratioOf(const Row &beforeRow, const Row &afterRow) {
-  const store::Estimate &before = *beforeRow.estimate, &after = *afterRow.estimate;
-  double center = std::log(after.median / before.median);
-  auto distance = [](double a, double b) { return a > 0 && b > 0 ? std::log(a / b) : INFINITY; };
-  double down = std::hypot(distance(after.median, after.low), distance(before.high, before.median));
-  double up = std::hypot(distance(after.high, after.median), distance(before.median, before.low));
-  return {std::exp(center), std::exp(center - down), std::exp(center + up)};
+static constexpr double kAlpha = 0.05;
+
+static measure::StudentTable &singleTable() {
+  thread_local measure::StudentTable table(kAlpha);
+  return table;
 }
 
-static void compareTimes(Comparison &comparison, const CompareOptions &options) {
-  std::optional<TimeRatio> ratio;
-  if (options.paired)
-    ratio = options.paired(*comparison.before, *comparison.after);
-  comparison.paired = ratio.has_value();
-  if (!ratio)
-    ratio = ratioOf(*comparison.before, *comparison.after);
-  comparison.ratio = ratio->ratio;
-  comparison.low = ratio->low;
-  comparison.high = ratio->high;
-  if (comparison.high < 1)
-    comparison.verdict = Verdict::Faster;
-  else if (comparison.low > 1)
-    comparison.verdict = Verdict::Slower;
-  comparison.regression = comparison.low > 1 + options.threshold;
+TimeRatio ratioOf(const measure::Change &change) {
+  measure::Interval interval = change.interval(singleTable());
+  return {std::exp(change.location.value), std::exp(interval.low), std::exp(interval.high)};
 }
 
-static Comparison compareRows(const Row &before, const Row &after, const CompareOptions &options) {
-  Comparison comparison{&before, &after};
-  bool worked = store::isSuccess(before.result->outcome), works = store::isSuccess(after.result->outcome);
-  if (worked != works) {
-    comparison.verdict = worked ? Verdict::Broken : Verdict::Mended;
-    comparison.regression = worked;
-  } else if (works && before.estimate && after.estimate && before.estimate->median > 0 && after.estimate->median > 0) {
-    compareTimes(comparison, options);
-  }
-  return comparison;
+double smallestOf(const measure::Change &change) {
+  return std::expm1(change.smallest(singleTable()));
+}
+
+Verdict verdictOf(const TimeRatio &ratio) {
+  return ratio.high < 1 ? Verdict::Faster : ratio.low > 1 ? Verdict::Slower : Verdict::Same;
+}
+
+static bool hasTime(const Row &row) {
+  return store::isSuccess(row.result->outcome) && row.estimate && row.estimate->median > 0;
 }
 
 std::vector<std::string> differencesOf(const store::Run &before, const store::Run &after) {
@@ -88,83 +75,243 @@ std::string problemDifference(const store::Problem &before, const store::Problem
   return fmt::format("{} is another problem of the same name", after.name);
 }
 
-// Of the comparisons that `takes` wants; errors are independent, so that they add as variances do.
-template <typename Takes>
-static std::optional<TimeRatio> meanOf(const std::vector<Comparison> &comparisons, const Takes &takes) {
+//===--- From run to run -----------------------------------------------------------------------------------------===//
+
+namespace {
+
+// One dispatch in all runs.
+struct Dispatch {
+  measure::RunSeries series;
+  const Row *first = nullptr;                    // of all runs
+  const Row *before = nullptr, *after = nullptr; // of the newest run of each side that has the dispatch
+};
+
+// The dispatches of two sets of runs.
+class Dispatches {
+public:
+  Dispatches(Runs before, Runs after) : beforeCount(before.size()), afterCount(after.size()) {
+    for (size_t run = 0; run < before.size(); ++run)
+      add(*before[run], run, true);
+    for (size_t run = 0; run < after.size(); ++run)
+      add(*after[run], run, false);
+  }
+
+  std::vector<Dispatch> all; // in the order in which they were first seen
+
+  size_t indexOf(const Row &row) const { return known.at(identity(row, true)); }
+  std::vector<measure::Change> changes() const {
+    std::vector<measure::RunSeries> series;
+    for (const Dispatch &dispatch : all)
+      series.push_back(dispatch.series);
+    return measure::changesBetweenRuns(series);
+  }
+
+private:
+  void add(const Table &table, size_t run, bool isBefore) {
+    for (const ProblemRows &problem : byProblem(table)) {
+      size_t group = groups.try_emplace(problem.front().problem->name, groups.size()).first->second;
+      std::vector<measure::RunEstimate> estimates;
+      std::vector<std::optional<measure::RunLevel> *> places;
+      for (const Row *row = problem.begin; row != problem.end; ++row) {
+        Dispatch &dispatch = find(*row, group);
+        (isBefore ? dispatch.before : dispatch.after) = row;
+        std::optional<measure::RunLevel> &place = (isBefore ? dispatch.series.before : dispatch.series.after)[run];
+        if (!hasTime(*row) || place)
+          continue;
+        const store::Estimate &e = *row->estimate;
+        estimates.push_back({e.median, e.low, e.high, e.ratio, e.ratioLow, e.ratioHigh});
+        places.push_back(&place);
+      }
+      std::vector<measure::RunLevel> levels = measure::runLevels(estimates);
+      for (size_t i = 0; i < levels.size(); ++i)
+        *places[i] = levels[i];
+    }
+  }
+
+  Dispatch &find(const Row &row, size_t group) {
+    auto [place, isNew] = known.try_emplace(identity(row, true), all.size());
+    if (isNew) {
+      Dispatch &dispatch = all.emplace_back();
+      dispatch.first = &row;
+      dispatch.series = {group, true, std::vector<std::optional<measure::RunLevel>>(beforeCount),
+                         std::vector<std::optional<measure::RunLevel>>(afterCount)};
+    }
+    Dispatch &dispatch = all[place->second];
+    dispatch.series.control &= isUnchanged(*dispatch.first, row);
+    return dispatch;
+  }
+
+  // Libraries of the same version. Kiln's own code where the compiler and its input were the same, and the worker that
+  // runs it, too.
+  static bool isUnchanged(const Row &a, const Row &b) {
+    if (a.candidate->providerVersion != b.candidate->providerVersion || a.candidate->threads != b.candidate->threads)
+      return false;
+    if (a.candidate->provider != "kiln")
+      return true;
+    std::string worker = kilnWorker(*a.run);
+    return !a.candidate->moduleHash.empty() && a.candidate->moduleHash == b.candidate->moduleHash && !worker.empty() &&
+           worker == kilnWorker(*b.run);
+  }
+
+  size_t beforeCount, afterCount;
+  std::unordered_map<std::string, size_t> groups, known;
+};
+
+} // namespace
+
+// An interval that holds 1 and reaches beyond ten times as long tells nothing that is worth digits.
+static bool tellsSomething(const measure::Change &change) {
+  double reach = change.location.reach(singleTable());
+  return std::isfinite(change.location.value) && std::isfinite(reach) &&
+         (reach < std::numbers::ln10 || verdictOf(ratioOf(change)) != Verdict::Same);
+}
+
+static void compareTimes(Comparison &comparison, const measure::Change &change) {
+  if (!tellsSomething(change))
+    return;
+  TimeRatio ratio = ratioOf(change);
+  comparison.ratio = ratio.ratio;
+  comparison.low = ratio.low;
+  comparison.high = ratio.high;
+  comparison.smallest = smallestOf(change);
+  comparison.noise = change.source;
+  if (!comparison.control)
+    comparison.verdict = verdictOf(ratio);
+}
+
+// `change` is nothing where there is no time to compare.
+static Comparison compareRows(const Row *before, const Row *after, const std::optional<measure::Change> &change,
+                              bool control) {
+  Comparison comparison{before, after};
+  comparison.control = control;
+  if (!before || !after) {
+    comparison.verdict = before ? Verdict::OnlyBefore : Verdict::OnlyAfter;
+    return comparison;
+  }
+  bool worked = store::isSuccess(before->result->outcome), works = store::isSuccess(after->result->outcome);
+  if (worked != works) {
+    comparison.verdict = worked ? Verdict::Broken : Verdict::Mended;
+    comparison.regression = worked;
+  } else if (works && change) {
+    compareTimes(comparison, *change);
+  }
+  return comparison;
+}
+
+static std::optional<TimeRatio> meanOf(const std::vector<Comparison> &comparisons, bool controls) {
   double sum = 0, down = 0, up = 0;
   size_t count = 0;
   for (const Comparison &c : comparisons) {
-    if (!(c.low > 0) || !std::isfinite(c.high) || !takes(c))
+    if (c.ratio <= 0 || c.control != controls)
       continue;
     sum += std::log(c.ratio);
-    down = std::hypot(down, std::log(c.ratio / c.low));
-    up = std::hypot(up, std::log(c.high / c.ratio));
+    down += std::log(c.low);
+    up += std::log(c.high);
     ++count;
   }
   if (count == 0)
     return std::nullopt;
   double n = static_cast<double>(count);
-  return TimeRatio{std::exp(sum / n), std::exp((sum - down) / n), std::exp((sum + up) / n)};
+  return TimeRatio{std::exp(sum / n), std::exp(down / n), std::exp(up / n)};
 }
 
-static bool isUnchanged(const Comparison &c) {
-  return c.before->candidate->provider != "kiln" &&
-         c.before->candidate->providerVersion == c.after->candidate->providerVersion;
-}
-
-static void summarize(CompareReport &report) {
-  for (const Comparison &comparison : report.comparisons)
-    report.regressions += comparison.regression;
-  report.mean = meanOf(report.comparisons, [](const Comparison &c) { return !isUnchanged(c); });
-  report.unchanged = meanOf(report.comparisons, isUnchanged);
-}
-
-CompareReport compareRuns(const Table &before, const Table &after, const CompareOptions &options) {
-  CompareReport report;
-  if (!before.runs.empty() && !after.runs.empty()) {
-    const store::Run &was = before.runs.front(), &is = after.runs.front();
-    report.warnings = differencesOf(was, is);
-    if (was.machine.allocation != is.machine.allocation)
-      report.warnings.emplace_back("the set of processors, or what else the lab could use of the machine, differs");
-  }
-  std::unordered_map<std::string, const Row *> rest;
-  bool threadsTold = false;
-  std::set<std::string> others;
-  for (const Row &row : after.rows)
-    rest.emplace(identity(row, true), &row);
-  for (const Row &row : before.rows) {
-    auto found = rest.find(identity(row, true));
-    if (found == rest.end()) {
-      report.comparisons.push_back({&row, nullptr, Verdict::OnlyBefore});
-      continue;
+// Regressions by time, and what could have been shown. `changes` are those of the comparisons.
+static void summarize(CompareReport &report, const std::vector<std::optional<measure::Change>> &changes,
+                      const CompareOptions &options) {
+  auto judged = [](const Comparison &c) { return c.ratio > 0 && !c.control; };
+  // Of one side, shared by all dispatches (Bonferroni).
+  auto count = static_cast<double>(std::ranges::count_if(report.comparisons, judged) * options.together);
+  measure::StudentTable together(std::min(1.0, 2 * kAlpha / count));
+  std::vector<double> smallest;
+  double regression = 0;
+  for (size_t i = 0; i < report.comparisons.size(); ++i) {
+    Comparison &comparison = report.comparisons[i];
+    if (judged(comparison)) {
+      const measure::Location &location = changes[i]->location;
+      double threshold = std::log1p(options.threshold), reach = location.reach(together);
+      comparison.regression |= location.value - reach > threshold;
+      smallest.push_back(comparison.smallest);
+      regression = std::max(regression, std::expm1(threshold + reach + location.reach(singleTable())));
     }
-    uint64_t was = row.candidate->threads, is = found->second->candidate->threads;
-    if (was != is && !std::exchange(threadsTold, true))
-      report.warnings.push_back(fmt::format("the number of threads differs: '{}' before, '{}' after", was, is));
-    if (std::string other = problemDifference(*row.problem, *found->second->problem);
-        !other.empty() && others.insert(other).second)
-      report.warnings.push_back(other);
-    report.comparisons.push_back(compareRows(row, *found->second, options));
-    rest.erase(found);
+    report.regressions += comparison.regression;
   }
-  for (const Row &row : after.rows)
-    if (auto found = rest.find(identity(row, true)); found != rest.end() && found->second == &row)
-      report.comparisons.push_back({nullptr, &row, Verdict::OnlyAfter});
-  summarize(report);
+  report.mean = meanOf(report.comparisons, false);
+  report.unchanged = meanOf(report.comparisons, true);
+  if (!smallest.empty())
+    report.smallest = {measure::percentile(smallest, 0.5), std::ranges::max(smallest), regression};
+}
+
+template <typename Add> static void warnOf(const store::Run &was, const store::Run &is, const Add &add) {
+  for (std::string &difference : differencesOf(was, is))
+    add(std::move(difference));
+  if (was.machine.allocation != is.machine.allocation)
+    add("the set of processors, or what else the lab could use of the machine, differs");
+}
+
+static void warn(CompareReport &report, Runs before, Runs after) {
+  auto add = [&](std::string warning) {
+    if (std::ranges::find(report.warnings, warning) == report.warnings.end())
+      report.warnings.push_back(std::move(warning));
+  };
+  const Table *first = before.empty() ? nullptr : before.front();
+  for (Runs side : {before, after})
+    for (const Table *table : side)
+      if (first && !first->runs.empty() && !table->runs.empty())
+        warnOf(first->runs.front(), table->runs.front(), add);
+}
+
+CompareReport compareRuns(Runs before, Runs after, const CompareOptions &options) {
+  CompareReport report;
+  warn(report, before, after);
+  Dispatches dispatches(before, after);
+  std::vector<measure::Change> found = dispatches.changes();
+  std::vector<std::optional<measure::Change>> changes;
+  bool threadsTold = false;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Dispatch &dispatch = dispatches.all[i];
+    if (options.takes && !options.takes(*dispatch.first))
+      continue;
+    const Row *was = dispatch.before, *is = dispatch.after;
+    std::optional<measure::Change> change = found[i];
+    if (was && is) {
+      if (was->candidate->threads != is->candidate->threads && !std::exchange(threadsTold, true))
+        report.warnings.push_back(fmt::format("the number of threads differs: '{}' before, '{}' after",
+                                              was->candidate->threads, is->candidate->threads));
+      if (std::string other = problemDifference(*was->problem, *is->problem);
+          !other.empty() && std::ranges::find(report.warnings, other) == report.warnings.end())
+        report.warnings.push_back(std::move(other));
+      if (std::optional<measure::Change> paired = options.paired ? options.paired(*was, *is) : std::nullopt)
+        change = paired;
+    }
+    report.comparisons.push_back(compareRows(was, is, change, was && is && dispatch.series.control));
+    changes.push_back(change);
+  }
+  summarize(report, changes, options);
   return report;
+}
+
+std::optional<measure::Change> changeOf(const Row &row, Runs before, Runs after) {
+  Dispatches dispatches(before, after);
+  size_t index = dispatches.indexOf(row);
+  dispatches.all[index].series.control = false; // it is judged by the others
+  measure::Change change = dispatches.changes()[index];
+  return tellsSomething(change) ? std::optional(change) : std::nullopt;
 }
 
 CompareReport compareVariants(const Table &table, std::string_view before, std::string_view after,
                               const CompareOptions &options) {
   CompareReport report;
   std::unordered_map<std::string, const Row *> rest;
+  std::vector<std::optional<measure::Change>> changes;
   for (const Row &row : table.rows)
     if (row.candidate->variant == after)
       rest.emplace(identity(row, false), &row);
   for (const Row &row : table.rows)
-    if (auto found = rest.find(identity(row, false)); row.candidate->variant == before && found != rest.end())
-      report.comparisons.push_back(compareRows(row, *found->second, options));
-  summarize(report);
+    if (auto found = rest.find(identity(row, false)); row.candidate->variant == before && found != rest.end()) {
+      changes.push_back(options.paired ? options.paired(row, *found->second) : std::nullopt);
+      report.comparisons.push_back(compareRows(&row, found->second, changes.back(), false));
+    }
+  summarize(report, changes, options);
   return report;
 }
 

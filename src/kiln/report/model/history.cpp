@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace kiln::report {
 
@@ -12,21 +13,44 @@ static std::string joined(const std::vector<std::string> &parts) {
   return text;
 }
 
-static void compareWith(const Row &before, HistoryEntry &entry) {
-  store::Run earlier = *before.run, later = *entry.row->run;
+static std::string differenceOf(const Row &before, const Row &after) {
+  store::Run earlier = *before.run, later = *after.run;
   earlier.machine = before.machine();
-  later.machine = entry.row->machine();
+  later.machine = after.machine();
   std::vector<std::string> differences = differencesOf(earlier, later);
-  if (std::string other = problemDifference(*before.problem, *entry.row->problem); !other.empty())
+  if (std::string other = problemDifference(*before.problem, *after.problem); !other.empty())
     differences.push_back(std::move(other));
-  uint64_t was = before.candidate->threads, is = entry.row->candidate->threads;
+  uint64_t was = before.candidate->threads, is = after.candidate->threads;
   if (was != is)
     differences.push_back(fmt::format("threads differ: '{}' before, '{}' after", was, is));
-  entry.difference = joined(differences);
-  if (!differences.empty())
-    return;
-  entry.change = ratioOf(before, *entry.row);
-  entry.verdict = entry.change->high < 1 ? Verdict::Faster : entry.change->low > 1 ? Verdict::Slower : Verdict::Same;
+  return joined(differences);
+}
+
+namespace {
+// The newest runs of a candidate between which nothing changed.
+struct Level {
+  std::vector<const Table *> runs;
+  const Row *last = nullptr;
+};
+} // namespace
+
+// Judges the entry against the level, which then goes on with it or begins anew.
+static void judge(HistoryEntry &entry, const Table &run, Level &level) {
+  constexpr size_t most = 10; // older runs say little of what the machine does now
+  if (level.last) {
+    entry.difference = differenceOf(*level.last, *entry.row);
+    const Table *after[] = {&run};
+    if (entry.difference.empty())
+      entry.change = changeOf(*entry.row, level.runs, after);
+    if (entry.change)
+      entry.verdict = verdictOf(ratioOf(*entry.change));
+    if (!entry.difference.empty() || entry.verdict != Verdict::Same)
+      level.runs.clear();
+  }
+  level.last = entry.row;
+  if (level.runs.size() == most)
+    level.runs.erase(level.runs.begin());
+  level.runs.push_back(&run);
 }
 
 // A dispatch's name as an expression that finds nothing else.
@@ -41,33 +65,40 @@ static std::string exactly(const std::string &name) {
 }
 
 Result<History> loadHistory(store::Reader &reader, const std::string &dispatch) {
-  History history;
   Filter filter;
   filter.allRuns = true;
   filter.dispatch = exactly(dispatch);
-  Result<Table> table = loadTable(reader, filter);
-  if (table.ok())
-    history.table = *std::move(table);
-  else if (table.status().code() != StatusCode::NotFound)
-    return std::move(table).status();
-  if (history.table.rows.empty())
+  Result<Table> found = loadTable(reader, filter);
+  if (!found.ok() && found.status().code() != StatusCode::NotFound)
+    return std::move(found).status();
+  if (!found.ok() || found->rows.empty())
     return notFound("no run has a dispatch '{}'; `kiln-dispatch report --all-runs --columns=dispatch` lists them",
                     dispatch);
-  for (const Row &row : history.table.rows)
-    history.entries.push_back({&row, {}, Verdict::Same, {}});
-  std::ranges::sort(history.entries, [](const HistoryEntry &a, const HistoryEntry &b) {
-    return std::pair(a.row->group->started, a.row) < std::pair(b.row->group->started, b.row);
-  });
-  // Variants are other candidates.
-  std::map<std::string, const Row *> last;
-  for (HistoryEntry &entry : history.entries) {
-    if (!entry.row->estimate || entry.row->estimate->median <= 0 || !store::isSuccess(entry.row->result->outcome))
-      continue;
-    const Row *&before = last[entry.row->provider()];
-    if (before)
-      compareWith(*before, entry);
-    before = entry.row;
+  std::map<std::string, int64_t> runs; // those that have it, by key
+  for (const Row &row : found->rows)
+    runs.emplace(row.run->key(), row.run->started);
+
+  History history;
+  std::map<const Row *, const Table *> tables;
+  for (const auto &[key, started] : runs) {
+    Filter whole;
+    whole.runs = {key};
+    KILN_ASSIGN_OR_RETURN(Table table, loadTable(reader, whole));
+    history.runs.push_back(std::make_unique<Table>(std::move(table)));
+    for (const Row &row : history.runs.back()->rows)
+      if (row.dispatch() == dispatch) {
+        tables[&row] = history.runs.back().get();
+        history.entries.push_back({&row, {}, Verdict::Same, {}});
+      }
   }
+  std::ranges::sort(history.runs, {}, [](const auto &table) { return table->runs.front().started; });
+  std::ranges::sort(history.entries, {}, [](const HistoryEntry &entry) {
+    return std::tuple(entry.row->group->started, entry.row->run->started, entry.row->name());
+  });
+  std::map<std::string, Level> levels; // variants are other candidates
+  for (HistoryEntry &entry : history.entries)
+    if (entry.row->estimate && entry.row->estimate->median > 0 && store::isSuccess(entry.row->result->outcome))
+      judge(entry, *tables[entry.row], levels[entry.row->provider()]);
   return history;
 }
 

@@ -2,6 +2,7 @@
 #ifndef KILN_REPORT_MODEL_HISTORY_H
 #define KILN_REPORT_MODEL_HISTORY_H
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,16 +14,19 @@ namespace kiln::report {
 
 struct HistoryEntry {
   const Row *row = nullptr;
-  // To the run before of the same candidate that has a time and was made in the same way; nothing where there is none.
-  std::optional<TimeRatio> change;
-  Verdict verdict = Verdict::Same; // of that change
+  // To the runs before of the same candidate that were made in the same way, from the last one that changed something
+  // on; nothing where there are none.
+  std::optional<measure::Change> change;
+  Verdict verdict = Verdict::Same; // of that change, with a confidence of 95 %
   // What was done otherwise than in the run before, so that there is no change to tell.
   std::string difference;
+
+  std::optional<TimeRatio> ratio() const { return change ? std::optional(ratioOf(*change)) : std::nullopt; }
 };
 
 struct History {
-  Table table;
-  std::vector<HistoryEntry> entries; // oldest first
+  std::vector<std::unique_ptr<Table>> runs; // each with all of its rows, which hold the controls; oldest first
+  std::vector<HistoryEntry> entries;        // oldest first
 };
 
 // Of all runs. NotFound where none has the dispatch.

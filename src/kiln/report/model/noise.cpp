@@ -52,12 +52,25 @@ std::optional<NoiseWarning> noiseWarning(const ProblemRows &problem) {
   return noiseWarning(estimates);
 }
 
-std::string machineWarning(const store::Run &run) {
-  nlohmann::json flags = nlohmann::json::parse(run.flags, nullptr, /*allow_exceptions=*/false);
-  if (!flags.is_object() || !flags.contains("machine") || !flags["machine"].is_object())
+// A text in a JSON object; empty where there is none.
+static std::string textIn(const nlohmann::json &object, const char *name) {
+  if (!object.is_object())
     return {};
-  auto warning = flags["machine"].find("warning");
-  return warning != flags["machine"].end() && warning->is_string() ? warning->get<std::string>() : std::string();
+  auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+static nlohmann::json flagsOf(const store::Run &run) {
+  return nlohmann::json::parse(run.flags, nullptr, /*allow_exceptions=*/false);
+}
+
+std::string machineWarning(const store::Run &run) {
+  nlohmann::json flags = flagsOf(run);
+  return flags.is_object() && flags.contains("machine") ? textIn(flags["machine"], "warning") : std::string();
+}
+
+std::string kilnWorker(const store::Run &run) {
+  return textIn(flagsOf(run), "kilnWorker");
 }
 
 } // namespace kiln::report

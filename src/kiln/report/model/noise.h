@@ -32,6 +32,9 @@ std::optional<NoiseWarning> noiseWarning(const ProblemRows &problem);
 // of, or nobody looked.
 std::string machineWarning(const store::Run &run);
 
+// The checksum of the program that ran Kiln's modules, which is kept there, too; empty where a run does not tell.
+std::string kilnWorker(const store::Run &run);
+
 } // namespace kiln::report
 
 #endif // KILN_REPORT_MODEL_NOISE_H

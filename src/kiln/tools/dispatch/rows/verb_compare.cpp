@@ -5,7 +5,7 @@
 #include <set>
 
 #include "kiln/base/file.h"
-#include "kiln/measure/statistics/robust.h"
+#include "kiln/measure/statistics/run_changes.h"
 #include "kiln/report/formats/comparisons.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/runs.h"
@@ -26,7 +26,9 @@ void CompareFlags::add(FlagParser &parser) {
              compilers);
   parser.add({"flags-a", "FLAGS", "More flags for compiler A, or for the one beside this tool."}, flagsA);
   parser.add({"flags-b", "FLAGS", "Likewise for B."}, flagsB);
-  parser.add({"threshold", "PERCENT", "A regression is slower by more than this with all of its interval."}, threshold);
+  parser.add({"threshold", "PERCENT",
+              "A regression is slower by more than this, for certain: with 95 % for all dispatches together."},
+             threshold);
   parser.add({"force", "", "Runs that were made in different ways are no failure by themselves."}, force);
 }
 
@@ -44,50 +46,42 @@ static Result<std::map<uint64_t, double>> locationsOf(store::Reader &reader, con
 }
 
 // What slows the machine slows both of a round: it cancels.
-static Result<std::optional<report::TimeRatio>> pairedRatio(store::Reader &reader, const report::Row &before,
-                                                            const report::Row &after) {
+static Result<std::optional<measure::Change>> pairedChange(store::Reader &reader, const report::Row &before,
+                                                           const report::Row &after) {
   if (before.groupKey != after.groupKey)
-    return std::optional<report::TimeRatio>();
+    return std::optional<measure::Change>();
   KILN_ASSIGN_OR_RETURN(auto a, locationsOf(reader, before));
   KILN_ASSIGN_OR_RETURN(auto b, locationsOf(reader, after));
   std::vector<double> ratios;
   for (const auto &[round, location] : a)
     if (auto other = b.find(round); other != b.end())
       ratios.push_back(other->second - location);
-  constexpr size_t least = 3; // below, there is no interval
-  if (ratios.size() < least)
-    return std::optional<report::TimeRatio>();
-  measure::StudentTable table(0.05);
-  measure::Location location = measure::locate(ratios);
-  measure::Interval interval = location.interval(table);
-  // A neighbour that came or went halfway looks like rounds that all depend on one another, about which nothing could
-  // be said. But what holds of this many rounds holds between the lowest and the highest of them.
-  constexpr size_t many = 12;
-  if (ratios.size() >= many) {
-    const auto [lowest, highest] = std::ranges::minmax(ratios);
-    interval = {std::max(interval.low, lowest), std::min(interval.high, highest)};
-  }
-  return std::optional(report::TimeRatio{std::exp(location.value), std::exp(interval.low), std::exp(interval.high)});
+  return std::optional(measure::changeInCommonRounds(ratios));
 }
 
 // `failure` gets what goes wrong with the store meanwhile.
 static report::CompareOptions optionsOf(const ReportFlags &flags, store::Reader &reader, Status &failure) {
   report::CompareOptions options;
   options.threshold = flags.compare.threshold / 100.0;
-  options.paired = [&](const report::Row &before, const report::Row &after) -> std::optional<report::TimeRatio> {
-    Result<std::optional<report::TimeRatio>> ratio = pairedRatio(reader, before, after);
-    if (ratio.ok())
-      return *ratio;
-    failure = ratio.status();
+  options.paired = [&](const report::Row &before, const report::Row &after) -> std::optional<measure::Change> {
+    Result<std::optional<measure::Change>> change = pairedChange(reader, before, after);
+    if (change.ok())
+      return *change;
+    failure = change.status();
     return std::nullopt;
   };
   return options;
 }
 
-static Result<report::Table> loadRun(store::Reader &reader, const Lab &lab, const std::string &run) {
+static Result<report::Table> loadRun(store::Reader &reader, const std::string &run) {
   report::Filter filter;
   filter.runs = {run};
-  KILN_ASSIGN_OR_RETURN(report::Table table, report::loadTable(reader, filter));
+  return report::loadTable(reader, filter);
+}
+
+// The rows that --dispatches selects alone.
+static Result<report::Table> loadSelected(store::Reader &reader, const Lab &lab, const std::string &run) {
+  KILN_ASSIGN_OR_RETURN(report::Table table, loadRun(reader, run));
   KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(lab.flags.dispatches));
   if (!patterns.all())
     std::erase_if(table.rows, [&](const report::Row &row) { return !patterns.matches(row.dispatch()); });
@@ -131,21 +125,62 @@ static Status tell(const ReportFlags &flags, const std::vector<report::NamedComp
   return okStatus();
 }
 
-//===--- Two stored runs -----------------------------------------------------------------------------------------===//
+//===--- Stored runs ---------------------------------------------------------------------------------------------===//
+
+// The runs of one side.
+struct LoadedRuns {
+  std::vector<std::unique_ptr<report::Table>> owned;
+  std::vector<const report::Table *> tables; // oldest first
+  std::string text() const {
+    std::string text;
+    for (const report::Table *table : tables)
+      text += (text.empty() ? "" : "; ") + report::runText(table->runs.front());
+    return text;
+  }
+};
+
+// `names` are "RUN,RUN,...".
+static Result<LoadedRuns> loadRuns(store::Reader &reader, const std::string &names) {
+  LoadedRuns loaded;
+  for (size_t at = 0; at <= names.size();) {
+    size_t comma = std::min(names.find(',', at), names.size());
+    KILN_ASSIGN_OR_RETURN(report::Table table, loadRun(reader, names.substr(at, comma - at)));
+    loaded.owned.push_back(std::make_unique<report::Table>(std::move(table)));
+    loaded.tables.push_back(loaded.owned.back().get());
+    at = comma + 1;
+  }
+  std::ranges::sort(loaded.tables, {}, [](const report::Table *table) { return table->runs.front().started; });
+  return loaded;
+}
+
+// A run that is taken twice would count as two that agree.
+static Status checkDistinct(const LoadedRuns &before, const LoadedRuns &after) {
+  std::set<std::string> seen;
+  for (const LoadedRuns *side : {&before, &after})
+    for (const report::Table *table : side->tables)
+      if (std::string key = table->runs.front().key(); !seen.insert(key).second)
+        return invalidArgument("run {} is named twice; each run counts once", key.substr(0, 8));
+  return okStatus();
+}
 
 static Result<int> compareStored(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  KILN_ASSIGN_OR_RETURN(report::Table before, loadRun(*reader, lab, flags.arguments[0]));
-  KILN_ASSIGN_OR_RETURN(report::Table after, loadRun(*reader, lab, flags.arguments[1]));
+  KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(lab.flags.dispatches));
+  KILN_ASSIGN_OR_RETURN(LoadedRuns before, loadRuns(*reader, flags.arguments[0]));
+  KILN_ASSIGN_OR_RETURN(LoadedRuns after, loadRuns(*reader, flags.arguments[1]));
+  if (before.tables.size() + after.tables.size() > 2)
+    KILN_RETURN_IF_ERROR(checkDistinct(before, after));
   Status failure;
-  report::CompareReport compared = report::compareRuns(before, after, optionsOf(flags, *reader, failure));
+  report::CompareOptions options = optionsOf(flags, *reader, failure);
+  if (!patterns.all())
+    options.takes = [&](const report::Row &row) { return patterns.matches(row.dispatch()); };
+  report::CompareReport compared = report::compareRuns(before.tables, after.tables, options);
   KILN_RETURN_IF_ERROR(failure);
   if (compared.comparisons.empty())
-    return notFound("no dispatch of either run matches --dispatches={}", lab.flags.dispatches);
+    return notFound("no dispatch of the runs matches --dispatches={}", lab.flags.dispatches);
   bool excused = compared.warnings.empty() || flags.compare.force;
   bool failed = compared.regressions || !excused;
-  report::NamedComparison comparison = named(report::runText(before.runs.front()), report::runText(after.runs.front()),
-                                             std::move(compared), flags.compare);
+  report::NamedComparison comparison = named(before.text(), after.text(), std::move(compared), flags.compare);
   comparison.heading = fmt::format("before: {}\nafter:  {}\n", comparison.before, comparison.after);
   KILN_RETURN_IF_ERROR(tell(flags, {comparison},
                             excused ? ""
@@ -157,7 +192,7 @@ static Result<int> compareStored(const Lab &lab, const ReportFlags &flags) {
 // One run with variants: each against the plain one.
 static Result<int> compareWithin(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
-  KILN_ASSIGN_OR_RETURN(report::Table table, loadRun(*reader, lab, flags.arguments[0]));
+  KILN_ASSIGN_OR_RETURN(report::Table table, loadSelected(*reader, lab, flags.arguments[0]));
   std::set<std::string> variants;
   for (const report::Row &row : table.rows)
     if (row.candidate->provider == "kiln")
@@ -171,8 +206,10 @@ static Result<int> compareWithin(const Lab &lab, const ReportFlags &flags) {
   std::vector<report::NamedComparison> comparisons;
   std::string first = *variants.begin();
   variants.erase(first);
+  report::CompareOptions options = optionsOf(flags, *reader, failure);
+  options.together = variants.size();
   for (const std::string &variant : variants) {
-    report::CompareReport compared = report::compareVariants(table, first, variant, optionsOf(flags, *reader, failure));
+    report::CompareReport compared = report::compareVariants(table, first, variant, options);
     KILN_RETURN_IF_ERROR(failure);
     regressions += compared.regressions;
     report::NamedComparison &one =
@@ -216,7 +253,7 @@ static Result<int> compareBuilds(const Lab &lab, const ReportFlags &flags) {
   if (!run)
     return 130;
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(lab.folder.database()));
-  KILN_ASSIGN_OR_RETURN(report::Table table, loadRun(*reader, lab, *run));
+  KILN_ASSIGN_OR_RETURN(report::Table table, loadSelected(*reader, lab, *run));
   Status failure;
   report::CompareReport compared = report::compareVariants(table, "a", "b", optionsOf(flags, *reader, failure));
   KILN_RETURN_IF_ERROR(failure);
@@ -244,8 +281,10 @@ Result<int> verbs::compare(const Lab &lab, const ReportFlags &flags) {
   if (flags.arguments.size() == 1)
     return compareWithin(lab, flags);
   if (flags.arguments.size() != 2)
-    return invalidArgument("name two runs, as in `kiln-dispatch compare latest~1 latest`; or two compilers, "
-                           "--compilers=A,B, or their flags, --flags-b=...");
+    return invalidArgument(
+        "name two runs, as in `kiln-dispatch compare latest~1 latest`, or several of each side, as in "
+        "`compare A1,A2,A3 B1,B2,B3`; or two compilers, "
+        "--compilers=A,B, or their flags, --flags-b=...");
   return compareStored(lab, flags);
 }
 

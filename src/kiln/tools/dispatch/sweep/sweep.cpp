@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/base/clock.h"
+#include "kiln/base/file.h"
 #include "kiln/measure/machine/provenance.h"
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/timing_data.h"
@@ -106,10 +107,24 @@ static std::string settingsJson(const SweepSettings &settings) {
   return jsonText(json);
 }
 
-// What is stored with the run: the settings, and how the machine looked when it began, which makes no other sweep of
-// it.
-static std::string runFlags(const SweepSettings &settings) {
+// The checksum of the program that runs Kiln's modules: with another one, the same module is not the same code. Empty
+// where there is none.
+static std::string kilnWorkerOf(std::span<const SweepGroup> groups) {
+  for (const SweepGroup &group : groups)
+    for (const SweepCandidate &candidate : group.candidates)
+      if (candidate.fact.provider == "kiln" && !candidate.worker.command.empty()) {
+        Result<Ref<FileContents>> file = FileContents::open(candidate.worker.command.front());
+        return file.ok() ? store::contentKey({(*file)->text()}) : "";
+      }
+  return "";
+}
+
+// What is stored with the run: the settings, and how the machine looked when it began and what ran Kiln's modules,
+// which make no other sweep of it.
+static std::string runFlags(const SweepSettings &settings, std::span<const SweepGroup> groups) {
   Json json = Json::parse(settingsJson(settings));
+  if (std::string worker = kilnWorkerOf(groups); !worker.empty())
+    json["kilnWorker"] = std::move(worker);
   if (settings.machine) {
     const measure::Neighbours &seen = *settings.machine;
     Json machine = {{"seconds", seen.seconds}};
@@ -317,7 +332,7 @@ private:
     }
     run.started = store::unixNanoseconds();
     run.commandLine = settings.commandLine;
-    run.flags = runFlags(settings);
+    run.flags = runFlags(settings, groups);
     run.seed = settings.group.seed;
     run.cacheMode = settings.group.cold ? "cold" : "warm";
     run.dataDistribution = dataDistribution();
