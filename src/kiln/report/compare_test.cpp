@@ -138,7 +138,7 @@ TEST_F(Compare, WhatStoppedWorkingIsARegression) {
 // Two estimates of known intervals: the ratio's interval is as wide as the two together.
 TEST_F(Compare, IntervalsAddAsVariancesDo) {
   store::Problem problem = store::testing::sampleProblem(1, 1, 1);
-  store::Candidate candidate = store::testing::sampleCandidate(problem.name, "onednn", "");
+  store::Candidate candidate = store::testing::sampleCandidate(problem.key(), "onednn", "");
   store::CandidateResult result;
   store::Estimate a, b;
   a.median = b.median = 100;
@@ -179,7 +179,7 @@ TEST_F(Compare, RunsThatDifferInMoreThanTheCodeAreWarnedOf) {
 
 TEST_F(Compare, ARegressionIsOneWithAllOfItsInterval) {
   store::Problem problem = store::testing::sampleProblem(1, 1, 1);
-  store::Candidate candidate = store::testing::sampleCandidate(problem.name, "kiln", "tile_config_default");
+  store::Candidate candidate = store::testing::sampleCandidate(problem.key(), "kiln", "tile_config_default");
   store::CandidateResult result;
   store::Estimate before, after;
   before.median = after.median = 100;
@@ -298,6 +298,17 @@ TEST_F(Compare, AHistoryTellsWhatChangedFromRunToRun) {
   store::Run warm = history->table.runs[0];
   warm.cacheMode = "warm";
   EXPECT_EQ(differencesOf(history->table.runs[0], warm).size(), 1U);
+  store::Run elsewhere = history->table.runs[0];
+  elsewhere.machine.node = "an equal node";
+  EXPECT_EQ(differencesOf(history->table.runs[0], elsewhere).size(), 1U) << "equal nodes are not one node";
+}
+
+TEST_F(Compare, AnEditedProgramIsAnotherProblem) {
+  store::Problem before = store::testing::sampleProblem(64, 64, 64), after = before;
+  after.flops *= 2;
+  EXPECT_EQ(problemDifference(before, after), "") << "the same work, counted in another way";
+  after.fields.emplace_back("text", "of another program");
+  EXPECT_EQ(problemDifference(before, after), "matmul_64x64x64_f32t_f32t_f32t is another problem of the same name");
 }
 
 } // namespace

@@ -31,14 +31,14 @@ protected:
     ASSERT_TRUE(writer.ok()) << writer.status().toString();
     Status status = store::testing::fillSampleStore(**writer, {});
     ASSERT_TRUE(status.ok()) << status.toString();
-    const std::string machine = store::testing::sampleMachine().key();
+    const auto [node, hardware, allocation] = store::testing::sampleMachine().keys();
     const int64_t started = store::testing::SampleOptions().started;
     constexpr const char *kKnown = R"({"by_threads":[{"threads":1,"gflops":{"f32":80}},
                                       {"threads":2,"gflops":{"f32":170},"gb_per_s":20}]})";
     for (const store::Calibration &calibration :
-         {store::Calibration{machine, started - 2, R"({"threads":2,"gflops":{"f32":1}})"},
-          store::Calibration{machine, started - 1, kKnown},
-          store::Calibration{machine, started + 1, R"({"threads":2,"gflops":{"f32":2}})"}}) {
+         {store::Calibration{hardware, allocation, started - 2, R"({"threads":2,"gflops":{"f32":1}})"},
+          store::Calibration{hardware, allocation, started - 1, kKnown},
+          store::Calibration{hardware, allocation, started + 1, R"({"threads":2,"gflops":{"f32":2}})"}}) {
       status = (*writer)->addCalibration(calibration);
       ASSERT_TRUE(status.ok()) << status.toString();
     }
@@ -500,6 +500,41 @@ TEST(Text, CellsFit) {
   EXPECT_EQ(padText("µs", 4, true), "  µs");
   EXPECT_EQ(wrapText("one two  three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrapText("", 7).size(), 1U);
+}
+
+// Times that cannot be have no rank, and nobody is measured against them, whatever a store says of their estimate.
+TEST(Implausible, IsNeverRankedAndNoYardstick) {
+  TemporaryFolder folder;
+  store::Run run = store::testing::sampleRun(1000);
+  store::Problem problem = store::testing::sampleProblem(64, 64, 64);
+  store::Candidate lie = store::testing::sampleCandidate(problem.key(), "onednn", "");
+  store::Candidate honest = store::testing::sampleCandidate(problem.key(), "kiln", "tile_config_default");
+  store::Group group{run.key(), problem.key(), 2000};
+  {
+    std::unique_ptr<store::Writer> writer = valueOf(store::Writer::open(folder.file("results.db"), {}));
+    store::CandidateResult impossible{group.key(), lie.key(), store::Outcome::Implausible, "more than the peak"};
+    store::CandidateResult right{group.key(), honest.key()};
+    store::Estimate fast{group.key(), lie.key()}, slow{group.key(), honest.key()};
+    fast.median = fast.low = fast.high = 1;
+    slow.median = slow.low = slow.high = 1000;
+    fast.rank = slow.rank = 1;
+    for (const Status &status :
+         {writer->addMachine(store::testing::sampleMachine()), writer->addRun(run), writer->addProblem(problem),
+          writer->addCandidates(std::vector{lie, honest}), writer->startGroup(group),
+          writer->finishGroup(group.key(), std::vector{impossible, right}, std::vector{fast, slow})})
+      ASSERT_TRUE(status.ok()) << status.toString();
+  }
+  std::unique_ptr<store::Reader> reader = valueOf(store::Reader::open(folder.file("results.db")));
+  Table table = valueOf(loadTable(*reader, {}));
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.rows[0].candidate->provider, "kiln");
+  EXPECT_TRUE(table.rows[0].ranked());
+  EXPECT_EQ(table.rows[0].bestVendor, nullptr);
+  EXPECT_FALSE(table.rows[1].ranked());
+  EXPECT_TRUE(table.rows[1].failed());
+  std::string console = valueOf(formatConsole(table, {.width = 120}));
+  EXPECT_NE(console.find("implausible: onednn (row"), std::string::npos) << console;
+  EXPECT_NE(valueOf(formatJunit(table, {})).find("<error type=\"implausible\""), std::string::npos);
 }
 
 } // namespace

@@ -224,8 +224,8 @@ uint64_t roundsIn(const std::string &path) {
 std::pair<Status, uint64_t> addRoundsUntilFull(Writer &writer) {
   Run run = sampleRun(1);
   Problem problem = sampleProblem(256, 512, 128);
-  Candidate candidate = sampleCandidate(problem.name, "onednn", "");
-  Group group{run.key(), problem.name, 2};
+  Candidate candidate = sampleCandidate(problem.key(), "onednn", "");
+  Group group{run.key(), problem.key(), 2};
   for (const Status &status : {writer.addMachine(sampleMachine()), writer.addRun(run), writer.addProblem(problem),
                                writer.addCandidates(std::vector{candidate}), writer.startGroup(group)})
     if (!status.ok())

@@ -74,6 +74,34 @@ static std::string uriOf(const std::string &path, std::string_view query) {
   return uri.append(query);
 }
 
+// How a database is opened for reading, by what lies beside it.
+enum class ReadWay {
+  Shared,    // by the protocol of the write-ahead log, which makes files beside the database where there are none
+  Immutable, // nobody writes, there is no log, and no files can be made: the database is read as it is
+  Alone,     // a log lies there without its index, as after copying: it is indexed in memory
+};
+
+static ReadWay readWayOf(const std::string &path) {
+  struct stat log = {};
+  bool hasLog = stat((path + "-wal").c_str(), &log) == 0;
+  bool hasIndex = access((path + "-shm").c_str(), F_OK) == 0;
+  if (hasIndex)
+    return ReadWay::Shared;
+  if (hasLog && log.st_size > 0)
+    return ReadWay::Alone;
+  std::string folder = path.find('/') == std::string::npos ? "." : path.substr(0, path.rfind('/') + 1);
+  return access(folder.c_str(), W_OK) == 0 ? ReadWay::Shared : ReadWay::Immutable;
+}
+
+static std::string_view queryOf(ReadWay way) {
+  switch (way) {
+  case ReadWay::Shared: return "";
+  case ReadWay::Immutable: return "?immutable=1";
+  case ReadWay::Alone: return "?vfs=unix-none";
+  }
+  return "";
+}
+
 Result<std::unique_ptr<Connection>> Connection::open(const std::string &path, Mode mode, int waitMilliseconds) {
   struct stat info = {};
   bool exists = stat(path.c_str(), &info) == 0;
@@ -82,13 +110,10 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string &path, Mo
   if (!exists && mode == Mode::Read)
     return errnoStatus(errno, fmt::format("cannot open '{}'", path));
 
-  // A reader needs files beside the database, for the write-ahead log. Where it may not make them and there is no log,
-  // nobody writes, and the file can be read as it is.
-  std::string folder = path.find('/') == std::string::npos ? "." : path.substr(0, path.rfind('/') + 1);
-  bool asItIs = mode == Mode::Read && access(folder.c_str(), W_OK) != 0 && access((path + "-wal").c_str(), F_OK) != 0;
+  ReadWay way = mode == Mode::Read ? readWayOf(path) : ReadWay::Shared;
   int flags = mode == Mode::Read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3 *database = nullptr;
-  int code = sqlite3_open_v2(uriOf(path, asItIs ? "?immutable=1" : "").c_str(), &database,
+  int code = sqlite3_open_v2(uriOf(path, queryOf(way)).c_str(), &database,
                              flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (!database)
     return resourceExhausted("out of memory for '{}'", path);
@@ -96,6 +121,31 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string &path, Mo
   if (code != SQLITE_OK)
     return connection->error(code);
   sqlite3_busy_timeout(database, waitMilliseconds);
+  // What a store holds is data: no function that it names in its schema is called.
+  KILN_RETURN_IF_ERROR(connection->execute("PRAGMA trusted_schema = OFF"));
+  if (mode == Mode::Read)
+    sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  if (way == ReadWay::Alone)
+    KILN_RETURN_IF_ERROR(connection->execute("PRAGMA locking_mode = EXCLUSIVE"));
+  return connection;
+}
+
+Result<std::unique_ptr<Connection>> Connection::copy(Connection &original) {
+  sqlite3 *database = nullptr;
+  int code = sqlite3_open_v2(
+      "", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  if (!database)
+    return resourceExhausted("out of memory for '{}'", original.path());
+  std::unique_ptr<Connection> connection(new Connection(original.path(), Mode::Write, database));
+  if (code != SQLITE_OK)
+    return connection->error(code);
+  sqlite3_backup *backup = sqlite3_backup_init(database, "main", original.database.get(), "main");
+  if (!backup)
+    return connection->error(sqlite3_extended_errcode(database));
+  (void)sqlite3_backup_step(backup, -1);
+  code = sqlite3_backup_finish(backup);
+  if (code != SQLITE_OK)
+    return connection->error(code);
   return connection;
 }
 
@@ -189,6 +239,11 @@ void Statement::bind(int index, const std::optional<uint64_t> &value) {
     sqlite3_bind_null(statement.get(), index);
 }
 
+void Statement::bindRow(const Statement &row) {
+  for (int column = 0; column < row.columns(); ++column)
+    sqlite3_bind_value(statement.get(), column + 1, sqlite3_column_value(row.statement.get(), column));
+}
+
 Result<bool> Statement::step() {
   errno = 0;
   int code = sqlite3_step(statement.get());
@@ -247,6 +302,11 @@ std::optional<double> Statement::optionalReal(int column) const {
 
 Result<Transaction> Transaction::begin(Connection &connection) {
   KILN_RETURN_IF_ERROR(connection.execute("BEGIN IMMEDIATE"));
+  return Transaction(connection);
+}
+
+Result<Transaction> Transaction::beginReading(Connection &connection) {
+  KILN_RETURN_IF_ERROR(connection.execute("BEGIN"));
   return Transaction(connection);
 }
 

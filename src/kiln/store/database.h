@@ -33,6 +33,13 @@ public:
   }
   void bind(int index, const std::optional<double> &value);
   void bind(int index, const std::optional<uint64_t> &value);
+  template <typename Text>
+    requires std::is_same_v<Text, std::optional<std::string>>
+  void bind(int index, const Text &text) {
+    text ? bind(index, std::string_view(*text)) : bind(index, std::optional<double>());
+  }
+  // All columns of the other's current row, in their order.
+  void bindRow(const Statement &row);
   template <typename... Values> void bindAll(const Values &...values) {
     int index = 0;
     (bind(++index, values), ...);
@@ -73,8 +80,11 @@ class Connection {
 public:
   enum class Mode { Read, Write };
   // Write creates the file where there is none. A locked file is waited for.
-  // Where nobody else has the file open, nothing is left beside it afterwards.
+  // Read leaves the file, and the write-ahead log that may lie beside it, as they are, and nothing new beside them;
+  // both may lie in a folder that cannot be written to.
   static Result<std::unique_ptr<Connection>> open(const std::string &path, Mode mode, int waitMilliseconds);
+  // A private copy that can be written to, and is gone with its connection.
+  static Result<std::unique_ptr<Connection>> copy(Connection &original);
   ~Connection();
   Connection(const Connection &) = delete;
   Connection &operator=(const Connection &) = delete;
@@ -108,6 +118,8 @@ private:
 class Transaction {
 public:
   static Result<Transaction> begin(Connection &connection);
+  // For reading only: all that is read until the end is of one moment.
+  static Result<Transaction> beginReading(Connection &connection);
   Transaction(Transaction &&other) noexcept : connection(std::exchange(other.connection, nullptr)) {}
   Transaction &operator=(Transaction &&) = delete;
   ~Transaction();

@@ -4,6 +4,7 @@
 #include <ctime>
 
 #include "fmt/format.h"
+#include "kiln/store/json.h"
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -26,12 +27,19 @@ int64_t unixNanoseconds() {
   return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-std::string Machine::key() const {
-  return contentKey({"machine", provenance});
+MachineKeys Machine::keys() const {
+  return {contentKey({"node", node}), contentKey({"hardware", hardware}), contentKey({"allocation", allocation})};
 }
 
 std::string Run::key() const {
-  return contentKey({"run", sweep, std::to_string(started), machine, commandLine, std::to_string(seed)});
+  return contentKey({"run", sweep, std::to_string(started), machine.node, machine.hardware, machine.allocation,
+                     commandLine, flags, std::to_string(seed), cacheMode, dataDistribution, pairsToJson(tags),
+                     kilnVersion});
+}
+
+std::string Problem::key() const {
+  return contentKey(
+      {"problem", name, family, pairsToJson(fields), fmt::format("{:.17g}", flops), fmt::format("{:.17g}", bytes)});
 }
 
 std::string Candidate::key() const {
@@ -40,7 +48,8 @@ std::string Candidate::key() const {
 }
 
 std::string Group::key() const {
-  return contentKey({"group", run, problem, std::to_string(started)});
+  const MachineKeys where = machine.value_or(MachineKeys());
+  return contentKey({"group", run, problem, std::to_string(started), where.node, where.hardware, where.allocation});
 }
 
 const char *groupStatusName(GroupStatus status) {
@@ -52,8 +61,8 @@ const char *groupStatusName(GroupStatus status) {
   return "unknown";
 }
 
-static constexpr std::array kOutcomeNames = {"ok",      "failed",    "unsupported",  "crashed",
-                                             "timeout", "incorrect", "not verified", "not profiled"};
+static constexpr std::array kOutcomeNames = {"ok",        "failed",       "unsupported",  "crashed",    "timeout",
+                                             "incorrect", "not verified", "not profiled", "implausible"};
 
 const char *outcomeName(Outcome outcome) {
   return kOutcomeNames[static_cast<size_t>(outcome)];

@@ -20,11 +20,21 @@ std::string contentKey(std::initializer_list<std::string_view> parts);
 // Wall-clock time in nanoseconds since 1970.
 int64_t unixNanoseconds();
 
-// Where something was measured: a JSON object with cpu, cores, caches, kernel, governor, libraries.
-struct Machine {
-  std::string provenance;
+// The keys of a machine's three facts.
+struct MachineKeys {
+  std::string node, hardware, allocation;
 
-  std::string key() const;
+  bool operator==(const MachineKeys &) const = default;
+};
+
+// Where something was measured, as three JSON objects, because equal nodes are not one node, and another set of
+// processors is not another machine. "{}" is what stores before version 6 did not tell.
+struct Machine {
+  std::string node = "{}";       // which machine: host name, machine id
+  std::string hardware = "{}";   // its kind: processors, caches, memory, GPUs, drivers, clock limits, kernel
+  std::string allocation = "{}"; // what of it the lab may use: processors, CPU time, memory
+
+  MachineKeys keys() const;
 };
 
 // One invocation that measures, or several where an interrupted one was resumed.
@@ -32,7 +42,7 @@ struct Run {
   // Problems, candidates and settings, as a content key of the caller's making: what is resumed must have the same.
   std::string sweep;
   int64_t started = 0; // unixNanoseconds()
-  std::string machine; // Machine::key()
+  MachineKeys machine; // where it was begun
   std::string commandLine;
   std::string flags = "{}"; // a JSON object
   uint64_t seed = 0;
@@ -45,16 +55,19 @@ struct Run {
   std::string key() const;
 };
 
+// Its key is its content: where a later version counts FLOPs in another way, the problem of that name is another fact.
 struct Problem {
-  std::string name; // its key
+  std::string name;
   std::string family;
   std::vector<std::pair<std::string, std::string>> fields; // in the order of the family
   double flops = 0, bytes = 0;
+
+  std::string key() const;
 };
 
 // Who computes a problem, and how.
 struct Candidate {
-  std::string problem;  // Problem::name
+  std::string problem;  // Problem::key()
   std::string provider; // "kiln", "onednn"
   std::string providerVersion;
   std::string configuration; // "tile_config_..."; empty where the provider has none
@@ -66,19 +79,22 @@ struct Candidate {
   std::string key() const;
 };
 
+// A group without an end is interrupted where it says so itself, where its run has ended, and where its run has started
+// another group after it; else it is running, or its process has died.
 enum class GroupStatus { Running, Finished, Interrupted };
 const char *groupStatusName(GroupStatus status);
 
 // One problem and its candidates, measured together in a run.
 struct Group {
-  std::string run;     // Run::key()
-  std::string problem; // Problem::name
-  int64_t started = 0; // unixNanoseconds()
+  std::string run;                         // Run::key()
+  std::string problem;                     // Problem::key()
+  int64_t started = 0;                     // unixNanoseconds()
+  std::optional<MachineKeys> machine = {}; // nothing: where its run was begun
 
   std::string key() const;
 };
 
-enum class Outcome { Ok, Failed, Unsupported, Crashed, Timeout, Incorrect, NotVerified, NotProfiled };
+enum class Outcome { Ok, Failed, Unsupported, Crashed, Timeout, Incorrect, NotVerified, NotProfiled, Implausible };
 // "ok", "not verified": as stored and shown.
 const char *outcomeName(Outcome outcome);
 std::optional<Outcome> parseOutcome(std::string_view name);
@@ -121,9 +137,22 @@ struct CandidateResult {
   bool operator==(const CandidateResult &) const = default;
 };
 
-// Times in nanoseconds, a value for each batch of calls. `device` and `launch` are empty or as long as `call`.
+// Calls of which it is known when their device was at work: the host's nanoseconds of each, and ticks of the device's
+// clock. `submitted` is empty where that clock does not tell it.
+struct WatchedCalls {
+  std::vector<int64_t> call = {};
+  std::string clock = {}; // "monotonic" is the host's
+  uint64_t ticksPerSecond = 1'000'000'000;
+  std::vector<int64_t> submitted = {}, started = {}, ended = {};
+
+  bool operator==(const WatchedCalls &) const = default;
+};
+
+// Times in nanoseconds, a value for each batch of calls. `device` and `launch` are those of older stores: empty, or as
+// long as `call`.
 struct Samples {
   std::vector<int64_t> call = {}, device = {}, launch = {};
+  WatchedCalls watched = {}; // other calls than those above; without a clock where there are none
 
   bool operator==(const Samples &) const = default;
 };
@@ -168,10 +197,10 @@ struct Estimate {
   bool operator==(const Estimate &) const = default;
 };
 
-// What a machine can do at most: a JSON object, as `kiln calibrate` makes it.
+// What hardware can do at most with an allocation: a JSON object, as `kiln calibrate` makes it.
 struct Calibration {
-  std::string machine; // Machine::key()
-  int64_t taken = 0;   // unixNanoseconds()
+  std::string hardware, allocation; // keys
+  int64_t taken = 0;                // unixNanoseconds()
   std::string ceilings;
 };
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <ctime>
 #include <map>
+#include <tuple>
 
 #include "kiln/store/database.h"
 #include "kiln/store/json.h"
@@ -35,40 +36,34 @@ Reader::Reader(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Reader::~Reader() = default;
 
 Result<std::unique_ptr<Reader>> Reader::open(const std::string &path) {
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
-                        Connection::open(path, Connection::Mode::Read, kWaitMilliseconds));
-  KILN_ASSIGN_OR_RETURN(size_t version, readVersion(*connection, migrations()));
-  if (version == 0)
-    return failedPrecondition("'{}' is empty: nothing was measured into it yet", path);
-  if (version < migrations().size())
-    return failedPrecondition(
-        "'{}' is a store of version {}; measuring into it with this build brings it to version {}", path, version,
-        migrations().size());
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection, openForReading(path, kWaitMilliseconds));
   return std::unique_ptr<Reader>(new Reader(std::make_unique<Impl>(Impl{std::move(connection)})));
 }
 
 Result<std::vector<StoredRun>> Reader::runs() {
   std::vector<StoredRun> runs;
-  Status status = impl->each(
-      "SELECT sweep, started, machine, command_line, flags, seed, cache_mode, data_distribution, tags, kiln_version, "
-      "ended FROM run LEFT JOIN run_end ON run_end.run = run.key ORDER BY started, key",
-      [&](const Statement &row) -> Status {
-        StoredRun run;
-        run.sweep = row.text(0);
-        run.started = row.integer(1);
-        run.machine = row.text(2);
-        run.commandLine = row.text(3);
-        run.flags = row.text(4);
-        run.seed = static_cast<uint64_t>(row.integer(5));
-        run.cacheMode = row.text(6);
-        run.dataDistribution = row.text(7);
-        KILN_ASSIGN_OR_RETURN(run.tags, pairsFromJson(row.text(8)));
-        run.kilnVersion = row.text(9);
-        if (!row.isNull(10))
-          run.ended = row.integer(10);
-        runs.push_back(std::move(run));
-        return okStatus();
-      });
+  Status status =
+      impl->each("SELECT key, sweep, started, node, hardware, allocation, command_line, flags, seed, cache_mode, "
+                 "data_distribution, tags, kiln_version, (SELECT max(ended) FROM run_end WHERE run_end.run = run.key) "
+                 "FROM run ORDER BY started, key",
+                 [&](const Statement &row) -> Status {
+                   StoredRun run;
+                   run.storedKey = row.text(0);
+                   run.sweep = row.text(1);
+                   run.started = row.integer(2);
+                   run.machine = {row.text(3), row.text(4), row.text(5)};
+                   run.commandLine = row.text(6);
+                   run.flags = row.text(7);
+                   run.seed = static_cast<uint64_t>(row.integer(8));
+                   run.cacheMode = row.text(9);
+                   run.dataDistribution = row.text(10);
+                   KILN_ASSIGN_OR_RETURN(run.tags, pairsFromJson(row.text(11)));
+                   run.kilnVersion = row.text(12);
+                   if (!row.isNull(13))
+                     run.ended = row.integer(13);
+                   runs.push_back(std::move(run));
+                   return okStatus();
+                 });
   if (!status.ok())
     return status;
   return runs;
@@ -117,56 +112,63 @@ Result<StoredRun> Reader::findRun(std::string_view name) {
                   found.empty() ? "no" : "more than one", name, impl->connection->path(), list);
 }
 
-Result<Machine> Reader::machine(const std::string &key) {
+Result<Machine> Reader::machine(const MachineKeys &keys) {
   Machine machine;
-  bool found = false;
-  KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT provenance FROM machine WHERE key = ?1",
-      [&](const Statement &row) {
-        machine.provenance = row.text(0);
-        found = true;
-        return okStatus();
-      },
-      key));
-  if (!found)
-    return notFound("no machine '{}' in '{}'", key, impl->connection->path());
+  for (auto [table, key, description] :
+       {std::tuple("node", &keys.node, &machine.node), std::tuple("hardware", &keys.hardware, &machine.hardware),
+        std::tuple("allocation", &keys.allocation, &machine.allocation)}) {
+    bool found = false;
+    KILN_RETURN_IF_ERROR(impl->each(
+        fmt::format("SELECT description FROM {} WHERE key = ?1", table),
+        [&](const Statement &row) {
+          *description = row.text(0);
+          found = true;
+          return okStatus();
+        },
+        *key));
+    if (!found)
+      return notFound("no {} '{}' in '{}'", table, *key, impl->connection->path());
+  }
   return machine;
 }
 
-Result<Calibration> Reader::calibration(const std::string &machine, int64_t when) {
+Result<Calibration> Reader::calibration(const MachineKeys &machine, int64_t when) {
   std::optional<Calibration> latest;
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT taken, ceilings FROM calibration WHERE machine = ?1 AND taken <= ?2 ORDER BY taken DESC LIMIT 1",
+      "SELECT taken, ceilings FROM calibration WHERE hardware = ?1 AND allocation = ?2 AND taken <= ?3 "
+      "ORDER BY taken DESC LIMIT 1",
       [&](const Statement &row) {
-        latest = Calibration{machine, row.integer(0), row.text(1)};
+        latest = Calibration{machine.hardware, machine.allocation, row.integer(0), row.text(1)};
         return okStatus();
       },
-      machine, when));
+      machine.hardware, machine.allocation, when));
   if (!latest)
     return notFound("this machine was not calibrated by then: run `kiln calibrate`");
   return *latest;
 }
 
-static GroupStatus parseGroupStatus(const Statement &row, int column) {
-  if (row.isNull(column))
-    return GroupStatus::Running;
-  return row.text(column) == "finished" ? GroupStatus::Finished : GroupStatus::Interrupted;
-}
-
 Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
   std::vector<StoredGroup> groups;
   std::map<std::string, uint64_t> attempts;
+  // One group of a run is measured at a time: where another one was started later, nobody works on it any more.
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT g.problem, g.started, x.status, c.seconds FROM grp g LEFT JOIN grp_end x ON x.grp = g.key "
-      "LEFT JOIN grp_cut c ON c.grp = g.key WHERE g.run = ?1 "
-      "ORDER BY g.started, g.key",
+      "SELECT g.key, g.problem, g.started, g.node, g.hardware, g.allocation, x.grp IS NOT NULL, "
+      "i.grp IS NOT NULL OR EXISTS (SELECT 1 FROM run_end e WHERE e.run = g.run) "
+      "OR g.started < (SELECT max(started) FROM grp WHERE run = ?1), c.seconds "
+      "FROM grp g LEFT JOIN grp_end x ON x.grp = g.key LEFT JOIN grp_interrupted i ON i.grp = g.key "
+      "LEFT JOIN grp_cut c ON c.grp = g.key WHERE g.run = ?1 ORDER BY g.started, g.key",
       [&](const Statement &row) {
         StoredGroup group;
         group.run = run;
-        group.problem = row.text(0);
-        group.started = row.integer(1);
-        group.status = parseGroupStatus(row, 2);
-        group.cutSeconds = row.optionalReal(3);
+        group.storedKey = row.text(0);
+        group.problem = row.text(1);
+        group.started = row.integer(2);
+        if (!row.isNull(3))
+          group.machine = {row.text(3), row.text(4), row.text(5)};
+        group.status = row.integer(6)   ? GroupStatus::Finished
+                       : row.integer(7) ? GroupStatus::Interrupted
+                                        : GroupStatus::Running;
+        group.cutSeconds = row.optionalReal(8);
         group.attempt = ++attempts[group.problem];
         groups.push_back(std::move(group));
         return okStatus();
@@ -178,8 +180,8 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
 Result<std::vector<Problem>> Reader::problems(const std::string &run) {
   std::vector<Problem> problems;
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT name, family, fields, flops, bytes FROM problem WHERE name IN (SELECT problem FROM grp WHERE run = ?1) "
-      "ORDER BY name",
+      "SELECT name, family, fields, flops, bytes FROM problem WHERE key IN (SELECT problem FROM grp WHERE run = ?1) "
+      "ORDER BY name, key",
       [&](const Statement &row) -> Status {
         KILN_ASSIGN_OR_RETURN(auto fields, pairsFromJson(row.text(2)));
         problems.push_back({row.text(0), row.text(1), std::move(fields), row.real(3), row.real(4)});
@@ -298,11 +300,13 @@ Result<std::vector<Round>> Reader::rounds(const std::string &group, const std::o
   return rounds;
 }
 
-Result<std::optional<std::string>> Reader::unfinishedRun(const Run &like) {
+Result<std::optional<std::string>> Reader::unfinishedRun(const Run &like, ResumeOn where) {
   KILN_ASSIGN_OR_RETURN(std::vector<StoredRun> stored, runs());
   std::optional<std::string> latest;
   for (const StoredRun &run : stored)
-    if (!run.ended && run.sweep == like.sweep && run.machine == like.machine && run.tags == like.tags)
+    if (!run.ended && run.sweep == like.sweep && run.tags == like.tags &&
+        run.machine.hardware == like.machine.hardware &&
+        (where == ResumeOn::EqualHardware || run.machine.node == like.machine.node))
       latest = run.key();
   return latest;
 }
@@ -310,8 +314,8 @@ Result<std::optional<std::string>> Reader::unfinishedRun(const Run &like) {
 Result<std::vector<std::string>> Reader::finishedGroups(const std::string &run) {
   std::vector<std::string> problems;
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT DISTINCT g.problem FROM grp g JOIN grp_end x ON x.grp = g.key "
-      "WHERE g.run = ?1 AND x.status = 'finished' ORDER BY g.problem",
+      "SELECT DISTINCT p.name FROM grp g JOIN grp_end x ON x.grp = g.key JOIN problem p ON p.key = g.problem "
+      "WHERE g.run = ?1 ORDER BY p.name",
       [&](const Statement &row) {
         problems.push_back(row.text(0));
         return okStatus();

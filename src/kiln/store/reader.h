@@ -16,16 +16,26 @@
 
 namespace kiln::store {
 
+// Stored facts keep the keys that they were stored with, which an earlier version may have made in another way.
 struct StoredRun : Run {
+  std::string storedKey;
   std::optional<int64_t> ended; // nothing: still running, or interrupted
+
+  const std::string &key() const { return storedKey; }
 };
 
 struct StoredGroup : Group {
+  std::string storedKey;
   GroupStatus status = GroupStatus::Running;
   uint64_t attempt = 1; // how often its run has started this problem so far
   // Time ended its rounds before they had shown enough, and it had so much.
   std::optional<double> cutSeconds = {};
+
+  const std::string &key() const { return storedKey; }
 };
+
+// On which machine a run is resumed.
+enum class ResumeOn { SameNode, EqualHardware };
 
 // What was counted of a candidate in all rounds of a group.
 struct CountedCalls {
@@ -41,7 +51,8 @@ struct QueryResult {
 
 class Reader {
 public:
-  // NotFound where there is no file; an error too for an empty file, and for a store of another version.
+  // Never writes to the store, also where an earlier version has written it: its facts are then brought up to date in a
+  // private copy. NotFound where there is no file; an error too for an empty file, and for a store of a later version.
   static Result<std::unique_ptr<Reader>> open(const std::string &path);
   ~Reader();
 
@@ -49,9 +60,9 @@ public:
   Result<std::vector<StoredRun>> runs();
   // By a start of its key, "latest", or "latest~1" for the one before it, and so on. The error lists the latest runs.
   Result<StoredRun> findRun(std::string_view name);
-  Result<Machine> machine(const std::string &key);
-  // The latest one by then; NotFound where the machine was not calibrated.
-  Result<Calibration> calibration(const std::string &machine, int64_t when);
+  Result<Machine> machine(const MachineKeys &keys);
+  // The latest one by then of this hardware and allocation; NotFound where it was not calibrated.
+  Result<Calibration> calibration(const MachineKeys &machine, int64_t when);
 
   // Of one run.
   Result<std::vector<StoredGroup>> groups(const std::string &run);
@@ -67,9 +78,9 @@ public:
   // In the order of the rounds. With a candidate, only its.
   Result<std::vector<Round>> rounds(const std::string &group, const std::optional<std::string> &candidate = {});
 
-  // The latest run that has not ended, of the same sweep, on the same machine and with the same tags: the one to
-  // resume.
-  Result<std::optional<std::string>> unfinishedRun(const Run &like);
+  // The latest run that has not ended, of the same sweep, with the same tags, and begun on the same node or on equal
+  // hardware: the one to resume.
+  Result<std::optional<std::string>> unfinishedRun(const Run &like, ResumeOn where = ResumeOn::SameNode);
   // Names of the problems that need no measuring when the run is resumed.
   Result<std::vector<std::string>> finishedGroups(const std::string &run);
 

@@ -2,6 +2,9 @@
 
 #include <iterator>
 
+#include "kiln/store/facts.h"
+#include "kiln/store/json.h"
+
 namespace kiln::store {
 
 // "Kiln" in ASCII: `file results.db` shows it, and other programs' databases lack it.
@@ -175,13 +178,188 @@ CREATE TABLE grp_cut (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-static constexpr std::string_view kFactTables[] = {"machine",     "run",      "run_end", "problem", "candidate",
-                                                   "grp",         "grp_end",  "result",  "round",   "estimate",
-                                                   "calibration", "counters", "worker",  "grp_cut"};
-// Those of the first version.
-static constexpr std::span<const std::string_view> kFirstTables = std::span(kFactTables).first(11);
+// Where something was measured becomes three facts; problems are known by their content; ends of runs and interruptions
+// of groups become sets, so that copies of a store that went different ways can meet. Tables are made anew where a key
+// or a constraint changes. {0} and {1} are the keys of a node and of an allocation of which nothing is known.
+static constexpr const char *kMeetingShards = R"sql(
+DROP VIEW dispatch;
 
-std::span<const std::string_view> factTables() {
+CREATE TABLE node (                        -- which machine
+  key TEXT PRIMARY KEY,
+  description TEXT NOT NULL                -- JSON: host name, machine id
+) STRICT, WITHOUT ROWID;
+CREATE TABLE hardware (                    -- its kind
+  key TEXT PRIMARY KEY,
+  description TEXT NOT NULL                -- JSON: cpu, cores, caches, gpus, clock limits, kernel, governor
+) STRICT, WITHOUT ROWID;
+CREATE TABLE allocation (                  -- what of it the lab could use
+  key TEXT PRIMARY KEY,
+  description TEXT NOT NULL                -- JSON: processors, CPU time, memory
+) STRICT, WITHOUT ROWID;
+INSERT INTO hardware SELECT key, provenance FROM machine;
+INSERT INTO node SELECT '{0}', '{{}}' WHERE EXISTS (SELECT 1 FROM machine);
+INSERT INTO allocation SELECT '{1}', '{{}}' WHERE EXISTS (SELECT 1 FROM machine);
+
+CREATE TABLE new_run (
+  key TEXT PRIMARY KEY,
+  sweep TEXT NOT NULL,                     -- content key of problems, candidates and settings
+  started INTEGER NOT NULL,                -- nanoseconds since 1970, as all times of day here
+  node TEXT NOT NULL REFERENCES node,      -- where it was begun
+  hardware TEXT NOT NULL REFERENCES hardware,
+  allocation TEXT NOT NULL REFERENCES allocation,
+  command_line TEXT NOT NULL,
+  flags TEXT NOT NULL,                     -- JSON
+  seed INTEGER NOT NULL,                   -- unsigned, in two's complement
+  cache_mode TEXT NOT NULL,
+  data_distribution TEXT NOT NULL,
+  tags TEXT NOT NULL,                      -- JSON: [[name, value], ...]
+  kiln_version TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO new_run SELECT key, sweep, started, '{0}', machine, '{1}', command_line, flags, seed, cache_mode,
+  data_distribution, tags, kiln_version FROM run;
+DROP TABLE run;
+ALTER TABLE new_run RENAME TO run;
+CREATE INDEX run_by_start ON run (started);
+
+CREATE TABLE new_run_end (                 -- none: still running, or interrupted; several: of copies, the last counts
+  run TEXT NOT NULL REFERENCES run,
+  ended INTEGER NOT NULL,
+  PRIMARY KEY (run, ended)
+) STRICT, WITHOUT ROWID;
+INSERT INTO new_run_end SELECT run, ended FROM run_end;
+DROP TABLE run_end;
+ALTER TABLE new_run_end RENAME TO run_end;
+
+CREATE TABLE new_problem (
+  key TEXT PRIMARY KEY,                    -- of all that follows
+  name TEXT NOT NULL,
+  family TEXT NOT NULL,
+  fields TEXT NOT NULL,                    -- JSON: [[name, value], ...]
+  flops REAL NOT NULL,
+  bytes REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO new_problem SELECT k.key, p.name, p.family, p.fields, p.flops, p.bytes
+  FROM problem p JOIN problem_key k ON k.name = p.name;
+DROP TABLE problem;
+ALTER TABLE new_problem RENAME TO problem;
+CREATE INDEX problem_by_name ON problem (name);
+
+CREATE TABLE new_candidate (
+  key TEXT PRIMARY KEY,
+  problem TEXT NOT NULL REFERENCES problem,
+  provider TEXT NOT NULL,
+  provider_version TEXT NOT NULL,
+  configuration TEXT NOT NULL,
+  variant TEXT NOT NULL,
+  compiler_flags TEXT NOT NULL,
+  module_hash TEXT NOT NULL,
+  threads INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO new_candidate SELECT c.key, k.key, c.provider, c.provider_version, c.configuration, c.variant,
+  c.compiler_flags, c.module_hash, c.threads FROM candidate c JOIN problem_key k ON k.name = c.problem;
+DROP TABLE candidate;
+ALTER TABLE new_candidate RENAME TO candidate;
+
+CREATE TABLE new_grp (
+  key TEXT PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES run,
+  problem TEXT NOT NULL REFERENCES problem,
+  started INTEGER NOT NULL,
+  node TEXT REFERENCES node,               -- where it was measured; null, as those below: where its run was begun
+  hardware TEXT REFERENCES hardware,
+  allocation TEXT REFERENCES allocation
+) STRICT, WITHOUT ROWID;
+INSERT INTO new_grp SELECT g.key, g.run, k.key, g.started, NULL, NULL, NULL
+  FROM grp g JOIN problem_key k ON k.name = g.problem;
+DROP TABLE grp;
+ALTER TABLE new_grp RENAME TO grp;
+CREATE INDEX grp_by_run ON grp (run, problem, started);
+
+CREATE TABLE grp_interrupted (             -- stopped before it was finished
+  grp TEXT PRIMARY KEY REFERENCES grp
+) STRICT, WITHOUT ROWID;
+INSERT INTO grp_interrupted SELECT grp FROM grp_end WHERE status = 'interrupted';
+CREATE TABLE new_grp_end (                 -- finished; none: running, or interrupted
+  grp TEXT PRIMARY KEY REFERENCES grp,
+  ended INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO new_grp_end SELECT grp, ended FROM grp_end WHERE status = 'finished';
+DROP TABLE grp_end;
+ALTER TABLE new_grp_end RENAME TO grp_end;
+
+CREATE TABLE new_result (
+  grp TEXT NOT NULL REFERENCES grp,
+  candidate TEXT NOT NULL REFERENCES candidate,
+  outcome TEXT NOT NULL CHECK (outcome IN ('ok', 'failed', 'unsupported', 'crashed', 'timeout', 'incorrect',
+                                           'not verified', 'not profiled', 'implausible')),
+  error TEXT NOT NULL,
+  method TEXT NOT NULL,                    -- of verification; empty: none
+  cause TEXT NOT NULL,
+  explanation TEXT NOT NULL,
+  escape_probability REAL NOT NULL,
+  details TEXT NOT NULL,                   -- JSON: wrong, total, examples, tilePattern, ulpHistogram
+  compile_ms REAL,                         -- null: not compiled for this group
+  PRIMARY KEY (grp, candidate)
+) STRICT, WITHOUT ROWID;
+INSERT INTO new_result SELECT grp, candidate, outcome, error, method, cause, explanation, escape_probability, details,
+  compile_ms FROM result;
+DROP TABLE result;
+ALTER TABLE new_result RENAME TO result;
+
+CREATE TABLE new_calibration (
+  hardware TEXT NOT NULL REFERENCES hardware,
+  allocation TEXT NOT NULL REFERENCES allocation,
+  taken INTEGER NOT NULL,
+  ceilings TEXT NOT NULL,                  -- JSON
+  PRIMARY KEY (hardware, allocation, taken)
+) STRICT, WITHOUT ROWID;
+INSERT INTO new_calibration SELECT machine, '{1}', taken, ceilings FROM calibration;
+DROP TABLE calibration;
+ALTER TABLE new_calibration RENAME TO calibration;
+DROP TABLE machine;
+DROP TABLE problem_key;
+
+CREATE VIEW dispatch AS                    -- for questions by hand: one row for each result of a finished group
+SELECT g.run, p.name AS problem, c.provider, c.variant, c.configuration, r.outcome, r.cause, e.rank,
+       e.median / 1e6 AS ms, e.low / 1e6 AS low_ms, e.high / 1e6 AS high_ms,
+       NULLIF(p.flops, 0) / e.median AS gflops,
+       e.rounds, e.samples, c.threads, u.cache_mode, r.grp, r.candidate
+FROM result r
+JOIN grp_end x ON x.grp = r.grp
+JOIN grp g ON g.key = r.grp
+JOIN run u ON u.key = g.run
+JOIN problem p ON p.key = g.problem
+JOIN candidate c ON c.key = r.candidate
+LEFT JOIN estimate e ON e.grp = r.grp AND e.candidate = r.candidate;
+)sql";
+
+static constexpr FactTable kFactTables[] = {
+    {"node", 1, "key, description"},
+    {"hardware", 1, "key, description"},
+    {"allocation", 1, "key, description"},
+    {"run", 1,
+     "key, sweep, started, node, hardware, allocation, command_line, flags, seed, cache_mode, data_distribution, tags, "
+     "kiln_version"},
+    {"run_end", 2, "run, ended"},
+    {"problem", 1, "key, name, family, fields, flops, bytes"},
+    {"candidate", 1,
+     "key, problem, provider, provider_version, configuration, variant, compiler_flags, module_hash, threads"},
+    {"grp", 1, "key, run, problem, started, node, hardware, allocation"},
+    {"grp_end", 1, "grp, ended"},
+    {"grp_interrupted", 1, "grp"},
+    {"grp_cut", 1, "grp, seconds"},
+    {"result", 2,
+     "grp, candidate, outcome, error, method, cause, explanation, escape_probability, details, compile_ms"},
+    {"worker", 2, "grp, candidate, name, version, note, processes, peak_memory"},
+    {"round", 3, "grp, candidate, idx, started, load, megahertz, batch, cache_mode, samples"},
+    {"counters", 3, "grp, candidate, idx, calls, cycles, instructions, cache_misses, flops"},
+    {"estimate", 2,
+     "grp, candidate, median, p10, p90, low, high, device_median, launch_median, rounds, samples, rank, ties, "
+     "ratio, ratio_low, ratio_high, dropped"},
+    {"calibration", 3, "hardware, allocation, taken, ceilings"},
+};
+
+std::span<const FactTable> factTables() {
   return kFactTables;
 }
 
@@ -196,8 +374,10 @@ static Status forbidChanges(Connection &connection, std::span<const std::string_
 }
 
 static Status createTables(Connection &connection) {
+  static constexpr std::string_view kNew[] = {"machine", "run",    "run_end", "problem",  "candidate",  "grp",
+                                              "grp_end", "result", "round",   "estimate", "calibration"};
   KILN_RETURN_IF_ERROR(connection.execute(kTables));
-  KILN_RETURN_IF_ERROR(forbidChanges(connection, kFirstTables));
+  KILN_RETURN_IF_ERROR(forbidChanges(connection, kNew));
   return connection.execute(fmt::format("PRAGMA application_id = {}", kApplicationId));
 }
 
@@ -229,12 +409,39 @@ static Status leaveUnknownSpeedEmpty(Connection &connection) {
   return connection.execute(view);
 }
 
+// The key that each problem has from version 6 on, in a table that the migration uses up.
+static Status makeProblemKeys(Connection &connection) {
+  KILN_RETURN_IF_ERROR(connection.execute("CREATE TABLE problem_key (name TEXT PRIMARY KEY, key TEXT) STRICT"));
+  KILN_ASSIGN_OR_RETURN(Statement read, connection.prepare("SELECT name, family, fields, flops, bytes FROM problem"));
+  KILN_ASSIGN_OR_RETURN(Statement write, connection.prepare("INSERT INTO problem_key VALUES (?1, ?2)"));
+  while (true) {
+    KILN_ASSIGN_OR_RETURN(bool more, read.step());
+    if (!more)
+      return okStatus();
+    Problem problem{read.text(0), read.text(1), {}, read.real(3), read.real(4)};
+    KILN_ASSIGN_OR_RETURN(problem.fields, pairsFromJson(read.text(2)));
+    write.bindAll(problem.name, problem.key());
+    KILN_RETURN_IF_ERROR(write.run());
+  }
+}
+
+static Status letShardsMeet(Connection &connection) {
+  static constexpr std::string_view kNew[] = {"node",    "hardware",        "allocation", "run",
+                                              "run_end", "problem",         "candidate",  "grp",
+                                              "grp_end", "grp_interrupted", "result",     "calibration"};
+  KILN_RETURN_IF_ERROR(makeProblemKeys(connection));
+  const MachineKeys unknown = Machine().keys();
+  KILN_RETURN_IF_ERROR(connection.execute(fmt::format(fmt::runtime(kMeetingShards), unknown.node, unknown.allocation)));
+  return forbidChanges(connection, kNew);
+}
+
 static constexpr Migration kMigrations[] = {
     {"the first tables", createTables},
     {"counters of rounds", createCounters},
     {"no GFLOP/s where FLOPs are not known", leaveUnknownSpeedEmpty},
     {"what workers say of themselves", createWorkers},
     {"groups that time cut short", createCuts},
+    {"facts of copies that meet", letShardsMeet},
 };
 
 std::span<const Migration> migrations() {
@@ -269,6 +476,19 @@ Status migrate(Connection &connection, std::span<const Migration> all) {
           fmt::format("cannot bring '{}' to version {} ({})", connection.path(), version + 1, all[version].summary));
   KILN_RETURN_IF_ERROR(connection.execute(fmt::format("PRAGMA user_version = {}", all.size())));
   return transaction.commit();
+}
+
+Result<std::unique_ptr<Connection>> openForReading(const std::string &path, int waitMilliseconds) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
+                        Connection::open(path, Connection::Mode::Read, waitMilliseconds));
+  KILN_ASSIGN_OR_RETURN(size_t version, readVersion(*connection, migrations()));
+  if (version == 0)
+    return failedPrecondition("'{}' is empty: nothing was measured into it yet", path);
+  if (version == migrations().size())
+    return connection;
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> copy, Connection::copy(*connection));
+  KILN_RETURN_IF_ERROR(migrate(*copy, migrations()));
+  return copy;
 }
 
 } // namespace kiln::store

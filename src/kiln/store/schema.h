@@ -21,15 +21,27 @@ struct Migration {
 
 std::span<const Migration> migrations();
 
-// The tables that hold facts, in an order in which each stands after those that it refers to.
-std::span<const std::string_view> factTables();
+// A table that holds facts.
+struct FactTable {
+  std::string_view name;
+  int keyColumns;           // the first of its columns
+  std::string_view columns; // separated by ", "
+};
+
+// In an order in which each stands after those that it refers to.
+std::span<const FactTable> factTables();
 
 // Whether the file is a store that this build can read: a clear error where it belongs to another program, or is of a
 // newer version. An empty database is a store of version 0.
 Result<size_t> readVersion(Connection &connection, std::span<const Migration> known);
 
-// Brings the store to the last version, in one transaction: after an error it is as it was.
+// Brings the store to the last version, in one transaction: after an error it is as it was. Foreign keys must not be
+// enforced meanwhile.
 Status migrate(Connection &connection, std::span<const Migration> all);
+
+// A store as this build knows it, which is never written to: one of an earlier version is brought up to date in a
+// private copy, which lives as long as the connection.
+Result<std::unique_ptr<Connection>> openForReading(const std::string &path, int waitMilliseconds);
 
 } // namespace kiln::store
 

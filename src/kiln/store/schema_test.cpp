@@ -119,8 +119,16 @@ TEST_F(Schema, EveryTableOfFactsIsThereAndCannotBeChanged) {
   ASSERT_TRUE(migrate(*connection, migrations()).ok());
   EXPECT_EQ(integer("SELECT count(*) FROM sqlite_schema WHERE type = 'table'"),
             static_cast<int64_t>(factTables().size()));
-  ASSERT_TRUE(connection->execute("INSERT INTO machine VALUES ('k', '{}')").ok());
-  for (const char *sql : {"UPDATE machine SET provenance = ''", "DELETE FROM machine"}) {
+  for (const auto &[table, keyColumns, columns] : factTables())
+    for (std::string_view change : {"UPDATE", "DELETE"})
+      EXPECT_EQ(integer(fmt::format("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = '{}' AND "
+                                    "name LIKE '%never_{}'",
+                                    table, change)
+                            .c_str()),
+                1)
+          << table;
+  ASSERT_TRUE(connection->execute("INSERT INTO node VALUES ('k', '{}')").ok());
+  for (const char *sql : {"UPDATE node SET description = ''", "DELETE FROM node"}) {
     Status status = connection->execute(sql);
     ASSERT_FALSE(status.ok()) << sql;
     EXPECT_NE(status.message().find("never changed or removed"), std::string::npos) << status.message();

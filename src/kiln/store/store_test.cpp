@@ -63,9 +63,9 @@ protected:
   std::string path = folder.file("generated/results.db");
   store::Run run = sampleRun(1000);
   Problem problem = sampleProblem(256, 512, 128);
-  Candidate kiln = sampleCandidate(problem.name, "kiln", "tile_config_96x128_256x1_fma_12x32_packb");
-  Candidate onednn = sampleCandidate(problem.name, "onednn", "");
-  Group group{run.key(), problem.name, 2000};
+  Candidate kiln = sampleCandidate(problem.key(), "kiln", "tile_config_96x128_256x1_fma_12x32_packb");
+  Candidate onednn = sampleCandidate(problem.key(), "onednn", "");
+  Group group{run.key(), problem.key(), 2000};
 };
 
 TEST_F(Store, FactsComeBackAsTheyWere) {
@@ -87,8 +87,8 @@ TEST_F(Store, FactsComeBackAsTheyWere) {
   incorrect.worker = WorkerFacts{"kiln", "0.2", "local-sync", 7, uint64_t(5) << 32};
   ASSERT_OK(w->addResult(unsupported));
   ASSERT_OK(w->finishGroup(group.key(), std::vector{incorrect}, std::vector{e}));
-  ASSERT_OK(w->addCalibration({run.machine, 5, R"({"gb_per_s":20})"}));
-  ASSERT_OK(w->addCalibration({run.machine, 9, R"({"gb_per_s":21})"}));
+  ASSERT_OK(w->addCalibration({run.machine.hardware, run.machine.allocation, 5, R"({"gb_per_s":20})"}));
+  ASSERT_OK(w->addCalibration({run.machine.hardware, run.machine.allocation, 9, R"({"gb_per_s":21})"}));
 
   std::unique_ptr<Reader> r = reader();
   std::vector<StoredRun> runs = valueOf(r->runs());
@@ -99,7 +99,9 @@ TEST_F(Store, FactsComeBackAsTheyWere) {
   EXPECT_EQ(runs[0].tags, run.tags);
   EXPECT_EQ(runs[0].flags, run.flags);
   EXPECT_FALSE(runs[0].ended);
-  EXPECT_EQ(valueOf(r->machine(run.machine)).provenance, sampleMachine().provenance);
+  EXPECT_EQ(valueOf(r->machine(run.machine)).node, sampleMachine().node);
+  EXPECT_EQ(valueOf(r->machine(run.machine)).hardware, sampleMachine().hardware);
+  EXPECT_EQ(valueOf(r->machine(run.machine)).allocation, sampleMachine().allocation);
   EXPECT_EQ(valueOf(r->calibration(run.machine, 9)).taken, 9);
   EXPECT_EQ(valueOf(r->calibration(run.machine, 8)).taken, 5);
   EXPECT_EQ(r->calibration(run.machine, 4).status().code(), StatusCode::NotFound);
@@ -129,7 +131,7 @@ TEST_F(Store, FactsComeBackAsTheyWere) {
 TEST_F(Store, GroupsThatTimeCutShort) {
   std::unique_ptr<Writer> w = begin();
   ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}, 600));
-  Group whole{run.key(), problem.name, group.started + 1};
+  Group whole{run.key(), problem.key(), group.started + 1};
   ASSERT_OK(w->startGroup(whole));
   ASSERT_OK(w->finishGroup(whole.key(), std::vector<CandidateResult>(), std::vector<Estimate>()));
   std::vector<StoredGroup> groups = valueOf(reader()->groups(run.key()));
@@ -169,7 +171,7 @@ TEST_F(Store, KeysTellContentsApart) {
   EXPECT_NE(contentKey({"a"}), contentKey({"a", ""}));
   EXPECT_EQ(contentKey({"a", "b"}).size(), 32U);
   // Stored keys must not change with the code.
-  EXPECT_EQ(contentKey({"machine", "{}"}), Machine{"{}"}.key());
+  EXPECT_EQ(contentKey({"node", "{}"}), "9028234545c86ff5638af04bd8f6ec20");
   Candidate other = kiln;
   other.variant = "x";
   EXPECT_NE(other.key(), kiln.key());
@@ -181,9 +183,8 @@ TEST_F(Store, AFactIsAddedOnceAndNeverChanged) {
   ASSERT_OK(w->addRun(run));
   ASSERT_OK(w->addRounds(std::vector{round(0)}));
   ASSERT_OK(w->addRounds(std::vector{round(0)}));
-  Problem other = problem;
-  other.flops += 1;
-  EXPECT_EQ(w->addProblem(other).code(), StatusCode::AlreadyExists);
+  store::Run other = run;
+  EXPECT_EQ(other.key(), run.key());
   Round changed = round(0);
   changed.samples.call[0] = 99;
   EXPECT_EQ(w->addRounds(std::vector{round(1), changed}).code(), StatusCode::AlreadyExists);
@@ -205,6 +206,8 @@ TEST_F(Store, WhatIsWrongIsSaid) {
   uneven.samples.device.pop_back();
   EXPECT_EQ(w->addRounds(std::vector{uneven}).code(), StatusCode::InvalidArgument);
   EXPECT_EQ(w->addMachine({"no json"}).code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(w->addMachine({"{}", "no json"}).code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(w->addMachine({"{}", "{}", "[]"}).code(), StatusCode::InvalidArgument);
   Estimate nan = estimate(kiln);
   nan.low = NAN;
   EXPECT_EQ(w->finishGroup(group.key(), {}, std::vector{nan}).code(), StatusCode::InvalidArgument);
@@ -223,9 +226,9 @@ TEST_F(Store, AnInterruptedSweepResumes) {
     ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}));
     Problem second = sampleProblem(64, 64, 64);
     ASSERT_OK(w->addProblem(second));
-    Candidate candidate = sampleCandidate(second.name, "onednn", "");
+    Candidate candidate = sampleCandidate(second.key(), "onednn", "");
     ASSERT_OK(w->addCandidates(std::vector{candidate}));
-    Group unfinished{run.key(), second.name, 3000};
+    Group unfinished{run.key(), second.key(), 3000};
     ASSERT_OK(w->startGroup(unfinished));
     Round early = round(0);
     early.group = unfinished.key();
@@ -240,8 +243,16 @@ TEST_F(Store, AnInterruptedSweepResumes) {
   other.sweep = "another sweep";
   EXPECT_EQ(valueOf(r->unfinishedRun(other)), std::nullopt);
   other = run;
-  other.machine = "another machine";
+  other.machine.hardware = "other hardware";
   EXPECT_EQ(valueOf(r->unfinishedRun(other)), std::nullopt);
+  EXPECT_EQ(valueOf(r->unfinishedRun(other, ResumeOn::EqualHardware)), std::nullopt);
+  other = run;
+  other.machine.node = "an equal node";
+  EXPECT_EQ(valueOf(r->unfinishedRun(other)), std::nullopt) << "equal nodes are not one node";
+  EXPECT_EQ(valueOf(r->unfinishedRun(other, ResumeOn::EqualHardware)), run.key());
+  other = run;
+  other.machine.allocation = "other processors";
+  EXPECT_EQ(valueOf(r->unfinishedRun(other)), run.key()) << "another set of processors is not another machine";
   other = run;
   other.tags.emplace_back("code", "two");
   EXPECT_EQ(valueOf(r->unfinishedRun(other)), std::nullopt);
@@ -249,7 +260,7 @@ TEST_F(Store, AnInterruptedSweepResumes) {
   std::vector<StoredGroup> groups = valueOf(r->groups(run.key()));
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].status, GroupStatus::Finished);
-  EXPECT_EQ(groups[1].status, GroupStatus::Interrupted);
+  EXPECT_EQ(groups[1].status, GroupStatus::Running) << "opening the store says nothing of who has died";
   EXPECT_EQ(valueOf(r->rounds(groups[1].key())).size(), 1U) << "what it had measured is kept";
   // The second attempt is another group.
   Group again{run.key(), groups[1].problem, 4000};
@@ -257,6 +268,7 @@ TEST_F(Store, AnInterruptedSweepResumes) {
   ASSERT_OK(w->finishGroup(again.key(), {}, {}));
   groups = valueOf(r->groups(run.key()));
   ASSERT_EQ(groups.size(), 3U);
+  EXPECT_EQ(groups[1].status, GroupStatus::Interrupted) << "its run went on without it";
   EXPECT_EQ(groups[2].attempt, 2U);
   ASSERT_OK(w->endRun(run.key()));
   ASSERT_OK(w->endRun(run.key()));
@@ -295,43 +307,52 @@ TEST_F(Store, QueriesAnswerAndChangeNothing) {
     EXPECT_EQ(r->query(sql).status().code(), StatusCode::InvalidArgument) << sql;
 }
 
-TEST_F(Store, ShardsMergeWithoutLoss) {
-  ASSERT_OK(fillSampleStore(*writer(), {.problems = 2, .started = 10}));
-  std::string shard = folder.file("shard.db");
-  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(shard, {})), {.problems = 3, .seed = 2, .started = 20}));
-  std::unique_ptr<Writer> w = writer();
-  ASSERT_OK(w->merge(shard));
-  std::unique_ptr<Reader> r = reader();
-  auto count = [&](const char *table) {
-    return valueOf(r->query(fmt::format("SELECT count(*) FROM {}", table))).rows[0][0];
-  };
-  EXPECT_EQ(count("run"), "2");
-  EXPECT_EQ(count("machine"), "1");
-  EXPECT_EQ(count("grp"), "7");
-  EXPECT_EQ(count("problem"), "4");
-  std::string rounds = count("round");
-  ASSERT_OK(w->merge(shard));
-  EXPECT_EQ(count("round"), rounds) << "merging again adds nothing";
-  EXPECT_TRUE(r->check().ok());
-  EXPECT_EQ(w->merge(path).code(), StatusCode::InvalidArgument);
-  EXPECT_EQ(w->merge(folder.file("none.db")).code(), StatusCode::NotFound);
+// What a later version counts or describes in another way is another fact.
+TEST_F(Store, ProblemsAreKnownByTheirContent) {
+  std::unique_ptr<Writer> w = begin();
+  Problem recounted = problem;
+  recounted.flops += 1;
+  EXPECT_NE(recounted.key(), problem.key());
+  ASSERT_OK(w->addProblem(recounted));
+  Candidate candidate = sampleCandidate(recounted.key(), "kiln", kiln.configuration);
+  EXPECT_NE(candidate.key(), kiln.key());
+  ASSERT_OK(w->addCandidates(std::vector{candidate}));
+  Group later{run.key(), recounted.key(), 5000};
+  ASSERT_OK(w->startGroup(later));
+  std::vector<Problem> problems = valueOf(reader()->problems(run.key()));
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_EQ(problems[0].name, problems[1].name);
+  EXPECT_NE(problems[0].flops, problems[1].flops);
+  Problem described = problem;
+  described.fields.emplace_back("text", "of another program");
+  EXPECT_NE(described.key(), problem.key());
 }
 
-TEST_F(Store, ContradictingShardsAreNotMerged) {
+TEST_F(Store, AGroupKnowsWhereItWasMeasured) {
   std::unique_ptr<Writer> w = begin();
-  std::string shard = folder.file("shard.db");
-  {
-    std::unique_ptr<Writer> other = valueOf(Writer::open(shard, {}));
-    Problem lie = problem;
-    lie.flops = 1;
-    ASSERT_OK(other->addMachine({R"({"cpu":"other"})"}));
-    ASSERT_OK(other->addProblem(lie));
-  }
-  Status status = w->merge(shard);
-  EXPECT_EQ(status.code(), StatusCode::AlreadyExists);
-  EXPECT_TRUE(mentions(status, "'problem'")) << status.message();
-  EXPECT_EQ(valueOf(reader()->query("SELECT count(*) FROM machine")).rows[0][0], "1") << "nothing was merged";
-  ASSERT_OK(w->addRounds(std::vector{round(0)}));
+  Machine other = sampleMachine();
+  other.node = R"({"host":"an equal node"})";
+  other.allocation = R"({"processors":[4,5]})";
+  EXPECT_EQ(other.keys().hardware, sampleMachine().keys().hardware);
+  ASSERT_OK(w->addMachine(other));
+  Group elsewhere{run.key(), problem.key(), group.started + 1, other.keys()};
+  ASSERT_OK(w->startGroup(elsewhere));
+  std::vector<StoredGroup> groups = valueOf(reader()->groups(run.key()));
+  ASSERT_EQ(groups.size(), 2U);
+  EXPECT_EQ(groups[0].machine, std::nullopt);
+  EXPECT_EQ(groups[1].machine, other.keys());
+  EXPECT_EQ(groups[1].key(), elsewhere.key());
+}
+
+TEST_F(Store, WhatCannotBeTrueIsAnOutcome) {
+  std::unique_ptr<Writer> w = begin();
+  CandidateResult impossible = result(kiln);
+  impossible.outcome = Outcome::Implausible;
+  impossible.error = "faster than its bytes allow";
+  EXPECT_FALSE(isSuccess(impossible.outcome));
+  EXPECT_EQ(parseOutcome("implausible"), Outcome::Implausible);
+  ASSERT_OK(w->finishGroup(group.key(), std::vector{impossible}, {}));
+  EXPECT_EQ(valueOf(reader()->results(run.key())), std::vector{impossible});
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 
+#include "kiln/base/split.h"
 #include "kiln/store/database.h"
 #include "kiln/store/json.h"
 #include "kiln/store/lock.h"
@@ -12,68 +13,77 @@
 
 namespace kiln::store {
 
+static constexpr int kShardWaitMilliseconds = 5000;
+// In KiB, as negative numbers: what merging may take, and SQLite's default.
+static constexpr const char *kLargeCache = "PRAGMA cache_size = -524288", *kUsualCache = "PRAGMA cache_size = -2000";
+
 // INSERT into one table, and whether the same row was there before.
 class Insert {
 public:
-  static Result<Insert> prepare(Connection &connection, std::string_view table, std::string_view columns) {
+  static Result<Insert> prepare(Connection &connection, const FactTable &table) {
     std::string parameters, same;
     int count = 0;
-    for (std::string_view rest = columns; !rest.empty();) {
-      std::string_view column = rest.substr(0, rest.find(", "));
-      rest.remove_prefix(std::min(rest.size(), column.size() + 2));
+    for (std::string_view column : split(table.columns, ',')) {
+      column.remove_prefix(column.starts_with(' ') ? 1 : 0);
       ++count;
       parameters += fmt::format("{}?{}", count == 1 ? "" : ", ", count);
       same += fmt::format("{}{} IS ?{}", count == 1 ? "" : " AND ", column, count);
     }
     KILN_ASSIGN_OR_RETURN(Statement insert,
                           connection.prepare(fmt::format("INSERT INTO {} ({}) VALUES ({}) ON CONFLICT DO NOTHING",
-                                                         table, columns, parameters)));
-    KILN_ASSIGN_OR_RETURN(Statement find, connection.prepare(fmt::format("SELECT 1 FROM {} WHERE {}", table, same)));
+                                                         table.name, table.columns, parameters)));
+    KILN_ASSIGN_OR_RETURN(Statement find,
+                          connection.prepare(fmt::format("SELECT 1 FROM {} WHERE {}", table.name, same)));
     return Insert(connection, table, std::move(insert), std::move(find));
   }
 
   template <typename... Values> Status run(const Values &...values) {
-    insert.bindAll(values...);
-    KILN_RETURN_IF_ERROR(insert.run());
-    if (connection->changes() > 0)
-      return okStatus();
-    find.bindAll(values...);
-    KILN_ASSIGN_OR_RETURN(bool same, find.step());
-    find.reset();
-    if (same)
-      return okStatus();
-    return alreadyExists("'{}' holds another {} with the same key; facts are never changed", connection->path(), table);
+    return add([&](Statement &statement) { statement.bindAll(values...); }).status();
+  }
+  // The current row of a statement that has the table's columns. Whether it is new.
+  Result<bool> copy(const Statement &row) {
+    return add([&](Statement &statement) { statement.bindRow(row); });
   }
 
 private:
-  Insert(Connection &connection, std::string_view table, Statement insert, Statement find)
-      : connection(&connection), table(table), insert(std::move(insert)), find(std::move(find)) {}
+  Insert(Connection &connection, const FactTable &table, Statement insert, Statement find)
+      : connection(&connection), table(&table), insert(std::move(insert)), find(std::move(find)) {}
+
+  template <typename Bind> Result<bool> add(const Bind &bind) {
+    bind(insert);
+    KILN_RETURN_IF_ERROR(insert.run());
+    if (connection->changes() > 0)
+      return true;
+    bind(find);
+    KILN_ASSIGN_OR_RETURN(bool same, find.step());
+    find.reset();
+    if (same)
+      return false;
+    return alreadyExists("'{}' holds another fact of the same key in table '{}': {}; facts are never changed",
+                         connection->path(), table->name, keyOf(bind));
+  }
+
+  // "grp 1f09..., candidate 77ac..."
+  template <typename Bind> std::string keyOf(const Bind &bind) {
+    std::vector<std::string_view> columns = split(table->columns, ',');
+    columns.resize(static_cast<size_t>(table->keyColumns));
+    std::string sql, text;
+    for (size_t i = 0; i < columns.size(); ++i)
+      sql += fmt::format("{}?{}", i ? ", " : "SELECT ", i + 1);
+    Result<Statement> key = connection->prepare(sql);
+    if (!key.ok())
+      return {};
+    bind(*key);
+    if (Result<bool> row = key->step(); !row.ok() || !*row)
+      return {};
+    for (size_t i = 0; i < columns.size(); ++i)
+      text += fmt::format("{}{} {}", i ? "," : "", columns[i], key->text(static_cast<int>(i)));
+    return text;
+  }
 
   Connection *connection;
-  std::string_view table;
+  const FactTable *table;
   Statement insert, find;
-};
-
-// Columns in the order of `run`'s arguments below.
-static constexpr std::pair<std::string_view, std::string_view> kColumns[] = {
-    {"machine", "key, provenance"},
-    {"run",
-     "key, sweep, started, machine, command_line, flags, seed, cache_mode, data_distribution, tags, kiln_version"},
-    {"run_end", "run, ended"},
-    {"problem", "name, family, fields, flops, bytes"},
-    {"candidate",
-     "key, problem, provider, provider_version, configuration, variant, compiler_flags, module_hash, threads"},
-    {"grp", "key, run, problem, started"},
-    {"grp_end", "grp, status, ended"},
-    {"grp_cut", "grp, seconds"},
-    {"result", "grp, candidate, outcome, error, method, cause, explanation, escape_probability, details, compile_ms"},
-    {"worker", "grp, candidate, name, version, note, processes, peak_memory"},
-    {"round", "grp, candidate, idx, started, load, megahertz, batch, cache_mode, samples"},
-    {"counters", "grp, candidate, idx, calls, cycles, instructions, cache_misses, flops"},
-    {"estimate",
-     "grp, candidate, median, p10, p90, low, high, device_median, launch_median, rounds, samples, rank, ties, "
-     "ratio, ratio_low, ratio_high, dropped"},
-    {"calibration", "machine, taken, ceilings"},
 };
 
 struct Writer::Impl {
@@ -99,8 +109,7 @@ struct Writer::Impl {
   Status addResult(const CandidateResult &result);
   Status addEstimate(const Estimate &estimate);
   Status checkOpen(const std::string &group);
-  Status endGroup(const std::string &group, GroupStatus status);
-  Status mergeAttached();
+  Result<uint64_t> mergeShard(const std::string &path);
 };
 
 static Status limitSize(Connection &connection, uint64_t maxBytes) {
@@ -110,8 +119,25 @@ static Status limitSize(Connection &connection, uint64_t maxBytes) {
   return connection.execute(fmt::format("PRAGMA max_page_count = {}", maxBytes / static_cast<uint64_t>(page)));
 }
 
-static constexpr const char *kInterruptRunning = "INSERT INTO {0}grp_end SELECT key, 'interrupted', {1} FROM {0}grp "
-                                                 "WHERE key NOT IN (SELECT grp FROM {0}grp_end)";
+// Locks and the shared memory of the write-ahead log hold within one node: two nodes that write one file damage it, and
+// nothing tells them. So it is an error, which somebody may allow who knows that there is one node.
+static Status checkFileSystem(const std::string &path, const WriterOptions &options) {
+  if (options.allowNetwork)
+    return okStatus();
+  FileSystem system;
+  if (options.fileSystem) {
+    system = *options.fileSystem;
+  } else {
+    KILN_ASSIGN_OR_RETURN(system, fileSystemOf(path));
+  }
+  if (std::optional<std::string_view> network = networkName(system))
+    return failedPrecondition(
+        "'{0}' is on a network file system ({1}), where nothing keeps nodes from writing at the same time: let each "
+        "node write a store of its own on a local disk (--generated-dir, --db), and take them into one with "
+        "`kiln-dispatch merge`; --allow-network-store writes here all the same, for where one node does",
+        path, *network);
+  return okStatus();
+}
 
 Result<std::unique_ptr<Writer>> Writer::open(const std::string &path, const WriterOptions &options) {
   if (std::filesystem::path folder = std::filesystem::path(path).parent_path(); !folder.empty()) {
@@ -120,20 +146,21 @@ Result<std::unique_ptr<Writer>> Writer::open(const std::string &path, const Writ
     if (error)
       return errnoStatus(error.value(), fmt::format("cannot make the folder '{}'", folder.string()));
   }
+  KILN_RETURN_IF_ERROR(checkFileSystem(path, options));
   KILN_ASSIGN_OR_RETURN(FileLock lock, FileLock::acquire(path + ".lock", options.waitMilliseconds));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> connection,
                         Connection::open(path, Connection::Mode::Write, options.waitMilliseconds));
   // Asked before anything is written, so that another program's file stays as it is.
   KILN_ASSIGN_OR_RETURN([[maybe_unused]] size_t version, readVersion(*connection, migrations()));
-  KILN_RETURN_IF_ERROR(connection->execute("PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL"));
+  KILN_RETURN_IF_ERROR(connection->execute("PRAGMA journal_mode = WAL"));
   KILN_RETURN_IF_ERROR(migrate(*connection, migrations()));
+  KILN_RETURN_IF_ERROR(connection->execute("PRAGMA foreign_keys = ON"));
   KILN_RETURN_IF_ERROR(limitSize(*connection, options.maxBytes));
-  KILN_RETURN_IF_ERROR(connection->execute(fmt::format(fmt::runtime(kInterruptRunning), "", unixNanoseconds())));
 
   std::unique_ptr<Impl> impl(new Impl{std::move(lock), std::move(connection), {}});
-  for (const auto &[table, columns] : kColumns) {
-    KILN_ASSIGN_OR_RETURN(Insert insert, Insert::prepare(*impl->connection, table, columns));
-    impl->inserts.emplace(table, std::move(insert));
+  for (const FactTable &table : factTables()) {
+    KILN_ASSIGN_OR_RETURN(Insert insert, Insert::prepare(*impl->connection, table));
+    impl->inserts.emplace(table.name, std::move(insert));
   }
   return std::unique_ptr<Writer>(new Writer(std::move(impl)));
 }
@@ -142,21 +169,29 @@ Writer::Writer(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Writer::~Writer() = default;
 
 Status Writer::addMachine(const Machine &machine) {
-  KILN_RETURN_IF_ERROR(checkObject(machine.provenance, "a machine's provenance"));
-  return impl->transact(false, [&] { return impl->add("machine", machine.key(), machine.provenance); });
+  KILN_RETURN_IF_ERROR(checkObject(machine.node, "a node's description"));
+  KILN_RETURN_IF_ERROR(checkObject(machine.hardware, "the description of hardware"));
+  KILN_RETURN_IF_ERROR(checkObject(machine.allocation, "an allocation's description"));
+  return impl->transact(false, [&] {
+    const MachineKeys keys = machine.keys();
+    KILN_RETURN_IF_ERROR(impl->add("node", keys.node, machine.node));
+    KILN_RETURN_IF_ERROR(impl->add("hardware", keys.hardware, machine.hardware));
+    return impl->add("allocation", keys.allocation, machine.allocation);
+  });
 }
 
 Status Writer::addRun(const Run &run) {
   KILN_RETURN_IF_ERROR(checkObject(run.flags, "a run's flags"));
   return impl->transact(true, [&] {
-    return impl->add("run", run.key(), run.sweep, run.started, run.machine, run.commandLine, run.flags, run.seed,
-                     run.cacheMode, run.dataDistribution, pairsToJson(run.tags), run.kilnVersion);
+    return impl->add("run", run.key(), run.sweep, run.started, run.machine.node, run.machine.hardware,
+                     run.machine.allocation, run.commandLine, run.flags, run.seed, run.cacheMode, run.dataDistribution,
+                     pairsToJson(run.tags), run.kilnVersion);
   });
 }
 
 Status Writer::addProblem(const Problem &problem) {
   return impl->transact(false, [&] {
-    return impl->add("problem", problem.name, problem.family, pairsToJson(problem.fields), problem.flops,
+    return impl->add("problem", problem.key(), problem.name, problem.family, pairsToJson(problem.fields), problem.flops,
                      problem.bytes);
   });
 }
@@ -172,24 +207,34 @@ Status Writer::addCandidates(std::span<const Candidate> candidates) {
 
 Status Writer::addCalibration(const Calibration &calibration) {
   KILN_RETURN_IF_ERROR(checkObject(calibration.ceilings, "a calibration"));
-  return impl->transact(
-      true, [&] { return impl->add("calibration", calibration.machine, calibration.taken, calibration.ceilings); });
+  return impl->transact(true, [&] {
+    return impl->add("calibration", calibration.hardware, calibration.allocation, calibration.taken,
+                     calibration.ceilings);
+  });
 }
 
 Status Writer::startGroup(const Group &group) {
-  return impl->transact(false, [&] { return impl->add("grp", group.key(), group.run, group.problem, group.started); });
+  const auto &machine = group.machine;
+  auto keyOf = [&](std::string MachineKeys::*which) {
+    return machine ? std::optional(*machine.*which) : std::optional<std::string>();
+  };
+  return impl->transact(false, [&] {
+    return impl->add("grp", group.key(), group.run, group.problem, group.started, keyOf(&MachineKeys::node),
+                     keyOf(&MachineKeys::hardware), keyOf(&MachineKeys::allocation));
+  });
 }
 
 Status Writer::Impl::checkOpen(const std::string &group) {
   KILN_ASSIGN_OR_RETURN(Statement find,
-                        connection->prepare("SELECT g.key, x.status FROM grp g LEFT JOIN grp_end x ON x.grp = g.key "
-                                            "WHERE g.key = ?1"));
+                        connection->prepare("SELECT CASE WHEN EXISTS (SELECT 1 FROM grp_end WHERE grp = ?1) THEN "
+                                            "'finished' WHEN EXISTS (SELECT 1 FROM grp_interrupted WHERE grp = ?1) "
+                                            "THEN 'interrupted' END FROM grp WHERE key = ?1"));
   find.bindAll(group);
   KILN_ASSIGN_OR_RETURN(bool known, find.step());
   if (!known)
     return failedPrecondition("'{}' holds no group {}: start it first", connection->path(), group);
-  if (!find.isNull(1))
-    return failedPrecondition("group {} of '{}' is {} already", group, connection->path(), find.text(1));
+  if (!find.isNull(0))
+    return failedPrecondition("group {} of '{}' is {} already", group, connection->path(), find.text(0));
   return okStatus();
 }
 
@@ -244,10 +289,6 @@ Status Writer::addRounds(std::span<const Round> rounds) {
   });
 }
 
-Status Writer::Impl::endGroup(const std::string &group, GroupStatus status) {
-  return add("grp_end", group, std::string_view(groupStatusName(status)), unixNanoseconds());
-}
-
 Status Writer::finishGroup(const std::string &group, std::span<const CandidateResult> results,
                            std::span<const Estimate> estimates, std::optional<double> cutSeconds) {
   return impl->transact(true, [&] {
@@ -264,14 +305,14 @@ Status Writer::finishGroup(const std::string &group, std::span<const CandidateRe
     }
     if (cutSeconds)
       KILN_RETURN_IF_ERROR(impl->add("grp_cut", group, *cutSeconds));
-    return impl->endGroup(group, GroupStatus::Finished);
+    return impl->add("grp_end", group, unixNanoseconds());
   });
 }
 
 Status Writer::interruptGroup(const std::string &group) {
   return impl->transact(true, [&] {
     KILN_RETURN_IF_ERROR(impl->checkOpen(group));
-    return impl->endGroup(group, GroupStatus::Interrupted);
+    return impl->add("grp_interrupted", group);
   });
 }
 
@@ -284,34 +325,48 @@ Status Writer::endRun(const std::string &run) {
   });
 }
 
-Status Writer::Impl::mergeAttached() {
-  KILN_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(*connection));
-  for (std::string_view table : factTables()) {
-    KILN_RETURN_IF_ERROR(
-        connection->execute(fmt::format("INSERT OR IGNORE INTO main.{0} SELECT * FROM shard.{0}", table)));
-    KILN_ASSIGN_OR_RETURN(int64_t lost,
-                          connection->integer(fmt::format(
-                              "SELECT count(*) FROM (SELECT * FROM shard.{0} EXCEPT SELECT * FROM main.{0})", table)));
-    if (lost > 0)
-      return alreadyExists("the stores hold different facts of the same key in table '{}'; nothing was merged", table);
-  }
-  return transaction.commit();
-}
-
-Status Writer::merge(const std::string &path) {
+// All facts of a store that are not here yet; how many of them are runs. A store that another process is writing to is
+// read as it is at this moment.
+Result<uint64_t> Writer::Impl::mergeShard(const std::string &path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     return notFound("there is no store '{}' to merge", path);
-  if (std::filesystem::equivalent(path, impl->connection->path(), error))
+  if (std::filesystem::equivalent(path, connection->path(), error))
     return invalidArgument("'{}' cannot be merged into itself", path);
-  // Opening it locks it, brings it up to date, and marks what it left running.
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Writer> shard, Writer::open(path, {}));
-  KILN_ASSIGN_OR_RETURN(Statement attach, impl->connection->prepare("ATTACH ?1 AS shard"));
-  attach.bindAll(path);
-  KILN_RETURN_IF_ERROR(attach.run());
-  Status status = impl->mergeAttached();
-  Status detached = impl->connection->execute("DETACH shard");
-  return status.ok() ? detached : status;
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> shard, openForReading(path, kShardWaitMilliseconds));
+  KILN_ASSIGN_OR_RETURN(Transaction moment, Transaction::beginReading(*shard));
+  uint64_t newRuns = 0;
+  for (const FactTable &table : factTables()) {
+    KILN_ASSIGN_OR_RETURN(Statement rows, shard->prepare(fmt::format("SELECT {} FROM {}", table.columns, table.name)));
+    Insert &insert = inserts.find(table.name)->second;
+    while (true) {
+      KILN_ASSIGN_OR_RETURN(bool more, rows.step());
+      if (!more)
+        break;
+      KILN_ASSIGN_OR_RETURN(bool added, insert.copy(rows));
+      newRuns += added && table.name == "run";
+    }
+  }
+  return newRuns;
+}
+
+Result<std::vector<uint64_t>> Writer::merge(std::span<const std::string> paths) {
+  std::vector<uint64_t> newRuns;
+  // Rows of many stores have their places all over the tables: what is changed stays in memory until the end.
+  KILN_RETURN_IF_ERROR(impl->connection->execute(kLargeCache));
+  Status status = impl->transact(true, [&]() -> Status {
+    for (const std::string &path : paths) {
+      Result<uint64_t> merged = impl->mergeShard(path);
+      if (!merged.ok())
+        return std::move(merged).status().withContext(fmt::format("cannot merge '{}', and nothing was merged", path));
+      newRuns.push_back(*merged);
+    }
+    return okStatus();
+  });
+  KILN_RETURN_IF_ERROR(impl->connection->execute(kUsualCache));
+  if (!status.ok())
+    return status;
+  return newRuns;
 }
 
 } // namespace kiln::store

@@ -19,9 +19,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "kiln/base/status.h"
 #include "kiln/store/facts.h"
+#include "kiln/store/file_system.h"
 
 namespace kiln::store {
 
@@ -30,12 +32,16 @@ struct WriterOptions {
   int waitMilliseconds = 5000;
   // The file grows no further; 0: as far as the disk goes.
   uint64_t maxBytes = 0;
+  // Write also on a network file system, where nothing keeps writers of several nodes apart.
+  bool allowNetwork = false;
+  // For tests: where the store lies; nothing: as the kernel says.
+  std::optional<FileSystem> fileSystem = {};
 };
 
 class Writer {
 public:
-  // Makes the file and its folder where there are none, brings an older store up to date, and marks groups that an
-  // earlier writer left running as interrupted.
+  // Makes the file and its folder where there are none, and brings an older store up to date. Groups that an earlier
+  // writer left running stay as they are: that they are interrupted follows from what is started after them.
   static Result<std::unique_ptr<Writer>> open(const std::string &path, const WriterOptions &options);
   ~Writer();
 
@@ -58,8 +64,10 @@ public:
   // The run is complete: it will not be resumed.
   Status endRun(const std::string &run);
 
-  // Adds all facts of another store. It is locked meanwhile; its running groups count as interrupted.
-  Status merge(const std::string &path);
+  // Adds all facts of other stores, all of them or nothing; how many runs of each were new. The stores may be of
+  // earlier versions, in folders that cannot be written to, copies of each other or of this one, and at work: they are
+  // only read. In which order stores are merged, and how often, makes no difference.
+  Result<std::vector<uint64_t>> merge(std::span<const std::string> paths);
 
 private:
   struct Impl;

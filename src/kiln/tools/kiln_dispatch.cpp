@@ -39,10 +39,12 @@ void addRow(FlagParser &parser, ReportFlags &flags) {
 }
 void addShow(FlagParser &parser, ReportFlags &flags) {
   addRow(parser, flags);
+  flags.addCompiler(parser);
   flags.show.add(parser);
 }
 void addRepro(FlagParser &parser, ReportFlags &flags) {
   addRow(parser, flags);
+  flags.addCompiler(parser);
   flags.repro.add(parser);
 }
 void addDocument(FlagParser &parser, ReportFlags &flags, const char *formats) {
@@ -64,6 +66,7 @@ void addQuery(FlagParser &parser, ReportFlags &flags) {
 }
 void addMerge(FlagParser &parser, ReportFlags &flags) {
   flags.addStore(parser);
+  addNetworkStore(parser, flags.allowNetworkStore);
   parser.addPositional({"store", "FILE...", "Stores of other machines or folders; they stay as they are."},
                        flags.arguments);
   parser.example("kiln-dispatch merge node1/generated/results.db node2/generated/results.db");

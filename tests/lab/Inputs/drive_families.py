@@ -197,7 +197,8 @@ def drive(worker, case, folder):
             error = numpy.abs(output.values() - wanted) / numpy.maximum(numpy.abs(wanted), 1)
             if not error.max() <= TOLERANCE[result]:  # NaN is wrong, too
                 return f"wrong by {error.max():.3g}"
-        samples = worker.ask(op="time", nanoseconds=1_000_000, start=1, batch=2)["call"]
+        samples = worker.ask(op="time", calls=20, start=1, batch=2)["host"]
+        worker.ask(op="unload")
         return "right" if samples and min(samples) > 0 else f"wrong samples: {samples}"
     except RuntimeError as error:
         return str(error)
@@ -216,7 +217,7 @@ def main():
             continue
         if not worker:
             worker = Worker(options.command, options.threads)
-            worker.ask(op="hello", protocol=1, threads=options.threads)
+            worker.ask(op="hello", protocol=2, threads=options.threads)
         with tempfile.TemporaryDirectory() as folder:
             print(f"{case[0]} {case[1]}: {drive(worker, case, folder)}", flush=True)
         if not options.one_worker:

@@ -9,6 +9,9 @@
 #include "kiln/runtime/hal/buffer_view.h"
 #include "kiln/runtime/io/element_text.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 namespace kiln::measure::corpus {
 
 using verify::Cause;
@@ -58,13 +61,21 @@ std::string problemName(const Program &program) {
   return name + typesName(program.signature);
 }
 
+std::string textHash(std::string_view text) {
+  XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
 std::vector<std::pair<std::string, std::string>> CorpusProblem::fields() const {
+  // A file that was edited is another program, which its name does not tell.
+  std::pair<std::string, std::string> text = {"text", textHash(program.text)};
   if (program.signature.outputs.empty())
-    return {{"file", program.file}};
+    return {{"file", program.file}, text};
   return {{"file", program.file},
           {"function", program.function},
           {"inputs", typesText(program.signature.inputs)},
-          {"outputs", typesText(program.signature.outputs)}};
+          {"outputs", typesText(program.signature.outputs)},
+          text};
 }
 
 //===--- Inputs --------------------------------------------------------------------------------------------------===//

@@ -34,6 +34,9 @@ using Baseline = std::function<Status(std::span<const io::TensorSpan> inputs, st
 // inputs and outputs (a hash of them where they are many), since results of other types are another problem's.
 std::string problemName(const Program &program);
 
+// 32 hexadecimal digits: a program's identity includes its text.
+std::string textHash(std::string_view text);
+
 class CorpusProblem final : public Problem {
 public:
   explicit CorpusProblem(Program program) : program(std::move(program)), fullName(problemName(this->program)) {}

@@ -183,6 +183,10 @@ TEST(CorpusProblem, KnowsNoFlops) {
   EXPECT_EQ(problem.flops(), 0);
   EXPECT_EQ(problem.bytes(), 32);
   EXPECT_EQ(problem.fields().front(), (std::pair<std::string, std::string>("file", "blocks/mlp.mlir")));
+  Program edited = negate();
+  edited.text += "\n// another line";
+  EXPECT_EQ(problemName(edited), problemName(negate()));
+  EXPECT_NE(CorpusProblem(std::move(edited)).fields(), problem.fields()) << "an edited file is another problem";
 }
 
 } // namespace

@@ -13,6 +13,7 @@ namespace kiln::measure {
 
 using Json = nlohmann::ordered_json;
 
+struct Cache;
 struct Provenance;
 
 // The object that the text holds.
@@ -125,6 +126,7 @@ private:
 
 Json toJson(const Fact &fact);
 Json toJson(const Provenance &machine);
+Json cachesJson(const std::vector<Cache> &caches);
 void read(JsonReader &reader, Provenance &machine);
 
 } // namespace kiln::measure

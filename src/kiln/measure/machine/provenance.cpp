@@ -91,7 +91,7 @@ static void readTopology(const SystemFiles &files, Provenance &machine) {
   machine.sockets = static_cast<unsigned>(sockets.size());
 }
 
-static std::vector<Cache> readCaches(const SystemFiles &files, unsigned cpu) {
+std::vector<Cache> readCaches(const SystemFiles &files, unsigned cpu) {
   std::vector<Cache> caches;
   std::string folder = cpuFolder(cpu) + "/cache";
   for (const std::string &index : files.list(folder)) {
@@ -181,11 +181,15 @@ Json toJson(const Fact &fact) {
   return fact.available() ? Json(fact.value) : Json{{"unavailable", fact.whyNot}};
 }
 
-Json toJson(const Provenance &machine) {
-  Json caches = Json::array();
-  for (const Cache &cache : machine.caches)
-    caches.push_back(
+Json cachesJson(const std::vector<Cache> &caches) {
+  Json json = Json::array();
+  for (const Cache &cache : caches)
+    json.push_back(
         {{"level", cache.level}, {"type", cache.type}, {"bytes", cache.bytes}, {"shared_by", cache.sharedBy}});
+  return json;
+}
+
+Json toJson(const Provenance &machine) {
   return {{"architecture", machine.architecture},
           {"cpu", toJson(machine.cpu)},
           {"identity", toJson(machine.identity)},
@@ -193,7 +197,7 @@ Json toJson(const Provenance &machine) {
           {"cores", machine.cores},
           {"sockets", machine.sockets},
           {"allowed_cpus", machine.allowedCpus},
-          {"caches", std::move(caches)},
+          {"caches", cachesJson(machine.caches)},
           {"memory_bytes", machine.memoryBytes},
           {"kernel", machine.kernel},
           {"libc", machine.libc},

@@ -21,6 +21,9 @@ struct Cache {
   bool operator==(const Cache &) const = default;
 };
 
+// Of one processor, from the nearest to the last.
+std::vector<Cache> readCaches(const SystemFiles &files, unsigned processor);
+
 struct Provenance {
   std::string architecture; // "x86_64"
   Fact cpu;                 // "AMD EPYC 9755 128-Core Processor"

@@ -26,7 +26,8 @@ static std::string verdictOf(const Row &row) {
   }
   case store::Outcome::Failed:
   case store::Outcome::Crashed:
-  case store::Outcome::Timeout: break;
+  case store::Outcome::Timeout:
+  case store::Outcome::Implausible: break;
   }
   return fmt::format("      <error type=\"{}\" message=\"{}\"/>\n", outcome, escapedXml(result.error));
 }
@@ -55,7 +56,7 @@ static std::string stamp(int64_t nanoseconds) {
   return text;
 }
 
-static std::string propertiesOf(const store::Run &run) {
+static std::string propertiesOf(const store::StoredRun &run) {
   std::string text = fmt::format("      <property name=\"run\" value=\"{}\"/>\n", run.key());
   for (const auto &[name, value] : run.tags)
     text += fmt::format("      <property name=\"tag:{}\" value=\"{}\"/>\n", escapedXml(name), escapedXml(value));

@@ -10,19 +10,19 @@ bool severalRuns(const Table &table) {
   return table.runs.size() > 1;
 }
 
-std::string tagsText(const store::Run &run) {
+std::string tagsText(const store::StoredRun &run) {
   std::string text;
   for (const auto &[name, value] : run.tags)
     text += fmt::format("{}{}:{}", text.empty() ? "" : ", ", name, value);
   return text;
 }
 
-std::string runText(const store::Run &run) {
+std::string runText(const store::StoredRun &run) {
   std::string tags = tagsText(run);
   return fmt::format("run {} of {} UTC{}{}", shortKey(run), timeText(run.started), tags.empty() ? "" : ", tags ", tags);
 }
 
-std::string beginText(const store::Run &run, bool several) {
+std::string beginText(const store::StoredRun &run, bool several) {
   std::string warning = machineWarning(run);
   if (warning.empty())
     return {};

@@ -11,12 +11,12 @@ namespace kiln::report {
 // Of one run there is nothing to tell apart.
 bool severalRuns(const Table &table);
 // "branch:main, commit:1a2b"; empty where there are none.
-std::string tagsText(const store::Run &run);
+std::string tagsText(const store::StoredRun &run);
 // "run 1a2b3c4d of 2026-11-21 12:20:00 UTC, tags branch:main": what --run takes, and what a reader knows it by.
-std::string runText(const store::Run &run);
+std::string runText(const store::StoredRun &run);
 // What a look at the machine found when the run began, as a sentence; of several runs it says which. Empty where there
 // was nothing to warn of.
-std::string beginText(const store::Run &run, bool several);
+std::string beginText(const store::StoredRun &run, bool several);
 
 } // namespace kiln::report
 

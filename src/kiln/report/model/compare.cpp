@@ -1,6 +1,7 @@
 #include "kiln/report/model/compare.h"
 
 #include <cmath>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -71,10 +72,20 @@ std::vector<std::string> differencesOf(const store::Run &before, const store::Ru
     if (x != y)
       differences.push_back(fmt::format("{} differs: '{}' before, '{}' after", what, x, y));
   };
-  tell("the machine", std::string_view(before.machine).substr(0, 12), std::string_view(after.machine).substr(0, 12));
+  auto tellKey = [&](std::string_view what, std::string_view x, std::string_view y) {
+    tell(what, x.substr(0, 12), y.substr(0, 12));
+  };
+  tellKey("the node", before.machine.node, after.machine.node);
+  tellKey("the hardware", before.machine.hardware, after.machine.hardware);
   tell("the cache mode", before.cacheMode, after.cacheMode);
   tell("the data", before.dataDistribution, after.dataDistribution);
   return differences;
+}
+
+std::string problemDifference(const store::Problem &before, const store::Problem &after) {
+  if (before.family == after.family && before.fields == after.fields)
+    return {};
+  return fmt::format("{} is another problem of the same name", after.name);
 }
 
 // Of the comparisons that `takes` wants; errors are independent, so that they add as variances do.
@@ -110,10 +121,15 @@ static void summarize(CompareReport &report) {
 
 CompareReport compareRuns(const Table &before, const Table &after, const CompareOptions &options) {
   CompareReport report;
-  if (!before.runs.empty() && !after.runs.empty())
-    report.warnings = differencesOf(before.runs.front(), after.runs.front());
+  if (!before.runs.empty() && !after.runs.empty()) {
+    const store::Run &was = before.runs.front(), &is = after.runs.front();
+    report.warnings = differencesOf(was, is);
+    if (was.machine.allocation != is.machine.allocation)
+      report.warnings.emplace_back("the set of processors, or what else the lab could use of the machine, differs");
+  }
   std::unordered_map<std::string, const Row *> rest;
   bool threadsTold = false;
+  std::set<std::string> others;
   for (const Row &row : after.rows)
     rest.emplace(identity(row, true), &row);
   for (const Row &row : before.rows) {
@@ -125,6 +141,9 @@ CompareReport compareRuns(const Table &before, const Table &after, const Compare
     uint64_t was = row.candidate->threads, is = found->second->candidate->threads;
     if (was != is && !std::exchange(threadsTold, true))
       report.warnings.push_back(fmt::format("the number of threads differs: '{}' before, '{}' after", was, is));
+    if (std::string other = problemDifference(*row.problem, *found->second->problem);
+        !other.empty() && others.insert(other).second)
+      report.warnings.push_back(other);
     report.comparisons.push_back(compareRows(row, *found->second, options));
     rest.erase(found);
   }

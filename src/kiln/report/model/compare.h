@@ -55,6 +55,9 @@ TimeRatio ratioOf(const Row &before, const Row &after);
 // Why the times of two runs may say little of each other: "the cache mode differs: 'cold' before, 'warm' after". Empty
 // where nothing is known to differ.
 std::vector<std::string> differencesOf(const store::Run &before, const store::Run &after);
+// That two problems of one name are not the same, as programs of a corpus that were edited; empty where they are. How
+// their FLOPs are counted makes no difference to times.
+std::string problemDifference(const store::Problem &before, const store::Problem &after);
 
 } // namespace kiln::report
 

@@ -13,7 +13,12 @@ static std::string joined(const std::vector<std::string> &parts) {
 }
 
 static void compareWith(const Row &before, HistoryEntry &entry) {
-  std::vector<std::string> differences = differencesOf(*before.run, *entry.row->run);
+  store::Run earlier = *before.run, later = *entry.row->run;
+  earlier.machine = before.machine();
+  later.machine = entry.row->machine();
+  std::vector<std::string> differences = differencesOf(earlier, later);
+  if (std::string other = problemDifference(*before.problem, *entry.row->problem); !other.empty())
+    differences.push_back(std::move(other));
   uint64_t was = before.candidate->threads, is = entry.row->candidate->threads;
   if (was != is)
     differences.push_back(fmt::format("threads differ: '{}' before, '{}' after", was, is));

@@ -5,7 +5,7 @@
 
 namespace kiln::report {
 
-std::string shortKey(const store::Run &run) {
+std::string shortKey(const store::StoredRun &run) {
   constexpr size_t digits = 8;
   return run.key().substr(0, digits);
 }
@@ -13,17 +13,17 @@ std::string shortKey(const store::Run &run) {
 namespace {
 struct Note {
   std::string provider, text;
-  std::vector<const store::Run *> runs;
+  std::vector<const store::StoredRun *> runs;
 };
 } // namespace
 
-static void addOnce(std::vector<const store::Run *> &runs, const store::Run *run) {
+static void addOnce(std::vector<const store::StoredRun *> &runs, const store::StoredRun *run) {
   if (std::ranges::find(runs, run) == runs.end())
     runs.push_back(run);
 }
 
 // "run 1a2b3c4d", "runs 1a2b3c4d, 5e6f7a8b and 3 more"
-static std::string listText(const std::vector<const store::Run *> &runs) {
+static std::string listText(const std::vector<const store::StoredRun *> &runs) {
   constexpr size_t shown = 3;
   std::string text = runs.size() == 1 ? "run " : "runs ";
   for (size_t i = 0; i < std::min(runs.size(), shown); ++i)
@@ -33,7 +33,7 @@ static std::string listText(const std::vector<const store::Run *> &runs) {
 
 std::vector<std::string> providerNotes(const Table &table) {
   std::vector<Note> notes;
-  std::map<std::string, std::vector<const store::Run *>> measured; // by provider
+  std::map<std::string, std::vector<const store::StoredRun *>> measured; // by provider
   for (const Row &row : table.rows) {
     if (!row.result->worker)
       continue;

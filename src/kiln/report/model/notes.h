@@ -11,7 +11,7 @@
 namespace kiln::report {
 
 // The start of a run's key, as --run takes it.
-std::string shortKey(const store::Run &run);
+std::string shortKey(const store::StoredRun &run);
 // "onednn: all tensors in the problem's layouts": each once, in the order of the rows. A note that not all of the
 // table's runs have of that provider says which do: "onednn (run 1a2b3c4d): ...".
 std::vector<std::string> providerNotes(const Table &table);

@@ -168,7 +168,7 @@ Status RunLoader::load(store::StoredRun found) {
   KILN_ASSIGN_OR_RETURN(std::vector<store::Problem> storedProblems, reader.problems(key));
   for (store::Problem &problem : storedProblems) {
     const store::Problem &stored = table.problems.emplace_back(std::move(problem));
-    problems.emplace(stored.name, &stored);
+    problems.emplace(stored.key(), &stored);
   }
   KILN_ASSIGN_OR_RETURN(auto storedCandidates, reader.candidates(key));
   for (auto &[candidateKey, candidate] : storedCandidates)
@@ -192,8 +192,8 @@ Status RunLoader::loadGroups(const std::string &key) {
   std::set<std::string> unfinished;
   for (const auto &[problem, group] : chosen) {
     groups.emplace(group->key(), group);
-    if (group->status != store::GroupStatus::Finished)
-      unfinished.insert(problem);
+    if (auto known = problems.find(problem); known != problems.end() && group->status != store::GroupStatus::Finished)
+      unfinished.insert(known->second->name);
   }
   table.unfinished.insert(table.unfinished.end(), unfinished.begin(), unfinished.end());
   return okStatus();
@@ -284,7 +284,8 @@ void RunLoader::deriveFromGroups(size_t first) {
 static bool isSuperseded(std::span<const store::StoredRun> runs) {
   const store::StoredRun &first = runs.front();
   return !first.ended && std::ranges::any_of(runs, [&](const store::StoredRun &later) {
-    return later.ended && later.sweep == first.sweep && later.machine == first.machine;
+    return later.ended && later.sweep == first.sweep && later.machine.node == first.machine.node &&
+           later.machine.hardware == first.machine.hardware;
   });
 }
 

@@ -52,7 +52,10 @@ struct Row {
   std::string shortName() const;
   // "f32": of the problem's left operand; empty where it has none.
   std::string elementType() const;
-  bool ranked() const { return estimate && estimate->rank > 0; }
+  // Where it was measured: where its run was begun, or where it was resumed.
+  const store::MachineKeys &machine() const { return group->machine ? *group->machine : run->machine; }
+  // What is wrong, or cannot be, has no rank, whatever is stored of its times.
+  bool ranked() const { return estimate && estimate->rank > 0 && store::isSuccess(result->outcome); }
   bool failed() const { return !store::isSuccess(result->outcome) && result->outcome != store::Outcome::Unsupported; }
   // Why it has no result, or a wrong one, each part of it once: verification and the worker tell much the same.
   std::string reason() const;

@@ -7,14 +7,15 @@
 namespace kiln::store::testing {
 
 Machine sampleMachine() {
-  return {R"({"cpu":"Test CPU","cores":2,"kernel":"6.1","governor":"performance"})"};
+  return {R"({"host":"test-node"})", R"({"cpu":"Test CPU","cores":2,"kernel":"6.1","governor":"performance"})",
+          R"({"processors":[0,1]})"};
 }
 
 Run sampleRun(int64_t started) {
   Run run;
   run.sweep = contentKey({"sweep"});
   run.started = started;
-  run.machine = sampleMachine().key();
+  run.machine = sampleMachine().keys();
   run.commandLine = "kiln-dispatch sweep --problem-m=256";
   run.flags = R"({"problem-m":"256"})";
   run.seed = 0xFFFFFFFFFFFFFFFF;
@@ -82,7 +83,7 @@ void GroupMaker::addKiln(std::vector<Sample> &samples) {
     std::string configuration = fmt::format("tile_config_{}x{}_{}x1_fma_{}x32{}", kTileM[i % 4], kTileN[i / 4 % 3],
                                             128 * (1 + i / 12 % 4), 6 + 2 * (i / 48), i % 2 ? "_packb" : "");
     double efficiency = 0.3 + 0.06 * static_cast<double>(i % 4) + 0.05 * static_cast<double>(i / 4 % 3);
-    samples.push_back({sampleCandidate(problem.name, "kiln", configuration),
+    samples.push_back({sampleCandidate(problem.key(), "kiln", configuration),
                        problem.flops / (170 * efficiency) * options.slowdown * uniform(0.99, 1.01),
                        {},
                        {}});
@@ -135,7 +136,7 @@ std::vector<Sample> GroupMaker::make(const std::string &group) {
   addKiln(samples);
   for (auto [provider, efficiency] :
        {std::pair("onednn", 0.62), std::pair("openblas", 0.6198), std::pair("reference", 0.01)})
-    samples.push_back({sampleCandidate(problem.name, provider, ""), problem.flops / (170 * efficiency), {}, {}});
+    samples.push_back({sampleCandidate(problem.key(), provider, ""), problem.flops / (170 * efficiency), {}, {}});
   samples.push_back(samples[samples.size() - 3]);
   samples.back().candidate.variant = "preferred layout";
   samples.back().nanoseconds *= 0.97;
@@ -207,7 +208,7 @@ static Status fillGroup(Writer &writer, const SampleOptions &options, const std:
                         bool finish) {
   Problem problem = sampleProblem(256 + 64 * index, 512, 128 + 128 * (index % 5));
   KILN_RETURN_IF_ERROR(writer.addProblem(problem));
-  Group group{run, problem.name, options.started + static_cast<int64_t>(index + 1) * 60'000'000'000};
+  Group group{run, problem.key(), options.started + static_cast<int64_t>(index + 1) * 60'000'000'000};
   KILN_RETURN_IF_ERROR(writer.startGroup(group));
   GroupMaker maker(options, problem, index);
   std::vector<Sample> samples = maker.make(group.key());
@@ -235,8 +236,8 @@ Status fillSampleStore(Writer &writer, const SampleOptions &options) {
     KILN_RETURN_IF_ERROR(fillGroup(writer, options, run.key(), i, true));
   if (options.interrupted)
     KILN_RETURN_IF_ERROR(fillGroup(writer, options, run.key(), options.problems, false));
-  KILN_RETURN_IF_ERROR(writer.addCalibration(
-      {run.machine, options.started - 3, R"({"threads":2,"gflops":{"f32":170.5,"f16":85},"gb_per_s":21.5})"}));
+  KILN_RETURN_IF_ERROR(writer.addCalibration({run.machine.hardware, run.machine.allocation, options.started - 3,
+                                              R"({"threads":2,"gflops":{"f32":170.5,"f16":85},"gb_per_s":21.5})"}));
   return options.interrupted ? okStatus() : writer.endRun(run.key());
 }
 

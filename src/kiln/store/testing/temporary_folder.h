@@ -23,7 +23,7 @@ public:
   TemporaryFolder(const TemporaryFolder &) = delete;
   TemporaryFolder &operator=(const TemporaryFolder &) = delete;
 
-  std::string file(const char *name) const { return path + "/" + name; }
+  std::string file(const std::string &name) const { return path + "/" + name; }
 
 private:
   std::string path;

@@ -192,6 +192,8 @@ SweepSettings settingsOf(const Lab &lab) {
     settings.statistics.minimumRounds = settings.statistics.maximumRounds = flags.repetitions;
   settings.profile = flags.profilingEnabled == "true";
   settings.resume = !flags.fresh;
+  settings.writerOptions.allowNetwork = flags.allowNetworkStore;
+  settings.resumeOn = flags.resumeOnEqualHardware ? store::ResumeOn::EqualHardware : store::ResumeOn::SameNode;
   settings.commandLine = lab.commandLine;
   return settings;
 }
@@ -199,7 +201,7 @@ SweepSettings settingsOf(const Lab &lab) {
 namespace {
 SweepCandidate candidateOf(const Lab &lab, const measure::Problem &problem, const KnownProvider &provider) {
   SweepCandidate candidate;
-  candidate.fact.problem = problem.name();
+  candidate.fact.problem = factOf(problem).key();
   candidate.fact.provider = provider.name;
   candidate.fact.providerVersion = provider.version;
   candidate.fact.variant = provider.variant;
@@ -255,7 +257,8 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
                                  const std::vector<KnownProvider> &providers, std::vector<Build> builds,
                                  SweepSettings settings, measure::QuickLook &look) {
   // Who else writes the store would be found out only when all is compiled; so nobody does from here on.
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer, store::Writer::open(lab.folder.database(), {}));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer,
+                        store::Writer::open(lab.folder.database(), settings.writerOptions));
   settings.writer = writer.get();
   uint64_t start = monotonicNanoseconds();
   for (Build &build : builds)

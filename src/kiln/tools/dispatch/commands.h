@@ -68,6 +68,8 @@ struct ReportFlags {
   std::string format; // empty: the console's, and of a file what its extension says
   std::vector<std::string> columns, outputs, arguments;
   bool allRuns = false, append = false;
+  std::string compiler;           // of `show` and `repro`, for rows of other compilers than the one beside this tool
+  bool allowNetworkStore = false; // of `merge`
   ShowFlags show;
   ReproFlags repro;
   CompareFlags compare;
@@ -75,6 +77,7 @@ struct ReportFlags {
   void addStore(FlagParser &parser);
   void addSelection(FlagParser &parser);
   void addFormat(FlagParser &parser);
+  void addCompiler(FlagParser &parser);
   // An error where --dispatches is no expression.
   Result<report::Filter> filter() const;
   // Of what is printed.

@@ -65,6 +65,13 @@ void DispatchFlags::addCompilation(FlagParser &parser) {
   parser.add({"force-compile", "", "Compiles again what is there already."}, forceCompile);
 }
 
+void addNetworkStore(FlagParser &parser, bool &allow) {
+  parser.add({"allow-network-store", "",
+              "Writes the store also on a network file system. Only where one node at a time does: its locks do not "
+              "reach others."},
+             allow);
+}
+
 void DispatchFlags::addMeasurement(FlagParser &parser) {
   parser.group("How to measure");
   parser.add(
@@ -95,6 +102,10 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
              timeoutSeconds);
   parser.add({"seed", "N", "Of inputs and of the order in rounds."}, seed);
   parser.add({"fresh", "", "Starts again where an interrupted sweep could be resumed."}, fresh);
+  parser.add({"resume-on-equal-hardware", "",
+              "Resumes an interrupted sweep also where another node of the same hardware has begun it."},
+             resumeOnEqualHardware);
+  addNetworkStore(parser, allowNetworkStore);
 }
 
 void DispatchFlags::addOutput(FlagParser &parser, VerbOutput verb) {

@@ -63,6 +63,8 @@ struct DispatchFlags {
   uint32_t timeoutSeconds = 60; // for an answer; twice as many to load
   uint64_t seed = 1;
   bool fresh = false;
+  bool resumeOnEqualHardware = false;
+  bool allowNetworkStore = false;
 
   // What to tell.
   std::vector<std::string> outputs;
@@ -89,6 +91,9 @@ struct DispatchFlags {
   Result<std::vector<std::pair<std::string, std::string>>> parsedTags() const;
   Status check() const;
 };
+
+// --allow-network-store, of all verbs that write a store.
+void addNetworkStore(FlagParser &parser, bool &allow);
 
 // Words separated by spaces, as flags of the compiler; one without dashes gets them.
 void appendFlags(std::string_view text, std::vector<std::string> &flags);

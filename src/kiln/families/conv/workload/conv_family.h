@@ -19,6 +19,7 @@ public:
   // filter_type, result_type, accumulator.
   std::vector<std::pair<std::string, std::string>> fields() const override;
   std::vector<measure::TensorType> inputs() const override { return {conv.imageTensor(), conv.filterTensor()}; }
+  bool isWeight(size_t input) const override { return input == 1; }
   std::vector<measure::TensorType> outputs() const override { return {conv.resultTensor()}; }
   // Products with padding count: that is what everybody counts, and what most programs compute.
   double flops() const override;

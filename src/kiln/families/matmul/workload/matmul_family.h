@@ -21,6 +21,7 @@ public:
   std::vector<std::pair<std::string, std::string>> fields() const override;
   // lhs, rhs, and the bias, where there is one.
   std::vector<measure::TensorType> inputs() const override;
+  bool isWeight(size_t input) const override { return input >= 1; } // the right operand, and a bias
   std::vector<measure::TensorType> outputs() const override { return {matmul.resultTensor()}; }
   // Of the product alone, so that what an epilogue or a split costs shows in GFLOP/s.
   double flops() const override;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "kiln/base/file.h"
+#include "kiln/measure/corpus/corpus_problem.h"
 #include "kiln/tools/sibling.h"
 
 namespace kiln {
@@ -21,10 +22,26 @@ static Result<std::string> generatedProgram(const Lab &lab, const report::Row &r
     return notFound("no family of this build knows the problem '{}', and its program is not there any more ({}); "
                     "--generated-dir says where the sweep's files are",
                     row.problem->name, file.status().message());
+  std::string_view hash = row.field("text");
+  if (!hash.empty() && hash != measure::corpus::textHash((*file)->text()))
+    return failedPrecondition("'{}' was edited since row {} was measured: it is another program", path, row.name());
   return std::string((*file)->text());
 }
 
-Result<DispatchSource> sourceOf(const Lab &lab, const report::Row &row) {
+// Whether a flag that was stored with a row tells Kiln's compiler nothing but how to generate code. LLVM's own flags
+// are many, and some of them write files.
+static bool isHarmless(std::string_view flag) {
+  if (!flag.starts_with('-'))
+    return false; // a file to read
+  std::string_view name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+  name = name.substr(0, name.find('='));
+  auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  bool known = name.starts_with("kiln-") || name.starts_with("iree-") || name.starts_with("tuning-") ||
+               (name.size() == 2 && name.front() == 'O');
+  return known && !name.ends_with("-to") && !has("dump") && !has("pass-pipeline"); // some passes run programs
+}
+
+Result<DispatchSource> sourceOf(const Lab &lab, const report::Row &row, const std::string &compiler) {
   if (row.candidate->provider != "kiln")
     return failedPrecondition("row {} was computed by {}, which is no code of Kiln's: there is no IR and no assembly "
                               "of it to show",
@@ -44,12 +61,22 @@ Result<DispatchSource> sourceOf(const Lab &lab, const report::Row &row) {
     source.kernels.clear(); // their names are the program's own
   }
   source.flags = splitFlags(row.candidate->compilerFlags);
-  if (!source.flags.empty() && !source.flags.front().starts_with('-')) {
-    source.compiler = source.flags.front();
+  source.foreign = !source.flags.empty() && !source.flags.front().starts_with('-');
+  if (source.foreign) {
+    if (compiler.empty())
+      return failedPrecondition("row {} was compiled by '{}'; a store cannot have a program run: give "
+                                "--compiler=FILE to say which compiler to run for it",
+                                row.name(), source.flags.front());
+    source.compiler = compiler;
     source.flags.erase(source.flags.begin());
   } else {
     KILN_ASSIGN_OR_RETURN(source.compiler, siblingTool("kiln-compile"));
   }
+  for (const std::string &flag : source.flags)
+    if (!isHarmless(flag))
+      return failedPrecondition("row {} was compiled with '{}'; a store cannot have files written, passes run, or "
+                                "LLVM told what to do: compile it by hand",
+                                row.name(), flag);
   return source;
 }
 

@@ -18,12 +18,15 @@ struct DispatchSource {
   std::string kernels;  // what the names of its kernels start with
   std::string program;  // MLIR
   std::string compiler; // a path
+  bool foreign = false; // the row is of another compiler than the one beside this tool
   std::vector<std::string> flags;
 };
 
 // FailedPrecondition for rows of other providers, which were not compiled. The family writes the program again, as it
 // did for the sweep; what no family knows is taken from the generated folder.
-Result<DispatchSource> sourceOf(const Lab &lab, const report::Row &row);
+// What a store says of a compiler is data: it names no program that is run, and no file that is written. A row of
+// another compiler than the one beside this tool takes `compiler`, which the user has named, and is an error without.
+Result<DispatchSource> sourceOf(const Lab &lab, const report::Row &row, const std::string &compiler);
 
 // A compilation with all that the compiler can dump of it, in a folder that lives as long as this.
 class Dumps {

@@ -41,6 +41,13 @@ void ReportFlags::addSelection(FlagParser &parser) {
   parser.add({"provider", "NAME", "Those of one provider, such as onednn or onednn:preferred."}, provider);
 }
 
+void ReportFlags::addCompiler(FlagParser &parser) {
+  parser.group("How to compile");
+  parser.add({"compiler", "FILE",
+              "The compiler to run for a row of another compiler than Kiln's own: a store only tells which it was."},
+             compiler);
+}
+
 void ReportFlags::addFormat(FlagParser &parser) {
   parser.group("How to show them");
   parser.add({"format", "NAME", "console, blocks, csv, json, markdown, junit or html; the default is console."},
@@ -254,20 +261,16 @@ Result<int> verbs::merge(const Lab &lab, const ReportFlags &flags) {
   if (flags.arguments.empty())
     return invalidArgument("name the stores whose results to take: `kiln-dispatch merge other/generated/results.db`");
   std::string path = databaseOf(lab, flags);
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer, store::Writer::open(path, {}));
-  auto countRuns = [&]() -> Result<size_t> {
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(path));
-    KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
-    return runs.size();
-  };
-  KILN_ASSIGN_OR_RETURN(size_t known, countRuns());
-  for (const std::string &other : flags.arguments) {
-    KILN_RETURN_IF_ERROR(writer->merge(other));
-    KILN_ASSIGN_OR_RETURN(size_t now, countRuns());
-    print(fmt::format("{}: {}\n", other, now == known ? "no run that is new" : counted(now - known, "new run")));
-    known = now;
-  }
-  print(fmt::format("{} in {}\n", counted(known, "run"), path));
+  store::WriterOptions options;
+  options.allowNetwork = flags.allowNetworkStore;
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer, store::Writer::open(path, options));
+  KILN_ASSIGN_OR_RETURN(std::vector<uint64_t> added, writer->merge(flags.arguments));
+  for (size_t i = 0; i < added.size(); ++i)
+    print(fmt::format("{}: {}\n", flags.arguments[i],
+                      added[i] == 0 ? "no run that is new" : counted(added[i], "new run")));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(path));
+  KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
+  print(fmt::format("{} in {}\n", counted(runs.size(), "run"), path));
   return 0;
 }
 

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/base/file.h"
+#include "kiln/base/wrap_text.h"
+#include "kiln/measure/workers/timed_data.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/runtime/hal/buffer_view.h"
@@ -93,7 +95,7 @@ Status writeAllInputs(const Repro &repro) {
     KILN_RETURN_IF_ERROR(writeInputs(tensors, repro.folder, fmt::format("pass{}", pass)));
   }
   for (size_t i = 0; i < tensors.views.size(); ++i)
-    measure::fillForTiming(seed * 1'000'003 + i, tensors.views[i]);
+    measure::fillForTiming(measure::timingSeed(seed, 0, 1, i), tensors.views[i]);
   return writeInputs(tensors, repro.folder, "random");
 }
 
@@ -127,8 +129,8 @@ std::vector<std::string> providerFlags(const Repro &repro) {
     for (const std::string &flag : repro.source->flags)
       if (flag != "--kiln-hal-target-backends=llvm-cpu")
         flags.push_back(shellWord("--Xcompiler=" + flag));
-    if (!candidate.compilerFlags.empty() && !candidate.compilerFlags.starts_with('-'))
-      flags.push_back(fmt::format("\"--compiler=${{KILN_COMPILER:-{}}}\"", inDoubleQuotes(repro.source->compiler)));
+    if (repro.source->foreign)
+      flags.emplace_back("\"--compiler=${KILN_COMPILER:?set it to the compiler that README.md names}\"");
     return flags;
   }
   for (std::string_view known : {"onednn", "openblas", "reference"})
@@ -239,19 +241,22 @@ Status writeReadme(const Repro &repro, store::Reader &reader) {
                         row.run->seed);
   text += "| `inputs/random_*.npy` | inputs as they are timed with |\n";
   if (repro.isKiln()) {
-    bool own = candidate.compilerFlags.empty() || candidate.compilerFlags.starts_with('-');
-    text += "\nBy hand:\n\n```\n" + (own ? "kiln-compile" : repro.source->compiler);
+    if (repro.source->foreign)
+      text += fmt::format("\nIt was compiled by `{}`, or what lay there; this folder was written with `{}`.\n",
+                          plainLine(splitFlags(candidate.compilerFlags).front()), repro.source->compiler);
+    text += std::string("\nBy hand:\n\n```\n") + (repro.source->foreign ? "\"$KILN_COMPILER\"" : "kiln-compile");
     for (const std::string &flag : repro.source->flags)
-      text += " " + flag;
+      text += " " + plainShellWord(flag);
     text += fmt::format(" {} -o module.vmfb\nkiln-run-module --module=module.vmfb --function={}", source,
                         repro.source->dispatch);
     for (size_t i = 0; i < repro.problem->inputs().size(); ++i)
       text += fmt::format(" --input=@inputs/random_{}.npy", i);
     text += "\n```\n";
   }
-  Result<store::Machine> machine = reader.machine(row.run->machine);
+  Result<store::Machine> machine = reader.machine(row.machine());
   if (machine.ok())
-    text += fmt::format("\nMachine:\n\n```\n{}\n```\n", machine->provenance);
+    text += fmt::format("\nNode, hardware and allocation:\n\n```\n{}\n{}\n{}\n```\n", machine->node, machine->hardware,
+                        machine->allocation);
   return writeFile(repro.folder + "/README.md", text);
 }
 
@@ -273,6 +278,8 @@ Result<int> verbs::repro(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, filter, flags.arguments.front()));
   const report::Row &row = *found.row;
   Repro repro{row, flags.repro.folder, row.dispatch(), nullptr, std::nullopt};
+  if (repro.folder.empty() && repro.dispatch.find('/') != std::string::npos)
+    return invalidArgument("'{}' is no name of a folder: --folder names one", repro.dispatch);
   if (repro.folder.empty())
     repro.folder = "repro_" + repro.dispatch;
   KILN_ASSIGN_OR_RETURN(repro.problem, lab.families.parse(row.problem->name));
@@ -283,7 +290,7 @@ Result<int> verbs::repro(const Lab &lab, const ReportFlags &flags) {
   operation.configurations = {repro.isKiln() ? row.candidate->configuration : std::string(kDefaultConfiguration)};
   KILN_RETURN_IF_ERROR(GeneratedFolder(repro.folder).write(operation).status());
   if (repro.isKiln()) {
-    KILN_ASSIGN_OR_RETURN(repro.source, sourceOf(lab, row));
+    KILN_ASSIGN_OR_RETURN(repro.source, sourceOf(lab, row, flags.compiler));
     if (Status status = writeModule(repro); !status.ok() && row.result->outcome == store::Outcome::Ok)
       return status; // of a row that failed, this may be why
   }

@@ -75,8 +75,9 @@ static std::vector<std::string> loopText(const report::Row &row, const HotLoop &
   return lines;
 }
 
-static Result<std::vector<std::string>> hotLoopOf(const Lab &lab, const report::Row &row, size_t width) {
-  KILN_ASSIGN_OR_RETURN(DispatchSource source, sourceOf(lab, row));
+static Result<std::vector<std::string>> hotLoopOf(const Lab &lab, const report::Row &row, const std::string &compiler,
+                                                  size_t width) {
+  KILN_ASSIGN_OR_RETURN(DispatchSource source, sourceOf(lab, row, compiler));
   KILN_ASSIGN_OR_RETURN(Dumps dumps, Dumps::make(source));
   KILN_ASSIGN_OR_RETURN(std::string assembly, dumps.assembly());
   KILN_ASSIGN_OR_RETURN(Dumps::Target target, dumps.target());
@@ -110,7 +111,7 @@ static const report::Row *rivalOf(const StoredRow &found, std::string &note) {
   return best;
 }
 
-static Status showAssembly(const Lab &lab, const StoredRow &found) {
+static Status showAssembly(const Lab &lab, const StoredRow &found, const std::string &compiler) {
   // Before the compiler, which takes longer.
   KILN_RETURN_IF_ERROR(findProgram({"llvm-mca-22", "llvm-mca"}, "llvm-22").status());
   std::string note;
@@ -118,10 +119,10 @@ static Status showAssembly(const Lab &lab, const StoredRow &found) {
   size_t width = consoleWidth();
   bool beside = rival && width >= kSideBySide;
   size_t each = beside ? (width - 3) / 2 : width;
-  KILN_ASSIGN_OR_RETURN(std::vector<std::string> own, hotLoopOf(lab, *found.row, each));
+  KILN_ASSIGN_OR_RETURN(std::vector<std::string> own, hotLoopOf(lab, *found.row, compiler, each));
   std::vector<std::string> other;
   if (rival) {
-    KILN_ASSIGN_OR_RETURN(other, hotLoopOf(lab, *rival, each));
+    KILN_ASSIGN_OR_RETURN(other, hotLoopOf(lab, *rival, compiler, each));
   }
   print(note);
   if (beside) {
@@ -153,10 +154,10 @@ Result<int> verbs::show(const Lab &lab, const ReportFlags &flags) {
   if (!recorded.empty() && recorded != kVersion)
     print(fmt::format("// measured with Kiln {}; this is what {} makes of it\n", recorded, kVersion));
   if (wanted.assembly) {
-    KILN_RETURN_IF_ERROR(showAssembly(lab, found));
+    KILN_RETURN_IF_ERROR(showAssembly(lab, found, flags.compiler));
     return 0;
   }
-  KILN_ASSIGN_OR_RETURN(DispatchSource source, sourceOf(lab, *found.row));
+  KILN_ASSIGN_OR_RETURN(DispatchSource source, sourceOf(lab, *found.row, flags.compiler));
   KILN_ASSIGN_OR_RETURN(Dumps dumps, Dumps::make(source));
   KILN_ASSIGN_OR_RETURN(std::string ir, dumps.ir(wanted.stage.empty() ? kBeforeLlvm : wanted.stage));
   print(ir);

@@ -16,6 +16,7 @@
 #include "kiln/report/model/notes.h"
 #include "kiln/tools/dispatch/rows/part_times.h"
 #include "kiln/tools/dispatch/sweep/ceilings.h"
+#include "kiln/tools/dispatch/sweep/machine_facts.h"
 #include "kiln/tools/version.h"
 
 namespace kiln {
@@ -45,13 +46,14 @@ static store::Outcome outcomeOf(measure::Outcome outcome) {
   case measure::Outcome::Exited:
   case measure::Outcome::MemoryLimit:
   case measure::Outcome::Rubbish: return store::Outcome::Failed;
+  case measure::Outcome::Implausible: return store::Outcome::Implausible;
   }
   return store::Outcome::Failed;
 }
 
 // All passes as one: the first that failed, else what they have in common. Each covers mistakes that others do not, so
 // that the chance of an error to escape is that of the weakest; the details have each one's.
-// `passes` are the names of all that there are; one more verdict is of the last of them, after timing.
+// `passes` are the names of all that there are; one more verdict is of what was found while it was timed.
 static store::Verification verificationOf(const std::vector<measure::verify::Verdict> &verdicts,
                                           const std::vector<std::string> &passes) {
   store::Verification result;
@@ -65,7 +67,7 @@ static store::Verification verificationOf(const std::vector<measure::verify::Ver
     result.escapeProbability = std::max(result.escapeProbability, verdict.escapeProbability);
   Json details = {{"passes", verdicts.size()}, {"checks", Json::array()}};
   for (size_t i = 0; i < verdicts.size(); ++i)
-    details["checks"].push_back({{"pass", i < passes.size() ? passes[i] : "after timing"},
+    details["checks"].push_back({{"pass", i < passes.size() ? passes[i] : "timed calls"},
                                  {"method", verdicts[i].method},
                                  {"escapeProbability", verdicts[i].escapeProbability}});
   if (!last.ok()) {
@@ -125,24 +127,39 @@ static std::string runFlags(const SweepSettings &settings) {
   return jsonText(json);
 }
 
+store::Problem factOf(const measure::Problem &problem) {
+  return {problem.name(), std::string(problem.family()), problem.fields(), problem.flops(), problem.bytes()};
+}
+
 std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &settings) {
-  std::string text = settingsJson(settings) + fmt::format("seed {}\n", settings.group.seed);
+  // Which processors were used is a fact of each group: how many there are is what makes another sweep.
+  Json json = Json::parse(settingsJson(settings));
+  json["processors"] = json["processors"].size();
+  std::string text = jsonText(json) + fmt::format("seed {}\n", settings.group.seed);
   for (const SweepGroup &group : groups) {
-    text += group.problem->name() + "\n";
+    text += factOf(*group.problem).key() + "\n";
     for (const SweepCandidate &candidate : group.candidates)
       text += candidate.fact.key() + "\n";
   }
   return store::contentKey({text});
 }
 
-// Tags are facts of a run: with others it is another run, which is told where somebody may have meant to go on.
-static std::string otherTagsNote(std::span<const store::StoredRun> runs, const store::Run &wanted) {
-  const store::StoredRun *unfinished = nullptr;
-  for (const store::StoredRun &run : runs)
-    if (run.sweep == wanted.sweep && run.machine == wanted.machine)
+// Tags and the node are facts of a run: with others it is another run, which is told where somebody may have meant to
+// go on.
+static std::string newRunNote(std::span<const store::StoredRun> runs, const store::Run &wanted) {
+  const store::StoredRun *unfinished = nullptr, *elsewhere = nullptr;
+  for (const store::StoredRun &run : runs) {
+    if (run.sweep != wanted.sweep || run.machine.hardware != wanted.machine.hardware)
+      continue;
+    if (run.machine.node == wanted.machine.node)
       unfinished = run.ended ? nullptr : &run;
+    else if (run.tags == wanted.tags)
+      elsewhere = run.ended ? nullptr : &run;
+  }
   if (!unfinished)
-    return "";
+    return elsewhere ? "an unfinished run of the same sweep was begun on another node of equal hardware: this is a new "
+                       "run; give --resume-on-equal-hardware to go on with it"
+                     : "";
   std::string tags;
   for (const auto &[key, value] : unfinished->tags)
     tags += fmt::format("{}{}:{}", tags.empty() ? "" : ",", key, value);
@@ -176,7 +193,7 @@ class GroupRecorder final : public measure::GroupObserver {
 public:
   GroupRecorder(const SweepGroup &group, const std::string &key, const SweepSettings &settings, store::Writer &writer,
                 SweepProgress &progress)
-      : parts(group.candidates.size()), group(group), key(key), settings(settings), writer(writer), progress(progress) {
+      : parts(group.candidates.size()), group(group), key(key), writer(writer), progress(progress) {
     std::vector<uint32_t> bound = measure::processorsOf(settings.group, settings.group.threads);
     processor = bound.empty() ? 0 : bound.front();
   }
@@ -190,8 +207,11 @@ public:
     round.load = machineLoad();
     round.megahertz = files.megahertz(processor);
     round.batch = samples.batch;
-    round.cacheMode = settings.group.cold ? "cold" : "warm";
-    round.samples = {samples.call, samples.device, samples.launch};
+    round.cacheMode = samples.cold ? "cold" : "warm";
+    round.samples.call = samples.call;
+    if (samples.watched)
+      round.samples.watched = {samples.watchedCall,        samples.watched->clock,   samples.watched->ticksPerSecond,
+                               samples.watched->submitted, samples.watched->started, samples.watched->ended};
     const measure::CallCounts &counts = samples.counts;
     round.counters = {samples.call.size() * uint64_t(samples.batch), counts.cycles, counts.instructions,
                       counts.cacheMisses, counts.flops};
@@ -223,7 +243,6 @@ public:
 private:
   const SweepGroup &group;
   std::string key;
-  const SweepSettings &settings;
   store::Writer &writer;
   SweepProgress &progress;
   uint64_t started = monotonicNanoseconds();
@@ -244,7 +263,7 @@ public:
     std::unique_ptr<store::Writer> own;
     writer = settings.writer;
     if (!writer) {
-      KILN_ASSIGN_OR_RETURN(own, store::Writer::open(database, {}));
+      KILN_ASSIGN_OR_RETURN(own, store::Writer::open(database, settings.writerOptions));
       writer = own.get();
     }
     KILN_RETURN_IF_ERROR(begin(database));
@@ -266,9 +285,10 @@ public:
 private:
   // Finds the run that is resumed, or makes a new one.
   Status begin(const std::string &database) {
-    measure::Provenance provenance = measure::Provenance::detect();
-    store::Machine machine{provenance.json()};
-    KILN_RETURN_IF_ERROR(writer->addMachine(machine));
+    measure::Provenance provenance = measure::Provenance::detect(settings.system);
+    const store::Machine facts = machineFacts(provenance, settings.system);
+    machine = facts.keys();
+    KILN_RETURN_IF_ERROR(writer->addMachine(facts));
     std::set<uint64_t> threads;
     for (const SweepGroup &group : groups)
       for (const SweepCandidate &candidate : group.candidates)
@@ -277,14 +297,15 @@ private:
     if (!ceilings.ok()) // a column less
       progress.onWarning(fmt::format("warning: no percentages of the peak: {}", ceilings.status().message()));
     else if (*ceilings)
-      KILN_RETURN_IF_ERROR(writer->addCalibration({machine.key(), store::unixNanoseconds(), **ceilings}));
+      KILN_RETURN_IF_ERROR(
+          writer->addCalibration({machine.hardware, machine.allocation, store::unixNanoseconds(), **ceilings}));
     store::Run run;
     run.sweep = sweepKey(groups, settings);
-    run.machine = machine.key();
+    run.machine = machine;
     run.tags = settings.tags;
     if (settings.resume) {
       KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(database));
-      KILN_ASSIGN_OR_RETURN(std::optional<std::string> unfinished, reader->unfinishedRun(run));
+      KILN_ASSIGN_OR_RETURN(std::optional<std::string> unfinished, reader->unfinishedRun(run, settings.resumeOn));
       if (unfinished) {
         summary.run = *unfinished;
         KILN_ASSIGN_OR_RETURN(std::vector<std::string> names, reader->finishedGroups(summary.run));
@@ -292,7 +313,7 @@ private:
         return okStatus();
       }
       KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
-      if (std::string note = otherTagsNote(runs, run); !note.empty())
+      if (std::string note = newRunNote(runs, run); !note.empty())
         progress.onWarning(note);
     }
     run.started = store::unixNanoseconds();
@@ -353,9 +374,9 @@ private:
   // Stores what takes part. Those that did not compile are rows, but have no worker.
   Result<Measuring> beginGroup(const SweepGroup &group) {
     const measure::Problem &problem = *group.problem;
-    KILN_RETURN_IF_ERROR(writer->addProblem(
-        {problem.name(), std::string(problem.family()), problem.fields(), problem.flops(), problem.bytes()}));
-    Measuring measuring{{summary.run, problem.name(), store::unixNanoseconds()}, {group.problem, {}}, {}, {}};
+    const store::Problem fact = factOf(problem);
+    KILN_RETURN_IF_ERROR(writer->addProblem(fact));
+    Measuring measuring{{summary.run, fact.key(), store::unixNanoseconds(), machine}, {group.problem, {}}, {}, {}};
     KILN_RETURN_IF_ERROR(writer->startGroup(measuring.fact));
     std::vector<store::Candidate> facts;
     for (const SweepCandidate &candidate : group.candidates) {
@@ -454,6 +475,7 @@ private:
   const SweepSettings &settings;
   SweepProgress &progress;
   store::Writer *writer = nullptr;
+  store::MachineKeys machine; // that this process measures on
   std::set<std::string> finished;
   SweepSummary summary;
 };

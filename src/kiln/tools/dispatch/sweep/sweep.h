@@ -9,6 +9,7 @@
 
 #include "kiln/base/status.h"
 #include "kiln/measure/machine/neighbours.h"
+#include "kiln/measure/machine/system_files.h"
 #include "kiln/measure/statistics/group_statistics.h"
 #include "kiln/measure/workers/group.h"
 #include "kiln/store/reader.h"
@@ -31,8 +32,12 @@ struct SweepGroup {
   std::vector<SweepCandidate> candidates;
 };
 
+// What a store keeps of a problem.
+store::Problem factOf(const measure::Problem &problem);
+
 struct SweepSettings {
-  store::Writer *writer = nullptr; // of the same database, where the caller has opened it; outlives the sweep
+  store::Writer *writer = nullptr;    // of the same database, where the caller has opened it; outlives the sweep
+  store::WriterOptions writerOptions; // where `writer` is null
   measure::GroupSettings group;
   measure::GroupOptions statistics;
   bool profile = true; // else candidates are verified only
@@ -40,6 +45,8 @@ struct SweepSettings {
   std::vector<std::pair<std::string, std::string>> tags;
   std::optional<measure::Neighbours> machine; // what a look at it found; stored with the run
   bool resume = true;                         // goes on with an interrupted run of the same sweep
+  store::ResumeOn resumeOn = store::ResumeOn::SameNode;
+  measure::SystemFiles system = measure::SystemFiles(); // tests give another machine's
 };
 
 struct SweepSummary {

@@ -153,7 +153,7 @@ void ProblemTuner::suggest(const std::string &configuration) {
 SweepCandidate ProblemTuner::candidateOf(const std::string &configuration) const {
   const CompileResult &result = compiled.at(configuration);
   SweepCandidate candidate = kiln;
-  candidate.fact.problem = operation.problem->name();
+  candidate.fact.problem = factOf(*operation.problem).key();
   candidate.fact.configuration = configuration;
   for (const std::string &flag : lab.flags.allCompilerFlags())
     candidate.fact.compilerFlags += (candidate.fact.compilerFlags.empty() ? "" : " ") + flag;

@@ -1,0 +1,548 @@
+// Stores that are killed, copied, resumed and merged in any order end as one store.
+#include "kiln/base/split.h"
+#include "kiln/store/database.h"
+#include "kiln/store/reader.h"
+#include "kiln/store/schema.h"
+#include "kiln/store/testing/sample_store.h"
+#include "kiln/store/testing/temporary_folder.h"
+#include "kiln/store/writer.h"
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <set>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace kiln::store {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace testing;
+
+#define ASSERT_OK(expression)                                                                                          \
+  do {                                                                                                                 \
+    Status testStatus = (expression);                                                                                  \
+    ASSERT_TRUE(testStatus.ok()) << testStatus.toString();                                                             \
+  } while (false)
+
+template <typename T> T valueOf(Result<T> result) {
+  EXPECT_TRUE(result.ok()) << result.status().toString();
+  return result.ok() ? *std::move(result) : T();
+}
+
+bool mentions(const Status &status, std::string_view text) {
+  return status.message().find(text) != std::string_view::npos;
+}
+
+std::string contentsOf(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// All files of a folder, by name.
+std::map<std::string, std::string> filesIn(const std::string &folder) {
+  std::map<std::string, std::string> files;
+  for (const fs::directory_entry &entry : fs::directory_iterator(folder))
+    files[entry.path().filename()] = contentsOf(entry.path());
+  return files;
+}
+
+// Every fact of a store, as lines of text.
+std::vector<std::string> factsOf(const std::string &path) {
+  std::vector<std::string> facts;
+  std::unique_ptr<Reader> reader = valueOf(Reader::open(path));
+  if (!reader)
+    return facts;
+  for (const auto &[table, keyColumns, columnNames] : factTables()) {
+    std::string list;
+    for (std::string_view column : split(columnNames, ','))
+      list += fmt::format("{}quote({})", list.empty() ? "" : " || '|' || ", column);
+    for (const std::vector<std::string> &row :
+         valueOf(reader->query(fmt::format("SELECT {} FROM {}", list, table))).rows)
+      facts.push_back(fmt::format("{}|{}", table, row[0]));
+  }
+  std::ranges::sort(facts);
+  return facts;
+}
+
+// What a writer that is killed now leaves behind: the file and its log, and no index of it.
+void copyAsKilled(const std::string &from, const std::string &to) {
+  fs::copy_file(from, to, fs::copy_options::overwrite_existing);
+  fs::remove(to + "-wal");
+  fs::remove(to + "-shm");
+  if (fs::exists(from + "-wal"))
+    fs::copy_file(from + "-wal", to + "-wal");
+}
+
+Status mergeInto(const std::string &path, const std::vector<std::string> &shards) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Writer> writer, Writer::open(path, {}));
+  return writer->merge(shards).status();
+}
+
+// A sweep of three problems, driven step by step.
+class SweepSteps {
+public:
+  explicit SweepSteps(std::string path) : path(std::move(path)) {}
+
+  // Resumes the unfinished run of the store, or begins one.
+  Status begin(int64_t now) {
+    KILN_ASSIGN_OR_RETURN(writer, Writer::open(path, {}));
+    Run run = sampleRun(now);
+    KILN_RETURN_IF_ERROR(writer->addMachine(sampleMachine()));
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader, Reader::open(path));
+    KILN_ASSIGN_OR_RETURN(std::optional<std::string> unfinished, reader->unfinishedRun(run));
+    if (!unfinished)
+      KILN_RETURN_IF_ERROR(writer->addRun(run));
+    key = unfinished.value_or(run.key());
+    KILN_ASSIGN_OR_RETURN(std::vector<std::string> names, reader->finishedGroups(key));
+    finished = {names.begin(), names.end()};
+    return okStatus();
+  }
+  // Starts a group, adds a round, or finishes what is left. False where the run is complete.
+  Result<bool> step(int64_t now) {
+    if (!group) {
+      for (uint64_t size = 1; size <= 3; ++size) {
+        Problem problem = sampleProblem(size, 8, 8);
+        if (finished.contains(problem.name))
+          continue;
+        candidate = sampleCandidate(problem.key(), "onednn", "");
+        name = problem.name;
+        group = Group{key, problem.key(), now};
+        rounds = 0;
+        KILN_RETURN_IF_ERROR(writer->addProblem(problem));
+        KILN_RETURN_IF_ERROR(writer->addCandidates(std::vector{candidate}));
+        KILN_RETURN_IF_ERROR(writer->startGroup(*group));
+        return true;
+      }
+      KILN_RETURN_IF_ERROR(writer->endRun(key));
+      return false;
+    }
+    if (rounds < 2) {
+      Round round{group->key(), candidate.key(), rounds++, now, 0, {}, 1, "cold", {{now}, {}, {}}};
+      KILN_RETURN_IF_ERROR(writer->addRounds(std::vector{round}));
+      return true;
+    }
+    CandidateResult result{group->key(), candidate.key()};
+    Estimate estimate{group->key(), candidate.key()};
+    estimate.median = static_cast<double>(now);
+    KILN_RETURN_IF_ERROR(writer->finishGroup(group->key(), std::vector{result}, std::vector{estimate}));
+    finished.insert(name);
+    group.reset();
+    return true;
+  }
+  Status interrupt() {
+    Status status = group ? writer->interruptGroup(group->key()) : okStatus();
+    stop();
+    return status;
+  }
+  // Without a word, as when it is killed.
+  void stop() {
+    group.reset();
+    writer.reset();
+  }
+  bool running() const { return writer != nullptr; }
+
+  std::string path;
+
+private:
+  std::unique_ptr<Writer> writer;
+  std::string key, name;
+  std::set<std::string> finished;
+  std::optional<Group> group;
+  Candidate candidate;
+  uint64_t rounds = 0;
+};
+
+class Merge : public ::testing::Test {
+protected:
+  TemporaryFolder folder;
+  std::string path = folder.file("results.db");
+};
+
+// The case that was found: a copy of an unfinished store made its original unmergeable.
+TEST_F(Merge, KillCopyMergeResumeMerge) {
+  SweepSteps sweep(path);
+  ASSERT_OK(sweep.begin(1000));
+  for (int64_t i = 0; i < 6; ++i) // one group is finished, the next one has a round
+    ASSERT_OK(sweep.step(1001 + i).status());
+  std::string copy = folder.file("copy.db"), all = folder.file("all.db");
+  copyAsKilled(path, copy);
+  sweep.stop();
+  ASSERT_OK(mergeInto(all, {copy}));
+  ASSERT_OK(sweep.begin(2000));
+  for (int64_t i = 0;; ++i)
+    if (!valueOf(sweep.step(2001 + i)))
+      break;
+  sweep.stop();
+  ASSERT_OK(mergeInto(all, {path}));
+  EXPECT_EQ(factsOf(all), factsOf(path));
+  std::unique_ptr<Reader> reader = valueOf(Reader::open(all));
+  ASSERT_EQ(valueOf(reader->runs()).size(), 1U);
+  std::vector<StoredGroup> groups = valueOf(reader->groups(sampleRun(1000).key()));
+  ASSERT_EQ(groups.size(), 4U);
+  EXPECT_EQ(groups[1].status, GroupStatus::Interrupted);
+  EXPECT_EQ(groups[2].attempt, 2U);
+}
+
+// A copy is resumed as well as the original, and both end: each of both ends is a fact.
+TEST_F(Merge, BothCopiesAreResumed) {
+  SweepSteps sweep(path);
+  ASSERT_OK(sweep.begin(1000));
+  for (int64_t i = 0; i < 2; ++i)
+    ASSERT_OK(sweep.step(1001 + i).status());
+  std::string copy = folder.file("copy.db");
+  copyAsKilled(path, copy);
+  sweep.stop();
+  int64_t now = 2000;
+  for (const std::string &which : {copy, path}) {
+    SweepSteps resumed(which);
+    ASSERT_OK(resumed.begin(++now));
+    while (valueOf(resumed.step(++now))) {
+    }
+  }
+  std::string one = folder.file("one.db"), two = folder.file("two.db");
+  ASSERT_OK(mergeInto(one, {copy, path}));
+  ASSERT_OK(mergeInto(two, {path}));
+  ASSERT_OK(mergeInto(two, {copy}));
+  EXPECT_EQ(factsOf(one), factsOf(two));
+  std::unique_ptr<Reader> reader = valueOf(Reader::open(one));
+  ASSERT_EQ(valueOf(reader->runs()).size(), 1U);
+  EXPECT_EQ(valueOf(reader->query("SELECT count(*) FROM run_end")).rows[0][0], "2");
+}
+
+// Random histories of sweeps that are started, killed, interrupted, copied and merged; then all stores are merged in
+// several orders, and in a tree.
+TEST_F(Merge, RandomHistoriesMeetInAnyOrder) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    std::mt19937_64 random(seed);
+    TemporaryFolder place;
+    int64_t now = 1000;
+    std::vector<std::unique_ptr<SweepSteps>> sweeps;
+    sweeps.push_back(std::make_unique<SweepSteps>(place.file("0.db")));
+    ASSERT_OK(sweeps[0]->begin(++now));
+    for (int i = 0; i < 60; ++i) {
+      SweepSteps &sweep = *sweeps[random() % sweeps.size()];
+      SweepSteps &other = *sweeps[random() % sweeps.size()];
+      uint64_t what = random() % 10;
+      if (what == 0 && sweeps.size() < 4) {
+        sweeps.push_back(std::make_unique<SweepSteps>(place.file(fmt::format("{}.db", sweeps.size()))));
+        copyAsKilled(sweep.path, sweeps.back()->path);
+      } else if (what == 1) {
+        sweep.stop();
+      } else if (what == 2 && sweep.running()) {
+        ASSERT_OK(sweep.interrupt());
+      } else if (what == 3 && !sweep.running() && &sweep != &other) {
+        ASSERT_OK(mergeInto(sweep.path, {other.path}));
+      } else if (!sweep.running()) {
+        ASSERT_OK(sweep.begin(++now));
+      } else if (!valueOf(sweep.step(++now))) {
+        sweep.stop();
+      }
+    }
+    std::vector<std::string> paths;
+    for (const auto &sweep : sweeps) {
+      sweep->stop();
+      paths.push_back(sweep->path);
+    }
+    std::string all = place.file("all.db");
+    ASSERT_OK(mergeInto(all, paths));
+    std::vector<std::string> facts = factsOf(all);
+    EXPECT_TRUE(std::ranges::adjacent_find(facts) == facts.end()) << "nothing is there twice";
+    for (int order = 0; order < 4; ++order) {
+      std::ranges::shuffle(paths, random);
+      std::string shuffled = place.file(fmt::format("shuffled{}.db", order));
+      for (const std::string &shard : paths)
+        ASSERT_OK(mergeInto(shuffled, {shard, paths.front()}));
+      EXPECT_EQ(factsOf(shuffled), facts);
+    }
+    // (a + b) + (c + ...), and into one that has some of it already.
+    std::string left = place.file("left.db"), right = place.file("right.db");
+    ASSERT_OK(mergeInto(left, {paths.front()}));
+    ASSERT_OK(mergeInto(right, {paths.begin() + 1, paths.end()}));
+    ASSERT_OK(mergeInto(left, {right, paths.front()}));
+    EXPECT_EQ(factsOf(left), facts);
+    ASSERT_OK(mergeInto(paths[0], {all}));
+    EXPECT_EQ(factsOf(paths[0]), facts);
+    EXPECT_TRUE(valueOf(Reader::open(all))->check().ok());
+  }
+}
+
+TEST_F(Merge, ShardsMergeWithoutLoss) {
+  std::string shard = folder.file("shard.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(path, {})), {.problems = 2, .started = 10}));
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(shard, {})), {.problems = 3, .seed = 2, .started = 20}));
+  std::unique_ptr<Writer> w = valueOf(Writer::open(path, {}));
+  EXPECT_EQ(valueOf(w->merge(std::vector{shard})), std::vector<uint64_t>{1});
+  std::unique_ptr<Reader> r = valueOf(Reader::open(path));
+  auto count = [&](const char *table) {
+    return valueOf(r->query(fmt::format("SELECT count(*) FROM {}", table))).rows[0][0];
+  };
+  EXPECT_EQ(count("run"), "2");
+  EXPECT_EQ(count("node"), "1");
+  EXPECT_EQ(count("grp"), "7");
+  EXPECT_EQ(count("problem"), "4");
+  std::string rounds = count("round");
+  EXPECT_EQ(valueOf(w->merge(std::vector{shard, shard})), (std::vector<uint64_t>{0, 0}));
+  EXPECT_EQ(count("round"), rounds) << "merging again adds nothing";
+  EXPECT_TRUE(r->check().ok());
+  EXPECT_EQ(w->merge(std::vector{path}).status().code(), StatusCode::InvalidArgument);
+  EXPECT_EQ(w->merge(std::vector{folder.file("none.db")}).status().code(), StatusCode::NotFound);
+}
+
+TEST_F(Merge, AContradictionIsNamedAndNothingIsMerged) {
+  std::string shard = folder.file("shard.db"), good = folder.file("good.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(path, {})), {.problems = 1}));
+  fs::copy_file(path, shard);
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(good, {})), {.problems = 1, .started = 99}));
+  std::string key;
+  {
+    std::unique_ptr<Connection> connection = valueOf(Connection::open(shard, Connection::Mode::Write, 100));
+    key = valueOf(connection->text("SELECT grp FROM estimate LIMIT 1"));
+    ASSERT_OK(connection->execute("DROP TRIGGER estimate_never_UPDATE; UPDATE estimate SET median = 1 WHERE grp = '" +
+                                  key + "'"));
+  }
+  std::vector<std::string> before = factsOf(path);
+  Status status = mergeInto(path, {good, shard});
+  EXPECT_EQ(status.code(), StatusCode::AlreadyExists);
+  for (std::string_view text : {std::string_view("'estimate'"), std::string_view(key), std::string_view("shard.db"),
+                                std::string_view("nothing was merged")})
+    EXPECT_TRUE(mentions(status, text)) << status.message();
+  EXPECT_EQ(factsOf(path), before);
+}
+
+// A shard whose facts refer to what it lacks is no store.
+TEST_F(Merge, AShardWithHolesIsRefused) {
+  std::string shard = folder.file("shard.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(shard, {})), {.problems = 1}));
+  {
+    std::unique_ptr<Connection> connection = valueOf(Connection::open(shard, Connection::Mode::Write, 100));
+    ASSERT_OK(connection->execute("DROP TRIGGER candidate_never_DELETE; DELETE FROM candidate"));
+  }
+  Status status = mergeInto(path, {shard});
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition) << status.toString();
+  EXPECT_TRUE(mentions(status, "shard.db")) << status.message();
+}
+
+// Runs `body` as somebody who is not the superuser, whom no folder's permissions stop.
+bool asNobody(const std::function<bool()> &body) {
+  pid_t child = fork();
+  if (child == 0) {
+    bool left = geteuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0);
+    _exit(left && body() ? 0 : 1);
+  }
+  int exit = 1;
+  return waitpid(child, &exit, 0) == child && exit == 0;
+}
+
+// A shard is only read: with a log beside it or without, with or without the log's index, in a folder that can be
+// written to or not, of this version or an earlier one.
+TEST_F(Merge, AShardIsNeverWrittenTo) {
+  std::string source = folder.file("source.db");
+  std::unique_ptr<Writer> writer = valueOf(Writer::open(source, {}));
+  ASSERT_OK(fillSampleStore(*writer, {.problems = 1}));
+  ASSERT_TRUE(fs::file_size(source + "-wal") > 0);
+  size_t rounds = factsOf(source).size();
+  for (bool log : {false, true})
+    for (bool index : {false, true})
+      for (bool writable : {true, false}) {
+        SCOPED_TRACE(fmt::format("log {}, index {}, writable {}", log, index, writable));
+        TemporaryFolder place;
+        TemporaryFolder target;
+        std::string shard = place.file("shard.db"), all = target.file("all.db");
+        copyAsKilled(source, shard);
+        if (index)
+          fs::copy_file(source + "-shm", shard + "-shm");
+        if (!log) { // as after a clean end
+          fs::remove(shard + "-wal");
+          fs::remove(shard + "-shm");
+          std::unique_ptr<Connection> original = valueOf(Connection::open(source, Connection::Mode::Read, 100));
+          ASSERT_OK(original->execute(fmt::format("VACUUM INTO '{}'", place.file("clean.db"))));
+          fs::rename(place.file("clean.db"), shard);
+        }
+        fs::permissions(target.file("."), fs::perms::all);
+        fs::permissions(place.file("."), writable ? fs::perms::all
+                                                  : fs::perms::owner_read | fs::perms::owner_exec |
+                                                        fs::perms::others_read | fs::perms::others_exec);
+        std::map<std::string, std::string> before = filesIn(place.file("."));
+        EXPECT_TRUE(asNobody([&] {
+          Status status = mergeInto(all, {shard});
+          if (!status.ok())
+            std::fprintf(stderr, "%s\n", status.toString().c_str());
+          return status.ok() && Reader::open(shard).ok();
+        }));
+        std::map<std::string, std::string> after = filesIn(place.file("."));
+        // The index is no part of the store: whoever reads a log updates it.
+        if (index && log && writable) {
+          before.erase("shard.db-shm");
+          after.erase("shard.db-shm");
+        }
+        EXPECT_TRUE(before == after) << "the shard's folder changed: " << before.size() << " files, now "
+                                     << after.size();
+        EXPECT_EQ(factsOf(all).size(), rounds);
+        fs::permissions(place.file("."), fs::perms::all);
+      }
+}
+
+// A store that a sweep is writing can be merged, and merged again later.
+TEST_F(Merge, AStoreAtWork) {
+  SweepSteps sweep(path);
+  ASSERT_OK(sweep.begin(1000));
+  std::string all = folder.file("all.db");
+  for (int64_t now = 1001; valueOf(sweep.step(now)); ++now)
+    ASSERT_OK(mergeInto(all, {path}));
+  ASSERT_OK(mergeInto(all, {path}));
+  EXPECT_EQ(factsOf(all), factsOf(path));
+}
+
+//===--- Stores of earlier versions
+//--------------------------------------------------------------------------------===//
+
+class Version : public ::testing::TestWithParam<size_t> {
+protected:
+  void SetUp() override {
+    std::unique_ptr<Connection> connection = valueOf(Connection::open(path, Connection::Mode::Write, 100));
+    std::string dump = contentsOf(fmt::format("{}/v{}.sql", KILN_STORE_VERSIONS, GetParam()));
+    ASSERT_FALSE(dump.empty()) << "there is no store of version " << GetParam() << " among the tests' files";
+    ASSERT_OK(connection->execute(dump));
+  }
+  TemporaryFolder folder;
+  std::string path = folder.file("old.db");
+};
+
+void expectOldFacts(const std::string &path) {
+  std::unique_ptr<Reader> reader = valueOf(Reader::open(path));
+  ASSERT_TRUE(reader);
+  std::vector<StoredRun> runs = valueOf(reader->runs());
+  ASSERT_FALSE(runs.empty());
+  const StoredRun &run = runs.front();
+  EXPECT_EQ(run.commandLine, "kiln-dispatch sweep --problem-m=256");
+  EXPECT_NE(valueOf(reader->machine(run.machine)).hardware.find("Test CPU"), std::string::npos);
+  EXPECT_TRUE(reader->calibration(run.machine, run.started).ok());
+  std::vector<StoredGroup> groups = valueOf(reader->groups(run.key()));
+  ASSERT_GE(groups.size(), 3U);
+  EXPECT_EQ(groups[0].status, GroupStatus::Finished);
+  EXPECT_EQ(groups[1].status, GroupStatus::Interrupted);
+  EXPECT_EQ(valueOf(reader->problems(run.key())).size(), 3U);
+  EXPECT_EQ(valueOf(reader->finishedGroups(run.key())), std::vector<std::string>{"matmul_256x512x128_f32t_f32t_f32t"});
+  EXPECT_EQ(valueOf(reader->unfinishedRun(run)), run.key());
+  std::vector<CandidateResult> results = valueOf(reader->results(run.key()));
+  EXPECT_EQ(results.size(), 7U);
+  EXPECT_FALSE(valueOf(reader->estimates(run.key())).empty());
+  EXPECT_FALSE(valueOf(reader->rounds(groups[0].key())).empty());
+  EXPECT_FALSE(valueOf(reader->query("SELECT * FROM dispatch")).rows.empty());
+  EXPECT_TRUE(reader->check().ok());
+}
+
+TEST_P(Version, IsReadAndStaysAsItWas) {
+  std::map<std::string, std::string> before = filesIn(folder.file("."));
+  ASSERT_NO_FATAL_FAILURE(expectOldFacts(path));
+  EXPECT_TRUE(filesIn(folder.file(".")) == before);
+}
+
+TEST_P(Version, IsWrittenOn) {
+  {
+    std::unique_ptr<Writer> writer = valueOf(Writer::open(path, {}));
+    ASSERT_OK(fillSampleStore(*writer, {.problems = 1, .configurations = 3, .started = 1'800'000'000'000'000'000}));
+  }
+  ASSERT_NO_FATAL_FAILURE(expectOldFacts(path));
+  std::unique_ptr<Reader> reader = valueOf(Reader::open(path));
+  EXPECT_EQ(valueOf(reader->runs()).size(), 2U);
+  EXPECT_EQ(valueOf(reader->query("SELECT count(*) FROM problem")).rows[0][0], "3") << "the same problems";
+}
+
+TEST_P(Version, IsMergedAndStaysAsItWas) {
+  std::map<std::string, std::string> before = filesIn(folder.file("."));
+  TemporaryFolder other;
+  std::string all = other.file("all.db"), copy = other.file("copy.db");
+  fs::copy_file(path, copy);
+  { // the same store, brought up to date and merged the other way round
+    ASSERT_TRUE(Writer::open(copy, {}).ok());
+  }
+  ASSERT_OK(mergeInto(all, {path}));
+  ASSERT_OK(mergeInto(all, {copy}));
+  EXPECT_TRUE(filesIn(folder.file(".")) == before);
+  ASSERT_NO_FATAL_FAILURE(expectOldFacts(all));
+  EXPECT_EQ(factsOf(all), factsOf(copy));
+}
+
+// Up to the version before this one; a new version adds a file.
+INSTANTIATE_TEST_SUITE_P(Stores, Version, ::testing::Range<size_t>(1, migrations().size()));
+
+// Copies that an earlier version had marked as interrupted at different times.
+TEST_F(Merge, InterruptionsThatEarlierVersionsMadeUp) {
+  std::vector<std::string> copies = {folder.file("a.db"), folder.file("b.db")};
+  for (size_t i = 0; i < copies.size(); ++i) {
+    std::unique_ptr<Connection> connection = valueOf(Connection::open(copies[i], Connection::Mode::Write, 100));
+    ASSERT_OK(connection->execute(contentsOf(fmt::format("{}/v5.sql", KILN_STORE_VERSIONS))));
+    ASSERT_OK(connection->execute(fmt::format("INSERT INTO grp_end SELECT key, '{}', {} FROM grp WHERE key NOT IN "
+                                              "(SELECT grp FROM grp_end)",
+                                              i ? "finished" : "interrupted", 100 + i)));
+  }
+  ASSERT_OK(mergeInto(path, copies));
+  std::unique_ptr<Reader> reader = valueOf(Reader::open(path));
+  std::vector<StoredGroup> groups = valueOf(reader->groups(valueOf(reader->runs()).front().key()));
+  ASSERT_EQ(groups.size(), 3U);
+  EXPECT_EQ(groups[2].status, GroupStatus::Finished) << "what was finished somewhere is finished";
+}
+
+//===--- Speed
+//-----------------------------------------------------------------------------------------------------===//
+
+// Rows as a sweep makes them: candidates of groups, with a result, an estimate and a round each.
+Status fillShard(const std::string &path, uint64_t number, uint64_t candidateCount) {
+  constexpr uint64_t kCandidates = 50;
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Writer> writer, Writer::open(path, {}));
+  Run run = sampleRun(static_cast<int64_t>(number + 1));
+  KILN_RETURN_IF_ERROR(writer->addMachine(sampleMachine()));
+  KILN_RETURN_IF_ERROR(writer->addRun(run));
+  for (uint64_t g = 0; g < candidateCount / kCandidates; ++g) {
+    Problem problem = sampleProblem(g + 1, number + 1, 8);
+    Group group{run.key(), problem.key(), static_cast<int64_t>(g)};
+    KILN_RETURN_IF_ERROR(writer->addProblem(problem));
+    KILN_RETURN_IF_ERROR(writer->startGroup(group));
+    std::vector<Candidate> candidates;
+    std::vector<CandidateResult> results;
+    std::vector<Estimate> estimates;
+    std::vector<Round> rounds;
+    for (uint64_t c = 0; c < kCandidates; ++c) {
+      candidates.push_back(sampleCandidate(problem.key(), "kiln", fmt::format("tile_config_{}", c)));
+      std::string key = candidates.back().key();
+      results.push_back({group.key(), key});
+      estimates.push_back({group.key(), key});
+      rounds.push_back({group.key(), key, 0, 0, 0, {}, 1, "cold", {std::vector<int64_t>(20, 100'000), {}, {}}});
+    }
+    KILN_RETURN_IF_ERROR(writer->addCandidates(candidates));
+    KILN_RETURN_IF_ERROR(writer->addRounds(rounds));
+    KILN_RETURN_IF_ERROR(writer->finishGroup(group.key(), results, estimates));
+  }
+  return writer->endRun(run.key());
+}
+
+// 100 shards of 10,000 rows are to merge in 10 s: here a tenth of them in a tenth of the time, and with
+// KILN_MERGE_SHARDS=100 all.
+TEST_F(Merge, ManyShardsInLittleTime) {
+  const char *wanted = std::getenv("KILN_MERGE_SHARDS");
+  uint64_t count = wanted ? std::strtoull(wanted, nullptr, 10) : 10;
+  std::vector<std::string> shards;
+  for (uint64_t i = 0; i < count; ++i) {
+    shards.push_back(folder.file(fmt::format("shard{}.db", i)));
+    ASSERT_OK(fillShard(shards.back(), i, 2500));
+  }
+  std::clock_t start = std::clock(); // of the processor, so that a busy machine makes little difference
+  ASSERT_OK(mergeInto(path, shards));
+  double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  std::printf("%zu shards merged in %.2f s of the processor\n", shards.size(), seconds);
+  EXPECT_LT(seconds, 0.1 * static_cast<double>(count));
+  std::unique_ptr<Reader> reader = valueOf(Reader::open(path));
+  EXPECT_EQ(valueOf(reader->query("SELECT count(*) FROM result")).rows[0][0], std::to_string(2500 * count));
+}
+
+} // namespace
+} // namespace kiln::store
