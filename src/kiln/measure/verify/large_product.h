@@ -13,6 +13,7 @@
 
 #include "kiln/measure/verify/check.h"
 #include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/real.h"
 
 namespace kiln::measure::verify {
 
@@ -110,6 +111,17 @@ inline VerdictCost costOfVerdict(int64_t n, int runs) {
         cost.error = verdict.explanation;
     });
   }
+  // Any output takes as long to check, and computing the product would take long.
+  add(cost.inputs, [&] {
+    if (Status status = fillReal(c, 1, product.lhs, product.rhs); !status.ok())
+      cost.error = status.message();
+  });
+  add(cost.prefill, [&] { prefillOutput(c.result, Pass::WideRhs, product.out); });
+  std::ranges::fill(product.out, uint8_t(0));
+  add(cost.check, [&] {
+    checkReal(c, 1, TensorOperand(c.lhs, c.lhsLayout, product.lhs), TensorOperand(c.rhs, c.rhsLayout, product.rhs),
+              product.out);
+  });
   return cost;
 }
 

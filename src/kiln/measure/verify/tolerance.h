@@ -8,6 +8,7 @@
 
 #include "kiln/base/status.h"
 #include "kiln/measure/verify/contraction.h"
+#include "kiln/measure/verify/operand.h"
 #include "kiln/measure/verify/verdict.h"
 
 namespace kiln::measure::verify {
@@ -16,7 +17,16 @@ struct SampleOptions {
   // At least so many elements are looked at; all where there are not more.
   uint64_t samples = 4096;
   uint64_t seed = 1;
+  // Errors are judged by the sqrt(k) model too, as those of real numbers of random signs.
+  bool model = false;
 };
+
+// The model of errors in a sum of k products of random sign: the root mean square of what rounding each partial sum
+// adds up to when products are summed one after the other, which is the worst order, 0.3 u sqrt(k) of that of the
+// result. Of the elements that are looked at, none may be off by more than kLargestModelError such deviations, and all
+// by no more than the limit below in the root mean square.
+inline constexpr double kLargestModelError = 16;
+double largestMeanModelError(uint64_t samples);
 
 // Bounds what rounding can do, and nothing is left to taste. A sum of k products in an accumulator with unit roundoff
 // u, in any order, fused or not, is within gamma * sum |lhs * rhs| of the exact one, where gamma = k u / (1 - k u);
@@ -26,6 +36,9 @@ struct SampleOptions {
 Result<Verdict> checkWithinBound(const Contraction &contraction, std::span<const uint8_t> lhsBytes,
                                  std::span<const uint8_t> rhsBytes, std::span<const uint8_t> outBytes,
                                  const SampleOptions &options = {});
+// The same for operands that are no plain matrices; of the contraction's layouts only the output's counts.
+Verdict checkWithinBound(const Contraction &contraction, const RealOperand &lhs, const RealOperand &rhs,
+                         std::span<const uint8_t> outBytes, const SampleOptions &options = {});
 
 // What an element may differ by: `ulps` units in the last place of the expected number, or `absolute` where that is
 // more: near zero, where a unit says nothing.

@@ -18,6 +18,7 @@ const char *causeName(Cause cause) {
   case Cause::NothingWritten: return "nothing written";
   case Cause::NumberInstead: return "number instead of infinity or NaN";
   case Cause::WrongStart: return "wrong initial value";
+  case Cause::LessPrecise: return "less precise than promised";
   case Cause::WrongEpilogue: return "wrong epilogue";
   case Cause::IdleWhenTimed: return "does nothing when it is timed";
   case Cause::PartWhenTimed: return "computes a part when it is timed";

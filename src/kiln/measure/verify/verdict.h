@@ -24,6 +24,7 @@ enum class Cause {
   NothingWritten,    // the output is as it was before the run
   NumberInstead,     // a number where infinity or NaN belongs
   WrongStart,        // what is kept along a reduction starts from something that should not take part
+  LessPrecise,       // errors are larger than those of the promised types, though no element is wrong by itself
   WrongEpilogue,     // a bias or an activation was left out, or another one applied
   // What calls were caught at while they were timed; see workers/timed_data.h.
   IdleWhenTimed,  // outputs are as they were before the request

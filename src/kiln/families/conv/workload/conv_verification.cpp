@@ -4,7 +4,9 @@
 #include <array>
 
 #include "kiln/measure/verify/check.h"
+#include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/real.h"
 #include "kiln/measure/verify/timed_contraction.h"
 
 namespace kiln::families {
@@ -126,18 +128,49 @@ Status matchOutput(const ConvSpec &spec, std::span<const io::TensorSpan> outputs
 
 //===--- Inputs ---------------------------------------------------------------------------------------------------===//
 
-static Result<Pass> passOf(const ConvSpec &spec, size_t index) {
-  std::span<const Pass> passes = passesOf(contractionOf(spec));
-  if (index >= passes.size())
-    return invalidArgument("pass {} was asked for; there are {}", index, passes.size());
-  return passes[index];
+namespace {
+struct PassPlan {
+  bool real;
+  Pass exact; // what outputs hold before it, too
+  std::string_view name;
+};
+} // namespace
+
+// Real numbers come before the last of the exact passes, which is repeated after timing.
+static std::vector<PassPlan> passPlans(const ConvSpec &spec) {
+  Contraction contraction = contractionOf(spec);
+  std::vector<PassPlan> plans;
+  for (Pass pass : passesOf(contraction))
+    plans.push_back({false, pass, passName(pass)});
+  if (measure::verify::hasRealPass(contraction))
+    plans.insert(plans.end() - 1, {true, Pass::WideRhs, measure::verify::kRealPass});
+  return plans;
+}
+
+static Result<PassPlan> passOf(const ConvSpec &spec, size_t index) {
+  std::vector<PassPlan> plans = passPlans(spec);
+  if (index >= plans.size())
+    return invalidArgument("pass {} was asked for; there are {}", index, plans.size());
+  return plans[index];
 }
 
 std::vector<std::string> verificationPasses(const ConvSpec &spec) {
   std::vector<std::string> names;
-  for (Pass pass : passesOf(contractionOf(spec)))
-    names.emplace_back(passName(pass));
+  for (const PassPlan &plan : passPlans(spec))
+    names.emplace_back(plan.name);
   return names;
+}
+
+// Images and filters are what is scaled: patches overlap, so that pixels of an image have one scale.
+static void fillReal(const ConvSpec &spec, uint64_t seed, std::span<const measure::MutableTensor> inputs) {
+  Extents e(spec);
+  int range = measure::verify::realScaleRange(contractionOf(spec));
+  int64_t filters = e.groups * e.filters, weights = e.taps() * e.channels;
+  measure::verify::fillScaled(spec.types.image, e.images, e.height * e.width * e.groups * e.channels,
+                              /*scalesRows=*/true, range, measure::verify::randomBits(seed, 1), inputs[0].bytes);
+  measure::verify::fillScaled(spec.types.filter, spec.channelsFirst ? filters : weights,
+                              spec.channelsFirst ? weights : filters, /*scalesRows=*/spec.channelsFirst, range,
+                              measure::verify::randomBits(seed, 2), inputs[1].bytes);
 }
 
 static void fillImage(const ConvSpec &spec, const InputPlan &plan, std::span<uint8_t> bytes) {
@@ -173,22 +206,26 @@ static void fillFilter(const ConvSpec &spec, const InputPlan &plan, std::span<ui
 }
 
 Status fillInputs(const ConvSpec &spec, size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) {
-  KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(spec, pass));
+  KILN_ASSIGN_OR_RETURN(PassPlan chosen, passOf(spec, pass));
   std::vector<io::TensorSpan> spans;
   for (const measure::MutableTensor &input : inputs)
     spans.push_back(input.span());
   KILN_RETURN_IF_ERROR(matchTensors(spec, spans));
-  InputPlan plan = InputPlan::make(contractionOf(spec), chosen, seed, Extents(spec).taps());
+  if (chosen.real) {
+    fillReal(spec, seed, inputs);
+    return okStatus();
+  }
+  InputPlan plan = InputPlan::make(contractionOf(spec), chosen.exact, seed, Extents(spec).taps());
   fillImage(spec, plan, inputs[0].bytes);
   fillFilter(spec, plan, inputs[1].bytes);
   return okStatus();
 }
 
 void prefillOutputs(const ConvSpec &spec, size_t pass, std::span<const measure::MutableTensor> outputs) {
-  Result<Pass> chosen = passOf(spec, pass);
+  Result<PassPlan> chosen = passOf(spec, pass);
   for (const measure::MutableTensor &output : outputs)
     if (chosen.ok())
-      measure::verify::prefillOutput(output.type, *chosen, output.bytes);
+      measure::verify::prefillOutput(output.type, chosen->exact, output.bytes);
 }
 
 //===--- Check ----------------------------------------------------------------------------------------------------===//
@@ -287,7 +324,7 @@ static void describeOutput(const ConvSpec &spec, ContractionCase &subject) {
 
 static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t seed,
                                     std::span<const io::TensorSpan> inputs, std::span<const io::TensorSpan> outputs) {
-  KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(spec, pass));
+  KILN_ASSIGN_OR_RETURN(PassPlan chosen, passOf(spec, pass));
   KILN_RETURN_IF_ERROR(matchTensors(spec, inputs));
   KILN_RETURN_IF_ERROR(matchOutput(spec, outputs));
   bool first = spec.channelsFirst;
@@ -295,6 +332,10 @@ static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t 
       otherFilter(spec, {first, !first}, inputs), otherBoth(spec, {!first, !first}, inputs),
       unpadded(spec, {first, first, /*padded=*/false}, inputs);
   Contraction c = contractionOf(spec);
+  if (chosen.real) {
+    c.outLayout = resultLayout(spec);
+    return checkReal(c, seed, right.patches, right.filters, outputs[0].bytes);
+  }
   ContractionCase subject = {c.batch,
                              c.m,
                              c.n,
@@ -327,7 +368,7 @@ static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t 
   Extents e(spec);
   subject.innerLoops =
       first ? std::vector{e.filterWidth, e.taps()} : std::vector{e.channels, e.filterWidth * e.channels};
-  return checkCase(subject, chosen, seed);
+  return checkCase(subject, chosen.exact, seed);
 }
 
 Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,

@@ -4,6 +4,7 @@
 #include "kiln/families/matmul/workload/reference.h"
 #include "kiln/measure/verify/check.h"
 #include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/real.h"
 #include "kiln/measure/verify/timed_contraction.h"
 
 namespace kiln::families {
@@ -12,6 +13,7 @@ using measure::verify::Cause;
 using measure::verify::Contraction;
 using measure::verify::Layout;
 using measure::verify::Pass;
+using measure::verify::TensorOperand;
 using measure::verify::Verdict;
 
 static Layout layoutOf(const Matrix &matrix, int64_t rows, int64_t columns) {
@@ -29,26 +31,39 @@ static Contraction contractionOf(const MatmulSpec &spec) {
   return contraction;
 }
 
-static Result<Pass> passOf(const Contraction &contraction, size_t index) {
-  std::span<const Pass> passes = passesOf(contraction);
-  if (index >= passes.size())
-    return invalidArgument("pass {} was asked for; there are {}", index, passes.size());
-  return passes[index];
+namespace {
+enum class PassKind { Exact, Real, Activation };
+struct PassPlan {
+  PassKind kind;
+  Pass exact; // what outputs hold before it, too
+  std::string_view name;
+};
+} // namespace
+
+// Where an activation follows, the pass of its own comes last; it computes every element in f64. Without one, real
+// numbers come before the last of the exact passes, which is repeated after timing.
+static std::vector<PassPlan> passPlans(const MatmulSpec &spec, const Contraction &contraction) {
+  std::vector<PassPlan> plans;
+  for (Pass pass : passesOf(contraction))
+    plans.push_back({PassKind::Exact, pass, passName(pass)});
+  if (hasActivationPass(spec))
+    plans.push_back({PassKind::Activation, Pass::WideRhs, "activation"});
+  else if (measure::verify::hasRealPass(contraction))
+    plans.insert(plans.end() - 1, {PassKind::Real, Pass::WideRhs, measure::verify::kRealPass});
+  return plans;
 }
 
-static constexpr const char *kActivationPass = "activation";
-
-// The pass after those of the contraction, of problems that have it.
-static bool isActivationPass(const MatmulSpec &spec, const Contraction &contraction, size_t pass) {
-  return hasActivationPass(spec) && pass == passesOf(contraction).size();
+static Result<PassPlan> passOf(const MatmulSpec &spec, const Contraction &contraction, size_t index) {
+  std::vector<PassPlan> plans = passPlans(spec, contraction);
+  if (index >= plans.size())
+    return invalidArgument("pass {} was asked for; there are {}", index, plans.size());
+  return plans[index];
 }
 
 std::vector<std::string> verificationPasses(const MatmulSpec &spec) {
   std::vector<std::string> names;
-  for (Pass pass : passesOf(contractionOf(spec)))
-    names.emplace_back(passName(pass));
-  if (hasActivationPass(spec))
-    names.emplace_back(kActivationPass);
+  for (const PassPlan &plan : passPlans(spec, contractionOf(spec)))
+    names.emplace_back(plan.name);
   return names;
 }
 
@@ -67,25 +82,31 @@ static Status checkInputs(const MatmulSpec &spec, auto inputs) {
 Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) {
   Contraction contraction = contractionOf(spec);
   KILN_RETURN_IF_ERROR(checkInputs(spec, inputs));
-  if (isActivationPass(spec, contraction, pass))
+  KILN_ASSIGN_OR_RETURN(PassPlan chosen, passOf(spec, contraction, pass));
+  if (chosen.kind == PassKind::Activation)
     return fillActivation(spec, contraction, seed, inputs);
-  KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(contraction, pass));
+  if (chosen.kind == PassKind::Real) {
+    // The exact passes check the bias.
+    if (spec.hasBias())
+      std::ranges::fill(inputs[2].bytes, uint8_t(0));
+    return measure::verify::fillReal(contraction, seed, inputs[0].bytes, inputs[1].bytes);
+  }
   if (spec.hasBias()) {
     uint64_t size = hal::elementTypeByteSize(spec.result.type);
-    BiasPlan plan = planBias(spec, contraction, chosen, seed);
+    BiasPlan plan = planBias(spec, contraction, chosen.exact, seed);
     for (size_t j = 0; j < plan.bias.size(); ++j)
       measure::verify::storeInteger(spec.result.type, plan.bias[j], inputs[2].bytes.data() + j * size);
   }
-  return measure::verify::fillInputs(contraction, chosen, seed, inputs[0].bytes, inputs[1].bytes, 2, spec.hasBias());
+  return measure::verify::fillInputs(contraction, chosen.exact, seed, inputs[0].bytes, inputs[1].bytes, 2,
+                                     spec.hasBias());
 }
 
 void prefillOutputs(const MatmulSpec &spec, size_t pass, std::span<const measure::MutableTensor> outputs) {
   Contraction contraction = contractionOf(spec);
-  // As before the last pass of the contraction: NaN.
-  Result<Pass> chosen = isActivationPass(spec, contraction, pass) ? Pass::WideRhs : passOf(contraction, pass);
+  Result<PassPlan> chosen = passOf(spec, contraction, pass);
   for (const measure::MutableTensor &output : outputs)
     if (chosen.ok())
-      measure::verify::prefillOutput(output.type, *chosen, output.bytes);
+      measure::verify::prefillOutput(output.type, chosen->exact, output.bytes);
 }
 
 static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_t seed,
@@ -96,15 +117,19 @@ static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_
     return invalidArgument("{} has 1 output, not {}", spec.name(), outputs.size());
   KILN_RETURN_IF_ERROR(
       checkTensor("the output", spec.resultTensor(), outputs[0].type, outputs[0].shape, outputs[0].bytes.size()));
+  KILN_ASSIGN_OR_RETURN(PassPlan chosen, passOf(spec, contraction, pass));
   Verdict verdict;
-  if (isActivationPass(spec, contraction, pass)) {
+  if (chosen.kind == PassKind::Activation) {
     verdict = checkActivation(spec, contraction, seed, outputs[0]);
+  } else if (chosen.kind == PassKind::Real) {
+    TensorOperand lhs(contraction.lhs, contraction.lhsLayout, inputs[0].bytes);
+    TensorOperand rhs(contraction.rhs, contraction.rhsLayout, inputs[1].bytes);
+    return checkReal(contraction, seed, lhs, rhs, outputs[0].bytes);
   } else {
-    KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(contraction, pass));
     measure::verify::ColumnMap columns;
     if (spec.hasBias())
-      columns = planBias(spec, contraction, chosen, seed).columns;
-    KILN_ASSIGN_OR_RETURN(verdict, checkContraction(contraction, chosen, seed, inputs[0].bytes, inputs[1].bytes,
+      columns = planBias(spec, contraction, chosen.exact, seed).columns;
+    KILN_ASSIGN_OR_RETURN(verdict, checkContraction(contraction, chosen.exact, seed, inputs[0].bytes, inputs[1].bytes,
                                                     outputs[0].bytes, {}, columns));
   }
   if (spec.hasBias())

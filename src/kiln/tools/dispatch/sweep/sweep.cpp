@@ -52,7 +52,8 @@ static store::Outcome outcomeOf(measure::Outcome outcome) {
   return store::Outcome::Failed;
 }
 
-// All passes as one: the first that failed, else what they have in common. An error must escape each of them.
+// All passes as one: the first that failed, else what they have in common. Each covers mistakes that others do not, so
+// that the chance of an error to escape is that of the weakest; the details have each one's.
 // `passes` are the names of all that there are; one more verdict is of what was found while it was timed.
 static store::Verification verificationOf(const std::vector<measure::verify::Verdict> &verdicts,
                                           const std::vector<std::string> &passes) {
@@ -63,13 +64,13 @@ static store::Verification verificationOf(const std::vector<measure::verify::Ver
   result.method = last.method;
   result.cause = measure::verify::causeName(last.cause);
   result.explanation = last.explanation;
-  result.escapeProbability = 1;
   for (const measure::verify::Verdict &verdict : verdicts)
-    result.escapeProbability = std::min(result.escapeProbability, verdict.escapeProbability);
+    result.escapeProbability = std::max(result.escapeProbability, verdict.escapeProbability);
   Json details = {{"passes", verdicts.size()}, {"checks", Json::array()}};
   for (size_t i = 0; i < verdicts.size(); ++i)
-    details["checks"].push_back(
-        {{"pass", i < passes.size() ? passes[i] : "timed calls"}, {"method", verdicts[i].method}});
+    details["checks"].push_back({{"pass", i < passes.size() ? passes[i] : "timed calls"},
+                                 {"method", verdicts[i].method},
+                                 {"escapeProbability", verdicts[i].escapeProbability}});
   if (!last.ok()) {
     details["wrong"] = last.wrong;
     details["total"] = last.total;
