@@ -46,12 +46,6 @@ std::string RowSpec::name() const {
 
 //===--- Reading --------------------------------------------------------------------------------------------------===//
 
-static Result<ElementType> parseType(std::string_view text) {
-  if (std::optional<ElementType> type = hal::parseElementType(text))
-    return *type;
-  return invalidArgument("'{}' is no element type", text);
-}
-
 static Status parseShape(std::string_view text, RowSpec &spec) {
   std::vector<std::string_view> words = split(text, 'x');
   if (words.size() != 2)
@@ -72,8 +66,8 @@ static Result<RowSpec> parseReduction(const std::vector<std::string_view> &words
   if (!known)
     return invalidArgument("there is no reduction '{}'; there are: sum, max, min, mean", words[0]);
   KILN_RETURN_IF_ERROR(parseShape(words[1], spec));
-  KILN_ASSIGN_OR_RETURN(spec.type, parseType(words[2]));
-  KILN_ASSIGN_OR_RETURN(spec.result, parseType(words[3]));
+  KILN_ASSIGN_OR_RETURN(spec.type, measure::parseType(words[2]));
+  KILN_ASSIGN_OR_RETURN(spec.result, measure::parseType(words[3]));
   KILN_RETURN_IF_ERROR(spec.validate());
   return spec;
 }
@@ -84,7 +78,7 @@ static Result<RowSpec> parseSoftmax(const std::vector<std::string_view> &words) 
   if (words.size() != 2)
     return invalidArgument("it has {} words instead of a shape and a type", words.size());
   KILN_RETURN_IF_ERROR(parseShape(words[0], spec));
-  KILN_ASSIGN_OR_RETURN(spec.type, parseType(words[1]));
+  KILN_ASSIGN_OR_RETURN(spec.type, measure::parseType(words[1]));
   spec.result = spec.type;
   KILN_RETURN_IF_ERROR(spec.validate());
   return spec;
@@ -126,12 +120,7 @@ Status RowSpec::validate() const {
                          "bf16_f32 and i8_i32, means likewise without i8, max and min have the type of the elements "
                          "(f32, f16, bf16, i8), and softmax has f32, f16 and bf16",
                          rowOpName(op), hal::elementTypeName(type), hal::elementTypeName(result));
-  for (uint64_t extent : {rows, columns})
-    if (extent == 0 || extent >= uint64_t(1) << 31)
-      return invalidArgument("sizes go from 1 to 2147483647, not {}", extent);
-  if (rows * columns > kRowByteLimit / 4)
-    return invalidArgument("its tensors would have more than {} GiB", kRowByteLimit >> 30);
-  return okStatus();
+  return measure::checkShape(input().shape, type);
 }
 
 } // namespace kiln::families

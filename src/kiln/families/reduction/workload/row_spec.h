@@ -51,9 +51,6 @@ struct RowSpec {
   static Result<RowSpec> parse(std::string_view family, std::string_view name);
 };
 
-// No tensor has more bytes than this.
-inline constexpr uint64_t kRowByteLimit = uint64_t(1) << 40;
-
 // The result of a type where a request names no other: i32 for sums of i8, else the type itself.
 hal::ElementType defaultRowResult(RowOp op, hal::ElementType type);
 
