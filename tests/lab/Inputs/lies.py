@@ -52,6 +52,7 @@ SWEEPS = [
     (2, f"{CONV} --problem-groups=16 --problem-stride=1 --problem-pad=1 --dtypes=f32"),  # depthwise
     (3, "--operation-kind=elementwise --problem-shape=33x33 --dispatches=(add|exp)_ --dtypes=f32,i32"),
     (3, "--operation-kind=reduction --problem-rows=65 --problem-columns=65 --dispatches=(sum|max|mean)_ --dtypes=f32"),
+    (2, "--operation-kind=reduction --problem-rows=3 --problem-columns=65 --problem-inner=65 --dispatches=(sum|max)_ --dtypes=f32"),
     (2, "--operation-kind=softmax --problem-rows=65 --problem-columns=65 --dtypes=f32,f16"),
     (4, "--operation-kind=transpose --problem-shape=65x65 --dtypes=f32,f16,bf16,i8"),
     (1, "--operation-kind=transpose --problem-shape=3x17x17x5 --problem-permutation=0213 --dtypes=f32"),

@@ -18,9 +18,13 @@ measure::verify::Verdict checkReduction(const RowSpec &spec, RowPass pass, const
 // What outputs hold before a pass: small integers, or NaN in those that come second.
 measure::verify::Pass rowPrefill(RowPass pass);
 
-// A row of the input as numbers; and what a program takes for one that reads a square input in the other layout.
+// A row of the input as numbers; and what a program takes for one that takes two dimensions of the input, of the same
+// extent, for each other.
 std::vector<double> readRow(const RowSpec &spec, const io::TensorSpan &input, uint64_t row);
-std::vector<double> readColumn(const RowSpec &spec, const io::TensorSpan &input, uint64_t column);
+std::vector<double> readSwappedRow(const RowSpec &spec, const io::TensorSpan &input, uint64_t row,
+                                   std::pair<size_t, size_t> dimensions);
+// Such dimensions, innermost first.
+std::vector<std::pair<size_t, size_t>> equalDimensions(const RowSpec &spec);
 
 } // namespace kiln::families
 

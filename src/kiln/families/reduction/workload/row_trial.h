@@ -4,6 +4,7 @@
 
 #include "kiln/families/problem_trial.h"
 #include "kiln/families/reduction/workload/reduction_family.h"
+#include "kiln/families/reduction/workload/row_inputs.h"
 
 namespace kiln::families {
 
@@ -12,7 +13,13 @@ public:
   explicit RowTrial(const std::string &name, size_t pass = 0) : RowTrial(parsed(name), pass) {}
 
   const RowSpec &spec() const { return rowSpec; }
-  std::vector<double> row(uint64_t row) const { return inputRow(0, row); }
+  std::vector<double> row(uint64_t row) const {
+    RowPlace place = placeOfRow(rowSpec, row);
+    std::vector<double> numbers;
+    for (uint64_t c = 0; c < rowSpec.columns; ++c)
+      numbers.push_back(input(0, place.start + c * place.step));
+    return numbers;
+  }
 
 private:
   RowTrial(const RowSpec &spec, size_t pass) : ProblemTrial(std::make_shared<RowProblem>(spec), pass), rowSpec(spec) {}
