@@ -46,12 +46,14 @@ std::vector<double> narrowRow(std::span<const double> row, const Narrowing &narr
 }
 
 double narrowSum(const FloatFormat &format, std::span<const double> row, size_t lanes) {
+  // Each step is one of f32, rounded: the same as one of the narrow format for numbers of that format.
+  auto add = [&](double a, double b) { return roundTo(format, roundTo(kFormatF32, a + b)); };
   std::vector<double> sums(lanes, 0.0);
   for (size_t c = 0; c < row.size(); ++c)
-    sums[c % lanes] = roundTo(format, sums[c % lanes] + row[c]);
+    sums[c % lanes] = add(sums[c % lanes], row[c]);
   for (size_t half = lanes / 2; half > 0; half /= 2)
     for (size_t lane = 0; lane < half; ++lane)
-      sums[lane] = roundTo(format, sums[lane] + sums[lane + half]);
+      sums[lane] = add(sums[lane], sums[lane + half]);
   return sums[0];
 }
 

@@ -162,29 +162,22 @@ std::span<const measure::Dimension> RowFamily::dimensions() const {
 }
 
 static Result<std::vector<RowSpec>> selectedShapes(const measure::ProblemSelection &selection, bool softmax) {
-  const std::vector<uint64_t> &rows = selection.values("rows"), &columns = selection.values("columns"),
-                              &inner = selection.values("inner");
+  KILN_ASSIGN_OR_RETURN(auto matrices, selection.matrices({{1024, 1024}, {4096, 4096}, {1000, 1001}}));
+  std::vector<uint64_t> inner = selection.values("inner");
+  bool anySizes = !selection.values("rows").empty() || !selection.values("columns").empty();
   std::vector<RowSpec> shapes;
-  auto add = [&](uint64_t row, uint64_t column, uint64_t behind) {
-    shapes.push_back({.rows = row, .columns = column, .inner = behind});
-  };
-  if (rows.empty() != columns.empty() && rows.empty())
-    return shapes; // One dimension alone is what elementwise operations may have.
-  if (columns.empty() && !(rows.empty() && inner.empty()))
-    return invalidArgument("--problem-{} without --problem-columns: give both", rows.empty() ? "inner" : "rows");
-  for (uint64_t row : rows)
-    for (uint64_t column : columns) {
-      if (inner.empty())
-        add(row, column, 1);
-      for (uint64_t behind : softmax ? std::vector<uint64_t>() : inner)
-        add(row, column, behind);
-    }
-  if (rows.empty()) {
-    for (auto [row, column] : {std::pair(1024, 1024), {4096, 4096}, {1000, 1001}})
-      add(row, column, 1);
-    if (!softmax)
-      add(1, 1000, 1001), add(32, 196, 768);
-  }
+  if (!inner.empty() && !anySizes)
+    return invalidArgument("--problem-inner without --problem-rows and --problem-columns: give all");
+  if (inner.empty())
+    inner = {1};
+  else if (softmax)
+    return shapes;
+  for (auto [rows, columns] : matrices)
+    for (uint64_t behind : inner)
+      shapes.push_back({.rows = rows, .columns = columns, .inner = behind});
+  if (!anySizes && !softmax)
+    shapes.insert(shapes.end(),
+                  {{.rows = 1, .columns = 1000, .inner = 1001}, {.rows = 32, .columns = 196, .inner = 768}});
   return shapes;
 }
 

@@ -139,15 +139,10 @@ TransposeFamily::problems(const measure::ProblemSelection &selection) const {
     return problems;
   if (shapes.empty())
     shapes = {{1024, 1024}, {4096, 4096}, {1000, 1001}, {32, 128, 12, 64}};
-  std::vector<ElementType> types;
-  for (const std::string &name : selection.types)
-    if (std::optional<ElementType> type = hal::parseElementType(name))
-      types.push_back(*type);
-  if (selection.types.empty())
-    types = {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I8};
   KILN_RETURN_IF_ERROR(checkPermutations(selection.values("permutation"), shapes));
   for (const std::vector<uint64_t> &shape : shapes)
-    for (ElementType type : types)
+    for (ElementType type :
+         selection.elementTypes({ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I8}))
       for (const Permutation &permutation : selectedPermutations(selection.values("permutation"), shape.size())) {
         TransposeSpec spec{shape, permutation, type};
         Status status = spec.validate();

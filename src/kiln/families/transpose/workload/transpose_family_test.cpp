@@ -2,24 +2,15 @@
 #include "kiln/families/transpose/workload/transpose_family.h"
 
 #include <gtest/gtest.h>
-#include <set>
 
-#include "kiln/base/tile_config.h"
-#include "kiln/families/families.h"
+#include "kiln/families/name_checks.h"
 
 namespace kiln::families {
 namespace {
 
 TEST(TransposeNames, ComeBackAsTheyWere) {
-  measure::FamilyRegistry registry;
-  registerFamilies(registry);
-  for (const char *name : {"transpose_10_1000x1001_f32", "transpose_021_1x1x7_bf16", "transpose_0213_2x3x4x5_i8",
-                           "transpose_3210_2x3x4x5_i32", "transpose_120_2x3x4_f16"}) {
-    Result<std::unique_ptr<measure::Problem>> problem = registry.parse(name);
-    ASSERT_TRUE(problem.ok()) << problem.status().message();
-    EXPECT_EQ((*problem)->name(), name);
-    EXPECT_EQ((*problem)->family(), "transpose");
-  }
+  expectNamesComeBack({"transpose_10_1000x1001_f32", "transpose_021_1x1x7_bf16", "transpose_0213_2x3x4x5_i8",
+                       "transpose_3210_2x3x4x5_i32", "transpose_120_2x3x4_f16"});
 }
 
 TEST(TransposeNames, FieldsAreWhatTheNameSays) {
@@ -37,25 +28,17 @@ TEST(TransposeNames, FieldsAreWhatTheNameSays) {
 }
 
 TEST(TransposeNames, WhatIsMalformedIsSaid) {
-  struct Case {
-    const char *name, *part;
-  };
-  for (const Case &test :
-       {Case{"transpose_01_4x4_f32", "moves nothing"},
-        Case{"transpose_11_4x4_f32", "is no permutation of 2 dimensions"},
-        Case{"transpose_1_4x4_f32", "is no permutation of 2 dimensions"},
-        Case{"transpose_10_4x4x4_f32", "it has each of the digits 0 to 2 once"},
-        Case{"transpose_ab_4x4_f32", "'ab' is no permutation"}, Case{"transpose_0_4_f32", "2 to 4 dimensions, not 1"},
-        Case{"transpose_10_4x04_f32", "leading zero"}, Case{"transpose_10_4x4", "it has 2 words"},
-        Case{"transpose_10_4x4_f64", "a transposition of f64 is not supported"},
-        Case{"transpose_10_4x4_f31", "'f31' is no element type"},
-        Case{"transpose_10_2000000000x2000000000_i8", "more than 1024 GiB"}}) {
-    Result<TransposeSpec> spec = TransposeSpec::parse(test.name);
-    ASSERT_FALSE(spec.ok()) << test.name;
-    EXPECT_EQ(spec.status().code(), StatusCode::InvalidArgument);
-    EXPECT_NE(spec.status().message().find(test.part), std::string::npos) << spec.status().message();
-    EXPECT_NE(spec.status().message().find("the form is"), std::string::npos) << spec.status().message();
-  }
+  expectMalformed(TransposeFamily(), {{"transpose_01_4x4_f32", "moves nothing"},
+                                      {"transpose_11_4x4_f32", "is no permutation of 2 dimensions"},
+                                      {"transpose_1_4x4_f32", "is no permutation of 2 dimensions"},
+                                      {"transpose_10_4x4x4_f32", "it has each of the digits 0 to 2 once"},
+                                      {"transpose_ab_4x4_f32", "'ab' is no permutation"},
+                                      {"transpose_0_4_f32", "2 to 4 dimensions, not 1"},
+                                      {"transpose_10_4x04_f32", "leading zero"},
+                                      {"transpose_10_4x4", "it has 2 words"},
+                                      {"transpose_10_4x4_f64", "a transposition of f64 is not supported"},
+                                      {"transpose_10_4x4_f31", "'f31' is no element type"},
+                                      {"transpose_10_2000000000x2000000000_i8", "more than 1024 GiB"}});
   EXPECT_EQ(TransposeSpec::parse("matmul_1x1x1_f32t_f32t_f32t").status().code(), StatusCode::NotFound);
 }
 
@@ -86,16 +69,8 @@ TEST(TransposeFamily, SelectsBySizesAndTypes) {
 }
 
 TEST(TransposeFamily, ConfigurationsAreManyAndDifferent) {
-  for (int64_t bits : {128, 256, 512}) {
-    std::vector<std::string> names = transposeConfigurations(*TransposeSpec::parse("transpose_10_1000x1001_f32"), bits);
-    EXPECT_GE(names.size(), 8U);
-    EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
-    for (const std::string &name : names) {
-      Result<TileConfig> config = TileConfig::parse(name);
-      ASSERT_TRUE(config.ok()) << config.status().message();
-      EXPECT_EQ(config->name(), name);
-    }
-  }
+  for (int64_t bits : {128, 256, 512})
+    expectConfigurations(transposeConfigurations(*TransposeSpec::parse("transpose_10_1000x1001_f32"), bits), 8, 12);
   EXPECT_EQ(transposeConfigurations(*TransposeSpec::parse("transpose_10_1x1_f32"), 512).size(), 1U);
 }
 
