@@ -8,3 +8,4 @@ kiln_unit_test(families_test SOURCES ${CMAKE_SOURCE_DIR}/src/kiln/families/famil
 if(KILN_BUILD_TESTS)
   target_compile_definitions(families_test PRIVATE KILN_FAMILIES_DIR="${CMAKE_SOURCE_DIR}/src/kiln/families")
 endif()
+kiln_unit_test(timed_check_test SOURCES ${CMAKE_SOURCE_DIR}/src/kiln/families/timed_check_test.cpp DEPS kiln_families kiln_measure_workers)

@@ -6,7 +6,9 @@ reader of the results has to know a note, and the methods below.
     load(problem, module, function, sets) everything that is no part of a call; raises Unsupported where it cannot.
                                           A set is a pair of lists of tensors, inputs and outputs.
     run(set)                              computes, and writes the outputs of the set
-    call(set)                             the same, for timing: the results may stay in other memory
+    call(set)                             the same, for timing: the results may stay in other memory, and then there is
+    fetch(set)                            which copies those of the set's last call to its outputs
+    upload(set)                           where its device has memory of its own: the inputs of the set have changed
 """
 
 import json
@@ -21,7 +23,7 @@ _MATMUL = {"batch_count", "m", "n", "k", "lhs", "rhs", "result", "accumulator"}
 FIELDS = {"matmul": _MATMUL, "batch_matmul": _MATMUL,
           "matmul_splitk": _MATMUL | {"split_k_mode", "split_k_slices", "partials"},
           "matmul_bias": _MATMUL | {"epilogue"}, "matmul_bias_relu": _MATMUL | {"epilogue"},
-          "matmul_bias_gelu": _MATMUL | {"epilogue"},
+          "matmul_bias_gelu": _MATMUL | {"epilogue"}, "matmul_bias_gelu_tanh": _MATMUL | {"epilogue"},
           "conv2d": {"layout", "n", "h", "w", "c", "r", "s", "f", "stride_h", "stride_w", "dilation_h", "dilation_w",
                      "pad_h", "pad_w", "groups", "input_type", "filter_type", "result_type", "accumulator"},
           "elementwise": {"op", "shape", "type"},
@@ -85,32 +87,57 @@ def touch(sets):
             tensor.memory[:] = bytes(len(tensor.memory))
 
 
+def following(set, count):
+    """The set after this one; set 0 is for verification, where there are others."""
+    return set + 1 if set + 1 < count else min(1, count - 1)
+
+
 def _time(provider, request, count):
-    """Calls, each with the next set, until the time is up; set 0 is for verification, where there are others."""
+    """Calls, each with the next set."""
+    if request.get("watch") or request.get("empty"):
+        raise Unsupported("this worker promised neither device times nor empty calls")
     samples, chosen, clock = [], request["start"], time.perf_counter_ns
-    end = clock() + request["nanoseconds"]
-    while not samples or clock() < end:
+    for _ in range(request["calls"] // request["batch"]):
         begin = clock()
         for _ in range(request["batch"]):
             provider.call(chosen)
-            chosen = chosen + 1 if chosen + 1 < count else min(1, count - 1)
+            chosen = following(chosen, count)
         samples.append(max(clock() - begin, 1))
-    return {"ok": True, "batch": request["batch"], "call": samples}
+    return {"ok": True, "batch": request["batch"], "host": samples}
+
+
+def _for_each(method, sets, count):
+    chosen = sets["first"]
+    for _ in range(sets["count"]):
+        method(chosen)
+        chosen = following(chosen, count)
 
 
 def _answer(provider, request, state):
     op = request["op"]
     if op == "hello":
-        if request["protocol"] != 1:
-            raise Unsupported(f"this worker speaks protocol 1, not {request['protocol']}")
+        if request["protocol"] != 2:
+            raise Unsupported(f"this worker speaks protocol 2, not {request['protocol']}")
         provider.start(request["threads"])
+        memory = "own" if hasattr(provider, "fetch") else "shared"
         return {"ok": True, "provider": provider.name, "version": provider.version,
-                "note": getattr(provider, "note", "")}
+                "note": getattr(provider, "note", ""), "devices": [{"name": "cpu", "memory": memory}]}
     if op == "load":
+        if state:
+            raise RuntimeError("this worker holds one problem at a time; unload it first")
         count = request["sets"]
         sets = list(zip(_tensors(request["inputs"], count, False), _tensors(request["outputs"], count, True)))
         provider.load(request["problem"], request.get("module"), request.get("function"), sets)
-        state["sets"] = count
+        state.update(slot=request.get("slot", 0), sets=count)
+        return {"ok": True}
+    if state.get("slot") != request.get("slot", 0):
+        raise RuntimeError(f"slot {request.get('slot', 0)} holds no problem; 'load' comes first")
+    if op == "unload":
+        state.clear()
+        return {"ok": True}
+    if op in ("upload", "fetch"):
+        if hasattr(provider, op):
+            _for_each(getattr(provider, op), request["sets"], state["sets"])
         return {"ok": True}
     if op == "run":
         provider.run(request["set"])

@@ -52,6 +52,11 @@ class Torch:
         if result.data_ptr() != output.data_ptr():
             output.copy_(result)
 
+    def fetch(self, index):
+        result, output = self.results[index], self.tensors[index][-1]
+        if result is not None and result.data_ptr() != output.data_ptr():
+            output.copy_(result)
+
     def call(self, index):
         self.results[index] = None
         self.results[index] = self.calls[index]()
@@ -73,8 +78,9 @@ class Torch:
             product = lambda: torch.matmul(lhs, rhs, out=result)
         if family.endswith("relu"):
             return lambda: (product(), self.aten.relu_(result))[-1]
-        if family.endswith("gelu"):
-            return lambda: (product(), self.aten.gelu.out(result, approximate="none", out=result))[-1]
+        if "gelu" in family:
+            form = "tanh" if family.endswith("tanh") else "none"
+            return lambda: (product(), self.aten.gelu.out(result, approximate=form, out=result))[-1]
         return product
 
     def conv2d(self, family, fields, image, kernel, output):
@@ -94,8 +100,9 @@ class Torch:
 
     def elementwise(self, family, fields, *tensors):
         op, output = fields["op"], tensors[-1]
-        if op == "gelu":
-            return lambda: self.aten.gelu.out(tensors[0], approximate="none", out=output)
+        if op in ("gelu", "gelu_tanh"):
+            form = "tanh" if op == "gelu_tanh" else "none"
+            return lambda: self.aten.gelu.out(tensors[0], approximate=form, out=output)
         if op not in ("add", "mul", "relu", "exp", "tanh", "sigmoid", "sqrt"):
             raise Unsupported(f"this adapter does not know the operation {op}")
         function = getattr(self.aten, op).out

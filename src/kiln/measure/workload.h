@@ -49,6 +49,9 @@ public:
 
   virtual std::vector<TensorType> inputs() const = 0;
   virtual std::vector<TensorType> outputs() const = 0;
+  // Whether an input is a weight: constant in a program that runs for long, so that `load` may prepare it. A product's
+  // right operand, a filter, a bias.
+  virtual bool isWeight(size_t input) const { return false; }
   // The arithmetic that the definition asks for, and the bytes that must move at least: each input and output once.
   virtual double flops() const = 0;
   virtual double bytes() const;

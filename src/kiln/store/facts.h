@@ -121,9 +121,22 @@ struct CandidateResult {
   bool operator==(const CandidateResult &) const = default;
 };
 
-// Times in nanoseconds, a value for each batch of calls. `device` and `launch` are empty or as long as `call`.
+// Calls of which it is known when their device was at work: the host's nanoseconds of each, and ticks of the device's
+// clock. `submitted` is empty where that clock does not tell it.
+struct WatchedCalls {
+  std::vector<int64_t> call = {};
+  std::string clock = {}; // "monotonic" is the host's
+  uint64_t ticksPerSecond = 1'000'000'000;
+  std::vector<int64_t> submitted = {}, started = {}, ended = {};
+
+  bool operator==(const WatchedCalls &) const = default;
+};
+
+// Times in nanoseconds, a value for each batch of calls. `device` and `launch` are those of older stores: empty, or as
+// long as `call`.
 struct Samples {
   std::vector<int64_t> call = {}, device = {}, launch = {};
+  WatchedCalls watched = {}; // other calls than those above; without a clock where there are none
 
   bool operator==(const Samples &) const = default;
 };

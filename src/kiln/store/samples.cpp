@@ -2,7 +2,10 @@
 
 namespace kiln::store {
 
-static constexpr uint8_t kFormat = 1;
+// Of stores before calls were watched, and of today.
+static constexpr uint8_t kParts = 1, kWatched = 2;
+// A name, not a text.
+static constexpr uint64_t kLongestClock = 64;
 
 static void appendVarint(std::string &blob, uint64_t value) {
   for (; value >= 0x80; value >>= 7)
@@ -22,10 +25,20 @@ static void appendTimes(std::string &blob, std::span<const int64_t> times) {
 }
 
 std::string encodeSamples(const Samples &samples) {
-  std::string blob(1, static_cast<char>(kFormat));
+  bool watched = !samples.watched.clock.empty();
+  std::string blob(1, static_cast<char>(watched ? kWatched : kParts));
   appendTimes(blob, samples.call);
   appendTimes(blob, samples.device);
   appendTimes(blob, samples.launch);
+  if (!watched)
+    return blob;
+  const WatchedCalls &calls = samples.watched;
+  std::string_view clock = std::string_view(calls.clock).substr(0, kLongestClock);
+  appendVarint(blob, clock.size());
+  blob += clock;
+  appendVarint(blob, calls.ticksPerSecond);
+  for (const std::vector<int64_t> *times : {&calls.call, &calls.submitted, &calls.started, &calls.ended})
+    appendTimes(blob, *times);
   return blob;
 }
 
@@ -60,16 +73,35 @@ static Status readTimes(std::span<const uint8_t> &bytes, std::vector<int64_t> &t
   return okStatus();
 }
 
+static Status readWatched(std::span<const uint8_t> &bytes, WatchedCalls &calls) {
+  KILN_ASSIGN_OR_RETURN(uint64_t length, readVarint(bytes));
+  if (length == 0 || length > kLongestClock || length > bytes.size())
+    return dataLoss("the samples of a round name a clock with {} characters", length);
+  calls.clock.assign(reinterpret_cast<const char *>(bytes.data()), length);
+  bytes = bytes.subspan(length);
+  KILN_ASSIGN_OR_RETURN(calls.ticksPerSecond, readVarint(bytes));
+  for (std::vector<int64_t> *times : {&calls.call, &calls.submitted, &calls.started, &calls.ended})
+    KILN_RETURN_IF_ERROR(readTimes(bytes, *times));
+  if (calls.ticksPerSecond == 0 || calls.started.size() != calls.ended.size() ||
+      (!calls.submitted.empty() && calls.submitted.size() != calls.started.size()))
+    return dataLoss("the samples of a round have times of a device that do not belong together");
+  return okStatus();
+}
+
 Result<Samples> decodeSamples(std::span<const uint8_t> blob) {
   if (blob.empty())
     return dataLoss("the samples of a round are truncated");
-  if (blob.front() != kFormat)
-    return dataLoss("the samples of a round have format {}; this build reads format {}", blob.front(), kFormat);
+  uint8_t format = blob.front();
+  if (format != kParts && format != kWatched)
+    return dataLoss("the samples of a round have format {}; this build reads formats {} and {}", format, kParts,
+                    kWatched);
   blob = blob.subspan(1);
   Samples samples;
   KILN_RETURN_IF_ERROR(readTimes(blob, samples.call));
   KILN_RETURN_IF_ERROR(readTimes(blob, samples.device));
   KILN_RETURN_IF_ERROR(readTimes(blob, samples.launch));
+  if (format == kWatched)
+    KILN_RETURN_IF_ERROR(readWatched(blob, samples.watched));
   if (!blob.empty())
     return dataLoss("the samples of a round have {} bytes after their end", blob.size());
   return samples;

@@ -1,4 +1,4 @@
-// kiln-lab-worker: computes one problem with one provider, for the lab. See docs/lab.md for what it reads and writes.
+// kiln-lab-worker: computes problems with one provider, for the lab. See docs/lab.md for what it reads and writes.
 #include <cstdio>
 #include <unistd.h>
 
@@ -34,15 +34,18 @@ static Status work(const std::string &name) {
   KILN_ASSIGN_OR_RETURN(int answers, takeStandardOutput());
   measure::FamilyRegistry families;
   families::registerFamilies(families);
-  std::unique_ptr<measure::Provider> provider = entry->create();
-  provider->setFamilies(families);
-  measure::Conversation conversation(std::string(entry->provider()), *provider,
+  auto makeProvider = [&] {
+    std::unique_ptr<measure::Provider> provider = entry->create();
+    provider->setFamilies(families);
+    return provider;
+  };
+  measure::Conversation conversation(std::string(entry->provider()), makeProvider,
                                      [] { return measure::openCallCounters(measure::SystemFiles()); });
   return measure::serve(conversation, STDIN_FILENO, answers);
 }
 
 int main(int argc, char **argv) {
-  FlagParser parser("kiln-lab-worker", "Computes one problem with one provider, for the lab: reads requests from "
+  FlagParser parser("kiln-lab-worker", "Computes problems with one provider, for the lab: reads requests from "
                                        "standard input, one JSON object a line, and answers each with a line on "
                                        "standard output. docs/lab.md describes them.");
   std::string provider;

@@ -11,14 +11,13 @@ import small_matmul
 
 def claimed(provider, request, count, time=kiln_worker._time):
     answer = time(provider, request, count)
-    call = answer["call"]
-    claims = {"honest": {"device": [ns - ns // 8 for ns in call], "launch": [ns // 8 for ns in call]},
-              "wrap": {"call": [2**63 - 1, 2**63 - 1] + [1000] * 5},  # -2, to who sums in 64 bits
-              "less": {"call": [max(ns // 2, 1) for ns in call]},
-              "parts": {"device": [ns * 1000 for ns in call], "launch": [7] * len(call)},
-              "uneven": {"device": call + [1]},
-              "negative": {"call": [-5] + call},
-              "nan": {"call": [float("nan")] + call}}
+    call = answer["host"]
+    claims = {"honest": {},
+              "wrap": {"host": [2**63 - 1] * len(call)},  # sums of two are -2, to who sums in 64 bits
+              "less": {"host": [max(ns // 2, 1) for ns in call]},
+              "uneven": {"device": {"clock": "mine", "started": call, "ended": call + [1]}},
+              "negative": {"host": [-5] + call[1:]},
+              "nan": {"host": [float("nan")] + call[1:]}}
     return {**answer, **claims[sys.argv[2]]}
 
 

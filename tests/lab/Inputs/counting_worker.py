@@ -11,7 +11,7 @@ import small_matmul
 
 def counted(provider, request, count, time=kiln_worker._time):
     answer = time(provider, request, count)
-    calls = len(answer["call"]) * answer["batch"]
+    calls = len(answer["host"]) * answer["batch"]
     answer["counters"] = {"cycles": 1000 * calls, "instructions": 2500 * calls, "cache_misses": 3 * calls}
     return answer
 

@@ -30,6 +30,7 @@ def from_bf16(values):
 TYPES = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "i8": "i1", "i32": "i4"}
 TOLERANCE = {"f64": 1e-12, "f32": 2e-6, "f16": 1e-3, "bf16": 8e-3, "i8": 0, "i32": 0}
 gelu = numpy.vectorize(lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))))
+gelu_tanh = lambda x: 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
 
 
 class Tensor:
@@ -74,7 +75,8 @@ def matmul(family, lhs, rhs, result, layouts="ttt", b=None):
     def expected(lhs, rhs, *bias):
         lhs, rhs = (x.swapaxes(-1, -2) if layout == "n" else x for x, layout in zip((lhs, rhs), layouts))
         total = lhs @ rhs + (bias[0] if bias else 0)
-        activation = {"relu": lambda x: numpy.maximum(x, 0), "gelu": gelu}.get(family[-4:], lambda x: x)
+        activation = {"bias_relu": lambda x: numpy.maximum(x, 0), "bias_gelu": gelu, "bias_gelu_tanh": gelu_tanh}.get(
+            fields.get("epilogue"), lambda x: x)
         total = activation(total)
         return total.swapaxes(-1, -2) if layouts[2] == "n" else total
     return family, f"{lhs}{layouts[0]} {rhs}{layouts[1]} {result}{layouts[2]}", fields, inputs, result, expected
@@ -109,7 +111,7 @@ def conv2d(layout, groups, type, result):
 
 def elementwise(op, type):
     functions = {"add": numpy.add, "mul": numpy.multiply, "relu": lambda x: numpy.maximum(x, 0), "gelu": gelu,
-                 "exp": numpy.exp, "tanh": numpy.tanh, "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)), "sqrt": numpy.sqrt}
+                 "gelu_tanh": gelu_tanh, "exp": numpy.exp, "tanh": numpy.tanh, "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)), "sqrt": numpy.sqrt}
     inputs = [(type, [5, 7, 11])] * (2 if op in ("add", "mul") else 1)
     return "elementwise", f"{op} {type}", {"op": op, "shape": "5x7x11", "type": type}, inputs, type, functions[op]
 
@@ -138,7 +140,7 @@ def cases():
     for layouts in ("ttt", "ntn"):
         yield matmul("batch_matmul", "f32", "f32", "f32", layouts, b=3)
     yield matmul("matmul_splitk", "f32", "f32", "f32")
-    for family in ("matmul_bias", "matmul_bias_relu", "matmul_bias_gelu"):
+    for family in ("matmul_bias", "matmul_bias_relu", "matmul_bias_gelu", "matmul_bias_gelu_tanh"):
         yield matmul(family, "f32", "f32", "f32")
         yield matmul(family, "f32", "f32", "f32", "tnn")
         yield matmul(family, "bf16", "bf16", "f32")
@@ -147,7 +149,7 @@ def cases():
         yield conv2d(layout, groups, "f32", "f32")
     for type, result in (("bf16", "bf16"), ("f16", "f16"), ("i8", "i32")):
         yield conv2d("nhwc_hwcf", 1, type, result)
-    for op in ("add", "mul", "relu", "gelu", "exp", "tanh", "sigmoid", "sqrt"):
+    for op in ("add", "mul", "relu", "gelu", "gelu_tanh", "exp", "tanh", "sigmoid", "sqrt"):
         yield elementwise(op, "f32")
         yield elementwise(op, "bf16")
     for op in ("sum", "max", "min", "mean"):
@@ -195,7 +197,8 @@ def drive(worker, case, folder):
             error = numpy.abs(output.values() - wanted) / numpy.maximum(numpy.abs(wanted), 1)
             if not error.max() <= TOLERANCE[result]:  # NaN is wrong, too
                 return f"wrong by {error.max():.3g}"
-        samples = worker.ask(op="time", nanoseconds=1_000_000, start=1, batch=2)["call"]
+        samples = worker.ask(op="time", calls=20, start=1, batch=2)["host"]
+        worker.ask(op="unload")
         return "right" if samples and min(samples) > 0 else f"wrong samples: {samples}"
     except RuntimeError as error:
         return str(error)
@@ -214,7 +217,7 @@ def main():
             continue
         if not worker:
             worker = Worker(options.command, options.threads)
-            worker.ask(op="hello", protocol=1, threads=options.threads)
+            worker.ask(op="hello", protocol=2, threads=options.threads)
         with tempfile.TemporaryDirectory() as folder:
             print(f"{case[0]} {case[1]}: {drive(worker, case, folder)}", flush=True)
         if not options.one_worker:

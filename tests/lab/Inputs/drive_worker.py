@@ -63,7 +63,7 @@ def main():
             sys.exit(1)
         return answer
 
-    hello = ask(op="hello", protocol=1, threads=options.threads)
+    hello = ask(op="hello", protocol=2, threads=options.threads)
     print(f"hello: {hello['provider']}")
     operands = ["f32" + layout for layout in options.layouts]
     ask(op="load", module=options.module, function="", sets=options.sets, inputs=[lhs, rhs], outputs=[result],
@@ -87,12 +87,14 @@ def main():
                 wrong += at(got, options.layouts[2], m, n, i, j) != expected
         print(f"run {attempt}: {wrong} of {m * n} elements are wrong")
 
-    answer = ask(op="time", nanoseconds=5_000_000, start=min(1, options.sets - 1), batch=4)
-    good = answer["batch"] == 4 and answer["call"] and all(isinstance(x, int) and x > 0 for x in answer["call"])
-    for part in ("device", "launch"):
-        good = good and (part not in answer or len(answer[part]) == len(answer["call"]))
-        good = good and (part not in answer or min(answer[part]) >= 0)
-    print("time: good" if good else f"time: {answer}", "in parts" if "launch" in answer else "")
+    answer = ask(op="time", calls=40, start=min(1, options.sets - 1), batch=4)
+    good = answer["batch"] == 4 and answer["host"] and all(isinstance(x, int) and x > 0 for x in answer["host"])
+    print("time: good" if good else f"time: {answer}")
+    if "device times" in hello.get("promises", []):
+        times = ask(op="time", calls=5, start=min(1, options.sets - 1), batch=1, watch=True)["device"]
+        order = [times["submitted"], times["started"], times["ended"]]
+        good = all(len(part) == 5 for part in order) and all(sorted(call) == list(call) for call in zip(*order))
+        print("device times: good" if good else f"device times: {times}")
     worker.stdin.write('{"op":"quit"}\n')
     worker.stdin.close()
     print(f"quit: {worker.stdout.read()!r}, exit code {worker.wait()}")

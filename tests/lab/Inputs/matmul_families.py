@@ -51,6 +51,7 @@ def epilogues():
     sweep("matmul_bias_relu", "f32,f16t_f16n_f16t,bf16t_bf16t_f32t,f16t_f16t_f16t_accf16", (33, 65, 47))
     sweep("matmul_bias_gelu", "f32t_f32n_f32t,f16,bf16n_bf16t_bf16t", (33, 47, 65))
     sweep("matmul_bias_gelu", "f32", (1, 1, 1))
+    sweep("matmul_bias_gelu_tanh", "f32t_f32n_f32t,f16,bf16", (33, 47, 65))
     sweep("matmul", "f16t_f16t_f16t_accf16,f16n_f16n_f16t_accf16,f16,bf16", (9, 35, 1031))
 
     # What sums in f16 is not what sums in f32 is promised to be: the same code under the other name is rejected.

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "kiln/measure/providers/result_allocator.h"
-#include "kiln/measure/providers/submission_clock.h"
 #include "kiln/measure/providers/thread_binding.h"
 #include "kiln/runtime/hal/buffer_view.h"
 #include "kiln/runtime/hal/device.h"
 #include "kiln/runtime/hal/driver.h"
+#include "kiln/runtime/hal/execution_watch.h"
 #include "kiln/runtime/vm/hal_module.h"
 #include "kiln/runtime/vm/hal_types.h"
 #include "kiln/runtime/vm/session.h"
@@ -26,17 +26,26 @@ public:
   Status load(const LoadRequest &request, TensorMemory &tensors) override;
   Status run(uint32_t set) override;
   Status call(uint32_t set) override;
-  void watchLaunch() override { clock->watch(); }
-  uint64_t launched() const override { return clock->firstSubmission(); }
+  WorkerDevice device() const override { return {std::string(halDevice->uri()), true}; }
+  bool tellsDeviceTimes() const override { return true; }
+  void watch(bool on) override;
+  DeviceTimes takeDeviceTimes() override { return std::exchange(deviceTimes, {}); }
+  bool makesEmptyCalls() const override { return true; }
+  Status emptyCall() override;
 
 private:
   Status findFunction(std::string_view name);
   Status checkFunction() const;
   Result<vm::Value> importInput(size_t tensor, uint32_t set);
 
-  Ref<hal::Device> device;
+  void addDeviceTimes();
+
+  Ref<hal::Device> halDevice;
   Ref<ResultAllocator> allocator;
-  std::unique_ptr<SubmissionClock> clock;
+  std::shared_ptr<hal::ExecutionWatch> executions = std::make_shared<hal::ExecutionWatch>();
+  DeviceTimes deviceTimes;         // of the calls since `watch`
+  Ref<hal::CommandBuffer> nothing; // what an empty call executes
+  Ref<hal::Buffer> scratch;        // that it writes to
   std::unique_ptr<vm::Session> session;
   vm::Function function;
   TensorMemory *tensors = nullptr;
@@ -56,7 +65,8 @@ Status KilnProvider::start(uint32_t threads) {
     return Ref<hal::Allocator>(allocator);
   };
   options.task.workerCount = threads;
-  KILN_ASSIGN_OR_RETURN(device, registry.createDevice(threads == 1 ? "local-sync" : "local-task", options));
+  options.executionWatch = executions;
+  KILN_ASSIGN_OR_RETURN(halDevice, registry.createDevice(threads == 1 ? "local-sync" : "local-task", options));
   // The device has bound its own workers; the thread that waits for them works, too.
   return bindCaller(threads);
 }
@@ -66,9 +76,8 @@ Status KilnProvider::load(const LoadRequest &request, TensorMemory &memory) {
     return invalidArgument("\"module\" is empty; Kiln needs the module that it is to run");
   tensors = &memory;
   KILN_ASSIGN_OR_RETURN(Ref<vm::Module> module, vm::Module::loadFile(request.module));
-  KILN_ASSIGN_OR_RETURN(Ref<vm::NativeModule> hal, vm::createHalModule({device}));
-  KILN_ASSIGN_OR_RETURN(clock, SubmissionClock::wrap(std::move(hal)));
-  KILN_ASSIGN_OR_RETURN(session, vm::Session::create({module}, {clock->module()}));
+  KILN_ASSIGN_OR_RETURN(Ref<vm::NativeModule> hal, vm::createHalModule({halDevice}));
+  KILN_ASSIGN_OR_RETURN(session, vm::Session::create({module}, {std::move(hal)}));
   KILN_RETURN_IF_ERROR(findFunction(request.function));
   KILN_RETURN_IF_ERROR(checkFunction());
   for (uint32_t set = 0; set < memory.sets(); ++set) {
@@ -114,10 +123,10 @@ Result<vm::Value> KilnProvider::importInput(size_t tensor, uint32_t set) {
   memory.data = const_cast<uint8_t *>(tensors->input(tensor, set));
   memory.length = input.bytes;
   memory.access = hal::MemoryAccess::Read;
-  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, device->allocator().importHost(std::move(memory)));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, halDevice->allocator().importHost(std::move(memory)));
   // A copy would not follow when inputs of set 0 change.
   if (input.bytes > 0 && buffer->hostPointer() != tensors->input(tensor, set))
-    return internalError("the device {} does not use memory of this process in place", device->uri());
+    return internalError("the device {} does not use memory of this process in place", halDevice->uri());
   KILN_ASSIGN_OR_RETURN(Ref<hal::BufferView> view, hal::BufferView::create(std::move(buffer), input.type, input.shape));
   return vm::Value(std::move(view));
 }
@@ -126,7 +135,49 @@ Status KilnProvider::call(uint32_t set) {
   for (vm::Value &result : results)
     result = vm::Value();
   allocator->place(places[set]);
-  return session->call(function, arguments[set], results);
+  KILN_RETURN_IF_ERROR(session->call(function, arguments[set], results));
+  if (executions->isOn())
+    addDeviceTimes();
+  return okStatus();
+}
+
+void KilnProvider::watch(bool on) {
+  executions->turn(on);
+  if (!on)
+    return;
+  executions->take();
+  deviceTimes = {"monotonic", 1'000'000'000, {}, {}, {}};
+}
+
+// A call may submit several times: its device is at work from the first start to the last end. One that submits nothing
+// has no times.
+void KilnProvider::addDeviceTimes() {
+  std::vector<hal::ExecutionTimes> all = executions->take();
+  if (all.empty())
+    return;
+  hal::ExecutionTimes call = all.front();
+  for (const hal::ExecutionTimes &one : all)
+    call = {std::min(call.submitted, one.submitted), std::min(call.started, one.started),
+            std::max(call.ended, one.ended)};
+  deviceTimes.submitted.push_back(int64_t(call.submitted));
+  deviceTimes.started.push_back(int64_t(call.started));
+  deviceTimes.ended.push_back(int64_t(call.ended));
+}
+
+// A few bytes for each worker to fill, so that all of them wake up as they do for a dispatch.
+Status KilnProvider::emptyCall() {
+  if (!nothing) {
+    constexpr uint64_t kBytes = 64;
+    uint32_t fills = halDevice->workerCount();
+    KILN_ASSIGN_OR_RETURN(scratch, halDevice->allocator().allocate(hal::BufferUsage::Transient, fills * kBytes));
+    KILN_ASSIGN_OR_RETURN(nothing, halDevice->createCommandBuffer(hal::CommandBufferMode::Replay, 1));
+    for (uint32_t i = 0; i < fills; ++i)
+      KILN_RETURN_IF_ERROR(nothing->fill({0, i * kBytes, kBytes}, 0, 1));
+    KILN_RETURN_IF_ERROR(nothing->finalize());
+  }
+  hal::Binding binding{scratch.get(), 0, scratch->byteLength()};
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Fence> done, halDevice->execute(nullptr, nothing.get(), {&binding, 1}));
+  return done->wait(Deadline::infinite());
 }
 
 // A program may return what it was given, a constant, or one value twice: that lies elsewhere.

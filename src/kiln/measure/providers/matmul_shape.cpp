@@ -25,6 +25,7 @@ constexpr FamilyEntry kFamilies[] = {
     {"matmul_bias", Epilogue::Bias, kEpilogueFields},
     {"matmul_bias_relu", Epilogue::BiasRelu, kEpilogueFields},
     {"matmul_bias_gelu", Epilogue::BiasGelu, kEpilogueFields},
+    {"matmul_bias_gelu_tanh", Epilogue::BiasGeluTanh, kEpilogueFields},
 };
 
 constexpr std::string_view kCommonFields[] = {"batch_count", "m", "n", "k", "lhs", "rhs", "result", "accumulator"};

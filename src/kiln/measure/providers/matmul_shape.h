@@ -21,7 +21,7 @@ struct MatmulOperand {
 };
 
 // What is done to the product before it is stored; all but None add a bias first, a value for each column.
-enum class Epilogue { None, Bias, BiasRelu, BiasGelu };
+enum class Epilogue { None, Bias, BiasRelu, BiasGelu, BiasGeluTanh };
 
 struct MatmulShape {
   bool batched = false;
@@ -39,7 +39,8 @@ struct MatmulShape {
 // with a field that is not known here and could change what is computed. InvalidArgument where the tensors of the
 // request are not those of the problem.
 Result<MatmulShape> matmulShape(const LoadRequest &request);
-// The same, and those with an epilogue: inputs lhs, rhs and the bias, of the result's type; gelu is the one by erf.
+// The same, and those with an epilogue: inputs lhs, rhs and the bias, of the result's type; gelu is the one by erf,
+// gelu_tanh the one by tanh.
 Result<MatmulShape> matmulShapeWithEpilogue(const LoadRequest &request);
 
 } // namespace kiln::measure

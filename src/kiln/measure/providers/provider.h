@@ -1,11 +1,12 @@
 // What a worker can run. A provider is one file of this folder and one line of providers.cpp.
 //
-// The functions are called in this order: start, load, and then run and call in any order. One thread calls all of
-// them.
+// An object of it holds one problem, and a worker has one for each slot. The functions are called in this order: start,
+// load, and then the others in any order. One thread calls all of them.
 #ifndef KILN_MEASURE_PROVIDERS_PROVIDER_H
 #define KILN_MEASURE_PROVIDERS_PROVIDER_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,20 +31,35 @@ public:
   virtual std::string version() const = 0;
   // What a reader of the results has to know; empty where there is nothing.
   virtual std::string note() const { return {}; }
+  // Where it computes.
+  virtual WorkerDevice device() const { return {"cpu", true}; }
 
-  // Everything that is no part of a call: compiling, preparing, allocating. `tensors` outlives the provider. The inputs
-  // of set 0 change between runs; those of other sets have changed for the last time. Unimplemented where the provider
-  // does not do the problem.
+  // Everything that is no part of a call: compiling, preparing, allocating. `tensors` outlives the provider. Only what
+  // is declared a weight may be read and prepared: other inputs change later. Unimplemented where the provider does not
+  // do the problem.
   virtual Status load(const LoadRequest &request, TensorMemory &tensors) = 0;
+  // Whether `load` has prepared weights.
+  virtual bool preparedWeights() const { return false; }
+  // The operations of a call, where its algorithm has fewer than the definition of the problem; known once it is
+  // loaded.
+  virtual std::optional<double> flops() const { return std::nullopt; }
   // Computes what is in the inputs of the set, and writes its outputs. This is what is timed.
   virtual Status call(uint32_t set) = 0;
-  // The same, of set 0, whose inputs have changed, and with all checks that a timed call leaves out.
+  // The same, of set 0, all of whose inputs have changed, and with all checks that a timed call leaves out.
   virtual Status run(uint32_t set) { return call(set); }
 
-  // Where a provider can tell the part of a call in which kernels run from the launch before it: when the first call
-  // after `watchLaunch` gave its work to the device, in monotonicNanoseconds(). 0 where it cannot.
-  virtual void watchLaunch() {}
-  virtual uint64_t launched() const { return 0; }
+  // For a device with memory of its own: brings inputs that have changed there, and the outputs of the last call back.
+  virtual Status upload(SetRange sets) { return okStatus(); }
+  virtual Status fetch(SetRange sets) { return okStatus(); }
+
+  // Whether it can tell when its device was at work. `watch` turns that on or off, and `takeDeviceTimes` has a value
+  // for each call since it was turned on.
+  virtual bool tellsDeviceTimes() const { return false; }
+  virtual void watch(bool on) {}
+  virtual DeviceTimes takeDeviceTimes() { return {}; }
+  // A call on the way that all calls go, from launching to awaiting, without their work.
+  virtual bool makesEmptyCalls() const { return false; }
+  virtual Status emptyCall() { return unimplemented("this provider makes no empty calls"); }
 };
 
 } // namespace kiln::measure

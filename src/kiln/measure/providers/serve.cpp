@@ -12,37 +12,17 @@ namespace kiln::measure {
 
 namespace {
 
-// Of a batch, from when its first call was launched: its other calls are taken to be launched alike, since looking at
-// the clock in each of them would be a part of what is measured.
-void addParts(const TimeRequest &request, uint64_t started, uint64_t launched, Answer &answer) {
-  if (launched < started)
-    return;
-  int64_t call = answer.call.back();
-  int64_t launch = std::min(int64_t(launched - started) * int64_t(request.batch), call);
-  answer.launch.push_back(launch);
-  answer.device.push_back(call - launch);
-}
-
-// Calls until the time is up. The clock is read before and after a batch, and nothing else is done in between.
+// The clock is read before and after a batch, and nothing else is done in between.
 Status timeCalls(Provider &provider, const TimeRequest &request, uint32_t sets, Answer &answer) {
-  uint64_t now = monotonicNanoseconds();
-  uint64_t end = now + request.nanoseconds;
+  answer.host.reserve(request.calls / request.batch);
   uint32_t set = request.start;
-  do {
-    provider.watchLaunch();
+  for (uint64_t done = 0; done < request.calls; done += request.batch) {
     uint64_t started = monotonicNanoseconds();
     for (uint32_t i = 0; i < request.batch; ++i) {
-      KILN_RETURN_IF_ERROR(provider.call(set));
+      KILN_RETURN_IF_ERROR(request.empty ? provider.emptyCall() : provider.call(set));
       set = nextTimingSet(set, sets);
     }
-    now = monotonicNanoseconds();
-    answer.call.push_back(int64_t(now - started));
-    addParts(request, started, provider.launched(), answer);
-  } while (now < end);
-  // All or nothing: a program may give work to its device in some calls only.
-  if (answer.launch.size() != answer.call.size()) {
-    answer.launch.clear();
-    answer.device.clear();
+    answer.host.push_back(int64_t(monotonicNanoseconds() - started));
   }
   return okStatus();
 }
@@ -64,64 +44,118 @@ Result<Answer> Conversation::handle(const Request &request) {
     ended = true;
     return Answer();
   }
-  if (!started)
+  if (threads == 0)
     return failedPrecondition("'{}' came before 'hello'", requestName(request));
   if (const auto *message = std::get_if<LoadRequest>(&request))
     return load(*message);
-  if (!loaded)
-    return failedPrecondition("'{}' came before 'load'", requestName(request));
-  if (const auto *message = std::get_if<RunRequest>(&request))
-    return run(*message);
+  if (const auto *message = std::get_if<UnloadRequest>(&request)) {
+    KILN_RETURN_IF_ERROR(find(message->slot, {}).status());
+    slots.erase(message->slot);
+    return Answer();
+  }
+  if (const auto *message = std::get_if<UploadRequest>(&request)) {
+    KILN_ASSIGN_OR_RETURN(Slot * slot, find(message->slot, message->sets));
+    KILN_RETURN_IF_ERROR(slot->provider->upload(message->sets));
+    return Answer();
+  }
+  if (const auto *message = std::get_if<FetchRequest>(&request)) {
+    KILN_ASSIGN_OR_RETURN(Slot * slot, find(message->slot, message->sets));
+    KILN_RETURN_IF_ERROR(slot->provider->fetch(message->sets));
+    return Answer();
+  }
+  if (const auto *message = std::get_if<RunRequest>(&request)) {
+    KILN_ASSIGN_OR_RETURN(Slot * slot, find(message->slot, {message->set, 1}));
+    KILN_RETURN_IF_ERROR(slot->provider->run(message->set));
+    return Answer();
+  }
   return time(std::get<TimeRequest>(request));
+}
+
+Result<std::unique_ptr<Provider>> Conversation::startProvider() {
+  std::unique_ptr<Provider> provider = makeProvider();
+  KILN_RETURN_IF_ERROR(provider->start(threads));
+  return provider;
 }
 
 Result<Answer> Conversation::hello(const HelloRequest &request) {
   if (request.protocol != kProtocolVersion)
     return unimplemented("this worker speaks protocol {}, not {}", kProtocolVersion, request.protocol);
-  if (started)
+  if (threads != 0)
     return failedPrecondition("'hello' came twice");
   if (openCounters && !counters)
     counters = openCounters();
-  KILN_RETURN_IF_ERROR(provider.start(request.threads));
-  started = true;
+  threads = request.threads;
+  Result<std::unique_ptr<Provider>> started = startProvider();
+  if (!started.ok()) {
+    threads = 0;
+    return std::move(started).status();
+  }
+  spare = *std::move(started);
   Answer answer;
   answer.provider = name;
-  answer.version = provider.version();
-  answer.note = provider.note();
+  answer.version = spare->version();
+  answer.note = spare->note();
+  answer.devices = {spare->device()};
+  answer.tellsDeviceTimes = spare->tellsDeviceTimes();
+  answer.makesEmptyCalls = spare->makesEmptyCalls();
   return answer;
 }
 
 Result<Answer> Conversation::load(const LoadRequest &request) {
-  if (loadTried)
-    return failedPrecondition("'load' came twice; a worker loads one problem");
-  loadTried = true;
-  KILN_ASSIGN_OR_RETURN(tensors, TensorMemory::map(request));
-  KILN_RETURN_IF_ERROR(provider.load(request, tensors));
-  loaded = true;
-  return Answer();
+  if (slots.contains(request.slot))
+    return failedPrecondition("slot {} holds a problem already; unload it first", request.slot);
+  std::unique_ptr<Provider> provider = std::move(spare);
+  if (!provider) {
+    KILN_ASSIGN_OR_RETURN(provider, startProvider());
+  }
+  Slot &slot = slots[request.slot];
+  Result<TensorMemory> tensors = TensorMemory::map(request);
+  Status loaded = tensors.ok() ? okStatus() : tensors.status();
+  if (loaded.ok()) {
+    slot.tensors = *std::move(tensors);
+    slot.provider = std::move(provider);
+    loaded = slot.provider->load(request, slot.tensors);
+  }
+  if (!loaded.ok()) {
+    slots.erase(request.slot);
+    return loaded;
+  }
+  Answer answer;
+  answer.preparedWeights = slot.provider->preparedWeights();
+  answer.flops = slot.provider->flops();
+  return answer;
 }
 
-Status Conversation::checkSet(uint32_t set) const {
-  if (set < tensors.sets())
-    return okStatus();
-  return outOfRange("there is no set {}; {} were loaded", set, tensors.sets());
-}
-
-Result<Answer> Conversation::run(const RunRequest &request) {
-  KILN_RETURN_IF_ERROR(checkSet(request.set));
-  KILN_RETURN_IF_ERROR(provider.run(request.set));
-  return Answer();
+Result<Conversation::Slot *> Conversation::find(uint32_t slot, SetRange sets) {
+  auto found = slots.find(slot);
+  if (found == slots.end())
+    return failedPrecondition("slot {} holds no problem; 'load' comes first", slot);
+  uint32_t count = found->second.tensors.sets();
+  if (sets.first >= count)
+    return outOfRange("there is no set {}; {} were loaded", sets.first, count);
+  if (sets.count > count)
+    return outOfRange("there are no {} sets; {} were loaded", sets.count, count);
+  return &found->second;
 }
 
 Result<Answer> Conversation::time(const TimeRequest &request) {
-  KILN_RETURN_IF_ERROR(checkSet(request.start));
+  KILN_ASSIGN_OR_RETURN(Slot * slot, find(request.slot, {request.start, 1}));
+  Provider &provider = *slot->provider;
+  if (request.watch && !provider.tellsDeviceTimes())
+    return unimplemented("this provider cannot tell when its device was at work");
   Answer answer;
   answer.batch = request.batch;
   if (counters)
     counters->start();
-  Status timed = timeCalls(provider, request, tensors.sets(), answer);
+  if (request.watch)
+    provider.watch(true);
+  Status timed = timeCalls(provider, request, slot->tensors.sets(), answer);
   if (counters)
     answer.counts = counters->stop();
+  if (request.watch) {
+    provider.watch(false);
+    answer.device = provider.takeDeviceTimes();
+  }
   KILN_RETURN_IF_ERROR(timed);
   return answer;
 }

@@ -2,6 +2,8 @@
 #ifndef KILN_MEASURE_PROVIDERS_SERVE_H
 #define KILN_MEASURE_PROVIDERS_SERVE_H
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,29 +18,38 @@ namespace kiln::measure {
 // One conversation. Whatever is asked, there is an answer.
 class Conversation {
 public:
+  using MakeProvider = std::function<std::unique_ptr<Provider>()>;
   using OpenCounters = std::unique_ptr<CallCounters> (*)();
-  // `name` is what `hello` is answered with. Counters, where there are any, are opened before the provider starts, so
-  // that its threads are counted.
-  Conversation(std::string name, Provider &provider, OpenCounters openCounters = nullptr)
-      : name(std::move(name)), provider(provider), openCounters(openCounters) {}
+  // `name` is what `hello` is answered with. Counters, where there are any, are opened before the first provider
+  // starts, so that its threads are counted.
+  Conversation(std::string name, MakeProvider makeProvider, OpenCounters openCounters = nullptr)
+      : name(std::move(name)), makeProvider(std::move(makeProvider)), openCounters(openCounters) {}
   // The answer to a line; empty for `quit`.
   std::string answer(std::string_view line);
   bool over() const { return ended; }
 
 private:
+  // A problem with its tensors, and who computes it.
+  struct Slot {
+    TensorMemory tensors; // outlives the provider
+    std::unique_ptr<Provider> provider;
+  };
+
   Result<Answer> handle(const Request &request);
   Result<Answer> hello(const HelloRequest &request);
   Result<Answer> load(const LoadRequest &request);
-  Result<Answer> run(const RunRequest &request);
   Result<Answer> time(const TimeRequest &request);
-  Status checkSet(uint32_t set) const;
+  Result<std::unique_ptr<Provider>> startProvider();
+  Result<Slot *> find(uint32_t slot, SetRange sets);
 
   const std::string name;
-  Provider &provider;
+  const MakeProvider makeProvider;
   const OpenCounters openCounters;
   std::unique_ptr<CallCounters> counters;
-  TensorMemory tensors;
-  bool started = false, loaded = false, loadTried = false, ended = false;
+  uint32_t threads = 0;            // 0: before hello
+  std::unique_ptr<Provider> spare; // started for hello, and not loaded yet
+  std::map<uint32_t, Slot> slots;
+  bool ended = false;
 };
 
 // Until `quit`, or the end of the input, which is how the end of the parent shows. Fails where it cannot read or write.

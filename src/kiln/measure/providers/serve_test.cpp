@@ -1,5 +1,7 @@
-// What a conversation does beside asking its provider: counters.
+// What a conversation does beside asking its provider: counters, slots.
 #include "kiln/measure/providers/serve.h"
+
+#include <algorithm>
 
 #include "kiln/measure/workers/shared_tensors.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"
@@ -31,7 +33,13 @@ public:
     return okStatus();
   }
 
-  uint64_t calls = 0, failing = UINT64_MAX;
+  bool makesEmptyCalls() const override { return true; }
+  Status emptyCall() override {
+    happened.emplace_back("empty call");
+    return okStatus();
+  }
+
+  static inline uint64_t calls = 0, failing = UINT64_MAX;
 };
 
 class FakeCounters final : public CallCounters {
@@ -55,6 +63,8 @@ class ServeTest : public ::testing::Test {
 protected:
   void SetUp() override {
     happened.clear();
+    SilentProvider::calls = 0;
+    SilentProvider::failing = UINT64_MAX;
     inputs = std::make_unique<SharedTensors>(
         *SharedTensors::create("in", problem.inputs(), 1, SharedTensors::Pages::Reserved));
     outputs = std::make_unique<SharedTensors>(
@@ -67,16 +77,19 @@ protected:
   }
   // Up to `time`.
   Answer timeWith(Conversation::OpenCounters open) {
-    Conversation conversation("silent", provider, open);
+    Conversation conversation("silent", makeProvider, open);
     EXPECT_TRUE(ask(conversation, HelloRequest()).ok);
-    EXPECT_TRUE(
-        ask(conversation, LoadRequest{problemText(problem), "", "", 1, inputs->describe(), outputs->describe()}).ok);
-    EXPECT_TRUE(ask(conversation, RunRequest{0}).ok);
-    return ask(conversation, TimeRequest{1000, 0, 2});
+    EXPECT_TRUE(ask(conversation, loadRequest(0)).ok);
+    EXPECT_TRUE(ask(conversation, RunRequest{}).ok);
+    return ask(conversation, TimeRequest{.calls = 6, .batch = 2});
   }
 
+  LoadRequest loadRequest(uint32_t slot) {
+    return {slot, problemText(problem), "", "", 1, inputs->describe(), outputs->describe()};
+  }
+  static std::unique_ptr<Provider> makeProvider() { return std::make_unique<SilentProvider>(); }
+
   TinyMatmul problem;
-  SilentProvider provider;
   std::unique_ptr<SharedTensors> inputs, outputs;
 };
 
@@ -105,9 +118,10 @@ TEST_F(ServeTest, SetsBeyondWhatCanBeCountedAreRefused) {
                {(1U << 24), uint64_t(1) << 47, uint64_t(1) << 47},
                {3, uint64_t(1) << 44, 0}};
   for (const auto &entry : cases) {
-    Conversation conversation("silent", provider, nullptr);
+    Conversation conversation("silent", makeProvider);
     EXPECT_TRUE(ask(conversation, HelloRequest()).ok);
-    LoadRequest load{problemText(problem), "", "", entry.sets, inputs->describe(), outputs->describe()};
+    LoadRequest load = loadRequest(0);
+    load.sets = entry.sets;
     for (std::vector<SharedTensor> *tensors : {&load.inputs, &load.outputs})
       for (SharedTensor &tensor : *tensors) {
         tensor.stride = entry.stride;
@@ -122,11 +136,39 @@ TEST_F(ServeTest, SetsBeyondWhatCanBeCountedAreRefused) {
   }
 }
 
+// Each has a provider of its own; what hello started is the first one's.
+TEST_F(ServeTest, HoldsSeveralProblems) {
+  Conversation conversation("silent", makeProvider);
+  EXPECT_TRUE(ask(conversation, HelloRequest()).ok);
+  EXPECT_TRUE(ask(conversation, loadRequest(0)).ok);
+  EXPECT_TRUE(ask(conversation, loadRequest(5)).ok);
+  EXPECT_NE(ask(conversation, loadRequest(5)).error.find("slot 5 holds a problem already"), std::string::npos);
+  EXPECT_TRUE(ask(conversation, RunRequest{5, 0}).ok);
+  EXPECT_NE(ask(conversation, RunRequest{1, 0}).error.find("slot 1 holds no problem"), std::string::npos);
+  EXPECT_TRUE(ask(conversation, UnloadRequest{5}).ok);
+  EXPECT_FALSE(ask(conversation, RunRequest{5, 0}).ok);
+  EXPECT_TRUE(ask(conversation, RunRequest{0, 0}).ok);
+  EXPECT_TRUE(ask(conversation, loadRequest(5)).ok);
+  EXPECT_EQ(std::ranges::count(happened, "start"), 3);
+}
+
+TEST_F(ServeTest, EmptyCallsDoNoWork) {
+  Conversation conversation("silent", makeProvider);
+  ask(conversation, HelloRequest());
+  ask(conversation, loadRequest(0));
+  Answer answer = ask(conversation, TimeRequest{.calls = 4, .batch = 2, .empty = true});
+  EXPECT_EQ(answer.host.size(), 2U);
+  EXPECT_EQ(SilentProvider::calls, 0U);
+  EXPECT_EQ(std::ranges::count(happened, "empty call"), 4);
+  EXPECT_NE(ask(conversation, TimeRequest{.watch = true}).error.find("cannot tell"), std::string::npos);
+  EXPECT_TRUE(ask(conversation, UploadRequest{0, {0, 1}}).ok);
+  EXPECT_TRUE(ask(conversation, FetchRequest{0, {0, 1}}).ok);
+  EXPECT_FALSE(ask(conversation, FetchRequest{0, {7, 1}}).ok);
+}
+
 TEST_F(ServeTest, StopsWhenACallFails) {
-  provider.failing = 5;
-  Answer answer;
-  for (provider.calls = 5; answer.ok; provider.calls = 5)
-    answer = timeWith(openFake);
+  SilentProvider::failing = 5;
+  Answer answer = timeWith(openFake);
   EXPECT_EQ(answer.error, "the call failed");
   EXPECT_EQ(happened.back(), "stop");
 }

@@ -1,40 +1,15 @@
 #include "kiln/measure/verify/operand.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 
+#include "kiln/measure/verify/decode.h"
+#include "kiln/measure/verify/elements.h"
 #include "kiln/runtime/io/element_text.h"
 
 namespace kiln::measure::verify {
 
 namespace {
-
-template <typename T> T read(const uint8_t *bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof(T));
-  return value;
-}
-
-float floatOfF32(const uint8_t *bytes) {
-  return read<float>(bytes);
-}
-
-float floatOfBF16(const uint8_t *bytes) {
-  return std::bit_cast<float>(uint32_t(read<uint16_t>(bytes)) << 16);
-}
-
-// Infinity and NaN come out as numbers from 2^16 on, which f16 does not have.
-float floatOfF16(const uint8_t *bytes) {
-  uint16_t bits = read<uint16_t>(bytes);
-  float magnitude = std::bit_cast<float>(uint32_t(bits & 0x7FFF) << 13) * 0x1p112f;
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | uint32_t(bits & 0x8000) << 16);
-}
-
-double doubleOfF64(const uint8_t *bytes) {
-  return read<double>(bytes);
-}
 
 // One loop without branches, so that compilers make vectors of it where the stride is known.
 template <auto toNumber, int64_t kBytes>
@@ -62,7 +37,7 @@ bool loadFloatRun(const uint8_t *from, int64_t stride, int64_t count, double lar
 // 0 + promotes, so that a signed char is read as the number that it is.
 template <typename T> bool loadIntegers(const uint8_t *from, int64_t stride, int64_t count, int32_t *out) {
   for (int64_t i = 0; i < count; ++i)
-    out[i] = 0 + read<T>(from + i * stride * int64_t(sizeof(T)));
+    out[i] = 0 + readRaw<T>(from + i * stride * int64_t(sizeof(T)));
   return true;
 }
 
@@ -96,6 +71,13 @@ bool TensorOperand::load(int64_t offset, int64_t stride, int64_t count, int32_t 
   }
 }
 
+void TensorOperand::loadNumbers(int64_t offset, int64_t stride, int64_t count, double *out) const {
+  if (stride == 1)
+    return readElements(type, {bytes, SIZE_MAX}, static_cast<uint64_t>(offset), {out, static_cast<size_t>(count)});
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = io::elementAsDouble(type, bytes + (offset + i * stride) * elementBytes);
+}
+
 double TensorOperand::number(int64_t b, int64_t row, int64_t column) const {
   return io::elementAsDouble(type, bytes + layout.offset(b, row, column) * elementBytes);
 }
@@ -112,7 +94,8 @@ int64_t PatchOperand::offset(int64_t b, int64_t row, int64_t column) const {
          x * layout.columnStride + channel * layout.channelStride;
 }
 
-bool PatchOperand::loadAlong(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const {
+template <typename T>
+bool PatchOperand::loadPatch(int64_t b, int64_t row, int64_t column, int64_t count, T *out) const {
   bool good = true;
   for (int64_t done = 0; done < count;) {
     // Channels lie one after the other in the common layout: a tap's are loaded at once.
@@ -121,31 +104,47 @@ bool PatchOperand::loadAlong(int64_t b, int64_t row, int64_t column, int64_t cou
       run = std::min(count - done, layout.channels - (column + done) % layout.channels);
     int64_t from = offset(b, row, column + done);
     if (from < 0)
-      std::fill_n(out + done, run, 0);
+      std::fill_n(out + done, run, T(0));
     else
-      good &= tensor.loadAlong(0, 0, from, run, out + done);
+      good &= loadRun(from, 1, run, out + done);
     done += run;
   }
   return good;
 }
 
-bool PatchOperand::loadDown(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const {
+template <typename T>
+bool PatchOperand::loadPixels(int64_t b, int64_t row, int64_t column, int64_t count, T *out) const {
   bool good = true;
   for (int64_t done = 0; done < count;) {
-    // Pixels of one row of the output, without its ends, lie one after the other where nothing is skipped.
+    // Pixels of one row of the output, without its ends, are equally far apart.
     int64_t from = offset(b, row + done, column);
     int64_t rest = std::min(count - done, layout.outputWidth - (row + done) % layout.outputWidth);
     int64_t run = 1;
-    if (from >= 0 && rest > 1 && layout.strideX == 1 && layout.columnStride == 1 &&
-        offset(b, row + done + rest - 1, column) >= 0)
+    if (from >= 0 && rest > 1 && offset(b, row + done + rest - 1, column) >= 0)
       run = rest;
     if (from < 0)
       out[done] = 0;
     else
-      good &= tensor.loadAlong(0, 0, from, run, out + done);
+      good &= loadRun(from, layout.strideX * layout.columnStride, run, out + done);
     done += run;
   }
   return good;
+}
+
+bool PatchOperand::loadAlong(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const {
+  return loadPatch(b, row, column, count, out);
+}
+
+bool PatchOperand::loadDown(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const {
+  return loadPixels(b, row, column, count, out);
+}
+
+void PatchOperand::numbersAlong(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const {
+  loadPatch(b, row, column, count, out);
+}
+
+void PatchOperand::numbersDown(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const {
+  loadPixels(b, row, column, count, out);
 }
 
 } // namespace kiln::measure::verify

@@ -24,8 +24,15 @@ public:
   virtual bool runsDown() const = 0;
 };
 
+// An operand that also gives its elements as the numbers that they are.
+class RealOperand : public Operand {
+public:
+  virtual void numbersAlong(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const = 0;
+  virtual void numbersDown(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const = 0;
+};
+
 // A tensor that somebody else owns.
-class TensorOperand : public Operand {
+class TensorOperand : public RealOperand {
 public:
   TensorOperand(ElementType type, const Layout &layout, std::span<const uint8_t> bytes)
       : type(type), elementBytes(static_cast<int64_t>(hal::elementTypeByteSize(type))), layout(layout),
@@ -37,14 +44,21 @@ public:
   bool loadDown(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override {
     return load(layout.offset(b, row, column), layout.row, count, out);
   }
+  void numbersAlong(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const override {
+    loadNumbers(layout.offset(b, row, column), layout.column, count, out);
+  }
+  void numbersDown(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const override {
+    loadNumbers(layout.offset(b, row, column), layout.row, count, out);
+  }
   bool runsDown() const override { return layout.column != 1 && layout.row == 1; }
 
   // The element as the number that it is.
   double number(int64_t b, int64_t row, int64_t column) const;
+  // Elements that are `stride` apart, from `offset` in the tensor on.
+  bool load(int64_t offset, int64_t stride, int64_t count, int32_t *out) const;
+  void loadNumbers(int64_t offset, int64_t stride, int64_t count, double *out) const;
 
 private:
-  bool load(int64_t offset, int64_t stride, int64_t count, int32_t *out) const;
-
   ElementType type;
   int64_t elementBytes;
   Layout layout;
@@ -63,7 +77,7 @@ struct PatchLayout {
   int64_t imageStride, groupStride, groups, rowStride, columnStride, channelStride;
 };
 
-class PatchOperand : public Operand {
+class PatchOperand : public RealOperand {
 public:
   // `bytes` must reach as far as the layout does.
   PatchOperand(ElementType type, const PatchLayout &layout, std::span<const uint8_t> bytes)
@@ -71,9 +85,20 @@ public:
 
   bool loadAlong(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override;
   bool loadDown(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override;
+  void numbersAlong(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const override;
+  void numbersDown(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const override;
   bool runsDown() const override { return layout.channelsFirst; }
 
 private:
+  template <typename T> bool loadPatch(int64_t b, int64_t row, int64_t column, int64_t count, T *out) const;
+  template <typename T> bool loadPixels(int64_t b, int64_t row, int64_t column, int64_t count, T *out) const;
+  bool loadRun(int64_t from, int64_t stride, int64_t count, int32_t *out) const {
+    return tensor.load(from, stride, count, out);
+  }
+  bool loadRun(int64_t from, int64_t stride, int64_t count, double *out) const {
+    tensor.loadNumbers(from, stride, count, out);
+    return true;
+  }
   // Where the element lies; -1 in the padding.
   int64_t offset(int64_t b, int64_t row, int64_t column) const;
 

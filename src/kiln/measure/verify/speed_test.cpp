@@ -1,6 +1,7 @@
 // The bar: verifying a product of 4096 x 4096 x 4096 takes at most a second.
 #include "kiln/measure/verify/large_product.h"
 #include "kiln/measure/verify/test_util.h"
+#include "kiln/measure/verify/timed_contraction.h"
 
 namespace kiln::measure::verify {
 
@@ -70,6 +71,28 @@ TEST(SpeedTest, EveryTypeAndLayout) {
                  columns ? " column-major" : "", fill * 1e3, check * 1e3);
       EXPECT_LT(check, 2.0);
     }
+  }
+}
+
+// The coarse check of timed calls runs inside of the measuring loop, at the speed of memory.
+TEST(SpeedTest, TimedCheck) {
+  constexpr int64_t extent = 2048;
+  for (const Types &types : kAllTypes) {
+    if (types.operands == ElementType::F64)
+      continue;
+    Contraction c = makeContraction(types, {1, extent, extent, extent});
+    Buffers buffers = makeBuffers(c);
+    std::vector<uint64_t> shape = {extent, extent};
+    std::unique_ptr<TimedCheck> check;
+    double make = bestOf(3, [&] { check = timedContraction(c, buffers.lhs, buffers.rhs, {}, shape, 1); }).wall;
+    io::TensorSpan out{c.result, shape, buffers.out};
+    // The product of zeros is zero.
+    double project = bestOf(5, [&] { EXPECT_TRUE(check->check({&out, 1}).ok()); }).cpu;
+    double rate = double(buffers.out.size()) / project * 1e-9;
+    fmt::print("2048 x 2048 x 2048 {}: timed check made in {:.1f} ms, then {:.2f} ms each time, {:.1f} GB/s\n",
+               types.name, make * 1e3, project * 1e3, rate);
+    EXPECT_LT(make, 0.5);
+    EXPECT_GT(rate, 0.5);
   }
 }
 

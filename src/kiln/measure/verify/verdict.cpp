@@ -19,6 +19,12 @@ const char *causeName(Cause cause) {
   case Cause::NumberInstead: return "number instead of infinity or NaN";
   case Cause::WrongStart: return "wrong initial value";
   case Cause::WrongEpilogue: return "wrong epilogue";
+  case Cause::IdleWhenTimed: return "does nothing when it is timed";
+  case Cause::PartWhenTimed: return "computes a part when it is timed";
+  case Cause::ReturnsEarly: return "returns before its work is done";
+  case Cause::FromMemory: return "answers from memory";
+  case Cause::OtherCall: return "computes what another call asked for";
+  case Cause::WrongWhenTimed: return "wrong when it is timed";
   }
   return "unknown";
 }

@@ -25,6 +25,13 @@ enum class Cause {
   NumberInstead,     // a number where infinity or NaN belongs
   WrongStart,        // what is kept along a reduction starts from something that should not take part
   WrongEpilogue,     // a bias or an activation was left out, or another one applied
+  // What calls were caught at while they were timed; see workers/timed_data.h.
+  IdleWhenTimed,  // outputs are as they were before the request
+  PartWhenTimed,  // some of the outputs are
+  ReturnsEarly,   // they were when it answered, and are right a moment later
+  FromMemory,     // right for inputs that the set held before
+  OtherCall,      // right for another set
+  WrongWhenTimed, // none of these
 };
 
 const char *causeName(Cause cause); // "accumulator not zeroed", ...

@@ -5,94 +5,124 @@
 namespace kiln::measure {
 namespace {
 
-constexpr uint64_t kElapsed = 10'000'000;
+constexpr uint64_t kElapsed = 10'000'000, kSent = 1'000'000'000;
 
-Answer answerOf(std::vector<int64_t> call, std::vector<int64_t> device = {}, std::vector<int64_t> launch = {}) {
-  Answer answer;
-  answer.batch = 4;
-  answer.call = std::move(call);
-  answer.device = std::move(device);
-  answer.launch = std::move(launch);
-  return answer;
+TimedRequest timedOf(std::vector<int64_t> host, uint64_t elapsed = kElapsed, uint32_t batch = 4) {
+  TimedRequest timed;
+  timed.request.batch = timed.answer.batch = batch;
+  timed.request.calls = host.size() * batch;
+  timed.sent = kSent;
+  timed.answered = kSent + elapsed;
+  timed.answer.host = std::move(host);
+  return timed;
 }
 
-std::string errorOf(const Answer &answer, uint64_t elapsed = kElapsed) {
-  return std::string(checkClaims(answer, 4, elapsed).message());
+std::string errorOf(const TimedRequest &timed) {
+  return std::string(checkClaims(timed).message());
 }
 
 TEST(Claims, WhatCanBeIsBelieved) {
-  EXPECT_EQ(errorOf(answerOf({1'000'000, 1, 8'999'999})), ""); // all of the time
-  EXPECT_EQ(errorOf(answerOf({5'000, 6'000}, {4'000, 6'000}, {1'000, 0})), "");
-  EXPECT_EQ(errorOf(answerOf({5'000}, {4'000})), ""); // one part alone
-  EXPECT_EQ(errorOf(answerOf({5'000}, {}, {4'000})), "");
-  EXPECT_EQ(errorOf(answerOf({100'000}, {102'500}, {500})), ""); // within what clocks differ by
+  EXPECT_EQ(errorOf(timedOf({1'000'000, 1, 8'999'999})), ""); // all of the time
 }
 
 // 2 * (2^63 - 1) is -2 to who sums in 64 bits: what is left are times that look good.
 TEST(Claims, SumsThatWrapAreSeen) {
   constexpr int64_t most = INT64_MAX;
-  std::string error = errorOf(answerOf({most, most, 1000, 1020, 1010}));
-  EXPECT_EQ(error,
+  EXPECT_EQ(errorOf(timedOf({most, most, 1000, 1020, 1010})),
             "the worker says that sample 1 of 5 took 9223372036854775807 ns; it had 10000000 ns for all of them");
-  EXPECT_NE(errorOf(answerOf({1000, 1020, most, most, 1010})).find("sample 3 of 5 took"), std::string::npos);
+  EXPECT_NE(errorOf(timedOf({1000, 1020, most, most, 1010})).find("sample 3 of 5 took"), std::string::npos);
   // Each of them is possible, and not all of them.
-  EXPECT_EQ(errorOf(answerOf({6'000'000, 5'000'000, 1'000})),
+  EXPECT_EQ(errorOf(timedOf({6'000'000, 5'000'000, 1'000})),
             "the worker says that 2 of its 3 samples took 11000000 ns; it had 10000000 ns for all of them");
-  EXPECT_NE(errorOf(answerOf(std::vector<int64_t>(40, INT64_MAX / 2)), uint64_t(INT64_MAX)), "");
+  EXPECT_NE(errorOf(timedOf(std::vector<int64_t>(40, INT64_MAX / 2), uint64_t(INT64_MAX))), "");
 }
 
 TEST(Claims, NothingTakesNoTime) {
-  EXPECT_EQ(errorOf(answerOf({1000, 0})), "the worker says that sample 2 of 2 took 0 ns");
-  EXPECT_EQ(errorOf(answerOf({1000, -5})), "the worker says that sample 2 of 2 took -5 ns");
-  EXPECT_NE(errorOf(answerOf({})), "");
-  Answer other = answerOf({1000});
-  other.batch = 5;
-  EXPECT_EQ(errorOf(other), "the worker was asked to time batches of 4 calls, and answered with 1 of 5");
+  EXPECT_EQ(errorOf(timedOf({1000, 0})), "the worker says that sample 2 of 2 took 0 ns");
+  EXPECT_EQ(errorOf(timedOf({1000, -5})), "the worker says that sample 2 of 2 took -5 ns");
+  TimedRequest other = timedOf({1000});
+  other.answer.batch = 5;
+  EXPECT_EQ(errorOf(other), "the worker was asked to time 1 batches of 4 calls, and answered with 1 of 5");
+  other = timedOf({1000, 1000});
+  other.answer.host.pop_back();
+  EXPECT_EQ(errorOf(other), "the worker was asked to time 2 batches of 4 calls, and answered with 1 of 4");
 }
 
-TEST(Claims, PartsAreNoMoreThanTheWhole) {
-  EXPECT_NE(errorOf(answerOf({5'000, 6'000}, {4'000})).find("2 samples of \"call\" and 1 of \"device\""),
+// Its clock is the lab's where it says so, and then it cannot have worked before it was asked.
+TEST(Claims, DeviceTimesLieWithinTheRequest) {
+  auto withDevice = [](const char *clock, int64_t submitted, int64_t started, int64_t ended) {
+    TimedRequest timed = timedOf({5'000}, kElapsed, 1);
+    timed.answer.device = DeviceTimes{clock, 1'000'000'000, {submitted}, {started}, {ended}};
+    return errorOf(timed);
+  };
+  int64_t now = kSent;
+  EXPECT_EQ(withDevice("monotonic", now + 10, now + 20, now + 4'000), "");
+  EXPECT_EQ(withDevice("globaltimer", 10, 20, 4'000), "");
+  EXPECT_NE(withDevice("monotonic", now - 10, now + 20, now + 4'000).find("before it was asked"), std::string::npos);
+  EXPECT_NE(withDevice("monotonic", now, now + 20, now + kElapsed + 1).find("after it had answered"),
             std::string::npos);
-  EXPECT_NE(errorOf(answerOf({5'000, 6'000}, {}, {1, 2, 3})).find("3 of \"launch\""), std::string::npos);
-  std::string error = errorOf(answerOf({50'000, 60'000}, {50'000, 60'000'000}, {7, 7}));
-  EXPECT_NE(error.find("sample 2 of 2 took 60000 ns, of which its device had 60000000 ns and the launch 7 ns"),
-            std::string::npos)
-      << error;
-  EXPECT_NE(errorOf(answerOf({500'000}, {300'000}, {300'000})), ""); // together
-  EXPECT_NE(errorOf(answerOf({500'000}, {INT64_MAX}, {INT64_MAX})), "");
-  EXPECT_NE(errorOf(answerOf({500'000}, {}, {600'000})), "");
-  EXPECT_NE(errorOf(answerOf({500'000}, {-1})), "");
-  EXPECT_NE(errorOf(answerOf({500'000}, {1}, {-1})), "");
+  EXPECT_NE(withDevice("globaltimer", 30, 20, 4'000).find("submitted at 30, started at 20"), std::string::npos);
+  EXPECT_NE(withDevice("globaltimer", 10, 5'000, 4'000).find("ended at 4000"), std::string::npos);
+  TimedRequest many = timedOf({5'000}, kElapsed, 1);
+  many.answer.device = DeviceTimes{"globaltimer", 1'000'000'000, {}, {1, 2}, {2, 3}};
+  EXPECT_NE(errorOf(many).find("device times of 2 calls, and made 1"), std::string::npos);
 }
 
-std::string untoldError(const std::vector<int64_t> &call, std::initializer_list<uint64_t> turns) {
+// A turn of two requests, of which a worker tells so much: `part` of each call, after `fixed` nanoseconds each.
+std::vector<TimedRequest> turnOf(double part, uint64_t fixed) {
+  std::vector<TimedRequest> requests;
+  for (uint64_t calls : {20, 80}) {
+    constexpr int64_t call = 100'000;
+    requests.push_back(timedOf(std::vector<int64_t>(calls, int64_t(double(call) * part)), calls * call + fixed, 1));
+  }
+  return requests;
+}
+
+std::string untoldAfter(int turns, double part, uint64_t fixed) {
   UntoldTime untold;
-  for (uint64_t elapsed : turns)
-    untold.addTurn(answerOf(call), elapsed);
+  for (int i = 0; i < turns; ++i)
+    untold.addTurn(turnOf(part, fixed));
   return std::string(untold.check().message());
 }
 
-TEST(Claims, TimeThatIsInNoSampleIsSeen) {
-  std::vector<int64_t> call(80, 100'000); // 8 ms
-  EXPECT_EQ(untoldError(call, {9'000'000, 9'000'000, 9'000'000, 9'400'000}), "");
-  EXPECT_NE(untoldError(call, {10'000'000, 10'000'000, 10'000'000}).find("samples leave out 19 % of its turns"),
-            std::string::npos);
-  // What disturbed the fewer turns is not the worker's doing.
-  EXPECT_EQ(untoldError(call, {20'000'000, 9'000'000, 9'000'000}), "");
-  EXPECT_NE(untoldError(call, {20'000'000, 20'000'000, 9'000'000}), "");
-  EXPECT_EQ(untoldError(call, {20'000'000, 20'000'000}), ""); // too few to say
-  // Reading the clock is not left out, be it from Python: 1,000 samples of 6 us and 2 us between them.
-  EXPECT_EQ(untoldError(std::vector<int64_t>(1'000, 6'000), {8'000'000, 8'000'000, 8'000'000}), "");
-  // A turn that is about as short as what starts and ends it.
-  EXPECT_EQ(untoldError({1'000}, {1'000'000, 1'000'000, 1'000'000}), "");
+TEST(Claims, TimeThatIsLeftOutIsTold) {
+  EXPECT_EQ(untoldAfter(30, 1, 300'000), "");
+  EXPECT_EQ(untoldAfter(30, 0.97, 300'000), ""); // what honest workers leave out
+  UntoldTime single;                             // calls as long as a turn
+  for (int i = 0; i < 5; ++i)
+    single.addTurn({timedOf({7'000'000}, 10'000'000, 1)});
+  EXPECT_NE(single.check().message().find("leaves out time: the worker's samples leave out 30 %"), std::string::npos)
+      << single.check().message();
+  // Less than honest ones leave out in all, but more with each call.
+  EXPECT_NE(untoldAfter(30, 0.9, 0).find("leaves out time: by the lab's clock each further call takes 10 %"),
+            std::string::npos)
+      << untoldAfter(30, 0.9, 0);
+  EXPECT_EQ(untoldAfter(2, 0.5, 0), ""); // one turn may be disturbed
 }
 
-// What is no integer, or negative, is no answer at all.
-TEST(Claims, SamplesThatAreNoNumbersAreNoAnswer) {
-  for (const char *sample : {"NaN", "-1", "1.5", "1e3", "\"7\"", "null", "9223372036854775808", "1e999", "[1]"})
-    for (const char *name : {"call", "device", "launch"})
-      EXPECT_FALSE(parseAnswer(fmt::format(R"({{"ok":true,"batch":1,"call":[5],"{}":[{}]}})", name, sample)).ok())
-          << name << " " << sample;
+TEST(Claims, ADeviceHasWhatIsLeftByAnEmptyCall) {
+  auto after = [](double device, double empty) {
+    DeviceClaims claims;
+    for (int i = 0; i < 5; ++i)
+      claims.add({100'000, device, 0});
+    return std::string(claims.check(empty).message());
+  };
+  EXPECT_EQ(after(95'000, 500), "");
+  EXPECT_EQ(after(40'000, 30'000), ""); // launching may take long, where it does for an empty call
+  EXPECT_NE(after(40'000, 500)
+                .find("device time smaller than it was: of a call its device is said to have no part in "
+                      "60000 ns, where an empty call takes 500 ns"),
+            std::string::npos);
+}
+
+// Their times are stored and compared with each other.
+TEST(Claims, ShareOfADevice) {
+  TimedRequest timed = timedOf({100, 120, 110}, kElapsed, 1);
+  timed.answer.device = DeviceTimes{"ticks", 500'000'000, {0, 100, 200}, {5, 105, 206}, {45, 150, 250}};
+  DeviceShare share = deviceShareOf(timed);
+  EXPECT_EQ(share.call, 110);
+  EXPECT_EQ(share.device, 88); // 44 ticks of 2 ns
+  EXPECT_EQ(share.launch, 10);
 }
 
 } // namespace

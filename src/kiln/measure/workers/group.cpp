@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <numeric>
+#include <random>
 #include <time.h>
 
 #include "kiln/base/clock.h"
 #include "kiln/measure/workers/cache_size.h"
 #include "kiln/measure/workers/claims.h"
-#include "kiln/measure/workers/timing_data.h"
+#include "kiln/measure/workers/fresh_turns.h"
+#include "kiln/measure/workers/timed_data.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/runtime/hal/buffer_view.h"
 
@@ -37,6 +40,22 @@ constexpr uint32_t kLeastRounds = 3;
 constexpr uint32_t kPlannedRounds = 4;
 // Results are looked at again after the first turn and after each of so many.
 constexpr uint32_t kTurnsPerCheck = 16;
+constexpr int kWarmUpRequests = 3;
+// A turn has at most so many stretches, each of which poisons and checks what it writes.
+constexpr size_t kMaximumStretches = 3;
+// Watched calls take at most this part of the time that other calls take.
+constexpr uint64_t kWatchedPart = 32;
+constexpr uint64_t kMaximumWatched = 64;
+// An empty call is timed so often, at two counts; the quickest of some tries counts.
+constexpr uint64_t kEmptyCalls = 64;
+constexpr int kEmptyTries = 3;
+constexpr double kNotTimed = 1e18;
+// Speed that exceeds the machine's by less than this is noise.
+constexpr double kFloorMargin = 0.87;
+constexpr size_t kTurnsToBeImplausible = 3;
+// Results that lie elsewhere are copied at this many bytes a nanosecond at least, after so long.
+constexpr double kSlowestCopy = 0.5;
+constexpr uint64_t kFetchSlack = 2'000'000;
 
 void pause(uint64_t nanoseconds) {
   timespec time = {0, long(nanoseconds)};
@@ -62,11 +81,27 @@ struct Member {
   bool gone = false;
   std::unique_ptr<WorkerProcess> worker;  // there is one while it is verified and while it has the token
   uint64_t startNanoseconds = UINT64_MAX; // that a worker takes to start and to load, at best
-  uint64_t callNanoseconds = 1;
-  uint64_t life = 1;       // turns of a worker
-  uint64_t turns = 0;      // of this worker
-  uint64_t outputHash = 0; // of the last pass
-  UntoldTime untold;       // in its turns
+  uint64_t callNanoseconds = 1;           // by the lab's clock
+  double emptyNanoseconds = 0;            // of a call without work; 0: it makes none
+  bool tellsDeviceTimes = false;
+  uint64_t life = 1;            // turns of a worker
+  uint64_t turns = 0;           // of this worker
+  uint64_t loadedWeights = 0;   // the state of the weights when this worker loaded them
+  uint64_t watchable = 0;       // nanoseconds of calls since some were watched
+  uint64_t outputHash = 0;      // of the last pass
+  size_t slowFetches = 0;       // one after the other
+  std::vector<int64_t> medians; // of turns, picoseconds of a call
+  UntoldTime untold;            // in its turns
+  FreshTurns freshTurns;
+  DeviceClaims deviceClaims;
+};
+
+// Calls whose outputs are poisoned before and checked afterwards, in requests of so many.
+struct Stretch {
+  uint32_t start = 1; // the first set
+  std::vector<uint64_t> requests;
+
+  uint64_t calls() const { return std::accumulate(requests.begin(), requests.end(), uint64_t(0)); }
 };
 
 class Group {
@@ -84,7 +119,7 @@ public:
 
 private:
   Status checkSettings() const;
-  Status makeTensors();
+  Status makeData();
   Status admitAll();
   Status begin(uint32_t index);
   Status greet(uint32_t index);
@@ -93,18 +128,25 @@ private:
   Status verifyAll(uint32_t first, uint32_t last);
   Status verifyPass(uint32_t index, size_t pass);
   Status warmUp(uint32_t index);
+  Status timeEmptyCalls(uint32_t index);
   void planTurns();
   Status measure();
   Status measureRound(const std::vector<uint32_t> &order);
   Status takeToken(uint32_t index);
+  Status readyWorker(uint32_t index);
+  std::vector<Stretch> planStretches(uint64_t callNanoseconds);
+  Status timeStretch(uint32_t index, const Stretch &stretch, bool fresh, RoundSamples &samples);
+  Status checkOutputs(uint32_t index, SetRange sets);
+  Status fetchOutputs(uint32_t index, SetRange sets);
+  Status watchCalls(uint32_t index, RoundSamples &samples);
+  Status checkSpeed(uint32_t index, double call);
   Status verifyAgain(uint32_t index);
   Status finishAll();
 
   Result<Answer> ask(uint32_t index, const Request &request, uint64_t timeout) {
     return members[index].worker->ask(request, Deadline::after(timeout));
   }
-  Result<Answer> timeCalls(uint32_t index, uint64_t nanoseconds, uint32_t batch);
-  void advanceSets(uint64_t calls);
+  Result<TimedRequest> timeCalls(uint32_t index, TimeRequest request);
   Status withdraw(uint32_t index, Outcome outcome, std::string message);
   Status withdrawTimed(uint32_t index, const Status &status);
   Status withdrawFailed(uint32_t index, const Status &status) {
@@ -128,10 +170,11 @@ private:
   RoundScheduler &scheduler;
   GroupObserver &observer;
   std::vector<Member> members;
-  std::unique_ptr<SharedTensors> inputs;
-  // One for all: who writes to other pages is faster or slower by some percent for as long as it has them.
-  std::unique_ptr<SharedTensors> outputs;
+  std::unique_ptr<TimedData> data;
   uint32_t nextSet = 1; // the timing set that the next call is to use: the one that was used longest ago
+  uint64_t weights = 0; // how often the weights of timing sets have changed
+  // Draws what no worker may foresee.
+  std::mt19937_64 random{std::random_device{}()};
   GroupResult result;
 };
 
@@ -144,35 +187,18 @@ Status Group::checkSettings() const {
   return okStatus();
 }
 
-Status Group::makeTensors() {
-  std::vector<TensorType> types = problem.inputs();
-  uint64_t bytes = 0;
-  for (const std::vector<TensorType> &list : {types, problem.outputs()})
-    for (const TensorType &type : list) {
-      KILN_ASSIGN_OR_RETURN(uint64_t length, hal::shapeByteLength(type.type, type.shape));
-      bytes += length;
-    }
-  uint64_t cache = settings.lastLevelCacheBytes;
-  if (cache == 0) {
+Status Group::makeData() {
+  TimedDataOptions options;
+  options.cold = settings.cold;
+  options.seed = settings.seed;
+  options.dataBudget = settings.dataBudget;
+  options.lastLevelCacheBytes = settings.lastLevelCacheBytes;
+  if (options.lastLevelCacheBytes == 0) {
     Result<uint64_t> found = lastLevelCacheBytes(usableCpus());
-    cache = found.ok() ? *found : kAssumedCache;
+    options.lastLevelCacheBytes = found.ok() ? *found : kAssumedCache;
   }
-  result.sets = settings.cold ? planColdSets(bytes, cache, settings.dataBudget) : planWarmSets(bytes);
-
-  Result<SharedTensors> created =
-      SharedTensors::create("kiln-inputs", types, result.sets.sets(), SharedTensors::Pages::Reserved);
-  if (!created.ok())
-    return std::move(created).status().withContext(problem.name());
-  inputs = std::make_unique<SharedTensors>(*std::move(created));
-  Result<SharedTensors> results =
-      SharedTensors::create("kiln-outputs", problem.outputs(), result.sets.sets(), SharedTensors::Pages::Reserved);
-  if (!results.ok())
-    return std::move(results).status().withContext(problem.name());
-  outputs = std::make_unique<SharedTensors>(*std::move(results));
-  KILN_RETURN_IF_ERROR(inputs->forbidWriting());
-  for (uint32_t set = 1; set < inputs->sets(); ++set)
-    for (const MutableTensor &tensor : inputs->set(set))
-      fillForTiming(settings.seed * 1'000'003 + uint64_t(tensor.bytes.data() - inputs->set(0)[0].bytes.data()), tensor);
+  KILN_ASSIGN_OR_RETURN(data, TimedData::create(problem, options));
+  result.sets = data->plan();
   return okStatus();
 }
 
@@ -217,7 +243,14 @@ Status Group::greet(uint32_t index) {
   Result<Answer> hello = ask(index, HelloRequest{kProtocolVersion, threadsOf(index)}, settings.startTimeout);
   if (!hello.ok())
     return withdrawFailed(index, hello.status());
-  result.candidates[index].provider = {hello->provider, hello->version, hello->note};
+  bool copied = std::ranges::any_of(hello->devices, [](const WorkerDevice &device) { return !device.shared; });
+  ProviderInfo &provider = result.candidates[index].provider;
+  provider = {hello->provider, hello->version, hello->note, copied, provider.preparedWeights, provider.flops};
+  members[index].tellsDeviceTimes = hello->tellsDeviceTimes;
+  if (!hello->makesEmptyCalls)
+    members[index].emptyNanoseconds = 0;
+  else if (members[index].emptyNanoseconds == 0)
+    members[index].emptyNanoseconds = kNotTimed;
   return okStatus();
 }
 
@@ -227,10 +260,15 @@ Status Group::load(uint32_t index) {
   request.module = members[index].candidate->module;
   request.function = members[index].candidate->function;
   request.sets = result.sets.sets();
-  request.inputs = inputs->describe();
-  request.outputs = outputs->describe();
+  request.inputs = data->describeInputs();
+  request.outputs = data->describeOutputs();
   Result<Answer> loaded = ask(index, request, settings.loadTimeout);
-  return loaded.ok() ? okStatus() : withdrawFailed(index, loaded.status());
+  if (!loaded.ok())
+    return withdrawFailed(index, loaded.status());
+  result.candidates[index].provider.preparedWeights = loaded->preparedWeights;
+  result.candidates[index].provider.flops = loaded->flops;
+  members[index].loadedWeights = weights;
+  return okStatus();
 }
 
 // Everybody once: what it is, whether it is right, and how long it takes.
@@ -253,7 +291,7 @@ Status Group::admitAll() {
 Status Group::verifyAll(uint32_t first, uint32_t last) {
   size_t passes = problem.passes().size();
   for (size_t pass = 0; pass < passes && goesOn(); ++pass) {
-    KILN_RETURN_IF_ERROR(problem.fillInputs(pass, settings.seed, inputs->set(0)));
+    KILN_RETURN_IF_ERROR(problem.fillInputs(pass, settings.seed, data->inputs().set(0)));
     for (uint32_t i = first; i < last && goesOn(); ++i)
       if (takesPart(i))
         KILN_RETURN_IF_ERROR(verifyPass(i, pass));
@@ -263,12 +301,12 @@ Status Group::verifyAll(uint32_t first, uint32_t last) {
 
 Status Group::verifyPass(uint32_t index, size_t pass) {
   Member &member = members[index];
-  problem.prefillOutputs(pass, outputs->set(0));
-  Result<Answer> ran = ask(index, RunRequest{0}, settings.callTimeout);
+  problem.prefillOutputs(pass, data->outputs().set(0));
+  Result<Answer> ran = ask(index, RunRequest{}, settings.callTimeout);
   if (!ran.ok())
     return withdrawFailed(index, ran.status());
-  std::vector<io::TensorSpan> written = std::as_const(*outputs).view(0);
-  verify::Verdict verdict = problem.check(pass, settings.seed, std::as_const(*inputs).view(0), written);
+  std::vector<io::TensorSpan> written = std::as_const(data->outputs()).view(0);
+  verify::Verdict verdict = problem.check(pass, settings.seed, std::as_const(data->inputs()).view(0), written);
   result.candidates[index].verdicts.push_back(verdict);
   if (verdict.ok()) {
     member.outputHash = hashOf(written);
@@ -281,28 +319,51 @@ Status Group::verifyPass(uint32_t index, size_t pass) {
 
 // The set that a call uses goes on from candidate to candidate: inputs are shared, and those that were used last are
 // still in the cache.
-void Group::advanceSets(uint64_t calls) {
-  uint32_t timing = result.sets.timingSets;
-  nextSet = 1 + uint32_t((nextSet - 1 + calls) % timing);
+Result<TimedRequest> Group::timeCalls(uint32_t index, TimeRequest request) {
+  if (!request.empty)
+    nextSet = data->advance(request.start, request.calls);
+  TimedRequest timed;
+  timed.request = request;
+  uint64_t expected = request.calls * members[index].callNanoseconds * 4;
+  timed.sent = monotonicNanoseconds();
+  KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, expected + settings.callTimeout));
+  timed.answered = monotonicNanoseconds();
+  KILN_RETURN_IF_ERROR(checkClaims(timed));
+  return timed;
 }
 
-Result<Answer> Group::timeCalls(uint32_t index, uint64_t nanoseconds, uint32_t batch) {
-  uint64_t started = monotonicNanoseconds();
-  Result<Answer> answer = ask(index, TimeRequest{nanoseconds, nextSet, batch}, nanoseconds + settings.callTimeout);
-  if (!answer.ok())
-    return answer;
-  uint64_t elapsed = monotonicNanoseconds() - started;
-  KILN_RETURN_IF_ERROR(checkClaims(*answer, batch, elapsed));
-  advanceSets(answer->call.size() * uint64_t(batch));
-  return answer;
-}
-
+// As many calls as fill the time that warming up is to take: few calls say how many, by the lab's clock, in which
+// answering takes longer than a short call.
 Status Group::warmUp(uint32_t index) {
-  Result<Answer> answer = timeCalls(index, settings.warmUpNanoseconds, 1);
-  if (!answer.ok())
-    return withdrawTimed(index, answer.status());
-  members[index].callNanoseconds = uint64_t(medianOf(answer->call));
+  Member &member = members[index];
+  uint64_t elapsed = 0, calls = 1;
+  for (int i = 0; i < kWarmUpRequests && elapsed < settings.warmUpNanoseconds / 2; ++i) {
+    Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet});
+    if (!timed.ok())
+      return withdrawTimed(index, timed.status());
+    elapsed = timed->elapsed();
+    member.callNanoseconds = std::max<uint64_t>(elapsed / calls, 1);
+    calls = std::clamp<uint64_t>(settings.warmUpNanoseconds / member.callNanoseconds, 2 * calls, kMaxBatch);
+  }
+  if (member.emptyNanoseconds == kNotTimed)
+    KILN_RETURN_IF_ERROR(timeEmptyCalls(index));
   pause(kSettle);
+  return okStatus();
+}
+
+// By the lab's clock, at two counts of calls: what a request costs by itself cancels.
+Status Group::timeEmptyCalls(uint32_t index) {
+  double best = kNotTimed;
+  for (int i = 0; i < kEmptyTries; ++i) {
+    Result<TimedRequest> few = timeCalls(index, {.calls = kEmptyCalls, .start = nextSet, .empty = true});
+    if (!few.ok())
+      return withdrawTimed(index, few.status());
+    Result<TimedRequest> many = timeCalls(index, {.calls = 4 * kEmptyCalls, .start = nextSet, .empty = true});
+    if (!many.ok())
+      return withdrawTimed(index, many.status());
+    best = std::min(best, (double(many->elapsed()) - double(few->elapsed())) / double(3 * kEmptyCalls));
+  }
+  members[index].emptyNanoseconds = std::max(best, 1.0);
   return okStatus();
 }
 
@@ -312,7 +373,8 @@ void Group::planTurns() {
   for (const Member &member : members)
     if (!member.gone)
       call = std::min(call, std::max<uint64_t>(member.callNanoseconds, 1));
-  result.batch = uint32_t(std::clamp<uint64_t>((settings.minimumSampleNanoseconds + call - 1) / call, 1, kMaxBatch));
+  if (result.batch == 0)
+    result.batch = uint32_t(std::clamp<uint64_t>((settings.minimumSampleNanoseconds + call - 1) / call, 1, kMaxBatch));
   std::vector<int64_t> starts;
   for (const Member &member : members)
     if (!member.gone)
@@ -373,37 +435,74 @@ Status Group::measureRound(const std::vector<uint32_t> &order) {
   return any ? okStatus() : internalError("the scheduler gave the token only to candidates that are gone");
 }
 
+// A worker that has loaded the weights that are there now, and has warmed up.
+Status Group::readyWorker(uint32_t index) {
+  Member &member = members[index];
+  if (member.worker && result.candidates[index].provider.preparedWeights && member.loadedWeights != weights) {
+    Result<Answer> unloaded = ask(index, UnloadRequest{}, settings.callTimeout);
+    if (!unloaded.ok())
+      return withdrawFailed(index, unloaded.status());
+    KILN_RETURN_IF_ERROR(load(index));
+  }
+  if (member.worker || member.gone)
+    return okStatus();
+  KILN_RETURN_IF_ERROR(begin(index));
+  if (!takesPart(index))
+    return okStatus();
+  ++result.candidates[index].workers;
+  uint64_t calls =
+      std::clamp<uint64_t>(settings.turnWarmUpNanoseconds / member.callNanoseconds, 1, result.sets.timingSets);
+  Result<TimedRequest> warm = timeCalls(index, {.calls = calls, .start = nextSet});
+  return warm.ok() ? okStatus() : withdrawTimed(index, warm.status());
+}
+
+// A cold turn uses no set twice in a stretch, so that each of its calls leaves something to check. Requests of two
+// counts show what one call adds.
+std::vector<Stretch> Group::planStretches(uint64_t callNanoseconds) {
+  uint64_t batches = std::max<uint64_t>(result.turnNanoseconds / callNanoseconds / result.batch, 1);
+  uint64_t most = settings.cold ? std::max<uint64_t>(result.sets.timingSets / result.batch, 1) : batches;
+  std::vector<Stretch> stretches;
+  uint32_t start = nextSet;
+  do {
+    Stretch &stretch = stretches.emplace_back();
+    stretch.start = start;
+    uint64_t here = std::min(batches, most);
+    uint64_t first = here < 4 ? here / 2 : here / 5 + random() % (here / 5 + 1);
+    for (uint64_t part : {first, here - first})
+      if (part > 0)
+        stretch.requests.push_back(part * result.batch);
+    if (random() % 2 == 0)
+      std::ranges::reverse(stretch.requests);
+    start = data->advance(start, here * result.batch);
+    batches -= here;
+  } while (batches > 0 && stretches.size() < kMaximumStretches);
+  return stretches;
+}
+
 Status Group::takeToken(uint32_t index) {
   Member &member = members[index];
-  if (!member.worker) {
-    KILN_RETURN_IF_ERROR(begin(index));
-    if (!takesPart(index))
-      return okStatus();
-    ++result.candidates[index].workers;
-    Result<Answer> warm = timeCalls(index, settings.turnWarmUpNanoseconds, 1);
-    if (!warm.ok())
-      return withdrawTimed(index, warm.status());
-  }
+  KILN_RETURN_IF_ERROR(readyWorker(index));
+  if (!takesPart(index))
+    return okStatus();
   RoundSamples samples;
   samples.candidate = index;
   samples.round = scheduler.round();
   samples.batch = result.batch;
   samples.started = monotonicNanoseconds();
-  Result<Answer> answer = timeCalls(index, result.turnNanoseconds, result.batch);
-  uint64_t elapsed = monotonicNanoseconds() - samples.started;
-  result.timedNanoseconds += elapsed;
+  samples.cold = settings.cold && result.sets.exceedsCache;
+  samples.fresh = settings.checkTimed && settings.cold && member.freshTurns.draw(random);
+  for (const Stretch &stretch : planStretches(member.callNanoseconds)) {
+    KILN_RETURN_IF_ERROR(timeStretch(index, stretch, samples.fresh, samples));
+    if (!takesPart(index))
+      return okStatus();
+  }
+  KILN_RETURN_IF_ERROR(watchCalls(index, samples));
+  if (!takesPart(index))
+    return okStatus();
   pause(kSettle);
-  if (!answer.ok())
-    return withdrawTimed(index, answer.status());
-  member.untold.addTurn(*answer, elapsed);
-  if (Status told = member.untold.check(); !told.ok())
-    return withdrawTimed(index, told);
-  samples.call = std::move(answer->call);
-  samples.device = std::move(answer->device);
-  samples.launch = std::move(answer->launch);
-  samples.counts = answer->counts;
+  KILN_RETURN_IF_ERROR(checkSpeed(index, double(medianOf(samples.call)) / samples.batch));
   uint32_t turn = result.candidates[index].rounds++;
-  if (settings.verifyAgain && turn % kTurnsPerCheck == 0)
+  if (takesPart(index) && settings.verifyAgain && turn % kTurnsPerCheck == 0)
     KILN_RETURN_IF_ERROR(verifyAgain(index));
   if (!takesPart(index))
     return okStatus();
@@ -411,6 +510,124 @@ Status Group::takeToken(uint32_t index) {
     end(index);
   KILN_RETURN_IF_ERROR(observer.onRound(samples));
   return scheduler.addRound(samples);
+}
+
+Status Group::timeStretch(uint32_t index, const Stretch &stretch, bool fresh, RoundSamples &samples) {
+  Member &member = members[index];
+  SetRange sets = data->range(stretch.start, stretch.calls());
+  bool copied = result.candidates[index].provider.copied;
+  if (fresh) {
+    bool prepared = result.candidates[index].provider.preparedWeights;
+    data->refresh(sets, !prepared);
+    weights += !prepared;
+    if (copied)
+      if (Result<Answer> uploaded = ask(index, UploadRequest{0, sets}, settings.callTimeout); !uploaded.ok())
+        return withdrawFailed(index, uploaded.status());
+  }
+  if (settings.checkTimed)
+    data->poison(sets);
+  std::vector<TimedRequest> requests;
+  uint32_t start = stretch.start;
+  uint64_t elapsed = 0;
+  for (uint64_t calls : stretch.requests) {
+    Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .batch = result.batch, .start = start});
+    if (!timed.ok())
+      return withdrawTimed(index, timed.status());
+    start = data->advance(start, calls);
+    elapsed += timed->elapsed();
+    samples.counts = samples.call.empty() ? timed->answer.counts : samples.counts + timed->answer.counts;
+    samples.call.insert(samples.call.end(), timed->answer.host.begin(), timed->answer.host.end());
+    requests.push_back(*std::move(timed));
+  }
+  result.timedNanoseconds += elapsed;
+  if (settings.checkTimed)
+    KILN_RETURN_IF_ERROR(checkOutputs(index, sets));
+  if (!takesPart(index))
+    return okStatus();
+  double call = double(elapsed) / double(stretch.calls());
+  member.callNanoseconds = std::max<uint64_t>(uint64_t(call), 1);
+  member.watchable += elapsed;
+  member.untold.addTurn(requests);
+  Status told = member.untold.check();
+  if (told.ok() && settings.cold) {
+    member.freshTurns.add(fresh, double(medianOf(samples.call)) / result.batch);
+    told = member.freshTurns.check();
+  }
+  return told.ok() ? okStatus() : withdrawTimed(index, told);
+}
+
+Status Group::fetchOutputs(uint32_t index, SetRange sets) {
+  uint64_t bytes = 0;
+  for (const MutableTensor &output : data->outputs().set(0))
+    bytes += output.bytes.size() * sets.count;
+  uint64_t allowed = uint64_t(double(bytes) / kSlowestCopy) + kFetchSlack;
+  uint64_t asked = monotonicNanoseconds();
+  Result<Answer> fetched = ask(index, FetchRequest{0, sets}, settings.callTimeout);
+  if (!fetched.ok())
+    return withdrawFailed(index, fetched.status());
+  if (uint64_t took = monotonicNanoseconds() - asked; took > allowed && took > members[index].callNanoseconds)
+    members[index].slowFetches += 1;
+  else
+    members[index].slowFetches = 0;
+  if (members[index].slowFetches < kTurnsToBeImplausible)
+    return okStatus();
+  return withdraw(index, Outcome::Wrong,
+                  fmt::format("{}: copying {} bytes of results takes it longer than {} ns",
+                              verify::causeName(verify::Cause::ReturnsEarly), bytes, allowed));
+}
+
+Status Group::checkOutputs(uint32_t index, SetRange sets) {
+  if (result.candidates[index].provider.copied) {
+    KILN_RETURN_IF_ERROR(fetchOutputs(index, sets));
+    if (!takesPart(index))
+      return okStatus();
+  }
+  std::optional<verify::Verdict> wrong = data->check(sets);
+  if (!wrong)
+    return okStatus();
+  result.candidates[index].verdicts.push_back(*wrong);
+  return withdraw(index, Outcome::Wrong, wrong->explanation);
+}
+
+// A few calls more, one by one, now and then, so that they cost little beside the others.
+Status Group::watchCalls(uint32_t index, RoundSamples &samples) {
+  Member &member = members[index];
+  if (!member.tellsDeviceTimes || member.watchable < kWatchedPart * member.callNanoseconds)
+    return okStatus();
+  uint64_t calls = std::clamp<uint64_t>(member.watchable / kWatchedPart / member.callNanoseconds, 1,
+                                        std::min<uint64_t>(kMaximumWatched, result.sets.timingSets));
+  member.watchable = 0;
+  Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet, .watch = true});
+  if (!timed.ok())
+    return withdrawTimed(index, timed.status());
+  if (!timed->answer.device || timed->answer.device->started.empty())
+    return okStatus(); // a program may give its device nothing to do
+  member.deviceClaims.add(deviceShareOf(*timed));
+  if (Status claimed = member.deviceClaims.check(member.emptyNanoseconds); !claimed.ok())
+    return withdrawTimed(index, claimed);
+  samples.watchedCall = std::move(timed->answer.host);
+  samples.watched = std::move(timed->answer.device);
+  return okStatus();
+}
+
+// Nobody is faster than the machine; a row that is has found what the checks did not.
+Status Group::checkSpeed(uint32_t index, double turnCall) {
+  Member &member = members[index];
+  const ProviderInfo &provider = result.candidates[index].provider;
+  member.medians.push_back(int64_t(turnCall * 1000));
+  if (member.medians.size() < kTurnsToBeImplausible)
+    return okStatus();
+  double call = double(medianOf(member.medians)) / 1000;
+  for (const SpeedFloor &floor : member.candidate->floors) {
+    double least = floor.nanoseconds;
+    if (floor.ofArithmetic && provider.flops && problem.flops() > 0)
+      least *= std::min(*provider.flops / problem.flops(), 1.0);
+    if (call < least * kFloorMargin)
+      return withdraw(
+          index, Outcome::Implausible,
+          fmt::format("a call takes {:.0f} ns; the machine needs {:.0f} ns at least: {}", call, least, floor.reason));
+  }
+  return okStatus();
 }
 
 Status Group::withdrawTimed(uint32_t index, const Status &status) {
@@ -426,14 +643,14 @@ Status Group::verifyAgain(uint32_t index) {
   if (passes == 0)
     return okStatus();
   Member &member = members[index];
-  problem.prefillOutputs(passes - 1, outputs->set(0));
-  Result<Answer> ran = ask(index, RunRequest{0}, settings.callTimeout);
+  problem.prefillOutputs(passes - 1, data->outputs().set(0));
+  Result<Answer> ran = ask(index, RunRequest{}, settings.callTimeout);
   if (!ran.ok())
     return withdrawFailed(index, ran.status());
-  std::vector<io::TensorSpan> written = std::as_const(*outputs).view(0);
+  std::vector<io::TensorSpan> written = std::as_const(data->outputs()).view(0);
   if (hashOf(written) == member.outputHash)
     return okStatus();
-  verify::Verdict verdict = problem.check(passes - 1, settings.seed, std::as_const(*inputs).view(0), written);
+  verify::Verdict verdict = problem.check(passes - 1, settings.seed, std::as_const(data->inputs()).view(0), written);
   if (verdict.ok())
     return okStatus();
   result.candidates[index].verdicts.push_back(verdict);
@@ -470,7 +687,7 @@ Status Group::withdraw(uint32_t index, Outcome outcome, std::string message) {
 
 Result<GroupResult> Group::run() {
   KILN_RETURN_IF_ERROR(checkSettings());
-  KILN_RETURN_IF_ERROR(makeTensors());
+  KILN_RETURN_IF_ERROR(makeData());
   KILN_RETURN_IF_ERROR(admitAll());
   if (goesOn()) {
     KILN_RETURN_IF_ERROR(measure());

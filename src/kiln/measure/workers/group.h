@@ -5,6 +5,9 @@
 // no number of rounds averages that away; so each turn is a process of its own, and how processes differ is part of
 // what the rounds show. Programs that take long to start live for several turns, or for all.
 //
+// Timed requests are checked, too: outputs are poisoned before and looked at afterwards, some turns get new inputs, and
+// what a worker says of its times is held against the lab's clock. See docs/verification.md.
+//
 // Everything happens on the calling thread, which must outlive the call: workers die with it.
 #ifndef KILN_MEASURE_WORKERS_GROUP_H
 #define KILN_MEASURE_WORKERS_GROUP_H
@@ -19,10 +22,19 @@
 #include "kiln/measure/machine/call_counters.h"
 #include "kiln/measure/verify/verdict.h"
 #include "kiln/measure/workers/outcome.h"
+#include "kiln/measure/workers/protocol.h"
 #include "kiln/measure/workers/shared_tensors.h"
 #include "kiln/measure/workload.h"
 
 namespace kiln::measure {
+
+// No call on this machine takes less. One that declares fewer operations than the definition has a lower floor of
+// arithmetic.
+struct SpeedFloor {
+  double nanoseconds = 0;
+  bool ofArithmetic = false;
+  std::string reason; // "162 GFLOP/s, which f32 reaches with 1 thread by `kiln calibrate`"
+};
 
 // Who computes the problem: a program that speaks the protocol, and what it is told to load.
 struct Candidate {
@@ -31,6 +43,7 @@ struct Candidate {
   std::string module;               // a path; empty where the provider needs none
   std::string function;
   uint32_t threads = 0; // that it runs with; 0: as many as the group's settings say
+  std::vector<SpeedFloor> floors = {};
 };
 
 struct GroupSettings {
@@ -64,6 +77,8 @@ struct GroupSettings {
   uint64_t lastLevelCacheBytes = 0;        // 0: asks the system
   uint64_t dataBudget = uint64_t(4) << 30; // of all timing sets of one group
   bool verifyAgain = true;                 // after the first turn, and now and then after a later one
+  // Timed outputs are checked, and some turns get new inputs. Tests alone leave it out.
+  bool checkTimed = true;
 };
 
 // The processors that a worker with so many threads may run on; empty: all. A single thread that wanders from one to
@@ -74,11 +89,15 @@ std::vector<uint32_t> processorsOf(const GroupSettings &settings, uint32_t threa
 struct RoundSamples {
   uint32_t candidate = 0;
   uint32_t round = 0;
-  uint32_t batch = 1;   // calls in each sample
-  uint64_t started = 0; // monotonicNanoseconds()
-  // Nanoseconds of each batch; `device` and `launch` are empty where the provider does not tell.
-  std::vector<int64_t> call, device, launch;
-  CallCounts counts; // of all these calls; empty where the provider does not count
+  uint32_t batch = 1;        // calls in each sample
+  uint64_t started = 0;      // monotonicNanoseconds()
+  std::vector<int64_t> call; // nanoseconds of each batch
+  bool cold = false;         // what was used between two calls with one set exceeds the last-level cache
+  bool fresh = false;        // inputs were new
+  CallCounts counts;         // of all these calls; empty where the provider does not count
+  // Further calls, one by one, of which the provider has told when its device was at work; they cost a little more.
+  std::vector<int64_t> watchedCall;
+  std::optional<DeviceTimes> watched;
 };
 
 // Who goes on and when it is enough: the statistics, as the group sees them. Candidates are numbered as they were
@@ -97,7 +116,10 @@ public:
 // What a worker says of itself.
 struct ProviderInfo {
   std::string name, version;
-  std::string note; // what a reader of the results has to know; may be empty
+  std::string note;             // what a reader of the results has to know; may be empty
+  bool copied = false;          // its results lie elsewhere, and are copied where the lab sees them
+  bool preparedWeights = false; // before they were timed
+  std::optional<double> flops;  // of a call, where it declares fewer than the definition
 };
 
 // Is told what happens as it happens. An error from it ends the group: what cannot be stored need not be measured.
@@ -124,7 +146,7 @@ struct CandidateResult {
 struct GroupResult {
   std::vector<CandidateResult> candidates;
   SetPlan sets;
-  uint32_t batch = 1;
+  uint32_t batch = 0;             // calls in a sample; 0: nothing was timed
   bool stoppedByTime = false;     // time was over before the scheduler was content
   uint64_t roundsNanoseconds = 0; // from the first round to the end of the last one
   bool interrupted = false;       // by the observer

@@ -4,8 +4,8 @@
 
 namespace kiln::measure {
 
-static constexpr const char *kNames[] = {"ok",     "wrong",   "unsupported", "failed",       "not started",
-                                         "exited", "crashed", "timed out",   "memory limit", "rubbish"};
+static constexpr const char *kNames[] = {"ok",      "wrong",     "unsupported",  "failed",  "not started", "exited",
+                                         "crashed", "timed out", "memory limit", "rubbish", "implausible"};
 
 const char *outcomeName(Outcome outcome) {
   return kNames[static_cast<size_t>(outcome)];

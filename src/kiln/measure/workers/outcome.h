@@ -18,9 +18,11 @@ enum class Outcome {
   TimedOut,    // it did not answer in time
   MemoryLimit, // it took more memory than it may
   Rubbish,     // it wrote what is no answer
+  Implausible, // faster than the machine can be
 };
 
-// "ok", "wrong", "unsupported", "failed", "not started", "exited", "crashed", "timed out", "memory limit", "rubbish"
+// "ok", "wrong", "unsupported", "failed", "not started", "exited", "crashed", "timed out", "memory limit", "rubbish",
+// "implausible"
 const char *outcomeName(Outcome outcome);
 std::optional<Outcome> parseOutcome(std::string_view name);
 

@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr uint32_t kMaxSets = uint32_t(1) << 24;
 constexpr uint32_t kMaxBatch = uint32_t(1) << 24;
+constexpr uint64_t kMaxCalls = uint64_t(1) << 32;
 constexpr size_t kMaxTensors = 64;
 constexpr uint64_t kMaxCount = uint64_t(1) << 50; // sums of thousands of them do not overflow
 
@@ -35,6 +36,13 @@ Result<Json> parseObject(std::string_view line) {
 const Json *member(const Json &object, const char *name) {
   auto found = object.find(name);
   return found == object.end() ? nullptr : &*found;
+}
+
+Result<bool> flag(const Json &object, const char *name) {
+  const Json *value = member(object, name);
+  if (value && !value->is_boolean())
+    return invalidArgument("\"{}\" must be true or false", name);
+  return value && value->get<bool>();
 }
 
 Result<uint64_t> number(const Json &object, const char *name, uint64_t limit) {
@@ -92,13 +100,16 @@ Result<ProblemText> parseProblem(const Json &request) {
 
 Json encodeTensors(const std::vector<SharedTensor> &tensors) {
   Json list = Json::array();
-  for (const SharedTensor &tensor : tensors)
-    list.push_back({{"type", hal::elementTypeName(tensor.type)},
-                    {"shape", tensor.shape},
-                    {"path", tensor.path},
-                    {"offset", tensor.offset},
-                    {"stride", tensor.stride},
-                    {"bytes", tensor.bytes}});
+  for (const SharedTensor &tensor : tensors) {
+    Json &json = list.emplace_back(Json{{"type", hal::elementTypeName(tensor.type)},
+                                        {"shape", tensor.shape},
+                                        {"path", tensor.path},
+                                        {"offset", tensor.offset},
+                                        {"stride", tensor.stride},
+                                        {"bytes", tensor.bytes}});
+    if (tensor.weight)
+      json["weight"] = true;
+  }
   return list;
 }
 
@@ -124,6 +135,7 @@ Result<SharedTensor> parseTensor(const Json &json) {
   KILN_ASSIGN_OR_RETURN(tensor.offset, number(json, "offset", kFileLimit));
   KILN_ASSIGN_OR_RETURN(tensor.stride, number(json, "stride", kFileLimit));
   KILN_ASSIGN_OR_RETURN(tensor.bytes, number(json, "bytes", kFileLimit));
+  KILN_ASSIGN_OR_RETURN(tensor.weight, flag(json, "weight"));
   KILN_ASSIGN_OR_RETURN(uint64_t needed, hal::shapeByteLength(tensor.type, tensor.shape));
   if (tensor.bytes != needed)
     return invalidArgument("a tensor of {} bytes is said to be {}, which has {}", tensor.bytes,
@@ -145,8 +157,30 @@ Result<std::vector<SharedTensor>> parseTensors(const Json &request, const char *
   return tensors;
 }
 
-Result<Request> parseLoad(const Json &json) {
+Result<uint32_t> slotOf(const Json &json) {
+  if (!member(json, "slot"))
+    return uint32_t(0);
+  KILN_ASSIGN_OR_RETURN(uint64_t slot, number(json, "slot", kMaxSlots - 1));
+  return uint32_t(slot);
+}
+
+Result<SetRange> parseSets(const Json &json) {
+  const Json *sets = member(json, "sets");
+  if (!sets || !sets->is_object())
+    return invalidArgument("\"sets\" must be an object with \"first\" and \"count\"");
+  SetRange range;
+  KILN_ASSIGN_OR_RETURN(range.first, number(*sets, "first", kMaxSets));
+  KILN_ASSIGN_OR_RETURN(range.count, number(*sets, "count", kMaxSets));
+  return range;
+}
+
+Json encodeSets(const SetRange &sets) {
+  return {{"first", sets.first}, {"count", sets.count}};
+}
+
+Result<Request> parseLoad(const Json &json, uint32_t slot) {
   LoadRequest load;
+  load.slot = slot;
   KILN_ASSIGN_OR_RETURN(load.problem, parseProblem(json));
   KILN_ASSIGN_OR_RETURN(load.module, text(json, "module", false));
   KILN_ASSIGN_OR_RETURN(load.function, text(json, "function", false));
@@ -158,29 +192,106 @@ Result<Request> parseLoad(const Json &json) {
   return Request(std::move(load));
 }
 
-Result<Request> parseTime(const Json &json) {
+Result<Request> parseTime(const Json &json, uint32_t slot) {
   TimeRequest time;
-  KILN_ASSIGN_OR_RETURN(time.nanoseconds, number(json, "nanoseconds", uint64_t(86'400) * 1'000'000'000));
-  KILN_ASSIGN_OR_RETURN(time.start, number(json, "start", kMaxSets));
+  time.slot = slot;
+  KILN_ASSIGN_OR_RETURN(time.calls, number(json, "calls", kMaxCalls));
   KILN_ASSIGN_OR_RETURN(time.batch, number(json, "batch", kMaxBatch));
-  if (time.batch == 0)
-    return invalidArgument("\"batch\" is 0; there must be one call at least");
+  KILN_ASSIGN_OR_RETURN(time.start, number(json, "start", kMaxSets));
+  KILN_ASSIGN_OR_RETURN(time.watch, flag(json, "watch"));
+  KILN_ASSIGN_OR_RETURN(time.empty, flag(json, "empty"));
+  if (time.batch == 0 || time.calls == 0 || time.calls % time.batch != 0)
+    return invalidArgument("\"calls\" is {} and \"batch\" {}; calls must be a multiple of batch, and neither 0",
+                           time.calls, time.batch);
   return Request(time);
 }
 
-Result<std::vector<int64_t>> parseSamples(const Json &answer, const char *name) {
-  std::vector<int64_t> samples;
-  const Json *json = member(answer, name);
+Result<std::vector<int64_t>> parseTicks(const Json &object, const char *name) {
+  std::vector<int64_t> ticks;
+  const Json *json = member(object, name);
   if (!json)
-    return samples;
+    return ticks;
   if (!json->is_array())
-    return invalidArgument("\"{}\" must be a list of nanoseconds", name);
-  for (const Json &sample : *json) {
-    if (!sample.is_number_unsigned() || sample.get<uint64_t>() > uint64_t(INT64_MAX))
+    return invalidArgument("\"{}\" must be a list of integers", name);
+  for (const Json &tick : *json) {
+    if (!tick.is_number_unsigned() || tick.get<uint64_t>() > uint64_t(INT64_MAX))
       return invalidArgument("\"{}\" must hold integers that are not negative", name);
-    samples.push_back(sample.get<int64_t>());
+    ticks.push_back(tick.get<int64_t>());
   }
-  return samples;
+  return ticks;
+}
+
+Result<std::optional<DeviceTimes>> parseDeviceTimes(const Json &answer) {
+  const Json *json = member(answer, "device");
+  if (!json)
+    return std::optional<DeviceTimes>();
+  if (!json->is_object())
+    return invalidArgument("\"device\" must be an object with \"clock\", \"started\" and \"ended\"");
+  DeviceTimes times;
+  KILN_ASSIGN_OR_RETURN(times.clock, text(*json, "clock", true));
+  if (member(*json, "per_second")) {
+    KILN_ASSIGN_OR_RETURN(times.ticksPerSecond, number(*json, "per_second", uint64_t(1) << 40));
+  }
+  if (times.ticksPerSecond == 0)
+    return invalidArgument("\"per_second\" is 0; a clock ticks");
+  KILN_ASSIGN_OR_RETURN(times.submitted, parseTicks(*json, "submitted"));
+  KILN_ASSIGN_OR_RETURN(times.started, parseTicks(*json, "started"));
+  KILN_ASSIGN_OR_RETURN(times.ended, parseTicks(*json, "ended"));
+  if (times.started.size() != times.ended.size() ||
+      (!times.submitted.empty() && times.submitted.size() != times.started.size()))
+    return invalidArgument("\"started\" has {} values, \"ended\" {} and \"submitted\" {}: they must be as many, and "
+                           "only \"submitted\" may be left out",
+                           times.started.size(), times.ended.size(), times.submitted.size());
+  return std::optional(std::move(times));
+}
+
+Json encodeDeviceTimes(const DeviceTimes &times) {
+  Json json = {{"clock", times.clock}, {"per_second", times.ticksPerSecond}};
+  if (!times.submitted.empty())
+    json["submitted"] = times.submitted;
+  json["started"] = times.started;
+  json["ended"] = times.ended;
+  return json;
+}
+
+constexpr const char *kDeviceTimes = "device times", *kEmptyCalls = "empty calls";
+
+// A promise that is not known is no error: a worker may be newer.
+Status parseHello(const Json &json, Answer &answer) {
+  if (const Json *devices = member(json, "devices")) {
+    if (!devices->is_array())
+      return invalidArgument("\"devices\" must be a list");
+    for (const Json &device : *devices) {
+      if (!device.is_object())
+        return invalidArgument("a device must be an object");
+      WorkerDevice &parsed = answer.devices.emplace_back();
+      KILN_ASSIGN_OR_RETURN(parsed.name, text(device, "name", true));
+      KILN_ASSIGN_OR_RETURN(std::string memory, text(device, "memory", true));
+      if (memory != "shared" && memory != "own")
+        return invalidArgument("\"memory\" of a device is '{}'; it must be shared or own", memory);
+      parsed.shared = memory == "shared";
+    }
+  }
+  if (const Json *promises = member(json, "promises")) {
+    if (!promises->is_array())
+      return invalidArgument("\"promises\" must be a list");
+    answer.tellsDeviceTimes = std::ranges::find(*promises, kDeviceTimes) != promises->end();
+    answer.makesEmptyCalls = std::ranges::find(*promises, kEmptyCalls) != promises->end();
+  }
+  return okStatus();
+}
+
+void encodeHello(const Answer &answer, Json &json) {
+  json["provider"] = answer.provider;
+  json["version"] = answer.version;
+  if (!answer.note.empty())
+    json["note"] = answer.note;
+  for (const WorkerDevice &device : answer.devices)
+    json["devices"].push_back({{"name", device.name}, {"memory", device.shared ? "shared" : "own"}});
+  if (answer.tellsDeviceTimes)
+    json["promises"].push_back(kDeviceTimes);
+  if (answer.makesEmptyCalls)
+    json["promises"].push_back(kEmptyCalls);
 }
 
 // Under the names of the protocol.
@@ -218,7 +329,7 @@ ProblemText problemText(const Problem &problem) {
 }
 
 const char *requestName(const Request &request) {
-  static constexpr const char *kNames[] = {"hello", "load", "run", "time", "quit"};
+  static constexpr const char *kNames[] = {"hello", "load", "unload", "upload", "fetch", "run", "time", "quit"};
   return kNames[request.index()];
 }
 
@@ -228,18 +339,33 @@ std::string encodeRequest(const Request &request) {
     json["protocol"] = hello->protocol;
     json["threads"] = hello->threads;
   } else if (const auto *load = std::get_if<LoadRequest>(&request)) {
+    json["slot"] = load->slot;
     json["problem"] = encodeProblem(load->problem);
     json["module"] = load->module;
     json["function"] = load->function;
     json["sets"] = load->sets;
     json["inputs"] = encodeTensors(load->inputs);
     json["outputs"] = encodeTensors(load->outputs);
+  } else if (const auto *unload = std::get_if<UnloadRequest>(&request)) {
+    json["slot"] = unload->slot;
+  } else if (const auto *upload = std::get_if<UploadRequest>(&request)) {
+    json["slot"] = upload->slot;
+    json["sets"] = encodeSets(upload->sets);
+  } else if (const auto *fetch = std::get_if<FetchRequest>(&request)) {
+    json["slot"] = fetch->slot;
+    json["sets"] = encodeSets(fetch->sets);
   } else if (const auto *run = std::get_if<RunRequest>(&request)) {
+    json["slot"] = run->slot;
     json["set"] = run->set;
   } else if (const auto *time = std::get_if<TimeRequest>(&request)) {
-    json["nanoseconds"] = time->nanoseconds;
-    json["start"] = time->start;
+    json["slot"] = time->slot;
+    json["calls"] = time->calls;
     json["batch"] = time->batch;
+    json["start"] = time->start;
+    if (time->watch)
+      json["watch"] = true;
+    if (time->empty)
+      json["empty"] = true;
   }
   return dump(json);
 }
@@ -255,18 +381,26 @@ Result<Request> parseRequest(std::string_view line) {
       return invalidArgument("\"threads\" is 0; there must be one at least");
     return Request(hello);
   }
+  if (op == "quit")
+    return Request(QuitRequest());
+  KILN_ASSIGN_OR_RETURN(uint32_t slot, slotOf(json));
   if (op == "load")
-    return parseLoad(json);
+    return parseLoad(json, slot);
+  if (op == "unload")
+    return Request(UnloadRequest{slot});
+  if (op == "upload" || op == "fetch") {
+    KILN_ASSIGN_OR_RETURN(SetRange sets, parseSets(json));
+    return op == "upload" ? Request(UploadRequest{slot, sets}) : Request(FetchRequest{slot, sets});
+  }
   if (op == "run") {
     RunRequest run;
+    run.slot = slot;
     KILN_ASSIGN_OR_RETURN(run.set, number(json, "set", kMaxSets));
     return Request(run);
   }
   if (op == "time")
-    return parseTime(json);
-  if (op == "quit")
-    return Request(QuitRequest());
-  return invalidArgument("\"op\" is '{}'; it must be hello, load, run, time or quit", op);
+    return parseTime(json, slot);
+  return invalidArgument("\"op\" is '{}'; it must be hello, load, unload, upload, fetch, run, time or quit", op);
 }
 
 Answer Answer::failure(const Status &status) {
@@ -285,19 +419,17 @@ std::string encodeAnswer(const Answer &answer) {
     json["error"] = answer.error;
     return dump(json);
   }
-  if (!answer.provider.empty()) {
-    json["provider"] = answer.provider;
-    json["version"] = answer.version;
-    if (!answer.note.empty())
-      json["note"] = answer.note;
-  }
+  if (!answer.provider.empty())
+    encodeHello(answer, json);
+  if (answer.preparedWeights)
+    json["prepared"] = true;
+  if (answer.flops)
+    json["flops"] = *answer.flops;
   if (answer.batch != 0) {
     json["batch"] = answer.batch;
-    json["call"] = answer.call;
-    if (!answer.device.empty())
-      json["device"] = answer.device;
-    if (!answer.launch.empty())
-      json["launch"] = answer.launch;
+    json["host"] = answer.host;
+    if (answer.device)
+      json["device"] = encodeDeviceTimes(*answer.device);
     for (auto [name, field] : countFields(answer.counts))
       if (*field)
         json["counters"][name] = **field;
@@ -322,16 +454,19 @@ static Result<Answer> answerOf(const Json &json) {
     if (protocol != kProtocolVersion)
       return invalidArgument("it speaks protocol {}, and this is protocol {}", protocol, kProtocolVersion);
   }
+  KILN_RETURN_IF_ERROR(parseHello(json, answer));
+  KILN_ASSIGN_OR_RETURN(answer.preparedWeights, flag(json, "prepared"));
+  if (const Json *flops = member(json, "flops")) {
+    if (!flops->is_number() || !(flops->get<double>() > 0))
+      return invalidArgument("\"flops\" must be a number above 0: the operations of a call");
+    answer.flops = flops->get<double>();
+  }
   if (member(json, "batch")) {
     KILN_ASSIGN_OR_RETURN(answer.batch, number(json, "batch", kMaxBatch));
   }
-  KILN_ASSIGN_OR_RETURN(answer.call, parseSamples(json, "call"));
-  KILN_ASSIGN_OR_RETURN(answer.device, parseSamples(json, "device"));
-  KILN_ASSIGN_OR_RETURN(answer.launch, parseSamples(json, "launch"));
+  KILN_ASSIGN_OR_RETURN(answer.host, parseTicks(json, "host"));
+  KILN_ASSIGN_OR_RETURN(answer.device, parseDeviceTimes(json));
   KILN_ASSIGN_OR_RETURN(answer.counts, parseCounts(json));
-  for (const std::vector<int64_t> *part : {&answer.device, &answer.launch})
-    if (!part->empty() && part->size() != answer.call.size())
-      return invalidArgument("\"device\" and \"launch\" must have as many samples as \"call\", or none");
   return answer;
 }
 

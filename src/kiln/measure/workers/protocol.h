@@ -4,6 +4,7 @@
 #define KILN_MEASURE_WORKERS_PROTOCOL_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,9 +17,11 @@
 
 namespace kiln::measure {
 
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 // A longer line is rubbish. The largest honest one is an answer to `time`, of some hundred KiB.
 inline constexpr size_t kLineLimit = size_t(16) << 20;
+// A worker holds so many problems at a time.
+inline constexpr uint32_t kMaxSlots = 1 << 10;
 
 // A problem as providers see it.
 struct ProblemText {
@@ -39,29 +42,57 @@ struct SharedTensor {
   uint64_t offset = 0;
   uint64_t stride = 0;
   uint64_t bytes = 0;
+  bool weight = false; // an input that `load` may prepare: it changes in set 0 only, and there before `run`
 };
 
 struct HelloRequest {
   uint32_t protocol = kProtocolVersion;
   uint32_t threads = 1;
 };
+// A slot holds one problem with its tensors. Later requests name it, and `unload` frees it.
 struct LoadRequest {
+  uint32_t slot = 0;
   ProblemText problem;
   std::string module;   // empty where the provider needs none
   std::string function; // empty: the only one
   uint32_t sets = 1;
   std::vector<SharedTensor> inputs, outputs;
 };
+struct UnloadRequest {
+  uint32_t slot = 0;
+};
+// Sets that follow each other as calls take them: nextTimingSet after each.
+struct SetRange {
+  uint32_t first = 0;
+  uint32_t count = 1;
+
+  bool operator==(const SetRange &) const = default;
+};
+// The inputs of these sets have changed: a worker whose device has memory of its own brings them there.
+struct UploadRequest {
+  uint32_t slot = 0;
+  SetRange sets;
+};
+// The outputs of these sets are wanted: a worker whose results lie elsewhere copies those of each set's last call.
+struct FetchRequest {
+  uint32_t slot = 0;
+  SetRange sets;
+};
 struct RunRequest {
+  uint32_t slot = 0;
   uint32_t set = 0;
 };
 struct TimeRequest {
-  uint64_t nanoseconds = 0;
-  uint32_t start = 0; // the set of the first call
+  uint32_t slot = 0;
+  uint64_t calls = 1; // a multiple of batch
   uint32_t batch = 1;
+  uint32_t start = 0; // the set of the first call
+  bool watch = false; // also tell when the device was at work, in each call
+  bool empty = false; // time calls that launch and await no work
 };
 struct QuitRequest {};
-using Request = std::variant<HelloRequest, LoadRequest, RunRequest, TimeRequest, QuitRequest>;
+using Request = std::variant<HelloRequest, LoadRequest, UnloadRequest, UploadRequest, FetchRequest, RunRequest,
+                             TimeRequest, QuitRequest>;
 
 // "hello", "load", ...
 const char *requestName(const Request &request);
@@ -75,15 +106,40 @@ inline uint32_t nextTimingSet(uint32_t set, uint32_t sets) {
   return set + 1 < sets ? set + 1 : (sets > 1 ? 1 : 0);
 }
 
+// Where a worker computes.
+struct WorkerDevice {
+  std::string name;
+  bool shared = true; // it computes in the lab's memory; otherwise tensors are uploaded and fetched
+
+  bool operator==(const WorkerDevice &) const = default;
+};
+
+// When a device was at work, a value for each call, in ticks of the clock that is named. `submitted` is empty where
+// that clock cannot tell it.
+struct DeviceTimes {
+  std::string clock; // "monotonic" is CLOCK_MONOTONIC, which the lab has, too
+  uint64_t ticksPerSecond = 1'000'000'000;
+  std::vector<int64_t> submitted, started, ended;
+
+  bool operator==(const DeviceTimes &) const = default;
+};
+
 struct Answer {
   bool ok = true;
   bool unsupported = false; // only where not ok
   std::string error;        // only where not ok
   // hello; the note, which may be empty, says what a reader of the results has to know
   std::string provider, version, note;
-  // time: nanoseconds of each batch. The last two are empty, or as long as the first.
+  std::vector<WorkerDevice> devices;
+  bool tellsDeviceTimes = false, makesEmptyCalls = false; // promises
+  // load: whether weights were prepared ahead, and how many operations a call does where the algorithm has fewer than
+  // the definition
+  bool preparedWeights = false;
+  std::optional<double> flops;
+  // time: nanoseconds of each batch, by the worker's clock.
   uint32_t batch = 0;
-  std::vector<int64_t> call, device, launch;
+  std::vector<int64_t> host;
+  std::optional<DeviceTimes> device;
   CallCounts counts; // of all calls of the answer, where the worker counts
 
   static Answer failure(const Status &status);

@@ -11,25 +11,26 @@ namespace {
 
 using io::ElementType;
 
-// splitmix64: one multiplication chain for each 64 bits, and any seed is as good as another.
+// 32 random bits for each index, from multiplications that vector units have: filling runs between timed requests.
 class Random {
 public:
-  explicit Random(uint64_t seed) : state(seed) {}
-  uint64_t next() {
-    uint64_t z = (state += 0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return z ^ (z >> 31);
-  }
+  explicit Random(uint64_t seed) : low(mix(uint32_t(seed))), high(mix(uint32_t(seed >> 32) ^ 0x9E3779B9U)) {}
+  uint32_t bits(size_t index) const { return mix(mix(uint32_t(index) ^ low) + high + uint32_t(index >> 32)); }
+  uint64_t bits64(size_t index) const { return uint64_t(bits(2 * index)) << 32 | bits(2 * index + 1); }
 
 private:
-  uint64_t state;
+  static uint32_t mix(uint32_t x) {
+    x = (x ^ (x >> 16)) * 0x85EBCA6BU;
+    x = (x ^ (x >> 13)) * 0xC2B2AE35U;
+    return x ^ (x >> 16);
+  }
+  uint32_t low, high;
 };
 
-template <typename T, typename Make> void fill(const MutableTensor &tensor, Make &&make) {
+template <typename T, typename Make> void fill(const MutableTensor &tensor, const Make &make) {
   size_t count = tensor.bytes.size() / sizeof(T);
   for (size_t i = 0; i < count; ++i) {
-    T value = T(make());
+    T value = T(make(i));
     std::memcpy(tensor.bytes.data() + i * sizeof(T), &value, sizeof(T));
   }
 }
@@ -45,26 +46,26 @@ const NarrowFloat *narrowFloat(ElementType type) {
 }
 
 // Encoding is slow, so 4096 numbers are encoded, and drawn from.
-template <typename T> void fillNarrow(const NarrowFloat &format, Random &random, const MutableTensor &tensor) {
+template <typename T> void fillNarrow(const NarrowFloat &format, const Random &random, const MutableTensor &tensor) {
   constexpr int kCount = 4096;
   std::vector<T> table;
   for (int i = 0; i < kCount; ++i)
     table.push_back(T(format.encode(2.0 * i / kCount - 1)));
-  fill<T>(tensor, [&] { return table[random.next() % kCount]; });
+  fill<T>(tensor, [&](size_t i) { return table[random.bits(i) % kCount]; });
 }
 
 bool isUnsigned(ElementType type) {
   return type == ElementType::UI16 || type == ElementType::UI32 || type == ElementType::UI64;
 }
 
-template <typename T> void fillInteger(bool unsignedType, Random &random, const MutableTensor &tensor) {
-  fill<T>(tensor, [&] { return int64_t(random.next() % 2001) - (unsignedType ? 0 : 1000); });
+template <typename T> void fillInteger(bool unsignedType, const Random &random, const MutableTensor &tensor) {
+  fill<T>(tensor, [&](size_t i) { return int64_t(random.bits(i) % 2001) - (unsignedType ? 0 : 1000); });
 }
 
 } // namespace
 
 void fillForTiming(uint64_t seed, const MutableTensor &tensor) {
-  Random random(seed);
+  const Random random(seed);
   if (const NarrowFloat *format = narrowFloat(tensor.type)) {
     if (hal::elementTypeByteSize(tensor.type) == 1)
       fillNarrow<uint8_t>(*format, random, tensor);
@@ -73,17 +74,17 @@ void fillForTiming(uint64_t seed, const MutableTensor &tensor) {
     return;
   }
   if (tensor.type == ElementType::F32)
-    return fill<float>(tensor, [&] { return float(int64_t(random.next()) >> 40) * 0x1p-23f; });
+    return fill<float>(tensor, [&](size_t i) { return float(int32_t(random.bits(i)) >> 8) * 0x1p-23f; });
   if (tensor.type == ElementType::F64)
-    return fill<double>(tensor, [&] { return double(int64_t(random.next()) >> 11) * 0x1p-52; });
+    return fill<double>(tensor, [&](size_t i) { return double(int64_t(random.bits64(i)) >> 11) * 0x1p-52; });
   if (tensor.type == ElementType::I1)
-    return fill<uint8_t>(tensor, [&] { return random.next() & 1; });
+    return fill<uint8_t>(tensor, [&](size_t i) { return random.bits(i) & 1; });
   bool unsignedType = isUnsigned(tensor.type);
   switch (hal::elementTypeByteSize(tensor.type)) {
   case 2: return fillInteger<uint16_t>(unsignedType, random, tensor);
   case 4: return fillInteger<uint32_t>(unsignedType, random, tensor);
   case 8: return fillInteger<uint64_t>(unsignedType, random, tensor);
-  default: return fill<uint8_t>(tensor, [&] { return random.next(); });
+  default: return fill<uint8_t>(tensor, [&](size_t i) { return random.bits(i); });
   }
 }
 

@@ -64,7 +64,7 @@ protected:
     worker = *std::move(started);
   }
   Result<Answer> hello(uint64_t timeout = 10'000 * kMillisecond) {
-    return worker->ask(HelloRequest{1, 2}, Deadline::after(timeout));
+    return worker->ask(HelloRequest{kProtocolVersion, 2}, Deadline::after(timeout));
   }
   // A worker that misbehaves at once; the error says so, and says so again when it is asked again.
   void expectGone(Outcome outcome, std::string_view part, uint64_t timeout = 10'000 * kMillisecond) {

@@ -9,12 +9,14 @@
 #include "kiln/runtime/hal/allocator.h"
 #include "kiln/runtime/hal/command_buffer.h"
 #include "kiln/runtime/hal/executable.h"
+#include "kiln/runtime/hal/execution_watch.h"
 #include "kiln/runtime/hal/fence.h"
 #include "kiln/runtime/hal/semaphore.h"
 #include "kiln/runtime/task/options.h"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +34,8 @@ struct DeviceOptions {
   // still name kernels when the process has ended. The newest few hundred are kept. Empty, or not writable: code is
   // loaded from memory, where debuggers see its names and perf shows addresses.
   std::string executableFolder;
+  // Told of what the device executes while it is on. May be null; a device without a clock of its own leaves it empty.
+  std::shared_ptr<ExecutionWatch> executionWatch;
   // Told, on any thread, of damage that the debug allocator finds when a buffer is freed; Allocator::verify reports it
   // too.
   std::function<void(const Status &)> onMemoryDamage;

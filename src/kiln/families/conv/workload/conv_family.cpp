@@ -63,6 +63,11 @@ measure::verify::Verdict ConvProblem::check(size_t pass, uint64_t seed, std::spa
   return families::check(conv, pass, seed, inputs, outputs);
 }
 
+std::unique_ptr<measure::verify::TimedCheck> ConvProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+                                                                     uint64_t seed) const {
+  return families::timedCheck(conv, inputs, seed);
+}
+
 Status ConvProblem::reference(std::span<const io::TensorSpan> inputs,
                               std::span<const measure::MutableTensor> outputs) const {
   return convReference(conv, inputs, outputs);

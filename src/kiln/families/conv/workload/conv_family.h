@@ -19,6 +19,7 @@ public:
   // filter_type, result_type, accumulator.
   std::vector<std::pair<std::string, std::string>> fields() const override;
   std::vector<measure::TensorType> inputs() const override { return {conv.imageTensor(), conv.filterTensor()}; }
+  bool isWeight(size_t input) const override { return input == 1; }
   std::vector<measure::TensorType> outputs() const override { return {conv.resultTensor()}; }
   // Products with padding count: that is what everybody counts, and what most programs compute.
   double flops() const override;
@@ -28,6 +29,8 @@ public:
   void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
   measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                                  std::span<const io::TensorSpan> outputs) const override;
+  std::unique_ptr<measure::verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs,
+                                                          uint64_t seed) const override;
   Status reference(std::span<const io::TensorSpan> inputs,
                    std::span<const measure::MutableTensor> outputs) const override;
 

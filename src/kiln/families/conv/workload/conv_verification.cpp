@@ -5,6 +5,7 @@
 
 #include "kiln/measure/verify/check.h"
 #include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/timed_contraction.h"
 
 namespace kiln::families {
 
@@ -332,6 +333,100 @@ static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t 
 Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
               std::span<const io::TensorSpan> outputs) {
   return measure::verify::verdictOf(checkOutputs(spec, pass, seed, inputs, outputs));
+}
+
+//===--- Timed calls ----------------------------------------------------------------------------------------------===//
+
+namespace {
+using measure::verify::LineCase;
+
+// Lines are what lies together in memory: the filters of a pixel, or the pixels of a filter. All groups are taken at
+// once: a patch has the channels of all of them, and a group's filters are zero for the others' channels.
+template <typename Sum> class TimedConv {
+public:
+  TimedConv(const ConvSpec &spec, std::span<const io::TensorSpan> inputs, uint64_t seed)
+      : spec(spec), e(spec), patches(spec.types.image, wholePatches(spec), inputs[0].bytes),
+        filters(spec.types.filter, filterRows(), inputs[1].bytes) {
+    subject.type = spec.types.result;
+    subject.shape = spec.resultTensor().shape;
+    subject.length = subject.block = spec.channelsFirst ? e.pixels() : e.groups * e.filters;
+    subject.weights = measure::verify::randomWeights<Sum>(seed, subject.length);
+    if (spec.channelsFirst)
+      projectPixels();
+    else
+      projectFilters();
+    if constexpr (std::is_same_v<Sum, double>) {
+      double results = static_cast<double>(e.taps() * e.channels) * measure::verify::meanSquare(inputs[0]) *
+                       measure::verify::meanSquare(inputs[1]);
+      subject.deviations.assign(subject.expected.size(),
+                                measure::verify::deviationOf(spec.accumulator(), spec.types.result,
+                                                             e.taps() * e.channels, results, subject.weights));
+    }
+  }
+
+  std::unique_ptr<measure::verify::TimedCheck> make() && { return checkOfLines(std::move(subject)); }
+
+private:
+  static PatchLayout wholePatches(const ConvSpec &spec) {
+    PatchLayout layout = patchesOf(spec, {spec.channelsFirst, spec.channelsFirst});
+    layout.channels *= layout.groups;
+    layout.groups = 1;
+    layout.groupStride = 0;
+    return layout;
+  }
+  // The filters as they lie in memory: a row for each weight, or for each filter.
+  Layout filterRows() const {
+    int64_t weights = e.taps() * e.channels, all = e.groups * e.filters;
+    return spec.channelsFirst ? Layout::rowMajor(all, weights) : Layout::rowMajor(weights, all);
+  }
+
+  void projectFilters() {
+    int64_t channels = e.groups * e.channels;
+    std::vector<Sum> projected(e.taps() * channels);
+    for (int64_t g = 0; g < e.groups; ++g) {
+      auto weights = subject.weights.begin() + g * e.filters;
+      std::vector<Sum> ofGroup = measure::verify::product<Sum, 1>(
+          {filters, 0, e.taps() * e.channels, e.filters, false, 0, g * e.filters}, {weights, weights + e.filters});
+      for (int64_t tap = 0; tap < e.taps(); ++tap)
+        std::copy_n(ofGroup.begin() + tap * e.channels, e.channels,
+                    projected.begin() + tap * channels + g * e.channels);
+    }
+    for (int64_t image = 0; image < e.images; ++image)
+      append(measure::verify::product<Sum, 1>({patches, image, e.pixels(), e.taps() * channels}, projected));
+  }
+
+  void projectPixels() {
+    int64_t reduction = e.channels * e.taps();
+    std::vector<Sum> weights(subject.weights.begin(), subject.weights.end());
+    for (int64_t image = 0; image < e.images; ++image) {
+      std::vector<Sum> projected = measure::verify::product<Sum, 1>(
+          {patches, image, e.groups * reduction, e.pixels(), /*transposed=*/true}, weights);
+      for (int64_t g = 0; g < e.groups; ++g)
+        append(measure::verify::product<Sum, 1>(
+            {filters, 0, e.filters, reduction, false, g * e.filters},
+            {projected.begin() + g * reduction, projected.begin() + (g + 1) * reduction}));
+    }
+  }
+
+  void append(const std::vector<Sum> &sums) {
+    subject.expected.insert(subject.expected.end(), sums.begin(), sums.end());
+  }
+
+  const ConvSpec &spec;
+  Extents e;
+  PatchOperand patches;
+  TensorOperand filters;
+  LineCase<Sum> subject;
+};
+} // namespace
+
+std::unique_ptr<measure::verify::TimedCheck> timedCheck(const ConvSpec &spec, std::span<const io::TensorSpan> inputs,
+                                                        uint64_t seed) {
+  if (!matchTensors(spec, inputs).ok())
+    return nullptr;
+  if (spec.accumulator() == ElementType::I32)
+    return TimedConv<uint32_t>(spec, inputs, seed).make();
+  return TimedConv<double>(spec, inputs, seed).make();
 }
 
 } // namespace kiln::families

@@ -40,6 +40,11 @@ measure::verify::Verdict ElementwiseProblem::check(size_t pass, uint64_t, std::s
   return checkElementwise(elementwise, pass, inputs, outputs);
 }
 
+std::unique_ptr<measure::verify::TimedCheck> ElementwiseProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+                                                                            uint64_t seed) const {
+  return families::timedElementwise(elementwise, inputs, seed);
+}
+
 Status ElementwiseProblem::reference(std::span<const io::TensorSpan> inputs,
                                      std::span<const measure::MutableTensor> outputs) const {
   return elementwiseReference(elementwise, inputs, outputs);

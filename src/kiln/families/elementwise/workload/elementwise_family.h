@@ -28,6 +28,8 @@ public:
   void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
   measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                                  std::span<const io::TensorSpan> outputs) const override;
+  std::unique_ptr<measure::verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs,
+                                                          uint64_t seed) const override;
   Status reference(std::span<const io::TensorSpan> inputs,
                    std::span<const measure::MutableTensor> outputs) const override;
 
@@ -39,8 +41,8 @@ class ElementwiseFamily final : public measure::Family {
 public:
   std::string_view name() const override { return "elementwise"; }
   std::string_view summary() const override {
-    return "one operation for each element: elementwise_add_1000x1001_f32; also mul, relu, gelu, exp, tanh, sigmoid, "
-           "sqrt";
+    return "one operation for each element: elementwise_add_1000x1001_f32; also mul, relu, gelu, gelu_tanh, exp, tanh, "
+           "sigmoid, sqrt";
   }
   std::span<const measure::Dimension> dimensions() const override;
   bool takesShapes() const override { return true; }

@@ -43,6 +43,19 @@ static double gelu(double x, double) {
   return 0.5 * x * std::erfc(-x * std::sqrt(0.5));
 }
 
+// 1 + tanh is off by 4 units of tanh, by what five roundings of its argument can do (the slope times the argument is
+// below 0.5), and by a roundoff of its own: 8 at most, which x / 2 multiplies.
+static double geluTanhBound(double x, double value) {
+  if (std::isinf(x))
+    return x < 0 ? HUGE_VAL : 0;
+  return 4 * kRoundoff * std::fabs(x) + ulps(3, value);
+}
+
+// x (1 + tanh(t)) / 2 without its cancellation.
+static double geluTanh(double x, double) {
+  return x / (1 + std::exp(-2 * 0.79788456080286536 * (x + 0.044715 * x * x * x)));
+}
+
 static constexpr ElementwiseOp kOps[] = {
     {"add", 2, 1, true, true, [](double x, double y) { return x + y; }, noBound, -8, 8,
      "    %r = arith.addf %x, %y : TYPE\n"},
@@ -60,6 +73,20 @@ static constexpr ElementwiseOp kOps[] = {
      "    %sum = arith.addf %erf, %one : TYPE\n"
      "    %halved = arith.mulf %x, %half : TYPE\n"
      "    %r = arith.mulf %halved, %sum : TYPE\n"},
+    {"gelu_tanh", 1, 9, false, false, geluTanh, geluTanhBound, -6, 6,
+     "    %half = arith.constant 0.5 : TYPE\n"
+     "    %one = arith.constant 1.0 : TYPE\n"
+     "    %cubic = arith.constant 0.044715 : TYPE\n"
+     "    %root = arith.constant 0.79788456080286536 : TYPE\n"
+     "    %square = arith.mulf %x, %x : TYPE\n"
+     "    %cube = arith.mulf %square, %x : TYPE\n"
+     "    %bent = arith.mulf %cube, %cubic : TYPE\n"
+     "    %sum = arith.addf %x, %bent : TYPE\n"
+     "    %scaled = arith.mulf %sum, %root : TYPE\n"
+     "    %tanh = math.tanh %scaled : TYPE\n"
+     "    %share = arith.addf %tanh, %one : TYPE\n"
+     "    %halved = arith.mulf %x, %half : TYPE\n"
+     "    %r = arith.mulf %halved, %share : TYPE\n"},
     {"exp", 1, 1, false, false, [](double x, double) { return std::exp(x); }, functionBound, -10, 10,
      "    %r = math.exp %x : TYPE\n"},
     {"tanh", 1, 1, false, false, [](double x, double) { return std::tanh(x); }, functionBound, -4, 4,

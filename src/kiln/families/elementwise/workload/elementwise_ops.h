@@ -12,7 +12,8 @@ struct ElementwiseOp {
   std::string_view name;
   unsigned inputs;
   // Operations on an element as the definition writes them: a sum, a product, a comparison, a function of the library
-  // is one each. gelu is 0.5 x (1 + erf(x sqrt(1/2))), five; sigmoid is 1 / (1 + exp(-x)), four.
+  // is one each. gelu is 0.5 x (1 + erf(x sqrt(1/2))), five; gelu_tanh is
+  // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x x x))), nine; sigmoid is 1 / (1 + exp(-x)), four.
   unsigned flops;
   // Rounded once from the exact number, so that there is one right result. Others are computed in f32, also for f16
   // and bf16, and are within `bound`.

@@ -25,8 +25,13 @@ uint64_t ElementwiseSpec::elements() const {
   return count;
 }
 
-static Result<ElementwiseSpec> parseWords(const std::vector<std::string_view> &words) {
+static Result<ElementwiseSpec> parseWords(std::vector<std::string_view> words) {
   ElementwiseSpec spec;
+  // An operation's name may have two words: gelu_tanh.
+  if (words.size() == 4) {
+    words[0] = {words[0].data(), words[0].size() + 1 + words[1].size()};
+    words.erase(words.begin() + 1);
+  }
   if (words.size() != 3)
     return invalidArgument("it has {} words instead of an operation, a shape and a type", words.size());
   spec.op = findElementwiseOp(words[0]);

@@ -5,7 +5,7 @@
 //   elementwise_gelu_1000x1001_f16     of rank 1 to 4, row-major
 //   elementwise_add_4096_i32           add and mul also have integers, which wrap around
 //
-// exp, tanh, sigmoid and gelu of f16 and bf16 are computed in f32 and rounded once at the end.
+// exp, tanh, sigmoid, gelu and gelu_tanh of f16 and bf16 are computed in f32 and rounded once at the end.
 #ifndef KILN_FAMILIES_ELEMENTWISE_WORKLOAD_ELEMENTWISE_SPEC_H
 #define KILN_FAMILIES_ELEMENTWISE_WORKLOAD_ELEMENTWISE_SPEC_H
 

@@ -4,6 +4,7 @@
 
 #include "kiln/families/elementwise/workload/elementwise_spec.h"
 #include "kiln/measure/verify/elements.h"
+#include "kiln/measure/verify/timed_check.h"
 
 namespace kiln::families {
 
@@ -16,6 +17,9 @@ void prefillElementwise(size_t pass, std::span<const measure::MutableTensor> out
 measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pass,
                                           std::span<const io::TensorSpan> inputs,
                                           std::span<const io::TensorSpan> outputs);
+// Null where the tensors are not the problem's.
+std::unique_ptr<measure::verify::TimedCheck> timedElementwise(const ElementwiseSpec &spec,
+                                                              std::span<const io::TensorSpan> inputs, uint64_t seed);
 // The definition, element by element on one thread.
 Status elementwiseReference(const ElementwiseSpec &spec, std::span<const io::TensorSpan> inputs,
                             std::span<const measure::MutableTensor> outputs);

@@ -88,6 +88,7 @@ TEST(ElementwiseVerification, SinglePrecisionPasses) {
       {"tanh", [](float x) { return std::tanh(x); }},
       {"sigmoid", [](float x) { return 1.0f / (1.0f + std::exp(-x)); }},
       {"gelu", [](float x) { return 0.5f * x * (1.0f + std::erf(x * 0.70710678f)); }},
+      {"gelu_tanh", [](float x) { return 0.5f * x * (1.0f + std::tanh(0.79788456f * (x + 0.044715f * x * x * x))); }},
       {"relu", [](float x) { return x > 0 ? x : 0; }},
       {"sqrt", [](float x) { return std::sqrt(x); }}};
   for (const auto &[op, function] : functions)
@@ -122,9 +123,9 @@ void expectCause(Trial &run, Cause cause, const std::string &part = "") {
   EXPECT_GT(verdict.wrong, 0U);
 }
 
-constexpr const char *kNames[] = {"elementwise_add_37x113_f32", "elementwise_gelu_37x113_f16",
-                                  "elementwise_exp_37x113_f32", "elementwise_mul_37x113_i32",
-                                  "elementwise_sqrt_37x113_bf16"};
+constexpr const char *kNames[] = {"elementwise_add_37x113_f32",       "elementwise_gelu_37x113_f16",
+                                  "elementwise_gelu_tanh_37x113_f32", "elementwise_exp_37x113_f32",
+                                  "elementwise_mul_37x113_i32",       "elementwise_sqrt_37x113_bf16"};
 
 TEST(ElementwiseVerification, OneUnitInOneElementIsFound) {
   for (const char *name : {"elementwise_add_37x113_f32", "elementwise_mul_37x113_bf16", "elementwise_sqrt_4181_f32"}) {

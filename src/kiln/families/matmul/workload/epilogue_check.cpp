@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <functional>
 
+#include "kiln/measure/verify/elements.h"
 #include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/number.h"
+#include "kiln/measure/verify/parts.h"
 #include "kiln/measure/verify/tolerance.h"
 #include "kiln/runtime/io/element_text.h"
 
@@ -23,20 +27,25 @@ static constexpr int32_t kSaturated = 8;
 // Room beyond the largest sum, of which InputPlan promises 16.
 static constexpr int32_t kBiasSpread = 9;
 static constexpr uint64_t kActivationKey = 0xAC7;
-// Sums are scaled to about this size: most are where activations bend.
-static constexpr double kTypicalSum = 1.5;
 static constexpr uint64_t kHypothesisSamples = 512;
-// Multiplications that a check of samples takes about, and how many samples there are at least and at most. An
-// activation is the same for all elements: a few hundred that are spread over all its arguments tell it from others.
-static constexpr uint64_t kSampleWork = uint64_t(1) << 21;
-static constexpr uint64_t kFewestSamples = 512, kMostSamples = 4096;
+// Of the pass `activation`: places of the reduction where rhs has elements, and how many each of its columns has.
+static constexpr int64_t kPlaces = 64, kTerms = 3;
+// Its elements of lhs and bias are within +-2, so that no argument of the activation is beyond 8. All are multiples of
+// a power of two, this or a larger one.
+static constexpr int32_t kLargestElement = 2, kLargestArgument = 8;
+static constexpr int kMostFractionBits = 12;
 
-static double activate(Epilogue epilogue, double x) {
+static double geluByTanh(double x) {
+  return x / (1 + std::exp(-2 * std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+}
+
+double activate(Epilogue epilogue, double x) {
   switch (epilogue) {
   case Epilogue::None:
   case Epilogue::Bias: return x;
   case Epilogue::BiasRelu: return std::max(x, 0.0);
   case Epilogue::BiasGelu: return 0.5 * x * std::erfc(-x * std::sqrt(0.5));
+  case Epilogue::BiasGeluTanh: return geluByTanh(x);
   }
   return x;
 }
@@ -63,7 +72,7 @@ BiasPlan planBias(const MatmulSpec &spec, const Contraction &contraction, Pass p
 }
 
 bool hasActivationPass(const MatmulSpec &spec) {
-  return spec.epilogue == Epilogue::BiasRelu || spec.epilogue == Epilogue::BiasGelu;
+  return spec.epilogue != Epilogue::None && spec.epilogue != Epilogue::Bias;
 }
 
 //===--- Elements in f64 ------------------------------------------------------------------------------------------===//
@@ -81,62 +90,143 @@ static double dot(const Contraction &c, std::span<const uint8_t> lhs, std::span<
   return sum;
 }
 
-static double geluByTanh(double x) {
-  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-}
-
 //===--- The pass `activation` ------------------------------------------------------------------------------------===//
 
-static void scale(const measure::MutableTensor &tensor, int exponent) {
-  uint64_t size = hal::elementTypeByteSize(tensor.type);
-  for (size_t at = 0; at + size <= tensor.bytes.size(); at += size) {
-    uint8_t *element = tensor.bytes.data() + at;
-    io::storeFloat(tensor.type, std::ldexp(io::elementAsDouble(tensor.type, element), exponent), element);
+namespace {
+// What every output element is a function of: a few terms for each column, in time O(mn) for all of them.
+struct ActivationPlan {
+  int fractionBits;
+  std::vector<int64_t> places; // of the reduction, ascending
+  struct Term {
+    uint32_t place; // in `places`
+    int32_t sign;
+  };
+  std::vector<Term> terms; // kTerms of each column; fewer where there are fewer places
+
+  ActivationPlan(const MatmulSpec &spec, const Contraction &contraction, uint64_t seed)
+      : key(randomBits(seed, kActivationKey)) {
+    using measure::verify::exactBits;
+    // Elements below 2, and sums below 8 of which each is a number of the accumulator.
+    fractionBits = std::min({kMostFractionBits, exactBits(spec.lhs.type) - 1, exactBits(spec.result.type) - 1,
+                             exactBits(contraction.accumulator) - 3});
+    int64_t count = std::min(contraction.k, kPlaces);
+    for (int64_t place = 0; place < count; ++place) {
+      int64_t begin = contraction.k * place / count, end = contraction.k * (place + 1) / count;
+      places.push_back(begin + static_cast<int64_t>(randomBits(key, 1, static_cast<uint64_t>(place)) %
+                                                    static_cast<uint64_t>(end - begin)));
+    }
+    for (int64_t j = 0; j < contraction.n; ++j)
+      for (int64_t term = 0; term < termsOfColumn(); ++term) {
+        // Of different thirds of the places, so that none has two.
+        int64_t begin = count * term / termsOfColumn(), end = count * (term + 1) / termsOfColumn();
+        uint64_t bits = randomBits(key, 2, static_cast<uint64_t>(j * kTerms + term));
+        terms.push_back({static_cast<uint32_t>(begin + static_cast<int64_t>((bits >> 8) % uint64_t(end - begin))),
+                         (bits & 1) ? 1 : -1});
+      }
   }
-}
+  int64_t termsOfColumn() const { return std::min<int64_t>(kTerms, std::ssize(places)); }
+  // In units of 2^-fractionBits.
+  int32_t element(uint64_t what, uint64_t i) const {
+    return static_cast<int32_t>(randomBits(key, what, i) % (uint64_t(2 * kLargestElement) << fractionBits)) -
+           (kLargestElement << fractionBits);
+  }
+  double number(int32_t units) const { return std::ldexp(units, -fractionBits); }
+
+  uint64_t key;
+};
+constexpr uint64_t kOfLhs = 3, kOfBias = 4;
+} // namespace
 
 Status fillActivation(const MatmulSpec &spec, const Contraction &contraction, uint64_t seed,
                       std::span<const measure::MutableTensor> inputs) {
-  KILN_RETURN_IF_ERROR(measure::verify::fillInputs(contraction, Pass::Sums, randomBits(seed, kActivationKey),
-                                                   inputs[0].bytes, inputs[1].bytes, 2, /*roomForBias=*/true));
-  std::vector<double> sums;
-  for (uint64_t sample = 0; sample < 64; ++sample)
-    sums.push_back(std::fabs(dot(contraction, inputs[0].bytes, inputs[1].bytes,
-                                 static_cast<int64_t>(randomBits(seed, sample, 1) % spec.m),
-                                 static_cast<int64_t>(randomBits(seed, sample, 2) % spec.n))));
-  std::ranges::sort(sums);
-  double median = sums[sums.size() / 2];
-  // Powers of two change no sum but in its exponent. Both operands take a half, so that neither gets too small.
-  int exponent = median > kTypicalSum ? static_cast<int>(std::lround(std::log2(median / kTypicalSum))) : 0;
-  scale(inputs[0], -(exponent / 2));
-  scale(inputs[1], -(exponent - exponent / 2));
-  uint64_t size = hal::elementTypeByteSize(spec.result.type);
-  for (uint64_t j = 0; j < spec.n; ++j) {
-    auto eighths = static_cast<int>(randomBits(seed, j, 3) % 33) - 16;
-    io::storeFloat(spec.result.type, eighths / 8.0, inputs[2].bytes.data() + j * size);
-  }
+  ActivationPlan plan(spec, contraction, seed);
+  // Storing floats is slow, and there are few different ones.
+  uint64_t size = hal::elementTypeByteSize(spec.lhs.type);
+  int32_t largest = kLargestElement << plan.fractionBits;
+  std::vector<uint8_t> numbers(2 * static_cast<size_t>(largest) * size);
+  for (int32_t units = -largest; units < largest; ++units)
+    io::storeFloat(spec.lhs.type, plan.number(units), numbers.data() + static_cast<size_t>(units + largest) * size);
+  auto count = static_cast<int64_t>(inputs[0].bytes.size() / size);
+  measure::verify::forParts(count, count, 2, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(inputs[0].bytes.data() + static_cast<size_t>(i) * size,
+                  numbers.data() + static_cast<size_t>(plan.element(kOfLhs, static_cast<uint64_t>(i)) + largest) * size,
+                  size);
+  });
+  std::ranges::fill(inputs[1].bytes, uint8_t(0));
+  for (int64_t j = 0; j < contraction.n; ++j)
+    for (int64_t term = 0; term < plan.termsOfColumn(); ++term) {
+      const ActivationPlan::Term &of = plan.terms[j * plan.termsOfColumn() + term];
+      int64_t element = contraction.rhsLayout.offset(0, plan.places[of.place], j);
+      io::storeFloat(spec.rhs.type, of.sign, inputs[1].bytes.data() + static_cast<size_t>(element) * size);
+    }
+  uint64_t resultSize = hal::elementTypeByteSize(spec.result.type);
+  for (uint64_t j = 0; j < spec.n; ++j)
+    io::storeFloat(spec.result.type, plan.number(plan.element(kOfBias, j)), inputs[2].bytes.data() + j * resultSize);
   return okStatus();
 }
 
 // relu only picks, and rounds once. gelu in f32 loses what erf, two products and 1 + erf round off: of a unit at 1
 // where the result is small, of a few units in the last place elsewhere; in a narrower type the last rounding outweighs
-// that. The form with tanh is off by 4.7e-4 near -2.2, where that is many times the bound in each of the types.
+// that. With tanh, whose argument has more roundings, it is twice as much. The two forms differ by 4.7e-4 near -2.2,
+// where that is many times the bound in each of the types.
 static measure::verify::ElementBound boundOf(const MatmulSpec &spec) {
   if (spec.epilogue == Epilogue::BiasRelu)
     return {.ulps = 0.5};
-  return {.ulps = spec.result.type == ElementType::F32 ? 4.0 : 1.0, .absolute = 0x1p-20};
+  bool byTanh = spec.epilogue == Epilogue::BiasGeluTanh;
+  return {.ulps = spec.result.type != ElementType::F32 ? 1.0
+                  : byTanh                             ? 8.0
+                                                       : 4.0,
+          .absolute = byTanh ? 0x1p-19 : 0x1p-20};
 }
 
 Verdict checkActivation(const MatmulSpec &spec, const Contraction &contraction, uint64_t seed,
-                        std::span<const io::TensorSpan> inputs, const io::TensorSpan &output) {
-  auto expected = [&](uint64_t element) {
-    auto i = static_cast<int64_t>(element / spec.n), j = static_cast<int64_t>(element % spec.n);
-    double bias = numberAt(spec.result.type, inputs[2].bytes, j);
-    return activate(spec.epilogue, dot(contraction, inputs[0].bytes, inputs[1].bytes, i, j) + bias);
+                        const io::TensorSpan &output) {
+  using measure::verify::Expectation;
+  ActivationPlan plan(spec, contraction, seed);
+  // What each argument becomes.
+  int32_t largest = kLargestArgument << plan.fractionBits;
+  std::vector<Expectation> results;
+  measure::verify::ElementBound bound = boundOf(spec);
+  for (int32_t units = -largest; units <= largest; ++units) {
+    double value = activate(spec.epilogue, plan.number(units));
+    double rounding = 2 * bound.ulps * measure::verify::halfSpacing(spec.result.type, value);
+    results.push_back({value, std::max(bound.absolute, rounding)});
+  }
+  std::vector<int32_t> biases;
+  for (uint64_t j = 0; j < spec.n; ++j)
+    biases.push_back(plan.element(kOfBias, j) + largest);
+
+  measure::verify::ElementCase subject;
+  subject.type = spec.result.type;
+  subject.shape.assign(output.shape.begin(), output.shape.end());
+  subject.bytes = output.bytes;
+  subject.unit = spec.n;
+  subject.unitWork = spec.n * 4;
+  subject.expected = [&](uint64_t first, std::span<Expectation> expected) {
+    std::vector<int32_t> left(plan.places.size());
+    int64_t terms = plan.termsOfColumn();
+    for (uint64_t at = 0; at < expected.size(); at += spec.n) {
+      auto i = static_cast<int64_t>((first + at) / spec.n);
+      for (size_t place = 0; place < left.size(); ++place)
+        left[place] =
+            plan.element(kOfLhs, static_cast<uint64_t>(contraction.lhsLayout.offset(0, i, plan.places[place])));
+      for (uint64_t j = 0; j < spec.n; ++j) {
+        int32_t sum = biases[j];
+        for (int64_t term = 0; term < terms; ++term) {
+          const ActivationPlan::Term &of = plan.terms[static_cast<int64_t>(j) * terms + term];
+          sum += of.sign * left[of.place];
+        }
+        expected[at + j] = results[sum];
+      }
+    }
   };
-  return measure::verify::checkSampled(
-      spec.result.type, output.shape, output.bytes, expected, boundOf(spec),
-      {.samples = std::clamp(kSampleWork / spec.k, kFewestSamples, kMostSamples), .seed = seed});
+  subject.before = [&](uint64_t element) {
+    return measure::verify::prefilledNumber(spec.result.type, Pass::WideRhs, element);
+  };
+  subject.method = fmt::format("bound: exact sums, each element within {:g} ULP or {:g} of its activation in f64",
+                               bound.ulps, bound.absolute);
+  return measure::verify::checkElements(subject);
 }
 
 //===--- What went wrong ------------------------------------------------------------------------------------------===//
@@ -144,13 +234,12 @@ Verdict checkActivation(const MatmulSpec &spec, const Contraction &contraction, 
 namespace {
 // What another epilogue would make of an element. `rowBias` is the bias at the number of its row.
 struct Hypothesis {
-  const char *what;
+  std::string what;
   std::function<double(double sum, double bias, double rowBias)> result;
 };
 } // namespace
 
 static std::vector<Hypothesis> hypothesesOf(Epilogue epilogue) {
-  bool gelu = epilogue == Epilogue::BiasGelu;
   std::vector<Hypothesis> hypotheses = {
       {"the bias was not added", [=](double sum, double, double) { return activate(epilogue, sum); }},
       {"the bias was taken by row, not by column",
@@ -159,12 +248,18 @@ static std::vector<Hypothesis> hypothesesOf(Epilogue epilogue) {
     return hypotheses;
   hypotheses.push_back({"the activation was not applied", [](double sum, double bias, double) { return sum + bias; }});
   hypotheses.push_back({"neither bias nor activation were applied", [](double sum, double, double) { return sum; }});
-  Epilogue other = gelu ? Epilogue::BiasRelu : Epilogue::BiasGelu;
-  hypotheses.push_back({gelu ? "it is relu, not gelu" : "it is gelu, not relu",
-                        [=](double sum, double bias, double) { return activate(other, sum + bias); }});
-  if (gelu)
-    hypotheses.push_back({"it is the form of gelu with tanh, not the exact one",
-                          [](double sum, double bias, double) { return geluByTanh(sum + bias); }});
+  struct Form {
+    Epilogue epilogue;
+    const char *name;
+  };
+  static constexpr Form kForms[] = {{Epilogue::BiasRelu, "relu"},
+                                    {Epilogue::BiasGelu, "the exact gelu"},
+                                    {Epilogue::BiasGeluTanh, "the form of gelu with tanh"}};
+  const char *right = std::ranges::find(kForms, epilogue, &Form::epilogue)->name;
+  for (const Form &form : kForms)
+    if (form.epilogue != epilogue)
+      hypotheses.push_back({fmt::format("it is {}, not {}", form.name, right),
+                            [form](double sum, double bias, double) { return activate(form.epilogue, sum + bias); }});
   return hypotheses;
 }
 

@@ -21,13 +21,16 @@ BiasPlan planBias(const MatmulSpec &spec, const measure::verify::Contraction &co
                   uint64_t seed);
 
 // The pass `activation`, of relu and gelu: sums and biases around zero, all of them exact in the accumulator, so that
-// only the activation is left to differ from f64.
+// only the activation is left to differ from f64. Columns of rhs have three elements, so that every element of the
+// output is computed again.
 bool hasActivationPass(const MatmulSpec &spec);
 Status fillActivation(const MatmulSpec &spec, const measure::verify::Contraction &contraction, uint64_t seed,
                       std::span<const measure::MutableTensor> inputs);
 measure::verify::Verdict checkActivation(const MatmulSpec &spec, const measure::verify::Contraction &contraction,
-                                         uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                         const io::TensorSpan &output);
+                                         uint64_t seed, const io::TensorSpan &output);
+
+// The function after the sum and the bias, in f64.
+double activate(Epilogue epilogue, double x);
 
 // Whether a wrong result is what another epilogue would give: without the bias, without the activation, ... Then the
 // verdict says so.

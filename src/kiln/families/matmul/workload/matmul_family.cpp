@@ -68,6 +68,11 @@ measure::verify::Verdict MatmulProblem::check(size_t pass, uint64_t seed, std::s
   return families::check(matmul, pass, seed, inputs, outputs);
 }
 
+std::unique_ptr<measure::verify::TimedCheck> MatmulProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+                                                                       uint64_t seed) const {
+  return families::timedCheck(matmul, inputs, seed);
+}
+
 Status MatmulProblem::reference(std::span<const io::TensorSpan> inputs,
                                 std::span<const measure::MutableTensor> outputs) const {
   return computeReference(matmul, inputs, outputs);
@@ -89,8 +94,9 @@ static constexpr std::array<Shape, 1> kFusedShapes = {{{1, 256, 512, 128}}};
 static constexpr std::array<Shape, 1> kSplitShapes = {{{1, 128, 128, 12288}}};
 static constexpr std::array<uint64_t, 4> kSliceCounts = {2, 4, 16, 18};
 static constexpr std::array<const char *, 4> kTypes = {"f32", "f16", "bf16", "i8"};
-static constexpr std::array<const char *, 6> kFamilies = {"matmul",           "batch_matmul",     "matmul_bias",
-                                                          "matmul_bias_relu", "matmul_bias_gelu", "matmul_splitk"};
+static constexpr const char *kFamilies[] = {"matmul",           "batch_matmul",     "matmul_bias",
+                                            "matmul_bias_relu", "matmul_bias_gelu", "matmul_bias_gelu_tanh",
+                                            "matmul_splitk"};
 
 std::string_view MatmulFamily::summary() const {
   if (prototype.split != SplitK::None)
@@ -100,6 +106,7 @@ std::string_view MatmulFamily::summary() const {
   case Epilogue::Bias: return "the product plus a bias for each column: matmul_bias_MxNxK_f32t_f32t_f32t";
   case Epilogue::BiasRelu: return "the same, negative results made zero: matmul_bias_relu_MxNxK_f32t_f32t_f32t";
   case Epilogue::BiasGelu: return "the same with the exact gelu: matmul_bias_gelu_MxNxK_f32t_f32t_f32t";
+  case Epilogue::BiasGeluTanh: return "the same with gelu by tanh: matmul_bias_gelu_tanh_MxNxK_f32t_f32t_f32t";
   }
   return prototype.batched ? "B products of matrices, MxK times KxN: batch_matmul_BxMxNxK_f32t_f32t_f32t"
                            : "the product of two matrices, MxK times KxN: matmul_MxNxK_f32t_f32t_f32t";

@@ -21,6 +21,7 @@ public:
   std::vector<std::pair<std::string, std::string>> fields() const override;
   // lhs, rhs, and the bias, where there is one.
   std::vector<measure::TensorType> inputs() const override;
+  bool isWeight(size_t input) const override { return input >= 1; } // the right operand, and a bias
   std::vector<measure::TensorType> outputs() const override { return {matmul.resultTensor()}; }
   // Of the product alone, so that what an epilogue or a split costs shows in GFLOP/s.
   double flops() const override;
@@ -30,6 +31,8 @@ public:
   void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
   measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                                  std::span<const io::TensorSpan> outputs) const override;
+  std::unique_ptr<measure::verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs,
+                                                          uint64_t seed) const override;
   Status reference(std::span<const io::TensorSpan> inputs,
                    std::span<const measure::MutableTensor> outputs) const override;
 

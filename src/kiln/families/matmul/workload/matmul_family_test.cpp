@@ -23,6 +23,10 @@ std::unique_ptr<Problem> parse(std::string_view name) {
   return *std::move(problem);
 }
 
+double tanhGelu(double x) {
+  return 0.5 * x * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x)));
+}
+
 // A problem's tensors, and what the definition makes of them.
 class Data {
 public:
@@ -55,6 +59,7 @@ public:
       case Epilogue::Bias: return sum + bias;
       case Epilogue::BiasRelu: return std::max(sum + bias, 0.0);
       case Epilogue::BiasGelu: return 0.5 * (sum + bias) * std::erfc(-(sum + bias) * std::sqrt(0.5));
+      case Epilogue::BiasGeluTanh: return tanhGelu(sum + bias);
       }
       return sum;
     });
@@ -142,8 +147,8 @@ TEST(MatmulFamily, ConvolutionsAreOthers) {
 TEST(MatmulFamily, AllAreRegistered) {
   measure::FamilyRegistry registry;
   registerFamilies(registry);
-  for (const char *name :
-       {"matmul", "batch_matmul", "matmul_bias", "matmul_bias_relu", "matmul_bias_gelu", "matmul_splitk"}) {
+  for (const char *name : {"matmul", "batch_matmul", "matmul_bias", "matmul_bias_relu", "matmul_bias_gelu",
+                           "matmul_bias_gelu_tanh", "matmul_splitk"}) {
     Result<const measure::Family *> family = registry.find(name);
     ASSERT_TRUE(family.ok()) << name;
     EXPECT_EQ((*family)->name(), name);
@@ -279,20 +284,21 @@ TEST(MatmulFamily, ConfigurationsAreOfKnownTargets) {
 class Verification : public testing::TestWithParam<const char *> {};
 INSTANTIATE_TEST_SUITE_P(
     MatmulFamily, Verification,
-    testing::Values("matmul_17x33x65_f32t_f32t_f32t", "matmul_17x33x65_f32n_f32n_f32t",
-                    "matmul_16x16x16_f16t_f16n_f16t", "matmul_9x8x300_f16n_f16t_f32t",
-                    "matmul_9x8x3000_f16t_f16t_f16t_accf16", "matmul_9x8x70_bf16t_bf16n_bf16t",
-                    "matmul_9x8x70_bf16t_bf16t_f32t", "matmul_9x8x70_i8n_i8n_i32t",
-                    "batch_matmul_3x7x8x9_f32n_f32t_f32t", "matmul_1x1x1_f32t_f32t_f32t",
-                    "batch_matmul_2x5x6x7_i8t_i8n_i32t", "matmul_bias_17x33x65_f32t_f32n_f32t",
-                    "matmul_bias_relu_17x33x65_f16n_f16t_f16t", "matmul_bias_relu_9x8x300_f16t_f16t_f16t_accf16",
-                    "matmul_bias_gelu_17x33x65_f32t_f32t_f32t", "matmul_bias_gelu_9x8x70_bf16t_bf16n_bf16t",
-                    "matmul_bias_gelu_17x19x70_f16t_f16n_f16t", "matmul_bias_gelu_9x8x70_f16t_f16t_f32t",
-                    "matmul_bias_gelu_1x1x1_f32t_f32t_f32t", "matmul_splitk_serial_4_9x8x70_f32t_f32n_f32t_partf32",
-                    "matmul_splitk_parallel_4_9x8x70_f16t_f16t_f16t_partf16",
-                    "matmul_splitk_parallel_7_9x8x70_f16n_f16t_f32t_partf16",
-                    "matmul_splitk_serial_3_9x8x70_bf16t_bf16t_bf16t_partf32",
-                    "matmul_splitk_parallel_5_9x8x7_i8t_i8t_i32t_parti32"));
+    testing::Values(
+        "matmul_17x33x65_f32t_f32t_f32t", "matmul_17x33x65_f32n_f32n_f32t", "matmul_16x16x16_f16t_f16n_f16t",
+        "matmul_9x8x300_f16n_f16t_f32t", "matmul_9x8x3000_f16t_f16t_f16t_accf16", "matmul_9x8x70_bf16t_bf16n_bf16t",
+        "matmul_9x8x70_bf16t_bf16t_f32t", "matmul_9x8x70_i8n_i8n_i32t", "batch_matmul_3x7x8x9_f32n_f32t_f32t",
+        "matmul_1x1x1_f32t_f32t_f32t", "batch_matmul_2x5x6x7_i8t_i8n_i32t", "matmul_bias_17x33x65_f32t_f32n_f32t",
+        "matmul_bias_relu_17x33x65_f16n_f16t_f16t", "matmul_bias_relu_9x8x300_f16t_f16t_f16t_accf16",
+        "matmul_bias_gelu_17x33x65_f32t_f32t_f32t", "matmul_bias_gelu_9x8x70_bf16t_bf16n_bf16t",
+        "matmul_bias_gelu_17x19x70_f16t_f16n_f16t", "matmul_bias_gelu_9x8x70_f16t_f16t_f32t",
+        "matmul_bias_gelu_1x1x1_f32t_f32t_f32t", "matmul_bias_gelu_tanh_17x33x65_f32t_f32n_f32t",
+        "matmul_bias_gelu_tanh_9x8x2_bf16t_bf16n_bf16t", "matmul_bias_gelu_tanh_17x19x70_f16n_f16t_f16t_accf16",
+        "matmul_splitk_serial_4_9x8x70_f32t_f32n_f32t_partf32",
+        "matmul_splitk_parallel_4_9x8x70_f16t_f16t_f16t_partf16",
+        "matmul_splitk_parallel_7_9x8x70_f16n_f16t_f32t_partf16",
+        "matmul_splitk_serial_3_9x8x70_bf16t_bf16t_bf16t_partf32",
+        "matmul_splitk_parallel_5_9x8x7_i8t_i8t_i32t_parti32"));
 
 TEST_P(Verification, InputsDependOnPassAndSeedAlone) {
   std::unique_ptr<Problem> problem = parse(GetParam());
@@ -378,8 +384,8 @@ TEST(MatmulVerification, WrongEpiloguesAreNamed) {
     const char *what;
   };
   auto relu = [](double x) { return std::max(x, 0.0); };
-  auto gelu = [](double x) { return 0.5 * x * std::erfc(-x * std::sqrt(0.5)); };
-  auto tanhGelu = [](double x) { return 0.5 * x * (1 + std::tanh(0.7978845608 * (x + 0.044715 * x * x * x))); };
+  // In f32, where far negative arguments give zero.
+  auto gelu = [](double x) { return double(0.5F * float(x) * (1 + std::erf(float(x) * 0.70710678F))); };
   for (const char *types : {"f32t_f32t_f32t", "f16t_f16n_f16t", "bf16t_bf16t_bf16t"})
     for (const Lie &lie : {
              Lie{"matmul_bias", [](double sum, double) { return sum; }, "the bias was not added"},
@@ -387,9 +393,16 @@ TEST(MatmulVerification, WrongEpiloguesAreNamed) {
              Lie{"matmul_bias_relu", [](double sum, double bias) { return sum + bias; },
                  "the activation was not applied"},
              Lie{"matmul_bias_relu", [](double sum, double) { return sum; }, "neither bias nor activation"},
-             Lie{"matmul_bias_relu", [&](double sum, double bias) { return gelu(sum + bias); }, "it is gelu, not relu"},
-             Lie{"matmul_bias_gelu", [&](double sum, double bias) { return relu(sum + bias); }, "it is relu, not gelu"},
-             Lie{"matmul_bias_gelu", [&](double sum, double bias) { return tanhGelu(sum + bias); }, "with tanh"},
+             Lie{"matmul_bias_relu", [&](double sum, double bias) { return gelu(sum + bias); },
+                 "it is the exact gelu, not relu"},
+             Lie{"matmul_bias_gelu", [&](double sum, double bias) { return relu(sum + bias); },
+                 "it is relu, not the exact gelu"},
+             Lie{"matmul_bias_gelu", [&](double sum, double bias) { return tanhGelu(sum + bias); },
+                 "it is the form of gelu with tanh, not the exact gelu"},
+             Lie{"matmul_bias_gelu_tanh", [&](double sum, double bias) { return gelu(sum + bias); },
+                 "it is the exact gelu, not the form of gelu with tanh"},
+             Lie{"matmul_bias_gelu_tanh", [](double sum, double bias) { return sum + bias; },
+                 "the activation was not applied"},
              Lie{"matmul_bias_gelu", [](double sum, double bias) { return sum + bias; },
                  "the activation was not applied"},
          }) {
@@ -410,6 +423,30 @@ TEST(MatmulVerification, WrongEpiloguesAreNamed) {
       }
       EXPECT_TRUE(rejected) << problem->name() << ": " << lie.what;
     }
+}
+
+// An activation is checked on every element: one that is off by little, wherever it is, is found.
+TEST(MatmulVerification, OneWrongActivationIsFound) {
+  for (const char *name : {"matmul_bias_relu_150x170x33_f32t_f32t_f32t", "matmul_bias_gelu_150x170x33_f16t_f16n_f16t",
+                           "matmul_bias_gelu_tanh_150x170x33_f32n_f32t_f32t"}) {
+    std::unique_ptr<Problem> problem = parse(name);
+    Data data(*problem);
+    size_t pass = problem->passes().size() - 1;
+    while (problem->passes()[pass] != "activation")
+      --pass;
+    ASSERT_TRUE(data.fill(pass, 5).ok());
+    data.compute();
+    Verdict right = data.check(pass, 5);
+    EXPECT_TRUE(right.ok()) << name << ": " << right.explanation;
+    EXPECT_EQ(right.escapeProbability, 0) << name;
+    for (uint64_t element = 0; element < data.output->elementCount(); element += 997) {
+      double before = Data::load(*data.output, element);
+      Data::store(*data.output, element, before + 0.01);
+      Verdict verdict = data.check(pass, 5);
+      EXPECT_EQ(verdict.wrong, 1U) << name << ", element " << element;
+      Data::store(*data.output, element, before);
+    }
+  }
 }
 
 // What is wrong with the product keeps its name behind an epilogue, and in slices.

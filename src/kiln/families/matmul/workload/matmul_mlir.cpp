@@ -54,6 +54,20 @@ static std::string activation(Epilogue epilogue) {
   if (epilogue == Epilogue::BiasRelu)
     return "    %none = arith.constant 0.0 : f32\n"
            "    %activated = arith.maximumf %biased, %none : f32\n";
+  if (epilogue == Epilogue::BiasGeluTanh)
+    return "    %half = arith.constant 0.5 : f32\n"
+           "    %one = arith.constant 1.0 : f32\n"
+           "    %cubic = arith.constant 0.044715 : f32\n"
+           "    %root = arith.constant 0.79788456080286536 : f32\n"
+           "    %square = arith.mulf %biased, %biased : f32\n"
+           "    %cube = arith.mulf %square, %biased : f32\n"
+           "    %bent = arith.mulf %cube, %cubic : f32\n"
+           "    %argument = arith.addf %biased, %bent : f32\n"
+           "    %scaled = arith.mulf %argument, %root : f32\n"
+           "    %tanh = math.tanh %scaled : f32\n"
+           "    %share = arith.addf %tanh, %one : f32\n"
+           "    %halved = arith.mulf %biased, %half : f32\n"
+           "    %activated = arith.mulf %halved, %share : f32\n";
   return "    %half = arith.constant 0.5 : f32\n"
          "    %one = arith.constant 1.0 : f32\n"
          "    %root = arith.constant 0.70710678118654752 : f32\n"

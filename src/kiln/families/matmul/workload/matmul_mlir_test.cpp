@@ -6,8 +6,8 @@ namespace kiln::families {
 namespace {
 
 Result<MatmulSpec> parse(std::string_view name) {
-  for (const char *family :
-       {"matmul", "batch_matmul", "matmul_bias", "matmul_bias_relu", "matmul_bias_gelu", "matmul_splitk"}) {
+  for (const char *family : {"matmul", "batch_matmul", "matmul_bias", "matmul_bias_relu", "matmul_bias_gelu",
+                             "matmul_bias_gelu_tanh", "matmul_splitk"}) {
     Result<MatmulSpec> spec = MatmulSpec::parse(family, name);
     if (spec.ok() || spec.status().code() != StatusCode::NotFound)
       return spec;

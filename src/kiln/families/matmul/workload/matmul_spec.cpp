@@ -21,6 +21,7 @@ std::string_view epilogueName(Epilogue epilogue) {
   case Epilogue::Bias: return "bias";
   case Epilogue::BiasRelu: return "bias_relu";
   case Epilogue::BiasGelu: return "bias_gelu";
+  case Epilogue::BiasGeluTanh: return "bias_gelu_tanh";
   }
   return "";
 }
@@ -33,7 +34,8 @@ std::optional<MatmulSpec> MatmulSpec::ofFamily(std::string_view family) {
   for (auto [batched, epilogue, split] :
        {std::tuple(false, Epilogue::None, SplitK::None), std::tuple(true, Epilogue::None, SplitK::None),
         std::tuple(false, Epilogue::Bias, SplitK::None), std::tuple(false, Epilogue::BiasRelu, SplitK::None),
-        std::tuple(false, Epilogue::BiasGelu, SplitK::None), std::tuple(false, Epilogue::None, SplitK::Parallel)}) {
+        std::tuple(false, Epilogue::BiasGelu, SplitK::None), std::tuple(false, Epilogue::BiasGeluTanh, SplitK::None),
+        std::tuple(false, Epilogue::None, SplitK::Parallel)}) {
     MatmulSpec spec;
     spec.batched = batched, spec.epilogue = epilogue, spec.split = split;
     if (spec.family() == family)
@@ -50,6 +52,7 @@ std::string_view MatmulSpec::family() const {
   case Epilogue::Bias: return "matmul_bias";
   case Epilogue::BiasRelu: return "matmul_bias_relu";
   case Epilogue::BiasGelu: return "matmul_bias_gelu";
+  case Epilogue::BiasGeluTanh: return "matmul_bias_gelu_tanh";
   }
   return batched ? "batch_matmul" : "matmul";
 }

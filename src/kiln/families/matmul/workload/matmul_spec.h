@@ -2,7 +2,7 @@
 //
 //   matmul_{M}x{N}x{K}_{lhs}_{rhs}_{result}[_accf16]
 //   batch_matmul_{B}x{M}x{N}x{K}_{lhs}_{rhs}_{result}[_accf16]
-//   matmul_{bias|bias_relu|bias_gelu}_{M}x{N}x{K}_{lhs}_{rhs}_{result}[_accf16]
+//   matmul_{bias|bias_relu|bias_gelu|bias_gelu_tanh}_{M}x{N}x{K}_{lhs}_{rhs}_{result}[_accf16]
 //   matmul_splitk_{serial|parallel}_{S}_{M}x{N}x{K}_{lhs}_{rhs}_{result}_part{type}
 //
 //   matmul_256x512x128_f32t_f32n_f32t              rhs is column-major: in memory it is 512x128
@@ -16,7 +16,8 @@
 // integers in i32; `_accf16`, of f16 alone, keeps sums in f16: each step is rounded to it.
 //
 // An epilogue computes in f32 on the finished sum, with a bias of the result's type, and rounds once; gelu is the exact
-// one, x (1 + erf(x / sqrt 2)) / 2. It is there for floats.
+// one, x (1 + erf(x / sqrt 2)) / 2, and gelu_tanh x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2. It is there for
+// floats.
 //
 // Split-k cuts the reduction into S slices. In parallel, each slice has a partial product of its own, and these are
 // summed at the end (in f32); serially, each slice adds to what those before it have made. Partial products are kept in
@@ -48,7 +49,7 @@ struct Matrix {
 };
 
 // What follows the product.
-enum class Epilogue { None, Bias, BiasRelu, BiasGelu };
+enum class Epilogue { None, Bias, BiasRelu, BiasGelu, BiasGeluTanh };
 // "bias_relu"; empty for None.
 std::string_view epilogueName(Epilogue epilogue);
 

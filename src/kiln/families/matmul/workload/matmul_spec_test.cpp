@@ -6,7 +6,8 @@ namespace kiln::families {
 namespace {
 
 std::string_view familyOf(std::string_view name) {
-  for (const char *family : {"batch_matmul", "matmul_bias_relu", "matmul_bias_gelu", "matmul_bias", "matmul_splitk"})
+  for (const char *family : {"batch_matmul", "matmul_bias_relu", "matmul_bias_gelu_tanh", "matmul_bias_gelu",
+                             "matmul_bias", "matmul_splitk"})
     if (name.starts_with(family))
       return family;
   return "matmul";
@@ -31,6 +32,7 @@ TEST(MatmulSpec, NamesComeBackAsTheyWere) {
            "matmul_bias_256x512x128_f32t_f32t_f32t",
            "matmul_bias_relu_7x5x3_bf16n_bf16t_bf16t",
            "matmul_bias_gelu_7x5x3_f16t_f16t_f16t_accf16",
+           "matmul_bias_gelu_tanh_7x5x3_f32t_f32t_f32t",
            "matmul_splitk_serial_4_128x128x12288_f32t_f32t_f32t_partf32",
            "matmul_splitk_parallel_18_128x128x12288_f16t_f16n_f16t_partf16",
            "matmul_splitk_parallel_1_7x5x3_bf16t_bf16t_f32t_partf32",

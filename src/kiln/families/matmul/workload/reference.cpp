@@ -61,6 +61,8 @@ float finish(Epilogue epilogue, float sum, float bias) {
   case Epilogue::Bias: return biased;
   case Epilogue::BiasRelu: return std::isnan(biased) ? biased : std::max(biased, 0.0F);
   case Epilogue::BiasGelu: return 0.5F * biased * (1 + std::erf(biased * 0.70710678118654752F));
+  case Epilogue::BiasGeluTanh:
+    return 0.5F * biased * (1 + std::tanh(0.79788456080286536F * (biased + 0.044715F * biased * biased * biased)));
   }
   return sum;
 }

@@ -4,6 +4,7 @@
 #include "kiln/families/matmul/workload/reference.h"
 #include "kiln/measure/verify/check.h"
 #include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/timed_contraction.h"
 
 namespace kiln::families {
 
@@ -97,7 +98,7 @@ static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_
       checkTensor("the output", spec.resultTensor(), outputs[0].type, outputs[0].shape, outputs[0].bytes.size()));
   Verdict verdict;
   if (isActivationPass(spec, contraction, pass)) {
-    verdict = checkActivation(spec, contraction, seed, inputs, outputs[0]);
+    verdict = checkActivation(spec, contraction, seed, outputs[0]);
   } else {
     KILN_ASSIGN_OR_RETURN(Pass chosen, passOf(contraction, pass));
     measure::verify::ColumnMap columns;
@@ -122,6 +123,20 @@ Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, std::span<cons
   failure.method = "none";
   failure.explanation = verdict.status().message();
   return failure;
+}
+
+std::unique_ptr<measure::verify::TimedCheck> timedCheck(const MatmulSpec &spec, std::span<const io::TensorSpan> inputs,
+                                                        uint64_t seed) {
+  if (!checkInputs(spec, inputs).ok())
+    return nullptr;
+  Contraction contraction = contractionOf(spec);
+  std::vector<uint64_t> shape = spec.resultTensor().shape;
+  std::span<const uint8_t> bias = spec.hasBias() ? inputs[2].bytes : std::span<const uint8_t>();
+  if (hasActivationPass(spec))
+    return measure::verify::timedActivation(
+        contraction, inputs[0].bytes, inputs[1].bytes, bias, shape,
+        [&](double x) { return activate(spec.epilogue, x); }, seed);
+  return measure::verify::timedContraction(contraction, inputs[0].bytes, inputs[1].bytes, bias, shape, seed);
 }
 
 } // namespace kiln::families

@@ -2,6 +2,7 @@
 #ifndef KILN_FAMILIES_MATMUL_WORKLOAD_VERIFICATION_H
 #define KILN_FAMILIES_MATMUL_WORKLOAD_VERIFICATION_H
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@ Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, std::span<
 void prefillOutputs(const MatmulSpec &spec, size_t pass, std::span<const measure::MutableTensor> outputs);
 measure::verify::Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed,
                                std::span<const io::TensorSpan> inputs, std::span<const io::TensorSpan> outputs);
+// Null where the tensors are not the problem's.
+std::unique_ptr<measure::verify::TimedCheck> timedCheck(const MatmulSpec &spec, std::span<const io::TensorSpan> inputs,
+                                                        uint64_t seed);
 
 } // namespace kiln::families
 

@@ -55,6 +55,11 @@ measure::verify::Verdict NormProblem::check(size_t pass, uint64_t, std::span<con
   return checkNorm(norm, kNormPasses[pass], inputs, outputs[0]);
 }
 
+std::unique_ptr<measure::verify::TimedCheck> NormProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+                                                                     uint64_t seed) const {
+  return timedNorm(norm, inputs, seed);
+}
+
 // In f32, from the first column to the last.
 static void normalizePlainly(const NormSpec &spec, std::span<const double> row, std::span<const double> gamma,
                              std::span<const double> beta, std::span<float> results) {

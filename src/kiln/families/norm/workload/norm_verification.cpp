@@ -7,6 +7,7 @@
 #include "kiln/families/reduction/workload/reduction_verification.h"
 #include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/line_check.h"
 #include "kiln/measure/verify/narrowing.h"
 #include "kiln/measure/verify/parts.h"
 
@@ -277,6 +278,43 @@ private:
 Verdict checkNorm(const NormSpec &spec, NormPass pass, std::span<const io::TensorSpan> inputs,
                   const io::TensorSpan &output) {
   return NormCheck(spec, pass, inputs).run(output);
+}
+
+//===--- What was timed -------------------------------------------------------------------------------------------===//
+
+std::unique_ptr<TimedCheck> timedNorm(const NormSpec &spec, std::span<const io::TensorSpan> inputs, uint64_t seed) {
+  std::vector<measure::TensorType> expected = spec.inputs();
+  if (!std::ranges::equal(inputs, expected, [](const io::TensorSpan &tensor, const measure::TensorType &type) {
+        return tensor.type == type.type && std::ranges::equal(tensor.shape, type.shape);
+      }))
+    return nullptr;
+  std::vector<double> gamma(spec.columns), beta(spec.columns, 0.0);
+  readElements(spec.type, inputs[1].bytes, 0, gamma);
+  if (spec.isLayerNorm)
+    readElements(spec.type, inputs[2].bytes, 0, beta);
+  LineCase<double> subject;
+  subject.type = spec.type;
+  subject.shape = spec.input().shape;
+  subject.length = subject.block = static_cast<int64_t>(spec.columns);
+  subject.weights = randomWeights<double>(seed, subject.length);
+  subject.expected.resize(spec.rows);
+  subject.deviations.resize(spec.rows);
+  auto rows = static_cast<int64_t>(spec.rows);
+  forParts(rows, rows * subject.length * 4, 2, [&](int64_t begin, int64_t end) {
+    forRows(spec.asRows(), inputs[0].bytes, begin, end - begin, [&](uint64_t row, std::span<const double> elements) {
+      RowMoments moments = RowMoments::of(spec, elements);
+      double sum = 0, squares = 0x1p-200;
+      for (size_t c = 0; c < elements.size(); ++c) {
+        Expectation element = normalizedElement(spec, moments, elements[c], gamma[c], beta[c]);
+        double weight = subject.weights[c], off = weight * (element.bound + 3 * kRoundoff * std::fabs(element.value));
+        sum += weight * element.value;
+        squares += off * off;
+      }
+      subject.expected[row] = sum;
+      subject.deviations[row] = static_cast<float>(std::sqrt(squares));
+    });
+  });
+  return checkOfLines(std::move(subject));
 }
 
 } // namespace kiln::families

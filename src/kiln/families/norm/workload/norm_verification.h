@@ -35,6 +35,10 @@ measure::verify::Expectation normalizedElement(const NormSpec &spec, const RowMo
 measure::verify::Verdict checkNorm(const NormSpec &spec, NormPass pass, std::span<const io::TensorSpan> inputs,
                                    const io::TensorSpan &output);
 
+// Projects each row. Null where the inputs are not the problem's.
+std::unique_ptr<measure::verify::TimedCheck> timedNorm(const NormSpec &spec, std::span<const io::TensorSpan> inputs,
+                                                       uint64_t seed);
+
 } // namespace kiln::families
 
 #endif // KILN_FAMILIES_NORM_WORKLOAD_NORM_VERIFICATION_H

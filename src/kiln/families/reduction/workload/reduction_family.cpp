@@ -7,6 +7,7 @@
 #include "kiln/families/reduction/workload/reduction_mlir.h"
 #include "kiln/families/reduction/workload/reduction_verification.h"
 #include "kiln/families/reduction/workload/row_configurations.h"
+#include "kiln/families/reduction/workload/row_timed_check.h"
 #include "kiln/families/reduction/workload/softmax_verification.h"
 #include "kiln/measure/cpu_shape.h"
 #include "kiln/measure/names.h"
@@ -102,6 +103,11 @@ static void softmaxPlainly(std::vector<double> &row) {
   }
   for (double &number : row)
     number = static_cast<float>(number) / sum;
+}
+
+std::unique_ptr<measure::verify::TimedCheck> RowProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+                                                                    uint64_t seed) const {
+  return families::timedRows(row, inputs, seed);
 }
 
 Status RowProblem::reference(std::span<const io::TensorSpan> inputs,

@@ -50,6 +50,11 @@ measure::verify::Verdict TransposeProblem::check(size_t pass, uint64_t, std::spa
   return checkTranspose(transpose, transposePasses(transpose)[pass], inputs[0], outputs[0]);
 }
 
+std::unique_ptr<measure::verify::TimedCheck> TransposeProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+                                                                          uint64_t seed) const {
+  return timedTranspose(transpose, inputs, seed);
+}
+
 // Element by element of the input, each to its place in the result.
 Status TransposeProblem::reference(std::span<const io::TensorSpan> inputs,
                                    std::span<const measure::MutableTensor> outputs) const {

@@ -26,6 +26,8 @@ public:
   void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
   measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                                  std::span<const io::TensorSpan> outputs) const override;
+  std::unique_ptr<measure::verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs,
+                                                          uint64_t seed) const override;
   Status reference(std::span<const io::TensorSpan> inputs,
                    std::span<const measure::MutableTensor> outputs) const override;
 

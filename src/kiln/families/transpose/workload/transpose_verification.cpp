@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kiln/measure/verify/decode.h"
 #include "kiln/measure/verify/element_inputs.h"
 #include "kiln/measure/verify/elements.h"
 #include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/line_check.h"
 #include "kiln/measure/verify/narrowing.h"
+#include "kiln/measure/verify/parts.h"
 
 namespace kiln::families {
 
@@ -175,6 +178,45 @@ private:
 Verdict checkTranspose(const TransposeSpec &spec, TransposePass pass, const io::TensorSpan &input,
                        const io::TensorSpan &output) {
   return TransposeCheck(spec, pass, input).run(output);
+}
+
+//===--- What was timed -------------------------------------------------------------------------------------------===//
+
+// As the check of lines reads them.
+static uint32_t bitsAt(const uint8_t *element, uint64_t size) {
+  switch (size) {
+  case 1: return static_cast<uint32_t>(readRaw<int8_t>(element));
+  case 2: return readRaw<uint16_t>(element);
+  default: return readRaw<uint32_t>(element);
+  }
+}
+
+std::unique_ptr<TimedCheck> timedTranspose(const TransposeSpec &spec, std::span<const io::TensorSpan> inputs,
+                                           uint64_t seed) {
+  if (inputs.size() != 1 || inputs[0].type != spec.type || !std::ranges::equal(inputs[0].shape, spec.shape))
+    return nullptr;
+  constexpr uint64_t kBlock = 4096;
+  uint64_t total = spec.elements(), block = std::min(kBlock, total), size = hal::elementTypeByteSize(spec.type);
+  LineCase<uint32_t> subject;
+  subject.type = spec.type;
+  subject.shape = spec.output().shape;
+  subject.length = subject.block = static_cast<int64_t>(block);
+  subject.weights = randomWeights<uint32_t>(seed, subject.block);
+  subject.expected.resize((total + block - 1) / block);
+  TransposedOrder order(spec);
+  auto blocks = static_cast<int64_t>(subject.expected.size());
+  forParts(blocks, static_cast<int64_t>(total), 2, [&](int64_t begin, int64_t end) {
+    std::vector<uint64_t> sources(block);
+    for (auto b = static_cast<uint64_t>(begin); b < static_cast<uint64_t>(end); ++b) {
+      std::span<uint64_t> here = std::span(sources).first(std::min(block, total - b * block));
+      order.sources(b * block, here);
+      uint32_t sum = 0;
+      for (size_t i = 0; i < here.size(); ++i)
+        sum += bitsAt(inputs[0].bytes.data() + here[i] * size, size) * subject.weights[i];
+      subject.expected[b] = sum;
+    }
+  });
+  return checkOfLines(std::move(subject));
 }
 
 } // namespace kiln::families

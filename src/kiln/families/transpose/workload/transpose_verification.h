@@ -31,6 +31,10 @@ void prefillTranspose(TransposePass pass, const measure::MutableTensor &output);
 measure::verify::Verdict checkTranspose(const TransposeSpec &spec, TransposePass pass, const io::TensorSpan &input,
                                         const io::TensorSpan &output);
 
+// Projects the bits of all elements, block by block. Null where the input is not the problem's.
+std::unique_ptr<measure::verify::TimedCheck> timedTranspose(const TransposeSpec &spec,
+                                                            std::span<const io::TensorSpan> inputs, uint64_t seed);
+
 } // namespace kiln::families
 
 #endif // KILN_FAMILIES_TRANSPOSE_WORKLOAD_TRANSPOSE_VERIFICATION_H

@@ -21,6 +21,7 @@ constexpr Function kFunctions[] = {
     {"mul", dnnl_binary_mul, true},
     {"relu", dnnl_eltwise_relu, false},
     {"gelu", dnnl_eltwise_gelu_erf, false},
+    {"gelu_tanh", dnnl_eltwise_gelu_tanh, false},
     {"exp", dnnl_eltwise_exp, false},
     {"tanh", dnnl_eltwise_tanh, false},
     {"sigmoid", dnnl_eltwise_logistic, false},

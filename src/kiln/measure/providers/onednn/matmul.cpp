@@ -23,6 +23,8 @@ Result<Attributes> activation(const Library &library, Epilogue epilogue) {
     return library.followedBy(dnnl_eltwise_relu);
   if (epilogue == Epilogue::BiasGelu)
     return library.followedBy(dnnl_eltwise_gelu_erf);
+  if (epilogue == Epilogue::BiasGeluTanh)
+    return library.followedBy(dnnl_eltwise_gelu_tanh);
   return Attributes();
 }
 

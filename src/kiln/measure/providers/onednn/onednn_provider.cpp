@@ -15,9 +15,16 @@ struct FamilyEntry {
   Result<Operation> (*create)(const Library &, const LoadRequest &, Layouts);
 };
 constexpr FamilyEntry kFamilies[] = {
-    {"matmul", createMatmul},      {"batch_matmul", createMatmul},     {"matmul_splitk", createMatmul},
-    {"matmul_bias", createMatmul}, {"matmul_bias_relu", createMatmul}, {"matmul_bias_gelu", createMatmul},
-    {"conv2d", createConvolution}, {"elementwise", createElementwise}, {"reduction", createReduction},
+    {"matmul", createMatmul},
+    {"batch_matmul", createMatmul},
+    {"matmul_splitk", createMatmul},
+    {"matmul_bias", createMatmul},
+    {"matmul_bias_relu", createMatmul},
+    {"matmul_bias_gelu", createMatmul},
+    {"matmul_bias_gelu_tanh", createMatmul},
+    {"conv2d", createConvolution},
+    {"elementwise", createElementwise},
+    {"reduction", createReduction},
     {"softmax", createSoftmax},
 };
 

@@ -149,6 +149,10 @@ double gelu(double x) {
   return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
 }
 
+double geluTanh(double x) {
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+}
+
 Case matmulCase(std::string family, ElementType in = ElementType::F32, ElementType out = ElementType::F32) {
   constexpr uint64_t m = 13, n = 37, k = 19;
   auto operand = [](ElementType type) { return fmt::format("{}t", hal::elementTypeName(type)); };
@@ -163,16 +167,17 @@ Case matmulCase(std::string family, ElementType in = ElementType::F32, ElementTy
                  {"accumulator", "f32"}};
   test.inputs = {{in, {m, k}}, {in, {k, n}}};
   test.output = {out, {m, n}};
-  bool relu = family == "matmul_bias_relu", hasGelu = family == "matmul_bias_gelu";
+  bool relu = family == "matmul_bias_relu", hasGelu = family.starts_with("matmul_bias_gelu"),
+       byTanh = family.ends_with("tanh");
   if (family.starts_with("matmul_bias")) {
     test.inputs.push_back({out, {n}});
     test.fields["epilogue"] = family.substr(sizeof("matmul_") - 1);
   }
-  test.expected = [relu, hasGelu](const std::vector<Numbers> &in, const Indices &at) {
+  test.expected = [relu, hasGelu, byTanh](const std::vector<Numbers> &in, const Indices &at) {
     double sum = in.size() > 2 ? in[2].at({at[1]}) : 0;
     for (uint64_t i = 0; i < k; ++i)
       sum += in[0].at({at[0], i}) * in[1].at({i, at[1]});
-    return relu ? std::max(sum, 0.0) : hasGelu ? gelu(sum) : sum;
+    return relu ? std::max(sum, 0.0) : byTanh ? geluTanh(sum) : hasGelu ? gelu(sum) : sum;
   };
   test.family = std::move(family);
   test.tolerance = hasGelu ? 1e-5 : 0;
@@ -180,7 +185,8 @@ Case matmulCase(std::string family, ElementType in = ElementType::F32, ElementTy
 }
 
 TEST_P(OneDnnTest, Epilogues) {
-  for (const char *family : {"matmul", "matmul_bias", "matmul_bias_relu", "matmul_bias_gelu"}) {
+  for (const char *family :
+       {"matmul", "matmul_bias", "matmul_bias_relu", "matmul_bias_gelu", "matmul_bias_gelu_tanh"}) {
     SCOPED_TRACE(family);
     expectRight(matmulCase(family));
     SetUp();
@@ -351,6 +357,7 @@ Case elementwiseCase(std::string op, ElementType type = ElementType::F32) {
   static const std::map<std::string, double (*)(double)> kUnary = {
       {"relu", [](double x) { return std::max(x, 0.0); }},
       {"gelu", gelu},
+      {"gelu_tanh", geluTanh},
       {"exp", [](double x) { return std::exp(x); }},
       {"tanh", [](double x) { return std::tanh(x); }},
       {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
@@ -373,7 +380,7 @@ Case elementwiseCase(std::string op, ElementType type = ElementType::F32) {
 TEST_P(OneDnnTest, Elementwise) {
   if (preferred())
     return expectRefused(elementwiseCase("add"), StatusCode::Unimplemented, "has no weights");
-  for (const char *op : {"add", "mul", "relu", "gelu", "exp", "tanh", "sigmoid", "sqrt"})
+  for (const char *op : {"add", "mul", "relu", "gelu", "gelu_tanh", "exp", "tanh", "sigmoid", "sqrt"})
     for (ElementType type : {ElementType::F32, ElementType::BF16}) {
       SCOPED_TRACE(op);
       expectRight(elementwiseCase(op, type));

@@ -5,11 +5,14 @@
 //   fake_worker crash rerun      crashes when it is asked to run after it was asked to time
 //   fake_worker crash time 2 slow  also takes long to start
 //   fake_worker tell always      in every answer
+//   fake_worker part timed       in every answer but those to `run`
 //
 // See `misbehave` for what there is.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <map>
@@ -117,11 +120,25 @@ bool misbehave(const std::string &how) {
   return how != "rubbish" && how != "nojson" && how != "noanswer";
 }
 
+// What it does for the calls of one request, in the words of docs/verification.md:
+//   nothing     computes nothing            part      computes the upper half
+//   memory      has computed all sets when it loaded, and copies that
+//   recognize   the same, but computes where inputs are not those that it has seen
+//   previous    computes what the call before asked for
+//   early       answers, and computes afterwards
+//   hide        leaves a quarter of the time out      shave     leaves a tenth of each call out
+//   device      says that its device took half as long as it did
 class FakeWorker {
 public:
   explicit FakeWorker(std::string how) : how(std::move(how)) {}
+  ~FakeWorker() {
+    if (later.joinable())
+      later.join();
+  }
 
   Answer answer(const Request &request) {
+    if (later.joinable())
+      later.join();
     Answer answer;
     if (how == "unsupported" || how == "refuse")
       return Answer::failure(how == "refuse" ? invalidArgument("no, thanks") : unimplemented("I only do sums"));
@@ -130,38 +147,40 @@ public:
       answer.version = std::to_string(hello->threads);
       if (how == "tell")
         answer.note = "made up for a test";
+      answer.devices = {{"a made-up device", how != "own"}};
+      answer.tellsDeviceTimes = answer.makesEmptyCalls = how == "tell" || how == "device";
     } else if (const auto *message = std::get_if<LoadRequest>(&request)) {
       load(*message);
+      answer.preparedWeights = how == "prepare";
+      if (how == "fewer")
+        answer.flops = 1;
     } else if (const auto *run = std::get_if<RunRequest>(&request)) {
-      multiply(run->set);
+      multiply(run->set, run->set);
     } else if (const auto *time = std::get_if<TimeRequest>(&request)) {
       answer.batch = time->batch;
-      timeCalls(*time, answer.call);
+      timeCalls(*time, answer);
+    } else if (const auto *fetch = std::get_if<FetchRequest>(&request)) {
+      std::fprintf(stderr, "fetch %u %u\n", fetch->sets.first, fetch->sets.count);
+      fetchResults(fetch->sets);
+    } else if (std::holds_alternative<UploadRequest>(request)) {
+      std::fprintf(stderr, "upload\n");
     }
-    if (how == "tell")
-      for (int64_t call : answer.call) {
-        answer.device.push_back(call - call / 4);
-        answer.launch.push_back(call / 4);
-      }
     if (how == "lie")
-      answer.call.assign(3, INT64_MAX / 8);
-    if (how == "wrap")
-      answer.call = {INT64_MAX, INT64_MAX, 1000, 1020, 1010};
-    if (how == "parts") {
-      answer.device.assign(answer.call.size(), INT64_MAX / 2);
-      answer.launch.assign(answer.call.size(), 7);
-    }
-    if (how == "uneven")
-      answer.device.assign(answer.call.size() + 1, 1);
+      answer.host.assign(std::max<size_t>(answer.host.size(), 1), INT64_MAX / 8);
+    if (how == "wrap" && answer.host.size() > 1)
+      answer.host[0] = answer.host[1] = INT64_MAX;
     if (how == "hide")
-      for (int64_t &call : answer.call)
+      for (int64_t &call : answer.host)
         call -= call / 4;
+    if (how == "shave")
+      for (int64_t &call : answer.host)
+        call -= call / 10;
     if (how == "zero")
-      answer.call.assign(3, 0);
+      std::ranges::fill(answer.host, 0);
     if (how == "batch")
       answer.batch += 1;
-    if (how == "nothing")
-      answer.call.clear();
+    if (how == "fewersamples")
+      answer.host.clear();
     return answer;
   }
 
@@ -170,6 +189,7 @@ public:
 private:
   void load(const LoadRequest &request) {
     loaded = request;
+    bases.clear();
     bool writable = how == "scribble"; // which has to fail
     for (const SharedTensor &tensor : request.inputs)
       bases.push_back(mapFile(tensor.path, writable));
@@ -179,6 +199,13 @@ private:
     m = request.outputs[0].shape[0];
     n = request.outputs[0].shape[1];
     k = request.inputs[0].shape[1];
+    if (how != "memory" && how != "recognize")
+      return;
+    for (uint32_t set = 0; set < loaded.sets; ++set) {
+      std::vector<float> &answer = remembered.emplace_back(m * n);
+      product(set, answer.data(), m);
+      seen.emplace_back(at(0, set), at(0, set) + m * k);
+    }
   }
 
   float *at(size_t tensor, uint32_t set) {
@@ -186,30 +213,72 @@ private:
     return reinterpret_cast<float *>(bases[tensor] + shared.offset + set * shared.stride);
   }
 
-  void multiply(uint32_t set) {
+  void product(uint32_t set, float *result, uint64_t rows) {
     const float *lhs = at(0, set), *rhs = at(1, set);
-    float *result = at(2, set);
-    for (uint64_t i = 0; how != "idle" && i < m; ++i)
+    for (uint64_t i = 0; i < rows; ++i)
       for (uint64_t j = 0; j < n; ++j) {
         float sum = 0;
         for (uint64_t l = 0; l < k; ++l)
           sum += lhs[i * k + l] * rhs[l * n + j];
-        if (how == "add")
-          sum += result[i * n + j];
-        result[i * n + j] = sum + (how == "wrong" && i == 1 && j == 1 ? 1.0F : 0.0F);
+        result[i * n + j] = sum;
       }
   }
 
-  void timeCalls(const TimeRequest &request, std::vector<int64_t> &samples) {
+  // The inputs of one set into the outputs of another, which are those of the same set for the honest.
+  void multiply(uint32_t from, uint32_t to) {
+    float *result = at(2, to);
+    if (how == "idle" || how == "nothing")
+      return;
+    if (how == "own") {
+      kept[to].resize(m * n);
+      result = kept[to].data();
+    }
+    if (how == "add") {
+      std::vector<float> before(result, result + m * n);
+      product(from, result, m);
+      for (uint64_t i = 0; i < m * n; ++i)
+        result[i] += before[i];
+      return;
+    }
+    bool known =
+        !remembered.empty() && (how == "memory" || std::memcmp(seen[from].data(), at(0, from), m * k * 4) == 0);
+    if (known)
+      std::memcpy(result, remembered[from].data(), m * n * 4);
+    else
+      product(from, result, how == "part" ? m / 2 : m);
+    if (how == "wrong")
+      result[n + 1] += 1.0F;
+  }
+
+  void fetchResults(SetRange sets) {
+    for (uint32_t i = 0, set = sets.first; i < sets.count; ++i, set = nextTimingSet(set, loaded.sets))
+      if (auto found = kept.find(set); found != kept.end())
+        std::memcpy(at(2, set), found->second.data(), m * n * 4);
+  }
+
+  void timeCalls(const TimeRequest &request, Answer &answer) {
     uint32_t set = request.start;
     std::fprintf(stderr, "start %u\n", set);
-    uint64_t begin = monotonicNanoseconds();
-    for (uint64_t now = begin; samples.empty() || now < begin + request.nanoseconds;) {
+    if (request.watch)
+      answer.device = DeviceTimes{"monotonic", 1'000'000'000, {}, {}, {}};
+    if (how == "early")
+      later = std::thread([this, request, set]() mutable {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        for (uint64_t i = 0; i < request.calls; ++i, set = nextTimingSet(set, loaded.sets))
+          product(set, at(2, set), m);
+      });
+    for (uint64_t done = 0; done < request.calls; done += request.batch) {
+      uint64_t begin = monotonicNanoseconds();
       for (uint32_t i = 0; i < request.batch; ++i, set = nextTimingSet(set, loaded.sets))
-        multiply(set);
+        if (!request.empty && how != "early")
+          multiply(how == "previous" && set > 1 ? set - 1 : set, set);
       uint64_t end = monotonicNanoseconds();
-      samples.push_back(int64_t(end - now) + 1);
-      now = end;
+      answer.host.push_back(int64_t(end - begin) + 1);
+      if (request.watch) {
+        answer.device->submitted.push_back(int64_t(begin));
+        answer.device->started.push_back(int64_t(how == "device" ? begin + (end - begin) / 2 : begin));
+        answer.device->ended.push_back(int64_t(end));
+      }
     }
     // What it rounded up has to have passed.
     std::this_thread::sleep_for(std::chrono::microseconds(5));
@@ -217,6 +286,9 @@ private:
 
   LoadRequest loaded;
   std::vector<uint8_t *> bases;
+  std::vector<std::vector<float>> remembered, seen; // of each set: results, and the left operands that they are for
+  std::map<uint32_t, std::vector<float>> kept;      // results that lie elsewhere
+  std::thread later;
   uint64_t m = 0, n = 0, k = 0;
 };
 
@@ -241,7 +313,7 @@ int main(int argc, char **argv) {
     std::string name = requestName(*request);
     timed = timed || name == "time";
     std::string event = name == "run" && timed ? "rerun" : name;
-    worker.how = when == "always" || (event == when && ++seen[event] == nth) ? how : "";
+    worker.how = when == "always" || (when == "timed" && name != "run") || (event == when && ++seen[event] == nth) ? how : "";
     if (!worker.how.empty() && !misbehave(worker.how))
       continue;
     if (name == "quit")

@@ -2,6 +2,7 @@
 #ifndef KILN_MEASURE_WORKERS_TESTING_TINY_MATMUL_H
 #define KILN_MEASURE_WORKERS_TESTING_TINY_MATMUL_H
 
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -45,7 +46,9 @@ public:
   uint64_t batch = 0, m = 5, n = 7, k = 6; // batch 0: no batch
   io::ElementType in = io::ElementType::F32, out = io::ElementType::F32;
   char lhs = 't', rhs = 't', result = 't';
-  bool splitK = false; // which changes nothing about the product
+  bool splitK = false;      // which changes nothing about the product
+  bool weights = false;     // the right operand is one
+  bool checksTimed = false; // timed results are known; without a batch, rows first
   mutable std::vector<size_t> checkedPasses;
 
   std::string_view family() const override { return splitK ? "matmul_splitk" : batch ? "batch_matmul" : "matmul"; }
@@ -67,6 +70,16 @@ public:
   }
   std::vector<TensorType> inputs() const override { return {tensor(in, lhs, m, k), tensor(in, rhs, k, n)}; }
   std::vector<TensorType> outputs() const override { return {tensor(out, result, m, n)}; }
+  bool isWeight(size_t input) const override { return weights && input == 1; }
+  std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const override {
+    if (!checksTimed)
+      return nullptr;
+    auto check = std::make_unique<Expected>();
+    for (uint64_t i = 0; i < m; ++i)
+      for (uint64_t j = 0; j < n; ++j)
+        check->elements.push_back(expected(inputs, 0, i, j));
+    return check;
+  }
   double flops() const override { return 2.0 * double(m * n * k * (batch ? batch : 1)); }
   std::string mlir(std::string_view function, std::string_view configuration) const override { return {}; }
   std::vector<std::string> passes() const override { return {"small integers", "other small integers"}; }
@@ -91,9 +104,7 @@ public:
     for (uint64_t b = 0; b < (batch ? batch : 1); ++b)
       for (uint64_t i = 0; i < m; ++i)
         for (uint64_t j = 0; j < n; ++j) {
-          double expected = 0;
-          for (uint64_t l = 0; l < k; ++l)
-            expected += at(inputs[0], lhs, b, i, l, m, k) * at(inputs[1], rhs, b, l, j, k, n);
+          double expected = this->expected(inputs, b, i, j);
           double actual = at(outputs[0], result, b, i, j, m, n);
           ++verdict.total;
           if (actual != expected && verdict.wrong++ == 0)
@@ -104,6 +115,27 @@ public:
   }
 
 private:
+  struct Expected final : verify::TimedCheck {
+    std::vector<double> elements;
+    verify::Verdict check(std::span<const io::TensorSpan> outputs) const override {
+      verify::Verdict verdict;
+      for (size_t i = 0; i < elements.size(); ++i) {
+        double actual =
+            readElement(outputs[0].type, outputs[0].bytes.data() + i * hal::elementTypeByteSize(outputs[0].type));
+        if (!(std::abs(actual - elements[i]) < 1e-3)) {
+          verdict.cause = verify::Cause::Unknown;
+          verdict.explanation = fmt::format("element {} is {} and should be {}", i, actual, elements[i]);
+        }
+      }
+      return verdict;
+    }
+  };
+  double expected(std::span<const io::TensorSpan> inputs, uint64_t b, uint64_t i, uint64_t j) const {
+    double sum = 0;
+    for (uint64_t l = 0; l < k; ++l)
+      sum += at(inputs[0], lhs, b, i, l, m, k) * at(inputs[1], rhs, b, l, j, k, n);
+    return sum;
+  }
   static std::string typed(io::ElementType type, char layout) {
     return fmt::format("{}{}", hal::elementTypeName(type), layout);
   }

@@ -7,7 +7,8 @@
 namespace kiln::hal {
 
 CpuDevice::CpuDevice(std::string uri, const DeviceOptions &options)
-    : Device(std::move(uri), createHostAllocator(options)), executableFolder(options.executableFolder) {}
+    : Device(std::move(uri), createHostAllocator(options)), executableFolder(options.executableFolder),
+      watch(options.executionWatch) {}
 
 Status CpuDevice::checkExecutable(const ExecutableSource &source) const {
   return CpuExecutable::check(source);

@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/driver/sync_device.h"
 
+#include "kiln/base/clock.h"
 #include "kiln/runtime/hal/host_semaphore.h"
 #include "kiln/targets/cpu/driver/cpu_command_buffer.h"
 
@@ -19,10 +20,11 @@ Result<Ref<Semaphore>> SyncDevice::createSemaphore(uint64_t initialValue) {
 
 Result<Ref<Fence>> SyncDevice::submit(Fence *wait, CommandBuffer *base, std::span<const Binding> bindings) {
   auto *commands = static_cast<CpuCommandBuffer *>(base);
+  uint64_t submitted = executionWatch() ? monotonicNanoseconds() : 0;
   if (!wait || wait->isSignaled()) {
     Status status = wait ? wait->wait(Deadline::immediate()) : okStatus();
     if (status.ok())
-      status = run(*commands, bindings);
+      status = run(*commands, bindings, submitted);
     return status.ok() ? done : Fence::failed(std::move(status));
   }
   // The caller's references are gone when it runs.
@@ -30,12 +32,12 @@ Result<Ref<Fence>> SyncDevice::submit(Fence *wait, CommandBuffer *base, std::spa
   for (const Binding &binding : bindings)
     retained.push_back(Ref<Buffer>::share(binding.buffer));
   std::vector<Binding> table(bindings.begin(), bindings.end());
-  return queue->run(wait,
-                    [self = Ref<SyncDevice>::share(this), commands = Ref<CpuCommandBuffer>::share(commands),
-                     retained = std::move(retained), table = std::move(table)] { return self->run(*commands, table); });
+  return queue->run(wait, [self = Ref<SyncDevice>::share(this), commands = Ref<CpuCommandBuffer>::share(commands),
+                           retained = std::move(retained), table = std::move(table),
+                           submitted] { return self->run(*commands, table, submitted); });
 }
 
-Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding> bindings) {
+Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding> bindings, uint64_t submitted) {
   std::array<void *, 64> few;
   std::unique_ptr<void *[]> many;
   void **addresses = few.data();
@@ -49,8 +51,11 @@ Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding
   void *localMemory = worker.localMemory(commands.localMemoryBytes());
   if (!localMemory && commands.localMemoryBytes())
     return resourceExhausted("cannot allocate {} bytes of local memory", commands.localMemoryBytes());
+  uint64_t started = submitted ? monotonicNanoseconds() : 0;
   for (const CpuCommand &command : commands.commands())
     KILN_RETURN_IF_ERROR(commands.run(command, addresses, 0, command.units, worker.index(), localMemory));
+  if (ExecutionWatch *watch = executionWatch(); watch && submitted)
+    watch->add({submitted, started, monotonicNanoseconds()});
   return okStatus();
 }
 

@@ -24,7 +24,8 @@ protected:
   Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) override;
 
 private:
-  Status run(const CpuCommandBuffer &commands, std::span<const Binding> bindings);
+  // `submitted` is when `execute` was called, or 0 where nobody watches.
+  Status run(const CpuCommandBuffer &commands, std::span<const Binding> bindings, uint64_t submitted);
 
   Ref<InlineQueue> queue;
   Ref<Fence> done; // signalled: what every successful execution returns

@@ -1,5 +1,7 @@
 #include "kiln/targets/cpu/driver/task_submission.h"
 
+#include "kiln/base/clock.h"
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -35,6 +37,9 @@ TaskSubmission::TaskSubmission(TaskDevice &device, CpuCommandBuffer &commandBuff
   for (size_t i = 0; i < bufferCount; ++i)
     new (buffers + i) Ref<Buffer>(Ref<Buffer>::share(bindings[i].buffer));
   commands->resolve(bindings, addresses);
+  watch = device.executionWatch();
+  if (watch)
+    submitted = monotonicNanoseconds();
 }
 
 TaskSubmission::~TaskSubmission() {
@@ -73,9 +78,12 @@ task::Job::Progress TaskSubmission::work(task::Worker &worker) {
     uint32_t index = wave.load(std::memory_order_acquire);
     if (index == waves.size())
       break;
+    uint64_t begin = watch ? monotonicNanoseconds() : 0;
     uint64_t units = runWave(waves[index], worker);
     if (units == 0)
       break;
+    if (watch)
+      noteWork(begin);
     worked = true;
     if (unfinished.fetch_sub(units, std::memory_order_acq_rel) == units && !openNextWave(index))
       return Progress::Completed;
@@ -144,6 +152,16 @@ bool TaskSubmission::openNextWave(uint32_t finished) {
   return true;
 }
 
+void TaskSubmission::noteWork(uint64_t begin) {
+  uint64_t end = monotonicNanoseconds();
+  for (uint64_t seen = started.load(std::memory_order_relaxed);
+       begin < seen && !started.compare_exchange_weak(seen, begin, std::memory_order_relaxed);)
+    ;
+  for (uint64_t seen = ended.load(std::memory_order_relaxed);
+       end > seen && !ended.compare_exchange_weak(seen, end, std::memory_order_relaxed);)
+    ;
+}
+
 void TaskSubmission::fail(Status status) {
   std::lock_guard lock(mutex);
   if (failure.ok())
@@ -160,6 +178,8 @@ void TaskSubmission::complete() {
     std::lock_guard lock(mutex);
     status = std::move(failure);
   }
+  if (watch && status.ok() && ended.load(std::memory_order_relaxed) != 0)
+    watch->add({submitted, started.load(std::memory_order_relaxed), ended.load(std::memory_order_relaxed)});
   if (status.ok())
     status = done->signal(1);
   if (!status.ok())

@@ -48,6 +48,8 @@ private:
   // False where there is no wave left.
   bool openNextWave(uint32_t finished);
   void fail(Status status);
+  // That a worker has run units from then until now.
+  void noteWork(uint64_t begin);
 
   task::Scheduler &scheduler;
   const Ref<CpuCommandBuffer> commands;
@@ -57,11 +59,14 @@ private:
   void **addresses;
   Ref<Buffer> *buffers;
   size_t bufferCount;
+  ExecutionWatch *watch = nullptr; // of the device, which `done` retains; null where nobody watches
+  uint64_t submitted = 0;          // in monotonicNanoseconds(), as those below; only where somebody watches
 
   alignas(64) std::atomic<uint32_t> wave{0}; // the one that is open
   std::atomic<uint64_t> unfinished{0};       // units of that wave
   std::atomic<bool> nothingClaimed{false};   // of a submission that has nothing to run
   std::atomic<bool> failed{false};
+  std::atomic<uint64_t> started{UINT64_MAX}, ended{0};
   std::mutex mutex;
   Status failure; // guarded
 };

@@ -2,28 +2,28 @@
 
 namespace kiln {
 
-void PartTimes::add(Part &part, const std::vector<int64_t> &samples, uint32_t batch) {
-  if (samples.empty())
-    part.told = false;
-  if (!part.told)
+static void addDifferences(measure::CandidateRounds &part, const std::vector<int64_t> &from,
+                           const std::vector<int64_t> &to, double nanoseconds) {
+  if (from.empty())
     return;
   std::vector<double> times;
-  times.reserve(samples.size());
-  for (int64_t sample : samples)
-    times.push_back(static_cast<double>(sample) / batch);
-  part.rounds.add(std::move(times));
+  times.reserve(from.size());
+  for (size_t i = 0; i < from.size(); ++i)
+    times.push_back(static_cast<double>(to[i] - from[i]) * nanoseconds);
+  part.add(std::move(times));
 }
 
 void PartTimes::add(const measure::RoundSamples &samples) {
-  Candidate &candidate = candidates[samples.candidate];
-  add(candidate.device, samples.device, samples.batch);
-  add(candidate.launch, samples.launch, samples.batch);
+  if (!samples.watched)
+    return;
+  const measure::DeviceTimes &times = *samples.watched;
+  double nanoseconds = 1e9 / static_cast<double>(times.ticksPerSecond);
+  addDifferences(candidates[samples.candidate].device, times.started, times.ended, nanoseconds);
+  addDifferences(candidates[samples.candidate].launch, times.submitted, times.started, nanoseconds);
 }
 
-std::optional<double> PartTimes::medianOf(const Part &part) {
-  if (!part.told || part.rounds.rounds() == 0)
-    return std::nullopt;
-  return part.rounds.median();
+std::optional<double> PartTimes::medianOf(const measure::CandidateRounds &part) {
+  return part.rounds() == 0 ? std::nullopt : std::optional(part.median());
 }
 
 } // namespace kiln

@@ -1,4 +1,5 @@
-// What part of a candidate's calls its device had, and what part launching took, over all of its rounds.
+// What part of a candidate's calls its device had, and what part launching took, over the rounds in which calls were
+// watched.
 #ifndef KILN_TOOLS_DISPATCH_ROWS_PART_TIMES_H
 #define KILN_TOOLS_DISPATCH_ROWS_PART_TIMES_H
 
@@ -16,21 +17,16 @@ public:
 
   void add(const measure::RoundSamples &samples);
 
-  // Nanoseconds of one call, as the call's own median is found: rounds count alike. Nothing where it was not told in
-  // each of the rounds, since the others would be other calls.
+  // Nanoseconds of one call, as the call's own median is found: rounds in which calls were watched count alike. Nothing
+  // where there were none.
   std::optional<double> device(uint32_t candidate) const { return medianOf(candidates[candidate].device); }
   std::optional<double> launch(uint32_t candidate) const { return medianOf(candidates[candidate].launch); }
 
 private:
-  struct Part {
-    measure::CandidateRounds rounds;
-    bool told = true; // in each round so far
-  };
   struct Candidate {
-    Part device, launch;
+    measure::CandidateRounds device, launch;
   };
-  static void add(Part &part, const std::vector<int64_t> &samples, uint32_t batch);
-  static std::optional<double> medianOf(const Part &part);
+  static std::optional<double> medianOf(const measure::CandidateRounds &part);
 
   std::vector<Candidate> candidates;
 };

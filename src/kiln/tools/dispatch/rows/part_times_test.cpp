@@ -5,44 +5,34 @@
 namespace kiln {
 namespace {
 
-measure::RoundSamples samplesOf(uint32_t candidate, uint32_t batch, std::vector<int64_t> device,
-                                std::vector<int64_t> launch) {
+measure::RoundSamples watched(uint32_t candidate, measure::DeviceTimes times) {
   measure::RoundSamples samples;
   samples.candidate = candidate;
-  samples.batch = batch;
-  samples.call.assign(5, 1'000'000);
-  samples.device = std::move(device);
-  samples.launch = std::move(launch);
+  samples.watchedCall.assign(times.started.size(), 1000);
+  samples.watched = std::move(times);
   return samples;
 }
 
-TEST(PartTimes, AreOfOneCallAndRoundsCountAlike) {
+TEST(PartTimes, AreOfTheRoundsThatWereWatched) {
   PartTimes parts(2);
-  parts.add(samplesOf(1, 10, {900, 900, 900}, {100, 100, 100}));
-  parts.add(samplesOf(1, 10, {1000}, {0}));
-  parts.add(samplesOf(1, 10, {2000, 2000, 2000, 2000, 2000}, {50, 50, 50, 50, 50}));
+  // Ticks of half a nanosecond.
+  parts.add(watched(1, {"ticks", 2'000'000'000, {0, 100, 200}, {10, 112, 214}, {50, 192, 334}}));
+  measure::RoundSamples other;
+  other.candidate = 1;
+  other.call = {7};
+  parts.add(other);
   ASSERT_TRUE(parts.device(1) && parts.launch(1));
-  EXPECT_NEAR(*parts.device(1), 100, 1e-9);
-  EXPECT_NEAR(*parts.launch(1), 5, 1e-9);
+  EXPECT_NEAR(*parts.device(1), 40, 1e-9);
+  EXPECT_NEAR(*parts.launch(1), 6, 1e-9);
   EXPECT_FALSE(parts.device(0));
   EXPECT_FALSE(parts.launch(0));
 }
 
-TEST(PartTimes, ALaunchMayTakeNoTime) {
+TEST(PartTimes, AClockMayNotSeeTheSubmission) {
   PartTimes parts(1);
-  for (int i = 0; i < 20; ++i)
-    parts.add(samplesOf(0, 1, {7, 7}, {0, 0}));
-  EXPECT_EQ(parts.launch(0), 0);
-  EXPECT_EQ(parts.device(0), 7);
-}
-
-TEST(PartTimes, WhatIsNotToldEachTimeIsNotKnown) {
-  PartTimes parts(1);
-  parts.add(samplesOf(0, 1, {7, 7}, {1, 1}));
-  parts.add(samplesOf(0, 1, {}, {1, 1}));
-  parts.add(samplesOf(0, 1, {7, 7}, {1, 1}));
-  EXPECT_FALSE(parts.device(0));
-  EXPECT_EQ(parts.launch(0), 1);
+  parts.add(watched(0, {"ticks", 1'000'000'000, {}, {10}, {50}}));
+  EXPECT_NEAR(*parts.device(0), 40, 1e-9);
+  EXPECT_FALSE(parts.launch(0));
 }
 
 } // namespace

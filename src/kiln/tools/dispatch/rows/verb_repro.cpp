@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/base/file.h"
+#include "kiln/measure/workers/timed_data.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/report/formats/text.h"
 #include "kiln/runtime/hal/buffer_view.h"
@@ -93,7 +94,7 @@ Status writeAllInputs(const Repro &repro) {
     KILN_RETURN_IF_ERROR(writeInputs(tensors, repro.folder, fmt::format("pass{}", pass)));
   }
   for (size_t i = 0; i < tensors.views.size(); ++i)
-    measure::fillForTiming(seed * 1'000'003 + i, tensors.views[i]);
+    measure::fillForTiming(measure::timingSeed(seed, 0, 1, i), tensors.views[i]);
   return writeInputs(tensors, repro.folder, "random");
 }
 

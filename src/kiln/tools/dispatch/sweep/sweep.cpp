@@ -44,13 +44,14 @@ static store::Outcome outcomeOf(measure::Outcome outcome) {
   case measure::Outcome::NotStarted:
   case measure::Outcome::Exited:
   case measure::Outcome::MemoryLimit:
-  case measure::Outcome::Rubbish: return store::Outcome::Failed;
+  case measure::Outcome::Rubbish:
+  case measure::Outcome::Implausible: return store::Outcome::Failed;
   }
   return store::Outcome::Failed;
 }
 
 // All passes as one: the first that failed, else what they have in common. An error must escape each of them.
-// `passes` are the names of all that there are; one more verdict is of the last of them, after timing.
+// `passes` are the names of all that there are; one more verdict is of what was found while it was timed.
 static store::Verification verificationOf(const std::vector<measure::verify::Verdict> &verdicts,
                                           const std::vector<std::string> &passes) {
   store::Verification result;
@@ -66,7 +67,7 @@ static store::Verification verificationOf(const std::vector<measure::verify::Ver
   Json details = {{"passes", verdicts.size()}, {"checks", Json::array()}};
   for (size_t i = 0; i < verdicts.size(); ++i)
     details["checks"].push_back(
-        {{"pass", i < passes.size() ? passes[i] : "after timing"}, {"method", verdicts[i].method}});
+        {{"pass", i < passes.size() ? passes[i] : "timed calls"}, {"method", verdicts[i].method}});
   if (!last.ok()) {
     details["wrong"] = last.wrong;
     details["total"] = last.total;
@@ -175,7 +176,7 @@ class GroupRecorder final : public measure::GroupObserver {
 public:
   GroupRecorder(const SweepGroup &group, const std::string &key, const SweepSettings &settings, store::Writer &writer,
                 SweepProgress &progress)
-      : parts(group.candidates.size()), group(group), key(key), settings(settings), writer(writer), progress(progress) {
+      : parts(group.candidates.size()), group(group), key(key), writer(writer), progress(progress) {
     std::vector<uint32_t> bound = measure::processorsOf(settings.group, settings.group.threads);
     processor = bound.empty() ? 0 : bound.front();
   }
@@ -189,8 +190,11 @@ public:
     round.load = machineLoad();
     round.megahertz = files.megahertz(processor);
     round.batch = samples.batch;
-    round.cacheMode = settings.group.cold ? "cold" : "warm";
-    round.samples = {samples.call, samples.device, samples.launch};
+    round.cacheMode = samples.cold ? "cold" : "warm";
+    round.samples.call = samples.call;
+    if (samples.watched)
+      round.samples.watched = {samples.watchedCall,        samples.watched->clock,   samples.watched->ticksPerSecond,
+                               samples.watched->submitted, samples.watched->started, samples.watched->ended};
     const measure::CallCounts &counts = samples.counts;
     round.counters = {samples.call.size() * uint64_t(samples.batch), counts.cycles, counts.instructions,
                       counts.cacheMisses, counts.flops};
@@ -222,7 +226,6 @@ public:
 private:
   const SweepGroup &group;
   std::string key;
-  const SweepSettings &settings;
   store::Writer &writer;
   SweepProgress &progress;
   uint64_t started = monotonicNanoseconds();

@@ -1,0 +1,236 @@
+// The coarse check of each family: right results pass, and work that was skipped, or done for other inputs, does not.
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+
+#include "fmt/format.h"
+#include "kiln/families/families.h"
+#include "kiln/measure/workers/timing_data.h"
+
+namespace kiln::families {
+namespace {
+
+using measure::Problem;
+using measure::TensorType;
+using measure::verify::Cause;
+using measure::verify::TimedCheck;
+using measure::verify::Verdict;
+
+uint64_t byteSize(const TensorType &tensor) {
+  uint64_t bytes = hal::elementTypeByteSize(tensor.type);
+  for (uint64_t extent : tensor.shape)
+    bytes *= extent;
+  return bytes;
+}
+
+// Tensors of one set: inputs as they are timed with, and the outputs that the definition gives for them.
+struct Set {
+  const Problem &problem;
+  std::vector<TensorType> inputTypes, outputTypes;
+  std::vector<std::vector<uint8_t>> inputs, outputs;
+
+  Set(const Problem &problem, uint64_t seed)
+      : problem(problem), inputTypes(problem.inputs()), outputTypes(problem.outputs()) {
+    for (const TensorType &type : inputTypes) {
+      inputs.emplace_back(byteSize(type));
+      measure::fillForTiming(seed * 100 + inputs.size(), {type.type, type.shape, inputs.back()});
+    }
+    for (const TensorType &type : outputTypes)
+      outputs.emplace_back(byteSize(type), uint8_t(0xFF));
+    compute();
+  }
+  void compute() {
+    std::vector<measure::MutableTensor> results;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      results.push_back({outputTypes[i].type, outputTypes[i].shape, outputs[i]});
+    ASSERT_TRUE(problem.reference(inputSpans(), results).ok());
+  }
+  std::vector<io::TensorSpan> inputSpans() const {
+    std::vector<io::TensorSpan> spans;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      spans.push_back({inputTypes[i].type, inputTypes[i].shape, inputs[i]});
+    return spans;
+  }
+  Verdict check(const TimedCheck &check) const {
+    std::vector<io::TensorSpan> spans;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      spans.push_back({outputTypes[i].type, outputTypes[i].shape, outputs[i]});
+    return check.check(spans);
+  }
+  std::unique_ptr<TimedCheck> timedCheck(uint64_t seed) const { return problem.timedCheck(inputSpans(), seed); }
+  uint64_t elementBytes() const { return hal::elementTypeByteSize(outputTypes[0].type); }
+  uint64_t elements() const { return outputs[0].size() / elementBytes(); }
+};
+
+std::unique_ptr<Problem> parse(const std::string &name) {
+  measure::FamilyRegistry registry;
+  registerFamilies(registry);
+  Result<std::unique_ptr<Problem>> problem = registry.parse(name);
+  EXPECT_TRUE(problem.ok()) << problem.status().toString();
+  return std::move(*problem);
+}
+
+class TimedChecks : public testing::TestWithParam<const char *> {
+protected:
+  std::unique_ptr<Problem> problem = parse(GetParam());
+};
+
+TEST_P(TimedChecks, RightResultsPass) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Set set(*problem, seed);
+    std::unique_ptr<TimedCheck> check = set.timedCheck(seed * 7);
+    ASSERT_NE(check, nullptr);
+    // The inputs may change once the check is made.
+    for (std::vector<uint8_t> &input : set.inputs)
+      std::ranges::fill(input, uint8_t(0));
+    EXPECT_TRUE(set.check(*check).ok()) << set.check(*check).explanation;
+  }
+}
+
+TEST_P(TimedChecks, PoisonIsFound) {
+  Set set(*problem, 1);
+  std::unique_ptr<TimedCheck> check = set.timedCheck(3);
+  std::vector<uint8_t> right = set.outputs[0];
+  uint64_t size = set.elementBytes(), count = set.elements();
+  auto poison = [&](uint64_t begin, uint64_t end) {
+    set.outputs[0] = right;
+    std::fill(set.outputs[0].begin() + begin * size, set.outputs[0].begin() + end * size, uint8_t(0xFF));
+    if (set.outputs[0] == right)
+      return; // -1 was the right integer.
+    Verdict verdict = set.check(*check);
+    EXPECT_EQ(verdict.cause, Cause::NothingWritten) << begin << " to " << end << ": " << verdict.explanation;
+  };
+  poison(0, count);
+  poison(0, 1);
+  poison(count - 1, count);
+  for (uint64_t i = 0; i < 100; ++i)
+    poison(i * 7919 % count, i * 7919 % count + 1);
+  poison(count - std::min<uint64_t>(count, 8), count);
+  poison(count / 2, count);
+}
+
+TEST_P(TimedChecks, ZerosAreFound) {
+  Set set(*problem, 1);
+  std::unique_ptr<TimedCheck> check = set.timedCheck(3);
+  std::ranges::fill(set.outputs[0], uint8_t(0));
+  EXPECT_FALSE(set.check(*check).ok());
+}
+
+TEST_P(TimedChecks, ResultsOfOtherInputsAreFound) {
+  for (uint64_t seed = 2; seed <= 20; ++seed) {
+    Set set(*problem, 1), other(*problem, seed);
+    std::unique_ptr<TimedCheck> check = set.timedCheck(seed);
+    EXPECT_FALSE(other.check(*check).ok()) << seed;
+  }
+}
+
+// The second half of the output is that of another set.
+TEST_P(TimedChecks, AStaleHalfIsFound) {
+  Set set(*problem, 1), other(*problem, 2);
+  std::unique_ptr<TimedCheck> check = set.timedCheck(3);
+  auto half = static_cast<ptrdiff_t>(set.elements() / 2 * set.elementBytes());
+  std::copy(other.outputs[0].begin() + half, other.outputs[0].end(), set.outputs[0].begin() + half);
+  EXPECT_FALSE(set.check(*check).ok());
+}
+
+// A sixteenth of the first input is another one, as one row would be.
+TEST_P(TimedChecks, AChangedPartOfTheInputIsFound) {
+  Set set(*problem, 1), other(*problem, 1), changes(*problem, 2);
+  std::unique_ptr<TimedCheck> check = set.timedCheck(3);
+  size_t part = std::max<size_t>(other.inputs[0].size() / 16 / 8 * 8, 8);
+  std::copy_n(changes.inputs[0].begin(), part, other.inputs[0].begin());
+  other.compute();
+  EXPECT_FALSE(other.check(*check).ok());
+}
+
+// The second half of each input is zero: of a contraction, half of the products are missing.
+TEST_P(TimedChecks, HalfOfTheWorkIsNotEnough) {
+  Set set(*problem, 1), other(*problem, 1);
+  std::unique_ptr<TimedCheck> check = set.timedCheck(3);
+  for (std::vector<uint8_t> &input : other.inputs)
+    std::fill(input.begin() + static_cast<ptrdiff_t>(input.size() / 2 / 8 * 8), input.end(), uint8_t(0));
+  other.compute();
+  EXPECT_FALSE(other.check(*check).ok());
+}
+
+TEST_P(TimedChecks, OtherTensorsAreRefused) {
+  Set set(*problem, 1);
+  std::unique_ptr<TimedCheck> check = set.timedCheck(3);
+  EXPECT_FALSE(check->check({}).ok());
+  set.outputs[0].resize(set.outputs[0].size() - set.elementBytes());
+  EXPECT_FALSE(set.check(*check).ok());
+  set.inputTypes[0].shape.push_back(2);
+  EXPECT_EQ(set.timedCheck(3), nullptr);
+}
+
+constexpr const char *kProblems[] = {
+    "matmul_37x53x101_f32t_f32t_f32t",
+    "matmul_37x53x101_f32n_f32n_f32t",
+    "matmul_7x1100x65_f32t_f32n_f32t",
+    "matmul_1x1x300_f32t_f32t_f32t",
+    "matmul_65x33x77_f16t_f16t_f16t",
+    "matmul_65x33x77_f16t_f16n_f32t",
+    "matmul_65x33x77_f16t_f16t_f16t_accf16",
+    "matmul_33x65x77_bf16t_bf16t_bf16t",
+    "matmul_33x65x77_bf16n_bf16t_f32t",
+    "matmul_37x53x101_i8t_i8n_i32t",
+    "matmul_7x1100x65_i8t_i8t_i32t",
+    "batch_matmul_3x17x19x23_f32t_f32t_f32t",
+    "batch_matmul_3x17x19x23_i8n_i8t_i32t",
+    "matmul_bias_37x53x101_f32t_f32t_f32t",
+    "matmul_bias_65x33x77_f16t_f16t_f16t",
+    "matmul_bias_relu_37x53x101_f32t_f32t_f32t",
+    "matmul_bias_gelu_37x53x101_f32t_f32n_f32t",
+    "matmul_bias_gelu_65x33x77_bf16t_bf16t_bf16t",
+    "matmul_bias_gelu_tanh_37x53x101_f32t_f32n_f32t",
+    "matmul_splitk_parallel_4_13x17x203_f16t_f16t_f16t_partf16",
+    "matmul_splitk_serial_3_13x17x203_f32t_f32t_f32t_partf32",
+    "matmul_splitk_serial_3_13x17x203_i8t_i8t_i32t_parti32",
+    "conv2d_nhwc_hwcf_2x9x11x6_3x3x5_s1x1_d1x1_p1x1_g1_f32_f32_f32",
+    "conv2d_nchw_fchw_2x9x11x6_3x3x5_s1x1_d1x1_p1x1_g1_f32_f32_f32",
+    "conv2d_nhwc_hwcf_2x13x11x6_3x2x8_s2x1_d1x2_p1x0_g2_f16_f16_f32",
+    "conv2d_nchw_fchw_2x13x11x6_3x2x8_s2x3_d1x2_p1x2_g2_bf16_bf16_bf16",
+    "conv2d_nhwc_hwcf_1x15x15x32_3x3x32_s2x2_d1x1_p1x1_g32_f32_f32_f32",
+    "conv2d_nchw_fchw_1x15x15x32_3x3x32_s2x2_d1x1_p1x1_g32_f16_f16_f16",
+    "conv2d_nhwc_hwcf_2x9x11x6_3x3x5_s1x1_d1x1_p1x1_g1_i8_i8_i32",
+    "conv2d_nchw_fchw_2x9x11x6_3x3x6_s1x1_d1x1_p1x1_g3_i8_i8_i32",
+    "elementwise_add_33x257_f32",
+    "elementwise_add_33x257_i32",
+    "elementwise_mul_8193_i32",
+    "elementwise_mul_33x257_bf16",
+    "elementwise_relu_8193_f32",
+    "elementwise_gelu_33x257_f16",
+    "elementwise_gelu_tanh_33x257_f32",
+    "elementwise_exp_33x257_f32",
+    "elementwise_tanh_33x257_bf16",
+    "elementwise_sigmoid_33x257_f32",
+    "reduction_sum_33x257_f32_f32",
+    "reduction_sum_33x257_f16_f16",
+    "reduction_sum_33x257_i8_i32",
+    "reduction_mean_33x257_bf16_f32",
+    "reduction_max_33x257_f32_f32",
+    "reduction_min_33x25_i8_i8",
+    "reduction_sum_3x257x33_f32_f32",
+    "reduction_mean_1x257x33_bf16_bf16",
+    "reduction_max_5x25x33_i8_i8",
+    "layer_norm_33x257_f32",
+    "layer_norm_33x257_bf16",
+    "rms_norm_33x257_f32",
+    "rms_norm_33x2057_f16",
+    "transpose_10_33x257_f32",
+    "transpose_0213_3x5x7x11_bf16",
+    "transpose_210_17x19x23_f16",
+    "transpose_102_17x19x23_i8",
+    "softmax_33x257_f32",
+    "softmax_33x2057_f16",
+    "softmax_33x257_bf16",
+};
+
+INSTANTIATE_TEST_SUITE_P(Families, TimedChecks, testing::ValuesIn(kProblems), [](const auto &info) {
+  std::string name = info.param;
+  return name;
+});
+
+} // namespace
+} // namespace kiln::families

@@ -1,0 +1,31 @@
+// Some turns, drawn at random, get wholly new inputs. A provider that takes longer in them than in the others looks at
+// its inputs before it decides whether to compute: it recognizes the checking.
+#ifndef KILN_MEASURE_WORKERS_FRESH_TURNS_H
+#define KILN_MEASURE_WORKERS_FRESH_TURNS_H
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "kiln/base/status.h"
+
+namespace kiln::measure {
+
+// Of one candidate.
+class FreshTurns {
+public:
+  // Whether the next turn is one of them. No candidate goes without for its first three turns, and one that seems to
+  // take longer in them gets more.
+  bool draw(std::mt19937_64 &random) const;
+  // A turn's nanoseconds for a call.
+  void add(bool fresh, double nanoseconds);
+  // An error, beginning with "recognizes the checking", where the difference is certain.
+  Status check() const;
+
+private:
+  std::vector<double> fresh, other; // logarithms
+};
+
+} // namespace kiln::measure
+
+#endif // KILN_MEASURE_WORKERS_FRESH_TURNS_H

@@ -1,0 +1,60 @@
+#include "kiln/measure/workers/fresh_turns.h"
+
+#include <cmath>
+
+#include "gtest/gtest.h"
+
+namespace kiln::measure {
+namespace {
+
+// Whether a provider whose fresh turns take `ratio` times as long is rejected within so many turns of such noise.
+bool rejected(double ratio, double noise, int turns, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  FreshTurns all;
+  for (int i = 0; i < turns; ++i) {
+    bool fresh = all.draw(random);
+    double time = 1e6 * std::exp(noise * normal(random)) * (fresh ? ratio : 1);
+    if (random() % 20 == 0)
+      time *= 3; // another process came between
+    all.add(fresh, time);
+    if (!all.check().ok())
+      return true;
+  }
+  return false;
+}
+
+double share(double ratio, double noise, int turns) {
+  int count = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed)
+    count += rejected(ratio, noise, turns, seed);
+  return count / 1000.0;
+}
+
+TEST(FreshTurns, TheHonestAreBelieved) {
+  EXPECT_LE(share(1, 0.002, 100), 0.001);
+  EXPECT_LE(share(1, 0.02, 100), 0.001);
+  EXPECT_LE(share(1, 0.2, 100), 0.001);
+}
+
+TEST(FreshTurns, WhoComputesOnlyThenIsFound) {
+  EXPECT_GE(share(10, 0.02, 60), 0.99);
+  EXPECT_GE(share(2, 0.02, 100), 0.95);
+}
+
+TEST(FreshTurns, OneOfTheFirstThreeIsFresh) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    std::mt19937_64 random(seed);
+    FreshTurns turns;
+    bool any = false;
+    for (int i = 0; i < 3; ++i) {
+      bool fresh = turns.draw(random);
+      any = any || fresh;
+      turns.add(fresh, 1000);
+    }
+    EXPECT_TRUE(any);
+  }
+}
+
+} // namespace
+} // namespace kiln::measure

@@ -1,0 +1,185 @@
+#include "kiln/measure/workers/timed_data.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <thread>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "kiln/measure/workers/timing_data.h"
+#include "kiln/runtime/hal/buffer_view.h"
+
+namespace kiln::measure {
+
+namespace {
+
+// Who answers before its work is done has so long to finish until the lab looks again.
+constexpr auto kMoment = std::chrono::milliseconds(50);
+// Of how many other sets a wrong output may be the right one; looking costs a reading of the output each.
+constexpr uint32_t kOthersTried = 64;
+// So many states of a set's inputs before the present one are remembered.
+constexpr size_t kFormer = 8;
+
+// Past the caches where the CPU can, so that a poisoned output is no nearer than others were.
+void poisonBytes(std::span<uint8_t> bytes) {
+#if defined(__SSE2__)
+  uint8_t *at = bytes.data(), *end = at + bytes.size();
+  if (reinterpret_cast<uintptr_t>(at) % 64 == 0) {
+    const __m128i ones = _mm_set1_epi32(-1);
+    for (; end - at >= 64; at += 64)
+      for (int i = 0; i < 64; i += 16)
+        _mm_stream_si128(reinterpret_cast<__m128i *>(at + i), ones);
+    _mm_sfence();
+  }
+  std::fill(at, end, uint8_t(0xFF));
+#else
+  std::ranges::fill(bytes, uint8_t(0xFF));
+#endif
+}
+
+// Elements whose bits are all set.
+uint64_t poisonedElements(const io::TensorSpan &tensor) {
+  size_t size = hal::elementTypeByteSize(tensor.type);
+  uint64_t count = 0;
+  const uint8_t *bytes = tensor.bytes.data();
+  for (size_t at = 0; at + size <= tensor.bytes.size(); at += size)
+    count += std::all_of(bytes + at, bytes + at + size, [](uint8_t byte) { return byte == 0xFF; });
+  return count;
+}
+
+} // namespace
+
+uint64_t timingSeed(uint64_t seed, uint32_t generation, uint32_t set, size_t tensor) {
+  return ((seed * 1'000'003 + generation) * 1'000'003 + set) * 1'000'003 + tensor;
+}
+
+Result<std::unique_ptr<TimedData>> TimedData::create(const Problem &problem, const TimedDataOptions &options) {
+  std::unique_ptr<TimedData> data(new TimedData(problem));
+  data->seed = options.seed;
+  std::vector<TensorType> types = problem.inputs();
+  uint64_t bytes = 0;
+  for (const std::vector<TensorType> &list : {types, problem.outputs()})
+    for (const TensorType &type : list) {
+      KILN_ASSIGN_OR_RETURN(uint64_t length, hal::shapeByteLength(type.type, type.shape));
+      bytes += length;
+    }
+  data->sets =
+      options.cold ? planColdSets(bytes, options.lastLevelCacheBytes, options.dataBudget) : planWarmSets(bytes);
+  auto make = [&](const char *name, std::span<const TensorType> list) -> Result<std::unique_ptr<SharedTensors>> {
+    Result<SharedTensors> made = SharedTensors::create(name, list, data->sets.sets(), SharedTensors::Pages::Reserved);
+    if (!made.ok())
+      return std::move(made).status().withContext(problem.name());
+    return std::make_unique<SharedTensors>(*std::move(made));
+  };
+  KILN_ASSIGN_OR_RETURN(data->inputTensors, make("kiln-inputs", types));
+  KILN_ASSIGN_OR_RETURN(data->outputTensors, make("kiln-outputs", problem.outputs()));
+  KILN_RETURN_IF_ERROR(data->inputTensors->forbidWriting());
+  data->expected.resize(data->sets.sets());
+  for (uint32_t set = 1; set < data->sets.sets(); ++set)
+    data->fill(set, true);
+  return data;
+}
+
+std::vector<SharedTensor> TimedData::describeInputs() const {
+  std::vector<SharedTensor> described = inputTensors->describe();
+  for (size_t i = 0; i < described.size(); ++i)
+    described[i].weight = problem.isWeight(i);
+  return described;
+}
+
+SetRange TimedData::range(uint32_t start, uint64_t calls) const {
+  return {start, uint32_t(std::min<uint64_t>(calls, sets.timingSets))};
+}
+
+uint32_t TimedData::advance(uint32_t start, uint64_t calls) const {
+  return 1 + uint32_t((start - 1 + calls) % sets.timingSets);
+}
+
+void TimedData::fill(uint32_t set, bool weights) {
+  std::vector<MutableTensor> tensors = inputTensors->set(set);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (weights || !problem.isWeight(i))
+      fillForTiming(timingSeed(seed, expected[set].generation, set, i), tensors[i]);
+}
+
+void TimedData::refresh(SetRange range, bool weights) {
+  for (uint32_t i = 0; i < range.count; ++i) {
+    uint32_t set = advance(range.first, i);
+    Expected &one = expected[set];
+    checkOf(set); // of the inputs that are about to go
+    ++one.generation;
+    if (one.former.size() == kFormer)
+      one.former.erase(one.former.begin());
+    one.former.push_back(std::move(one.current));
+    one.made = false;
+    fill(set, weights);
+  }
+}
+
+void TimedData::poison(SetRange range) {
+  for (uint32_t i = 0; i < range.count; ++i)
+    for (const MutableTensor &output : outputTensors->set(advance(range.first, i)))
+      poisonBytes(output.bytes);
+}
+
+const verify::TimedCheck *TimedData::checkOf(uint32_t set) {
+  Expected &one = expected[set];
+  if (!one.made) {
+    one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), seed * 1'000'003 + ++draws);
+    one.made = true;
+  }
+  return one.current.get();
+}
+
+std::optional<verify::Verdict> TimedData::check(SetRange range) {
+  for (uint32_t i = 0; i < range.count; ++i) {
+    uint32_t set = advance(range.first, i);
+    std::vector<io::TensorSpan> written = outputsOf(set);
+    const verify::TimedCheck *expectedOutputs = checkOf(set);
+    verify::Verdict verdict;
+    if (expectedOutputs) {
+      verdict = expectedOutputs->check(written);
+    } else if (std::ranges::all_of(written, [](const io::TensorSpan &tensor) {
+                 return poisonedElements(tensor) == tensor.elementCount();
+               })) {
+      verdict.cause = verify::Cause::NothingWritten; // all that can be told of a program that nobody knows
+      verdict.explanation = "no output was written";
+    }
+    if (verdict.ok())
+      continue;
+    verdict.cause = causeOf(set, range);
+    verdict.explanation = fmt::format("{}: {}", verify::causeName(verdict.cause), verdict.explanation);
+    return verdict;
+  }
+  return std::nullopt;
+}
+
+verify::Cause TimedData::causeOf(uint32_t set, SetRange range) {
+  std::vector<io::TensorSpan> written = outputsOf(set);
+  uint64_t poisoned = 0, total = 0;
+  for (const io::TensorSpan &tensor : written) {
+    poisoned += poisonedElements(tensor);
+    total += tensor.elementCount();
+  }
+  for (const std::unique_ptr<verify::TimedCheck> &before : expected[set].former)
+    if (before && before->check(written).ok())
+      return verify::Cause::FromMemory;
+  for (uint32_t i = 0; i < std::min(range.count, kOthersTried); ++i) {
+    // The set of the call before is the likeliest.
+    uint32_t other = 1 + (set - 1 + sets.timingSets - 1 - i) % sets.timingSets;
+    if (const verify::TimedCheck *its = other == set ? nullptr : checkOf(other); its && its->check(written).ok())
+      return verify::Cause::OtherCall;
+  }
+  if (poisoned > 0) {
+    std::this_thread::sleep_for(kMoment);
+    if (const verify::TimedCheck *now = checkOf(set); now && now->check(written).ok())
+      return verify::Cause::ReturnsEarly;
+    return poisoned == total ? verify::Cause::IdleWhenTimed : verify::Cause::PartWhenTimed;
+  }
+  return verify::Cause::WrongWhenTimed;
+}
+
+} // namespace kiln::measure

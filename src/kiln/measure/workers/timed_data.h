@@ -1,0 +1,81 @@
+// The tensors of a group, and what is done about them around timed requests: inputs that change, outputs that are
+// poisoned before and checked afterwards. docs/verification.md says what that finds.
+#ifndef KILN_MEASURE_WORKERS_TIMED_DATA_H
+#define KILN_MEASURE_WORKERS_TIMED_DATA_H
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/base/status.h"
+#include "kiln/measure/workers/shared_tensors.h"
+#include "kiln/measure/workload.h"
+
+namespace kiln::measure {
+
+struct TimedDataOptions {
+  bool cold = true;
+  uint64_t seed = 0;
+  uint64_t lastLevelCacheBytes = 0;
+  uint64_t dataBudget = 0; // bytes of all sets
+};
+
+// What timing inputs are filled with: `generation` counts how often the set has got new ones.
+uint64_t timingSeed(uint64_t seed, uint32_t generation, uint32_t set, size_t tensor);
+
+// For one thread at a time.
+class TimedData {
+public:
+  // Sets are planned, made and filled. `problem` outlives it.
+  static Result<std::unique_ptr<TimedData>> create(const Problem &problem, const TimedDataOptions &options);
+
+  const SetPlan &plan() const { return sets; }
+  SharedTensors &inputs() { return *inputTensors; }
+  SharedTensors &outputs() { return *outputTensors; }
+  // As `load` says them, weights marked.
+  std::vector<SharedTensor> describeInputs() const;
+  std::vector<SharedTensor> describeOutputs() const { return outputTensors->describe(); }
+
+  // The range of sets that `calls` calls use, the first with set `start`.
+  SetRange range(uint32_t start, uint64_t calls) const;
+  // The set after so many calls.
+  uint32_t advance(uint32_t start, uint64_t calls) const;
+
+  // New numbers in the inputs of these sets; weights keep theirs unless they are asked for, too.
+  void refresh(SetRange range, bool weights);
+  // All bits of these sets' outputs, past the caches.
+  void poison(SetRange range);
+  // Holds the outputs against the inputs; nothing where all are right. The cause says what it was caught at.
+  std::optional<verify::Verdict> check(SetRange range);
+
+private:
+  explicit TimedData(const Problem &problem) : problem(problem) {}
+
+  void fill(uint32_t set, bool weights);
+  const verify::TimedCheck *checkOf(uint32_t set);
+  std::vector<io::TensorSpan> outputsOf(uint32_t set) const { return std::as_const(*outputTensors).view(set); }
+  verify::Cause causeOf(uint32_t set, SetRange range);
+
+  // What a set's outputs have to be; `former` for inputs before those that it holds now, a few of them.
+  struct Expected {
+    uint32_t generation = 0;
+    bool made = false;
+    std::unique_ptr<verify::TimedCheck> current;
+    std::vector<std::unique_ptr<verify::TimedCheck>> former;
+  };
+
+  const Problem &problem;
+  uint64_t seed = 0;
+  uint64_t draws = 0; // how many checks were made so far
+  SetPlan sets;
+  std::unique_ptr<SharedTensors> inputTensors;
+  // One for all workers: who writes to other pages is faster or slower by some percent for as long as it has them.
+  std::unique_ptr<SharedTensors> outputTensors;
+  std::vector<Expected> expected; // of each set
+};
+
+} // namespace kiln::measure
+
+#endif // KILN_MEASURE_WORKERS_TIMED_DATA_H

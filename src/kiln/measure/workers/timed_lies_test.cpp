@@ -1,0 +1,152 @@
+// What providers might do while they are timed, each planted and rejected under its name.
+#include "kiln/measure/workers/group.h"
+#include "kiln/measure/workers/testing/tiny_matmul.h"
+#include "gtest/gtest.h"
+
+namespace kiln::measure {
+namespace {
+
+using testing::FixedRounds;
+using testing::TinyMatmul;
+
+class TimedLies : public ::testing::Test {
+protected:
+  TimedLies() {
+    problem.m = problem.n = problem.k = 32; // long beside what a call costs by itself
+    problem.checksTimed = true;
+    settings.lastLevelCacheBytes = uint64_t(1) << 20; // about 170 sets
+    settings.warmUpNanoseconds = 1'000'000;
+  }
+
+  static Candidate fake(std::vector<std::string> arguments) {
+    Candidate candidate;
+    candidate.label = arguments.empty() ? "good" : arguments[0];
+    candidate.command = {KILN_FAKE_WORKER};
+    candidate.command.insert(candidate.command.end(), arguments.begin(), arguments.end());
+    return candidate;
+  }
+
+  class Silent final : public GroupObserver {
+  public:
+    Status onRound(const RoundSamples &samples) override {
+      all.push_back(samples);
+      return okStatus();
+    }
+    std::vector<RoundSamples> all;
+  };
+
+  // The candidate beside one that behaves, and that has to come through.
+  CandidateResult measure(const Candidate &candidate, uint32_t rounds = 16) {
+    FixedRounds scheduler(2, rounds);
+    observer.all.clear();
+    Result<GroupResult> result = runGroup(problem, std::vector{candidate, fake({})}, settings, scheduler, observer);
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    if (!result.ok())
+      return {};
+    EXPECT_EQ(result->candidates[1].outcome, Outcome::Ok) << result->candidates[1].message;
+    return result->candidates[0];
+  }
+  void expectLie(const Candidate &candidate, Outcome outcome, const std::string &name, uint32_t rounds = 4) {
+    CandidateResult row = measure(candidate, rounds);
+    ASSERT_TRUE(row.outcome);
+    EXPECT_STREQ(outcomeName(*row.outcome), outcomeName(outcome)) << row.message;
+    EXPECT_TRUE(row.message.starts_with(name)) << row.message;
+  }
+
+  TinyMatmul problem;
+  GroupSettings settings;
+  Silent observer;
+};
+
+TEST_F(TimedLies, TheHonestComeThrough) {
+  EXPECT_EQ(measure(fake({})).outcome, Outcome::Ok);
+  settings.cold = false;
+  EXPECT_EQ(measure(fake({}), 8).outcome, Outcome::Ok);
+}
+
+TEST_F(TimedLies, DoesNothing) {
+  expectLie(fake({"nothing", "timed"}), Outcome::Wrong, "does nothing when it is timed");
+  settings.cold = false;
+  expectLie(fake({"nothing", "timed"}), Outcome::Wrong, "does nothing when it is timed");
+}
+
+TEST_F(TimedLies, ComputesAPart) {
+  expectLie(fake({"part", "timed"}), Outcome::Wrong, "computes a part when it is timed");
+}
+
+TEST_F(TimedLies, AnswersFromMemory) {
+  expectLie(fake({"memory", "timed"}), Outcome::Wrong, "answers from memory");
+}
+
+TEST_F(TimedLies, ReturnsBeforeItsWorkIsDone) {
+  expectLie(fake({"early", "timed"}), Outcome::Wrong, "returns before its work is done");
+}
+
+TEST_F(TimedLies, ComputesWhatAnotherCallAskedFor) {
+  expectLie(fake({"previous", "timed"}), Outcome::Wrong, "computes what another call asked for");
+}
+
+TEST_F(TimedLies, WrongWhenItIsTimed) {
+  expectLie(fake({"wrong", "timed"}), Outcome::Wrong, "wrong when it is timed");
+}
+
+TEST_F(TimedLies, RecognizesTheChecking) {
+  expectLie(fake({"recognize", "timed"}), Outcome::Rubbish, "recognizes the checking", 60);
+}
+
+TEST_F(TimedLies, LeavesOutTime) {
+  expectLie(fake({"hide", "timed"}), Outcome::Rubbish, "leaves out time", 60);
+  expectLie(fake({"shave", "timed"}), Outcome::Rubbish, "leaves out time", 60);
+}
+
+TEST_F(TimedLies, SaysThatItsDeviceTookLess) {
+  expectLie(fake({"device", "timed"}), Outcome::Rubbish, "device time smaller than it was");
+  EXPECT_EQ(measure(fake({"tell", "timed"})).outcome, Outcome::Ok);
+}
+
+TEST_F(TimedLies, IsFasterThanTheMachine) {
+  Candidate candidate = fake({});
+  candidate.floors = {{1e9, true, "a second for each call"}};
+  expectLie(candidate, Outcome::Implausible, "a call takes ");
+  // An algorithm with fewer operations says so; bytes move all the same.
+  candidate = fake({"fewer", "load"});
+  candidate.floors = {{1e9, true, "a second for each call"}};
+  settings.turnWarmUpNanoseconds = 1; // one worker for each turn says it once
+  Candidate moving = fake({"fewer", "timed"});
+  moving.floors = {{1e9, true, "a second for each call"}};
+  EXPECT_EQ(measure(moving).outcome, Outcome::Ok);
+  moving.floors = {{1e9, false, "a second for each call"}};
+  expectLie(moving, Outcome::Implausible, "a call takes ");
+}
+
+// Results that lie elsewhere are fetched and checked, and their row says so.
+TEST_F(TimedLies, ResultsElsewhereAreFetched) {
+  CandidateResult row = measure(fake({"own", "timed"}));
+  EXPECT_EQ(row.outcome, Outcome::Ok) << row.message;
+  EXPECT_TRUE(row.provider.copied);
+  EXPECT_FALSE(measure(fake({}), 1).provider.copied);
+}
+
+TEST_F(TimedLies, WeightsMayBePreparedWhereTheyAreDeclared) {
+  problem.weights = true;
+  CandidateResult row = measure(fake({"prepare", "timed"}));
+  EXPECT_EQ(row.outcome, Outcome::Ok) << row.message;
+  EXPECT_TRUE(row.provider.preparedWeights);
+}
+
+TEST_F(TimedLies, DeviceTimesComeApart) {
+  measure(fake({"tell", "timed"}), 6);
+  size_t watched = 0;
+  for (const RoundSamples &samples : observer.all) {
+    if (!samples.watched)
+      continue;
+    ++watched;
+    EXPECT_EQ(samples.candidate, 0U);
+    EXPECT_EQ(samples.watched->clock, "monotonic");
+    EXPECT_EQ(samples.watched->started.size(), samples.watchedCall.size());
+  }
+  EXPECT_GT(watched, 0U);
+}
+
+} // namespace
+} // namespace kiln::measure
