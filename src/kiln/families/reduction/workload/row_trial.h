@@ -2,13 +2,13 @@
 #ifndef KILN_FAMILIES_REDUCTION_WORKLOAD_ROW_TRIAL_H
 #define KILN_FAMILIES_REDUCTION_WORKLOAD_ROW_TRIAL_H
 
-#include "kiln/families/problem_trial.h"
 #include "kiln/families/reduction/workload/reduction_family.h"
 #include "kiln/families/reduction/workload/row_inputs.h"
+#include "kiln/measure/problem_trial.h"
 
 namespace kiln::families {
 
-class RowTrial : public ProblemTrial {
+class RowTrial : public measure::ProblemTrial {
 public:
   explicit RowTrial(const std::string &name, size_t pass = 0) : RowTrial(parsed(name), pass) {}
 
@@ -22,7 +22,8 @@ public:
   }
 
 private:
-  RowTrial(const RowSpec &spec, size_t pass) : ProblemTrial(std::make_shared<RowProblem>(spec), pass), rowSpec(spec) {}
+  RowTrial(const RowSpec &spec, size_t pass)
+      : measure::ProblemTrial(std::make_shared<RowProblem>(spec), pass), rowSpec(spec) {}
   static RowSpec parsed(const std::string &name) {
     return *RowSpec::parse(name.starts_with("softmax") ? "softmax" : "reduction", name);
   }

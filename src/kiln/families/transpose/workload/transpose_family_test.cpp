@@ -3,14 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/families/name_checks.h"
+#include "kiln/families/families.h"
+#include "kiln/measure/name_checks.h"
 
 namespace kiln::families {
 namespace {
 
 TEST(TransposeNames, ComeBackAsTheyWere) {
-  expectNamesComeBack({"transpose_10_1000x1001_f32", "transpose_021_1x1x7_bf16", "transpose_0213_2x3x4x5_i8",
-                       "transpose_3210_2x3x4x5_i32", "transpose_120_2x3x4_f16"});
+  measure::FamilyRegistry registry;
+  registerFamilies(registry);
+  measure::expectNamesComeBack(registry,
+                               {"transpose_10_1000x1001_f32", "transpose_021_1x1x7_bf16", "transpose_0213_2x3x4x5_i8",
+                                "transpose_3210_2x3x4x5_i32", "transpose_120_2x3x4_f16"});
 }
 
 TEST(TransposeNames, FieldsAreWhatTheNameSays) {
@@ -28,17 +32,17 @@ TEST(TransposeNames, FieldsAreWhatTheNameSays) {
 }
 
 TEST(TransposeNames, WhatIsMalformedIsSaid) {
-  expectMalformed(TransposeFamily(), {{"transpose_01_4x4_f32", "moves nothing"},
-                                      {"transpose_11_4x4_f32", "is no permutation of 2 dimensions"},
-                                      {"transpose_1_4x4_f32", "is no permutation of 2 dimensions"},
-                                      {"transpose_10_4x4x4_f32", "it has each of the digits 0 to 2 once"},
-                                      {"transpose_ab_4x4_f32", "'ab' is no permutation"},
-                                      {"transpose_0_4_f32", "2 to 4 dimensions, not 1"},
-                                      {"transpose_10_4x04_f32", "leading zero"},
-                                      {"transpose_10_4x4", "it has 2 words"},
-                                      {"transpose_10_4x4_f64", "a transposition of f64 is not supported"},
-                                      {"transpose_10_4x4_f31", "'f31' is no element type"},
-                                      {"transpose_10_2000000000x2000000000_i8", "more than 1024 GiB"}});
+  measure::expectMalformed(TransposeFamily(), {{"transpose_01_4x4_f32", "moves nothing"},
+                                               {"transpose_11_4x4_f32", "is no permutation of 2 dimensions"},
+                                               {"transpose_1_4x4_f32", "is no permutation of 2 dimensions"},
+                                               {"transpose_10_4x4x4_f32", "it has each of the digits 0 to 2 once"},
+                                               {"transpose_ab_4x4_f32", "'ab' is no permutation"},
+                                               {"transpose_0_4_f32", "2 to 4 dimensions, not 1"},
+                                               {"transpose_10_4x04_f32", "leading zero"},
+                                               {"transpose_10_4x4", "it has 2 words"},
+                                               {"transpose_10_4x4_f64", "a transposition of f64 is not supported"},
+                                               {"transpose_10_4x4_f31", "'f31' is no element type"},
+                                               {"transpose_10_2000000000x2000000000_i8", "more than 1024 GiB"}});
   EXPECT_EQ(TransposeSpec::parse("matmul_1x1x1_f32t_f32t_f32t").status().code(), StatusCode::NotFound);
 }
 
@@ -70,7 +74,8 @@ TEST(TransposeFamily, SelectsBySizesAndTypes) {
 
 TEST(TransposeFamily, ConfigurationsAreManyAndDifferent) {
   for (int64_t bits : {128, 256, 512})
-    expectConfigurations(transposeConfigurations(*TransposeSpec::parse("transpose_10_1000x1001_f32"), bits), 8, 12);
+    measure::expectConfigurations(transposeConfigurations(*TransposeSpec::parse("transpose_10_1000x1001_f32"), bits), 8,
+                                  12);
   EXPECT_EQ(transposeConfigurations(*TransposeSpec::parse("transpose_10_1x1_f32"), 512).size(), 1U);
 }
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <gtest/gtest.h>
 
-#include "kiln/families/problem_trial.h"
 #include "kiln/families/transpose/workload/transpose_family.h"
+#include "kiln/measure/problem_trial.h"
 #include "kiln/measure/verify/narrowing.h"
 
 namespace kiln::families {
@@ -14,10 +14,10 @@ namespace {
 
 using measure::verify::Cause;
 
-class Trial : public ProblemTrial {
+class Trial : public measure::ProblemTrial {
 public:
   explicit Trial(const std::string &name, size_t pass = 0)
-      : ProblemTrial(std::make_unique<TransposeProblem>(*TransposeSpec::parse(name)), pass) {}
+      : measure::ProblemTrial(std::make_unique<TransposeProblem>(*TransposeSpec::parse(name)), pass) {}
 };
 
 // The elements of another permutation's result, in the memory of this one's.

@@ -1,4 +1,4 @@
-#include "kiln/families/norm/workload/norm_spec.h"
+#include "kiln/families/reduction/workload/norm_spec.h"
 
 #include "kiln/base/split.h"
 #include "kiln/measure/names.h"

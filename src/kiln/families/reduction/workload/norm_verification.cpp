@@ -1,4 +1,4 @@
-#include "kiln/families/norm/workload/norm_verification.h"
+#include "kiln/families/reduction/workload/norm_verification.h"
 
 #include <algorithm>
 #include <cmath>

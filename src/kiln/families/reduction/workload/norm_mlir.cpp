@@ -1,4 +1,4 @@
-#include "kiln/families/norm/workload/norm_mlir.h"
+#include "kiln/families/reduction/workload/norm_mlir.h"
 
 #include "kiln/measure/mlir_text.h"
 

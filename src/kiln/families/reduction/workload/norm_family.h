@@ -1,8 +1,8 @@
 // The families layer_norm and rms_norm. Names: norm_spec.h.
-#ifndef KILN_FAMILIES_NORM_WORKLOAD_NORM_FAMILY_H
-#define KILN_FAMILIES_NORM_WORKLOAD_NORM_FAMILY_H
+#ifndef KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_FAMILY_H
+#define KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_FAMILY_H
 
-#include "kiln/families/norm/workload/norm_spec.h"
+#include "kiln/families/reduction/workload/norm_spec.h"
 #include "kiln/measure/family.h"
 
 namespace kiln::families {
@@ -59,4 +59,4 @@ void registerNormFamilies(measure::FamilyRegistry &registry);
 
 } // namespace kiln::families
 
-#endif // KILN_FAMILIES_NORM_WORKLOAD_NORM_FAMILY_H
+#endif // KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_FAMILY_H

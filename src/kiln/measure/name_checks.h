@@ -1,6 +1,6 @@
 // For tests of families: what holds of all names and configurations.
-#ifndef KILN_FAMILIES_NAME_CHECKS_H
-#define KILN_FAMILIES_NAME_CHECKS_H
+#ifndef KILN_MEASURE_NAME_CHECKS_H
+#define KILN_MEASURE_NAME_CHECKS_H
 
 #include <gtest/gtest.h>
 #include <set>
@@ -8,15 +8,13 @@
 #include <vector>
 
 #include "kiln/base/tile_config.h"
-#include "kiln/families/families.h"
+#include "kiln/measure/family.h"
 
-namespace kiln::families {
+namespace kiln::measure {
 
-inline void expectNamesComeBack(const std::vector<std::string> &names) {
-  measure::FamilyRegistry registry;
-  registerFamilies(registry);
+inline void expectNamesComeBack(const FamilyRegistry &registry, const std::vector<std::string> &names) {
   for (const std::string &name : names) {
-    Result<std::unique_ptr<measure::Problem>> problem = registry.parse(name);
+    Result<std::unique_ptr<Problem>> problem = registry.parse(name);
     ASSERT_TRUE(problem.ok()) << problem.status().message();
     EXPECT_EQ((*problem)->name(), name);
     EXPECT_TRUE(name.starts_with((*problem)->family()));
@@ -27,7 +25,7 @@ inline void expectNamesComeBack(const std::vector<std::string> &names) {
 struct MalformedName {
   std::string name, part;
 };
-inline void expectMalformed(const measure::Family &family, const std::vector<MalformedName> &names) {
+inline void expectMalformed(const Family &family, const std::vector<MalformedName> &names) {
   for (const MalformedName &malformed : names) {
     Status status = family.parse(malformed.name).status();
     EXPECT_EQ(status.code(), StatusCode::InvalidArgument) << malformed.name;
@@ -47,6 +45,6 @@ inline void expectConfigurations(const std::vector<std::string> &names, size_t f
   }
 }
 
-} // namespace kiln::families
+} // namespace kiln::measure
 
-#endif // KILN_FAMILIES_NAME_CHECKS_H
+#endif // KILN_MEASURE_NAME_CHECKS_H

@@ -1,8 +1,8 @@
 // Normalizations of rows as MLIR.
-#ifndef KILN_FAMILIES_NORM_WORKLOAD_NORM_MLIR_H
-#define KILN_FAMILIES_NORM_WORKLOAD_NORM_MLIR_H
+#ifndef KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_MLIR_H
+#define KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_MLIR_H
 
-#include "kiln/families/norm/workload/norm_spec.h"
+#include "kiln/families/reduction/workload/norm_spec.h"
 
 namespace kiln::families {
 
@@ -11,4 +11,4 @@ std::string normMlir(const NormSpec &spec, std::string_view function, std::strin
 
 } // namespace kiln::families
 
-#endif // KILN_FAMILIES_NORM_WORKLOAD_NORM_MLIR_H
+#endif // KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_MLIR_H

@@ -1,8 +1,8 @@
 // Inputs of norms, and how their results are checked. See docs/verification.md.
-#ifndef KILN_FAMILIES_NORM_WORKLOAD_NORM_VERIFICATION_H
-#define KILN_FAMILIES_NORM_WORKLOAD_NORM_VERIFICATION_H
+#ifndef KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_VERIFICATION_H
+#define KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_VERIFICATION_H
 
-#include "kiln/families/norm/workload/norm_spec.h"
+#include "kiln/families/reduction/workload/norm_spec.h"
 #include "kiln/measure/verify/elements.h"
 
 namespace kiln::families {
@@ -41,4 +41,4 @@ std::unique_ptr<measure::verify::TimedCheck> timedNorm(const NormSpec &spec, std
 
 } // namespace kiln::families
 
-#endif // KILN_FAMILIES_NORM_WORKLOAD_NORM_VERIFICATION_H
+#endif // KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_VERIFICATION_H

@@ -1,6 +1,6 @@
 // For tests of families: a problem with its memory, as it is verified.
-#ifndef KILN_FAMILIES_PROBLEM_TRIAL_H
-#define KILN_FAMILIES_PROBLEM_TRIAL_H
+#ifndef KILN_MEASURE_PROBLEM_TRIAL_H
+#define KILN_MEASURE_PROBLEM_TRIAL_H
 
 #include <gtest/gtest.h>
 #include <memory>
@@ -10,7 +10,7 @@
 #include "kiln/measure/verify/elements.h"
 #include "kiln/measure/workload.h"
 
-namespace kiln::families {
+namespace kiln::measure {
 
 // The inputs of a pass, and one output as it is before the run. Copies share the problem.
 class ProblemTrial {
@@ -88,6 +88,6 @@ private:
   std::vector<uint8_t> output;
 };
 
-} // namespace kiln::families
+} // namespace kiln::measure
 
-#endif // KILN_FAMILIES_PROBLEM_TRIAL_H
+#endif // KILN_MEASURE_PROBLEM_TRIAL_H

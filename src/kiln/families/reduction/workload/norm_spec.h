@@ -7,8 +7,8 @@
 //
 // Mean and variance are each row's, over all of its columns; gamma and beta have a number for each column. Everything
 // has the type f32, f16 or bf16, and is computed in f32 and rounded once.
-#ifndef KILN_FAMILIES_NORM_WORKLOAD_NORM_SPEC_H
-#define KILN_FAMILIES_NORM_WORKLOAD_NORM_SPEC_H
+#ifndef KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_SPEC_H
+#define KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_SPEC_H
 
 #include "kiln/families/reduction/workload/row_spec.h"
 
@@ -44,4 +44,4 @@ inline constexpr float kNormEpsilon = 1e-5F;
 
 } // namespace kiln::families
 
-#endif // KILN_FAMILIES_NORM_WORKLOAD_NORM_SPEC_H
+#endif // KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_SPEC_H

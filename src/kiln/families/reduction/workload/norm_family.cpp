@@ -1,9 +1,9 @@
-#include "kiln/families/norm/workload/norm_family.h"
+#include "kiln/families/reduction/workload/norm_family.h"
 
 #include <cmath>
 
-#include "kiln/families/norm/workload/norm_mlir.h"
-#include "kiln/families/norm/workload/norm_verification.h"
+#include "kiln/families/reduction/workload/norm_mlir.h"
+#include "kiln/families/reduction/workload/norm_verification.h"
 #include "kiln/families/reduction/workload/row_configurations.h"
 #include "kiln/families/reduction/workload/row_inputs.h"
 #include "kiln/measure/cpu_shape.h"

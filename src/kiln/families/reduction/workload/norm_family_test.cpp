@@ -1,15 +1,18 @@
 // Names and selections.
-#include "kiln/families/norm/workload/norm_family.h"
+#include "kiln/families/reduction/workload/norm_family.h"
 
 #include <gtest/gtest.h>
 
-#include "kiln/families/name_checks.h"
+#include "kiln/families/families.h"
+#include "kiln/measure/name_checks.h"
 
 namespace kiln::families {
 namespace {
 
 TEST(NormNames, ComeBackAsTheyWere) {
-  expectNamesComeBack({"layer_norm_1000x1024_f32", "rms_norm_1x7_bf16", "layer_norm_3x1_f16"});
+  measure::FamilyRegistry registry;
+  registerFamilies(registry);
+  measure::expectNamesComeBack(registry, {"layer_norm_1000x1024_f32", "rms_norm_1x7_bf16", "layer_norm_3x1_f16"});
 }
 
 TEST(NormNames, FieldsAreWhatTheNameSays) {
@@ -27,12 +30,12 @@ TEST(NormNames, FieldsAreWhatTheNameSays) {
 }
 
 TEST(NormNames, WhatIsMalformedIsSaid) {
-  expectMalformed(NormFamily(true), {{"layer_norm_4x4", "it has 1 words"},
-                                     {"layer_norm_4_f32", "1 sizes instead of 2"},
-                                     {"layer_norm_4x04_f32", "leading zero"},
-                                     {"layer_norm_4x4_i8", "a norm of i8 is not supported"},
-                                     {"layer_norm_4x4_f31", "'f31' is no element type"},
-                                     {"layer_norm_2000000000x2000000000_f32", "more than 1024 GiB"}});
+  measure::expectMalformed(NormFamily(true), {{"layer_norm_4x4", "it has 1 words"},
+                                              {"layer_norm_4_f32", "1 sizes instead of 2"},
+                                              {"layer_norm_4x04_f32", "leading zero"},
+                                              {"layer_norm_4x4_i8", "a norm of i8 is not supported"},
+                                              {"layer_norm_4x4_f31", "'f31' is no element type"},
+                                              {"layer_norm_2000000000x2000000000_f32", "more than 1024 GiB"}});
   EXPECT_EQ(NormFamily(false).parse("layer_norm_4x4_f32").status().code(), StatusCode::NotFound);
 }
 

@@ -1,11 +1,11 @@
 // Right norms pass, and each mistake is rejected under its name.
-#include "kiln/families/norm/workload/norm_verification.h"
+#include "kiln/families/reduction/workload/norm_verification.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
 
-#include "kiln/families/norm/workload/norm_family.h"
-#include "kiln/families/problem_trial.h"
+#include "kiln/families/reduction/workload/norm_family.h"
+#include "kiln/measure/problem_trial.h"
 #include "kiln/measure/verify/narrowing.h"
 
 namespace kiln::families {
@@ -19,10 +19,10 @@ NormSpec parsed(const std::string &name) {
   return *NormSpec::parse(name.substr(0, name.find("_norm") + 5), name);
 }
 
-class Trial : public ProblemTrial {
+class Trial : public measure::ProblemTrial {
 public:
   explicit Trial(const std::string &name, size_t pass = 0)
-      : ProblemTrial(std::make_shared<NormProblem>(parsed(name)), pass), norm(parsed(name)) {}
+      : measure::ProblemTrial(std::make_shared<NormProblem>(parsed(name)), pass), norm(parsed(name)) {}
 
   const NormSpec &spec() const { return norm; }
   // Each element from its row's numbers in f32, with gamma and beta.
