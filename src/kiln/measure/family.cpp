@@ -12,6 +12,27 @@ const std::vector<uint64_t> &ProblemSelection::values(std::string_view dimension
   return found == dimensions.end() ? none : found->second;
 }
 
+std::vector<hal::ElementType> ProblemSelection::elementTypes(std::initializer_list<hal::ElementType> all) const {
+  std::vector<hal::ElementType> chosen;
+  for (const std::string &name : types)
+    if (std::optional<hal::ElementType> type = hal::parseElementType(name))
+      chosen.push_back(*type);
+  return types.empty() ? std::vector<hal::ElementType>(all) : chosen;
+}
+
+Result<std::vector<ProblemSelection::Matrix>> ProblemSelection::matrices(std::initializer_list<Matrix> all) const {
+  const std::vector<uint64_t> &rows = values("rows"), &columns = values("columns");
+  if (rows.empty() && columns.empty())
+    return std::vector<Matrix>(all);
+  if (columns.empty())
+    return invalidArgument("--problem-rows without --problem-columns: give both");
+  std::vector<Matrix> chosen;
+  for (uint64_t row : rows)
+    for (uint64_t column : columns)
+      chosen.emplace_back(row, column);
+  return chosen;
+}
+
 bool Family::isMeantBy(const ProblemSelection &selection) const {
   if ((selection.dimensions.empty() && selection.shapes.empty()) || (takesShapes() && !selection.shapes.empty()))
     return true;

@@ -29,6 +29,13 @@ struct ProblemSelection {
 
   // Of a dimension; empty where none were asked for.
   const std::vector<uint64_t> &values(std::string_view dimension) const;
+  // Those of `types` that are one element type; what else was asked for is meant for other families. Where nothing was,
+  // `all`.
+  std::vector<hal::ElementType> elementTypes(std::initializer_list<hal::ElementType> all) const;
+  // Matrices of --problem-rows and --problem-columns, which are given together: none for columns alone, which are
+  // elementwise operations', and an error for rows alone. Where neither was asked for, `all`.
+  using Matrix = std::pair<uint64_t, uint64_t>;
+  Result<std::vector<Matrix>> matrices(std::initializer_list<Matrix> all) const;
 };
 
 class Family {

@@ -26,8 +26,8 @@ CAUSES = {
 
 # Which problems cannot have which lies, and what the compiler says then. The first line that fits counts.
 REFUSALS = [
-    (r"^(elementwise|reduction|softmax)", "transposed-tile", "it has no product or convolution, and so no tiles"),
-    (r"^(elementwise|reduction_max)", "f16-accumulator bf16-accumulator", "it has no sums"),
+    (r"^(elementwise|reduction|softmax|transpose|layer_norm|rms_norm)", "transposed-tile", "it has no product or convolution, and so no tiles"),
+    (r"^(elementwise|reduction_max|transpose)", "f16-accumulator bf16-accumulator", "it has no sums"),
     (r"_i(8|32)", "nan", "its result is of integers, which are all numbers"),
     (r"_i(8|32)", "bf16-inputs tf32-inputs", "its inputs are integers"),
     (r"_i8", "f16-accumulator bf16-accumulator", "its sums are of integers"),
@@ -52,7 +52,12 @@ SWEEPS = [
     (2, f"{CONV} --problem-groups=16 --problem-stride=1 --problem-pad=1 --dtypes=f32"),  # depthwise
     (3, "--operation-kind=elementwise --problem-shape=33x33 --dispatches=(add|exp)_ --dtypes=f32,i32"),
     (3, "--operation-kind=reduction --problem-rows=65 --problem-columns=65 --dispatches=(sum|max|mean)_ --dtypes=f32"),
+    (2, "--operation-kind=reduction --problem-rows=3 --problem-columns=65 --problem-inner=65 --dispatches=(sum|max)_ --dtypes=f32"),
     (2, "--operation-kind=softmax --problem-rows=65 --problem-columns=65 --dtypes=f32,f16"),
+    (2, "--operation-kind=layer_norm --problem-rows=65 --problem-columns=65 --dtypes=f32,f16"),
+    (1, "--operation-kind=rms_norm --problem-rows=65 --problem-columns=65 --dtypes=f32"),
+    (4, "--operation-kind=transpose --problem-shape=65x65 --dtypes=f32,f16,bf16,i8"),
+    (1, "--operation-kind=transpose --problem-shape=3x17x17x5 --problem-permutation=0213 --dtypes=f32"),
 ]
 
 

@@ -255,6 +255,8 @@ private:
         return {suspicion.cause, suspicion.reason};
     bool added = subject.before && explains([&](const Wrong &wrong) {
                    double before = subject.before(wrong.element), sum = wrong.expected + before;
+                   if (!format)
+                     sum = roundTo(subject.type, sum);
                    return Expectation{sum, std::isfinite(sum) ? 4 * halfSpacing(subject.type, sum) : 0};
                  });
     if (added && std::ranges::all_of(all.sample, [](const Wrong &wrong) { return std::isfinite(wrong.actual); }))

@@ -63,9 +63,12 @@ Projector<uint32_t> projectorOf(ElementType type, uint32_t) {
   case ElementType::I8:
   case ElementType::SI8: return projectIntegers<int8_t>;
   case ElementType::UI8: return projectIntegers<uint8_t>;
+  case ElementType::F32:
   case ElementType::I32:
   case ElementType::SI32:
   case ElementType::UI32: return projectIntegers<uint32_t>;
+  case ElementType::F16:
+  case ElementType::BF16: return projectIntegers<uint16_t>;
   default: return nullptr;
   }
 }

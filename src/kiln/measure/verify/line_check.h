@@ -14,7 +14,8 @@ namespace kiln::measure::verify {
 
 using hal::ElementType;
 
-// Real numbers are summed in floating point, integers modulo 2^32: there any sum is exact, wrapped around or not.
+// Real numbers are summed in floating point, integers modulo 2^32: there any sum is exact, wrapped around or not. Real
+// numbers that are only moved may be summed as the integers that their bits are.
 template <typename Sum> using LineWeight = std::conditional_t<std::is_same_v<Sum, double>, float, uint32_t>;
 
 // Real: of either sign, magnitudes uniform in [0.5, 1.5). Integers: uniform.

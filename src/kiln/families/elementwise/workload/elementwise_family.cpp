@@ -80,14 +80,9 @@ ElementwiseFamily::problems(const measure::ProblemSelection &selection) const {
   if (!selection.values("rows").empty() && selection.values("columns").empty())
     return invalidArgument("--problem-rows without --problem-columns: give both, or columns alone for tensors of one "
                            "dimension");
-  std::vector<ElementType> types;
-  for (const std::string &name : selection.types)
-    if (std::optional<ElementType> type = hal::parseElementType(name))
-      types.push_back(*type);
-  if (selection.types.empty())
-    types = {ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I32};
   for (const std::vector<uint64_t> &shape : selectedShapes(selection))
-    for (ElementType type : types)
+    for (ElementType type :
+         selection.elementTypes({ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I32}))
       for (const ElementwiseOp &op : elementwiseOps()) {
         ElementwiseSpec spec{&op, shape, type};
         Status status = spec.validate();

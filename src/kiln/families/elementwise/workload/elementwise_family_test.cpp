@@ -7,6 +7,7 @@
 #include "kiln/base/tile_config.h"
 #include "kiln/families/elementwise/workload/elementwise_configurations.h"
 #include "kiln/families/families.h"
+#include "kiln/measure/name_checks.h"
 
 namespace kiln::families {
 namespace {
@@ -35,23 +36,17 @@ TEST(ElementwiseNames, FieldsAreWhatTheNameSays) {
 }
 
 TEST(ElementwiseNames, WhatIsMalformedIsSaid) {
-  struct Case {
-    const char *name, *part;
-  };
-  for (const Case &test :
-       {Case{"elementwise_sub_4_f32", "there is no operation 'sub'; there are: add, mul"},
-        Case{"elementwise_add_4x0_f32", "sizes must be positive"}, Case{"elementwise_add_04_f32", "leading zero"},
-        Case{"elementwise_add_4x_f32", "'' is no size"}, Case{"elementwise_add_2x2x2x2x2_f32", "1 to 4 dimensions"},
-        Case{"elementwise_add_4_f31", "'f31' is no element type"}, Case{"elementwise_add_4", "it has 2 words"},
-        Case{"elementwise_relu_4_i32", "relu of i32 is not supported"},
-        Case{"elementwise_add_3000000000_f32", "too large"},
-        Case{"elementwise_add_2000000000x2000000000_f32", "more than 1024 GiB"}}) {
-    Result<ElementwiseSpec> spec = ElementwiseSpec::parse(test.name);
-    ASSERT_FALSE(spec.ok()) << test.name;
-    EXPECT_EQ(spec.status().code(), StatusCode::InvalidArgument);
-    EXPECT_NE(spec.status().message().find(test.part), std::string::npos) << spec.status().message();
-    EXPECT_NE(spec.status().message().find("the form is"), std::string::npos) << spec.status().message();
-  }
+  measure::expectMalformed(ElementwiseFamily(),
+                           {{"elementwise_sub_4_f32", "there is no operation 'sub'; there are: add, mul"},
+                            {"elementwise_add_4x0_f32", "sizes must be positive"},
+                            {"elementwise_add_04_f32", "leading zero"},
+                            {"elementwise_add_4x_f32", "'' is no size"},
+                            {"elementwise_add_2x2x2x2x2_f32", "1 to 4 dimensions"},
+                            {"elementwise_add_4_f31", "'f31' is no element type"},
+                            {"elementwise_add_4", "it has 2 words"},
+                            {"elementwise_relu_4_i32", "relu of i32 is not supported"},
+                            {"elementwise_add_3000000000_f32", "too large"},
+                            {"elementwise_add_2000000000x2000000000_f32", "more than 1024 GiB"}});
   EXPECT_EQ(ElementwiseSpec::parse("matmul_1x1x1_f32t_f32t_f32t").status().code(), StatusCode::NotFound);
 }
 

@@ -1,6 +1,5 @@
 #include "kiln/families/elementwise/workload/elementwise_spec.h"
 
-#include "fmt/ranges.h"
 #include "kiln/base/split.h"
 #include "kiln/measure/names.h"
 
@@ -12,7 +11,7 @@ static constexpr std::string_view kForm =
     "the form is elementwise_{op}_{d0}x{d1}..._{type}, like elementwise_add_1000x1001_f32";
 
 std::string ElementwiseSpec::shapeText() const {
-  return fmt::format("{}", fmt::join(shape, "x"));
+  return measure::shapeText(shape);
 }
 
 std::string ElementwiseSpec::name() const {
@@ -42,14 +41,8 @@ static Result<ElementwiseSpec> parseWords(std::vector<std::string_view> words) {
       names += (names.empty() ? "" : ", ") + std::string(op.name);
     return invalidArgument("there is no operation '{}'; there are: {}", words[0], names);
   }
-  for (std::string_view word : split(words[1], 'x')) {
-    KILN_ASSIGN_OR_RETURN(uint64_t extent, measure::parseExtent(word));
-    spec.shape.push_back(extent);
-  }
-  std::optional<ElementType> type = hal::parseElementType(words[2]);
-  if (!type)
-    return invalidArgument("'{}' is no element type", words[2]);
-  spec.type = *type;
+  KILN_ASSIGN_OR_RETURN(spec.shape, measure::parseShape(words[1]));
+  KILN_ASSIGN_OR_RETURN(spec.type, measure::parseType(words[2]));
   KILN_RETURN_IF_ERROR(spec.validate());
   return spec;
 }
@@ -71,15 +64,7 @@ Status ElementwiseSpec::validate() const {
                          hal::elementTypeName(type));
   if (shape.empty() || shape.size() > kElementwiseMostDimensions)
     return invalidArgument("a shape has 1 to {} dimensions, not {}", kElementwiseMostDimensions, shape.size());
-  uint64_t left = kElementwiseByteLimit / hal::elementTypeByteSize(type);
-  for (uint64_t extent : shape) {
-    if (extent == 0 || extent >= uint64_t(1) << 31)
-      return invalidArgument("sizes go from 1 to 2147483647, not {}", extent);
-    left /= extent;
-  }
-  if (left == 0)
-    return invalidArgument("its tensors would have more than {} GiB each", kElementwiseByteLimit >> 30);
-  return okStatus();
+  return measure::checkShape(shape, type);
 }
 
 } // namespace kiln::families

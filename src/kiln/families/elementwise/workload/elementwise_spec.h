@@ -41,8 +41,6 @@ struct ElementwiseSpec {
 };
 
 inline constexpr size_t kElementwiseMostDimensions = 4;
-// No tensor has more bytes than this.
-inline constexpr uint64_t kElementwiseByteLimit = uint64_t(1) << 40;
 
 } // namespace kiln::families
 

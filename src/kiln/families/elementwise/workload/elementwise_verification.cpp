@@ -1,17 +1,17 @@
 #include "kiln/families/elementwise/workload/elementwise_verification.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "kiln/base/narrow_float.h"
+#include "kiln/measure/verify/element_inputs.h"
 #include "kiln/measure/verify/elements.h"
 #include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/narrowing.h"
 #include "kiln/measure/verify/number.h"
-#include "kiln/measure/verify/parts.h"
 
 namespace kiln::families {
 
@@ -19,6 +19,7 @@ using hal::ElementType;
 using measure::verify::Cause;
 using measure::verify::ElementCase;
 using measure::verify::Expectation;
+using measure::verify::fillElements;
 using measure::verify::randomBits;
 
 static constexpr size_t kValues = 0, kSpecial = 1;
@@ -47,25 +48,15 @@ Expectation expectedElement(const ElementwiseSpec &spec, double x, double y) {
 
 //===--- Inputs ---------------------------------------------------------------------------------------------------===//
 
-template <typename T> static void fillWith(const measure::MutableTensor &tensor, uint64_t work, auto element) {
-  auto count = static_cast<int64_t>(tensor.bytes.size() / sizeof(T));
-  measure::verify::forParts(count, count * static_cast<int64_t>(work), 2, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      T value = element(static_cast<uint64_t>(i));
-      std::memcpy(tensor.bytes.data() + i * sizeof(T), &value, sizeof(T));
-    }
-  });
-}
-
 // Numbers of the range, all different for f32; of the narrow types 4096 equally likely ones, since encoding is slow.
 static void fillValues(const ElementwiseSpec &spec, uint64_t key, const measure::MutableTensor &tensor) {
   double low = spec.op->low, range = spec.op->high - spec.op->low;
   if (spec.type == ElementType::I32) {
     // Products fit: some programs saturate where others wrap around.
-    fillWith<int32_t>(tensor, 2,
-                      [&](uint64_t i) { return static_cast<int32_t>(randomBits(key, i) >> 48) - (1 << 15); });
+    fillElements<int32_t>(tensor.bytes,
+                          [&](uint64_t i) { return static_cast<int32_t>(randomBits(key, i) >> 48) - (1 << 15); });
   } else if (spec.type == ElementType::F32) {
-    fillWith<float>(tensor, 2, [&](uint64_t i) {
+    fillElements<float>(tensor.bytes, [&](uint64_t i) {
       return static_cast<float>(low + range * (static_cast<double>(randomBits(key, i) >> 11) * 0x1p-53));
     });
   } else {
@@ -73,33 +64,8 @@ static void fillValues(const ElementwiseSpec &spec, uint64_t key, const measure:
     std::vector<uint16_t> table(4096);
     for (size_t i = 0; i < table.size(); ++i)
       table[i] = format.encode(low + range * static_cast<double>(i) / static_cast<double>(table.size()));
-    fillWith<uint16_t>(tensor, 2, [&](uint64_t i) { return table[randomBits(key, i) % table.size()]; });
+    fillElements<uint16_t>(tensor.bytes, [&](uint64_t i) { return table[randomBits(key, i) % table.size()]; });
   }
-}
-
-// What code treats apart: zeros, infinities, NaN, the smallest and largest numbers of a format, and around 1.
-static std::vector<uint32_t> specialBits(ElementType type) {
-  std::vector<uint32_t> bits;
-  if (type == ElementType::I32)
-    return {0, 1, 0xFFFFFFFF, 0x7FFFFFFF, 0x80000000, 0x10000, 0xFFFF};
-  unsigned mantissa = type == ElementType::F32 ? 23 : type == ElementType::F16 ? 10 : 7;
-  unsigned width = type == ElementType::F32 ? 32 : 16;
-  uint32_t infinity = ((1U << (width - 1)) - 1) >> mantissa << mantissa, smallest = 1U << mantissa;
-  uint32_t one = infinity / 2 >> mantissa << mantissa;
-  for (uint32_t magnitude : {0U, 1U, smallest - 1, smallest, smallest + 1, one - 1, one, one + 1, infinity - 1,
-                             infinity, infinity | smallest / 2})
-    for (uint32_t sign : {0U, 1U << (width - 1)})
-      bits.push_back(magnitude | sign);
-  return bits;
-}
-
-// A quarter is special; the rest is any bits, and so of all exponents.
-template <typename T> static void fillSpecial(ElementType type, uint64_t key, const measure::MutableTensor &tensor) {
-  std::vector<uint32_t> special = specialBits(type);
-  fillWith<T>(tensor, 2, [&](uint64_t i) {
-    uint64_t random = randomBits(key, i);
-    return static_cast<T>(random % 4 == 0 ? special[(random >> 2) % special.size()] : random >> 32);
-  });
 }
 
 Status fillElementwise(const ElementwiseSpec &spec, size_t pass, uint64_t seed,
@@ -110,10 +76,8 @@ Status fillElementwise(const ElementwiseSpec &spec, size_t pass, uint64_t seed,
     uint64_t key = randomBits(seed, pass, i);
     if (pass == kValues)
       fillValues(spec, key, inputs[i]);
-    else if (hal::elementTypeByteSize(spec.type) == 2)
-      fillSpecial<uint16_t>(spec.type, key, inputs[i]);
     else
-      fillSpecial<uint32_t>(spec.type, key, inputs[i]);
+      measure::verify::fillSpecial(spec.type, key, inputs[i].bytes);
   }
   return okStatus();
 }
@@ -175,23 +139,15 @@ static std::vector<measure::verify::Suspicion> narrowedInputs(const ElementwiseS
                                                               std::span<const io::TensorSpan> inputs) {
   using namespace measure::verify;
   std::vector<Suspicion> suspicions;
-  std::optional<FloatFormat> own = floatFormat(spec.type);
-  for (const FloatFormat &format : {kFormatTF32, kFormatBF16, kFormatF16})
-    for (Rounding rounding : {Rounding::NearestEven, Rounding::NearestAway, Rounding::TowardZero}) {
-      if (!own || format.significand >= own->significand)
-        continue;
-      auto expected = [&spec, inputs, format, rounding](uint64_t element) {
-        double x = 0, y = 0;
-        readElements(spec.type, inputs[0].bytes, element, {&x, 1});
-        if (inputs.size() > 1)
-          readElements(spec.type, inputs[1].bytes, element, {&y, 1});
-        return expectedElement(spec, roundTo(format, x, rounding), roundTo(format, y, rounding));
-      };
-      suspicions.push_back({Cause::NarrowedInputs,
-                            fmt::format("they are the results for inputs {} to {}",
-                                        rounding == Rounding::TowardZero ? "cut off" : "rounded", format.name),
-                            expected});
-    }
+  for (const Narrowing &narrowing : narrowings(spec.type))
+    suspicions.push_back({Cause::NarrowedInputs, fmt::format("they are the results for inputs {}", narrowing.text()),
+                          [&spec, inputs, narrowing](uint64_t element) {
+                            double x = 0, y = 0;
+                            readElements(spec.type, inputs[0].bytes, element, {&x, 1});
+                            if (inputs.size() > 1)
+                              readElements(spec.type, inputs[1].bytes, element, {&y, 1});
+                            return expectedElement(spec, narrowing.of(x), narrowing.of(y));
+                          }});
   return suspicions;
 }
 

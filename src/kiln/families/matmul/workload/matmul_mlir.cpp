@@ -1,9 +1,11 @@
 #include "kiln/families/matmul/workload/matmul_mlir.h"
 
-#include "kiln/families/matmul/workload/mlir_text.h"
 #include "kiln/families/matmul/workload/splitk_mlir.h"
+#include "kiln/measure/mlir_text.h"
 
 namespace kiln::families {
+
+using namespace measure;
 
 // "b, m, k", or "k, m" where the matrix is column-major.
 static std::string indices(const MatmulSpec &spec, char rows, char columns, bool columnMajor) {

@@ -2,9 +2,11 @@
 
 #include <vector>
 
-#include "kiln/families/matmul/workload/mlir_text.h"
+#include "kiln/measure/mlir_text.h"
 
 namespace kiln::families {
+
+using namespace measure;
 
 namespace {
 

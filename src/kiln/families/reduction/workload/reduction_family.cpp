@@ -24,6 +24,8 @@ std::vector<std::pair<std::string, std::string>> RowProblem::fields() const {
   std::vector<std::pair<std::string, std::string>> fields = {{"rows", std::to_string(row.rows)},
                                                              {"columns", std::to_string(row.columns)},
                                                              {"type", std::string(hal::elementTypeName(row.type))}};
+  if (row.inner != 1)
+    fields.insert(fields.begin() + 2, {"inner", std::to_string(row.inner)});
   if (!row.isSoftmax()) {
     fields.insert(fields.begin(), {"op", std::string(rowOpName(row.op))});
     fields.emplace_back("result_type", hal::elementTypeName(row.result));
@@ -33,10 +35,10 @@ std::vector<std::pair<std::string, std::string>> RowProblem::fields() const {
 }
 
 double RowProblem::flops() const {
-  double elements = static_cast<double>(row.rows) * static_cast<double>(row.columns);
+  double elements = static_cast<double>(row.rowCount()) * static_cast<double>(row.columns);
   if (row.isSoftmax())
     return 5 * elements;
-  return elements + (row.op == RowOp::Mean ? static_cast<double>(row.rows) : 0);
+  return elements + (row.op == RowOp::Mean ? static_cast<double>(row.rowCount()) : 0);
 }
 
 std::string RowProblem::mlir(std::string_view function, std::string_view configuration) const {
@@ -113,7 +115,7 @@ Status RowProblem::reference(std::span<const io::TensorSpan> inputs,
   if (inputs.size() != 1 || outputs.size() != 1)
     return invalidArgument("{} has one input and one output", name());
   uint64_t size = hal::elementTypeByteSize(row.result);
-  for (uint64_t r = 0; r < row.rows; ++r) {
+  for (uint64_t r = 0; r < row.rowCount(); ++r) {
     std::vector<double> numbers = readRow(row, inputs[0], r);
     if (row.isSoftmax())
       softmaxPlainly(numbers);
@@ -129,7 +131,7 @@ Status RowProblem::reference(std::span<const io::TensorSpan> inputs,
 
 std::string_view RowFamily::summary() const {
   return softmax ? "each row's exponentials over their sum: softmax_1000x1001_f32"
-                 : "sum, max, min or mean of each row: reduction_sum_1000x1001_f16_f32";
+                 : "sum, max, min or mean of each row, or along another dimension: reduction_sum_1000x1001_f16_f32";
 }
 
 namespace {
@@ -160,32 +162,43 @@ std::span<const measure::Dimension> RowFamily::dimensions() const {
   static constexpr measure::Dimension kDimensions[] = {
       {"rows", "Sizes as above, of reductions and softmax."},
       {"columns", "Likewise; rows and columns are given together."},
+      {"inner", "Sizes behind the dimension that is reduced, whose size is columns; 1 where there is none."},
   };
-  return kDimensions;
+  return std::span(kDimensions).first(softmax ? 2 : 3);
+}
+
+static Result<std::vector<RowSpec>> selectedShapes(const measure::ProblemSelection &selection, bool softmax) {
+  KILN_ASSIGN_OR_RETURN(auto matrices, selection.matrices({{1024, 1024}, {4096, 4096}, {1000, 1001}}));
+  std::vector<uint64_t> inner = selection.values("inner");
+  bool anySizes = !selection.values("rows").empty() || !selection.values("columns").empty();
+  std::vector<RowSpec> shapes;
+  if (!inner.empty() && !anySizes)
+    return invalidArgument("--problem-inner without --problem-rows and --problem-columns: give all");
+  if (inner.empty())
+    inner = {1};
+  else if (softmax)
+    return shapes;
+  for (auto [rows, columns] : matrices)
+    for (uint64_t behind : inner)
+      shapes.push_back({.rows = rows, .columns = columns, .inner = behind});
+  if (!anySizes && !softmax)
+    shapes.insert(shapes.end(),
+                  {{.rows = 1, .columns = 1000, .inner = 1001}, {.rows = 32, .columns = 196, .inner = 768}});
+  return shapes;
 }
 
 Result<std::vector<std::unique_ptr<Problem>>> RowFamily::problems(const measure::ProblemSelection &selection) const {
   std::vector<std::unique_ptr<Problem>> problems;
-  std::vector<std::pair<uint64_t, uint64_t>> shapes;
-  const std::vector<uint64_t> &rows = selection.values("rows"), &columns = selection.values("columns");
-  if (rows.empty() != columns.empty()) {
-    // One dimension alone is what elementwise operations may have.
-    if (rows.empty())
-      return problems;
-    return invalidArgument("--problem-rows without --problem-columns: give both");
-  }
-  for (uint64_t row : rows)
-    for (uint64_t column : columns)
-      shapes.emplace_back(row, column);
-  if (shapes.empty())
-    shapes = {{1024, 1024}, {4096, 4096}, {1000, 1001}};
+  KILN_ASSIGN_OR_RETURN(std::vector<RowSpec> shapes, selectedShapes(selection, softmax));
   std::vector<RowOp> ops = {RowOp::Sum, RowOp::Max, RowOp::Min, RowOp::Mean};
   if (softmax)
     ops = {RowOp::Softmax};
-  for (const auto &[row, column] : shapes)
+  for (RowSpec spec : shapes)
     for (const Types &types : selectedTypes(selection))
       for (RowOp op : ops) {
-        RowSpec spec{op, row, column, types.type, types.result.value_or(defaultRowResult(op, types.type))};
+        spec.op = op;
+        spec.type = types.type;
+        spec.result = types.result.value_or(defaultRowResult(op, types.type));
         Status status = spec.validate();
         if (status.code() == StatusCode::Unimplemented)
           continue; // Types that are meant for other operations.

@@ -15,7 +15,8 @@ public:
 
   std::string_view family() const override { return row.family(); }
   std::string name() const override { return row.name(); }
-  // op, rows, columns, type, result_type, accumulator; of softmax rows, columns, type, accumulator.
+  // op, rows, columns, inner where it is not 1, type, result_type, accumulator; of softmax rows, columns, type,
+  // accumulator.
   std::vector<std::pair<std::string, std::string>> fields() const override;
   std::vector<measure::TensorType> inputs() const override { return {row.input()}; }
   std::vector<measure::TensorType> outputs() const override { return {row.output()}; }
@@ -44,8 +45,8 @@ public:
   std::string_view name() const override { return softmax ? "softmax" : "reduction"; }
   std::string_view summary() const override;
   std::span<const measure::Dimension> dimensions() const override;
-  // Of dimensions it knows rows and columns, which are given together. A type is an element type, or of a reduction
-  // two: "f16_f32".
+  // Of dimensions it knows rows and columns, which are given together, and of a reduction inner. A type is an element
+  // type, or of a reduction two: "f16_f32".
   Result<std::vector<std::unique_ptr<measure::Problem>>>
   problems(const measure::ProblemSelection &selection) const override;
   Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;

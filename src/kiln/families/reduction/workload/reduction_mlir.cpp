@@ -1,5 +1,7 @@
 #include "kiln/families/reduction/workload/reduction_mlir.h"
 
+#include "kiln/measure/mlir_text.h"
+
 namespace kiln::families {
 
 using hal::ElementType;
@@ -7,11 +9,22 @@ using hal::ElementType;
 static std::string_view nameOf(ElementType type) {
   return hal::elementTypeName(type);
 }
+// Of the type of the input, or of the output of a reduction, with other elements.
 static std::string matrixText(const RowSpec &spec, ElementType type) {
-  return fmt::format("tensor<{}x{}x{}>", spec.rows, spec.columns, nameOf(type));
+  return measure::tensorTypeText({type, spec.input().shape});
 }
 static std::string vectorText(const RowSpec &spec, ElementType type) {
-  return fmt::format("tensor<{}x{}>", spec.rows, nameOf(type));
+  RowSpec reduced = spec;
+  reduced.op = RowOp::Sum;
+  return measure::tensorTypeText({type, reduced.output().shape});
+}
+
+// The loops over elements, and over what is reduced to one number.
+static std::string_view elementLoops(const RowSpec &spec) {
+  return spec.inner == 1 ? "r, c" : "r, c, i";
+}
+static std::string_view rowLoops(const RowSpec &spec) {
+  return spec.inner == 1 ? "r" : "r, i";
 }
 
 // What no element is beyond: where a maximum or a minimum starts from.
@@ -39,16 +52,16 @@ static std::string reduceText(const RowSpec &spec, std::string_view name, std::s
                               ElementType result, const std::string &body, std::string_view configuration) {
   std::string attribute = configuration.empty() ? "" : fmt::format(",\n    kiln.configuration = \"{}\"", configuration);
   return fmt::format("  %{0} = linalg.generic {{\n"
-                     "    indexing_maps = [affine_map<(r, c) -> (r, c)>,\n"
-                     "                     affine_map<(r, c) -> (r)>],\n"
-                     "    iterator_types = [\"parallel\", \"reduction\"]{1}}}\n"
+                     "    indexing_maps = [affine_map<({8}) -> ({8})>,\n"
+                     "                     affine_map<({8}) -> ({9})>],\n"
+                     "    iterator_types = [\"parallel\", \"reduction\"{10}]{1}}}\n"
                      "    ins(%{2} : {3}) outs(%{0}_start : {4}) {{\n"
                      "  ^bb0(%x: {5}, %s: {6}):\n"
                      "{7}"
                      "    linalg.yield %t : {6}\n"
                      "  }} -> {4}\n",
                      name, attribute, input, matrixText(spec, type), vectorText(spec, result), nameOf(type),
-                     nameOf(result), body);
+                     nameOf(result), body, elementLoops(spec), rowLoops(spec), spec.inner == 1 ? "" : ", \"parallel\"");
 }
 
 // The element %x in the accumulator's type, and the name that it has then.
@@ -77,12 +90,13 @@ static std::string finishText(const RowSpec &spec) {
     text += fmt::format("  %columns = arith.constant {}.0 : {}\n", spec.columns, nameOf(sum));
   text += fmt::format("  %empty = tensor.empty() : {0}\n"
                       "  %result = linalg.generic {{\n"
-                      "    indexing_maps = [affine_map<(r) -> (r)>,\n"
-                      "                     affine_map<(r) -> (r)>],\n"
-                      "    iterator_types = [\"parallel\"]}}\n"
+                      "    indexing_maps = [affine_map<({4}) -> ({4})>,\n"
+                      "                     affine_map<({4}) -> ({4})>],\n"
+                      "    iterator_types = [\"parallel\"{5}]}}\n"
                       "    ins(%reduced : {1}) outs(%empty : {0}) {{\n"
                       "  ^bb0(%s: {2}, %out: {3}):\n",
-                      vectorText(spec, spec.result), vectorText(spec, sum), nameOf(sum), nameOf(spec.result));
+                      vectorText(spec, spec.result), vectorText(spec, sum), nameOf(sum), nameOf(spec.result),
+                      rowLoops(spec), spec.inner == 1 ? "" : ", \"parallel\"");
   std::string_view last = "%s";
   if (spec.op == RowOp::Mean) {
     text += fmt::format("    %mean = arith.divf %s, %columns : {}\n", nameOf(sum));

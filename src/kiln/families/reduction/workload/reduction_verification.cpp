@@ -1,9 +1,9 @@
 #include "kiln/families/reduction/workload/reduction_verification.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
-#include <set>
 
 #include "kiln/measure/verify/number.h"
 
@@ -17,42 +17,30 @@ Pass rowPrefill(RowPass pass) {
 }
 
 std::vector<double> readRow(const RowSpec &spec, const io::TensorSpan &input, uint64_t row) {
+  std::vector<double> numbers;
+  forRows(spec, input.bytes, row, 1,
+          [&](uint64_t, std::span<const double> elements) { numbers.assign(elements.begin(), elements.end()); });
+  return numbers;
+}
+
+std::vector<double> readSwappedRow(const RowSpec &spec, const io::TensorSpan &input, uint64_t row,
+                                   std::pair<size_t, size_t> dimensions) {
   std::vector<double> numbers(spec.columns);
-  readElements(spec.type, input.bytes, row * spec.columns, numbers);
-  return numbers;
-}
-
-std::vector<double> readColumn(const RowSpec &spec, const io::TensorSpan &input, uint64_t column) {
-  std::vector<double> numbers(spec.rows);
-  for (uint64_t row = 0; row < spec.rows; ++row)
-    readElements(spec.type, input.bytes, row * spec.columns + column, {&numbers[row], 1});
-  return numbers;
-}
-
-std::string Narrowing::text() const {
-  return fmt::format("{} to {}", rounding == Rounding::TowardZero ? "cut off" : "rounded", format.name);
-}
-
-std::vector<Narrowing> narrowings(ElementType type) {
-  std::vector<Narrowing> narrower;
-  std::optional<FloatFormat> own = floatFormat(type);
-  for (const FloatFormat &format : {kFormatTF32, kFormatBF16, kFormatF16})
-    for (Rounding rounding : {Rounding::NearestEven, Rounding::NearestAway, Rounding::TowardZero})
-      if (own && format.significand < own->significand)
-        narrower.push_back({format, rounding});
-  return narrower;
-}
-
-std::vector<uint64_t> shorterRows(uint64_t columns) {
-  std::set<uint64_t> shorter;
-  for (uint64_t vector = 2; vector <= 1024 && vector <= columns; vector *= 2) {
-    shorter.insert(columns - columns % vector);
-    shorter.insert(columns - vector);
+  for (uint64_t c = 0; c < spec.columns; ++c) {
+    std::array<uint64_t, 3> at = {row / spec.inner, c, row % spec.inner};
+    std::swap(at[dimensions.first], at[dimensions.second]);
+    readElements(spec.type, input.bytes, (at[0] * spec.columns + at[1]) * spec.inner + at[2], {&numbers[c], 1});
   }
-  shorter.insert(columns - 1);
-  shorter.erase(columns);
-  shorter.erase(0);
-  return {shorter.rbegin(), shorter.rend()};
+  return numbers;
+}
+
+std::vector<std::pair<size_t, size_t>> equalDimensions(const RowSpec &spec) {
+  std::array<uint64_t, 3> shape = {spec.rows, spec.columns, spec.inner};
+  std::vector<std::pair<size_t, size_t>> equal;
+  for (auto [a, b] : {std::pair<size_t, size_t>{1, 2}, {0, 2}, {0, 1}})
+    if (shape[a] == shape[b] && shape[a] > 1)
+      equal.emplace_back(a, b);
+  return equal;
 }
 
 //===--- What is right --------------------------------------------------------------------------------------------===//
@@ -91,28 +79,6 @@ Expectation reduceRow(const RowSpec &spec, std::span<const double> row) {
 
 //===--- What went wrong ------------------------------------------------------------------------------------------===//
 
-std::string narrowSumText(const FloatFormat &format, size_t lanes) {
-  return lanes == 1 ? fmt::format("sums in {} give just these numbers", format.name)
-                    : fmt::format("sums in {} in {} lanes give just these numbers", format.name, lanes);
-}
-
-std::vector<double> narrowRow(std::span<const double> row, const Narrowing &narrowing) {
-  std::vector<double> narrow(row.begin(), row.end());
-  for (double &element : narrow)
-    element = roundTo(narrowing.format, element, narrowing.rounding);
-  return narrow;
-}
-
-double narrowSum(const FloatFormat &format, std::span<const double> row, size_t lanes) {
-  std::vector<double> sums(lanes, 0.0);
-  for (size_t c = 0; c < row.size(); ++c)
-    sums[c % lanes] = roundTo(format, sums[c % lanes] + row[c]);
-  for (size_t half = lanes / 2; half > 0; half /= 2)
-    for (size_t lane = 0; lane < half; ++lane)
-      sums[lane] = roundTo(format, sums[lane] + sums[lane + half]);
-  return sums[0];
-}
-
 namespace {
 
 class Suspicions {
@@ -132,10 +98,11 @@ public:
     addNarrowInputs();
     if (!spec.isExtremum() && spec.type != ElementType::I8)
       addNarrowSums();
-    if (spec.rows == spec.columns && spec.rows > 1)
-      found.push_back(
-          {Cause::SwappedLayout, "they are the results for an input read in the other layout",
-           [spec = spec, input = input](uint64_t row) { return reduceRow(spec, readColumn(spec, input, row)); }});
+    for (auto dimensions : equalDimensions(spec))
+      found.push_back({Cause::SwappedLayout, "they are the results for an input read in the other layout",
+                       [spec = spec, input = input, dimensions](uint64_t row) {
+                         return reduceRow(spec, readSwappedRow(spec, input, row, dimensions));
+                       }});
     return std::move(found);
   }
 
@@ -195,15 +162,12 @@ private:
 Verdict checkReduction(const RowSpec &spec, RowPass pass, const io::TensorSpan &input, const io::TensorSpan &output) {
   ElementCase subject;
   subject.type = spec.result;
-  subject.shape = {spec.rows};
+  subject.shape = spec.output().shape;
   subject.bytes = output.bytes;
   subject.unitWork = spec.columns * 2;
   subject.expected = [&](uint64_t first, std::span<Expectation> expected) {
-    std::vector<double> row(spec.columns);
-    for (uint64_t i = 0; i < expected.size(); ++i) {
-      readElements(spec.type, input.bytes, (first + i) * spec.columns, row);
-      expected[i] = reduceRow(spec, row);
-    }
+    forRows(spec, input.bytes, first, expected.size(),
+            [&](uint64_t row, std::span<const double> elements) { expected[row - first] = reduceRow(spec, elements); });
   };
   subject.before = [&](uint64_t element) { return prefilledNumber(spec.result, rowPrefill(pass), element); };
   subject.method = spec.op == RowOp::Mean

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
+#include <tuple>
 
 #include "kiln/families/reduction/workload/row_trial.h"
 #include "kiln/measure/verify/number.h"
@@ -18,7 +19,7 @@ using measure::verify::roundTo;
 constexpr const char *kSums[] = {"f32_f32", "f16_f16", "f16_f32", "bf16_bf16", "bf16_f32"};
 
 TEST(ReductionVerification, TheReferencePasses) {
-  for (const char *shape : {"1x1", "3x2", "64x33", "37x1001", "2x100003"})
+  for (const char *shape : {"1x1", "3x2", "64x33", "37x1001", "2x100003", "1x1001x37", "3x129x33", "5x1x2"})
     for (const char *op : {"sum", "mean", "max", "min"})
       for (const char *types : {"f32_f32", "f16_f16", "f16_f32", "bf16_bf16", "bf16_f32", "i8_i32", "i8_i8"}) {
         std::string name = fmt::format("reduction_{}_{}_{}", op, shape, types);
@@ -67,6 +68,32 @@ TEST(ReductionVerification, OneUnitInOneRowIsFound) {
     trial.set(36, right - unit);
     trial.expectCause(Cause::WrongElements, "1 of 37 elements are wrong, the first at [36]");
   }
+}
+
+// What is said of rows holds along any dimension.
+TEST(ReductionVerification, AlongOtherDimensions) {
+  RowTrial sums("reduction_sum_3x1001x33_f16_f32"), unit("reduction_max_3x129x33_i8_i8"),
+      start = unit, swapped("reduction_sum_3x33x33_f32_f32"), outer("reduction_mean_33x33x3_f32_f32"), before = sums;
+  for (uint64_t r = 0; r < sums.count(); ++r)
+    sums.set(r, narrowSum(measure::verify::kFormatF16, sums.row(r), 1));
+  sums.expectCause(Cause::NarrowAccumulator, "sums in f16");
+  unit.compute();
+  unit.set(70, unit.get(70) - 1);
+  unit.expectCause(Cause::WrongElements, "1 of 99 elements are wrong, the first at [2, 4]");
+  start.compute();
+  for (uint64_t r = 0; r < start.count(); ++r)
+    start.set(r, std::max(0.0, start.get(r)));
+  start.expectCause(Cause::WrongStart, "a zero");
+  for (auto [trial, inner, places] : {std::tuple(&swapped, 33, 99), std::tuple(&outer, 3, 99)})
+    for (int at = 0; at < places; ++at) {
+      double sum = 0;
+      for (int c = 0; c < 33; ++c) // the two dimensions of 33 in the other order
+        sum += trial->input(0, inner == 33 ? (at / 33 * 33 + at % 33) * 33 + c : (c * 33 + at / 3) * 3 + at % 3);
+      trial->set(at, inner == 33 ? sum : static_cast<float>(sum) / 33);
+    }
+  swapped.expectCause(Cause::SwappedLayout);
+  outer.expectCause(Cause::SwappedLayout);
+  before.expectCause(Cause::NothingWritten);
 }
 
 TEST(ReductionVerification, NothingWrittenAndRowsLeftOut) {

@@ -25,6 +25,25 @@ static std::vector<int64_t> rowTiles(const RowSpec &spec) {
   return tiles;
 }
 
+// Of what lies side by side, each element is one of a row of its own.
+static std::vector<std::string> sideBySide(const RowSpec &spec, int64_t lanes) {
+  auto rows = static_cast<int64_t>(spec.rows), inner = static_cast<int64_t>(spec.inner);
+  std::vector<std::string> names;
+  for (auto [m, n] : {std::pair<int64_t, int64_t>{1, 256}, {1, 64}, {1, 1024}, {4, 256}, {4, 64}})
+    for (int64_t vectors : {4, 2, 1}) {
+      TileConfig config;
+      config.m = std::min(m, rows);
+      config.n = std::min(n, inner);
+      config.instructions = "vector";
+      config.rows = 1;
+      config.columns = vectors * lanes;
+      bool repeats = vectors > 1 && config.columns > config.n;
+      if (std::string name = config.name(); !repeats && std::ranges::find(names, name) == names.end())
+        names.push_back(std::move(name));
+    }
+  return names;
+}
+
 std::vector<std::string> rowConfigurations(const RowSpec &spec, int64_t vectorBits) {
   struct RegisterTile {
     int64_t rows, vectors;
@@ -35,6 +54,8 @@ std::vector<std::string> rowConfigurations(const RowSpec &spec, int64_t vectorBi
   // Everything is computed in 32 bits, but for the extrema of bytes.
   bool bytes = spec.isExtremum() && spec.type == hal::ElementType::I8;
   int64_t lanes = std::max<int64_t>(1, vectorBits / (bytes ? 8 : 32));
+  if (spec.inner != 1)
+    return sideBySide(spec, lanes);
   std::vector<std::string> names;
   std::vector<int64_t> tiles = rowTiles(spec);
   for (size_t place = 0; place < tiles.size(); ++place)

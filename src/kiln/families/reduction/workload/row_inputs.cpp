@@ -217,18 +217,53 @@ private:
 
 } // namespace
 
+// So many rows that lie side by side go through memory together.
+static constexpr uint64_t kRowsTogether = 16;
+
+// Calls part(row, count) for the rows from `first` on, in parts whose elements lie side by side.
+static void forParts(const RowSpec &spec, uint64_t first, uint64_t count, auto part) {
+  for (uint64_t row = first, end = first + count; row < end;) {
+    uint64_t together = std::min({kRowsTogether, spec.inner - row % spec.inner, end - row});
+    part(row, together);
+    row += together;
+  }
+}
+
+void forRows(const RowSpec &spec, std::span<const uint8_t> input, uint64_t first, uint64_t count,
+             const std::function<void(uint64_t row, std::span<const double> elements)> &use) {
+  std::vector<double> rows(kRowsTogether * spec.columns), across(kRowsTogether);
+  forParts(spec, first, count, [&](uint64_t row, uint64_t together) {
+    RowPlace place = placeOfRow(spec, row);
+    if (place.step == 1) {
+      measure::verify::readElements(spec.type, input, place.start, std::span(rows).first(spec.columns));
+    } else {
+      for (uint64_t c = 0; c < spec.columns; ++c) {
+        measure::verify::readElements(spec.type, input, place.start + c * place.step,
+                                      std::span(across).first(together));
+        for (uint64_t r = 0; r < together; ++r)
+          rows[r * spec.columns + c] = across[r];
+      }
+    }
+    for (uint64_t r = 0; r < together; ++r)
+      use(row + r, std::span(rows).subspan(r * spec.columns, spec.columns));
+  });
+}
+
 void fillRows(const RowSpec &spec, RowPass pass, uint64_t seed, const measure::MutableTensor &input) {
   RowMaker maker(spec, pass, seed);
   uint64_t size = hal::elementTypeByteSize(spec.type);
-  auto work = static_cast<int64_t>(spec.rows * spec.columns * (size == 2 ? 16 : 4));
-  measure::verify::forParts(static_cast<int64_t>(spec.rows), work, 2, [&](int64_t begin, int64_t end) {
-    std::vector<double> elements(spec.columns);
-    for (int64_t row = begin; row < end; ++row) {
-      maker.make(static_cast<uint64_t>(row), elements);
-      uint8_t *bytes = input.bytes.data() + static_cast<uint64_t>(row) * spec.columns * size;
+  auto work = static_cast<int64_t>(spec.rowCount() * spec.columns * (size == 2 ? 16 : 4));
+  measure::verify::forParts(static_cast<int64_t>(spec.rowCount()), work, 2, [&](int64_t begin, int64_t end) {
+    std::vector<double> rows(kRowsTogether * spec.columns);
+    forParts(spec, begin, end - begin, [&](uint64_t row, uint64_t together) {
+      for (uint64_t r = 0; r < together; ++r)
+        maker.make(row + r, std::span(rows).subspan(r * spec.columns, spec.columns));
+      RowPlace place = placeOfRow(spec, row);
       for (uint64_t c = 0; c < spec.columns; ++c)
-        measure::verify::writeElement(spec.type, elements[c], bytes + c * size);
-    }
+        for (uint64_t r = 0; r < together; ++r)
+          measure::verify::writeElement(spec.type, rows[r * spec.columns + c],
+                                        input.bytes.data() + (place.start + c * place.step + r) * size);
+    });
   });
 }
 

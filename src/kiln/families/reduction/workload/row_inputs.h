@@ -2,6 +2,8 @@
 #ifndef KILN_FAMILIES_REDUCTION_WORKLOAD_ROW_INPUTS_H
 #define KILN_FAMILIES_REDUCTION_WORKLOAD_ROW_INPUTS_H
 
+#include <functional>
+
 #include "kiln/families/reduction/workload/row_spec.h"
 
 namespace kiln::families {
@@ -17,6 +19,19 @@ enum class RowPass {
 
 std::string_view rowPassName(RowPass pass);
 std::vector<RowPass> rowPasses(const RowSpec &spec);
+
+// Where the elements of a row lie: `step` apart, from `start` on. Rows are counted as they lie in the result.
+struct RowPlace {
+  uint64_t start, step;
+};
+inline RowPlace placeOfRow(const RowSpec &spec, uint64_t row) {
+  return {row / spec.inner * spec.columns * spec.inner + row % spec.inner, spec.inner};
+}
+
+// Calls use(row, elements) for `count` rows of a tensor from `first` on. Rows whose elements lie side by side are read
+// together.
+void forRows(const RowSpec &spec, std::span<const uint8_t> input, uint64_t first, uint64_t count,
+             const std::function<void(uint64_t row, std::span<const double> elements)> &use);
 
 void fillRows(const RowSpec &spec, RowPass pass, uint64_t seed, const measure::MutableTensor &input);
 

@@ -29,8 +29,19 @@ ElementType RowSpec::accumulator() const {
   return type == ElementType::I8 ? ElementType::I32 : ElementType::F32;
 }
 
+measure::TensorType RowSpec::input() const {
+  measure::TensorType tensor{type, {rows, columns}};
+  if (inner != 1)
+    tensor.shape.push_back(inner);
+  return tensor;
+}
+
 measure::TensorType RowSpec::output() const {
-  return isSoftmax() ? measure::TensorType{result, {rows, columns}} : measure::TensorType{result, {rows}};
+  measure::TensorType tensor = input();
+  tensor.type = result;
+  if (!isSoftmax())
+    tensor.shape.erase(tensor.shape.begin() + 1);
+  return tensor;
 }
 
 ElementType defaultRowResult(RowOp op, ElementType type) {
@@ -39,25 +50,23 @@ ElementType defaultRowResult(RowOp op, ElementType type) {
 
 std::string RowSpec::name() const {
   if (isSoftmax())
-    return fmt::format("softmax_{}x{}_{}", rows, columns, hal::elementTypeName(type));
-  return fmt::format("reduction_{}_{}x{}_{}_{}", rowOpName(op), rows, columns, hal::elementTypeName(type),
-                     hal::elementTypeName(result));
+    return fmt::format("softmax_{}_{}", measure::shapeText(input().shape), hal::elementTypeName(type));
+  return fmt::format("reduction_{}_{}_{}_{}", rowOpName(op), measure::shapeText(input().shape),
+                     hal::elementTypeName(type), hal::elementTypeName(result));
 }
 
 //===--- Reading --------------------------------------------------------------------------------------------------===//
 
-static Result<ElementType> parseType(std::string_view text) {
-  if (std::optional<ElementType> type = hal::parseElementType(text))
-    return *type;
-  return invalidArgument("'{}' is no element type", text);
-}
-
 static Status parseShape(std::string_view text, RowSpec &spec) {
-  std::vector<std::string_view> words = split(text, 'x');
-  if (words.size() != 2)
-    return invalidArgument("its shape '{}' has {} sizes instead of 2", text, words.size());
-  KILN_ASSIGN_OR_RETURN(spec.rows, measure::parseExtent(words[0]));
-  KILN_ASSIGN_OR_RETURN(spec.columns, measure::parseExtent(words[1]));
+  KILN_ASSIGN_OR_RETURN(std::vector<uint64_t> shape, measure::parseShape(text));
+  if (shape.size() != 2 && (shape.size() != 3 || spec.isSoftmax()))
+    return invalidArgument("its shape '{}' has {} sizes instead of {}", text, shape.size(),
+                           spec.isSoftmax() ? "2" : "2 or 3");
+  spec.rows = shape[0];
+  spec.columns = shape[1];
+  if (shape.size() == 3 && shape[2] == 1)
+    return invalidArgument("the last size of '{}' is 1: leave it out", text);
+  spec.inner = shape.size() == 3 ? shape[2] : 1;
   return okStatus();
 }
 
@@ -72,8 +81,8 @@ static Result<RowSpec> parseReduction(const std::vector<std::string_view> &words
   if (!known)
     return invalidArgument("there is no reduction '{}'; there are: sum, max, min, mean", words[0]);
   KILN_RETURN_IF_ERROR(parseShape(words[1], spec));
-  KILN_ASSIGN_OR_RETURN(spec.type, parseType(words[2]));
-  KILN_ASSIGN_OR_RETURN(spec.result, parseType(words[3]));
+  KILN_ASSIGN_OR_RETURN(spec.type, measure::parseType(words[2]));
+  KILN_ASSIGN_OR_RETURN(spec.result, measure::parseType(words[3]));
   KILN_RETURN_IF_ERROR(spec.validate());
   return spec;
 }
@@ -84,7 +93,7 @@ static Result<RowSpec> parseSoftmax(const std::vector<std::string_view> &words) 
   if (words.size() != 2)
     return invalidArgument("it has {} words instead of a shape and a type", words.size());
   KILN_RETURN_IF_ERROR(parseShape(words[0], spec));
-  KILN_ASSIGN_OR_RETURN(spec.type, parseType(words[1]));
+  KILN_ASSIGN_OR_RETURN(spec.type, measure::parseType(words[1]));
   spec.result = spec.type;
   KILN_RETURN_IF_ERROR(spec.validate());
   return spec;
@@ -100,7 +109,7 @@ Result<RowSpec> RowSpec::parse(std::string_view family, std::string_view name) {
   if (!spec.ok())
     return invalidArgument("'{}' is no problem: {}; the form is {}", name, spec.status().message(),
                            isSoftmax ? "softmax_{rows}x{columns}_{type}, like softmax_1000x1001_f32"
-                                     : "reduction_{op}_{rows}x{columns}_{type}_{result type}, like "
+                                     : "reduction_{op}_{rows}x{columns}[x{inner}]_{type}_{result type}, like "
                                        "reduction_sum_1000x1001_f16_f32");
   return spec;
 }
@@ -126,12 +135,7 @@ Status RowSpec::validate() const {
                          "bf16_f32 and i8_i32, means likewise without i8, max and min have the type of the elements "
                          "(f32, f16, bf16, i8), and softmax has f32, f16 and bf16",
                          rowOpName(op), hal::elementTypeName(type), hal::elementTypeName(result));
-  for (uint64_t extent : {rows, columns})
-    if (extent == 0 || extent >= uint64_t(1) << 31)
-      return invalidArgument("sizes go from 1 to 2147483647, not {}", extent);
-  if (rows * columns > kRowByteLimit / 4)
-    return invalidArgument("its tensors would have more than {} GiB", kRowByteLimit >> 30);
-  return okStatus();
+  return measure::checkShape(input().shape, type);
 }
 
 } // namespace kiln::families

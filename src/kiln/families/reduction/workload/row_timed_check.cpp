@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/families/reduction/workload/row_inputs.h"
 #include "kiln/families/reduction/workload/row_timed_check.h"
 #include "kiln/measure/verify/elements.h"
 #include "kiln/measure/verify/line_check.h"
@@ -77,21 +78,16 @@ template <typename Sum> LineCase<Sum> emptyCase(const RowSpec &spec) {
   LineCase<Sum> subject;
   subject.type = spec.result;
   subject.shape = spec.output().shape;
-  subject.expected.resize(spec.rows);
+  subject.expected.resize(spec.rowCount());
   subject.length = subject.block = spec.isSoftmax() ? static_cast<int64_t>(spec.columns) : 1;
   return subject;
 }
 
-// Calls set(r, row) for each row of the input.
-void forRows(const RowSpec &spec, const io::TensorSpan &input, auto set) {
-  auto rows = static_cast<int64_t>(spec.rows), columns = static_cast<int64_t>(spec.columns);
-  measure::verify::forParts(rows, rows * columns, 2, [&](int64_t begin, int64_t end) {
-    std::vector<double> row(spec.columns);
-    for (int64_t r = begin; r < end; ++r) {
-      readElements(spec.type, input.bytes, static_cast<uint64_t>(r * columns), row);
-      set(r, std::span<const double>(row));
-    }
-  });
+// Calls set(r, row) for each row of the input, from several threads.
+void forAllRows(const RowSpec &spec, const io::TensorSpan &input, auto set) {
+  auto rows = static_cast<int64_t>(spec.rowCount());
+  measure::verify::forParts(rows, rows * static_cast<int64_t>(spec.columns), 2,
+                            [&](int64_t begin, int64_t end) { forRows(spec, input.bytes, begin, end - begin, set); });
 }
 } // namespace
 
@@ -102,19 +98,19 @@ std::unique_ptr<measure::verify::TimedCheck> timedRows(const RowSpec &spec, std:
   if (measure::verify::isInteger(spec.result)) {
     auto subject = emptyCase<uint32_t>(spec);
     subject.weights = {1};
-    forRows(spec, inputs[0], [&](int64_t r, std::span<const double> row) {
+    forAllRows(spec, inputs[0], [&](uint64_t r, std::span<const double> row) {
       double value = spec.isExtremum() ? extremeOf(spec, row) : sumOf(row);
       subject.expected[r] = static_cast<uint32_t>(static_cast<int64_t>(value));
     });
     return checkOfLines(std::move(subject));
   }
   auto subject = emptyCase<double>(spec);
-  subject.deviations.resize(spec.rows);
+  subject.deviations.resize(spec.rowCount());
   subject.weights = {1};
   if (spec.isSoftmax())
     subject.weights = measure::verify::randomWeights<double>(seed, subject.length);
   double meanSquare = measure::verify::meanSquare(inputs[0]);
-  forRows(spec, inputs[0], [&](int64_t r, std::span<const double> row) {
+  forAllRows(spec, inputs[0], [&](uint64_t r, std::span<const double> row) {
     Row expected = spec.isSoftmax() ? projectedSoftmax(spec, row, subject.weights) : reduced(spec, row, meanSquare);
     subject.expected[r] = expected.value;
     subject.deviations[r] = expected.deviation;

@@ -129,14 +129,13 @@ private:
   }
 
   void addSwapped() {
-    if (spec.rows != spec.columns || spec.rows < 2)
-      return;
-    found.push_back({Cause::SwappedLayout, "they are the results for an input read in the other layout",
-                     [spec = spec, input = input](uint64_t element) {
-                       std::vector<Expectation> expected(spec.columns);
-                       softmaxRow(spec, readColumn(spec, input, element / spec.columns), expected);
-                       return expected[element % spec.columns];
-                     }});
+    for (auto dimensions : equalDimensions(spec))
+      found.push_back({Cause::SwappedLayout, "they are the results for an input read in the other layout",
+                       [spec = spec, input = input, dimensions](uint64_t element) {
+                         std::vector<Expectation> expected(spec.columns);
+                         softmaxRow(spec, readSwappedRow(spec, input, element / spec.columns, dimensions), expected);
+                         return expected[element % spec.columns];
+                       }});
   }
 
   static double inSinglePrecision(double value) { return roundTo(kFormatF32, value); }

@@ -1,14 +1,14 @@
-#include "kiln/families/matmul/workload/mlir_text.h"
+#include "kiln/measure/mlir_text.h"
 
 #include <algorithm>
 
-namespace kiln::families {
+namespace kiln::measure {
 
 static bool isInteger(ElementType type) {
   return type == ElementType::I8 || type == ElementType::I32;
 }
 
-std::string tensorTypeText(const measure::TensorType &tensor) {
+std::string tensorTypeText(const TensorType &tensor) {
   std::string text = "tensor<";
   for (uint64_t extent : tensor.shape)
     text += fmt::format("{}x", extent);
@@ -40,11 +40,11 @@ std::string genericText(std::string_view result, const GenericText &generic) {
                      generic.attribute.empty() ? "" : " attrs = " + generic.attribute, generic.body, output.value.type);
 }
 
-std::string emptyText(std::string_view name, const measure::TensorType &tensor) {
+std::string emptyText(std::string_view name, const TensorType &tensor) {
   return fmt::format("  %{} = tensor.empty() : {}\n", name, tensorTypeText(tensor));
 }
 
-std::string zerosText(std::string_view name, const measure::TensorType &tensor, std::string_view zero) {
+std::string zerosText(std::string_view name, const TensorType &tensor, std::string_view zero) {
   std::string empty = fmt::format("{}_empty", name), type = tensorTypeText(tensor);
   return emptyText(empty, tensor) + fmt::format("  %{} = linalg.fill ins(%{} : {}) outs(%{} : {}) -> {}\n", name, zero,
                                                 hal::elementTypeName(tensor.type), empty, type, type);
@@ -86,4 +86,4 @@ std::string configurationText(std::string_view configuration) {
   return configuration.empty() ? "" : fmt::format("{{kiln.configuration = \"{}\"}}", configuration);
 }
 
-} // namespace kiln::families
+} // namespace kiln::measure

@@ -1,17 +1,19 @@
-// Pieces of programs, as MLIR text: what the programs of this folder share.
-#ifndef KILN_FAMILIES_MATMUL_WORKLOAD_MLIR_TEXT_H
-#define KILN_FAMILIES_MATMUL_WORKLOAD_MLIR_TEXT_H
+// Pieces of programs, as MLIR text: what the programs of families share.
+#ifndef KILN_MEASURE_MLIR_TEXT_H
+#define KILN_MEASURE_MLIR_TEXT_H
 
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "kiln/families/matmul/workload/matmul_spec.h"
+#include "kiln/measure/workload.h"
 
-namespace kiln::families {
+namespace kiln::measure {
+
+using hal::ElementType;
 
 // "tensor<256x128xf32>"
-std::string tensorTypeText(const measure::TensorType &tensor);
+std::string tensorTypeText(const TensorType &tensor);
 
 // A value and its type: {"%lhs", "tensor<2x3xf32>"}.
 struct TypedValue {
@@ -37,9 +39,9 @@ struct GenericText {
 std::string genericText(std::string_view result, const GenericText &generic);
 
 // "  %name = tensor.empty() : type"
-std::string emptyText(std::string_view name, const measure::TensorType &tensor);
+std::string emptyText(std::string_view name, const TensorType &tensor);
 // A tensor %<name> of zeros, from the constant %<zero> of its element type, and %<name>_empty.
-std::string zerosText(std::string_view name, const measure::TensorType &tensor, std::string_view zero = "zero");
+std::string zerosText(std::string_view name, const TensorType &tensor, std::string_view zero = "zero");
 // The constant %<zero>.
 std::string zeroText(ElementType type, std::string_view zero = "zero");
 
@@ -54,6 +56,6 @@ std::string convertText(std::string_view result, std::string_view value, Element
 // {kiln.configuration = "..."}; empty for none.
 std::string configurationText(std::string_view configuration);
 
-} // namespace kiln::families
+} // namespace kiln::measure
 
-#endif // KILN_FAMILIES_MATMUL_WORKLOAD_MLIR_TEXT_H
+#endif // KILN_MEASURE_MLIR_TEXT_H

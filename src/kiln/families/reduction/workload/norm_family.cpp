@@ -1,0 +1,147 @@
+#include "kiln/families/reduction/workload/norm_family.h"
+
+#include <cmath>
+
+#include "kiln/families/reduction/workload/norm_mlir.h"
+#include "kiln/families/reduction/workload/norm_verification.h"
+#include "kiln/families/reduction/workload/row_configurations.h"
+#include "kiln/families/reduction/workload/row_inputs.h"
+#include "kiln/measure/cpu_shape.h"
+
+namespace kiln::families {
+
+using hal::ElementType;
+using measure::Problem;
+
+//===--- Problem --------------------------------------------------------------------------------------------------===//
+
+std::vector<std::pair<std::string, std::string>> NormProblem::fields() const {
+  return {{"rows", std::to_string(norm.rows)},
+          {"columns", std::to_string(norm.columns)},
+          {"type", std::string(hal::elementTypeName(norm.type))},
+          {"epsilon", fmt::format("{:g}", kNormEpsilon)},
+          {"accumulator", "f32"}};
+}
+
+double NormProblem::flops() const {
+  return (norm.isLayerNorm ? 7.0 : 4.0) * static_cast<double>(norm.rows) * static_cast<double>(norm.columns);
+}
+
+std::string NormProblem::mlir(std::string_view function, std::string_view configuration) const {
+  return normMlir(norm, function, configuration);
+}
+
+std::vector<std::string> NormProblem::passes() const {
+  std::vector<std::string> names;
+  for (NormPass pass : kNormPasses)
+    names.emplace_back(normPassName(pass));
+  return names;
+}
+
+Status NormProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
+  if (inputs.size() != norm.inputs().size())
+    return invalidArgument("{} has {} inputs, not {}", name(), norm.inputs().size(), inputs.size());
+  fillNorm(norm, kNormPasses[pass], seed, inputs);
+  return okStatus();
+}
+
+void NormProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
+  for (const measure::MutableTensor &output : outputs)
+    prefillNorm(kNormPasses[pass], output);
+}
+
+measure::verify::Verdict NormProblem::check(size_t pass, uint64_t, std::span<const io::TensorSpan> inputs,
+                                            std::span<const io::TensorSpan> outputs) const {
+  return checkNorm(norm, kNormPasses[pass], inputs, outputs[0]);
+}
+
+std::unique_ptr<measure::verify::TimedCheck> NormProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+                                                                     uint64_t seed) const {
+  return timedNorm(norm, inputs, seed);
+}
+
+// In f32, from the first column to the last.
+static void normalizePlainly(const NormSpec &spec, std::span<const double> row, std::span<const double> gamma,
+                             std::span<const double> beta, std::span<float> results) {
+  auto columns = static_cast<float>(row.size());
+  float mean = 0, squares = 0;
+  for (double x : row)
+    mean += spec.isLayerNorm ? static_cast<float>(x) : 0;
+  mean /= columns;
+  for (double x : row)
+    squares += (static_cast<float>(x) - mean) * (static_cast<float>(x) - mean);
+  float root = std::sqrt(squares / columns + kNormEpsilon);
+  for (size_t c = 0; c < row.size(); ++c) {
+    results[c] = (static_cast<float>(row[c]) - mean) / root * static_cast<float>(gamma[c]);
+    if (spec.isLayerNorm)
+      results[c] += static_cast<float>(beta[c]);
+  }
+}
+
+Status NormProblem::reference(std::span<const io::TensorSpan> inputs,
+                              std::span<const measure::MutableTensor> outputs) const {
+  if (inputs.size() != norm.inputs().size() || outputs.size() != 1)
+    return invalidArgument("{} has {} inputs and one output", name(), norm.inputs().size());
+  std::vector<double> gamma(norm.columns), beta(norm.columns);
+  measure::verify::readElements(norm.type, inputs[1].bytes, 0, gamma);
+  if (norm.isLayerNorm)
+    measure::verify::readElements(norm.type, inputs[2].bytes, 0, beta);
+  std::vector<float> results(norm.columns);
+  uint64_t size = hal::elementTypeByteSize(norm.type);
+  forRows(norm.asRows(), inputs[0].bytes, 0, norm.rows, [&](uint64_t row, std::span<const double> elements) {
+    normalizePlainly(norm, elements, gamma, beta, results);
+    for (uint64_t c = 0; c < norm.columns; ++c)
+      measure::verify::writeElement(norm.type, results[c], outputs[0].bytes.data() + (row * norm.columns + c) * size);
+  });
+  return okStatus();
+}
+
+//===--- Family ---------------------------------------------------------------------------------------------------===//
+
+std::string_view NormFamily::summary() const {
+  return isLayerNorm ? "rows by their mean and variance, with gamma and beta: layer_norm_1000x1024_f32"
+                     : "rows by the root of their mean square, with gamma: rms_norm_1000x1024_f32";
+}
+
+std::span<const measure::Dimension> NormFamily::dimensions() const {
+  static constexpr measure::Dimension kDimensions[] = {
+      {"rows", "Sizes as above, of norms of rows."},
+      {"columns", "Likewise; rows and columns are given together."},
+  };
+  return kDimensions;
+}
+
+Result<std::vector<std::unique_ptr<Problem>>> NormFamily::problems(const measure::ProblemSelection &selection) const {
+  KILN_ASSIGN_OR_RETURN(auto matrices, selection.matrices({{512, 768}, {4096, 4096}, {1000, 1001}}));
+  std::vector<std::unique_ptr<Problem>> problems;
+  for (auto [rows, columns] : matrices)
+    for (ElementType type : selection.elementTypes({ElementType::F32, ElementType::F16, ElementType::BF16})) {
+      NormSpec spec{isLayerNorm, rows, columns, type};
+      Status status = spec.validate();
+      if (status.code() == StatusCode::Unimplemented)
+        continue; // A type that is meant for other operations.
+      if (!status.ok())
+        return std::move(status).withContext(spec.name());
+      problems.push_back(std::make_unique<NormProblem>(spec));
+    }
+  return problems;
+}
+
+Result<std::unique_ptr<Problem>> NormFamily::parse(std::string_view name) const {
+  KILN_ASSIGN_OR_RETURN(NormSpec spec, NormSpec::parse(this->name(), name));
+  return std::unique_ptr<Problem>(std::make_unique<NormProblem>(spec));
+}
+
+std::vector<std::string> NormFamily::configurations(const Problem &problem, std::string_view target) const {
+  const auto *norm = dynamic_cast<const NormProblem *>(&problem);
+  if (!norm || target != "llvm-cpu")
+    return {};
+  return rowConfigurations(norm->spec().asRows(), measure::CpuShape::host().vectorBits);
+}
+
+void registerNormFamilies(measure::FamilyRegistry &registry) {
+  registry.add(std::make_unique<NormFamily>(/*isLayerNorm=*/true));
+  registry.add(std::make_unique<NormFamily>(/*isLayerNorm=*/false));
+}
+
+} // namespace kiln::families

@@ -1,0 +1,62 @@
+// The families layer_norm and rms_norm. Names: norm_spec.h.
+#ifndef KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_FAMILY_H
+#define KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_FAMILY_H
+
+#include "kiln/families/reduction/workload/norm_spec.h"
+#include "kiln/measure/family.h"
+
+namespace kiln::families {
+
+class NormProblem final : public measure::Problem {
+public:
+  explicit NormProblem(NormSpec spec) : norm(spec) {}
+
+  const NormSpec &spec() const { return norm; }
+
+  std::string_view family() const override { return norm.family(); }
+  std::string name() const override { return norm.name(); }
+  // rows, columns, type, epsilon, accumulator.
+  std::vector<std::pair<std::string, std::string>> fields() const override;
+  std::vector<measure::TensorType> inputs() const override { return norm.inputs(); }
+  std::vector<measure::TensorType> outputs() const override { return {norm.input()}; }
+  // One for each element and arithmetic operation: RMS norm has four (square, sum, scale, gamma), layer norm three more
+  // (sum for the mean, difference, beta). What there is of each row counts little, and is left out.
+  double flops() const override;
+  std::string mlir(std::string_view function, std::string_view configuration) const override;
+  std::vector<std::string> passes() const override;
+  Status fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const override;
+  void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
+  measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
+                                 std::span<const io::TensorSpan> outputs) const override;
+  std::unique_ptr<measure::verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs,
+                                                          uint64_t seed) const override;
+  Status reference(std::span<const io::TensorSpan> inputs,
+                   std::span<const measure::MutableTensor> outputs) const override;
+
+private:
+  NormSpec norm;
+};
+
+class NormFamily final : public measure::Family {
+public:
+  explicit NormFamily(bool isLayerNorm) : isLayerNorm(isLayerNorm) {}
+
+  std::string_view name() const override { return isLayerNorm ? "layer_norm" : "rms_norm"; }
+  std::string_view summary() const override;
+  std::span<const measure::Dimension> dimensions() const override;
+  // Of dimensions it knows rows and columns, which are given together.
+  Result<std::vector<std::unique_ptr<measure::Problem>>>
+  problems(const measure::ProblemSelection &selection) const override;
+  Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;
+  // As those of softmax, which goes through rows in the same way.
+  std::vector<std::string> configurations(const measure::Problem &problem, std::string_view target) const override;
+
+private:
+  bool isLayerNorm;
+};
+
+void registerNormFamilies(measure::FamilyRegistry &registry);
+
+} // namespace kiln::families
+
+#endif // KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_FAMILY_H

@@ -1,0 +1,320 @@
+#include "kiln/families/reduction/workload/norm_verification.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kiln/families/reduction/workload/reduction_verification.h"
+#include "kiln/measure/verify/field.h"
+#include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/line_check.h"
+#include "kiln/measure/verify/narrowing.h"
+#include "kiln/measure/verify/parts.h"
+
+namespace kiln::families {
+
+using hal::ElementType;
+using namespace measure::verify;
+
+// Half the distance from 1 to the next number of f32, in which norms are computed.
+static constexpr double kRoundoff = 0x1p-24;
+
+//===--- Inputs ---------------------------------------------------------------------------------------------------===//
+
+std::string_view normPassName(NormPass pass) {
+  return pass == NormPass::Values ? "values" : "large";
+}
+
+// A number in [0, 1).
+static double fraction(uint64_t bits) {
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+static double makeElement(NormPass pass, uint64_t row, uint64_t bits) {
+  double around = 4 * fraction(bits) - 2;
+  if (pass == NormPass::Values)
+    return around + (row % 2 ? -1 : 1.5);
+  switch (row % 4) {
+  case 0: return 300 * around + 100;   // squares are beyond the largest number of f16
+  case 1: return 0x1p-9 * around;      // the variance is smaller than epsilon
+  case 2: return row % 8 == 2 ? 2 : 0; // there is none
+  default: return 0x1p-4 * around + 0x1p-4;
+  }
+}
+
+void fillNorm(const NormSpec &spec, NormPass pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) {
+  uint64_t size = hal::elementTypeByteSize(spec.type);
+  for (size_t which = 0; which < inputs.size(); ++which) {
+    uint64_t key = randomBits(seed, static_cast<uint64_t>(pass), 0x4E + which);
+    auto rows = static_cast<int64_t>(which == 0 ? spec.rows : 1);
+    forParts(rows, rows * static_cast<int64_t>(spec.columns) * 8, 2, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row)
+        for (uint64_t column = 0; column < spec.columns; ++column) {
+          uint64_t bits = randomBits(key, row, column);
+          // Neither gamma nor beta is ever what a program without it would have.
+          double value = which == 0   ? makeElement(pass, row, bits)
+                         : which == 1 ? 1.25 + 2 * fraction(bits)
+                                      : 0.5 + fraction(bits);
+          writeElement(spec.type, value, inputs[which].bytes.data() + (row * spec.columns + column) * size);
+        }
+    });
+  }
+}
+
+static Pass prefillOf(NormPass pass) {
+  return pass == NormPass::Values ? Pass::Sums : Pass::WideRhs;
+}
+
+void prefillNorm(NormPass pass, const measure::MutableTensor &output) {
+  prefillOutput(output.type, prefillOf(pass), output.bytes);
+}
+
+//===--- What is right --------------------------------------------------------------------------------------------===//
+
+// What so many roundings amount to, relative to the number; infinity where nothing is known.
+static double relativeError(double roundings) {
+  double error = roundings * kRoundoff;
+  return error < 1 ? error / (1 - error) : HUGE_VAL;
+}
+
+// Equal numbers that are small integers have a sum that is exact in any order.
+static bool isConstant(std::span<const double> row) {
+  return std::ranges::all_of(row, [&](double x) { return x == row[0]; }) && row[0] == std::round(row[0]) &&
+         std::fabs(row[0]) * static_cast<double>(row.size()) <= 0x1p24;
+}
+
+RowMoments RowMoments::of(const NormSpec &spec, std::span<const double> row) {
+  auto columns = static_cast<double>(row.size());
+  RowMoments moments;
+  if (spec.isLayerNorm) {
+    double sum = 0, magnitudes = 0;
+    for (double x : row)
+      sum += x, magnitudes += std::fabs(x);
+    moments.mean = sum / columns;
+    // A sum in any order; a division, or a product with the inverse.
+    moments.meanBound = 3 * kRoundoff * std::fabs(moments.mean);
+    if (!isConstant(row))
+      moments.meanBound += relativeError(columns) * magnitudes / columns;
+  }
+  double squares = 0, distances = 0;
+  for (double x : row) {
+    double distance = x - moments.mean;
+    squares += distance * distance, distances += std::fabs(distance);
+  }
+  moments.variance = squares / columns;
+  // Each difference is off by what the mean is, and a rounding; then come the square, a sum and a division.
+  moments.varianceBound = 2 * moments.meanBound * distances / columns + moments.meanBound * moments.meanBound +
+                          relativeError(columns + 8) * (moments.variance + moments.meanBound * moments.meanBound);
+  return moments;
+}
+
+Expectation normalizedElement(const NormSpec &spec, const RowMoments &moments, double x, double gamma, double beta) {
+  auto scaleOf = [&](double variance) { return 1 / std::sqrt(std::max(variance, 0.0) + moments.epsilon); };
+  double scale = scaleOf(moments.variance), largest = scaleOf(moments.variance - moments.varianceBound);
+  double offScale = std::max(largest - scale, scale - scaleOf(moments.variance + moments.varianceBound));
+  double distance = x - moments.mean, value = distance * scale * gamma + beta;
+  // Epsilon is added, a root drawn, a number divided by it: four roundings with that of the inverse. The products may
+  // come in any order, also as x * (scale * gamma) + (beta - mean * scale * gamma): five more of each part.
+  double bound =
+      std::fabs(gamma) * (std::fabs(distance) * offScale + moments.meanBound * largest) +
+      relativeError(9) * (std::fabs(gamma) * largest * (std::fabs(x) + std::fabs(moments.mean)) + std::fabs(beta));
+  if (spec.type != ElementType::F32)
+    bound += halfSpacing(spec.type, std::fabs(value) + bound);
+  return {value, bound};
+}
+
+//===--- What went wrong ------------------------------------------------------------------------------------------===//
+
+namespace {
+
+// What is known of one element.
+struct Place {
+  std::span<const double> row;
+  size_t column;
+  double gamma, beta;
+};
+
+class NormCheck {
+public:
+  NormCheck(const NormSpec &spec, NormPass pass, std::span<const io::TensorSpan> inputs)
+      : spec(spec), pass(pass), rows(spec.asRows()), inputs(inputs), gamma(spec.columns), beta(spec.columns, 0.0) {
+    readElements(spec.type, inputs[1].bytes, 0, gamma);
+    if (spec.isLayerNorm)
+      readElements(spec.type, inputs[2].bytes, 0, beta);
+  }
+
+  Verdict run(const io::TensorSpan &output) {
+    ElementCase subject;
+    subject.type = spec.type;
+    subject.shape = spec.input().shape;
+    subject.bytes = output.bytes;
+    subject.unit = spec.columns;
+    subject.unitWork = spec.columns * 8;
+    subject.expected = [&](uint64_t first, std::span<Expectation> expected) {
+      forRows(rows, inputs[0].bytes, first / spec.columns, expected.size() / spec.columns,
+              [&](uint64_t row, std::span<const double> elements) {
+                RowMoments moments = RowMoments::of(spec, elements);
+                for (size_t c = 0; c < elements.size(); ++c)
+                  expected[row * spec.columns - first + c] =
+                      normalizedElement(spec, moments, elements[c], gamma[c], beta[c]);
+              });
+    };
+    subject.before = [&](uint64_t element) { return prefilledNumber(spec.type, prefillOf(pass), element); };
+    subject.mayFlush = true;
+    subject.method = fmt::format("bound: rounding errors of f32 sums of {} columns", spec.columns);
+    addSuspicions();
+    subject.suspicions = std::move(found);
+    return checkElements(subject);
+  }
+
+private:
+  Expectation right(const Place &place) const {
+    return normalizedElement(spec, RowMoments::of(spec, place.row), place.row[place.column], place.gamma, place.beta);
+  }
+  // With other moments, which are kept in f32 otherwise.
+  Expectation withMoments(const Place &place, double mean, double variance) const {
+    RowMoments moments = RowMoments::of(spec, place.row);
+    moments.mean = mean, moments.variance = variance;
+    return normalizedElement(spec, moments, place.row[place.column], place.gamma, place.beta);
+  }
+
+  static double inSinglePrecision(double value) { return roundTo(kFormatF32, value); }
+
+  void add(Cause cause, std::string reason, std::function<Expectation(const Place &)> expected) {
+    found.push_back({cause, std::move(reason), [this, expected = std::move(expected)](uint64_t element) {
+                       std::vector<double> row = readRow(rows, inputs[0], element / spec.columns);
+                       size_t column = element % spec.columns;
+                       return expected({row, column, gamma[column], beta[column]});
+                     }});
+  }
+
+  void addSuspicions() {
+    addOtherFormulas();
+    for (bool ofMean : {false, true})
+      for (uint64_t columns : ofMean && !spec.isLayerNorm ? std::vector<uint64_t>() : shorterRows(spec.columns))
+        add(Cause::DroppedTail,
+            fmt::format("they are what {} of the first {} of {} columns gives",
+                        !spec.isLayerNorm ? "the mean square"
+                        : ofMean          ? "mean and variance"
+                                          : "the variance",
+                        columns, spec.columns),
+            [this, columns, ofMean](const Place &place) {
+              double mean = RowMoments::of(spec, place.row).mean, squares = 0;
+              auto all = static_cast<double>(spec.columns);
+              if (ofMean)
+                mean = RowMoments::of(spec, place.row.first(columns)).mean * static_cast<double>(columns) / all;
+              for (double x : place.row.first(columns))
+                squares += (x - mean) * (x - mean);
+              return withMoments(place, mean, squares / all);
+            });
+    for (const Narrowing &narrowing : narrowings(spec.type))
+      add(Cause::NarrowedInputs, fmt::format("they are the results for inputs {}", narrowing.text()),
+          [this, narrowing](const Place &place) {
+            std::vector<double> narrow = narrowRow(place.row, narrowing);
+            return right({narrow, place.column, narrowing.of(place.gamma), narrowing.of(place.beta)});
+          });
+    for (const FloatFormat &format : {kFormatF16, kFormatBF16})
+      for (size_t lanes = 1; lanes <= 256; lanes *= 2)
+        add(Cause::NarrowAccumulator, narrowSumText(format, lanes), [this, format, lanes](const Place &place) {
+          auto columns = static_cast<double>(spec.columns);
+          // All else is kept in f32: a last digit may decide how a sum is rounded.
+          double mean = spec.isLayerNorm ? inSinglePrecision(narrowSum(format, place.row, lanes) / columns) : 0;
+          std::vector<double> squares(place.row.begin(), place.row.end());
+          for (double &x : squares) {
+            double distance = inSinglePrecision(x - mean);
+            x = inSinglePrecision(distance * distance);
+          }
+          return withMoments(place, mean, narrowSum(format, squares, lanes) / columns);
+        });
+    for (auto dimensions : equalDimensions(rows))
+      found.push_back({Cause::SwappedLayout, "they are the results for an input read in the other layout",
+                       [this, dimensions](uint64_t element) {
+                         std::vector<double> row = readSwappedRow(rows, inputs[0], element / spec.columns, dimensions);
+                         size_t column = element % spec.columns;
+                         return right({row, column, gamma[column], beta[column]});
+                       }});
+  }
+
+  void addOtherFormulas() {
+    add(Cause::WrongEpilogue, "they are the results without gamma",
+        [this](const Place &place) { return right({place.row, place.column, 1, place.beta}); });
+    if (spec.isLayerNorm) {
+      add(Cause::WrongEpilogue, "they are the results without beta",
+          [this](const Place &place) { return right({place.row, place.column, place.gamma, 0}); });
+      add(Cause::Unknown, "they are what the root of the mean square alone gives: the mean is not subtracted",
+          [this](const Place &place) {
+            NormSpec other = spec;
+            other.isLayerNorm = false;
+            return normalizedElement(spec, RowMoments::of(other, place.row), place.row[place.column], place.gamma,
+                                     place.beta);
+          });
+      if (spec.columns > 1)
+        add(Cause::Unknown, "they are what a variance gives that is a sum over one less than the number of columns",
+            [this](const Place &place) {
+              RowMoments moments = RowMoments::of(spec, place.row);
+              auto columns = static_cast<double>(spec.columns);
+              return withMoments(place, moments.mean, moments.variance * columns / (columns - 1));
+            });
+    }
+    add(Cause::Unknown, "they are the results without epsilon", [this](const Place &place) {
+      RowMoments moments = RowMoments::of(spec, place.row);
+      if (moments.variance == 0)
+        return Expectation{std::numeric_limits<double>::quiet_NaN(), 0};
+      moments.epsilon = 0;
+      return normalizedElement(spec, moments, place.row[place.column], place.gamma, place.beta);
+    });
+  }
+
+  const NormSpec &spec;
+  const NormPass pass;
+  const RowSpec rows;
+  const std::span<const io::TensorSpan> inputs;
+  std::vector<double> gamma, beta;
+  std::vector<Suspicion> found;
+};
+
+} // namespace
+
+Verdict checkNorm(const NormSpec &spec, NormPass pass, std::span<const io::TensorSpan> inputs,
+                  const io::TensorSpan &output) {
+  return NormCheck(spec, pass, inputs).run(output);
+}
+
+//===--- What was timed -------------------------------------------------------------------------------------------===//
+
+std::unique_ptr<TimedCheck> timedNorm(const NormSpec &spec, std::span<const io::TensorSpan> inputs, uint64_t seed) {
+  std::vector<measure::TensorType> expected = spec.inputs();
+  if (!std::ranges::equal(inputs, expected, [](const io::TensorSpan &tensor, const measure::TensorType &type) {
+        return tensor.type == type.type && std::ranges::equal(tensor.shape, type.shape);
+      }))
+    return nullptr;
+  std::vector<double> gamma(spec.columns), beta(spec.columns, 0.0);
+  readElements(spec.type, inputs[1].bytes, 0, gamma);
+  if (spec.isLayerNorm)
+    readElements(spec.type, inputs[2].bytes, 0, beta);
+  LineCase<double> subject;
+  subject.type = spec.type;
+  subject.shape = spec.input().shape;
+  subject.length = subject.block = static_cast<int64_t>(spec.columns);
+  subject.weights = randomWeights<double>(seed, subject.length);
+  subject.expected.resize(spec.rows);
+  subject.deviations.resize(spec.rows);
+  auto rows = static_cast<int64_t>(spec.rows);
+  forParts(rows, rows * subject.length * 4, 2, [&](int64_t begin, int64_t end) {
+    forRows(spec.asRows(), inputs[0].bytes, begin, end - begin, [&](uint64_t row, std::span<const double> elements) {
+      RowMoments moments = RowMoments::of(spec, elements);
+      double sum = 0, squares = 0x1p-200;
+      for (size_t c = 0; c < elements.size(); ++c) {
+        Expectation element = normalizedElement(spec, moments, elements[c], gamma[c], beta[c]);
+        double weight = subject.weights[c], off = weight * (element.bound + 3 * kRoundoff * std::fabs(element.value));
+        sum += weight * element.value;
+        squares += off * off;
+      }
+      subject.expected[row] = sum;
+      subject.deviations[row] = static_cast<float>(std::sqrt(squares));
+    });
+  });
+  return checkOfLines(std::move(subject));
+}
+
+} // namespace kiln::families
