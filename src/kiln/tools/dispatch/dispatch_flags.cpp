@@ -8,6 +8,7 @@
 
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/nearest_names.h"
+#include "kiln/tools/peers_flag.h"
 
 namespace kiln {
 
@@ -67,14 +68,15 @@ void DispatchFlags::addCompilation(FlagParser &parser) {
 
 void DispatchFlags::addMeasurement(FlagParser &parser) {
   parser.group("How to measure");
-  parser.add(
-      {"providers", "NAME,...",
-       "Who takes part: kiln, onednn, onednn:preferred, openblas, reference. The default is kiln, and each library "
-       "that is installed; none is nobody but --provider-command. `kiln-lab-worker --list_providers` says which "
-       "are."},
-      providers);
+  parser.add({"providers", "NAME,...",
+              "Who takes part: kiln, onednn, onednn:preferred, openblas, mkl, reference. The default is kiln, and each "
+              "library "
+              "that is installed; none is nobody but --provider-command. `kiln-lab-worker --list_providers` says which "
+              "are."},
+             providers);
   parser.add({"provider-command", "NAME=COMMAND", "A program that speaks the protocol of docs/lab.md takes part too."},
              providerCommands);
+  addPeersFlag(parser, peersDir);
   parser.add({"threads", "N", "Threads of each candidate; 0 is one for each processor."}, threads);
   parser.addChoice({"verification-enabled", "true|false",
                     "Verifying is cheap, and what is not verified is not ranked: false is accepted, and verifies."},

@@ -43,7 +43,7 @@ struct Case {
 class OneDnnTest : public ::testing::TestWithParam<bool> {
 protected:
   void SetUp() override {
-    provider = createOneDnnProvider(GetParam());
+    provider = createOneDnnProvider(KILN_PEERS, GetParam());
     Status started = provider->start(1);
     if (started.code() == StatusCode::Unimplemented)
       GTEST_SKIP() << started.message();

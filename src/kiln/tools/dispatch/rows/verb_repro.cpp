@@ -131,7 +131,7 @@ std::vector<std::string> providerFlags(const Repro &repro) {
       flags.push_back(fmt::format("\"--compiler=${{KILN_COMPILER:-{}}}\"", inDoubleQuotes(repro.source->compiler)));
     return flags;
   }
-  for (std::string_view known : {"onednn", "openblas", "reference"})
+  for (std::string_view known : {"mkl", "onednn", "openblas", "reference"})
     if (candidate.provider == known)
       return {
           shellWord(fmt::format("--providers={}{}{}", known, candidate.variant.empty() ? "" : ":", candidate.variant))};
