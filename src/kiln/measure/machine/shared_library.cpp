@@ -29,8 +29,7 @@ Result<void *> load(const std::string &path) {
   if (void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
     return handle;
   const char *why = ::dlerror();
-  return unimplemented("cannot load {}; `make peers` installs it into build/peers, and --peers-dir=FOLDER names "
-                       "another folder",
+  return unimplemented("cannot load {}; `make peers` installs it into build/peers, and --peers-dir=DIR names another",
                        why ? why : path);
 }
 
