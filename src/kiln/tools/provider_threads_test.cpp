@@ -27,6 +27,10 @@ void PrintTo(const Team &team, std::ostream *out) {
   *out << team.name;
 }
 
+Team onnxRuntime() {
+  return {"onnxruntime", {KILN_PEERS "/bin/python3", KILN_ADAPTERS "/kiln_worker_onnxruntime.py"}};
+}
+
 Team library(const char *name) {
   return {name, {KILN_LAB_WORKER, fmt::format("--provider={}", name)}};
 }
@@ -68,6 +72,8 @@ protected:
     options.command = GetParam().command;
     options.threads = threads;
     options.cpus = std::move(cpus);
+    if (!std::filesystem::exists(options.command.front()))
+      GTEST_SKIP() << "`make peers` installs " << options.command.front();
     Result<std::unique_ptr<WorkerProcess>> started = WorkerProcess::start(options);
     ASSERT_TRUE(started.ok()) << started.status().message();
     worker = *std::move(started);
@@ -102,7 +108,8 @@ protected:
   std::unique_ptr<WorkerProcess> worker;
 };
 
-INSTANTIATE_TEST_SUITE_P(, ProviderThreads, ::testing::Values(library("openblas"), library("mkl"), library("onednn")),
+INSTANTIATE_TEST_SUITE_P(, ProviderThreads,
+                         ::testing::Values(library("openblas"), library("mkl"), library("onednn"), onnxRuntime()),
                          [](const auto &info) { return std::string(info.param.name); });
 
 // As the lab binds it.
