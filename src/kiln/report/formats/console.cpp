@@ -162,8 +162,9 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     indent(text, warning->text(), width, 2);
-  if (std::string note = cutNote(problem); !note.empty())
-    indent(text, note, width, 2);
+  for (const std::string &note : {defaultNote(problem), cutNote(problem)})
+    if (!note.empty())
+      indent(text, note, width, 2);
   explain(text, told, width);
 }
 

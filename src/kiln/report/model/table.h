@@ -39,6 +39,8 @@ struct Row {
   std::optional<TileConfig> configuration;   // where its name is one
   // Of the same group: the fastest right result of a library, and how wide its interval is (half of it, of its median).
   const store::Estimate *bestVendor = nullptr;
+  // Of the same group: the fastest right result of Kiln with a configuration, or with its own choice.
+  const store::Estimate *bestKiln = nullptr;
   std::optional<double> peakGigaflops, peakGigabytes;
   std::string groupKey, candidateKey;
 
@@ -52,6 +54,8 @@ struct Row {
   std::string shortName() const;
   // "f32": of the problem's left operand; empty where it has none.
   std::string elementType() const;
+  // Kiln with the configuration that its compiler chooses.
+  bool isKilnsDefault() const;
   bool ranked() const { return estimate && estimate->rank > 0; }
   bool failed() const { return !store::isSuccess(result->outcome) && result->outcome != store::Outcome::Unsupported; }
   // Why it has no result, or a wrong one, each part of it once: verification and the worker tell much the same.

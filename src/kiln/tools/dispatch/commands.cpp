@@ -340,6 +340,10 @@ Result<int> verbs::sweep(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, chosenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
+  // How far the compiler's own choice is from the best is what everybody wants to know who does not tune.
+  if (!lab.flags.noDefaultConfig && std::ranges::find(providers, "kiln", &KnownProvider::name) != providers.end())
+    for (Operation &operation : operations)
+      operation.addDefaultConfiguration();
   announceSweep(lab, operations, providers);
   if (lab.flags.dryRun)
     return 0;

@@ -47,7 +47,8 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
       types);
   parser.add({"configurations", "N", "So many configurations for each problem, the likely best first; 0 takes all."},
              configurations);
-  parser.add({"default-config", "", "Also what the compiler chooses by itself, as tile_config_default."},
+  parser.add({"default-config", "",
+              "Also what the compiler chooses by itself, as tile_config_default; a sweep has that without this flag."},
              defaultConfig);
 }
 
@@ -77,6 +78,10 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
   parser.add({"provider-command", "NAME=COMMAND", "A program that speaks the protocol of docs/lab.md takes part too."},
              providerCommands);
   addPeersFlag(parser, peersDir);
+  parser.add({"no-default-config", "",
+              "Leaves out tile_config_default, what the compiler chooses by itself, which otherwise takes part in each "
+              "sweep that has Kiln, whatever --dispatches and --configurations say."},
+             noDefaultConfig);
   parser.add({"threads", "N", "Threads of each candidate; 0 is one for each processor."}, threads);
   parser.addChoice({"verification-enabled", "true|false",
                     "Verifying is cheap, and what is not verified is not ranked: false is accepted, and verifies."},
@@ -272,7 +277,7 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
       if (flags.configurations && operation.configurations.size() > flags.configurations)
         operation.configurations.resize(flags.configurations);
       if (flags.defaultConfig || operation.configurations.empty())
-        operation.configurations.emplace_back(kDefaultConfiguration);
+        operation.addDefaultConfiguration();
       operation.problem = std::move(problem);
       operations.push_back(std::move(operation));
     }
