@@ -20,7 +20,8 @@ class Lab:
         """Runs a sweep; returns its rows and what it said."""
         path = os.path.join(self.folder, "table.csv")
         said = self.build.run("kiln-dispatch", "sweep", f"--generated-dir={self.folder}", "--operation-kind=matmul",
-                              "--dtypes=f32", f"--threads={self.threads}", "--fresh", f"--output={path}", *flags)
+                              "--dtypes=f32", f"--threads={self.threads}", "--no-default-config", "--fresh", f"--output={path}",
+                              *flags)
         with open(path, newline="") as file:
             rows = list(csv.DictReader(file))
         if any(row["outcome"] != "ok" for row in rows):
