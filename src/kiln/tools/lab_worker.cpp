@@ -12,6 +12,7 @@ using namespace kiln;
 
 // One line for each provider: what it is, and whether it works here.
 static int listProviders(const std::string &peers) {
+  findCpuDevice(peers);
   for (const measure::ProviderEntry &entry : measure::providers()) {
     std::unique_ptr<measure::Provider> provider = entry.create(peers);
     Status started = provider->start(1);
@@ -35,6 +36,7 @@ static Status work(const std::string &name, const std::string &peers) {
   KILN_ASSIGN_OR_RETURN(int answers, takeStandardOutput());
   measure::FamilyRegistry families;
   families::registerFamilies(families);
+  findCpuDevice(peers);
   std::unique_ptr<measure::Provider> provider = entry->create(peers);
   provider->setFamilies(families);
   measure::Conversation conversation(std::string(entry->provider()), *provider,

@@ -12,6 +12,9 @@ void addPeersFlag(FlagParser &parser, std::string &folder);
 // The folder that the flag names; without it, the folder peers beside the one of this process's executable, into which
 // `make peers` installs.
 std::string peersFolder(const std::string &flag);
+// Tells SYCL, on which PyPI's oneDNN runs, through variables of this process that its device is the CPU, and where
+// Intel's OpenCL is, which has that device. Comes before oneDNN is loaded.
+void findCpuDevice(const std::string &peersFolder);
 
 } // namespace kiln
 

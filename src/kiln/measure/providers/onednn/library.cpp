@@ -1,7 +1,6 @@
 #include "kiln/measure/providers/onednn/library.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 
 #include "kiln/measure/machine/libraries.h"
@@ -39,13 +38,6 @@ std::vector<int64_t> dims(std::span<const uint64_t> numbers) {
   return result;
 }
 
-// Intel's build has no threads of its own: it runs as a task of SYCL, on the CPU device of Intel's OpenCL, which is
-// found through these variables.
-void chooseDevice(const std::string &peersFolder) {
-  ::setenv("OCL_ICD_FILENAMES", (peersFolder + "/lib/libintelocl.so").c_str(), /*overwrite=*/1);
-  ::setenv("ONEAPI_DEVICE_SELECTOR", "opencl:cpu", /*overwrite=*/1);
-}
-
 } // namespace
 
 Status check(ReturnCode code, std::string_view what) {
@@ -63,13 +55,12 @@ Status check(ReturnCode code, std::string_view what) {
 Status Library::open(const std::string &peersFolder, uint32_t threads) {
   // Its threads are those of TBB, which takes as many as there are processors for this process, and no advice.
   KILN_RETURN_IF_ERROR(limitProcessors(threads));
-  chooseDevice(peersFolder);
   KILN_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::open(peersFolder, kOneDnnFile));
   KILN_RETURN_IF_ERROR(findAll(library, dnnl));
   if (dnnl.version()->major != 3)
     return unimplemented("this provider was written for version 3 of oneDNN, not {}", version());
   Engine newEngine;
-  KILN_RETURN_IF_ERROR(check(dnnl.engine_create(&newEngine, kCpu, 0), "creating an engine"));
+  KILN_RETURN_IF_ERROR(check(dnnl.engine_create(&newEngine, kCpu, 0), "creating an engine on the CPU"));
   engine = {newEngine, {dnnl.engine_destroy}};
   StreamObject *newStream;
   KILN_RETURN_IF_ERROR(check(dnnl.stream_create(&newStream, newEngine, kInOrder), "creating a stream"));
