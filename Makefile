@@ -30,11 +30,12 @@ test-all: build ## the same, with the tests that take long
 	@tests/run --build $(BUILD) --jobs $(JOBS) --slow
 
 # Needs PyPI. The tests that use these packages are skipped where they are not there.
-$(BUILD)/peers/bin/iree-compile:
+$(BUILD)/peers/installed: python/peers.txt
 	python3 -m venv $(BUILD)/peers
-	$(BUILD)/peers/bin/pip install --quiet --disable-pip-version-check numpy 'iree-base-compiler~=3.13' 'iree-base-runtime~=3.13'
+	$(BUILD)/peers/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
 
-peers: $(BUILD)/peers/bin/iree-compile ## install IREE's packages, which an adapter of the lab is tested with
+peers: $(BUILD)/peers/installed ## install the libraries that the lab compares with: oneDNN, MKL, OpenBLAS, ONNX Runtime, IREE
 
 bench: build ## measure what has a bar to meet, and print it beside its bar
 	@bench/run --build $(BUILD)

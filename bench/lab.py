@@ -5,8 +5,12 @@ import json
 import os
 import re
 import statistics
+import sys
 
 import measure
+
+sys.path.insert(0, os.path.join(measure.REPO, "python"))
+import kiln_results
 
 SHAPE = {"m": 256, "n": 512, "k": 128}
 RUN_SIZES = (128, 256)  # rows of the products whose runs are compared
@@ -22,7 +26,8 @@ class Lab:
         """Runs a sweep; returns its rows and what it said."""
         path = os.path.join(self.folder, "table.csv")
         said = self.build.run("kiln-dispatch", "sweep", f"--generated-dir={self.folder}", "--operation-kind=matmul",
-                              "--dtypes=f32", f"--threads={self.threads}", "--fresh", f"--output={path}", *flags)
+                              "--dtypes=f32", f"--threads={self.threads}", "--no-default-config", "--fresh", f"--output={path}",
+                              *flags)
         with open(path, newline="") as file:
             rows = list(csv.DictReader(file))
         if any(row["outcome"] != "ok" for row in rows):
@@ -79,6 +84,19 @@ class Lab:
             seen = statistics.median(self.slowed(iterations, 1000 + 10 * sweeps + seed)[1] for seed in range(sweeps))
             iterations = max(1, round(iterations * wanted / max(seen, wanted / 20)))
         return iterations
+
+    def watching_costs(self, n):
+        """By how many percent calls of a product take longer when the times of their device are told."""
+        self.table(*[f"--problem-{name}={n}" for name in "mnk"], "--configurations=1", "--providers=kiln")
+        store = os.path.join(self.folder, "generated", "results.db")
+        row = kiln_results.rows(store, f"SELECT * FROM dispatch WHERE provider = 'kiln' AND problem LIKE 'matmul_{n}x{n}x{n}_%'")[-1]
+        plain, seen = [], []
+        for one in kiln_results.rounds(store, row["grp"], row["candidate"]):
+            plain += [ns / one["batch"] for ns in one["samples"]["call"]]
+            seen += one["samples"].get("watched", {}).get("call", [])
+        if not seen:
+            raise measure.Failed("no calls were watched")
+        return 100 * (statistics.median(seen) / statistics.median(plain) - 1)
 
     def product_seconds(self, n):
         """The fastest NxNxN product in f32 on two threads, of Kiln and all libraries that are installed."""

@@ -23,8 +23,10 @@ def rows(path, sql="SELECT * FROM dispatch ORDER BY problem, rank = 0, rank"):
 
 
 def decode_samples(blob):
-    """{"call": [ns, ...], "device": [...], "launch": [...]} of one round; each sums a batch of calls."""
-    if not blob or blob[0] != 1:
+    """{"call": [ns, ...], "device": [...], "launch": [...]} of one round; each sums a batch of calls. "watched" is there
+    where calls were watched: {"clock": name, "per_second": n, "call": [...], "submitted": [...], "started": [...],
+    "ended": [...]}, a value for each of them."""
+    if not blob or blob[0] not in (1, 2):
         raise ValueError("samples of an unknown format")
     numbers, value, shift = [], 0, 0
     for byte in blob[1:]:
@@ -33,13 +35,21 @@ def decode_samples(blob):
         if byte < 0x80:
             numbers.append(value)
             value = shift = 0
-    samples, at = {}, 0
-    for part in ("call", "device", "launch"):
-        count, previous, times = numbers[at], 0, []
-        for zigzag in numbers[at + 1:at + 1 + count]:
+    numbers = iter(numbers)
+
+    def times():
+        previous, values = 0, []
+        for _ in range(next(numbers)):
+            zigzag = next(numbers)
             previous += (zigzag >> 1) ^ -(zigzag & 1)
-            times.append(previous)
-        samples[part], at = times, at + 1 + count
+            values.append(previous)
+        return values
+
+    samples = {part: times() for part in ("call", "device", "launch")}
+    if blob[0] == 2:
+        clock = "".join(chr(next(numbers)) for _ in range(next(numbers)))  # ASCII: a byte is a number
+        samples["watched"] = {"clock": clock, "per_second": next(numbers),
+                              **{part: times() for part in ("call", "submitted", "started", "ended")}}
     return samples
 
 

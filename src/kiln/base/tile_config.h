@@ -18,6 +18,9 @@
 
 namespace kiln {
 
+// In place of a configuration's name: what the compiler chooses by itself.
+inline constexpr std::string_view kDefaultConfiguration = "tile_config_default";
+
 struct TileConfig {
   // What one workgroup computes of the result: n along its innermost dimension, m along those before it. 0: all of it.
   int64_t m = 0, n = 0;

@@ -147,7 +147,7 @@ struct TwoRuns {
   store::Candidate first = store::testing::sampleCandidate(problem.key(), "kiln", "tile_config_default"),
                    second = first;
   store::Run run;
-  store::StoredRun storedRun{run, {}};
+  store::StoredRun storedRun{run, {}, {}};
   store::CandidateResult result;
   store::Estimate a, b;
   Table before, after;

@@ -18,7 +18,10 @@ protected:
   void load(std::optional<double> cutSeconds) {
     store::testing::SampleOptions options;
     options.cutSeconds = cutSeconds;
-    std::string path = folder.file(cutSeconds ? "cut.db" : "whole.db");
+    load(options);
+  }
+  void load(const store::testing::SampleOptions &options) {
+    std::string path = folder.file("results.db");
     {
       Result<std::unique_ptr<store::Writer>> writer = store::Writer::open(path, {});
       ASSERT_TRUE(writer.ok()) << writer.status().toString();
@@ -60,7 +63,7 @@ TEST_F(CutGroups, SayItOnceForEachProblemAndInEachRow) {
 }
 
 TEST_F(CutGroups, RowsTellWhatTheirWorkersTook) {
-  load({});
+  load(std::optional<double>());
   for (const Row &row : table.rows) {
     EXPECT_EQ(rawText((*findColumn("peak_memory_bytes"))->value(row)), "100663296");
     EXPECT_EQ(rawText((*findColumn("processes"))->value(row)), "4");
@@ -68,12 +71,63 @@ TEST_F(CutGroups, RowsTellWhatTheirWorkersTook) {
 }
 
 TEST_F(CutGroups, OthersSayNothing) {
-  load({});
+  load(std::optional<double>());
   EXPECT_EQ(times(formatConsole(table, {}), "time was up"), 0U);
   EXPECT_EQ(times(formatMarkdown(table, {}), "time was up"), 0U);
   EXPECT_EQ(times(formatHtml(table, {}), "time was up"), 0U);
   for (const Row &row : table.rows)
     EXPECT_EQ(rawText((*findColumn("stopped"))->value(row)), "");
+}
+
+// A run in which Kiln's default configuration has so much of the speed of the fastest of its others.
+class DefaultConfiguration : public CutGroups {
+protected:
+  void loadWith(double speed) {
+    store::testing::SampleOptions options;
+    options.defaultSpeed = speed;
+    options.failures = false;
+    load(options);
+    for (const Row &row : table.rows)
+      if (row.isKilnsDefault())
+        rows.push_back(&row);
+    EXPECT_EQ(rows.size(), 3U);
+  }
+  double number(const Row &row, std::string_view column) {
+    return std::get<Number>((*findColumn(column))->value(row)).value;
+  }
+
+  std::vector<const Row *> rows;
+};
+
+TEST_F(DefaultConfiguration, IsShownWithWhatItHasOfTheBestFound) {
+  loadWith(0.69);
+  for (const Row *row : rows)
+    EXPECT_NEAR(number(*row, "best_kiln_ratio"), 0.69, 1e-9);
+  constexpr std::string_view kSays = "Kiln's default configuration has 0.69 of the speed of the best found, kiln ";
+  for (const ProblemRows &problem : byProblem(table)) {
+    std::string note = defaultNote(problem);
+    EXPECT_TRUE(note.starts_with(kSays)) << note;
+    // The best is the first of Kiln's rows, and no library is meant.
+    const Row *best = std::find_if(problem.begin, problem.end, [](const Row &row) { return row.provider() == "kiln"; });
+    EXPECT_TRUE(note.ends_with(", " + best->shortName())) << note;
+    EXPECT_EQ(number(*best, "best_kiln_ratio"), 1);
+  }
+  constexpr std::string_view kStart = "Kiln's default configuration has 0.69 of the speed of the best";
+  EXPECT_EQ(times(formatConsole(table, {}), kStart), 3U);
+  EXPECT_EQ(times(formatMarkdown(table, {}), kStart), 3U);
+  EXPECT_EQ(times(formatHtml(table, {}), kStart), 3U);
+}
+
+TEST_F(DefaultConfiguration, MayBeTheBestFound) {
+  loadWith(1.1);
+  for (const Row *row : rows)
+    EXPECT_EQ(number(*row, "best_kiln_ratio"), 1);
+  EXPECT_EQ(defaultNote(byProblem(table).front()), "Kiln's default configuration is its fastest here");
+}
+
+TEST_F(CutGroups, WithoutADefaultConfigurationNothingIsSaidOfIt) {
+  load(std::optional<double>());
+  EXPECT_EQ(defaultNote(byProblem(table).front()), "");
 }
 
 } // namespace

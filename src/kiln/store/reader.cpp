@@ -154,7 +154,8 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
   KILN_RETURN_IF_ERROR(impl->each(
       "SELECT g.key, g.problem, g.started, g.node, g.hardware, g.allocation, x.grp IS NOT NULL, "
       "i.grp IS NOT NULL OR EXISTS (SELECT 1 FROM run_end e WHERE e.run = g.run) "
-      "OR g.started < (SELECT max(started) FROM grp WHERE run = ?1), c.seconds "
+      "OR g.started < (SELECT max(started) FROM grp WHERE run = ?1), c.seconds, "
+      "(SELECT r.cache_mode FROM round r WHERE r.grp = g.key LIMIT 1) "
       "FROM grp g LEFT JOIN grp_end x ON x.grp = g.key LEFT JOIN grp_interrupted i ON i.grp = g.key "
       "LEFT JOIN grp_cut c ON c.grp = g.key WHERE g.run = ?1 ORDER BY g.started, g.key",
       [&](const Statement &row) {
@@ -169,6 +170,7 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
                        : row.integer(7) ? GroupStatus::Interrupted
                                         : GroupStatus::Running;
         group.cutSeconds = row.optionalReal(8);
+        group.cacheMode = row.isNull(9) ? "" : row.text(9);
         group.attempt = ++attempts[group.problem];
         groups.push_back(std::move(group));
         return okStatus();

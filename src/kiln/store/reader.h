@@ -30,6 +30,9 @@ struct StoredGroup : Group {
   uint64_t attempt = 1; // how often its run has started this problem so far
   // Time ended its rounds before they had shown enough, and it had so much.
   std::optional<double> cutSeconds = {};
+  // How its rounds were measured, which is warm also where a cold run could not make a problem exceed the caches; empty
+  // where there are none.
+  std::string cacheMode = {};
 
   const std::string &key() const { return storedKey; }
 };

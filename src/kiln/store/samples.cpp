@@ -1,5 +1,7 @@
 #include "kiln/store/samples.h"
 
+#include <algorithm>
+
 namespace kiln::store {
 
 // Of stores before calls were watched, and of today.
@@ -33,7 +35,8 @@ std::string encodeSamples(const Samples &samples) {
   if (!watched)
     return blob;
   const WatchedCalls &calls = samples.watched;
-  std::string_view clock = std::string_view(calls.clock).substr(0, kLongestClock);
+  std::string clock = calls.clock.substr(0, kLongestClock);
+  std::ranges::replace_if(clock, [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
   appendVarint(blob, clock.size());
   blob += clock;
   appendVarint(blob, calls.ticksPerSecond);

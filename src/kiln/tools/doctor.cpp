@@ -5,6 +5,7 @@
 #include "kiln/base/file.h"
 #include "kiln/measure/machine/doctor.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/peers_flag.h"
 
 using namespace kiln;
 using measure::Diagnosis;
@@ -12,7 +13,7 @@ using measure::Diagnosis;
 namespace {
 
 struct Options {
-  std::string output;
+  std::string output, peersFolder;
   uint32_t seconds = 2;
   bool json = false;
   bool strict = false;
@@ -70,6 +71,7 @@ std::string diagnosisText(const Diagnosis &diagnosis) {
 Result<bool> run(const Options &options) {
   measure::DoctorOptions wanted;
   wanted.seconds = options.seconds;
+  wanted.peersFolder = peersFolder(options.peersFolder);
   // OpenBLAS is to choose its code for this CPU by itself, as it does in workers.
   constexpr const char *variable = "OPENBLAS_CORETYPE";
   if (const char *value = std::getenv(variable)) {
@@ -95,6 +97,7 @@ int main(int argc, char **argv) {
                     "compared with. A line with ! is a warning; one with - is not available.");
   parser.group("What to do");
   parser.add({"seconds", "N", "How long to watch."}, options.seconds);
+  addPeersFlag(parser, options.peersFolder);
   parser.add({"strict", "", "Exit with 1 where there is a warning."}, options.strict);
   parser.group("Output");
   parser.add({"json", "", "Print JSON."}, options.json);

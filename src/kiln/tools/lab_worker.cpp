@@ -6,14 +6,16 @@
 #include "kiln/measure/providers/providers.h"
 #include "kiln/measure/providers/serve.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/peers_flag.h"
 
 using namespace kiln;
 
 // One line for each provider: what it is, and whether it works here.
-static int listProviders(uint32_t threads) {
+static int listProviders(const std::string &peers) {
+  findCpuDevice(peers);
   for (const measure::ProviderEntry &entry : measure::providers()) {
-    std::unique_ptr<measure::Provider> provider = entry.create();
-    Status started = provider->start(threads);
+    std::unique_ptr<measure::Provider> provider = entry.create(peers);
+    Status started = provider->start(1);
     std::string state = started.ok() ? provider->version() : fmt::format("not available: {}", started.message());
     std::printf("%s\n", fmt::format("{:<18}{} ({})", entry.name, entry.summary, state).c_str());
   }
@@ -29,13 +31,14 @@ static Result<int> takeStandardOutput() {
   return answers;
 }
 
-static Status work(const std::string &name) {
+static Status work(const std::string &name, const std::string &peers) {
   KILN_ASSIGN_OR_RETURN(const measure::ProviderEntry *entry, measure::findProvider(name));
   KILN_ASSIGN_OR_RETURN(int answers, takeStandardOutput());
   measure::FamilyRegistry families;
   families::registerFamilies(families);
+  findCpuDevice(peers);
   auto makeProvider = [&] {
-    std::unique_ptr<measure::Provider> provider = entry->create();
+    std::unique_ptr<measure::Provider> provider = entry->create(peers);
     provider->setFamilies(families);
     return provider;
   };
@@ -48,19 +51,20 @@ int main(int argc, char **argv) {
   FlagParser parser("kiln-lab-worker", "Computes problems with one provider, for the lab: reads requests from "
                                        "standard input, one JSON object a line, and answers each with a line on "
                                        "standard output. docs/lab.md describes them.");
-  std::string provider;
+  std::string provider, peers;
   bool list = false;
   parser.group("What to do");
   parser.add({"provider", "NAME", "Who computes; see --list_providers."}, provider);
+  addPeersFlag(parser, peers);
   parser.add({"list_providers", "", "Lists the providers of this build, and which of them work here."}, list);
   parser.example("kiln-lab-worker --provider=onednn:preferred");
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
   if (list)
-    return listProviders(1);
+    return listProviders(peersFolder(peers));
   if (provider.empty())
     return reportFailure(parser.tool(), invalidArgument("--provider=NAME is missing; --list_providers says which "
                                                         "there are"));
-  Status status = work(provider);
+  Status status = work(provider, peersFolder(peers));
   return status.ok() ? 0 : reportFailure(parser.tool(), status);
 }

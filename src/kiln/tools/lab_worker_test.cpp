@@ -21,9 +21,9 @@ std::vector<std::string> workerCommand(std::string_view provider) {
   return {KILN_LAB_WORKER, fmt::format("--provider={}", provider)};
 }
 
-constexpr std::string_view kProviders[] = {"reference", "openblas", "onednn", "onednn:preferred"};
+constexpr std::string_view kProviders[] = {"reference", "openblas", "mkl", "onednn", "onednn:preferred"};
 const std::span<const std::string_view> kAll = kProviders;
-constexpr std::string_view kLibraries[] = {"onednn", "onednn:preferred", "openblas"};
+constexpr std::string_view kLibraries[] = {"onednn", "onednn:preferred", "openblas", "mkl"};
 
 bool available(std::string_view provider) {
   WorkerOptions options;
@@ -84,11 +84,11 @@ TEST(LabWorker, AllLayouts) {
 TEST(LabWorker, OtherTypes) {
   TinyMatmul problem;
   problem.in = problem.out = ElementType::F64;
-  expectRight(problem, std::vector<std::string_view>{"openblas"});
+  expectRight(problem, std::vector<std::string_view>{"openblas", "mkl"});
   problem.in = problem.out = ElementType::BF16;
   expectRight(problem, std::vector<std::string_view>{"reference", "onednn", "onednn:preferred"});
   problem.out = ElementType::F32;
-  expectRight(problem, std::vector<std::string_view>{"reference", "onednn", "onednn:preferred"});
+  expectRight(problem, std::vector<std::string_view>{"reference", "mkl", "onednn", "onednn:preferred"});
   problem.in = ElementType::I8;
   problem.out = ElementType::I32;
   problem.rhs = 'n';

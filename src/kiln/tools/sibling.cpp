@@ -6,13 +6,18 @@
 
 namespace kiln {
 
-Result<std::string> siblingTool(std::string_view name) {
+std::string ownFolder() {
   char self[PATH_MAX];
   ssize_t length = ::readlink("/proc/self/exe", self, sizeof(self));
-  if (length < 0)
+  std::string path(self, length < 0 ? 0 : size_t(length));
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+Result<std::string> siblingTool(std::string_view name) {
+  std::string path = ownFolder();
+  if (path.empty())
     return errnoStatus(errno, "cannot find the folder of this tool");
-  std::string path(self, length);
-  path = path.substr(0, path.rfind('/') + 1) + std::string(name);
+  path += name;
   if (::access(path.c_str(), X_OK) == 0)
     return path;
   if (errno == ENOENT)

@@ -64,7 +64,8 @@ SWEEPS = [
 def sweep(folder, flags, lies):
     """The sweep's rows by problem and lie; the lie of what the compiler made as it is is ''."""
     table = os.path.join(folder, "table.csv")
-    command = ["kiln-dispatch", "sweep", f"--generated-dir={folder}", "--configurations=1", "--providers=kiln",
+    command = ["kiln-dispatch", "sweep", f"--generated-dir={folder}", "--configurations=1", "--no-default-config",
+               "--providers=kiln",
                "--profiling-enabled=false", "--fresh", f"--output={table}", *flags.split(),
                *[f"--compiler-variant={lie}=--kiln-debug-plant-lie={lie}" for lie in lies]]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

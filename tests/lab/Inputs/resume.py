@@ -10,7 +10,8 @@ import time
 
 folder = sys.argv[1]
 command = ["kiln-dispatch", "sweep", f"--generated-dir={folder}", "--operation-kind=matmul", "--dtypes=f32", "--problem-m=64,96",
-           "--problem-n=64", "--problem-k=64", "--configurations=2", "--providers=kiln", "--benchmark-repetitions=40"]
+           "--problem-n=64", "--problem-k=64", "--configurations=2", "--no-default-config", "--providers=kiln",
+           "--benchmark-repetitions=40"]
 first = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 for line in first.stdout:
     if line.startswith("[2/2]"):

@@ -80,8 +80,8 @@ Diagnosis Diagnosis::make(const DoctorOptions &options, const SystemFiles &files
   result.hugePages = hugePagesOf(files);
   result.quota = quotaOf(files);
   result.counters = probeCounters(files);
-  if (options.libraries)
-    result.libraries = findLibraries();
+  if (!options.peersFolder.empty())
+    result.libraries = findLibraries(options.peersFolder);
   for (FoundLibrary &library : result.libraries)
     if (library.name == "OpenBLAS" && library.version.available() && !options.coreType.empty())
       library.version.value +=

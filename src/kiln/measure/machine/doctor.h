@@ -30,9 +30,9 @@ struct Finding {
 };
 
 struct DoctorOptions {
-  double seconds = 2;        // that noise and neighbours are watched
-  bool libraries = true;     // loading them may start threads
-  std::string coreType = {}; // what OPENBLAS_CORETYPE said, which is not to be set any more: no worker sees it
+  double seconds = 2;           // that noise and neighbours are watched
+  std::string peersFolder = {}; // with the libraries; empty: they are not loaded, which may start threads
+  std::string coreType = {};    // what OPENBLAS_CORETYPE said, which is not to be set any more: no worker sees it
 };
 
 struct Diagnosis {

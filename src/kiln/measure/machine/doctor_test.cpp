@@ -191,7 +191,7 @@ TEST(Diagnosis, ReadsTheSystemsSettings) {
   root.write("/sys/fs/cgroup/cpu.max", "150000 100000");
   root.write("/sys/devices/system/cpu/cpufreq/boost", "0");
   root.write("/sys/devices/system/cpu/smt/active", "1");
-  Diagnosis diagnosis = Diagnosis::make({.seconds = 0.05, .libraries = false}, SystemFiles(root.path));
+  Diagnosis diagnosis = Diagnosis::make({.seconds = 0.05}, SystemFiles(root.path));
   EXPECT_EQ(diagnosis.hugePages, Fact::of("madvise"));
   EXPECT_EQ(diagnosis.quota, Fact::of("1.50 CPUs"));
   EXPECT_EQ(diagnosis.turbo, Fact::of("off"));
@@ -202,7 +202,7 @@ TEST(Diagnosis, ReadsTheSystemsSettings) {
 }
 
 TEST(Diagnosis, OpenBlasIsAskedForItsCore) {
-  Diagnosis diagnosis = Diagnosis::make({.seconds = 0.05, .coreType = "Prescott"});
+  Diagnosis diagnosis = Diagnosis::make({.seconds = 0.05, .peersFolder = KILN_PEERS, .coreType = "Prescott"});
   Finding found = findingOf(diagnosis.findings(), "OpenBLAS");
   if (found.health == Health::Unavailable)
     GTEST_SKIP() << found.text;
@@ -211,7 +211,7 @@ TEST(Diagnosis, OpenBlasIsAskedForItsCore) {
 }
 
 TEST(Diagnosis, OfThisMachineIsComplete) {
-  Diagnosis diagnosis = Diagnosis::make({.seconds = 0.2, .libraries = true});
+  Diagnosis diagnosis = Diagnosis::make({.seconds = 0.2, .peersFolder = KILN_PEERS});
   ASSERT_FALSE(diagnosis.noise.empty());
   for (const Noise &noise : diagnosis.noise) {
     EXPECT_GE(noise.samples, 20U);
@@ -224,7 +224,7 @@ TEST(Diagnosis, OfThisMachineIsComplete) {
   EXPECT_LT(diagnosis.clock->best, 8e9);
 #endif
   EXPECT_EQ(diagnosis.counters.size(), 3U);
-  EXPECT_EQ(diagnosis.libraries.size(), 2U);
+  EXPECT_EQ(diagnosis.libraries.size(), 3U);
   for (const Finding &finding : diagnosis.findings())
     EXPECT_FALSE(finding.text.empty()) << finding.topic;
   nlohmann::json json = nlohmann::json::parse(diagnosis.json(), nullptr, false);

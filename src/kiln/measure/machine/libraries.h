@@ -6,16 +6,22 @@
 #include <vector>
 
 #include "kiln/measure/machine/fact.h"
+#include "kiln/measure/machine/shared_library.h"
 
 namespace kiln::measure {
 
+// Where `make peers` puts them.
+extern const LibraryFile kOneDnnFile, kOpenBlasFile, kMklFile;
+
 struct FoundLibrary {
   std::string name; // "oneDNN"
-  Fact version;     // "2.6.3 (libdnnl.so.2)"; of OpenBLAS also for which CPU its code is
+  Fact version;     // "3.13.2"; of OpenBLAS also for which CPU its code is
 };
 
-// Loads each, which may start its threads, asks for its version and unloads it.
-std::vector<FoundLibrary> findLibraries();
+// The libraries in the folder of `make peers`. Loads each, which may start its threads, and asks for its version.
+std::vector<FoundLibrary> findLibraries(const std::string &peersFolder);
+// "2026.2", of a loaded MKL.
+Result<std::string> mklVersion(const SharedLibrary &library);
 
 } // namespace kiln::measure
 

@@ -1,18 +1,22 @@
 #include "kiln/measure/providers/providers.h"
 
+#include "kiln/measure/providers/cblas_provider.h"
 #include "kiln/measure/providers/kiln_provider.h"
 #include "kiln/measure/providers/onednn_provider.h"
-#include "kiln/measure/providers/openblas_provider.h"
 #include "kiln/measure/providers/reference_provider.h"
 
 namespace kiln::measure {
 
 static constexpr ProviderEntry kProviders[] = {
-    {"kiln", "a module that Kiln compiled", createKilnProvider},
-    {"onednn", "oneDNN, all tensors in the problem's layouts", [] { return createOneDnnProvider(false); }},
-    {"onednn:preferred", "oneDNN, weights in the layout that it prefers", [] { return createOneDnnProvider(true); }},
+    {"kiln", "a module that Kiln compiled", [](const std::string &) { return createKilnProvider(); }},
+    {"mkl", "Intel's MKL, f32, f64, and bf16 and f16 to f32", createMklProvider},
+    {"onednn", "oneDNN, all tensors in the problem's layouts",
+     [](const std::string &peers) { return createOneDnnProvider(peers, false); }},
+    {"onednn:preferred", "oneDNN, weights in the layout that it prefers",
+     [](const std::string &peers) { return createOneDnnProvider(peers, true); }},
     {"openblas", "OpenBLAS, f32 and f64", createOpenBlasProvider},
-    {"reference", "the definition as plain loops on one thread", createReferenceProvider},
+    {"reference", "the definition as plain loops on one thread",
+     [](const std::string &) { return createReferenceProvider(); }},
 };
 
 std::span<const ProviderEntry> providers() {

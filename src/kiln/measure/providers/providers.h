@@ -14,7 +14,8 @@ namespace kiln::measure {
 struct ProviderEntry {
   std::string_view name; // "onednn", or with a variant "onednn:preferred"
   std::string_view summary;
-  std::unique_ptr<Provider> (*create)();
+  // Libraries are in the folder into which `make peers` installs them.
+  std::unique_ptr<Provider> (*create)(const std::string &peersFolder);
 
   // "onednn"
   std::string_view provider() const { return name.substr(0, name.find(':')); }

@@ -44,6 +44,25 @@ std::vector<pid_t> otherThreads() {
 
 } // namespace
 
+Status limitProcessors(uint32_t threads) {
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+    return errnoStatus(errno, "cannot ask which processors this process may use");
+  const uint32_t processors = uint32_t(CPU_COUNT(&allowed));
+  if (threads == processors)
+    return okStatus();
+  if (threads > processors)
+    return unimplemented("this library has a thread on each of the {} processors, and not {} threads", processors,
+                         threads);
+  KILN_ASSIGN_OR_RETURN(task::Topology topology, task::Topology::detect());
+  task::Core chosen;
+  for (size_t sibling = 0; chosen.cpus.size() < threads && sibling < CPU_SETSIZE; ++sibling)
+    for (const task::Core &core : topology.cores)
+      if (sibling < core.cpus.size() && chosen.cpus.size() < threads)
+        chosen.cpus.push_back(core.cpus[sibling]);
+  return bind(::gettid(), chosen);
+}
+
 Status bindCaller(uint32_t threads) {
   if (threads == 1) // and looking for cores takes a millisecond or more, in each turn
     return okStatus();

@@ -10,6 +10,9 @@
 
 namespace kiln::measure {
 
+// Leaves this process so many processors, of different cores as far as there are such: for libraries that start a
+// thread on each processor. Comes before threads are started. Unimplemented where there are fewer.
+Status limitProcessors(uint32_t threads);
 // The calling thread to the first core of this process. Threads that it starts afterwards inherit that, unless they are
 // bound themselves. Nothing is bound where one thread, or more threads than cores, compute.
 Status bindCaller(uint32_t threads);

@@ -50,8 +50,6 @@ constexpr uint64_t kMaximumWatched = 64;
 constexpr uint64_t kEmptyCalls = 64;
 constexpr int kEmptyTries = 3;
 constexpr double kNotTimed = 1e18;
-// Speed that exceeds the machine's by less than this is noise.
-constexpr double kFloorMargin = 0.87;
 constexpr size_t kTurnsToBeImplausible = 3;
 // Results that lie elsewhere are copied at this many bytes a nanosecond at least, after so long.
 constexpr double kSlowestCopy = 0.5;
@@ -619,10 +617,12 @@ Status Group::checkSpeed(uint32_t index, double turnCall) {
     return okStatus();
   double call = double(medianOf(member.medians)) / 1000;
   for (const SpeedFloor &floor : member.candidate->floors) {
+    if (floor.of == SpeedFloor::Of::Memory && !(settings.cold && result.sets.exceedsCache))
+      continue;
     double least = floor.nanoseconds;
-    if (floor.ofArithmetic && provider.flops && problem.flops() > 0)
+    if (floor.of == SpeedFloor::Of::Arithmetic && provider.flops && problem.flops() > 0)
       least *= std::min(*provider.flops / problem.flops(), 1.0);
-    if (call < least * kFloorMargin)
+    if (call < least)
       return withdraw(
           index, Outcome::Implausible,
           fmt::format("a call takes {:.0f} ns; the machine needs {:.0f} ns at least: {}", call, least, floor.reason));

@@ -32,7 +32,7 @@ namespace kiln::measure {
 // arithmetic.
 struct SpeedFloor {
   double nanoseconds = 0;
-  bool ofArithmetic = false;
+  enum class Of { Arithmetic, Caches, Memory } of = Of::Arithmetic; // of memory: counts where nothing stays in a cache
   std::string reason; // "162 GFLOP/s, which f32 reaches with 1 thread by `kiln calibrate`"
 };
 

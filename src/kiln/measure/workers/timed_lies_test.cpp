@@ -106,16 +106,13 @@ TEST_F(TimedLies, SaysThatItsDeviceTookLess) {
 
 TEST_F(TimedLies, IsFasterThanTheMachine) {
   Candidate candidate = fake({});
-  candidate.floors = {{1e9, true, "a second for each call"}};
+  candidate.floors = {{1e9, SpeedFloor::Of::Arithmetic, "a second for each call"}};
   expectLie(candidate, Outcome::Implausible, "a call takes ");
   // An algorithm with fewer operations says so; bytes move all the same.
-  candidate = fake({"fewer", "load"});
-  candidate.floors = {{1e9, true, "a second for each call"}};
-  settings.turnWarmUpNanoseconds = 1; // one worker for each turn says it once
   Candidate moving = fake({"fewer", "timed"});
-  moving.floors = {{1e9, true, "a second for each call"}};
+  moving.floors = {{1e9, SpeedFloor::Of::Arithmetic, "a second for each call"}};
   EXPECT_EQ(measure(moving).outcome, Outcome::Ok);
-  moving.floors = {{1e9, false, "a second for each call"}};
+  moving.floors = {{1e9, SpeedFloor::Of::Memory, "a second for each call"}};
   expectLie(moving, Outcome::Implausible, "a call takes ");
 }
 

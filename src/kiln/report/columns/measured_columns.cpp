@@ -64,6 +64,19 @@ static Value bestPercent(const Row &row) {
   return Number{value, value * (relativeError(*row.estimate) + relativeError(*row.bestVendor))};
 }
 
+// From what both took in the same rounds.
+static Value bestKilnRatio(const Row &row) {
+  if (!row.ranked() || !row.bestKiln || row.bestKiln->ratio <= 0)
+    return {};
+  if (row.bestKiln == row.estimate)
+    return Number{1, 0};
+  auto relativeWidth = [](const store::Estimate &estimate) {
+    return (estimate.ratioHigh - estimate.ratioLow) / 2 / estimate.ratio;
+  };
+  double value = row.bestKiln->ratio / row.estimate->ratio;
+  return Number{value, value * (relativeWidth(*row.bestKiln) + relativeWidth(*row.estimate))};
+}
+
 // "yes" for what was checked and right; the cause for what was wrong; "self-consistent" where nobody knows better.
 static Value checked(const Row &row) {
   if (row.result->outcome == store::Outcome::Incorrect)
@@ -99,6 +112,8 @@ static constexpr Column kColumns[] = {
      "again."},
     {"best_percent", "%best", Unit::Percent, bestPercent, 5, 4, Page::Shown,
      "Speed, of that of the fastest library for the problem; above 100 is faster."},
+    {"best_kiln_ratio", "x found", Unit::Ratio, bestKilnRatio, 7, 6, Page::Shown,
+     "Speed, of that of Kiln's fastest configuration for the problem, in the same rounds."},
     {"peak_percent", "%peak", Unit::Percent, peakPercent, 5, 5, Page::Shown,
      "Of the machine's measured ceiling for this element type; empty where it was not calibrated."},
     {"ratio", "x leader", Unit::Ratio, ratio, 6, 11, Page::Shown, "Time, of the leader's in the same rounds."},
@@ -148,7 +163,7 @@ static constexpr Column kColumns[] = {
     {"stopped", "Stopped", Unit::Text,
      [](const Row &row) { return row.estimate && row.group->cutSeconds ? Value("time") : Value(); }, 4, 0, Page::More,
      "time where the group's rounds ended because their time (--minutes) was over, before they had shown enough."},
-    {"cache_mode", "Cache", Unit::Text, [](const Row &row) { return textOrNothing(row.run->cacheMode); }, 5, 0,
+    {"cache_mode", "Cache", Unit::Text, [](const Row &row) { return textOrNothing(row.cacheMode()); }, 5, 0,
      Page::More, "cold: data came from memory; warm: from the caches."},
     {"outcome", "Outcome", Unit::Text,
      [](const Row &row) -> Value { return std::string(store::outcomeName(row.result->outcome)); }, 12, 0, Page::More,

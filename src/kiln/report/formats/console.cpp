@@ -124,8 +124,8 @@ static std::string headline(const Row &row) {
   std::string text = row.problem->bytes > 0 ? fmt::format("{}B", scaledText(row.problem->bytes)) : "size not known";
   if (row.problem->flops > 0)
     text = fmt::format("{}FLOP, ", scaledText(row.problem->flops)) + text;
-  if (!row.run->cacheMode.empty())
-    text += fmt::format(", {} cache", row.run->cacheMode);
+  if (!row.cacheMode().empty())
+    text += fmt::format(", {} cache", row.cacheMode());
   return fmt::format("{}, {} thread{}", text, row.candidate->threads, row.candidate->threads == 1 ? "" : "s");
 }
 
@@ -162,8 +162,9 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     indent(text, warning->text(), width, 2);
-  if (std::string note = cutNote(problem); !note.empty())
-    indent(text, note, width, 2);
+  for (const std::string &note : {defaultNote(problem), cutNote(problem)})
+    if (!note.empty())
+      indent(text, note, width, 2);
   explain(text, told, width);
 }
 

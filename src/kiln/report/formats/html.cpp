@@ -81,6 +81,7 @@ static Json problemsJson(const Table &table, const FormatOptions &options, const
     std::optional<NoiseWarning> warning = noiseWarning(problem);
     json.push_back({{"name", first.problem->name},
                     {"warning", warning ? warning->text() : std::string()},
+                    {"default", defaultNote(problem)},
                     {"cut", cutNote(problem)},
                     {"family", first.problem->family},
                     {"fields", first.problem->fields},

@@ -33,8 +33,9 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     text += warning->text() + "\n\n";
-  if (std::string note = cutNote(problem); !note.empty())
-    text += note + "\n\n";
+  for (const std::string &note : {defaultNote(problem), cutNote(problem)})
+    if (!note.empty())
+      text += note + "\n\n";
   writeRow(text, header);
   writeRow(text, rule);
   for (const Row *row = problem.begin; row != problem.end; ++row) {

@@ -57,6 +57,22 @@ std::vector<std::string> providerNotes(const Table &table) {
   return texts;
 }
 
+std::string defaultNote(const ProblemRows &problem) {
+  auto isKiln = [](const Row &row) { return row.candidate->provider == "kiln" && row.ranked(); };
+  const Row *own = std::find_if(problem.begin, problem.end, [&](const Row &row) {
+    return isKiln(row) && row.isKilnsDefault() && row.candidate->variant.empty();
+  });
+  if (own == problem.end || std::count_if(problem.begin, problem.end, isKiln) < 2)
+    return "";
+  if (own->bestKiln == own->estimate)
+    return "Kiln's default configuration is its fastest here";
+  const Row *best =
+      std::find_if(problem.begin, problem.end, [&](const Row &row) { return row.estimate == own->bestKiln; });
+  return fmt::format("Kiln's default configuration has {:.2f} of the speed of the best found{}",
+                     own->bestKiln->ratio / own->estimate->ratio,
+                     best == problem.end ? "" : fmt::format(", {}", best->shortName()));
+}
+
 std::string cutNote(double seconds, size_t candidates, std::string_view flag) {
   std::string text = fmt::format("time was up after {:.3g} s of rounds", seconds);
   return candidates > 1 ? fmt::format("{}: give more `{}` to settle ranks", text, flag) : text;

@@ -15,6 +15,9 @@ std::string shortKey(const store::StoredRun &run);
 // "onednn: all tensors in the problem's layouts": each once, in the order of the rows. A note that not all of the
 // table's runs have of that provider says which do: "onednn (run 1a2b3c4d): ...".
 std::vector<std::string> providerNotes(const Table &table);
+// How Kiln's default configuration stands to the best one that was found for the problem: one line; empty where it did
+// not take part, has no rank, or no other configuration has one.
+std::string defaultNote(const ProblemRows &problem);
 // Of a group whose rounds ended because their `seconds` were over: one line.
 std::string cutNote(double seconds, size_t candidates, std::string_view flag = "--minutes");
 // The same for a problem's rows; empty where its rounds had shown enough.

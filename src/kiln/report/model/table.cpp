@@ -93,6 +93,10 @@ std::string Row::elementType() const {
   return std::string(tensor.substr(0, tensor.find_first_not_of(kDigits, digits)));
 }
 
+bool Row::isKilnsDefault() const {
+  return candidate->provider == "kiln" && candidate->configuration == kDefaultConfiguration;
+}
+
 static bool isVendor(const std::string &provider) {
   return provider != "kiln" && provider != "reference";
 }
@@ -254,18 +258,26 @@ Status RunLoader::loadRows(const std::string &key) {
 
 // What rows know of others of their group. Before the filter: the best library counts also where it is not shown.
 void RunLoader::deriveFromGroups(size_t first) {
-  std::unordered_map<const store::StoredGroup *, const store::Estimate *> best;
+  struct Best {
+    const store::Estimate *vendor = nullptr, *kiln = nullptr;
+  };
+  std::unordered_map<const store::StoredGroup *, Best> best;
   for (size_t i = first; i < table.rows.size(); ++i) {
     const Row &row = table.rows[i];
-    if (!row.estimate || !store::isSuccess(row.result->outcome) || !isVendor(row.candidate->provider))
+    if (!row.estimate || !store::isSuccess(row.result->outcome))
       continue;
-    const store::Estimate *&known = best[row.group];
-    if (!known || row.estimate->median < known->median)
-      known = row.estimate;
+    Best &known = best[row.group];
+    if (isVendor(row.candidate->provider) && (!known.vendor || row.estimate->median < known.vendor->median))
+      known.vendor = row.estimate;
+    // Of those that were ranked, which is by what they took in the same rounds.
+    if (row.candidate->provider == "kiln" && row.ranked() && (!known.kiln || row.estimate->ratio < known.kiln->ratio))
+      known.kiln = row.estimate;
   }
   for (size_t i = first; i < table.rows.size(); ++i)
-    if (auto found = best.find(table.rows[i].group); found != best.end())
-      table.rows[i].bestVendor = found->second;
+    if (auto found = best.find(table.rows[i].group); found != best.end()) {
+      table.rows[i].bestVendor = found->second.vendor;
+      table.rows[i].bestKiln = found->second.kiln;
+    }
   auto added = table.rows.begin() + static_cast<ptrdiff_t>(first);
   table.rows.erase(std::remove_if(added, table.rows.end(), [&](const Row &row) { return !matcher.takes(row); }),
                    table.rows.end());

@@ -39,6 +39,8 @@ struct Row {
   std::optional<TileConfig> configuration;   // where its name is one
   // Of the same group: the fastest right result of a library, and how wide its interval is (half of it, of its median).
   const store::Estimate *bestVendor = nullptr;
+  // Of the same group: the fastest right result of Kiln with a configuration, or with its own choice.
+  const store::Estimate *bestKiln = nullptr;
   std::optional<double> peakGigaflops, peakGigabytes;
   std::string groupKey, candidateKey;
 
@@ -52,6 +54,10 @@ struct Row {
   std::string shortName() const;
   // "f32": of the problem's left operand; empty where it has none.
   std::string elementType() const;
+  // "cold" or "warm", as its group was measured.
+  const std::string &cacheMode() const { return group->cacheMode.empty() ? run->cacheMode : group->cacheMode; }
+  // Kiln with the configuration that its compiler chooses.
+  bool isKilnsDefault() const;
   // Where it was measured: where its run was begun, or where it was resumed.
   const store::MachineKeys &machine() const { return group->machine ? *group->machine : run->machine; }
   // What is wrong, or cannot be, has no rank, whatever is stored of its times.

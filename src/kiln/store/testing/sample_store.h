@@ -22,9 +22,10 @@ struct SampleOptions {
   uint64_t seed = 1;
   double slowdown = 1; // of all of Kiln's times
   int64_t started = 1'790'000'000'000'000'000;
-  bool failures = true;                  // some candidates fail, each in another way
-  std::optional<double> cutSeconds = {}; // of all groups
-  bool interrupted = true;               // one problem more is begun, and not finished
+  bool failures = true;                    // some candidates fail, each in another way
+  std::optional<double> defaultSpeed = {}; // of Kiln's default configuration, which then takes part, of its fastest
+  std::optional<double> cutSeconds = {};   // of all groups
+  bool interrupted = true;                 // one problem more is begun, and not finished
 };
 
 // One run. Deterministic in the options.

@@ -192,6 +192,7 @@ SweepSettings settingsOf(const Lab &lab) {
     settings.statistics.minimumRounds = settings.statistics.maximumRounds = flags.repetitions;
   settings.profile = flags.profilingEnabled == "true";
   settings.resume = !flags.fresh;
+  settings.calibrate = settings.profile;
   settings.writerOptions.allowNetwork = flags.allowNetworkStore;
   settings.resumeOn = flags.resumeOnEqualHardware ? store::ResumeOn::EqualHardware : store::ResumeOn::SameNode;
   settings.commandLine = lab.commandLine;
@@ -343,6 +344,10 @@ Result<int> verbs::sweep(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, chosenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
+  // How far the compiler's own choice is from the best is what everybody wants to know who does not tune.
+  if (!lab.flags.noDefaultConfig && std::ranges::find(providers, "kiln", &KnownProvider::name) != providers.end())
+    for (Operation &operation : operations)
+      operation.addDefaultConfiguration();
   announceSweep(lab, operations, providers);
   if (lab.flags.dryRun)
     return 0;

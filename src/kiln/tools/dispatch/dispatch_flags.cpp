@@ -8,6 +8,7 @@
 
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/nearest_names.h"
+#include "kiln/tools/peers_flag.h"
 
 namespace kiln {
 
@@ -46,7 +47,8 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
       types);
   parser.add({"configurations", "N", "So many configurations for each problem, the likely best first; 0 takes all."},
              configurations);
-  parser.add({"default-config", "", "Also what the compiler chooses by itself, as tile_config_default."},
+  parser.add({"default-config", "",
+              "Also what the compiler chooses by itself, as tile_config_default; a sweep has that without this flag."},
              defaultConfig);
 }
 
@@ -74,14 +76,19 @@ void addNetworkStore(FlagParser &parser, bool &allow) {
 
 void DispatchFlags::addMeasurement(FlagParser &parser) {
   parser.group("How to measure");
-  parser.add(
-      {"providers", "NAME,...",
-       "Who takes part: kiln, onednn, onednn:preferred, openblas, reference. The default is kiln, and each library "
-       "that is installed; none is nobody but --provider-command. `kiln-lab-worker --list_providers` says which "
-       "are."},
-      providers);
+  parser.add({"providers", "NAME,...",
+              "Who takes part: kiln, onednn, onednn:preferred, openblas, mkl, reference. The default is kiln, and each "
+              "library "
+              "that is installed; none is nobody but --provider-command. `kiln-lab-worker --list_providers` says which "
+              "are."},
+             providers);
   parser.add({"provider-command", "NAME=COMMAND", "A program that speaks the protocol of docs/lab.md takes part too."},
              providerCommands);
+  addPeersFlag(parser, peersDir);
+  parser.add({"no-default-config", "",
+              "Leaves out tile_config_default, what the compiler chooses by itself, which otherwise takes part in each "
+              "sweep that has Kiln, whatever --dispatches and --configurations say."},
+             noDefaultConfig);
   parser.add({"threads", "N", "Threads of each candidate; 0 is one for each processor."}, threads);
   parser.addChoice({"verification-enabled", "true|false",
                     "Verifying is cheap, and what is not verified is not ranked: false is accepted, and verifies."},
@@ -281,7 +288,7 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
       if (flags.configurations && operation.configurations.size() > flags.configurations)
         operation.configurations.resize(flags.configurations);
       if (flags.defaultConfig || operation.configurations.empty())
-        operation.configurations.emplace_back(kDefaultConfiguration);
+        operation.addDefaultConfiguration();
       operation.problem = std::move(problem);
       operations.push_back(std::move(operation));
     }

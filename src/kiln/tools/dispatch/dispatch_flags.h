@@ -54,6 +54,8 @@ struct DispatchFlags {
   // How to measure.
   std::vector<std::string> providers;
   std::vector<std::string> providerCommands;
+  bool noDefaultConfig = false;
+  std::string peersDir; // of the libraries; empty: where `make peers` installs them
   uint32_t threads = 0; // 0: one for each processor
   std::string verificationEnabled = "true", profilingEnabled = "true";
   std::string cache = "cold";

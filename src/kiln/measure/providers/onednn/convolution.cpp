@@ -112,21 +112,17 @@ Result<Description> describeFilter(const Library &library, const ConvolutionShap
 
 Result<PrimitiveDescription> choose(const Library &library, const ConvolutionShape &shape, const Description &source,
                                     const Description &weights, const Description &result) {
-  dnnl_dims_t strides = {}, dilations = {}, padding = {}, paddingAfter = {};
+  int64_t strides[kMaxDimensions] = {}, dilations[kMaxDimensions] = {}, padding[kMaxDimensions] = {};
   int i = 0;
   for (const Axis &axis : {shape.height, shape.width}) {
-    strides[i] = dnnl_dim_t(axis.stride);
-    dilations[i] = dnnl_dim_t(axis.dilation - 1); // counted from 0
-    padding[i] = dnnl_dim_t(axis.padding);
-    // Where the last step ends before the padding does, the rest of it is never looked at; oneDNN does not mind that.
-    paddingAfter[i++] = dnnl_dim_t(axis.padding);
+    strides[i] = int64_t(axis.stride);
+    dilations[i] = int64_t(axis.dilation - 1); // counted from 0
+    // The same before and after. Where the last step ends before the padding does, the rest of it is never looked at.
+    padding[i++] = int64_t(axis.padding);
   }
-  dnnl_convolution_desc_t operation;
-  KILN_RETURN_IF_ERROR(check(library.functions().dilated_convolution_forward_desc_init(
-                                 &operation, dnnl_forward_inference, dnnl_convolution_direct, &source, &weights,
-                                 nullptr, &result, strides, dilations, padding, paddingAfter),
-                             shape.text()));
-  return library.choose(&operation, Attributes(), shape.text());
+  return library.choose(shape.text(), &Functions::convolution_forward_primitive_desc_create, kInference,
+                        kConvolutionDirect, source.get(), weights.get(), nullptr, result.get(), strides, dilations,
+                        padding, padding, nullptr);
 }
 
 } // namespace
@@ -144,14 +140,14 @@ Result<Operation> createConvolution(const Library &library, const LoadRequest &r
       KILN_ASSIGN_OR_RETURN(description, library.leaveOpen(description));
     }
   KILN_ASSIGN_OR_RETURN(PrimitiveDescription description, choose(library, shape, wanted[0], wanted[1], wanted[2]));
-  KILN_ASSIGN_OR_RETURN(Description usedSource, library.chosenLayout(description, dnnl_query_src_md));
-  KILN_ASSIGN_OR_RETURN(Description usedWeights, library.chosenLayout(description, dnnl_query_weights_md));
-  KILN_ASSIGN_OR_RETURN(Description usedResult, library.chosenLayout(description, dnnl_query_dst_md));
+  KILN_ASSIGN_OR_RETURN(Description usedSource, library.chosenLayout(description, kSourceLayout, source));
+  KILN_ASSIGN_OR_RETURN(Description usedWeights, library.chosenLayout(description, kWeightsLayout, weights));
+  KILN_ASSIGN_OR_RETURN(Description usedResult, library.chosenLayout(description, kResultLayout, result));
   Operation created;
   KILN_ASSIGN_OR_RETURN(created.primitive, library.create(description));
-  created.arguments = {{DNNL_ARG_SRC, 0, source, usedSource},
-                       {DNNL_ARG_WEIGHTS, 1, weights, usedWeights, /*isWeight=*/true},
-                       {DNNL_ARG_DST, 0, result, usedResult}};
+  created.arguments = {{kSource, 0, source, usedSource},
+                       {kWeights, 1, weights, usedWeights, /*isWeight=*/true},
+                       {kResult, 0, result, usedResult}};
   return created;
 }
 

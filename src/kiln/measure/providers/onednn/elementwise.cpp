@@ -13,34 +13,23 @@ constexpr std::string_view kFields[] = {"op", "shape", "type"};
 
 struct Function {
   std::string_view name;
-  dnnl_alg_kind_t algorithm;
+  Algorithm algorithm;
   bool isBinary;
 };
 constexpr Function kFunctions[] = {
-    {"add", dnnl_binary_add, true},
-    {"mul", dnnl_binary_mul, true},
-    {"relu", dnnl_eltwise_relu, false},
-    {"gelu", dnnl_eltwise_gelu_erf, false},
-    {"gelu_tanh", dnnl_eltwise_gelu_tanh, false},
-    {"exp", dnnl_eltwise_exp, false},
-    {"tanh", dnnl_eltwise_tanh, false},
-    {"sigmoid", dnnl_eltwise_logistic, false},
-    {"sqrt", dnnl_eltwise_sqrt, false},
+    {"add", kAdd, true},  {"mul", kMul, true},    {"relu", kRelu, false},        {"gelu", kGeluErf, false},
+    {"exp", kExp, false}, {"tanh", kTanh, false}, {"sigmoid", kLogistic, false}, {"sqrt", kSqrt, false},
+    {"gelu_tanh", kGeluTanh, false},
 };
 
 Result<PrimitiveDescription> choose(const Library &library, const Function &function, const Description &tensor,
                                     const std::string &what) {
-  const Functions &dnnl = library.functions();
-  if (function.isBinary) {
-    dnnl_binary_desc_t operation;
-    KILN_RETURN_IF_ERROR(check(dnnl.binary_desc_init(&operation, function.algorithm, &tensor, &tensor, &tensor), what));
-    return library.choose(&operation, Attributes(), what);
-  }
-  dnnl_eltwise_desc_t operation;
-  KILN_RETURN_IF_ERROR(
-      check(dnnl.eltwise_forward_desc_init(&operation, dnnl_forward_inference, function.algorithm, &tensor, 0.0f, 0.0f),
-            what));
-  return library.choose(&operation, Attributes(), what);
+  Layout layout = tensor.get();
+  if (function.isBinary)
+    return library.choose(what, &Functions::binary_primitive_desc_create, function.algorithm, layout, layout, layout,
+                          nullptr);
+  return library.choose(what, &Functions::eltwise_forward_primitive_desc_create, kInference, function.algorithm, layout,
+                        layout, 0.0f, 0.0f, nullptr);
 }
 
 } // namespace
@@ -65,9 +54,9 @@ Result<Operation> createElementwise(const Library &library, const LoadRequest &r
                         choose(library, *function, tensor, fmt::format("{} of {}", name, hal::elementTypeName(type))));
   Operation created;
   KILN_ASSIGN_OR_RETURN(created.primitive, library.create(description));
-  created.arguments = {{DNNL_ARG_SRC_0, 0, tensor, tensor}, {DNNL_ARG_DST, 0, tensor, tensor}};
+  created.arguments = {{kSource, 0, tensor, tensor}, {kResult, 0, tensor, tensor}};
   if (function->isBinary)
-    created.arguments.push_back({DNNL_ARG_SRC_1, 1, tensor, tensor});
+    created.arguments.push_back({kSource1, 1, tensor, tensor});
   return created;
 }
 

@@ -2,82 +2,113 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
 
+#include "kiln/measure/machine/libraries.h"
+#include "kiln/measure/providers/thread_binding.h"
 #include "kiln/runtime/hal/buffer_view.h"
 
 namespace kiln::measure::onednn {
 
 namespace {
 
-std::optional<dnnl_data_type_t> dataType(io::ElementType type) {
+std::optional<DataType> dataType(io::ElementType type) {
   switch (type) {
-  case io::ElementType::F32: return dnnl_f32;
-  case io::ElementType::F16: return dnnl_f16;
-  case io::ElementType::BF16: return dnnl_bf16;
-  case io::ElementType::I8: return dnnl_s8;
-  case io::ElementType::I32: return dnnl_s32;
+  case io::ElementType::F32: return kF32;
+  case io::ElementType::F16: return kF16;
+  case io::ElementType::BF16: return kBF16;
+  case io::ElementType::I8: return kS8;
+  case io::ElementType::I32: return kS32;
   default: return std::nullopt;
   }
 }
 
 Status findAll(const SharedLibrary &library, Functions &dnnl) {
-#define KILN_DNNL_FIND(name) KILN_RETURN_IF_ERROR(library.find("dnnl_" #name, dnnl.name));
+#define KILN_DNNL_FIND(name, parameters) KILN_RETURN_IF_ERROR(library.find("dnnl_" #name, dnnl.name));
   KILN_DNNL_FUNCTIONS(KILN_DNNL_FIND)
 #undef KILN_DNNL_FIND
-#undef KILN_DNNL_FUNCTIONS
-  return okStatus();
+  KILN_RETURN_IF_ERROR(library.find("dnnl_version", dnnl.version));
+  KILN_RETURN_IF_ERROR(library.find("dnnl_memory_desc_equal", dnnl.memory_desc_equal));
+  return library.find("dnnl_primitive_desc_query_md", dnnl.primitive_desc_query_md);
+}
+
+// Dimensions as the library reads them.
+std::vector<int64_t> dims(std::span<const uint64_t> numbers) {
+  std::vector<int64_t> result(numbers.begin(), numbers.end());
+  result.resize(kMaxDimensions);
+  return result;
 }
 
 } // namespace
 
-Status check(dnnl_status_t status, std::string_view what) {
-  if (status == dnnl_success)
+Status check(ReturnCode code, std::string_view what) {
+  if (code == kSuccess)
     return okStatus();
-  if (status == dnnl_unimplemented)
+  if (code == kUnimplemented)
     return unimplemented("oneDNN does not do this: {}", what);
-  if (status == dnnl_out_of_memory)
+  if (code == kOutOfMemory)
     return resourceExhausted("oneDNN is out of memory: {}", what);
-  return internalError("oneDNN fails with status {}: {}", int(status), what);
+  if (code == kInvalidArguments)
+    return invalidArgument("oneDNN calls these arguments invalid: {}", what);
+  return internalError("oneDNN fails with status {}: {}", int(code), what);
 }
 
-Status Library::open(uint32_t threads) {
-  KILN_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::open("libdnnl.so.2", "libdnnl2"));
+Status Library::open(const std::string &peersFolder, uint32_t threads) {
+  // Its threads are those of TBB, which takes as many as there are processors for this process, and no advice.
+  KILN_RETURN_IF_ERROR(limitProcessors(threads));
+  KILN_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::open(peersFolder, kOneDnnFile));
   KILN_RETURN_IF_ERROR(findAll(library, dnnl));
-  // Its thread pool is OpenMP's, where it has one.
-  void (*setThreads)(int);
-  if (library.find("omp_set_num_threads", setThreads).ok())
-    setThreads(int(threads));
-  dnnl_engine_t newEngine;
-  KILN_RETURN_IF_ERROR(check(dnnl.engine_create(&newEngine, dnnl_cpu, 0), "creating an engine"));
+  if (dnnl.version()->major != 3)
+    return unimplemented("this provider was written for version 3 of oneDNN, not {}", version());
+  Engine newEngine;
+  KILN_RETURN_IF_ERROR(check(dnnl.engine_create(&newEngine, kCpu, 0), "creating an engine on the CPU"));
   engine = {newEngine, {dnnl.engine_destroy}};
-  dnnl_stream_t newStream;
-  KILN_RETURN_IF_ERROR(
-      check(dnnl.stream_create(&newStream, newEngine, dnnl_stream_default_flags), "creating a stream"));
+  StreamObject *newStream;
+  KILN_RETURN_IF_ERROR(check(dnnl.stream_create(&newStream, newEngine, kInOrder), "creating a stream"));
   stream = {newStream, {dnnl.stream_destroy}};
-  return okStatus();
+  if (threads == 1)
+    return okStatus();
+  KILN_RETURN_IF_ERROR(startThreads());
+  return bindAll(threads);
+}
+
+// By work that is large enough for all of them.
+Status Library::startThreads() {
+  const uint64_t extents[] = {1 << 20};
+  KILN_ASSIGN_OR_RETURN(Description tensor, describe(io::ElementType::F32, extents));
+  KILN_ASSIGN_OR_RETURN(PrimitiveDescription description,
+                        choose("starting threads", &Functions::eltwise_forward_primitive_desc_create, kInference, kRelu,
+                               tensor.get(), tensor.get(), 0.0f, 0.0f, nullptr));
+  KILN_ASSIGN_OR_RETURN(Primitive primitive, create(description));
+  std::vector<float> numbers(extents[0], 1.0f);
+  KILN_ASSIGN_OR_RETURN(Memory memory, createMemory(tensor, numbers.data()));
+  const ExecutionArgument arguments[] = {{kSource, memory.get()}, {kResult, memory.get()}};
+  KILN_RETURN_IF_ERROR(execute(primitive, arguments));
+  return wait();
 }
 
 std::string Library::version() const {
-  const dnnl_version_t *version = dnnl.version();
+  const Version *version = dnnl.version();
   return fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
+}
+
+Description Library::own(const Description &like, LayoutObject *layout) const {
+  return {like.type, like.extents, {layout, Destroy<LayoutObject>{dnnl.memory_desc_destroy}}};
 }
 
 Result<Description> Library::describe(io::ElementType type, std::span<const uint64_t> extents,
                                       std::span<const uint64_t> strides) const {
-  std::optional<dnnl_data_type_t> known = dataType(type);
+  std::optional<DataType> known = dataType(type);
   if (!known)
     return unimplemented("oneDNN has no type {}", hal::elementTypeName(type));
-  if (extents.empty() || extents.size() > DNNL_MAX_NDIMS)
-    return unimplemented("oneDNN takes tensors of 1 to {} dimensions, not {}", DNNL_MAX_NDIMS, extents.size());
-  dnnl_dims_t dims = {}, steps = {};
-  std::ranges::copy(extents, dims);
-  std::ranges::copy(strides, steps);
-  Description description;
+  if (extents.empty() || extents.size() > kMaxDimensions)
+    return unimplemented("oneDNN takes tensors of 1 to {} dimensions, not {}", kMaxDimensions, extents.size());
+  Description description{type, {extents.begin(), extents.end()}, nullptr};
+  LayoutObject *layout;
   KILN_RETURN_IF_ERROR(
-      check(dnnl.memory_desc_init_by_strides(&description, int(extents.size()), dims, *known, steps),
+      check(dnnl.memory_desc_create_with_strides(&layout, int(extents.size()), dims(extents).data(), *known,
+                                                 dims(strides).data()),
             fmt::format("describing a tensor of {}", hal::shapeText(type, {extents.begin(), extents.end()}))));
-  return description;
+  return own(description, layout);
 }
 
 Result<Description> Library::describe(io::ElementType type, std::span<const uint64_t> extents) const {
@@ -88,48 +119,45 @@ Result<Description> Library::describe(io::ElementType type, std::span<const uint
 }
 
 Result<Description> Library::leaveOpen(const Description &plain) const {
-  Description description;
-  KILN_RETURN_IF_ERROR(
-      check(dnnl.memory_desc_init_by_tag(&description, plain.ndims, plain.dims, plain.data_type, dnnl_format_tag_any),
-            "leaving a layout open"));
-  return description;
+  std::vector<int64_t> extents = plain.extents;
+  extents.resize(kMaxDimensions);
+  LayoutObject *layout;
+  KILN_RETURN_IF_ERROR(check(dnnl.memory_desc_create_with_tag(&layout, int(plain.extents.size()), extents.data(),
+                                                              *dataType(plain.type), kAnyLayout),
+                             "leaving a layout open"));
+  return own(plain, layout);
 }
 
-Result<PrimitiveDescription> Library::choose(const_dnnl_op_desc_t operation, const Attributes &attributes,
-                                             std::string_view what) const {
-  dnnl_primitive_desc_t created;
-  KILN_RETURN_IF_ERROR(
-      check(dnnl.primitive_desc_create(&created, operation, attributes.get(), engine.get(), nullptr), what));
-  return PrimitiveDescription(created, {dnnl.primitive_desc_destroy});
-}
-
-Result<Description> Library::chosenLayout(const PrimitiveDescription &description, dnnl_query_t query) const {
-  const Description *chosen = dnnl.primitive_desc_query_md(description.get(), query, 0);
+Result<Description> Library::chosenLayout(const PrimitiveDescription &description, Query query,
+                                          const Description &plain) const {
+  Layout chosen = dnnl.primitive_desc_query_md(description.get(), query, 0);
   if (!chosen)
     return internalError("oneDNN does not tell the layout that it chose");
-  return *chosen;
+  LayoutObject *layout;
+  KILN_RETURN_IF_ERROR(check(dnnl.memory_desc_clone(&layout, chosen), "copying a layout"));
+  return own(plain, layout);
 }
 
 Result<Primitive> Library::create(const PrimitiveDescription &description) const {
-  dnnl_primitive_t primitive;
+  PrimitiveObject *primitive;
   KILN_RETURN_IF_ERROR(check(dnnl.primitive_create(&primitive, description.get()), "creating a primitive"));
   return Primitive(primitive, {dnnl.primitive_destroy});
 }
 
 Result<Primitive> Library::createReorder(const Description &from, const Description &to) const {
-  dnnl_primitive_desc_t created;
+  PrimitiveDesc created;
   KILN_RETURN_IF_ERROR(
-      check(dnnl.reorder_primitive_desc_create(&created, &from, engine.get(), &to, engine.get(), nullptr),
+      check(dnnl.reorder_primitive_desc_create(&created, from.get(), engine.get(), to.get(), engine.get(), nullptr),
             "bringing a tensor into another layout"));
   return create(PrimitiveDescription(created, {dnnl.primitive_desc_destroy}));
 }
 
-Result<Attributes> Library::followedBy(dnnl_alg_kind_t function) const {
-  dnnl_post_ops_t created;
+Result<Attributes> Library::followedBy(Algorithm function) const {
+  PostOpsObject *created;
   KILN_RETURN_IF_ERROR(check(dnnl.post_ops_create(&created), "creating post-ops"));
-  Owned<dnnl_post_ops_t> operations(created, {dnnl.post_ops_destroy});
-  KILN_RETURN_IF_ERROR(check(dnnl.post_ops_append_eltwise(created, 1.0f, function, 0.0f, 0.0f), "adding a post-op"));
-  dnnl_primitive_attr_t attributes;
+  Owned<PostOpsObject> operations(created, {dnnl.post_ops_destroy});
+  KILN_RETURN_IF_ERROR(check(dnnl.post_ops_append_eltwise(created, function, 0.0f, 0.0f), "adding a post-op"));
+  AttributesObject *attributes;
   KILN_RETURN_IF_ERROR(check(dnnl.primitive_attr_create(&attributes), "creating attributes"));
   Attributes owned(attributes, {dnnl.primitive_attr_destroy});
   KILN_RETURN_IF_ERROR(check(dnnl.primitive_attr_set_post_ops(attributes, created), "setting post-ops"));
@@ -137,13 +165,14 @@ Result<Attributes> Library::followedBy(dnnl_alg_kind_t function) const {
 }
 
 Result<Memory> Library::createMemory(const Description &description, void *address) const {
-  dnnl_memory_t memory;
-  KILN_RETURN_IF_ERROR(check(dnnl.memory_create(&memory, &description, engine.get(), address), "creating memory"));
+  MemoryObject *memory;
+  KILN_RETURN_IF_ERROR(check(dnnl.memory_create(&memory, description.get(), engine.get(), address), "creating memory"));
   return Memory(memory, {dnnl.memory_destroy});
 }
 
-Status Library::execute(dnnl_primitive_t primitive, std::span<const dnnl_exec_arg_t> arguments) const {
-  return check(dnnl.primitive_execute(primitive, stream.get(), int(arguments.size()), arguments.data()), "executing");
+Status Library::execute(const Primitive &primitive, std::span<const ExecutionArgument> arguments) const {
+  return check(dnnl.primitive_execute(primitive.get(), stream.get(), int(arguments.size()), arguments.data()),
+               "executing");
 }
 
 } // namespace kiln::measure::onednn

@@ -20,11 +20,11 @@ Result<Description> describeMatrix(const Library &library, const MatmulShape &sh
 
 Result<Attributes> activation(const Library &library, Epilogue epilogue) {
   if (epilogue == Epilogue::BiasRelu)
-    return library.followedBy(dnnl_eltwise_relu);
+    return library.followedBy(kRelu);
   if (epilogue == Epilogue::BiasGelu)
-    return library.followedBy(dnnl_eltwise_gelu_erf);
+    return library.followedBy(kGeluErf);
   if (epilogue == Epilogue::BiasGeluTanh)
-    return library.followedBy(dnnl_eltwise_gelu_tanh);
+    return library.followedBy(kGeluTanh);
   return Attributes();
 }
 
@@ -40,25 +40,23 @@ Result<Operation> createMatmul(const Library &library, const LoadRequest &reques
     KILN_ASSIGN_OR_RETURN(open, library.leaveOpen(weights));
   }
   bool hasBias = shape.epilogue != Epilogue::None;
-  Description bias{};
+  Description bias;
   if (hasBias) {
     KILN_ASSIGN_OR_RETURN(bias, library.describe(shape.result.type, std::vector<uint64_t>{1, shape.n}));
   }
 
-  dnnl_matmul_desc_t operation;
   std::string what = fmt::format("a matmul of {}{}", shape.typesText(), hasBias ? " with an epilogue" : "");
-  KILN_RETURN_IF_ERROR(check(
-      library.functions().matmul_desc_init(&operation, &source, &open, hasBias ? &bias : nullptr, &result), what));
   KILN_ASSIGN_OR_RETURN(Attributes attributes, activation(library, shape.epilogue));
-  KILN_ASSIGN_OR_RETURN(PrimitiveDescription description, library.choose(&operation, attributes, what));
-  KILN_ASSIGN_OR_RETURN(Description chosen, library.chosenLayout(description, dnnl_query_weights_md));
+  KILN_ASSIGN_OR_RETURN(PrimitiveDescription description,
+                        library.choose(what, &Functions::matmul_primitive_desc_create, source.get(), open.get(),
+                                       bias.get(), result.get(), attributes.get()));
+  KILN_ASSIGN_OR_RETURN(Description chosen, library.chosenLayout(description, kWeightsLayout, weights));
   Operation created;
   KILN_ASSIGN_OR_RETURN(created.primitive, library.create(description));
-  created.arguments = {{DNNL_ARG_SRC, 0, source, source},
-                       {DNNL_ARG_WEIGHTS, 1, weights, chosen, /*isWeight=*/true},
-                       {DNNL_ARG_DST, 0, result, result}};
+  created.arguments = {
+      {kSource, 0, source, source}, {kWeights, 1, weights, chosen, /*isWeight=*/true}, {kResult, 0, result, result}};
   if (hasBias)
-    created.arguments.push_back({DNNL_ARG_BIAS, 2, bias, bias});
+    created.arguments.push_back({kBias, 2, bias, bias});
   return created;
 }
 

@@ -1,5 +1,6 @@
 // Each kind of operation at odd sizes, plain and with preferred layouts, against plain loops in f64.
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -43,7 +44,10 @@ struct Case {
 class OneDnnTest : public ::testing::TestWithParam<bool> {
 protected:
   void SetUp() override {
-    provider = createOneDnnProvider(GetParam());
+    // As kiln-lab-worker does.
+    ::setenv("OCL_ICD_FILENAMES", KILN_PEERS "/lib/libintelocl.so", 1);
+    ::setenv("ONEAPI_DEVICE_SELECTOR", "opencl:cpu", 1);
+    provider = createOneDnnProvider(KILN_PEERS, GetParam());
     Status started = provider->start(1);
     if (started.code() == StatusCode::Unimplemented)
       GTEST_SKIP() << started.message();

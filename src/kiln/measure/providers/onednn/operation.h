@@ -18,7 +18,7 @@ enum class Layouts {
 
 // One tensor of a call. Where the primitive takes it in another layout than the problem's, it is brought there or back.
 struct Argument {
-  int name;              // DNNL_ARG_SRC; DNNL_ARG_DST is the output, all others are inputs
+  int name;              // kSource; kResult is the output, all others are inputs
   size_t tensor;         // of the request's inputs or outputs
   Description plain;     // as it lies in the problem's memory
   Description used;      // as the primitive takes it

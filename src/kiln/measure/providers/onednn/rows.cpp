@@ -15,12 +15,9 @@ constexpr std::string_view kSoftmaxFields[] = {"rows", "columns", "type", "accum
 
 struct Function {
   std::string_view name;
-  dnnl_alg_kind_t algorithm;
+  Algorithm algorithm;
 };
-constexpr Function kFunctions[] = {{"sum", dnnl_reduction_sum},
-                                   {"max", dnnl_reduction_max},
-                                   {"min", dnnl_reduction_min},
-                                   {"mean", dnnl_reduction_mean}};
+constexpr Function kFunctions[] = {{"sum", kSum}, {"max", kMax}, {"min", kMin}, {"mean", kMean}};
 
 Status refusePreferred(Layouts layouts, std::string_view what) {
   if (layouts == Layouts::Plain)
@@ -36,7 +33,7 @@ Result<Operation> createFor(const Library &library, const PrimitiveDescription &
                             const Description &result) {
   Operation created;
   KILN_ASSIGN_OR_RETURN(created.primitive, library.create(description));
-  created.arguments = {{DNNL_ARG_SRC, 0, source, source}, {DNNL_ARG_DST, 0, result, result}};
+  created.arguments = {{kSource, 0, source, source}, {kResult, 0, result, result}};
   return created;
 }
 
@@ -64,13 +61,11 @@ Result<Operation> createReduction(const Library &library, const LoadRequest &req
 
   KILN_ASSIGN_OR_RETURN(Description source, library.describe(type, input.shape));
   KILN_ASSIGN_OR_RETURN(Description result, library.describe(resultType, std::vector<uint64_t>{rows, 1}));
-  dnnl_reduction_desc_t operation;
-  dnnl_status_t status =
-      library.functions().reduction_desc_init(&operation, function->algorithm, &source, &result, 0.0f, 0.0f);
-  if (columns == 1 && status == dnnl_invalid_arguments)
+  if (columns == 1)
     return unimplemented("oneDNN reduces no dimension of a single element: {}", what);
-  KILN_RETURN_IF_ERROR(check(status, what));
-  KILN_ASSIGN_OR_RETURN(PrimitiveDescription description, library.choose(&operation, Attributes(), what));
+  KILN_ASSIGN_OR_RETURN(PrimitiveDescription description,
+                        library.choose(what, &Functions::reduction_primitive_desc_create, function->algorithm,
+                                       source.get(), result.get(), 0.0f, 0.0f, nullptr));
   return createFor(library, description, source, result);
 }
 
@@ -86,10 +81,9 @@ Result<Operation> createSoftmax(const Library &library, const LoadRequest &reque
 
   std::string what = fmt::format("softmax of {}", hal::elementTypeName(type));
   KILN_ASSIGN_OR_RETURN(Description matrix, library.describe(type, tensor.shape));
-  dnnl_softmax_desc_t operation;
-  KILN_RETURN_IF_ERROR(
-      check(library.functions().softmax_forward_desc_init(&operation, dnnl_forward_inference, &matrix, 1), what));
-  KILN_ASSIGN_OR_RETURN(PrimitiveDescription description, library.choose(&operation, Attributes(), what));
+  KILN_ASSIGN_OR_RETURN(PrimitiveDescription description,
+                        library.choose(what, &Functions::softmax_forward_primitive_desc_create, kInference,
+                                       kSoftmaxAccurate, matrix.get(), matrix.get(), 1, nullptr));
   return createFor(library, description, matrix, matrix);
 }
 

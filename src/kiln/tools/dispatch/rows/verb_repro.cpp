@@ -133,7 +133,7 @@ std::vector<std::string> providerFlags(const Repro &repro) {
       flags.emplace_back("\"--compiler=${KILN_COMPILER:?set it to the compiler that README.md names}\"");
     return flags;
   }
-  for (std::string_view known : {"onednn", "openblas", "reference"})
+  for (std::string_view known : {"mkl", "onednn", "openblas", "reference"})
     if (candidate.provider == known)
       return {
           shellWord(fmt::format("--providers={}{}{}", known, candidate.variant.empty() ? "" : ":", candidate.variant))};

@@ -1,20 +1,33 @@
-// What this machine can do at most, as `kiln calibrate` has measured it, in the form that the store and reports use.
+// What this machine can do at most, as `kiln calibrate` has measured it: what reports compare with, and what no row can
+// exceed.
 #ifndef KILN_TOOLS_DISPATCH_SWEEP_CEILINGS_H
 #define KILN_TOOLS_DISPATCH_SWEEP_CEILINGS_H
 
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "kiln/base/status.h"
-#include "kiln/measure/machine/provenance.h"
+#include "kiln/measure/machine/calibration.h"
+#include "kiln/measure/workers/group.h"
 
 namespace kiln {
 
-// {"by_threads":[{"threads":1,"gflops":{"f32":170.1},"gb_per_s":21.5}, ...]} for each of these numbers of threads.
-// Nothing where the machine was never calibrated, or where the file is another machine's; an error where it cannot be
-// read.
-Result<std::optional<std::string>> ceilingsOf(const measure::Provenance &machine, const std::set<uint64_t> &threads);
+// What is stored of this machine. Nothing where it was never calibrated, or where the file is another machine's; an
+// error where it cannot be read.
+Result<std::optional<measure::Calibration>> readCalibration(const measure::Provenance &machine);
+// Measures it with these numbers of threads, for some seconds, and stores it for next time where there is a folder for
+// that.
+Result<measure::Calibration> calibrateQuickly(const std::set<uint64_t> &threads);
+
+// {"by_threads":[{"threads":1,"gflops":{"f32":170.1},"gb_per_s":21.5}, ...]}, the form of the store and of reports.
+std::string ceilingsJson(const measure::Calibration &calibration, const std::set<uint64_t> &threads);
+
+// The times that no call of the problem can stay below with so many threads: by its arithmetic, and by the bytes that
+// it moves.
+std::vector<measure::SpeedFloor> speedFloors(const measure::Problem &problem, uint64_t threads,
+                                             const measure::Calibration &calibration);
 
 } // namespace kiln
 

@@ -9,6 +9,11 @@ namespace kiln {
 
 namespace fs = std::filesystem;
 
+void Operation::addDefaultConfiguration() {
+  if (std::ranges::find(configurations, kDefaultConfiguration) == configurations.end())
+    configurations.emplace_back(kDefaultConfiguration);
+}
+
 std::string Operation::dispatch(std::string_view configuration) const {
   return fmt::format("{}_{}", problem->name(), configuration);
 }

@@ -14,11 +14,10 @@
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/base/tile_config.h"
 #include "kiln/measure/family.h"
 
 namespace kiln {
-
-inline constexpr std::string_view kDefaultConfiguration = "tile_config_default";
 
 // A problem and the configurations that its file has functions for.
 struct Operation {
@@ -27,6 +26,8 @@ struct Operation {
   // What compiling it took, where that has been done already; see loadCorpus.
   std::optional<double> compileMilliseconds = {};
 
+  // Adds the compiler's own choice, where it is not there yet.
+  void addDefaultConfiguration();
   std::string dispatch(std::string_view configuration) const;
   // The function that computes it: named as the dispatch, unless somebody else wrote the program.
   std::string function(std::string_view configuration) const;

@@ -6,12 +6,13 @@
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/report/model/suggestion.h"
 #include "kiln/tools/dispatch/say.h"
+#include "kiln/tools/peers_flag.h"
 #include "kiln/tools/sibling.h"
 
 namespace kiln {
 
 namespace {
-constexpr std::string_view kOwnProviders[] = {"kiln", "onednn", "openblas", "reference"};
+constexpr std::string_view kOwnProviders[] = {"kiln", "mkl", "onednn", "openblas", "reference"};
 
 Result<KnownProvider> probe(const DispatchFlags &flags, std::string name, std::string variant,
                             std::vector<std::string> command) {
@@ -75,13 +76,14 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
         wanted.emplace_back(name);
   // Libraries know nothing of programs that somebody else wrote.
   if (!asked)
-    wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas"}
+    wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas", "mkl"}
                                   : std::vector<std::string>{"kiln"};
   std::vector<KnownProvider> providers;
   for (const std::string &wish : wanted) {
     size_t colon = wish.find(':');
     std::string variant = colon == std::string::npos ? "" : wish.substr(colon + 1);
-    Result<KnownProvider> provider = probe(flags, wish.substr(0, colon), variant, {tool, "--provider=" + wish});
+    Result<KnownProvider> provider = probe(flags, wish.substr(0, colon), variant,
+                                           {tool, "--provider=" + wish, "--peers-dir=" + peersFolder(flags.peersDir)});
     if (provider.ok())
       providers.push_back(*std::move(provider));
     else if (std::string meant = misspelt(wish); !meant.empty())

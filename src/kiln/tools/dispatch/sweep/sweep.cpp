@@ -298,6 +298,21 @@ public:
   }
 
 private:
+  // Without them there is a column less, and nothing is known to be impossible.
+  void findCeilings(const measure::Provenance &provenance, const std::set<uint64_t> &threads) {
+    Result<std::optional<measure::Calibration>> known = readCalibration(provenance);
+    if (known.ok() && !*known && settings.calibrate) {
+      progress.onWarning("measuring what this machine can do at most, for a few seconds; `kiln calibrate` does it "
+                         "thoroughly");
+      Result<measure::Calibration> measured = calibrateQuickly(threads);
+      known = measured.ok() ? Result(std::optional(*std::move(measured))) : measured.status();
+    }
+    if (known.ok())
+      calibration = *std::move(known);
+    else
+      progress.onWarning(fmt::format("warning: no percentages of the peak: {}", known.status().message()));
+  }
+
   // Finds the run that is resumed, or makes a new one.
   Status begin(const std::string &database) {
     measure::Provenance provenance = measure::Provenance::detect(settings.system);
@@ -308,12 +323,10 @@ private:
     for (const SweepGroup &group : groups)
       for (const SweepCandidate &candidate : group.candidates)
         threads.insert(candidate.fact.threads);
-    Result<std::optional<std::string>> ceilings = ceilingsOf(provenance, threads);
-    if (!ceilings.ok()) // a column less
-      progress.onWarning(fmt::format("warning: no percentages of the peak: {}", ceilings.status().message()));
-    else if (*ceilings)
-      KILN_RETURN_IF_ERROR(
-          writer->addCalibration({machine.hardware, machine.allocation, store::unixNanoseconds(), **ceilings}));
+    findCeilings(provenance, threads);
+    if (calibration)
+      KILN_RETURN_IF_ERROR(writer->addCalibration(
+          {machine.hardware, machine.allocation, store::unixNanoseconds(), ceilingsJson(*calibration, threads)}));
     store::Run run;
     run.sweep = sweepKey(groups, settings);
     run.machine = machine;
@@ -398,6 +411,8 @@ private:
       facts.push_back(candidate.fact);
       if (candidate.obstacle.empty()) {
         measuring.workers.push_back(candidate.worker);
+        if (calibration)
+          measuring.workers.back().floors = speedFloors(problem, candidate.fact.threads, *calibration);
         measuring.live.candidates.push_back(candidate);
         continue;
       }
@@ -427,6 +442,11 @@ private:
       pointers.push_back(&estimate);
     if (std::optional<report::NoiseWarning> warning = report::noiseWarning(pointers, settings.statistics.target))
       progress.onWarning(warning->text());
+    if (settings.group.cold && settings.profile && !outcome.sets.exceedsCache)
+      progress.onWarning(fmt::format("{}: {} bytes in {} sets of tensors do not exceed the last-level cache twice: it "
+                                     "was measured warm",
+                                     measuring.live.problem->name(), outcome.sets.timingBytes,
+                                     outcome.sets.timingSets));
     std::optional<double> cutSeconds;
     if (outcome.stoppedByTime) {
       cutSeconds = static_cast<double>(std::min(settings.group.measureNanoseconds, outcome.roundsNanoseconds)) / 1e9;
@@ -492,6 +512,7 @@ private:
   store::Writer *writer = nullptr;
   store::MachineKeys machine; // that this process measures on
   std::set<std::string> finished;
+  std::optional<measure::Calibration> calibration; // of this machine
   SweepSummary summary;
 };
 

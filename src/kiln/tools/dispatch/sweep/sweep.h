@@ -44,6 +44,7 @@ struct SweepSettings {
   std::string commandLine;
   std::vector<std::pair<std::string, std::string>> tags;
   std::optional<measure::Neighbours> machine; // what a look at it found; stored with the run
+  bool calibrate = false;                     // measures the machine's ceilings where they are not known
   bool resume = true;                         // goes on with an interrupted run of the same sweep
   store::ResumeOn resumeOn = store::ResumeOn::SameNode;
   measure::SystemFiles system = measure::SystemFiles(); // tests give another machine's
