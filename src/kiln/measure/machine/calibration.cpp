@@ -225,6 +225,31 @@ static std::optional<double> speedAt(const std::map<unsigned, double> &speeds, u
   return below->second + part * (above->second - below->second);
 }
 
+// Each is kept with its own windows, whose spread belongs to its best.
+void Calibration::takeBest(const Calibration &other) {
+  auto take = [](auto &rates, const auto &others, auto isSame, auto speed) {
+    for (const auto &rate : others) {
+      auto found = std::ranges::find_if(rates, [&](const auto &own) { return isSame(own, rate); });
+      if (found == rates.end())
+        rates.push_back(rate);
+      else if (speed(rate).best > speed(*found).best)
+        *found = rate;
+    }
+  };
+  take(
+      arithmetic, other.arithmetic,
+      [](const auto &a, const auto &b) {
+        return a.type == b.type && a.instructions == b.instructions && a.threads == b.threads;
+      },
+      [](const auto &rate) { return rate.operations; });
+  take(
+      bandwidth, other.bandwidth,
+      [](const auto &a, const auto &b) {
+        return a.level == b.level && a.transfer == b.transfer && a.threads == b.threads;
+      },
+      [](const auto &rate) { return rate.bytes; });
+}
+
 std::optional<double> Calibration::peakOperations(std::string_view type, unsigned threads) const {
   std::map<unsigned, double> speeds;
   bool narrow = type == "f16" || type == "bf16";

@@ -70,6 +70,9 @@ struct Calibration {
   // Bytes per second: the best transfer at a level.
   std::optional<double> peakBytes(std::string_view level, unsigned threads) const;
 
+  // Takes what another one found to be faster.
+  void takeBest(const Calibration &other);
+
   std::string json() const;
   static Result<Calibration> parse(std::string_view json);
 

@@ -89,7 +89,8 @@ struct Member {
   uint64_t outputHash = 0;      // of the last pass
   size_t slowFetches = 0;       // one after the other
   std::vector<int64_t> medians; // of turns, picoseconds of a call
-  UntoldTime untold;            // in its turns
+  std::vector<SpeedFloor> floors;
+  UntoldTime untold; // in its turns
   FreshTurns freshTurns;
   DeviceClaims deviceClaims;
 };
@@ -108,7 +109,7 @@ public:
         RoundScheduler &scheduler, GroupObserver &observer)
       : problem(problem), settings(settings), scheduler(scheduler), observer(observer), members(candidates.size()) {
     for (size_t i = 0; i < candidates.size(); ++i)
-      members[i].candidate = &candidates[i];
+      members[i].candidate = &candidates[i], members[i].floors = candidates[i].floors;
     result.candidates.resize(candidates.size());
     processors = settings.cpus.empty() ? usableCpus().size() : settings.cpus.size();
   }
@@ -137,7 +138,8 @@ private:
   Status checkOutputs(uint32_t index, SetRange sets);
   Status fetchOutputs(uint32_t index, SetRange sets);
   Status watchCalls(uint32_t index, RoundSamples &samples);
-  Status checkSpeed(uint32_t index, double call);
+  Status checkSpeed(uint32_t index, double turnCall);
+  const SpeedFloor *floorAbove(uint32_t index, double call, double &least) const;
   Status verifyAgain(uint32_t index);
   Status finishAll();
 
@@ -608,26 +610,37 @@ Status Group::watchCalls(uint32_t index, RoundSamples &samples) {
   return okStatus();
 }
 
-// Nobody is faster than the machine; a row that is has found what the checks did not.
-Status Group::checkSpeed(uint32_t index, double turnCall) {
-  Member &member = members[index];
+// The first floor that a call stays below, and what it is for this candidate; null where there is none.
+const SpeedFloor *Group::floorAbove(uint32_t index, double call, double &least) const {
   const ProviderInfo &provider = result.candidates[index].provider;
-  member.medians.push_back(int64_t(turnCall * 1000));
-  if (member.medians.size() < kTurnsToBeImplausible)
-    return okStatus();
-  double call = double(medianOf(member.medians)) / 1000;
-  for (const SpeedFloor &floor : member.candidate->floors) {
+  for (const SpeedFloor &floor : members[index].floors) {
     if (floor.of == SpeedFloor::Of::Memory && !(settings.cold && result.sets.exceedsCache))
       continue;
-    double least = floor.nanoseconds;
+    least = floor.nanoseconds;
     if (floor.of == SpeedFloor::Of::Arithmetic && provider.flops && problem.flops() > 0)
       least *= std::min(*provider.flops / problem.flops(), 1.0);
     if (call < least)
-      return withdraw(
-          index, Outcome::Implausible,
-          fmt::format("a call takes {:.0f} ns; the machine needs {:.0f} ns at least: {}", call, least, floor.reason));
+      return &floor;
   }
-  return okStatus();
+  return nullptr;
+}
+
+// Nobody is faster than the machine; a row that is has found what the checks did not.
+Status Group::checkSpeed(uint32_t index, double turnCall) {
+  Member &member = members[index];
+  member.medians.push_back(int64_t(turnCall * 1000));
+  if (member.medians.size() < kTurnsToBeImplausible)
+    return okStatus();
+  double call = double(medianOf(member.medians)) / 1000, least = 0;
+  if (!floorAbove(index, call, least))
+    return okStatus();
+  member.floors = observer.confirmFloors(index, std::move(member.floors));
+  const SpeedFloor *floor = floorAbove(index, call, least);
+  if (!floor)
+    return okStatus();
+  return withdraw(
+      index, Outcome::Implausible,
+      fmt::format("a call takes {:.0f} ns; the machine needs {:.0f} ns at least: {}", call, least, floor->reason));
 }
 
 Status Group::withdrawTimed(uint32_t index, const Status &status) {

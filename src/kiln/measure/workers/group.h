@@ -129,6 +129,9 @@ public:
   virtual Status onRound(const RoundSamples &samples) { return okStatus(); }
   // Once for each candidate, unless the group is interrupted before. Ok comes when the group is done.
   virtual Status onOutcome(uint32_t candidate, Outcome outcome, std::string_view message) { return okStatus(); }
+  // Asked before a candidate is called implausible: its floors, measured once more if that was not done just now. A
+  // ceiling that was taken while the machine was busy is too low, and no reason to reject anybody.
+  virtual std::vector<SpeedFloor> confirmFloors(uint32_t candidate, std::vector<SpeedFloor> floors) { return floors; }
   // Asked before each round and each verification; false interrupts the group.
   virtual bool shouldContinue() { return true; }
 };

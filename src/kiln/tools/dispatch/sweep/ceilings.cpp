@@ -44,12 +44,15 @@ Result<std::optional<measure::Calibration>> readCalibration(const measure::Prove
   return std::optional(*std::move(calibration));
 }
 
-Result<measure::Calibration> calibrateQuickly(const std::set<uint64_t> &threads) {
+Result<measure::Calibration> calibrate(const std::set<uint64_t> &threads, double seconds,
+                                       const std::optional<measure::Calibration> &known) {
   measure::CalibrationOptions options;
   options.threads.assign(threads.begin(), threads.end());
   options.repetitions = 5;
-  options.secondsLimit = 3;
+  options.secondsLimit = seconds;
   KILN_ASSIGN_OR_RETURN(measure::Calibration calibration, measure::Calibration::run(options));
+  if (known)
+    calibration.takeBest(*known);
   // Where it cannot be stored, the next sweep measures it again.
   if (std::string path = userCachePath("calibration.json"); !path.empty()) {
     std::error_code error;

@@ -17,9 +17,10 @@ namespace kiln {
 // What is stored of this machine. Nothing where it was never calibrated, or where the file is another machine's; an
 // error where it cannot be read.
 Result<std::optional<measure::Calibration>> readCalibration(const measure::Provenance &machine);
-// Measures it with these numbers of threads, for some seconds, and stores it for next time where there is a folder for
-// that.
-Result<measure::Calibration> calibrateQuickly(const std::set<uint64_t> &threads);
+// Measures it with these numbers of threads, for so many seconds at most, takes what is known to be faster, and stores
+// it for next time where there is a folder for that.
+Result<measure::Calibration> calibrate(const std::set<uint64_t> &threads, double seconds,
+                                       const std::optional<measure::Calibration> &known);
 
 // {"by_threads":[{"threads":1,"gflops":{"f32":170.1},"gb_per_s":21.5}, ...]}, the form of the store and of reports.
 std::string ceilingsJson(const measure::Calibration &calibration, const std::set<uint64_t> &threads);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -245,6 +246,9 @@ public:
   }
 
   bool shouldContinue() override { return progress.shouldContinue(); }
+  std::vector<measure::SpeedFloor> confirmFloors(uint32_t candidate, std::vector<measure::SpeedFloor> floors) override {
+    return confirm(group.candidates[candidate].fact.threads, std::move(floors));
+  }
 
   // A round of all candidates is one transaction.
   Status flush() {
@@ -254,6 +258,7 @@ public:
   }
 
   PartTimes parts; // of all candidates' calls
+  std::function<std::vector<measure::SpeedFloor>(uint64_t threads, std::vector<measure::SpeedFloor>)> confirm;
 
 private:
   const SweepGroup &group;
@@ -266,6 +271,10 @@ private:
   measure::SystemFiles files;
   unsigned processor; // one of those that workers run on
 };
+
+// How long ceilings are measured where there are none, and where a row exceeds them; and how often in a sweep.
+constexpr double kCalibrationSeconds = 3, kConfirmationSeconds = 10;
+constexpr int kConfirmations = 3;
 
 // The runner of one sweep.
 class Sweep {
@@ -298,13 +307,35 @@ public:
   }
 
 private:
+  Status storeCeilings() {
+    if (!calibration)
+      return okStatus();
+    return writer->addCalibration(
+        {machine.hardware, machine.allocation, store::unixNanoseconds(), ceilingsJson(*calibration, threads)});
+  }
+
+  // A row is faster than it can be: the ceilings once more, a few times in a sweep.
+  std::vector<measure::SpeedFloor> confirmFloors(const measure::Problem &problem, uint64_t count,
+                                                 std::vector<measure::SpeedFloor> floors) {
+    if (confirmations < kConfirmations) {
+      ++confirmations;
+      progress.onWarning("a row is faster than this machine was measured to be: measuring that once more");
+      Result<measure::Calibration> measured = calibrate(threads, kConfirmationSeconds, calibration);
+      if (measured.ok())
+        calibration = *std::move(measured);
+      if (Status stored = storeCeilings(); !stored.ok())
+        progress.onWarning(fmt::format("warning: {}", stored.message()));
+    }
+    return calibration ? speedFloors(problem, count, *calibration) : std::move(floors);
+  }
+
   // Without them there is a column less, and nothing is known to be impossible.
-  void findCeilings(const measure::Provenance &provenance, const std::set<uint64_t> &threads) {
+  void findCeilings(const measure::Provenance &provenance) {
     Result<std::optional<measure::Calibration>> known = readCalibration(provenance);
     if (known.ok() && !*known && settings.calibrate) {
       progress.onWarning("measuring what this machine can do at most, for a few seconds; `kiln calibrate` does it "
                          "thoroughly");
-      Result<measure::Calibration> measured = calibrateQuickly(threads);
+      Result<measure::Calibration> measured = calibrate(threads, kCalibrationSeconds, std::nullopt);
       known = measured.ok() ? Result(std::optional(*std::move(measured))) : measured.status();
     }
     if (known.ok())
@@ -319,14 +350,11 @@ private:
     const store::Machine facts = machineFacts(provenance, settings.system);
     machine = facts.keys();
     KILN_RETURN_IF_ERROR(writer->addMachine(facts));
-    std::set<uint64_t> threads;
     for (const SweepGroup &group : groups)
       for (const SweepCandidate &candidate : group.candidates)
         threads.insert(candidate.fact.threads);
-    findCeilings(provenance, threads);
-    if (calibration)
-      KILN_RETURN_IF_ERROR(writer->addCalibration(
-          {machine.hardware, machine.allocation, store::unixNanoseconds(), ceilingsJson(*calibration, threads)}));
+    findCeilings(provenance);
+    KILN_RETURN_IF_ERROR(storeCeilings());
     store::Run run;
     run.sweep = sweepKey(groups, settings);
     run.machine = machine;
@@ -383,6 +411,9 @@ private:
       statistics.addCandidate();
     StatisticsScheduler scheduler(std::move(statistics), settings.profile);
     GroupRecorder recorder(measuring.live, measuring.fact.key(), settings, *writer, progress);
+    recorder.confirm = [&](uint64_t count, std::vector<measure::SpeedFloor> floors) {
+      return confirmFloors(*group.problem, count, std::move(floors));
+    };
     measure::GroupResult outcome;
     if (!measuring.workers.empty()) {
       KILN_ASSIGN_OR_RETURN(outcome,
@@ -513,6 +544,8 @@ private:
   store::MachineKeys machine; // that this process measures on
   std::set<std::string> finished;
   std::optional<measure::Calibration> calibration; // of this machine
+  std::set<uint64_t> threads;                      // of all candidates
+  int confirmations = 0;                           // how often the ceilings were measured again
   SweepSummary summary;
 };
 
