@@ -55,8 +55,11 @@ class KilnResults(unittest.TestCase):
     def test_the_documented_bytes(self):
         blob = bytes.fromhex("01 03 c801 01 9203 00 01 01")
         self.assertEqual(kiln_results.decode_samples(blob), {"call": [100, 99, 300], "device": [], "launch": [-1]})
+        watched = bytes.fromhex("02 01 08 00 00 01 74 e807 01 0a 00 01 04 01 0c")
+        self.assertEqual(kiln_results.decode_samples(watched)["watched"],
+                         {"clock": "t", "per_second": 1000, "call": [5], "submitted": [], "started": [2], "ended": [6]})
         with self.assertRaises(ValueError):
-            kiln_results.decode_samples(b"\x02")
+            kiln_results.decode_samples(b"\x03")
 
     def test_nothing_is_written(self):
         with self.assertRaises(sqlite3.OperationalError):

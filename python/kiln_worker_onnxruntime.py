@@ -51,7 +51,7 @@ class Graph:
         integers = self.output.type == "i32"
         total = wide(types[0], self.output.type)
         if (types[0] != types[1] or (total == "i32") != (types[0] in ("i8", "i32"))
-                or (integers and (types[0] != "i8" or family.endswith("gelu")))):
+                or (integers and (types[0] != "i8" or "gelu" in family))):
             raise Unsupported(f"this adapter has no {family} of {types[0]} x {types[1]} to {self.output.type}")
         rank = len(self.inputs[0].shape)
         swap = list(range(rank - 2)) + [rank - 1, rank - 2]
@@ -65,8 +65,8 @@ class Graph:
             value = self.op("Add", value, self.cast("x2", types[2], total))
         if family.endswith("relu"):
             value = self.op("Relu", value)
-        if family.endswith("gelu"):
-            value = self.op("Gelu", value)
+        if "gelu" in family:
+            value = self.op("Gelu", value, approximate="tanh" if family.endswith("tanh") else "none")
         value = self.cast(value, total, self.output.type)
         return self.op("Transpose", value, perm=swap) if fields["result"][-1] == "n" else value
 

@@ -38,7 +38,8 @@ protected:
     for (const store::Calibration &calibration :
          {store::Calibration{hardware, allocation, started - 2, R"({"threads":2,"gflops":{"f32":1}})"},
           store::Calibration{hardware, allocation, started - 1, kKnown},
-          store::Calibration{hardware, allocation, started + 1, R"({"threads":2,"gflops":{"f32":2}})"}}) {
+          store::Calibration{hardware, allocation, store::unixNanoseconds() + 3'600'000'000'000,
+                             R"({"threads":2,"gflops":{"f32":2}})"}}) {
       status = (*writer)->addCalibration(calibration);
       ASSERT_TRUE(status.ok()) << status.toString();
     }

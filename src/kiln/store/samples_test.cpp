@@ -62,12 +62,12 @@ TEST(Samples, EveryTruncationIsFound) {
 }
 
 TEST(Samples, HostileBytesAreErrors) {
-  // A count of 2^63 asks for no memory; a number of more than 64 bits is none; format 2 is unknown.
+  // A count of 2^63 asks for no memory; a number of more than 64 bits is none; format 3 is unknown.
   EXPECT_FALSE(decodeSamples(bytesOf("\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F")).ok());
   EXPECT_FALSE(decodeSamples(bytesOf("\x01\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02")).ok());
-  Result<Samples> other = decodeSamples(bytesOf("\x02"));
+  Result<Samples> other = decodeSamples(bytesOf("\x03"));
   ASSERT_FALSE(other.ok());
-  EXPECT_NE(other.status().message().find("format 2"), std::string::npos);
+  EXPECT_NE(other.status().message().find("format 3"), std::string::npos);
   std::mt19937_64 random = generator(7);
   for (int i = 0; i < 20000; ++i) {
     std::string blob(1, '\x01');
@@ -76,6 +76,24 @@ TEST(Samples, HostileBytesAreErrors) {
     Result<Samples> decoded = decodeSamples(bytesOf(blob));
     EXPECT_EQ(decoded.status().code(), decoded.ok() ? StatusCode::Ok : StatusCode::DataLoss);
   }
+}
+
+TEST(Samples, WatchedCallsComeBack) {
+  Samples samples;
+  samples.call = {4};
+  samples.watched = {{5}, "t", 1000, {}, {2}, {6}};
+  std::string blob = encodeSamples(samples);
+  // As docs/store.md has it, and as the reader in Python is tested with.
+  EXPECT_EQ(blob, std::string("\x02\x01\x08\x00\x00\x01t\xe8\x07\x01\x0a\x00\x01\x04\x01\x0c", 16));
+  auto bytes = std::span(reinterpret_cast<const uint8_t *>(blob.data()), blob.size());
+  Result<Samples> read = decodeSamples(bytes);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(*read, samples);
+  for (size_t length = 0; length < blob.size(); ++length)
+    EXPECT_FALSE(decodeSamples(bytes.first(length)).ok()) << length;
+  samples.watched.ended.clear(); // what does not belong together
+  blob = encodeSamples(samples);
+  EXPECT_FALSE(decodeSamples(std::span(reinterpret_cast<const uint8_t *>(blob.data()), blob.size())).ok());
 }
 
 } // namespace

@@ -40,15 +40,15 @@ constexpr uint32_t kLeastRounds = 3;
 constexpr uint32_t kPlannedRounds = 4;
 // Results are looked at again after the first turn and after each of so many.
 constexpr uint32_t kTurnsPerCheck = 16;
-constexpr int kWarmUpRequests = 3;
+constexpr int kWarmUpRequests = 6;
 // A turn has at most so many stretches, each of which poisons and checks what it writes.
 constexpr size_t kMaximumStretches = 3;
 // Watched calls take at most this part of the time that other calls take.
 constexpr uint64_t kWatchedPart = 32;
 constexpr uint64_t kMaximumWatched = 64;
-// An empty call is timed so often, at two counts; the quickest of some tries counts.
+// An empty call is timed so often, at two counts; the middle one of some tries counts.
 constexpr uint64_t kEmptyCalls = 64;
-constexpr int kEmptyTries = 3;
+constexpr int kEmptyTries = 5;
 constexpr double kNotTimed = 1e18;
 constexpr size_t kTurnsToBeImplausible = 3;
 // Results that lie elsewhere are copied at this many bytes a nanosecond at least, after so long.
@@ -353,7 +353,7 @@ Status Group::warmUp(uint32_t index) {
 
 // By the lab's clock, at two counts of calls: what a request costs by itself cancels.
 Status Group::timeEmptyCalls(uint32_t index) {
-  double best = kNotTimed;
+  std::vector<int64_t> tries;
   for (int i = 0; i < kEmptyTries; ++i) {
     Result<TimedRequest> few = timeCalls(index, {.calls = kEmptyCalls, .start = nextSet, .empty = true});
     if (!few.ok())
@@ -361,9 +361,9 @@ Status Group::timeEmptyCalls(uint32_t index) {
     Result<TimedRequest> many = timeCalls(index, {.calls = 4 * kEmptyCalls, .start = nextSet, .empty = true});
     if (!many.ok())
       return withdrawTimed(index, many.status());
-    best = std::min(best, (double(many->elapsed()) - double(few->elapsed())) / double(3 * kEmptyCalls));
+    tries.push_back((int64_t(many->elapsed()) - int64_t(few->elapsed())) / int64_t(3 * kEmptyCalls));
   }
-  members[index].emptyNanoseconds = std::max(best, 1.0);
+  members[index].emptyNanoseconds = double(std::max<int64_t>(medianOf(std::move(tries)), 1));
   return okStatus();
 }
 
@@ -467,7 +467,7 @@ std::vector<Stretch> Group::planStretches(uint64_t callNanoseconds) {
     Stretch &stretch = stretches.emplace_back();
     stretch.start = start;
     uint64_t here = std::min(batches, most);
-    uint64_t first = here < 4 ? here / 2 : here / 5 + random() % (here / 5 + 1);
+    uint64_t first = here < 5 ? here / 2 : here / 5 + random() % (here / 5 + 1);
     for (uint64_t part : {first, here - first})
       if (part > 0)
         stretch.requests.push_back(part * result.batch);
@@ -594,8 +594,7 @@ Status Group::watchCalls(uint32_t index, RoundSamples &samples) {
   Member &member = members[index];
   if (!member.tellsDeviceTimes || member.watchable < kWatchedPart * member.callNanoseconds)
     return okStatus();
-  uint64_t calls = std::clamp<uint64_t>(member.watchable / kWatchedPart / member.callNanoseconds, 1,
-                                        std::min<uint64_t>(kMaximumWatched, result.sets.timingSets));
+  uint64_t calls = std::clamp<uint64_t>(member.watchable / kWatchedPart / member.callNanoseconds, 1, kMaximumWatched);
   member.watchable = 0;
   Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet, .watch = true});
   if (!timed.ok())

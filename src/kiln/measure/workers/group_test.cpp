@@ -190,7 +190,7 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
       {{"exit", "run"}, Outcome::Exited, 0},
       {{"hang", "run", "2"}, Outcome::TimedOut, 0},
       {{"rubbish", "time"}, Outcome::Rubbish, 0},
-      {{"crash", "time", "5", "slow"}, Outcome::Crashed, 1},
+      {{"crash", "time", "3", "slow"}, Outcome::Crashed, 0},
       {{"hang", "time", "2"}, Outcome::TimedOut, 0},
       {{"twice", "time"}, Outcome::Rubbish, 0},
       {{"lie", "time", "2"}, Outcome::Rubbish, 0},

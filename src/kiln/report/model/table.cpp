@@ -204,7 +204,7 @@ Status RunLoader::loadGroups(const std::string &key) {
 }
 
 Status RunLoader::loadPeaks() {
-  Result<store::Calibration> calibration = reader.calibration(run->machine, run->ended.value_or(INT64_MAX));
+  Result<store::Calibration> calibration = reader.calibration(run->machine, run->ended.value_or(run->started));
   if (calibration.status().code() == StatusCode::NotFound)
     return okStatus();
   KILN_RETURN_IF_ERROR(calibration.status());

@@ -92,7 +92,7 @@ void GroupMaker::addKiln(std::vector<Sample> &samples) {
     return;
   double fastest = std::ranges::min(samples, {}, &Sample::nanoseconds).nanoseconds;
   samples.push_back(
-      {sampleCandidate(problem.name, "kiln", "tile_config_default"), fastest / *options.defaultSpeed, {}, {}});
+      {sampleCandidate(problem.key(), "kiln", "tile_config_default"), fastest / *options.defaultSpeed, {}, {}});
 }
 
 // The first configurations fail, each in another way.

@@ -17,9 +17,9 @@ struct Function {
   bool isBinary;
 };
 constexpr Function kFunctions[] = {
-    {"add", kAdd, true},  {"mul", kMul, true},    {"relu", kRelu, false},        {"gelu", kGeluErf, false},
-    {"exp", kExp, false}, {"tanh", kTanh, false}, {"sigmoid", kLogistic, false}, {"sqrt", kSqrt, false},
-    {"gelu_tanh", kGeluTanh, false},
+    {"add", kAdd, true},           {"mul", kMul, true},    {"relu", kRelu, false},
+    {"gelu", kGeluErf, false},     {"exp", kExp, false},   {"tanh", kTanh, false},
+    {"sigmoid", kLogistic, false}, {"sqrt", kSqrt, false}, {"gelu_tanh", kGeluTanh, false},
 };
 
 Result<PrimitiveDescription> choose(const Library &library, const Function &function, const Description &tensor,

@@ -127,7 +127,7 @@ bool misbehave(const std::string &how) {
 //   previous    computes what the call before asked for
 //   early       answers, and computes afterwards
 //   hide        leaves a quarter of the time out      shave     leaves a tenth of each call out
-//   device      says that its device took half as long as it did
+//   device      says that its device took a tenth of what it did
 class FakeWorker {
 public:
   explicit FakeWorker(std::string how) : how(std::move(how)) {}
@@ -276,7 +276,7 @@ private:
       answer.host.push_back(int64_t(end - begin) + 1);
       if (request.watch) {
         answer.device->submitted.push_back(int64_t(begin));
-        answer.device->started.push_back(int64_t(how == "device" ? begin + (end - begin) / 2 : begin));
+        answer.device->started.push_back(int64_t(how == "device" ? begin + (end - begin) / 10 * 9 : begin));
         answer.device->ended.push_back(int64_t(end));
       }
     }
@@ -313,7 +313,8 @@ int main(int argc, char **argv) {
     std::string name = requestName(*request);
     timed = timed || name == "time";
     std::string event = name == "run" && timed ? "rerun" : name;
-    worker.how = when == "always" || (when == "timed" && name != "run") || (event == when && ++seen[event] == nth) ? how : "";
+    worker.how =
+        when == "always" || (when == "timed" && name != "run") || (event == when && ++seen[event] == nth) ? how : "";
     if (!worker.how.empty() && !misbehave(worker.how))
       continue;
     if (name == "quit")

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -75,9 +76,17 @@ public:
     if (!checksTimed)
       return nullptr;
     auto check = std::make_unique<Expected>();
-    for (uint64_t i = 0; i < m; ++i)
+    std::vector<double> right(k * n);
+    for (uint64_t l = 0; l < k; ++l)
       for (uint64_t j = 0; j < n; ++j)
-        check->elements.push_back(expected(inputs, 0, i, j));
+        right[l * n + j] = at(inputs[1], rhs, 0, l, j, k, n);
+    for (uint64_t i = 0; i < m; ++i) {
+      std::vector<double> row(n);
+      for (uint64_t l = 0; l < k; ++l)
+        for (double left = at(inputs[0], lhs, 0, i, l, m, k); uint64_t j : std::views::iota(uint64_t(0), n))
+          row[j] += left * right[l * n + j];
+      check->elements.insert(check->elements.end(), row.begin(), row.end());
+    }
     return check;
   }
   double flops() const override { return 2.0 * double(m * n * k * (batch ? batch : 1)); }

@@ -89,6 +89,24 @@ TEST_F(SweepTest, PartsOfCallsAreConcludedWhereTheyAreTold) {
   EXPECT_FALSE(silent->launchMedian);
 }
 
+// What cannot exceed the last-level cache, in as many sets as are possible, comes from it.
+TEST_F(SweepTest, ColdThatIsNotIsCalledWarm) {
+  add("one", {});
+  settings.group.cold = true;
+  settings.group.lastLevelCacheBytes = uint64_t(1) << 30;
+  settings.group.dataBudget = uint64_t(1) << 20;
+  run();
+  ASSERT_EQ(groupsOfRun.size(), 1U);
+  EXPECT_EQ(groupsOfRun[0].cacheMode, "warm");
+  EXPECT_NE(progress.warnings.find("do not exceed the last-level cache twice: it was measured warm"), std::string::npos)
+      << progress.warnings;
+  group.candidates.clear();
+  add("another", {});
+  settings.group.lastLevelCacheBytes = uint64_t(64) << 10;
+  run();
+  EXPECT_EQ(groupsOfRun[0].cacheMode, "cold");
+}
+
 TEST_F(SweepTest, WhatWorkersSayOfThemselvesIsStored) {
   add("telling", {"tell", "always"});
   add("silent", {});
