@@ -51,9 +51,11 @@ constexpr uint64_t kEmptyCalls = 64;
 constexpr int kEmptyTries = 5;
 constexpr double kNotTimed = 1e18;
 constexpr size_t kTurnsToBeImplausible = 3;
-// Results that lie elsewhere are copied at this many bytes a nanosecond at least, after so long.
-constexpr double kSlowestCopy = 0.5;
-constexpr uint64_t kFetchSlack = 2'000'000;
+// Tensors are copied at this many bytes a nanosecond at least, after so many nanoseconds for the request and each set.
+constexpr double kSlowestCopy = 1;
+constexpr uint64_t kCopyOfSet = 10'000, kCopySlack = 2'000'000;
+// No algorithm is believed to need less of the definition's operations; Winograd's largest has a quarter.
+constexpr double kFewestOperations = 0.25;
 
 void pause(uint64_t nanoseconds) {
   timespec time = {0, long(nanoseconds)};
@@ -82,13 +84,13 @@ struct Member {
   uint64_t callNanoseconds = 1;           // by the lab's clock
   double emptyNanoseconds = 0;            // of a call without work; 0: it makes none
   bool tellsDeviceTimes = false;
-  uint64_t life = 1;            // turns of a worker
-  uint64_t turns = 0;           // of this worker
-  uint64_t loadedWeights = 0;   // the state of the weights when this worker loaded them
-  uint64_t watchable = 0;       // nanoseconds of calls since some were watched
-  uint64_t outputHash = 0;      // of the last pass
-  size_t slowFetches = 0;       // one after the other
-  std::vector<int64_t> medians; // of turns, picoseconds of a call
+  uint64_t life = 1;                 // turns of a worker
+  uint64_t turns = 0;                // of this worker
+  uint64_t loadedWeights = 0;        // the state of the weights when this worker loaded them
+  uint64_t watchable = 0;            // nanoseconds of calls since some were watched
+  uint64_t outputHash = 0;           // of the last pass
+  size_t copies = 0, slowCopies = 0; // requests to upload and to fetch
+  std::vector<int64_t> medians;      // of turns, picoseconds of a call
   std::vector<SpeedFloor> floors;
   UntoldTime untold; // in its turns
   FreshTurns freshTurns;
@@ -136,7 +138,7 @@ private:
   std::vector<Stretch> planStretches(uint64_t callNanoseconds);
   Status timeStretch(uint32_t index, const Stretch &stretch, bool fresh, RoundSamples &samples);
   Status checkOutputs(uint32_t index, SetRange sets);
-  Status fetchOutputs(uint32_t index, SetRange sets);
+  Status askToCopy(uint32_t index, const Request &request, SharedTensors &tensors, SetRange sets);
   Status watchCalls(uint32_t index, RoundSamples &samples);
   Status checkSpeed(uint32_t index, double turnCall);
   const SpeedFloor *floorAbove(uint32_t index, double call, double &least) const;
@@ -245,7 +247,9 @@ Status Group::greet(uint32_t index) {
     return withdrawFailed(index, hello.status());
   bool copied = std::ranges::any_of(hello->devices, [](const WorkerDevice &device) { return !device.shared; });
   ProviderInfo &provider = result.candidates[index].provider;
-  provider = {hello->provider, hello->version, hello->note, copied, provider.preparedWeights, provider.flops};
+  // What one of its processes says holds for all of them.
+  provider = {hello->provider,           hello->version,           hello->note,
+              copied || provider.copied, provider.preparedWeights, provider.flops};
   members[index].tellsDeviceTimes = hello->tellsDeviceTimes;
   if (!hello->makesEmptyCalls)
     members[index].emptyNanoseconds = 0;
@@ -265,8 +269,10 @@ Status Group::load(uint32_t index) {
   Result<Answer> loaded = ask(index, request, settings.loadTimeout);
   if (!loaded.ok())
     return withdrawFailed(index, loaded.status());
-  result.candidates[index].provider.preparedWeights = loaded->preparedWeights;
-  result.candidates[index].provider.flops = loaded->flops;
+  ProviderInfo &provider = result.candidates[index].provider;
+  provider.preparedWeights = provider.preparedWeights || loaded->preparedWeights;
+  if (loaded->flops)
+    provider.flops = std::min(*loaded->flops, provider.flops.value_or(*loaded->flops));
   members[index].loadedWeights = weights;
   return okStatus();
 }
@@ -520,9 +526,12 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, bool fresh, Ro
     bool prepared = result.candidates[index].provider.preparedWeights;
     data->refresh(sets, !prepared);
     weights += !prepared;
-    if (copied)
-      if (Result<Answer> uploaded = ask(index, UploadRequest{0, sets}, settings.callTimeout); !uploaded.ok())
-        return withdrawFailed(index, uploaded.status());
+  }
+  // Others' turns may have changed these sets, too.
+  if (copied) {
+    KILN_RETURN_IF_ERROR(askToCopy(index, UploadRequest{0, sets}, data->inputs(), sets));
+    if (!takesPart(index))
+      return okStatus();
   }
   if (settings.checkTimed)
     data->poison(sets);
@@ -556,29 +565,34 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, bool fresh, Ro
   return told.ok() ? okStatus() : withdrawTimed(index, told);
 }
 
-Status Group::fetchOutputs(uint32_t index, SetRange sets) {
+// A request that is to copy so many bytes, in so many sets, and nothing else. Delays hit some copies; who is slow in
+// more than a quarter of them does more than copying.
+Status Group::askToCopy(uint32_t index, const Request &request, SharedTensors &tensors, SetRange sets) {
   uint64_t bytes = 0;
-  for (const MutableTensor &output : data->outputs().set(0))
-    bytes += output.bytes.size() * sets.count;
-  uint64_t allowed = uint64_t(double(bytes) / kSlowestCopy) + kFetchSlack;
+  for (const MutableTensor &tensor : tensors.set(0))
+    bytes += tensor.bytes.size() * sets.count;
+  uint64_t allowed = uint64_t(double(bytes) / kSlowestCopy) + sets.count * kCopyOfSet + kCopySlack;
   uint64_t asked = monotonicNanoseconds();
-  Result<Answer> fetched = ask(index, FetchRequest{0, sets}, settings.callTimeout);
-  if (!fetched.ok())
-    return withdrawFailed(index, fetched.status());
-  if (uint64_t took = monotonicNanoseconds() - asked; took > allowed && took > members[index].callNanoseconds)
-    members[index].slowFetches += 1;
-  else
-    members[index].slowFetches = 0;
-  if (members[index].slowFetches < kTurnsToBeImplausible)
+  Result<Answer> copied = ask(index, request, settings.callTimeout);
+  if (!copied.ok())
+    return withdrawFailed(index, copied.status());
+  Member &member = members[index];
+  ++member.copies;
+  member.slowCopies += monotonicNanoseconds() - asked > allowed;
+  if (member.slowCopies < kTurnsToBeImplausible || 4 * member.slowCopies <= member.copies)
     return okStatus();
-  return withdraw(index, Outcome::Wrong,
-                  fmt::format("{}: copying {} bytes of results takes it longer than {} ns",
-                              verify::causeName(verify::Cause::ReturnsEarly), bytes, allowed));
+  verify::Verdict verdict;
+  verdict.cause = verify::Cause::ReturnsEarly;
+  verdict.explanation = fmt::format("{}: '{}' of {} bytes takes it longer than {} ns in {} of {} requests",
+                                    verify::causeName(verdict.cause), requestName(request), bytes, allowed,
+                                    member.slowCopies, member.copies);
+  result.candidates[index].verdicts.push_back(verdict);
+  return withdraw(index, Outcome::Wrong, verdict.explanation);
 }
 
 Status Group::checkOutputs(uint32_t index, SetRange sets) {
   if (result.candidates[index].provider.copied) {
-    KILN_RETURN_IF_ERROR(fetchOutputs(index, sets));
+    KILN_RETURN_IF_ERROR(askToCopy(index, FetchRequest{0, sets}, data->outputs(), sets));
     if (!takesPart(index))
       return okStatus();
   }
@@ -617,7 +631,7 @@ const SpeedFloor *Group::floorAbove(uint32_t index, double call, double &least) 
       continue;
     least = floor.nanoseconds;
     if (floor.of == SpeedFloor::Of::Arithmetic && provider.flops && problem.flops() > 0)
-      least *= std::min(*provider.flops / problem.flops(), 1.0);
+      least *= std::clamp(*provider.flops / problem.flops(), kFewestOperations, 1.0);
     if (call < least)
       return &floor;
   }

@@ -59,6 +59,8 @@ uint64_t timingSeed(uint64_t seed, uint32_t generation, uint32_t set, size_t ten
 Result<std::unique_ptr<TimedData>> TimedData::create(const Problem &problem, const TimedDataOptions &options) {
   std::unique_ptr<TimedData> data(new TimedData(problem));
   data->seed = options.seed;
+  std::random_device device;
+  data->secret = uint64_t(device()) << 32 | device();
   std::vector<TensorType> types = problem.inputs();
   uint64_t bytes = 0;
   for (const std::vector<TensorType> &list : {types, problem.outputs()})
@@ -102,7 +104,8 @@ void TimedData::fill(uint32_t set, bool weights) {
   std::vector<MutableTensor> tensors = inputTensors->set(set);
   for (size_t i = 0; i < tensors.size(); ++i)
     if (weights || !problem.isWeight(i))
-      fillForTiming(timingSeed(seed, expected[set].generation, set, i), tensors[i]);
+      fillForTiming(problem, timingSeed(expected[set].generation ? secret : seed, expected[set].generation, set, i),
+                    tensors[i]);
 }
 
 void TimedData::refresh(SetRange range, bool weights) {
@@ -128,7 +131,7 @@ void TimedData::poison(SetRange range) {
 const verify::TimedCheck *TimedData::checkOf(uint32_t set) {
   Expected &one = expected[set];
   if (!one.made) {
-    one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), seed * 1'000'003 + ++draws);
+    one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), secret + ++draws);
     one.made = true;
   }
   return one.current.get();

@@ -22,7 +22,8 @@ struct TimedDataOptions {
   uint64_t dataBudget = 0; // bytes of all sets
 };
 
-// What timing inputs are filled with: `generation` counts how often the set has got new ones.
+// What timing inputs are filled with at first. Later ones, and what their checks look at, come from a secret of the
+// group that no worker can foresee.
 uint64_t timingSeed(uint64_t seed, uint32_t generation, uint32_t set, size_t tensor);
 
 // For one thread at a time.
@@ -68,6 +69,7 @@ private:
 
   const Problem &problem;
   uint64_t seed = 0;
+  uint64_t secret = 0;
   uint64_t draws = 0; // how many checks were made so far
   SetPlan sets;
   std::unique_ptr<SharedTensors> inputTensors;

@@ -102,6 +102,16 @@ void fillForTiming(uint64_t seed, const MutableTensor &tensor) {
   }
 }
 
+void fillForTiming(const Problem &problem, uint64_t seed, const MutableTensor &tensor) {
+  fillForTiming(seed, tensor);
+  bool isFloat = tensor.type == ElementType::F32 || tensor.type == ElementType::F64 || narrowFloat(tensor.type);
+  if (problem.takesNegatives() || !isFloat)
+    return;
+  size_t size = hal::elementTypeByteSize(tensor.type);
+  for (size_t last = size - 1; last < tensor.bytes.size(); last += size) // which holds the sign
+    tensor.bytes[last] &= 0x7F;
+}
+
 std::string timingDistribution(ElementType type) {
   if (type == ElementType::F32 || type == ElementType::F64)
     return "uniform in [-1, 1)";

@@ -7,6 +7,10 @@
 
 namespace kiln::families {
 
+bool ElementwiseProblem::takesNegatives() const {
+  return elementwise.op->name != "sqrt";
+}
+
 using hal::ElementType;
 using measure::Problem;
 

@@ -53,6 +53,19 @@ static store::Outcome outcomeOf(measure::Outcome outcome) {
   return store::Outcome::Failed;
 }
 
+// What the worker wants readers to know, and what the lab knows that they have to.
+static std::string noteOf(const measure::ProviderInfo &told) {
+  std::string note = told.note;
+  auto add = [&](const std::string &text) { note += (note.empty() ? "" : "; ") + text; };
+  if (told.copied)
+    add("copied: its results lie in memory of its own, and copying them is not timed");
+  if (told.preparedWeights)
+    add("weights were prepared before they were timed");
+  if (told.flops)
+    add(fmt::format("it declares {:.6g} operations a call", *told.flops));
+  return note;
+}
+
 // All passes as one: the first that failed, else what they have in common. Each covers mistakes that others do not, so
 // that the chance of an error to escape is that of the weakest; the details have each one's.
 // `passes` are the names of all that there are; one more verdict is of what was found while it was timed.
@@ -388,7 +401,8 @@ private:
     std::map<std::string, std::string> byType;
     for (const SweepGroup &group : groups)
       for (const measure::TensorType &input : group.problem->inputs())
-        byType[std::string(hal::elementTypeName(input.type))] = measure::timingDistribution(input.type);
+        byType[std::string(hal::elementTypeName(input.type))] =
+            measure::timingDistribution(input.type) + (group.problem->takesNegatives() ? "" : ", without signs");
     std::string text;
     for (const auto &[type, distribution] : byType)
       text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", type, distribution);
@@ -501,7 +515,7 @@ private:
     const measure::ProviderInfo &told = measured.provider;
     if (!told.name.empty() || measured.peakMemoryBytes > 0)
       result.worker =
-          store::WorkerFacts{told.name, told.version, told.note, measured.workers, measured.peakMemoryBytes};
+          store::WorkerFacts{told.name, told.version, noteOf(told), measured.workers, measured.peakMemoryBytes};
     return result;
   }
 
