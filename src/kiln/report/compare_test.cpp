@@ -222,8 +222,9 @@ TEST_F(Compare, WhatTheControlsDoTooIsTheMachines) {
   EXPECT_EQ(selected.comparisons.size(), 2U * 12);
   EXPECT_FALSE(selected.unchanged);
   for (const Comparison &c : report.comparisons)
-    if (c.before == selected.comparisons[0].before)
+    if (c.before == selected.comparisons[0].before) {
       EXPECT_EQ(selected.comparisons[0].low, c.low);
+    }
   EXPECT_LE(selected.smallest->middle, selected.smallest->worst);
   EXPECT_LT(selected.smallest->worst, selected.smallest->regression);
 }

@@ -37,8 +37,7 @@ public:
   Status check() const;
 
 private:
-  std::vector<double> shares; // of each turn that was long enough to tell
-  double most = 0;            // that may be left out of such turns
+  std::vector<double> shares; // of each turn with one request that was long enough to tell
   // Of each turn with requests of two counts: by how much what is left out grows with a call, of what a call is said to
   // take. What a request costs by itself cancels.
   std::vector<double> growths;

@@ -90,15 +90,15 @@ TEST_F(GroupTest, VerifiesAllThenTimesInRounds) {
   EXPECT_EQ(result->candidates[0].provider.name, "fake");
   EXPECT_EQ(result->candidates[0].verdicts.size(), 2U);
   EXPECT_GT(result->candidates[0].peakMemoryBytes, 0U);
-  EXPECT_GT(result->timedNanoseconds, 30'000'000U);
-  EXPECT_GT(result->batch, 1U); // a call takes far less than 5 us
+  EXPECT_GT(result->timedNanoseconds, 15'000'000U); // turns are counts of calls, made from first impressions
+  EXPECT_GT(result->batch, 1U);                     // a call takes far less than 5 us
   ASSERT_EQ(scheduler->added.size(), 4U);
   const RoundSamples &samples = scheduler->added[0];
   EXPECT_EQ(samples.batch, result->batch);
   int64_t sum = 0;
   for (int64_t sample : samples.call)
     sum += sample;
-  EXPECT_GT(sum, 1'000'000);
+  EXPECT_GT(sum, 200'000);
   // One at a time.
   EXPECT_GE(scheduler->added[1].started, samples.started + uint64_t(sum));
 }
