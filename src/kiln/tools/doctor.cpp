@@ -22,11 +22,18 @@ struct Options {
 constexpr size_t kColumns = 80;
 constexpr size_t kTextColumn = 17;
 
-// `text` from kTextColumn on, wrapped; what stands before it is in `line` already.
+// `text` from kTextColumn on, wrapped; what stands before it is in `line` already. A path too long for a line is broken
+// behind a slash.
 void appendWrapped(std::string &out, std::string line, std::string_view text) {
   line.resize(kTextColumn, ' ');
   while (!text.empty()) {
     size_t end = std::min(text.find(' '), text.size());
+    bool broken = false;
+    if (end > kColumns - kTextColumn) {
+      size_t slash = text.rfind('/', kColumns - kTextColumn - 1);
+      broken = slash != text.npos && slash > 0;
+      end = broken ? slash + 1 : end;
+    }
     if (line.size() > kTextColumn && line.size() + 1 + end > kColumns) {
       out += line + "\n";
       line.assign(kTextColumn, ' ');
@@ -34,7 +41,7 @@ void appendWrapped(std::string &out, std::string line, std::string_view text) {
     if (line.size() > kTextColumn)
       line += ' ';
     line += text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
+    text.remove_prefix(broken ? end : std::min(end + 1, text.size()));
   }
   out += line + "\n";
 }
