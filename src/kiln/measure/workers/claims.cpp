@@ -2,24 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace kiln::measure {
 
 namespace {
 
-// Waking up and answering take some tenths of a millisecond, and shorter turns would show it.
-constexpr uint64_t kTellingTurn = 1'000'000;
-// Between two samples: compiled workers need half of it, those in Python all of it.
-constexpr uint64_t kBetweenSamples = 1'000;
-// On top of that, in three quarters of the turns that have one request only. Workers of all providers leave out 1 to 10
-// % on a machine that is busy with other things.
-constexpr size_t kTurnsToTell = 3;
-constexpr double kMostUntold = 0.15;
-// What further calls take beyond what is told of them. Delays of answers hit requests of both counts alike, so that of
-// honest turns no more than half exceed this; of `n` turns so many do by chance in less than one of 10,000 groups.
-constexpr double kMostGrowth = 0.06, kBlatantGrowth = 0.5;
-constexpr size_t kGrowthsToTell = 14;
+// What a request costs beside its calls: parsing it, waking up, answering; and reading a clock for each sample.
+constexpr uint64_t kRequestCost = 100'000, kSampleCost = 500;
+// Shorter requests accuse nobody: on a busy machine they cost several times as much.
+constexpr uint64_t kTellingRequest = 2'000'000;
+// The middle sample of an honest worker is what its calls take, but for delays that hit some of its requests. Three
+// quarters of the requests above the first ratio, or all above the second, are no delays.
+constexpr double kMostUntold = 1.25, kBlatantlyUntold = 2;
+constexpr size_t kRequestsToTell = 12, kRequestsToTellBlatant = 5;
 // Launching real work may take longer than launching none, by so much of the call and so many nanoseconds.
 constexpr double kMostOutside = 0.15;
 constexpr double kOutsideSlack = 20'000; // waking a thread takes so long
@@ -78,10 +73,6 @@ Status checkDevice(const TimedRequest &timed) {
 
 } // namespace
 
-uint64_t TimedRequest::told() const {
-  return std::accumulate(answer.host.begin(), answer.host.end(), uint64_t(0));
-}
-
 Status checkClaims(const TimedRequest &timed) {
   const Answer &answer = timed.answer;
   uint64_t wanted = timed.request.calls / timed.request.batch;
@@ -92,52 +83,39 @@ Status checkClaims(const TimedRequest &timed) {
   return answer.device ? checkDevice(timed) : okStatus();
 }
 
-void UntoldTime::addTurn(const std::vector<TimedRequest> &requests) {
-  auto untold = [](const TimedRequest &timed) {
-    return double(timed.elapsed()) - double(timed.told()) - double(timed.answer.host.size() * kBetweenSamples);
-  };
-  uint64_t elapsed = 0;
-  for (const TimedRequest &timed : requests)
-    elapsed += timed.elapsed();
-  if (elapsed < kTellingTurn)
+uint64_t TimedRequest::spent() const {
+  uint64_t most = std::max(undisturbed(), running / std::max<uint32_t>(threads, 1));
+  return most - std::min(most, kRequestCost + answer.host.size() * kSampleCost);
+}
+
+void raiseSamples(TimedRequest &timed) {
+  std::vector<int64_t> &samples = timed.answer.host;
+  if (samples.empty())
     return;
-  if (requests.size() == 1)
-    shares.push_back(std::max(untold(requests[0]), 0.0) / double(elapsed));
-  if (requests.size() != 2)
-    return;
-  const TimedRequest &a = requests[0], &b = requests[1];
-  double more = double(b.request.calls) - double(a.request.calls);
-  double call = double(a.told() + b.told()) / double(a.request.calls + b.request.calls);
-  if (more != 0 && call > 0)
-    growths.push_back((untold(b) - untold(a)) / more / call);
+  auto least = int64_t(kLeastOfMean * double(timed.spent()) / double(samples.size()));
+  for (int64_t &sample : samples)
+    sample = std::max(sample, least);
+}
+
+void UntoldTime::add(const TimedRequest &timed) {
+  std::vector<double> samples(timed.answer.host.begin(), timed.answer.host.end());
+  auto count = double(samples.size());
+  if (timed.elapsed() >= kTellingRequest && !samples.empty())
+    ratios.push_back(double(timed.spent()) / count / medianOf(std::move(samples)));
 }
 
 Status UntoldTime::check() const {
-  if (shares.size() >= kTurnsToTell) {
-    std::vector<double> sorted = shares;
-    std::ranges::sort(sorted);
-    double share = sorted[sorted.size() / 4];
-    if (share > kMostUntold)
-      return invalidArgument("leaves out time: the worker's samples leave out {:.0f} % of its turns: what it does in "
-                             "that time would count for nothing; all of a call belongs into its sample, and what "
-                             "prepares calls into 'load'",
-                             share * 100);
-  }
-  // Of a worker that leaves before that, as one that is far slower than others does: a lie that no delay explains.
-  if (growths.size() >= kTurnsToTell && std::ranges::min(growths) > kBlatantGrowth)
-    return invalidArgument(
-        "leaves out time: by the lab's clock each further call takes {:.0f} % longer than the worker "
-        "says",
-        medianOf(growths) * 100);
-  auto count = double(growths.size());
-  auto beyond = double(std::ranges::count_if(growths, [](double growth) { return growth > kMostGrowth; }));
-  // Four standard deviations beyond one half.
-  if (growths.size() >= kGrowthsToTell && beyond - count / 2 >= 2 * std::sqrt(count) - 1)
-    return invalidArgument(
-        "leaves out time: by the lab's clock each further call takes {:.0f} % longer than the worker "
-        "says",
-        medianOf(growths) * 100);
-  return okStatus();
+  if (ratios.size() < kRequestsToTellBlatant)
+    return okStatus();
+  std::vector<double> sorted = ratios;
+  std::ranges::sort(sorted);
+  bool much = ratios.size() >= kRequestsToTell && sorted[sorted.size() / 4] > kMostUntold;
+  if (!much && sorted[0] <= kBlatantlyUntold)
+    return okStatus();
+  return invalidArgument("leaves out time: calls took {:.2f} times as long as the worker's samples say, by the lab's "
+                         "clock and the processor time that it used; all of a call belongs into its sample, and what "
+                         "prepares calls into 'load'",
+                         sorted[sorted.size() / 2]);
 }
 
 DeviceShare deviceShareOf(const TimedRequest &watched) {

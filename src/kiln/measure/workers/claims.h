@@ -1,8 +1,9 @@
-// What a worker claims of the time that its calls took, held against the lab's clock. A worker's clock is not believed:
-// each request has to fit into the time that passed here, and requests of two counts of calls show what one call adds.
+// What a worker claims of the time that its calls took, held against what the lab's clock and the system saw. A
+// worker's clock is not believed.
 #ifndef KILN_MEASURE_WORKERS_CLAIMS_H
 #define KILN_MEASURE_WORKERS_CLAIMS_H
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,10 +16,16 @@ namespace kiln::measure {
 struct TimedRequest {
   TimeRequest request;
   uint64_t sent = 0, answered = 0; // monotonicNanoseconds()
+  uint64_t running = 0;            // processor time of all of the worker's threads
+  uint64_t disturbed = 0;          // see disturbedBetween()
+  uint32_t threads = 1;            // that it may run with
   Answer answer;
 
   uint64_t elapsed() const { return answered - sent; }
-  uint64_t told() const; // all of its samples
+  uint64_t undisturbed() const { return elapsed() - std::min(elapsed(), disturbed); }
+  // What its calls took at least: the time until the answer in which nobody disturbed the worker, or what its threads
+  // ran if they shared it evenly, whichever is more; less what taking a request and answering it may cost.
+  uint64_t spent() const;
 };
 
 // An error says what is claimed and why that cannot be: other samples than were asked for; a sample that took no time,
@@ -26,21 +33,22 @@ struct TimedRequest {
 // asked or after it answered, by the lab's own clock.
 Status checkClaims(const TimedRequest &timed);
 
-// How much of its turns a worker leaves out of its samples. Between two samples it reads a clock, and no more; whoever
-// computes for longer than it says has time that is in none of them.
+// No sample counts for less than this part of what a call of its request took on average. A worker that leaves out
+// time, or does the work of many calls in few samples, gains no more than the rest by it.
+inline constexpr double kLeastOfMean = 0.95;
+void raiseSamples(TimedRequest &timed);
+
+// How much longer calls take than a worker's samples say. Between two samples it reads a clock, and no more; one that
+// computes for longer than it says, or in few of its samples, has a middle sample that is too short.
 class UntoldTime {
 public:
-  // The requests of a turn.
-  void addTurn(const std::vector<TimedRequest> &requests);
-  // An error where turns leave out more than honest workers do; one turn alone may have been disturbed. It begins with
-  // "leaves out time".
+  // Before its samples are raised.
+  void add(const TimedRequest &timed);
+  // An error where that is more than honest workers show. It begins with "leaves out time".
   Status check() const;
 
 private:
-  std::vector<double> shares; // of each turn with one request that was long enough to tell
-  // Of each turn with requests of two counts: by how much what is left out grows with a call, of what a call is said to
-  // take. What a request costs by itself cancels.
-  std::vector<double> growths;
+  std::vector<double> ratios; // of each request that was long enough to tell
 };
 
 // Where a watched call spent its time. `outside` is what the device had no part in: launching and awaiting.

@@ -68,37 +68,53 @@ TEST(Claims, DeviceTimesLieWithinTheRequest) {
   EXPECT_NE(errorOf(many).find("device times of 2 calls, and made 1"), std::string::npos);
 }
 
-// A turn of two requests, of which a worker tells so much: `part` of each call, after `fixed` nanoseconds each.
-std::vector<TimedRequest> turnOf(double part, uint64_t fixed) {
-  std::vector<TimedRequest> requests;
-  for (uint64_t calls : {20, 80}) {
-    constexpr int64_t call = 100'000;
-    requests.push_back(timedOf(std::vector<int64_t>(calls, int64_t(double(call) * part)), calls * call + fixed, 1));
-  }
-  return requests;
+// 100 calls of 100 us each, which the worker says to have taken `part` of that.
+TimedRequest tellingPart(double part) {
+  TimedRequest timed = timedOf(std::vector<int64_t>(100, int64_t(100'000 * part)), 10'000'000, 1);
+  timed.running = 10'000'000;
+  return timed;
 }
 
-std::string untoldAfter(int turns, double part, uint64_t fixed) {
+std::string untoldAfter(int requests, const TimedRequest &timed) {
   UntoldTime untold;
-  for (int i = 0; i < turns; ++i)
-    untold.addTurn(turnOf(part, fixed));
+  for (int i = 0; i < requests; ++i)
+    untold.add(timed);
   return std::string(untold.check().message());
 }
 
 TEST(Claims, TimeThatIsLeftOutIsTold) {
-  EXPECT_EQ(untoldAfter(30, 1, 300'000), "");
-  EXPECT_EQ(untoldAfter(30, 0.97, 300'000), ""); // what honest workers leave out
-  UntoldTime single;                             // calls as long as a turn
-  for (int i = 0; i < 5; ++i)
-    single.addTurn({timedOf({7'000'000}, 10'000'000, 1)});
-  EXPECT_NE(single.check().message().find("leaves out time: the worker's samples leave out 30 %"), std::string::npos)
-      << single.check().message();
-  // Less than honest ones leave out in all, but more with each call.
-  EXPECT_NE(untoldAfter(30, 0.9, 0).find("leaves out time: by the lab's clock each further call takes 10 %"),
+  EXPECT_EQ(untoldAfter(30, tellingPart(0.97)), "");
+  EXPECT_NE(untoldAfter(30, tellingPart(0.7))
+                .find("leaves out time: calls took 1.41 times as long as the worker's samples say"),
             std::string::npos)
-      << untoldAfter(30, 0.9, 0);
-  EXPECT_NE(untoldAfter(3, 0.4, 0).find("leaves out time"), std::string::npos); // of who leaves early
-  EXPECT_EQ(untoldAfter(2, 0.4, 0), "");                                        // one turn may be disturbed
+      << untoldAfter(30, tellingPart(0.7));
+  EXPECT_NE(untoldAfter(5, tellingPart(0.4)).find("leaves out time"), std::string::npos); // of who leaves early
+  EXPECT_EQ(untoldAfter(4, tellingPart(0.4)), "");                                        // these may be disturbed
+  TimedRequest bunched = tellingPart(0.02);
+  bunched.answer.host[0] = 9'000'000;
+  EXPECT_NE(untoldAfter(5, bunched).find("leaves out time"), std::string::npos);
+}
+
+// On a busy machine a request takes long, and samples only as long as the worker runs.
+TEST(Claims, WaitingForOthersIsNotLeftOut) {
+  TimedRequest timed = tellingPart(0.5);
+  timed.running = 5'000'000;
+  timed.disturbed = 5'000'000;
+  EXPECT_EQ(untoldAfter(30, timed), "");
+  timed.running = timed.elapsed(); // it ran all the same
+  EXPECT_NE(untoldAfter(30, timed).find("leaves out time"), std::string::npos);
+  timed.threads = 2; // half of which were two threads'
+  EXPECT_EQ(untoldAfter(30, timed), "");
+}
+
+// Work that is done in few samples of many counts in all of them, as does work that is in none.
+TEST(Claims, SamplesAreNoLessThanWhatWasSpent) {
+  TimedRequest ahead = timedOf({9'900'000, 25'000, 25'000, 25'000, 25'000}, 10'100'000 + 5 * 500, 1);
+  raiseSamples(ahead);
+  EXPECT_EQ(ahead.answer.host, (std::vector<int64_t>{9'900'000, 1'900'000, 1'900'000, 1'900'000, 1'900'000}));
+  TimedRequest even = timedOf({2'000'000, 1'950'000, 2'050'000}, 6'100'000, 1);
+  raiseSamples(even);
+  EXPECT_EQ(even.answer.host, (std::vector<int64_t>{2'000'000, 1'950'000, 2'050'000}));
 }
 
 TEST(Claims, ADeviceHasWhatIsLeftByAnEmptyCall) {

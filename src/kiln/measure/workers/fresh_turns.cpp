@@ -2,41 +2,44 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace kiln::measure {
 
 namespace {
 
 constexpr size_t kTurnsWithout = 3; // at most, before the first fresh one
-constexpr unsigned kOneIn = 6, kOneInSuspicious = 2;
-constexpr double kSuspicious = 0.05, kCertain = 0.05; // logarithms of ratios
+constexpr unsigned kOneIn = 6, kOneInDoubtful = 2;
+// Logarithms of ratios: differences that honest providers have, too; that are worth more fresh turns; that are worth
+// turns beyond those that are measured.
+constexpr double kHonest = 0.05, kDoubtful = 0.05, kSuspicious = 0.15;
+// Where every fresh turn takes so much longer than every other one, a few of them are enough.
+constexpr double kBlatant = 0.4;
 // Of each kind, before anything is said; with fewer a single disturbance could decide.
 constexpr size_t kLeast = 4;
-// How many standard errors the difference has to exceed 5 % by. A t value of 8 with 3 degrees of freedom is passed by
-// chance in one of 500 tests, were turns normally distributed; all that is tested is beyond 5 % already, so that honest
-// providers have to be that far off as well.
-constexpr double kErrors = 8;
+// Standard deviations of the rank sum. Honest providers are 5 % away from what is tested, so that noise has to add up
+// to that, too.
+constexpr double kCertain = 4;
 
-double mean(const std::vector<double> &values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / double(values.size());
-}
-
-// The variance of the mean.
-double varianceOfMean(const std::vector<double> &values) {
-  double center = mean(values), sum = 0;
-  for (double value : values)
-    sum += (value - center) * (value - center);
-  return sum / double(values.size() - 1) / double(values.size());
+double middleOf(std::vector<double> values) {
+  auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
 }
 
 } // namespace
 
+double FreshTurns::difference() const {
+  return fresh.empty() || other.empty() ? 0 : middleOf(fresh) - middleOf(other);
+}
+
+bool FreshTurns::suspicious() const {
+  return difference() > kSuspicious;
+}
+
 bool FreshTurns::draw(std::mt19937_64 &random) const {
   if (fresh.empty() && other.size() + 1 >= kTurnsWithout)
     return true;
-  bool suspicious = !fresh.empty() && !other.empty() && mean(fresh) - mean(other) > kSuspicious;
-  return random() % (suspicious ? kOneInSuspicious : kOneIn) == 0;
+  return random() % (difference() > kDoubtful ? kOneInDoubtful : kOneIn) == 0;
 }
 
 void FreshTurns::add(bool isFresh, double nanoseconds) {
@@ -46,17 +49,19 @@ void FreshTurns::add(bool isFresh, double nanoseconds) {
 Status FreshTurns::check() const {
   if (fresh.size() < kLeast || other.size() < kLeast)
     return okStatus();
-  double difference = mean(fresh) - mean(other);
-  double error = std::sqrt(varianceOfMean(fresh) + varianceOfMean(other));
-  // The quickest fresh turn behind the middle one of the others: one slow turn does not make a difference.
-  std::vector<double> sorted = other;
-  std::ranges::sort(sorted);
-  if (difference - kErrors * error <= kCertain || std::ranges::min(fresh) <= sorted[sorted.size() / 2])
+  // Mann and Whitney's test of the fresh turns, less what honest ones may differ by.
+  double above = 0;
+  for (double one : fresh)
+    above += double(std::ranges::count_if(other, [&](double each) { return one - kHonest > each; }));
+  auto n = double(fresh.size()), m = double(other.size());
+  bool certain = (above - n * m / 2) / std::sqrt(n * m * (n + m + 1) / 12) > kCertain;
+  bool blatant = std::ranges::min(fresh) - std::ranges::max(other) > kBlatant;
+  if (!certain && !blatant)
     return okStatus();
   return invalidArgument(
       "recognizes the checking: a call takes {:.2f} times as long in turns whose inputs are new as in "
       "others",
-      std::exp(difference));
+      std::exp(difference()));
 }
 
 } // namespace kiln::measure

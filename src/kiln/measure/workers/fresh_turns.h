@@ -19,10 +19,15 @@ public:
   bool draw(std::mt19937_64 &random) const;
   // A turn's nanoseconds for a call.
   void add(bool fresh, double nanoseconds);
-  // An error, beginning with "recognizes the checking", where the difference is certain.
+  // An error, beginning with "recognizes the checking", where the difference is certain. Single turns, however slow or
+  // fast, decide nothing: ranks are compared.
   Status check() const;
+  // Whether it seems to take much longer in fresh turns, and further turns could show it.
+  bool suspicious() const;
 
 private:
+  double difference() const; // of the middle ones
+
   std::vector<double> fresh, other; // logarithms
 };
 

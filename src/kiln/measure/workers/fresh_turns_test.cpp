@@ -8,15 +8,20 @@ namespace kiln::measure {
 namespace {
 
 // Whether a provider whose fresh turns take `ratio` times as long is rejected within so many turns of such noise.
-bool rejected(double ratio, double noise, int turns, uint64_t seed) {
+// `disguise` changes what single turns take.
+using Disguise = double (*)(bool fresh, size_t nth, double time);
+bool rejected(double ratio, double noise, int turns, uint64_t seed, Disguise disguise = nullptr) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
   FreshTurns all;
+  size_t counts[2] = {};
   for (int i = 0; i < turns; ++i) {
     bool fresh = all.draw(random);
     double time = 1e6 * std::exp(noise * normal(random)) * (fresh ? ratio : 1);
     if (random() % 20 == 0)
       time *= 3; // another process came between
+    if (disguise)
+      time = disguise(fresh, counts[fresh]++, time);
     all.add(fresh, time);
     if (!all.check().ok())
       return true;
@@ -24,10 +29,10 @@ bool rejected(double ratio, double noise, int turns, uint64_t seed) {
   return false;
 }
 
-double share(double ratio, double noise, int turns) {
+double share(double ratio, double noise, int turns, Disguise disguise = nullptr) {
   int count = 0;
   for (uint64_t seed = 0; seed < 1000; ++seed)
-    count += rejected(ratio, noise, turns, seed);
+    count += rejected(ratio, noise, turns, seed, disguise);
   return count / 1000.0;
 }
 
@@ -40,6 +45,14 @@ TEST(FreshTurns, TheHonestAreBelieved) {
 TEST(FreshTurns, WhoComputesOnlyThenIsFound) {
   EXPECT_GE(share(10, 0.02, 60), 0.99);
   EXPECT_GE(share(2, 0.02, 100), 0.95);
+}
+
+// One turn that is far off made a difference of means uncertain for ever.
+TEST(FreshTurns, SingleTurnsDisguiseNothing) {
+  Disguise fastOnce = [](bool fresh, size_t nth, double time) { return fresh && nth == 2 ? time / 20 : time; };
+  Disguise slowOnce = [](bool fresh, size_t nth, double time) { return !fresh && nth == 1 ? time * 1000 : time; };
+  EXPECT_GE(share(2, 0.02, 120, fastOnce), 0.95);
+  EXPECT_GE(share(2, 0.02, 120, slowOnce), 0.95);
 }
 
 TEST(FreshTurns, OneOfTheFirstThreeIsFresh) {

@@ -11,6 +11,7 @@
 #include "kiln/measure/workers/cache_size.h"
 #include "kiln/measure/workers/claims.h"
 #include "kiln/measure/workers/fresh_turns.h"
+#include "kiln/measure/workers/process_times.h"
 #include "kiln/measure/workers/timed_data.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/runtime/hal/buffer_view.h"
@@ -41,6 +42,7 @@ constexpr uint32_t kPlannedRounds = 4;
 // Results are looked at again after the first turn and after each of so many.
 constexpr uint32_t kTurnsPerCheck = 16;
 constexpr int kWarmUpRequests = 6;
+constexpr int kTurnsToSettle = 24;
 // A turn has at most so many stretches, each of which poisons and checks what it writes.
 constexpr size_t kMaximumStretches = 3;
 // Watched calls take at most this part of the time that other calls take.
@@ -84,25 +86,24 @@ struct Member {
   uint64_t callNanoseconds = 1;           // by the lab's clock
   double emptyNanoseconds = 0;            // of a call without work; 0: it makes none
   bool tellsDeviceTimes = false;
-  uint64_t life = 1;                 // turns of a worker
-  uint64_t turns = 0;                // of this worker
+  uint64_t life = 1;  // turns of a worker
+  uint64_t turns = 0; // of this worker
+  uint64_t allTurns = 0;
   uint64_t loadedWeights = 0;        // the state of the weights when this worker loaded them
   uint64_t watchable = 0;            // nanoseconds of calls since some were watched
   uint64_t outputHash = 0;           // of the last pass
   size_t copies = 0, slowCopies = 0; // requests to upload and to fetch
   std::vector<int64_t> medians;      // of turns, picoseconds of a call
   std::vector<SpeedFloor> floors;
-  UntoldTime untold; // in its turns
+  UntoldTime untold;
   FreshTurns freshTurns;
   DeviceClaims deviceClaims;
 };
 
-// Calls whose outputs are poisoned before and checked afterwards, in requests of so many.
+// Calls of one request, whose outputs are poisoned before and checked afterwards.
 struct Stretch {
   uint32_t start = 1; // the first set
-  std::vector<uint64_t> requests;
-
-  uint64_t calls() const { return std::accumulate(requests.begin(), requests.end(), uint64_t(0)); }
+  uint64_t calls = 0;
 };
 
 class Group {
@@ -136,11 +137,14 @@ private:
   Status takeToken(uint32_t index);
   Status readyWorker(uint32_t index);
   std::vector<Stretch> planStretches(uint64_t callNanoseconds);
-  Status timeStretch(uint32_t index, const Stretch &stretch, bool fresh, RoundSamples &samples);
+  Status timeTurn(uint32_t index, RoundSamples &samples);
+  Status settleDoubts();
+  Status timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &samples);
   Status checkOutputs(uint32_t index, SetRange sets);
   Status askToCopy(uint32_t index, const Request &request, SharedTensors &tensors, SetRange sets);
   Status watchCalls(uint32_t index, RoundSamples &samples);
-  Status checkSpeed(uint32_t index, double turnCall);
+  Status checkTurn(uint32_t index, const RoundSamples &samples);
+  Status checkSpeed(uint32_t index);
   const SpeedFloor *floorAbove(uint32_t index, double call, double &least) const;
   Status verifyAgain(uint32_t index);
   Status finishAll();
@@ -330,10 +334,16 @@ Result<TimedRequest> Group::timeCalls(uint32_t index, TimeRequest request) {
     nextSet = data->advance(request.start, request.calls);
   TimedRequest timed;
   timed.request = request;
+  timed.threads = threadsOf(index);
   uint64_t expected = request.calls * members[index].callNanoseconds * 4;
+  pid_t pid = members[index].worker->pid();
+  ProcessTimes before = ProcessTimes::of(pid);
   timed.sent = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, expected + settings.callTimeout));
   timed.answered = monotonicNanoseconds();
+  ProcessTimes after = ProcessTimes::of(pid);
+  timed.running = after.running - before.running;
+  timed.disturbed = disturbedBetween(before, after);
   KILN_RETURN_IF_ERROR(checkClaims(timed));
   return timed;
 }
@@ -347,8 +357,9 @@ Status Group::warmUp(uint32_t index) {
     Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet});
     if (!timed.ok())
       return withdrawTimed(index, timed.status());
-    elapsed = timed->elapsed();
-    member.callNanoseconds = std::max<uint64_t>(elapsed / calls, 1);
+    elapsed = timed->undisturbed();
+    uint64_t call = std::max<uint64_t>(elapsed / calls, 1);
+    member.callNanoseconds = i == 0 ? call : std::min(call, member.callNanoseconds);
     calls = std::clamp<uint64_t>(settings.warmUpNanoseconds / member.callNanoseconds, 2 * calls, kMaxBatch);
   }
   if (member.emptyNanoseconds == kNotTimed)
@@ -462,43 +473,43 @@ Status Group::readyWorker(uint32_t index) {
   return warm.ok() ? okStatus() : withdrawTimed(index, warm.status());
 }
 
-// A cold turn uses no set twice in a stretch, so that each of its calls leaves something to check. Requests of two
-// counts show what one call adds.
+// A cold turn uses no set twice in a stretch, so that each of its calls leaves something to check.
 std::vector<Stretch> Group::planStretches(uint64_t callNanoseconds) {
   uint64_t batches = std::max<uint64_t>(result.turnNanoseconds / callNanoseconds / result.batch, 1);
   uint64_t most = settings.cold ? std::max<uint64_t>(result.sets.timingSets / result.batch, 1) : batches;
   std::vector<Stretch> stretches;
   uint32_t start = nextSet;
-  do {
-    Stretch &stretch = stretches.emplace_back();
-    stretch.start = start;
-    uint64_t here = std::min(batches, most);
-    uint64_t first = here < 5 ? here / 2 : here / 5 + random() % (here / 5 + 1);
-    for (uint64_t part : {first, here - first})
-      if (part > 0)
-        stretch.requests.push_back(part * result.batch);
-    if (random() % 2 == 0)
-      std::ranges::reverse(stretch.requests);
-    start = data->advance(start, here * result.batch);
-    batches -= here;
-  } while (batches > 0 && stretches.size() < kMaximumStretches);
+  for (; batches > 0 && stretches.size() < kMaximumStretches; batches -= std::min(batches, most)) {
+    uint64_t calls = std::min(batches, most) * result.batch;
+    stretches.push_back({start, calls});
+    start = data->advance(start, calls);
+  }
   return stretches;
 }
 
 Status Group::takeToken(uint32_t index) {
+  RoundSamples samples;
+  samples.candidate = index;
+  samples.round = scheduler.round();
+  KILN_RETURN_IF_ERROR(timeTurn(index, samples));
+  if (!takesPart(index))
+    return okStatus();
+  ++result.candidates[index].rounds;
+  KILN_RETURN_IF_ERROR(observer.onRound(samples));
+  return scheduler.addRound(samples);
+}
+
+Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
   Member &member = members[index];
   KILN_RETURN_IF_ERROR(readyWorker(index));
   if (!takesPart(index))
     return okStatus();
-  RoundSamples samples;
-  samples.candidate = index;
-  samples.round = scheduler.round();
   samples.batch = result.batch;
   samples.started = monotonicNanoseconds();
   samples.cold = settings.cold && result.sets.exceedsCache;
   samples.fresh = settings.checkTimed && settings.cold && member.freshTurns.draw(random);
   for (const Stretch &stretch : planStretches(member.callNanoseconds)) {
-    KILN_RETURN_IF_ERROR(timeStretch(index, stretch, samples.fresh, samples));
+    KILN_RETURN_IF_ERROR(timeStretch(index, stretch, samples));
     if (!takesPart(index))
       return okStatus();
   }
@@ -506,23 +517,31 @@ Status Group::takeToken(uint32_t index) {
   if (!takesPart(index))
     return okStatus();
   pause(kSettle);
-  KILN_RETURN_IF_ERROR(checkSpeed(index, double(medianOf(samples.call)) / samples.batch));
-  uint32_t turn = result.candidates[index].rounds++;
-  if (takesPart(index) && settings.verifyAgain && turn % kTurnsPerCheck == 0)
+  KILN_RETURN_IF_ERROR(checkTurn(index, samples));
+  if (takesPart(index) && settings.verifyAgain && member.allTurns++ % kTurnsPerCheck == 0)
     KILN_RETURN_IF_ERROR(verifyAgain(index));
-  if (!takesPart(index))
-    return okStatus();
-  if (++member.turns >= member.life)
+  if (takesPart(index) && ++member.turns >= member.life)
     end(index);
-  KILN_RETURN_IF_ERROR(observer.onRound(samples));
-  return scheduler.addRound(samples);
+  return okStatus();
 }
 
-Status Group::timeStretch(uint32_t index, const Stretch &stretch, bool fresh, RoundSamples &samples) {
+// Few rounds may leave it open whether a candidate computes only where its inputs are new. It has turns beyond those
+// that are measured until that is known.
+Status Group::settleDoubts() {
+  for (uint32_t i = 0; i < count(); ++i)
+    for (int turn = 0; turn < kTurnsToSettle && takesPart(i) && goesOn() && members[i].freshTurns.suspicious();
+         ++turn) {
+      RoundSamples samples;
+      KILN_RETURN_IF_ERROR(timeTurn(i, samples));
+    }
+  return okStatus();
+}
+
+Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &samples) {
   Member &member = members[index];
-  SetRange sets = data->range(stretch.start, stretch.calls());
+  SetRange sets = data->range(stretch.start, stretch.calls);
   bool copied = result.candidates[index].provider.copied;
-  if (fresh) {
+  if (samples.fresh) {
     bool prepared = result.candidates[index].provider.preparedWeights;
     data->refresh(sets, !prepared);
     weights += !prepared;
@@ -535,33 +554,23 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, bool fresh, Ro
   }
   if (settings.checkTimed)
     data->poison(sets);
-  std::vector<TimedRequest> requests;
-  uint32_t start = stretch.start;
-  uint64_t elapsed = 0;
-  for (uint64_t calls : stretch.requests) {
-    Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .batch = result.batch, .start = start});
-    if (!timed.ok())
-      return withdrawTimed(index, timed.status());
-    start = data->advance(start, calls);
-    elapsed += timed->elapsed();
-    samples.counts = samples.call.empty() ? timed->answer.counts : samples.counts + timed->answer.counts;
-    samples.call.insert(samples.call.end(), timed->answer.host.begin(), timed->answer.host.end());
-    requests.push_back(*std::move(timed));
-  }
-  result.timedNanoseconds += elapsed;
+  Result<TimedRequest> timed =
+      timeCalls(index, {.calls = stretch.calls, .batch = result.batch, .start = stretch.start});
+  if (!timed.ok())
+    return withdrawTimed(index, timed.status());
+  member.untold.add(*timed);
+  raiseSamples(*timed);
+  const std::vector<int64_t> &host = timed->answer.host;
+  samples.counts = samples.call.empty() ? timed->answer.counts : samples.counts + timed->answer.counts;
+  samples.call.insert(samples.call.end(), host.begin(), host.end());
+  result.timedNanoseconds += timed->elapsed();
   if (settings.checkTimed)
     KILN_RETURN_IF_ERROR(checkOutputs(index, sets));
   if (!takesPart(index))
     return okStatus();
-  double call = double(elapsed) / double(stretch.calls());
-  member.callNanoseconds = std::max<uint64_t>(uint64_t(call), 1);
-  member.watchable += elapsed;
-  member.untold.addTurn(requests);
+  member.callNanoseconds = std::max<uint64_t>(timed->undisturbed() / stretch.calls, 1);
+  member.watchable += timed->elapsed();
   Status told = member.untold.check();
-  if (told.ok() && settings.cold) {
-    member.freshTurns.add(fresh, double(medianOf(samples.call)) / result.batch);
-    told = member.freshTurns.check();
-  }
   return told.ok() ? okStatus() : withdrawTimed(index, told);
 }
 
@@ -615,7 +624,10 @@ Status Group::watchCalls(uint32_t index, RoundSamples &samples) {
     return withdrawTimed(index, timed.status());
   if (!timed->answer.device || timed->answer.device->started.empty())
     return okStatus(); // a program may give its device nothing to do
-  member.deviceClaims.add(deviceShareOf(*timed));
+  DeviceShare share = deviceShareOf(*timed);
+  // Calls take no less because they are watched.
+  share.call = std::max(share.call, kLeastOfMean * double(medianOf(samples.call)) / samples.batch);
+  member.deviceClaims.add(share);
   if (Status claimed = member.deviceClaims.check(member.emptyNanoseconds); !claimed.ok())
     return withdrawTimed(index, claimed);
   samples.watchedCall = std::move(timed->answer.host);
@@ -638,10 +650,22 @@ const SpeedFloor *Group::floorAbove(uint32_t index, double call, double &least) 
   return nullptr;
 }
 
-// Nobody is faster than the machine; a row that is has found what the checks did not.
-Status Group::checkSpeed(uint32_t index, double turnCall) {
+// What only a turn as a whole can show.
+Status Group::checkTurn(uint32_t index, const RoundSamples &samples) {
   Member &member = members[index];
-  member.medians.push_back(int64_t(turnCall * 1000));
+  double call = double(medianOf(samples.call)) / samples.batch;
+  member.medians.push_back(int64_t(call * 1000));
+  if (settings.checkTimed && settings.cold) {
+    member.freshTurns.add(samples.fresh, call);
+    if (Status told = member.freshTurns.check(); !told.ok())
+      return withdrawTimed(index, told);
+  }
+  return checkSpeed(index);
+}
+
+// Nobody is faster than the machine; a row that is has found what the checks did not.
+Status Group::checkSpeed(uint32_t index) {
+  Member &member = members[index];
   if (member.medians.size() < kTurnsToBeImplausible)
     return okStatus();
   double call = double(medianOf(member.medians)) / 1000, least = 0;
@@ -717,6 +741,7 @@ Result<GroupResult> Group::run() {
   KILN_RETURN_IF_ERROR(admitAll());
   if (goesOn()) {
     KILN_RETURN_IF_ERROR(measure());
+    KILN_RETURN_IF_ERROR(settleDoubts());
   }
   KILN_RETURN_IF_ERROR(finishAll());
   return std::move(result);

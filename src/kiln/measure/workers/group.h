@@ -61,7 +61,7 @@ struct GroupSettings {
   uint64_t turnWarmUpNanoseconds = 2'000'000;
   // Calls are timed in batches that take the fastest candidate at least so long, all candidates alike: reading the
   // clock must not show.
-  uint64_t minimumSampleNanoseconds = 5'000;
+  uint64_t minimumSampleNanoseconds = 20'000;
   // No new round starts after so long in rounds, whatever the scheduler wants.
   uint64_t measureNanoseconds = uint64_t(60) * 1'000'000'000;
   // Nor does one after so long since the group began to be verified, the first three left out, without which nothing

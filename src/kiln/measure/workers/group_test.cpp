@@ -90,15 +90,15 @@ TEST_F(GroupTest, VerifiesAllThenTimesInRounds) {
   EXPECT_EQ(result->candidates[0].provider.name, "fake");
   EXPECT_EQ(result->candidates[0].verdicts.size(), 2U);
   EXPECT_GT(result->candidates[0].peakMemoryBytes, 0U);
-  EXPECT_GT(result->timedNanoseconds, 15'000'000U); // turns are counts of calls, made from first impressions
-  EXPECT_GT(result->batch, 1U);                     // a call takes far less than 5 us
+  EXPECT_GT(result->timedNanoseconds, 30'000'000U);
+  EXPECT_GT(result->batch, 1U); // a call takes far less than 20 us
   ASSERT_EQ(scheduler->added.size(), 4U);
   const RoundSamples &samples = scheduler->added[0];
   EXPECT_EQ(samples.batch, result->batch);
   int64_t sum = 0;
   for (int64_t sample : samples.call)
     sum += sample;
-  EXPECT_GT(sum, 200'000);
+  EXPECT_GT(sum, 1'000'000);
   // One at a time.
   EXPECT_GE(scheduler->added[1].started, samples.started + uint64_t(sum));
 }
@@ -140,7 +140,7 @@ TEST_F(GroupTest, AddingToOutputsIsWrong) {
 TEST_F(GroupTest, WrongAfterwardsIsWrong) {
   CandidateResult wrong = runBesideGood(fake({"wrong", "rerun"}));
   EXPECT_EQ(wrong.outcome, Outcome::Wrong);
-  EXPECT_EQ(wrong.rounds, 1U);
+  EXPECT_EQ(wrong.rounds, 0U); // that turn counts for nothing
   EXPECT_NE(wrong.message.find("wrong afterwards"), std::string::npos) << wrong.message;
 }
 
@@ -182,23 +182,22 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
   struct {
     std::vector<std::string> arguments;
     Outcome outcome;
-    uint32_t rounds;
   } cases[] = {
-      {{"crash", "hello"}, Outcome::Crashed, 0},
-      {{"unsupported", "load"}, Outcome::Unsupported, 0},
-      {{"refuse", "load"}, Outcome::Failed, 0},
-      {{"exit", "run"}, Outcome::Exited, 0},
-      {{"hang", "run", "2"}, Outcome::TimedOut, 0},
-      {{"rubbish", "time"}, Outcome::Rubbish, 0},
-      {{"crash", "time", "3", "slow"}, Outcome::Crashed, 0},
-      {{"hang", "time", "2"}, Outcome::TimedOut, 0},
-      {{"twice", "time"}, Outcome::Rubbish, 0},
-      {{"lie", "time", "2"}, Outcome::Rubbish, 0},
-      {{"wrap", "always"}, Outcome::Rubbish, 0},
-      {{"zero", "time", "2"}, Outcome::Rubbish, 0},
-      {{"batch", "time", "1"}, Outcome::Rubbish, 0},
-      {{"fewersamples", "time", "1"}, Outcome::Rubbish, 0},
-      {{"crash", "rerun"}, Outcome::Crashed, 1},
+      {{"crash", "hello"}, Outcome::Crashed},
+      {{"unsupported", "load"}, Outcome::Unsupported},
+      {{"refuse", "load"}, Outcome::Failed},
+      {{"exit", "run"}, Outcome::Exited},
+      {{"hang", "run", "2"}, Outcome::TimedOut},
+      {{"rubbish", "time"}, Outcome::Rubbish},
+      {{"crash", "time", "3", "slow"}, Outcome::Crashed},
+      {{"hang", "time", "2"}, Outcome::TimedOut},
+      {{"twice", "time"}, Outcome::Rubbish},
+      {{"lie", "time", "2"}, Outcome::Rubbish},
+      {{"wrap", "always"}, Outcome::Rubbish},
+      {{"zero", "time", "2"}, Outcome::Rubbish},
+      {{"batch", "time", "1"}, Outcome::Rubbish},
+      {{"fewersamples", "time", "1"}, Outcome::Rubbish},
+      {{"crash", "rerun"}, Outcome::Crashed},
   };
   std::vector<Candidate> candidates = {fake({})};
   for (const auto &entry : cases)
@@ -212,7 +211,7 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
     ASSERT_TRUE(row.outcome);
     EXPECT_STREQ(outcomeName(*row.outcome), outcomeName(cases[i].outcome))
         << cases[i].arguments[0] << " " << cases[i].arguments[1] << ": " << row.message;
-    EXPECT_EQ(row.rounds, cases[i].rounds) << cases[i].arguments[0] << ": " << row.message;
+    EXPECT_EQ(row.rounds, 0U) << cases[i].arguments[0] << ": " << row.message;
     EXPECT_FALSE(row.message.empty());
   }
   EXPECT_EQ(result->candidates[std::size(cases) + 1].outcome, Outcome::NotStarted);
@@ -234,18 +233,6 @@ TEST_F(GroupTest, ImpossibleTimesAreTold) {
   std::string message = runBesideGood(fake({"wrap", "always"})).message;
   EXPECT_NE(message.find(" took 9223372036854775807 ns; it had "), std::string::npos) << message;
   EXPECT_NE(message.find("sample 1 of "), std::string::npos) << message;
-}
-
-// Its calls take a third longer than it says.
-TEST_F(GroupTest, TimeThatIsLeftOutIsTold) {
-  settings.minimumSampleNanoseconds = 100'000;
-  Result<GroupResult> result = run({fake({"hide", "always"}), fake({})}, 60);
-  ASSERT_TRUE(result.ok()) << result.status().message();
-  EXPECT_EQ(result->candidates[0].outcome, Outcome::Rubbish);
-  EXPECT_NE(result->candidates[0].message.find("leaves out time: by the lab's clock each further call takes"),
-            std::string::npos)
-      << result->candidates[0].message;
-  EXPECT_EQ(result->candidates[1].outcome, Outcome::Ok) << result->candidates[1].message;
 }
 
 TEST_F(GroupTest, NobodyLeftIsAResult) {

@@ -127,6 +127,9 @@ bool misbehave(const std::string &how) {
 //   previous    computes what the call before asked for
 //   early       answers, and computes afterwards
 //   hide        leaves a quarter of the time out      shave     leaves a tenth of each call out
+//   ahead       computes before its first sample
+//   bunch       computes all in its first sample
+//   sometimes   is 'ahead' in two of five processes, by chance
 //   device      says that its device took a tenth of what it did
 class FakeWorker {
 public:
@@ -267,11 +270,21 @@ private:
         for (uint64_t i = 0; i < request.calls; ++i, set = nextTimingSet(set, loaded.sets))
           product(set, at(2, set), m);
       });
+    bool ahead = how == "ahead" || (how == "sometimes" && born / 1000 % 5 < 2);
+    auto multiplyAll = [&] {
+      uint32_t each = request.start;
+      for (uint64_t i = 0; i < request.calls; ++i, each = nextTimingSet(each, loaded.sets))
+        multiply(each, each);
+    };
+    if (ahead)
+      multiplyAll();
     for (uint64_t done = 0; done < request.calls; done += request.batch) {
       uint64_t begin = monotonicNanoseconds();
       for (uint32_t i = 0; i < request.batch; ++i, set = nextTimingSet(set, loaded.sets))
-        if (!request.empty && how != "early")
+        if (!request.empty && how != "early" && !ahead && how != "bunch")
           multiply(how == "previous" && set > 1 ? set - 1 : set, set);
+      if (how == "bunch" && done == 0)
+        multiplyAll();
       uint64_t end = monotonicNanoseconds();
       answer.host.push_back(int64_t(end - begin) + 1);
       if (request.watch) {
@@ -284,6 +297,7 @@ private:
     std::this_thread::sleep_for(std::chrono::microseconds(5));
   }
 
+  uint64_t born = monotonicNanoseconds();
   LoadRequest loaded;
   std::vector<uint8_t *> bases;
   std::vector<std::vector<float>> remembered, seen; // of each set: results, and the left operands that they are for

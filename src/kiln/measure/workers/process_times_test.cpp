@@ -1,0 +1,71 @@
+#include "kiln/measure/workers/process_times.h"
+
+#include <sched.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "kiln/base/clock.h"
+#include "gtest/gtest.h"
+
+namespace kiln::measure {
+namespace {
+
+void runFor(uint64_t nanoseconds) {
+  for (uint64_t start = monotonicNanoseconds(); monotonicNanoseconds() - start < nanoseconds;) {
+  }
+}
+
+TEST(ProcessTimes, CountWhatAllThreadsRan) {
+  ProcessTimes before = ProcessTimes::of(::getpid());
+  runFor(20'000'000);
+  std::thread([] { runFor(20'000'000); }).join();
+  ProcessTimes after = ProcessTimes::of(::getpid());
+  uint64_t running = after.running - before.running;
+  EXPECT_GT(running, 10'000'000U); // others may have the processor, too
+  EXPECT_LT(running, 60'000'000U);
+  EXPECT_TRUE(after.threads.contains(::getpid()));
+}
+
+TEST(ProcessTimes, WaitingForOthersIsADisturbanceAndForEachOtherIsNot) {
+  auto times = [](ThreadTimes first, ThreadTimes second) {
+    ProcessTimes all;
+    all.threads = {{1, first}, {2, second}};
+    all.running = first.running + second.running;
+    return all;
+  };
+  ProcessTimes start = times({100, 10}, {50, 5});
+  EXPECT_EQ(disturbedBetween(start, times({200, 90}, {50, 5})), 80U);
+  EXPECT_EQ(disturbedBetween(start, times({200, 10}, {50, 100})), 0U); // it waited while the first one ran
+  EXPECT_EQ(disturbedBetween(start, times({110, 10}, {50, 100})), 85U);
+  ProcessTimes parent = times({200, 90}, {50, 5});
+  parent.hasChildren = true;
+  EXPECT_EQ(disturbedBetween(start, parent), 0U);
+}
+
+// Two threads on one processor: each of them waits for the other.
+TEST(ProcessTimes, WaitingIsSeen) {
+  cpu_set_t one, all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(all), &all), 0);
+  CPU_ZERO(&one);
+  CPU_SET(::sched_getcpu(), &one);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof(one), &one), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    runFor(200'000'000);
+    ::_exit(0);
+  }
+  ProcessTimes before = ProcessTimes::of(::getpid());
+  runFor(100'000'000);
+  ProcessTimes after = ProcessTimes::of(::getpid());
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof(all), &all), 0);
+  if (after.threads.empty())
+    GTEST_SKIP() << "this system does not tell";
+  EXPECT_EQ(disturbedBetween(before, after), 0U); // it is a child of its own
+  before.hasChildren = after.hasChildren = false;
+  EXPECT_GT(disturbedBetween(before, after), 10'000'000U);
+}
+
+} // namespace
+} // namespace kiln::measure
