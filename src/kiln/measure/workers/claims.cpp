@@ -1,7 +1,7 @@
 #include "kiln/measure/workers/claims.h"
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 
 namespace kiln::measure {
 
@@ -83,9 +83,16 @@ Status checkClaims(const TimedRequest &timed) {
   return answer.device ? checkDevice(timed) : okStatus();
 }
 
+uint64_t TimedRequest::ownCost() const {
+  return kRequestCost + answer.host.size() * kSampleCost;
+}
+
+uint64_t TimedRequest::busy() const {
+  return std::max(elapsed() - std::min(elapsed(), disturbed), running / threads);
+}
+
 uint64_t TimedRequest::spent() const {
-  uint64_t most = std::max(undisturbed(), running / std::max<uint32_t>(threads, 1));
-  return most - std::min(most, kRequestCost + answer.host.size() * kSampleCost);
+  return busy() - std::min(busy(), ownCost());
 }
 
 void raiseSamples(TimedRequest &timed) {
@@ -98,10 +105,15 @@ void raiseSamples(TimedRequest &timed) {
 }
 
 void UntoldTime::add(const TimedRequest &timed) {
+  if (timed.elapsed() < kTellingRequest || timed.answer.host.empty())
+    return;
   std::vector<double> samples(timed.answer.host.begin(), timed.answer.host.end());
+  double told = std::accumulate(samples.begin(), samples.end(), 0.0);
+  double ran = double(timed.running) / timed.threads - double(timed.ownCost());
   auto count = double(samples.size());
-  if (timed.elapsed() >= kTellingRequest && !samples.empty())
-    ratios.push_back(double(timed.spent()) / count / medianOf(std::move(samples)));
+  // Where threads have to wait for processors, calls may be short or long by turns: the middle one is held against
+  // processor time only.
+  ratios.push_back(std::max(double(timed.spent()) / told, ran / count / medianOf(std::move(samples))));
 }
 
 Status UntoldTime::check() const {

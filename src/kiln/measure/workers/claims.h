@@ -22,9 +22,11 @@ struct TimedRequest {
   Answer answer;
 
   uint64_t elapsed() const { return answered - sent; }
-  uint64_t undisturbed() const { return elapsed() - std::min(elapsed(), disturbed); }
-  // What its calls took at least: the time until the answer in which nobody disturbed the worker, or what its threads
-  // ran if they shared it evenly, whichever is more; less what taking a request and answering it may cost.
+  // The time until the answer in which nobody disturbed the worker, or what its threads ran if they shared it evenly,
+  // whichever is more.
+  uint64_t busy() const;
+  uint64_t ownCost() const; // what taking the request, answering it and reading clocks may cost
+  // What its calls took at least.
   uint64_t spent() const;
 };
 

@@ -41,13 +41,16 @@ constexpr uint32_t kLeastRounds = 3;
 constexpr uint32_t kPlannedRounds = 4;
 // Results are looked at again after the first turn and after each of so many.
 constexpr uint32_t kTurnsPerCheck = 16;
-constexpr int kWarmUpRequests = 6;
+constexpr int kWarmUpRequests = 8;
 constexpr int kTurnsToSettle = 24;
 // A turn has at most so many stretches, each of which poisons and checks what it writes.
 constexpr size_t kMaximumStretches = 3;
 // Watched calls take at most this part of the time that other calls take.
 constexpr uint64_t kWatchedPart = 32;
 constexpr uint64_t kMaximumWatched = 64;
+// A watched call takes no less than this part of one in the fastest of at least so many turns.
+constexpr double kWatchedOfFastest = 0.8;
+constexpr size_t kTurnsToTellCalls = 3;
 // An empty call is timed so often, at two counts; the middle one of some tries counts.
 constexpr uint64_t kEmptyCalls = 64;
 constexpr int kEmptyTries = 5;
@@ -76,6 +79,12 @@ int64_t medianOf(std::vector<int64_t> samples) {
   auto middle = samples.begin() + std::ptrdiff_t(samples.size() / 2);
   std::ranges::nth_element(samples, middle);
   return *middle;
+}
+
+// What a call takes, for planning. How long a short request was disturbed is known roughly: turns planned from less
+// than a part of its time could be endless.
+uint64_t callOf(const TimedRequest &timed) {
+  return std::max<uint64_t>({timed.busy(), timed.elapsed() / 8, 1}) / timed.request.calls + 1;
 }
 
 struct Member {
@@ -357,8 +366,8 @@ Status Group::warmUp(uint32_t index) {
     Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet});
     if (!timed.ok())
       return withdrawTimed(index, timed.status());
-    elapsed = timed->undisturbed();
-    uint64_t call = std::max<uint64_t>(elapsed / calls, 1);
+    elapsed = timed->busy();
+    uint64_t call = callOf(*timed);
     member.callNanoseconds = i == 0 ? call : std::min(call, member.callNanoseconds);
     calls = std::clamp<uint64_t>(settings.warmUpNanoseconds / member.callNanoseconds, 2 * calls, kMaxBatch);
   }
@@ -568,7 +577,7 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
     KILN_RETURN_IF_ERROR(checkOutputs(index, sets));
   if (!takesPart(index))
     return okStatus();
-  member.callNanoseconds = std::max<uint64_t>(timed->undisturbed() / stretch.calls, 1);
+  member.callNanoseconds = callOf(*timed);
   member.watchable += timed->elapsed();
   Status told = member.untold.check();
   return told.ok() ? okStatus() : withdrawTimed(index, told);
@@ -626,7 +635,10 @@ Status Group::watchCalls(uint32_t index, RoundSamples &samples) {
     return okStatus(); // a program may give its device nothing to do
   DeviceShare share = deviceShareOf(*timed);
   // Calls take no less because they are watched.
-  share.call = std::max(share.call, kLeastOfMean * double(medianOf(samples.call)) / samples.batch);
+  if (member.medians.size() >= kTurnsToTellCalls) {
+    double fastestTurn = double(std::ranges::min(member.medians)) / 1000;
+    share.call = std::max(share.call, kWatchedOfFastest * fastestTurn);
+  }
   member.deviceClaims.add(share);
   if (Status claimed = member.deviceClaims.check(member.emptyNanoseconds); !claimed.ok())
     return withdrawTimed(index, claimed);

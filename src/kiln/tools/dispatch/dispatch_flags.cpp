@@ -107,7 +107,7 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
   parser.add({"memory-limit", "MIB", "Private memory of a candidate."}, memoryLimitMiB);
   parser.add({"timeout", "SECONDS", "A candidate may take so long to start or for a call, and twice that to load."},
              timeoutSeconds);
-  parser.add({"seed", "N", "Of inputs and of the order in rounds."}, seed);
+  parser.add({"seed", "N", "Of inputs and of the order in rounds. 0: drawn at random, and stored with the run."}, seed);
   parser.add({"fresh", "", "Starts again where an interrupted sweep could be resumed."}, fresh);
   parser.add({"resume-on-equal-hardware", "",
               "Resumes an interrupted sweep also where another node of the same hardware has begun it."},

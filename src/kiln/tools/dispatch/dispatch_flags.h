@@ -63,7 +63,7 @@ struct DispatchFlags {
   std::string minutes = "10"; // of rounds of one problem, at most: a duration
   uint32_t memoryLimitMiB = 8192;
   uint32_t timeoutSeconds = 60; // for an answer; twice as many to load
-  uint64_t seed = 1;
+  uint64_t seed = 0;
   bool fresh = false;
   bool resumeOnEqualHardware = false;
   bool allowNetworkStore = false;

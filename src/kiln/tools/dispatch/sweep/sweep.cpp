@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <random>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -357,6 +358,8 @@ private:
       progress.onWarning(fmt::format("warning: no percentages of the peak: {}", known.status().message()));
   }
 
+  void useSeed(uint64_t seed) { settings.group.seed = settings.statistics.seed = seed; }
+
   // Finds the run that is resumed, or makes a new one.
   Status begin(const std::string &database) {
     measure::Provenance provenance = measure::Provenance::detect(settings.system);
@@ -377,6 +380,10 @@ private:
       KILN_ASSIGN_OR_RETURN(std::optional<std::string> unfinished, reader->unfinishedRun(run, settings.resumeOn));
       if (unfinished) {
         summary.run = *unfinished;
+        KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
+        auto stored = std::ranges::find(runs, *unfinished, &store::StoredRun::storedKey);
+        if (stored != runs.end())
+          useSeed(stored->seed);
         KILN_ASSIGN_OR_RETURN(std::vector<std::string> names, reader->finishedGroups(summary.run));
         finished.insert(names.begin(), names.end());
         return okStatus();
@@ -385,6 +392,8 @@ private:
       if (std::string note = newRunNote(runs, run); !note.empty())
         progress.onWarning(note);
     }
+    while (settings.group.seed == 0)
+      useSeed((uint64_t(std::random_device()()) << 32) + std::random_device()());
     run.started = store::unixNanoseconds();
     run.commandLine = settings.commandLine;
     run.flags = runFlags(settings, groups);
@@ -552,7 +561,7 @@ private:
   }
 
   std::span<const SweepGroup> groups;
-  const SweepSettings &settings;
+  SweepSettings settings;
   SweepProgress &progress;
   store::Writer *writer = nullptr;
   store::MachineKeys machine; // that this process measures on

@@ -1,6 +1,8 @@
 // What a sweep stores of groups that it measured, with workers that are made up.
 #include "kiln/tools/dispatch/sweep/sweep.h"
 
+#include <set>
+
 #include "kiln/measure/machine/test_files.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"
 #include "kiln/report/model/table.h"
@@ -227,6 +229,23 @@ TEST_F(SweepTest, ARunIsResumedOnAnEqualNodeWhereToldSo) {
   ASSERT_TRUE(groupsOfRun[0].machine && groupsOfRun[1].machine);
   EXPECT_NE(groupsOfRun[0].machine->node, groupsOfRun[1].machine->node) << "each group knows where it was measured";
   EXPECT_EQ(groupsOfRun[0].machine->hardware, groupsOfRun[1].machine->hardware);
+}
+
+// Inputs that a provider could know from an earlier run are none; whose seed is given gets that one.
+TEST_F(SweepTest, ASeedIsDrawnUnlessItIsGiven) {
+  settings.resume = false;
+  settings.profile = false;
+  add("plain", {});
+  run();
+  run();
+  settings.group.seed = 7;
+  run();
+  std::set<uint64_t> seeds;
+  for (const store::StoredRun &stored : *reader->runs())
+    seeds.insert(stored.seed);
+  EXPECT_EQ(seeds.size(), 3U);
+  EXPECT_TRUE(seeds.contains(7));
+  EXPECT_FALSE(seeds.contains(0));
 }
 
 TEST_F(SweepTest, WhoHadEnoughWasNotCut) {
