@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/base/estimate.h"
+#include "kiln/base/outcome.h"
+
 namespace kiln::store {
 
 // 128 bits of XXH3 over the parts and their lengths, as 32 hexadecimal digits. Equal parts give equal keys on every
@@ -94,13 +97,6 @@ struct Group {
   std::string key() const;
 };
 
-enum class Outcome { Ok, Failed, Unsupported, Crashed, Timeout, Incorrect, NotVerified, NotProfiled, Implausible };
-// "ok", "not verified": as stored and shown.
-const char *outcomeName(Outcome outcome);
-std::optional<Outcome> parseOutcome(std::string_view name);
-// Whether the candidate gave results that count: it was right, or was not asked to be.
-bool isSuccess(Outcome outcome);
-
 // What verification said; `method` is empty where nothing was verified. `details` is a JSON object with whatever else
 // there is to tell: passes, checks ({pass, method} of each), wrong, total, examples, tilePattern, ulpHistogram.
 struct Verification {
@@ -182,19 +178,13 @@ struct Round {
   bool operator==(const Round &) const = default;
 };
 
-// What was concluded of a candidate when its group finished. Times are nanoseconds of one call.
-struct Estimate {
-  std::string group, candidate;
-  double median = 0, p10 = 0, p90 = 0; // of `call`
-  double low = 0, high = 0;            // the interval of the median
-  std::optional<double> deviceMedian = {}, launchMedian = {};
-  uint64_t rounds = 0, samples = 0;
-  uint64_t rank = 0;                             // 1 is best; 0: not ranked
-  std::vector<std::string> ties = {};            // keys of the candidates that it shares the rank with
-  double ratio = 1, ratioLow = 1, ratioHigh = 1; // of its time to the leader's, in the same rounds
-  bool dropped = false;                          // left the rounds early
+// What was concluded of a candidate when its group finished; all numbers are finite.
+struct CandidateEstimate : Estimate {
+  std::string group = {}, candidate = {};
+  std::vector<std::string> ties = {}; // keys of the candidates that it cannot be told apart from
+  std::optional<double> deviceMedian = {}, launchMedian = {}; // parts of a call
 
-  bool operator==(const Estimate &) const = default;
+  bool operator==(const CandidateEstimate &) const = default;
 };
 
 // What hardware can do at most with an allocation: a JSON object, as `kiln calibrate` makes it.

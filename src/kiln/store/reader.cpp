@@ -237,18 +237,20 @@ Result<std::vector<CandidateResult>> Reader::results(const std::string &run) {
   return results;
 }
 
-Result<std::vector<Estimate>> Reader::estimates(const std::string &run) {
-  std::vector<Estimate> estimates;
+Result<std::vector<CandidateEstimate>> Reader::estimates(const std::string &run) {
+  std::vector<CandidateEstimate> estimates;
   KILN_RETURN_IF_ERROR(impl->each(
       "SELECT e.grp, e.candidate, e.median, e.p10, e.p90, e.low, e.high, e.device_median, e.launch_median, e.rounds, "
       "e.samples, e.rank, e.ties, e.ratio, e.ratio_low, e.ratio_high, e.dropped "
       "FROM grp g JOIN estimate e ON e.grp = g.key WHERE g.run = ?1",
       [&](const Statement &row) -> Status {
         KILN_ASSIGN_OR_RETURN(std::vector<std::string> ties, namesFromJson(row.text(12)));
-        estimates.push_back({row.text(0), row.text(1), row.real(2), row.real(3), row.real(4), row.real(5), row.real(6),
-                             row.optionalReal(7), row.optionalReal(8), static_cast<uint64_t>(row.integer(9)),
-                             static_cast<uint64_t>(row.integer(10)), static_cast<uint64_t>(row.integer(11)),
-                             std::move(ties), row.real(13), row.real(14), row.real(15), row.integer(16) != 0});
+        auto count = [&](int column) { return static_cast<uint64_t>(row.integer(column)); };
+        const Estimate values = {row.real(2),  row.real(3),  row.real(4),  row.real(5),
+                                 row.real(6),  count(9),     count(10),    count(11),
+                                 row.real(13), row.real(14), row.real(15), row.integer(16) != 0};
+        estimates.push_back(
+            {values, row.text(0), row.text(1), std::move(ties), row.optionalReal(7), row.optionalReal(8)});
         return okStatus();
       },
       run));

@@ -73,7 +73,7 @@ public:
   // With their keys, in the order of the keys.
   Result<std::vector<std::pair<std::string, Candidate>>> candidates(const std::string &run);
   Result<std::vector<CandidateResult>> results(const std::string &run);
-  Result<std::vector<Estimate>> estimates(const std::string &run);
+  Result<std::vector<CandidateEstimate>> estimates(const std::string &run);
 
   // Of those candidates of which something was counted.
   Result<std::vector<CountedCalls>> counters(const std::string &run);

@@ -373,17 +373,18 @@ bool GroupStatistics::enough(const std::vector<uint32_t> &order, Tables &tables)
                      [&](uint32_t candidate) { return preciseEnough(candidates[candidate]); });
 }
 
-Estimate GroupStatistics::estimate(uint32_t candidate) const {
+RankedEstimate GroupStatistics::estimate(uint32_t candidate) const {
   const Candidate &known = candidates[candidate];
   const CandidateRounds::Summary summary = known.rounds.summarize(1 - settings.confidence);
-  Estimate estimate;
+  RankedEstimate estimate;
   estimate.candidate = candidate;
-  estimate.rounds = static_cast<uint32_t>(known.rounds.rounds());
+  estimate.rounds = known.rounds.rounds();
   estimate.samples = known.rounds.samples();
   estimate.median = summary.median;
   estimate.p10 = summary.p10;
   estimate.p90 = summary.p90;
-  estimate.interval = summary.interval;
+  estimate.low = summary.interval.low;
+  estimate.high = summary.interval.high;
   estimate.precise = halfWidth(summary.interval, summary.median) <= settings.target;
   estimate.dropped = known.dropped;
   estimate.withdrawn = known.withdrawn;
@@ -391,16 +392,16 @@ Estimate GroupStatistics::estimate(uint32_t candidate) const {
 }
 
 // `estimates` are the ranked ones, the leader first.
-void GroupStatistics::rank(std::vector<Estimate> &estimates, Tables &tables) const {
-  const auto place = [](const Estimate &each) {
+void GroupStatistics::rank(std::vector<RankedEstimate> &estimates, Tables &tables) const {
+  const auto place = [](const RankedEstimate &each) {
     return std::pair(std::isnan(each.ratio) ? kInfinity : each.ratio, each.candidate);
   };
   std::sort(estimates.begin() + 1, estimates.end(),
-            [&](const Estimate &a, const Estimate &b) { return place(a) < place(b); });
+            [&](const RankedEstimate &a, const RankedEstimate &b) { return place(a) < place(b); });
   uint32_t better = 0;
   while (better < estimates.size()) {
     const auto leader =
-        std::find_if(estimates.begin(), estimates.end(), [](const Estimate &each) { return each.rank == 0; });
+        std::find_if(estimates.begin(), estimates.end(), [](const RankedEstimate &each) { return each.rank == 0; });
     const uint32_t leading = leader->candidate;
     uint32_t members = 0;
     for (auto each = leader; each != estimates.end(); ++each) {
@@ -418,24 +419,26 @@ void GroupStatistics::rank(std::vector<Estimate> &estimates, Tables &tables) con
         estimates[one].ties.push_back(estimates[other].candidate);
         estimates[other].ties.push_back(estimates[one].candidate);
       }
-  for (Estimate &each : estimates)
+  for (RankedEstimate &each : estimates)
     std::sort(each.ties.begin(), each.ties.end());
-  std::vector<Estimate> byRank;
+  std::vector<RankedEstimate> byRank;
   for (uint32_t rank = 1; rank <= estimates.size(); ++rank)
     std::copy_if(estimates.begin(), estimates.end(), std::back_inserter(byRank),
-                 [&](const Estimate &each) { return each.rank == rank; });
+                 [&](const RankedEstimate &each) { return each.rank == rank; });
   estimates = std::move(byRank);
 }
 
-std::vector<Estimate> GroupStatistics::estimates() const {
+std::vector<RankedEstimate> GroupStatistics::estimates() const {
   Tables shared = tables();
   const std::vector<uint32_t> sorted = order();
-  std::vector<Estimate> all;
+  std::vector<RankedEstimate> all;
   for (uint32_t candidate : sorted) {
-    Estimate next = estimate(candidate);
+    RankedEstimate next = estimate(candidate);
     const LogRatio ratio = ratioOf(candidate, sorted.front(), shared);
     next.ratio = std::exp(ratio.value);
-    next.ratioInterval = intervalAround(ratio.value, ratio.reach);
+    const Interval interval = intervalAround(ratio.value, ratio.reach);
+    next.ratioLow = interval.low;
+    next.ratioHigh = interval.high;
     all.push_back(std::move(next));
   }
   if (!all.empty())
@@ -444,7 +447,8 @@ std::vector<Estimate> GroupStatistics::estimates() const {
     if (!candidates[candidate].ranked()) {
       all.push_back(estimate(candidate));
       all.back().ratio = kNan;
-      all.back().ratioInterval = {0, kInfinity};
+      all.back().ratioLow = 0;
+      all.back().ratioHigh = kInfinity;
     }
   return all;
 }

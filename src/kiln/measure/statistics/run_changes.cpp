@@ -226,14 +226,14 @@ Change changeOf(const RunSeries &series, const ControlNoise &noise) {
 
 } // namespace
 
-std::vector<RunLevel> runLevels(std::span<const RunEstimate> group) {
+std::vector<RunLevel> runLevels(std::span<const Estimate> group) {
   // Nobody's ratio to itself has an error. That of the leader to the others is at least that of the surest of them.
   double leaderError = kInfinity;
-  for (const RunEstimate &each : group)
+  for (const Estimate &each : group)
     if (const double error = errorOf(each.ratioLow, each.ratioHigh, kRatioReach); error > 0)
       leaderError = std::min(leaderError, error);
   std::vector<RunLevel> levels;
-  for (const RunEstimate &each : group) {
+  for (const Estimate &each : group) {
     const double timeError = errorOf(each.low, each.high, kMedianReach);
     const double ratioError = errorOf(each.ratioLow, each.ratioHigh, kRatioReach);
     levels.push_back({std::log(each.median), std::log(each.ratio), timeError,

@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "kiln/base/outcome.h"
 #include "kiln/base/status.h"
 #include "kiln/measure/machine/call_counters.h"
 #include "kiln/measure/verify/verdict.h"
-#include "kiln/measure/workers/outcome.h"
 #include "kiln/measure/workers/protocol.h"
 #include "kiln/measure/workers/shared_tensors.h"
 #include "kiln/measure/workload.h"

@@ -210,7 +210,7 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
   for (size_t i = 0; i < std::size(cases); ++i) {
     const CandidateResult &row = result->candidates[i + 1];
     ASSERT_TRUE(row.outcome);
-    EXPECT_STREQ(outcomeName(*row.outcome), outcomeName(cases[i].outcome))
+    EXPECT_EQ(*row.outcome, cases[i].outcome)
         << cases[i].arguments[0] << " " << cases[i].arguments[1] << ": " << row.message;
     EXPECT_EQ(row.rounds, cases[i].rounds) << cases[i].arguments[0] << ": " << row.message;
     EXPECT_FALSE(row.message.empty());

@@ -49,7 +49,7 @@ protected:
   void expectLie(const Candidate &candidate, Outcome outcome, const std::string &name, uint32_t rounds = 4) {
     CandidateResult row = measure(candidate, rounds);
     ASSERT_TRUE(row.outcome);
-    EXPECT_STREQ(outcomeName(*row.outcome), outcomeName(outcome)) << row.message;
+    EXPECT_EQ(*row.outcome, outcome) << row.message;
     EXPECT_TRUE(row.message.starts_with(name)) << row.message;
   }
 

@@ -82,9 +82,9 @@ std::string operationKind(const Row &row);
 // "SUCCESS", "FAILED", "Not verified", "self-consistent"
 std::string_view documentVerification(const Row &row);
 // Half of the interval of the median, relative to it.
-double relativeError(const store::Estimate &estimate);
+double relativeError(const Estimate &estimate);
 // Whether the interval is so wide that the time, and its rank, say next to nothing.
-bool isNoisy(const store::Estimate &estimate);
+bool isNoisy(const Estimate &estimate);
 // GFLOP/s; nothing without times.
 Value gigaflops(const Row &row);
 

@@ -15,14 +15,14 @@ const Row &anyOf(const Comparison &c) {
   return c.before ? *c.before : *c.after;
 }
 
-template <double store::Estimate::*member> Value timeOf(const Row *row) {
+template <double Estimate::*member> Value timeOf(const Row *row) {
   if (!row || !row->estimate)
     return {};
   return Number{row->estimate->*member, (row->estimate->high - row->estimate->low) / 2};
 }
 
 Value outcomeOf(const Row *row) {
-  return row ? Value(std::string(store::outcomeName(row->result->outcome))) : Value();
+  return row ? Value(std::string(outcomeName(row->result->outcome))) : Value();
 }
 
 template <double Comparison::*member> Value ratio(const Comparison &c) {
@@ -57,13 +57,13 @@ constexpr CompareColumn kColumns[] = {
     {"smallest_change_percent", smallestChange},
     {"noise_from", noiseFrom},
     {"before_outcome", [](const Comparison &c) { return outcomeOf(c.before); }},
-    {"before_median_ns", [](const Comparison &c) { return timeOf<&store::Estimate::median>(c.before); }},
-    {"before_low_ns", [](const Comparison &c) { return timeOf<&store::Estimate::low>(c.before); }},
-    {"before_high_ns", [](const Comparison &c) { return timeOf<&store::Estimate::high>(c.before); }},
+    {"before_median_ns", [](const Comparison &c) { return timeOf<&Estimate::median>(c.before); }},
+    {"before_low_ns", [](const Comparison &c) { return timeOf<&Estimate::low>(c.before); }},
+    {"before_high_ns", [](const Comparison &c) { return timeOf<&Estimate::high>(c.before); }},
     {"after_outcome", [](const Comparison &c) { return outcomeOf(c.after); }},
-    {"after_median_ns", [](const Comparison &c) { return timeOf<&store::Estimate::median>(c.after); }},
-    {"after_low_ns", [](const Comparison &c) { return timeOf<&store::Estimate::low>(c.after); }},
-    {"after_high_ns", [](const Comparison &c) { return timeOf<&store::Estimate::high>(c.after); }},
+    {"after_median_ns", [](const Comparison &c) { return timeOf<&Estimate::median>(c.after); }},
+    {"after_low_ns", [](const Comparison &c) { return timeOf<&Estimate::low>(c.after); }},
+    {"after_high_ns", [](const Comparison &c) { return timeOf<&Estimate::high>(c.after); }},
 };
 
 using Comparisons = std::span<const NamedComparison>;
@@ -131,7 +131,7 @@ std::string jsonText(Comparisons comparisons, size_t /*width*/) {
 }
 
 std::string shownTime(const Row *row) {
-  Value time = timeOf<&store::Estimate::median>(row);
+  Value time = timeOf<&Estimate::median>(row);
   return std::holds_alternative<std::monostate>(time) ? displayText(outcomeOf(row), Unit::Text)
                                                       : displayText(time, Unit::Nanoseconds);
 }

@@ -8,28 +8,24 @@ namespace kiln::report {
 // Wrong results are failures; what kept a candidate from giving results is an error.
 static std::string verdictOf(const Row &row) {
   const store::CandidateResult &result = *row.result;
-  const char *outcome = store::outcomeName(result.outcome);
+  const char *outcome = outcomeName(result.outcome);
   switch (result.outcome) {
-  case store::Outcome::Ok:
-  case store::Outcome::NotVerified:
+  case Outcome::Ok:
+  case Outcome::NotVerified:
     return result.verification.selfConsistent()
                ? fmt::format("      <system-out>{}</system-out>\n", escapedXml(methodText(result.verification)))
                : std::string();
-  case store::Outcome::Unsupported:
-  case store::Outcome::NotProfiled:
+  case Outcome::Unsupported:
+  case Outcome::NotProfiled:
     return fmt::format("      <skipped message=\"{}\"/>\n",
                        escapedXml(result.error.empty() ? outcome : fmt::format("{}: {}", outcome, result.error)));
-  case store::Outcome::Incorrect: {
+  case Outcome::Wrong: {
     std::string cause = result.verification.cause.empty() ? "wrong results" : result.verification.cause;
     return fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n", outcome, escapedXml(cause),
                        escapedXml(result.verification.explanation));
   }
-  case store::Outcome::Failed:
-  case store::Outcome::Crashed:
-  case store::Outcome::Timeout:
-  case store::Outcome::Implausible: break;
+  default: return fmt::format("      <error type=\"{}\" message=\"{}\"/>\n", outcome, escapedXml(result.error));
   }
-  return fmt::format("      <error type=\"{}\" message=\"{}\"/>\n", outcome, escapedXml(result.error));
 }
 
 namespace {

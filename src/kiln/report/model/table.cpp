@@ -65,7 +65,7 @@ std::string Row::shortName() const {
 std::string Row::reason() const {
   const store::Verification &verification = result->verification;
   std::string text;
-  if (result->outcome == store::Outcome::Incorrect) {
+  if (result->outcome == Outcome::Wrong) {
     const std::string &said = verification.explanation;
     if (!said.empty() && result->error.find(said) != std::string::npos)
       return result->error; // it begins with the pass and the cause
@@ -213,10 +213,10 @@ Status RunLoader::loadPeaks() {
 }
 
 Status RunLoader::loadRows(const std::string &key) {
-  KILN_ASSIGN_OR_RETURN(std::vector<store::Estimate> storedEstimates, reader.estimates(key));
-  std::unordered_map<std::string, const store::Estimate *> estimates;
-  for (store::Estimate &estimate : storedEstimates) {
-    const store::Estimate &stored = table.estimates.emplace_back(std::move(estimate));
+  KILN_ASSIGN_OR_RETURN(std::vector<store::CandidateEstimate> storedEstimates, reader.estimates(key));
+  std::unordered_map<std::string, const store::CandidateEstimate *> estimates;
+  for (store::CandidateEstimate &estimate : storedEstimates) {
+    const store::CandidateEstimate &stored = table.estimates.emplace_back(std::move(estimate));
     estimates.emplace(stored.group + stored.candidate, &stored);
   }
   std::unordered_map<std::string, const store::Counters *> counters;
@@ -259,12 +259,12 @@ Status RunLoader::loadRows(const std::string &key) {
 // What rows know of others of their group. Before the filter: the best library counts also where it is not shown.
 void RunLoader::deriveFromGroups(size_t first) {
   struct Best {
-    const store::Estimate *vendor = nullptr, *kiln = nullptr;
+    const store::CandidateEstimate *vendor = nullptr, *kiln = nullptr;
   };
   std::unordered_map<const store::StoredGroup *, Best> best;
   for (size_t i = first; i < table.rows.size(); ++i) {
     const Row &row = table.rows[i];
-    if (!row.estimate || !store::isSuccess(row.result->outcome))
+    if (!row.estimate || !isSuccess(row.result->outcome))
       continue;
     Best &known = best[row.group];
     if (isVendor(row.candidate->provider) && (!known.vendor || row.estimate->median < known.vendor->median))
@@ -282,7 +282,7 @@ void RunLoader::deriveFromGroups(size_t first) {
   table.rows.erase(std::remove_if(added, table.rows.end(), [&](const Row &row) { return !matcher.takes(row); }),
                    table.rows.end());
   auto order = [](const Row &row) {
-    bool good = store::isSuccess(row.result->outcome);
+    bool good = isSuccess(row.result->outcome);
     return std::tuple(row.group->started, std::string_view(row.problem->name), !row.ranked(), !good,
                       row.ranked() ? row.estimate->rank : 0, row.estimate ? row.estimate->median : 0,
                       std::string_view(row.candidate->provider), std::string_view(row.candidate->configuration),

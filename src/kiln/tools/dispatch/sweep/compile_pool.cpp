@@ -149,11 +149,11 @@ private:
     std::string said(process->errorOutput());
     said.erase(said.find_last_not_of(" \n") + 1);
     // One that ends by itself before its first answer does not like its flags, whatever the program.
-    if (!answered && process->outcome() == measure::Outcome::Exited && !said.empty()) {
+    if (!answered && process->outcome() == Outcome::Exited && !said.empty()) {
       unusable = said;
       return invalidArgument("{}", said);
     }
-    bool late = process->outcome() == measure::Outcome::TimedOut;
+    bool late = process->outcome() == Outcome::TimedOut;
     return internalError("kiln-compile {} this program{}{}",
                          late ? fmt::format("did not end within {} s with", settings.timeout / 1'000'000'000)
                               : std::string("was ended by"),

@@ -36,23 +36,6 @@ static double machineLoad() {
   return load;
 }
 
-static store::Outcome outcomeOf(measure::Outcome outcome) {
-  switch (outcome) {
-  case measure::Outcome::Ok: return store::Outcome::Ok;
-  case measure::Outcome::Wrong: return store::Outcome::Incorrect;
-  case measure::Outcome::Unsupported: return store::Outcome::Unsupported;
-  case measure::Outcome::Crashed: return store::Outcome::Crashed;
-  case measure::Outcome::TimedOut: return store::Outcome::Timeout;
-  case measure::Outcome::Failed:
-  case measure::Outcome::NotStarted:
-  case measure::Outcome::Exited:
-  case measure::Outcome::MemoryLimit:
-  case measure::Outcome::Rubbish: return store::Outcome::Failed;
-  case measure::Outcome::Implausible: return store::Outcome::Implausible;
-  }
-  return store::Outcome::Failed;
-}
-
 // What the worker wants readers to know, and what the lab knows that they have to.
 static std::string noteOf(const measure::ProviderInfo &told) {
   std::string note = told.note;
@@ -253,8 +236,8 @@ public:
     return okStatus();
   }
 
-  Status onOutcome(uint32_t candidate, measure::Outcome outcome, std::string_view message) override {
-    progress.onOutcome(group.candidates[candidate], outcomeOf(outcome), message);
+  Status onOutcome(uint32_t candidate, Outcome outcome, std::string_view message) override {
+    progress.onOutcome(group.candidates[candidate], outcome, message);
     return okStatus();
   }
 
@@ -463,7 +446,7 @@ private:
       }
       measuring.results.push_back({measuring.fact.key(),
                                    candidate.fact.key(),
-                                   candidate.unsupported ? store::Outcome::Unsupported : store::Outcome::Failed,
+                                   candidate.unsupported ? Outcome::Unsupported : Outcome::Failed,
                                    candidate.obstacle,
                                    {},
                                    std::nullopt});
@@ -474,16 +457,16 @@ private:
   }
 
   Status concludeGroup(Measuring &measuring, const measure::GroupResult &outcome,
-                       const std::vector<store::Estimate> &estimates) {
+                       const std::vector<store::CandidateEstimate> &estimates) {
     std::vector<store::CandidateResult> &results = measuring.results;
     for (size_t i = 0; i < measuring.live.candidates.size(); ++i)
       results.push_back(resultOf(measuring.fact.key(), measuring.live.candidates[i], outcome.candidates[i],
                                  measuring.live.problem->passes()));
     for (const store::CandidateResult &one : results)
-      summary.failed += !store::isSuccess(one.outcome) && one.outcome != store::Outcome::Unsupported &&
-                        one.outcome != store::Outcome::NotProfiled;
-    std::vector<const store::Estimate *> pointers;
-    for (const store::Estimate &estimate : estimates)
+      summary.failed +=
+          !isSuccess(one.outcome) && one.outcome != Outcome::Unsupported && one.outcome != Outcome::NotProfiled;
+    std::vector<const Estimate *> pointers;
+    for (const Estimate &estimate : estimates)
       pointers.push_back(&estimate);
     if (std::optional<report::NoiseWarning> warning = report::noiseWarning(pointers, settings.statistics.target))
       progress.onWarning(warning->text());
@@ -506,9 +489,9 @@ private:
     store::CandidateResult result;
     result.group = group;
     result.candidate = candidate.fact.key();
-    result.outcome = measured.outcome ? outcomeOf(*measured.outcome) : store::Outcome::Failed;
-    if (result.outcome == store::Outcome::Ok && !settings.profile)
-      result.outcome = store::Outcome::NotProfiled;
+    result.outcome = measured.outcome.value_or(Outcome::Failed);
+    if (result.outcome == Outcome::Ok && !settings.profile)
+      result.outcome = Outcome::NotProfiled;
     result.error = measured.message;
     result.verification = verificationOf(measured.verdicts, passes);
     result.compileMilliseconds = candidate.compileMilliseconds;
@@ -519,34 +502,26 @@ private:
     return result;
   }
 
-  static std::vector<store::Estimate> estimatesOf(const std::string &group, const SweepGroup &live,
-                                                  const measure::GroupStatistics &statistics, const PartTimes &parts) {
-    std::vector<store::Estimate> estimates;
-    for (const measure::Estimate &measured : statistics.estimates()) {
+  static std::vector<store::CandidateEstimate> estimatesOf(const std::string &group, const SweepGroup &live,
+                                                           const measure::GroupStatistics &statistics,
+                                                           const PartTimes &parts) {
+    std::vector<store::CandidateEstimate> estimates;
+    for (measure::RankedEstimate &measured : statistics.estimates()) {
       // Below three rounds there is no interval, and nothing to state.
-      if (measured.rounds == 0 || !std::isfinite(measured.interval.high))
+      if (measured.rounds == 0 || !std::isfinite(measured.high))
         continue;
-      store::Estimate estimate;
+      if (!std::isfinite(measured.ratio))
+        measured.ratio = 0;
+      if (!std::isfinite(measured.ratioHigh))
+        measured.ratioHigh = 1e9; // no end, as a number
+      store::CandidateEstimate &estimate = estimates.emplace_back();
+      static_cast<Estimate &>(estimate) = measured;
       estimate.group = group;
       estimate.candidate = live.candidates[measured.candidate].fact.key();
-      estimate.median = measured.median;
-      estimate.p10 = measured.p10;
-      estimate.p90 = measured.p90;
-      estimate.low = measured.interval.low;
-      estimate.high = measured.interval.high;
-      estimate.deviceMedian = parts.device(measured.candidate);
-      estimate.launchMedian = parts.launch(measured.candidate);
-      estimate.rounds = measured.rounds;
-      estimate.samples = measured.samples;
-      estimate.rank = measured.rank;
       for (uint32_t other : measured.ties)
         estimate.ties.push_back(live.candidates[other].fact.key());
-      constexpr double unknown = 1e9; // an interval without an end, as a number
-      estimate.ratio = std::isfinite(measured.ratio) ? measured.ratio : 0;
-      estimate.ratioLow = std::isfinite(measured.ratioInterval.low) ? measured.ratioInterval.low : 0;
-      estimate.ratioHigh = std::isfinite(measured.ratioInterval.high) ? measured.ratioInterval.high : unknown;
-      estimate.dropped = measured.dropped;
-      estimates.push_back(std::move(estimate));
+      estimate.deviceMedian = parts.device(measured.candidate);
+      estimate.launchMedian = parts.launch(measured.candidate);
     }
     return estimates;
   }

@@ -19,7 +19,7 @@ public:
 
   void onGroup(size_t index, const SweepGroup &group) override;
   void onRound(uint32_t round, double seconds) override;
-  void onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) override;
+  void onOutcome(const SweepCandidate &candidate, Outcome outcome, std::string_view message) override;
   void onWarning(std::string_view text) override;
   void onGroupDone(size_t index, const SweepGroup &group) override;
   bool shouldContinue() override;

@@ -302,8 +302,8 @@ void ProblemTuner::tell(const Batch &batch, const TuneStep &step) const {
   for (const SweepCandidate &candidate : batch.group.candidates) {
     auto found = step.answers.find(candidate.fact.key());
     if (found != step.answers.end() && !found->second.ok())
-      print(fmt::format("    {}: {}: {}\n", candidate.fact.configuration,
-                        store::outcomeName(found->second.result.outcome), found->second.result.error));
+      print(fmt::format("    {}: {}: {}\n", candidate.fact.configuration, outcomeName(found->second.result.outcome),
+                        found->second.result.error));
   }
 }
 

@@ -18,7 +18,7 @@ class QuietProgress final : public SweepProgress {
 public:
   void onGroup(size_t, const SweepGroup &) override {}
   void onRound(uint32_t, double) override {}
-  void onOutcome(const SweepCandidate &, store::Outcome, std::string_view) override {}
+  void onOutcome(const SweepCandidate &, Outcome, std::string_view) override {}
   void onGroupDone(size_t, const SweepGroup &) override {}
   bool shouldContinue() override { return !isInterrupted(); }
 };

@@ -88,8 +88,8 @@ Status TuneSession::readStep(TuneStep &step) const {
     std::string key = result.candidate;
     step.answers[key].result = std::move(result);
   }
-  KILN_ASSIGN_OR_RETURN(std::vector<store::Estimate> estimates, reader->estimates(step.run));
-  for (store::Estimate &estimate : estimates)
+  KILN_ASSIGN_OR_RETURN(std::vector<store::CandidateEstimate> estimates, reader->estimates(step.run));
+  for (store::CandidateEstimate &estimate : estimates)
     if (auto found = step.answers.find(estimate.candidate); found != step.answers.end())
       found->second.estimate = std::move(estimate);
   return okStatus();
