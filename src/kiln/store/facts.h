@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/base/call_facts.h"
 #include "kiln/base/estimate.h"
 #include "kiln/base/outcome.h"
 
@@ -30,8 +31,8 @@ struct MachineKeys {
   bool operator==(const MachineKeys &) const = default;
 };
 
-// Where something was measured, as three JSON objects, because equal nodes are not one node, and another set of
-// processors is not another machine. "{}" is what stores before version 6 did not tell.
+// Where something was measured, as three JSON objects: several nodes may have equal hardware, and a node may be
+// measured with several sets of processors. Stores before version 6 have "{}" for what they did not record.
 struct Machine {
   std::string node = "{}";       // which machine: host name, machine id
   std::string hardware = "{}";   // its kind: processors, caches, memory, GPUs, drivers, clock limits, kernel
@@ -106,7 +107,7 @@ struct Verification {
   double escapeProbability = 0;
   std::string details = "{}";
 
-  // Compared with nothing but another build of the same compiler: that is no verification, and never called one.
+  // Whether results were compared only with those of another build of the same compiler, which is no verification.
   bool selfConsistent() const { return method.starts_with("self-consistent"); }
 
   bool operator==(const Verification &) const = default;
@@ -133,13 +134,9 @@ struct CandidateResult {
   bool operator==(const CandidateResult &) const = default;
 };
 
-// Calls of which it is known when their device was at work: the host's nanoseconds of each, and ticks of the device's
-// clock. `submitted` is empty where that clock does not tell it.
-struct WatchedCalls {
+// Calls of which it is known when their device was at work; `call` is the host's nanoseconds of each.
+struct WatchedCalls : DeviceTimes {
   std::vector<int64_t> call = {};
-  std::string clock = {}; // "monotonic" is the host's
-  uint64_t ticksPerSecond = 1'000'000'000;
-  std::vector<int64_t> submitted = {}, started = {}, ended = {};
 
   bool operator==(const WatchedCalls &) const = default;
 };
@@ -153,13 +150,10 @@ struct Samples {
   bool operator==(const Samples &) const = default;
 };
 
-// What the CPU's counters said of some calls, each nothing where it was not counted.
-struct Counters {
+// What was counted of some calls.
+struct Counters : CallCounts {
   uint64_t calls = 0;
-  std::optional<uint64_t> cycles = {}, instructions = {}, cacheMisses = {};
-  std::optional<uint64_t> flops = {}; // floating-point operations, a multiply-add as two
 
-  bool any() const { return cycles || instructions || cacheMisses || flops; }
   bool operator==(const Counters &) const = default;
 };
 

@@ -150,7 +150,7 @@ Result<Calibration> Reader::calibration(const MachineKeys &machine, int64_t when
 Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
   std::vector<StoredGroup> groups;
   std::map<std::string, uint64_t> attempts;
-  // One group of a run is measured at a time: where another one was started later, nobody works on it any more.
+  // One group of a run is measured at a time: a group is interrupted where another one was started after it.
   KILN_RETURN_IF_ERROR(impl->each(
       "SELECT g.key, g.problem, g.started, g.node, g.hardware, g.allocation, x.grp IS NOT NULL, "
       "i.grp IS NOT NULL OR EXISTS (SELECT 1 FROM run_end e WHERE e.run = g.run) "
@@ -263,13 +263,14 @@ static std::optional<uint64_t> optionalCount(const Statement &row, int column) {
 
 // From five columns: calls, and what was counted of them.
 static Counters countersAt(const Statement &row, int column) {
-  return {static_cast<uint64_t>(row.integer(column)), optionalCount(row, column + 1), optionalCount(row, column + 2),
-          optionalCount(row, column + 3), optionalCount(row, column + 4)};
+  return {{optionalCount(row, column + 1), optionalCount(row, column + 2), optionalCount(row, column + 3),
+           optionalCount(row, column + 4)},
+          static_cast<uint64_t>(row.integer(column))};
 }
 
 Result<std::vector<CountedCalls>> Reader::counters(const std::string &run) {
   std::vector<CountedCalls> counted;
-  // A sum that lacks some of its rounds would be one of other calls.
+  // A sum over some of the rounds only would not belong to the number of calls.
   KILN_RETURN_IF_ERROR(impl->each(
       "SELECT c.grp, c.candidate, sum(c.calls), iif(count(c.cycles) = count(*), sum(c.cycles), NULL), "
       "iif(count(c.instructions) = count(*), sum(c.instructions), NULL), "

@@ -28,7 +28,7 @@ struct StoredGroup : Group {
   std::string storedKey;
   GroupStatus status = GroupStatus::Running;
   uint64_t attempt = 1; // how often its run has started this problem so far
-  // Time ended its rounds before they had shown enough, and it had so much.
+  // The seconds that its rounds had, where their end was not that they had shown enough.
   std::optional<double> cutSeconds = {};
   // How its rounds were measured, which is warm also where a cold run could not make a problem exceed the caches; empty
   // where there are none.

@@ -144,8 +144,8 @@ TEST_F(Store, GroupsThatTimeCutShort) {
 TEST_F(Store, CountersOfRounds) {
   std::unique_ptr<Writer> w = begin();
   Round counted = round(0), partly = round(1);
-  counted.counters = {6, 1000, 2500, 3, std::nullopt};
-  partly.counters = {6, 1200, std::nullopt, 0, std::nullopt};
+  counted.counters = {{1000, 2500, 3}, 6};
+  partly.counters = {{1200, std::nullopt, 0}, 6};
   Round bare{group.key(), onednn.key(), 0, 6, 0, {}, 1, "warm", {{7}, {}, {}}};
   bare.counters.calls = 1; // and nothing was counted
   ASSERT_OK(w->addRounds(std::vector{counted, partly, bare}));
@@ -159,7 +159,7 @@ TEST_F(Store, CountersOfRounds) {
   std::vector<CountedCalls> sums = valueOf(r->counters(run.key()));
   ASSERT_EQ(sums.size(), 1U);
   EXPECT_EQ(sums[0].candidate, kiln.key());
-  EXPECT_EQ(sums[0].counters, (Counters{12, 2200, std::nullopt, 3, std::nullopt}));
+  EXPECT_EQ(sums[0].counters, (Counters{{2200, std::nullopt, 3}, 12}));
   EXPECT_TRUE(valueOf(r->counters("another")).empty());
   // A fact is never changed.
   counted.counters.cycles = 1;

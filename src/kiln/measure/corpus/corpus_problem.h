@@ -1,6 +1,6 @@
-// A program of a user's own as a problem of the lab. What is computed is what its file says; nobody else knows it, so
-// that its results are compared with the user's own (NAME.out0.npy), or with those of an unoptimized build of the same
-// compiler, which is called self-consistent and never verified.
+// A program of a user's own as a problem of the lab. Only its file says what it computes, so that its results are
+// compared with the user's own (NAME.out0.npy), or with those of an unoptimized build of the same compiler: these are
+// called self-consistent, not verified.
 #ifndef KILN_MEASURE_CORPUS_CORPUS_PROBLEM_H
 #define KILN_MEASURE_CORPUS_CORPUS_PROBLEM_H
 

@@ -15,7 +15,7 @@
 
 namespace kiln::measure {
 
-// One conversation. Whatever is asked, there is an answer.
+// One conversation. Every line gets an answer, which may be an error.
 class Conversation {
 public:
   using MakeProvider = std::function<std::unique_ptr<Provider>()>;

@@ -14,21 +14,22 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr uint32_t kMostRounds = 1'000'000;
-// Decisions are made after numbers of rounds that grow by this factor: few looks cost little confidence, and at most
-// this much is measured in vain.
+// Decisions are made each time that the number of rounds has grown by this factor: few decisions cost little
+// confidence, and not much is measured after the group could have ended.
 constexpr double kLookGrowth = 1.3;
 constexpr uint32_t kFirstLook = 6;
-// Of saying that a candidate is beyond dropBeyond. That the fastest never leaves is dropError's business.
+// The chance of saying wrongly that a candidate is slower by more than dropBeyond. The chance of dropping the fastest
+// is dropError.
 constexpr double kDropSizeError = 0.02;
-// One that is this many times slower in each of its first 3, 4, 5 rounds leaves without a look: a neighbour that hits
-// one candidate alone in a round would have to do it in all of them.
+// A candidate that is this many times slower in each of its first 3, 4, 5 rounds is dropped between decisions, too: a
+// disturbance that slows one candidate in a round would have to do it in all of them.
 constexpr double kHopelessRatios[] = {4, 2, 1.6};
 constexpr uint32_t kHopelessRounds = 3;
-// Neighbours among that many of the best are to be resolved, besides all against the leader.
+// Each of so many of the best has to be told apart from the next one; all have to be told apart from the leader.
 constexpr size_t kResolvedBest = 5;
-// If the interval at the maximum of rounds is foreseen to be that many times too wide, nobody waits for it.
+// The group does not wait for an interval that is expected to be this many times too wide at the maximum of rounds.
 constexpr double kOutOfReach = 2;
-// The leader is one of that many of the lowest levels.
+// The leader is one of so many candidates with the lowest levels.
 constexpr size_t kContenders = 8;
 constexpr uint32_t kForesightRounds = 30;
 
@@ -129,7 +130,7 @@ Status GroupStatistics::withdraw(uint32_t candidate) {
   if (candidate >= candidates.size())
     return outOfRange("candidate {} cannot be withdrawn: the group has {}", candidate, candidates.size());
   candidates[candidate].withdrawn = true;
-  // Who was dropped for being slower than it may be the best of what is left.
+  // A candidate that was dropped for being slower than the withdrawn one may be the best of the others.
   for (Candidate &other : candidates)
     if (other.dropped && other.droppedFor == candidate) {
       other.dropped = false;
@@ -214,7 +215,7 @@ void GroupStatistics::closeRound() {
   if (!isLook)
     return;
   drop(sorted, shared);
-  // Those that were dropped just now free confidence for those that run on.
+  // With fewer candidates there are fewer comparisons, each of which gets more confidence.
   Tables left = tables();
   finished |= ended >= settings.maximumRounds || (ended >= settings.minimumRounds && enough(sorted, left));
 }

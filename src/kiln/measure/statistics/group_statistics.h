@@ -1,5 +1,6 @@
-// Who goes on, who leaves, when it is enough, and what may be said: the statistics of one group, which is one problem
-// and all its candidates measured in rounds. No clock, no process; the same samples and seed give the same answers.
+// The statistics of one group, which is one problem and all its candidates measured in rounds: which candidates go on,
+// when there are enough rounds, and what they say. No clock, no process; the same samples and seed give the same
+// answers.
 //
 //   KILN_ASSIGN_OR_RETURN(GroupStatistics group, GroupStatistics::create(options));
 //   for (...) group.addCandidate();
@@ -21,9 +22,9 @@
 //
 // What the median is the median of: a call's time over the states that the machine went through in the rounds in which
 // the candidate ran, each round counting alike. The more of the machine's states a group sees, the nearer this is to
-// the median of the noise's stationary distribution, and for noise without memory from round to round it is that. What
-// the machine did not do while it was watched, nobody can know; but the interval widens with drift and with states that
-// last, since it takes them for correlation.
+// the median of the noise's stationary distribution, and for noise without memory from round to round it is that.
+// States that the machine was not in during the group do not count; but the interval widens with drift and with states
+// that last, since it takes them for correlation.
 //
 // What is claimed, at any time and with stopping and dropping in force; docs/statistics.md has the method and the
 // simulations:

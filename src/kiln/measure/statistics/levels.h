@@ -1,4 +1,4 @@
-// What belongs to a candidate, and what to a round.
+// The times of a group as levels of its candidates and levels of its rounds.
 #ifndef KILN_MEASURE_STATISTICS_LEVELS_H
 #define KILN_MEASURE_STATISTICS_LEVELS_H
 

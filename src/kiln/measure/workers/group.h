@@ -38,7 +38,6 @@ struct SpeedFloor {
 
 // Who computes the problem: a program that speaks the protocol, and what it is told to load.
 struct Candidate {
-  std::string label;                // for messages
   std::vector<std::string> command; // {"kiln-lab-worker", "--provider=kiln"}
   std::string module;               // a path; empty where the provider needs none
   std::string function;

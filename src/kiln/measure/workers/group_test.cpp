@@ -16,7 +16,6 @@ using testing::TinyMatmul;
 
 Candidate fake(std::vector<std::string> arguments) {
   Candidate candidate;
-  candidate.label = arguments.empty() ? "good" : arguments[0];
   candidate.command = {KILN_FAKE_WORKER};
   candidate.command.insert(candidate.command.end(), arguments.begin(), arguments.end());
   return candidate;
@@ -203,7 +202,7 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
   std::vector<Candidate> candidates = {fake({})};
   for (const auto &entry : cases)
     candidates.push_back(fake(entry.arguments));
-  candidates.push_back({"nowhere", {"/nowhere/worker"}, "", "", 0, {}});
+  candidates.push_back({{"/nowhere/worker"}, "", "", 0, {}});
   candidates.push_back(fake({}));
   Result<GroupResult> result = run(candidates);
   ASSERT_TRUE(result.ok()) << result.status().message();

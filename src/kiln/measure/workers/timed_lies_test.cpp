@@ -20,7 +20,6 @@ protected:
 
   static Candidate fake(std::vector<std::string> arguments) {
     Candidate candidate;
-    candidate.label = arguments.empty() ? "good" : arguments[0];
     candidate.command = {KILN_FAKE_WORKER};
     candidate.command.insert(candidate.command.end(), arguments.begin(), arguments.end());
     return candidate;

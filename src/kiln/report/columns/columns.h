@@ -39,7 +39,7 @@ struct Number {
 struct Ranking {
   uint64_t rank;
   bool tied;
-  bool noisy = false; // no crisp one, whoever it ties with
+  bool noisy = false; // its time is so uncertain that the rank says little
 };
 
 // Nothing: the row has no such value, and the cell stays empty.

@@ -77,7 +77,8 @@ static Value bestKilnRatio(const Row &row) {
   return Number{value, value * (relativeWidth(*row.bestKiln) + relativeWidth(*row.estimate))};
 }
 
-// "yes" for what was checked and right; the cause for what was wrong; "self-consistent" where nobody knows better.
+// "yes" for what was checked and right; the cause for what was wrong; "self-consistent" where it was compared with
+// another build of the same compiler only.
 static Value checked(const Row &row) {
   if (row.result->outcome == Outcome::Wrong)
     return row.result->verification.cause.empty() ? "wrong" : row.result->verification.cause;

@@ -33,7 +33,7 @@ Value smallestChange(const Comparison &c) {
   return c.ratio > 0 ? Value(Number{c.smallest * 100, -1}) : Value();
 }
 
-// What told how large noise is; a control is what tells it of others.
+// From what it is known how large noise is. A control is what that is known from for others.
 Value noiseFrom(const Comparison &c) {
   if (c.ratio <= 0)
     return {};
@@ -188,7 +188,7 @@ std::string junitText(Comparisons comparisons, size_t /*width*/) {
       missing += !c.before || !c.after;
     }
     size_t count = one.report.comparisons.size();
-    // Runs that were made in different ways prove nothing, which is the exit code's reason, too.
+    // Runs that were made in different ways are a failure, as they are for the exit code.
     if (!one.report.warnings.empty() && !one.excused) {
       cases += fmt::format("    <testcase classname=\"runs\" name=\"made in the same way\">\n      <failure "
                            "type=\"not comparable\" message=\"{}\"/>\n    </testcase>\n",

@@ -120,7 +120,7 @@ static void explain(std::string &text, std::span<const Row *const> rows, size_t 
 }
 
 static std::string headline(const Row &row) {
-  // A program that could not be read moves no bytes that anybody knows of.
+  // The bytes of a program that could not be read are not known.
   std::string text = row.problem->bytes > 0 ? fmt::format("{}B", scaledText(row.problem->bytes)) : "size not known";
   if (row.problem->flops > 0)
     text = fmt::format("{}FLOP, ", scaledText(row.problem->flops)) + text;

@@ -77,7 +77,7 @@ static std::string numberText(const Number &number, Unit unit) {
   // A part of it, such as an interval of a thousandth: few characters, and never "0".
   if (unit == Unit::Percent && std::fabs(number.value) < 0.1 && number.value != 0)
     return "<0.1";
-  // An interval that is no interval has no digits to tell, either.
+  // A percentage whose error is not known is shown with few digits.
   if (unit == Unit::Percent && number.error < 0 && number.value >= 1000)
     return ">999";
   if (unit == Unit::Percent && number.error < 0)

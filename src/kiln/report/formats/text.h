@@ -1,4 +1,4 @@
-// Text for people: numbers with as many digits as they deserve, and cells of a table.
+// Text for people: numbers with as many digits as their errors justify, and cells of a table.
 #ifndef KILN_REPORT_FORMATS_TEXT_H
 #define KILN_REPORT_FORMATS_TEXT_H
 

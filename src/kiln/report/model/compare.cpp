@@ -158,7 +158,7 @@ private:
 
 } // namespace
 
-// An interval that holds 1 and reaches beyond ten times as long tells nothing that is worth digits.
+// Whether a change is worth showing: not where its interval holds 1 and is wider than a factor of ten.
 static bool tellsSomething(const measure::Change &change) {
   double reach = change.location.reach(singleTable());
   return std::isfinite(change.location.value) && std::isfinite(reach) &&

@@ -30,7 +30,7 @@ std::optional<NoiseWarning> noiseWarning(std::span<const Estimate *const> group,
   best.resize(std::min(best.size(), kBest));
   if (best.size() < 2)
     return std::nullopt;
-  // Of the second best known: one that is all over the place hides itself, and not the others.
+  // The noise of the second best known candidate, so that a single noisy one does not count for the others.
   std::vector<double> halves;
   for (const Estimate *estimate : best)
     halves.push_back((estimate->high - estimate->low) / 2 / estimate->median);

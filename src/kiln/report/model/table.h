@@ -60,7 +60,7 @@ struct Row {
   bool isKilnsDefault() const;
   // Where it was measured: where its run was begun, or where it was resumed.
   const store::MachineKeys &machine() const { return group->machine ? *group->machine : run->machine; }
-  // What is wrong, or cannot be, has no rank, whatever is stored of its times.
+  // Wrong and implausible results have no rank, whatever is stored of their times.
   bool ranked() const { return estimate && estimate->rank > 0 && isSuccess(result->outcome); }
   bool failed() const { return !isSuccess(result->outcome) && result->outcome != Outcome::Unsupported; }
   // Why it has no result, or a wrong one, each part of it once: verification and the worker tell much the same.

@@ -202,7 +202,7 @@ std::vector<Round> GroupMaker::rounds(const std::vector<Sample> &samples, uint64
     // Of one provider only, as where others are programs that do not count.
     if (sample.candidate.provider == "kiln") {
       auto cycles = static_cast<uint64_t>(sample.nanoseconds * 3);
-      round.counters = {20, 20 * cycles, 20 * cycles * 2, 20 * 64, 20 * cycles * 16};
+      round.counters = {{20 * cycles, 20 * cycles * 2, 20 * 64, 20 * cycles * 16}, 20};
     }
     rounds.push_back(std::move(round));
   }

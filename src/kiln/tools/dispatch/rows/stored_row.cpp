@@ -62,7 +62,7 @@ static std::string literally(std::string_view name) {
 }
 
 std::string nearestRows(std::string_view name, std::span<const NamedProblem> names) {
-  // Keys of rows are near to nothing.
+  // A key of a row is not compared with names.
   bool key = name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
   return key ? "" : nearestText(literally(name), names);
 }

@@ -42,7 +42,7 @@ static std::string jsonText(const nlohmann::json &json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Beside each module: what it was when it was written. A disk that lies or a copy that broke off must not be measured.
+// A file beside each module with its checksum when it was written, so that a damaged module is not measured.
 static std::string sumPath(const std::string &module) {
   return module + ".sum";
 }
@@ -73,7 +73,7 @@ static Result<std::string> compilerIdentity(const std::string &path) {
                             fmt::format("{}", fmt::join(machine.features, ","))});
 }
 
-// What --tuning-db names counts by its content. What cannot be read is the compiler's to tell.
+// What --tuning-db names counts by its content. The compiler reports a file that cannot be read.
 static std::string tuningDatabaseOf(std::string_view flag) {
   constexpr std::string_view name = "-tuning-db=";
   size_t dashes = flag.starts_with("--") ? 1 : 0;

@@ -1,4 +1,4 @@
-// Who takes part in a sweep: each is asked once who it is, before anything is compiled.
+// The providers that take part in a sweep. Each one's worker is asked for its version before anything is compiled.
 #ifndef KILN_TOOLS_DISPATCH_SWEEP_KNOWN_PROVIDERS_H
 #define KILN_TOOLS_DISPATCH_SWEEP_KNOWN_PROVIDERS_H
 

@@ -36,7 +36,7 @@ static double machineLoad() {
   return load;
 }
 
-// What the worker wants readers to know, and what the lab knows that they have to.
+// The worker's own note, and what the lab adds to it.
 static std::string noteOf(const measure::ProviderInfo &told) {
   std::string note = told.note;
   auto add = [&](const std::string &text) { note += (note.empty() ? "" : "; ") + text; };
@@ -117,8 +117,8 @@ static std::string kilnWorkerOf(std::span<const SweepGroup> groups) {
   return "";
 }
 
-// What is stored with the run: the settings, and how the machine looked when it began and what ran Kiln's modules,
-// which make no other sweep of it.
+// What is stored with the run: the settings, and what is no part of the sweep's key: how busy the machine was, and
+// which program ran Kiln's modules.
 static std::string runFlags(const SweepSettings &settings, std::span<const SweepGroup> groups) {
   Json json = Json::parse(settingsJson(settings));
   if (std::string worker = kilnWorkerOf(groups); !worker.empty())
@@ -156,8 +156,8 @@ std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &se
   return store::contentKey({text});
 }
 
-// Tags and the node are facts of a run: with others it is another run, which is told where somebody may have meant to
-// go on.
+// With other tags, or on another node, a sweep is a new run. The note tells a user who may have meant to go on with an
+// unfinished one.
 static std::string newRunNote(std::span<const store::StoredRun> runs, const store::Run &wanted) {
   const store::StoredRun *unfinished = nullptr, *elsewhere = nullptr;
   for (const store::StoredRun &run : runs) {
@@ -222,11 +222,8 @@ public:
     round.cacheMode = samples.cold ? "cold" : "warm";
     round.samples.call = samples.call;
     if (samples.watched)
-      round.samples.watched = {samples.watchedCall,        samples.watched->clock,   samples.watched->ticksPerSecond,
-                               samples.watched->submitted, samples.watched->started, samples.watched->ended};
-    const measure::CallCounts &counts = samples.counts;
-    round.counters = {samples.call.size() * uint64_t(samples.batch), counts.cycles, counts.instructions,
-                      counts.cacheMisses, counts.flops};
+      round.samples.watched = {*samples.watched, samples.watchedCall};
+    round.counters = {samples.counts, samples.call.size() * uint64_t(samples.batch)};
     if (samples.round != current)
       KILN_RETURN_IF_ERROR(flush());
     current = samples.round;
@@ -310,7 +307,7 @@ private:
         {machine.hardware, machine.allocation, store::unixNanoseconds(), ceilingsJson(*calibration, threads)});
   }
 
-  // A row is faster than it can be: the ceilings once more, a few times in a sweep.
+  // Called where a row is faster than it can be: measures the ceilings once more, a few times in a sweep.
   std::vector<measure::SpeedFloor> confirmFloors(const measure::Problem &problem, uint64_t count,
                                                  std::vector<measure::SpeedFloor> floors) {
     if (confirmations < kConfirmations) {
@@ -325,7 +322,7 @@ private:
     return calibration ? speedFloors(problem, count, *calibration) : std::move(floors);
   }
 
-  // Without them there is a column less, and nothing is known to be impossible.
+  // Without ceilings, columns stay empty and no row is implausible.
   void findCeilings(const measure::Provenance &provenance) {
     Result<std::optional<measure::Calibration>> known = readCalibration(provenance);
     if (known.ok() && !*known && settings.calibrate) {

@@ -18,7 +18,7 @@
 
 namespace kiln {
 
-// Who takes part, and how results name it.
+// A candidate: the program that is run, and what the store knows it by.
 struct SweepCandidate {
   measure::Candidate worker;
   store::Candidate fact;

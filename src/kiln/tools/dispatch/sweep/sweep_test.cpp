@@ -30,7 +30,6 @@ protected:
     SweepCandidate candidate;
     candidate.fact.problem = factOf(problem).key();
     candidate.fact.provider = name;
-    candidate.worker.label = name;
     candidate.worker.command = {KILN_FAKE_WORKER};
     candidate.worker.command.insert(candidate.worker.command.end(), arguments.begin(), arguments.end());
     group.candidates.push_back(std::move(candidate));

@@ -13,7 +13,7 @@ namespace kiln {
 
 namespace {
 
-// A batch has one line when it is done; who failed is counted there.
+// A batch has one line when it is done, with the number of failures.
 class QuietProgress final : public SweepProgress {
 public:
   void onGroup(size_t, const SweepGroup &) override {}
@@ -143,7 +143,7 @@ Result<bool> Tuning::searchAll(TuneSession &session) {
     say("[{}/{}] {}\n", i + 1, operations.size(), operations[i].problem->name());
     Result<bool> done = searchOne(session, operations[i]);
     if (!done.ok()) {
-      // It costs nobody else anything.
+      // The other problems are tuned all the same.
       ++broken;
       say("  cannot be tuned: {}\n", done.status().message());
     } else if (!*done) {
@@ -210,7 +210,7 @@ Result<int> Tuning::conclude(TuneSession &session) {
     groups.push_back(problem.finalists);
   // What is left is for all of them alike.
   SweepSettings settings = settingsOf(lab);
-  // Nobody leaves early: of a default that is soon seen to be slow, a few rounds do not tell by how much for certain.
+  // None is dropped: a few rounds would not tell for certain by how much a slow default is slower.
   settings.statistics.dropBeyond = measure::GroupOptions::kNeverDrop;
   const double left = static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds() - spent;
   settings.group.groupNanoseconds =

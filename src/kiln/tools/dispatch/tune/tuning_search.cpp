@@ -10,7 +10,7 @@ namespace kiln {
 
 // With fewer answers than this a model says nothing.
 static constexpr size_t kLeastAnswers = 6;
-// Whose neighbours are looked at.
+// Of so many of the best, neighbours are proposed.
 static constexpr size_t kParents = 3;
 
 TuningSearch::TuningSearch(std::vector<std::vector<double>> features, size_t kinds, const SearchOptions &options)
