@@ -503,7 +503,7 @@ TEST(Text, CellsFit) {
   EXPECT_EQ(wrapText("", 7).size(), 1U);
 }
 
-// Times that cannot be have no rank, and nobody is measured against them, whatever a store says of their estimate.
+// Implausible times have no rank, and no row is compared with them, whatever a store says of their estimate.
 TEST(Implausible, IsNeverRankedAndNoYardstick) {
   TemporaryFolder folder;
   store::Run run = store::testing::sampleRun(1000);

@@ -77,7 +77,7 @@ static std::string uriOf(const std::string &path, std::string_view query) {
 // How a database is opened for reading, by what lies beside it.
 enum class ReadWay {
   Shared,    // by the protocol of the write-ahead log, which makes files beside the database where there are none
-  Immutable, // nobody writes, there is no log, and no files can be made: the database is read as it is
+  Immutable, // no process writes, there is no log, and no files can be made: the database is read as it is
   Alone,     // a log lies there without its index, as after copying: it is indexed in memory
 };
 

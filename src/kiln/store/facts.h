@@ -69,7 +69,7 @@ struct Problem {
   std::string key() const;
 };
 
-// Who computes a problem, and how.
+// The provider of a problem's results, and how it computes them.
 struct Candidate {
   std::string problem;  // Problem::key()
   std::string provider; // "kiln", "onednn"

@@ -378,7 +378,7 @@ TEST_F(Merge, AShardIsNeverWrittenTo) {
           return status.ok() && Reader::open(shard).ok();
         }));
         std::map<std::string, std::string> after = filesIn(place.file("."));
-        // The index is no part of the store: whoever reads a log updates it.
+        // The index is no part of the store: every reader of a log updates it.
         if (index && log && writable) {
           before.erase("shard.db-shm");
           after.erase("shard.db-shm");

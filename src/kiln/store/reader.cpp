@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
 #include <map>
 #include <tuple>
 
+#include "kiln/base/time_text.h"
 #include "kiln/store/database.h"
 #include "kiln/store/json.h"
 #include "kiln/store/samples.h"
@@ -67,15 +67,6 @@ Result<std::vector<StoredRun>> Reader::runs() {
   if (!status.ok())
     return status;
   return runs;
-}
-
-static std::string timeText(int64_t nanoseconds) {
-  time_t seconds = nanoseconds / 1'000'000'000;
-  tm parts = {};
-  gmtime_r(&seconds, &parts);
-  char text[32];
-  (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
-  return text;
 }
 
 // How far back "latest" or "latest~3" goes; nothing where the name is neither.

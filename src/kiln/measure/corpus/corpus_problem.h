@@ -16,7 +16,7 @@ inline constexpr std::string_view kFamily = "corpus";
 
 // One function of one file.
 struct Program {
-  std::string path;     // of the file, for who reads it
+  std::string path;     // of the file, for messages
   std::string file;     // below the corpus' folder: "blocks/mlp.mlir"
   std::string place;    // what names it: "blocks/mlp"
   std::string function; // empty where the file does not compile

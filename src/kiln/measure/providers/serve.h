@@ -29,7 +29,7 @@ public:
   bool over() const { return ended; }
 
 private:
-  // A problem with its tensors, and who computes it.
+  // A problem with its tensors, and its provider.
   struct Slot {
     TensorMemory tensors; // outlives the provider
     std::unique_ptr<Provider> provider;

@@ -133,7 +133,7 @@ private:
   struct Candidate {
     CandidateRounds rounds;
     std::vector<double> locations;
-    uint32_t droppedFor = 0; // who led then
+    uint32_t droppedFor = 0; // the leader then
     bool dropped = false;
     bool withdrawn = false;
     bool running() const { return !dropped && !withdrawn; }

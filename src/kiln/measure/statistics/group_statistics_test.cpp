@@ -92,7 +92,7 @@ TEST(GroupStatistics, LeaderIsItsOwnMeasure) {
   EXPECT_EQ(estimates[0].ratioHigh, 1);
 }
 
-// A machine that is 40 % slower in the second half; nobody is ranked by when it ran.
+// A machine that is 40 % slower in the second half: ranks do not depend on when candidates ran.
 TEST(GroupStatistics, ComparesByCommonRounds) {
   GroupStatistics group = makeGroup(3);
   Random random(3);
@@ -193,7 +193,7 @@ TEST(GroupStatistics, WithdrawnCandidatesGetNoTokenAndNoRank) {
   EXPECT_TRUE(group.nextRound().empty());
 }
 
-// A crash costs nobody else its row: who was dropped for the one that crashed may be the best.
+// A candidate that was dropped for one that crashed later may be the best.
 TEST(GroupStatistics, WithdrawingTheLeaderBringsBackWhomItBeat) {
   GroupStatistics group = makeGroup(3);
   std::vector<RankedEstimate> estimates = play(group, {100e3, 150e3, 160e3});

@@ -40,13 +40,13 @@ public:
     OnDemand, // memory that is never written is never allocated
   };
   // Each tensor starts at a multiple of 64 bytes, and at one of the page size where it is a page or longer. All bytes
-  // are zero. The memory cannot be shrunk or grown by anybody: reading it never faults.
+  // are zero. The memory cannot be shrunk or grown: reading it never faults.
   static Result<SharedTensors> create(const char *name, std::span<const TensorType> types, uint32_t sets, Pages pages);
   SharedTensors(SharedTensors &&other) noexcept;
   SharedTensors &operator=(SharedTensors &&other) noexcept;
   ~SharedTensors();
 
-  // From now on nobody can get write access to the memory but through this object.
+  // From now on no process can get write access to the memory but through this object.
   Status forbidWriting();
 
   uint32_t sets() const { return setCount; }

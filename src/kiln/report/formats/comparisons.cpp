@@ -25,7 +25,7 @@ Value outcomeOf(const Row *row) {
   return row ? Value(std::string(outcomeName(row->result->outcome))) : Value();
 }
 
-template <double Comparison::*member> Value ratio(const Comparison &c) {
+template <double TimeRatio::*member> Value ratio(const Comparison &c) {
   return c.ratio > 0 ? Value(Number{c.*member, (c.high - c.low) / 2}) : Value();
 }
 

@@ -44,14 +44,6 @@ struct Counts {
 };
 } // namespace
 
-// As the schema of JUnit's files wants it: ISO 8601 without a zone, which is UTC.
-static std::string stamp(int64_t nanoseconds) {
-  std::string text = timeText(nanoseconds);
-  if (size_t space = text.find(' '); space != std::string::npos)
-    text[space] = 'T';
-  return text;
-}
-
 static std::string propertiesOf(const store::StoredRun &run) {
   std::string text = fmt::format("      <property name=\"run\" value=\"{}\"/>\n", run.key());
   for (const auto &[name, value] : run.tags)
@@ -75,10 +67,10 @@ Result<std::string> formatJunit(const Table &table, const FormatOptions &options
       cases += verdict.empty() ? "/>\n" : fmt::format(">\n{}    </testcase>\n", verdict);
     }
     const Row &first = problem.front();
-    suites += fmt::format("  <testsuite name=\"{}{}\" timestamp=\"{}\" {}>\n{}{}  </testsuite>\n",
-                          escapedXml(first.problem->name),
-                          severalRuns(table) ? fmt::format(" ({})", escapedXml(runText(*first.run))) : "",
-                          stamp(first.run->started), counts.text(), propertiesOf(*first.run), cases);
+    suites += fmt::format(
+        "  <testsuite name=\"{}{}\" timestamp=\"{}\" {}>\n{}{}  </testsuite>\n", escapedXml(first.problem->name),
+        severalRuns(table) ? fmt::format(" ({})", escapedXml(runText(*first.run))) : "",
+        timeText(first.run->started, "%Y-%m-%dT%H:%M:%S"), counts.text(), propertiesOf(*first.run), cases);
   }
   return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" {}>\n{}</testsuites>\n",
                      escapedXml(options.title), all.text(), suites);

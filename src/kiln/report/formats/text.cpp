@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 namespace kiln::report {
 
@@ -56,15 +55,6 @@ std::string scaledText(double value) {
     ++prefix;
   }
   return fmt::format("{} {}", roundedText(value, -1), kPrefixes[prefix]);
-}
-
-std::string timeText(int64_t nanoseconds) {
-  time_t seconds = nanoseconds / 1'000'000'000;
-  tm parts = {};
-  if (!gmtime_r(&seconds, &parts))
-    return {};
-  char text[40];
-  return strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts) > 0 ? text : std::string();
 }
 
 static std::string numberText(const Number &number, Unit unit) {

@@ -168,20 +168,17 @@ static bool tellsSomething(const measure::Change &change) {
 static void compareTimes(Comparison &comparison, const measure::Change &change) {
   if (!tellsSomething(change))
     return;
-  TimeRatio ratio = ratioOf(change);
-  comparison.ratio = ratio.ratio;
-  comparison.low = ratio.low;
-  comparison.high = ratio.high;
+  static_cast<TimeRatio &>(comparison) = ratioOf(change);
   comparison.smallest = smallestOf(change);
   comparison.noise = change.source;
   if (!comparison.control)
-    comparison.verdict = verdictOf(ratio);
+    comparison.verdict = verdictOf(comparison);
 }
 
 // `change` is nothing where there is no time to compare.
 static Comparison compareRows(const Row *before, const Row *after, const std::optional<measure::Change> &change,
                               bool control) {
-  Comparison comparison{before, after};
+  Comparison comparison{{}, before, after};
   comparison.control = control;
   if (!before || !after) {
     comparison.verdict = before ? Verdict::OnlyBefore : Verdict::OnlyAfter;

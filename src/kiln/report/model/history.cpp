@@ -53,21 +53,10 @@ static void judge(HistoryEntry &entry, const Table &run, Level &level) {
   level.runs.push_back(&run);
 }
 
-// A dispatch's name as an expression that finds nothing else.
-static std::string exactly(const std::string &name) {
-  std::string text = "^";
-  for (char c : name) {
-    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos)
-      text += '\\';
-    text += c;
-  }
-  return text + "$";
-}
-
 Result<History> loadHistory(store::Reader &reader, const std::string &dispatch) {
   Filter filter;
   filter.allRuns = true;
-  filter.dispatch = exactly(dispatch);
+  filter.dispatch = "^" + literally(dispatch) + "$";
   Result<Table> found = loadTable(reader, filter);
   if (!found.ok() && found.status().code() != StatusCode::NotFound)
     return std::move(found).status();

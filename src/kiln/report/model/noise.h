@@ -29,7 +29,7 @@ std::optional<NoiseWarning> noiseWarning(std::span<const Estimate *const> group,
 std::optional<NoiseWarning> noiseWarning(const ProblemRows &problem);
 
 // What a look at the machine before a sweep found, which is kept in Run::flags; empty where there was nothing to warn
-// of, or nobody looked.
+// of, or no look was taken.
 std::string machineWarning(const store::Run &run);
 
 // The checksum of the program that ran Kiln's modules, which is kept there, too; empty where a run does not tell.

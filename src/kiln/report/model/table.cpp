@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "kiln/measure/statistics/robust.h"
 #include "nlohmann/json.hpp"
 
 namespace kiln::report {
@@ -99,6 +100,16 @@ bool Row::isKilnsDefault() const {
 
 static bool isVendor(const std::string &provider) {
   return provider != "kiln" && provider != "reference";
+}
+
+std::string literally(std::string_view name) {
+  std::string text;
+  for (char c : name) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos)
+      text += '\\';
+    text += c;
+  }
+  return text;
 }
 
 // A filter with its expressions compiled.
@@ -356,14 +367,6 @@ Result<const Row *> findRow(const Table &table, std::string_view name) {
   return notFound("{} rows are '{}'; give more of it:{}", found.size(), name, list);
 }
 
-static double quantile(const std::vector<double> &sorted, double q) {
-  double position = q * static_cast<double>(sorted.size() - 1);
-  auto below = static_cast<size_t>(position);
-  size_t above = std::min(below + 1, sorted.size() - 1);
-  double part = position - static_cast<double>(below);
-  return sorted[below] * (1 - part) + sorted[above] * part;
-}
-
 static void addRound(const store::Round &round, std::vector<double> &all, Distribution &distribution) {
   std::vector<double> times;
   for (int64_t time : round.samples.call)
@@ -371,7 +374,7 @@ static void addRound(const store::Round &round, std::vector<double> &all, Distri
   if (times.empty())
     return;
   std::sort(times.begin(), times.end());
-  distribution.roundMedians.push_back(quantile(times, 0.5));
+  distribution.roundMedians.push_back(measure::percentileOfSorted(times, 0.5));
   all.insert(all.end(), times.begin(), times.end());
 }
 
@@ -390,7 +393,7 @@ Result<std::vector<Distribution>> loadDistributions(store::Reader &reader, const
       continue;
     std::sort(all.begin(), all.end());
     for (int i = 0; i <= kSteps; ++i)
-      distribution.quantiles.push_back(quantile(all, static_cast<double>(i) / kSteps));
+      distribution.quantiles.push_back(measure::percentileOfSorted(all, static_cast<double>(i) / kSteps));
   }
   return distributions;
 }

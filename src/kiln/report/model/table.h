@@ -102,6 +102,9 @@ struct Filter {
   std::function<bool(std::string_view dispatch)> takes = {};
 };
 
+// The name as a regular expression that finds nothing else.
+std::string literally(std::string_view name);
+
 // NotFound where no row fits the filter. What a run's machine can do at most is what was known when the run was made.
 Result<Table> loadTable(store::Reader &reader, const Filter &filter);
 

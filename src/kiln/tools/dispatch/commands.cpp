@@ -4,6 +4,7 @@
 #include "kiln/base/file.h"
 #include "kiln/base/tile_config.h"
 #include "kiln/measure/machine/quick_look.h"
+#include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
 #include "kiln/tools/dispatch/shell_word.h"
 #include "kiln/tools/dispatch/sweep/compile_pool.h"
@@ -117,7 +118,7 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
   bool whenRead = build.variant.empty() && std::ranges::any_of(operations, [](const Operation &operation) {
                     return operation.compileMilliseconds.has_value();
                   });
-  double seconds = static_cast<double>(monotonicNanoseconds() - start) / 1e9;
+  double seconds = secondsSince(start);
   say("compiled {} of {} {}, {} were there already\n", jobs.size() - cached, counted(jobs.size(), "module"),
       whenRead ? "when the corpus was read" : fmt::format("in {:.1f} s", seconds), cached);
   return okStatus();
@@ -250,10 +251,6 @@ SweepGroup groupOf(const Lab &lab, const Operation &operation, size_t index, con
   }
   finishCorpusGroup(lab, group);
   return group;
-}
-
-double secondsSince(uint64_t start) {
-  return static_cast<double>(monotonicNanoseconds() - start) / 1e9;
 }
 
 // Compiles what is not compiled yet, and measures it. `look` has begun before, so that looking costs no time.

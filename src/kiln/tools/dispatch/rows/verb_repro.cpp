@@ -223,7 +223,7 @@ Status writeReadme(const Repro &repro, store::Reader &reader) {
   text += fmt::format("Computed by {}{}{}, {} threads, cache {}, data: {}.\n", row.provider(),
                       candidate.providerVersion.empty() ? "" : " ", candidate.providerVersion, candidate.threads,
                       row.run->cacheMode, row.run->dataDistribution);
-  text += fmt::format("Recorded {} UTC by Kiln {} as row {} of run {}: {}.\n\n", report::timeText(row.group->started),
+  text += fmt::format("Recorded {} UTC by Kiln {} as row {} of run {}: {}.\n\n", timeText(row.group->started),
                       row.run->kilnVersion, row.name(), row.run->key().substr(0, 12), recordedText(row));
   if (!row.result->error.empty())
     text += row.result->error + "\n\n";

@@ -64,8 +64,8 @@ static Cached lookFor(const std::string &module) {
   return is.ok() && *is == (*written)->text() ? Cached::Whole : Cached::Damaged;
 }
 
-// Who compiles, for which CPU: a compiler is another one when the bytes of its file are, and "host" means another CPU
-// where the folder was carried to another machine.
+// The compiler and its target CPU, as text: a compiler is another one when the bytes of its file are, and "host" means
+// another CPU where the folder was carried to another machine.
 static Result<std::string> compilerIdentity(const std::string &path) {
   KILN_ASSIGN_OR_RETURN(Ref<FileContents> file, FileContents::open(path));
   measure::Provenance machine = measure::Provenance::detect();

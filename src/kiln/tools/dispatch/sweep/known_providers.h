@@ -20,8 +20,8 @@ struct KnownProvider {
 // Kiln itself; an error where it does not work.
 Result<KnownProvider> findKiln(const DispatchFlags &flags);
 
-// Those that were asked for, all of which must work; without a wish, those that do. Of external programs one must
-// work, where there is nobody else.
+// Those that were asked for, all of which must work; without a wish, those that do. One external program at least must
+// work, where there are no other providers.
 Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags);
 
 } // namespace kiln

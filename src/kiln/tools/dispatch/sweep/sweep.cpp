@@ -14,8 +14,10 @@
 #include "kiln/measure/machine/provenance.h"
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/timing_data.h"
+#include "kiln/report/formats/json_value.h"
 #include "kiln/report/model/noise.h"
 #include "kiln/report/model/notes.h"
+#include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/rows/part_times.h"
 #include "kiln/tools/dispatch/sweep/ceilings.h"
 #include "kiln/tools/dispatch/sweep/machine_facts.h"
@@ -23,12 +25,7 @@
 
 namespace kiln {
 
-using Json = nlohmann::ordered_json;
-
-// Text that is no UTF-8 must not end the program.
-static std::string jsonText(const Json &json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+using report::Json;
 
 static double machineLoad() {
   double load = 0;
@@ -81,7 +78,7 @@ static store::Verification verificationOf(const std::vector<measure::verify::Ver
                                      {"ulps", fmt::format("{}", mismatch.ulps)}});
     }
   }
-  result.details = jsonText(details);
+  result.details = report::dumpJson(details);
   return result;
 }
 
@@ -102,7 +99,7 @@ static std::string settingsJson(const SweepSettings &settings) {
                {"minimumRounds", statistics.minimumRounds},
                {"maximumRounds", statistics.maximumRounds},
                {"profile", settings.profile}};
-  return jsonText(json);
+  return report::dumpJson(json);
 }
 
 // The checksum of the program that runs Kiln's modules: with another one, the same module is not the same code. Empty
@@ -136,7 +133,7 @@ static std::string runFlags(const SweepSettings &settings, std::span<const Sweep
       machine["warning"] = warning;
     json["machine"] = std::move(machine);
   }
-  return jsonText(json);
+  return report::dumpJson(json);
 }
 
 store::Problem factOf(const measure::Problem &problem) {
@@ -147,7 +144,7 @@ std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &se
   // Which processors were used is a fact of each group: how many there are is what makes another sweep.
   Json json = Json::parse(settingsJson(settings));
   json["processors"] = json["processors"].size();
-  std::string text = jsonText(json) + fmt::format("seed {}\n", settings.group.seed);
+  std::string text = report::dumpJson(json) + fmt::format("seed {}\n", settings.group.seed);
   for (const SweepGroup &group : groups) {
     text += factOf(*group.problem).key() + "\n";
     for (const SweepCandidate &candidate : group.candidates)
@@ -229,7 +226,7 @@ public:
     current = samples.round;
     parts.add(samples);
     pending.push_back(std::move(round));
-    progress.onRound(samples.round, static_cast<double>(monotonicNanoseconds() - started) / 1e9);
+    progress.onRound(samples.round, secondsSince(started));
     return okStatus();
   }
 
@@ -295,7 +292,7 @@ public:
     }
     if (!summary.interrupted)
       KILN_RETURN_IF_ERROR(writer->endRun(summary.run));
-    summary.elapsedSeconds = static_cast<double>(monotonicNanoseconds() - start) / 1e9;
+    summary.elapsedSeconds = secondsSince(start);
     return summary;
   }
 
@@ -389,7 +386,7 @@ private:
     return text;
   }
 
-  // One group on its way: who takes part, and what is known of the others.
+  // A group while it is measured: the candidates that take part, and the results of the others.
   struct Measuring {
     store::Group fact;
     SweepGroup live; // those that have a worker

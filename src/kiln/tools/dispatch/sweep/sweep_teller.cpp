@@ -1,6 +1,7 @@
 #include "kiln/tools/dispatch/sweep/sweep_teller.h"
 
 #include "kiln/base/clock.h"
+#include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
 #include "kiln/tools/dispatch/sweep/interrupts.h"
 
@@ -79,7 +80,7 @@ void SweepTeller::onWarning(std::string_view text) {
 void SweepTeller::onGroupDone(size_t, const SweepGroup &) {
   clear();
   ++measured;
-  spent = static_cast<double>(monotonicNanoseconds() - begun) / 1e9;
+  spent = secondsSince(begun);
 }
 
 bool SweepTeller::shouldContinue() {

@@ -12,7 +12,7 @@ namespace kiln {
 // error, with the file's name in place of its path. The report says all of it.
 std::string_view toldCause(std::string_view message);
 
-// One line that is written over while a group runs, where somebody sees it; else a line when it is done.
+// On a terminal, one line that is written over while a group runs; else a line when it is done.
 class SweepTeller final : public SweepProgress {
 public:
   SweepTeller(size_t groups, const SweepSettings &settings) : groups(groups), settings(settings) {}

@@ -175,7 +175,7 @@ TEST_F(SweepTest, WithOtherTagsItIsAnotherRunAndThatIsTold) {
       std::string::npos)
       << progress.warnings;
   EXPECT_EQ(unfinishedOfAll().size(), 2U);
-  // Once it was measured, whatever the tags, nobody wants to go on.
+  // Once it was measured with any tags, there is nothing to go on with.
   progress.warnings.clear();
   progress.goesOn = true;
   run();

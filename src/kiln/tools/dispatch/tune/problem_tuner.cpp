@@ -35,10 +35,6 @@ static TuningBudget budgetOf(const Lab &lab, const measure::Problem &problem) {
   return {flags.budgetSeconds(), finals, {0, (two - one) / 2}};
 }
 
-static double secondsSince(uint64_t start) {
-  return static_cast<double>(monotonicNanoseconds() - start) / 1e9;
-}
-
 static SearchOptions searchOptions(const DispatchFlags &flags) {
   return {.seed = flags.seed, .batch = flags.tuning.batch, .exhaustive = flags.tuning.exhaustive};
 }

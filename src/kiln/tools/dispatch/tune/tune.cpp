@@ -1,7 +1,7 @@
 // kiln-dispatch tune.
-#include <ctime>
 
 #include "kiln/base/file.h"
+#include "kiln/base/time_text.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
@@ -153,14 +153,6 @@ Result<bool> Tuning::searchAll(TuneSession &session) {
   return true;
 }
 
-static std::string dateText(int64_t unixNanoseconds) {
-  time_t seconds = unixNanoseconds / 1'000'000'000;
-  tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[32];
-  return {text, strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
-
 // The winner has to be faster than the default with certainty, and by enough.
 Status Tuning::conclude(const TunedProblem &problem, const TuneStep &step, TuningDatabase &database) {
   const std::string name = problem.operation->problem->name();
@@ -196,7 +188,7 @@ Status Tuning::conclude(const TunedProblem &problem, const TuneStep &step, Tunin
   entry.provenance = {name,
                       fastest->estimate->median,
                       fastest->estimate->ratio / standard->estimate->ratio,
-                      dateText(step.started),
+                      timeText(step.started, "%Y-%m-%dT%H:%M:%SZ"),
                       kVersion,
                       step.run};
   say("{}: {} takes {:.2f} of the default's time\n", name, entry.configuration, entry.provenance.defaultRatio);

@@ -87,7 +87,7 @@ void TuningSearch::takeGuesses(std::vector<size_t> &batch, size_t upTo) {
       take(i, batch);
 }
 
-// By lot, one from each of equally long stretches of the space.
+// At random, one from each of equally long stretches of the space.
 void TuningSearch::takeSpread(std::vector<size_t> &batch, size_t upTo) {
   std::vector<size_t> open;
   for (size_t i = 0; i < size(); ++i)
