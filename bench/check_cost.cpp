@@ -22,7 +22,7 @@ Result<double> secondsOf(const measure::Problem &problem, const measure::Candida
   measure::GroupObserver observer;
   KILN_ASSIGN_OR_RETURN(measure::GroupResult result,
                         measure::runGroup(problem, {&candidate, 1}, settings, scheduler, observer));
-  if (result.candidates[0].outcome != measure::Outcome::Ok)
+  if (result.candidates[0].outcome != Outcome::Ok)
     return internalError("{}", result.candidates[0].message);
   return static_cast<double>(result.roundsNanoseconds) / 1e9;
 }

@@ -149,21 +149,21 @@ struct TwoRuns {
   store::Run run;
   store::StoredRun storedRun{run, {}, {}};
   store::CandidateResult result;
-  store::Estimate a, b;
+  store::CandidateEstimate a, b;
   Table before, after;
 
   explicit TwoRuns(double ratio) {
     second.moduleHash = "another";
     a.median = 100;
     b.median = 100 * ratio;
-    for (store::Estimate *each : {&a, &b}) {
+    for (store::CandidateEstimate *each : {&a, &b}) {
       each->low = each->median / 1.001;
       each->high = each->median * 1.001;
     }
     add(before, first, a);
     add(after, second, b);
   }
-  void add(Table &table, const store::Candidate &candidate, const store::Estimate &estimate) {
+  void add(Table &table, const store::Candidate &candidate, const store::CandidateEstimate &estimate) {
     Row row;
     row.run = &storedRun;
     row.problem = &problem;
@@ -205,7 +205,7 @@ TEST_F(Compare, WhatTheControlsDoTooIsTheMachines) {
   slower.slowdown = 1.03;
   fill(slower);
   Table before = load("latest~1"), after = load("latest");
-  for (store::Estimate &estimate : after.estimates) {
+  for (store::CandidateEstimate &estimate : after.estimates) {
     estimate.median *= 1.06;
     estimate.low *= 1.06;
     estimate.high *= 1.06;
@@ -243,7 +243,7 @@ TEST_F(Compare, ARegressionIsOneWithAllOfItsInterval) {
   store::Problem problem = store::testing::sampleProblem(1, 1, 1);
   store::Candidate candidate = store::testing::sampleCandidate(problem.key(), "kiln", "tile_config_default");
   store::CandidateResult result;
-  store::Estimate before, after;
+  store::CandidateEstimate before, after;
   before.median = after.median = 100;
   Table table;
   for (auto [variant, estimate] : {std::pair("a", &before), std::pair("b", &after)}) {

@@ -8,8 +8,8 @@ namespace kiln::report {
 namespace {
 
 // A candidate whose median is known to `half` of itself.
-store::Estimate estimate(double median, double half, uint64_t rank = 1, bool dropped = false) {
-  store::Estimate result;
+Estimate estimate(double median, double half, uint64_t rank = 1, bool dropped = false) {
+  Estimate result;
   result.median = median;
   result.low = median * (1 - half);
   result.high = median * (1 + half);
@@ -18,9 +18,9 @@ store::Estimate estimate(double median, double half, uint64_t rank = 1, bool dro
   return result;
 }
 
-std::optional<NoiseWarning> warning(const std::vector<store::Estimate> &group) {
-  std::vector<const store::Estimate *> pointers;
-  for (const store::Estimate &one : group)
+std::optional<NoiseWarning> warning(const std::vector<Estimate> &group) {
+  std::vector<const Estimate *> pointers;
+  for (const Estimate &one : group)
     pointers.push_back(&one);
   return noiseWarning(pointers);
 }

@@ -161,7 +161,7 @@ TEST_F(Report, ARankWhoseTimeIsNotKnownIsNoCrispOne) {
   Table table = load();
   auto leader = std::ranges::find_if(table.rows, [](const Row &row) { return row.ranked(); });
   ASSERT_NE(leader, table.rows.end());
-  store::Estimate estimate = *leader->estimate;
+  store::CandidateEstimate estimate = *leader->estimate;
   estimate.ties.clear();
   leader->estimate = &estimate;
   for (double half : {0.19, 0.21}) {
@@ -283,7 +283,7 @@ TEST_F(Report, AFailureIsToldOnce) {
   Table table = load();
   size_t wrong = 0;
   for (const Row &row : table.rows)
-    wrong += row.result->outcome == store::Outcome::Incorrect;
+    wrong += row.result->outcome == Outcome::Wrong;
   ASSERT_EQ(wrong, 3U);
   constexpr std::string_view said = "dropped tail: the last 3 columns of each row are 0";
   EXPECT_EQ(countOf(valueOf(formatConsole(table, {.width = 300})), said), wrong);
@@ -295,7 +295,7 @@ TEST_F(Report, AFailureIsToldOnce) {
   Table same;
   same.rows = {first, first, first};
   store::CandidateResult result;
-  result.outcome = store::Outcome::Failed;
+  result.outcome = Outcome::Failed;
   result.error = "it does not compile";
   for (Row &row : same.rows) {
     row.result = &result;
@@ -321,7 +321,7 @@ TEST_F(Report, WhatProgramsWroteStaysInItsPlace) {
   table.rows.resize(2);
   const std::string said = "one\n\x1b[31mtwo\x1b[0m\r\n" + std::string(200, 'x') + "\tthree\x07 \xff";
   store::CandidateResult failed = *table.rows[1].result, noted = *table.rows[0].result;
-  failed.outcome = store::Outcome::Failed;
+  failed.outcome = Outcome::Failed;
   failed.error = said;
   failed.worker.reset();
   noted.worker->note = said;
@@ -366,7 +366,7 @@ TEST_F(Report, BlocksAreTheDocuments) {
   store::Candidate candidate{problem.name, "kiln", "", "tile_config_128x128_32x5_tensorcore_mmasync"};
   store::CandidateResult result;
   result.verification.method = "exact";
-  store::Estimate estimate;
+  store::CandidateEstimate estimate;
   estimate.median = 62000;
   Row row;
   row.problem = &problem;
@@ -503,7 +503,7 @@ TEST(Text, CellsFit) {
   EXPECT_EQ(wrapText("", 7).size(), 1U);
 }
 
-// Times that cannot be have no rank, and nobody is measured against them, whatever a store says of their estimate.
+// Implausible times have no rank, and no row is compared with them, whatever a store says of their estimate.
 TEST(Implausible, IsNeverRankedAndNoYardstick) {
   TemporaryFolder folder;
   store::Run run = store::testing::sampleRun(1000);
@@ -513,9 +513,9 @@ TEST(Implausible, IsNeverRankedAndNoYardstick) {
   store::Group group{run.key(), problem.key(), 2000};
   {
     std::unique_ptr<store::Writer> writer = valueOf(store::Writer::open(folder.file("results.db"), {}));
-    store::CandidateResult impossible{group.key(), lie.key(), store::Outcome::Implausible, "more than the peak"};
+    store::CandidateResult impossible{group.key(), lie.key(), Outcome::Implausible, "more than the peak"};
     store::CandidateResult right{group.key(), honest.key()};
-    store::Estimate fast{group.key(), lie.key()}, slow{group.key(), honest.key()};
+    store::CandidateEstimate fast{{}, group.key(), lie.key()}, slow{{}, group.key(), honest.key()};
     fast.median = fast.low = fast.high = 1;
     slow.median = slow.low = slow.high = 1000;
     fast.rank = slow.rank = 1;

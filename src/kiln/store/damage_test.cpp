@@ -131,7 +131,7 @@ TEST_F(Damage, ReadersLeaveNothingBehind) {
     EXPECT_EQ(contentsOf(copy).size(), whole.size() * part / 16);
   }
   setContents(copy, whole);
-  // Not where somebody else is about to use it.
+  // Not where another process is about to use it.
   Result<std::unique_ptr<Connection>> other = Connection::open(copy, Connection::Mode::Write, 100);
   ASSERT_TRUE(other.ok() && (*other)->execute("SELECT 1 FROM run").ok());
   EXPECT_TRUE(readAll(copy).ok());

@@ -77,7 +77,7 @@ static std::string uriOf(const std::string &path, std::string_view query) {
 // How a database is opened for reading, by what lies beside it.
 enum class ReadWay {
   Shared,    // by the protocol of the write-ahead log, which makes files beside the database where there are none
-  Immutable, // nobody writes, there is no log, and no files can be made: the database is read as it is
+  Immutable, // no process writes, there is no log, and no files can be made: the database is read as it is
   Alone,     // a log lies there without its index, as after copying: it is indexed in memory
 };
 
@@ -121,7 +121,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string &path, Mo
   if (code != SQLITE_OK)
     return connection->error(code);
   sqlite3_busy_timeout(database, waitMilliseconds);
-  // What a store holds is data: no function that it names in its schema is called.
+  // Another program may have written the store: functions that its schema names are not called.
   KILN_RETURN_IF_ERROR(connection->execute("PRAGMA trusted_schema = OFF"));
   if (mode == Mode::Read)
     sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -159,7 +159,7 @@ static void removeEmptyLog(const std::string &path) {
   sqlite3 *database = nullptr;
   int code = sqlite3_open_v2(uriOf(path, "").c_str(), &database,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, nullptr);
-  // Reading is what makes it open the log. What goes wrong leaves the files, which harm nobody.
+  // SQLite opens the log when it reads. Where that fails, the files stay, which does no harm.
   if (code == SQLITE_OK)
     (void)sqlite3_exec(database, "SELECT 1 FROM sqlite_master LIMIT 1", nullptr, nullptr, nullptr);
   sqlite3_close_v2(database);
@@ -311,7 +311,7 @@ Result<Transaction> Transaction::beginReading(Connection &connection) {
 }
 
 Transaction::~Transaction() {
-  // SQLite has rolled back by itself after some errors; then this one says so, and there is nothing to do.
+  // After some errors SQLite has rolled back by itself, and this statement fails, which does not matter.
   if (connection)
     (void)connection->execute("ROLLBACK");
 }

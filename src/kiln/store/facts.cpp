@@ -1,6 +1,5 @@
 #include "kiln/store/facts.h"
 
-#include <array>
 #include <ctime>
 
 #include "fmt/format.h"
@@ -59,24 +58,6 @@ const char *groupStatusName(GroupStatus status) {
   case GroupStatus::Interrupted: return "interrupted";
   }
   return "unknown";
-}
-
-static constexpr std::array kOutcomeNames = {"ok",        "failed",       "unsupported",  "crashed",    "timeout",
-                                             "incorrect", "not verified", "not profiled", "implausible"};
-
-const char *outcomeName(Outcome outcome) {
-  return kOutcomeNames[static_cast<size_t>(outcome)];
-}
-
-std::optional<Outcome> parseOutcome(std::string_view name) {
-  for (size_t i = 0; i < kOutcomeNames.size(); ++i)
-    if (name == kOutcomeNames[i])
-      return static_cast<Outcome>(i);
-  return std::nullopt;
-}
-
-bool isSuccess(Outcome outcome) {
-  return outcome == Outcome::Ok || outcome == Outcome::NotVerified || outcome == Outcome::NotProfiled;
 }
 
 } // namespace kiln::store

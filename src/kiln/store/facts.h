@@ -11,6 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/base/call_facts.h"
+#include "kiln/base/estimate.h"
+#include "kiln/base/outcome.h"
+
 namespace kiln::store {
 
 // 128 bits of XXH3 over the parts and their lengths, as 32 hexadecimal digits. Equal parts give equal keys on every
@@ -27,8 +31,8 @@ struct MachineKeys {
   bool operator==(const MachineKeys &) const = default;
 };
 
-// Where something was measured, as three JSON objects, because equal nodes are not one node, and another set of
-// processors is not another machine. "{}" is what stores before version 6 did not tell.
+// Where something was measured, as three JSON objects: several nodes may have equal hardware, and a node may be
+// measured with several sets of processors. Stores before version 6 have "{}" for what they did not record.
 struct Machine {
   std::string node = "{}";       // which machine: host name, machine id
   std::string hardware = "{}";   // its kind: processors, caches, memory, GPUs, drivers, clock limits, kernel
@@ -65,7 +69,7 @@ struct Problem {
   std::string key() const;
 };
 
-// Who computes a problem, and how.
+// The provider of a problem's results, and how it computes them.
 struct Candidate {
   std::string problem;  // Problem::key()
   std::string provider; // "kiln", "onednn"
@@ -94,13 +98,6 @@ struct Group {
   std::string key() const;
 };
 
-enum class Outcome { Ok, Failed, Unsupported, Crashed, Timeout, Incorrect, NotVerified, NotProfiled, Implausible };
-// "ok", "not verified": as stored and shown.
-const char *outcomeName(Outcome outcome);
-std::optional<Outcome> parseOutcome(std::string_view name);
-// Whether the candidate gave results that count: it was right, or was not asked to be.
-bool isSuccess(Outcome outcome);
-
 // What verification said; `method` is empty where nothing was verified. `details` is a JSON object with whatever else
 // there is to tell: passes, checks ({pass, method} of each), wrong, total, examples, tilePattern, ulpHistogram.
 struct Verification {
@@ -110,7 +107,7 @@ struct Verification {
   double escapeProbability = 0;
   std::string details = "{}";
 
-  // Compared with nothing but another build of the same compiler: that is no verification, and never called one.
+  // Whether results were compared only with those of another build of the same compiler, which is no verification.
   bool selfConsistent() const { return method.starts_with("self-consistent"); }
 
   bool operator==(const Verification &) const = default;
@@ -137,13 +134,9 @@ struct CandidateResult {
   bool operator==(const CandidateResult &) const = default;
 };
 
-// Calls of which it is known when their device was at work: the host's nanoseconds of each, and ticks of the device's
-// clock. `submitted` is empty where that clock does not tell it.
-struct WatchedCalls {
+// Calls of which it is known when their device was at work; `call` is the host's nanoseconds of each.
+struct WatchedCalls : DeviceTimes {
   std::vector<int64_t> call = {};
-  std::string clock = {}; // "monotonic" is the host's
-  uint64_t ticksPerSecond = 1'000'000'000;
-  std::vector<int64_t> submitted = {}, started = {}, ended = {};
 
   bool operator==(const WatchedCalls &) const = default;
 };
@@ -157,13 +150,10 @@ struct Samples {
   bool operator==(const Samples &) const = default;
 };
 
-// What the CPU's counters said of some calls, each nothing where it was not counted.
-struct Counters {
+// What was counted of some calls.
+struct Counters : CallCounts {
   uint64_t calls = 0;
-  std::optional<uint64_t> cycles = {}, instructions = {}, cacheMisses = {};
-  std::optional<uint64_t> flops = {}; // floating-point operations, a multiply-add as two
 
-  bool any() const { return cycles || instructions || cacheMisses || flops; }
   bool operator==(const Counters &) const = default;
 };
 
@@ -182,19 +172,13 @@ struct Round {
   bool operator==(const Round &) const = default;
 };
 
-// What was concluded of a candidate when its group finished. Times are nanoseconds of one call.
-struct Estimate {
-  std::string group, candidate;
-  double median = 0, p10 = 0, p90 = 0; // of `call`
-  double low = 0, high = 0;            // the interval of the median
-  std::optional<double> deviceMedian = {}, launchMedian = {};
-  uint64_t rounds = 0, samples = 0;
-  uint64_t rank = 0;                             // 1 is best; 0: not ranked
-  std::vector<std::string> ties = {};            // keys of the candidates that it shares the rank with
-  double ratio = 1, ratioLow = 1, ratioHigh = 1; // of its time to the leader's, in the same rounds
-  bool dropped = false;                          // left the rounds early
+// What was concluded of a candidate when its group finished; all numbers are finite.
+struct CandidateEstimate : Estimate {
+  std::string group = {}, candidate = {};
+  std::vector<std::string> ties = {}; // keys of the candidates that it cannot be told apart from
+  std::optional<double> deviceMedian = {}, launchMedian = {}; // parts of a call
 
-  bool operator==(const Estimate &) const = default;
+  bool operator==(const CandidateEstimate &) const = default;
 };
 
 // What hardware can do at most with an allocation: a JSON object, as `kiln calibrate` makes it.

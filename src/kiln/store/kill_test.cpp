@@ -48,13 +48,13 @@ struct Attempt {
     Group group{run, problem.key(), static_cast<int64_t>(index)};
     bool ok = writer.addProblem(problem).ok() && writer.startGroup(group).ok();
     std::vector<CandidateResult> results;
-    std::vector<Estimate> estimates;
+    std::vector<CandidateEstimate> estimates;
     std::vector<Round> rounds;
     for (const char *provider : {"kiln", "onednn", "openblas", "reference"}) {
       Candidate candidate = sampleCandidate(problem.key(), provider, "");
       ok = ok && writer.addCandidates(std::vector{candidate}).ok();
       results.push_back({group.key(), candidate.key()});
-      estimates.push_back({group.key(), candidate.key()});
+      estimates.push_back({{}, group.key(), candidate.key()});
       rounds.push_back(
           {group.key(), candidate.key(), 0, 0, 0, {}, 1, "cold", {std::vector<int64_t>(500, 1000), {}, {}}});
     }

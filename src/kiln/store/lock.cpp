@@ -54,7 +54,7 @@ Result<FileLock> FileLock::acquire(const std::string &path, int waitMilliseconds
           holderOf(file), path);
     usleep(kPollMicroseconds);
   }
-  // Only a help for the message above: a disk that is full must not keep anybody from the lock.
+  // The file's text only serves the message above: where it cannot be written, the lock holds all the same.
   std::string holder = fmt::format("{}\n", getpid());
   if (ftruncate(file, 0) != 0 || pwrite(file, holder.data(), holder.size(), 0) < 0)
     return lock;

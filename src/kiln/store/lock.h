@@ -1,4 +1,5 @@
-// Who may write a store: one process at a time. The kernel lets go of the lock when its holder dies, however it dies.
+// The lock of a store, which one process at a time may write. The kernel releases it when that process ends, however it
+// ends.
 #ifndef KILN_STORE_LOCK_H
 #define KILN_STORE_LOCK_H
 

@@ -129,7 +129,7 @@ public:
       return true;
     }
     CandidateResult result{group->key(), candidate.key()};
-    Estimate estimate{group->key(), candidate.key()};
+    CandidateEstimate estimate{{}, group->key(), candidate.key()};
     estimate.median = static_cast<double>(now);
     KILN_RETURN_IF_ERROR(writer->finishGroup(group->key(), std::vector{result}, std::vector{estimate}));
     finished.insert(name);
@@ -378,7 +378,7 @@ TEST_F(Merge, AShardIsNeverWrittenTo) {
           return status.ok() && Reader::open(shard).ok();
         }));
         std::map<std::string, std::string> after = filesIn(place.file("."));
-        // The index is no part of the store: whoever reads a log updates it.
+        // The index is no part of the store: every reader of a log updates it.
         if (index && log && writable) {
           before.erase("shard.db-shm");
           after.erase("shard.db-shm");
@@ -509,13 +509,13 @@ Status fillShard(const std::string &path, uint64_t number, uint64_t candidateCou
     KILN_RETURN_IF_ERROR(writer->startGroup(group));
     std::vector<Candidate> candidates;
     std::vector<CandidateResult> results;
-    std::vector<Estimate> estimates;
+    std::vector<CandidateEstimate> estimates;
     std::vector<Round> rounds;
     for (uint64_t c = 0; c < kCandidates; ++c) {
       candidates.push_back(sampleCandidate(problem.key(), "kiln", fmt::format("tile_config_{}", c)));
       std::string key = candidates.back().key();
       results.push_back({group.key(), key});
-      estimates.push_back({group.key(), key});
+      estimates.push_back({{}, group.key(), key});
       rounds.push_back({group.key(), key, 0, 0, 0, {}, 1, "cold", {std::vector<int64_t>(20, 100'000), {}, {}}});
     }
     KILN_RETURN_IF_ERROR(writer->addCandidates(candidates));

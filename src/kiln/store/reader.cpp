@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <ctime>
 #include <map>
 #include <tuple>
 
+#include "kiln/base/time_text.h"
 #include "kiln/store/database.h"
 #include "kiln/store/json.h"
 #include "kiln/store/samples.h"
@@ -67,15 +67,6 @@ Result<std::vector<StoredRun>> Reader::runs() {
   if (!status.ok())
     return status;
   return runs;
-}
-
-static std::string timeText(int64_t nanoseconds) {
-  time_t seconds = nanoseconds / 1'000'000'000;
-  tm parts = {};
-  gmtime_r(&seconds, &parts);
-  char text[32];
-  (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts);
-  return text;
 }
 
 // How far back "latest" or "latest~3" goes; nothing where the name is neither.
@@ -150,7 +141,7 @@ Result<Calibration> Reader::calibration(const MachineKeys &machine, int64_t when
 Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
   std::vector<StoredGroup> groups;
   std::map<std::string, uint64_t> attempts;
-  // One group of a run is measured at a time: where another one was started later, nobody works on it any more.
+  // One group of a run is measured at a time: a group is interrupted where another one was started after it.
   KILN_RETURN_IF_ERROR(impl->each(
       "SELECT g.key, g.problem, g.started, g.node, g.hardware, g.allocation, x.grp IS NOT NULL, "
       "i.grp IS NOT NULL OR EXISTS (SELECT 1 FROM run_end e WHERE e.run = g.run) "
@@ -237,18 +228,20 @@ Result<std::vector<CandidateResult>> Reader::results(const std::string &run) {
   return results;
 }
 
-Result<std::vector<Estimate>> Reader::estimates(const std::string &run) {
-  std::vector<Estimate> estimates;
+Result<std::vector<CandidateEstimate>> Reader::estimates(const std::string &run) {
+  std::vector<CandidateEstimate> estimates;
   KILN_RETURN_IF_ERROR(impl->each(
       "SELECT e.grp, e.candidate, e.median, e.p10, e.p90, e.low, e.high, e.device_median, e.launch_median, e.rounds, "
       "e.samples, e.rank, e.ties, e.ratio, e.ratio_low, e.ratio_high, e.dropped "
       "FROM grp g JOIN estimate e ON e.grp = g.key WHERE g.run = ?1",
       [&](const Statement &row) -> Status {
         KILN_ASSIGN_OR_RETURN(std::vector<std::string> ties, namesFromJson(row.text(12)));
-        estimates.push_back({row.text(0), row.text(1), row.real(2), row.real(3), row.real(4), row.real(5), row.real(6),
-                             row.optionalReal(7), row.optionalReal(8), static_cast<uint64_t>(row.integer(9)),
-                             static_cast<uint64_t>(row.integer(10)), static_cast<uint64_t>(row.integer(11)),
-                             std::move(ties), row.real(13), row.real(14), row.real(15), row.integer(16) != 0});
+        auto count = [&](int column) { return static_cast<uint64_t>(row.integer(column)); };
+        const Estimate values = {row.real(2),  row.real(3),  row.real(4),  row.real(5),
+                                 row.real(6),  count(9),     count(10),    count(11),
+                                 row.real(13), row.real(14), row.real(15), row.integer(16) != 0};
+        estimates.push_back(
+            {values, row.text(0), row.text(1), std::move(ties), row.optionalReal(7), row.optionalReal(8)});
         return okStatus();
       },
       run));
@@ -261,13 +254,14 @@ static std::optional<uint64_t> optionalCount(const Statement &row, int column) {
 
 // From five columns: calls, and what was counted of them.
 static Counters countersAt(const Statement &row, int column) {
-  return {static_cast<uint64_t>(row.integer(column)), optionalCount(row, column + 1), optionalCount(row, column + 2),
-          optionalCount(row, column + 3), optionalCount(row, column + 4)};
+  return {{optionalCount(row, column + 1), optionalCount(row, column + 2), optionalCount(row, column + 3),
+           optionalCount(row, column + 4)},
+          static_cast<uint64_t>(row.integer(column))};
 }
 
 Result<std::vector<CountedCalls>> Reader::counters(const std::string &run) {
   std::vector<CountedCalls> counted;
-  // A sum that lacks some of its rounds would be one of other calls.
+  // A sum over some of the rounds only would not belong to the number of calls.
   KILN_RETURN_IF_ERROR(impl->each(
       "SELECT c.grp, c.candidate, sum(c.calls), iif(count(c.cycles) = count(*), sum(c.cycles), NULL), "
       "iif(count(c.instructions) = count(*), sum(c.instructions), NULL), "

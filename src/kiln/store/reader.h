@@ -28,7 +28,7 @@ struct StoredGroup : Group {
   std::string storedKey;
   GroupStatus status = GroupStatus::Running;
   uint64_t attempt = 1; // how often its run has started this problem so far
-  // Time ended its rounds before they had shown enough, and it had so much.
+  // The seconds that its rounds had, where their end was not that they had shown enough.
   std::optional<double> cutSeconds = {};
   // How its rounds were measured, which is warm also where a cold run could not make a problem exceed the caches; empty
   // where there are none.
@@ -73,7 +73,7 @@ public:
   // With their keys, in the order of the keys.
   Result<std::vector<std::pair<std::string, Candidate>>> candidates(const std::string &run);
   Result<std::vector<CandidateResult>> results(const std::string &run);
-  Result<std::vector<Estimate>> estimates(const std::string &run);
+  Result<std::vector<CandidateEstimate>> estimates(const std::string &run);
 
   // Of those candidates of which something was counted.
   Result<std::vector<CountedCalls>> counters(const std::string &run);

@@ -81,7 +81,7 @@ TEST(Samples, HostileBytesAreErrors) {
 TEST(Samples, WatchedCallsComeBack) {
   Samples samples;
   samples.call = {4};
-  samples.watched = {{5}, "t", 1000, {}, {2}, {6}};
+  samples.watched = {{"t", 1000, {}, {2}, {6}}, {5}};
   std::string blob = encodeSamples(samples);
   // As docs/store.md has it, and as the reader in Python is tested with.
   EXPECT_EQ(blob, std::string("\x02\x01\x08\x00\x00\x01t\xe8\x07\x01\x0a\x00\x01\x04\x01\x0c", 16));

@@ -170,7 +170,7 @@ CREATE TABLE worker (                      -- of a candidate in a group: what it
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-// A row where time ended the rounds, and not what they had shown.
+// A row for each group whose rounds ended because their time was over.
 static constexpr const char *kCuts = R"sql(
 CREATE TABLE grp_cut (
   grp TEXT PRIMARY KEY REFERENCES grp,
@@ -399,7 +399,7 @@ static Status createCuts(Connection &connection) {
   return forbidChanges(connection, kTable);
 }
 
-// Arithmetic that nobody knows is stored as 0, and no speed follows from it.
+// Arithmetic that is not known is stored as 0: such a row has no speed.
 static Status leaveUnknownSpeedEmpty(Connection &connection) {
   std::string_view tables = kTables;
   std::string view(tables.substr(tables.find("CREATE VIEW dispatch")));

@@ -45,8 +45,8 @@ protected:
   Round round(uint64_t index) const {
     return {group.key(), kiln.key(), index, 5, 0.25, 3100.5, 2, "cold", {{10, 12, 11}, {9, 11, 10}, {1, 1, 1}}};
   }
-  Estimate estimate(const Candidate &candidate) const {
-    Estimate e{group.key(), candidate.key()};
+  CandidateEstimate estimate(const Candidate &candidate) const {
+    CandidateEstimate e{{}, group.key(), candidate.key()};
     e.median = 62100.25;
     e.p10 = 62000;
     e.p90 = 63000;
@@ -71,13 +71,13 @@ protected:
 TEST_F(Store, FactsComeBackAsTheyWere) {
   std::unique_ptr<Writer> w = begin();
   CandidateResult incorrect = result(kiln);
-  incorrect.outcome = Outcome::Incorrect;
+  incorrect.outcome = Outcome::Wrong;
   incorrect.verification = {"exact", "dropped tail", "the last 3 columns\nare 0", 1e-30, R"({"wrong":3})"};
   incorrect.compileMilliseconds = 31.5;
   CandidateResult unsupported = result(onednn);
   unsupported.outcome = Outcome::Unsupported;
   unsupported.error = "no f16 on this CPU: \xC3\xA9, 'quoted'";
-  Estimate e = estimate(kiln);
+  CandidateEstimate e = estimate(kiln);
   e.deviceMedian = 62000.5;
   e.ties = {onednn.key()};
   e.ratio = 1.25;
@@ -117,7 +117,7 @@ TEST_F(Store, FactsComeBackAsTheyWere) {
   ASSERT_EQ(results.size(), 2U);
   EXPECT_TRUE((results[0] == incorrect && results[1] == unsupported) ||
               (results[1] == incorrect && results[0] == unsupported));
-  std::vector<Estimate> estimates = valueOf(r->estimates(run.key()));
+  std::vector<CandidateEstimate> estimates = valueOf(r->estimates(run.key()));
   ASSERT_EQ(estimates.size(), 1U);
   EXPECT_EQ(estimates[0], e);
   std::vector<Round> rounds = valueOf(r->rounds(group.key()));
@@ -133,7 +133,7 @@ TEST_F(Store, GroupsThatTimeCutShort) {
   ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}, 600));
   Group whole{run.key(), problem.key(), group.started + 1};
   ASSERT_OK(w->startGroup(whole));
-  ASSERT_OK(w->finishGroup(whole.key(), std::vector<CandidateResult>(), std::vector<Estimate>()));
+  ASSERT_OK(w->finishGroup(whole.key(), std::vector<CandidateResult>(), std::vector<CandidateEstimate>()));
   std::vector<StoredGroup> groups = valueOf(reader()->groups(run.key()));
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].cutSeconds, 600);
@@ -144,8 +144,8 @@ TEST_F(Store, GroupsThatTimeCutShort) {
 TEST_F(Store, CountersOfRounds) {
   std::unique_ptr<Writer> w = begin();
   Round counted = round(0), partly = round(1);
-  counted.counters = {6, 1000, 2500, 3, std::nullopt};
-  partly.counters = {6, 1200, std::nullopt, 0, std::nullopt};
+  counted.counters = {{1000, 2500, 3}, 6};
+  partly.counters = {{1200, std::nullopt, 0}, 6};
   Round bare{group.key(), onednn.key(), 0, 6, 0, {}, 1, "warm", {{7}, {}, {}}};
   bare.counters.calls = 1; // and nothing was counted
   ASSERT_OK(w->addRounds(std::vector{counted, partly, bare}));
@@ -159,7 +159,7 @@ TEST_F(Store, CountersOfRounds) {
   std::vector<CountedCalls> sums = valueOf(r->counters(run.key()));
   ASSERT_EQ(sums.size(), 1U);
   EXPECT_EQ(sums[0].candidate, kiln.key());
-  EXPECT_EQ(sums[0].counters, (Counters{12, 2200, std::nullopt, 3, std::nullopt}));
+  EXPECT_EQ(sums[0].counters, (Counters{{2200, std::nullopt, 3}, 12}));
   EXPECT_TRUE(valueOf(r->counters("another")).empty());
   // A fact is never changed.
   counted.counters.cycles = 1;
@@ -208,10 +208,10 @@ TEST_F(Store, WhatIsWrongIsSaid) {
   EXPECT_EQ(w->addMachine({"no json"}).code(), StatusCode::InvalidArgument);
   EXPECT_EQ(w->addMachine({"{}", "no json"}).code(), StatusCode::InvalidArgument);
   EXPECT_EQ(w->addMachine({"{}", "{}", "[]"}).code(), StatusCode::InvalidArgument);
-  Estimate nan = estimate(kiln);
+  CandidateEstimate nan = estimate(kiln);
   nan.low = NAN;
   EXPECT_EQ(w->finishGroup(group.key(), {}, std::vector{nan}).code(), StatusCode::InvalidArgument);
-  Estimate foreign = estimate(kiln);
+  CandidateEstimate foreign = estimate(kiln);
   foreign.group = "other";
   EXPECT_EQ(w->finishGroup(group.key(), {}, std::vector{foreign}).code(), StatusCode::InvalidArgument);
   ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}));

@@ -107,7 +107,7 @@ struct Writer::Impl {
   }
 
   Status addResult(const CandidateResult &result);
-  Status addEstimate(const Estimate &estimate);
+  Status addEstimate(const CandidateEstimate &estimate);
   Status checkOpen(const std::string &group);
   Result<uint64_t> mergeShard(const std::string &path);
 };
@@ -248,7 +248,7 @@ Status Writer::Impl::addResult(const CandidateResult &r) {
            : okStatus();
 }
 
-Status Writer::Impl::addEstimate(const Estimate &e) {
+Status Writer::Impl::addEstimate(const CandidateEstimate &e) {
   for (double value : {e.median, e.p10, e.p90, e.low, e.high, e.deviceMedian.value_or(0), e.launchMedian.value_or(0),
                        e.ratio, e.ratioLow, e.ratioHigh})
     if (!std::isfinite(value))
@@ -290,7 +290,7 @@ Status Writer::addRounds(std::span<const Round> rounds) {
 }
 
 Status Writer::finishGroup(const std::string &group, std::span<const CandidateResult> results,
-                           std::span<const Estimate> estimates, std::optional<double> cutSeconds) {
+                           std::span<const CandidateEstimate> estimates, std::optional<double> cutSeconds) {
   return impl->transact(true, [&] {
     KILN_RETURN_IF_ERROR(impl->checkOpen(group));
     for (const CandidateResult &result : results) {
@@ -298,7 +298,7 @@ Status Writer::finishGroup(const std::string &group, std::span<const CandidateRe
         return invalidArgument("a result of group {} cannot be stored with group {}", result.group, group);
       KILN_RETURN_IF_ERROR(impl->addResult(result));
     }
-    for (const Estimate &estimate : estimates) {
+    for (const CandidateEstimate &estimate : estimates) {
       if (estimate.group != group)
         return invalidArgument("an estimate of group {} cannot be stored with group {}", estimate.group, group);
       KILN_RETURN_IF_ERROR(impl->addEstimate(estimate));

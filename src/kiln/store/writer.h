@@ -58,7 +58,7 @@ public:
   // Everything that the group concludes, and that it is finished: all of it or nothing. `cutSeconds`: time ended its
   // rounds before they had shown enough, and it had so much.
   Status finishGroup(const std::string &group, std::span<const CandidateResult> results,
-                     std::span<const Estimate> estimates, std::optional<double> cutSeconds = {});
+                     std::span<const CandidateEstimate> estimates, std::optional<double> cutSeconds = {});
   // The sweep was stopped: its rounds stay, and are never compared with others.
   Status interruptGroup(const std::string &group);
   // The run is complete: it will not be resumed.

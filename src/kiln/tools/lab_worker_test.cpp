@@ -35,7 +35,7 @@ bool available(std::string_view provider) {
 Result<GroupResult> runProviders(const Problem &problem, uint32_t threads, bool cold) {
   std::vector<Candidate> candidates;
   for (std::string_view provider : kProviders)
-    candidates.push_back({std::string(provider), workerCommand(provider), "", ""});
+    candidates.push_back({workerCommand(provider), "", ""});
   GroupSettings settings;
   settings.cold = cold;
   settings.threads = threads;

@@ -37,7 +37,7 @@ static Status run(const CorpusProblem &problem, const BaselineOptions &options, 
   std::vector<io::TensorSpan> results = std::as_const(got).view(0);
   for (size_t i = 0; i < results.size(); ++i)
     std::ranges::copy(results[i].bytes, outputs[i].bytes.begin());
-  (void)process->quit(Deadline::after(options.timeout)); // the results are there, however it ends
+  (void)process->quit(Deadline::after(options.timeout)); // the results are there already
   return okStatus();
 }
 

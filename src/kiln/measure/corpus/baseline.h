@@ -1,4 +1,4 @@
-// Runs a module once in a worker process, so that a program that crashes costs nobody anything.
+// Runs a module once in a worker process, so that a program that crashes does not end the lab.
 #ifndef KILN_MEASURE_CORPUS_BASELINE_H
 #define KILN_MEASURE_CORPUS_BASELINE_H
 

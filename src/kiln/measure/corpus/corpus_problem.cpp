@@ -88,8 +88,7 @@ std::vector<std::string> CorpusProblem::passes() const {
   return {"random data", "small integers"};
 }
 
-// Integers that floats hold exactly, and so do short sums of their products: what rounding could excuse elsewhere is
-// wrong here.
+// Integers that floats hold exactly, as they do short sums of their products, so that no difference is due to rounding.
 static void fillSmallIntegers(uint64_t seed, const MutableTensor &tensor) {
   fillForTiming(seed, tensor);
   if (tensor.type == io::ElementType::I1)
@@ -195,7 +194,7 @@ Verdict CorpusProblem::check(size_t pass, uint64_t seed, std::span<const io::Ten
       allowed += (allowed.empty() ? "" : ", ") + one;
   verdict.method =
       golden ? fmt::format("golden: {}", allowed) : fmt::format("self-consistent: {} as an unoptimized build", allowed);
-  // That another build of the same compiler does the same promises nothing.
+  // Both builds may have the same mistake.
   verdict.escapeProbability = golden ? 0 : 1;
   return verdict;
 }

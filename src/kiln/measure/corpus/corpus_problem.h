@@ -1,6 +1,6 @@
-// A program of a user's own as a problem of the lab. What is computed is what its file says; nobody else knows it, so
-// that its results are compared with the user's own (NAME.out0.npy), or with those of an unoptimized build of the same
-// compiler, which is called self-consistent and never verified.
+// A program of a user's own as a problem of the lab. Only its file says what it computes, so that its results are
+// compared with the user's own (NAME.out0.npy), or with those of an unoptimized build of the same compiler: these are
+// called self-consistent, not verified.
 #ifndef KILN_MEASURE_CORPUS_CORPUS_PROBLEM_H
 #define KILN_MEASURE_CORPUS_CORPUS_PROBLEM_H
 
@@ -16,7 +16,7 @@ inline constexpr std::string_view kFamily = "corpus";
 
 // One function of one file.
 struct Program {
-  std::string path;     // of the file, for who reads it
+  std::string path;     // of the file, for messages
   std::string file;     // below the corpus' folder: "blocks/mlp.mlir"
   std::string place;    // what names it: "blocks/mlp"
   std::string function; // empty where the file does not compile

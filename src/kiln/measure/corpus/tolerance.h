@@ -14,8 +14,9 @@ namespace kiln::measure::corpus {
 struct Tolerance {
   enum class Kind {
     // Half of the significand's bits have to agree: relative, with `value` 2^-6 for f16 (11 bits), 2^-4 bf16, 2^-12
-    // f32, 2^-27 f64, 2^-2 f8E4M3FN, 2^-2 f8E5M2. Nobody knows how long a program's sums are, and sums in another order
-    // differ in their last bits; a wrong element, a tail that is missing, or a narrower type differ in the first ones.
+    // f32, 2^-27 f64, 2^-2 f8E4M3FN, 2^-2 f8E5M2. The length of a program's sums is not known, and sums in another
+    // order differ in their last bits; a wrong element, a tail that is missing, or a narrower type differ in the first
+    // ones.
     HalfTheBits,
     // |actual - expected| <= value * max(|expected|, rms), where rms is the root mean square of the expected tensor:
     // what is small because larger numbers cancel in it cannot be more precise than those.

@@ -9,26 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/base/call_facts.h"
 #include "kiln/measure/machine/system_files.h"
 
 namespace kiln::measure {
-
-// Each is nothing where it was not counted.
-struct CallCounts {
-  std::optional<uint64_t> cycles, instructions, cacheMisses;
-  std::optional<uint64_t> flops; // of floating-point types, a multiply-add as two
-
-  // Of both; nothing where one was not counted.
-  CallCounts operator+(const CallCounts &other) const {
-    auto sum = [](const std::optional<uint64_t> &a, const std::optional<uint64_t> &b) {
-      return a && b ? std::optional(*a + *b) : std::nullopt;
-    };
-    return {sum(cycles, other.cycles), sum(instructions, other.instructions), sum(cacheMisses, other.cacheMisses),
-            sum(flops, other.flops)};
-  }
-  bool any() const { return cycles || instructions || cacheMisses || flops; }
-  bool operator==(const CallCounts &) const = default;
-};
 
 class CallCounters {
 public:

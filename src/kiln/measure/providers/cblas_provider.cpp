@@ -49,7 +49,7 @@ Result<std::string> configureOpenBlas(const SharedLibrary &library, uint32_t thr
   // "OpenBLAS 0.3.34 NO_LAPACKE DYNAMIC_ARCH ... SkylakeX MAX_THREADS=64"
   std::string_view text = config();
   text = text.starts_with("OpenBLAS ") ? text.substr(9) : text;
-  // Its threads are there from now on, and were never told where to run.
+  // The library has started its threads, which are bound to no processor yet.
   KILN_RETURN_IF_ERROR(bindAll(threads));
   return std::string(text);
 }
@@ -65,7 +65,7 @@ Result<std::string> configureMkl(const SharedLibrary &library, uint32_t threads)
   KILN_RETURN_IF_ERROR(library.find("MKL_Set_Dynamic", setDynamic));
   setInterface(kInterfaceLp64);
   setThreading(threads == 1 ? kSequential : kGnuThreads);
-  setDynamic(0); // else it takes fewer threads than it is given, as it sees fit
+  setDynamic(0); // else it may take fewer threads than it is given
   setThreads(int(threads));
   return mklVersion(library);
 }

@@ -58,7 +58,7 @@ Status KilnProvider::start(uint32_t threads) {
   hal::DriverRegistry registry;
   hal::registerDrivers(registry);
   hal::DeviceOptions options;
-  // A program that runs for long asks the system for no memory; neither does this one while it is timed.
+  // Freed memory is kept, so that timed calls ask the system for none, as in a program that runs for long.
   options.allocator = hal::AllocatorKind::Caching;
   options.wrapAllocator = [this](Ref<hal::Allocator> inner) {
     allocator = makeRef<ResultAllocator>(std::move(inner));

@@ -15,7 +15,7 @@
 
 namespace kiln::measure {
 
-// One conversation. Whatever is asked, there is an answer.
+// One conversation. Every line gets an answer, which may be an error.
 class Conversation {
 public:
   using MakeProvider = std::function<std::unique_ptr<Provider>()>;
@@ -29,7 +29,7 @@ public:
   bool over() const { return ended; }
 
 private:
-  // A problem with its tensors, and who computes it.
+  // A problem with its tensors, and its provider.
   struct Slot {
     TensorMemory tensors; // outlives the provider
     std::unique_ptr<Provider> provider;

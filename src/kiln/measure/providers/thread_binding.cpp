@@ -63,25 +63,26 @@ Status limitProcessors(uint32_t threads) {
   return bind(::gettid(), chosen);
 }
 
-Status bindCaller(uint32_t threads) {
-  if (threads == 1) // and looking for cores takes a millisecond or more, in each turn
-    return okStatus();
-  KILN_ASSIGN_OR_RETURN(task::Topology topology, task::Topology::detect());
-  if (threads > topology.cores.size())
-    return okStatus();
-  return bind(::gettid(), topology.cores[0]);
-}
-
-Status bindAll(uint32_t threads) {
+// The calling thread to the first core, and with `others` all other threads to the cores after it.
+static Status bindToCores(uint32_t threads, bool others) {
   if (threads == 1) // and looking for cores takes a millisecond or more, in each turn
     return okStatus();
   KILN_ASSIGN_OR_RETURN(task::Topology topology, task::Topology::detect());
   if (threads > topology.cores.size())
     return okStatus();
   size_t core = 0;
-  for (pid_t thread : otherThreads())
-    KILN_RETURN_IF_ERROR(bind(thread, topology.cores[++core % topology.cores.size()]));
+  if (others)
+    for (pid_t thread : otherThreads())
+      KILN_RETURN_IF_ERROR(bind(thread, topology.cores[++core % topology.cores.size()]));
   return bind(::gettid(), topology.cores[0]);
+}
+
+Status bindCaller(uint32_t threads) {
+  return bindToCores(threads, false);
+}
+
+Status bindAll(uint32_t threads) {
+  return bindToCores(threads, true);
 }
 
 } // namespace kiln::measure

@@ -14,21 +14,22 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr uint32_t kMostRounds = 1'000'000;
-// Decisions are made after numbers of rounds that grow by this factor: few looks cost little confidence, and at most
-// this much is measured in vain.
+// Decisions are made each time that the number of rounds has grown by this factor: few decisions cost little
+// confidence, and not much is measured after the group could have ended.
 constexpr double kLookGrowth = 1.3;
 constexpr uint32_t kFirstLook = 6;
-// Of saying that a candidate is beyond dropBeyond. That the fastest never leaves is dropError's business.
+// The chance of saying wrongly that a candidate is slower by more than dropBeyond. The chance of dropping the fastest
+// is dropError.
 constexpr double kDropSizeError = 0.02;
-// One that is this many times slower in each of its first 3, 4, 5 rounds leaves without a look: a neighbour that hits
-// one candidate alone in a round would have to do it in all of them.
+// A candidate that is this many times slower in each of its first 3, 4, 5 rounds is dropped between decisions, too: a
+// disturbance that slows one candidate in a round would have to do it in all of them.
 constexpr double kHopelessRatios[] = {4, 2, 1.6};
 constexpr uint32_t kHopelessRounds = 3;
-// Neighbours among that many of the best are to be resolved, besides all against the leader.
+// Each of so many of the best has to be told apart from the next one; all have to be told apart from the leader.
 constexpr size_t kResolvedBest = 5;
-// If the interval at the maximum of rounds is foreseen to be that many times too wide, nobody waits for it.
+// The group does not wait for an interval that is expected to be this many times too wide at the maximum of rounds.
 constexpr double kOutOfReach = 2;
-// The leader is one of that many of the lowest levels.
+// The leader is one of so many candidates with the lowest levels.
 constexpr size_t kContenders = 8;
 constexpr uint32_t kForesightRounds = 30;
 
@@ -129,7 +130,7 @@ Status GroupStatistics::withdraw(uint32_t candidate) {
   if (candidate >= candidates.size())
     return outOfRange("candidate {} cannot be withdrawn: the group has {}", candidate, candidates.size());
   candidates[candidate].withdrawn = true;
-  // Who was dropped for being slower than it may be the best of what is left.
+  // A candidate that was dropped for being slower than the withdrawn one may be the best of the others.
   for (Candidate &other : candidates)
     if (other.dropped && other.droppedFor == candidate) {
       other.dropped = false;
@@ -214,7 +215,7 @@ void GroupStatistics::closeRound() {
   if (!isLook)
     return;
   drop(sorted, shared);
-  // Those that were dropped just now free confidence for those that run on.
+  // With fewer candidates there are fewer comparisons, each of which gets more confidence.
   Tables left = tables();
   finished |= ended >= settings.maximumRounds || (ended >= settings.minimumRounds && enough(sorted, left));
 }
@@ -373,17 +374,18 @@ bool GroupStatistics::enough(const std::vector<uint32_t> &order, Tables &tables)
                      [&](uint32_t candidate) { return preciseEnough(candidates[candidate]); });
 }
 
-Estimate GroupStatistics::estimate(uint32_t candidate) const {
+RankedEstimate GroupStatistics::estimate(uint32_t candidate) const {
   const Candidate &known = candidates[candidate];
   const CandidateRounds::Summary summary = known.rounds.summarize(1 - settings.confidence);
-  Estimate estimate;
+  RankedEstimate estimate;
   estimate.candidate = candidate;
-  estimate.rounds = static_cast<uint32_t>(known.rounds.rounds());
+  estimate.rounds = known.rounds.rounds();
   estimate.samples = known.rounds.samples();
   estimate.median = summary.median;
   estimate.p10 = summary.p10;
   estimate.p90 = summary.p90;
-  estimate.interval = summary.interval;
+  estimate.low = summary.interval.low;
+  estimate.high = summary.interval.high;
   estimate.precise = halfWidth(summary.interval, summary.median) <= settings.target;
   estimate.dropped = known.dropped;
   estimate.withdrawn = known.withdrawn;
@@ -391,16 +393,16 @@ Estimate GroupStatistics::estimate(uint32_t candidate) const {
 }
 
 // `estimates` are the ranked ones, the leader first.
-void GroupStatistics::rank(std::vector<Estimate> &estimates, Tables &tables) const {
-  const auto place = [](const Estimate &each) {
+void GroupStatistics::rank(std::vector<RankedEstimate> &estimates, Tables &tables) const {
+  const auto place = [](const RankedEstimate &each) {
     return std::pair(std::isnan(each.ratio) ? kInfinity : each.ratio, each.candidate);
   };
   std::sort(estimates.begin() + 1, estimates.end(),
-            [&](const Estimate &a, const Estimate &b) { return place(a) < place(b); });
+            [&](const RankedEstimate &a, const RankedEstimate &b) { return place(a) < place(b); });
   uint32_t better = 0;
   while (better < estimates.size()) {
     const auto leader =
-        std::find_if(estimates.begin(), estimates.end(), [](const Estimate &each) { return each.rank == 0; });
+        std::find_if(estimates.begin(), estimates.end(), [](const RankedEstimate &each) { return each.rank == 0; });
     const uint32_t leading = leader->candidate;
     uint32_t members = 0;
     for (auto each = leader; each != estimates.end(); ++each) {
@@ -418,24 +420,26 @@ void GroupStatistics::rank(std::vector<Estimate> &estimates, Tables &tables) con
         estimates[one].ties.push_back(estimates[other].candidate);
         estimates[other].ties.push_back(estimates[one].candidate);
       }
-  for (Estimate &each : estimates)
+  for (RankedEstimate &each : estimates)
     std::sort(each.ties.begin(), each.ties.end());
-  std::vector<Estimate> byRank;
+  std::vector<RankedEstimate> byRank;
   for (uint32_t rank = 1; rank <= estimates.size(); ++rank)
     std::copy_if(estimates.begin(), estimates.end(), std::back_inserter(byRank),
-                 [&](const Estimate &each) { return each.rank == rank; });
+                 [&](const RankedEstimate &each) { return each.rank == rank; });
   estimates = std::move(byRank);
 }
 
-std::vector<Estimate> GroupStatistics::estimates() const {
+std::vector<RankedEstimate> GroupStatistics::estimates() const {
   Tables shared = tables();
   const std::vector<uint32_t> sorted = order();
-  std::vector<Estimate> all;
+  std::vector<RankedEstimate> all;
   for (uint32_t candidate : sorted) {
-    Estimate next = estimate(candidate);
+    RankedEstimate next = estimate(candidate);
     const LogRatio ratio = ratioOf(candidate, sorted.front(), shared);
     next.ratio = std::exp(ratio.value);
-    next.ratioInterval = intervalAround(ratio.value, ratio.reach);
+    const Interval interval = intervalAround(ratio.value, ratio.reach);
+    next.ratioLow = interval.low;
+    next.ratioHigh = interval.high;
     all.push_back(std::move(next));
   }
   if (!all.empty())
@@ -444,7 +448,8 @@ std::vector<Estimate> GroupStatistics::estimates() const {
     if (!candidates[candidate].ranked()) {
       all.push_back(estimate(candidate));
       all.back().ratio = kNan;
-      all.back().ratioInterval = {0, kInfinity};
+      all.back().ratioLow = 0;
+      all.back().ratioHigh = kInfinity;
     }
   return all;
 }

@@ -1,5 +1,6 @@
-// Who goes on, who leaves, when it is enough, and what may be said: the statistics of one group, which is one problem
-// and all its candidates measured in rounds. No clock, no process; the same samples and seed give the same answers.
+// The statistics of one group, which is one problem and all its candidates measured in rounds: which candidates go on,
+// when there are enough rounds, and what they say. No clock, no process; the same samples and seed give the same
+// answers.
 //
 //   KILN_ASSIGN_OR_RETURN(GroupStatistics group, GroupStatistics::create(options));
 //   for (...) group.addCandidate();
@@ -21,9 +22,9 @@
 //
 // What the median is the median of: a call's time over the states that the machine went through in the rounds in which
 // the candidate ran, each round counting alike. The more of the machine's states a group sees, the nearer this is to
-// the median of the noise's stationary distribution, and for noise without memory from round to round it is that. What
-// the machine did not do while it was watched, nobody can know; but the interval widens with drift and with states that
-// last, since it takes them for correlation.
+// the median of the noise's stationary distribution, and for noise without memory from round to round it is that.
+// States that the machine was not in during the group do not count; but the interval widens with drift and with states
+// that last, since it takes them for correlation.
 //
 // What is claimed, at any time and with stopping and dropping in force; docs/statistics.md has the method and the
 // simulations:
@@ -40,6 +41,7 @@
 #include <span>
 #include <vector>
 
+#include "kiln/base/estimate.h"
 #include "kiln/base/status.h"
 #include "kiln/measure/statistics/robust.h"
 #include "kiln/measure/statistics/rounds.h"
@@ -69,34 +71,25 @@ struct GroupOptions {
   uint64_t seed = 0;
 };
 
-// What is known of one candidate. Times are of one call, in nanoseconds.
-struct Estimate {
+// What is known of one candidate, and how it compares with all others.
+//
+// Rank 1 is the leader and all that cannot be told apart from it; the best of what is left leads the next rank, and so
+// on. The number is one more than the number of candidates in better ranks: 1, 1, 3. So each candidate is certainly
+// slower than the leader of every better rank, and two in one rank may still differ from each other. Dropped ones are
+// compared with less confidence, since they have few rounds. What was withdrawn or never ran is not ranked.
+//
+// The ratio is not that of the medians, and may be a little below 1 among ties. Of one that was dropped, it is from the
+// rounds that it shared with the one for which it was dropped, and those that this one shared with the leader. Its
+// interval is as wide as the ranking needs it: if it begins above 1 + tieWithin, the two are apart.
+struct RankedEstimate : Estimate {
   uint32_t candidate = 0;
-  uint32_t rounds = 0;
-  uint64_t samples = 0;
-  double median = 0; // NaN without samples, as p10 and p90
-  double p10 = 0;
-  double p90 = 0;
-  Interval interval;    // of the median; low is 0 and high infinite below 3 rounds
-  bool precise = false; // the interval is as narrow as asked for
-  bool dropped = false;
+  bool precise = false; // the median's interval is as narrow as asked for
   bool withdrawn = false;
-  // 1 is best. Rank 1 is the leader and all that cannot be told apart from it; the best of what is left leads the next
-  // rank, and so on. The number is one more than the number of candidates in better ranks: 1, 1, 3. So each candidate
-  // is certainly slower than the leader of every better rank, and two in one rank may still differ from each other.
-  // Dropped ones are compared with less confidence, since they have few rounds.
-  // 0: not ranked, since it was withdrawn or never ran.
-  uint32_t rank = 0;
   // All ranked ones from which it cannot be told apart, ascending, whatever their ranks: a noisy candidate may tie with
   // two that are apart. Nothing ties with itself.
-  std::vector<uint32_t> ties;
-  // Time over the leader's, from the rounds in which both ran: not the ratio of the medians. Of one that was dropped,
-  // from the rounds that it shared with the one for which it was dropped, and those that this one shared with the
-  // leader. The interval is as wide as the ranking needs
-  // it: if it begins above 1 + tieWithin, they are apart. 1 and {1, 1} for the leader. Among ties it may be a little
-  // below 1.
-  double ratio = 1;
-  Interval ratioInterval{1, 1};
+  std::vector<uint32_t> ties = {};
+
+  bool operator==(const RankedEstimate &) const = default;
 };
 
 // Two candidates, by the rounds in which both ran.
@@ -129,7 +122,7 @@ public:
   Status addRound(uint32_t candidate, uint32_t round, std::span<const int64_t> samples, uint32_t batch);
 
   // By rank, then by time; those without a rank last. What has been measured so far, at any time.
-  std::vector<Estimate> estimates() const;
+  std::vector<RankedEstimate> estimates() const;
   Comparison compare(uint32_t first, uint32_t second) const;
   // log of the candidate's median in each round that ended or is running; NaN where it was absent.
   std::span<const double> locations(uint32_t candidate) const { return candidates[candidate].locations; }
@@ -140,7 +133,7 @@ private:
   struct Candidate {
     CandidateRounds rounds;
     std::vector<double> locations;
-    uint32_t droppedFor = 0; // who led then
+    uint32_t droppedFor = 0; // the leader then
     bool dropped = false;
     bool withdrawn = false;
     bool running() const { return !dropped && !withdrawn; }
@@ -171,8 +164,8 @@ private:
   bool apart(uint32_t slower, uint32_t faster, Tables &tables) const;
   StudentTable &tableFor(uint32_t first, uint32_t second, Tables &tables) const;
   Comparison compare(uint32_t first, uint32_t second, Tables &tables) const;
-  Estimate estimate(uint32_t candidate) const;
-  void rank(std::vector<Estimate> &estimates, Tables &tables) const;
+  RankedEstimate estimate(uint32_t candidate) const;
+  void rank(std::vector<RankedEstimate> &estimates, Tables &tables) const;
 
   GroupOptions settings;
   std::vector<uint32_t> looks; // counts of ended rounds after which decisions are made, ascending

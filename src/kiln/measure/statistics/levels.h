@@ -1,4 +1,4 @@
-// What belongs to a candidate, and what to a round.
+// The times of a group as levels of its candidates and levels of its rounds.
 #ifndef KILN_MEASURE_STATISTICS_LEVELS_H
 #define KILN_MEASURE_STATISTICS_LEVELS_H
 
@@ -12,7 +12,7 @@ namespace kiln::measure {
 // the trimmed mean over the rounds, in turns until they agree.
 struct Levels {
   std::vector<double> candidates; // NaN for one that never ran
-  std::vector<double> rounds;     // NaN for one in which nobody ran
+  std::vector<double> rounds;     // NaN for one in which no candidate ran
 };
 
 // One series for each candidate, by round, NaN where it was absent; a series may be shorter than others.

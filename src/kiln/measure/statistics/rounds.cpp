@@ -84,14 +84,14 @@ Interval CandidateRounds::intervalOfMany(const std::vector<Weighted> &pooled, do
   double squares = 0;
   for (double share : shares)
     squares += (share - 0.5) * (share - 0.5);
-  // Samples that alternate between fast and slow within each round make all shares alike; that much they vary by
-  // chance.
+  // Where samples alternate between fast and slow within each round, all shares are alike: the variance is at least
+  // what chance alone gives.
   const double variance = std::max(squares / (count - 1), 0.25 / perRound);
-  // Shares are close to yes or no where rounds differ by more than samples, and that hides part of the correlation.
+  // Where rounds differ by more than samples, shares are close to 0 or 1, which hides part of the correlation.
   const double factor = std::max(autocorrelationFactor(shares), autocorrelationFactor(winsorized(locations)));
   const double reach = studentQuantile(alpha, std::max(1.0, count / factor - 1)) * std::sqrt(variance * factor / count);
-  // A mixture's median lies between the medians of what is mixed, however long the states of the machine last. Else a
-  // single preempted sample would be the end of an interval where the correlation leaves nothing certain.
+  // The overall median lies between the medians of the rounds. Without this limit, a single preempted sample would be
+  // the end of an interval where the correlation leaves nothing certain.
   const auto [least, most] = std::minmax_element(locations.begin(), locations.end());
   return {std::max(weightedPercentile(pooled, 0.5 - reach), std::exp(*least)),
           std::min(weightedPercentile(pooled, 0.5 + reach), std::exp(*most))};
@@ -110,7 +110,7 @@ CandidateRounds::Summary CandidateRounds::summarize(double alpha) const {
   summary.p10 = weightedPercentile(pooled, 0.1);
   summary.p90 = weightedPercentile(pooled, 0.9);
   summary.interval = kept.size() < kFewRounds ? intervalOfFew(alpha) : intervalOfMany(pooled, summary.median, alpha);
-  // The few rounds' interval speaks of the rounds' medians; their overall median may lie a little beside it.
+  // The interval of few rounds is one of the rounds' medians, and the overall median may lie a little outside.
   summary.interval.low = std::min(summary.interval.low, summary.median);
   summary.interval.high = std::max(summary.interval.high, summary.median);
   return summary;

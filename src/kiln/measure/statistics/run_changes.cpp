@@ -106,8 +106,8 @@ Controls controlsOf(std::span<const RunSeries *const> controls) {
   return found;
 }
 
-// A control counts where it is in all runs that its group is in: else the mean over the controls would change with who
-// is there.
+// A control counts where it is in all runs that its group is in: else the mean over the controls would depend on which
+// of them a run has.
 std::map<size_t, std::vector<const RunSeries *>> usableControls(std::span<const RunSeries> candidates) {
   std::map<size_t, std::vector<bool>[2]> exists;
   for (const RunSeries &series : candidates)
@@ -152,7 +152,7 @@ ControlNoise controlNoise(std::span<const RunSeries> candidates) {
     noise.variance = withinDegrees > 0 ? withinSquares / withinDegrees : 0;
     return noise;
   }
-  // Hardly any group has two controls. How they scatter over the groups is at least as much as how they would within.
+  // Few groups have two controls. Controls of different groups scatter at least as much as those of one group would.
   double mean = 0;
   for (double change : changes)
     mean += change / count;
@@ -226,14 +226,14 @@ Change changeOf(const RunSeries &series, const ControlNoise &noise) {
 
 } // namespace
 
-std::vector<RunLevel> runLevels(std::span<const RunEstimate> group) {
-  // Nobody's ratio to itself has an error. That of the leader to the others is at least that of the surest of them.
+std::vector<RunLevel> runLevels(std::span<const Estimate> group) {
+  // The leader's ratio to itself has no error. As its error counts the smallest one of the others' ratios to it.
   double leaderError = kInfinity;
-  for (const RunEstimate &each : group)
+  for (const Estimate &each : group)
     if (const double error = errorOf(each.ratioLow, each.ratioHigh, kRatioReach); error > 0)
       leaderError = std::min(leaderError, error);
   std::vector<RunLevel> levels;
-  for (const RunEstimate &each : group) {
+  for (const Estimate &each : group) {
     const double timeError = errorOf(each.low, each.high, kMedianReach);
     const double ratioError = errorOf(each.ratioLow, each.ratioHigh, kRatioReach);
     levels.push_back({std::log(each.median), std::log(each.ratio), timeError,
@@ -267,13 +267,13 @@ std::vector<Change> changesBetweenRuns(std::span<const RunSeries> candidates) {
 }
 
 Change changeInCommonRounds(std::span<const double> logRatios) {
-  // Rounds with a memory of several kinds at once are correlated by more than few of them can show: with a tenth more,
-  // intervals cover under all of the simulation's noise.
+  // Few rounds do not show all of the correlation where it has several causes at once. A tenth more is what intervals
+  // need to cover under all of the simulation's noise.
   constexpr double kHiddenMemory = 1.1;
   Change change{locate(logRatios), NoiseSource::CommonRounds};
   change.location.error *= kHiddenMemory;
-  // A neighbour that came or went halfway looks like rounds that all depend on one another, about which nothing could
-  // be said. But what holds of this many rounds holds between the lowest and the highest of them.
+  // A disturbance that began or ended halfway makes all rounds look correlated, so that the interval would have no end.
+  // With this many rounds it ends at the lowest and the highest of them.
   constexpr size_t kMany = 12;
   if (logRatios.size() >= kMany) {
     const auto [lowest, highest] = std::ranges::minmax(logRatios);

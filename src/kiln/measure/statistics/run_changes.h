@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/base/estimate.h"
 #include "kiln/measure/statistics/robust.h"
 
 namespace kiln::measure {
@@ -36,13 +37,7 @@ inline constexpr double kControlledShift = 0.01;
 inline constexpr double kFewestDegrees = 2;
 inline constexpr double kRunsAlone = 4;
 
-// What one run says of one candidate of a group: of its time and of its ratio to the leader, each with its interval.
-struct RunEstimate {
-  double median = 0, low = 0, high = 0;
-  double ratio = 1, ratioLow = 1, ratioHigh = 1; // the leader's interval is {1, 1}
-};
-
-// The same as logarithms.
+// What one run says of one candidate's time and of its ratio to the leader, as logarithms.
 struct RunLevel {
   double time = 0;
   double ratio = 0;
@@ -51,7 +46,7 @@ struct RunLevel {
 };
 // Of a whole group in one run. Intervals are taken to have a confidence of 95 %; those of ratios have more, so that
 // their errors come out too large rather than too small.
-std::vector<RunLevel> runLevels(std::span<const RunEstimate> group);
+std::vector<RunLevel> runLevels(std::span<const Estimate> group);
 
 // One candidate in all runs of both sides. The series of all candidates have equal lengths; a run that lacks the
 // candidate has no level.

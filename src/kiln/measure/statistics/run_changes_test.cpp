@@ -101,13 +101,15 @@ TEST(RunChanges, WhatIsNotThereHasNoChange) {
 }
 
 TEST(RunChanges, LevelsTakeTheSmallerErrorAndTheLeaderThatOfTheNext) {
-  const RunEstimate group[] = {{100, 90, 110, 1, 1, 1}, {200, 199, 201, 2, 1.8, 2.2}, {300, 200, 400, 3, 2.9, 3.1}};
+  const Estimate group[] = {{.median = 100, .low = 90, .high = 110},
+                            {.median = 200, .low = 199, .high = 201, .ratio = 2, .ratioLow = 1.8, .ratioHigh = 2.2},
+                            {.median = 300, .low = 200, .high = 400, .ratio = 3, .ratioLow = 2.9, .ratioHigh = 3.1}};
   const std::vector<RunLevel> levels = runLevels(group);
   EXPECT_NEAR(levels[0].timeError, std::log(110.0 / 90) / 3.92, 1e-9);
   EXPECT_NEAR(levels[0].ratioError, std::log(3.1 / 2.9) / 6, 1e-9);
   EXPECT_NEAR(levels[1].ratioError, std::log(201.0 / 199) / 3.92, 1e-9);
   EXPECT_NEAR(levels[2].ratio, std::log(3.0), 1e-12);
-  const RunEstimate unknown[] = {{100, 0, INFINITY, 1, 1, 1}};
+  const Estimate unknown[] = {{.median = 100, .high = INFINITY}};
   EXPECT_TRUE(std::isinf(runLevels(unknown)[0].ratioError));
 }
 

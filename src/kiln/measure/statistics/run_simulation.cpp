@@ -63,10 +63,9 @@ private:
     const double from = (slowFrom * groups - static_cast<double>(group)) * tokens;
     if (noise.slowShare > 0)
       sweep.slowDown(from, from + noise.slowShare * groups * tokens);
-    std::vector<RunEstimate> estimates(perGroup());
-    for (const Estimate &each : sweep.run())
-      estimates[each.candidate] = {each.median, each.interval.low,      each.interval.high,
-                                   each.ratio,  each.ratioInterval.low, each.ratioInterval.high};
+    std::vector<Estimate> estimates(perGroup());
+    for (const RankedEstimate &each : sweep.run())
+      estimates[each.candidate] = each;
     const std::vector<RunLevel> levels = runLevels(estimates);
     for (size_t i = 0; i < perGroup(); ++i)
       (after ? series[first + i].after : series[first + i].before).emplace_back(levels[i]);

@@ -157,7 +157,7 @@ std::vector<int64_t> Sweep::measure(Simulated &candidate, double common) {
   return samples;
 }
 
-std::vector<Estimate> Sweep::run() {
+std::vector<RankedEstimate> Sweep::run() {
   GroupStatistics group = *GroupStatistics::create(options);
   for (size_t i = 0; i < candidates.size(); ++i)
     group.addCandidate();

@@ -64,7 +64,7 @@ public:
   // The machine is slower from one token to another.
   void slowDown(double fromToken, double untilToken) { slowTokens = {fromToken, untilToken}; }
 
-  std::vector<Estimate> run();
+  std::vector<RankedEstimate> run();
   // Tokens that were given out, and rounds.
   uint32_t tokens() const { return tokenCount; }
   uint32_t rounds() const { return roundCount; }

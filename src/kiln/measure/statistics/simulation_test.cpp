@@ -33,7 +33,7 @@ struct Tally {
 };
 
 // What a rank claims: each candidate is slower than the leaders of better ranks.
-bool ranksWrongly(const std::vector<Estimate> &estimates, const std::vector<double> &factors) {
+bool ranksWrongly(const std::vector<RankedEstimate> &estimates, const std::vector<double> &factors) {
   for (size_t leader = 0; leader < estimates.size(); ++leader) {
     if (leader > 0 && estimates[leader - 1].rank == estimates[leader].rank)
       continue;
@@ -45,17 +45,18 @@ bool ranksWrongly(const std::vector<Estimate> &estimates, const std::vector<doub
   return false;
 }
 
-void count(const Sweep &sweep, const std::vector<Estimate> &estimates, const std::vector<double> &factors,
+void count(const Sweep &sweep, const std::vector<RankedEstimate> &estimates, const std::vector<double> &factors,
            Tally &tally) {
   const double fastest = *std::min_element(factors.begin(), factors.end());
   std::vector<uint32_t> ranks(factors.size());
-  for (const Estimate &estimate : estimates) {
+  for (const RankedEstimate &estimate : estimates) {
     ranks[estimate.candidate] = estimate.rank;
-    const bool covered = estimate.interval.contains(sweep.trueMedian(estimate.candidate));
+    const Interval interval = {estimate.low, estimate.high};
+    const bool covered = interval.contains(sweep.trueMedian(estimate.candidate));
     (estimate.dropped ? tally.droppedCovered : tally.covered) += covered ? 1 : 0;
     (estimate.dropped ? tally.droppedIntervals : tally.intervals) += 1;
     if (!estimate.dropped && factors.size() == 2)
-      tally.stationaryCovered += estimate.interval.contains(sweep.stationaryMedian(estimate.candidate)) ? 1 : 0;
+      tally.stationaryCovered += interval.contains(sweep.stationaryMedian(estimate.candidate)) ? 1 : 0;
     if (factors[estimate.candidate] == fastest) {
       tally.best += 1;
       tally.bestDropped += estimate.dropped ? 1 : 0;
@@ -78,7 +79,7 @@ Tally play(const Noise &noise, const std::vector<double> &factors, uint64_t swee
   for (uint64_t sweep = 0; sweep < sweeps; ++sweep) {
     options.seed = 1 + sweep;
     Sweep one(noise, factors, options);
-    const std::vector<Estimate> estimates = one.run();
+    const std::vector<RankedEstimate> estimates = one.run();
     EXPECT_EQ(estimates.size(), factors.size());
     count(one, estimates, factors, tally);
   }

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <optional>
 
 #include "fmt/format.h"
-#include "kiln/measure/verify/number.h"
+#include "kiln/measure/verify/narrowing.h"
 
 namespace kiln::measure::verify {
 
@@ -15,12 +16,11 @@ namespace {
 // Fewer wrong elements than this match anything by chance, unless the output has no more.
 constexpr uint64_t kEvidence = 4;
 constexpr int64_t kSampleElements = int64_t(1) << 22; // of all rows and columns that are kept for samples
-constexpr int64_t kLargestTile = 64;
+constexpr uint64_t kLargestTile = 64;
 constexpr double kTailWrong = 0.75; // at least so much of a dropped tail is wrong; the rest may be right by chance
-constexpr uint64_t kFewWrong = 64;
-constexpr double kFewWrongShare = 0.01;
+constexpr double kFewWrong = 64, kFewWrongShare = 0.01;
 
-// A wrong element with what it should be made of.
+// A wrong element, with the row and the column whose product it should be.
 struct Sample {
   Element element;
   std::vector<int32_t> left, right;
@@ -28,187 +28,169 @@ struct Sample {
 
 using Prediction = std::function<double(const Sample &)>;
 
+// A mistake, and what it would have made of an element.
+struct Pattern {
+  Cause cause;
+  std::string reason;
+  Prediction prediction;
+};
+
 class Diagnoser {
 public:
-  Diagnoser(const Surveyor &surveyor, const Survey &survey)
-      : surveyor(surveyor), subject(surveyor.subject), survey(survey) {
-    int64_t most = std::max<int64_t>(kEvidence, kSampleElements / std::max<int64_t>(subject.k, 1));
-    for (const Element &element : survey.wrong) {
-      if (static_cast<int64_t>(samples.size()) == most)
-        break;
-      samples.push_back({element, surveyor.left(*subject.lhs, element.b, element.i),
-                         surveyor.right(*subject.rhs, element.b, element.j)});
-    }
-  }
-
+  Diagnoser(const Surveyor &surveyor, const Survey &survey);
   Diagnosis run() const;
 
 private:
-  using Hypothesis = std::optional<Diagnosis> (Diagnoser::*)() const;
-
-  std::optional<Diagnosis> nothingWasWritten() const;
-  std::optional<Diagnosis> notZeroed() const;
-  std::optional<Diagnosis> swappedOperands() const;
-  std::optional<Diagnosis> swappedOutput() const;
-  std::optional<Diagnosis> transposedTile() const;
-  std::optional<Diagnosis> narrowedInputs() const;
-  std::optional<Diagnosis> transposedInOutput() const;
-  std::optional<Diagnosis> shortReduction() const;
-  std::optional<Diagnosis> shortInnerLoop() const;
-  int64_t shorterLoop(int64_t loop) const;
-  std::optional<Diagnosis> onlyNaN() const;
-  std::optional<Diagnosis> notFinite() const;
-  std::optional<Diagnosis> droppedLines() const;
-  std::optional<Diagnosis> simulatedAccumulator() const;
-  std::optional<Diagnosis> narrowInteger() const;
-  std::optional<Diagnosis> likeNarrowAccumulator() const;
-  std::optional<Diagnosis> partNeverWritten() const;
-  std::optional<Diagnosis> onlyZeros() const;
-  std::optional<Diagnosis> fewElements() const;
-
-  bool predicts(const Prediction &prediction) const {
-    return std::all_of(samples.begin(), samples.end(), [&](const Sample &sample) {
-      return sameNumber(roundTo(subject.result, prediction(sample)), sample.element.actual);
-    });
+  void add(Cause cause, std::string reason, Prediction prediction) {
+    patterns.push_back({cause, std::move(reason), std::move(prediction)});
   }
   // For a prediction of the sum that the element is made of.
-  bool predictsSums(const Prediction &prediction) const {
-    return predicts([&](const Sample &s) { return surveyor.finishedAny(prediction(s), s.element.j); });
+  void addSum(Cause cause, std::string reason, const Prediction &sum) {
+    add(cause, std::move(reason), [this, sum](const Sample &s) { return surveyor.finishedAny(sum(s), s.element.j); });
   }
-  uint64_t total() const { return static_cast<uint64_t>(subject.batch * subject.m * subject.n); }
-  bool floating() const { return !isInteger(subject.lhsType); }
+  void addLayouts();
+  void addTransposedTiles();
+  void addNarrowTypes();
+  int64_t shorterLoop(int64_t loop) const;
+  std::optional<Diagnosis> shortReduction() const;
+  std::optional<Diagnosis> droppedLines() const;
+  std::optional<Diagnosis> narrowAccumulator() const;
+
+  bool isMade(const Sample &sample, double predicted) const {
+    return sameNumber(roundTo(subject.result, predicted), sample.element.actual);
+  }
+  double total() const { return static_cast<double>(subject.batch * subject.m * subject.n); }
 
   const Surveyor &surveyor;
   const ContractionCase &subject;
   const Survey &survey;
   std::vector<Sample> samples;
+  std::vector<Pattern> patterns; // in the order in which they are tried
 };
 
-std::optional<Diagnosis> Diagnoser::nothingWasWritten() const {
-  if (nothingWritten(subject, surveyor.pass))
-    return Diagnosis{Cause::NothingWritten, "the output is as it was before the run"};
-  return std::nullopt;
+Diagnoser::Diagnoser(const Surveyor &surveyor, const Survey &survey)
+    : surveyor(surveyor), subject(surveyor.subject), survey(survey) {
+  const int64_t most = std::max<int64_t>(kEvidence, kSampleElements / std::max<int64_t>(subject.k, 1));
+  for (const Element &element : survey.wrong)
+    if (static_cast<int64_t>(samples.size()) < most)
+      samples.push_back({element, surveyor.left(*subject.lhs, element.b, element.i),
+                         surveyor.right(*subject.rhs, element.b, element.j)});
+  add(Cause::NotZeroed, "they are the right results added to what the output held before the run",
+      [](const Sample &s) { return s.element.expected + s.element.before; });
+  addLayouts();
+  addTransposedTiles();
+  addNarrowTypes();
 }
 
-std::optional<Diagnosis> Diagnoser::notZeroed() const {
-  if (!predicts([](const Sample &s) { return s.element.expected + s.element.before; }))
-    return std::nullopt;
-  return Diagnosis{Cause::NotZeroed, "they are the right results added to what the output held before the run"};
-}
+//===--- Mistakes that predict every element ----------------------------------------------------------------------===//
 
-std::optional<Diagnosis> Diagnoser::swappedOperands() const {
+void Diagnoser::addLayouts() {
   for (const SwappedReading &swap : subject.swaps) {
-    auto prediction = [&](const Sample &s) {
+    const char *how = swap.cause == Cause::DroppedPadding ? "without its padding" : "read in the other layout";
+    addSum(swap.cause, fmt::format("they are right for {} {}", swap.what, how), [this, &swap](const Sample &s) {
       return double(dotIntegers(surveyor.left(*swap.lhs, s.element.b, s.element.i),
                                 surveyor.right(*swap.rhs, s.element.b, s.element.j)));
-    };
-    const char *how = swap.cause == Cause::DroppedPadding ? "without its padding" : "read in the other layout";
-    if (predictsSums(prediction))
-      return Diagnosis{swap.cause, fmt::format("they are right for {} {}", swap.what, how)};
+    });
   }
-  return std::nullopt;
+  const int64_t m = subject.m, n = subject.n;
+  const bool rowMajor = subject.outLayout.column == 1 && subject.outLayout.row == n;
+  const bool columnMajor = subject.outLayout.row == 1 && subject.outLayout.column == m;
+  if (rowMajor != columnMajor && m > 1 && n > 1)
+    add(Cause::SwappedLayout, "they are right for an output in the other layout", [=, this](const Sample &s) {
+      const Element &e = s.element;
+      const int64_t position = rowMajor ? e.i * n + e.j : e.j * m + e.i;
+      return rowMajor ? surveyor.expected(e.b, position % m, position / m)
+                      : surveyor.expected(e.b, position / n, position % n);
+    });
 }
 
-// The output's memory holds the result in the other layout.
-std::optional<Diagnosis> Diagnoser::swappedOutput() const {
-  const Layout &layout = subject.outLayout;
-  bool rowMajor = layout.column == 1 && layout.row == subject.n;
-  bool columnMajor = layout.row == 1 && layout.column == subject.m;
-  if (rowMajor == columnMajor || subject.m == 1 || subject.n == 1)
-    return std::nullopt;
-  auto prediction = [&](const Sample &s) {
-    const Element &e = s.element;
-    int64_t position = rowMajor ? e.i * subject.n + e.j : e.j * subject.m + e.i;
-    if (rowMajor)
-      return surveyor.expected(e.b, position % subject.m, position / subject.m);
-    return surveyor.expected(e.b, position / subject.n, position % subject.n);
+// Along rows and columns, and along any two dimensions of an output that has more.
+void Diagnoser::addTransposedTiles() {
+  using Index = std::vector<uint64_t>;
+  auto addTiles = [&](const Index &shape, size_t a, size_t b, const std::string &where, auto indexOf, auto placeOf) {
+    for (uint64_t tile = 2; tile <= kLargestTile; ++tile)
+      add(Cause::TransposedTile,
+          fmt::format("they are right results, transposed within tiles of {0}x{0}{1}", tile, where),
+          [=, this](const Sample &s) {
+            Index at = indexOf(s.element.b, s.element.i, s.element.j);
+            const uint64_t inA = at[a] % tile, inB = at[b] % tile;
+            at[a] += inB - inA;
+            at[b] += inA - inB;
+            if (at[a] >= shape[a] || at[b] >= shape[b])
+              return HUGE_VAL;
+            const OutputPlace place = placeOf(at);
+            return surveyor.expected(place.b, place.i, place.j);
+          });
   };
-  if (!predicts(prediction))
-    return std::nullopt;
-  return Diagnosis{Cause::SwappedLayout, "they are right for an output in the other layout"};
+  addTiles(
+      {uint64_t(subject.batch), uint64_t(subject.m), uint64_t(subject.n)}, 1, 2, "",
+      [](int64_t b, int64_t i, int64_t j) { return Index{uint64_t(b), uint64_t(i), uint64_t(j)}; },
+      [](const Index &at) { return OutputPlace{int64_t(at[0]), int64_t(at[1]), int64_t(at[2])}; });
+  for (size_t a = 0; subject.placeOf && a < subject.outShape.size(); ++a)
+    for (size_t b = a + 1; b < subject.outShape.size(); ++b)
+      addTiles(subject.outShape, a, b, fmt::format(" along dimensions {} and {}", a, b), subject.coordinates,
+               subject.placeOf);
 }
 
-std::optional<Diagnosis> Diagnoser::transposedTile() const {
-  for (int64_t tile = 2; tile <= kLargestTile; ++tile) {
-    auto prediction = [&](const Sample &s) {
-      int64_t top = s.element.i / tile * tile, left = s.element.j / tile * tile;
-      int64_t i = top + s.element.j - left, j = left + s.element.i - top;
-      return i < subject.m && j < subject.n ? surveyor.expected(s.element.b, i, j) : HUGE_VAL;
-    };
-    if (predicts(prediction))
-      return Diagnosis{Cause::TransposedTile,
-                       fmt::format("they are right results, transposed within tiles of {0}x{0}", tile)};
-  }
-  return std::nullopt;
+// Beyond the ends of the type, the nearest end.
+double clampTo(ElementType type, double value) {
+  return std::clamp(value, double(smallestInteger(type)), double(largestInteger(type)));
 }
 
-// The same where tiles lie along any two dimensions of an output that has more.
-std::optional<Diagnosis> Diagnoser::transposedInOutput() const {
-  if (!subject.placeOf || !subject.coordinates)
-    return std::nullopt;
-  const std::vector<uint64_t> &shape = subject.outShape;
-  for (size_t a = 0; a < shape.size(); ++a)
-    for (size_t b = a + 1; b < shape.size(); ++b)
-      for (uint64_t tile = 2; tile <= static_cast<uint64_t>(kLargestTile); ++tile) {
-        auto prediction = [&](const Sample &s) {
-          std::vector<uint64_t> at = subject.coordinates(s.element.b, s.element.i, s.element.j);
-          uint64_t inA = at[a] % tile, inB = at[b] % tile;
-          at[a] += inB - inA;
-          at[b] += inA - inB;
-          if (at[a] >= shape[a] || at[b] >= shape[b])
-            return HUGE_VAL;
-          OutputPlace place = subject.placeOf(at);
-          return surveyor.expected(place.b, place.i, place.j);
-        };
-        if (predicts(prediction))
-          return Diagnosis{Cause::TransposedTile,
-                           fmt::format("they are right results, transposed within tiles of {0}x{0} along dimensions "
-                                       "{1} and {2}",
-                                       tile, a, b)};
-      }
-  return std::nullopt;
+std::vector<double> productsOf(const Sample &sample) {
+  std::vector<double> products(sample.left.size());
+  for (size_t p = 0; p < products.size(); ++p)
+    products[p] = double(sample.left[p]) * sample.right[p];
+  return products;
 }
 
-struct Narrowing {
-  FloatFormat format;
-  Rounding rounding;
-};
-
-constexpr Narrowing kNarrowings[] = {
-    {kFormatTF32, Rounding::NearestEven}, {kFormatTF32, Rounding::NearestAway}, {kFormatTF32, Rounding::TowardZero},
-    {kFormatBF16, Rounding::NearestEven}, {kFormatBF16, Rounding::NearestAway}, {kFormatBF16, Rounding::TowardZero},
-    {kFormatF16, Rounding::NearestEven},  {kFormatF16, Rounding::TowardZero},
-};
-
-// Which operands are narrowed.
-struct Sides {
-  const char *text;
-  bool lhs, rhs;
-};
-
-constexpr Sides kSides[] = {{"inputs", true, true}, {"lhs", true, false}, {"rhs", false, true}};
-
-double narrowedSum(const Sample &s, const Narrowing &narrowing, const Sides &sides) {
-  double sum = 0; // exact: the products are, and so is the sum of their magnitudes
-  for (size_t p = 0; p < s.left.size(); ++p) {
-    double left = s.left[p], right = s.right[p];
-    sum += (sides.lhs ? roundTo(narrowing.format, left, narrowing.rounding) : left) *
-           (sides.rhs ? roundTo(narrowing.format, right, narrowing.rounding) : right);
-  }
+double saturatingSum(const Sample &sample, ElementType type) {
+  double sum = 0;
+  for (double product : productsOf(sample))
+    sum = clampTo(type, sum + product);
   return sum;
 }
 
-std::optional<Diagnosis> Diagnoser::narrowedInputs() const {
-  if (!floating())
-    return std::nullopt;
-  for (const Narrowing &narrowing : kNarrowings)
-    for (const Sides &sides : kSides)
-      if (predictsSums([&](const Sample &s) { return narrowedSum(s, narrowing, sides); }))
-        return Diagnosis{Cause::NarrowedInputs,
-                         fmt::format("they are what {} {} to {} give", sides.text,
-                                     narrowing.rounding == Rounding::TowardZero ? "cut off" : "rounded",
-                                     narrowing.format.name)};
-  return std::nullopt;
+std::vector<FloatFormat> narrowerFormats(ElementType accumulator) {
+  std::vector<FloatFormat> narrower;
+  std::optional<FloatFormat> promised = floatFormat(accumulator);
+  for (const FloatFormat &format : {kFormatF32, kFormatF16, kFormatBF16})
+    if (promised && format.significand < promised->significand)
+      narrower.push_back(format);
+  return narrower;
+}
+
+void Diagnoser::addNarrowTypes() {
+  constexpr const char *sides[] = {"inputs", "lhs", "rhs"};
+  for (const Narrowing &narrowing : narrowings(subject.lhsType))
+    for (int side = 0; side < 3; ++side)
+      addSum(Cause::NarrowedInputs, fmt::format("they are what {} {} give", sides[side], narrowing.text()),
+             [narrowing, side](const Sample &s) {
+               double sum = 0; // exact: the products are, and so is the sum of their magnitudes
+               for (size_t p = 0; p < s.left.size(); ++p)
+                 sum += (side == 2 ? s.left[p] : narrowing.of(s.left[p])) *
+                        (side == 1 ? s.right[p] : narrowing.of(s.right[p]));
+               return sum;
+             });
+  for (const FloatFormat &format : narrowerFormats(subject.accumulator)) {
+    add(Cause::NarrowAccumulator, fmt::format("they are the right sums rounded to {}", format.name),
+        [format](const Sample &s) { return roundTo(format, s.element.expected); });
+    for (size_t lanes : {1, 2, 4, 8, 16})
+      addSum(Cause::NarrowAccumulator, narrowSumText(format, lanes),
+             [format, lanes](const Sample &s) { return narrowSum(format, productsOf(s), lanes); });
+  }
+  // As instructions for quantized products have it, or a conversion that was forgotten.
+  auto right = [](const Sample &s) { return double(dotIntegers(s.left, s.right)); };
+  for (auto [type, name] : {std::pair(ElementType::I8, "i8"), std::pair(ElementType::I16, "i16")}) {
+    if (!isInteger(subject.accumulator) || exactBits(type) >= exactBits(subject.accumulator))
+      continue;
+    addSum(Cause::NarrowAccumulator, fmt::format("they are the right sums, wrapped around in {}", name),
+           [=, type = type](const Sample &s) { return roundTo(type, right(s)); });
+    addSum(Cause::NarrowAccumulator, fmt::format("they are the right sums, cut off at the ends of {}", name),
+           [=, type = type](const Sample &s) { return clampTo(type, right(s)); });
+    addSum(Cause::NarrowAccumulator, fmt::format("they are what sums give that stop at the ends of {}", name),
+           [type = type](const Sample &s) { return saturatingSum(s, type); });
+  }
 }
 
 // The longest length, less than its own, of a loop in the reduction that explains every sample; 0: there is none.
@@ -224,8 +206,7 @@ int64_t Diagnoser::shorterLoop(int64_t loop) const {
     for (int64_t length = 1; length < loop; ++length) {
       sum += sums[length - 1];
       if (possible[length])
-        possible[length] =
-            sameNumber(roundTo(subject.result, surveyor.finishedAny(double(sum), s.element.j)), s.element.actual);
+        possible[length] = isMade(s, surveyor.finishedAny(double(sum), s.element.j));
     }
   }
   auto last = std::find(possible.rbegin(), possible.rend(), 1);
@@ -233,205 +214,80 @@ int64_t Diagnoser::shorterLoop(int64_t loop) const {
 }
 
 std::optional<Diagnosis> Diagnoser::shortReduction() const {
-  int64_t length = shorterLoop(subject.k);
-  if (length == 0)
-    return std::nullopt;
-  return Diagnosis{Cause::DroppedTail,
-                   fmt::format("they are sums over the first {} of {} elements of the reduction", length, subject.k)};
-}
-
-std::optional<Diagnosis> Diagnoser::shortInnerLoop() const {
-  for (int64_t loop : subject.innerLoops) {
-    int64_t length = loop > 1 && loop < subject.k ? shorterLoop(loop) : 0;
-    if (length > 0)
-      return Diagnosis{
-          Cause::DroppedTail,
-          fmt::format("they are sums over the first {0} of every {1} elements of the reduction", length, loop)};
-  }
+  std::vector<int64_t> loops = {subject.k};
+  loops.insert(loops.end(), subject.innerLoops.begin(), subject.innerLoops.end());
+  for (int64_t loop : loops)
+    if (int64_t length = loop > 1 && loop <= subject.k ? shorterLoop(loop) : 0)
+      return Diagnosis{Cause::DroppedTail,
+                       fmt::format("they are sums over the first {} of {}{} elements of the reduction", length,
+                                   loop < subject.k ? "every " : "", loop)};
   return std::nullopt;
 }
 
-std::optional<Diagnosis> Diagnoser::onlyNaN() const {
-  if (survey.nans == 0 || survey.nans != survey.seenWrong || survey.untouched == survey.seenWrong)
-    return std::nullopt;
-  return Diagnosis{Cause::NotANumber, "they are NaN"};
-}
+//===--- Mistakes that are known by where they are, or by their size ----------------------------------------------===//
 
-std::optional<Diagnosis> Diagnoser::notFinite() const {
-  if (survey.notFinite == 0 || survey.notFinite != survey.seenWrong || survey.untouched == survey.seenWrong)
-    return std::nullopt;
-  return Diagnosis{Cause::NotANumber, "they are NaN or infinite"};
-}
-
-// Where the last rows and the last columns begin that are wrong as a whole; the extent where there are none.
-struct Tail {
-  int64_t row, column;
-  bool operator==(const Tail &) const = default;
-};
-
-// One behind the last line that is not wrong as a whole. `wrong` counts among the seen elements of each of `lines`,
-// `share` is the part of a whole line that each of them stands for.
-int64_t tailStart(const std::vector<int64_t> &lines, const std::vector<uint64_t> &wrong, double share,
-                  const std::vector<int64_t> &wrongLines, int64_t extent) {
+// Where the last lines begin that are wrong as a whole; the extent where there are none, or all are. `wrong` are the
+// lines with a wrong element, `shares` how much of a line is wrong, of those that were looked at: others go with their
+// neighbours.
+int64_t tailStart(const std::vector<int64_t> &wrong, const std::map<int64_t, double> &shares, int64_t extent) {
   int64_t start = extent;
-  size_t line = lines.size(), any = wrongLines.size();
-  while (start > 0 && any > 0 && wrongLines[any - 1] == start - 1) {
-    // A line that was not looked at goes with its neighbours.
-    if (line > 0 && lines[line - 1] == start - 1) {
-      --line;
-      if (double(wrong[line]) * share < kTailWrong)
-        break;
-    }
-    --start;
-    --any;
-  }
-  return start;
+  for (auto line = wrong.rbegin(); line != wrong.rend() && *line == start - 1; ++line, --start)
+    if (auto share = shares.find(*line); share != shares.end() && share->second < kTailWrong)
+      break;
+  return start == 0 ? extent : start;
 }
+
+using Tail = std::pair<int64_t, int64_t>; // its first row and column
 
 // Nothing where something else than the last rows and columns is wrong.
 std::optional<Tail> findTail(const BatchSurvey &batch, int64_t m, int64_t n) {
-  size_t height = batch.rows.size(), width = batch.columns.size();
-  std::vector<uint64_t> inRow(height), inColumn(width);
-  for (size_t r = 0; r < height; ++r) {
+  const auto height = batch.rows.size(), width = batch.columns.size();
+  // What each element that was looked at stands for.
+  const double ofRow = double(batch.lines.columns.size()) / double(width) / double(n);
+  const double ofColumn = double(batch.lines.rows.size()) / double(height) / double(m);
+  std::map<int64_t, double> rows, columns;
+  for (size_t r = 0; r < height; ++r)
     for (size_t c = 0; c < width; ++c) {
-      inRow[r] += batch.wrongGrid[r * width + c];
-      inColumn[c] += batch.wrongGrid[r * width + c];
+      rows[batch.rows[r]] += ofRow * batch.wrongGrid[r * width + c];
+      columns[batch.columns[c]] += ofColumn * batch.wrongGrid[r * width + c];
     }
-  }
-  auto share = [](size_t candidates, size_t seen, int64_t extent) {
-    return double(candidates) / double(seen) / double(extent);
-  };
-  Tail tail = {
-      tailStart(batch.rows, inRow, share(batch.lines.columns.size(), width, n), batch.lines.rows, m),
-      tailStart(batch.columns, inColumn, share(batch.lines.rows.size(), height, m), batch.lines.columns, n),
-  };
-  // Where nearly all rows are missing, every column looks wrong as a whole, and the other way round.
-  if (tail.row == 0 && tail.column == 0)
-    return std::nullopt;
-  tail.row = tail.row == 0 ? m : tail.row;
-  tail.column = tail.column == 0 ? n : tail.column;
-  if (tail.row == m && tail.column == n)
-    return std::nullopt;
+  const Tail tail = {tailStart(batch.lines.rows, rows, m), tailStart(batch.lines.columns, columns, n)};
   for (size_t r = 0; r < height; ++r)
     for (size_t c = 0; c < width; ++c)
-      if (batch.wrongGrid[r * width + c] && batch.rows[r] < tail.row && batch.columns[c] < tail.column)
+      if (batch.wrongGrid[r * width + c] && batch.rows[r] < tail.first && batch.columns[c] < tail.second)
         return std::nullopt;
   return tail;
 }
 
-std::string untouchedText(const Survey &survey) {
-  return survey.untouched == survey.seenWrong ? " and hold what was there before the run" : "";
-}
-
 std::optional<Diagnosis> Diagnoser::droppedLines() const {
-  std::optional<Tail> tail = findTail(survey.batches.front(), subject.m, subject.n);
-  if (!tail)
-    return std::nullopt;
+  const std::optional<Tail> tail = findTail(survey.batches.front(), subject.m, subject.n);
   for (const BatchSurvey &batch : survey.batches)
-    if (findTail(batch, subject.m, subject.n) != tail)
+    if (!tail || findTail(batch, subject.m, subject.n) != tail)
       return std::nullopt;
   std::string where;
-  if (tail->row < subject.m)
-    where = fmt::format("rows from {} on", tail->row);
-  if (tail->column < subject.n)
-    where += fmt::format("{}columns from {} on", where.empty() ? "" : " and ", tail->column);
+  if (tail->first < subject.m)
+    where = fmt::format("rows from {} on", tail->first);
+  if (tail->second < subject.n)
+    where += fmt::format("{}columns from {} on", where.empty() ? "" : " and ", tail->second);
   return Diagnosis{Cause::DroppedTail,
-                   fmt::format("they are the {}, all of which are wrong{}", where, untouchedText(survey))};
+                   fmt::format("they are the {}, all of which are wrong{}", where,
+                               survey.untouched == survey.seenWrong ? " and hold what was there before the run" : "")};
 }
 
-// How a program may add up in a narrow accumulator.
-struct Order {
-  const char *text;
-  int64_t lanes; // accumulators that take turns and are added at the end
-  bool fused;    // a product is added without having been rounded
-};
-
-constexpr Order kOrders[] = {
-    {"in order", 1, true},   {"in order, products rounded", 1, false},
-    {"in 2 lanes", 2, true}, {"in 4 lanes", 4, true},
-    {"in 8 lanes", 8, true}, {"in 16 lanes", 16, true},
-};
-
-double accumulate(const Sample &s, const FloatFormat &format, const Order &order) {
-  std::vector<double> sums(order.lanes, 0.0);
-  for (size_t p = 0; p < s.left.size(); ++p) {
-    double product = double(s.left[p]) * s.right[p];
-    double &sum = sums[p % order.lanes];
-    sum = roundTo(format, sum + (order.fused ? product : roundTo(format, product)));
-  }
-  for (size_t lane = 1; lane < sums.size(); ++lane)
-    sums[0] = roundTo(format, sums[0] + sums[lane]);
-  return sums[0];
-}
-
-std::vector<FloatFormat> narrowerFormats(ElementType accumulator) {
-  std::vector<FloatFormat> narrower;
-  std::optional<FloatFormat> promised = floatFormat(accumulator);
-  for (const FloatFormat &format : {kFormatF32, kFormatF16, kFormatBF16})
-    if (promised && format.significand < promised->significand)
-      narrower.push_back(format);
-  return narrower;
-}
-
-std::optional<Diagnosis> Diagnoser::simulatedAccumulator() const {
-  for (const FloatFormat &format : narrowerFormats(subject.accumulator)) {
-    if (predicts([&](const Sample &s) { return roundTo(format, s.element.expected); }))
-      return Diagnosis{Cause::NarrowAccumulator, fmt::format("they are the right sums rounded to {}", format.name)};
-    for (const Order &order : kOrders)
-      if (predictsSums([&](const Sample &s) { return accumulate(s, format, order); }))
-        return Diagnosis{Cause::NarrowAccumulator,
-                         fmt::format("they are what an accumulator in {} gives, summed {}", format.name, order.text)};
-  }
-  return std::nullopt;
-}
-
-// Beyond the ends of the type, the nearest end.
-double clampTo(ElementType type, double value) {
-  return std::clamp(value, double(smallestInteger(type)), double(largestInteger(type)));
-}
-
-double saturate(const Sample &s, ElementType type) {
-  double sum = 0;
-  for (size_t p = 0; p < s.left.size(); ++p)
-    sum = clampTo(type, sum + double(s.left[p]) * s.right[p]);
-  return sum;
-}
-
-// As instructions for quantized products have it, or a conversion that was forgotten.
-std::optional<Diagnosis> Diagnoser::narrowInteger() const {
-  if (!isInteger(subject.accumulator))
-    return std::nullopt;
-  auto sumOf = [](const Sample &s) { return double(dotIntegers(s.left, s.right)); };
-  for (auto [type, name] : {std::pair(ElementType::I8, "i8"), std::pair(ElementType::I16, "i16")}) {
-    if (exactBits(type) >= exactBits(subject.accumulator))
-      continue;
-    const char *how = nullptr;
-    if (predictsSums([&](const Sample &s) { return roundTo(type, sumOf(s)); }))
-      how = "the right sums, wrapped around in";
-    else if (predictsSums([&](const Sample &s) { return clampTo(type, sumOf(s)); }))
-      how = "the right sums, cut off at the ends of";
-    else if (predictsSums([&](const Sample &s) { return saturate(s, type); }))
-      how = "what sums give that stop at the ends of";
-    if (how)
-      return Diagnosis{Cause::NarrowAccumulator, fmt::format("they are {} {}", how, name)};
-  }
-  return std::nullopt;
-}
-
-double largestPartialSum(const Sample &s) {
+double largestPartialSum(const Sample &sample) {
   double sum = 0, largest = 0;
-  for (size_t p = 0; p < s.left.size(); ++p) {
-    sum += double(s.left[p]) * s.right[p];
+  for (double product : productsOf(sample)) {
+    sum += product;
     largest = std::max(largest, std::fabs(sum));
   }
   return largest;
 }
 
-// An order that is not simulated: errors of the size that rounding each sum gives, in both directions, in much of the
-// output.
-std::optional<Diagnosis> Diagnoser::likeNarrowAccumulator() const {
+// Sums in an order that no pattern has: errors of the size that rounding each of them gives, in both directions, in
+// much of the output.
+std::optional<Diagnosis> Diagnoser::narrowAccumulator() const {
   constexpr double leastShare = 0.02, fewest = 8, smallestOfRounding = 0.05, largestOfRounding = 4;
-  if (survey.wrongCount < leastShare * double(total()) || survey.seenWrong < fewest)
+  if (survey.wrongCount < leastShare * total() || survey.seenWrong < fewest)
     return std::nullopt;
   for (const FloatFormat &format : narrowerFormats(subject.accumulator)) {
     size_t above = 0, below = 0, finite = 0;
@@ -441,13 +297,13 @@ std::optional<Diagnosis> Diagnoser::likeNarrowAccumulator() const {
       if (!std::isfinite(s.element.actual)) // an overflow of f16 is possible, and says nothing of the rest
         continue;
       ++finite;
-      double error = s.element.actual - s.element.expected;
+      const double error = s.element.actual - s.element.expected;
       (error > 0 ? above : below) += 1;
-      double unit = format.unitRoundoff() * largestPartialSum(s);
+      const double unit = format.unitRoundoff() * largestPartialSum(s);
       bounded &= std::fabs(error) <= largestOfRounding * unit * std::sqrt(double(subject.k) + 1);
       squares += unit > 0 ? error * error / (unit * unit) : 0;
     }
-    bool bothWays = above * 8 >= finite && below * 8 >= finite;
+    const bool bothWays = above * 8 >= finite && below * 8 >= finite;
     if (finite >= fewest && bounded && bothWays && std::sqrt(squares / double(finite)) >= smallestOfRounding)
       return Diagnosis{Cause::NarrowAccumulator,
                        fmt::format("their errors are of the size that an accumulator in {} makes", format.name)};
@@ -455,54 +311,33 @@ std::optional<Diagnosis> Diagnoser::likeNarrowAccumulator() const {
   return std::nullopt;
 }
 
-std::optional<Diagnosis> Diagnoser::partNeverWritten() const {
-  if (survey.untouched != survey.seenWrong)
-    return std::nullopt;
-  return Diagnosis{Cause::NothingWritten, "they hold what was there before the run: a part was never written"};
-}
-
-std::optional<Diagnosis> Diagnoser::onlyZeros() const {
-  if (survey.zeros != survey.seenWrong || survey.wrongCount < 0.5 * double(total()))
-    return std::nullopt;
-  return Diagnosis{Cause::Unknown, "they are all zero"};
-}
-
-std::optional<Diagnosis> Diagnoser::fewElements() const {
-  if (survey.notFinite == survey.seenWrong)
-    return Diagnosis{Cause::NotANumber, "they are NaN or infinite"};
-  if (survey.wrongCount <= double(kFewWrong) || survey.wrongCount <= kFewWrongShare * double(total()))
-    return Diagnosis{Cause::WrongElements, "they follow no pattern that is known"};
-  return std::nullopt;
-}
+//===--- In this order: what predicts every value before what only looks alike ------------------------------------===//
 
 Diagnosis Diagnoser::run() const {
-  if (std::optional<Diagnosis> found = nothingWasWritten())
-    return *found;
-  // In this order: what predicts every value before what only looks alike.
-  static constexpr Hypothesis hypotheses[] = {
-      &Diagnoser::onlyNaN,
-      &Diagnoser::onlyZeros,
-      &Diagnoser::notZeroed,
-      &Diagnoser::swappedOperands,
-      &Diagnoser::swappedOutput,
-      &Diagnoser::transposedTile,
-      &Diagnoser::transposedInOutput,
-      &Diagnoser::narrowedInputs,
-      &Diagnoser::simulatedAccumulator,
-      &Diagnoser::narrowInteger,
-      &Diagnoser::shortReduction,
-      &Diagnoser::shortInnerLoop,
-      &Diagnoser::notFinite,
-      &Diagnoser::droppedLines,
-      &Diagnoser::partNeverWritten,
-      &Diagnoser::likeNarrowAccumulator,
-  };
-  if (!samples.empty() && survey.seenWrong >= std::min(kEvidence, total()))
-    for (Hypothesis hypothesis : hypotheses)
-      if (std::optional<Diagnosis> found = (this->*hypothesis)())
-        return *found;
-  if (std::optional<Diagnosis> found = fewElements())
-    return *found;
+  if (nothingWritten(subject, surveyor.pass))
+    return {Cause::NothingWritten, "the output is as it was before the run"};
+  const bool untouched = survey.untouched == survey.seenWrong;
+  if (!samples.empty() && double(survey.seenWrong) >= std::min(double(kEvidence), total())) {
+    if (survey.nans == survey.seenWrong && !untouched)
+      return {Cause::NotANumber, "they are NaN"};
+    if (survey.zeros == survey.seenWrong && survey.wrongCount >= 0.5 * total())
+      return {Cause::Unknown, "they are all zero"};
+    for (const Pattern &pattern : patterns)
+      if (std::ranges::all_of(samples, [&](const Sample &s) { return isMade(s, pattern.prediction(s)); }))
+        return {pattern.cause, pattern.reason};
+    if (std::optional<Diagnosis> found = shortReduction())
+      return *found;
+    if (std::optional<Diagnosis> found = droppedLines())
+      return *found;
+    if (untouched)
+      return {Cause::NothingWritten, "they hold what was there before the run: a part was never written"};
+    if (std::optional<Diagnosis> found = narrowAccumulator())
+      return *found;
+  }
+  if (survey.notFinite == survey.seenWrong)
+    return {Cause::NotANumber, "they are NaN or infinite"};
+  if (survey.wrongCount <= std::max(kFewWrong, kFewWrongShare * total()))
+    return {Cause::WrongElements, "they follow no pattern that is known"};
   if (survey.notFinite > 0)
     return {Cause::NotANumber, "some of them are NaN or infinite"};
   return {Cause::Unknown, "they fit no mistake that is known"};

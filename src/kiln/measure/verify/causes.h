@@ -3,16 +3,9 @@
 #ifndef KILN_MEASURE_VERIFY_CAUSES_H
 #define KILN_MEASURE_VERIFY_CAUSES_H
 
-#include <string>
-
 #include "kiln/measure/verify/samples.h"
 
 namespace kiln::measure::verify {
-
-struct Diagnosis {
-  Cause cause;
-  std::string reason; // "they are what lhs gives when it is rounded to bf16"
-};
 
 Diagnosis diagnose(const Surveyor &surveyor, const Survey &survey);
 

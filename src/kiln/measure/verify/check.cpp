@@ -48,7 +48,7 @@ Result<Verdict> checkCase(const ContractionCase &subject, Pass pass, uint64_t se
   TensorOperand out(subject.result, subject.outLayout, subject.outBytes);
   Verdict verdict;
   verdict.total = static_cast<uint64_t>(subject.batch * subject.m * subject.n);
-  // The only way past the projection: every wrong row is orthogonal to a random vector.
+  // An error escapes only where every wrong row is orthogonal to a random vector.
   verdict.escapeProbability = 1.0 / static_cast<double>(kPrime);
   verdict.method =
       fmt::format("exact: integers ({}), projection modulo 2^61-1; an error escapes with probability {:.1e}",

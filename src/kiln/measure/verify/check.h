@@ -75,7 +75,7 @@ Result<Verdict> checkContraction(const Contraction &contraction, Pass pass, uint
                                  const ColumnMap &columns = {});
 Result<Verdict> checkCase(const ContractionCase &subject, Pass pass, uint64_t seed, const CheckOptions &options = {});
 
-// For who has to give a verdict: a check that could not be made is not ok, and its explanation says why.
+// For callers that need a verdict: a check that could not be made is not ok, and its explanation says why.
 Verdict verdictOf(Result<Verdict> result);
 
 } // namespace kiln::measure::verify

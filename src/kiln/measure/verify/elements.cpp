@@ -113,11 +113,6 @@ struct Findings {
   }
 };
 
-struct Diagnosis {
-  Cause cause;
-  std::string reason;
-};
-
 class ElementCheck {
 public:
   explicit ElementCheck(const ElementCase &subject)
@@ -289,14 +284,7 @@ private:
     verdict.explanation =
         fmt::format("{} of {} elements are wrong, the first at [{}]: {:g} instead of {:g}; {}", all.wrong, total,
                     fmt::join(first.index, ", "), first.actual, first.expected, diagnosis.reason);
-    auto add = [&](const std::string &range, uint64_t count) {
-      verdict.ulpHistogram += fmt::format("{}{}: {}", verdict.ulpHistogram.empty() ? "" : "  ", range, count);
-    };
-    for (const auto &[exponent, count] : all.ulps)
-      add(exponent < 0 ? "<1" : fmt::format("{:g}-{:g}", std::ldexp(1.0, exponent), std::ldexp(1.0, exponent + 1)),
-          count);
-    if (all.notFinite)
-      add("not finite", all.notFinite);
+    verdict.ulpHistogram = ulpHistogram(all.ulps, all.notFinite);
     uint64_t height = std::min(kPictureRows, total / columns), width = std::min(kPictureColumns, columns);
     for (uint64_t row = 0; row < height; ++row) {
       verdict.tilePattern += row ? "\n" : "";

@@ -36,20 +36,6 @@ std::string tilePicture(const BatchSurvey &batch, int64_t m, int64_t n) {
   return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-// Numbers of wrong elements by their distance, in powers of two: "1-2: 14  2-4: 3".
-std::string ulpText(const Survey &survey) {
-  std::string text;
-  auto add = [&](const std::string &range, uint64_t count) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "  ", range, count);
-  };
-  for (const auto &[exponent, count] : survey.ulps)
-    add(exponent < 0 ? "<1" : fmt::format("{:g}-{:g}", std::ldexp(1.0, exponent), std::ldexp(1.0, exponent + 1)),
-        count);
-  if (survey.notFinite)
-    add("not finite", survey.notFinite);
-  return text;
-}
-
 std::string sentence(const ContractionCase &subject, const Survey &survey, const Diagnosis &diagnosis,
                      const Verdict &verdict) {
   std::string text =
@@ -76,7 +62,7 @@ void explain(const Surveyor &surveyor, const Survey &survey, Verdict &verdict) {
                                 ulpsBetween(subject.result, element.expected, element.actual)});
   if (!survey.batches.empty())
     verdict.tilePattern = tilePicture(survey.batches.front(), subject.m, subject.n);
-  verdict.ulpHistogram = ulpText(survey);
+  verdict.ulpHistogram = ulpHistogram(survey.ulps, survey.notFinite);
   verdict.explanation = sentence(subject, survey, diagnosis, verdict);
 }
 

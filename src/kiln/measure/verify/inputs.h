@@ -74,7 +74,7 @@ private:
   bool cancels = false, integers = false;
 };
 
-// Fills the operands, which must fit the contraction's layouts. The same for all who compute it.
+// Fills the operands, which must fit the contraction's layouts. All candidates get the same.
 Status fillInputs(const Contraction &contraction, Pass pass, uint64_t seed, std::span<uint8_t> lhsBytes,
                   std::span<uint8_t> rhsBytes, unsigned threads = 2, bool roomForBias = false);
 

@@ -31,7 +31,7 @@ public:
   virtual void numbersDown(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const = 0;
 };
 
-// A tensor that somebody else owns.
+// A tensor in memory that it does not own.
 class TensorOperand : public RealOperand {
 public:
   TensorOperand(ElementType type, const Layout &layout, std::span<const uint8_t> bytes)

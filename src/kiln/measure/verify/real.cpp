@@ -159,8 +159,8 @@ Verdict checkReal(const Contraction &contraction, uint64_t seed, const RealOpera
     verdict.wrong = verdict.total;
     verdict.explanation = "all elements are NaN, as they were before the run";
   }
-  // Elements that no other is like are the exact passes' business. This one is about what all of them have in common,
-  // of which a sample of hundreds says the same as all.
+  // Single wrong elements are found by the exact passes. This pass looks for errors that all elements have in common,
+  // which a sample of hundreds shows as well as all.
   verdict.escapeProbability = 0;
   return verdict;
 }

@@ -157,17 +157,14 @@ void Surveyor::surveyBatch(BatchSurvey &batch, Survey &survey) const {
         bool wrong = element.actual != element.expected;
         batch.wrongGrid[r * columnCount + c] = wrong;
         batch.wrong += wrong;
-        record(element, wrong && isUntouched(offset), survey);
+        if (wrong)
+          record(element, isUntouched(offset), survey);
       }
     }
   }
 }
 
-void Surveyor::record(Element element, bool untouched, Survey &survey) const {
-  if (element.actual == element.expected) {
-    sample(survey.right, element, ++survey.seenRight);
-    return;
-  }
+void Surveyor::record(const Element &element, bool untouched, Survey &survey) const {
   sample(survey.wrong, element, ++survey.seenWrong);
   keepFirst(survey.first, element);
   survey.untouched += untouched;

@@ -33,9 +33,8 @@ struct Survey {
   std::vector<BatchSurvey> batches;
   bool exact = true;     // every candidate was computed
   double wrongCount = 0; // exact, or estimated from those that were seen
-  uint64_t seenWrong = 0, seenRight = 0;
-  std::vector<Element> first;        // wrong ones, in order
-  std::vector<Element> wrong, right; // a random sample
+  uint64_t seenWrong = 0;
+  std::vector<Element> first, wrong; // the first wrong ones in order, and a random sample of them
   uint64_t notFinite = 0, nans = 0;  // of the wrong ones that were seen
   uint64_t untouched = 0;            // those that are what they were before the run
   uint64_t zeros = 0;
@@ -69,7 +68,7 @@ public:
 private:
   void choose(Survey &survey, std::vector<BatchSurvey> all) const;
   void surveyBatch(BatchSurvey &batch, Survey &survey) const;
-  void record(Element element, bool untouched, Survey &survey) const;
+  void record(const Element &element, bool untouched, Survey &survey) const;
   bool isUntouched(int64_t offset) const;
   int64_t work(uint64_t elements) const;
 

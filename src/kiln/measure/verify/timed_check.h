@@ -1,5 +1,5 @@
-// The coarse check of what a candidate computed while it was timed. Exactness is the business of the verification
-// passes; this finds work that was skipped, answers from memory, and outputs of other inputs.
+// The coarse check of what a candidate computed while it was timed. The verification passes are exact; this check finds
+// work that was skipped, answers from memory, and outputs of other inputs.
 #ifndef KILN_MEASURE_VERIFY_TIMED_CHECK_H
 #define KILN_MEASURE_VERIFY_TIMED_CHECK_H
 

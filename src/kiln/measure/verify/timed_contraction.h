@@ -1,4 +1,4 @@
-// The coarse check of timed contractions: x C against x (A B), for x that nobody knows, in time O(mn + mk + kn).
+// The coarse check of timed contractions: x C against x (A B), for x that no program knows, in time O(mn + mk + kn).
 #ifndef KILN_MEASURE_VERIFY_TIMED_CONTRACTION_H
 #define KILN_MEASURE_VERIFY_TIMED_CONTRACTION_H
 

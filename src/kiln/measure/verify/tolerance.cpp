@@ -57,7 +57,7 @@ public:
     verdict.method = fmt::format("{}; {} of {} elements were looked at", method, judged, total);
     if (unbounded)
       verdict.method += fmt::format(", and {} that have no bound: the sum may overflow, or is too long", unbounded);
-    // One wrong element among all, which is the hardest to meet.
+    // Of a single wrong element, which is the hardest to find.
     verdict.escapeProbability = total == 0 ? 0 : 1.0 - double(judged) / double(total);
     double largestError = 0, meanError = 0;
     for (const ModelError &error : errors) {

@@ -28,11 +28,10 @@ struct SampleOptions {
 inline constexpr double kLargestModelError = 16;
 double largestMeanModelError(uint64_t samples);
 
-// Bounds what rounding can do, and nothing is left to taste. A sum of k products in an accumulator with unit roundoff
-// u, in any order, fused or not, is within gamma * sum |lhs * rhs| of the exact one, where gamma = k u / (1 - k u);
-// rounding to the result's type adds half a unit in its last place. The first and last rows and columns are always
-// among those that are looked at. An error in a part f of the elements escapes with a probability of about (1 -
-// f)^samples.
+// The bound is what rounding can do at most. A sum of k products in an accumulator with unit roundoff u, in any order,
+// fused or not, is within gamma * sum |lhs * rhs| of the exact one, where gamma = k u / (1 - k u); rounding to the
+// result's type adds half a unit in its last place. The first and last rows and columns are always among those that are
+// looked at. An error in a part f of the elements escapes with a probability of about (1 - f)^samples.
 Result<Verdict> checkWithinBound(const Contraction &contraction, std::span<const uint8_t> lhsBytes,
                                  std::span<const uint8_t> rhsBytes, std::span<const uint8_t> outBytes,
                                  const SampleOptions &options = {});

@@ -1,5 +1,9 @@
 #include "kiln/measure/verify/verdict.h"
 
+#include <cmath>
+
+#include "fmt/format.h"
+
 namespace kiln::measure::verify {
 
 const char *causeName(Cause cause) {
@@ -28,6 +32,19 @@ const char *causeName(Cause cause) {
   case Cause::WrongWhenTimed: return "wrong when it is timed";
   }
   return "unknown";
+}
+
+std::string ulpHistogram(const std::map<int, uint64_t> &byExponent, uint64_t notFinite) {
+  std::string text;
+  auto add = [&](const std::string &range, uint64_t count) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "  ", range, count);
+  };
+  for (const auto &[exponent, count] : byExponent)
+    add(exponent < 0 ? "<1" : fmt::format("{:g}-{:g}", std::ldexp(1.0, exponent), std::ldexp(1.0, exponent + 1)),
+        count);
+  if (notFinite)
+    add("not finite", notFinite);
+  return text;
 }
 
 } // namespace kiln::measure::verify

@@ -3,6 +3,7 @@
 #define KILN_MEASURE_VERIFY_VERDICT_H
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,12 @@ enum class Cause {
   NotZeroed,         // what the output held before was added
   NarrowedInputs,    // inputs were rounded to a narrower type (tf32, bf16) before they were used
   NarrowAccumulator, // sums were kept in a narrower type than promised
-  SwappedLayout,     // an operand was read in another layout; equal dimensions hide it elsewhere
+  SwappedLayout,     // a tensor was read or written in another layout
   DroppedPadding,    // a convolution read its image as if it began with its first pixel
   NotANumber,        // NaN or infinity where a number belongs
   NothingWritten,    // the output is as it was before the run
   NumberInstead,     // a number where infinity or NaN belongs
-  WrongStart,        // what is kept along a reduction starts from something that should not take part
+  WrongStart,        // a reduction starts from a value that should not take part
   LessPrecise,       // errors are larger than those of the promised types, though no element is wrong by itself
   WrongEpilogue,     // a bias or an activation was left out, or another one applied
   // What calls were caught at while they were timed; see workers/timed_data.h.
@@ -35,7 +36,12 @@ enum class Cause {
   WrongWhenTimed, // none of these
 };
 
-const char *causeName(Cause cause); // "accumulator not zeroed", ...
+const char *causeName(Cause cause); // "output not zeroed", ...
+
+struct Diagnosis {
+  Cause cause;
+  std::string reason; // "they are what lhs rounded to bf16 gives"
+};
 
 struct Mismatch {
   std::vector<uint64_t> index;
@@ -57,6 +63,10 @@ struct Verdict {
 
   bool ok() const { return cause == Cause::None; }
 };
+
+// How many wrong elements are 2^exponent units in the last place off, or a little more: "<1: 3  1-2: 14  not finite:
+// 1".
+std::string ulpHistogram(const std::map<int, uint64_t> &byExponent, uint64_t notFinite);
 
 } // namespace kiln::measure::verify
 

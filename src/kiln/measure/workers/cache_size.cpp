@@ -49,7 +49,7 @@ std::vector<uint32_t> usableCpus() {
 }
 
 Result<uint64_t> lastLevelCacheBytes(std::span<const uint32_t> cpus, const std::string &root) {
-  // By level, and then by who shares it, which names a cache.
+  // By level, and then by the processors that share a cache, which name it.
   std::map<unsigned, std::map<std::string, uint64_t>> caches;
   for (uint32_t cpu : cpus) {
     for (unsigned index = 0;; ++index) {

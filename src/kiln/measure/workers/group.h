@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "kiln/base/outcome.h"
 #include "kiln/base/status.h"
 #include "kiln/measure/machine/call_counters.h"
 #include "kiln/measure/verify/verdict.h"
-#include "kiln/measure/workers/outcome.h"
 #include "kiln/measure/workers/protocol.h"
 #include "kiln/measure/workers/shared_tensors.h"
 #include "kiln/measure/workload.h"
@@ -38,7 +38,6 @@ struct SpeedFloor {
 
 // Who computes the problem: a program that speaks the protocol, and what it is told to load.
 struct Candidate {
-  std::string label;                // for messages
   std::vector<std::string> command; // {"kiln-lab-worker", "--provider=kiln"}
   std::string module;               // a path; empty where the provider needs none
   std::string function;

@@ -11,14 +11,14 @@
 #include <variant>
 #include <vector>
 
+#include "kiln/base/call_facts.h"
 #include "kiln/base/status.h"
-#include "kiln/measure/machine/call_counters.h"
 #include "kiln/measure/workload.h"
 
 namespace kiln::measure {
 
 inline constexpr uint32_t kProtocolVersion = 2;
-// A longer line is rubbish. The largest honest one is an answer to `time`, of some hundred KiB.
+// The longest line that is read. Answers to `time` have some hundred KiB.
 inline constexpr size_t kLineLimit = size_t(16) << 20;
 // A worker holds so many problems at a time.
 inline constexpr uint32_t kMaxSlots = 1 << 10;
@@ -112,16 +112,6 @@ struct WorkerDevice {
   bool shared = true; // it computes in the lab's memory; otherwise tensors are uploaded and fetched
 
   bool operator==(const WorkerDevice &) const = default;
-};
-
-// When a device was at work, a value for each call, in ticks of the clock that is named. `submitted` is empty where
-// that clock cannot tell it.
-struct DeviceTimes {
-  std::string clock; // "monotonic" is CLOCK_MONOTONIC, which the lab has, too
-  uint64_t ticksPerSecond = 1'000'000'000;
-  std::vector<int64_t> submitted, started, ended;
-
-  bool operator==(const DeviceTimes &) const = default;
 };
 
 struct Answer {

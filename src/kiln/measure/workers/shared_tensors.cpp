@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMaxBytes = uint64_t(1) << 46;
-// More would rotate bookkeeping rather than data.
+// With more sets, the caches would be filled by what describes them rather than by their data.
 constexpr uint32_t kMaxTimingSets = 1 << 14;
 
 uint64_t alignUp(uint64_t value, uint64_t alignment) {

@@ -1,5 +1,5 @@
-// Tensors in memory that worker processes map: sets of the same tensors, one set after the other. Whoever made them
-// fills and reads them; workers find them by path.
+// Tensors in memory that worker processes map: sets of the same tensors, one set after the other. The process that made
+// them fills and reads them; workers find them by path.
 #ifndef KILN_MEASURE_WORKERS_SHARED_TENSORS_H
 #define KILN_MEASURE_WORKERS_SHARED_TENSORS_H
 
@@ -37,16 +37,16 @@ class SharedTensors {
 public:
   enum class Pages {
     Reserved, // all memory is there from the start, or creating fails
-    OnDemand, // what nobody writes costs nothing
+    OnDemand, // memory that is never written is never allocated
   };
   // Each tensor starts at a multiple of 64 bytes, and at one of the page size where it is a page or longer. All bytes
-  // are zero. The memory cannot be shrunk or grown by anybody: reading it never faults.
+  // are zero. The memory cannot be shrunk or grown: reading it never faults.
   static Result<SharedTensors> create(const char *name, std::span<const TensorType> types, uint32_t sets, Pages pages);
   SharedTensors(SharedTensors &&other) noexcept;
   SharedTensors &operator=(SharedTensors &&other) noexcept;
   ~SharedTensors();
 
-  // From now on nobody can get write access to the memory but through this object.
+  // From now on no process can get write access to the memory but through this object.
   Status forbidWriting();
 
   uint32_t sets() const { return setCount; }

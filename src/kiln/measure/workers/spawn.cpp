@@ -85,7 +85,7 @@ std::vector<std::string> environmentFor(const WorkerOptions &options) {
     ::kill(::getpid(), SIGKILL);
 }
 
-// Where memory runs out, the kernel had better take a worker than the lab.
+// Where memory runs out, the kernel ends a worker rather than the lab.
 void volunteerForOutOfMemory() {
   int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (file < 0)
@@ -95,7 +95,7 @@ void volunteerForOutOfMemory() {
 }
 
 void limit(const Plan &plan, decltype(RLIMIT_CORE) resource, rlim_t value) {
-  // Who may not raise a limit that holds already keeps the lower one.
+  // A process that may not raise a limit keeps the lower one.
   rlimit before;
   if (::getrlimit(resource, &before) == 0)
     value = std::min<rlim_t>(value, before.rlim_max);
@@ -107,11 +107,11 @@ void limit(const Plan &plan, decltype(RLIMIT_CORE) resource, rlim_t value) {
 [[noreturn]] void runChild(Plan &plan) {
   if (::setpgid(0, 0) != 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
     fail(plan);
-  // The parent may have been gone before that.
+  // A parent that ended before the call above sends no signal.
   if (::getppid() != plan.parent)
     fail(plan);
   limit(plan, RLIMIT_CORE, 0);
-  // Far above what the parent watches for, to stop what is too fast for it: see WorkerProcess.
+  // The parent ends a worker at its limit (WorkerProcess); this one, far above, stops what allocates too fast for that.
   if (plan.memoryLimit != 0)
     limit(plan, RLIMIT_DATA, 2 * plan.memoryLimit + (uint64_t(1) << 30));
   if (plan.bind && ::sched_setaffinity(0, sizeof(plan.cpus), &plan.cpus) != 0)
@@ -189,7 +189,7 @@ Result<SpawnedProcess> spawnWorker(const WorkerOptions &options) {
   KILN_ASSIGN_OR_RETURN(Channel output, openChannel(/*socket=*/false));
   KILN_ASSIGN_OR_RETURN(Channel error, openChannel(/*socket=*/false));
   KILN_ASSIGN_OR_RETURN(Channel report, openChannel(/*socket=*/false));
-  ::fcntl(report.ours.get(), F_SETFL, 0); // this one is waited for
+  ::fcntl(report.ours.get(), F_SETFL, 0); // reading it blocks
 
   Plan plan;
   plan.argv = pointers(command);

@@ -18,7 +18,7 @@ struct WorkerOptions {
   // What the environment tells thread pools, those of OpenMP, OpenBLAS, oneDNN and MKL: so many threads, which sleep
   // soon after their work is done.
   uint32_t threads = 1;
-  // Bytes of private memory, 0 for no limit. Who holds more is ended.
+  // Bytes of private memory, 0 for no limit. A worker that holds more is ended.
   uint64_t memoryLimit = 0;
   // Processors that it may run on; empty: as this process.
   std::vector<uint32_t> cpus;

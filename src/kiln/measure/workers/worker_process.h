@@ -17,8 +17,8 @@
 #include <string_view>
 
 #include "kiln/base/clock.h"
+#include "kiln/base/outcome.h"
 #include "kiln/base/status.h"
-#include "kiln/measure/workers/outcome.h"
 #include "kiln/measure/workers/protocol.h"
 #include "kiln/measure/workers/spawn.h"
 

@@ -70,7 +70,7 @@ protected:
   void expectGone(Outcome outcome, std::string_view part, uint64_t timeout = 10'000 * kMillisecond) {
     Result<Answer> answer = hello(timeout);
     ASSERT_FALSE(answer.ok());
-    EXPECT_STREQ(outcomeName(worker->outcome()), outcomeName(outcome)) << answer.status().message();
+    EXPECT_EQ(worker->outcome(), outcome) << answer.status().message();
     EXPECT_CONTAINS(answer.status().message(), part);
     EXPECT_FALSE(worker->alive());
     Result<Answer> again = hello();

@@ -35,11 +35,11 @@ Value textOrNothing(std::string_view text) {
   return text.empty() ? Value() : Value(std::string(text));
 }
 
-double relativeError(const store::Estimate &estimate) {
+double relativeError(const Estimate &estimate) {
   return estimate.median > 0 ? (estimate.high - estimate.low) / 2 / estimate.median : -1;
 }
 
-bool isNoisy(const store::Estimate &estimate) {
+bool isNoisy(const Estimate &estimate) {
   constexpr double most = 0.2;
   return relativeError(estimate) > most;
 }

@@ -39,7 +39,7 @@ struct Number {
 struct Ranking {
   uint64_t rank;
   bool tied;
-  bool noisy = false; // no crisp one, whoever it ties with
+  bool noisy = false; // its time is so uncertain that the rank says little
 };
 
 // Nothing: the row has no such value, and the cell stays empty.
@@ -82,9 +82,9 @@ std::string operationKind(const Row &row);
 // "SUCCESS", "FAILED", "Not verified", "self-consistent"
 std::string_view documentVerification(const Row &row);
 // Half of the interval of the median, relative to it.
-double relativeError(const store::Estimate &estimate);
+double relativeError(const Estimate &estimate);
 // Whether the interval is so wide that the time, and its rank, say next to nothing.
-bool isNoisy(const store::Estimate &estimate);
+bool isNoisy(const Estimate &estimate);
 // GFLOP/s; nothing without times.
 Value gigaflops(const Row &row);
 

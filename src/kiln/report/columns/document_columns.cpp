@@ -25,7 +25,7 @@ std::string operationKind(const Row &row) {
 }
 
 std::string_view documentVerification(const Row &row) {
-  if (row.result->outcome == store::Outcome::Incorrect)
+  if (row.result->outcome == Outcome::Wrong)
     return "FAILED";
   const store::Verification &verification = row.result->verification;
   return verification.method.empty() ? "Not verified" : verification.selfConsistent() ? "self-consistent" : "SUCCESS";

@@ -5,21 +5,21 @@
 namespace kiln::report {
 
 // A number of the estimate; nothing where there is none.
-template <double store::Estimate::*member> static Value estimated(const Row &row) {
+template <double Estimate::*member> static Value estimated(const Row &row) {
   if (!row.estimate)
     return {};
   double value = row.estimate->*member;
   return Number{value, value * relativeError(*row.estimate)};
 }
 
-template <std::optional<double> store::Estimate::*member> static Value part(const Row &row) {
+template <std::optional<double> store::CandidateEstimate::*member> static Value part(const Row &row) {
   if (!row.estimate || !(row.estimate->*member))
     return {};
   double value = *(row.estimate->*member);
   return Number{value, value * relativeError(*row.estimate)};
 }
 
-template <uint64_t store::Estimate::*member> static Value counted(const Row &row) {
+template <uint64_t Estimate::*member> static Value counted(const Row &row) {
   return row.estimate ? Value(static_cast<int64_t>(row.estimate->*member)) : Value();
 }
 
@@ -70,16 +70,17 @@ static Value bestKilnRatio(const Row &row) {
     return {};
   if (row.bestKiln == row.estimate)
     return Number{1, 0};
-  auto relativeWidth = [](const store::Estimate &estimate) {
+  auto relativeWidth = [](const Estimate &estimate) {
     return (estimate.ratioHigh - estimate.ratioLow) / 2 / estimate.ratio;
   };
   double value = row.bestKiln->ratio / row.estimate->ratio;
   return Number{value, value * (relativeWidth(*row.bestKiln) + relativeWidth(*row.estimate))};
 }
 
-// "yes" for what was checked and right; the cause for what was wrong; "self-consistent" where nobody knows better.
+// "yes" for what was checked and right; the cause for what was wrong; "self-consistent" where it was compared with
+// another build of the same compiler only.
 static Value checked(const Row &row) {
-  if (row.result->outcome == store::Outcome::Incorrect)
+  if (row.result->outcome == Outcome::Wrong)
     return row.result->verification.cause.empty() ? "wrong" : row.result->verification.cause;
   const store::Verification &verification = row.result->verification;
   return std::string(verification.method.empty() ? "no" : verification.selfConsistent() ? "self-consistent" : "yes");
@@ -101,7 +102,7 @@ static constexpr Column kColumns[] = {
     {"configuration", "Configuration", Unit::Text,
      [](const Row &row) { return textOrNothing(row.candidate->configuration); }, 28, 0, Page::Shown,
      "How Kiln compiled it; empty for others."},
-    {"call_median_ns", "Time", Unit::Nanoseconds, estimated<&store::Estimate::median>, 8, 1, Page::Shown,
+    {"call_median_ns", "Time", Unit::Nanoseconds, estimated<&Estimate::median>, 8, 1, Page::Shown,
      "Median time of a call, from before it until its results are in memory."},
     {"interval_percent", "±%", Unit::Percent, interval, 5, 2, Page::Shown,
      "Half of the median's interval, of the median: what it is not known better than."},
@@ -117,17 +118,17 @@ static constexpr Column kColumns[] = {
     {"peak_percent", "%peak", Unit::Percent, peakPercent, 5, 5, Page::Shown,
      "Of the machine's measured ceiling for this element type; empty where it was not calibrated."},
     {"ratio", "x leader", Unit::Ratio, ratio, 6, 11, Page::Shown, "Time, of the leader's in the same rounds."},
-    {"device_median_ns", "Device", Unit::Nanoseconds, part<&store::Estimate::deviceMedian>, 8, 7, Page::Shown,
+    {"device_median_ns", "Device", Unit::Nanoseconds, part<&store::CandidateEstimate::deviceMedian>, 8, 7, Page::Shown,
      "Median of the part of a call in which kernels ran."},
-    {"launch_median_ns", "Launch", Unit::Nanoseconds, part<&store::Estimate::launchMedian>, 8, 8, Page::Shown,
+    {"launch_median_ns", "Launch", Unit::Nanoseconds, part<&store::CandidateEstimate::launchMedian>, 8, 8, Page::Shown,
      "Median of the rest of a call."},
-    {"call_p10_ns", "p10", Unit::Nanoseconds, estimated<&store::Estimate::p10>, 8, 10, Page::Shown,
+    {"call_p10_ns", "p10", Unit::Nanoseconds, estimated<&Estimate::p10>, 8, 10, Page::Shown,
      "A tenth of the calls took less."},
-    {"call_p90_ns", "p90", Unit::Nanoseconds, estimated<&store::Estimate::p90>, 8, 9, Page::Shown,
+    {"call_p90_ns", "p90", Unit::Nanoseconds, estimated<&Estimate::p90>, 8, 9, Page::Shown,
      "A tenth of the calls took more."},
-    {"call_low_ns", "Low", Unit::Nanoseconds, estimated<&store::Estimate::low>, 8, 0, Page::No,
+    {"call_low_ns", "Low", Unit::Nanoseconds, estimated<&Estimate::low>, 8, 0, Page::No,
      "Low end of the median's interval."},
-    {"call_high_ns", "High", Unit::Nanoseconds, estimated<&store::Estimate::high>, 8, 0, Page::No,
+    {"call_high_ns", "High", Unit::Nanoseconds, estimated<&Estimate::high>, 8, 0, Page::No,
      "High end of the median's interval."},
     {"gb_per_s", "GB/s", Unit::Gigabytes, bandwidth, 6, 7, Page::Shown,
      "Bytes that must move at least, of a second, from the median time."},
@@ -140,9 +141,8 @@ static constexpr Column kColumns[] = {
     {"tied_with", "Tied with", Unit::Count,
      [](const Row &row) { return row.ranked() ? Value(static_cast<int64_t>(row.estimate->ties.size())) : Value(); }, 4,
      0, Page::No, "Candidates that it shares the rank with."},
-    {"rounds", "Rounds", Unit::Count, counted<&store::Estimate::rounds>, 6, 0, Page::No,
-     "Rounds that it took part in."},
-    {"samples", "Samples", Unit::Count, counted<&store::Estimate::samples>, 7, 12, Page::Shown,
+    {"rounds", "Rounds", Unit::Count, counted<&Estimate::rounds>, 6, 0, Page::No, "Rounds that it took part in."},
+    {"samples", "Samples", Unit::Count, counted<&Estimate::samples>, 7, 12, Page::Shown,
      "Times that were taken, of one call or a batch of calls each."},
     {"dropped", "Dropped", Unit::Text,
      [](const Row &row) -> Value {
@@ -166,7 +166,7 @@ static constexpr Column kColumns[] = {
     {"cache_mode", "Cache", Unit::Text, [](const Row &row) { return textOrNothing(row.cacheMode()); }, 5, 0, Page::More,
      "cold: data came from memory; warm: from the caches."},
     {"outcome", "Outcome", Unit::Text,
-     [](const Row &row) -> Value { return std::string(store::outcomeName(row.result->outcome)); }, 12, 0, Page::More,
+     [](const Row &row) -> Value { return std::string(outcomeName(row.result->outcome)); }, 12, 0, Page::More,
      "How it went."},
     {"checked", "Right?", Unit::Text, checked, 6, 6, Page::Shown,
      "Whether its results were checked; for wrong ones the cause. self-consistent: compared with nothing but an "

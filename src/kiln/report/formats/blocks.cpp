@@ -40,7 +40,7 @@ static std::string argumentsOf(const Row &row) {
 }
 
 static std::string verificationOf(const Row &row) {
-  if (row.result->outcome != store::Outcome::Incorrect)
+  if (row.result->outcome != Outcome::Wrong)
     return std::string(documentVerification(row));
   const store::Verification &verification = row.result->verification;
   std::string text = "FAILED";
@@ -72,11 +72,11 @@ std::string blockOf(const Row &row, size_t width) {
   line("Configuration", row.candidate->configuration.empty() ? "N/A" : row.candidate->configuration);
   line("Arguments", argumentsOf(row));
   lines("Verification", verificationOf(row));
-  if (row.failed() || row.result->outcome == store::Outcome::Unsupported) {
+  if (row.failed() || row.result->outcome == Outcome::Unsupported) {
     const std::string &error = row.result->error, &said = row.result->verification.explanation;
-    bool repeats = error.empty() || (row.result->outcome == store::Outcome::Incorrect && !said.empty() &&
-                                     error.find(said) != std::string::npos);
-    std::string outcome = store::outcomeName(row.result->outcome);
+    bool repeats = error.empty() ||
+                   (row.result->outcome == Outcome::Wrong && !said.empty() && error.find(said) != std::string::npos);
+    std::string outcome = outcomeName(row.result->outcome);
     lines("Outcome", repeats ? outcome : fmt::format("{}: {}", outcome, error));
   }
   if (row.estimate && row.estimate->median > 0) {

@@ -11,8 +11,8 @@ static std::string timeOf(const Row *row) {
   if (!row)
     return "-";
   if (!row->estimate)
-    return store::outcomeName(row->result->outcome);
-  const store::Estimate &estimate = *row->estimate;
+    return outcomeName(row->result->outcome);
+  const Estimate &estimate = *row->estimate;
   return durationText(estimate.median, (estimate.high - estimate.low) / 2);
 }
 

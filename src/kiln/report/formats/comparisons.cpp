@@ -15,17 +15,17 @@ const Row &anyOf(const Comparison &c) {
   return c.before ? *c.before : *c.after;
 }
 
-template <double store::Estimate::*member> Value timeOf(const Row *row) {
+template <double Estimate::*member> Value timeOf(const Row *row) {
   if (!row || !row->estimate)
     return {};
   return Number{row->estimate->*member, (row->estimate->high - row->estimate->low) / 2};
 }
 
 Value outcomeOf(const Row *row) {
-  return row ? Value(std::string(store::outcomeName(row->result->outcome))) : Value();
+  return row ? Value(std::string(outcomeName(row->result->outcome))) : Value();
 }
 
-template <double Comparison::*member> Value ratio(const Comparison &c) {
+template <double TimeRatio::*member> Value ratio(const Comparison &c) {
   return c.ratio > 0 ? Value(Number{c.*member, (c.high - c.low) / 2}) : Value();
 }
 
@@ -33,7 +33,7 @@ Value smallestChange(const Comparison &c) {
   return c.ratio > 0 ? Value(Number{c.smallest * 100, -1}) : Value();
 }
 
-// What told how large noise is; a control is what tells it of others.
+// From what it is known how large noise is. A control is what that is known from for others.
 Value noiseFrom(const Comparison &c) {
   if (c.ratio <= 0)
     return {};
@@ -57,13 +57,13 @@ constexpr CompareColumn kColumns[] = {
     {"smallest_change_percent", smallestChange},
     {"noise_from", noiseFrom},
     {"before_outcome", [](const Comparison &c) { return outcomeOf(c.before); }},
-    {"before_median_ns", [](const Comparison &c) { return timeOf<&store::Estimate::median>(c.before); }},
-    {"before_low_ns", [](const Comparison &c) { return timeOf<&store::Estimate::low>(c.before); }},
-    {"before_high_ns", [](const Comparison &c) { return timeOf<&store::Estimate::high>(c.before); }},
+    {"before_median_ns", [](const Comparison &c) { return timeOf<&Estimate::median>(c.before); }},
+    {"before_low_ns", [](const Comparison &c) { return timeOf<&Estimate::low>(c.before); }},
+    {"before_high_ns", [](const Comparison &c) { return timeOf<&Estimate::high>(c.before); }},
     {"after_outcome", [](const Comparison &c) { return outcomeOf(c.after); }},
-    {"after_median_ns", [](const Comparison &c) { return timeOf<&store::Estimate::median>(c.after); }},
-    {"after_low_ns", [](const Comparison &c) { return timeOf<&store::Estimate::low>(c.after); }},
-    {"after_high_ns", [](const Comparison &c) { return timeOf<&store::Estimate::high>(c.after); }},
+    {"after_median_ns", [](const Comparison &c) { return timeOf<&Estimate::median>(c.after); }},
+    {"after_low_ns", [](const Comparison &c) { return timeOf<&Estimate::low>(c.after); }},
+    {"after_high_ns", [](const Comparison &c) { return timeOf<&Estimate::high>(c.after); }},
 };
 
 using Comparisons = std::span<const NamedComparison>;
@@ -131,7 +131,7 @@ std::string jsonText(Comparisons comparisons, size_t /*width*/) {
 }
 
 std::string shownTime(const Row *row) {
-  Value time = timeOf<&store::Estimate::median>(row);
+  Value time = timeOf<&Estimate::median>(row);
   return std::holds_alternative<std::monostate>(time) ? displayText(outcomeOf(row), Unit::Text)
                                                       : displayText(time, Unit::Nanoseconds);
 }
@@ -188,7 +188,7 @@ std::string junitText(Comparisons comparisons, size_t /*width*/) {
       missing += !c.before || !c.after;
     }
     size_t count = one.report.comparisons.size();
-    // Runs that were made in different ways prove nothing, which is the exit code's reason, too.
+    // Runs that were made in different ways are a failure, as they are for the exit code.
     if (!one.report.warnings.empty() && !one.excused) {
       cases += fmt::format("    <testcase classname=\"runs\" name=\"made in the same way\">\n      <failure "
                            "type=\"not comparable\" message=\"{}\"/>\n    </testcase>\n",

@@ -108,7 +108,7 @@ static void explain(std::string &text, std::span<const Row *const> rows, size_t 
   for (size_t i = 0; i < rows.size(); ++i) {
     const Row &row = *rows[i];
     indent(text,
-           fmt::format("{}: {}{}", store::outcomeName(row.result->outcome), row.shortName(),
+           fmt::format("{}: {}{}", outcomeName(row.result->outcome), row.shortName(),
                        row.failed() ? fmt::format(" (row {})", row.name()) : ""),
            width, 2);
     std::string reason = row.reason();
@@ -120,7 +120,7 @@ static void explain(std::string &text, std::span<const Row *const> rows, size_t 
 }
 
 static std::string headline(const Row &row) {
-  // A program that could not be read moves no bytes that anybody knows of.
+  // The bytes of a program that could not be read are not known.
   std::string text = row.problem->bytes > 0 ? fmt::format("{}B", scaledText(row.problem->bytes)) : "size not known";
   if (row.problem->flops > 0)
     text = fmt::format("{}FLOP, ", scaledText(row.problem->flops)) + text;
@@ -142,7 +142,7 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
            width, 2);
   std::vector<const Row *> shown, told;
   for (const Row *row = problem.begin; row != problem.end; ++row)
-    (row->estimate && store::isSuccess(row->result->outcome) ? shown : told).push_back(row);
+    (row->estimate && isSuccess(row->result->outcome) ? shown : told).push_back(row);
   auto unverified = std::count_if(shown.begin(), shown.end(),
                                   [](const Row *row) { return row->result->verification.method.empty(); });
   if (unverified > 0)
@@ -172,7 +172,7 @@ static std::string summary(const Table &table) {
   std::map<std::string_view, size_t> counts;
   bool ties = false, noisy = false;
   for (const Row &row : table.rows) {
-    ++counts[store::outcomeName(row.result->outcome)];
+    ++counts[outcomeName(row.result->outcome)];
     ties |= row.ranked() && !row.estimate->ties.empty();
     noisy |= row.estimate && isNoisy(*row.estimate);
   }

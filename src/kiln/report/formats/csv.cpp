@@ -88,7 +88,7 @@ static Status checkHeader(const std::vector<std::string> &names, std::string_vie
     header.remove_suffix(1);
   if (header == headerOf(names))
     return okStatus();
-  // Names with commas or quotes in them are taken for others, which they are to whoever reads the message.
+  // Names with commas or quotes are split here, which only makes the message less clear.
   std::vector<std::string> has, more, less;
   for (std::string_view rest = header; !rest.empty();) {
     size_t end = std::min(rest.find(','), rest.size());

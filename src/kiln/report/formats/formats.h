@@ -46,7 +46,7 @@ Result<std::string> formatJson(const Table &table, const FormatOptions &options)
 Result<std::string> formatMarkdown(const Table &table, const FormatOptions &options);
 // A test suite for each problem, a case for each candidate.
 Result<std::string> formatJunit(const Table &table, const FormatOptions &options);
-// One page that needs nothing else.
+// One HTML page, with everything that it needs in it.
 Result<std::string> formatHtml(const Table &table, const FormatOptions &options);
 
 // The block of one row, as it is printed while a sweep runs. Without the dashed line. What was found of the row is

@@ -23,7 +23,7 @@ struct HistoryColumn {
 Value median(const HistoryEntry &entry) {
   if (!entry.row->estimate)
     return {};
-  const store::Estimate &estimate = *entry.row->estimate;
+  const Estimate &estimate = *entry.row->estimate;
   return Number{estimate.median, estimate.median * relativeError(estimate)};
 }
 
@@ -53,8 +53,8 @@ Value noiseFrom(const HistoryEntry &entry) {
 Value verdict(const HistoryEntry &entry) {
   if (!entry.difference.empty())
     return entry.difference;
-  if (!store::isSuccess(entry.row->result->outcome))
-    return std::string(store::outcomeName(entry.row->result->outcome));
+  if (!isSuccess(entry.row->result->outcome))
+    return std::string(outcomeName(entry.row->result->outcome));
   if (!entry.change)
     return {};
   return std::string(entry.verdict == Verdict::Same ? "within noise" : verdictName(entry.verdict));

@@ -47,8 +47,7 @@ static Json rowJson(const Row &row, const std::vector<const Column *> &columns, 
   Json cells = Json::array();
   for (const Column *column : columns)
     cells.push_back(cellJson(*column, row));
-  Json json = {
-      {"cells", std::move(cells)}, {"provider", row.provider()}, {"ok", store::isSuccess(row.result->outcome)}};
+  Json json = {{"cells", std::move(cells)}, {"provider", row.provider()}, {"ok", isSuccess(row.result->outcome)}};
   if (std::string why = row.reason(); !why.empty())
     json["why"] = std::move(why);
   if (row.estimate) {

@@ -33,7 +33,7 @@ inline Json parsedJson(std::string_view text) {
 }
 
 // Text that is no UTF-8 does not end the program.
-inline std::string dumpJson(const Json &json, int indent) {
+inline std::string dumpJson(const Json &json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 

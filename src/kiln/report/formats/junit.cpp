@@ -8,28 +8,24 @@ namespace kiln::report {
 // Wrong results are failures; what kept a candidate from giving results is an error.
 static std::string verdictOf(const Row &row) {
   const store::CandidateResult &result = *row.result;
-  const char *outcome = store::outcomeName(result.outcome);
+  const char *outcome = outcomeName(result.outcome);
   switch (result.outcome) {
-  case store::Outcome::Ok:
-  case store::Outcome::NotVerified:
+  case Outcome::Ok:
+  case Outcome::NotVerified:
     return result.verification.selfConsistent()
                ? fmt::format("      <system-out>{}</system-out>\n", escapedXml(methodText(result.verification)))
                : std::string();
-  case store::Outcome::Unsupported:
-  case store::Outcome::NotProfiled:
+  case Outcome::Unsupported:
+  case Outcome::NotProfiled:
     return fmt::format("      <skipped message=\"{}\"/>\n",
                        escapedXml(result.error.empty() ? outcome : fmt::format("{}: {}", outcome, result.error)));
-  case store::Outcome::Incorrect: {
+  case Outcome::Wrong: {
     std::string cause = result.verification.cause.empty() ? "wrong results" : result.verification.cause;
     return fmt::format("      <failure type=\"{}\" message=\"{}\">{}</failure>\n", outcome, escapedXml(cause),
                        escapedXml(result.verification.explanation));
   }
-  case store::Outcome::Failed:
-  case store::Outcome::Crashed:
-  case store::Outcome::Timeout:
-  case store::Outcome::Implausible: break;
+  default: return fmt::format("      <error type=\"{}\" message=\"{}\"/>\n", outcome, escapedXml(result.error));
   }
-  return fmt::format("      <error type=\"{}\" message=\"{}\"/>\n", outcome, escapedXml(result.error));
 }
 
 namespace {
@@ -47,14 +43,6 @@ struct Counts {
   }
 };
 } // namespace
-
-// As the schema of JUnit's files wants it: ISO 8601 without a zone, which is UTC.
-static std::string stamp(int64_t nanoseconds) {
-  std::string text = timeText(nanoseconds);
-  if (size_t space = text.find(' '); space != std::string::npos)
-    text[space] = 'T';
-  return text;
-}
 
 static std::string propertiesOf(const store::StoredRun &run) {
   std::string text = fmt::format("      <property name=\"run\" value=\"{}\"/>\n", run.key());
@@ -79,10 +67,10 @@ Result<std::string> formatJunit(const Table &table, const FormatOptions &options
       cases += verdict.empty() ? "/>\n" : fmt::format(">\n{}    </testcase>\n", verdict);
     }
     const Row &first = problem.front();
-    suites += fmt::format("  <testsuite name=\"{}{}\" timestamp=\"{}\" {}>\n{}{}  </testsuite>\n",
-                          escapedXml(first.problem->name),
-                          severalRuns(table) ? fmt::format(" ({})", escapedXml(runText(*first.run))) : "",
-                          stamp(first.run->started), counts.text(), propertiesOf(*first.run), cases);
+    suites += fmt::format(
+        "  <testsuite name=\"{}{}\" timestamp=\"{}\" {}>\n{}{}  </testsuite>\n", escapedXml(first.problem->name),
+        severalRuns(table) ? fmt::format(" ({})", escapedXml(runText(*first.run))) : "",
+        timeText(first.run->started, "%Y-%m-%dT%H:%M:%S"), counts.text(), propertiesOf(*first.run), cases);
   }
   return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" {}>\n{}</testsuites>\n",
                      escapedXml(options.title), all.text(), suites);

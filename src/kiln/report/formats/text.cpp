@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 namespace kiln::report {
 
@@ -58,15 +57,6 @@ std::string scaledText(double value) {
   return fmt::format("{} {}", roundedText(value, -1), kPrefixes[prefix]);
 }
 
-std::string timeText(int64_t nanoseconds) {
-  time_t seconds = nanoseconds / 1'000'000'000;
-  tm parts = {};
-  if (!gmtime_r(&seconds, &parts))
-    return {};
-  char text[40];
-  return strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts) > 0 ? text : std::string();
-}
-
 static std::string numberText(const Number &number, Unit unit) {
   switch (unit) {
   case Unit::Nanoseconds: return durationText(number.value, number.error);
@@ -77,7 +67,7 @@ static std::string numberText(const Number &number, Unit unit) {
   // A part of it, such as an interval of a thousandth: few characters, and never "0".
   if (unit == Unit::Percent && std::fabs(number.value) < 0.1 && number.value != 0)
     return "<0.1";
-  // An interval that is no interval has no digits to tell, either.
+  // A percentage whose error is not known is shown with few digits.
   if (unit == Unit::Percent && number.error < 0 && number.value >= 1000)
     return ">999";
   if (unit == Unit::Percent && number.error < 0)

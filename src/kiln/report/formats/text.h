@@ -1,4 +1,4 @@
-// Text for people: numbers with as many digits as they deserve, and cells of a table.
+// Text for people: numbers with as many digits as their errors justify, and cells of a table.
 #ifndef KILN_REPORT_FORMATS_TEXT_H
 #define KILN_REPORT_FORMATS_TEXT_H
 
@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/base/time_text.h"
 #include "kiln/base/wrap_text.h"
 #include "kiln/report/columns/columns.h"
 
@@ -24,8 +25,6 @@ std::string roundedText(double value, double error);
 std::string durationText(double nanoseconds, double error);
 // "33.6 M" and the like, in steps of a thousand.
 std::string scaledText(double value);
-// "2026-11-21 12:20:00"
-std::string timeText(int64_t nanoseconds);
 
 // At most `width` characters: what is too long loses its middle, because names differ at both ends.
 std::string fitText(std::string_view text, size_t width);

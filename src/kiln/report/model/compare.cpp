@@ -50,7 +50,7 @@ Verdict verdictOf(const TimeRatio &ratio) {
 }
 
 static bool hasTime(const Row &row) {
-  return store::isSuccess(row.result->outcome) && row.estimate && row.estimate->median > 0;
+  return isSuccess(row.result->outcome) && row.estimate && row.estimate->median > 0;
 }
 
 std::vector<std::string> differencesOf(const store::Run &before, const store::Run &after) {
@@ -110,7 +110,7 @@ private:
   void add(const Table &table, size_t run, bool isBefore) {
     for (const ProblemRows &problem : byProblem(table)) {
       size_t group = groups.try_emplace(problem.front().problem->name, groups.size()).first->second;
-      std::vector<measure::RunEstimate> estimates;
+      std::vector<Estimate> estimates;
       std::vector<std::optional<measure::RunLevel> *> places;
       for (const Row *row = problem.begin; row != problem.end; ++row) {
         Dispatch &dispatch = find(*row, group);
@@ -118,8 +118,7 @@ private:
         std::optional<measure::RunLevel> &place = (isBefore ? dispatch.series.before : dispatch.series.after)[run];
         if (!hasTime(*row) || place)
           continue;
-        const store::Estimate &e = *row->estimate;
-        estimates.push_back({e.median, e.low, e.high, e.ratio, e.ratioLow, e.ratioHigh});
+        estimates.push_back(*row->estimate);
         places.push_back(&place);
       }
       std::vector<measure::RunLevel> levels = measure::runLevels(estimates);
@@ -159,7 +158,7 @@ private:
 
 } // namespace
 
-// An interval that holds 1 and reaches beyond ten times as long tells nothing that is worth digits.
+// Whether a change is worth showing: not where its interval holds 1 and is wider than a factor of ten.
 static bool tellsSomething(const measure::Change &change) {
   double reach = change.location.reach(singleTable());
   return std::isfinite(change.location.value) && std::isfinite(reach) &&
@@ -169,26 +168,23 @@ static bool tellsSomething(const measure::Change &change) {
 static void compareTimes(Comparison &comparison, const measure::Change &change) {
   if (!tellsSomething(change))
     return;
-  TimeRatio ratio = ratioOf(change);
-  comparison.ratio = ratio.ratio;
-  comparison.low = ratio.low;
-  comparison.high = ratio.high;
+  static_cast<TimeRatio &>(comparison) = ratioOf(change);
   comparison.smallest = smallestOf(change);
   comparison.noise = change.source;
   if (!comparison.control)
-    comparison.verdict = verdictOf(ratio);
+    comparison.verdict = verdictOf(comparison);
 }
 
 // `change` is nothing where there is no time to compare.
 static Comparison compareRows(const Row *before, const Row *after, const std::optional<measure::Change> &change,
                               bool control) {
-  Comparison comparison{before, after};
+  Comparison comparison{{}, before, after};
   comparison.control = control;
   if (!before || !after) {
     comparison.verdict = before ? Verdict::OnlyBefore : Verdict::OnlyAfter;
     return comparison;
   }
-  bool worked = store::isSuccess(before->result->outcome), works = store::isSuccess(after->result->outcome);
+  bool worked = isSuccess(before->result->outcome), works = isSuccess(after->result->outcome);
   if (worked != works) {
     comparison.verdict = worked ? Verdict::Broken : Verdict::Mended;
     comparison.regression = worked;

@@ -17,7 +17,7 @@ namespace kiln::report {
 enum class Verdict { Same, Faster, Slower, Broken, Mended, OnlyBefore, OnlyAfter };
 const char *verdictName(Verdict verdict);
 
-// A ratio of times with its interval.
+// A ratio of times with its interval; 0 where there are no times to compare.
 struct TimeRatio {
   double ratio = 0, low = 0, high = 0;
 };
@@ -25,10 +25,9 @@ struct TimeRatio {
 // One dispatch before and after. `ratio` is the time after to the time before: above 1 is slower. From run to run it is
 // what is left after the controls' change in the same problem, so that it may differ from the ratio of the two times; a
 // control's own ratio is that of its times.
-struct Comparison {
+struct Comparison : TimeRatio {
   const Row *before = nullptr, *after = nullptr; // of the newest run of each side; null where it lacks the dispatch
   Verdict verdict = Verdict::Same;               // of this dispatch alone, with a confidence of 95 %
-  double ratio = 0, low = 0, high = 0;           // 0 where there are no times to compare
   double smallest = 0;     // 0.03: a change of 3 % would have been found in at least 95 of 100 such comparisons
   bool regression = false; // broken, or slower by more than the threshold; see CompareReport
   bool control = false;    // certainly the same code, so that its change is the machine's

@@ -53,21 +53,10 @@ static void judge(HistoryEntry &entry, const Table &run, Level &level) {
   level.runs.push_back(&run);
 }
 
-// A dispatch's name as an expression that finds nothing else.
-static std::string exactly(const std::string &name) {
-  std::string text = "^";
-  for (char c : name) {
-    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos)
-      text += '\\';
-    text += c;
-  }
-  return text + "$";
-}
-
 Result<History> loadHistory(store::Reader &reader, const std::string &dispatch) {
   Filter filter;
   filter.allRuns = true;
-  filter.dispatch = exactly(dispatch);
+  filter.dispatch = "^" + literally(dispatch) + "$";
   Result<Table> found = loadTable(reader, filter);
   if (!found.ok() && found.status().code() != StatusCode::NotFound)
     return std::move(found).status();
@@ -97,7 +86,7 @@ Result<History> loadHistory(store::Reader &reader, const std::string &dispatch) 
   });
   std::map<std::string, Level> levels; // variants are other candidates
   for (HistoryEntry &entry : history.entries)
-    if (entry.row->estimate && entry.row->estimate->median > 0 && store::isSuccess(entry.row->result->outcome))
+    if (entry.row->estimate && entry.row->estimate->median > 0 && isSuccess(entry.row->result->outcome))
       judge(entry, *tables[entry.row], levels[entry.row->provider()]);
   return history;
 }

@@ -21,18 +21,18 @@ std::string NoiseWarning::text() const {
                      percent(std::min(noise, 9.99)), percent(std::min(difference, 9.99)), candidates);
 }
 
-std::optional<NoiseWarning> noiseWarning(std::span<const store::Estimate *const> group, double target) {
-  std::vector<const store::Estimate *> best;
-  for (const store::Estimate *estimate : group)
+std::optional<NoiseWarning> noiseWarning(std::span<const Estimate *const> group, double target) {
+  std::vector<const Estimate *> best;
+  for (const Estimate *estimate : group)
     if (estimate->rank > 0 && !estimate->dropped && estimate->median > 0 && std::isfinite(estimate->high))
       best.push_back(estimate);
-  std::ranges::sort(best, {}, &store::Estimate::median);
+  std::ranges::sort(best, {}, &Estimate::median);
   best.resize(std::min(best.size(), kBest));
   if (best.size() < 2)
     return std::nullopt;
-  // Of the second best known: one that is all over the place hides itself, and not the others.
+  // The noise of the second best known candidate, so that a single noisy one does not count for the others.
   std::vector<double> halves;
-  for (const store::Estimate *estimate : best)
+  for (const Estimate *estimate : best)
     halves.push_back((estimate->high - estimate->low) / 2 / estimate->median);
   std::ranges::sort(halves);
   NoiseWarning warning;
@@ -45,7 +45,7 @@ std::optional<NoiseWarning> noiseWarning(std::span<const store::Estimate *const>
 }
 
 std::optional<NoiseWarning> noiseWarning(const ProblemRows &problem) {
-  std::vector<const store::Estimate *> estimates;
+  std::vector<const Estimate *> estimates;
   for (const Row *row = problem.begin; row != problem.end; ++row)
     if (row->estimate && row->ranked())
       estimates.push_back(row->estimate);

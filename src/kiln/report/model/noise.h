@@ -23,13 +23,13 @@ struct NoiseWarning {
 // Looks at the best of a group: those up to the third that ran to the end. A warning where what is not known of their
 // times exceeds both what they differ by and `target`, the precision that the sweep was asked for: candidates that are
 // known well and differ by less are equal, which is a result.
-std::optional<NoiseWarning> noiseWarning(std::span<const store::Estimate *const> group, double target = 0.01);
+std::optional<NoiseWarning> noiseWarning(std::span<const Estimate *const> group, double target = 0.01);
 
 // The same of a table's rows of one problem.
 std::optional<NoiseWarning> noiseWarning(const ProblemRows &problem);
 
 // What a look at the machine before a sweep found, which is kept in Run::flags; empty where there was nothing to warn
-// of, or nobody looked.
+// of, or no look was taken.
 std::string machineWarning(const store::Run &run);
 
 // The checksum of the program that ran Kiln's modules, which is kept there, too; empty where a run does not tell.

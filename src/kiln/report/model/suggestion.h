@@ -1,4 +1,4 @@
-// What somebody meant who named something that is not there.
+// Suggests a known name for one that is not known.
 #ifndef KILN_REPORT_MODEL_SUGGESTION_H
 #define KILN_REPORT_MODEL_SUGGESTION_H
 

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "kiln/measure/statistics/robust.h"
 #include "nlohmann/json.hpp"
 
 namespace kiln::report {
@@ -65,7 +66,7 @@ std::string Row::shortName() const {
 std::string Row::reason() const {
   const store::Verification &verification = result->verification;
   std::string text;
-  if (result->outcome == store::Outcome::Incorrect) {
+  if (result->outcome == Outcome::Wrong) {
     const std::string &said = verification.explanation;
     if (!said.empty() && result->error.find(said) != std::string::npos)
       return result->error; // it begins with the pass and the cause
@@ -99,6 +100,16 @@ bool Row::isKilnsDefault() const {
 
 static bool isVendor(const std::string &provider) {
   return provider != "kiln" && provider != "reference";
+}
+
+std::string literally(std::string_view name) {
+  std::string text;
+  for (char c : name) {
+    if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos)
+      text += '\\';
+    text += c;
+  }
+  return text;
 }
 
 // A filter with its expressions compiled.
@@ -213,10 +224,10 @@ Status RunLoader::loadPeaks() {
 }
 
 Status RunLoader::loadRows(const std::string &key) {
-  KILN_ASSIGN_OR_RETURN(std::vector<store::Estimate> storedEstimates, reader.estimates(key));
-  std::unordered_map<std::string, const store::Estimate *> estimates;
-  for (store::Estimate &estimate : storedEstimates) {
-    const store::Estimate &stored = table.estimates.emplace_back(std::move(estimate));
+  KILN_ASSIGN_OR_RETURN(std::vector<store::CandidateEstimate> storedEstimates, reader.estimates(key));
+  std::unordered_map<std::string, const store::CandidateEstimate *> estimates;
+  for (store::CandidateEstimate &estimate : storedEstimates) {
+    const store::CandidateEstimate &stored = table.estimates.emplace_back(std::move(estimate));
     estimates.emplace(stored.group + stored.candidate, &stored);
   }
   std::unordered_map<std::string, const store::Counters *> counters;
@@ -259,12 +270,12 @@ Status RunLoader::loadRows(const std::string &key) {
 // What rows know of others of their group. Before the filter: the best library counts also where it is not shown.
 void RunLoader::deriveFromGroups(size_t first) {
   struct Best {
-    const store::Estimate *vendor = nullptr, *kiln = nullptr;
+    const store::CandidateEstimate *vendor = nullptr, *kiln = nullptr;
   };
   std::unordered_map<const store::StoredGroup *, Best> best;
   for (size_t i = first; i < table.rows.size(); ++i) {
     const Row &row = table.rows[i];
-    if (!row.estimate || !store::isSuccess(row.result->outcome))
+    if (!row.estimate || !isSuccess(row.result->outcome))
       continue;
     Best &known = best[row.group];
     if (isVendor(row.candidate->provider) && (!known.vendor || row.estimate->median < known.vendor->median))
@@ -282,7 +293,7 @@ void RunLoader::deriveFromGroups(size_t first) {
   table.rows.erase(std::remove_if(added, table.rows.end(), [&](const Row &row) { return !matcher.takes(row); }),
                    table.rows.end());
   auto order = [](const Row &row) {
-    bool good = store::isSuccess(row.result->outcome);
+    bool good = isSuccess(row.result->outcome);
     return std::tuple(row.group->started, std::string_view(row.problem->name), !row.ranked(), !good,
                       row.ranked() ? row.estimate->rank : 0, row.estimate ? row.estimate->median : 0,
                       std::string_view(row.candidate->provider), std::string_view(row.candidate->configuration),
@@ -356,14 +367,6 @@ Result<const Row *> findRow(const Table &table, std::string_view name) {
   return notFound("{} rows are '{}'; give more of it:{}", found.size(), name, list);
 }
 
-static double quantile(const std::vector<double> &sorted, double q) {
-  double position = q * static_cast<double>(sorted.size() - 1);
-  auto below = static_cast<size_t>(position);
-  size_t above = std::min(below + 1, sorted.size() - 1);
-  double part = position - static_cast<double>(below);
-  return sorted[below] * (1 - part) + sorted[above] * part;
-}
-
 static void addRound(const store::Round &round, std::vector<double> &all, Distribution &distribution) {
   std::vector<double> times;
   for (int64_t time : round.samples.call)
@@ -371,7 +374,7 @@ static void addRound(const store::Round &round, std::vector<double> &all, Distri
   if (times.empty())
     return;
   std::sort(times.begin(), times.end());
-  distribution.roundMedians.push_back(quantile(times, 0.5));
+  distribution.roundMedians.push_back(measure::percentileOfSorted(times, 0.5));
   all.insert(all.end(), times.begin(), times.end());
 }
 
@@ -390,7 +393,7 @@ Result<std::vector<Distribution>> loadDistributions(store::Reader &reader, const
       continue;
     std::sort(all.begin(), all.end());
     for (int i = 0; i <= kSteps; ++i)
-      distribution.quantiles.push_back(quantile(all, static_cast<double>(i) / kSteps));
+      distribution.quantiles.push_back(measure::percentileOfSorted(all, static_cast<double>(i) / kSteps));
   }
   return distributions;
 }

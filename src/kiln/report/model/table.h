@@ -34,13 +34,13 @@ struct Row {
   const store::Candidate *candidate = nullptr;
   const store::StoredGroup *group = nullptr;
   const store::CandidateResult *result = nullptr;
-  const store::Estimate *estimate = nullptr; // null where nothing was concluded
-  const store::Counters *counters = nullptr; // null where nothing was counted
-  std::optional<TileConfig> configuration;   // where its name is one
+  const store::CandidateEstimate *estimate = nullptr; // null where nothing was concluded
+  const store::Counters *counters = nullptr;          // null where nothing was counted
+  std::optional<TileConfig> configuration;            // where its name is one
   // Of the same group: the fastest right result of a library, and how wide its interval is (half of it, of its median).
-  const store::Estimate *bestVendor = nullptr;
+  const store::CandidateEstimate *bestVendor = nullptr;
   // Of the same group: the fastest right result of Kiln with a configuration, or with its own choice.
-  const store::Estimate *bestKiln = nullptr;
+  const store::CandidateEstimate *bestKiln = nullptr;
   std::optional<double> peakGigaflops, peakGigabytes;
   std::string groupKey, candidateKey;
 
@@ -60,9 +60,9 @@ struct Row {
   bool isKilnsDefault() const;
   // Where it was measured: where its run was begun, or where it was resumed.
   const store::MachineKeys &machine() const { return group->machine ? *group->machine : run->machine; }
-  // What is wrong, or cannot be, has no rank, whatever is stored of its times.
-  bool ranked() const { return estimate && estimate->rank > 0 && store::isSuccess(result->outcome); }
-  bool failed() const { return !store::isSuccess(result->outcome) && result->outcome != store::Outcome::Unsupported; }
+  // Wrong and implausible results have no rank, whatever is stored of their times.
+  bool ranked() const { return estimate && estimate->rank > 0 && isSuccess(result->outcome); }
+  bool failed() const { return !isSuccess(result->outcome) && result->outcome != Outcome::Unsupported; }
   // Why it has no result, or a wrong one, each part of it once: verification and the worker tell much the same.
   std::string reason() const;
   // Of a problem's field; empty where it has none of that name.
@@ -87,7 +87,7 @@ struct Table {
   std::deque<store::Candidate> candidates;
   std::deque<store::StoredGroup> groups;
   std::deque<store::CandidateResult> results;
-  std::deque<store::Estimate> estimates;
+  std::deque<store::CandidateEstimate> estimates;
   std::deque<store::Counters> counters;
 };
 
@@ -101,6 +101,9 @@ struct Filter {
   // Of dispatches; nothing: any.
   std::function<bool(std::string_view dispatch)> takes = {};
 };
+
+// The name as a regular expression that finds nothing else.
+std::string literally(std::string_view name);
 
 // NotFound where no row fits the filter. What a run's machine can do at most is what was known when the run was made.
 Result<Table> loadTable(store::Reader &reader, const Filter &filter);

@@ -52,7 +52,7 @@ struct Sample {
   Candidate candidate;
   double nanoseconds = 0;
   CandidateResult result;
-  Estimate estimate;
+  CandidateEstimate estimate;
 };
 
 class GroupMaker {
@@ -103,7 +103,7 @@ void GroupMaker::fail(std::vector<Sample> &samples) {
     samples[i].result.outcome = outcome;
     samples[i].result.error = error;
   };
-  set(0, Outcome::Incorrect,
+  set(0, Outcome::Wrong,
       "pass 'sums': dropped tail: the last 3 columns of each row are 0; 768 of 131072 elements are wrong");
   samples[0].result.verification.cause = "dropped tail";
   samples[0].result.verification.explanation = "the last 3 columns of each row are 0; 768 of 131072 elements are wrong";
@@ -111,7 +111,7 @@ void GroupMaker::fail(std::vector<Sample> &samples) {
       R"({"wrong":768,"total":131072,"examples":[{"index":[0,509],"expected":14,"actual":0,"ulps":1e9}],)"
       R"("tilePattern":"...x\n...x","ulpHistogram":"inf: 768"})";
   set(1, Outcome::Crashed, "the worker was killed by signal 11 (segmentation fault) while it ran round 3");
-  set(2, Outcome::Timeout, "no answer within 10 s; raise --timeout if the problem is that large");
+  set(2, Outcome::TimedOut, "no answer within 10 s; raise --timeout if the problem is that large");
   set(3, Outcome::Unsupported, "the tile does not divide the problem");
 }
 
@@ -122,7 +122,7 @@ void GroupMaker::rank(std::vector<Sample> &samples) {
       ranked.push_back(&sample);
   std::sort(ranked.begin(), ranked.end(), [](Sample *a, Sample *b) { return a->nanoseconds < b->nanoseconds; });
   for (size_t i = 0; i < ranked.size(); ++i) {
-    Estimate &estimate = ranked[i]->estimate;
+    CandidateEstimate &estimate = ranked[i]->estimate;
     estimate.rank = i + 1;
     estimate.ratio = ranked[i]->nanoseconds / ranked.front()->nanoseconds;
     estimate.ratioLow = estimate.ratio * 0.995;
@@ -202,7 +202,7 @@ std::vector<Round> GroupMaker::rounds(const std::vector<Sample> &samples, uint64
     // Of one provider only, as where others are programs that do not count.
     if (sample.candidate.provider == "kiln") {
       auto cycles = static_cast<uint64_t>(sample.nanoseconds * 3);
-      round.counters = {20, 20 * cycles, 20 * cycles * 2, 20 * 64, 20 * cycles * 16};
+      round.counters = {{20 * cycles, 20 * cycles * 2, 20 * 64, 20 * cycles * 16}, 20};
     }
     rounds.push_back(std::move(round));
   }
@@ -218,7 +218,7 @@ static Status fillGroup(Writer &writer, const SampleOptions &options, const std:
   GroupMaker maker(options, problem, index);
   std::vector<Sample> samples = maker.make(group.key());
   std::vector<CandidateResult> results;
-  std::vector<Estimate> estimates;
+  std::vector<CandidateEstimate> estimates;
   std::vector<Candidate> candidates;
   for (const Sample &sample : samples) {
     candidates.push_back(sample.candidate);

@@ -4,6 +4,7 @@
 #include "kiln/base/file.h"
 #include "kiln/base/tile_config.h"
 #include "kiln/measure/machine/quick_look.h"
+#include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
 #include "kiln/tools/dispatch/shell_word.h"
 #include "kiln/tools/dispatch/sweep/compile_pool.h"
@@ -117,7 +118,7 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
   bool whenRead = build.variant.empty() && std::ranges::any_of(operations, [](const Operation &operation) {
                     return operation.compileMilliseconds.has_value();
                   });
-  double seconds = static_cast<double>(monotonicNanoseconds() - start) / 1e9;
+  double seconds = secondsSince(start);
   say("compiled {} of {} {}, {} were there already\n", jobs.size() - cached, counted(jobs.size(), "module"),
       whenRead ? "when the corpus was read" : fmt::format("in {:.1f} s", seconds), cached);
   return okStatus();
@@ -199,65 +200,64 @@ SweepSettings settingsOf(const Lab &lab) {
   return settings;
 }
 
-namespace {
-SweepCandidate candidateOf(const Lab &lab, const measure::Problem &problem, const KnownProvider &provider) {
+static SweepCandidate candidateOf(const Lab &lab, const KnownProvider &provider) {
   SweepCandidate candidate;
-  candidate.fact.problem = factOf(problem).key();
   candidate.fact.provider = provider.name;
   candidate.fact.providerVersion = provider.version;
   candidate.fact.variant = provider.variant;
   candidate.fact.threads = lab.flags.threadCount();
   candidate.worker.command = provider.command;
-  candidate.worker.label = provider.name;
   candidate.obstacle = provider.obstacle;
   return candidate;
 }
 
-void addConfigurations(const Lab &lab, const Operation &operation, const Build &build, const CompileResult &compiled,
-                       const SweepCandidate &kiln, SweepGroup &group) {
-  std::string flags = recordedFlags(build.compiler, build.flags);
-  for (const std::string &configuration : operation.configurations) {
-    SweepCandidate candidate = kiln;
-    candidate.fact.configuration = configuration;
-    candidate.fact.variant = build.variant;
-    candidate.fact.compilerFlags = flags;
-    candidate.fact.moduleHash = compiled.key;
-    candidate.worker.label = configuration;
-    candidate.worker.module = lab.folder.moduleOf(*operation.problem, build.purpose());
-    candidate.worker.function = operation.function(configuration);
-    if (uint32_t threads = threadsOf(configuration))
-      candidate.fact.threads = candidate.worker.threads = threads;
-    candidate.obstacle = compiled.ok() ? "" : "it does not compile: " + compiled.error;
-    candidate.compileMilliseconds = compiled.milliseconds;
-    group.candidates.push_back(std::move(candidate));
-  }
+Result<SweepCandidate> kilnCandidate(const Lab &lab) {
+  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, findKiln(lab.flags));
+  return candidateOf(lab, kiln);
 }
 
+SweepCandidate configured(SweepCandidate candidate, const Operation &operation, const std::string &configuration,
+                          const CompileResult &compiled, std::string module) {
+  candidate.fact.problem = factOf(*operation.problem).key();
+  candidate.fact.configuration = configuration;
+  candidate.fact.moduleHash = compiled.key;
+  candidate.worker.module = std::move(module);
+  candidate.worker.function = operation.function(configuration);
+  if (uint32_t threads = threadsOf(configuration))
+    candidate.fact.threads = candidate.worker.threads = threads;
+  candidate.obstacle = compiled.ok() ? "" : "it does not compile: " + compiled.error;
+  candidate.compileMilliseconds = compiled.milliseconds;
+  return candidate;
+}
+
+namespace {
 SweepGroup groupOf(const Lab &lab, const Operation &operation, size_t index, const std::vector<Build> &builds,
                    const std::vector<KnownProvider> &providers) {
   SweepGroup group{operation.problem.get(), {}};
   for (const KnownProvider &provider : providers) {
-    SweepCandidate candidate = candidateOf(lab, *operation.problem, provider);
+    SweepCandidate candidate = candidateOf(lab, provider);
     if (provider.name != "kiln") {
+      candidate.fact.problem = factOf(*operation.problem).key();
       group.candidates.push_back(std::move(candidate));
       continue;
     }
-    for (const Build &build : builds)
-      addConfigurations(lab, operation, build, build.results[index], candidate, group);
+    for (const Build &build : builds) {
+      candidate.fact.variant = build.variant;
+      candidate.fact.compilerFlags = recordedFlags(build.compiler, build.flags);
+      for (const std::string &configuration : operation.configurations)
+        group.candidates.push_back(configured(candidate, operation, configuration, build.results[index],
+                                              lab.folder.moduleOf(*operation.problem, build.purpose())));
+    }
   }
   finishCorpusGroup(lab, group);
   return group;
-}
-
-double secondsSince(uint64_t start) {
-  return static_cast<double>(monotonicNanoseconds() - start) / 1e9;
 }
 
 // Compiles what is not compiled yet, and measures it. `look` has begun before, so that looking costs no time.
 Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &operations,
                                  const std::vector<KnownProvider> &providers, std::vector<Build> builds,
                                  SweepSettings settings, measure::QuickLook &look) {
-  // Who else writes the store would be found out only when all is compiled; so nobody does from here on.
+  // The store is locked before anything is compiled, so that another writer is found out at once.
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer,
                         store::Writer::open(lab.folder.database(), settings.writerOptions));
   settings.writer = writer.get();
@@ -298,7 +298,7 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
   uint64_t start = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(std::vector<CompilerBuild> variants, lab.flags.parsedVariants());
   std::vector<Build> builds;
-  // Who compares libraries needs no compiler.
+  // Without Kiln there is nothing to compile.
   if (std::ranges::any_of(providers, [](const KnownProvider &provider) { return provider.name == "kiln"; })) {
     builds.push_back({lab.flags.plainBuild()});
     for (CompilerBuild &variant : variants)
@@ -318,16 +318,6 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
 
 } // namespace
 
-Result<SweepCandidate> kilnCandidate(const Lab &lab) {
-  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, findKiln(lab.flags));
-  SweepCandidate candidate;
-  candidate.fact.provider = kiln.name;
-  candidate.fact.providerVersion = kiln.version;
-  candidate.fact.threads = lab.flags.threadCount();
-  candidate.worker.command = kiln.command;
-  return candidate;
-}
-
 Result<int> verbs::profile(const Lab &lab) {
   measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, writtenOperations(lab));
@@ -344,7 +334,7 @@ Result<int> verbs::sweep(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, chosenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
-  // How far the compiler's own choice is from the best is what everybody wants to know who does not tune.
+  // Reports show how far the compiler's own choice is from the best.
   if (!lab.flags.noDefaultConfig && std::ranges::find(providers, "kiln", &KnownProvider::name) != providers.end())
     for (Operation &operation : operations)
       operation.addDefaultConfiguration();
@@ -365,7 +355,7 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
            dispatches, dispatches == 1 ? "dispatch, compiled" : "dispatches, compiled", builds.size());
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, true));
   SweepSettings settings = settingsOf(lab);
-  // A slow configuration is compared with itself, not with the leader: nobody leaves.
+  // Each configuration is compared with itself by another compiler, so that slow ones are not dropped.
   settings.statistics.dropBeyond = measure::GroupOptions::kNeverDrop;
   std::vector<Build> all;
   for (const CompilerBuild &build : builds)

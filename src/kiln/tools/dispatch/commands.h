@@ -4,6 +4,7 @@
 
 #include "kiln/report/model/table.h"
 #include "kiln/tools/dispatch/dispatch_flags.h"
+#include "kiln/tools/dispatch/sweep/compile_pool.h"
 
 namespace kiln {
 
@@ -55,10 +56,13 @@ Result<int> families(const Lab &lab);
 
 } // namespace verbs
 
-// What measures as the flags ask for.
+// The settings of a sweep, as the flags ask for them.
 SweepSettings settingsOf(const Lab &lab);
 // Kiln as a candidate, without a problem and a module; an error where it does not work.
 Result<SweepCandidate> kilnCandidate(const Lab &lab);
+// The same with a problem, and with a configuration that was compiled into the file `module`.
+SweepCandidate configured(SweepCandidate candidate, const Operation &operation, const std::string &configuration,
+                          const CompileResult &compiled, std::string module);
 
 // What is told of results; `arguments` are those behind the verb.
 struct ReportFlags {

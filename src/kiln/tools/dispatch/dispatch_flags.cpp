@@ -193,7 +193,7 @@ std::vector<std::string> splitFlags(std::string_view text) {
 }
 
 std::string recordedFlags(std::string_view compiler, const std::vector<std::string> &flags) {
-  // What is found from here is to be found from elsewhere.
+  // A relative path would depend on the current folder.
   std::string text = compiler.empty() ? "" : std::filesystem::absolute(compiler).string();
   for (const std::string &flag : flags) {
     bool plain = flag.find(' ') == std::string::npos;

@@ -1,10 +1,11 @@
-// How long something may take, as flags say it.
+// How long something may take, as flags say it, and has taken.
 #ifndef KILN_TOOLS_DISPATCH_DURATION_H
 #define KILN_TOOLS_DISPATCH_DURATION_H
 
 #include <string>
 #include <string_view>
 
+#include "kiln/base/clock.h"
 #include "kiln/base/status.h"
 
 namespace kiln {
@@ -15,6 +16,11 @@ Result<double> parseDuration(std::string_view flag, std::string_view text);
 
 // How long that is, for people, rounded up: "20 s", "1 minute", "2.5 minutes", "1.7 hours".
 std::string durationText(double seconds);
+
+// Since a point of monotonicNanoseconds().
+inline double secondsSince(uint64_t start) {
+  return static_cast<double>(monotonicNanoseconds() - start) / 1e9;
+}
 
 } // namespace kiln
 

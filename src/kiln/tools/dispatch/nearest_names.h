@@ -1,4 +1,4 @@
-// What somebody meant by a pattern of dispatches that matches none of them.
+// Suggests dispatches for a pattern that matches none of them.
 #ifndef KILN_TOOLS_DISPATCH_NEAREST_NAMES_H
 #define KILN_TOOLS_DISPATCH_NEAREST_NAMES_H
 

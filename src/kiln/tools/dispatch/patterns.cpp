@@ -92,7 +92,7 @@ std::vector<std::string> splitPatterns(std::string_view text) {
     parts.back() += c;
     if (std::exchange(escaped, c == '\\' && !escaped))
       continue;
-    // In a class all but its end is itself.
+    // In a class, no character but its end is special.
     if (!inClass)
       depth += (c == '{' || c == '(') - (c == '}' || c == ')');
     inClass = inClass ? c != ']' : c == '[';

@@ -53,7 +53,7 @@ Status check(ReturnCode code, std::string_view what) {
 }
 
 Status Library::open(const std::string &peersFolder, uint32_t threads) {
-  // Its threads are those of TBB, which takes as many as there are processors for this process, and no advice.
+  // Its threads are those of TBB, which starts one for each processor of this process and has no other setting.
   KILN_RETURN_IF_ERROR(limitProcessors(threads));
   KILN_ASSIGN_OR_RETURN(SharedLibrary library, SharedLibrary::open(peersFolder, kOneDnnFile));
   KILN_RETURN_IF_ERROR(findAll(library, dnnl));
@@ -71,7 +71,7 @@ Status Library::open(const std::string &peersFolder, uint32_t threads) {
   return bindAll(threads);
 }
 
-// By work that is large enough for all of them.
+// Computes something that is large enough for all threads to take part.
 Status Library::startThreads() {
   const uint64_t extents[] = {1 << 20};
   KILN_ASSIGN_OR_RETURN(Description tensor, describe(io::ElementType::F32, extents));

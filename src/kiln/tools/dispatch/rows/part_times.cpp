@@ -16,7 +16,7 @@ static void addDifferences(measure::CandidateRounds &part, const std::vector<int
 void PartTimes::add(const measure::RoundSamples &samples) {
   if (!samples.watched)
     return;
-  const measure::DeviceTimes &times = *samples.watched;
+  const DeviceTimes &times = *samples.watched;
   double nanoseconds = 1e9 / static_cast<double>(times.ticksPerSecond);
   addDifferences(candidates[samples.candidate].device, times.started, times.ended, nanoseconds);
   addDifferences(candidates[samples.candidate].launch, times.submitted, times.started, nanoseconds);

@@ -5,7 +5,7 @@
 namespace kiln {
 namespace {
 
-measure::RoundSamples watched(uint32_t candidate, measure::DeviceTimes times) {
+measure::RoundSamples watched(uint32_t candidate, DeviceTimes times) {
   measure::RoundSamples samples;
   samples.candidate = candidate;
   samples.watchedCall.assign(times.started.size(), 1000);

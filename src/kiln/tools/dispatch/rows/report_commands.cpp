@@ -58,7 +58,6 @@ void ReportFlags::addFormat(FlagParser &parser) {
   parser.add({"append", "", "Adds rows to the CSV file that is there."}, append);
 }
 
-// Before hours of measuring, not after them.
 Status checkOutputs(const std::vector<std::string> &paths, const std::string &generatedDir, std::string_view format) {
   for (const std::string &path : paths) {
     KILN_RETURN_IF_ERROR(report::formatFor(path, format).status());
@@ -68,7 +67,7 @@ Status checkOutputs(const std::vector<std::string> &paths, const std::string &ge
     std::filesystem::path parent = std::filesystem::path(path).parent_path();
     std::string folder = parent.empty() ? "." : parent.string();
     if (!std::filesystem::is_directory(folder, error)) {
-      // That one will be made.
+      // This folder will be made.
       if (std::filesystem::path(folder).lexically_normal() == std::filesystem::path(generatedDir).lexically_normal())
         continue;
       return notFound("--output={}: there is no folder '{}'; make it first", path, folder);
@@ -302,7 +301,7 @@ Result<int> verbs::query(const Lab &lab, const ReportFlags &flags) {
     return explainQuery(*reader, std::move(answer).status());
   const store::QueryResult &result = *answer;
   std::string text;
-  // A terminal gets lines, and no commands that were stored; a program gets what is there.
+  // On a terminal, control characters of stored text are not printed; another program gets all of it.
   bool onTerminal = isatty(STDOUT_FILENO) == 1;
   auto addLine = [&](const std::vector<std::string> &fields) {
     for (size_t i = 0; i < fields.size(); ++i)

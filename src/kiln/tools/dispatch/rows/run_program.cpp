@@ -16,7 +16,7 @@ extern char **environ;
 
 namespace kiln {
 
-// Memory with a file's face: unlike a pipe it takes all that is written, whoever reads when.
+// A file in memory: unlike a pipe, it takes all that is written before anything is read.
 static Result<io::FileDescriptor> memoryFile(std::string_view content) {
   io::FileDescriptor file(::memfd_create("kiln-stream", MFD_CLOEXEC));
   if (!file)

@@ -52,19 +52,10 @@ std::vector<NamedProblem> namesOf(const report::Table &table) {
   return names;
 }
 
-// A name as an expression that is found in nothing else.
-static std::string literally(std::string_view name) {
-  std::string text;
-  for (char c : name)
-    text += std::string_view("\\^$.|?*+()[]{}").find(c) == std::string_view::npos ? std::string(1, c)
-                                                                                  : std::string("\\") + c;
-  return text;
-}
-
 std::string nearestRows(std::string_view name, std::span<const NamedProblem> names) {
-  // Keys of rows are near to nothing.
+  // A key of a row is not compared with names.
   bool key = name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  return key ? "" : nearestText(literally(name), names);
+  return key ? "" : nearestText(report::literally(name), names);
 }
 
 static Result<StoredRow> loadRun(store::Reader &reader, const report::Filter &filter) {

@@ -45,7 +45,7 @@ static Result<std::map<uint64_t, double>> locationsOf(store::Reader &reader, con
   return locations;
 }
 
-// What slows the machine slows both of a round: it cancels.
+// What slows the machine slows both times of a round, and cancels in their ratio.
 static Result<std::optional<measure::Change>> pairedChange(store::Reader &reader, const report::Row &before,
                                                            const report::Row &after) {
   if (before.groupKey != after.groupKey)

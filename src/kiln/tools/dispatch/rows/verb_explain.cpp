@@ -118,10 +118,10 @@ Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
   const report::Row &row = *found.row;
   const store::CandidateResult &result = *row.result;
   std::string text = report::blockOf(row, consoleWidth());
-  text += fmt::format("Run           : {} of {} UTC, row {}\n", row.run->key().substr(0, 8),
-                      report::timeText(row.run->started), row.name());
-  if (!row.failed() && result.outcome != store::Outcome::Unsupported) // else the block has it
-    text += fmt::format("Outcome       : {}\n", store::outcomeName(result.outcome));
+  text += fmt::format("Run           : {} of {} UTC, row {}\n", row.run->key().substr(0, 8), timeText(row.run->started),
+                      row.name());
+  if (!row.failed() && result.outcome != Outcome::Unsupported) // else the block has it
+    text += fmt::format("Outcome       : {}\n", outcomeName(result.outcome));
   print(text + verificationText(result.verification));
   return 0;
 }

@@ -189,10 +189,10 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 }
 
 std::string recordedText(const report::Row &row) {
-  std::string text = store::outcomeName(row.result->outcome);
+  std::string text = outcomeName(row.result->outcome);
   if (!row.estimate || row.estimate->median <= 0)
     return text;
-  const store::Estimate &e = *row.estimate;
+  const Estimate &e = *row.estimate;
   return fmt::format("{}, {:.4g} us ({:.4g} to {:.4g})", text, e.median / 1e3, e.low / 1e3, e.high / 1e3);
 }
 
@@ -223,7 +223,7 @@ Status writeReadme(const Repro &repro, store::Reader &reader) {
   text += fmt::format("Computed by {}{}{}, {} threads, cache {}, data: {}.\n", row.provider(),
                       candidate.providerVersion.empty() ? "" : " ", candidate.providerVersion, candidate.threads,
                       row.run->cacheMode, row.run->dataDistribution);
-  text += fmt::format("Recorded {} UTC by Kiln {} as row {} of run {}: {}.\n\n", report::timeText(row.group->started),
+  text += fmt::format("Recorded {} UTC by Kiln {} as row {} of run {}: {}.\n\n", timeText(row.group->started),
                       row.run->kilnVersion, row.name(), row.run->key().substr(0, 12), recordedText(row));
   if (!row.result->error.empty())
     text += row.result->error + "\n\n";
@@ -291,7 +291,7 @@ Result<int> verbs::repro(const Lab &lab, const ReportFlags &flags) {
   KILN_RETURN_IF_ERROR(GeneratedFolder(repro.folder).write(operation).status());
   if (repro.isKiln()) {
     KILN_ASSIGN_OR_RETURN(repro.source, sourceOf(lab, row, flags.compiler));
-    if (Status status = writeModule(repro); !status.ok() && row.result->outcome == store::Outcome::Ok)
+    if (Status status = writeModule(repro); !status.ok() && row.result->outcome == Outcome::Ok)
       return status; // of a row that failed, this may be why
   }
   KILN_RETURN_IF_ERROR(writeAllInputs(repro));

@@ -35,8 +35,8 @@ void ShowFlags::add(FlagParser &parser) {
 static std::string headline(const report::Row &row) {
   std::string text = row.shortName();
   if (!row.estimate || row.estimate->median <= 0)
-    return fmt::format("{} ({})", text, store::outcomeName(row.result->outcome));
-  const store::Estimate &estimate = *row.estimate;
+    return fmt::format("{} ({})", text, outcomeName(row.result->outcome));
+  const store::CandidateEstimate &estimate = *row.estimate;
   text += " (";
   if (row.ranked())
     text += fmt::format("rank {}{}, ", estimate.rank, estimate.ties.empty() ? "" : "=");

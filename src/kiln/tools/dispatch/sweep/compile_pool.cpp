@@ -42,7 +42,7 @@ static std::string jsonText(const nlohmann::json &json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Beside each module: what it was when it was written. A disk that lies or a copy that broke off must not be measured.
+// A file beside each module with its checksum when it was written, so that a damaged module is not measured.
 static std::string sumPath(const std::string &module) {
   return module + ".sum";
 }
@@ -64,8 +64,8 @@ static Cached lookFor(const std::string &module) {
   return is.ok() && *is == (*written)->text() ? Cached::Whole : Cached::Damaged;
 }
 
-// Who compiles, for which CPU: a compiler is another one when the bytes of its file are, and "host" means another CPU
-// where the folder was carried to another machine.
+// The compiler and its target CPU, as text: a compiler is another one when the bytes of its file are, and "host" means
+// another CPU where the folder was carried to another machine.
 static Result<std::string> compilerIdentity(const std::string &path) {
   KILN_ASSIGN_OR_RETURN(Ref<FileContents> file, FileContents::open(path));
   measure::Provenance machine = measure::Provenance::detect();
@@ -73,7 +73,7 @@ static Result<std::string> compilerIdentity(const std::string &path) {
                             fmt::format("{}", fmt::join(machine.features, ","))});
 }
 
-// What --tuning-db names counts by its content. What cannot be read is the compiler's to tell.
+// What --tuning-db names counts by its content. The compiler reports a file that cannot be read.
 static std::string tuningDatabaseOf(std::string_view flag) {
   constexpr std::string_view name = "-tuning-db=";
   size_t dashes = flag.starts_with("--") ? 1 : 0;
@@ -149,11 +149,11 @@ private:
     std::string said(process->errorOutput());
     said.erase(said.find_last_not_of(" \n") + 1);
     // One that ends by itself before its first answer does not like its flags, whatever the program.
-    if (!answered && process->outcome() == measure::Outcome::Exited && !said.empty()) {
+    if (!answered && process->outcome() == Outcome::Exited && !said.empty()) {
       unusable = said;
       return invalidArgument("{}", said);
     }
-    bool late = process->outcome() == measure::Outcome::TimedOut;
+    bool late = process->outcome() == Outcome::TimedOut;
     return internalError("kiln-compile {} this program{}{}",
                          late ? fmt::format("did not end within {} s with", settings.timeout / 1'000'000'000)
                               : std::string("was ended by"),

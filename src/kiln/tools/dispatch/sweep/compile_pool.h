@@ -34,7 +34,7 @@ struct CompileSettings {
   std::vector<std::string> flags; // of kiln-compile
   uint32_t workers = 1;
   bool force = false; // compiles even what is there
-  // Of one program; who takes longer is ended.
+  // For one program; a compiler that takes longer is ended.
   uint64_t timeout = uint64_t(600) * 1'000'000'000;
   // monotonicNanoseconds() after which no program is begun; what is under way ends.
   uint64_t beginUntil = UINT64_MAX;

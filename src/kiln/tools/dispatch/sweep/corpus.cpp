@@ -23,7 +23,7 @@ using measure::corpus::Program;
 //===--- Files ---------------------------------------------------------------------------------------------------===//
 
 // Programs are files. What has the name of one and is none, or is a link to a folder, which is not followed because it
-// may lead in circles, is told: nobody should take it for measured.
+// may lead in circles, is told, so that it is not taken for measured.
 static bool isProgram(const fs::directory_entry &entry) {
   std::error_code error;
   bool named = entry.path().extension() == ".mlir", isLink = entry.is_symlink(error);

@@ -9,7 +9,7 @@ namespace kiln {
 
 // Every public function of every .mlir file below the folder, or of the one file that --corpus names. What a function
 // takes is found out by compiling its file, into the cache. A file that does not compile, or whose functions cannot be
-// measured, is an operation too, whose problem says why: it costs its own rows only. An error where there is no file.
+// measured, is an operation too, whose problem says why: only its own rows fail. An error where there is no file.
 Result<std::vector<Operation>> loadCorpus(const Lab &lab);
 
 // Compiles unoptimized builds of what has no expected results, for candidates to be compared with. What does not

@@ -5,6 +5,7 @@
 #include "kiln/base/clock.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/report/model/suggestion.h"
+#include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
 #include "kiln/tools/peers_flag.h"
 #include "kiln/tools/sibling.h"
@@ -24,8 +25,8 @@ Result<KnownProvider> probe(const DispatchFlags &flags, std::string name, std::s
   KILN_ASSIGN_OR_RETURN(measure::Answer answer,
                         worker->ask(measure::HelloRequest{measure::kProtocolVersion, options.threads},
                                     Deadline::after(flags.timeoutNanoseconds())));
-  const double seconds = static_cast<double>(monotonicNanoseconds() - started) / 1e9;
-  (void)worker->quit(Deadline::after(uint64_t(1'000'000'000))); // how it ends is no matter here
+  const double seconds = secondsSince(started);
+  (void)worker->quit(Deadline::after(uint64_t(1'000'000'000))); // it has answered already
   return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command), seconds};
 }
 

@@ -1,4 +1,4 @@
-// Who takes part in a sweep: each is asked once who it is, before anything is compiled.
+// The providers that take part in a sweep. Each one's worker is asked for its version before anything is compiled.
 #ifndef KILN_TOOLS_DISPATCH_SWEEP_KNOWN_PROVIDERS_H
 #define KILN_TOOLS_DISPATCH_SWEEP_KNOWN_PROVIDERS_H
 
@@ -20,8 +20,8 @@ struct KnownProvider {
 // Kiln itself; an error where it does not work.
 Result<KnownProvider> findKiln(const DispatchFlags &flags);
 
-// Those that were asked for, all of which must work; without a wish, those that do. Of external programs one must
-// work, where there is nobody else.
+// Those that were asked for, all of which must work; without a wish, those that do. One external program at least must
+// work, where there are no other providers.
 Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags);
 
 } // namespace kiln

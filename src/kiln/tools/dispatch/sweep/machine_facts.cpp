@@ -5,6 +5,7 @@
 #include "kiln/base/split.h"
 #include "kiln/measure/machine/gpus.h"
 #include "kiln/measure/machine/machine_json.h"
+#include "kiln/report/formats/json_value.h"
 
 namespace kiln {
 
@@ -12,14 +13,9 @@ using measure::Fact;
 using measure::Json;
 using measure::SystemFiles;
 
-// Text that is no UTF-8 must not end the program.
-static std::string jsonText(const Json &json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 static std::string nodeJson(const SystemFiles &files) {
-  return jsonText({{"host", toJson(files.fact("/proc/sys/kernel/hostname"))},
-                   {"machine_id", toJson(files.fact("/etc/machine-id"))}});
+  return report::dumpJson({{"host", toJson(files.fact("/proc/sys/kernel/hostname"))},
+                           {"machine_id", toJson(files.fact("/etc/machine-id"))}});
 }
 
 // The first processor that is there, whichever this process may use.
@@ -58,7 +54,7 @@ static std::string hardwareJson(const measure::Provenance &machine, const System
   for (const measure::Gpu &gpu : measure::listGpus(files))
     json["gpus"].push_back(
         {{"name", toJson(gpu.name)}, {"driver", toJson(gpu.driver)}, {"maximum_mhz", toJson(gpu.maximumMegahertz)}});
-  return jsonText(json);
+  return report::dumpJson(json);
 }
 
 // What the control group of this process, or one above it, sets as a limit: "max" where none does. Names of groups are
@@ -88,9 +84,9 @@ static Fact groupLimit(const SystemFiles &files, const char *name) {
 static std::string allocationJson(const measure::Provenance &machine, const SystemFiles &files) {
   std::vector<unsigned> processors = machine.allowedCpus;
   std::ranges::sort(processors);
-  return jsonText({{"processors", processors},
-                   {"cpu_time", toJson(groupLimit(files, "cpu.max"))},
-                   {"memory", toJson(groupLimit(files, "memory.max"))}});
+  return report::dumpJson({{"processors", processors},
+                           {"cpu_time", toJson(groupLimit(files, "cpu.max"))},
+                           {"memory", toJson(groupLimit(files, "memory.max"))}});
 }
 
 store::Machine machineFacts(const measure::Provenance &machine, const SystemFiles &files) {

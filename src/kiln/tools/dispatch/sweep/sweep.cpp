@@ -15,8 +15,10 @@
 #include "kiln/measure/machine/provenance.h"
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/timing_data.h"
+#include "kiln/report/formats/json_value.h"
 #include "kiln/report/model/noise.h"
 #include "kiln/report/model/notes.h"
+#include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/rows/part_times.h"
 #include "kiln/tools/dispatch/sweep/ceilings.h"
 #include "kiln/tools/dispatch/sweep/machine_facts.h"
@@ -24,12 +26,7 @@
 
 namespace kiln {
 
-using Json = nlohmann::ordered_json;
-
-// Text that is no UTF-8 must not end the program.
-static std::string jsonText(const Json &json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+using report::Json;
 
 static double machineLoad() {
   double load = 0;
@@ -37,24 +34,7 @@ static double machineLoad() {
   return load;
 }
 
-static store::Outcome outcomeOf(measure::Outcome outcome) {
-  switch (outcome) {
-  case measure::Outcome::Ok: return store::Outcome::Ok;
-  case measure::Outcome::Wrong: return store::Outcome::Incorrect;
-  case measure::Outcome::Unsupported: return store::Outcome::Unsupported;
-  case measure::Outcome::Crashed: return store::Outcome::Crashed;
-  case measure::Outcome::TimedOut: return store::Outcome::Timeout;
-  case measure::Outcome::Failed:
-  case measure::Outcome::NotStarted:
-  case measure::Outcome::Exited:
-  case measure::Outcome::MemoryLimit:
-  case measure::Outcome::Rubbish: return store::Outcome::Failed;
-  case measure::Outcome::Implausible: return store::Outcome::Implausible;
-  }
-  return store::Outcome::Failed;
-}
-
-// What the worker wants readers to know, and what the lab knows that they have to.
+// The worker's own note, and what the lab adds to it.
 static std::string noteOf(const measure::ProviderInfo &told) {
   std::string note = told.note;
   auto add = [&](const std::string &text) { note += (note.empty() ? "" : "; ") + text; };
@@ -99,7 +79,7 @@ static store::Verification verificationOf(const std::vector<measure::verify::Ver
                                      {"ulps", fmt::format("{}", mismatch.ulps)}});
     }
   }
-  result.details = jsonText(details);
+  result.details = report::dumpJson(details);
   return result;
 }
 
@@ -120,7 +100,7 @@ static std::string settingsJson(const SweepSettings &settings) {
                {"minimumRounds", statistics.minimumRounds},
                {"maximumRounds", statistics.maximumRounds},
                {"profile", settings.profile}};
-  return jsonText(json);
+  return report::dumpJson(json);
 }
 
 // The checksum of the program that runs Kiln's modules: with another one, the same module is not the same code. Empty
@@ -135,8 +115,8 @@ static std::string kilnWorkerOf(std::span<const SweepGroup> groups) {
   return "";
 }
 
-// What is stored with the run: the settings, and how the machine looked when it began and what ran Kiln's modules,
-// which make no other sweep of it.
+// What is stored with the run: the settings, and what is no part of the sweep's key: how busy the machine was, and
+// which program ran Kiln's modules.
 static std::string runFlags(const SweepSettings &settings, std::span<const SweepGroup> groups) {
   Json json = Json::parse(settingsJson(settings));
   if (std::string worker = kilnWorkerOf(groups); !worker.empty())
@@ -154,7 +134,7 @@ static std::string runFlags(const SweepSettings &settings, std::span<const Sweep
       machine["warning"] = warning;
     json["machine"] = std::move(machine);
   }
-  return jsonText(json);
+  return report::dumpJson(json);
 }
 
 store::Problem factOf(const measure::Problem &problem) {
@@ -165,7 +145,7 @@ std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &se
   // Which processors were used is a fact of each group: how many there are is what makes another sweep.
   Json json = Json::parse(settingsJson(settings));
   json["processors"] = json["processors"].size();
-  std::string text = jsonText(json) + fmt::format("seed {}\n", settings.group.seed);
+  std::string text = report::dumpJson(json) + fmt::format("seed {}\n", settings.group.seed);
   for (const SweepGroup &group : groups) {
     text += factOf(*group.problem).key() + "\n";
     for (const SweepCandidate &candidate : group.candidates)
@@ -174,8 +154,8 @@ std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &se
   return store::contentKey({text});
 }
 
-// Tags and the node are facts of a run: with others it is another run, which is told where somebody may have meant to
-// go on.
+// With other tags, or on another node, a sweep is a new run. The note tells a user who may have meant to go on with an
+// unfinished one.
 static std::string newRunNote(std::span<const store::StoredRun> runs, const store::Run &wanted) {
   const store::StoredRun *unfinished = nullptr, *elsewhere = nullptr;
   for (const store::StoredRun &run : runs) {
@@ -240,22 +220,19 @@ public:
     round.cacheMode = samples.cold ? "cold" : "warm";
     round.samples.call = samples.call;
     if (samples.watched)
-      round.samples.watched = {samples.watchedCall,        samples.watched->clock,   samples.watched->ticksPerSecond,
-                               samples.watched->submitted, samples.watched->started, samples.watched->ended};
-    const measure::CallCounts &counts = samples.counts;
-    round.counters = {samples.call.size() * uint64_t(samples.batch), counts.cycles, counts.instructions,
-                      counts.cacheMisses, counts.flops};
+      round.samples.watched = {*samples.watched, samples.watchedCall};
+    round.counters = {samples.counts, samples.call.size() * uint64_t(samples.batch)};
     if (samples.round != current)
       KILN_RETURN_IF_ERROR(flush());
     current = samples.round;
     parts.add(samples);
     pending.push_back(std::move(round));
-    progress.onRound(samples.round, static_cast<double>(monotonicNanoseconds() - started) / 1e9);
+    progress.onRound(samples.round, secondsSince(started));
     return okStatus();
   }
 
-  Status onOutcome(uint32_t candidate, measure::Outcome outcome, std::string_view message) override {
-    progress.onOutcome(group.candidates[candidate], outcomeOf(outcome), message);
+  Status onOutcome(uint32_t candidate, Outcome outcome, std::string_view message) override {
+    progress.onOutcome(group.candidates[candidate], outcome, message);
     return okStatus();
   }
 
@@ -316,7 +293,7 @@ public:
     }
     if (!summary.interrupted)
       KILN_RETURN_IF_ERROR(writer->endRun(summary.run));
-    summary.elapsedSeconds = static_cast<double>(monotonicNanoseconds() - start) / 1e9;
+    summary.elapsedSeconds = secondsSince(start);
     return summary;
   }
 
@@ -328,7 +305,7 @@ private:
         {machine.hardware, machine.allocation, store::unixNanoseconds(), ceilingsJson(*calibration, threads)});
   }
 
-  // A row is faster than it can be: the ceilings once more, a few times in a sweep.
+  // Called where a row is faster than it can be: measures the ceilings once more, a few times in a sweep.
   std::vector<measure::SpeedFloor> confirmFloors(const measure::Problem &problem, uint64_t count,
                                                  std::vector<measure::SpeedFloor> floors) {
     if (confirmations < kConfirmations) {
@@ -343,7 +320,7 @@ private:
     return calibration ? speedFloors(problem, count, *calibration) : std::move(floors);
   }
 
-  // Without them there is a column less, and nothing is known to be impossible.
+  // Without ceilings, columns stay empty and no row is implausible.
   void findCeilings(const measure::Provenance &provenance) {
     Result<std::optional<measure::Calibration>> known = readCalibration(provenance);
     if (known.ok() && !*known && settings.calibrate) {
@@ -418,7 +395,7 @@ private:
     return text;
   }
 
-  // One group on its way: who takes part, and what is known of the others.
+  // A group while it is measured: the candidates that take part, and the results of the others.
   struct Measuring {
     store::Group fact;
     SweepGroup live; // those that have a worker
@@ -472,7 +449,7 @@ private:
       }
       measuring.results.push_back({measuring.fact.key(),
                                    candidate.fact.key(),
-                                   candidate.unsupported ? store::Outcome::Unsupported : store::Outcome::Failed,
+                                   candidate.unsupported ? Outcome::Unsupported : Outcome::Failed,
                                    candidate.obstacle,
                                    {},
                                    std::nullopt});
@@ -483,16 +460,16 @@ private:
   }
 
   Status concludeGroup(Measuring &measuring, const measure::GroupResult &outcome,
-                       const std::vector<store::Estimate> &estimates) {
+                       const std::vector<store::CandidateEstimate> &estimates) {
     std::vector<store::CandidateResult> &results = measuring.results;
     for (size_t i = 0; i < measuring.live.candidates.size(); ++i)
       results.push_back(resultOf(measuring.fact.key(), measuring.live.candidates[i], outcome.candidates[i],
                                  measuring.live.problem->passes()));
     for (const store::CandidateResult &one : results)
-      summary.failed += !store::isSuccess(one.outcome) && one.outcome != store::Outcome::Unsupported &&
-                        one.outcome != store::Outcome::NotProfiled;
-    std::vector<const store::Estimate *> pointers;
-    for (const store::Estimate &estimate : estimates)
+      summary.failed +=
+          !isSuccess(one.outcome) && one.outcome != Outcome::Unsupported && one.outcome != Outcome::NotProfiled;
+    std::vector<const Estimate *> pointers;
+    for (const Estimate &estimate : estimates)
       pointers.push_back(&estimate);
     if (std::optional<report::NoiseWarning> warning = report::noiseWarning(pointers, settings.statistics.target))
       progress.onWarning(warning->text());
@@ -515,9 +492,9 @@ private:
     store::CandidateResult result;
     result.group = group;
     result.candidate = candidate.fact.key();
-    result.outcome = measured.outcome ? outcomeOf(*measured.outcome) : store::Outcome::Failed;
-    if (result.outcome == store::Outcome::Ok && !settings.profile)
-      result.outcome = store::Outcome::NotProfiled;
+    result.outcome = measured.outcome.value_or(Outcome::Failed);
+    if (result.outcome == Outcome::Ok && !settings.profile)
+      result.outcome = Outcome::NotProfiled;
     result.error = measured.message;
     result.verification = verificationOf(measured.verdicts, passes);
     result.compileMilliseconds = candidate.compileMilliseconds;
@@ -528,34 +505,26 @@ private:
     return result;
   }
 
-  static std::vector<store::Estimate> estimatesOf(const std::string &group, const SweepGroup &live,
-                                                  const measure::GroupStatistics &statistics, const PartTimes &parts) {
-    std::vector<store::Estimate> estimates;
-    for (const measure::Estimate &measured : statistics.estimates()) {
+  static std::vector<store::CandidateEstimate> estimatesOf(const std::string &group, const SweepGroup &live,
+                                                           const measure::GroupStatistics &statistics,
+                                                           const PartTimes &parts) {
+    std::vector<store::CandidateEstimate> estimates;
+    for (measure::RankedEstimate &measured : statistics.estimates()) {
       // Below three rounds there is no interval, and nothing to state.
-      if (measured.rounds == 0 || !std::isfinite(measured.interval.high))
+      if (measured.rounds == 0 || !std::isfinite(measured.high))
         continue;
-      store::Estimate estimate;
+      if (!std::isfinite(measured.ratio))
+        measured.ratio = 0;
+      if (!std::isfinite(measured.ratioHigh))
+        measured.ratioHigh = 1e9; // no end, as a number
+      store::CandidateEstimate &estimate = estimates.emplace_back();
+      static_cast<Estimate &>(estimate) = measured;
       estimate.group = group;
       estimate.candidate = live.candidates[measured.candidate].fact.key();
-      estimate.median = measured.median;
-      estimate.p10 = measured.p10;
-      estimate.p90 = measured.p90;
-      estimate.low = measured.interval.low;
-      estimate.high = measured.interval.high;
-      estimate.deviceMedian = parts.device(measured.candidate);
-      estimate.launchMedian = parts.launch(measured.candidate);
-      estimate.rounds = measured.rounds;
-      estimate.samples = measured.samples;
-      estimate.rank = measured.rank;
       for (uint32_t other : measured.ties)
         estimate.ties.push_back(live.candidates[other].fact.key());
-      constexpr double unknown = 1e9; // an interval without an end, as a number
-      estimate.ratio = std::isfinite(measured.ratio) ? measured.ratio : 0;
-      estimate.ratioLow = std::isfinite(measured.ratioInterval.low) ? measured.ratioInterval.low : 0;
-      estimate.ratioHigh = std::isfinite(measured.ratioInterval.high) ? measured.ratioInterval.high : unknown;
-      estimate.dropped = measured.dropped;
-      estimates.push_back(std::move(estimate));
+      estimate.deviceMedian = parts.device(measured.candidate);
+      estimate.launchMedian = parts.launch(measured.candidate);
     }
     return estimates;
   }

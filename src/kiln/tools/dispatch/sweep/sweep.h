@@ -18,7 +18,7 @@
 
 namespace kiln {
 
-// Who takes part, and how results name it.
+// A candidate: the program that is run, and what the store knows it by.
 struct SweepCandidate {
   measure::Candidate worker;
   store::Candidate fact;
@@ -64,7 +64,7 @@ public:
   virtual ~SweepProgress() = default;
   virtual void onGroup(size_t index, const SweepGroup &group) = 0;
   virtual void onRound(uint32_t round, double seconds) = 0;
-  virtual void onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) = 0;
+  virtual void onOutcome(const SweepCandidate &candidate, Outcome outcome, std::string_view message) = 0;
   // Noise hides what the group was measured for: one line.
   virtual void onWarning(std::string_view text) {}
   virtual void onGroupDone(size_t index, const SweepGroup &group) = 0;

@@ -11,7 +11,7 @@ namespace kiln {
 
 namespace {
 // Of two cores of a shared server with 384 MiB of last-level cache. `most` was measured while others kept both cores
-// busy, with some room; `least` is what is hoped for on a quiet machine. The plan says "about".
+// busy, with some room; `least` is of a quiet machine. The plan says "about".
 struct Range {
   double least, most;
 };
@@ -31,7 +31,7 @@ constexpr Range kStart = {1, 2};
 constexpr double kTimedPerStart = 7, kLeastTimed = 0.01, kMostTimed = 0.1;
 // Passes of verification, and once more after the first turn.
 constexpr double kCallsToVerify = 4;
-// Losers leave after three turns at the earliest.
+// Slow candidates leave after three turns at the earliest.
 constexpr double kTurnsOfLosers = 3;
 // Looking at the machine while nothing is compiled, and the report.
 constexpr Range kAround = {0.5, 1.5};
@@ -123,7 +123,7 @@ void announceSweep(const Lab &lab, const std::vector<Operation> &operations,
       continue;
     }
     ++libraries;
-    // OpenBLAS says a whole line of itself.
+    // The version of OpenBLAS is a whole line.
     names += fmt::format("{}{}{}{} {}", names.empty() ? "" : ", ", provider.name, provider.variant.empty() ? "" : ":",
                          provider.variant,
                          provider.obstacle.empty() ? provider.version.substr(0, provider.version.find(' ')) : "fails");

@@ -1,4 +1,4 @@
-// What a sweep is going to be, before it is.
+// How many candidates a sweep has, and how long it will take.
 #ifndef KILN_TOOLS_DISPATCH_SWEEP_SWEEP_PLAN_H
 #define KILN_TOOLS_DISPATCH_SWEEP_SWEEP_PLAN_H
 
@@ -23,7 +23,7 @@ struct PlannedTime {
 };
 
 // Verifying and measuring a problem with candidates whose workers take so many seconds each to start: at least, where
-// all but one are slow and leave early, and at most, where nobody does.
+// all but one are slow and leave early, and at most, where none leaves.
 PlannedTime measuringTime(const measure::Problem &problem, std::span<const double> starts, uint32_t threads,
                           const SweepSettings &settings);
 

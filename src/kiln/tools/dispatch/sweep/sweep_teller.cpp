@@ -1,6 +1,7 @@
 #include "kiln/tools/dispatch/sweep/sweep_teller.h"
 
 #include "kiln/base/clock.h"
+#include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
 #include "kiln/tools/dispatch/sweep/interrupts.h"
 
@@ -54,8 +55,8 @@ void SweepTeller::onRound(uint32_t round, double seconds) {
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
 }
 
-void SweepTeller::onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) {
-  if (outcome == store::Outcome::Ok || outcome == store::Outcome::Unsupported)
+void SweepTeller::onOutcome(const SweepCandidate &candidate, Outcome outcome, std::string_view message) {
+  if (outcome == Outcome::Ok || outcome == Outcome::Unsupported)
     return;
   ++failed;
   clear();
@@ -63,7 +64,7 @@ void SweepTeller::onOutcome(const SweepCandidate &candidate, store::Outcome outc
   bool compiles = cause.data() == message.data() || !message.starts_with(kCompileError);
   std::string text =
       fmt::format("  {}{}{}: {}: {}{}", candidate.fact.provider, candidate.fact.configuration.empty() ? "" : " ",
-                  candidate.fact.configuration, store::outcomeName(outcome), compiles ? "" : kCompileError, cause);
+                  candidate.fact.configuration, outcomeName(outcome), compiles ? "" : kCompileError, cause);
   // What a compiler says is of use only as a whole.
   if (compiles)
     say("{}\n", report::firstPart(text, consoleWidth()));
@@ -79,7 +80,7 @@ void SweepTeller::onWarning(std::string_view text) {
 void SweepTeller::onGroupDone(size_t, const SweepGroup &) {
   clear();
   ++measured;
-  spent = static_cast<double>(monotonicNanoseconds() - begun) / 1e9;
+  spent = secondsSince(begun);
 }
 
 bool SweepTeller::shouldContinue() {

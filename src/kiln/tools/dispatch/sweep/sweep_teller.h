@@ -12,14 +12,14 @@ namespace kiln {
 // error, with the file's name in place of its path. The report says all of it.
 std::string_view toldCause(std::string_view message);
 
-// One line that is written over while a group runs, where somebody sees it; else a line when it is done.
+// On a terminal, one line that is written over while a group runs; else a line when it is done.
 class SweepTeller final : public SweepProgress {
 public:
   SweepTeller(size_t groups, const SweepSettings &settings) : groups(groups), settings(settings) {}
 
   void onGroup(size_t index, const SweepGroup &group) override;
   void onRound(uint32_t round, double seconds) override;
-  void onOutcome(const SweepCandidate &candidate, store::Outcome outcome, std::string_view message) override;
+  void onOutcome(const SweepCandidate &candidate, Outcome outcome, std::string_view message) override;
   void onWarning(std::string_view text) override;
   void onGroupDone(size_t index, const SweepGroup &group) override;
   bool shouldContinue() override;

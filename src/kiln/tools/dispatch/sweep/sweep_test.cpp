@@ -17,7 +17,7 @@ class Listener final : public SweepProgress {
 public:
   void onGroup(size_t, const SweepGroup &) override {}
   void onRound(uint32_t, double) override {}
-  void onOutcome(const SweepCandidate &, store::Outcome, std::string_view) override {}
+  void onOutcome(const SweepCandidate &, Outcome, std::string_view) override {}
   void onWarning(std::string_view text) override { warnings += std::string(text) + "\n"; }
   void onGroupDone(size_t, const SweepGroup &) override {}
   bool shouldContinue() override { return goesOn; }
@@ -32,7 +32,6 @@ protected:
     SweepCandidate candidate;
     candidate.fact.problem = factOf(problem).key();
     candidate.fact.provider = name;
-    candidate.worker.label = name;
     candidate.worker.command = {KILN_FAKE_WORKER};
     candidate.worker.command.insert(candidate.worker.command.end(), arguments.begin(), arguments.end());
     group.candidates.push_back(std::move(candidate));
@@ -75,14 +74,14 @@ protected:
   std::unique_ptr<store::Reader> reader;
   std::vector<store::StoredGroup> groupsOfRun;
   std::vector<store::CandidateResult> results;
-  std::vector<store::Estimate> estimates;
+  std::vector<store::CandidateEstimate> estimates;
 };
 
 TEST_F(SweepTest, PartsOfCallsAreConcludedWhereTheyAreTold) {
   add("telling", {"tell", "always"});
   add("silent", {});
   run();
-  const store::Estimate *telling = of(estimates, 0), *silent = of(estimates, 1);
+  const store::CandidateEstimate *telling = of(estimates, 0), *silent = of(estimates, 1);
   ASSERT_TRUE(telling && silent);
   ASSERT_TRUE(telling->deviceMedian && telling->launchMedian);
   EXPECT_GT(*telling->deviceMedian, 0); // it says that its device was at work all the time
@@ -125,7 +124,7 @@ TEST_F(SweepTest, WhatWorkersSayOfThemselvesIsStored) {
   EXPECT_GT(telling->worker->peakMemoryBytes, uint64_t(1) << 20);
   EXPECT_EQ(silent->worker->note, "");
   ASSERT_TRUE(of(results, 2) && of(results, 3));
-  EXPECT_EQ(of(results, 2)->outcome, store::Outcome::Failed);
+  EXPECT_EQ(of(results, 2)->outcome, Outcome::Failed);
   EXPECT_FALSE(of(results, 3)->worker);
 }
 
@@ -178,7 +177,7 @@ TEST_F(SweepTest, WithOtherTagsItIsAnotherRunAndThatIsTold) {
       std::string::npos)
       << progress.warnings;
   EXPECT_EQ(unfinishedOfAll().size(), 2U);
-  // Once it was measured, whatever the tags, nobody wants to go on.
+  // Once it was measured with any tags, there is nothing to go on with.
   progress.warnings.clear();
   progress.goesOn = true;
   run();

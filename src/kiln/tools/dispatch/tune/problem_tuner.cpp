@@ -27,16 +27,12 @@ static TuningBudget budgetOf(const Lab &lab, const measure::Problem &problem) {
   constexpr double usualStart = 0.008;
   std::vector<double> starts(flags.finalists + 1, usualStart);
   const double finals = measuringTime(problem, starts, threads, settingsOf(lab)).most;
-  // Of what one more takes, half: it is found out soon, and the group has a limit.
+  // Half of what one more candidate takes, as a first guess: batches show the time, and a group has a limit.
   SweepSettings batch = batchSettings(lab);
   batch.statistics.maximumRounds = batch.statistics.minimumRounds;
   double two = measuringTime(problem, {starts.data(), 2}, threads, batch).most;
   double one = measuringTime(problem, {starts.data(), 1}, threads, batch).most;
   return {flags.budgetSeconds(), finals, {0, (two - one) / 2}};
-}
-
-static double secondsSince(uint64_t start) {
-  return static_cast<double>(monotonicNanoseconds() - start) / 1e9;
 }
 
 static SearchOptions searchOptions(const DispatchFlags &flags) {
@@ -64,7 +60,8 @@ std::string ProblemTuner::mlirOf(const std::string &configuration) const {
                                  configuration == kDefaultConfiguration ? std::string_view() : configuration);
 }
 
-// Each is a program of its own: it is compiled once however often it is measured, and costs nobody else anything.
+// Each configuration is a program of its own: it is compiled once however often it is measured, and a failure affects
+// no other.
 Status ProblemTuner::compile(const std::vector<std::string> &configurations, uint64_t until) {
   KILN_RETURN_IF_ERROR(makeFolder(folder()));
   std::vector<CompileJob> jobs;
@@ -153,18 +150,9 @@ void ProblemTuner::suggest(const std::string &configuration) {
 SweepCandidate ProblemTuner::candidateOf(const std::string &configuration) const {
   const CompileResult &result = compiled.at(configuration);
   SweepCandidate candidate = kiln;
-  candidate.fact.problem = factOf(*operation.problem).key();
-  candidate.fact.configuration = configuration;
-  for (const std::string &flag : lab.flags.allCompilerFlags())
-    candidate.fact.compilerFlags += (candidate.fact.compilerFlags.empty() ? "" : " ") + flag;
-  candidate.fact.moduleHash = result.key;
-  candidate.worker.label = configuration;
-  candidate.worker.module = fmt::format("{}/{}.vmfb", lab.folder.cache(), result.key);
-  candidate.worker.function = operation.dispatch(configuration);
-  if (!result.ok())
-    candidate.obstacle = "it does not compile: " + result.error;
-  candidate.compileMilliseconds = result.milliseconds;
-  return candidate;
+  candidate.fact.compilerFlags = recordedFlags("", lab.flags.allCompilerFlags());
+  return configured(std::move(candidate), operation, configuration, result,
+                    fmt::format("{}/{}.vmfb", lab.folder.cache(), result.key));
 }
 
 std::string ProblemTuner::anchor() const {
@@ -302,8 +290,8 @@ void ProblemTuner::tell(const Batch &batch, const TuneStep &step) const {
   for (const SweepCandidate &candidate : batch.group.candidates) {
     auto found = step.answers.find(candidate.fact.key());
     if (found != step.answers.end() && !found->second.ok())
-      print(fmt::format("    {}: {}: {}\n", candidate.fact.configuration,
-                        store::outcomeName(found->second.result.outcome), found->second.result.error));
+      print(fmt::format("    {}: {}: {}\n", candidate.fact.configuration, outcomeName(found->second.result.outcome),
+                        found->second.result.error));
   }
 }
 

@@ -1,7 +1,7 @@
 // kiln-dispatch tune.
-#include <ctime>
 
 #include "kiln/base/file.h"
+#include "kiln/base/time_text.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
@@ -13,12 +13,12 @@ namespace kiln {
 
 namespace {
 
-// A batch has one line when it is done; who failed is counted there.
+// A batch has one line when it is done, with the number of failures.
 class QuietProgress final : public SweepProgress {
 public:
   void onGroup(size_t, const SweepGroup &) override {}
   void onRound(uint32_t, double) override {}
-  void onOutcome(const SweepCandidate &, store::Outcome, std::string_view) override {}
+  void onOutcome(const SweepCandidate &, Outcome, std::string_view) override {}
   void onGroupDone(size_t, const SweepGroup &) override {}
   bool shouldContinue() override { return !isInterrupted(); }
 };
@@ -143,7 +143,7 @@ Result<bool> Tuning::searchAll(TuneSession &session) {
     say("[{}/{}] {}\n", i + 1, operations.size(), operations[i].problem->name());
     Result<bool> done = searchOne(session, operations[i]);
     if (!done.ok()) {
-      // It costs nobody else anything.
+      // The other problems are tuned all the same.
       ++broken;
       say("  cannot be tuned: {}\n", done.status().message());
     } else if (!*done) {
@@ -151,14 +151,6 @@ Result<bool> Tuning::searchAll(TuneSession &session) {
     }
   }
   return true;
-}
-
-static std::string dateText(int64_t unixNanoseconds) {
-  time_t seconds = unixNanoseconds / 1'000'000'000;
-  tm parts{};
-  gmtime_r(&seconds, &parts);
-  char text[32];
-  return {text, strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 // The winner has to be faster than the default with certainty, and by enough.
@@ -196,7 +188,7 @@ Status Tuning::conclude(const TunedProblem &problem, const TuneStep &step, Tunin
   entry.provenance = {name,
                       fastest->estimate->median,
                       fastest->estimate->ratio / standard->estimate->ratio,
-                      dateText(step.started),
+                      timeText(step.started, "%Y-%m-%dT%H:%M:%SZ"),
                       kVersion,
                       step.run};
   say("{}: {} takes {:.2f} of the default's time\n", name, entry.configuration, entry.provenance.defaultRatio);
@@ -210,7 +202,7 @@ Result<int> Tuning::conclude(TuneSession &session) {
     groups.push_back(problem.finalists);
   // What is left is for all of them alike.
   SweepSettings settings = settingsOf(lab);
-  // Nobody leaves early: of a default that is soon seen to be slow, a few rounds do not tell by how much for certain.
+  // None is dropped: a few rounds would not tell for certain by how much a slow default is slower.
   settings.statistics.dropBeyond = measure::GroupOptions::kNeverDrop;
   const double left = static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds() - spent;
   settings.group.groupNanoseconds =

@@ -77,7 +77,7 @@ Status TuneSession::readStep(TuneStep &step) const {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(database));
   KILN_ASSIGN_OR_RETURN(store::StoredRun run, reader->findRun(step.run));
   step.started = run.started;
-  // From when it was last begun: what lies between an interruption and that is nobody's.
+  // Since the step was last begun: the time between an interruption and its resumption does not count.
   int64_t begun = run.started;
   KILN_ASSIGN_OR_RETURN(std::vector<store::StoredGroup> groups, reader->groups(step.run));
   for (const store::StoredGroup &group : groups)
@@ -88,8 +88,8 @@ Status TuneSession::readStep(TuneStep &step) const {
     std::string key = result.candidate;
     step.answers[key].result = std::move(result);
   }
-  KILN_ASSIGN_OR_RETURN(std::vector<store::Estimate> estimates, reader->estimates(step.run));
-  for (store::Estimate &estimate : estimates)
+  KILN_ASSIGN_OR_RETURN(std::vector<store::CandidateEstimate> estimates, reader->estimates(step.run));
+  for (store::CandidateEstimate &estimate : estimates)
     if (auto found = step.answers.find(estimate.candidate); found != step.answers.end())
       found->second.estimate = std::move(estimate);
   return okStatus();

@@ -17,9 +17,9 @@ namespace kiln {
 // What a step found of one candidate.
 struct TuneAnswer {
   store::CandidateResult result;
-  std::optional<store::Estimate> estimate;
+  std::optional<store::CandidateEstimate> estimate;
 
-  bool ok() const { return estimate && store::isSuccess(result.outcome) && estimate->ratio > 0; }
+  bool ok() const { return estimate && isSuccess(result.outcome) && estimate->ratio > 0; }
 };
 
 struct TuneStep {

@@ -1,4 +1,4 @@
-// How the time of --budget-minutes is spent on one problem. No clock: who asks says what is spent.
+// How the time of --budget-minutes is spent on one problem. No clock: callers say what is spent.
 #ifndef KILN_TOOLS_DISPATCH_TUNE_TUNING_BUDGET_H
 #define KILN_TOOLS_DISPATCH_TUNE_TUNING_BUDGET_H
 

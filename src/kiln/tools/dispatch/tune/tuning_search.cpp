@@ -10,7 +10,7 @@ namespace kiln {
 
 // With fewer answers than this a model says nothing.
 static constexpr size_t kLeastAnswers = 6;
-// Whose neighbours are looked at.
+// Of so many of the best, neighbours are proposed.
 static constexpr size_t kParents = 3;
 
 TuningSearch::TuningSearch(std::vector<std::vector<double>> features, size_t kinds, const SearchOptions &options)
@@ -87,7 +87,7 @@ void TuningSearch::takeGuesses(std::vector<size_t> &batch, size_t upTo) {
       take(i, batch);
 }
 
-// By lot, one from each of equally long stretches of the space.
+// At random, one from each of equally long stretches of the space.
 void TuningSearch::takeSpread(std::vector<size_t> &batch, size_t upTo) {
   std::vector<size_t> open;
   for (size_t i = 0; i < size(); ++i)

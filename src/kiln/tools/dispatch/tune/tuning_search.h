@@ -7,10 +7,9 @@
 //     for (size_t candidate : batch)
 //       search.tell(candidate, log(time));
 //
-// The first batch holds the best guesses of who made the space, each of another kind, and what is spread over all of
-// it. From then on a model of the times (regression_forest.h) is asked where an improvement is most to be expected;
-// part of each batch is what lies next to the best so far, and a small part is drawn by lot, so that a model that is
-// wrong somewhere is told.
+// The first batch holds the best guesses, each of another kind, and what is spread over all of it. From then on a model
+// of the times (regression_forest.h) is asked where an improvement is most to be expected; part of each batch is what
+// lies next to the best so far, and a small part is drawn at random, so that a wrong model is corrected.
 #ifndef KILN_TOOLS_DISPATCH_TUNE_TUNING_SEARCH_H
 #define KILN_TOOLS_DISPATCH_TUNE_TUNING_SEARCH_H
 

@@ -75,7 +75,7 @@ TEST(TuningSearch, FindsItThroughNoise) {
     EXPECT_LE(searched(surface, {.seed = seed}, 480, 0.04), 1.03) << "seed " << seed;
 }
 
-// What a draw by lot does with as many trials; if it did as well, the tests above would show nothing.
+// What a random choice does with as many trials; if it did as well, the tests above would show nothing.
 TEST(TuningSearch, IsBetterThanChance) {
   Surface surface = makeSurface();
   std::vector<double> ratios;
