@@ -61,6 +61,8 @@ private:
   std::optional<Diagnosis> droppedLines() const;
   std::optional<Diagnosis> simulatedAccumulator() const;
   std::optional<Diagnosis> narrowInteger() const;
+  std::optional<Diagnosis> lostZeroPoints() const;
+  std::optional<Diagnosis> saturatedPairs() const;
   std::optional<Diagnosis> likeNarrowAccumulator() const;
   std::optional<Diagnosis> partNeverWritten() const;
   std::optional<Diagnosis> onlyZeros() const;
@@ -102,9 +104,8 @@ std::optional<Diagnosis> Diagnoser::swappedOperands() const {
       return double(dotIntegers(surveyor.left(*swap.lhs, s.element.b, s.element.i),
                                 surveyor.right(*swap.rhs, s.element.b, s.element.j)));
     };
-    const char *how = swap.cause == Cause::DroppedPadding ? "without its padding" : "read in the other layout";
     if (predictsSums(prediction))
-      return Diagnosis{swap.cause, fmt::format("they are right for {} {}", swap.what, how)};
+      return Diagnosis{swap.cause, fmt::format("they are right for {} {}", swap.what, swap.how)};
   }
   return std::nullopt;
 }
@@ -418,6 +419,23 @@ std::optional<Diagnosis> Diagnoser::narrowInteger() const {
   return std::nullopt;
 }
 
+// Programs that multiply the numbers in memory subtract what zero points add to the sums, and add their own product.
+std::optional<Diagnosis> Diagnoser::lostZeroPoints() const {
+  double product = double(subject.k) * subject.lhsZero * subject.rhsZero;
+  if (product == 0 || !predictsSums([&](const Sample &s) { return double(dotIntegers(s.left, s.right)) - product; }))
+    return std::nullopt;
+  return Diagnosis{Cause::WrongZeroPoint, kLostZeroPoints};
+}
+
+std::optional<Diagnosis> Diagnoser::saturatedPairs() const {
+  if (!isInteger(subject.lhsType) || hal::elementTypeByteSize(subject.lhsType) != 1)
+    return std::nullopt;
+  for (const PairReading &reading : pairReadings(subject.lhsType, subject.lhsZero, subject.rhsZero))
+    if (predictsSums([&](const Sample &s) { return double(sumOfSaturatedPairs(s.left, s.right, reading)); }))
+      return Diagnosis{Cause::NarrowAccumulator, kSaturatedPairs};
+  return std::nullopt;
+}
+
 double largestPartialSum(const Sample &s) {
   double sum = 0, largest = 0;
   for (size_t p = 0; p < s.left.size(); ++p) {
@@ -490,6 +508,8 @@ Diagnosis Diagnoser::run() const {
       &Diagnoser::narrowedInputs,
       &Diagnoser::simulatedAccumulator,
       &Diagnoser::narrowInteger,
+      &Diagnoser::lostZeroPoints,
+      &Diagnoser::saturatedPairs,
       &Diagnoser::shortReduction,
       &Diagnoser::shortInnerLoop,
       &Diagnoser::notFinite,
