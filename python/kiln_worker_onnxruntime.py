@@ -142,8 +142,8 @@ class OnnxRuntime:
     name, version = "onnxruntime", ""
     note = ("standard operators; products of f16 and bf16 and all else of these types in f32, with casts around it; "
             "filters of channels-last convolutions are brought into ONNX's layout before they are timed, inputs and "
-            "results in each call; so are column-major weights of products with zero points; split-k problems as plain "
-            "products")
+            "results in each call; so are column-major weights of products with zero points, which are inputs, "
+            "so that they are packed in each call; split-k problems as plain products")
 
     def start(self, threads):
         try:

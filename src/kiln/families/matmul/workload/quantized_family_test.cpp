@@ -366,6 +366,21 @@ TEST(QuantizedMistakes, Requantization) {
       Cause::WrongEpilogue, "clamped at -127");
 }
 
+TEST(QuantizedMistakes, TransposedTiles) {
+  for (bool ofSums : {false, true})
+    for (const char *name : kRequantized)
+      expectRejected(
+          name,
+          [&](Trial &trial) {
+            trial.compute([&](uint64_t i, uint64_t j) {
+              uint64_t row = i < 8 && j < 8 ? j : i, column = i < 8 && j < 8 ? i : j;
+              return requantize(trial.spec, static_cast<int64_t>(trial.right(row, column, trial.spec)),
+                                trial.scale(ofSums ? j : column));
+            });
+          },
+          Cause::TransposedTile, "tiles of 8x8");
+}
+
 TEST(QuantizedMistakes, Scales) {
   struct Mistake {
     const char *part;

@@ -226,6 +226,7 @@ private:
   void suspectShortSums();
   void suspectRequantization();
   void suspectScales();
+  void suspectTiles();
 
   const QuantizedSpec &spec;
   QuantizedInputs numbers;
@@ -300,6 +301,23 @@ void RequantizedCheck::suspectScales() {
   suspect("their row, not of their column", [=](uint64_t i, uint64_t) { return std::min(i, last); });
 }
 
+// Elements of a tile are transposed: the results, or the sums before they are scaled.
+void RequantizedCheck::suspectTiles() {
+  constexpr uint64_t kLargestTile = 64;
+  for (bool ofSums : {false, true})
+    for (uint64_t tile = 2; tile <= kLargestTile; ++tile)
+      subject.suspicions.push_back(
+          {Cause::TransposedTile,
+           fmt::format("they are right {}, transposed within tiles of {}x{}", ofSums ? "sums" : "results", tile, tile),
+           [this, ofSums, tile](uint64_t element) {
+             uint64_t i = element / spec.n, j = element % spec.n;
+             uint64_t row = i / tile * tile + j % tile, column = j / tile * tile + i % tile;
+             if (row >= spec.m || column >= spec.n)
+               return Expectation{HUGE_VAL};
+             return Expectation{double(requantize(spec, numbers.sum(row, column), scaleOf(ofSums ? j : column)))};
+           }});
+}
+
 Verdict RequantizedCheck::run() {
   subject.type = spec.result.type;
   subject.shape = spec.resultTensor().shape;
@@ -318,6 +336,7 @@ Verdict RequantizedCheck::run() {
   subject.method = "exact: each element computed again";
   suspectRequantization();
   suspectScales();
+  suspectTiles();
   suspectOperands();
   suspectOtherSums();
   suspectShortSums();
