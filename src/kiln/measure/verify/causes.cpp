@@ -402,6 +402,8 @@ double saturate(const Sample &s, ElementType type) {
 std::optional<Diagnosis> Diagnoser::narrowInteger() const {
   if (!isInteger(subject.accumulator))
     return std::nullopt;
+  if (predicts([](const Sample &s) { return roundTo(kFormatF32, s.element.expected); }))
+    return Diagnosis{Cause::NarrowAccumulator, "they are the right sums rounded to f32"};
   auto sumOf = [](const Sample &s) { return double(dotIntegers(s.left, s.right)); };
   for (auto [type, name] : {std::pair(ElementType::I8, "i8"), std::pair(ElementType::I16, "i16")}) {
     if (exactBits(type) >= exactBits(subject.accumulator))

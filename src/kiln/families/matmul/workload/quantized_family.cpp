@@ -49,7 +49,8 @@ static double typicalSum(const QuantizedSpec &spec) {
 }
 
 measure::NumberRange QuantizedProblem::timingRange(size_t) const {
-  double scale = 64 / typicalSum(quantized);
+  constexpr double kSpread = 40; // so that few results are clamped
+  double scale = kSpread / typicalSum(quantized);
   return {.low = scale / 2, .high = scale * 3 / 2};
 }
 

@@ -228,13 +228,17 @@ TEST(QuantizedMistakes, SaturatedPairs) {
     return sum;
   };
   for (const char *name : kSigned) {
-    for (double ofLhs : {0.0, 128.0})
+    for (double ofLhs : {0.0, 128.0}) {
+      // As they are in memory, a pair of i8 loses 1 of its sum, which is too little for what is scaled to 8 bits.
+      if (ofLhs == 0 && specOf(*parse(name)).requantizes())
+        continue;
       expectRejected(
           name,
           [&](Trial &trial) {
             trial.computeSums([&](uint64_t i, uint64_t j) { return saturated(trial, i, j, ofLhs, 0); });
           },
           Cause::NarrowAccumulator, "in pairs in i16");
+    }
     expectRejected(
         name,
         [&](Trial &trial) { trial.computeSums([&](uint64_t i, uint64_t j) { return saturated(trial, i, j, -3, 5); }); },
@@ -261,6 +265,18 @@ TEST(QuantizedMistakes, NarrowSums) {
           });
         },
         Cause::NarrowAccumulator, "wrapped around in i16");
+}
+
+// As programs do that take zero points into account in f32.
+TEST(QuantizedMistakes, SumsRoundedToF32) {
+  for (const char *name : {"qmatmul_17x33x2000_i8t_i8t_i32t_za3_zbm5", "qmatmul_17x33x2000_ui8t_i8n_i32t_za128_zb2"})
+    expectRejected(
+        name,
+        [&](Trial &trial) {
+          trial.computeSums(
+              [&](uint64_t i, uint64_t j) { return double(static_cast<float>(trial.right(i, j, trial.spec))); });
+        },
+        Cause::NarrowAccumulator, "rounded to f32");
 }
 
 TEST(QuantizedMistakes, DroppedTails) {
@@ -479,7 +495,7 @@ TEST(QuantizedFamily, TimedResultsAreSpread) {
     EXPECT_GT(range.low, 0) << name;
     EXPECT_NEAR(range.high, 3 * range.low, 1e-9) << name;
     double typical = std::sqrt(double(specOf(*problem).k)) * (256.0 * 256 / 12);
-    EXPECT_NEAR(range.low * 2 * typical, 64, 2) << name;
+    EXPECT_NEAR(range.low * 2 * typical, 40, 2) << name;
   }
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr uint64_t kSampledLines = 8;
 // Of each row, elements that hold what outputs held before, and are computed again.
-constexpr uint64_t kSuspectsOfRow = 8;
+constexpr uint64_t kSuspectsOfRow = 16;
 
 ShiftedOperand lhsOf(const QuantizedSpec &spec, std::span<const uint8_t> bytes) {
   auto m = static_cast<int64_t>(spec.m), k = static_cast<int64_t>(spec.k);

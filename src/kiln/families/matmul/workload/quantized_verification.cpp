@@ -182,10 +182,11 @@ std::vector<Requantization> wrongRequantizations(const QuantizedSpec &spec) {
        [=](double, float scaled, float) { return clamp(double(std::nearbyint(scaled))); }},
       {Cause::WrongZeroPoint, "the zero point of the result is subtracted, not added",
        [=](double, float scaled, float) { return clamp(double(std::nearbyint(scaled)) - zero); }},
-      {Cause::WrongEpilogue, "the zero point of the result is added after clamping, and wraps around",
-       [=](double, float scaled, float) { return wrap(clamp(double(std::nearbyint(scaled))) + zero); }},
+      // At one end of the type the next two are the same: the first is named where nothing shows the other end.
       {Cause::WrongEpilogue, "the zero point of the result is added after clamping, and clamped again",
        [=](double, float scaled, float) { return clamp(clamp(double(std::nearbyint(scaled))) + zero); }},
+      {Cause::WrongEpilogue, "the zero point of the result is added after clamping, and wraps around",
+       [=](double, float scaled, float) { return wrap(clamp(double(std::nearbyint(scaled))) + zero); }},
       {Cause::WrongEpilogue, "they are not clamped, but wrap around",
        [=](double, float scaled, float) { return wrap(double(std::nearbyint(scaled)) + zero); }},
       {Cause::WrongEpilogue, "they are clamped at -127, not at -128",
