@@ -161,7 +161,8 @@ int64_t QuantizedInputs::sum(uint64_t row, uint64_t column) const {
 
 void QuantizedInputs::makeScales() {
   static constexpr float kOfTies[] = {0.5F, 0.25F, 0.75F, 1.5F, 0.125F};
-  static constexpr float kOfNearTies[] = {1.0F / 6, 1.0F / 10, 1.0F / 14, 1.0F / 12, 1.0F / 22};
+  // As f32 has them, the first and the third are smaller than the fractions, and the others larger.
+  static constexpr float kOfNearTies[] = {5.0F / 6, 1.0F / 6, 7.0F / 10, 3.0F / 14, 1.0F / 10};
   double squares = 1;
   constexpr uint64_t kSamples = 256;
   if (pass == QuantizedPass::Sums)

@@ -16,7 +16,7 @@ namespace kiln::families {
 //   exceed
 //             i16; scales with all bits of an f32
 //   Ties      few products, and scales that make halves of many sums: shows how results are rounded
-//   NearTies  few products, and scales whose product with a sum is a half once it is rounded to f32, and not before
+//   NearTies  few products, and scales whose product with a sum has a half once it is rounded to f32, and not before
 enum class QuantizedPass { Sums, Ties, NearTies };
 std::string_view passName(QuantizedPass pass);
 // A result in i32 has the first alone.
