@@ -4,7 +4,8 @@ reader of the results has to know a note, and the methods below.
 
     start(threads)                        opens what it computes with
     load(problem, module, function, sets) everything that is no part of a call; raises Unsupported where it cannot.
-                                          A set is a pair of lists of tensors, inputs and outputs.
+                                          A set is a pair of lists of tensors, inputs and outputs. Sets `prepared`
+                                          where it has brought weights into another form.
     run(set)                              computes, and writes the outputs of the set
     call(set)                             the same, for timing: the results may stay in other memory, and then there is
     fetch(set)                            which copies those of the set's last call to its outputs
@@ -24,6 +25,8 @@ FIELDS = {"matmul": _MATMUL, "batch_matmul": _MATMUL,
           "matmul_splitk": _MATMUL | {"split_k_mode", "split_k_slices", "partials"},
           "matmul_bias": _MATMUL | {"epilogue"}, "matmul_bias_relu": _MATMUL | {"epilogue"},
           "matmul_bias_gelu": _MATMUL | {"epilogue"}, "matmul_bias_gelu_tanh": _MATMUL | {"epilogue"},
+          "qmatmul": {"m", "n", "k", "lhs", "rhs", "result", "accumulator", "lhs_zero_point", "rhs_zero_point",
+                      "result_zero_point", "scale"},
           "conv2d": {"layout", "n", "h", "w", "c", "r", "s", "f", "stride_h", "stride_w", "dilation_h", "dilation_w",
                      "pad_h", "pad_w", "groups", "input_type", "filter_type", "result_type", "accumulator"},
           "elementwise": {"op", "shape", "type"},
@@ -129,7 +132,7 @@ def _answer(provider, request, state):
         sets = list(zip(_tensors(request["inputs"], count, False), _tensors(request["outputs"], count, True)))
         provider.load(request["problem"], request.get("module"), request.get("function"), sets)
         state.update(slot=request.get("slot", 0), sets=count)
-        return {"ok": True}
+        return {"ok": True, "prepared": True} if getattr(provider, "prepared", False) else {"ok": True}
     if state.get("slot") != request.get("slot", 0):
         raise RuntimeError(f"slot {request.get('slot', 0)} holds no problem; 'load' comes first")
     if op == "unload":

@@ -11,8 +11,9 @@ import os
 
 from kiln_worker import Unsupported, check, cores, serve, touch
 
-TYPES = {"f64": "DOUBLE", "f32": "FLOAT", "f16": "FLOAT16", "bf16": "BFLOAT16", "i8": "INT8", "i32": "INT32"}
-BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i8": 1, "i32": 4}
+TYPES = {"f64": "DOUBLE", "f32": "FLOAT", "f16": "FLOAT16", "bf16": "BFLOAT16", "i8": "INT8", "ui8": "UINT8",
+         "i32": "INT32"}
+BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i8": 1, "ui8": 1, "i32": 4}
 OPERATORS = {"add": "Add", "mul": "Mul", "relu": "Relu", "gelu": "Gelu", "exp": "Exp", "tanh": "Tanh",
              "sigmoid": "Sigmoid", "sqrt": "Sqrt"}
 
@@ -70,6 +71,25 @@ class Graph:
         value = self.cast(value, total, self.output.type)
         return self.op("Transpose", value, perm=swap) if fields["result"][-1] == "n" else value
 
+    def qmatmul(self, family, fields):
+        """Of a column-major rhs, x1 is its transpose."""
+        types = [tensor.type for tensor in self.inputs]
+        lhs = self.op("Transpose", "x0", perm=[1, 0]) if fields["lhs"][-1] == "n" else "x0"
+        zeros = [self.constant(type, [int(fields[name + "_zero_point"])], [])
+                 for type, name in zip(types, ("lhs", "rhs"))]
+        if self.output.type == "i32":
+            return self.op("MatMulInteger", lhs, "x1", *zeros)
+        one = self.constant("f32", [1], [])
+        result = self.constant(self.output.type, [int(fields["result_zero_point"])], [])
+        # Its scales are multiplied with each other first: with 1 that changes nothing.
+        return self.op("QLinearMatMul", lhs, one, zeros[0], "x1", "x2", self.columns(zeros[1], fields), one, result)
+
+    def columns(self, zero, fields):
+        """Where there is a scale for each column, there is a zero point for each, too."""
+        if fields["scale"] == "tensor":
+            return zero
+        return self.constant("i8", [int(fields["rhs_zero_point"])] * int(fields["n"]), [int(fields["n"])])
+
     def conv2d(self, family, fields):
         types = [tensor.type for tensor in self.inputs]
         total = wide(types[0], self.output.type)
@@ -122,7 +142,8 @@ class OnnxRuntime:
     name, version = "onnxruntime", ""
     note = ("standard operators; products of f16 and bf16 and all else of these types in f32, with casts around it; "
             "filters of channels-last convolutions are brought into ONNX's layout before they are timed, inputs and "
-            "results in each call; split-k problems as plain products")
+            "results in each call; so are column-major weights of products with zero points, which are inputs, "
+            "so that they are packed in each call; split-k problems as plain products")
 
     def start(self, threads):
         try:
@@ -153,9 +174,13 @@ class OnnxRuntime:
         if not types <= set(TYPES):
             raise Unsupported(f"this adapter does not do {', '.join(sorted(types - set(TYPES)))}")
         graph = Graph(self.onnx, inputs, output)
-        getattr(graph, "matmul" if "matmul" in family else family)(family, fields)
-        # ONNX has filters as fchw.
+        products = "matmul" in family and family != "qmatmul"
+        getattr(graph, "matmul" if products else family)(family, fields)
+        # ONNX has filters as fchw, and weights of integers in rows.
         self.relaid = {1: (3, 2, 0, 1)} if family == "conv2d" and fields["layout"] == "nhwc_hwcf" else {}
+        if family == "qmatmul" and fields["rhs"][-1] == "n":
+            self.relaid = {1: (1, 0)}
+        self.prepared = bool(self.relaid)
         self.sets = sets
         self.weights = [{i: self.relay(tensors[i], order) for i, order in self.relaid.items()} for tensors, _ in sets]
         shapes = [self.weights[0][i].shape if i in self.relaid else tensor.shape for i, tensor in enumerate(inputs)]

@@ -39,6 +39,8 @@ class Torch:
     def load(self, problem, module, function, sets):
         family, fields = problem["family"], problem["fields"]
         check(problem)
+        if family == "qmatmul":
+            raise Unsupported("PyTorch has no product with zero points")
         method = self.matmul if "matmul" in family else getattr(self, family)
         self.make = lambda index: method(family, fields, *self.tensors[index])
         self.tensors = [[self.tensor(tensor) for tensor in inputs + outputs] for inputs, outputs in sets]

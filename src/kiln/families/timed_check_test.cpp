@@ -34,7 +34,8 @@ struct Set {
       : problem(problem), inputTypes(problem.inputs()), outputTypes(problem.outputs()) {
     for (const TensorType &type : inputTypes) {
       inputs.emplace_back(byteSize(type));
-      measure::fillForTiming(seed * 100 + inputs.size(), {type.type, type.shape, inputs.back()});
+      measure::fillForTiming(seed * 100 + inputs.size(), {type.type, type.shape, inputs.back()},
+                             problem.timingRange(inputs.size() - 1));
     }
     for (const TensorType &type : outputTypes)
       outputs.emplace_back(byteSize(type), uint8_t(0xFF));
@@ -187,6 +188,10 @@ constexpr const char *kProblems[] = {
     "matmul_splitk_parallel_4_13x17x203_f16t_f16t_f16t_partf16",
     "matmul_splitk_serial_3_13x17x203_f32t_f32t_f32t_partf32",
     "matmul_splitk_serial_3_13x17x203_i8t_i8t_i32t_parti32",
+    "qmatmul_37x53x101_i8t_i8n_i32t_za3_zbm5",
+    "qmatmul_7x1100x65_ui8t_i8t_i32t_za128_zb0",
+    "qmatmul_37x53x101_i8t_i8t_i8t_za3_zbm5_zc7_percolumn",
+    "qmatmul_37x530x101_ui8n_i8n_ui8t_za128_zb0_zc121_pertensor",
     "conv2d_nhwc_hwcf_2x9x11x6_3x3x5_s1x1_d1x1_p1x1_g1_f32_f32_f32",
     "conv2d_nchw_fchw_2x9x11x6_3x3x5_s1x1_d1x1_p1x1_g1_f32_f32_f32",
     "conv2d_nhwc_hwcf_2x13x11x6_3x2x8_s2x1_d1x2_p1x0_g2_f16_f16_f32",

@@ -8,11 +8,25 @@ static bool isInteger(ElementType type) {
   return type == ElementType::I8 || type == ElementType::I32;
 }
 
+ElementType signlessType(ElementType type) {
+  switch (type) {
+  case ElementType::SI8:
+  case ElementType::UI8: return ElementType::I8;
+  case ElementType::SI16:
+  case ElementType::UI16: return ElementType::I16;
+  case ElementType::SI32:
+  case ElementType::UI32: return ElementType::I32;
+  case ElementType::SI64:
+  case ElementType::UI64: return ElementType::I64;
+  default: return type;
+  }
+}
+
 std::string tensorTypeText(const TensorType &tensor) {
   std::string text = "tensor<";
   for (uint64_t extent : tensor.shape)
     text += fmt::format("{}x", extent);
-  return fmt::format("{}{}>", text, hal::elementTypeName(tensor.type));
+  return fmt::format("{}{}>", text, hal::elementTypeName(signlessType(tensor.type)));
 }
 
 std::string genericText(std::string_view result, const GenericText &generic) {

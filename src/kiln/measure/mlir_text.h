@@ -12,7 +12,10 @@ namespace kiln::measure {
 
 using hal::ElementType;
 
-// "tensor<256x128xf32>"
+// As programs have it: 8 bits of a problem's ui8 are i8 in its program, and so with other sizes.
+ElementType signlessType(ElementType type);
+
+// "tensor<256x128xf32>", without sign.
 std::string tensorTypeText(const TensorType &tensor);
 
 // A value and its type: {"%lhs", "tensor<2x3xf32>"}.

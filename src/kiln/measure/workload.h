@@ -35,6 +35,11 @@ struct MutableTensor {
   io::TensorSpan span() const { return {type, shape, bytes}; }
 };
 
+// Numbers from `low` to below `high`.
+struct NumberRange {
+  double low = -1, high = 1;
+};
+
 class Problem {
 public:
   virtual ~Problem() = default;
@@ -52,8 +57,9 @@ public:
   // Whether an input is a weight: constant in a program that runs for long, so that `load` may prepare it. A product's
   // right operand, a filter, a bias.
   virtual bool isWeight(size_t input) const { return false; }
-  // Whether its inputs may be negative; a square root is timed on magnitudes, as NaN is nothing that programs compute.
-  virtual bool takesNegatives() const { return true; }
+  // The range of floats that an input is timed with: of a square root no negative ones, as NaN is nothing that programs
+  // compute.
+  virtual NumberRange timingRange(size_t input) const { return {}; }
   // The arithmetic that the definition asks for, and the bytes that must move at least: each input and output once.
   virtual double flops() const = 0;
   virtual double bytes() const;

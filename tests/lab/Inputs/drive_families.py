@@ -27,8 +27,8 @@ def from_bf16(values):
     return (values.astype(numpy.uint32) << 16).view(numpy.float32)
 
 
-TYPES = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "i8": "i1", "i32": "i4"}
-TOLERANCE = {"f64": 1e-12, "f32": 2e-6, "f16": 1e-3, "bf16": 8e-3, "i8": 0, "i32": 0}
+TYPES = {"f64": "f8", "f32": "f4", "f16": "f2", "bf16": "u2", "i8": "i1", "ui8": "u1", "i32": "i4"}
+TOLERANCE = {"f64": 1e-12, "f32": 2e-6, "f16": 1e-3, "bf16": 8e-3, "i8": 0, "ui8": 0, "i32": 0}
 gelu = numpy.vectorize(lambda x: 0.5 * x * (1 + math.erf(x / math.sqrt(2))))
 gelu_tanh = lambda x: 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x ** 3)))
 
@@ -49,7 +49,7 @@ class Tensor:
     def fill(self, low=-3):
         """Small integers in all sets."""
         for index in range(SETS):
-            values = random.integers(low, 4, self.count)
+            values = random.integers(0 if self.type == "ui8" else low, 4, self.count)
             raw = to_bf16(values) if self.type == "bf16" else values.astype(TYPES[self.type])
             start = index * self.spec["stride"]
             self.memory[start:start + self.spec["bytes"]] = numpy.frombuffer(raw.tobytes(), "u1")
@@ -80,6 +80,26 @@ def matmul(family, lhs, rhs, result, layouts="ttt", b=None):
         total = activation(total)
         return total.swapaxes(-1, -2) if layouts[2] == "n" else total
     return family, f"{lhs}{layouts[0]} {rhs}{layouts[1]} {result}{layouts[2]}", fields, inputs, result, expected
+
+
+def qmatmul(lhs, result, layouts, zeros, scale=None):
+    m, n, k = 13, 37, 19
+    inputs = [(lhs, [k, m] if layouts[0] == "n" else [m, k]), ("i8", [n, k] if layouts[1] == "n" else [k, n])]
+    fields = {"m": m, "n": n, "k": k, "lhs": lhs + layouts[0], "rhs": "i8" + layouts[1], "result": result + "t",
+              "accumulator": "i32", "lhs_zero_point": str(zeros[0]), "rhs_zero_point": str(zeros[1])}
+    if scale:
+        inputs.append(("f32", [n] if scale == "column" else []))
+        fields.update(result_zero_point=str(zeros[2]), scale=scale)
+
+    def expected(lhs, rhs, *scales):
+        lhs, rhs = (x.T if layout == "n" else x for x, layout in zip((lhs, rhs), layouts))
+        total = (lhs - zeros[0]) @ (rhs - zeros[1])
+        if not scale:
+            return total
+        low = 0 if result == "ui8" else -128
+        return numpy.clip(numpy.rint(total * scales[0]) + zeros[2], low, low + 255)
+    label = f"{lhs} {layouts} {result} {' '.join(map(str, zeros))} {scale or ''}".rstrip()
+    return "qmatmul", label, fields, inputs, result, expected
 
 
 def conv2d(layout, groups, type, result):
@@ -145,6 +165,11 @@ def cases():
         yield matmul(family, "f32", "f32", "f32", "tnn")
         yield matmul(family, "bf16", "bf16", "f32")
     yield matmul("matmul_bias_relu", "i8", "i8", "i32")
+    for layouts in ("tt", "tn", "nt"):
+        yield qmatmul("i8", "i32", layouts, (3, -5))
+        yield qmatmul("ui8", "ui8", layouts, (128, 0, 121), "column")
+    yield qmatmul("ui8", "i32", "tt", (128, 2))
+    yield qmatmul("i8", "i8", "tt", (3, -5, -7), "tensor")
     for layout, groups in itertools.product(("nhwc_hwcf", "nchw_fchw"), (1, 2, 6)):
         yield conv2d(layout, groups, "f32", "f32")
     for type, result in (("bf16", "bf16"), ("f16", "f16"), ("i8", "i32")):

@@ -47,6 +47,7 @@ SWEEPS = [
     (2, f"--operation-kind=matmul_bias_relu {MATMUL} --dtypes=f32,f16"),
     (1, f"--operation-kind=matmul_bias_gelu {MATMUL} --dtypes=f32", INDICES),
     (2, f"--operation-kind=matmul_splitk {MATMUL} --problem-slices=4 --dtypes=f32"),
+    (2, f"--operation-kind=qmatmul {MATMUL} --dtypes=i8"),
     (4, f"{CONV} --dtypes=f32,i8"),
     (2, f"{CONV} --problem-groups=4 --dtypes=f16"),
     (2, f"{CONV} --problem-groups=16 --problem-stride=1 --problem-pad=1 --dtypes=f32"),  # depthwise

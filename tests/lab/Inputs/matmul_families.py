@@ -1,5 +1,6 @@
 """Sweeps a few odd problems of each family of matrix products, and checks that every row is verified, that the sums in f16
-are in f16, and that configurations with threads run with so many. matmul_families.py FOLDER epilogues|slices|threads"""
+are in f16, and that configurations with threads run with so many.
+matmul_families.py FOLDER epilogues|slices|quantized|threads"""
 
 import csv
 import os
@@ -76,6 +77,27 @@ def slices():
     sweep("matmul_splitk", "f32", (128, 128, 1228), "--problem-slices=18")
 
 
+def quantized():
+    sweep("qmatmul", "i8,ui8,i8n_i8n_i32t_zam128_zb127,i8t_i8n_i32t_za3_zbm5,ui8t_i8n_i32t_za128_zb2", (17, 33, 65))
+    sweep("qmatmul", "i8t_i8n_i8t_za3_zbm5_zc7_percolumn,i8n_i8t_i8t_za0_zb0_zc0_pertensor,"
+          "ui8n_i8n_ui8t_za131_zb2_zc255_pertensor", (33, 65, 47))
+    sweep("qmatmul", "i8,ui8", (1, 1, 1))
+
+    # A program that forgets a zero point is rejected.
+    problem = "qmatmul_8x32x64_i8t_i8t_i32t_za3_zbm5"
+    flags = ["--operation-kind=qmatmul", "--problem-m=8", "--problem-n=32", "--problem-k=64", "--configurations=1"]
+    folder = os.path.join(FOLDER, "forgotten")
+    dispatch("forgotten", "generate", *flags, f"--dtypes={problem.split('_', 2)[2]}")
+    path = os.path.join(folder, "generated", "linalg", "qmatmul", problem, problem + ".mlir")
+    with open(path) as file:
+        text = file.read()
+    with open(path, "w") as file:
+        file.write(text.replace("%zb = arith.constant -5", "%zb = arith.constant 0"))
+    rows = dispatch("forgotten", "profile", exit_code=1)
+    check("a zero point that is forgotten is named", {row["cause"] for row in rows} == {"wrong zero point"} and
+          all("rhs without its zero point" in row["explanation"] for row in rows))
+
+
 # More threads than there are processors are a row that did not start.
 def threads():
     name = "matmul_33x47x65_f32t_f32t_f32t"
@@ -96,5 +118,5 @@ def threads():
     check("more threads than processors do not start", "it asks for 4000 threads" in found["t4000"]["error"])
 
 
-{"epilogues": epilogues, "slices": slices, "threads": threads}[sys.argv[2]]()
+{"epilogues": epilogues, "slices": slices, "quantized": quantized, "threads": threads}[sys.argv[2]]()
 sys.exit(1 if wrong else 0)

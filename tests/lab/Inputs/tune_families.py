@@ -8,8 +8,9 @@ import subprocess
 import sys
 
 FAMILIES = {"batch_matmul": "", "matmul_bias": "", "matmul_bias_relu": "", "matmul_bias_gelu": "",
-            "matmul_splitk": "_parallel_2"}
-SIZES = ["--dtypes=f32", "--problem-m=12", "--problem-n=40", "--problem-k=32"]
+            "matmul_splitk": "_parallel_2", "qmatmul": ""}
+TYPES = {"qmatmul": "i8t_i8t_i8t_za3_zbm5_zc7_percolumn"}  # others: f32
+SIZES = ["--problem-m=12", "--problem-n=40", "--problem-k=32"]
 OTHER = "tile_config_6x20_16x1_fma_6x16"
 
 
@@ -30,7 +31,7 @@ def keys_in(pattern):
 
 for family, what in FAMILIES.items():
     folder = os.path.join(sys.argv[1], family)
-    problem = [f"--operation-kind={family}", *SIZES]
+    problem = [f"--operation-kind={family}", f"--dtypes={TYPES.get(family, 'f32')}", *SIZES]
     said = run("kiln-dispatch", "tune", f"--generated-dir={folder}", f"--tuning-db={folder}/tuned.json", *problem,
                f"--dispatches={family}{what}_", "--threads=1", "--batch=3", "--exhaustive=1", "--trials=3", "--finalists=1",
                "--benchmark-repetitions=3").splitlines()

@@ -371,8 +371,11 @@ void Planter::readTransposed(Value argument, std::pair<int64_t, int64_t> dims) {
 Refusal Planter::swappedLayout() {
   if (contractions.size() == 1) {
     linalg::GenericOp op = contractions.front();
-    OpOperand *input = op.getDpsInputOperand(op.getNumDpsInputs() - 1);
-    auto dims = equalDims(cast<RankedTensorType>(input->get().getType()));
+    // The last tensor; a zero point, which is a number, may come behind it.
+    auto isTensor = [](OpOperand *input) { return isa<RankedTensorType>(input->get().getType()); };
+    SmallVector<OpOperand *> inputs = llvm::filter_to_vector(op.getDpsInputOperands(), isTensor);
+    OpOperand *input = inputs.empty() ? nullptr : inputs.back();
+    auto dims = input ? equalDims(cast<RankedTensorType>(input->get().getType())) : std::nullopt;
     if (dims) {
       SmallVector<AffineMap> maps = op.getIndexingMapsArray();
       maps[input->getOperandNumber()] = withSwapped(maps[input->getOperandNumber()], *dims);

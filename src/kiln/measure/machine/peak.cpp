@@ -11,6 +11,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -78,6 +80,28 @@ PEAK_KERNEL(avxVnni, __m256i, __m256i, _mm256_set1_epi8(3), _mm256_set1_epi32(1)
 TARGET("avx512f,avx512vnni")
 PEAK_KERNEL(avx512Vnni, __m512i, __m512i, _mm512_set1_epi8(3), _mm512_set1_epi32(1), DOT_I8_512, "+v")
 
+// Products of tiles, of 16 rows of 64 bytes, are added to six others. The tiles are zero.
+constexpr double kTileChains = 6, kTileRows = 16, kTileBytes = 64;
+constexpr double kTileI8 = 2 * kTileRows * kTileRows * kTileBytes, kTileBF16 = kTileI8 / 2;
+struct TileShapes {
+  uint8_t palette = 1, firstRow = 0, reserved[14] = {};
+  uint16_t rowBytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+#define PEAK_TILES(function, Step)                                                                                     \
+  void function(uint64_t rounds) {                                                                                     \
+    const TileShapes shapes;                                                                                           \
+    _tile_loadconfig(&shapes);                                                                                         \
+    _tile_zero(0); _tile_zero(1); _tile_zero(2); _tile_zero(3);                                                        \
+    _tile_zero(4); _tile_zero(5); _tile_zero(6); _tile_zero(7);                                                        \
+    for (uint64_t round = 0; round < rounds; ++round) {                                                                \
+      Step(0, 6, 7); Step(1, 6, 7); Step(2, 6, 7); Step(3, 6, 7); Step(4, 6, 7); Step(5, 6, 7);                        \
+    }                                                                                                                  \
+    _tile_release();                                                                                                   \
+  }
+TARGET("amx-tile,amx-int8") PEAK_TILES(amxI8, _tile_dpbssd)
+TARGET("amx-tile,amx-bf16") PEAK_TILES(amxBF16, _tile_dpbf16ps)
+
 #elif defined(__aarch64__)
 
 #define FMA_NEON_F32(x, a, b) vfmaq_f32(b, x, a)
@@ -112,6 +136,8 @@ constexpr Entry kEntries[] = {
     {"avx2", {"i8", "avx2_i16", kChains * 32, avx2I16}},
     {"avx_vnni", {"i8", "avx_vnni", kChains * 64, avxVnni}},
     {"avx512_vnni", {"i8", "avx512_vnni", kChains * 128, avx512Vnni}},
+    {"amx_bf16", {"bf16", "amx_bf16", kTileChains * kTileBF16, amxBF16}},
+    {"amx_int8", {"i8", "amx_int8", kTileChains * kTileI8, amxI8}},
 };
 #elif defined(__aarch64__)
 constexpr Entry kEntries[] = {
@@ -124,11 +150,27 @@ constexpr Entry kEntries[] = {
 
 } // namespace
 
+// Linux lends a process the tiles' state when it is asked.
+static bool maySetTiles() {
+#if defined(__x86_64__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
+#endif
+}
+
+static bool canRun(std::string_view needs, std::span<const std::string> features) {
+  if (needs.empty())
+    return true;
+  return std::ranges::find(features, needs) != features.end() && (!needs.starts_with("amx") || maySetTiles());
+}
+
 std::vector<PeakKernel> peakKernels(std::span<const std::string> features) {
   std::vector<PeakKernel> kernels;
 #if defined(__x86_64__) || defined(__aarch64__)
   for (const Entry &entry : kEntries)
-    if (std::string_view(entry.needs).empty() || std::ranges::find(features, entry.needs) != features.end())
+    if (canRun(entry.needs, features))
       kernels.push_back(entry.kernel);
 #endif
   return kernels;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "kiln/measure/mlir_text.h"
 #include "kiln/measure/providers/result_allocator.h"
 #include "kiln/measure/providers/thread_binding.h"
 #include "kiln/runtime/hal/buffer_view.h"
@@ -127,7 +128,8 @@ Result<vm::Value> KilnProvider::importInput(size_t tensor, uint32_t set) {
   // A copy would not follow when inputs of set 0 change.
   if (input.bytes > 0 && buffer->hostPointer() != tensors->input(tensor, set))
     return internalError("the device {} does not use memory of this process in place", halDevice->uri());
-  KILN_ASSIGN_OR_RETURN(Ref<hal::BufferView> view, hal::BufferView::create(std::move(buffer), input.type, input.shape));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::BufferView> view,
+                        hal::BufferView::create(std::move(buffer), signlessType(input.type), input.shape));
   return vm::Value(std::move(view));
 }
 
@@ -188,7 +190,7 @@ Status KilnProvider::run(uint32_t set) {
     const hal::BufferView *view = results[i].as<hal::BufferView>();
     if (!view)
       return internalError("result {} of the function is no buffer view", i);
-    if (view->elementType() != output.type || !std::ranges::equal(view->shape(), output.shape))
+    if (view->elementType() != signlessType(output.type) || !std::ranges::equal(view->shape(), output.shape))
       return invalidArgument("result {} of the function is {}; the problem's is {}", i, view->typeText(),
                              hal::shapeText(output.type, output.shape));
     if (view->buffer()->hostPointer() != tensors->output(i, set))

@@ -1,5 +1,6 @@
 #include "kiln/measure/providers/matmul_shape.h"
 
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -52,7 +53,8 @@ Result<MatmulOperand> operand(const ProblemText &problem, std::string_view name)
   return invalidArgument("field '{}' of {} must be an element type and a layout, as in f32t", name, problem.name);
 }
 
-Status checkMatrices(const LoadRequest &request, const MatmulShape &shape) {
+// `third` is an input besides the two matrices.
+Status checkMatrices(const LoadRequest &request, const MatmulShape &shape, std::optional<ExpectedTensor> third) {
   auto expect = [&](std::string_view name, const MatmulOperand &operand, uint64_t rows, uint64_t columns) {
     ExpectedTensor tensor{name, operand.type, {rows, columns}};
     if (operand.columnMajor)
@@ -63,10 +65,20 @@ Status checkMatrices(const LoadRequest &request, const MatmulShape &shape) {
   };
   std::vector<ExpectedTensor> inputs = {expect("lhs", shape.lhs, shape.m, shape.k),
                                         expect("rhs", shape.rhs, shape.k, shape.n)};
-  if (shape.epilogue != Epilogue::None)
-    inputs.push_back({"bias", shape.result.type, {shape.n}});
+  if (third)
+    inputs.push_back(*std::move(third));
   ExpectedTensor output = expect("result", shape.result, shape.m, shape.n);
   return checkTensors(request, inputs, {&output, 1});
+}
+
+Status readMatrices(const ProblemText &problem, MatmulShape &shape) {
+  KILN_ASSIGN_OR_RETURN(shape.m, fieldNumber(problem, "m"));
+  KILN_ASSIGN_OR_RETURN(shape.n, fieldNumber(problem, "n"));
+  KILN_ASSIGN_OR_RETURN(shape.k, fieldNumber(problem, "k"));
+  KILN_ASSIGN_OR_RETURN(shape.lhs, operand(problem, "lhs"));
+  KILN_ASSIGN_OR_RETURN(shape.rhs, operand(problem, "rhs"));
+  KILN_ASSIGN_OR_RETURN(shape.result, operand(problem, "result"));
+  return okStatus();
 }
 
 Result<MatmulShape> readShape(const LoadRequest &request, bool epilogues) {
@@ -87,13 +99,11 @@ Result<MatmulShape> readShape(const LoadRequest &request, bool epilogues) {
   }
   if (!shape.batched && shape.batch != 1)
     return unimplemented("{} has a batch count of {}", problem.name, shape.batch);
-  KILN_ASSIGN_OR_RETURN(shape.m, fieldNumber(problem, "m"));
-  KILN_ASSIGN_OR_RETURN(shape.n, fieldNumber(problem, "n"));
-  KILN_ASSIGN_OR_RETURN(shape.k, fieldNumber(problem, "k"));
-  KILN_ASSIGN_OR_RETURN(shape.lhs, operand(problem, "lhs"));
-  KILN_ASSIGN_OR_RETURN(shape.rhs, operand(problem, "rhs"));
-  KILN_ASSIGN_OR_RETURN(shape.result, operand(problem, "result"));
-  KILN_RETURN_IF_ERROR(checkMatrices(request, shape));
+  KILN_RETURN_IF_ERROR(readMatrices(problem, shape));
+  std::optional<ExpectedTensor> bias;
+  if (shape.epilogue != Epilogue::None)
+    bias = {"bias", shape.result.type, {shape.n}};
+  KILN_RETURN_IF_ERROR(checkMatrices(request, shape, std::move(bias)));
   return shape;
 }
 
@@ -110,6 +120,34 @@ Result<MatmulShape> matmulShape(const LoadRequest &request) {
 
 Result<MatmulShape> matmulShapeWithEpilogue(const LoadRequest &request) {
   return readShape(request, /*epilogues=*/true);
+}
+
+Result<QuantizedShape> quantizedShape(const LoadRequest &request) {
+  static constexpr std::string_view kFields[] = {
+      "m",    "n", "k", "lhs", "rhs", "result", "accumulator", "lhs_zero_point", "rhs_zero_point", "result_zero_point",
+      "scale"};
+  const ProblemText &problem = request.problem;
+  if (problem.family != "qmatmul")
+    return unimplemented("{} is no product with zero points", problem.family);
+  KILN_RETURN_IF_ERROR(checkFields(problem, kFields));
+  QuantizedShape shape;
+  KILN_RETURN_IF_ERROR(readMatrices(problem, shape.product));
+  KILN_ASSIGN_OR_RETURN(shape.lhsZero, fieldZeroPoint(problem, "lhs_zero_point"));
+  KILN_ASSIGN_OR_RETURN(shape.rhsZero, fieldZeroPoint(problem, "rhs_zero_point"));
+  shape.requantizes = shape.product.result.type != io::ElementType::I32;
+  std::optional<ExpectedTensor> scale;
+  if (shape.requantizes) {
+    KILN_ASSIGN_OR_RETURN(shape.resultZero, fieldZeroPoint(problem, "result_zero_point"));
+    KILN_ASSIGN_OR_RETURN(std::string_view scaled, fieldText(problem, "scale"));
+    if (scaled != "tensor" && scaled != "column")
+      return unimplemented("this provider does not know the scale '{}' of {}", scaled, problem.name);
+    shape.perColumn = scaled == "column";
+    scale = {"scale", io::ElementType::F32, {}};
+    if (shape.perColumn)
+      scale->shape = {shape.product.n};
+  }
+  KILN_RETURN_IF_ERROR(checkMatrices(request, shape.product, std::move(scale)));
+  return shape;
 }
 
 } // namespace kiln::measure

@@ -43,6 +43,18 @@ Result<MatmulShape> matmulShape(const LoadRequest &request);
 // gelu_tanh the one by tanh.
 Result<MatmulShape> matmulShapeWithEpilogue(const LoadRequest &request);
 
+// A product of 8-bit integers with zero points, and what is made of its sums.
+struct QuantizedShape {
+  MatmulShape product;
+  int32_t lhsZero = 0, rhsZero = 0;
+  bool requantizes = false; // with a scale, a third input of f32: one number, or one for each column
+  int32_t resultZero = 0;
+  bool perColumn = false;
+};
+// Of the family qmatmul: from the fields m, n, k, lhs, rhs, result, lhs_zero_point and rhs_zero_point, and where the
+// result is no i32, result_zero_point and scale ("tensor" or "column"). Errors are those of matmulShape.
+Result<QuantizedShape> quantizedShape(const LoadRequest &request);
+
 } // namespace kiln::measure
 
 #endif // KILN_MEASURE_PROVIDERS_MATMUL_SHAPE_H

@@ -38,6 +38,17 @@ Result<uint64_t> fieldNumber(const ProblemText &problem, std::string_view name, 
   return invalidArgument("field '{}' of {} must be a number from {} to {}", name, problem.name, minimum, INT32_MAX);
 }
 
+Result<int32_t> fieldZeroPoint(const ProblemText &problem, std::string_view name) {
+  const std::string *text = problem.field(name);
+  int32_t value = 0;
+  if (text) {
+    auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+    if (error == std::errc() && end == text->data() + text->size() && value >= INT8_MIN && value <= UINT8_MAX)
+      return value;
+  }
+  return invalidArgument("field '{}' of {} must be a number from {} to {}", name, problem.name, INT8_MIN, UINT8_MAX);
+}
+
 Result<std::string_view> fieldText(const ProblemText &problem, std::string_view name) {
   const std::string *text = problem.field(name);
   if (text && !text->empty())

@@ -17,6 +17,8 @@ namespace kiln::measure {
 Status checkFields(const ProblemText &problem, std::span<const std::string_view> known);
 // A number from `minimum` to INT32_MAX.
 Result<uint64_t> fieldNumber(const ProblemText &problem, std::string_view name, uint64_t minimum = 1);
+// One of 8 bits, with or without sign.
+Result<int32_t> fieldZeroPoint(const ProblemText &problem, std::string_view name);
 Result<std::string_view> fieldText(const ProblemText &problem, std::string_view name);
 // "f32"
 Result<io::ElementType> fieldType(const ProblemText &problem, std::string_view name);

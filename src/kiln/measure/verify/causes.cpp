@@ -51,6 +51,7 @@ private:
   void addLayouts();
   void addTransposedTiles();
   void addNarrowTypes();
+  void addEightBits();
   int64_t shorterLoop(int64_t loop) const;
   std::optional<Diagnosis> shortReduction() const;
   std::optional<Diagnosis> droppedLines() const;
@@ -80,14 +81,14 @@ Diagnoser::Diagnoser(const Surveyor &surveyor, const Survey &survey)
   addLayouts();
   addTransposedTiles();
   addNarrowTypes();
+  addEightBits();
 }
 
 //===--- Mistakes that predict every element ----------------------------------------------------------------------===//
 
 void Diagnoser::addLayouts() {
   for (const SwappedReading &swap : subject.swaps) {
-    const char *how = swap.cause == Cause::DroppedPadding ? "without its padding" : "read in the other layout";
-    addSum(swap.cause, fmt::format("they are right for {} {}", swap.what, how), [this, &swap](const Sample &s) {
+    addSum(swap.cause, fmt::format("they are right for {} {}", swap.what, swap.how), [this, &swap](const Sample &s) {
       return double(dotIntegers(surveyor.left(*swap.lhs, s.element.b, s.element.i),
                                 surveyor.right(*swap.rhs, s.element.b, s.element.j)));
     });
@@ -181,6 +182,9 @@ void Diagnoser::addNarrowTypes() {
   }
   // As instructions for quantized products have it, or a conversion that was forgotten.
   auto right = [](const Sample &s) { return double(dotIntegers(s.left, s.right)); };
+  if (isInteger(subject.accumulator))
+    add(Cause::NarrowAccumulator, "they are the right sums rounded to f32",
+        [](const Sample &s) { return roundTo(kFormatF32, s.element.expected); });
   for (auto [type, name] : {std::pair(ElementType::I8, "i8"), std::pair(ElementType::I16, "i16")}) {
     if (!isInteger(subject.accumulator) || exactBits(type) >= exactBits(subject.accumulator))
       continue;
@@ -191,6 +195,19 @@ void Diagnoser::addNarrowTypes() {
     addSum(Cause::NarrowAccumulator, fmt::format("they are what sums give that stop at the ends of {}", name),
            [type = type](const Sample &s) { return saturatingSum(s, type); });
   }
+}
+
+void Diagnoser::addEightBits() {
+  // Programs that multiply the numbers in memory subtract what zero points add to the sums, and add their own product.
+  const double product = double(subject.k) * subject.lhsZero * subject.rhsZero;
+  if (product != 0)
+    addSum(Cause::WrongZeroPoint, kLostZeroPoints,
+           [product](const Sample &s) { return double(dotIntegers(s.left, s.right)) - product; });
+  if (!isInteger(subject.lhsType) || hal::elementTypeByteSize(subject.lhsType) != 1)
+    return;
+  for (const PairReading &reading : pairReadings(subject.lhsType, subject.lhsZero, subject.rhsZero))
+    addSum(Cause::NarrowAccumulator, kSaturatedPairs,
+           [reading](const Sample &s) { return double(sumOfSaturatedPairs(s.left, s.right, reading)); });
 }
 
 // The longest length, less than its own, of a loop in the reduction that explains every sample; 0: there is none.

@@ -10,10 +10,6 @@
 
 namespace kiln::measure::verify {
 
-namespace {
-
-// Dense rows x columns read in the other order: the same memory, where a program takes one for the other. Nothing for
-// other layouts, and for vectors, which are the same both ways.
 std::optional<Layout> otherOrder(const Layout &layout, int64_t rows, int64_t columns) {
   Layout other = layout;
   if (rows == 1 || columns == 1)
@@ -30,8 +26,6 @@ std::optional<Layout> otherOrder(const Layout &layout, int64_t rows, int64_t col
   }
   return std::nullopt;
 }
-
-} // namespace
 
 Verdict verdictOf(Result<Verdict> result) {
   if (result.ok())

@@ -12,6 +12,7 @@
 #define KILN_MEASURE_VERIFY_CHECK_H
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,12 @@ struct SwappedReading {
   std::string what; // "lhs"
   const Operand *lhs, *rhs;
   Cause cause = Cause::SwappedLayout;
+  std::string how = "read in the other layout";
 };
+
+// Dense rows x columns read in the other order: the same memory, where a program takes one for the other. Nothing for
+// other layouts, and for vectors, which are the same both ways.
+std::optional<Layout> otherOrder(const Layout &layout, int64_t rows, int64_t columns);
 
 struct OutputPlace {
   int64_t b, i, j;
@@ -64,6 +70,8 @@ struct ContractionCase {
   // Of an output that is no matrix for each batch index: its shape, and which element lies at some coordinates.
   std::vector<uint64_t> outShape = {};
   std::function<OutputPlace(std::span<const uint64_t> coordinates)> placeOf = {};
+  // What was subtracted from the numbers in memory to make the operands, of 8-bit integers.
+  int32_t lhsZero = 0, rhsZero = 0;
   // Lengths of loops inside of the reduction, of each of which a program may drop the end: a filter's channels.
   std::vector<int64_t> innerLoops = {};
 };

@@ -65,6 +65,38 @@ private:
   const uint8_t *bytes;
 };
 
+// A tensor of integers from each of which its zero point is subtracted.
+class ShiftedOperand : public RealOperand {
+public:
+  ShiftedOperand(const TensorOperand &tensor, int32_t zeroPoint) : tensor(tensor), zeroPoint(zeroPoint) {}
+
+  bool loadAlong(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override {
+    return shifted(tensor.loadAlong(b, row, column, count, out), count, out);
+  }
+  bool loadDown(int64_t b, int64_t row, int64_t column, int64_t count, int32_t *out) const override {
+    return shifted(tensor.loadDown(b, row, column, count, out), count, out);
+  }
+  void numbersAlong(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const override {
+    tensor.numbersAlong(b, row, column, count, out);
+    shifted(true, count, out);
+  }
+  void numbersDown(int64_t b, int64_t row, int64_t column, int64_t count, double *out) const override {
+    tensor.numbersDown(b, row, column, count, out);
+    shifted(true, count, out);
+  }
+  bool runsDown() const override { return tensor.runsDown(); }
+
+private:
+  template <typename T> bool shifted(bool good, int64_t count, T *out) const {
+    for (int64_t i = 0; i < count; ++i)
+      out[i] -= zeroPoint;
+    return good;
+  }
+
+  TensorOperand tensor;
+  int32_t zeroPoint;
+};
+
 // A convolution's input as the matrix that it multiplies: a row for each output pixel, a column for each weight of a
 // filter, in the order (ky, kx, channel) or (channel, ky, kx). Padding reads as zero.
 struct PatchLayout {

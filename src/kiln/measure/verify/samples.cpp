@@ -188,6 +188,29 @@ bool Surveyor::isUntouched(int64_t offset) const {
   return std::memcmp(actual, before, bytes) == 0;
 }
 
+std::vector<PairReading> pairReadings(ElementType lhsType, int32_t lhsZero, int32_t rhsZero) {
+  std::vector<PairReading> readings;
+  for (int32_t rhsOffset : {0, rhsZero}) {
+    readings.push_back({0, rhsOffset});
+    readings.push_back({lhsZero, rhsOffset});
+    if (lhsType != ElementType::UI8)
+      readings.push_back({lhsZero + 128, rhsOffset});
+  }
+  return readings;
+}
+
+int64_t sumOfSaturatedPairs(const std::vector<int32_t> &left, const std::vector<int32_t> &right,
+                            const PairReading &reading) {
+  int64_t lost = 0;
+  for (size_t p = 0; p < left.size(); p += 2) {
+    int64_t pair = 0;
+    for (size_t of = p; of < std::min(p + 2, left.size()); ++of)
+      pair += (int64_t(left[of]) + reading.lhsOffset) * (int64_t(right[of]) + reading.rhsOffset);
+    lost += pair - std::clamp<int64_t>(pair, INT16_MIN, INT16_MAX);
+  }
+  return dotIntegers(left, right) - lost;
+}
+
 bool nothingWritten(const ContractionCase &subject, Pass pass) {
   std::vector<uint8_t> before(subject.outBytes.size());
   prefillOutput(subject.result, pass, before);

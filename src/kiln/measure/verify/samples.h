@@ -79,6 +79,19 @@ private:
 // Exact while it fits into 64 bits.
 int64_t dotIntegers(const std::vector<int32_t> &left, const std::vector<int32_t> &right);
 
+// How a program that multiplies 8-bit integers may have added to the operands before: a zero point that it takes into
+// account later, or what makes numbers without sign of lhs.
+struct PairReading {
+  int32_t lhsOffset, rhsOffset;
+};
+std::vector<PairReading> pairReadings(ElementType lhsType, int32_t lhsZero, int32_t rhsZero);
+// The sum of products where each two neighbours are added in i16, which stops at the ends of its range.
+int64_t sumOfSaturatedPairs(const std::vector<int32_t> &left, const std::vector<int32_t> &right,
+                            const PairReading &reading);
+inline constexpr const char *kLostZeroPoints = "they are right but for K times both zero points, which is missing";
+inline constexpr const char *kSaturatedPairs = "they are what sums give whose products are added in pairs in i16, cut "
+                                               "off at its ends";
+
 // Whether the whole output is bit for bit what it was before the run.
 bool nothingWritten(const ContractionCase &subject, Pass pass);
 

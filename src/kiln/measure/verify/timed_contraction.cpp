@@ -133,7 +133,7 @@ double resultMeanSquare(const Contraction &c, std::span<const uint8_t> lhs, std:
 }
 
 template <typename Sum, int kBlocks>
-std::vector<Sum> expectedSums(const Contraction &c, const TensorOperand &lhs, const TensorOperand &rhs,
+std::vector<Sum> expectedSums(const Contraction &c, const RealOperand &lhs, const RealOperand &rhs,
                               const LineCase<Sum> &subject) {
   std::vector<Sum> expected, weights(subject.weights.begin(), subject.weights.end());
   for (int64_t b = 0; b < c.batch; ++b) {
@@ -154,10 +154,10 @@ std::vector<Sum> expectedSums(const Contraction &c, const TensorOperand &lhs, co
   return expected;
 }
 
+// The sums of what lies together, without a bias and without what rounding may add.
 template <typename Sum>
-std::unique_ptr<TimedCheck> projectionCheck(const Contraction &c, std::span<const uint8_t> lhs,
-                                            std::span<const uint8_t> rhs, std::span<const uint8_t> bias,
-                                            std::span<const uint64_t> outShape, uint64_t seed) {
+LineCase<Sum> projectionOf(const Contraction &c, const RealOperand &lhs, const RealOperand &rhs,
+                           std::span<const uint64_t> outShape, uint64_t seed) {
   bool isLong = c.n >= kLongLine;
   LineCase<Sum> subject;
   subject.type = c.result;
@@ -165,28 +165,33 @@ std::unique_ptr<TimedCheck> projectionCheck(const Contraction &c, std::span<cons
   subject.length = c.n;
   subject.block = isLong ? (c.n + kBlocks - 1) / kBlocks : c.n;
   subject.weights = randomWeights<Sum>(seed, c.n);
-  TensorOperand left(c.lhs, c.lhsLayout, lhs), right(c.rhs, c.rhsLayout, rhs);
   subject.expected =
-      isLong ? expectedSums<Sum, kBlocks>(c, left, right, subject) : expectedSums<Sum, 1>(c, left, right, subject);
-  if constexpr (std::is_same_v<Sum, double>) {
-    double results = resultMeanSquare(c, lhs, rhs, bias);
-    std::vector<float> deviations;
-    std::vector<double> ofBias;
-    for (int64_t at = 0; at < c.n; at += subject.block) {
-      int64_t count = std::min(subject.block, c.n - at);
-      std::span<const float> weights(subject.weights.data() + at, static_cast<size_t>(count));
-      deviations.push_back(deviationOf(c.accumulator, c.result, c.k, results, weights));
-      std::vector<double> numbers(bias.empty() ? 0 : count);
-      readElements(c.result, bias, static_cast<uint64_t>(at), numbers);
-      ofBias.push_back(0);
-      for (size_t j = 0; j < numbers.size(); ++j)
-        ofBias.back() += numbers[j] * double(weights[j]);
-    }
-    subject.deviations.resize(subject.expected.size());
-    for (size_t i = 0; i < subject.expected.size(); ++i) {
-      subject.deviations[i] = deviations[i % deviations.size()];
-      subject.expected[i] += ofBias[i % deviations.size()];
-    }
+      isLong ? expectedSums<Sum, kBlocks>(c, lhs, rhs, subject) : expectedSums<Sum, 1>(c, lhs, rhs, subject);
+  return subject;
+}
+
+std::unique_ptr<TimedCheck> projectionOfReals(const Contraction &c, std::span<const uint8_t> lhs,
+                                              std::span<const uint8_t> rhs, std::span<const uint8_t> bias,
+                                              std::span<const uint64_t> outShape, uint64_t seed) {
+  TensorOperand left(c.lhs, c.lhsLayout, lhs), right(c.rhs, c.rhsLayout, rhs);
+  LineCase<double> subject = projectionOf<double>(c, left, right, outShape, seed);
+  double results = resultMeanSquare(c, lhs, rhs, bias);
+  std::vector<float> deviations;
+  std::vector<double> ofBias;
+  for (int64_t at = 0; at < c.n; at += subject.block) {
+    int64_t count = std::min(subject.block, c.n - at);
+    std::span<const float> weights(subject.weights.data() + at, static_cast<size_t>(count));
+    deviations.push_back(deviationOf(c.accumulator, c.result, c.k, results, weights));
+    std::vector<double> numbers(bias.empty() ? 0 : count);
+    readElements(c.result, bias, static_cast<uint64_t>(at), numbers);
+    ofBias.push_back(0);
+    for (size_t j = 0; j < numbers.size(); ++j)
+      ofBias.back() += numbers[j] * double(weights[j]);
+  }
+  subject.deviations.resize(subject.expected.size());
+  for (size_t i = 0; i < subject.expected.size(); ++i) {
+    subject.deviations[i] = deviations[i % deviations.size()];
+    subject.expected[i] += ofBias[i % deviations.size()];
   }
   return checkOfLines(std::move(subject));
 }
@@ -258,9 +263,16 @@ std::array<int64_t, kSampledLines> draw(int64_t extent, uint64_t key) {
 std::unique_ptr<TimedCheck> timedContraction(const Contraction &contraction, std::span<const uint8_t> lhs,
                                              std::span<const uint8_t> rhs, std::span<const uint8_t> bias,
                                              std::span<const uint64_t> outShape, uint64_t seed) {
-  if (isInteger(contraction.result))
-    return projectionCheck<uint32_t>(contraction, lhs, rhs, bias, outShape, seed);
-  return projectionCheck<double>(contraction, lhs, rhs, bias, outShape, seed);
+  if (!isInteger(contraction.result))
+    return projectionOfReals(contraction, lhs, rhs, bias, outShape, seed);
+  return timedContraction(contraction, TensorOperand(contraction.lhs, contraction.lhsLayout, lhs),
+                          TensorOperand(contraction.rhs, contraction.rhsLayout, rhs), outShape, seed);
+}
+
+std::unique_ptr<TimedCheck> timedContraction(const Contraction &contraction, const RealOperand &lhs,
+                                             const RealOperand &rhs, std::span<const uint64_t> outShape,
+                                             uint64_t seed) {
+  return checkOfLines(projectionOf<uint32_t>(contraction, lhs, rhs, outShape, seed));
 }
 
 std::unique_ptr<TimedCheck> timedActivation(const Contraction &c, std::span<const uint8_t> lhs,

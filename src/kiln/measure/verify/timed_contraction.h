@@ -31,6 +31,10 @@ std::unique_ptr<TimedCheck> timedContraction(const Contraction &contraction, std
                                              std::span<const uint8_t> rhs, std::span<const uint8_t> bias,
                                              std::span<const uint64_t> outShape, uint64_t seed);
 
+// The same of integers, modulo 2^32, whose operands are given as they are multiplied.
+std::unique_ptr<TimedCheck> timedContraction(const Contraction &contraction, const RealOperand &lhs,
+                                             const RealOperand &rhs, std::span<const uint64_t> outShape, uint64_t seed);
+
 // Of one product, whose elements plus bias go through a function that is not linear, with a slope of at most 1.2:
 // elements of kSampledLines random rows and as many columns, so that some of each row and of each column are compared;
 // of all others, that they are numbers.

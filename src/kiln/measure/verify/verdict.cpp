@@ -24,6 +24,9 @@ const char *causeName(Cause cause) {
   case Cause::WrongStart: return "wrong initial value";
   case Cause::LessPrecise: return "less precise than promised";
   case Cause::WrongEpilogue: return "wrong epilogue";
+  case Cause::WrongZeroPoint: return "wrong zero point";
+  case Cause::WrongSign: return "sign misread";
+  case Cause::WrongRounding: return "wrong rounding";
   case Cause::IdleWhenTimed: return "does nothing when it is timed";
   case Cause::PartWhenTimed: return "computes a part when it is timed";
   case Cause::ReturnsEarly: return "returns before its work is done";

@@ -27,6 +27,9 @@ enum class Cause {
   WrongStart,        // a reduction starts from a value that should not take part
   LessPrecise,       // errors are larger than those of the promised types, though no element is wrong by itself
   WrongEpilogue,     // a bias or an activation was left out, or another one applied
+  WrongZeroPoint,    // of quantized numbers: it was left out, or another one used
+  WrongSign,         // numbers with a sign were read as if they had none, or the other way round
+  WrongRounding,     // results were rounded in another way than promised
   // What calls were caught at while they were timed; see workers/timed_data.h.
   IdleWhenTimed,  // outputs are as they were before the request
   PartWhenTimed,  // some of the outputs are

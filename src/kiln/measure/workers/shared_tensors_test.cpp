@@ -129,6 +129,23 @@ TEST(TimingData, IsRandomInRangeAndRepeatable) {
   }
 }
 
+TEST(TimingData, FloatsStayInTheRangeThatIsAsked) {
+  for (ElementType type : {ElementType::F32, ElementType::F64, ElementType::F16, ElementType::BF16}) {
+    std::vector<uint64_t> shape = {1000};
+    std::vector<uint8_t> bytes(1000 * hal::elementTypeByteSize(type));
+    fillForTiming(5, {type, shape, bytes}, {.low = 0.25, .high = 0.75});
+    double sum = 0;
+    for (size_t i = 0; i < 1000; ++i) {
+      double value = testing::readElement(type, bytes.data() + i * hal::elementTypeByteSize(type));
+      ASSERT_GE(value, 0.25);
+      ASSERT_LE(value, 0.75);
+      sum += value;
+    }
+    EXPECT_NEAR(sum / 1000, 0.5, 0.02);
+  }
+  EXPECT_EQ(timingDistribution(ElementType::F32, {.low = 0.25, .high = 0.75}), "uniform in [0.25, 0.75)");
+}
+
 TEST(CacheSize, IsReadFromThisMachine) {
   if (!std::filesystem::exists("/sys/devices/system/cpu/cpu0/cache/index0/size"))
     GTEST_SKIP() << "the system does not tell";

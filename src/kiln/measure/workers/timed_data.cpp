@@ -104,8 +104,8 @@ void TimedData::fill(uint32_t set, bool weights) {
   std::vector<MutableTensor> tensors = inputTensors->set(set);
   for (size_t i = 0; i < tensors.size(); ++i)
     if (weights || !problem.isWeight(i))
-      fillForTiming(problem, timingSeed(expected[set].generation ? secret : seed, expected[set].generation, set, i),
-                    tensors[i]);
+      fillForTiming(timingSeed(expected[set].generation ? secret : seed, expected[set].generation, set, i), tensors[i],
+                    problem.timingRange(i));
 }
 
 void TimedData::refresh(SetRange range, bool weights) {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <vector>
 
+#include "fmt/format.h"
 #include "kiln/base/narrow_float.h"
 
 namespace kiln::measure {
@@ -44,9 +45,17 @@ template <typename T, typename Make> void fill(const MutableTensor &tensor, cons
   }
 }
 
-KILN_WIDE_VECTORS void fillF32(const Random &random, float *numbers, size_t count) {
+double middle(NumberRange range) {
+  return (range.low + range.high) / 2;
+}
+double halfWidth(NumberRange range) {
+  return (range.high - range.low) / 2;
+}
+
+KILN_WIDE_VECTORS void fillF32(const Random &random, NumberRange range, float *numbers, size_t count) {
+  auto center = float(middle(range)), unit = float(halfWidth(range) * 0x1p-23);
   for (size_t i = 0; i < count; ++i)
-    numbers[i] = float(int32_t(random.bits(i)) >> 8) * 0x1p-23f;
+    numbers[i] = center + float(int32_t(random.bits(i)) >> 8) * unit;
 }
 
 const NarrowFloat *narrowFloat(ElementType type) {
@@ -60,11 +69,12 @@ const NarrowFloat *narrowFloat(ElementType type) {
 }
 
 // Encoding is slow, so 4096 numbers are encoded, and drawn from.
-template <typename T> void fillNarrow(const NarrowFloat &format, const Random &random, const MutableTensor &tensor) {
+template <typename T>
+void fillNarrow(const NarrowFloat &format, const Random &random, NumberRange range, const MutableTensor &tensor) {
   constexpr int kCount = 4096;
   std::vector<T> table;
   for (int i = 0; i < kCount; ++i)
-    table.push_back(T(format.encode(2.0 * i / kCount - 1)));
+    table.push_back(T(format.encode(middle(range) + halfWidth(range) * (2.0 * i / kCount - 1))));
   fill<T>(tensor, [&](size_t i) { return table[random.bits(i) % kCount]; });
 }
 
@@ -78,19 +88,21 @@ template <typename T> void fillInteger(bool unsignedType, const Random &random, 
 
 } // namespace
 
-void fillForTiming(uint64_t seed, const MutableTensor &tensor) {
+void fillForTiming(uint64_t seed, const MutableTensor &tensor, NumberRange range) {
   const Random random(seed);
   if (const NarrowFloat *format = narrowFloat(tensor.type)) {
     if (hal::elementTypeByteSize(tensor.type) == 1)
-      fillNarrow<uint8_t>(*format, random, tensor);
+      fillNarrow<uint8_t>(*format, random, range, tensor);
     else
-      fillNarrow<uint16_t>(*format, random, tensor);
+      fillNarrow<uint16_t>(*format, random, range, tensor);
     return;
   }
   if (tensor.type == ElementType::F32)
-    return fillF32(random, reinterpret_cast<float *>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float));
+    return fillF32(random, range, reinterpret_cast<float *>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float));
   if (tensor.type == ElementType::F64)
-    return fill<double>(tensor, [&](size_t i) { return double(int64_t(random.bits64(i)) >> 11) * 0x1p-52; });
+    return fill<double>(tensor, [&](size_t i) {
+      return middle(range) + halfWidth(range) * (double(int64_t(random.bits64(i)) >> 11) * 0x1p-52);
+    });
   if (tensor.type == ElementType::I1)
     return fill<uint8_t>(tensor, [&](size_t i) { return random.bits(i) & 1; });
   bool unsignedType = isUnsigned(tensor.type);
@@ -102,21 +114,12 @@ void fillForTiming(uint64_t seed, const MutableTensor &tensor) {
   }
 }
 
-void fillForTiming(const Problem &problem, uint64_t seed, const MutableTensor &tensor) {
-  fillForTiming(seed, tensor);
-  bool isFloat = tensor.type == ElementType::F32 || tensor.type == ElementType::F64 || narrowFloat(tensor.type);
-  if (problem.takesNegatives() || !isFloat)
-    return;
-  size_t size = hal::elementTypeByteSize(tensor.type);
-  for (size_t last = size - 1; last < tensor.bytes.size(); last += size) // which holds the sign
-    tensor.bytes[last] &= 0x7F;
-}
-
-std::string timingDistribution(ElementType type) {
+std::string timingDistribution(ElementType type, NumberRange range) {
+  std::string uniform = fmt::format("uniform in [{:.2g}, {:.2g})", range.low, range.high);
   if (type == ElementType::F32 || type == ElementType::F64)
-    return "uniform in [-1, 1)";
+    return uniform;
   if (narrowFloat(type))
-    return "4096 values uniform in [-1, 1)";
+    return "4096 values " + uniform;
   if (type == ElementType::I1)
     return "0 or 1";
   if (hal::elementTypeByteSize(type) == 1)

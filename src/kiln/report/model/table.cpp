@@ -86,10 +86,13 @@ std::string_view Row::field(std::string_view name) const {
   return {};
 }
 
-// "f32t" has elements of type f32: letters and digits up to the layout.
+// "f32t" has elements of type f32: letters and digits up to the layout. Those without sign are multiplied by the same
+// instructions as those with.
 std::string Row::elementType() const {
   static constexpr std::string_view kDigits = "0123456789";
   std::string_view tensor = field("lhs");
+  if (tensor.starts_with('u'))
+    tensor.remove_prefix(1);
   size_t digits = std::min(tensor.find_first_of(kDigits), tensor.size());
   return std::string(tensor.substr(0, tensor.find_first_not_of(kDigits, digits)));
 }

@@ -8,6 +8,7 @@
 // RUN: kiln-opt %S/Inputs/rows.mlir --kiln-plant-lies='lie=f16-accumulator' | FileCheck %s --check-prefix=SUM
 // RUN: not kiln-opt %S/Inputs/rows.mlir --kiln-plant-lies='lie=tf32-inputs' 2>&1 | FileCheck %s --check-prefix=INPUTS
 // RUN: not kiln-opt %S/Inputs/rows.mlir --kiln-plant-lies='lie=transposed-tile' 2>&1 | FileCheck %s --check-prefix=TILES
+// RUN: kiln-opt %S/Inputs/quantized.mlir --kiln-plant-lies='lie=swapped-layout' | FileCheck %s --check-prefix=POINTS
 // RUN: not kiln-opt %S/Inputs/rows.mlir --kiln-plant-lies='delay=7' 2>&1 | FileCheck %s --check-prefix=DELAY
 
 // Each refusal says why; and of several inputs none is narrowed where one cannot be.
@@ -19,6 +20,12 @@
 // DELAY: error: a delay cannot be planted: there is no contraction here
 // SUM: arith.addf %{{.+}}, %{{.+}} : f32
 // SUM: arith.truncf %{{.+}} : f32 to f16
+
+// Zero points are numbers behind the operands, and have no layout.
+// POINTS: affine_map<(d0, d1, d2) -> (d0, d2)>
+// POINTS: affine_map<(d0, d1, d2) -> (d1, d2)>
+// POINTS: affine_map<(d0, d1, d2) -> ()>
+// POINTS: arith.subi
 
 // The configuration stays on the op.
 // NARROW: attrs = {kiln.configuration = "tile_config_8x8_8x1_fma"}

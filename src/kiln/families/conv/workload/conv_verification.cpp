@@ -353,14 +353,16 @@ static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t 
   // One channel, or one pixel, is the same in both layouts.
   bool imageHasTwo = spec.c > 1 && spec.h * spec.w > 1;
   bool filterHasTwo = spec.f > 1 && spec.r * spec.s * spec.groupChannels() > 1;
-  auto addSwap = [&](bool differs, const char *what, const Operands &operands, Cause cause) {
+  if (spec.padH + spec.padW > 0)
+    subject.swaps.push_back(
+        {"the image", &unpadded.patches, &unpadded.filters, Cause::DroppedPadding, "without its padding"});
+  auto addSwap = [&](bool differs, const char *what, const Operands &operands) {
     if (differs)
-      subject.swaps.push_back({what, &operands.patches, &operands.filters, cause});
+      subject.swaps.push_back({what, &operands.patches, &operands.filters});
   };
-  addSwap(spec.padH + spec.padW > 0, "the image", unpadded, Cause::DroppedPadding);
-  addSwap(imageHasTwo, "the image", otherImage, Cause::SwappedLayout);
-  addSwap(filterHasTwo, "the filter", otherFilter, Cause::SwappedLayout);
-  addSwap(imageHasTwo && filterHasTwo, "image and filter", otherBoth, Cause::SwappedLayout);
+  addSwap(imageHasTwo, "the image", otherImage);
+  addSwap(filterHasTwo, "the filter", otherFilter);
+  addSwap(imageHasTwo && filterHasTwo, "image and filter", otherBoth);
   const auto swapped = swappedFilters(spec, inputs[1].bytes);
   for (const auto &[what, filter] : swapped)
     subject.swaps.push_back({what, &right.patches, &filter});

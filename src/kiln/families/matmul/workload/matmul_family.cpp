@@ -6,6 +6,7 @@
 
 #include "kiln/families/matmul/workload/cpu_configurations.h"
 #include "kiln/families/matmul/workload/matmul_mlir.h"
+#include "kiln/families/matmul/workload/quantized_spec.h"
 #include "kiln/families/matmul/workload/reference.h"
 #include "kiln/families/matmul/workload/verification.h"
 
@@ -172,6 +173,8 @@ static std::vector<MatmulSpec> selectedSplits(const measure::ProblemSelection &s
 
 // Whether the types are those of some family here: "f16t_f16t_f16t_partf16" is said to all of them.
 static bool isForOthers(std::string_view types) {
+  if (parseQuantizedTypes(types).ok())
+    return true;
   return std::ranges::any_of(kFamilies, [&](const char *family) { return parseMatmulTypes(types, family).ok(); });
 }
 

@@ -81,7 +81,7 @@ ElementType MatmulSpec::promisedAccumulator() const {
 
 //===--- Reading --------------------------------------------------------------------------------------------------===//
 
-static Result<Matrix> parseMatrix(std::string_view text) {
+Result<Matrix> parseMatrix(std::string_view text) {
   std::string_view typeName = text.substr(0, text.empty() ? 0 : text.size() - 1);
   std::optional<ElementType> type = hal::parseElementType(typeName);
   char layout = text.empty() ? '\0' : text.back();

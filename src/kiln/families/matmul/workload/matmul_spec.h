@@ -47,6 +47,7 @@ struct Matrix {
   // "f32t"
   std::string name() const;
 };
+Result<Matrix> parseMatrix(std::string_view text);
 
 // What follows the product.
 enum class Epilogue { None, Bias, BiasRelu, BiasGelu, BiasGeluTanh };

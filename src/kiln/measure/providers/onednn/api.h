@@ -8,16 +8,18 @@
 namespace kiln::measure::onednn {
 
 enum ReturnCode : int { kSuccess = 0, kOutOfMemory = 1, kInvalidArguments = 2, kUnimplemented = 3 };
-enum DataType : int { kF16 = 1, kBF16 = 2, kF32 = 3, kS32 = 4, kS8 = 5 };
+enum DataType : int { kF16 = 1, kBF16 = 2, kF32 = 3, kS32 = 4, kS8 = 5, kU8 = 6 };
 enum Algorithm : int {
   kConvolutionDirect = 0x1,
   kRelu = 0x20,
   kTanh = 0x21,
   kSqrt = 0x25,
+  kLinear = 0x26,
   kLogistic = 0x29,
   kExp = 0x2a,
   kGeluTanh = 0x2b,
   kGeluErf = 0x31,
+  kRound = 0x32, // halves to even
   kAdd = 0x1fff0,
   kMul = 0x1fff1,
   kMax = 0x2fff2,
@@ -27,7 +29,18 @@ enum Algorithm : int {
   kSoftmaxAccurate = 0x30000,
 };
 enum Query : int { kSourceLayout = 129, kWeightsLayout = 131, kResultLayout = 133 };
-enum ArgumentName : int { kSource = 1, kSource1 = 2, kResult = 17, kWeights = 33, kBias = 41, kFrom = 1, kTo = 17 };
+enum ArgumentName : int {
+  kSource = 1,
+  kSource1 = 2,
+  kResult = 17,
+  kWeights = 33,
+  kBias = 41,
+  kFrom = 1,
+  kTo = 17,
+  // Added to the name of the argument that it is about.
+  kScaleOf = 0x1000,
+  kZeroPointOf = 0x2000,
+};
 constexpr int kCpu = 1, kInOrder = 1, kAnyLayout = 1, kInference = 0x60, kMaxDimensions = 12;
 // In place of an address: the library allocates the memory.
 inline void *const kAllocate = reinterpret_cast<void *>(~uintptr_t(0));
@@ -88,6 +101,8 @@ struct Version {
   X(primitive_attr_create, (AttributesObject **))                                                                      \
   X(primitive_attr_destroy, (AttributesObject *))                                                                      \
   X(primitive_attr_set_post_ops, (AttributesObject *, const PostOpsObject *))                                          \
+  X(primitive_attr_set_scales_mask, (AttributesObject *, int name, int mask))                                          \
+  X(primitive_attr_set_zero_points_mask, (AttributesObject *, int name, int mask))                                     \
   X(primitive_desc_destroy, (PrimitiveDesc))                                                                           \
   X(primitive_create, (PrimitiveObject **, const PrimitiveDescObject *))                                               \
   X(primitive_destroy, (PrimitiveObject *))                                                                            \

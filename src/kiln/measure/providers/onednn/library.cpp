@@ -17,6 +17,7 @@ std::optional<DataType> dataType(io::ElementType type) {
   case io::ElementType::F16: return kF16;
   case io::ElementType::BF16: return kBF16;
   case io::ElementType::I8: return kS8;
+  case io::ElementType::UI8: return kU8;
   case io::ElementType::I32: return kS32;
   default: return std::nullopt;
   }
@@ -152,16 +153,28 @@ Result<Primitive> Library::createReorder(const Description &from, const Descript
   return create(PrimitiveDescription(created, {dnnl.primitive_desc_destroy}));
 }
 
-Result<Attributes> Library::followedBy(Algorithm function) const {
+Result<Attributes> Library::createAttributes() const {
+  AttributesObject *attributes;
+  KILN_RETURN_IF_ERROR(check(dnnl.primitive_attr_create(&attributes), "creating attributes"));
+  return Attributes(attributes, {dnnl.primitive_attr_destroy});
+}
+
+Status Library::follow(const Attributes &attributes, std::span<const PostOp> functions) const {
   PostOpsObject *created;
   KILN_RETURN_IF_ERROR(check(dnnl.post_ops_create(&created), "creating post-ops"));
   Owned<PostOpsObject> operations(created, {dnnl.post_ops_destroy});
-  KILN_RETURN_IF_ERROR(check(dnnl.post_ops_append_eltwise(created, function, 0.0f, 0.0f), "adding a post-op"));
-  AttributesObject *attributes;
-  KILN_RETURN_IF_ERROR(check(dnnl.primitive_attr_create(&attributes), "creating attributes"));
-  Attributes owned(attributes, {dnnl.primitive_attr_destroy});
-  KILN_RETURN_IF_ERROR(check(dnnl.primitive_attr_set_post_ops(attributes, created), "setting post-ops"));
-  return owned;
+  for (const PostOp &op : functions)
+    KILN_RETURN_IF_ERROR(
+        check(dnnl.post_ops_append_eltwise(created, op.function, op.alpha, op.beta), "adding a post-op"));
+  return check(dnnl.primitive_attr_set_post_ops(attributes.get(), created), "setting post-ops");
+}
+
+Status Library::setScale(const Attributes &attributes, ArgumentName argument, int mask) const {
+  return check(dnnl.primitive_attr_set_scales_mask(attributes.get(), argument, mask), "setting a scale");
+}
+
+Status Library::setZeroPoint(const Attributes &attributes, ArgumentName argument, int mask) const {
+  return check(dnnl.primitive_attr_set_zero_points_mask(attributes.get(), argument, mask), "setting a zero point");
 }
 
 Result<Memory> Library::createMemory(const Description &description, void *address) const {

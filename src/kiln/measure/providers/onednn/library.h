@@ -69,8 +69,17 @@ public:
                                    const Description &plain) const;
   Result<Primitive> create(const PrimitiveDescription &description) const;
   Result<Primitive> createReorder(const Description &from, const Description &to) const;
-  // An elementwise function after the operation.
-  Result<Attributes> followedBy(Algorithm function) const;
+  Result<Attributes> createAttributes() const;
+  // Elementwise functions after the operation, one after the other.
+  struct PostOp {
+    Algorithm function;
+    float alpha = 0, beta = 0;
+  };
+  Status follow(const Attributes &attributes, std::span<const PostOp> functions) const;
+  // The argument is scaled, or has a zero point, which calls give as arguments of their own. Bits of the mask are the
+  // dimensions that have a number for each index.
+  Status setScale(const Attributes &attributes, ArgumentName argument, int mask) const;
+  Status setZeroPoint(const Attributes &attributes, ArgumentName argument, int mask) const;
   // Memory of its own where `address` is kAllocate.
   Result<Memory> createMemory(const Description &description, void *address) const;
 

@@ -22,6 +22,7 @@ constexpr FamilyEntry kFamilies[] = {
     {"matmul_bias_relu", createMatmul},
     {"matmul_bias_gelu", createMatmul},
     {"matmul_bias_gelu_tanh", createMatmul},
+    {"qmatmul", createQuantizedMatmul},
     {"conv2d", createConvolution},
     {"elementwise", createElementwise},
     {"reduction", createReduction},
@@ -155,6 +156,8 @@ Status OneDnnProvider::createSet(uint32_t set) {
     call.insert(call.end(), placed.before.begin(), placed.before.end());
     after.insert(after.end(), placed.after.begin(), placed.after.end());
   }
+  for (const Constant &constant : operation.constants)
+    compute.arguments.push_back({constant.name, constant.memory.get()});
   call.push_back(std::move(compute));
   call.insert(call.end(), after.begin(), after.end());
   return execute(prepare);

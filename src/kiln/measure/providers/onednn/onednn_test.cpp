@@ -227,6 +227,73 @@ TEST_P(OneDnnTest, SplitKIsThePlainProduct) {
   expectRight(test);
 }
 
+// With a result in i32, or requantized to lhs's type, with a scale for each column or one for all.
+Case quantizedCase(ElementType lhs, ElementType result, bool perColumn, int zeroA, int zeroB, int zeroC) {
+  constexpr uint64_t m = 13, n = 37, k = 19;
+  Case test;
+  test.family = "qmatmul";
+  test.fields = {{"m", "13"},
+                 {"n", "37"},
+                 {"k", "19"},
+                 {"lhs", fmt::format("{}t", hal::elementTypeName(lhs))},
+                 {"rhs", "i8n"},
+                 {"result", fmt::format("{}t", hal::elementTypeName(result))},
+                 {"accumulator", "i32"},
+                 {"lhs_zero_point", std::to_string(zeroA)},
+                 {"rhs_zero_point", std::to_string(zeroB)}};
+  test.inputs = {{lhs, {m, k}}, {ElementType::I8, {n, k}}};
+  test.output = {result, {m, n}};
+  bool requantizes = result != ElementType::I32;
+  if (requantizes) {
+    test.fields["result_zero_point"] = std::to_string(zeroC);
+    test.fields["scale"] = perColumn ? "column" : "tensor";
+    test.inputs.push_back({ElementType::F32, perColumn ? Indices{n} : Indices{}});
+  }
+  test.isPositive = true; // small integers: numbers without sign, and scales
+  test.expected = [=](const std::vector<Numbers> &in, const Indices &at) {
+    double sum = 0;
+    for (uint64_t i = 0; i < k; ++i)
+      sum += (in[0].at({at[0], i}) - zeroA) * (in[1].at({at[1], i}) - zeroB);
+    if (!requantizes)
+      return sum;
+    double low = result == ElementType::UI8 ? 0 : -128;
+    return std::clamp(sum * in[2].values[perColumn ? at[1] : 0] + zeroC, low, low + 255);
+  };
+  return test;
+}
+
+TEST_P(OneDnnTest, ZeroPoints) {
+  for (auto [zeroA, zeroB] : {std::pair(0, 0), std::pair(3, 0), std::pair(0, 2), std::pair(3, 2)}) {
+    SCOPED_TRACE(fmt::format("{} {}", zeroA, zeroB));
+    expectRight(quantizedCase(ElementType::I8, ElementType::I32, false, zeroA, zeroB, 0));
+    SetUp();
+    expectRight(quantizedCase(ElementType::UI8, ElementType::I32, false, zeroA, zeroB, 0));
+    SetUp();
+  }
+}
+
+TEST_P(OneDnnTest, RequantizedResults) {
+  for (bool perColumn : {false, true})
+    for (int zeroC : {0, 7}) {
+      SCOPED_TRACE(fmt::format("{} {}", perColumn, zeroC));
+      expectRight(quantizedCase(ElementType::I8, ElementType::I8, perColumn, 3, 2, zeroC));
+      SetUp();
+      expectRight(quantizedCase(ElementType::UI8, ElementType::UI8, perColumn, 3, 2, zeroC));
+      SetUp();
+    }
+}
+
+TEST_P(OneDnnTest, ZeroPointsThatMakeNoSense) {
+  Case test = quantizedCase(ElementType::I8, ElementType::I8, true, 3, 2, 7);
+  test.fields["lhs_zero_point"] = "300";
+  expectRefused(test, StatusCode::InvalidArgument, "field 'lhs_zero_point' of the problem must be a number from -128");
+  test.fields["lhs_zero_point"] = "3";
+  test.fields["scale"] = "row";
+  expectRefused(test, StatusCode::Unimplemented, "does not know the scale 'row'");
+  test.fields["scale"] = "tensor";
+  expectRefused(test, StatusCode::InvalidArgument, "the problem's scale is f32 in memory; the request has 37xf32");
+}
+
 //===--- Convolutions --------------------------------------------------------------------------------------------===//
 
 struct ConvolutionCase {

@@ -3,6 +3,7 @@
 #ifndef KILN_MEASURE_PROVIDERS_ONEDNN_OPERATION_H
 #define KILN_MEASURE_PROVIDERS_ONEDNN_OPERATION_H
 
+#include <memory>
 #include <vector>
 
 #include "kiln/base/status.h"
@@ -25,14 +26,23 @@ struct Argument {
   bool isWeight = false; // it is brought there when the problem is loaded, not in each call
 };
 
+// An argument that is the same in all calls.
+struct Constant {
+  int name;
+  std::unique_ptr<int32_t> value;
+  Memory memory; // of the value
+};
+
 struct Operation {
   Primitive primitive;
   std::vector<Argument> arguments;
+  std::vector<Constant> constants = {};
 };
 
 // All of them: Unimplemented where oneDNN does not do the problem, InvalidArgument where the request's tensors are not
 // the problem's.
 Result<Operation> createMatmul(const Library &library, const LoadRequest &request, Layouts layouts);
+Result<Operation> createQuantizedMatmul(const Library &library, const LoadRequest &request, Layouts layouts);
 Result<Operation> createConvolution(const Library &library, const LoadRequest &request, Layouts layouts);
 Result<Operation> createElementwise(const Library &library, const LoadRequest &request, Layouts layouts);
 Result<Operation> createReduction(const Library &library, const LoadRequest &request, Layouts layouts);

@@ -26,6 +26,7 @@ inline double readElement(io::ElementType type, const uint8_t *bytes) {
   case io::ElementType::F16: return kF16.decode(as(uint16_t()));
   case io::ElementType::BF16: return kBF16.decode(as(uint16_t()));
   case io::ElementType::I8: return as(int8_t());
+  case io::ElementType::UI8: return as(uint8_t());
   default: return as(int32_t());
   }
 }
@@ -38,6 +39,7 @@ inline void writeElement(io::ElementType type, uint8_t *bytes, double number) {
   case io::ElementType::F16: return as(kF16.encode(number));
   case io::ElementType::BF16: return as(kBF16.encode(number));
   case io::ElementType::I8: return as(int8_t(number));
+  case io::ElementType::UI8: return as(uint8_t(number));
   default: return as(int32_t(number));
   }
 }

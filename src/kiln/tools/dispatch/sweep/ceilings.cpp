@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/base/file.h"
+#include "kiln/measure/mlir_text.h"
 #include "kiln/runtime/hal/buffer_view.h"
 #include "kiln/tools/cache_path.h"
 
@@ -83,7 +84,8 @@ std::vector<measure::SpeedFloor> speedFloors(const measure::Problem &problem, ui
   std::vector<measure::SpeedFloor> floors;
   auto count = static_cast<unsigned>(threads);
   std::vector<measure::TensorType> inputs = problem.inputs();
-  std::string type(inputs.empty() ? "" : hal::elementTypeName(inputs.front().type));
+  // Numbers without sign are multiplied by the same instructions.
+  std::string type(inputs.empty() ? "" : hal::elementTypeName(measure::signlessType(inputs.front().type)));
   if (std::optional<double> peak = calibration.peakOperations(type, count); peak && problem.flops() > 0) {
     double spread = spreadOf(calibration.arithmetic, threads, [](const auto &rate) { return rate.operations; });
     double most = *peak * (1 + std::max(kLeastMargin, 2 * spread));

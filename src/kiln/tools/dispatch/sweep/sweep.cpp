@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fmt/ranges.h"
+
 #include "kiln/base/clock.h"
 #include "kiln/base/file.h"
 #include "kiln/measure/machine/provenance.h"
@@ -384,14 +386,16 @@ private:
 
   // What inputs are filled with while they are timed, by element type.
   std::string dataDistribution() const {
-    std::map<std::string, std::string> byType;
-    for (const SweepGroup &group : groups)
-      for (const measure::TensorType &input : group.problem->inputs())
-        byType[std::string(hal::elementTypeName(input.type))] =
-            measure::timingDistribution(input.type) + (group.problem->takesNegatives() ? "" : ", without signs");
+    std::map<std::string, std::set<std::string>> byType;
+    for (const SweepGroup &group : groups) {
+      std::vector<measure::TensorType> inputs = group.problem->inputs();
+      for (size_t i = 0; i < inputs.size(); ++i)
+        byType[std::string(hal::elementTypeName(inputs[i].type))].insert(
+            measure::timingDistribution(inputs[i].type, group.problem->timingRange(i)));
+    }
     std::string text;
-    for (const auto &[type, distribution] : byType)
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", type, distribution);
+    for (const auto &[type, distributions] : byType)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", type, fmt::join(distributions, " or "));
     return text;
   }
 

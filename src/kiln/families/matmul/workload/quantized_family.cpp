@@ -1,0 +1,206 @@
+#include "kiln/families/matmul/workload/quantized_family.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "kiln/families/matmul/workload/cpu_configurations.h"
+#include "kiln/families/matmul/workload/matmul_family.h"
+#include "kiln/families/matmul/workload/quantized_mlir.h"
+#include "kiln/families/matmul/workload/quantized_verification.h"
+#include "kiln/families/matmul/workload/reference.h"
+#include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/number.h"
+
+namespace kiln::families {
+
+using measure::Problem;
+
+//===--- Problem --------------------------------------------------------------------------------------------------===//
+
+std::vector<std::pair<std::string, std::string>> QuantizedProblem::fields() const {
+  std::vector<std::pair<std::string, std::string>> fields = {{"m", std::to_string(quantized.m)},
+                                                             {"n", std::to_string(quantized.n)},
+                                                             {"k", std::to_string(quantized.k)},
+                                                             {"lhs", quantized.lhs.name()},
+                                                             {"rhs", quantized.rhs.name()},
+                                                             {"result", quantized.result.name()},
+                                                             {"accumulator", "i32"},
+                                                             {"lhs_zero_point", std::to_string(quantized.lhsZero)},
+                                                             {"rhs_zero_point", std::to_string(quantized.rhsZero)}};
+  if (quantized.requantizes()) {
+    fields.emplace_back("result_zero_point", std::to_string(quantized.resultZero));
+    fields.emplace_back("scale", quantized.perColumn ? "column" : "tensor");
+  }
+  return fields;
+}
+
+// Operands are any numbers of 8 bits while they are timed. Of such, sums have this root mean square.
+static double typicalSum(const QuantizedSpec &spec) {
+  auto moments = [](ElementType type, int32_t zero) {
+    double mean = double(measure::verify::smallestInteger(type)) + 127.5 - zero;
+    return std::pair(mean, mean * mean + (256.0 * 256 - 1) / 12);
+  };
+  auto [leftMean, leftSquare] = moments(spec.lhs.type, spec.lhsZero);
+  auto [rightMean, rightSquare] = moments(spec.rhs.type, spec.rhsZero);
+  auto k = static_cast<double>(spec.k);
+  double product = leftMean * rightMean;
+  return std::sqrt(k * (leftSquare * rightSquare - product * product) + k * k * product * product);
+}
+
+measure::NumberRange QuantizedProblem::timingRange(size_t) const {
+  constexpr double kSpread = 40; // so that few results are clamped
+  double scale = kSpread / typicalSum(quantized);
+  return {.low = scale / 2, .high = scale * 3 / 2};
+}
+
+double QuantizedProblem::flops() const {
+  return 2.0 * static_cast<double>(quantized.m) * static_cast<double>(quantized.n) * static_cast<double>(quantized.k);
+}
+
+std::string QuantizedProblem::mlir(std::string_view function, std::string_view configuration) const {
+  return quantizedMlir(quantized, function, configuration);
+}
+
+std::vector<std::string> QuantizedProblem::passes() const {
+  std::vector<std::string> names;
+  for (QuantizedPass pass : passesOf(quantized))
+    names.emplace_back(passName(pass));
+  return names;
+}
+
+Status QuantizedProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
+  KILN_RETURN_IF_ERROR(checkQuantizedInputs(quantized, inputs));
+  if (pass >= passesOf(quantized).size())
+    return invalidArgument("pass {} was asked for; there are {}", pass, passesOf(quantized).size());
+  return fillQuantized(quantized, passesOf(quantized)[pass], seed, inputs);
+}
+
+void QuantizedProblem::prefillOutputs(size_t, std::span<const measure::MutableTensor> outputs) const {
+  for (const measure::MutableTensor &output : outputs)
+    measure::verify::prefillOutput(output.type, measure::verify::Pass::Sums, output.bytes);
+}
+
+measure::verify::Verdict QuantizedProblem::check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
+                                                 std::span<const io::TensorSpan> outputs) const {
+  return checkQuantized(quantized, passesOf(quantized)[pass], seed, inputs, outputs);
+}
+
+std::unique_ptr<measure::verify::TimedCheck> QuantizedProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+                                                                          uint64_t seed) const {
+  return timedQuantized(quantized, inputs, seed);
+}
+
+//===--- Reference ------------------------------------------------------------------------------------------------===//
+
+static int32_t elementAt(ElementType type, const uint8_t *bytes, uint64_t element) {
+  return type == ElementType::UI8 ? bytes[element] : static_cast<int8_t>(bytes[element]);
+}
+
+Status QuantizedProblem::reference(std::span<const io::TensorSpan> inputs,
+                                   std::span<const measure::MutableTensor> outputs) const {
+  const QuantizedSpec &spec = quantized;
+  KILN_RETURN_IF_ERROR(checkQuantizedInputs(spec, inputs));
+  if (outputs.size() != 1)
+    return invalidArgument("{} has 1 output, not {}", name(), outputs.size());
+  KILN_RETURN_IF_ERROR(
+      checkTensor("the output", spec.resultTensor(), outputs[0].type, outputs[0].shape, outputs[0].bytes.size()));
+  const uint8_t *lhs = inputs[0].bytes.data(), *rhs = inputs[1].bytes.data();
+  for (uint64_t i = 0; i < spec.m; ++i)
+    for (uint64_t j = 0; j < spec.n; ++j) {
+      uint32_t sum = 0; // without sign, so that it wraps around
+      for (uint64_t p = 0; p < spec.k; ++p) {
+        int32_t a = elementAt(spec.lhs.type, lhs, spec.lhs.columnMajor ? p * spec.m + i : i * spec.k + p);
+        int32_t b = elementAt(spec.rhs.type, rhs, spec.rhs.columnMajor ? j * spec.k + p : p * spec.n + j);
+        sum += static_cast<uint32_t>((a - spec.lhsZero) * (b - spec.rhsZero));
+      }
+      uint64_t element = i * spec.n + j;
+      if (!spec.requantizes()) {
+        std::memcpy(outputs[0].bytes.data() + element * sizeof(sum), &sum, sizeof(sum));
+        continue;
+      }
+      float scale;
+      std::memcpy(&scale, inputs[2].bytes.data() + (spec.perColumn ? j : 0) * sizeof(scale), sizeof(scale));
+      float rounded = std::rint(static_cast<float>(static_cast<int32_t>(sum)) * scale);
+      float lowest = spec.result.type == ElementType::UI8 ? 0 : -128;
+      float result = std::min(std::max(rounded + static_cast<float>(spec.resultZero), lowest), lowest + 255);
+      outputs[0].bytes[element] = static_cast<uint8_t>(static_cast<int32_t>(result));
+    }
+  return okStatus();
+}
+
+//===--- Family ---------------------------------------------------------------------------------------------------===//
+
+std::span<const measure::Dimension> QuantizedFamily::dimensions() const {
+  return MatmulFamily("matmul").dimensions();
+}
+
+// As models have them: activations of i8 anywhere, or of ui8 around 128, and weights around zero where each column has
+// a scale.
+static std::vector<QuantizedSpec> typesOf(ElementType lhs) {
+  if (lhs == ElementType::I8)
+    return {*parseQuantizedTypes("i8t_i8t_i32t_za3_zbm5"), *parseQuantizedTypes("i8t_i8t_i8t_za3_zb0_zc7_percolumn")};
+  return {*parseQuantizedTypes("ui8t_i8t_i32t_za128_zb0"),
+          *parseQuantizedTypes("ui8t_i8t_ui8t_za128_zb0_zc121_percolumn")};
+}
+
+static Result<std::vector<QuantizedSpec>> selectedTypes(const measure::ProblemSelection &selection) {
+  std::vector<std::string> names = selection.types;
+  if (names.empty())
+    names = {"i8", "ui8"};
+  std::vector<QuantizedSpec> all;
+  for (const std::string &name : names) {
+    std::optional<ElementType> type = hal::parseElementType(name);
+    if (type == ElementType::I8 || type == ElementType::UI8) {
+      std::ranges::copy(typesOf(*type), std::back_inserter(all));
+    } else if (name.find("_za") != std::string::npos) { // whatever else is meant for other families
+      KILN_ASSIGN_OR_RETURN(QuantizedSpec spec, parseQuantizedTypes(name));
+      all.push_back(spec);
+    }
+  }
+  return all;
+}
+
+Result<std::vector<std::unique_ptr<Problem>>>
+QuantizedFamily::problems(const measure::ProblemSelection &selection) const {
+  // The sizes of a matrix product, as the plain one has them.
+  measure::ProblemSelection sizes = selection;
+  sizes.types = {"i8"};
+  KILN_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Problem>> products, MatmulFamily("matmul").problems(sizes));
+  KILN_ASSIGN_OR_RETURN(std::vector<QuantizedSpec> types, selectedTypes(selection));
+  std::vector<std::unique_ptr<Problem>> problems;
+  for (const std::unique_ptr<Problem> &product : products)
+    for (QuantizedSpec spec : types) {
+      const MatmulSpec &size = static_cast<const MatmulProblem &>(*product).spec();
+      spec.m = size.m, spec.n = size.n, spec.k = size.k;
+      if (Status status = spec.validate(); !status.ok())
+        return std::move(status).withContext(spec.name());
+      problems.push_back(std::make_unique<QuantizedProblem>(spec));
+    }
+  return problems;
+}
+
+Result<std::unique_ptr<Problem>> QuantizedFamily::parse(std::string_view name) const {
+  KILN_ASSIGN_OR_RETURN(QuantizedSpec spec, QuantizedSpec::parse(name));
+  return std::unique_ptr<Problem>(std::make_unique<QuantizedProblem>(spec));
+}
+
+std::vector<std::string> QuantizedFamily::configurations(const Problem &problem, std::string_view target) const {
+  const auto *quantized = dynamic_cast<const QuantizedProblem *>(&problem);
+  if (!quantized || target != "llvm-cpu")
+    return {};
+  return cpuConfigurations(quantized->spec().plain(), CpuShape::host(), MatmulFamily::kConfigurationCount);
+}
+
+std::vector<std::string> QuantizedFamily::configurationSpace(const Problem &problem, std::string_view target) const {
+  const auto *quantized = dynamic_cast<const QuantizedProblem *>(&problem);
+  if (!quantized || target != "llvm-cpu")
+    return {};
+  return measure::namesOf(cpuConfigurationSpace(quantized->spec().plain(), CpuShape::host()));
+}
+
+void registerQuantizedFamily(measure::FamilyRegistry &registry) {
+  registry.add(std::make_unique<QuantizedFamily>());
+}
+
+} // namespace kiln::families
