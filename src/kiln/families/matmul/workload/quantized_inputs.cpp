@@ -1,7 +1,6 @@
 #include "kiln/families/matmul/workload/quantized_inputs.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -18,8 +17,8 @@ using measure::verify::smallestInteger;
 static constexpr uint64_t kLhs = 1, kRhs = 2, kScale = 3, kTerm = 4;
 // Elements that are the smallest or the largest together: as many as instructions for 8-bit products take at once.
 static constexpr uint64_t kRun = 4;
-// No product with zero points is larger, and sums stay below 2^31.
-static constexpr uint64_t kLargestProduct = 255 * 255, kLargestSum = (uint64_t(1) << 31) - 1;
+// No product with zero points is larger, and sums stay below 2^31, one product more than is counted on included.
+static constexpr uint64_t kLargestProduct = 255 * 255, kLargestSum = (uint64_t(1) << 31) - 1 - kLargestProduct;
 static constexpr uint64_t kMostTerms = 3;
 // Results are spread so far, of 128 to each side.
 static constexpr double kSpread = 60;

@@ -166,6 +166,9 @@ std::vector<Requantization> wrongRequantizations(const QuantizedSpec &spec) {
   bool isSigned = low < 0;
   double otherLow = isSigned ? 0 : -128, otherHigh = isSigned ? 255 : 127;
   return {
+      // Before what else explains halves that are taken to one side: these show in passes before near-ties.
+      {Cause::WrongRounding, "products with the scale are not rounded to f32",
+       [=](double real, float, float scale) { return clamp(std::nearbyint(real * double(scale)) + zero); }},
       {Cause::WrongRounding, "halves are rounded up, not to even",
        [=](double, float scaled, float) { return clamp(std::floor(double(scaled) + 0.5) + zero); }},
       {Cause::WrongRounding, "halves are rounded away from zero, not to even",
@@ -174,8 +177,6 @@ std::vector<Requantization> wrongRequantizations(const QuantizedSpec &spec) {
        [=](double, float scaled, float) { return clamp(double(std::trunc(scaled)) + zero); }},
       {Cause::WrongRounding, "fractions are rounded down, not to nearest",
        [=](double, float scaled, float) { return clamp(double(std::floor(scaled)) + zero); }},
-      {Cause::WrongRounding, "products with the scale are not rounded to f32",
-       [=](double real, float, float scale) { return clamp(std::nearbyint(real * double(scale)) + zero); }},
       {Cause::WrongEpilogue, "the zero point of the result is added before it is rounded",
        [=](double, float scaled, float) { return clamp(double(std::nearbyint(scaled + static_cast<float>(zero)))); }},
       {Cause::WrongZeroPoint, "the zero point of the result is left out",
