@@ -31,7 +31,8 @@ FIELDS = {"matmul": _MATMUL, "batch_matmul": _MATMUL,
                      "pad_h", "pad_w", "groups", "input_type", "filter_type", "result_type", "accumulator"},
           "elementwise": {"op", "shape", "type"},
           "reduction": {"op", "rows", "columns", "type", "result_type", "accumulator"},
-          "softmax": {"rows", "columns", "type", "accumulator"}}
+          "softmax": {"rows", "columns", "type", "accumulator"},
+          "attention": {"heads", "queries", "keys", "depth", "value_depth", "mask", "type", "accumulator"}}
 
 
 class Unsupported(Exception):

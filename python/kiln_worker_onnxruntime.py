@@ -12,7 +12,7 @@ import os
 from kiln_worker import Unsupported, check, cores, serve, touch
 
 TYPES = {"f64": "DOUBLE", "f32": "FLOAT", "f16": "FLOAT16", "bf16": "BFLOAT16", "i8": "INT8", "ui8": "UINT8",
-         "i32": "INT32"}
+         "i32": "INT32", "i64": "INT64"}
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i8": 1, "ui8": 1, "i32": 4}
 OPERATORS = {"add": "Add", "mul": "Mul", "relu": "Relu", "gelu": "Gelu", "exp": "Exp", "tanh": "Tanh",
              "sigmoid": "Sigmoid", "sqrt": "Sqrt"}
@@ -126,6 +126,21 @@ class Graph:
         value = self.op("Softmax", self.cast("x0", self.output.type, total), axis=1)
         return self.cast(value, total, self.output.type)
 
+    def attention(self, family, fields):
+        total = wide(self.output.type)
+        queries, keys, values = (self.cast(f"x{i}", self.output.type, total) for i in range(3))
+        if fields["mask"] == "causal":
+            # The operator has a mask of its own, of tensors of batches and heads.
+            axes = self.constant("i64", [0], [1])
+            parts = (self.op("Unsqueeze", name, axes) for name in (queries, keys, values))
+            value = self.op("Squeeze", self.op("Attention", *parts, is_causal=1), axes)
+        else:
+            # Elsewhere it is no faster than its parts.
+            scale = self.constant(total, [int(fields["depth"]) ** -0.5], [])
+            scores = self.op("MatMul", queries, self.op("Transpose", keys, perm=[0, 2, 1]))
+            value = self.op("MatMul", self.op("Softmax", self.op("Mul", scores, scale), axis=2), values)
+        return self.cast(value, total, self.output.type)
+
     def model(self, shapes):
         """The bytes of a model whose output is that of the last node. Inputs have these shapes."""
         helper = self.onnx.helper
@@ -134,7 +149,7 @@ class Graph:
                   for i, (tensor, shape) in enumerate(zip(self.inputs, shapes))]
         output = helper.make_tensor_value_info("y", self.type(self.output.type), self.output.shape)
         graph = helper.make_graph(self.nodes, "problem", inputs, [output], self.constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=11)
         return model.SerializeToString()
 
 

@@ -122,6 +122,12 @@ class Torch:
     def softmax(self, family, fields, matrix, output):
         return lambda: self.torch.softmax(matrix, 1, out=output)
 
+    def attention(self, family, fields, queries, keys, values, output):
+        if fields["type"] != "f32":
+            raise Unsupported(f"this adapter has no attention of {fields['type']}")
+        function, causal = self.torch.nn.functional.scaled_dot_product_attention, fields["mask"] == "causal"
+        return lambda: function(queries[None], keys[None], values[None], is_causal=causal)[0]
+
 
 if __name__ == "__main__":
     serve(Torch())

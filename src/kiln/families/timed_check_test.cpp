@@ -230,6 +230,11 @@ constexpr const char *kProblems[] = {
     "softmax_33x257_f32",
     "softmax_33x2057_f16",
     "softmax_33x257_bf16",
+    "attention_3x37x131x40x24_f32",
+    "attention_1x64x33x16x8_f16",
+    "attention_5x33x37x24x40_bf16",
+    "attention_causal_3x37x131x40x24_f32",
+    "attention_causal_2x65x65x32x32_f16",
 };
 
 INSTANTIATE_TEST_SUITE_P(Families, TimedChecks, testing::ValuesIn(kProblems), [](const auto &info) {

@@ -151,6 +151,19 @@ def softmax(type):
     return "softmax", type, fields, [(type, [5, 37])], type, expected
 
 
+def attention(mask, type):
+    h, q, k, d, e = 3, 5, 7, 4, 6
+    def expected(queries, keys, values):
+        scores = queries @ keys.swapaxes(1, 2) / math.sqrt(d)
+        if mask == "causal":
+            scores = numpy.where(numpy.arange(k) <= numpy.arange(q)[:, None], scores, -numpy.inf)
+        powers = numpy.exp(scores - scores.max(axis=2, keepdims=True))
+        return powers / powers.sum(axis=2, keepdims=True) @ values
+    fields = {"heads": h, "queries": q, "keys": k, "depth": d, "value_depth": e, "mask": mask, "type": type,
+              "accumulator": "f32"}
+    return "attention", f"{mask} {type}", fields, [(type, [h, q, d]), (type, [h, k, d]), (type, [h, k, e])], type, expected
+
+
 def cases():
     for layouts in ("ttt", "tnt", "nnn"):
         yield matmul("matmul", "f32", "f32", "f32", layouts)
@@ -183,6 +196,8 @@ def cases():
     yield reduction("sum", "i8", "i32")
     yield softmax("f32")
     yield softmax("bf16")
+    for mask, type in itertools.product(("none", "causal"), ("f32", "f16", "bf16")):
+        yield attention(mask, type)
 
 
 class Worker:

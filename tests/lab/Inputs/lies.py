@@ -57,6 +57,7 @@ SWEEPS = [
     (2, "--operation-kind=softmax --problem-rows=65 --problem-columns=65 --dtypes=f32,f16"),
     (2, "--operation-kind=layer_norm --problem-rows=65 --problem-columns=65 --dtypes=f32,f16"),
     (1, "--operation-kind=rms_norm --problem-rows=65 --problem-columns=65 --dtypes=f32"),
+    (2, "--operation-kind=attention --problem-heads=3 --problem-queries=65 --problem-keys=65 --problem-depth=33 --problem-value-depth=65 --dtypes=f32"),
     (4, "--operation-kind=transpose --problem-shape=65x65 --dtypes=f32,f16,bf16,i8"),
     (1, "--operation-kind=transpose --problem-shape=3x17x17x5 --problem-permutation=0213 --dtypes=f32"),
 ]

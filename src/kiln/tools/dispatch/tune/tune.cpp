@@ -1,4 +1,5 @@
 // kiln-dispatch tune.
+#include <algorithm>
 
 #include "kiln/base/file.h"
 #include "kiln/base/time_text.h"
@@ -74,6 +75,10 @@ Status Tuning::select() {
     if (lab.flags.configurations && operation.configurations.size() > lab.flags.configurations)
       operation.configurations.resize(lab.flags.configurations);
   }
+  if (!operations.empty() &&
+      std::ranges::all_of(operations, [](const Operation &operation) { return operation.configurations.empty(); }))
+    return notFound("{} has nothing to tune: what the compiler chooses is its only configuration",
+                    operations.front().problem->name());
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
   for (const std::string &flag : lab.flags.compilerFlags)
     if (flag.find("tuning-db") != std::string::npos)
