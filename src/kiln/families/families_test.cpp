@@ -39,5 +39,35 @@ TEST(Families, EmitWhatTheirGoldensSay) {
     EXPECT_GT(goldens[std::string(family->name())], 0U) << family->name();
 }
 
+// What a family makes, it also finds by the types of its inputs and outputs; split-k is no operation of its own.
+TEST(Families, FindTheirProblemsByTheirTypes) {
+  measure::FamilyRegistry registry;
+  registerFamilies(registry);
+  for (const std::unique_ptr<measure::Family> &family : registry.families()) {
+    Result<std::vector<std::unique_ptr<measure::Problem>>> problems = family->problems({});
+    ASSERT_TRUE(problems.ok()) << problems.status().toString();
+    for (const std::unique_ptr<measure::Problem> &problem : *problems) {
+      size_t found = 0;
+      for (const std::unique_ptr<measure::Problem> &like : registry.problemsWith(problem->inputs(), problem->outputs()))
+        found += like->name() == problem->name();
+      EXPECT_EQ(found, family->name() == "matmul_splitk" ? 0U : 1U) << problem->name();
+    }
+  }
+}
+
+// No types of a program that somebody else wrote are too strange to be looked at.
+TEST(Families, HaveNoProblemsOfTypesThatAreStrangeToThem) {
+  measure::FamilyRegistry registry;
+  registerFamilies(registry);
+  using measure::TensorType;
+  using T = hal::ElementType;
+  const TensorType scalar{T::F32, {}}, none{T::F32, {0, 0, 0, 0}}, huge{T::F32, {uint64_t(1) << 40, 1 << 20}},
+      deep{T::F32, {2, 2, 2, 2, 2, 2}}, truth{T::I1, {4, 4}};
+  for (const TensorType &type : {scalar, none, huge, deep, truth})
+    for (size_t inputs = 0; inputs < 4; ++inputs)
+      EXPECT_TRUE(registry.problemsWith(std::vector<TensorType>(inputs, type), std::vector<TensorType>{type}).empty())
+          << inputs << " of rank " << type.shape.size();
+}
+
 } // namespace
 } // namespace kiln::families

@@ -66,6 +66,16 @@ Result<const Family *> FamilyRegistry::find(std::string_view name) const {
                   nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
 }
 
+std::vector<std::unique_ptr<Problem>> FamilyRegistry::problemsWith(std::span<const TensorType> inputs,
+                                                                   std::span<const TensorType> outputs) const {
+  std::vector<std::unique_ptr<Problem>> problems;
+  for (const std::unique_ptr<Family> &family : all)
+    for (std::unique_ptr<Problem> &problem : family->problemsLike(inputs, outputs))
+      if (std::ranges::equal(problem->inputs(), inputs) && std::ranges::equal(problem->outputs(), outputs))
+        problems.push_back(std::move(problem));
+  return problems;
+}
+
 Result<std::unique_ptr<Problem>> FamilyRegistry::parse(std::string_view name) const {
   for (const std::unique_ptr<Family> &family : all) {
     Result<std::unique_ptr<Problem>> problem = family->parse(name);

@@ -70,6 +70,9 @@ public:
   // Of a program that somebody else wrote: the name of its function, empty where that could not be found out. `mlir` is
   // then the whole file, whatever its arguments. Nothing where the problem makes its program itself.
   virtual std::optional<std::string_view> ownFunction() const { return std::nullopt; }
+  // What it is to providers that know operations and no files: of a program that somebody else wrote, the problem of a
+  // family that it is, where that is known.
+  virtual const Problem &operation() const { return *this; }
 
   // Names of the verification passes, each with inputs of its own that show mistakes of another kind.
   virtual std::vector<std::string> passes() const = 0;

@@ -107,8 +107,14 @@ struct Verification {
   double escapeProbability = 0;
   std::string details = "{}";
 
-  // Whether results were compared only with those of another build of the same compiler, which is no verification.
-  bool selfConsistent() const { return method.starts_with("self-consistent"); }
+  // How reports call what was compared with nothing but another build of the same compiler, which is no verification:
+  // "self-consistent", or "f64 golden" where that build computes in f64. Empty for all else.
+  std::string_view selfComparison() const {
+    for (std::string_view name : {"self-consistent", "f64 golden"})
+      if (method.starts_with(name))
+        return name;
+    return {};
+  }
 
   bool operator==(const Verification &) const = default;
 };

@@ -3,6 +3,7 @@
 
 #include "kiln/compiler/Dialect/VM/Target/BytecodeEncoder.h"
 #include "kiln/compiler/Pipeline/Compiler.h"
+#include "kiln/compiler/Pipeline/Fingerprint.h"
 #include "kiln/compiler/Pipeline/GuardVerifier.h"
 #include "kiln/compiler/Pipeline/Phases.h"
 #include "kiln/targets/backends.h"
@@ -29,7 +30,7 @@ using namespace kiln;
 
 namespace {
 
-enum OutputFormat { kBytecode, kAssembly };
+enum OutputFormat { kBytecode, kAssembly, kFingerprints };
 
 struct ToolOptions {
   std::string input = "-";
@@ -49,9 +50,11 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
   options.compileTo = words.size() - 1;
   binder.group("kiln-compile");
   binder.flag("o", &options.output, "file", "Where to write; - is standard output");
-  binder.choice("output-format", &options.outputFormat, {"vm-bytecode", "vm-asm"}, "",
-                "What to write at the end: a module file, or the VM's program as MLIR text, without the bytes of "
-                "executables");
+  binder.choice(
+      "output-format", &options.outputFormat, {"vm-bytecode", "vm-asm", "fingerprints"}, "",
+      "What to write: a module file; the VM's program as MLIR text, without the bytes of executables; or a "
+      "line for each public function: 32 digits that other spellings of the same operation have too, or -; the "
+      "narrowest float that it computes in, or -; and its name");
   binder.choice("compile-to", &options.compileTo, words, "<phase>",
                 "Stop after this phase and write the program as MLIR text");
   binder.choice("compile-from", &options.compileFrom, words, "<phase>",
@@ -106,13 +109,16 @@ public:
 
   // Writes what was asked for to `out`. Where a file cannot be written, its status says why, and no diagnostic does.
   LogicalResult run(ModuleOp module, OutputFile &out) {
-    int last = options.compileTo;
+    const bool fingerprints = options.outputFormat == kFingerprints;
+    int last = fingerprints ? findPhase("input") : options.compileTo;
     int first = options.compileFrom == 0 ? 0 : options.compileFrom + 1;
     if (last + 1 < first)
       return module.emitError() << "--compile-to=" << phases()[last].name
                                 << " comes before --compile-from=" << phases()[options.compileFrom].name;
     if (failed(runPhases(module, first, last)))
       return failure();
+    if (fingerprints)
+      return success(out.write(fingerprintsOf(module)).ok());
     bool isEnd = StringRef(phases()[last].name) == "end";
     if (!isEnd || options.outputFormat == kAssembly) {
       std::string text;
@@ -134,6 +140,15 @@ public:
   const Status &status() const { return dumpStatus; }
 
 private:
+  static std::string fingerprintsOf(ModuleOp module) {
+    std::string text;
+    for (func::FuncOp function : module.getOps<func::FuncOp>())
+      if (function.isPublic())
+        text += fingerprint(function).value_or("-") + " " + narrowestFloat(function).value_or("-") + " " +
+                function.getName().str() + "\n";
+    return text;
+  }
+
   LogicalResult runPhases(ModuleOp module, int first, int last) {
     if (options.dumpPhasesTo.empty()) {
       PassManager passes(&context);

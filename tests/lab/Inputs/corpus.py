@@ -20,11 +20,15 @@ def check(folder):
     given, own = rows["corpus_add_4xf32_4xf32_4xf32"], rows["corpus_blocks_two_twice_7xi32_7xi32"]
     assert (given["Verification"], own["Verification"]) == ("SUCCESS", "self-consistent"), (given, own)
     golden, same = "golden: within 0.00024 of max(|x|, rms)", "self-consistent: the same numbers as an unoptimized build"
-    # All passes, and not only the last.
-    assert given["verification_method"] == golden + "; passes: golden + golden, in other memory", given
+    # All passes, and not only the last: those of the operation come first.
+    assert given["verification_method"] == (
+        "exact: each element computed again in f64 and rounded once; passes: values + special; "
+        + golden + "; passes: golden + golden, in other memory"), given
     assert own["verification_method"] == same + "; passes: random data + small integers", own
+    assert float(given["flops"]) == 4 and given["GFLOPs"] != "", given
     for row in rows.values():
-        assert row["flops"] == "" and row["GFLOPs"] == "" and row["peak_percent"] == "", row
+        known = row["Operation"].startswith(("corpus_add", "corpus_blocks_two_matmul"))
+        assert known or (row["flops"] == "" and row["GFLOPs"] == "" and row["peak_percent"] == ""), row
         assert "verified" not in row["verification_method"], row
     with open(os.path.join(folder, "table.html")) as file:
         page = file.read()

@@ -38,6 +38,9 @@ void Compiler::bindOptions(OptionBinder &binder) {
               "Launch each dispatch this many times; kiln-benchmark-module counts each");
   binder.flag("kiln-vm-bytecode-module-optimize", &options.optimizeBytecodeModule,
               "Optimize the host program before it is encoded");
+  binder.flag("kiln-compute-in-f64", &options.widenFloats,
+              "Compute in f64 whatever floats the program has, between arguments and results of their own types: what "
+              "kiln-dispatch compares programs of a corpus with");
   binder.group("Testing the tests");
   binder.flag("kiln-debug-plant-lie", &options.plantedLie, "name",
               "Make programs compute something wrong, in a way that verification must notice: wrong-element, nan, "

@@ -13,10 +13,12 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createCheckInputPass());
   passes.addPass(createSoundInlinerPass());
   passes.addPass(createRejectRecursionPass());
+  const CompilerOptions &options = context.options;
+  if (options.widenFloats)
+    passes.addPass(createWidenFloatsPass());
   passes.addPass(createConvertElementwiseToLinalgPass());
   passes.addPass(createInsertChecksPass());
   passes.addPass(createDecomposeOpsPass());
-  const CompilerOptions &options = context.options;
   if (!options.plantedLie.empty() || options.plantedDelay > 0)
     passes.addPass(createPlantLiesPass({options.plantedLie, options.plantedDelay}));
   passes.addPass(createSoundCanonicalizerPass());
@@ -37,6 +39,7 @@ void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createRejectRecursionPass(); });
   registerPass([] { return createInsertChecksPass(); });
   registerPass([] { return createDecomposeOpsPass(); });
+  registerPass([] { return createWidenFloatsPass(); });
   registerPass([] { return createPlantLiesPass(); });
   registerPass([] { return createWrapEntryPointsPass(); });
   registerPass([&context] { return createRunPreprocessingPass(context); });

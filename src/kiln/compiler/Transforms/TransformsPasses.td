@@ -41,6 +41,17 @@ def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def WidenFloatsPass : Pass<"kiln-widen-floats", "mlir::ModuleOp"> {
+  let summary = "Computes in f64 whatever floats a program has";
+  let description = [{
+    Gives each value inside of functions, and each constant, f64 in place of a narrower float. Arguments are extended
+    when they come and results are rounded when they leave, so that the signature stays as it is; a rounding that the
+    program itself asks for (arith.truncf) takes place. An op that reads the bits of floats is an error, since they are
+    other ones.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def PlantLiesPass : Pass<"kiln-plant-lies", "mlir::ModuleOp"> {
   let summary = "Makes programs compute something wrong, or slowly, to test what should notice";
   let description = [{

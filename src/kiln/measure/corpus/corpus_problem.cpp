@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 
+#include "kiln/base/clock.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/runtime/hal/buffer_view.h"
 #include "kiln/runtime/io/element_text.h"
@@ -71,16 +72,29 @@ std::vector<std::pair<std::string, std::string>> CorpusProblem::fields() const {
   std::pair<std::string, std::string> text = {"text", textHash(program.text)};
   if (program.signature.outputs.empty())
     return {{"file", program.file}, text};
-  return {{"file", program.file},
-          {"function", program.function},
-          {"inputs", typesText(program.signature.inputs)},
-          {"outputs", typesText(program.signature.outputs)},
-          text};
+  std::vector<std::pair<std::string, std::string>> all = {{"file", program.file},
+                                                          {"function", program.function},
+                                                          {"inputs", typesText(program.signature.inputs)},
+                                                          {"outputs", typesText(program.signature.outputs)},
+                                                          text};
+  if (known)
+    all.emplace_back("operation", known->name());
+  return all;
 }
 
 //===--- Inputs --------------------------------------------------------------------------------------------------===//
 
 std::vector<std::string> CorpusProblem::passes() const {
+  std::vector<std::string> names = known ? known->passes() : std::vector<std::string>();
+  for (std::string &name : ownPasses())
+    names.push_back(std::move(name));
+  return names;
+}
+
+// Where the operation is known, inputs without results would add nothing to its passes.
+std::vector<std::string> CorpusProblem::ownPasses() const {
+  if (known && program.goldens.outputs.empty())
+    return {};
   if (!program.goldens.outputs.empty())
     return {"golden", "golden, in other memory"};
   if (!program.goldens.inputs.empty())
@@ -109,6 +123,9 @@ Status CorpusProblem::fillInputs(size_t pass, uint64_t seed, std::span<const Mut
   if (pass >= passes().size() || inputs.size() != program.signature.inputs.size())
     return invalidArgument("{}: pass {} with {} inputs was asked for; there are {} and {}", fullName, pass,
                            inputs.size(), passes().size(), program.signature.inputs.size());
+  if (pass < knownPasses())
+    return known->fillInputs(pass, seed, inputs);
+  pass -= knownPasses();
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!program.goldens.inputs.empty()) {
       std::span<const uint8_t> bytes = program.goldens.inputs[i].bytes();
@@ -127,19 +144,25 @@ Status CorpusProblem::fillInputs(size_t pass, uint64_t seed, std::span<const Mut
 }
 
 void CorpusProblem::prefillOutputs(size_t pass, std::span<const MutableTensor> outputs) const {
+  if (pass < knownPasses())
+    return known->prefillOutputs(pass, outputs);
   for (const MutableTensor &output : outputs)
-    std::ranges::fill(output.bytes, kPrefill[pass % std::size(kPrefill)]);
+    std::ranges::fill(output.bytes, kPrefill[(pass - knownPasses()) % std::size(kPrefill)]);
 }
 
 //===--- Results -------------------------------------------------------------------------------------------------===//
 
 Status CorpusProblem::reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const {
+  if (known)
+    return known->reference(inputs, outputs);
   if (!baseline)
     return unimplemented("{} has nothing to be compared with", fullName);
   return baseline(inputs, outputs);
 }
 
-Status CorpusProblem::compute(std::span<const io::TensorSpan> inputs, std::vector<io::HostTensor> &outputs) const {
+Result<std::vector<io::HostTensor>> CorpusProblem::compute(const Baseline &computes,
+                                                           std::span<const io::TensorSpan> inputs) const {
+  std::vector<io::HostTensor> outputs;
   std::vector<MutableTensor> spans;
   for (const TensorType &type : program.signature.outputs) {
     KILN_ASSIGN_OR_RETURN(io::HostTensor tensor, io::HostTensor::zeros(type.type, type.shape));
@@ -147,25 +170,134 @@ Status CorpusProblem::compute(std::span<const io::TensorSpan> inputs, std::vecto
   }
   for (io::HostTensor &tensor : outputs)
     spans.push_back({tensor.type(), tensor.shape(), tensor.bytes()});
-  return reference(inputs, spans);
+  const uint64_t start = monotonicNanoseconds();
+  Status status = computes(inputs, spans);
+  timedCost.lastRun = monotonicNanoseconds() - start;
+  KILN_RETURN_IF_ERROR(std::move(status));
+  return outputs;
+}
+
+CorpusProblem::Expected CorpusProblem::computeExpected(std::span<const io::TensorSpan> inputs) const {
+  Expected made;
+  auto plain = [&]() -> Result<std::vector<io::HostTensor>> {
+    return baseline ? compute(baseline, inputs) : unimplemented("{} has nothing to be compared with", fullName);
+  }();
+  if (wide && wideFailed.empty()) {
+    Result<std::vector<io::HostTensor>> widened = compute(wide, inputs);
+    if (!widened.ok())
+      wideFailed = widened.status().message();
+    for (size_t i = 0; plain.ok() && widened.ok() && i < widened->size(); ++i)
+      if (!compare((*plain)[i].span(), (*widened)[i].span(), program.tolerance, kPrefill[0]).ok())
+        wideFailed = "a build that computes in f64 is further from it than this, so that rounding decides what the "
+                     "program gives, or one of them is wrong";
+    if (wideFailed.empty()) {
+      made.isWide = true;
+      made.outputs = *std::move(widened);
+      return made;
+    }
+  }
+  made.status = plain.status();
+  if (plain.ok())
+    made.outputs = *std::move(plain);
+  return made;
 }
 
 const CorpusProblem::Expected &CorpusProblem::expected(size_t pass, uint64_t seed,
                                                        std::span<const io::TensorSpan> inputs) const {
   if (!lastExpected || lastExpected->pass != pass || lastExpected->seed != seed) {
-    lastExpected.emplace(Expected{pass, seed, okStatus(), {}});
-    lastExpected->status = compute(inputs, lastExpected->outputs);
+    lastExpected = computeExpected(inputs);
+    lastExpected->pass = pass, lastExpected->seed = seed;
   }
   return *lastExpected;
 }
 
+//===--- Timed calls ---------------------------------------------------------------------------------------------===//
+
+namespace {
+// A right program may differ in single elements, where a number is near to one at which the program decides something.
+constexpr uint64_t kElementsForAnError = 64;
+
+class TimedComparison final : public verify::TimedCheck {
+public:
+  TimedComparison(std::vector<io::HostTensor> expected, const Tolerance &tolerance)
+      : expected(std::move(expected)), tolerance(tolerance) {}
+
+  Verdict check(std::span<const io::TensorSpan> outputs) const override {
+    Verdict verdict;
+    for (size_t i = 0; i < expected.size() && verdict.ok(); ++i) {
+      const io::TensorSpan wanted = expected[i].span();
+      Verdict one = compare(outputs[i], wanted, tolerance, kPoison);
+      if (one.wrong > one.total / kElementsForAnError || poisoned(outputs[i], wanted))
+        verdict = std::move(one);
+    }
+    return verdict;
+  }
+
+private:
+  static constexpr uint8_t kPoison = 0xFF;
+
+  // Whether an element still has all bits set that should not.
+  static bool poisoned(const io::TensorSpan &actual, const io::TensorSpan &wanted) {
+    const auto size = static_cast<std::ptrdiff_t>(hal::elementTypeByteSize(actual.type));
+    auto isPoison = [&](const uint8_t *at) {
+      return std::all_of(at, at + size, [](uint8_t b) { return b == kPoison; });
+    };
+    const uint8_t *is = actual.bytes.data(), *right = wanted.bytes.data();
+    for (const uint8_t *end = is + actual.bytes.size(); is < end; is += size, right += size)
+      if (isPoison(is) && !isPoison(right))
+        return true;
+    return false;
+  }
+
+  std::vector<io::HostTensor> expected;
+  Tolerance tolerance;
+};
+} // namespace
+
+bool CorpusProblem::affordsTimedCheck(uint64_t seed) const {
+  const uint64_t now = monotonicNanoseconds();
+  if (timedCost.lastRun > kLongestTimedRun)
+    return false;
+  if (timedCost.start == 0) {
+    timedCost.start = now;
+    return true;
+  }
+  // Which inputs are left out is nobody's to foresee.
+  const bool drawn = XXH3_64bits(&seed, sizeof(seed)) & 1;
+  return drawn && static_cast<double>(timedCost.spent) < kTimedShare * static_cast<double>(now - timedCost.start);
+}
+
+std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+                                                              uint64_t seed) const {
+  if (known)
+    return known->timedCheck(inputs, seed);
+  const Baseline &computes = wide && wideFailed.empty() ? wide : baseline;
+  if (!computes || !program.goldens.inputs.empty() || !affordsTimedCheck(seed))
+    return nullptr;
+  Result<std::vector<io::HostTensor>> outputs = compute(computes, inputs);
+  timedCost.spent += timedCost.lastRun;
+  if (!outputs.ok())
+    return nullptr;
+  return std::make_unique<TimedComparison>(*std::move(outputs), program.tolerance);
+}
+
+//===--- Passes --------------------------------------------------------------------------------------------------===//
+
 Verdict CorpusProblem::check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                              std::span<const io::TensorSpan> outputs) const {
+  return pass < knownPasses() ? known->check(pass, seed, inputs, outputs)
+                              : checkOwn(pass - knownPasses(), seed, inputs, outputs);
+}
+
+Verdict CorpusProblem::checkOwn(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
+                                std::span<const io::TensorSpan> outputs) const {
   bool golden = !program.goldens.outputs.empty();
   const std::vector<io::HostTensor> *right = &program.goldens.outputs;
   Verdict verdict;
+  bool isWide = false;
   if (!golden) {
     const Expected &computed = expected(pass, seed, inputs);
+    isWide = computed.isWide;
     if (!computed.status.ok()) {
       verdict.cause = Cause::Unknown;
       verdict.method = "none";
@@ -192,9 +324,14 @@ Verdict CorpusProblem::check(size_t pass, uint64_t seed, std::span<const io::Ten
   for (const TensorType &type : program.signature.outputs)
     if (std::string one = program.tolerance.textFor(type.type); allowed.find(one) == std::string::npos)
       allowed += (allowed.empty() ? "" : ", ") + one;
-  verdict.method =
-      golden ? fmt::format("golden: {}", allowed) : fmt::format("self-consistent: {} as an unoptimized build", allowed);
-  // Both builds may have the same mistake.
+  if (golden)
+    verdict.method = fmt::format("golden: {}", allowed);
+  else if (isWide)
+    verdict.method = fmt::format("f64 golden: {} as an unoptimized build that computes in f64", allowed);
+  else
+    verdict.method = fmt::format("self-consistent: {} as an unoptimized build{}{}", allowed,
+                                 wideFailed.empty() ? "" : ", and no f64 golden: ", wideFailed);
+  // That another build of the same compiler does the same promises nothing.
   verdict.escapeProbability = golden ? 0 : 1;
   return verdict;
 }

@@ -1,6 +1,6 @@
-// A program of a user's own as a problem of the lab. Only its file says what it computes, so that its results are
-// compared with the user's own (NAME.out0.npy), or with those of an unoptimized build of the same compiler: these are
-// called self-consistent, not verified.
+// A program of a user's own as a problem of the lab. Its results are compared with the user's own (NAME.out0.npy).
+// Where the program is an operation that a family knows, that family checks it as it checks its own problems. All other
+// results are compared with those of an unoptimized build of the same compiler, which is never called verified.
 #ifndef KILN_MEASURE_CORPUS_CORPUS_PROBLEM_H
 #define KILN_MEASURE_CORPUS_CORPUS_PROBLEM_H
 
@@ -44,41 +44,82 @@ public:
   // What stands in the way of measuring it: an error of its file, or of the files beside it.
   void setObstacle(Status status) { obstacleStatus = std::move(status); }
   const Status &obstacle() const { return obstacleStatus; }
-  bool needsBaseline() const { return obstacleStatus.ok() && program.goldens.outputs.empty(); }
+  void setNarrowestFloat(io::ElementType type) { program.tolerance.narrowest = type; }
+  // Whether it computes in a float that is narrower than f64.
+  bool hasNarrowFloats() const {
+    return program.tolerance.narrowest.value_or(io::ElementType::F64) != io::ElementType::F64;
+  }
+  // The problem of a family that the program is, with the same inputs and outputs.
+  void setOperation(std::unique_ptr<Problem> problem) { known = std::move(problem); }
+  bool isKnownOperation() const { return known != nullptr; }
+  bool needsBaseline() const { return obstacleStatus.ok() && program.goldens.outputs.empty() && !known; }
+  // An unoptimized build of the program as it is.
   void setBaseline(Baseline computes) { baseline = std::move(computes); }
+  // One that computes in f64 what the program computes in narrower floats. It is what results are compared with, where
+  // the other one is within the tolerance of it: else rounding decides what the program gives.
+  void setWideBaseline(Baseline computes) { wide = std::move(computes); }
+  // Why there is none.
+  void setNoWideBaseline(std::string why) { wideFailed = std::move(why); }
 
   std::string_view family() const override { return kFamily; }
   std::string name() const override { return fullName; }
-  // file, function, inputs, outputs: {"file", "blocks/mlp.mlir"}, {"inputs", "4x8xf32, 8x16xf32"}.
+  // file, function, inputs, outputs, text: {"file", "blocks/mlp.mlir"}, {"inputs", "4x8xf32, 8x16xf32"}; and of what a
+  // family knows operation: {"operation", "matmul_4x16x8_f32t_f32t_f32t"}.
   std::vector<std::pair<std::string, std::string>> fields() const override;
   std::vector<TensorType> inputs() const override { return program.signature.inputs; }
   std::vector<TensorType> outputs() const override { return program.signature.outputs; }
-  double flops() const override { return 0; }
+  bool isWeight(size_t input) const override { return known && known->isWeight(input); }
+  bool takesNegatives() const override { return !known || known->takesNegatives(); }
+  double flops() const override { return known ? known->flops() : 0; }
   std::string mlir(std::string_view, std::string_view) const override { return program.text; }
   std::optional<std::string_view> ownFunction() const override { return program.function; }
+  const Problem &operation() const override { return known ? *known : static_cast<const Problem &>(*this); }
 
   std::vector<std::string> passes() const override;
   Status fillInputs(size_t pass, uint64_t seed, std::span<const MutableTensor> inputs) const override;
   void prefillOutputs(size_t pass, std::span<const MutableTensor> outputs) const override;
   verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                         std::span<const io::TensorSpan> outputs) const override;
+  // Of a known operation its own. Else a comparison with what the baseline computes from the inputs, which takes long:
+  // of the first inputs, and then of random ones as long as they take kTimedShare of the time. Null for others, for
+  // programs whose inputs are given, and where the baseline took longer than kLongestTimedRun before.
+  std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const override;
+  static constexpr double kTimedShare = 0.05;
+  static constexpr uint64_t kLongestTimedRun = 1'000'000'000;
   Status reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const override;
 
 private:
-  // Of the baseline, for one pass; all candidates are compared with them.
+  // The passes of the known operation come first.
+  size_t knownPasses() const { return known ? known->passes().size() : 0; }
+  std::vector<std::string> ownPasses() const;
+  verify::Verdict checkOwn(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
+                           std::span<const io::TensorSpan> outputs) const;
+
+  // Of the baselines, for one pass; all candidates are compared with them.
   struct Expected {
     size_t pass = 0;
     uint64_t seed = 0;
     Status status;
     std::vector<io::HostTensor> outputs;
+    bool isWide = false;
   };
   const Expected &expected(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs) const;
-  Status compute(std::span<const io::TensorSpan> inputs, std::vector<io::HostTensor> &outputs) const;
+  Expected computeExpected(std::span<const io::TensorSpan> inputs) const;
+  Result<std::vector<io::HostTensor>> compute(const Baseline &computes, std::span<const io::TensorSpan> inputs) const;
+  bool affordsTimedCheck(uint64_t seed) const;
 
   Program program;
   std::string fullName;
   Status obstacleStatus;
-  Baseline baseline;
+  std::unique_ptr<Problem> known;
+  Baseline baseline, wide;
+  // Why the wide one cannot be compared with, as a pass has shown; what holds for one pass holds for those after it.
+  mutable std::string wideFailed = {};
+  // What timed checks have taken so far, since when, and what the last run of a baseline took.
+  struct TimedCost {
+    uint64_t start = 0, spent = 0, lastRun = 0;
+  };
+  mutable TimedCost timedCost;
   mutable std::optional<Expected> lastExpected;
 };
 

@@ -1,7 +1,9 @@
 #include "kiln/measure/corpus/corpus_problem.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "gtest/gtest.h"
 
@@ -96,6 +98,174 @@ TEST(CorpusProblem, WhatABaselineComputesIsSelfConsistent) {
     outputs.tensors[0].bytes()[3] ^= 0x80;
     EXPECT_FALSE(problem.check(pass, 3, inputs.view(), outputs.view()).ok());
   }
+}
+
+TEST(CorpusProblem, ABuildInF64IsAGoldenOfItsOwnNameAndNoVerification) {
+  CorpusProblem problem(negate());
+  EXPECT_FALSE(problem.hasNarrowFloats());
+  problem.setNarrowestFloat(ElementType::F64);
+  EXPECT_FALSE(problem.hasNarrowFloats());
+  problem.setNarrowestFloat(ElementType::F32);
+  EXPECT_TRUE(problem.hasNarrowFloats());
+  problem.setWideBaseline(computeNegative);
+  Memory inputs(problem.inputs()), outputs(problem.outputs());
+  ASSERT_TRUE(problem.fillInputs(0, 3, inputs.set()).ok());
+  ASSERT_TRUE(computeNegative(inputs.view(), outputs.set()).ok());
+  Verdict verdict = problem.check(0, 3, inputs.view(), outputs.view());
+  EXPECT_EQ(verdict.method, "f64 golden: within 0.00024 of max(|x|, rms) as an unoptimized build that computes in f64");
+  EXPECT_EQ(verdict.escapeProbability, 1);
+  CorpusProblem other(negate());
+  other.setBaseline(computeNegative);
+  other.setNoWideBaseline("it reads bits");
+  EXPECT_EQ(
+      other.check(0, 3, inputs.view(), outputs.view()).method,
+      "self-consistent: within 0.00024 of max(|x|, rms) as an unoptimized build, and no f64 golden: it reads bits");
+}
+
+// A program whose own arithmetic loses more than the tolerance is not wrong for that.
+TEST(CorpusProblem, WhereRoundingDecidesTheProgramsOwnTypesCount) {
+  CorpusProblem problem(negate());
+  problem.setBaseline(computeNegative);
+  problem.setWideBaseline([](auto, auto outputs) {
+    floats(outputs[0].bytes, {9, 9, 9, 9});
+    return okStatus();
+  });
+  Memory inputs(problem.inputs()), outputs(problem.outputs());
+  ASSERT_TRUE(problem.fillInputs(0, 3, inputs.set()).ok());
+  ASSERT_TRUE(computeNegative(inputs.view(), outputs.set()).ok());
+  Verdict verdict = problem.check(0, 3, inputs.view(), outputs.view());
+  EXPECT_TRUE(verdict.ok()) << verdict.explanation;
+  EXPECT_TRUE(verdict.method.starts_with("self-consistent: ")) << verdict.method;
+  EXPECT_NE(verdict.method.find("rounding decides"), std::string::npos) << verdict.method;
+  std::unique_ptr<verify::TimedCheck> check = problem.timedCheck(inputs.view(), 1);
+  ASSERT_NE(check, nullptr);
+  EXPECT_TRUE(check->check(outputs.view()).ok());
+}
+
+// What is rounded to bf16 on the way is known to no more than half of its bits.
+TEST(CorpusProblem, TheNarrowestFloatThatIsComputedInSetsTheTolerance) {
+  CorpusProblem problem(negate());
+  problem.setBaseline(computeNegative);
+  problem.setNarrowestFloat(ElementType::BF16);
+  Memory inputs(problem.inputs()), outputs(problem.outputs());
+  ASSERT_TRUE(problem.fillInputs(0, 3, inputs.set()).ok());
+  ASSERT_TRUE(computeNegative(inputs.view(), outputs.set()).ok());
+  EXPECT_EQ(problem.check(0, 3, inputs.view(), outputs.view()).method,
+            "self-consistent: within 0.062 of max(|x|, rms) as an unoptimized build");
+}
+
+//===--- Known operations ----------------------------------------------------------------------------------------===//
+
+// Of a family that knows everything: it has one pass and counts what it is asked.
+class KnownProblem final : public Problem {
+public:
+  std::string_view family() const override { return "known"; }
+  std::string name() const override { return "known_4"; }
+  std::vector<std::pair<std::string, std::string>> fields() const override { return {{"n", "4"}}; }
+  std::vector<TensorType> inputs() const override { return {{ElementType::F32, {4}}}; }
+  std::vector<TensorType> outputs() const override { return {{ElementType::F32, {4}}}; }
+  bool isWeight(size_t) const override { return true; }
+  bool takesNegatives() const override { return false; }
+  double flops() const override { return 8; }
+  std::string mlir(std::string_view, std::string_view) const override { return "known"; }
+  std::vector<std::string> passes() const override { return {"exact"}; }
+  Status fillInputs(size_t, uint64_t, std::span<const MutableTensor> inputs) const override {
+    floats(inputs[0].bytes, {1, 2, 3, 4});
+    return okStatus();
+  }
+  Verdict check(size_t, uint64_t, std::span<const io::TensorSpan>, std::span<const io::TensorSpan>) const override {
+    Verdict verdict;
+    verdict.method = "known";
+    return verdict;
+  }
+  std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan>, uint64_t) const override {
+    struct Check final : verify::TimedCheck {
+      Verdict check(std::span<const io::TensorSpan>) const override { return {}; }
+    };
+    return std::make_unique<Check>();
+  }
+};
+
+TEST(CorpusProblem, AKnownOperationIsCheckedByItsFamily) {
+  CorpusProblem problem(negate());
+  EXPECT_TRUE(problem.needsBaseline());
+  EXPECT_EQ(problem.operation().name(), problem.name());
+  problem.setOperation(std::make_unique<KnownProblem>());
+  EXPECT_FALSE(problem.needsBaseline());
+  EXPECT_EQ(problem.operation().name(), "known_4");
+  EXPECT_EQ(problem.name(), "corpus_blocks_mlp_4xf32_4xf32");
+  EXPECT_EQ(problem.fields().back(), (std::pair<std::string, std::string>("operation", "known_4")));
+  EXPECT_EQ(problem.passes(), std::vector<std::string>{"exact"});
+  EXPECT_EQ(problem.flops(), 8);
+  EXPECT_TRUE(problem.isWeight(0));
+  EXPECT_FALSE(problem.takesNegatives());
+  EXPECT_EQ(problem.mlir("", ""), "");
+  Memory inputs(problem.inputs()), outputs(problem.outputs());
+  ASSERT_TRUE(problem.fillInputs(0, 1, inputs.set()).ok());
+  EXPECT_EQ(problem.check(0, 1, inputs.view(), outputs.view()).method, "known");
+  EXPECT_NE(problem.timedCheck(inputs.view(), 1), nullptr);
+}
+
+TEST(CorpusProblem, ExpectedResultsAreCheckedAfterThePassesOfAKnownOperation) {
+  Program given = negate();
+  for (std::vector<io::HostTensor> *list : {&given.goldens.inputs, &given.goldens.outputs})
+    list->push_back(*io::HostTensor::zeros(ElementType::F32, std::vector<uint64_t>{4}));
+  floats(given.goldens.outputs[0].bytes(), {5, 5, 5, 5});
+  CorpusProblem problem(std::move(given));
+  problem.setOperation(std::make_unique<KnownProblem>());
+  ASSERT_EQ(problem.passes(), (std::vector<std::string>{"exact", "golden", "golden, in other memory"}));
+  Memory inputs(problem.inputs()), outputs(problem.outputs());
+  ASSERT_TRUE(problem.fillInputs(1, 1, inputs.set()).ok());
+  EXPECT_EQ(inputs.tensors[0].bytes()[3], 0) << "the file's";
+  problem.prefillOutputs(1, outputs.set());
+  EXPECT_EQ(problem.check(1, 1, inputs.view(), outputs.view()).cause, Cause::NothingWritten);
+  floats(outputs.tensors[0].bytes(), {5, 5, 5, 5});
+  EXPECT_EQ(problem.check(2, 1, inputs.view(), outputs.view()).method, "golden: within 0.00024 of max(|x|, rms)");
+}
+
+//===--- Timed calls ---------------------------------------------------------------------------------------------===//
+
+TEST(CorpusProblem, TimedCallsAreComparedWithTheBaseline) {
+  CorpusProblem problem(program({{ElementType::F32, {1024}}}, {{ElementType::F32, {1024}}}));
+  Memory inputs(problem.inputs()), outputs(problem.outputs());
+  EXPECT_EQ(problem.timedCheck(inputs.view(), 1), nullptr) << "nothing to compare with";
+  problem.setWideBaseline(computeNegative);
+  ASSERT_TRUE(problem.fillInputs(0, 3, inputs.set()).ok());
+  std::unique_ptr<verify::TimedCheck> check = problem.timedCheck(inputs.view(), 1);
+  ASSERT_NE(check, nullptr);
+  ASSERT_TRUE(computeNegative(inputs.view(), outputs.set()).ok());
+  EXPECT_TRUE(check->check(outputs.view()).ok());
+  std::span<uint8_t> bytes = outputs.tensors[0].bytes();
+  for (size_t i = 0; i < 16; ++i)
+    bytes[4 * i + 3] ^= 0x80;
+  EXPECT_TRUE(check->check(outputs.view()).ok()) << "single elements may be on the other side of a decision";
+  bytes[4 * 16 + 3] ^= 0x80;
+  EXPECT_FALSE(check->check(outputs.view()).ok());
+  ASSERT_TRUE(computeNegative(inputs.view(), outputs.set()).ok());
+  std::fill_n(bytes.begin() + 40, 4, uint8_t(0xFF));
+  EXPECT_FALSE(check->check(outputs.view()).ok()) << "one element was not written";
+}
+
+TEST(CorpusProblem, TimedCallsAreComparedAsOftenAsThereIsTime) {
+  CorpusProblem problem(negate());
+  problem.setWideBaseline([](auto inputs, auto outputs) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return computeNegative(inputs, outputs);
+  });
+  Memory inputs(problem.inputs());
+  ASSERT_NE(problem.timedCheck(inputs.view(), 0), nullptr) << "the first is always";
+  for (uint64_t seed = 1; seed < 100; ++seed)
+    EXPECT_EQ(problem.timedCheck(inputs.view(), seed), nullptr) << "so soon there is no time for another";
+}
+
+// Programs whose inputs a user gives may have no meaning for others.
+TEST(CorpusProblem, TimedCallsOfGivenInputsAreNotCompared) {
+  Program given = negate();
+  given.goldens.inputs.push_back(*io::HostTensor::zeros(ElementType::F32, std::vector<uint64_t>{4}));
+  CorpusProblem problem(std::move(given));
+  problem.setBaseline(computeNegative);
+  Memory inputs(problem.inputs());
+  EXPECT_EQ(problem.timedCheck(inputs.view(), 1), nullptr);
 }
 
 TEST(CorpusProblem, TheBaselineRunsOnceForAPass) {

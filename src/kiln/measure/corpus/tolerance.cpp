@@ -37,8 +37,8 @@ Result<Tolerance> Tolerance::parse(std::string_view text) {
   if (text.empty())
     return Tolerance();
   if (text == "exact")
-    return Tolerance{Kind::Exact, 0};
-  Tolerance tolerance{Kind::Relative, 0};
+    return Tolerance{Kind::Exact};
+  Tolerance tolerance{Kind::Relative};
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tolerance.value);
   std::string_view rest(end, static_cast<size_t>(text.data() + text.size() - end));
   rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
@@ -51,9 +51,10 @@ Result<Tolerance> Tolerance::parse(std::string_view text) {
 }
 
 static double relativeOf(const Tolerance &tolerance, ElementType type) {
-  return tolerance.kind == Tolerance::Kind::HalfTheBits
-             ? std::ldexp(1.0, -(significandOf(type) / 2 + significandOf(type) % 2))
-             : tolerance.value;
+  if (tolerance.kind != Tolerance::Kind::HalfTheBits)
+    return tolerance.value;
+  int bits = std::min(significandOf(type), significandOf(tolerance.narrowest.value_or(type)));
+  return std::ldexp(1.0, -(bits / 2 + bits % 2));
 }
 
 std::string Tolerance::textFor(ElementType type) const {

@@ -2,6 +2,7 @@
 #ifndef KILN_MEASURE_CORPUS_TOLERANCE_H
 #define KILN_MEASURE_CORPUS_TOLERANCE_H
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,7 @@ struct Tolerance {
     // f32, 2^-27 f64, 2^-2 f8E4M3FN, 2^-2 f8E5M2. The length of a program's sums is not known, and sums in another
     // order differ in their last bits; a wrong element, a tail that is missing, or a narrower type differ in the first
     // ones.
+    // Where the program computes in a narrower float than its result has, that float's bits count.
     HalfTheBits,
     // |actual - expected| <= value * max(|expected|, rms), where rms is the root mean square of the expected tensor:
     // what is small because larger numbers cancel in it cannot be more precise than those.
@@ -26,6 +28,7 @@ struct Tolerance {
   };
   Kind kind = Kind::HalfTheBits;
   double value = 0;
+  std::optional<io::ElementType> narrowest = {}; // float that the program computes in
 
   // "1e-3", "4 ulp", "exact"; empty: the default.
   static Result<Tolerance> parse(std::string_view text);

@@ -273,8 +273,8 @@ Status Group::greet(uint32_t index) {
 
 Status Group::load(uint32_t index) {
   LoadRequest request;
-  request.problem = problemText(problem);
   request.module = members[index].candidate->module;
+  request.problem = problemText(request.module.empty() ? problem.operation() : problem);
   request.function = members[index].candidate->function;
   request.sets = result.sets.sets();
   request.inputs = data->describeInputs();

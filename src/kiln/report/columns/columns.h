@@ -79,7 +79,7 @@ Value textOrNothing(std::string_view text);
 std::string documentProvider(const Row &row);
 // "OperationKind.BatchMatmul"
 std::string operationKind(const Row &row);
-// "SUCCESS", "FAILED", "Not verified", "self-consistent"
+// "SUCCESS", "FAILED", "Not verified", "self-consistent", "f64 golden"
 std::string_view documentVerification(const Row &row);
 // Half of the interval of the median, relative to it.
 double relativeError(const Estimate &estimate);

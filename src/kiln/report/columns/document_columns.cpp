@@ -28,7 +28,8 @@ std::string_view documentVerification(const Row &row) {
   if (row.result->outcome == Outcome::Wrong)
     return "FAILED";
   const store::Verification &verification = row.result->verification;
-  return verification.method.empty() ? "Not verified" : verification.selfConsistent() ? "self-consistent" : "SUCCESS";
+  std::string_view selfComparison = verification.selfComparison();
+  return verification.method.empty() ? "Not verified" : selfComparison.empty() ? "SUCCESS" : selfComparison;
 }
 
 Value gigaflops(const Row &row) {
@@ -108,8 +109,8 @@ static constexpr Column kColumns[] = {
      "The instructions that the configuration uses."},
     {"Verification", "Verification", Unit::Text,
      [](const Row &row) -> Value { return std::string(documentVerification(row)); }, 12, 0, Page::No,
-     "SUCCESS, FAILED, Not verified, or self-consistent: compared with nothing but another build of the same "
-     "compiler."},
+     "SUCCESS, FAILED, Not verified; or self-consistent or f64 golden: compared with nothing but another build of the "
+     "same compiler, or one that computes in f64."},
     {"Runtime(ms)", "Runtime", Unit::Milliseconds, runtime, 9, 0, Page::No,
      "Median time of a call in milliseconds; empty where it was not profiled."},
     {"GFLOPs", "GFLOP/s", Unit::Gigaflops, gigaflops, 7, 3, Page::Shown,

@@ -77,13 +77,14 @@ static Value bestKilnRatio(const Row &row) {
   return Number{value, value * (relativeWidth(*row.bestKiln) + relativeWidth(*row.estimate))};
 }
 
-// "yes" for what was checked and right; the cause for what was wrong; "self-consistent" where it was compared with
-// another build of the same compiler only.
+// "yes" for what was checked and right; the cause for what was wrong; "self-consistent" or "f64 golden" where it was
+// compared with another build of the same compiler only.
 static Value checked(const Row &row) {
   if (row.result->outcome == Outcome::Wrong)
     return row.result->verification.cause.empty() ? "wrong" : row.result->verification.cause;
   const store::Verification &verification = row.result->verification;
-  return std::string(verification.method.empty() ? "no" : verification.selfConsistent() ? "self-consistent" : "yes");
+  std::string_view selfComparison = verification.selfComparison();
+  return std::string(verification.method.empty() ? "no" : selfComparison.empty() ? "yes" : selfComparison);
 }
 
 static Value escapeProbability(const Row &row) {
@@ -170,7 +171,7 @@ static constexpr Column kColumns[] = {
      "How it went."},
     {"checked", "Right?", Unit::Text, checked, 6, 6, Page::Shown,
      "Whether its results were checked; for wrong ones the cause. self-consistent: compared with nothing but an "
-     "unoptimized build of the same compiler, which is no verification."},
+     "unoptimized build of the same compiler; f64 golden: with one that computes in f64. Neither is a verification."},
     {"verification_method", "Method", Unit::Text,
      [](const Row &row) { return textOrNothing(methodText(row.result->verification)); }, 20, 0, Page::More,
      "How its results were checked, by which passes."},

@@ -147,11 +147,12 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
                                   [](const Row *row) { return row->result->verification.method.empty(); });
   if (unverified > 0)
     indent(text, fmt::format("{} of {} are not verified", unverified, shown.size()), width, 2);
-  if (std::ranges::any_of(shown, [](const Row *row) { return row->result->verification.selfConsistent(); }))
-    indent(text,
-           "self-consistent: compared with an unoptimized build of the same compiler, for want of expected results; "
-           "that verifies nothing",
-           width, 2);
+  for (auto [name, what] : {std::pair("self-consistent", "an unoptimized build of the same compiler"),
+                            std::pair("f64 golden", "an unoptimized build of the same compiler that computes in f64")})
+    if (std::ranges::any_of(shown,
+                            [name](const Row *row) { return row->result->verification.selfComparison() == name; }))
+      indent(text, fmt::format("{}: compared with {}, for want of expected results; that verifies nothing", name, what),
+             width, 2);
   if (!shown.empty()) {
     std::vector<PrintedColumn> printed = print(shown, columns);
     fit(printed, width);

@@ -12,9 +12,9 @@ static std::string verdictOf(const Row &row) {
   switch (result.outcome) {
   case Outcome::Ok:
   case Outcome::NotVerified:
-    return result.verification.selfConsistent()
-               ? fmt::format("      <system-out>{}</system-out>\n", escapedXml(methodText(result.verification)))
-               : std::string();
+    return result.verification.selfComparison().empty()
+               ? std::string()
+               : fmt::format("      <system-out>{}</system-out>\n", escapedXml(methodText(result.verification)));
   case Outcome::Unsupported:
   case Outcome::NotProfiled:
     return fmt::format("      <skipped message=\"{}\"/>\n",

@@ -203,6 +203,56 @@ Result<std::unique_ptr<Problem>> ConvFamily::parse(std::string_view name) const 
   return std::unique_ptr<Problem>(std::make_unique<ConvProblem>(spec));
 }
 
+// Steps of a window along rows or columns of an image.
+namespace {
+struct Steps {
+  uint64_t stride, dilation, pad;
+};
+} // namespace
+
+// All that make so many pixels of a result: strides and dilations that networks have, and no more padding than a window
+// reaches over.
+static std::vector<Steps> stepsFor(uint64_t image, uint64_t filter, uint64_t result) {
+  constexpr uint64_t kMost = 4;
+  std::vector<Steps> all;
+  for (uint64_t dilation = 1; dilation <= (filter > 1 ? kMost : 1); ++dilation)
+    for (uint64_t stride = 1; stride <= (result > 1 ? kMost : 1); ++stride)
+      for (uint64_t pad = 0, reach = dilation * (filter - 1); pad <= reach; ++pad)
+        if (image + 2 * pad > reach && (image + 2 * pad - reach - 1) / stride + 1 == result)
+          all.push_back({stride, dilation, pad});
+  return all;
+}
+
+std::vector<std::unique_ptr<Problem>> ConvFamily::problemsLike(std::span<const measure::TensorType> inputs,
+                                                               std::span<const measure::TensorType> outputs) const {
+  std::vector<std::unique_ptr<Problem>> problems;
+  constexpr size_t kRank = 4;
+  if (inputs.size() != 2 || outputs.size() != 1 || inputs[0].shape.size() != kRank || inputs[1].shape.size() != kRank ||
+      outputs[0].shape.size() != kRank)
+    return problems;
+  for (bool channelsFirst : {false, true}) {
+    const std::vector<uint64_t> &image = inputs[0].shape, &filter = inputs[1].shape, &result = outputs[0].shape;
+    const size_t rows = channelsFirst ? 2 : 1, window = channelsFirst ? 2 : 0;
+    ConvSpec spec;
+    spec.channelsFirst = channelsFirst;
+    spec.n = image[0], spec.h = image[rows], spec.w = image[rows + 1], spec.c = image[channelsFirst ? 1 : 3];
+    spec.r = filter[window], spec.s = filter[window + 1], spec.f = filter[channelsFirst ? 0 : 3];
+    uint64_t groupChannels = filter[channelsFirst ? 1 : 2];
+    if (spec.r == 0 || spec.s == 0 || groupChannels == 0)
+      continue;
+    spec.groups = spec.c / groupChannels;
+    spec.types = {inputs[0].type, inputs[1].type, outputs[0].type};
+    for (const Steps &down : stepsFor(spec.h, spec.r, result[rows]))
+      for (const Steps &across : stepsFor(spec.w, spec.s, result[rows + 1])) {
+        spec.strideH = down.stride, spec.dilationH = down.dilation, spec.padH = down.pad;
+        spec.strideW = across.stride, spec.dilationW = across.dilation, spec.padW = across.pad;
+        if (spec.validate().ok())
+          problems.push_back(std::make_unique<ConvProblem>(spec));
+      }
+  }
+  return problems;
+}
+
 std::vector<std::string> ConvFamily::configurations(const Problem &problem, std::string_view target) const {
   const auto *conv = dynamic_cast<const ConvProblem *>(&problem);
   if (!conv || target != "llvm-cpu")

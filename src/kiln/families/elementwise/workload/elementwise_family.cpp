@@ -104,6 +104,18 @@ Result<std::unique_ptr<Problem>> ElementwiseFamily::parse(std::string_view name)
   return std::unique_ptr<Problem>(std::make_unique<ElementwiseProblem>(std::move(spec)));
 }
 
+std::vector<std::unique_ptr<Problem>>
+ElementwiseFamily::problemsLike(std::span<const measure::TensorType> inputs,
+                                std::span<const measure::TensorType> outputs) const {
+  std::vector<std::unique_ptr<Problem>> problems;
+  if (outputs.size() != 1)
+    return problems;
+  for (const ElementwiseOp &op : elementwiseOps())
+    if (ElementwiseSpec spec{&op, outputs[0].shape, outputs[0].type}; spec.validate().ok())
+      problems.push_back(std::make_unique<ElementwiseProblem>(std::move(spec)));
+  return problems;
+}
+
 std::vector<std::string> ElementwiseFamily::configurations(const Problem &problem, std::string_view target) const {
   const auto *elementwise = dynamic_cast<const ElementwiseProblem *>(&problem);
   if (!elementwise || target != "llvm-cpu")

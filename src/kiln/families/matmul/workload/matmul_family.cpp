@@ -234,6 +234,30 @@ Result<std::unique_ptr<Problem>> MatmulFamily::parse(std::string_view name) cons
   return std::unique_ptr<Problem>(std::make_unique<MatmulProblem>(spec));
 }
 
+// Split-k is a way to compute a product, and no other operation.
+std::vector<std::unique_ptr<Problem>> MatmulFamily::problemsLike(std::span<const measure::TensorType> inputs,
+                                                                 std::span<const measure::TensorType> outputs) const {
+  std::vector<std::unique_ptr<Problem>> problems;
+  const size_t rank = prototype.batched ? 3 : 2;
+  if (inputs.size() < 2 || outputs.size() != 1 || prototype.split != SplitK::None || inputs[0].shape.size() != rank ||
+      outputs[0].shape.size() != rank)
+    return problems;
+  for (bool lhsColumnMajor : {false, true})
+    for (bool rhsColumnMajor : {false, true})
+      for (ElementType accumulator : {ElementType::F32, ElementType::F16, ElementType::I32}) {
+        MatmulSpec spec = prototype;
+        spec.batch = prototype.batched ? outputs[0].shape[0] : 1;
+        spec.m = outputs[0].shape[rank - 2], spec.n = outputs[0].shape[rank - 1];
+        spec.k = inputs[0].shape[lhsColumnMajor ? rank - 2 : rank - 1];
+        spec.lhs = {inputs[0].type, lhsColumnMajor}, spec.rhs = {inputs[1].type, rhsColumnMajor};
+        spec.result = {outputs[0].type, false};
+        spec.accumulator = accumulator;
+        if (spec.validate().ok())
+          problems.push_back(std::make_unique<MatmulProblem>(spec));
+      }
+  return problems;
+}
+
 static const MatmulSpec *specOf(const Problem &problem, std::string_view target) {
   const auto *matmul = dynamic_cast<const MatmulProblem *>(&problem);
   return matmul && target == "llvm-cpu" ? &matmul->spec() : nullptr;

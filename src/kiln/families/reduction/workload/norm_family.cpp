@@ -132,6 +132,16 @@ Result<std::unique_ptr<Problem>> NormFamily::parse(std::string_view name) const 
   return std::unique_ptr<Problem>(std::make_unique<NormProblem>(spec));
 }
 
+std::vector<std::unique_ptr<Problem>> NormFamily::problemsLike(std::span<const measure::TensorType> inputs,
+                                                               std::span<const measure::TensorType> outputs) const {
+  std::vector<std::unique_ptr<Problem>> problems;
+  if (inputs.empty() || inputs[0].shape.size() != 2)
+    return problems;
+  if (NormSpec spec{isLayerNorm, inputs[0].shape[0], inputs[0].shape[1], inputs[0].type}; spec.validate().ok())
+    problems.push_back(std::make_unique<NormProblem>(spec));
+  return problems;
+}
+
 std::vector<std::string> NormFamily::configurations(const Problem &problem, std::string_view target) const {
   const auto *norm = dynamic_cast<const NormProblem *>(&problem);
   if (!norm || target != "llvm-cpu")

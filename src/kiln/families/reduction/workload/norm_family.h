@@ -48,6 +48,9 @@ public:
   Result<std::vector<std::unique_ptr<measure::Problem>>>
   problems(const measure::ProblemSelection &selection) const override;
   Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;
+  std::vector<std::unique_ptr<measure::Problem>>
+  problemsLike(std::span<const measure::TensorType> inputs,
+               std::span<const measure::TensorType> outputs) const override;
   // As those of softmax, which goes through rows in the same way.
   std::vector<std::string> configurations(const measure::Problem &problem, std::string_view target) const override;
 

@@ -214,6 +214,25 @@ Result<std::unique_ptr<Problem>> RowFamily::parse(std::string_view name) const {
   return std::unique_ptr<Problem>(std::make_unique<RowProblem>(spec));
 }
 
+std::vector<std::unique_ptr<Problem>> RowFamily::problemsLike(std::span<const measure::TensorType> inputs,
+                                                              std::span<const measure::TensorType> outputs) const {
+  std::vector<std::unique_ptr<Problem>> problems;
+  if (inputs.size() != 1 || outputs.size() != 1 || inputs[0].shape.size() < 2 || inputs[0].shape.size() > 3)
+    return problems;
+  const std::vector<uint64_t> &shape = inputs[0].shape;
+  for (RowOp op : {RowOp::Sum, RowOp::Max, RowOp::Min, RowOp::Mean, RowOp::Softmax}) {
+    RowSpec spec{.op = op,
+                 .rows = shape[0],
+                 .columns = shape[1],
+                 .inner = shape.size() == 3 ? shape[2] : 1,
+                 .type = inputs[0].type,
+                 .result = outputs[0].type};
+    if (spec.isSoftmax() == softmax && spec.validate().ok())
+      problems.push_back(std::make_unique<RowProblem>(spec));
+  }
+  return problems;
+}
+
 std::vector<std::string> RowFamily::configurations(const Problem &problem, std::string_view target) const {
   const auto *row = dynamic_cast<const RowProblem *>(&problem);
   if (!row || target != "llvm-cpu")

@@ -165,6 +165,19 @@ Result<std::unique_ptr<Problem>> TransposeFamily::parse(std::string_view name) c
   return std::unique_ptr<Problem>(std::make_unique<TransposeProblem>(std::move(spec)));
 }
 
+std::vector<std::unique_ptr<Problem>>
+TransposeFamily::problemsLike(std::span<const measure::TensorType> inputs,
+                              std::span<const measure::TensorType> outputs) const {
+  std::vector<std::unique_ptr<Problem>> problems;
+  const size_t rank = inputs.size() == 1 ? inputs[0].shape.size() : 0;
+  if (rank < kTransposeFewestDimensions || rank > kTransposeMostDimensions)
+    return problems;
+  for (const Permutation &permutation : allPermutations(rank))
+    if (TransposeSpec spec{inputs[0].shape, permutation, inputs[0].type}; spec.validate().ok())
+      problems.push_back(std::make_unique<TransposeProblem>(std::move(spec)));
+  return problems;
+}
+
 std::vector<std::string> transposeConfigurations(const TransposeSpec &spec, int64_t vectorBits) {
   auto lanes = std::max<int64_t>(1, vectorBits / (8 * static_cast<int64_t>(hal::elementTypeByteSize(spec.type))));
   auto columns = static_cast<int64_t>(spec.output().shape.back());

@@ -10,6 +10,8 @@
 #include "kiln/runtime/module/module.h"
 #include "kiln/tools/declaration.h"
 #include "kiln/tools/dispatch/sweep/compile_pool.h"
+#include "kiln/tools/dispatch/sweep/descriptions.h"
+#include "kiln/tools/dispatch/sweep/known_providers.h"
 #include "kiln/tools/printing.h"
 #include "kiln/tools/sibling.h"
 
@@ -189,13 +191,17 @@ Result<std::vector<Operation>> loadCorpus(const Lab &lab) {
                            lab.flags.operationKind, lab.flags.corpus);
   KILN_ASSIGN_OR_RETURN(std::vector<Source> sources, compileSources(lab));
   std::vector<Operation> operations;
+  std::vector<DescribedProgram> programs;
   for (const Source &source : sources)
     for (std::unique_ptr<CorpusProblem> &problem : problemsOf(source, lab.folder.cache())) {
+      if (source.compiled.ok())
+        programs.push_back({source.path, problem.get()});
       Operation &operation = operations.emplace_back();
       operation.problem = std::move(problem);
       operation.configurations = {std::string(kDefaultConfiguration)};
       operation.compileMilliseconds = source.compiled.milliseconds;
     }
+  KILN_RETURN_IF_ERROR(describePrograms(lab.families, settingsFor(lab), programs));
   return operations;
 }
 
@@ -203,34 +209,59 @@ static CorpusProblem *corpusProblem(const Operation &operation) {
   return dynamic_cast<CorpusProblem *>(operation.problem.get());
 }
 
+// What the compiler says is wrong, without where.
+static std::string firstError(std::string_view text) {
+  constexpr std::string_view mark = "error: ";
+  if (size_t at = text.find(mark); at != text.npos)
+    text.remove_prefix(at + mark.size());
+  return std::string(text.substr(0, text.find('\n')));
+}
+
+static measure::corpus::Baseline baselineOf(const Lab &lab, const CorpusProblem &problem, const std::string &worker,
+                                            const std::string &module) {
+  measure::corpus::BaselineOptions options;
+  options.command = {worker, "--provider=kiln"};
+  options.module = module;
+  options.function = problem.ownFunction().value_or("");
+  options.memoryLimit = uint64_t(lab.flags.memoryLimitMiB) << 20;
+  options.timeout = std::max(options.timeout, lab.flags.timeoutNanoseconds());
+  return measure::corpus::makeBaseline(problem, std::move(options));
+}
+
 Status prepareBaselines(const Lab &lab, const std::vector<Operation> &operations) {
-  CompileSettings settings = settingsFor(lab);
-  // As little in common with a candidate as one compiler allows: no optimization, and no instructions of this CPU.
-  settings.flags.insert(settings.flags.end(), {"--kiln-opt-level=O0", "--kiln-llvmcpu-target-cpu=generic"});
-  std::vector<CompileJob> jobs;
   std::vector<CorpusProblem *> problems;
   for (const Operation &operation : operations)
-    if (CorpusProblem *problem = corpusProblem(operation); problem && problem->needsBaseline()) {
-      jobs.push_back({lab.folder.sourceOf(*problem), {}});
+    if (CorpusProblem *problem = corpusProblem(operation); problem && problem->needsBaseline())
       problems.push_back(problem);
-    }
-  if (jobs.empty())
+  if (problems.empty())
     return okStatus();
   KILN_ASSIGN_OR_RETURN(std::string worker, siblingTool("kiln-lab-worker"));
-  KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> results,
-                        compileAll(jobs, settings, [](size_t, const CompileResult &) {}));
+  CompileSettings settings = settingsFor(lab);
+  // As little in common with a candidate as one compiler allows: no optimization, no instructions of this CPU, and none
+  // of the user's flags.
+  settings.flags = {"--kiln-hal-target-backends=llvm-cpu", "--kiln-opt-level=O0", "--kiln-llvmcpu-target-cpu=generic"};
+  auto others = std::ranges::partition(problems, &CorpusProblem::hasNarrowFloats);
+  std::vector<CompileJob> jobs;
+  for (const CorpusProblem *problem : problems)
+    jobs.push_back({lab.folder.sourceOf(*problem), {}});
+  auto quietly = [](size_t, const CompileResult &) {};
+  auto moduleOf = [&](const CompileResult &result) { return fmt::format("{}/{}.vmfb", settings.cache, result.key); };
+  KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> plain, compileAll(jobs, settings, quietly));
+  settings.flags.emplace_back("--kiln-compute-in-f64");
+  std::span<const CompileJob> narrow(jobs.data(), jobs.size() - others.size());
+  KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> wide, compileAll(narrow, settings, quietly));
   for (size_t i = 0; i < problems.size(); ++i) {
-    if (!results[i].ok()) {
-      problems[i]->setBaseline([error = results[i].error](auto, auto) { return invalidArgument("{}", error); });
+    CorpusProblem &problem = *problems[i];
+    if (plain[i].ok())
+      problem.setBaseline(baselineOf(lab, problem, worker, moduleOf(plain[i])));
+    else
+      problem.setBaseline([error = plain[i].error](auto, auto) { return invalidArgument("{}", error); });
+    if (i >= wide.size())
       continue;
-    }
-    measure::corpus::BaselineOptions options;
-    options.command = {worker, "--provider=kiln"};
-    options.module = fmt::format("{}/{}.vmfb", settings.cache, results[i].key);
-    options.function = problems[i]->ownFunction().value_or("");
-    options.memoryLimit = uint64_t(lab.flags.memoryLimitMiB) << 20;
-    options.timeout = std::max(options.timeout, lab.flags.timeoutNanoseconds());
-    problems[i]->setBaseline(measure::corpus::makeBaseline(*problems[i], std::move(options)));
+    if (wide[i].ok())
+      problem.setWideBaseline(baselineOf(lab, problem, worker, moduleOf(wide[i])));
+    else
+      problem.setNoWideBaseline(firstError(wide[i].error));
   }
   return okStatus();
 }
@@ -240,7 +271,7 @@ void finishCorpusGroup(const Lab &lab, SweepGroup &group) {
   if (!problem)
     return;
   for (SweepCandidate &candidate : group.candidates)
-    if (candidate.fact.provider != "kiln") {
+    if (candidate.fact.provider != "kiln" && !(problem->isKnownOperation() && isLibrary(candidate.fact.provider))) {
       candidate.worker.module = lab.folder.sourceOf(*problem);
       candidate.worker.function = problem->ownFunction().value_or("");
     }

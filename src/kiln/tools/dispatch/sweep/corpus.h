@@ -12,13 +12,13 @@ namespace kiln {
 // measured, is an operation too, whose problem says why: only its own rows fail. An error where there is no file.
 Result<std::vector<Operation>> loadCorpus(const Lab &lab);
 
-// Compiles unoptimized builds of what has no expected results, for candidates to be compared with. What does not
-// compile that way shows when it is needed.
+// Compiles unoptimized builds of what has no expected results and is no known operation, for candidates to be compared
+// with: builds that compute in f64 where that is possible. What does not compile that way shows when it is needed.
 Status prepareBaselines(const Lab &lab, const std::vector<Operation> &operations);
 
-// Tells programs other than Kiln where the file is, which is all that they can know of the problem. Where something
-// stands in the way of measuring it, all that is left are Kiln's candidates, as rows that say what it is. Does nothing
-// to problems that are not of a corpus.
+// Tells programs other than Kiln where the file is, which is all that they can know of the problem; libraries get the
+// operation that the program is, where that is known. Where something stands in the way of measuring it, all that is
+// left are Kiln's candidates, as rows that say what it is. Does nothing to problems that are not of a corpus.
 void finishCorpusGroup(const Lab &lab, SweepGroup &group);
 
 } // namespace kiln

@@ -62,6 +62,10 @@ Result<KnownProvider> probeProgram(const DispatchFlags &flags, const std::string
 
 } // namespace
 
+bool isLibrary(std::string_view provider) {
+  return provider != "kiln" && std::ranges::find(kOwnProviders, provider) != std::end(kOwnProviders);
+}
+
 Result<KnownProvider> findKiln(const DispatchFlags &flags) {
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
   return probe(flags, "kiln", "", {tool, "--provider=kiln"});
@@ -75,7 +79,7 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
     for (std::string_view name : split(list, ','))
       if (name != "none")
         wanted.emplace_back(name);
-  // Libraries know nothing of programs that somebody else wrote.
+  // Libraries know nothing of programs that somebody else wrote, unless these are an operation that they have.
   if (!asked)
     wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas", "mkl"}
                                   : std::vector<std::string>{"kiln"};

@@ -17,6 +17,9 @@ struct KnownProvider {
   std::string obstacle = {}; // why it does not work; empty where it does
 };
 
+// Whether the provider is one of the lab's own that knows operations by their names and no files.
+bool isLibrary(std::string_view provider);
+
 // Kiln itself; an error where it does not work.
 Result<KnownProvider> findKiln(const DispatchFlags &flags);
 
