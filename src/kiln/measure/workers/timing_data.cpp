@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kiln/base/narrow_float.h"
+#include "kiln/base/random.h"
 
 namespace kiln::measure {
 
@@ -18,24 +19,6 @@ using io::ElementType;
 #define KILN_WIDE_VECTORS
 #endif
 
-// 32 random bits for each index, from multiplications that vector units have.
-class Random {
-public:
-  explicit Random(uint64_t seed) : low(mix(uint32_t(seed))), high(mix(uint32_t(seed >> 32) ^ 0x9E3779B9U)) {}
-  [[gnu::always_inline]] uint32_t bits(size_t index) const {
-    return mix((uint32_t(index) ^ low) + (high + uint32_t(index >> 32)) * 0x9E3779B9U);
-  }
-  uint64_t bits64(size_t index) const { return uint64_t(bits(2 * index)) << 32 | bits(2 * index + 1); }
-
-private:
-  [[gnu::always_inline]] static uint32_t mix(uint32_t x) {
-    x = (x ^ (x >> 16)) * 0x85EBCA6BU;
-    x = (x ^ (x >> 13)) * 0xC2B2AE35U;
-    return x ^ (x >> 16);
-  }
-  uint32_t low, high;
-};
-
 template <typename T, typename Make> void fill(const MutableTensor &tensor, const Make &make) {
   size_t count = tensor.bytes.size() / sizeof(T);
   for (size_t i = 0; i < count; ++i) {
@@ -44,7 +27,7 @@ template <typename T, typename Make> void fill(const MutableTensor &tensor, cons
   }
 }
 
-KILN_WIDE_VECTORS void fillF32(const Random &random, float *numbers, size_t count) {
+KILN_WIDE_VECTORS void fillF32(const IndexedBits &random, float *numbers, size_t count) {
   for (size_t i = 0; i < count; ++i)
     numbers[i] = float(int32_t(random.bits(i)) >> 8) * 0x1p-23f;
 }
@@ -60,7 +43,8 @@ const NarrowFloat *narrowFloat(ElementType type) {
 }
 
 // Encoding is slow, so 4096 numbers are encoded, and drawn from.
-template <typename T> void fillNarrow(const NarrowFloat &format, const Random &random, const MutableTensor &tensor) {
+template <typename T>
+void fillNarrow(const NarrowFloat &format, const IndexedBits &random, const MutableTensor &tensor) {
   constexpr int kCount = 4096;
   std::vector<T> table;
   for (int i = 0; i < kCount; ++i)
@@ -72,14 +56,14 @@ bool isUnsigned(ElementType type) {
   return type == ElementType::UI16 || type == ElementType::UI32 || type == ElementType::UI64;
 }
 
-template <typename T> void fillInteger(bool unsignedType, const Random &random, const MutableTensor &tensor) {
+template <typename T> void fillInteger(bool unsignedType, const IndexedBits &random, const MutableTensor &tensor) {
   fill<T>(tensor, [&](size_t i) { return int64_t(random.bits(i) % 2001) - (unsignedType ? 0 : 1000); });
 }
 
 } // namespace
 
 void fillForTiming(uint64_t seed, const MutableTensor &tensor) {
-  const Random random(seed);
+  const IndexedBits random(seed);
   if (const NarrowFloat *format = narrowFloat(tensor.type)) {
     if (hal::elementTypeByteSize(tensor.type) == 1)
       fillNarrow<uint8_t>(*format, random, tensor);

@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "kiln/tools/dispatch/tune/tuning_random.h"
+#include "kiln/base/random.h"
 
 namespace kiln {
 
@@ -66,7 +66,7 @@ private:
   std::vector<std::vector<double>> features;
   size_t kinds;
   SearchOptions options;
-  TuningRandom random;
+  Random random;
   std::vector<char> proposed;
   std::vector<size_t> suggested;
   std::vector<std::optional<double>> times;
