@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <set>
@@ -32,8 +32,7 @@ static std::string jsonText(const Json &json) {
 
 static double machineLoad() {
   double load = 0;
-  std::ifstream("/proc/loadavg") >> load;
-  return load;
+  return ::getloadavg(&load, 1) == 1 ? load : 0;
 }
 
 static store::Outcome outcomeOf(measure::Outcome outcome) {
