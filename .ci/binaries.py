@@ -16,7 +16,7 @@ RUNTIME_TOOLS = ["kiln-run-module", "kiln-benchmark-module", "kiln-dump-module",
 SIZE_LIMIT = 6 << 20  # of kiln-run-module, stripped, with every library but the system's
 GLIBC_LIMIT = (2, 36)
 SYSTEM = re.compile(r"(linux-vdso|ld-linux.*|libc|libm|libstdc\+\+|libgcc_s)\.so[.\d]*$")
-ALLOWED = re.compile(r"(libhwloc|libbenchmark|libfmt|libsqlite3|libxxhash)\.so[.\w]*$")
+ALLOWED = re.compile(r"(libhwloc|libpfm|libbenchmark|libfmt|libsqlite3|libxxhash)\.so[.\w]*$")
 
 
 def output(*command):

@@ -1,21 +1,13 @@
 #include "kiln/base/flags.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <memory>
+
+#include "kiln/base/file.h"
+#include "kiln/base/split.h"
 
 namespace kiln {
 
 namespace {
-
-bool startsWith(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
-
-bool endsWith(std::string_view text, std::string_view suffix) {
-  return text.size() >= suffix.size() && text.substr(text.size() - suffix.size()) == suffix;
-}
 
 size_t countDashes(std::string_view argument) {
   size_t dashes = 0;
@@ -26,7 +18,7 @@ size_t countDashes(std::string_view argument) {
 
 // Flags whose value is a pipeline or a list of pass names.
 bool takesPipeline(std::string_view canonical) {
-  return endsWith(canonical, "pass-pipeline") || canonical == "mlir-print-ir-before" ||
+  return canonical.ends_with("pass-pipeline") || canonical == "mlir-print-ir-before" ||
          canonical == "mlir-print-ir-after";
 }
 
@@ -36,19 +28,6 @@ std::string_view trim(std::string_view text) {
   if (first == std::string_view::npos)
     return {};
   return text.substr(first, text.find_last_not_of(space) - first + 1);
-}
-
-Result<std::string> readFlagFile(const std::string &path) {
-  std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-  if (!file)
-    return errnoStatus(errno, fmt::format("cannot open the flag file '{}'", path));
-  std::string text;
-  char chunk[4096];
-  while (size_t count = std::fread(chunk, 1, sizeof(chunk), file.get()))
-    text.append(chunk, count);
-  if (std::ferror(file.get()))
-    return errnoStatus(errno, fmt::format("cannot read the flag file '{}'", path));
-  return text;
 }
 
 // `open` holds the files that are being expanded, outermost first.
@@ -62,7 +41,7 @@ Status expandInto(std::span<const std::string> arguments, std::vector<std::strin
     }
     size_t dashes = countDashes(argument);
     std::string_view name = argument.substr(dashes);
-    if (dashes == 0 || !(name == "flagfile" || startsWith(name, "flagfile="))) {
+    if (dashes == 0 || !(name == "flagfile" || name.starts_with("flagfile="))) {
       expanded.push_back(arguments[i]);
       continue;
     }
@@ -76,15 +55,13 @@ Status expandInto(std::span<const std::string> arguments, std::vector<std::strin
     }
     if (std::find(open.begin(), open.end(), path) != open.end())
       return invalidArgument("the flag file '{}' includes itself", path);
-    KILN_ASSIGN_OR_RETURN(std::string text, readFlagFile(path));
+    Result<Ref<FileContents>> file = FileContents::open(path);
+    if (!file.ok())
+      return std::move(file).status().withContext("--flagfile");
     std::vector<std::string> lines;
-    for (std::string_view rest = text; !rest.empty();) {
-      size_t end = std::min(rest.find('\n'), rest.size());
-      std::string_view line = trim(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (!line.empty() && line.front() != '#')
+    for (std::string_view line : split((*file)->text(), '\n'))
+      if (line = trim(line); !line.empty() && line.front() != '#')
         lines.emplace_back(line);
-    }
     open.push_back(std::move(path));
     KILN_RETURN_IF_ERROR(expandInto(lines, open, expanded));
     open.pop_back();
@@ -115,7 +92,7 @@ unsigned editDistance(std::string_view a, std::string_view b) {
 } // namespace
 
 std::string canonicalName(std::string_view name) {
-  if (startsWith(name, "iree-") || startsWith(name, "iree_"))
+  if (name.starts_with("iree-") || name.starts_with("iree_"))
     return "kiln" + std::string(name.substr(4));
   return std::string(name);
 }
@@ -132,7 +109,7 @@ std::string canonicalPipeline(std::string_view pipeline) {
     } else if (c == '}') {
       braces -= braces > 0;
     } else if (braces == 0) {
-      if (atName && (startsWith(pipeline.substr(i), "iree-") || startsWith(pipeline.substr(i), "iree_"))) {
+      if (atName && (pipeline.substr(i).starts_with("iree-") || pipeline.substr(i).starts_with("iree_"))) {
         result += "kiln";
         i += 3;
         atName = false;
@@ -209,7 +186,7 @@ std::string unknownFlagMessage(std::string_view argument, std::span<const std::s
     return message + "--help lists the flags";
   // In the spelling of whoever asks.
   std::string suggestion(nearest);
-  if (canonicalName(written) != written && startsWith(nearest, "kiln"))
+  if (canonicalName(written) != written && nearest.starts_with("kiln"))
     suggestion.replace(0, 4, "iree");
   return message + fmt::format("did you mean '{}{}'?", suggestion.size() == 1 ? "-" : "--", suggestion);
 }

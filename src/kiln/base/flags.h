@@ -2,7 +2,7 @@
 //
 // One rule carries documents over: what they call `iree-X` (a flag, a pass, a pipeline) is `kiln-X` here, and both
 // spellings are accepted. The functions are pure but for expandFlagFiles, which reads the files it is told to; they
-// know no flag library, so that the compiler's tools (llvm::cl) and the runtime's (CLI11) share them:
+// know no parser, so that the compiler's tools (llvm::cl) and the runtime's (tools/cli.h) share them:
 //
 //   expandFlagFiles -> canonicalArguments -> the tool's parser -> unknownFlagMessage for what is left over
 #ifndef KILN_BASE_FLAGS_H

@@ -1,8 +1,6 @@
 #include "kiln/measure/cpu_shape.h"
 
-#include <algorithm>
-#include <thread>
-#include <unistd.h>
+#include "kiln/runtime/task/topology.h"
 
 namespace kiln::measure {
 
@@ -16,11 +14,11 @@ CpuShape CpuShape::host() {
 #elif defined(__aarch64__)
   cpu.vectorBits = 128, cpu.vectorRegisters = 32;
 #endif
-  if (long bytes = ::sysconf(_SC_LEVEL1_DCACHE_SIZE); bytes > 0)
-    cpu.l1Bytes = bytes;
-  if (long bytes = ::sysconf(_SC_LEVEL2_CACHE_SIZE); bytes > 0)
-    cpu.l2Bytes = bytes;
-  cpu.workers = std::max(1U, std::thread::hardware_concurrency());
+  const task::Topology &topology = task::Topology::host();
+  for (const task::Cache *cache : topology.cachesOf(topology.cpus.front()))
+    if (cache->type != "Instruction" && cache->level <= 2)
+      (cache->level == 1 ? cpu.l1Bytes : cpu.l2Bytes) = static_cast<int64_t>(cache->bytes);
+  cpu.workers = static_cast<int64_t>(topology.cpus.size());
   return cpu;
 }
 

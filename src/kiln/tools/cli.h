@@ -1,6 +1,6 @@
-// The command line of the runtime's tools, on CLI11: `--name=value`, a bare boolean is true, lists repeat,
-// `--flagfile=`, both spellings of base/flags.h, one dash as good as two, an unknown flag is an error that suggests the
-// nearest, and a help that is derived from the same records as the parser.
+// The command line of the runtime's tools: `--name=value`, a bare boolean is true, lists repeat, `--flagfile=`, both
+// spellings of base/flags.h, one dash as good as two, an unknown flag is an error that suggests the nearest, and a help
+// that is derived from the same records as the parser.
 //
 //   FlagParser line("kiln-run-module", "Runs one function of a compiled module and prints its results.");
 //   line.group("What to run");
@@ -13,17 +13,12 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kiln/base/status.h"
 #include "kiln/tools/printing.h"
-
-namespace CLI {
-class App;
-}
 
 namespace kiln {
 
@@ -80,28 +75,27 @@ private:
   enum class Kind { Value, Boolean, OptionalValue, Positional, PassThrough, Forwarded, Prefixed };
   struct Flag {
     FlagText text;
+    Kind kind;
     std::string group;
     std::string defaultText; // empty where there is none to tell
-    Kind kind;
-    bool repeats = false;
-    std::function<void(CLI::App &)> declare; // to CLI11; empty where it never sees the flag
-    std::function<void(std::string)> assign; // of a flag that CLI11 never sees
+    bool repeats;
+    // Takes a value as it was written; of flags of others, the whole argument.
+    std::function<Status(std::string)> assign;
   };
-  Flag &record(FlagText text, Kind kind, std::string defaultText = {});
-  Result<std::vector<std::string>> prepare(int argc, const char *const *argv);
-  std::vector<std::string> flagNames() const;
+  void record(FlagText text, Kind kind, std::function<Status(std::string)> assign, std::string defaultText = {},
+              bool repeats = false);
+  template <typename T> void addNumber(FlagText text, T &value);
+  // Assigns all arguments, and says whether one of them is --help or --version.
+  Status read(int argc, const char *const *argv, bool &help, bool &version);
   const Flag *find(std::string_view name) const;
+  const Flag *firstOf(Kind kind) const;
+  std::vector<std::string> flagNames() const;
   std::string usage(const Flag &flag) const;
 
   std::string toolName, summary, currentGroup = "Flags";
   std::vector<Flag> flags;
   std::vector<std::string> examples;
   std::string warnPrefix;
-  std::string forwardedPrefix;
-  std::vector<std::string> *forwarded = nullptr;
-  std::vector<std::string> *passed = nullptr;
-  std::vector<std::string> *prefixed = nullptr;
-  std::vector<std::string> *positional = nullptr;
 };
 
 } // namespace kiln

@@ -96,11 +96,13 @@ TEST(FlagParserTest, Mistakes) {
        {Case{"--inptu=1", "unknown flag '--inptu'; did you mean '--input'?"},
         Case{"--zzz", "unknown flag '--zzz'; --help lists the flags"}, Case{"stray", "unexpected argument 'stray'"},
         Case{"-", "unexpected argument '-'"}, Case{"--function", "--function needs a value: --function=NAME"},
-        Case{"--bytes=x", "--bytes"}, Case{"--function=", "--function= has no value: --function=NAME"},
+        Case{"--bytes=x", "--bytes: 'x' is no whole number"},
+        Case{"--function=", "--function= has no value: --function=NAME"},
         Case{"--bytes=-1", "'-1' is no whole number up to 18446744073709551615"},
         Case{"--task_topology_group_count=4294967296", "'4294967296' is no whole number up to 4294967295"},
-        Case{"--verbose=perhaps", "verbose"}, Case{"--format=xml", "'xml' is not one of text|json"},
-        Case{"--flagfile=/nonexistent", "cannot open the flag file '/nonexistent'"},
+        Case{"--verbose=perhaps", "--verbose: 'perhaps' is neither true nor false"},
+        Case{"--format=xml", "'xml' is not one of text|json"},
+        Case{"--flagfile=/nonexistent", "--flagfile: cannot open '/nonexistent'"},
         Case{"--Xcompiler=x", "unknown flag '--Xcompiler'"}}) {
     Sample sample;
     EXPECT_EQ(sample.parse({c.argument}), 1) << c.argument;

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "kiln/base/clock.h"
+#include "kiln/base/random.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/runtime/hal/buffer_view.h"
 #include "kiln/runtime/io/element_text.h"
@@ -107,11 +108,10 @@ static void fillSmallIntegers(uint64_t seed, const MutableTensor &tensor) {
   fillForTiming(seed, tensor);
   if (tensor.type == io::ElementType::I1)
     return;
-  uint64_t size = hal::elementTypeByteSize(tensor.type), state = seed;
+  uint64_t size = hal::elementTypeByteSize(tensor.type);
   bool isUnsigned = hal::elementTypeName(tensor.type).starts_with("ui");
   for (uint64_t at = 0; at < tensor.bytes.size(); at += size) {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    int64_t value = static_cast<int64_t>((state >> 33) % 9) - (isUnsigned ? 0 : 4);
+    int64_t value = static_cast<int64_t>(randomBits(seed, at) % 9) - (isUnsigned ? 0 : 4);
     if (io::isFloat(tensor.type))
       io::storeFloat(tensor.type, static_cast<double>(value), tensor.bytes.data() + at);
     else

@@ -1,10 +1,13 @@
 #include "kiln/measure/machine/call_counters.h"
 
+#include <algorithm>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
+
+#include "kiln/measure/machine/counters.h"
 
 namespace kiln::measure {
 
@@ -14,22 +17,7 @@ enum class Kind { Cycles, Instructions, CacheMisses, Flops };
 
 class Counter {
 public:
-  // Inherited by threads that are started from now on; reading sums over them.
-  static std::optional<Counter> open(Kind kind, uint32_t type, uint64_t config, uint64_t weight = 1) {
-    perf_event_attr attr{};
-    attr.size = sizeof(attr);
-    attr.type = type;
-    attr.config = config;
-    attr.disabled = 1;
-    attr.inherit = 1;
-    attr.exclude_kernel = 1;
-    attr.exclude_hv = 1;
-    attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    long file = ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (file < 0)
-      return std::nullopt;
-    return Counter(static_cast<int>(file), kind, weight);
-  }
+  Counter(Kind kind, int file, uint64_t weight) : kind(kind), weight(weight), file(file) {}
   Counter(Counter &&other) noexcept
       : kind(other.kind), weight(other.weight), file(std::exchange(other.file, -1)), before(other.before) {}
   Counter &operator=(Counter &&) = delete;
@@ -52,10 +40,8 @@ public:
   Kind kind;
 
 private:
-  Counter(int file, Kind kind, uint64_t weight) : kind(kind), weight(weight), file(file) {}
-
   CounterReading read() const {
-    uint64_t numbers[3] = {}; // in the order of the flags of read_format
+    uint64_t numbers[3] = {};
     bool whole = ::read(file, numbers, sizeof(numbers)) == static_cast<ssize_t>(sizeof(numbers));
     return whole ? CounterReading{numbers[0], numbers[1], numbers[2]} : CounterReading();
   }
@@ -68,12 +54,12 @@ private:
 class PerfCounters final : public CallCounters {
 public:
   explicit PerfCounters(const SystemFiles &files) {
-    add(Kind::Cycles, PERF_COUNT_HW_CPU_CYCLES);
-    add(Kind::Instructions, PERF_COUNT_HW_INSTRUCTIONS);
-    add(Kind::CacheMisses, PERF_COUNT_HW_CACHE_MISSES);
-    // A raw event means something only where there are counters at all.
-    if (Result<std::string> cpuinfo = files.read("/proc/cpuinfo"); cpuinfo.ok() && any())
-      addFlops(flopEvents(*cpuinfo));
+    add(Kind::Cycles, kCycleEvent, files);
+    add(Kind::Instructions, kInstructionEvent, files);
+    add(Kind::CacheMisses, kCacheMissEvent, files);
+    flopsWhole = any() && std::ranges::all_of(flopEvents(), [&](const FlopEvent &event) {
+                   return add(Kind::Flops, event.name, files, event.weight);
+                 });
   }
 
   bool any() const { return !counters.empty(); }
@@ -86,38 +72,31 @@ public:
   CallCounts stop() override {
     CallCounts counts;
     std::optional<uint64_t> *fields[] = {&counts.cycles, &counts.instructions, &counts.cacheMisses, &counts.flops};
-    bool flopsWhole = true;
+    bool whole = flopsWhole;
     for (Counter &counter : counters) {
       std::optional<uint64_t> count = counter.stop();
       std::optional<uint64_t> &field = *fields[static_cast<size_t>(counter.kind)];
       if (count)
         field = field.value_or(0) + *count;
       else if (counter.kind == Kind::Flops)
-        flopsWhole = false;
+        whole = false;
     }
     // A sum that lacks a part is no sum.
-    if (!flopsWhole)
+    if (!whole)
       counts.flops.reset();
     return counts;
   }
 
 private:
-  void add(Kind kind, uint64_t config) {
-    if (std::optional<Counter> counter = Counter::open(kind, PERF_TYPE_HARDWARE, config))
-      counters.push_back(*std::move(counter));
-  }
-
-  void addFlops(const std::vector<FlopEvent> &events) {
-    std::vector<Counter> opened;
-    for (const FlopEvent &event : events)
-      if (std::optional<Counter> counter = Counter::open(Kind::Flops, PERF_TYPE_RAW, event.config, event.weight))
-        opened.push_back(*std::move(counter));
-    if (opened.size() == events.size())
-      for (Counter &counter : opened)
-        counters.push_back(std::move(counter));
+  bool add(Kind kind, const char *event, const SystemFiles &files, uint64_t weight = 1) {
+    Result<int> file = openCounter(event, files);
+    if (file.ok())
+      counters.emplace_back(kind, *file, weight);
+    return file.ok();
   }
 
   std::vector<Counter> counters;
+  bool flopsWhole; // each event that is part of the sum is counted
 };
 
 } // namespace
@@ -133,20 +112,26 @@ std::optional<uint64_t> countBetween(const CounterReading &before, const Counter
                                static_cast<double>(running));
 }
 
-// The codes are those that libpfm4 gives for RETIRED_SSE_AVX_FLOPS, which counts operations, and for
-// FP_ARITH_INST_RETIRED, which counts instructions by the number of their elements, a multiply-add twice.
-std::vector<FlopEvent> flopEvents(std::string_view cpuinfo) {
-  std::string vendor = findField(cpuinfo, "vendor_id").value_or("");
-  uint64_t family = parseUnsigned(findField(cpuinfo, "cpu family").value_or("")).value_or(0);
-  uint64_t model = parseUnsigned(findField(cpuinfo, "model").value_or("")).value_or(0);
-  std::string flags = " " + findField(cpuinfo, "flags").value_or("") + " ";
-  // From Zen 2 on; before it the event had other bits.
-  if (vendor == "AuthenticAMD" && (family > 0x17 || (family == 0x17 && model >= 0x30)))
-    return {{0x0f03, 1}};
-  // Those with AVX-512 are known to have it, on all of their cores. Events of the same weight share a counter: scalars;
-  // 2 doubles; 4 floats or doubles; 8; 16 floats.
-  if (vendor == "GenuineIntel" && flags.find(" avx512f ") != std::string::npos)
-    return {{0x03c7, 1}, {0x04c7, 2}, {0x18c7, 4}, {0x60c7, 8}, {0x80c7, 16}};
+// Each counts operations, or instructions by the number of their elements, a multiply-add twice. Events of the same
+// weight share a counter: scalars; 2 doubles; 4 floats or doubles; 8; 16 floats.
+static constexpr FlopEvent kOperations[] = {{"RETIRED_SSE_AVX_FLOPS:ANY", 1}};
+static constexpr FlopEvent kInstructions[] = {{"FP_ARITH_INST_RETIRED:SCALAR", 1},
+                                              {"FP_ARITH_INST_RETIRED:128B_PACKED_DOUBLE", 2},
+                                              {"FP_ARITH_INST_RETIRED:4_FLOPS", 4},
+                                              {"FP_ARITH_INST_RETIRED:8_FLOPS", 8},
+                                              {"FP_ARITH_INST_RETIRED:512B_PACKED_SINGLE", 16}};
+// The same on older CPUs, whose events have no common names.
+static constexpr FlopEvent kOlderInstructions[] = {{"FP_ARITH_INST_RETIRED:SCALAR_SINGLE:SCALAR_DOUBLE", 1},
+                                                   {"FP_ARITH_INST_RETIRED:128B_PACKED_DOUBLE", 2},
+                                                   {"FP_ARITH_INST_RETIRED:128B_PACKED_SINGLE:256B_PACKED_DOUBLE", 4},
+                                                   {"FP_ARITH_INST_RETIRED:256B_PACKED_SINGLE:512B_PACKED_DOUBLE", 8},
+                                                   {"FP_ARITH_INST_RETIRED:512B_PACKED_SINGLE", 16}};
+
+std::span<const FlopEvent> flopEvents() {
+  for (std::span<const FlopEvent> events :
+       std::initializer_list<std::span<const FlopEvent>>{kOperations, kInstructions, kOlderInstructions})
+    if (std::ranges::all_of(events, knowsEvent, &FlopEvent::name))
+      return events;
   return {};
 }
 

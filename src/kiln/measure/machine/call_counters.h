@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
-#include <vector>
+#include <span>
 
 #include "kiln/base/call_facts.h"
 #include "kiln/measure/machine/system_files.h"
@@ -33,15 +32,13 @@ struct CounterReading {
 // What it would have counted, had it run all the time; nothing where it never ran.
 std::optional<uint64_t> countBetween(const CounterReading &before, const CounterReading &after);
 
-// A raw event that counts floating-point operations, and how many each count is.
+// An event that counts floating-point operations, and how many each count is.
 struct FlopEvent {
-  uint64_t config;
+  const char *name;
   uint64_t weight;
-
-  bool operator==(const FlopEvent &) const = default;
 };
-// Those whose weighted sum is all of them, for the CPU of this /proc/cpuinfo; none where it is not known.
-std::vector<FlopEvent> flopEvents(std::string_view cpuinfo);
+// Those whose weighted sum is all of them on this CPU; none where none are known.
+std::span<const FlopEvent> flopEvents();
 
 } // namespace kiln::measure
 

@@ -1,7 +1,7 @@
 #include "kiln/measure/machine/counters.h"
 
 #include <cerrno>
-#include <linux/perf_event.h>
+#include <perfmon/pfmlib_perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,38 +27,60 @@ static std::string explain(int error, const SystemFiles &files) {
   }
 }
 
-static Fact probe(uint64_t config, const SystemFiles &files) {
+static Result<perf_event_attr> encode(const char *event) {
   perf_event_attr attr{};
   attr.size = sizeof(attr);
-  attr.type = PERF_TYPE_HARDWARE;
-  attr.config = config;
+  int error = ::pfm_initialize();
+  if (error == PFM_SUCCESS)
+    error = ::pfm_get_perf_event_encoding(event, PFM_PLM3, &attr, nullptr, nullptr);
+  if (error != PFM_SUCCESS)
+    return unavailable("libpfm4 knows no {} of this CPU: {}", event, ::pfm_strerror(error));
+  return attr;
+}
+
+// CPUs with cores of several kinds have a type of event for each kind.
+bool knowsEvent(const char *event) {
+  Result<perf_event_attr> attr = encode(event);
+  return attr.ok() && (attr->type == PERF_TYPE_HARDWARE || attr->type == PERF_TYPE_RAW);
+}
+
+Result<int> openCounter(const char *event, const SystemFiles &files) {
+  KILN_ASSIGN_OR_RETURN(perf_event_attr attr, encode(event));
   attr.disabled = 1;
+  attr.inherit = 1;
   attr.exclude_kernel = 1;
   attr.exclude_hv = 1;
+  attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
   long file = ::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
   if (file < 0)
-    return Fact::missing(explain(errno, files));
-  int fd = static_cast<int>(file);
-  ::ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    return unavailable("{}", explain(errno, files));
+  return static_cast<int>(file);
+}
+
+static Fact probe(const char *event, const SystemFiles &files) {
+  Result<int> file = openCounter(event, files);
+  if (!file.ok())
+    return Fact::missing(std::string(file.status().message()));
+  ::ioctl(*file, PERF_EVENT_IOC_ENABLE, 0);
   volatile uint64_t sum = 0;
   for (uint64_t i = 0; i < 100000; ++i)
     sum = sum + i;
-  ::ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
-  uint64_t count = 0;
-  bool read = ::read(fd, &count, sizeof(count)) == sizeof(count);
-  ::close(fd);
+  ::ioctl(*file, PERF_EVENT_IOC_DISABLE, 0);
+  uint64_t numbers[3] = {};
+  bool read = ::read(*file, numbers, sizeof(numbers)) == sizeof(numbers);
+  ::close(*file);
   if (!read)
     return Fact::missing("it opens but cannot be read");
   // A loop can do without a cache miss, but not without a cycle.
-  if (count == 0 && config != PERF_COUNT_HW_CACHE_MISSES)
+  if (numbers[0] == 0 && event != kCacheMissEvent)
     return Fact::missing("it opens but counts nothing, as in some virtual machines");
   return Fact::of("counts");
 }
 
 std::vector<CounterProbe> probeCounters(const SystemFiles &files) {
-  return {{"cycles", probe(PERF_COUNT_HW_CPU_CYCLES, files)},
-          {"instructions", probe(PERF_COUNT_HW_INSTRUCTIONS, files)},
-          {"cache misses", probe(PERF_COUNT_HW_CACHE_MISSES, files)}};
+  return {{"cycles", probe(kCycleEvent, files)},
+          {"instructions", probe(kInstructionEvent, files)},
+          {"cache misses", probe(kCacheMissEvent, files)}};
 }
 
 } // namespace kiln::measure

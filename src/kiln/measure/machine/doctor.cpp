@@ -22,13 +22,9 @@ const char *healthName(Health health) {
 
 //===--- Looking --------------------------------------------------------------------------------------------------===//
 
-// Turbo, in the words of whichever driver there is.
 static Fact turboOf(const SystemFiles &files) {
-  if (std::optional<uint64_t> off = files.number("/sys/devices/system/cpu/intel_pstate/no_turbo"))
-    return Fact::of(*off ? "off" : "on");
-  if (std::optional<uint64_t> on = files.number("/sys/devices/system/cpu/cpufreq/boost"))
-    return Fact::of(*on ? "on" : "off");
-  return Fact::missing("the system does not tell (no cpufreq/boost, no intel_pstate/no_turbo)");
+  Fact boost = files.boost();
+  return boost.available() ? Fact::of(boost.value == "0" ? "off" : "on") : boost;
 }
 
 // "always [madvise] never" -> "madvise"
@@ -40,17 +36,17 @@ static Fact hugePagesOf(const SystemFiles &files) {
   return fact;
 }
 
-// "max 100000" or "150000 100000": what a control group lets its processes use.
+// "150000 100000": what a control group lets its processes use.
 static Fact quotaOf(const SystemFiles &files) {
-  Fact fact = files.fact("/sys/fs/cgroup/cpu.max");
+  Fact fact = files.groupLimit("cpu.max");
+  if (!fact.available() || fact.value == "max")
+    return fact.available() ? Fact::of("none") : fact;
   std::vector<std::string_view> words = splitWords(fact.value);
-  if (words.size() != 2)
-    return Fact::missing(fact.available() ? "/sys/fs/cgroup/cpu.max is malformed" : fact.whyNot);
-  if (words[0] == "max")
-    return Fact::of("none");
-  std::optional<uint64_t> used = parseUnsigned(words[0]), period = parseUnsigned(words[1]);
+  std::optional<uint64_t> used, period;
+  if (words.size() == 2)
+    used = parseUnsigned(words[0]), period = parseUnsigned(words[1]);
   if (!used || !period || *period == 0)
-    return Fact::missing("/sys/fs/cgroup/cpu.max is malformed");
+    return Fact::missing("the control group's cpu.max is malformed");
   return Fact::of(fmt::format("{:.2f} CPUs", static_cast<double>(*used) / static_cast<double>(*period)));
 }
 

@@ -188,7 +188,8 @@ TEST(Diagnosis, WhatCannotBeHadIsNoWarning) {
 TEST(Diagnosis, ReadsTheSystemsSettings) {
   FakeRoot root;
   root.write("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never");
-  root.write("/sys/fs/cgroup/cpu.max", "150000 100000");
+  root.write("/proc/self/cgroup", "0::/jobs/one");
+  root.write("/sys/fs/cgroup/jobs/cpu.max", "150000 100000");
   root.write("/sys/devices/system/cpu/cpufreq/boost", "0");
   root.write("/sys/devices/system/cpu/smt/active", "1");
   Diagnosis diagnosis = Diagnosis::make({.seconds = 0.05}, SystemFiles(root.path));

@@ -1,9 +1,6 @@
 #include "kiln/measure/machine/provenance.h"
 
 #include <algorithm>
-#include <map>
-#include <sched.h>
-#include <set>
 #include <sys/utsname.h>
 
 #include "kiln/measure/machine/machine_json.h"
@@ -42,75 +39,10 @@ static Fact fieldOf(const Result<std::string> &text, std::string_view name) {
   return value ? Fact::of(*value) : Fact::missing(fmt::format("/proc/cpuinfo has no '{}'", name));
 }
 
-static std::vector<unsigned> processCpus() {
-  std::vector<unsigned> cpus;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof(set), &set) == 0)
-    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &set))
-        cpus.push_back(cpu);
-  if (cpus.empty())
-    cpus.push_back(0);
-  return cpus;
-}
-
-static std::string cpuFolder(unsigned cpu) {
-  return fmt::format("/sys/devices/system/cpu/cpu{}", cpu);
-}
-
-// Counts cores and sockets, and puts first threads of cores before second ones.
-static void readTopology(const SystemFiles &files, Provenance &machine) {
-  std::set<std::pair<uint64_t, uint64_t>> cores;
-  std::set<uint64_t> sockets;
-  std::optional<std::string> present;
-  if (Result<std::string> text = files.read("/sys/devices/system/cpu/online"); text.ok())
-    present = *text;
-  std::vector<unsigned> online = parseCpuList(present.value_or("")).value_or(std::vector<unsigned>());
-  machine.logicalCpus = static_cast<unsigned>(online.empty() ? machine.allowedCpus.size() : online.size());
-  std::map<std::pair<uint64_t, uint64_t>, unsigned> threadsSeen;
-  std::vector<std::pair<unsigned, unsigned>> order; // how many threads of its core come before, CPU
-  for (unsigned cpu : online) {
-    std::optional<uint64_t> core = files.number(cpuFolder(cpu) + "/topology/core_id");
-    std::optional<uint64_t> socket = files.number(cpuFolder(cpu) + "/topology/physical_package_id");
-    if (!core)
-      continue;
-    cores.insert({socket.value_or(0), *core});
-    sockets.insert(socket.value_or(0));
-  }
-  for (unsigned cpu : machine.allowedCpus) {
-    uint64_t core = files.number(cpuFolder(cpu) + "/topology/core_id").value_or(cpu);
-    uint64_t socket = files.number(cpuFolder(cpu) + "/topology/physical_package_id").value_or(0);
-    order.emplace_back(threadsSeen[{socket, core}]++, cpu);
-  }
-  std::ranges::sort(order);
-  machine.allowedCpus.clear();
-  for (auto [before, cpu] : order)
-    machine.allowedCpus.push_back(cpu);
-  machine.cores = static_cast<unsigned>(cores.size());
-  machine.sockets = static_cast<unsigned>(sockets.size());
-}
-
-std::vector<Cache> readCaches(const SystemFiles &files, unsigned cpu) {
+std::vector<Cache> cachesOf(const task::Topology &topology, unsigned processor) {
   std::vector<Cache> caches;
-  std::string folder = cpuFolder(cpu) + "/cache";
-  for (const std::string &index : files.list(folder)) {
-    if (!index.starts_with("index"))
-      continue;
-    std::string entry = fmt::format("{}/{}/", folder, index);
-    std::optional<uint64_t> level = files.number(entry + "level");
-    std::optional<uint64_t> bytes = parseCacheSize(files.fact(entry + "size").value);
-    if (!level || !bytes || *bytes == 0 || *level > 9)
-      continue;
-    Cache cache;
-    cache.level = static_cast<unsigned>(*level);
-    cache.bytes = *bytes;
-    cache.type = files.fact(entry + "type").value;
-    std::optional<std::vector<unsigned>> shared = parseCpuList(files.fact(entry + "shared_cpu_list").value);
-    cache.sharedBy = shared && !shared->empty() ? static_cast<unsigned>(shared->size()) : 1;
-    caches.push_back(cache);
-  }
-  std::ranges::sort(caches, {}, [](const Cache &cache) { return std::pair(cache.level, cache.type); });
+  for (const task::Cache *cache : topology.cachesOf(processor))
+    caches.push_back({cache->level, cache->type, cache->bytes, static_cast<unsigned>(cache->cpus.size())});
   return caches;
 }
 
@@ -140,7 +72,7 @@ static Fact hypervisorOf(const SystemFiles &files, const Result<std::string> &cp
   return text.empty() ? Fact::missing("this CPU does not tell") : Fact::of("none");
 }
 
-Provenance Provenance::detect(const SystemFiles &files) {
+Provenance Provenance::detect(const SystemFiles &files, const task::Topology &topology) {
   Provenance machine;
   utsname names{};
   if (::uname(&names) == 0) {
@@ -163,10 +95,12 @@ Provenance Provenance::detect(const SystemFiles &files) {
           : Fact::missing("/proc/cpuinfo has no family, model and stepping");
   machine.features = readFeatures(cpuinfo);
   machine.hypervisor = hypervisorOf(files, cpuinfo);
-  machine.allowedCpus = processCpus();
-  readTopology(files, machine);
-  machine.caches = readCaches(files, machine.allowedCpus.front());
-  machine.governor = files.fact(cpuFolder(machine.allowedCpus.front()) + "/cpufreq/scaling_governor");
+  machine.logicalCpus = static_cast<unsigned>(topology.machineCpus.size());
+  machine.cores = topology.machineCores;
+  machine.sockets = topology.packages;
+  machine.allowedCpus = topology.cpus;
+  machine.caches = cachesOf(topology, topology.cpus.front());
+  machine.governor = files.governor(topology.cpus.front());
   if (Result<std::string> memory = files.read("/proc/meminfo"); memory.ok()) {
     std::string total = findField(*memory, "MemTotal").value_or("");
     std::vector<std::string_view> words = splitWords(total);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kiln/measure/machine/system_files.h"
+#include "kiln/runtime/task/topology.h"
 
 namespace kiln::measure {
 
@@ -22,7 +23,7 @@ struct Cache {
 };
 
 // Of one processor, from the nearest to the last.
-std::vector<Cache> readCaches(const SystemFiles &files, unsigned processor);
+std::vector<Cache> cachesOf(const task::Topology &topology, unsigned processor);
 
 struct Provenance {
   std::string architecture; // "x86_64"
@@ -41,7 +42,8 @@ struct Provenance {
   std::vector<std::string> features;
 
   // Of this machine and process; what cannot be had says why.
-  static Provenance detect(const SystemFiles &files = SystemFiles());
+  static Provenance detect(const SystemFiles &files = SystemFiles(),
+                           const task::Topology &topology = task::Topology::host());
 
   // The data cache of a level, or null.
   const Cache *dataCache(unsigned level) const;

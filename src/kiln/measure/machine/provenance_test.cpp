@@ -1,30 +1,11 @@
 #include "kiln/measure/machine/provenance.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include "kiln/measure/machine/test_files.h"
 
 namespace kiln::measure {
 namespace {
-
-using Cpus = std::vector<unsigned>;
-
-TEST(SystemFiles, CpuLists) {
-  EXPECT_EQ(parseCpuList("0"), Cpus{0});
-  EXPECT_EQ(parseCpuList("0-3,8,10-11"), (Cpus{0, 1, 2, 3, 8, 10, 11}));
-  EXPECT_EQ(parseCpuList(""), Cpus{});
-  for (const char *text : {"a", "1-", "-1", "3-1", "1,,2", "0-4294967295", "0-70000", "1 2", "99999999999999999999"})
-    EXPECT_EQ(parseCpuList(text), std::nullopt) << text;
-}
-
-TEST(SystemFiles, CacheSizes) {
-  EXPECT_EQ(parseCacheSize("48K"), 48U << 10);
-  EXPECT_EQ(parseCacheSize("32M"), 32U << 20);
-  EXPECT_EQ(parseCacheSize("512"), 512U);
-  for (const char *text : {"", "K", "48KB", "-1K", "99999999999999999999K", "18446744073709551615M"})
-    EXPECT_EQ(parseCacheSize(text), std::nullopt) << text;
-}
 
 TEST(SystemFiles, Fields) {
   EXPECT_EQ(findField("a\t: 1\nmodel name\t: X Y \nmodel name\t: Z\n", "model name"), "X Y");
@@ -49,39 +30,24 @@ TEST(SystemFiles, WhatIsMissingSaysSo) {
   EXPECT_TRUE(files.list("/none").empty());
 }
 
-void writeCache(const FakeRoot &root, unsigned cpu, const char *index, const char *level, const char *type,
-                const char *size, const char *shared) {
-  std::string folder = fmt::format("/sys/devices/system/cpu/cpu{}/cache/{}", cpu, index);
-  root.write(folder + "/level", level);
-  root.write(folder + "/type", type);
-  root.write(folder + "/size", size);
-  root.write(folder + "/shared_cpu_list", shared);
-}
-
-TEST(Provenance, IsReadFromTheSystemsFiles) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  ASSERT_EQ(::sched_getaffinity(0, sizeof(set), &set), 0);
-  unsigned cpu = 0;
-  while (!CPU_ISSET(cpu, &set))
-    ++cpu;
+TEST(Provenance, IsReadFromTheSystemsFilesAndTheTopology) {
   FakeRoot root;
   root.write("/proc/cpuinfo", "processor\t: 0\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Xeon 8480\nstepping\t: "
                               "8\nmicrocode\t: 0x2b000\nflags\t\t: fpu avx2 fma avx512f avx512_vnni amx_bf16 zzz");
   root.write("/proc/meminfo", "MemTotal:       1000 kB\nMemFree: 1 kB");
-  root.write("/sys/devices/system/cpu/online", "0-3");
-  for (unsigned i = 0; i < 4; ++i) {
-    root.write(fmt::format("/sys/devices/system/cpu/cpu{}/topology/core_id", i), std::to_string(i / 2));
-    root.write(fmt::format("/sys/devices/system/cpu/cpu{}/topology/physical_package_id", i), "0");
-  }
-  root.write(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu), "powersave");
-  writeCache(root, cpu, "index0", "1", "Data", "48K", "0-1");
-  writeCache(root, cpu, "index1", "1", "Instruction", "32K", "0-1");
-  writeCache(root, cpu, "index2", "2", "Unified", "2048K", "0-1");
-  writeCache(root, cpu, "index3", "3", "Unified", "105M", "0-3");
-  writeCache(root, cpu, "index4", "4", "Unified", "lots", "0-3");
+  root.write("/sys/devices/system/cpu/cpu2/cpufreq/scaling_governor", "powersave");
+  task::Topology topology;
+  topology.cpus = {2, 3};
+  topology.machineCpus = {0, 1, 2, 3};
+  topology.machineCores = 2;
+  topology.packages = 1;
+  topology.caches = {{1, "Data", 48 << 10, {0, 1}},
+                     {1, "Data", 48 << 10, {2, 3}},
+                     {1, "Instruction", 32 << 10, {2, 3}},
+                     {2, "Unified", 2 << 20, {2, 3}},
+                     {3, "Unified", 105 << 20, {0, 1, 2, 3}}};
 
-  Provenance machine = Provenance::detect(SystemFiles(root.path));
+  Provenance machine = Provenance::detect(SystemFiles(root.path), topology);
   EXPECT_EQ(machine.cpu, Fact::of("Xeon 8480"));
   EXPECT_EQ(machine.identity, Fact::of("family 6 model 143 stepping 8"));
   EXPECT_EQ(machine.microcode, Fact::of("0x2b000"));
@@ -92,6 +58,7 @@ TEST(Provenance, IsReadFromTheSystemsFiles) {
   EXPECT_EQ(machine.cores, 2U);
   EXPECT_EQ(machine.sockets, 1U);
   EXPECT_EQ(machine.memoryBytes, 1000U * 1024);
+  EXPECT_EQ(machine.allowedCpus, (std::vector<unsigned>{2, 3}));
   ASSERT_EQ(machine.caches.size(), 4U);
   EXPECT_EQ(machine.caches[0], (Cache{1, "Data", 48 << 10, 2}));
   EXPECT_EQ(machine.caches[0].name(), "L1d");
@@ -103,14 +70,15 @@ TEST(Provenance, IsReadFromTheSystemsFiles) {
 
 TEST(Provenance, OfAnEmptySystemSaysWhatIsMissing) {
   FakeRoot root;
-  Provenance machine = Provenance::detect(SystemFiles(root.path));
+  task::Topology unknown;
+  unknown.cpus = {0};
+  Provenance machine = Provenance::detect(SystemFiles(root.path), unknown);
   EXPECT_FALSE(machine.cpu.available());
   EXPECT_NE(machine.cpu.whyNot.find("/proc/cpuinfo"), std::string::npos);
   EXPECT_FALSE(machine.governor.available());
   EXPECT_FALSE(machine.microcode.available());
   EXPECT_TRUE(machine.caches.empty());
   EXPECT_EQ(machine.lastLevel(), nullptr);
-  EXPECT_FALSE(machine.allowedCpus.empty());
   EXPECT_FALSE(machine.kernel.empty());
 }
 

@@ -7,10 +7,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "kiln/base/split.h"
+
 namespace kiln::measure {
 
 static constexpr size_t kLargestFile = 4 << 20; // /proc/cpuinfo of a thousand CPUs
-static constexpr size_t kLargestCpuList = 65536;
 
 Result<std::string> SystemFiles::read(const std::string &path) const {
   int file = ::open((root + path).c_str(), O_RDONLY | O_CLOEXEC);
@@ -47,6 +48,38 @@ std::optional<double> SystemFiles::megahertz(unsigned cpu) const {
   std::optional<uint64_t> kilohertz =
       number(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_cur_freq", cpu));
   return kilohertz ? std::optional(static_cast<double>(*kilohertz) * 1e-3) : std::nullopt;
+}
+
+Fact SystemFiles::governor(unsigned cpu) const {
+  return fact(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu));
+}
+
+Fact SystemFiles::boost() const {
+  Fact on = fact("/sys/devices/system/cpu/cpufreq/boost");
+  Fact off = fact("/sys/devices/system/cpu/intel_pstate/no_turbo");
+  return on.available() || !off.available() ? on : Fact::of(off.value == "1" ? "0" : "1");
+}
+
+Fact SystemFiles::groupLimit(const char *name) const {
+  Result<std::string> groups = read("/proc/self/cgroup");
+  if (!groups.ok())
+    return Fact::missing("this system has no control groups");
+  for (std::string_view line : split(*groups, '\n')) {
+    if (!line.starts_with("0::"))
+      continue;
+    std::string path(line.substr(3));
+    while (true) {
+      if (path == "/")
+        path.clear();
+      Result<std::string> limit = read(fmt::format("/sys/fs/cgroup{}/{}", path, name));
+      if (limit.ok() && !limit->starts_with("max"))
+        return Fact::of(*limit);
+      if (path.empty())
+        return Fact::of("max");
+      path.resize(std::min(path.rfind('/'), path.size()));
+    }
+  }
+  return Fact::missing("this system has control groups of the first version only");
 }
 
 std::vector<std::string> SystemFiles::list(const std::string &path) const {
@@ -87,37 +120,6 @@ std::vector<std::string_view> splitWords(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return words;
-}
-
-std::optional<std::vector<unsigned>> parseCpuList(std::string_view text) {
-  std::vector<unsigned> cpus;
-  while (!text.empty()) {
-    size_t end = std::min(text.find(','), text.size());
-    std::string_view part = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    size_t dash = part.find('-');
-    std::optional<uint64_t> first = parseUnsigned(part.substr(0, dash));
-    std::optional<uint64_t> last = dash == std::string_view::npos ? first : parseUnsigned(part.substr(dash + 1));
-    if (!first || !last || *last < *first || *last - *first >= kLargestCpuList - cpus.size() || *last > UINT32_MAX)
-      return std::nullopt;
-    for (uint64_t cpu = *first; cpu <= *last; ++cpu)
-      cpus.push_back(static_cast<unsigned>(cpu));
-  }
-  return cpus;
-}
-
-std::optional<uint64_t> parseCacheSize(std::string_view text) {
-  unsigned shift = 0;
-  if (text.ends_with('K'))
-    shift = 10;
-  else if (text.ends_with('M'))
-    shift = 20;
-  if (shift != 0)
-    text.remove_suffix(1);
-  std::optional<uint64_t> value = parseUnsigned(text);
-  if (!value || *value > (UINT64_MAX >> shift))
-    return std::nullopt;
-  return *value << shift;
 }
 
 std::optional<std::string> findField(std::string_view text, std::string_view name) {

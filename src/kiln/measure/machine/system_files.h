@@ -27,15 +27,17 @@ public:
 
   // What a processor runs at now, where the system tells.
   std::optional<double> megahertz(unsigned cpu) const;
+  Fact governor(unsigned cpu) const;
+  // "1" where clocks may rise for a while above what the processor promises, "0" where not.
+  Fact boost() const;
+  // What the control group of this process, or one above it, sets as a limit: "max" where none does. Names of groups
+  // are left out: each job of a cluster has its own.
+  Fact groupLimit(const char *name) const;
 
 private:
   std::string root;
 };
 
-// "0-3,8" -> 0 1 2 3 8; nothing where it is malformed or holds more than 65536 numbers.
-std::optional<std::vector<unsigned>> parseCpuList(std::string_view text);
-// "32K", "1024K", "32M", "512": bytes.
-std::optional<uint64_t> parseCacheSize(std::string_view text);
 // The value behind "name : value" or "name: value" in lines of text, of the first such line.
 std::optional<std::string> findField(std::string_view text, std::string_view name);
 // Unsigned decimal, all of the text.

@@ -1,10 +1,10 @@
 #include "kiln/measure/machine/team.h"
 
 #include <algorithm>
-#include <pthread.h>
 #include <sched.h>
 
 #include "kiln/base/clock.h"
+#include "kiln/runtime/task/topology.h"
 
 namespace kiln::measure {
 
@@ -36,12 +36,7 @@ uint64_t Team::run(unsigned count, const std::function<void(unsigned)> &work) {
 }
 
 void Team::serve(unsigned index, unsigned cpu) {
-  if (cpu < CPU_SETSIZE) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    ::pthread_setaffinity_np(::pthread_self(), sizeof(set), &set);
-  }
+  [[maybe_unused]] Status bound = task::bindThread(0, {&cpu, 1});
   uint64_t seen = 0;
   std::unique_lock lock(mutex);
   while (true) {

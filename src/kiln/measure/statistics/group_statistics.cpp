@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "kiln/base/random.h"
 #include "kiln/measure/statistics/levels.h"
 
 namespace kiln::measure {
@@ -62,21 +63,6 @@ std::vector<uint32_t> lookSchedule(const GroupOptions &options) {
   looks.push_back(options.maximumRounds);
   return looks;
 }
-
-// Random bits for the order of rounds, the same on every machine (SplitMix64).
-class Bits {
-public:
-  explicit Bits(uint64_t seed) : state(seed) {}
-  uint64_t next() {
-    uint64_t bits = state += 0x9e3779b97f4a7c15;
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-    return bits ^ (bits >> 31);
-  }
-
-private:
-  uint64_t state;
-};
 
 // Of a logarithm; all there is if the reach is infinite, or if there is no value.
 Interval intervalAround(double value, double reach) {
@@ -167,9 +153,10 @@ std::vector<uint32_t> GroupStatistics::nextRound() {
   if (next.empty())
     return next;
   open = true;
-  Bits bits(settings.seed ^ Bits(current).next());
+  uint64_t state = current;
+  state = settings.seed ^ nextBits(state);
   for (size_t left = next.size(); left > 1; --left)
-    std::swap(next[left - 1], next[bits.next() % left]);
+    std::swap(next[left - 1], next[nextBits(state) % left]);
   return next;
 }
 

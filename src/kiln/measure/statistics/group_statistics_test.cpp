@@ -14,8 +14,6 @@
 namespace kiln::measure {
 namespace {
 
-using simulation::Random;
-
 GroupStatistics makeGroup(uint32_t candidates, const GroupOptions &options = {}) {
   Result<GroupStatistics> group = GroupStatistics::create(options);
   EXPECT_TRUE(group.ok()) << group.status().toString();

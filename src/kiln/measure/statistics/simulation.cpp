@@ -110,18 +110,6 @@ std::span<const Noise> noiseModels() {
   return models;
 }
 
-uint64_t Random::bits() {
-  uint64_t mixed = state += 0x9e3779b97f4a7c15;
-  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111eb;
-  return mixed ^ (mixed >> 31);
-}
-
-double Random::normal() {
-  const double radius = std::sqrt(-2 * std::log(1 - uniform()));
-  return radius * std::cos(2 * std::numbers::pi * uniform());
-}
-
 Sweep::Sweep(const Noise &noise, std::span<const double> factors, const GroupOptions &options)
     : noise(noise), options(options), random(options.seed) {
   for (double factor : factors)

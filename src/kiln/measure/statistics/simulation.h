@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/base/random.h"
 #include "kiln/measure/statistics/group_statistics.h"
 
 namespace kiln::measure::simulation {
@@ -34,18 +35,6 @@ struct Noise {
 
 // The models that every claim is tested under.
 std::span<const Noise> noiseModels();
-
-class Random {
-public:
-  // Streams of neighbouring seeds must not be one stream, shifted: hence the hash.
-  explicit Random(uint64_t seed) : state(seed ^ 0x5851f42d4c957f2d) { state = bits(); }
-  uint64_t bits();
-  double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
-  double normal();
-
-private:
-  uint64_t state;
-};
 
 // What tells one candidate from the others, besides its time.
 struct Trait {

@@ -4,20 +4,20 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/runtime/task/topology.h"
 
 namespace kiln::measure {
 
-// Processors that this process may run on.
+// Processors that this process may run on, in order.
 std::vector<uint32_t> usableCpus();
 
 // Bytes of all caches of the highest level that any of the processors has, each cache once. NotFound where the system
-// does not tell, as in some virtual machines. `root` is for tests.
+// does not tell, as in some virtual machines.
 Result<uint64_t> lastLevelCacheBytes(std::span<const uint32_t> cpus,
-                                     const std::string &root = "/sys/devices/system/cpu");
+                                     std::span<const task::Cache> caches = task::Topology::host().caches);
 
 } // namespace kiln::measure
 

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <map>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -147,6 +145,7 @@ TEST(TimingData, FloatsStayInTheRangeThatIsAsked) {
 }
 
 TEST(CacheSize, IsReadFromThisMachine) {
+  EXPECT_FALSE(usableCpus().empty());
   if (!std::filesystem::exists("/sys/devices/system/cpu/cpu0/cache/index0/size"))
     GTEST_SKIP() << "the system does not tell";
   Result<uint64_t> bytes = lastLevelCacheBytes(usableCpus());
@@ -154,43 +153,15 @@ TEST(CacheSize, IsReadFromThisMachine) {
   EXPECT_GE(*bytes, 64U << 10);
 }
 
-// A folder that looks like sysfs.
-class CacheFolder {
-public:
-  CacheFolder() {
-    root = (std::filesystem::temp_directory_path() / "kiln-caches-XXXXXX").string();
-    if (!mkdtemp(root.data()))
-      std::abort();
-  }
-  ~CacheFolder() { std::filesystem::remove_all(root); }
-  void add(int cpu, int index, const std::map<std::string, std::string> &files) {
-    std::string folder = fmt::format("{}/cpu{}/cache/index{}", root, cpu, index);
-    std::filesystem::create_directories(folder);
-    for (const auto &[name, text] : files)
-      std::ofstream(fmt::format("{}/{}", folder, name)) << text << "\n";
-  }
-  std::string root;
-};
-
 TEST(CacheSize, CountsEachLastLevelCacheOnce) {
-  CacheFolder folder;
-  for (int cpu = 0; cpu < 4; ++cpu) {
-    folder.add(cpu, 0, {{"level", "1"}, {"type", "Data"}, {"size", "48K"}, {"shared_cpu_list", std::to_string(cpu)}});
-    folder.add(cpu, 1,
-               {{"level", "3"}, {"type", "Unified"}, {"size", "16384K"}, {"shared_cpu_list", cpu < 2 ? "0-1" : "2-3"}});
-  }
-  EXPECT_EQ(*lastLevelCacheBytes(std::vector<uint32_t>{0, 1}, folder.root), 16 * kMiB);
-  EXPECT_EQ(*lastLevelCacheBytes(std::vector<uint32_t>{0, 1, 2, 3}, folder.root), 32 * kMiB);
-  EXPECT_FALSE(lastLevelCacheBytes(std::vector<uint32_t>{9}, folder.root).ok());
-}
-
-TEST(CacheSize, UnderstandsUnits) {
-  CacheFolder folder;
-  folder.add(0, 0, {{"level", "2"}, {"type", "Unified"}, {"size", "1M"}});
-  folder.add(1, 0, {{"level", "2"}, {"type", "Unified"}, {"size", "many"}});
-  EXPECT_EQ(*lastLevelCacheBytes(std::vector<uint32_t>{0}, folder.root), kMiB);
-  EXPECT_FALSE(lastLevelCacheBytes(std::vector<uint32_t>{1}, folder.root).ok());
-  EXPECT_FALSE(usableCpus().empty());
+  const std::vector<task::Cache> caches = {{1, "Data", 48 << 10, {0}},
+                                           {1, "Data", 48 << 10, {1}},
+                                           {1, "Instruction", 64 << 10, {4}},
+                                           {3, "Unified", 16 * kMiB, {0, 1}},
+                                           {3, "Unified", 16 * kMiB, {2, 3}}};
+  EXPECT_EQ(*lastLevelCacheBytes(std::vector<uint32_t>{0, 1}, caches), 16 * kMiB);
+  EXPECT_EQ(*lastLevelCacheBytes(std::vector<uint32_t>{0, 1, 2, 3}, caches), 32 * kMiB);
+  EXPECT_FALSE(lastLevelCacheBytes(std::vector<uint32_t>{4, 9}, caches).ok());
 }
 
 } // namespace kiln::measure

@@ -5,6 +5,7 @@
 
 #include "fmt/format.h"
 #include "kiln/base/narrow_float.h"
+#include "kiln/base/random.h"
 
 namespace kiln::measure {
 
@@ -18,24 +19,6 @@ using io::ElementType;
 #else
 #define KILN_WIDE_VECTORS
 #endif
-
-// 32 random bits for each index, from multiplications that vector units have.
-class Random {
-public:
-  explicit Random(uint64_t seed) : low(mix(uint32_t(seed))), high(mix(uint32_t(seed >> 32) ^ 0x9E3779B9U)) {}
-  [[gnu::always_inline]] uint32_t bits(size_t index) const {
-    return mix((uint32_t(index) ^ low) + (high + uint32_t(index >> 32)) * 0x9E3779B9U);
-  }
-  uint64_t bits64(size_t index) const { return uint64_t(bits(2 * index)) << 32 | bits(2 * index + 1); }
-
-private:
-  [[gnu::always_inline]] static uint32_t mix(uint32_t x) {
-    x = (x ^ (x >> 16)) * 0x85EBCA6BU;
-    x = (x ^ (x >> 13)) * 0xC2B2AE35U;
-    return x ^ (x >> 16);
-  }
-  uint32_t low, high;
-};
 
 template <typename T, typename Make> void fill(const MutableTensor &tensor, const Make &make) {
   size_t count = tensor.bytes.size() / sizeof(T);
@@ -52,7 +35,7 @@ double halfWidth(NumberRange range) {
   return (range.high - range.low) / 2;
 }
 
-KILN_WIDE_VECTORS void fillF32(const Random &random, NumberRange range, float *numbers, size_t count) {
+KILN_WIDE_VECTORS void fillF32(const IndexedBits &random, NumberRange range, float *numbers, size_t count) {
   auto center = float(middle(range)), unit = float(halfWidth(range) * 0x1p-23);
   for (size_t i = 0; i < count; ++i)
     numbers[i] = center + float(int32_t(random.bits(i)) >> 8) * unit;
@@ -70,7 +53,7 @@ const NarrowFloat *narrowFloat(ElementType type) {
 
 // Encoding is slow, so 4096 numbers are encoded, and drawn from.
 template <typename T>
-void fillNarrow(const NarrowFloat &format, const Random &random, NumberRange range, const MutableTensor &tensor) {
+void fillNarrow(const NarrowFloat &format, const IndexedBits &random, NumberRange range, const MutableTensor &tensor) {
   constexpr int kCount = 4096;
   std::vector<T> table;
   for (int i = 0; i < kCount; ++i)
@@ -82,14 +65,14 @@ bool isUnsigned(ElementType type) {
   return type == ElementType::UI16 || type == ElementType::UI32 || type == ElementType::UI64;
 }
 
-template <typename T> void fillInteger(bool unsignedType, const Random &random, const MutableTensor &tensor) {
+template <typename T> void fillInteger(bool unsignedType, const IndexedBits &random, const MutableTensor &tensor) {
   fill<T>(tensor, [&](size_t i) { return int64_t(random.bits(i) % 2001) - (unsignedType ? 0 : 1000); });
 }
 
 } // namespace
 
 void fillForTiming(uint64_t seed, const MutableTensor &tensor, NumberRange range) {
-  const Random random(seed);
+  const IndexedBits random(seed);
   if (const NarrowFloat *format = narrowFloat(tensor.type)) {
     if (hal::elementTypeByteSize(tensor.type) == 1)
       fillNarrow<uint8_t>(*format, random, range, tensor);

@@ -1,6 +1,6 @@
 // Debian's static hwloc names block devices through libudev, which would be a shared library that every machine needs.
-// Kiln asks hwloc for cores only. These definitions, which hwloc's calls resolve to, say that there is no udev; hwloc
-// then reads such names from /sys.
+// Kiln asks hwloc for processors and caches only. These definitions, which hwloc's calls resolve to, say that there is
+// no udev; hwloc then reads such names from /sys.
 #include <stddef.h>
 
 struct udev;

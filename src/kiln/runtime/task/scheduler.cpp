@@ -37,20 +37,6 @@ void nameThread(const std::string &name, uint32_t index) {
   pthread_setname_np(pthread_self(), (name.substr(0, 15 - suffix.size()) + suffix).c_str());
 }
 
-// Best effort: where the system refuses, the thread runs anywhere.
-void bindThread(const Core &core) {
-  uint32_t last = *std::max_element(core.cpus.begin(), core.cpus.end());
-  cpu_set_t *set = CPU_ALLOC(last + 1);
-  if (!set)
-    return;
-  size_t bytes = CPU_ALLOC_SIZE(last + 1);
-  CPU_ZERO_S(bytes, set);
-  for (uint32_t cpu : core.cpus)
-    CPU_SET_S(cpu, bytes, set);
-  pthread_setaffinity_np(pthread_self(), bytes, set);
-  CPU_FREE(set);
-}
-
 } // namespace
 
 void Worker::grow(uint64_t bytes) {
@@ -93,8 +79,9 @@ Status Scheduler::start(const SchedulerOptions &options, const Topology &topolog
       threads.emplace_back(
           [self = shared_from_this(), i, name = options.name, core = bind ? topology.cores[i] : Core()] {
             nameThread(name, i);
-            if (!core.cpus.empty())
-              bindThread(core);
+            // Where the system refuses, the thread runs anywhere.
+            if (!core.cpus.empty()) [[maybe_unused]]
+              Status bound = bindThread(0, core.cpus);
             if (i == 0)
               self->reserveLoop();
             else

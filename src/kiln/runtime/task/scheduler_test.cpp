@@ -3,6 +3,7 @@
 #include "gtest/gtest.h"
 
 #include <atomic>
+#include <cstdlib>
 #include <functional>
 #include <sched.h>
 #include <set>
@@ -77,7 +78,7 @@ private:
 Topology cores(size_t count) {
   Topology topology;
   for (size_t i = 0; i < count; ++i)
-    topology.cores.push_back({{uint32_t(i)}, 0});
+    topology.cores.push_back(Core{{uint32_t(i)}});
   return topology;
 }
 
@@ -305,22 +306,21 @@ TEST(SchedulerOptionsTest, RefusesImpossibleNumbers) {
 }
 
 TEST(SchedulerOptionsTest, BindsWorkersToTheirCores) {
-  Result<Topology> topology = Topology::detect();
-  ASSERT_TRUE(topology.ok()) << topology.status().toString();
-  if (topology->cores.size() < 2)
+  const Topology &topology = Topology::host();
+  if (topology.cores.size() < 2)
     GTEST_SKIP() << "one core: there is nothing to choose";
   SchedulerOptions options;
-  Result<std::shared_ptr<Scheduler>> scheduler = Scheduler::create(options, *topology);
+  Result<std::shared_ptr<Scheduler>> scheduler = Scheduler::create(options, topology);
   ASSERT_TRUE(scheduler.ok());
-  ASSERT_EQ((*scheduler)->workerCount(), topology->cores.size());
+  ASSERT_EQ((*scheduler)->workerCount(), topology.cores.size());
   std::atomic<uint32_t> arrived{0};
   std::mutex mutex;
   std::set<uint32_t> seen;
-  auto count = uint64_t(topology->cores.size());
+  auto count = uint64_t(topology.cores.size());
   TestJob job(count, [&](Worker &worker, uint64_t) {
     cpu_set_t set;
     ASSERT_EQ(pthread_getaffinity_np(pthread_self(), sizeof(set), &set), 0);
-    const Core &core = topology->cores[worker.index()];
+    const Core &core = topology.cores[worker.index()];
     EXPECT_EQ(CPU_COUNT(&set), int(core.cpus.size()));
     EXPECT_TRUE(CPU_ISSET(core.cpus[0], &set));
     {
@@ -364,18 +364,40 @@ TEST(ParkerTest, WakesTheSleeper) {
 }
 
 TEST(TopologyTest, KnowsTheCoresOfThisProcess) {
-  Result<Topology> topology = Topology::detect();
-  ASSERT_TRUE(topology.ok()) << topology.status().toString();
-  ASSERT_FALSE(topology->cores.empty());
+  const Topology &topology = Topology::host();
+  ASSERT_FALSE(topology.cores.empty());
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
   size_t cpus = 0;
-  for (const Core &core : topology->cores)
+  for (const Core &core : topology.cores)
     for (uint32_t cpu : core.cpus) {
       EXPECT_TRUE(CPU_ISSET(cpu, &allowed));
       ++cpus;
     }
   EXPECT_EQ(cpus, size_t(CPU_COUNT(&allowed)));
+}
+
+// In a process of its own, in which hwloc makes a machine up: two packages of two cores of two threads.
+TEST(TopologyDeathTest, PutsFirstThreadsOfCoresFirst) {
+  auto look = [] {
+    ::setenv("HWLOC_SYNTHETIC", "pack:2 l3:1(size=16777216) l2:2(size=1048576) core:1 pu:2", 1);
+    ::setenv("HWLOC_THISSYSTEM", "0", 1);
+    const Topology &topology = Topology::host();
+    EXPECT_EQ(topology.cpus, (std::vector<uint32_t>{0, 2, 4, 6, 1, 3, 5, 7}));
+    EXPECT_EQ(topology.machineCpus, (std::vector<uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(topology.machineCores, 4U);
+    EXPECT_EQ(topology.packages, 2U);
+    EXPECT_EQ(topology.cores.size(), 4U);
+    std::vector<const Cache *> caches = topology.cachesOf(5);
+    EXPECT_EQ(caches.size(), 2U);
+    EXPECT_EQ(caches.at(0)->bytes, 1U << 20);
+    EXPECT_EQ(caches.at(0)->cpus, (std::vector<uint32_t>{4, 5}));
+    EXPECT_EQ(caches.at(1)->type, "Unified");
+    EXPECT_EQ(caches.at(1)->level, 3U);
+    EXPECT_EQ(caches.at(1)->cpus, (std::vector<uint32_t>{4, 5, 6, 7}));
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(look(), testing::ExitedWithCode(0), "");
 }
 
 } // namespace

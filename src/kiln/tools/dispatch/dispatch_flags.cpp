@@ -4,8 +4,8 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
-#include <sched.h>
 
+#include "kiln/runtime/task/topology.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/nearest_names.h"
 #include "kiln/tools/peers_flag.h"
@@ -132,8 +132,7 @@ void DispatchFlags::addOutput(FlagParser &parser, VerbOutput verb) {
 }
 
 static uint32_t processors() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? static_cast<uint32_t>(CPU_COUNT(&set)) : 1;
+  return static_cast<uint32_t>(task::Topology::host().cpus.size());
 }
 
 uint32_t DispatchFlags::jobCount() const {

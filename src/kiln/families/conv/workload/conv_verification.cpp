@@ -167,10 +167,10 @@ static void fillReal(const ConvSpec &spec, uint64_t seed, std::span<const measur
   int range = measure::verify::realScaleRange(contractionOf(spec));
   int64_t filters = e.groups * e.filters, weights = e.taps() * e.channels;
   measure::verify::fillScaled(spec.types.image, e.images, e.height * e.width * e.groups * e.channels,
-                              /*scalesRows=*/true, range, measure::verify::randomBits(seed, 1), inputs[0].bytes);
+                              /*scalesRows=*/true, range, randomBits(seed, 1), inputs[0].bytes);
   measure::verify::fillScaled(spec.types.filter, spec.channelsFirst ? filters : weights,
                               spec.channelsFirst ? weights : filters, /*scalesRows=*/spec.channelsFirst, range,
-                              measure::verify::randomBits(seed, 2), inputs[1].bytes);
+                              randomBits(seed, 2), inputs[1].bytes);
 }
 
 static void fillImage(const ConvSpec &spec, const InputPlan &plan, std::span<uint8_t> bytes) {

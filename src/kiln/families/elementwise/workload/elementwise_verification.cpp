@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kiln/base/narrow_float.h"
+#include "kiln/base/random.h"
 #include "kiln/measure/verify/element_inputs.h"
 #include "kiln/measure/verify/elements.h"
 #include "kiln/measure/verify/field.h"
@@ -20,7 +21,6 @@ using measure::verify::Cause;
 using measure::verify::ElementCase;
 using measure::verify::Expectation;
 using measure::verify::fillElements;
-using measure::verify::randomBits;
 
 static constexpr size_t kValues = 0, kSpecial = 1;
 // Elements that are computed at once.
@@ -56,9 +56,8 @@ static void fillValues(const ElementwiseSpec &spec, uint64_t key, const measure:
     fillElements<int32_t>(tensor.bytes,
                           [&](uint64_t i) { return static_cast<int32_t>(randomBits(key, i) >> 48) - (1 << 15); });
   } else if (spec.type == ElementType::F32) {
-    fillElements<float>(tensor.bytes, [&](uint64_t i) {
-      return static_cast<float>(low + range * (static_cast<double>(randomBits(key, i) >> 11) * 0x1p-53));
-    });
+    fillElements<float>(tensor.bytes,
+                        [&](uint64_t i) { return static_cast<float>(low + range * fraction(randomBits(key, i))); });
   } else {
     const NarrowFloat &format = spec.type == ElementType::F16 ? kF16 : kBF16;
     std::vector<uint16_t> table(4096);

@@ -19,7 +19,6 @@ using measure::verify::Cause;
 using measure::verify::Contraction;
 using measure::verify::InputPlan;
 using measure::verify::Pass;
-using measure::verify::randomBits;
 using measure::verify::Verdict;
 
 // Beyond so much, gelu is the identity or zero in f32, and so it is in what is narrower.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 
+#include "kiln/base/random.h"
 #include "kiln/measure/verify/elements.h"
 #include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/number.h"
@@ -14,7 +15,6 @@
 namespace kiln::families {
 
 using hal::ElementType;
-using measure::verify::randomBits;
 
 std::string_view rowPassName(RowPass pass) {
   switch (pass) {
@@ -39,10 +39,7 @@ std::vector<RowPass> rowPasses(const RowSpec &spec) {
 
 namespace {
 
-// A number in [0, 1) and one in [0, count) from random bits, which may be used for both.
-double fraction(uint64_t bits) {
-  return static_cast<double>(bits >> 11) * 0x1p-53;
-}
+// A number in [0, count).
 uint64_t below(uint64_t bits, uint64_t count) {
   return static_cast<uint64_t>((static_cast<measure::verify::Int128>(bits) * count) >> 64);
 }

@@ -77,8 +77,7 @@ protected:
   void fill(const Case &test, uint32_t set) {
     for (const MutableTensor &tensor : inputs->set(set))
       for (size_t i = 0; i < tensor.span().elementCount(); ++i) {
-        random = random * 6364136223846793005 + 1442695040888963407;
-        int64_t number = int64_t((random >> 33) % 7) - (test.isPositive ? 0 : 3);
+        int64_t number = int64_t(random.below(7)) - (test.isPositive ? 0 : 3);
         testing::writeElement(tensor.type, tensor.bytes.data() + i * hal::elementTypeByteSize(tensor.type),
                               double(number));
       }
@@ -141,7 +140,7 @@ protected:
   std::unique_ptr<Provider> provider;
   std::unique_ptr<SharedTensors> inputs, outputs;
   TensorMemory memory;
-  uint64_t random = 7;
+  Random random{7};
 };
 
 INSTANTIATE_TEST_SUITE_P(, OneDnnTest, ::testing::Bool(),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/base/narrow_float.h"
+#include "kiln/base/random.h"
 #include "kiln/measure/workers/group.h"
 #include "kiln/measure/workload.h"
 
@@ -97,13 +98,11 @@ public:
 
   // From -3 to 3, so that every result is exact in every type.
   Status fillInputs(size_t pass, uint64_t seed, std::span<const MutableTensor> inputs) const override {
-    uint64_t state = seed + pass * 77 + 1;
+    Random random(seed + pass * 77 + 1);
     for (const MutableTensor &tensor : inputs)
-      for (size_t i = 0; i < tensor.span().elementCount(); ++i) {
-        state = state * 6364136223846793005 + 1442695040888963407;
+      for (size_t i = 0; i < tensor.span().elementCount(); ++i)
         writeElement(tensor.type, tensor.bytes.data() + i * hal::elementTypeByteSize(tensor.type),
-                     double(int64_t((state >> 33) % 7) - 3));
-      }
+                     double(int64_t(random.below(7)) - 3));
     return okStatus();
   }
 

@@ -13,7 +13,7 @@ namespace kiln::hal {
 
 // The machine is the one device of each of the two drivers.
 static Result<DeviceInfo> describeMachine(std::string_view driver) {
-  KILN_ASSIGN_OR_RETURN(task::Topology topology, task::Topology::detect());
+  const task::Topology &topology = task::Topology::host();
   std::string model = topology.cpuModel.empty() ? "CPU" : topology.cpuModel;
   std::string features;
   for (std::string_view feature : cpuFeaturesOfThisMachine())
@@ -55,7 +55,7 @@ Result<std::vector<DeviceInfo>> TaskDriver::devices() {
 
 Result<Ref<Device>> TaskDriver::createDevice(const DeviceUri &uri, const DeviceOptions &options) {
   KILN_RETURN_IF_ERROR(checkPath(uri));
-  KILN_ASSIGN_OR_RETURN(task::Topology topology, task::Topology::detect());
+  const task::Topology &topology = task::Topology::host();
   KILN_ASSIGN_OR_RETURN(std::shared_ptr<task::Scheduler> scheduler, task::Scheduler::create(options.task, topology));
   return Ref<Device>(makeRef<TaskDevice>(uri.toString(), options, std::move(scheduler)));
 }

@@ -17,13 +17,9 @@ void writeMachine(const FakeRoot &root, const std::string &name) {
   root.write("/proc/cpuinfo",
              "model name\t: Fast CPU\ncpu family\t: 6\nmodel\t\t: 143\nstepping\t: 8\nflags\t\t: avx2");
   root.write("/proc/meminfo", "MemTotal:       65843412 kB");
-  root.write("/sys/devices/system/cpu/online", "0-7");
   root.write("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3500000");
   root.write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "3500000");
   root.write("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance");
-  root.write("/sys/devices/system/cpu/cpu0/cache/index0/level", "1");
-  root.write("/sys/devices/system/cpu/cpu0/cache/index0/type", "Data");
-  root.write("/sys/devices/system/cpu/cpu0/cache/index0/size", "48K");
   root.write("/proc/self/cgroup", "0::/jobs/" + name);
   root.write("/proc/driver/fast/gpus/0000:01:00.0/information", "Model: Fast 9000");
 }

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "kiln/tools/dispatch/tune/tuning_random.h"
+#include "kiln/base/random.h"
 
 namespace kiln {
 
@@ -29,7 +29,7 @@ struct Spread {
 
 // One threshold for each feature, anywhere between its ends; the best of them is taken.
 static Split findSplit(std::span<const RegressionForest::Point> points, std::span<const uint32_t> members,
-                       TuningRandom &random) {
+                       Random &random) {
   Split best;
   size_t features = points.front().features.size();
   for (size_t feature = 0; feature < features; ++feature) {
@@ -40,7 +40,7 @@ static Split findSplit(std::span<const RegressionForest::Point> points, std::spa
     }
     if (!(low < high))
       continue;
-    Split split{static_cast<int>(feature), low + (high - low) * random.unit(), 0};
+    Split split{static_cast<int>(feature), low + (high - low) * random.uniform(), 0};
     Spread below, above;
     for (uint32_t member : members)
       (points[member].features[feature] <= split.threshold ? below : above).add(points[member].value);
@@ -52,7 +52,7 @@ static Split findSplit(std::span<const RegressionForest::Point> points, std::spa
 }
 
 RegressionForest::RegressionForest(std::span<const Point> points, uint64_t seed) {
-  TuningRandom random(seed);
+  Random random(seed);
   struct Pending {
     uint32_t node;
     std::vector<uint32_t> members;

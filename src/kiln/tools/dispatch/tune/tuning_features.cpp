@@ -5,18 +5,16 @@
 #include <map>
 
 #include "kiln/base/tile_config.h"
-#include "kiln/measure/machine/provenance.h"
+#include "kiln/measure/cpu_shape.h"
 
 namespace kiln {
 
 TuningMachine TuningMachine::detect(uint32_t threads) {
   TuningMachine machine;
   machine.threads = std::max(1U, threads);
-  measure::Provenance provenance = measure::Provenance::detect();
-  if (const measure::Cache *cache = provenance.dataCache(1))
-    machine.l1Bytes = static_cast<double>(cache->bytes);
-  if (const measure::Cache *cache = provenance.dataCache(2))
-    machine.l2Bytes = static_cast<double>(cache->bytes);
+  const measure::CpuShape cpu = measure::CpuShape::host();
+  machine.l1Bytes = static_cast<double>(cpu.l1Bytes);
+  machine.l2Bytes = static_cast<double>(cpu.l2Bytes);
   return machine;
 }
 

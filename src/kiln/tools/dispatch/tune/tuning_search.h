@@ -19,7 +19,7 @@
 #include <span>
 #include <vector>
 
-#include "kiln/tools/dispatch/tune/tuning_random.h"
+#include "kiln/base/random.h"
 
 namespace kiln {
 
@@ -65,7 +65,7 @@ private:
   std::vector<std::vector<double>> features;
   size_t kinds;
   SearchOptions options;
-  TuningRandom random;
+  Random random;
   std::vector<char> proposed;
   std::vector<size_t> suggested;
   std::vector<std::optional<double>> times;

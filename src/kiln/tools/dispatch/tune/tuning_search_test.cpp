@@ -49,13 +49,13 @@ Surface makeSurface() {
 // The best time found with so many trials, over the best that there is.
 double searched(const Surface &surface, const SearchOptions &options, size_t trials, double noise = 0) {
   TuningSearch search(surface.features, 3, options);
-  TuningRandom random(options.seed + 99);
+  Random random(options.seed + 99);
   double best = INFINITY;
   for (std::vector<size_t> batch = search.propose(); !batch.empty() && search.tried() <= trials;
        batch = search.propose())
     for (size_t candidate : batch) {
       best = std::min(best, surface.times[candidate]);
-      search.tell(candidate, std::log(surface.times[candidate]) + noise * (random.unit() - 0.5));
+      search.tell(candidate, std::log(surface.times[candidate]) + noise * (random.uniform() - 0.5));
     }
   // What it takes for the best has to be it, too.
   EXPECT_LE(surface.times[search.best(1).front()], best * (1 + noise));
@@ -80,7 +80,7 @@ TEST(TuningSearch, IsBetterThanChance) {
   Surface surface = makeSurface();
   std::vector<double> ratios;
   for (uint64_t seed = 1; seed <= 11; ++seed) {
-    TuningRandom random(seed);
+    Random random(seed);
     double best = INFINITY;
     for (size_t i = 0; i < 320; ++i)
       best = std::min(best, surface.times[random.below(surface.times.size())]);

@@ -1,0 +1,80 @@
+// Random numbers that are the same for the same seed on every machine and with every standard library.
+#ifndef KILN_BASE_RANDOM_H
+#define KILN_BASE_RANDOM_H
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+
+namespace kiln {
+
+// A bijection that changes half of all bits when one bit of `x` changes.
+inline uint64_t scramble(uint64_t x) {
+  x ^= x >> 32;
+  x *= 0xD6E8FEB86659FD93u;
+  x ^= x >> 32;
+  x *= 0xD6E8FEB86659FD93u;
+  return x ^ (x >> 32);
+}
+
+// 64 bits for each (key, a, b), independent for all practical purposes.
+inline uint64_t randomBits(uint64_t key, uint64_t a, uint64_t b = 0) {
+  return scramble(key + a * 0x9E3779B97F4A7C15u + scramble(b + 0xA0761D6478BD642Fu));
+}
+
+// A number in [0, 1) from random bits.
+inline double fraction(uint64_t bits) {
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+// 32 bits for each index, from multiplications that vector units have.
+class IndexedBits {
+public:
+  explicit IndexedBits(uint64_t seed) : low(mix(uint32_t(seed))), high(mix(uint32_t(seed >> 32) ^ 0x9E3779B9U)) {}
+  [[gnu::always_inline]] uint32_t bits(size_t index) const {
+    return mix((uint32_t(index) ^ low) + (high + uint32_t(index >> 32)) * 0x9E3779B9U);
+  }
+  uint64_t bits64(size_t index) const { return uint64_t(bits(2 * index)) << 32 | bits(2 * index + 1); }
+
+private:
+  [[gnu::always_inline]] static uint32_t mix(uint32_t x) {
+    x = (x ^ (x >> 16)) * 0x85EBCA6BU;
+    x = (x ^ (x >> 13)) * 0xC2B2AE35U;
+    return x ^ (x >> 16);
+  }
+  uint32_t low, high;
+};
+
+// The next number of the stream that `state` stands for (SplitMix64).
+inline uint64_t nextBits(uint64_t &state) {
+  uint64_t bits = state += 0x9E3779B97F4A7C15u;
+  bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9u;
+  bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EBu;
+  return bits ^ (bits >> 31);
+}
+
+// A stream, for what is drawn one after the other.
+class Random {
+public:
+  // Streams of neighbouring seeds must not be one stream, shifted: hence the first step.
+  explicit Random(uint64_t seed) : state(seed ^ 0x5851F42D4C957F2D) { state = bits(); }
+
+  uint64_t bits() { return nextBits(state); }
+  // Below `count`, which is positive.
+  size_t below(size_t count) { return static_cast<size_t>(bits() % count); }
+  // In [0, 1).
+  double uniform() { return fraction(bits()); }
+  // Of mean 0 and standard deviation 1.
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+
+private:
+  uint64_t state;
+};
+
+} // namespace kiln
+
+#endif // KILN_BASE_RANDOM_H
