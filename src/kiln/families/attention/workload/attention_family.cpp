@@ -164,6 +164,20 @@ Result<std::unique_ptr<Problem>> AttentionFamily::parse(std::string_view name) c
   return std::unique_ptr<Problem>(std::make_unique<AttentionProblem>(spec));
 }
 
+std::vector<std::unique_ptr<Problem>>
+AttentionFamily::problemsLike(std::span<const measure::TensorType> inputs,
+                              std::span<const measure::TensorType> outputs) const {
+  std::vector<std::unique_ptr<Problem>> problems;
+  if (inputs.size() != 3 || outputs.size() != 1 || inputs[0].shape.size() != 3 || inputs[2].shape.size() != 3)
+    return problems;
+  const std::vector<uint64_t> &query = inputs[0].shape, &value = inputs[2].shape;
+  for (bool isCausal : {false, true})
+    if (AttentionSpec spec{query[0], query[1], value[1], query[2], value[2], isCausal, inputs[0].type};
+        spec.validate().ok())
+      problems.push_back(std::make_unique<AttentionProblem>(spec));
+  return problems;
+}
+
 void registerAttentionFamily(measure::FamilyRegistry &registry) {
   registry.add(std::make_unique<AttentionFamily>());
 }

@@ -50,6 +50,9 @@ public:
   Result<std::vector<std::unique_ptr<measure::Problem>>>
   problems(const measure::ProblemSelection &selection) const override;
   Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;
+  std::vector<std::unique_ptr<measure::Problem>>
+  problemsLike(std::span<const measure::TensorType> inputs,
+               std::span<const measure::TensorType> outputs) const override;
   // None beside the compiler's default: the program is of several dispatches, and a configuration is of one.
   std::vector<std::string> configurations(const measure::Problem &, std::string_view) const override { return {}; }
 };
