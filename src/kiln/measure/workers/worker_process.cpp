@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "kiln/measure/workers/process_tree.h"
+
 namespace kiln::measure {
 
 namespace {
@@ -95,12 +97,25 @@ void WorkerProcess::kill() {
 
 void WorkerProcess::reap() {
   rusage usage = {};
-  while (::wait4(process.pid, &exitStatus, 0, &usage) < 0 && errno == EINTR) {
-  }
+  exitStatus = reapWorker(process.pid, usage);
   peakBytes = uint64_t(usage.ru_maxrss) * 1024;
   readError();
-  ::kill(-process.pid, SIGKILL); // whoever is left of its group
   process = SpawnedProcess();
+  isPaused = false;
+}
+
+void WorkerProcess::pause() {
+  if (!alive() || isPaused)
+    return;
+  stoppedElsewhere = stopWorker(process.pid);
+  isPaused = true;
+}
+
+void WorkerProcess::resume() {
+  if (!isPaused)
+    return;
+  isPaused = false;
+  continueWorker(process.pid, stoppedElsewhere);
 }
 
 Status WorkerProcess::fail(Outcome outcome, StatusCode code, std::string what) {
@@ -165,6 +180,7 @@ Result<Answer> WorkerProcess::ask(const Request &request, Deadline deadline) {
 Status WorkerProcess::quit(Deadline deadline) {
   if (!alive())
     return end;
+  resume();
   asked = "quit";
   std::string line = encodeRequest(QuitRequest());
   std::string_view unsent = line;
@@ -187,6 +203,7 @@ Status WorkerProcess::quit(Deadline deadline) {
 Result<std::string> WorkerProcess::exchange(std::string_view line, Deadline deadline) {
   if (!alive())
     return end;
+  resume();
   KILN_RETURN_IF_ERROR(checkNothingUnasked());
   std::string answer;
   std::string_view unsent = line;

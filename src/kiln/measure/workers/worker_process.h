@@ -6,7 +6,7 @@
 //     ... worker->outcome() says of which kind the failure is, and answer.status() says it in words
 //
 // Whatever a worker does costs no more than itself: it cannot block, crash or fill up the process that asks. A worker
-// that broke the protocol, was late or grew too large is killed at once, with its process group, and is reaped; `ask`
+// that broke the protocol, was late or grew too large is killed at once, with all that it started, and is reaped; `ask`
 // then says so again. Not safe for use from several threads at once.
 #ifndef KILN_MEASURE_WORKERS_WORKER_PROCESS_H
 #define KILN_MEASURE_WORKERS_WORKER_PROCESS_H
@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kiln/base/clock.h"
 #include "kiln/base/status.h"
@@ -39,6 +40,11 @@ public:
   // Asks it to end, and kills it where it does not by then. An error where it did not end with exit code 0.
   Status quit(Deadline deadline);
   void kill();
+
+  // Stops the worker and all that it started, so that nothing of it runs until it is resumed; what lost its parent is
+  // killed. Whoever is to be asked, or to quit, is resumed first, which a caller that takes the time does before.
+  void pause();
+  void resume();
 
   // Of the last failure; Ok where there was none.
   Outcome outcome() const { return lastOutcome; }
@@ -77,6 +83,8 @@ private:
   bool outputEnded = false;
   bool hasExited = false; // seen at the pidfd
   std::string errorTail;
+  bool isPaused = false;
+  std::vector<pid_t> stoppedElsewhere; // outside its process group, while it is paused
   Outcome lastOutcome = Outcome::Ok;
   Status end; // why it is gone
   int exitStatus = 0;

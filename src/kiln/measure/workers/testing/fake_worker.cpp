@@ -19,6 +19,7 @@
 #include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -73,6 +74,46 @@ void leaveChild() {
   std::fprintf(stderr, "child %d\n", int(child));
 }
 
+// Computes until it is ended, or for some seconds: a test that fails must not leave it behind.
+constexpr uint64_t kBurnFor = uint64_t(20) * 1'000'000'000;
+
+[[noreturn]] void burn() {
+  for (Deadline end = Deadline::after(kBurnFor); end.remaining() > 0;) {
+  }
+  ::_exit(0);
+}
+
+// A child in a session of its own, which computes until it is ended.
+void startSession() {
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    burn();
+  }
+  std::fprintf(stderr, "child %d\n", int(child));
+}
+
+// A process in a session of its own that has no parent here any more. It computes, or goes on from one process to the
+// next as fast as it can, for two seconds.
+void startDaemon(bool hops) {
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    pid_t daemon = ::fork();
+    if (daemon != 0) {
+      std::fprintf(stderr, "child %d\n", int(daemon));
+      std::_Exit(0);
+    }
+    for (Deadline end = Deadline::after(2'000'000'000); hops && end.remaining() > 0;)
+      if (::fork() != 0)
+        ::_exit(0);
+    if (!hops)
+      burn();
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+}
+
 // True where an answer is still to be given.
 bool misbehave(const std::string &how) {
   if (how == "crash")
@@ -111,6 +152,12 @@ bool misbehave(const std::string &how) {
     leaveChild();
     std::raise(SIGSEGV);
   }
+  if (how == "session")
+    startSession();
+  if (how == "daemon" || how == "hop")
+    startDaemon(how == "hop");
+  if (how == "spin")
+    std::thread(burn).detach();
   if (how == "files")
     listFiles();
   if (how == "environment")
