@@ -10,6 +10,7 @@
 #include "kiln/base/clock.h"
 #include "kiln/measure/workers/cache_size.h"
 #include "kiln/measure/workers/claims.h"
+#include "kiln/measure/workers/count_claims.h"
 #include "kiln/measure/workers/fresh_turns.h"
 #include "kiln/measure/workers/timed_data.h"
 #include "kiln/measure/workers/worker_process.h"
@@ -148,6 +149,11 @@ private:
   Result<Answer> ask(uint32_t index, const Request &request, uint64_t timeout) {
     return members[index].worker->ask(request, Deadline::after(timeout));
   }
+  // Until it is asked again, or resumed.
+  void pauseWorker(uint32_t index) {
+    if (members[index].worker)
+      members[index].worker->pause();
+  }
   Result<TimedRequest> timeCalls(uint32_t index, TimeRequest request);
   Status withdraw(uint32_t index, Outcome outcome, std::string message);
   Status withdrawTimed(uint32_t index, const Status &status);
@@ -281,8 +287,10 @@ Status Group::load(uint32_t index) {
 Status Group::admitAll() {
   for (uint32_t first = 0; first < count(); first += kVerifiedTogether) {
     uint32_t last = std::min(first + kVerifiedTogether, count());
-    for (uint32_t i = first; i < last && goesOn(); ++i)
+    for (uint32_t i = first; i < last && goesOn(); ++i) {
       KILN_RETURN_IF_ERROR(begin(i));
+      pauseWorker(i);
+    }
     KILN_RETURN_IF_ERROR(verifyAll(first, last));
     for (uint32_t i = first; i < last; ++i) {
       if (takesPart(i) && goesOn())
@@ -311,6 +319,7 @@ Status Group::verifyPass(uint32_t index, size_t pass) {
   Result<Answer> ran = ask(index, RunRequest{}, settings.callTimeout);
   if (!ran.ok())
     return withdrawFailed(index, ran.status());
+  pauseWorker(index);
   std::vector<io::TensorSpan> written = std::as_const(data->outputs()).view(0);
   verify::Verdict verdict = problem.check(pass, settings.seed, std::as_const(data->inputs()).view(0), written);
   result.candidates[index].verdicts.push_back(verdict);
@@ -335,6 +344,7 @@ Result<TimedRequest> Group::timeCalls(uint32_t index, TimeRequest request) {
   KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, expected + settings.callTimeout));
   timed.answered = monotonicNanoseconds();
   KILN_RETURN_IF_ERROR(checkClaims(timed));
+  KILN_RETURN_IF_ERROR(checkCounts(timed.answer.counts, timed.elapsed(), threadsOf(index)));
   return timed;
 }
 
@@ -514,6 +524,7 @@ Status Group::takeToken(uint32_t index) {
     return okStatus();
   if (++member.turns >= member.life)
     end(index);
+  pauseWorker(index);
   KILN_RETURN_IF_ERROR(observer.onRound(samples));
   return scheduler.addRound(samples);
 }
@@ -522,6 +533,7 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, bool fresh, Ro
   Member &member = members[index];
   SetRange sets = data->range(stretch.start, stretch.calls());
   bool copied = result.candidates[index].provider.copied;
+  pauseWorker(index); // it is to see new inputs when it is asked, and not before
   if (fresh) {
     bool prepared = result.candidates[index].provider.preparedWeights;
     data->refresh(sets, !prepared);
@@ -533,8 +545,10 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, bool fresh, Ro
     if (!takesPart(index))
       return okStatus();
   }
+  pauseWorker(index);
   if (settings.checkTimed)
     data->poison(sets);
+  member.worker->resume();
   std::vector<TimedRequest> requests;
   uint32_t start = stretch.start;
   uint64_t elapsed = 0;
@@ -548,6 +562,7 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, bool fresh, Ro
     samples.call.insert(samples.call.end(), timed->answer.host.begin(), timed->answer.host.end());
     requests.push_back(*std::move(timed));
   }
+  pauseWorker(index);
   result.timedNanoseconds += elapsed;
   if (settings.checkTimed)
     KILN_RETURN_IF_ERROR(checkOutputs(index, sets));

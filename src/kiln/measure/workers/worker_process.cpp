@@ -121,7 +121,8 @@ void WorkerProcess::resume() {
 Status WorkerProcess::fail(Outcome outcome, StatusCode code, std::string what) {
   lastOutcome = outcome;
   kill();
-  std::string_view said = errorTail;
+  const std::string tail = errorOutput();
+  std::string_view said = tail;
   while (!said.empty() && (said.back() == '\n' || said.back() == ' '))
     said.remove_suffix(1);
   // What was to become a line, of whoever ended or was late in the middle of it.
@@ -131,6 +132,8 @@ Status WorkerProcess::fail(Outcome outcome, StatusCode code, std::string what) {
   constexpr size_t kShown = 500;
   if (said.size() > kShown)
     said.remove_prefix(said.size() - kShown);
+  while (!said.empty() && !startsCharacter(said.front()))
+    said.remove_prefix(1);
   if (!said.empty())
     what += fmt::format("; the end of its standard error:\n{}", said);
   end = Status(code, std::move(what));

@@ -19,6 +19,7 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/base/status.h"
+#include "kiln/base/wrap_text.h"
 #include "kiln/measure/workers/outcome.h"
 #include "kiln/measure/workers/protocol.h"
 #include "kiln/measure/workers/spawn.h"
@@ -51,8 +52,8 @@ public:
   bool alive() const { return process.pid > 0; }
   // -1 once it has ended.
   pid_t pid() const { return process.pid; }
-  // The end of what it wrote on standard error.
-  std::string_view errorOutput() const { return errorTail; }
+  // The end of what it wrote on standard error, as plainText.
+  std::string errorOutput() const { return plainText(errorTail); }
   // The most memory that it held at a time, shared memory included; known once it has ended.
   uint64_t peakMemoryBytes() const { return peakBytes; }
 
