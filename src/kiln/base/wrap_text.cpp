@@ -35,7 +35,11 @@ static size_t characterBytes(std::string_view text) {
   for (size_t i = 1; i < bytes; ++i)
     if (startsCharacter(text[i]))
       return 0;
-  return bytes;
+  // Longer than it needs to be, half of a pair of UTF-16, or beyond the last one.
+  auto second = static_cast<unsigned char>(bytes > 1 ? text[1] : 0);
+  bool none = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second >= 0xA0) || (lead == 0xF0 && second < 0x90) ||
+              (lead == 0xF4 && second >= 0x90);
+  return none ? 0 : bytes;
 }
 
 std::string plainText(std::string_view text) {

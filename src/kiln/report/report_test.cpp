@@ -351,6 +351,8 @@ TEST(PlainText, KeepsCharactersAndWritesControlsOut) {
   EXPECT_EQ(plainText("62.1 µs ± 1 … 日本 😀"), "62.1 µs ± 1 … 日本 😀");
   EXPECT_EQ(plainText("a\tb\r\nc\rd\x7f"), "a b\nc\nd\\x7f");
   EXPECT_EQ(plainText("\xc2\x9b\xe2\x82\x80\xc3"), "\\x9b\xe2\x82\x80\\xc3");
+  EXPECT_EQ(plainText("\xe0\x80\x80"), "\\xe0\\x80\\x80");
+  EXPECT_EQ(plainText("\xed\xa0\x80 \xf4\x90\x80\x80"), "\\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80");
   EXPECT_EQ(plainLine("a\nb"), "a b");
 }
 

@@ -24,7 +24,7 @@ struct CompilerOptions {
   bool optimizeBytecodeModule = true;    // CSE, canonicalization and the like on the VM's program
   int optimizationLevel = 3;
   bool widenFloats = false; // see the pass kiln-widen-floats
-  std::string plantedLie; // see the pass kiln-plant-lies
+  std::string plantedLie;   // see the pass kiln-plant-lies
   int64_t plantedDelay = 0;
   DumpOptions dump;
 };

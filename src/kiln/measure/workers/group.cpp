@@ -10,6 +10,7 @@
 #include "kiln/base/clock.h"
 #include "kiln/measure/workers/cache_size.h"
 #include "kiln/measure/workers/claims.h"
+#include "kiln/measure/workers/count_claims.h"
 #include "kiln/measure/workers/fresh_turns.h"
 #include "kiln/measure/workers/process_times.h"
 #include "kiln/measure/workers/timed_data.h"
@@ -161,6 +162,11 @@ private:
   Result<Answer> ask(uint32_t index, const Request &request, uint64_t timeout) {
     return members[index].worker->ask(request, Deadline::after(timeout));
   }
+  // Until it is asked again, or resumed.
+  void pauseWorker(uint32_t index) {
+    if (members[index].worker)
+      members[index].worker->pause();
+  }
   Result<TimedRequest> timeCalls(uint32_t index, TimeRequest request);
   Status withdraw(uint32_t index, Outcome outcome, std::string message);
   Status withdrawTimed(uint32_t index, const Status &status);
@@ -294,8 +300,10 @@ Status Group::load(uint32_t index) {
 Status Group::admitAll() {
   for (uint32_t first = 0; first < count(); first += kVerifiedTogether) {
     uint32_t last = std::min(first + kVerifiedTogether, count());
-    for (uint32_t i = first; i < last && goesOn(); ++i)
+    for (uint32_t i = first; i < last && goesOn(); ++i) {
       KILN_RETURN_IF_ERROR(begin(i));
+      pauseWorker(i);
+    }
     KILN_RETURN_IF_ERROR(verifyAll(first, last));
     for (uint32_t i = first; i < last; ++i) {
       if (takesPart(i) && goesOn())
@@ -324,6 +332,7 @@ Status Group::verifyPass(uint32_t index, size_t pass) {
   Result<Answer> ran = ask(index, RunRequest{}, settings.callTimeout);
   if (!ran.ok())
     return withdrawFailed(index, ran.status());
+  pauseWorker(index);
   std::vector<io::TensorSpan> written = std::as_const(data->outputs()).view(0);
   verify::Verdict verdict = problem.check(pass, settings.seed, std::as_const(data->inputs()).view(0), written);
   result.candidates[index].verdicts.push_back(verdict);
@@ -346,6 +355,7 @@ Result<TimedRequest> Group::timeCalls(uint32_t index, TimeRequest request) {
   timed.threads = threadsOf(index);
   uint64_t expected = request.calls * members[index].callNanoseconds * 4;
   pid_t pid = members[index].worker->pid();
+  members[index].worker->resume();
   ProcessTimes before = ProcessTimes::of(pid);
   timed.sent = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, expected + settings.callTimeout));
@@ -354,6 +364,7 @@ Result<TimedRequest> Group::timeCalls(uint32_t index, TimeRequest request) {
   timed.running = after.running - before.running;
   timed.disturbed = disturbedBetween(before, after);
   KILN_RETURN_IF_ERROR(checkClaims(timed));
+  KILN_RETURN_IF_ERROR(checkCounts(timed.answer.counts, timed.elapsed(), threadsOf(index)));
   return timed;
 }
 
@@ -531,6 +542,7 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
     KILN_RETURN_IF_ERROR(verifyAgain(index));
   if (takesPart(index) && ++member.turns >= member.life)
     end(index);
+  pauseWorker(index);
   return okStatus();
 }
 
@@ -550,6 +562,7 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
   Member &member = members[index];
   SetRange sets = data->range(stretch.start, stretch.calls);
   bool copied = result.candidates[index].provider.copied;
+  pauseWorker(index); // it is to see new inputs when it is asked, and not before
   if (samples.fresh) {
     bool prepared = result.candidates[index].provider.preparedWeights;
     data->refresh(sets, !prepared);
@@ -561,12 +574,14 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
     if (!takesPart(index))
       return okStatus();
   }
+  pauseWorker(index);
   if (settings.checkTimed)
     data->poison(sets);
   Result<TimedRequest> timed =
       timeCalls(index, {.calls = stretch.calls, .batch = result.batch, .start = stretch.start});
   if (!timed.ok())
     return withdrawTimed(index, timed.status());
+  pauseWorker(index);
   member.untold.add(*timed);
   raiseSamples(*timed);
   const std::vector<int64_t> &host = timed->answer.host;

@@ -234,6 +234,30 @@ TEST_F(GroupTest, ImpossibleTimesAreTold) {
   EXPECT_NE(message.find("sample 1 of "), std::string::npos) << message;
 }
 
+TEST_F(GroupTest, ImpossibleCountsAreTold) {
+  CandidateResult row = runBesideGood(fake({"count", "always"}));
+  EXPECT_EQ(row.outcome, Outcome::Rubbish);
+  EXPECT_NE(row.message.find("the worker says that it counted 1000000000000 instructions"), std::string::npos)
+      << row.message;
+}
+
+// A worker that tells by itself where it could compute while others were verified or had their turns, or while the lab
+// was making new inputs for it and looking at its results.
+TEST_F(GroupTest, NobodyComputesAhead) {
+  Result<GroupResult> result = run({fake({"sneak", "always", "1", "slow"}), fake({"late", "hello", "1", "slow"})}, 4);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->candidates[0].outcome, Outcome::Ok) << result->candidates[0].message;
+  EXPECT_EQ(result->candidates[0].rounds, 4U);
+  EXPECT_LT(result->candidates[0].workers, 3U); // it lives for several turns
+  EXPECT_EQ(result->candidates[1].outcome, Outcome::Ok) << result->candidates[1].message;
+  settings.cold = true;
+  settings.lastLevelCacheBytes = uint64_t(32) << 20;
+  problem.checksTimed = true;
+  problem.m = problem.n = 400; // 0.7 MB a set
+  CandidateResult alone = runBesideGood(fake({"sneak", "always"}));
+  EXPECT_EQ(alone.outcome, Outcome::Ok) << alone.message;
+}
+
 TEST_F(GroupTest, NobodyLeftIsAResult) {
   settings.callTimeout = 500'000'000;
   Result<GroupResult> result = run({fake({"crash", "run"})});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kiln/base/wrap_text.h"
 #include "kiln/runtime/hal/buffer_view.h"
 #include "nlohmann/json.hpp"
 
@@ -61,6 +62,32 @@ Result<std::string> text(const Json &object, const char *name, bool required) {
   if (!value || !value->is_string())
     return invalidArgument("\"{}\" must be a string", name);
   return value->get<std::string>();
+}
+
+// A short text of a worker. Control characters, NUL among them, are written out, as in \x00.
+Result<std::string> saidName(const Json &object, const char *name, bool required) {
+  KILN_ASSIGN_OR_RETURN(std::string said, text(object, name, required));
+  if (said.size() > kNameLimit)
+    return invalidArgument("\"{}\" has {} bytes; it may have {}", name, said.size(), kNameLimit);
+  return plainLine(said);
+}
+
+Result<std::string> saidNote(const Json &object, const char *name) {
+  KILN_ASSIGN_OR_RETURN(std::string said, text(object, name, false));
+  if (said.size() > kNoteLimit)
+    return invalidArgument("\"{}\" has {} bytes; it may have {}", name, said.size(), kNoteLimit);
+  return plainText(said);
+}
+
+// Nobody composes an error for its length, so that it is cut, and says so.
+Result<std::string> saidError(const Json &object, const char *name, bool required) {
+  KILN_ASSIGN_OR_RETURN(std::string said, text(object, name, required));
+  if (said.size() <= kNoteLimit)
+    return plainText(said);
+  size_t end = kNoteLimit;
+  while (!startsCharacter(said[end]))
+    --end;
+  return fmt::format("{}... ({} bytes)", plainText(said.substr(0, end)), said.size());
 }
 
 // What is a decimal number in the same spelling becomes one.
@@ -228,7 +255,7 @@ Result<std::optional<DeviceTimes>> parseDeviceTimes(const Json &answer) {
   if (!json->is_object())
     return invalidArgument("\"device\" must be an object with \"clock\", \"started\" and \"ended\"");
   DeviceTimes times;
-  KILN_ASSIGN_OR_RETURN(times.clock, text(*json, "clock", true));
+  KILN_ASSIGN_OR_RETURN(times.clock, saidName(*json, "clock", true));
   if (member(*json, "per_second")) {
     KILN_ASSIGN_OR_RETURN(times.ticksPerSecond, number(*json, "per_second", uint64_t(1) << 40));
   }
@@ -259,14 +286,14 @@ constexpr const char *kDeviceTimes = "device times", *kEmptyCalls = "empty calls
 // A promise that is not known is no error: a worker may be newer.
 Status parseHello(const Json &json, Answer &answer) {
   if (const Json *devices = member(json, "devices")) {
-    if (!devices->is_array())
-      return invalidArgument("\"devices\" must be a list");
+    if (!devices->is_array() || devices->size() > kMaxDevices)
+      return invalidArgument("\"devices\" must be a list of at most {}", kMaxDevices);
     for (const Json &device : *devices) {
       if (!device.is_object())
         return invalidArgument("a device must be an object");
       WorkerDevice &parsed = answer.devices.emplace_back();
-      KILN_ASSIGN_OR_RETURN(parsed.name, text(device, "name", true));
-      KILN_ASSIGN_OR_RETURN(std::string memory, text(device, "memory", true));
+      KILN_ASSIGN_OR_RETURN(parsed.name, saidName(device, "name", true));
+      KILN_ASSIGN_OR_RETURN(std::string memory, saidName(device, "memory", true));
       if (memory != "shared" && memory != "own")
         return invalidArgument("\"memory\" of a device is '{}'; it must be shared or own", memory);
       parsed.shared = memory == "shared";
@@ -445,10 +472,10 @@ static Result<Answer> answerOf(const Json &json) {
   answer.ok = ok->get<bool>();
   const Json *unsupported = member(json, "unsupported");
   answer.unsupported = !answer.ok && unsupported && unsupported->is_boolean() && unsupported->get<bool>();
-  KILN_ASSIGN_OR_RETURN(answer.error, text(json, "error", !answer.ok));
-  KILN_ASSIGN_OR_RETURN(answer.provider, text(json, "provider", false));
-  KILN_ASSIGN_OR_RETURN(answer.version, text(json, "version", false));
-  KILN_ASSIGN_OR_RETURN(answer.note, text(json, "note", false));
+  KILN_ASSIGN_OR_RETURN(answer.error, saidError(json, "error", !answer.ok));
+  KILN_ASSIGN_OR_RETURN(answer.provider, saidName(json, "provider", false));
+  KILN_ASSIGN_OR_RETURN(answer.version, saidName(json, "version", false));
+  KILN_ASSIGN_OR_RETURN(answer.note, saidNote(json, "note"));
   if (member(json, "protocol")) {
     KILN_ASSIGN_OR_RETURN(uint64_t protocol, number(json, "protocol", UINT32_MAX));
     if (protocol != kProtocolVersion)

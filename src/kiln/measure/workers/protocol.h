@@ -20,6 +20,11 @@ namespace kiln::measure {
 inline constexpr uint32_t kProtocolVersion = 2;
 // The longest line that is read. Answers to `time` have some hundred KiB.
 inline constexpr size_t kLineLimit = size_t(16) << 20;
+// Bytes of what a worker says: of a name, a version, a device or a clock; of a note. What is longer is rubbish. An
+// error is cut after as many bytes as a note may have.
+inline constexpr size_t kNameLimit = 200;
+inline constexpr size_t kNoteLimit = 4096;
+inline constexpr size_t kMaxDevices = 64;
 // A worker holds so many problems at a time.
 inline constexpr uint32_t kMaxSlots = 1 << 10;
 
@@ -137,6 +142,7 @@ struct Answer {
 
 // With the newline.
 std::string encodeAnswer(const Answer &answer);
+// Its texts are UTF-8, without control characters but newlines in notes and errors.
 Result<Answer> parseAnswer(std::string_view line);
 
 // The line as a message may show it: its start, with escapes such as \x1b for what is not printable.

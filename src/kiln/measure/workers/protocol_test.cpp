@@ -182,6 +182,30 @@ TEST(Protocol, BadAnswersAreTold) {
             "it speaks protocol 1, and this is protocol 2: '{\"ok\":true,\"protocol\":1}'");
 }
 
+// A limit is kept to the byte, and no character is cut in two.
+TEST(Protocol, WhatWorkersSayHasLimits) {
+  auto answerWith = [](const std::string &name, const std::string &value) {
+    return parseAnswer(fmt::format(R"({{"ok":{},"{}":"{}"}})", name != "error", name, value));
+  };
+  for (const char *name : {"provider", "version"}) {
+    EXPECT_TRUE(answerWith(name, std::string(200, 'x')).ok());
+    EXPECT_FALSE(answerWith(name, std::string(201, 'x')).ok());
+  }
+  EXPECT_TRUE(answerWith("note", std::string(4096, 'x')).ok());
+  EXPECT_FALSE(answerWith("note", std::string(4097, 'x')).ok());
+  EXPECT_EQ(answerWith("error", std::string(4096, 'x'))->error, std::string(4096, 'x'));
+  EXPECT_EQ(answerWith("error", std::string(4095, 'x') + "µ")->error, std::string(4095, 'x') + "... (4097 bytes)");
+  EXPECT_FALSE(answerWith("note", "\xff").ok()); // JSON is UTF-8
+  EXPECT_EQ(answerWith("note", "\\u0000\\u009b")->note, "\\x00\\x9b");
+  std::string devices;
+  for (int i = 0; i < 65; ++i)
+    devices += fmt::format("{}{{\"name\":\"d\",\"memory\":\"own\"}}", i ? "," : "");
+  EXPECT_FALSE(parseAnswer(fmt::format("{{\"ok\":true,\"devices\":[{}]}}", devices)).ok());
+  EXPECT_FALSE(
+      parseAnswer(fmt::format(R"({{"ok":true,"devices":[{{"name":"{}","memory":"own"}}]}})", std::string(201, 'x')))
+          .ok());
+}
+
 TEST(Protocol, WhatIsQuotedIsPrintable) {
   EXPECT_EQ(quoteLine("a\tb\n\x1b[1m\xff\\"), "'a\\tb\\n\\x1b[1m\\xff\\\\'");
   EXPECT_EQ(quoteLine(std::string(121, 'x')), "'" + std::string(120, 'x') + "...' (121 bytes)");

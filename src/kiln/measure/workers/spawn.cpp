@@ -10,10 +10,10 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "kiln/measure/workers/cache_size.h"
+#include "kiln/measure/workers/process_tree.h"
 
 extern char **environ;
 
@@ -206,14 +206,15 @@ Result<SpawnedProcess> spawnWorker(const WorkerOptions &options) {
     if (cpu < CPU_SETSIZE)
       CPU_SET(cpu, &plan.cpus);
 
-  pid_t pid = ::fork();
+  pid_t pid = forkWorker();
   if (pid < 0)
     return errnoStatus(errno, fmt::format("cannot start '{}'", options.command.front()));
   if (pid == 0)
     runChild(plan);
   report.theirs = io::FileDescriptor();
   if (int failed = awaitExec(report.ours)) {
-    ::waitpid(pid, nullptr, 0);
+    rusage usage = {};
+    reapWorker(pid, usage);
     return errnoStatus(failed, fmt::format("cannot start '{}'", options.command.front()));
   }
   SpawnedProcess process;

@@ -36,7 +36,8 @@ struct SpawnedProcess {
   io::FileDescriptor exited; // a pidfd, readable once it has ended; absent on kernels before 5.3
 };
 
-// The process is killed when the calling *thread* ends: that thread should be one that outlives the worker.
+// The process is killed when the calling *thread* ends: that thread should be one that outlives the worker. It is to be
+// reaped with reapWorker of process_tree.h.
 Result<SpawnedProcess> spawnWorker(const WorkerOptions &options);
 
 } // namespace kiln::measure

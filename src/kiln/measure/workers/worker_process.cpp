@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "kiln/measure/workers/process_tree.h"
+
 namespace kiln::measure {
 
 namespace {
@@ -95,18 +97,32 @@ void WorkerProcess::kill() {
 
 void WorkerProcess::reap() {
   rusage usage = {};
-  while (::wait4(process.pid, &exitStatus, 0, &usage) < 0 && errno == EINTR) {
-  }
+  exitStatus = reapWorker(process.pid, usage);
   peakBytes = uint64_t(usage.ru_maxrss) * 1024;
   readError();
-  ::kill(-process.pid, SIGKILL); // whoever is left of its group
   process = SpawnedProcess();
+  isPaused = false;
+}
+
+void WorkerProcess::pause() {
+  if (!alive() || isPaused)
+    return;
+  stoppedElsewhere = stopWorker(process.pid);
+  isPaused = true;
+}
+
+void WorkerProcess::resume() {
+  if (!isPaused)
+    return;
+  isPaused = false;
+  continueWorker(process.pid, stoppedElsewhere);
 }
 
 Status WorkerProcess::fail(Outcome outcome, StatusCode code, std::string what) {
   lastOutcome = outcome;
   kill();
-  std::string_view said = errorTail;
+  const std::string tail = errorOutput();
+  std::string_view said = tail;
   while (!said.empty() && (said.back() == '\n' || said.back() == ' '))
     said.remove_suffix(1);
   // What was to become a line, of whoever ended or was late in the middle of it.
@@ -116,6 +132,8 @@ Status WorkerProcess::fail(Outcome outcome, StatusCode code, std::string what) {
   constexpr size_t kShown = 500;
   if (said.size() > kShown)
     said.remove_prefix(said.size() - kShown);
+  while (!said.empty() && !startsCharacter(said.front()))
+    said.remove_prefix(1);
   if (!said.empty())
     what += fmt::format("; the end of its standard error:\n{}", said);
   end = Status(code, std::move(what));
@@ -165,6 +183,7 @@ Result<Answer> WorkerProcess::ask(const Request &request, Deadline deadline) {
 Status WorkerProcess::quit(Deadline deadline) {
   if (!alive())
     return end;
+  resume();
   asked = "quit";
   std::string line = encodeRequest(QuitRequest());
   std::string_view unsent = line;
@@ -187,6 +206,7 @@ Status WorkerProcess::quit(Deadline deadline) {
 Result<std::string> WorkerProcess::exchange(std::string_view line, Deadline deadline) {
   if (!alive())
     return end;
+  resume();
   KILN_RETURN_IF_ERROR(checkNothingUnasked());
   std::string answer;
   std::string_view unsent = line;

@@ -6,7 +6,7 @@
 //     ... worker->outcome() says of which kind the failure is, and answer.status() says it in words
 //
 // Whatever a worker does costs no more than itself: it cannot block, crash or fill up the process that asks. A worker
-// that broke the protocol, was late or grew too large is killed at once, with its process group, and is reaped; `ask`
+// that broke the protocol, was late or grew too large is killed at once, with all that it started, and is reaped; `ask`
 // then says so again. Not safe for use from several threads at once.
 #ifndef KILN_MEASURE_WORKERS_WORKER_PROCESS_H
 #define KILN_MEASURE_WORKERS_WORKER_PROCESS_H
@@ -15,10 +15,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kiln/base/clock.h"
 #include "kiln/base/outcome.h"
 #include "kiln/base/status.h"
+#include "kiln/base/wrap_text.h"
 #include "kiln/measure/workers/protocol.h"
 #include "kiln/measure/workers/spawn.h"
 
@@ -40,13 +42,18 @@ public:
   Status quit(Deadline deadline);
   void kill();
 
+  // Stops the worker and all that it started, so that nothing of it runs until it is resumed; what lost its parent is
+  // killed. Whoever is to be asked, or to quit, is resumed first, which a caller that takes the time does before.
+  void pause();
+  void resume();
+
   // Of the last failure; Ok where there was none.
   Outcome outcome() const { return lastOutcome; }
   bool alive() const { return process.pid > 0; }
   // -1 once it has ended.
   pid_t pid() const { return process.pid; }
-  // The end of what it wrote on standard error.
-  std::string_view errorOutput() const { return errorTail; }
+  // The end of what it wrote on standard error, as plainText.
+  std::string errorOutput() const { return plainText(errorTail); }
   // The most memory that it held at a time, shared memory included; known once it has ended.
   uint64_t peakMemoryBytes() const { return peakBytes; }
 
@@ -77,6 +84,8 @@ private:
   bool outputEnded = false;
   bool hasExited = false; // seen at the pidfd
   std::string errorTail;
+  bool isPaused = false;
+  std::vector<pid_t> stoppedElsewhere; // outside its process group, while it is paused
   Outcome lastOutcome = Outcome::Ok;
   Status end; // why it is gone
   int exitStatus = 0;

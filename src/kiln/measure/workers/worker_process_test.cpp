@@ -191,6 +191,30 @@ TEST_F(WorkerProcessTest, NoiseOnStandardErrorIsKeptInPart) {
   EXPECT_CONTAINS(worker->errorOutput(), "line 99999 of a long complaint");
 }
 
+TEST_F(WorkerProcessTest, WhatItSaysHasLimits) {
+  start({"longnote"});
+  expectGone(Outcome::Rubbish, "\"note\" has 5000 bytes; it may have 4096");
+  start({"longversion"});
+  expectGone(Outcome::Rubbish, "\"version\" has 5000 bytes; it may have 200");
+  start({"complain"});
+  Result<Answer> answer = hello();
+  ASSERT_FALSE(answer.ok());
+  EXPECT_TRUE(worker->alive());
+  EXPECT_LT(answer.status().message().size(), 4200U);
+  EXPECT_TRUE(answer.status().message().ends_with("xxx... (10003 bytes)")) << answer.status().message();
+}
+
+TEST_F(WorkerProcessTest, WhatItSaysIsPlain) {
+  start({"control"});
+  Result<Answer> answer = hello();
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_EQ(answer->note, "a\\x00b\\x1b[2J\nc");
+  EXPECT_EQ(answer->version, "a\\x00b\\x1b[2J c");
+  start({"garble"});
+  expectGone(Outcome::Exited, "\nlast \\xff\\x00\\x1b[2J words");
+  EXPECT_EQ(worker->errorOutput(), "last \\xff\\x00\\x1b[2J words\n");
+}
+
 TEST_F(WorkerProcessTest, InheritsNothingButItsStreams) {
   int open = ::dup(STDOUT_FILENO); // as a library that knows nothing of close-on-exec would leave it
   start({"files"});
@@ -252,8 +276,8 @@ TEST_F(WorkerProcessTest, ANameIsLookedForOnThePath) {
 TEST_F(WorkerProcessTest, ChildrenOfAWorkerGoWithIt) {
   start({"orphan"});
   expectGone(Outcome::Crashed, "child ");
-  std::string_view said = worker->errorOutput();
-  pid_t child = std::stoi(std::string(said.substr(said.find(' '))));
+  std::string said = worker->errorOutput();
+  pid_t child = std::stoi(said.substr(said.find(' ')));
   ASSERT_GT(child, 0);
   EXPECT_TRUE(endsWithin(child, 2000));
 }

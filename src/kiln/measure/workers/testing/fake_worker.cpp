@@ -9,6 +9,7 @@
 //
 // See `misbehave` for what there is.
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -19,7 +20,9 @@
 #include <string>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <thread>
+#include <time.h>
 #include <unistd.h>
 #include <vector>
 
@@ -73,12 +76,56 @@ void leaveChild() {
   std::fprintf(stderr, "child %d\n", int(child));
 }
 
+// Computes until it is ended, or for some seconds: a test that fails must not leave it behind.
+constexpr uint64_t kBurnFor = uint64_t(20) * 1'000'000'000;
+
+[[noreturn]] void burn() {
+  for (Deadline end = Deadline::after(kBurnFor); end.remaining() > 0;) {
+  }
+  ::_exit(0);
+}
+
+// A child in a session of its own, which computes until it is ended.
+void startSession() {
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    burn();
+  }
+  std::fprintf(stderr, "child %d\n", int(child));
+}
+
+// A process in a session of its own that has no parent here any more. It computes, or goes on from one process to the
+// next as fast as it can, for two seconds.
+void startDaemon(bool hops) {
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::setsid();
+    pid_t daemon = ::fork();
+    if (daemon != 0) {
+      std::fprintf(stderr, "child %d\n", int(daemon));
+      std::_Exit(0);
+    }
+    for (Deadline end = Deadline::after(2'000'000'000); hops && end.remaining() > 0;)
+      if (::fork() != 0)
+        ::_exit(0);
+    if (!hops)
+      burn();
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+}
+
 // True where an answer is still to be given.
 bool misbehave(const std::string &how) {
   if (how == "crash")
     std::raise(SIGSEGV);
   if (how == "exit") {
     std::fprintf(stderr, "first line\nlast words\n");
+    std::exit(3);
+  }
+  if (how == "garble") {
+    std::fwrite("last \xff\0\x1b[2J words\n", 1, 18, stderr);
     std::exit(3);
   }
   if (how == "hang")
@@ -111,6 +158,12 @@ bool misbehave(const std::string &how) {
     leaveChild();
     std::raise(SIGSEGV);
   }
+  if (how == "session")
+    startSession();
+  if (how == "daemon" || how == "hop")
+    startDaemon(how == "hop");
+  if (how == "spin")
+    std::thread(burn).detach();
   if (how == "files")
     listFiles();
   if (how == "environment")
@@ -131,6 +184,52 @@ bool misbehave(const std::string &how) {
 //   bunch       computes all in its first sample
 //   sometimes   is 'ahead' in two of five processes, by chance
 //   device      says that its device took a tenth of what it did
+// sneak: a thread that computes whenever nothing is asked, as one would that wants to be ahead of the others' turns.
+class ComputesAhead {
+public:
+  // An error where it could do so between two requests that are far apart.
+  Status asked() {
+    idle = false;
+    uint64_t gap = monotonicNanoseconds() - answeredAt, computed = burnt - burntBefore;
+    if (answeredAt != 0 && gap > kFarApart && computed > gap / 4)
+      return failedPrecondition("it computed for {} of {} ns in which nothing was asked", computed, gap);
+    return okStatus();
+  }
+  void answered() {
+    if (answeredAt == 0)
+      std::thread([this] { run(); }).detach();
+    answeredAt = monotonicNanoseconds();
+    burntBefore = burnt;
+    idle = true;
+  }
+
+private:
+  static constexpr uint64_t kFarApart = 3'000'000, kStep = 20'000;
+
+  void run() {
+    for (;;)
+      if (!idle)
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      else
+        for (uint64_t begin = threadTime(), end = begin; end - begin < kStep;) {
+          uint64_t before = end;
+          end = threadTime();
+          burnt += end - before;
+        }
+  }
+  static uint64_t threadTime() {
+    timespec time;
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return uint64_t(time.tv_sec) * 1'000'000'000 + uint64_t(time.tv_nsec);
+  }
+
+  std::atomic<bool> idle = false;
+  std::atomic<uint64_t> burnt = 0; // nanoseconds
+  uint64_t answeredAt = 0, burntBefore = 0;
+};
+
+ComputesAhead ahead; // outlives its thread
+
 class FakeWorker {
 public:
   explicit FakeWorker(std::string how) : how(std::move(how)) {}
@@ -140,16 +239,35 @@ public:
   }
 
   Answer answer(const Request &request) {
+    if (how != "sneak")
+      return answerTo(request);
+    if (Status alone = ahead.asked(); !alone.ok())
+      return Answer::failure(alone);
+    Answer answer = answerTo(request);
+    ahead.answered();
+    return answer;
+  }
+
+  std::string how; // for the next answer
+
+private:
+  Answer answerTo(const Request &request) {
     if (later.joinable())
       later.join();
     Answer answer;
     if (how == "unsupported" || how == "refuse")
       return Answer::failure(how == "refuse" ? invalidArgument("no, thanks") : unimplemented("I only do sums"));
+    if (how == "complain")
+      return Answer::failure(invalidArgument("no {}", std::string(10'000, 'x')));
     if (const auto *hello = std::get_if<HelloRequest>(&request)) {
       answer.provider = "fake";
       answer.version = std::to_string(hello->threads);
       if (how == "tell")
         answer.note = "made up for a test";
+      if (how == "longnote" || how == "longversion")
+        (how == "longnote" ? answer.note : answer.version).assign(5'000, 'x');
+      if (how == "control")
+        answer.note = answer.version = std::string("a\0b\x1b[2J\nc", 9);
       answer.devices = {{"a made-up device", how != "own"}};
       answer.tellsDeviceTimes = answer.makesEmptyCalls = how == "tell" || how == "device";
     } else if (const auto *message = std::get_if<LoadRequest>(&request)) {
@@ -184,12 +302,11 @@ public:
       answer.batch += 1;
     if (how == "fewersamples")
       answer.host.clear();
+    if (how == "count")
+      answer.counts.instructions = 1'000'000'000'000;
     return answer;
   }
 
-  std::string how; // for the next answer
-
-private:
   void load(const LoadRequest &request) {
     loaded = request;
     bases.clear();

@@ -1,0 +1,43 @@
+// What a worker starts belongs to it: its process group, and all that left the group (setsid) or lost its parent (a
+// double fork). Otherwise such a process would outlive its worker, or compute while other candidates hold the token.
+//
+// While a worker lives, this process is a child subreaper: a descendant that loses its parent becomes its child. Each
+// worker carries a mark and hands it down to all that it starts: a lower hard limit of a resource that Linux does not
+// limit any more, which nobody without privileges can raise again. A child of this process that carries the mark and is
+// no worker has lost its parent within some worker, and is killed. Children that this process or its caller started
+// for another purpose have no mark, and are left alone.
+//
+// Safe for use from several threads.
+#ifndef KILN_MEASURE_WORKERS_PROCESS_TREE_H
+#define KILN_MEASURE_WORKERS_PROCESS_TREE_H
+
+#include <span>
+#include <sys/types.h>
+#include <vector>
+
+struct rusage;
+
+namespace kiln::measure {
+
+// As fork does; the child has the mark, and the parent remembers it as a worker. The child, which may make
+// async-signal-safe calls only, is to begin a process group of its own.
+pid_t forkWorker();
+
+// Waits for the end of a worker, then kills and reaps whatever is left of its group, and all that lost its parent: its
+// own, and what other workers have left behind so far. Gives the worker's wait status.
+int reapWorker(pid_t worker, rusage &usage);
+
+// Stops the group of a worker and all its descendants, and ends what lost its parent. Returns when the worker has
+// stopped, or has not within a tenth of a second. Gives the descendants that have left the group, for continueWorker.
+std::vector<pid_t> stopWorker(pid_t worker);
+void continueWorker(pid_t worker, std::span<const pid_t> elsewhere);
+
+// For tests: what is behind it.
+// Children that there are now, those that have ended and are not reaped included.
+std::vector<pid_t> childrenOf(pid_t parent);
+// The same where the kernel keeps no lists of children: asks every process for its parent.
+std::vector<pid_t> childrenByScanning(pid_t parent);
+
+} // namespace kiln::measure
+
+#endif // KILN_MEASURE_WORKERS_PROCESS_TREE_H
