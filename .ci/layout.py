@@ -30,7 +30,7 @@ MAY_INCLUDE = [
     ("families/families.h", ["measure"]),
     ("families/*/workload", ["base", "schema", "runtime/io", "runtime/hal", "measure"]),
     ("measure/statistics", ["base"]),
-    ("measure/machine", ["base"]),
+    ("measure/machine", ["base", "runtime/task"]),
     ("measure/verify", ["base", "schema", "runtime/io", "runtime/hal"]),
     ("measure/providers", ["base", "schema", "runtime", "targets/drivers.h", "measure"]),
     ("measure", ["base", "schema", "runtime"]),

@@ -32,7 +32,6 @@ Status run(const char *worker, const std::string &provider, const std::string &n
   families::registerFamilies(families);
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<measure::Problem> problem, families.parse(name));
   measure::Candidate candidate;
-  candidate.label = provider;
   candidate.command = {worker, "--provider=" + provider};
   for (long i = 0; i < runs; ++i) {
     KILN_ASSIGN_OR_RETURN(double with, secondsOf(*problem, candidate, true));

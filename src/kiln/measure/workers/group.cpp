@@ -159,13 +159,12 @@ private:
   Status verifyAgain(uint32_t index);
   Status finishAll();
 
+  // A worker runs while it is asked, and not otherwise.
   Result<Answer> ask(uint32_t index, const Request &request, uint64_t timeout) {
-    return members[index].worker->ask(request, Deadline::after(timeout));
-  }
-  // Until it is asked again, or resumed.
-  void pauseWorker(uint32_t index) {
-    if (members[index].worker)
-      members[index].worker->pause();
+    WorkerProcess &worker = *members[index].worker;
+    Result<Answer> answer = worker.ask(request, Deadline::after(timeout));
+    worker.pause();
+    return answer;
   }
   Result<TimedRequest> timeCalls(uint32_t index, TimeRequest request);
   Status withdraw(uint32_t index, Outcome outcome, std::string message);
@@ -302,7 +301,6 @@ Status Group::admitAll() {
     uint32_t last = std::min(first + kVerifiedTogether, count());
     for (uint32_t i = first; i < last && goesOn(); ++i) {
       KILN_RETURN_IF_ERROR(begin(i));
-      pauseWorker(i);
     }
     KILN_RETURN_IF_ERROR(verifyAll(first, last));
     for (uint32_t i = first; i < last; ++i) {
@@ -332,7 +330,6 @@ Status Group::verifyPass(uint32_t index, size_t pass) {
   Result<Answer> ran = ask(index, RunRequest{}, settings.callTimeout);
   if (!ran.ok())
     return withdrawFailed(index, ran.status());
-  pauseWorker(index);
   std::vector<io::TensorSpan> written = std::as_const(data->outputs()).view(0);
   verify::Verdict verdict = problem.check(pass, settings.seed, std::as_const(data->inputs()).view(0), written);
   result.candidates[index].verdicts.push_back(verdict);
@@ -355,7 +352,6 @@ Result<TimedRequest> Group::timeCalls(uint32_t index, TimeRequest request) {
   timed.threads = threadsOf(index);
   uint64_t expected = request.calls * members[index].callNanoseconds * 4;
   pid_t pid = members[index].worker->pid();
-  members[index].worker->resume();
   ProcessTimes before = ProcessTimes::of(pid);
   timed.sent = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, expected + settings.callTimeout));
@@ -377,7 +373,7 @@ Status Group::warmUp(uint32_t index) {
     Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet});
     if (!timed.ok())
       return withdrawTimed(index, timed.status());
-    elapsed = timed->busy();
+    elapsed = timed->spent();
     uint64_t call = callOf(*timed);
     member.callNanoseconds = i == 0 ? call : std::min(call, member.callNanoseconds);
     calls = std::clamp<uint64_t>(settings.warmUpNanoseconds / member.callNanoseconds, 2 * calls, kMaxBatch);
@@ -542,7 +538,6 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
     KILN_RETURN_IF_ERROR(verifyAgain(index));
   if (takesPart(index) && ++member.turns >= member.life)
     end(index);
-  pauseWorker(index);
   return okStatus();
 }
 
@@ -562,7 +557,6 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
   Member &member = members[index];
   SetRange sets = data->range(stretch.start, stretch.calls);
   bool copied = result.candidates[index].provider.copied;
-  pauseWorker(index); // it is to see new inputs when it is asked, and not before
   if (samples.fresh) {
     bool prepared = result.candidates[index].provider.preparedWeights;
     data->refresh(sets, !prepared);
@@ -574,14 +568,12 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
     if (!takesPart(index))
       return okStatus();
   }
-  pauseWorker(index);
   if (settings.checkTimed)
     data->poison(sets);
   Result<TimedRequest> timed =
       timeCalls(index, {.calls = stretch.calls, .batch = result.batch, .start = stretch.start});
   if (!timed.ok())
     return withdrawTimed(index, timed.status());
-  pauseWorker(index);
   member.untold.add(*timed);
   raiseSamples(*timed);
   const std::vector<int64_t> &host = timed->answer.host;
@@ -629,7 +621,8 @@ Status Group::checkOutputs(uint32_t index, SetRange sets) {
     if (!takesPart(index))
       return okStatus();
   }
-  std::optional<verify::Verdict> wrong = data->check(sets);
+  // Whether it would have finished later is part of the cause.
+  std::optional<verify::Verdict> wrong = data->check(sets, [&] { members[index].worker->resume(); });
   if (!wrong)
     return okStatus();
   result.candidates[index].verdicts.push_back(*wrong);

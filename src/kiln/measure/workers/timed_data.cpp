@@ -137,7 +137,7 @@ const verify::TimedCheck *TimedData::checkOf(uint32_t set) {
   return one.current.get();
 }
 
-std::optional<verify::Verdict> TimedData::check(SetRange range) {
+std::optional<verify::Verdict> TimedData::check(SetRange range, const std::function<void()> &letRun) {
   for (uint32_t i = 0; i < range.count; ++i) {
     uint32_t set = advance(range.first, i);
     std::vector<io::TensorSpan> written = outputsOf(set);
@@ -153,14 +153,14 @@ std::optional<verify::Verdict> TimedData::check(SetRange range) {
     }
     if (verdict.ok())
       continue;
-    verdict.cause = causeOf(set, range);
+    verdict.cause = causeOf(set, range, letRun);
     verdict.explanation = fmt::format("{}: {}", verify::causeName(verdict.cause), verdict.explanation);
     return verdict;
   }
   return std::nullopt;
 }
 
-verify::Cause TimedData::causeOf(uint32_t set, SetRange range) {
+verify::Cause TimedData::causeOf(uint32_t set, SetRange range, const std::function<void()> &letRun) {
   std::vector<io::TensorSpan> written = outputsOf(set);
   uint64_t poisoned = 0, total = 0;
   for (const io::TensorSpan &tensor : written) {
@@ -177,6 +177,7 @@ verify::Cause TimedData::causeOf(uint32_t set, SetRange range) {
       return verify::Cause::OtherCall;
   }
   if (poisoned > 0) {
+    letRun();
     std::this_thread::sleep_for(kMoment);
     if (const verify::TimedCheck *now = checkOf(set); now && now->check(written).ok())
       return verify::Cause::ReturnsEarly;

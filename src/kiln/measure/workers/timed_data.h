@@ -4,6 +4,7 @@
 #define KILN_MEASURE_WORKERS_TIMED_DATA_H
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,8 +49,9 @@ public:
   void refresh(SetRange range, bool weights);
   // All bits of these sets' outputs, past the caches.
   void poison(SetRange range);
-  // Holds the outputs against the inputs; nothing where all are right. The cause says what it was caught at.
-  std::optional<verify::Verdict> check(SetRange range);
+  // Holds the outputs against the inputs; nothing where all are right. The cause says what it was caught at: `letRun`
+  // has the worker go on, which may finish what it had not.
+  std::optional<verify::Verdict> check(SetRange range, const std::function<void()> &letRun);
 
 private:
   explicit TimedData(const Problem &problem) : problem(problem) {}
@@ -57,7 +59,7 @@ private:
   void fill(uint32_t set, bool weights);
   const verify::TimedCheck *checkOf(uint32_t set);
   std::vector<io::TensorSpan> outputsOf(uint32_t set) const { return std::as_const(*outputTensors).view(set); }
-  verify::Cause causeOf(uint32_t set, SetRange range);
+  verify::Cause causeOf(uint32_t set, SetRange range, const std::function<void()> &letRun);
 
   // What a set's outputs have to be; `former` for inputs before those that it holds now, a few of them.
   struct Expected {

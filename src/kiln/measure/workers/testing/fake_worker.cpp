@@ -204,7 +204,7 @@ public:
   }
 
 private:
-  static constexpr uint64_t kFarApart = 3'000'000, kStep = 20'000;
+  static constexpr uint64_t kFarApart = 20'000'000, kStep = 20'000;
 
   void run() {
     for (;;)
