@@ -74,9 +74,10 @@ uint64_t QuantizedInputs::lineOf(uint64_t which, uint64_t index, uint64_t block)
 int32_t QuantizedInputs::dense(uint64_t which, uint64_t line, uint64_t p) const {
   ElementType type = which == kLhs ? spec.lhs.type : spec.rhs.type;
   uint64_t run = p / kRun, kind = randomBits(key + which, line, run) % 8;
-  // Every fourth line of sums in i32 is large nearly everywhere, so that sums exceed what f32 has room for.
-  if (!spec.requantizes() && line % 4 == 3 && kind != 0)
-    kind = 1;
+  // Every fourth line of sums in i32 is large nearly everywhere, so that sums exceed what f32 has room for; and any
+  // number in the rest, since runs alone would make multiples of four, which f32 has.
+  if (!spec.requantizes() && line % 4 == 3)
+    kind = kind == 0 ? 2 : 1;
   if (run < 2)
     kind = (line + (which == kLhs ? run : 0)) % 2;
   int64_t low = smallestInteger(type);
