@@ -1,5 +1,5 @@
 """Tunes a small problem of each family that multiplies, and has the compiler take another configuration from a database: what a
-tuning knows the problem by is what the compiler knows it by. tune_families.py FOLDER"""
+tuning knows the problem by is what the compiler knows it by. tune_families.py FOLDER FAMILY..."""
 
 import glob
 import json
@@ -7,8 +7,7 @@ import os
 import subprocess
 import sys
 
-FAMILIES = {"batch_matmul": "", "matmul_bias": "", "matmul_bias_relu": "", "matmul_bias_gelu": "",
-            "matmul_splitk": "_parallel_2", "qmatmul": ""}
+VARIANTS = {"matmul_splitk": "_parallel_2"}
 TYPES = {"qmatmul": "i8t_i8t_i8t_za3_zbm5_zc7_percolumn"}  # others: f32
 SIZES = ["--problem-m=12", "--problem-n=40", "--problem-k=32"]
 OTHER = "tile_config_6x20_16x1_fma_6x16"
@@ -29,7 +28,8 @@ def keys_in(pattern):
     return keys
 
 
-for family, what in FAMILIES.items():
+for family in sys.argv[2:]:
+    what = VARIANTS.get(family, "")
     folder = os.path.join(sys.argv[1], family)
     problem = [f"--operation-kind={family}", f"--dtypes={TYPES.get(family, 'f32')}", *SIZES]
     said = run("kiln-dispatch", "tune", f"--generated-dir={folder}", f"--tuning-db={folder}/tuned.json", *problem,

@@ -50,7 +50,9 @@ public:
   Status check() const;
 
 private:
-  std::vector<double> ratios; // of each request that was long enough to tell
+  // What was spent, of what all samples say, and of what the middle one says; of each request that was long enough to
+  // tell.
+  std::vector<double> ofAll, ofMiddle;
 };
 
 // Where a watched call spent its time. `outside` is what the device had no part in: launching and awaiting.

@@ -11,7 +11,7 @@ constexpr size_t kTurnsWithout = 3; // at most, before the first fresh one
 constexpr unsigned kOneIn = 6, kOneInDoubtful = 2;
 // Logarithms of ratios: differences that honest providers have, too; that are worth more fresh turns; that are worth
 // turns beyond those that are measured.
-constexpr double kHonest = 0.05, kDoubtful = 0.05, kSuspicious = 0.15;
+constexpr double kHonest = 0.05, kDoubtful = 0.05, kSuspicious = 0.4;
 // Where every fresh turn takes so much longer than every other one, a few of them are enough.
 constexpr double kBlatant = 0.4;
 // Of each kind, before anything is said; with fewer a single disturbance could decide.

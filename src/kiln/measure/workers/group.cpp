@@ -44,6 +44,7 @@ constexpr uint32_t kPlannedRounds = 4;
 constexpr uint32_t kTurnsPerCheck = 16;
 constexpr int kWarmUpRequests = 8;
 constexpr int kTurnsToSettle = 24;
+constexpr uint64_t kTimeToSettle = kSecond / 2;
 // A turn has at most so many stretches, each of which poisons and checks what it writes.
 constexpr size_t kMaximumStretches = 3;
 // Watched calls take at most this part of the time that other calls take.
@@ -542,11 +543,14 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
 }
 
 // Few rounds may leave it open whether a candidate computes only where its inputs are new. It has turns beyond those
-// that are measured until that is known.
+// that are measured until that is known, or a quarter of the rounds' time is over.
 Status Group::settleDoubts() {
+  uint64_t until = monotonicNanoseconds() + std::max(result.roundsNanoseconds / 4, kTimeToSettle);
+  auto doubtful = [&](uint32_t index) {
+    return takesPart(index) && goesOn() && members[index].freshTurns.suspicious() && monotonicNanoseconds() < until;
+  };
   for (uint32_t i = 0; i < count(); ++i)
-    for (int turn = 0; turn < kTurnsToSettle && takesPart(i) && goesOn() && members[i].freshTurns.suspicious();
-         ++turn) {
+    for (int turn = 0; turn < kTurnsToSettle && doubtful(i); ++turn) {
       RoundSamples samples;
       KILN_RETURN_IF_ERROR(timeTurn(i, samples));
     }
