@@ -370,8 +370,9 @@ private:
       if (std::string note = newRunNote(runs, run); !note.empty())
         progress.onWarning(note);
     }
+    std::random_device device;
     while (settings.group.seed == 0)
-      useSeed((uint64_t(std::random_device()()) << 32) + std::random_device()());
+      useSeed(uint64_t(device()) << 32 | device());
     run.started = store::unixNanoseconds();
     run.commandLine = settings.commandLine;
     run.flags = runFlags(settings, groups);

@@ -240,7 +240,8 @@ TEST_F(SweepTest, ASeedIsDrawnUnlessItIsGiven) {
   settings.group.seed = 7;
   run();
   std::set<uint64_t> seeds;
-  for (const store::StoredRun &stored : *reader->runs())
+  const std::vector<store::StoredRun> runs = *reader->runs();
+  for (const store::StoredRun &stored : runs)
     seeds.insert(stored.seed);
   EXPECT_EQ(seeds.size(), 3U);
   EXPECT_TRUE(seeds.contains(7));
