@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kiln/measure/workers/middle.h"
+
 namespace kiln::measure {
 
 namespace {
@@ -20,12 +22,6 @@ constexpr double kMostOutside = 0.15;
 constexpr double kOutsideSlack = 20'000; // waking a thread takes so long
 constexpr double kEmptyCallsOutside = 3;
 constexpr size_t kSharesToTell = 5;
-
-double medianOf(std::vector<double> values) {
-  auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 // No sum can overflow: each sample is compared with the time first, and the sum with it after each.
 Status checkSamples(const std::vector<int64_t> &host, uint64_t elapsed) {
@@ -114,7 +110,7 @@ void UntoldTime::add(const TimedRequest &timed) {
   ofAll.push_back(double(timed.spent()) / told);
   // Where threads have to wait for processors, calls may be short or long by turns: the middle one is held against
   // processor time only.
-  ofMiddle.push_back(ran / count / medianOf(std::move(samples)));
+  ofMiddle.push_back(ran / count / middleOf(std::move(samples)));
 }
 
 Status UntoldTime::check() const {
@@ -145,9 +141,9 @@ DeviceShare deviceShareOf(const TimedRequest &watched) {
     if (!times.submitted.empty())
       launch.push_back(double(times.started[i] - times.submitted[i]) * nanoseconds);
   }
-  share.call = call.empty() ? 0 : medianOf(std::move(call));
-  share.device = device.empty() ? 0 : medianOf(std::move(device));
-  share.launch = launch.empty() ? 0 : medianOf(std::move(launch));
+  share.call = call.empty() ? 0 : middleOf(std::move(call));
+  share.device = device.empty() ? 0 : middleOf(std::move(device));
+  share.launch = launch.empty() ? 0 : middleOf(std::move(launch));
   return share;
 }
 
@@ -160,11 +156,11 @@ Status DeviceClaims::check(double emptyNanoseconds) const {
     excess.push_back(outside.back() - kEmptyCallsOutside * emptyNanoseconds - kMostOutside * share.call -
                      kOutsideSlack);
   }
-  if (medianOf(excess) <= 0)
+  if (middleOf(excess) <= 0)
     return okStatus();
   return invalidArgument("device time smaller than it was: of a call its device is said to have no part in {:.0f} ns, "
                          "where an empty call takes {:.0f} ns by the lab's clock",
-                         medianOf(outside), emptyNanoseconds);
+                         middleOf(outside), emptyNanoseconds);
 }
 
 } // namespace kiln::measure

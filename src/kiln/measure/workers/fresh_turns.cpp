@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/measure/workers/middle.h"
+
 namespace kiln::measure {
 
 namespace {
@@ -19,12 +21,6 @@ constexpr size_t kLeast = 4;
 // Standard deviations of the rank sum. Honest providers are 5 % away from what is tested, so that noise has to add up
 // to that, too.
 constexpr double kCertain = 4;
-
-double middleOf(std::vector<double> values) {
-  auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 } // namespace
 

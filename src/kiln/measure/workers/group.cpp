@@ -12,6 +12,7 @@
 #include "kiln/measure/workers/claims.h"
 #include "kiln/measure/workers/count_claims.h"
 #include "kiln/measure/workers/fresh_turns.h"
+#include "kiln/measure/workers/middle.h"
 #include "kiln/measure/workers/process_times.h"
 #include "kiln/measure/workers/timed_data.h"
 #include "kiln/measure/workers/worker_process.h"
@@ -75,12 +76,6 @@ uint64_t hashOf(std::span<const io::TensorSpan> tensors) {
     hash = hash * 31 +
            std::hash<std::string_view>()({reinterpret_cast<const char *>(tensor.bytes.data()), tensor.bytes.size()});
   return hash;
-}
-
-int64_t medianOf(std::vector<int64_t> samples) {
-  auto middle = samples.begin() + std::ptrdiff_t(samples.size() / 2);
-  std::ranges::nth_element(samples, middle);
-  return *middle;
 }
 
 // What a call takes, for planning. How long a short request was disturbed is known roughly: turns planned from less
@@ -397,7 +392,7 @@ Status Group::timeEmptyCalls(uint32_t index) {
       return withdrawTimed(index, many.status());
     tries.push_back((int64_t(many->elapsed()) - int64_t(few->elapsed())) / int64_t(3 * kEmptyCalls));
   }
-  members[index].emptyNanoseconds = double(std::max<int64_t>(medianOf(std::move(tries)), 1));
+  members[index].emptyNanoseconds = double(std::max<int64_t>(middleOf(std::move(tries)), 1));
   return okStatus();
 }
 
@@ -415,7 +410,7 @@ void Group::planTurns() {
       starts.push_back(int64_t(member.startNanoseconds));
   uint64_t turn = settings.roundNanoseconds;
   if (!starts.empty())
-    turn = std::max(turn, std::min(kMaximumTurn, kTurnPerStart * uint64_t(medianOf(std::move(starts)))));
+    turn = std::max(turn, std::min(kMaximumTurn, kTurnPerStart * uint64_t(middleOf(std::move(starts)))));
   result.turnNanoseconds = turn;
   for (Member &member : members) {
     if (member.gone)
@@ -677,7 +672,7 @@ const SpeedFloor *Group::floorAbove(uint32_t index, double call, double &least) 
 // What only a turn as a whole can show.
 Status Group::checkTurn(uint32_t index, const RoundSamples &samples) {
   Member &member = members[index];
-  double call = double(medianOf(samples.call)) / samples.batch;
+  double call = double(middleOf(samples.call)) / samples.batch;
   member.medians.push_back(int64_t(call * 1000));
   if (settings.checkTimed && settings.cold) {
     member.freshTurns.add(samples.fresh, call);
@@ -692,7 +687,7 @@ Status Group::checkSpeed(uint32_t index) {
   Member &member = members[index];
   if (member.medians.size() < kTurnsToBeImplausible)
     return okStatus();
-  double call = double(medianOf(member.medians)) / 1000, least = 0;
+  double call = double(middleOf(member.medians)) / 1000, least = 0;
   if (!floorAbove(index, call, least))
     return okStatus();
   member.floors = observer.confirmFloors(index, std::move(member.floors));

@@ -6,7 +6,7 @@
 // what the rounds show. Programs that take long to start live for several turns, or for all.
 //
 // Timed requests are checked, too: outputs are poisoned before and looked at afterwards, some turns get new inputs, and
-// what a worker says of its times is held against the lab's clock. See docs/verification.md.
+// what a worker says of its times is held against what the lab and the system saw. See docs/verification.md.
 //
 // Everything happens on the calling thread, which must outlive the call: workers die with it.
 #ifndef KILN_MEASURE_WORKERS_GROUP_H
