@@ -43,7 +43,8 @@ constexpr uint32_t kLeastRounds = 3;
 constexpr uint32_t kPlannedRounds = 4;
 // Results are looked at again after the first turn and after each of so many.
 constexpr uint32_t kTurnsPerCheck = 16;
-constexpr int kWarmUpRequests = 8;
+constexpr int kLeastWarmUpRequests = 4, kWarmUpRequests = 8; // fewer only of calls that take very long
+constexpr uint64_t kLongWarmUp = 40;
 constexpr int kTurnsToSettle = 24;
 constexpr uint64_t kTimeToSettle = kSecond / 2;
 // A turn has at most so many stretches, each of which poisons and checks what it writes.
@@ -365,7 +366,11 @@ Result<TimedRequest> Group::timeCalls(uint32_t index, TimeRequest request) {
 Status Group::warmUp(uint32_t index) {
   Member &member = members[index];
   uint64_t elapsed = 0, calls = 1;
-  for (int i = 0; i < kWarmUpRequests && elapsed < settings.warmUpNanoseconds / 2; ++i) {
+  // A delay of the first ones must not pass for the time of a call.
+  auto enough = [&](int requests) {
+    return elapsed >= settings.warmUpNanoseconds * (requests < kLeastWarmUpRequests ? kLongWarmUp : 1) / 2;
+  };
+  for (int i = 0; i < kWarmUpRequests && !enough(i); ++i) {
     Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet});
     if (!timed.ok())
       return withdrawTimed(index, timed.status());
