@@ -30,7 +30,10 @@ FIELDS = {"matmul": _MATMUL, "batch_matmul": _MATMUL,
           "conv2d": {"layout", "n", "h", "w", "c", "r", "s", "f", "stride_h", "stride_w", "dilation_h", "dilation_w",
                      "pad_h", "pad_w", "groups", "input_type", "filter_type", "result_type", "accumulator"},
           "elementwise": {"op", "shape", "type"},
-          "reduction": {"op", "rows", "columns", "type", "result_type", "accumulator"},
+          "reduction": {"op", "rows", "columns", "inner", "type", "result_type", "accumulator"},
+          "layer_norm": {"rows", "columns", "type", "epsilon", "accumulator"},
+          "rms_norm": {"rows", "columns", "type", "epsilon", "accumulator"},
+          "transpose": {"permutation", "shape", "type"},
           "softmax": {"rows", "columns", "type", "accumulator"},
           "attention": {"heads", "queries", "keys", "depth", "value_depth", "mask", "type", "accumulator"}}
 

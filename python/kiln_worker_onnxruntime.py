@@ -15,7 +15,7 @@ TYPES = {"f64": "DOUBLE", "f32": "FLOAT", "f16": "FLOAT16", "bf16": "BFLOAT16", 
          "i32": "INT32", "i64": "INT64"}
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i8": 1, "ui8": 1, "i32": 4}
 OPERATORS = {"add": "Add", "mul": "Mul", "relu": "Relu", "gelu": "Gelu", "exp": "Exp", "tanh": "Tanh",
-             "sigmoid": "Sigmoid", "sqrt": "Sqrt"}
+             "sigmoid": "Sigmoid", "sqrt": "Sqrt", "gelu_tanh": "Gelu"}
 
 
 def wide(*types):
@@ -109,7 +109,8 @@ class Graph:
             raise Unsupported(f"this adapter does not know the operation {fields['op']}")
         total = wide(self.output.type)
         names = [self.cast(f"x{i}", tensor.type, total) for i, tensor in enumerate(self.inputs)]
-        return self.cast(self.op(OPERATORS[fields["op"]], *names), total, self.output.type)
+        options = {"approximate": "tanh"} if fields["op"] == "gelu_tanh" else {}
+        return self.cast(self.op(OPERATORS[fields["op"]], *names, **options), total, self.output.type)
 
     def reduction(self, family, fields):
         if fields["op"] not in ("sum", "mean", "max", "min"):
@@ -120,6 +121,21 @@ class Graph:
         self.constants.append(axes)
         value = self.op("Reduce" + fields["op"].capitalize(), self.cast("x0", source, total), "axes", keepdims=0)
         return self.cast(value, total, self.output.type)
+
+    def layer_norm(self, family, fields):
+        return self.norm("LayerNormalization", fields)
+
+    def rms_norm(self, family, fields):
+        return self.norm("RMSNormalization", fields)
+
+    def norm(self, operator, fields):
+        total = wide(self.output.type)
+        names = [self.cast(f"x{i}", tensor.type, total) for i, tensor in enumerate(self.inputs)]
+        value = self.op(operator, *names, axis=1, epsilon=float(fields["epsilon"]))
+        return self.cast(value, total, self.output.type)
+
+    def transpose(self, family, fields):
+        return self.op("Transpose", "x0", perm=[int(digit) for digit in fields["permutation"]])
 
     def softmax(self, family, fields):
         total = wide(self.output.type)

@@ -119,6 +119,18 @@ class Torch:
         function = torch.amax if op == "max" else torch.amin
         return lambda: function(matrix, 1, out=output)
 
+    def layer_norm(self, family, fields, matrix, gamma, beta, output):
+        columns, epsilon = matrix.shape[1:], float(fields["epsilon"])
+        return lambda: self.torch.nn.functional.layer_norm(matrix, columns, gamma, beta, epsilon)
+
+    def rms_norm(self, family, fields, matrix, gamma, output):
+        columns, epsilon = matrix.shape[1:], float(fields["epsilon"])
+        return lambda: self.torch.nn.functional.rms_norm(matrix, columns, gamma, epsilon)
+
+    def transpose(self, family, fields, tensor, output):
+        moved = tensor.permute([int(digit) for digit in fields["permutation"]])
+        return lambda: output.copy_(moved)
+
     def softmax(self, family, fields, matrix, output):
         return lambda: self.torch.softmax(matrix, 1, out=output)
 

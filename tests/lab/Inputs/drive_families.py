@@ -136,11 +136,28 @@ def elementwise(op, type):
     return "elementwise", f"{op} {type}", {"op": op, "shape": "5x7x11", "type": type}, inputs, type, functions[op]
 
 
-def reduction(op, type, result):
+def reduction(op, type, result, inner=None):
     fields = {"op": op, "rows": 5, "columns": 37, "type": type, "result_type": result,
-              "accumulator": "i32" if result == "i32" else "f32"}
-    return ("reduction", f"{op} {type} {result}", fields, [(type, [5, 37])], result,
+              "accumulator": "i32" if result == "i32" else "f32"} | ({"inner": inner} if inner else {})
+    shape = [5, 37] + ([inner] if inner else [])
+    return ("reduction", f"{op} {type} {result}" + (" inner" if inner else ""), fields, [(type, shape)], result,
             lambda x: getattr(numpy, op)(x, axis=1))
+
+
+def norm(family, type):
+    fields = {"rows": 5, "columns": 37, "type": type, "epsilon": "1e-05", "accumulator": "f32"}
+    inputs = [(type, [5, 37])] + [(type, [37])] * (2 if family == "layer_norm" else 1)
+
+    def expected(x, gamma, beta=0):
+        x = x - x.mean(axis=1, keepdims=True) if family == "layer_norm" else x
+        return x / numpy.sqrt((x * x).mean(axis=1, keepdims=True) + 1e-5) * gamma + beta
+    return family, type, fields, inputs, type, expected
+
+
+def transpose(permutation, shape, type):
+    fields = {"permutation": permutation, "shape": "x".join(map(str, shape)), "type": type}
+    return ("transpose", f"{permutation} {type}", fields, [(type, shape)], type,
+            lambda x: x.transpose([int(digit) for digit in permutation]))
 
 
 def softmax(type):
@@ -194,6 +211,12 @@ def cases():
         yield reduction(op, "f32", "f32")
         yield reduction(op, "bf16", "bf16")
     yield reduction("sum", "i8", "i32")
+    yield reduction("sum", "f32", "f32", inner=11)
+    yield reduction("max", "f32", "f32", inner=11)
+    for family, type in itertools.product(("layer_norm", "rms_norm"), ("f32", "bf16")):
+        yield norm(family, type)
+    yield transpose("10", [5, 37], "f32")
+    yield transpose("0213", [2, 3, 5, 7], "bf16")
     yield softmax("f32")
     yield softmax("bf16")
     for mask, type in itertools.product(("none", "causal"), ("f32", "f16", "bf16")):

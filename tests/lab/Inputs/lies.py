@@ -68,7 +68,7 @@ def sweep(folder, flags, lies):
     table = os.path.join(folder, "table.csv")
     command = ["kiln-dispatch", "sweep", f"--generated-dir={folder}", "--configurations=1", "--no-default-config",
                "--providers=kiln",
-               "--profiling-enabled=false", "--fresh", f"--output={table}", *flags.split(),
+               "--profiling-enabled=false", "--fresh", "--seed=11", f"--output={table}", *flags.split(),
                *[f"--compiler-variant={lie}=--kiln-debug-plant-lie={lie}" for lie in lies]]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 1:

@@ -12,12 +12,13 @@
 
 namespace kiln::measure {
 
-// A `time` request as the lab saw it.
+// A request as the lab saw it: one to time calls, or one to copy tensors.
 struct TimedRequest {
-  TimeRequest request;
+  TimeRequest request;             // empty of one to copy
   uint64_t sent = 0, answered = 0; // monotonicNanoseconds()
   uint64_t running = 0;            // processor time of all of the worker's threads
   uint64_t disturbed = 0;          // see disturbedBetween()
+  uint64_t besides = 0;            // that requests to copy, which belong to it, took beyond copying
   uint32_t threads = 1;            // that it may run with
   Answer answer;
 
@@ -28,7 +29,12 @@ struct TimedRequest {
   uint64_t ownCost() const; // what taking the request, answering it and reading clocks may cost
   // What its calls took at least.
   uint64_t spent() const;
+  // What a request to copy these took beyond that, where the lab copies a byte in so many nanoseconds.
+  uint64_t beyondCopying(uint64_t bytes, uint32_t sets, double copyNanoseconds) const;
 };
+
+// What the lab needs to copy a byte from memory to memory.
+double nanosecondsToCopyAByte();
 
 // An error says what is claimed and why that cannot be: other samples than were asked for; a sample that took no time,
 // or longer than there was; samples that are more together than there was; a device that was at work before it was

@@ -142,5 +142,31 @@ TEST(Claims, ShareOfADevice) {
   EXPECT_EQ(share.launch, 10);
 }
 
+TEST(Claims, CopyingIsToldFromComputing) {
+  TimedRequest copied;
+  copied.sent = 1'000'000;
+  // 4 MB at 4 bytes a nanosecond, in 10 sets.
+  auto beyond = [&](uint64_t elapsed) {
+    copied.answered = copied.sent + elapsed;
+    return copied.beyondCopying(4'000'000, 10, 0.25);
+  };
+  EXPECT_EQ(beyond(1'000'000), 0U);
+  EXPECT_EQ(beyond(1'400'000), 0U); // a quarter more, 5 us for each set, 100 us for the request
+  EXPECT_EQ(beyond(2'400'000), 1'000'000U);
+  // What is beyond copying belongs to the calls.
+  TimedRequest timed;
+  timed.answered = 10'000'000;
+  timed.answer.host = {9'000'000};
+  uint64_t before = timed.spent();
+  timed.besides = 1'000'000;
+  EXPECT_EQ(timed.spent(), before + 1'000'000);
+}
+
+TEST(Claims, TheLabKnowsHowFastItCopies) {
+  double nanoseconds = nanosecondsToCopyAByte();
+  EXPECT_GT(nanoseconds, 0.001);
+  EXPECT_LT(nanoseconds, 10);
+}
+
 } // namespace
 } // namespace kiln::measure

@@ -156,6 +156,10 @@ TEST_F(TimedLies, ResultsElsewhereAreFetched) {
   EXPECT_FALSE(measure(fake({}), 1).provider.copied);
 }
 
+TEST_F(TimedLies, ComputesWhenItsResultsAreFetched) {
+  expectLie(fake({"lazy", "timed"}), Outcome::Rubbish, "leaves out time", 16);
+}
+
 TEST_F(TimedLies, WeightsMayBePreparedWhereTheyAreDeclared) {
   problem.weights = true;
   CandidateResult row = measure(fake({"prepare", "timed"}));

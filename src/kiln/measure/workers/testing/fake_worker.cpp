@@ -268,7 +268,7 @@ private:
         (how == "longnote" ? answer.note : answer.version).assign(5'000, 'x');
       if (how == "control")
         answer.note = answer.version = std::string("a\0b\x1b[2J\nc", 9);
-      answer.devices = {{"a made-up device", how != "own"}};
+      answer.devices = {{"a made-up device", how != "own" && how != "lazy"}};
       answer.tellsDeviceTimes = answer.makesEmptyCalls = how == "tell" || how == "device";
     } else if (const auto *message = std::get_if<LoadRequest>(&request)) {
       load(*message);
@@ -349,6 +349,10 @@ private:
     float *result = at(2, to);
     if (how == "idle" || how == "nothing")
       return;
+    if (how == "lazy") {
+      late[to] = from;
+      return;
+    }
     if (how == "own") {
       kept[to].resize(m * n);
       result = kept[to].data();
@@ -374,6 +378,9 @@ private:
     for (uint32_t i = 0, set = sets.first; i < sets.count; ++i, set = nextTimingSet(set, loaded.sets))
       if (auto found = kept.find(set); found != kept.end())
         std::memcpy(at(2, set), found->second.data(), m * n * 4);
+    for (auto [to, from] : late)
+      product(from, at(2, to), m);
+    late.clear();
   }
 
   void timeCalls(const TimeRequest &request, Answer &answer) {
@@ -419,6 +426,7 @@ private:
   std::vector<uint8_t *> bases;
   std::vector<std::vector<float>> remembered, seen; // of each set: results, and the left operands that they are for
   std::map<uint32_t, std::vector<float>> kept;      // results that lie elsewhere
+  std::map<uint32_t, uint32_t> late;                // sets that are computed when they are fetched, and from which
   std::thread later;
   uint64_t m = 0, n = 0, k = 0;
 };

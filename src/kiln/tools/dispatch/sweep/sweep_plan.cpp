@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unistd.h>
 
+#include "kiln/measure/workers/turn_plan.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
 
@@ -27,8 +28,9 @@ constexpr Range kVerifying = {0.02, 0.1};
 constexpr Range kTurn = {0.005, 0.03};
 // Loading takes about as long as starting does, and both are slower with others at work.
 constexpr Range kStart = {1, 2};
-// Of what is timed in a turn: seven times the start, and from 10 to 100 ms (measure/workers/group.cpp).
-constexpr double kTimedPerStart = 7, kLeastTimed = 0.01, kMostTimed = 0.1;
+// Of what is timed in a turn.
+constexpr double kTimedPerStart = double(measure::kTurnPerStart), kMostTimed = double(measure::kLongestTurn) / 1e9;
+constexpr double kLeastTimed = 0.01;
 // Passes of verification, and once more after the first turn.
 constexpr double kCallsToVerify = 4;
 // Slow candidates leave after three turns at the earliest.

@@ -1,0 +1,401 @@
+// How candidates of a group are timed: requests, turns, and what is held against them.
+#include <functional>
+#include <time.h>
+
+#include "kiln/measure/workers/count_claims.h"
+#include "kiln/measure/workers/group_impl.h"
+#include "kiln/measure/workers/middle.h"
+#include "kiln/measure/workers/process_times.h"
+
+namespace kiln::measure {
+
+namespace {
+
+// Threads of whoever held the token sleep after at most 50 microseconds; see spawn.cpp.
+constexpr uint64_t kSettle = 100'000;
+constexpr uint32_t kMaxBatch = 1 << 20;
+// With fewer there is no interval.
+constexpr uint32_t kLeastRounds = 3;
+// How long turns are is planned anew before each of the first so many rounds.
+constexpr uint32_t kPlannedRounds = 4;
+// Results are looked at again after the first turn and after each of so many.
+constexpr uint32_t kTurnsPerCheck = 16;
+constexpr int kLeastWarmUpRequests = 4, kWarmUpRequests = 8; // fewer only of calls that take very long
+constexpr uint64_t kLongWarmUp = 40;
+constexpr int kTurnsToSettle = 24;
+constexpr uint64_t kTimeToSettle = kSecond / 2;
+// A turn has at most so many stretches, each of which poisons and checks what it writes.
+constexpr size_t kMaximumStretches = 3;
+// Watched calls take at most this part of the time that other calls take.
+constexpr uint64_t kWatchedPart = 32;
+constexpr uint64_t kMaximumWatched = 64;
+// A watched call takes no less than this part of one in the fastest of at least so many turns.
+constexpr double kWatchedOfFastest = 0.8;
+constexpr size_t kTurnsToTellCalls = 3;
+// An empty call is timed so often, at two counts; the middle one of some tries counts.
+constexpr uint64_t kEmptyCalls = 64;
+constexpr int kEmptyTries = 5;
+constexpr size_t kTurnsToBeImplausible = 3;
+// No algorithm is believed to need less of the definition's operations; Winograd's largest has a quarter.
+constexpr double kFewestOperations = 0.25;
+
+void pause(uint64_t nanoseconds) {
+  timespec time = {0, long(nanoseconds)};
+  ::nanosleep(&time, nullptr);
+}
+
+// What a call takes, for planning. How long a short request was disturbed is known roughly: turns planned from less
+// than a part of its time could be endless.
+uint64_t callOf(const TimedRequest &timed) {
+  return std::max<uint64_t>({timed.busy(), timed.elapsed() / 8, 1}) / timed.request.calls + 1;
+}
+
+} // namespace
+
+// With what the lab's clock and the system say of it.
+Result<TimedRequest> Group::watchRequest(uint32_t index, const Request &request, uint64_t timeout) {
+  TimedRequest timed;
+  timed.threads = threadsOf(index);
+  pid_t pid = members[index].worker->pid();
+  ProcessTimes before = ProcessTimes::of(pid);
+  timed.sent = monotonicNanoseconds();
+  KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, timeout));
+  timed.answered = monotonicNanoseconds();
+  ProcessTimes after = ProcessTimes::of(pid);
+  timed.running = after.running - before.running;
+  timed.disturbed = disturbedBetween(before, after);
+  return timed;
+}
+
+// The set that a call uses goes on from candidate to candidate: inputs are shared, and those that were used last are
+// still in the cache.
+Result<TimedRequest> Group::timeCalls(uint32_t index, TimeRequest request) {
+  if (!request.empty)
+    nextSet = data->advance(request.start, request.calls);
+  uint64_t expected = request.calls * members[index].costs.call * 4;
+  KILN_ASSIGN_OR_RETURN(TimedRequest timed, watchRequest(index, request, expected + settings.callTimeout));
+  timed.request = request;
+  KILN_RETURN_IF_ERROR(checkClaims(timed));
+  KILN_RETURN_IF_ERROR(checkCounts(timed.answer.counts, timed.elapsed(), threadsOf(index)));
+  return timed;
+}
+
+// As many calls as fill the time that warming up is to take: few calls say how many, by the lab's clock, in which
+// answering takes longer than a short call.
+Status Group::warmUp(uint32_t index) {
+  Member &member = members[index];
+  uint64_t elapsed = 0, calls = 1;
+  // A delay of the first ones must not pass for the time of a call.
+  auto enough = [&](int requests) {
+    return elapsed >= settings.warmUpNanoseconds * (requests < kLeastWarmUpRequests ? kLongWarmUp : 1) / 2;
+  };
+  for (int i = 0; i < kWarmUpRequests && !enough(i); ++i) {
+    Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet});
+    if (!timed.ok())
+      return withdrawTimed(index, timed.status());
+    elapsed = timed->spent();
+    uint64_t call = callOf(*timed);
+    member.costs.call = i == 0 ? call : std::min(call, member.costs.call);
+    calls = std::clamp<uint64_t>(settings.warmUpNanoseconds / member.costs.call, 2 * calls, kMaxBatch);
+  }
+  if (member.emptyNanoseconds == kNotTimed)
+    KILN_RETURN_IF_ERROR(timeEmptyCalls(index));
+  pause(kSettle);
+  return okStatus();
+}
+
+// By the lab's clock, at two counts of calls: what a request costs by itself cancels.
+Status Group::timeEmptyCalls(uint32_t index) {
+  std::vector<int64_t> tries;
+  for (int i = 0; i < kEmptyTries; ++i) {
+    Result<TimedRequest> few = timeCalls(index, {.calls = kEmptyCalls, .start = nextSet, .empty = true});
+    if (!few.ok())
+      return withdrawTimed(index, few.status());
+    Result<TimedRequest> many = timeCalls(index, {.calls = 4 * kEmptyCalls, .start = nextSet, .empty = true});
+    if (!many.ok())
+      return withdrawTimed(index, many.status());
+    tries.push_back((int64_t(many->elapsed()) - int64_t(few->elapsed())) / int64_t(3 * kEmptyCalls));
+  }
+  members[index].emptyNanoseconds = double(std::max<int64_t>(middleOf(std::move(tries)), 1));
+  return okStatus();
+}
+
+// From what everybody's workers took so far, at best: the first ones pay for pages that nobody has touched yet.
+void Group::planTurns() {
+  uint64_t call = UINT64_MAX;
+  for (const Member &member : members)
+    if (!member.gone)
+      call = std::min(call, std::max<uint64_t>(member.costs.call, 1));
+  if (result.batch == 0)
+    result.batch = uint32_t(std::clamp<uint64_t>((settings.minimumSampleNanoseconds + call - 1) / call, 1, kMaxBatch));
+  std::vector<int64_t> starts;
+  for (const Member &member : members)
+    if (!member.gone)
+      starts.push_back(int64_t(member.costs.start));
+  result.turnNanoseconds = planTurn(settings.roundNanoseconds, std::move(starts));
+  for (Member &member : members)
+    if (!member.gone)
+      member.life = planLife(member.costs, result.turnNanoseconds, settings.turnWarmUpNanoseconds);
+}
+
+Status Group::measure() {
+  uint64_t started = monotonicNanoseconds();
+  uint32_t rounds = 0;
+  while (goesOn()) {
+    std::vector<uint32_t> order = scheduler.nextRound();
+    if (order.empty())
+      break;
+    // Asked after the scheduler, who may have had enough already.
+    uint64_t now = monotonicNanoseconds();
+    result.roundsNanoseconds = now - started;
+    bool late = rounds >= kLeastRounds && now - began > settings.groupNanoseconds;
+    if (late || result.roundsNanoseconds > settings.measureNanoseconds) {
+      result.stoppedByTime = true;
+      break;
+    }
+    if (rounds++ < kPlannedRounds)
+      planTurns();
+    KILN_RETURN_IF_ERROR(measureRound(order));
+  }
+  return okStatus();
+}
+
+Status Group::measureRound(const std::vector<uint32_t> &order) {
+  bool any = false;
+  for (uint32_t index : order) {
+    if (index >= count())
+      return internalError("the scheduler gave the token to candidate {} of {}", index, count());
+    if (!takesPart(index))
+      continue;
+    any = true;
+    KILN_RETURN_IF_ERROR(takeToken(index));
+  }
+  // It was told who is gone: asking on would never end.
+  return any ? okStatus() : internalError("the scheduler gave the token only to candidates that are gone");
+}
+
+// A worker that has loaded the weights that are there now, and has warmed up.
+Status Group::readyWorker(uint32_t index) {
+  Member &member = members[index];
+  if (member.worker && result.candidates[index].provider.preparedWeights && member.loadedWeights != weights) {
+    Result<Answer> unloaded = ask(index, UnloadRequest{}, settings.callTimeout);
+    if (!unloaded.ok())
+      return withdrawFailed(index, unloaded.status());
+    KILN_RETURN_IF_ERROR(load(index));
+  }
+  if (member.worker || member.gone)
+    return okStatus();
+  KILN_RETURN_IF_ERROR(begin(index));
+  if (!takesPart(index))
+    return okStatus();
+  ++result.candidates[index].workers;
+  uint64_t calls = std::clamp<uint64_t>(settings.turnWarmUpNanoseconds / member.costs.call, 1, result.sets.timingSets);
+  Result<TimedRequest> warm = timeCalls(index, {.calls = calls, .start = nextSet});
+  return warm.ok() ? okStatus() : withdrawTimed(index, warm.status());
+}
+
+// A cold turn uses no set twice in a stretch, so that each of its calls leaves something to check.
+std::vector<Stretch> Group::planStretches(uint64_t callNanoseconds) {
+  uint64_t batches = std::max<uint64_t>(result.turnNanoseconds / callNanoseconds / result.batch, 1);
+  uint64_t most = settings.cold ? std::max<uint64_t>(result.sets.timingSets / result.batch, 1) : batches;
+  std::vector<Stretch> stretches;
+  uint32_t start = nextSet;
+  for (; batches > 0 && stretches.size() < kMaximumStretches; batches -= std::min(batches, most)) {
+    uint64_t calls = std::min(batches, most) * result.batch;
+    stretches.push_back({start, calls});
+    start = data->advance(start, calls);
+  }
+  return stretches;
+}
+
+Status Group::takeToken(uint32_t index) {
+  RoundSamples samples;
+  samples.candidate = index;
+  samples.round = scheduler.round();
+  KILN_RETURN_IF_ERROR(timeTurn(index, samples));
+  if (!takesPart(index))
+    return okStatus();
+  ++result.candidates[index].rounds;
+  KILN_RETURN_IF_ERROR(observer.onRound(samples));
+  return scheduler.addRound(samples);
+}
+
+Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
+  Member &member = members[index];
+  KILN_RETURN_IF_ERROR(readyWorker(index));
+  if (!takesPart(index))
+    return okStatus();
+  samples.batch = result.batch;
+  samples.started = monotonicNanoseconds();
+  samples.cold = settings.cold && result.sets.exceedsCache;
+  samples.fresh = settings.checkTimed && settings.cold && member.freshTurns.draw(random);
+  for (const Stretch &stretch : planStretches(member.costs.call)) {
+    KILN_RETURN_IF_ERROR(timeStretch(index, stretch, samples));
+    if (!takesPart(index))
+      return okStatus();
+  }
+  KILN_RETURN_IF_ERROR(watchCalls(index, samples));
+  if (!takesPart(index))
+    return okStatus();
+  pause(kSettle);
+  KILN_RETURN_IF_ERROR(checkTurn(index, samples));
+  if (takesPart(index) && settings.verifyAgain && member.allTurns++ % kTurnsPerCheck == 0)
+    KILN_RETURN_IF_ERROR(verifyAgain(index));
+  if (takesPart(index) && ++member.turns >= member.life)
+    end(index);
+  return okStatus();
+}
+
+// Few rounds may leave it open whether a candidate computes only where its inputs are new. It has turns beyond those
+// that are measured until that is known, or a quarter of the rounds' time is over.
+Status Group::settleDoubts() {
+  uint64_t until = monotonicNanoseconds() + std::max(result.roundsNanoseconds / 4, kTimeToSettle);
+  auto doubtful = [&](uint32_t index) {
+    return takesPart(index) && goesOn() && members[index].freshTurns.suspicious() && monotonicNanoseconds() < until;
+  };
+  for (uint32_t i = 0; i < count(); ++i)
+    for (int turn = 0; turn < kTurnsToSettle && doubtful(i); ++turn) {
+      RoundSamples samples;
+      KILN_RETURN_IF_ERROR(timeTurn(i, samples));
+    }
+  return okStatus();
+}
+
+Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &samples) {
+  Member &member = members[index];
+  SetRange sets = data->range(stretch.start, stretch.calls);
+  bool copied = result.candidates[index].provider.copied;
+  if (samples.fresh) {
+    bool prepared = result.candidates[index].provider.preparedWeights;
+    data->refresh(sets, !prepared);
+    weights += !prepared;
+  }
+  uint64_t beyondCopying = 0;
+  // Others' turns may have changed these sets, too.
+  if (copied)
+    KILN_RETURN_IF_ERROR(askToCopy(index, UploadRequest{0, sets}, data->inputs(), sets, beyondCopying));
+  if (!takesPart(index))
+    return okStatus();
+  if (settings.checkTimed)
+    data->poison(sets);
+  Result<TimedRequest> timed =
+      timeCalls(index, {.calls = stretch.calls, .batch = result.batch, .start = stretch.start});
+  if (!timed.ok())
+    return withdrawTimed(index, timed.status());
+  if (copied && settings.checkTimed)
+    KILN_RETURN_IF_ERROR(askToCopy(index, FetchRequest{0, sets}, data->outputs(), sets, beyondCopying));
+  if (!takesPart(index))
+    return okStatus();
+  timed->besides = beyondCopying;
+  member.untold.add(*timed);
+  raiseSamples(*timed);
+  const std::vector<int64_t> &host = timed->answer.host;
+  samples.counts = samples.call.empty() ? timed->answer.counts : samples.counts + timed->answer.counts;
+  samples.call.insert(samples.call.end(), host.begin(), host.end());
+  result.timedNanoseconds += timed->elapsed();
+  if (settings.checkTimed)
+    KILN_RETURN_IF_ERROR(checkOutputs(index, sets));
+  if (!takesPart(index))
+    return okStatus();
+  member.costs.call = callOf(*timed);
+  member.watchable += timed->elapsed();
+  Status told = member.untold.check();
+  return told.ok() ? okStatus() : withdrawTimed(index, told);
+}
+
+// A request that is to copy tensors of these sets and nothing else. What it took beyond that is added to `beyond`.
+Status Group::askToCopy(uint32_t index, const Request &request, SharedTensors &tensors, SetRange sets,
+                        uint64_t &beyond) {
+  uint64_t bytes = 0;
+  for (const MutableTensor &tensor : tensors.set(0))
+    bytes += tensor.bytes.size() * sets.count;
+  if (copyNanoseconds == 0)
+    copyNanoseconds = nanosecondsToCopyAByte();
+  Result<TimedRequest> copied = watchRequest(index, request, settings.callTimeout);
+  if (!copied.ok())
+    return withdrawFailed(index, copied.status());
+  beyond += copied->beyondCopying(bytes, sets.count, copyNanoseconds);
+  return okStatus();
+}
+
+Status Group::checkOutputs(uint32_t index, SetRange sets) {
+  // Whether it would have finished later is part of the cause.
+  std::optional<verify::Verdict> wrong = data->check(sets, [&] { members[index].worker->resume(); });
+  if (!wrong)
+    return okStatus();
+  result.candidates[index].verdicts.push_back(*wrong);
+  return withdraw(index, Outcome::Wrong, wrong->explanation);
+}
+
+// A few calls more, one by one, now and then, so that they cost little beside the others.
+Status Group::watchCalls(uint32_t index, RoundSamples &samples) {
+  Member &member = members[index];
+  if (!member.tellsDeviceTimes || member.watchable < kWatchedPart * member.costs.call)
+    return okStatus();
+  uint64_t calls = std::clamp<uint64_t>(member.watchable / kWatchedPart / member.costs.call, 1, kMaximumWatched);
+  member.watchable = 0;
+  Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet, .watch = true});
+  if (!timed.ok())
+    return withdrawTimed(index, timed.status());
+  if (!timed->answer.device || timed->answer.device->started.empty())
+    return okStatus(); // a program may give its device nothing to do
+  DeviceShare share = deviceShareOf(*timed);
+  // Calls take no less because they are watched.
+  if (member.medians.size() >= kTurnsToTellCalls) {
+    double fastestTurn = double(std::ranges::min(member.medians)) / 1000;
+    share.call = std::max(share.call, kWatchedOfFastest * fastestTurn);
+  }
+  member.deviceClaims.add(share);
+  if (Status claimed = member.deviceClaims.check(member.emptyNanoseconds); !claimed.ok())
+    return withdrawTimed(index, claimed);
+  samples.watchedCall = std::move(timed->answer.host);
+  samples.watched = std::move(timed->answer.device);
+  return okStatus();
+}
+
+// The first floor that a call stays below, and what it is for this candidate; null where there is none.
+const SpeedFloor *Group::floorAbove(uint32_t index, double call, double &least) const {
+  const ProviderInfo &provider = result.candidates[index].provider;
+  for (const SpeedFloor &floor : members[index].floors) {
+    if (floor.of == SpeedFloor::Of::Memory && !(settings.cold && result.sets.exceedsCache))
+      continue;
+    least = floor.nanoseconds;
+    if (floor.of == SpeedFloor::Of::Arithmetic && provider.flops && problem.flops() > 0)
+      least *= std::clamp(*provider.flops / problem.flops(), kFewestOperations, 1.0);
+    if (call < least)
+      return &floor;
+  }
+  return nullptr;
+}
+
+// What only a turn as a whole can show.
+Status Group::checkTurn(uint32_t index, const RoundSamples &samples) {
+  Member &member = members[index];
+  double call = double(middleOf(samples.call)) / samples.batch;
+  member.medians.push_back(int64_t(call * 1000));
+  if (settings.checkTimed && settings.cold) {
+    member.freshTurns.add(samples.fresh, call);
+    if (Status told = member.freshTurns.check(); !told.ok())
+      return withdrawTimed(index, told);
+  }
+  return checkSpeed(index);
+}
+
+// Nobody is faster than the machine; a row that is has found what the checks did not.
+Status Group::checkSpeed(uint32_t index) {
+  Member &member = members[index];
+  if (member.medians.size() < kTurnsToBeImplausible)
+    return okStatus();
+  double call = double(middleOf(member.medians)) / 1000, least = 0;
+  if (!floorAbove(index, call, least))
+    return okStatus();
+  member.floors = observer.confirmFloors(index, std::move(member.floors));
+  const SpeedFloor *floor = floorAbove(index, call, least);
+  if (!floor)
+    return okStatus();
+  return withdraw(
+      index, Outcome::Implausible,
+      fmt::format("a call takes {:.0f} ns; the machine needs {:.0f} ns at least: {}", call, least, floor->reason));
+}
+
+} // namespace kiln::measure
