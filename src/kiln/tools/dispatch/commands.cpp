@@ -316,6 +316,17 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
   return summary.failed ? 1 : 0;
 }
 
+// The programs of a corpus that will not be measured; 1 where that will be a failure.
+int tellObstacles(const std::vector<Operation> &operations) {
+  int failed = 0;
+  for (const Operation &operation : operations)
+    if (Status obstacle = obstacleOf(operation); !obstacle.ok()) {
+      sayLines("{}: {}", operation.problem->name(), obstacle.message());
+      failed |= obstacle.code() != StatusCode::Unimplemented;
+    }
+  return failed;
+}
+
 } // namespace
 
 Result<int> verbs::profile(const Lab &lab) {
@@ -325,7 +336,7 @@ Result<int> verbs::profile(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
   announceSweep(lab, operations, providers);
   if (lab.flags.dryRun)
-    return 0;
+    return tellObstacles(operations);
   return measureOperations(lab, operations, providers, look, /*asBlocks=*/true);
 }
 
@@ -340,7 +351,7 @@ Result<int> verbs::sweep(const Lab &lab) {
       operation.addDefaultConfiguration();
   announceSweep(lab, operations, providers);
   if (lab.flags.dryRun)
-    return 0;
+    return tellObstacles(operations);
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, !lab.flags.verbose));
   return measureOperations(lab, operations, providers, look, /*asBlocks=*/false);
 }

@@ -209,6 +209,11 @@ static CorpusProblem *corpusProblem(const Operation &operation) {
   return dynamic_cast<CorpusProblem *>(operation.problem.get());
 }
 
+Status obstacleOf(const Operation &operation) {
+  const CorpusProblem *problem = corpusProblem(operation);
+  return problem ? problem->obstacle() : okStatus();
+}
+
 // What the compiler says is wrong, without where.
 static std::string firstError(std::string_view text) {
   constexpr std::string_view mark = "error: ";

@@ -16,6 +16,9 @@ Result<std::vector<Operation>> loadCorpus(const Lab &lab);
 // with: builds that compute in f64 where that is possible. What does not compile that way shows when it is needed.
 Status prepareBaselines(const Lab &lab, const std::vector<Operation> &operations);
 
+// What stands in the way of measuring an operation of a corpus, where something does.
+Status obstacleOf(const Operation &operation);
+
 // Tells programs other than Kiln where the file is, which is all that they can know of the problem; libraries get the
 // operation that the program is, where that is known. Where something stands in the way of measuring it, all that is
 // left are Kiln's candidates, as rows that say what it is. Does nothing to problems that are not of a corpus.

@@ -477,7 +477,7 @@ private:
       pointers.push_back(&estimate);
     if (std::optional<report::NoiseWarning> warning = report::noiseWarning(pointers, settings.statistics.target))
       progress.onWarning(warning->text());
-    if (settings.group.cold && settings.profile && !outcome.sets.exceedsCache)
+    if (settings.group.cold && outcome.batch > 0 && !outcome.sets.exceedsCache)
       progress.onWarning(fmt::format("{}: {} bytes in {} sets of tensors do not exceed the last-level cache twice: it "
                                      "was measured warm",
                                      measuring.live.problem->name(), outcome.sets.timingBytes,
