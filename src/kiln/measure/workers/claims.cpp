@@ -169,6 +169,7 @@ DeviceShare deviceShareOf(const TimedRequest &watched) {
   share.call = call.empty() ? 0 : middleOf(std::move(call));
   share.device = device.empty() ? 0 : middleOf(std::move(device));
   share.launch = launch.empty() ? 0 : middleOf(std::move(launch));
+  share.disturbed = double(watched.disturbed) / double(std::max<uint64_t>(watched.request.calls, 1));
   return share;
 }
 
@@ -179,7 +180,7 @@ Status DeviceClaims::check(double emptyNanoseconds) const {
   for (const DeviceShare &share : shares) {
     outside.push_back(share.call - share.device);
     excess.push_back(outside.back() - kEmptyCallsOutside * emptyNanoseconds - kMostOutside * share.call -
-                     kOutsideSlack);
+                     kOutsideSlack - share.disturbed);
   }
   if (middleOf(excess) <= 0)
     return okStatus();

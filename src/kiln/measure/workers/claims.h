@@ -17,7 +17,7 @@ struct TimedRequest {
   TimeRequest request;             // empty of one to copy
   uint64_t sent = 0, answered = 0; // monotonicNanoseconds()
   uint64_t running = 0;            // processor time of all of the worker's threads
-  uint64_t disturbed = 0;          // see disturbedBetween()
+  uint64_t disturbed = 0;          // for how long others kept the worker from running
   uint64_t besides = 0;            // that requests to copy, which belong to it, took beyond copying
   uint32_t threads = 1;            // that it may run with
   Answer answer;
@@ -64,11 +64,13 @@ private:
 // Where a watched call spent its time. `outside` is what the device had no part in: launching and awaiting.
 struct DeviceShare {
   double call = 0, device = 0, launch = 0; // medians over the calls, nanoseconds; launch is 0 where it is not told
+  double disturbed = 0;                    // what others kept the worker from running, for each call
 };
 DeviceShare deviceShareOf(const TimedRequest &watched);
 
 // What a device had no part in can be no more than an empty call, which takes the same way, and `emptyNanoseconds` by
-// the lab's clock: an error, beginning with "device time smaller than it was", where most of the requests exceed that.
+// the lab's clock, and waiting for others: an error, beginning with "device time smaller than it was", where most of
+// the requests exceed that.
 class DeviceClaims {
 public:
   void add(const DeviceShare &share) { shares.push_back(share); }

@@ -132,6 +132,14 @@ TEST(Claims, ADeviceHasWhatIsLeftByAnEmptyCall) {
             std::string::npos);
 }
 
+// On a busy machine a thread that is woken waits for a processor.
+TEST(Claims, WaitingForOthersIsNoDevicesTime) {
+  DeviceClaims claims;
+  for (int i = 0; i < 5; ++i)
+    claims.add({100'000, 40'000, 0, 50'000});
+  EXPECT_EQ(claims.check(500).message(), "");
+}
+
 // Their times are stored and compared with each other.
 TEST(Claims, ShareOfADevice) {
   TimedRequest timed = timedOf({100, 120, 110}, kElapsed, 1);

@@ -48,11 +48,11 @@ Status Group::makeData() {
 Status Group::begin(uint32_t index) {
   Member &member = members[index];
   uint64_t started = monotonicNanoseconds();
-  if (uint32_t wanted = member.candidate->threads; wanted > processors)
+  if (uint32_t wanted = member.candidate->threads; wanted > processors.size())
     return withdraw(index, Outcome::NotStarted,
                     fmt::format("it asks for {} threads, and there are {} processors; threads that take turns measure "
                                 "nothing",
-                                wanted, processors));
+                                wanted, processors.size()));
   WorkerOptions options;
   options.command = member.candidate->command;
   options.threads = threadsOf(index);

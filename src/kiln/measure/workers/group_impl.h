@@ -13,6 +13,7 @@
 #include "kiln/measure/workers/claims.h"
 #include "kiln/measure/workers/fresh_turns.h"
 #include "kiln/measure/workers/group.h"
+#include "kiln/measure/workers/process_times.h"
 #include "kiln/measure/workers/timed_data.h"
 #include "kiln/measure/workers/turn_plan.h"
 #include "kiln/measure/workers/worker_process.h"
@@ -39,6 +40,7 @@ struct Member {
   std::vector<SpeedFloor> floors;
   UntoldTime untold;
   FreshTurns freshTurns;
+  Disturbances disturbances; // of workers with several threads
   DeviceClaims deviceClaims;
 };
 
@@ -56,7 +58,7 @@ public:
     for (size_t i = 0; i < candidates.size(); ++i)
       members[i].candidate = &candidates[i], members[i].floors = candidates[i].floors;
     result.candidates.resize(candidates.size());
-    processors = settings.cpus.empty() ? usableCpus().size() : settings.cpus.size();
+    processors = settings.cpus.empty() ? usableCpus() : settings.cpus;
   }
 
   Result<GroupResult> run();
@@ -119,7 +121,7 @@ private:
   const Problem &problem;
   const GroupSettings settings;
   const uint64_t began = monotonicNanoseconds();
-  size_t processors = 0; // that workers may run on
+  std::vector<uint32_t> processors; // that workers may run on
   RoundScheduler &scheduler;
   GroupObserver &observer;
   std::vector<Member> members;

@@ -5,7 +5,6 @@
 #include "kiln/measure/workers/count_claims.h"
 #include "kiln/measure/workers/group_impl.h"
 #include "kiln/measure/workers/middle.h"
-#include "kiln/measure/workers/process_times.h"
 
 namespace kiln::measure {
 
@@ -56,7 +55,9 @@ uint64_t callOf(const TimedRequest &timed) {
 Result<TimedRequest> Group::watchRequest(uint32_t index, const Request &request, uint64_t timeout) {
   TimedRequest timed;
   timed.threads = threadsOf(index);
-  pid_t pid = members[index].worker->pid();
+  Member &member = members[index];
+  pid_t pid = member.worker->pid();
+  uint64_t busy = timed.threads > 1 ? busyNanoseconds(processors) : 0;
   ProcessTimes before = ProcessTimes::of(pid);
   timed.sent = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, timeout));
@@ -64,6 +65,10 @@ Result<TimedRequest> Group::watchRequest(uint32_t index, const Request &request,
   ProcessTimes after = ProcessTimes::of(pid);
   timed.running = after.running - before.running;
   timed.disturbed = disturbedBetween(before, after);
+  if (timed.threads > 1 && !before.hasChildren && !after.hasChildren) {
+    auto others = int64_t(busyNanoseconds(processors) - busy) - int64_t(timed.running);
+    timed.disturbed = std::max(timed.disturbed, member.disturbances.add(waitedBetween(before, after), others));
+  }
   return timed;
 }
 

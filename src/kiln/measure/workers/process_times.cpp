@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <time.h>
+#include <unistd.h>
 
 namespace kiln::measure {
 
@@ -33,18 +35,60 @@ ProcessTimes ProcessTimes::of(pid_t pid) {
   return times;
 }
 
-uint64_t disturbedBetween(const ProcessTimes &before, const ProcessTimes &after) {
-  if (before.hasChildren || after.hasChildren)
-    return 0;
-  uint64_t running = after.running - before.running, longest = 0;
+namespace {
+
+// Steps of the system's clock, on two processors: so much of what others run may be counted late.
+constexpr double kCountedLate = 20e6;
+
+// What a thread waited, less `others`(what all but it ran) where that is asked for; the longest of all threads.
+template <typename Less> uint64_t longestWait(const ProcessTimes &before, const ProcessTimes &after, Less less) {
+  uint64_t longest = 0;
   for (const auto &[thread, times] : after.threads) {
     auto found = before.threads.find(thread);
     ThreadTimes earlier = found == before.threads.end() ? ThreadTimes() : found->second;
     uint64_t waited = times.waiting - earlier.waiting;
-    uint64_t others = running - std::min(running, times.running - earlier.running);
-    longest = std::max(longest, waited - std::min(waited, others));
+    longest = std::max(longest, waited - std::min(waited, less(times.running - earlier.running)));
   }
   return longest;
+}
+
+} // namespace
+
+uint64_t waitedBetween(const ProcessTimes &before, const ProcessTimes &after) {
+  return longestWait(before, after, [](uint64_t) { return uint64_t(0); });
+}
+
+uint64_t disturbedBetween(const ProcessTimes &before, const ProcessTimes &after) {
+  if (before.hasChildren || after.hasChildren)
+    return 0;
+  uint64_t running = after.running - before.running;
+  return longestWait(before, after, [&](uint64_t own) { return running - std::min(running, own); });
+}
+
+uint64_t busyNanoseconds(std::span<const uint32_t> cpus) {
+  const uint64_t tick = 1'000'000'000 / uint64_t(std::max(::sysconf(_SC_CLK_TCK), 1L));
+  std::ifstream file("/proc/stat");
+  uint64_t ticks = 0;
+  // "cpu0 user nice system idle iowait irq softirq steal ..."
+  for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {
+    uint32_t cpu = 0;
+    if (std::from_chars(line.data() + 3, line.data() + line.size(), cpu).ec != std::errc() ||
+        std::ranges::find(cpus, cpu) == cpus.end())
+      continue;
+    std::istringstream fields(line.substr(line.find(' ')));
+    uint64_t count = 0;
+    for (int field = 0; field < 8 && fields >> count; ++field)
+      if (field != 3 && field != 4)
+        ticks += count;
+  }
+  return ticks * tick;
+}
+
+uint64_t Disturbances::add(uint64_t oneWaited, int64_t othersRan) {
+  waited += double(oneWaited);
+  others += double(othersRan);
+  double part = std::clamp((others + kCountedLate) / std::max(waited, 1.0), 0.0, 1.0);
+  return uint64_t(part * double(oneWaited));
 }
 
 } // namespace kiln::measure

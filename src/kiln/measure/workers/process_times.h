@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <sys/types.h>
 
 namespace kiln::measure {
@@ -23,10 +24,28 @@ struct ProcessTimes {
   static ProcessTimes of(pid_t pid);
 };
 
-// For how long others kept a process from running between two readings: the longest that one of its threads waited,
-// less what its other threads ran, since waiting for each other is no disturbance. 0 where it has children: they could
-// be what it waited for.
+// The longest that one of its threads waited for a processor between two readings.
+uint64_t waitedBetween(const ProcessTimes &before, const ProcessTimes &after);
+
+// For how long others kept a process from running between two readings, at least: the longest that one of its threads
+// waited, less what its other threads ran, since waiting for each other is no disturbance. 0 where it has children:
+// they could be what it waited for.
 uint64_t disturbedBetween(const ProcessTimes &before, const ProcessTimes &after);
+
+// What all processes together ran on these processors, and what the host of a virtual machine took from them,
+// nanoseconds. The system counts in steps of some milliseconds; 0 where it does not tell.
+uint64_t busyNanoseconds(std::span<const uint32_t> cpus);
+
+// How much of what a worker's threads waited was for others. Threads that wait while others of the worker run may wait
+// for these or for another process: that is known of many requests together, from what others ran meanwhile.
+class Disturbances {
+public:
+  // Of a request in which a thread waited for so long and other processes ran for so long, as far as is known.
+  uint64_t add(uint64_t waited, int64_t others);
+
+private:
+  double waited = 0, others = 0;
+};
 
 } // namespace kiln::measure
 

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "kiln/base/clock.h"
 #include "gtest/gtest.h"
@@ -41,6 +42,38 @@ TEST(ProcessTimes, WaitingForOthersIsADisturbanceAndForEachOtherIsNot) {
   ProcessTimes parent = times({200, 90}, {50, 5});
   parent.hasChildren = true;
   EXPECT_EQ(disturbedBetween(start, parent), 0U);
+}
+
+// Two threads that wait for each other on one processor are not disturbed, though each of them waits.
+TEST(ProcessTimes, WaitingIsForOthersAsFarAsOthersRan) {
+  constexpr uint64_t second = 1'000'000'000;
+  Disturbances quiet, busy, half;
+  uint64_t kept[3] = {};
+  for (int i = 0; i < 100; ++i) {
+    kept[0] += quiet.add(second / 100, 0);
+    kept[1] += busy.add(second / 100, second / 50);
+    kept[2] += half.add(second / 100, i % 2 ? second / 100 : 0); // counted in steps
+  }
+  EXPECT_LT(kept[0], second / 8);
+  EXPECT_EQ(kept[1], second);
+  EXPECT_NEAR(double(kept[2]) / second, 0.55, 0.1);
+}
+
+TEST(ProcessTimes, TheSystemCountsWhatRuns) {
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(all), &all), 0);
+  std::vector<uint32_t> cpus;
+  for (uint32_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &all))
+      cpus.push_back(cpu);
+  uint64_t before = busyNanoseconds(cpus);
+  if (before == 0)
+    GTEST_SKIP() << "this system does not tell";
+  ProcessTimes start = ProcessTimes::of(::getpid());
+  runFor(300'000'000);
+  uint64_t ran = ProcessTimes::of(::getpid()).running - start.running;
+  EXPECT_GE(busyNanoseconds(cpus) - before, ran / 2);
+  EXPECT_EQ(busyNanoseconds({}), 0U);
 }
 
 // Two threads on one processor: each of them waits for the other.
