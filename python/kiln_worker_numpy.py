@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An external provider for the lab: matrix products by NumPy. The example to start from:
 
-    kiln-dispatch sweep ... --provider-command="python3 python/kiln_worker_numpy.py"
+    kiln-dispatch sweep ... --provider-command=numpy="python3 python/kiln_worker_numpy.py"
 
 The lab starts it, hands it tensors in shared memory, verifies its results and times its calls like everybody else's. What
 is particular to NumPy stands here; kiln_worker.py speaks the protocol."""

@@ -24,7 +24,8 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
   parser.add({"op-kind", "KIND", "The same as --operation-kind."}, operationKind);
   parser.add(
       {"dispatches", "REGEX,...",
-       "Dispatches whose names match one of these expressions; a * after a letter, digit or _ stands for any text."},
+       "Dispatches whose names match one of these expressions; a * after a letter, digit or _ stands for any text. The "
+       "full name of a problem, such as matmul_512x512x512_f32t_f32t_f32t, is that problem."},
       dispatches);
   parser.add({"corpus", "DIR",
               "The .mlir files in this folder and those below, instead of generated problems; docs/lab.md says what "
@@ -257,6 +258,33 @@ Status DispatchFlags::check() const {
   return unimplemented("--device={}: this build compiles for and runs on llvm-cpu", device);
 }
 
+static Operation operationOf(const measure::Family &family, std::unique_ptr<measure::Problem> problem,
+                             const DispatchFlags &flags) {
+  Operation operation;
+  operation.configurations = family.configurations(*problem, "llvm-cpu");
+  if (flags.configurations && operation.configurations.size() > flags.configurations)
+    operation.configurations.resize(flags.configurations);
+  if (flags.defaultConfig || operation.configurations.empty())
+    operation.addDefaultConfiguration();
+  operation.problem = std::move(problem);
+  return operation;
+}
+
+// A problem may be named in full by --dispatches.
+static Status addNamedProblems(const measure::FamilyRegistry &families, const DispatchFlags &flags,
+                               std::vector<Operation> &operations) {
+  for (const std::string &pattern : splitPatterns(flags.dispatches)) {
+    Result<std::unique_ptr<measure::Problem>> problem = families.parse(pattern);
+    if (!problem.ok() || std::ranges::any_of(operations, [&](const Operation &operation) {
+          return operation.problem->name() == pattern;
+        }))
+      continue;
+    KILN_ASSIGN_OR_RETURN(const measure::Family *family, families.find((*problem)->family()));
+    operations.push_back(operationOf(*family, *std::move(problem), flags));
+  }
+  return okStatus();
+}
+
 Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &families, const DispatchFlags &flags) {
   measure::ProblemSelection selection;
   for (const auto &[name, sizes] : flags.problemSizes)
@@ -281,17 +309,10 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
   std::vector<Operation> operations;
   for (const measure::Family *family : chosen) {
     KILN_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<measure::Problem>> problems, family->problems(selection));
-    for (std::unique_ptr<measure::Problem> &problem : problems) {
-      Operation operation;
-      operation.configurations = family->configurations(*problem, "llvm-cpu");
-      if (flags.configurations && operation.configurations.size() > flags.configurations)
-        operation.configurations.resize(flags.configurations);
-      if (flags.defaultConfig || operation.configurations.empty())
-        operation.addDefaultConfiguration();
-      operation.problem = std::move(problem);
-      operations.push_back(std::move(operation));
-    }
+    for (std::unique_ptr<measure::Problem> &problem : problems)
+      operations.push_back(operationOf(*family, std::move(problem), flags));
   }
+  KILN_RETURN_IF_ERROR(addNamedProblems(families, flags, operations));
   return operations;
 }
 

@@ -189,6 +189,13 @@ Result<std::vector<Operation>> loadCorpus(const Lab &lab) {
   if (lab.flags.operationKind != "all" && lab.flags.operationKind != measure::corpus::kFamily)
     return invalidArgument("--operation-kind={} has no meaning with --corpus={}, whose files are what is taken",
                            lab.flags.operationKind, lab.flags.corpus);
+  bool hasSizes =
+      std::ranges::any_of(lab.flags.problemSizes, [](const auto &size) { return !size.second.text.empty(); });
+  if (hasSizes || !lab.flags.problemShapes.empty() || !lab.flags.types.empty())
+    return invalidArgument(
+        "sizes and types (--problem-..., --dtypes) have no meaning with --corpus={}, whose files say "
+        "theirs",
+        lab.flags.corpus);
   KILN_ASSIGN_OR_RETURN(std::vector<Source> sources, compileSources(lab));
   std::vector<Operation> operations;
   std::vector<DescribedProgram> programs;

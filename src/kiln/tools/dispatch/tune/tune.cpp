@@ -64,6 +64,10 @@ private:
 // The spaces take the place of the configurations that a sweep tries; patterns choose among them.
 Status Tuning::select() {
   const DispatchFlags &flags = lab.flags;
+  if (!flags.corpus.empty())
+    return unimplemented("--corpus={}: a tuning searches the configurations of `kiln-dispatch families`; programs are "
+                         "tuned as they are compiled, by kiln-compile --tuning-db",
+                         flags.corpus);
   if (!flags.providers.empty() || !flags.providerCommands.empty() || !flags.compilerVariants.empty() ||
       flags.profilingEnabled != "true")
     return invalidArgument("--providers, --provider-command, --compiler-variant and --profiling-enabled=false are for "
