@@ -14,11 +14,8 @@ namespace {
 // What a request costs beside its calls: parsing it, waking up, answering; and reading a clock for each sample.
 constexpr uint64_t kRequestCost = 100'000, kSampleCost = 500;
 // Others may copy slower than the lab by this factor, and need so long for each set.
-constexpr double kSlowerCopy = 1.25;
+constexpr double kSlowerCopy = 1.5;
 constexpr uint64_t kCopyOfSet = 5'000;
-// Beyond the caches of one processor.
-constexpr size_t kCopiedBytes = size_t(32) << 20;
-constexpr int kCopyTries = 3;
 // Shorter requests accuse nobody: on a busy machine they cost several times as much.
 constexpr uint64_t kTellingRequest = 2'000'000;
 // All samples of an honest worker are what its calls took, and so is the middle one, but for delays that hit some of
@@ -57,12 +54,12 @@ Status checkDevice(const TimedRequest &timed) {
                            timed.request.calls);
   double nanoseconds = 1e9 / double(device.ticksPerSecond), most = 1.02 * double(timed.elapsed());
   for (size_t i = 0; i < device.started.size(); ++i) {
-    if (double(device.ended[i] - device.started[i]) * nanoseconds > most)
-      return invalidArgument("the worker says that its device was at work on call {} of {} for {:.0f} ns; it had {} ns "
-                             "for all of them",
-                             i + 1, device.started.size(), double(device.ended[i] - device.started[i]) * nanoseconds,
-                             timed.elapsed());
     int64_t first = device.submitted.empty() ? device.started[i] : device.submitted[i];
+    double took = (double(device.ended[i]) - double(first)) * nanoseconds;
+    if (took > most)
+      return invalidArgument(
+          "the worker says that call {} of {} took its device {:.0f} ns; it had {} ns for all of them", i + 1,
+          device.started.size(), took, timed.elapsed());
     if (first > device.started[i] || device.started[i] > device.ended[i])
       return invalidArgument("the worker says that call {} of {} was submitted at {}, started at {} and ended at {}",
                              i + 1, device.started.size(), first, device.started[i], device.ended[i]);
@@ -104,16 +101,16 @@ uint64_t TimedRequest::beyondCopying(uint64_t bytes, uint32_t sets, double copyN
   return spent() - std::min(spent(), allowed);
 }
 
-double nanosecondsToCopyAByte() {
-  std::vector<uint8_t> from(kCopiedBytes, 1), to(kCopiedBytes, 2);
-  uint64_t best = UINT64_MAX;
-  for (int i = 0; i < kCopyTries; ++i) {
+double nanosecondsToCopyAByte(std::span<const io::TensorSpan> tensors) {
+  std::vector<double> ofEach;
+  std::vector<uint8_t> copy;
+  for (const io::TensorSpan &tensor : tensors) {
+    copy.assign(std::max(copy.size(), tensor.bytes.size()), 1); // its pages are there
     uint64_t began = monotonicNanoseconds();
-    std::memcpy(to.data(), from.data(), kCopiedBytes);
-    best = std::min(best, monotonicNanoseconds() - began);
-    std::swap(from, to); // so that no compiler leaves a copy out
+    std::memcpy(copy.data(), tensor.bytes.data(), tensor.bytes.size());
+    ofEach.push_back(double(monotonicNanoseconds() - began + 1) / double(std::max<size_t>(tensor.bytes.size(), 1)));
   }
-  return double(best) / kCopiedBytes;
+  return ofEach.empty() ? 1 : middleOf(std::move(ofEach));
 }
 
 void raiseSamples(TimedRequest &timed) {
@@ -126,7 +123,7 @@ void raiseSamples(TimedRequest &timed) {
 }
 
 void UntoldTime::add(const TimedRequest &timed) {
-  if (timed.elapsed() + timed.besides < kTellingRequest || timed.answer.host.empty())
+  if (timed.busy() + timed.besides < kTellingRequest || timed.answer.host.empty())
     return;
   std::vector<double> samples(timed.answer.host.begin(), timed.answer.host.end());
   double told = std::accumulate(samples.begin(), samples.end(), 0.0);
@@ -169,7 +166,8 @@ DeviceShare deviceShareOf(const TimedRequest &watched) {
   share.call = call.empty() ? 0 : middleOf(std::move(call));
   share.device = device.empty() ? 0 : middleOf(std::move(device));
   share.launch = launch.empty() ? 0 : middleOf(std::move(launch));
-  share.disturbed = double(watched.disturbed) / double(std::max<uint64_t>(watched.request.calls, 1));
+  if (watched.threads > 1)
+    share.disturbed = double(watched.disturbed) / double(std::max<uint64_t>(watched.request.calls, 1));
   return share;
 }
 

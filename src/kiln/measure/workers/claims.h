@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kiln/base/status.h"
 #include "kiln/measure/workers/protocol.h"
+#include "kiln/runtime/io/host_tensor.h"
 
 namespace kiln::measure {
 
@@ -33,8 +35,9 @@ struct TimedRequest {
   uint64_t beyondCopying(uint64_t bytes, uint32_t sets, double copyNanoseconds) const;
 };
 
-// What the lab needs to copy a byte from memory to memory.
-double nanosecondsToCopyAByte();
+// What the lab needs to copy a byte of these to memory of its own, as who copies tensors one by one: the middle one of
+// them. It is not 0.
+double nanosecondsToCopyAByte(std::span<const io::TensorSpan> tensors);
 
 // An error says what is claimed and why that cannot be: other samples than were asked for; a sample that took no time,
 // or longer than there was; samples that are more together than there was; a device that was at work before it was
@@ -64,7 +67,7 @@ private:
 // Where a watched call spent its time. `outside` is what the device had no part in: launching and awaiting.
 struct DeviceShare {
   double call = 0, device = 0, launch = 0; // medians over the calls, nanoseconds; launch is 0 where it is not told
-  double disturbed = 0;                    // what others kept the worker from running, for each call
+  double disturbed = 0; // of several threads, which wake each other: what others kept them from, for each call
 };
 DeviceShare deviceShareOf(const TimedRequest &watched);
 

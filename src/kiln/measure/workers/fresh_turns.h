@@ -22,11 +22,12 @@ public:
   // An error, beginning with "recognizes the checking", where the difference is certain. Single turns, however slow or
   // fast, decide nothing: ranks are compared.
   Status check() const;
-  // Whether it seems to take much longer in fresh turns, and further turns could show it.
+  // Whether it seems to take longer in fresh turns, and further turns could show it.
   bool suspicious() const;
 
 private:
   double difference() const; // of the middle ones
+  double deviations() const; // of the ranks of fresh turns, from those of honest ones
 
   std::vector<double> fresh, other; // logarithms
 };

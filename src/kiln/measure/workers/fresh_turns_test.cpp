@@ -10,12 +10,13 @@ namespace {
 // Whether a provider whose fresh turns take `ratio` times as long is rejected within so many turns of such noise.
 // `disguise` changes what single turns take.
 using Disguise = double (*)(bool fresh, size_t nth, double time);
+constexpr int kTurnsToSettle = 24; // as the lab has
 bool rejected(double ratio, double noise, int turns, uint64_t seed, Disguise disguise = nullptr) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
   FreshTurns all;
   size_t counts[2] = {};
-  for (int i = 0; i < turns; ++i) {
+  for (int i = 0; i < turns || (i < turns + kTurnsToSettle && all.suspicious()); ++i) {
     bool fresh = all.draw(random);
     double time = 1e6 * std::exp(noise * normal(random)) * (fresh ? ratio : 1);
     if (random() % 20 == 0)
@@ -40,6 +41,22 @@ TEST(FreshTurns, TheHonestAreBelieved) {
   EXPECT_LE(share(1, 0.002, 100), 0.001);
   EXPECT_LE(share(1, 0.02, 100), 0.001);
   EXPECT_LE(share(1, 0.2, 100), 0.001);
+  EXPECT_LE(share(1.04, 0.002, 100), 0.001);
+  EXPECT_LE(share(1.04, 0.03, 100), 0.001);
+  EXPECT_LE(share(1.04, 0.1, 100), 0.002);
+}
+
+// With 20 turns no rank sum is four deviations off.
+TEST(FreshTurns, FewRoundsHideNothing) {
+  EXPECT_GE(share(1.45, 0.02, 20), 0.95);
+  EXPECT_GE(share(1.2, 0.02, 20), 0.95);
+  EXPECT_LE(share(1, 0.05, 20), 0.001);
+}
+
+// Who answers from memory in half of the other turns has the same middle one.
+TEST(FreshTurns, NorDoesCheatingByChance) {
+  Disguise half = [](bool fresh, size_t nth, double time) { return !fresh && nth * 7919 % 100 < 48 ? time / 4 : time; };
+  EXPECT_GE(share(1, 0.02, 100, half), 0.9);
 }
 
 TEST(FreshTurns, WhoComputesOnlyThenIsFound) {

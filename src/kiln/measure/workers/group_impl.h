@@ -13,10 +13,10 @@
 #include "kiln/measure/workers/claims.h"
 #include "kiln/measure/workers/fresh_turns.h"
 #include "kiln/measure/workers/group.h"
-#include "kiln/measure/workers/process_times.h"
 #include "kiln/measure/workers/timed_data.h"
 #include "kiln/measure/workers/turn_plan.h"
 #include "kiln/measure/workers/worker_process.h"
+#include "kiln/measure/workers/worker_times.h"
 
 namespace kiln::measure {
 
@@ -49,6 +49,13 @@ struct Stretch {
   uint32_t start = 1; // the first set
   uint64_t calls = 0;
 };
+
+// From more bits than anybody could try.
+inline std::mt19937_64 seeded() {
+  std::random_device device;
+  std::seed_seq bits = {device(), device(), device(), device(), device(), device(), device(), device()};
+  return std::mt19937_64(bits);
+}
 
 class Group {
 public:
@@ -85,6 +92,7 @@ private:
   Status settleDoubts();
   Status timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &samples);
   Status checkOutputs(uint32_t index, SetRange sets);
+  std::vector<io::TensorSpan> someInputs();
   Status askToCopy(uint32_t index, const Request &request, SharedTensors &tensors, SetRange sets, uint64_t &beyond);
   Status watchCalls(uint32_t index, RoundSamples &samples);
   Status checkTurn(uint32_t index, const RoundSamples &samples);
@@ -130,7 +138,7 @@ private:
   double copyNanoseconds = 0; // that the lab needs for a byte; 0: not known yet
   uint64_t weights = 0;       // how often the weights of timing sets have changed
   // Draws what no worker may foresee.
-  std::mt19937_64 random{std::random_device{}()};
+  std::mt19937_64 random = seeded();
   GroupResult result;
 };
 

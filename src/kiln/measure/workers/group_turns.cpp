@@ -35,6 +35,8 @@ constexpr size_t kTurnsToTellCalls = 3;
 constexpr uint64_t kEmptyCalls = 64;
 constexpr int kEmptyTries = 5;
 constexpr size_t kTurnsToBeImplausible = 3;
+// What copying takes is measured with the inputs of so many sets.
+constexpr uint32_t kCopiedSets = 16;
 // No algorithm is believed to need less of the definition's operations; Winograd's largest has a quarter.
 constexpr double kFewestOperations = 0.25;
 
@@ -56,18 +58,20 @@ Result<TimedRequest> Group::watchRequest(uint32_t index, const Request &request,
   TimedRequest timed;
   timed.threads = threadsOf(index);
   Member &member = members[index];
-  pid_t pid = member.worker->pid();
-  uint64_t busy = timed.threads > 1 ? busyNanoseconds(processors) : 0;
-  ProcessTimes before = ProcessTimes::of(pid);
+  uint64_t busy = timed.threads > 1 ? busyNanoseconds(processors) : 0, waiting = ownWaiting();
+  WorkerTimes before = member.worker->times();
   timed.sent = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, timeout));
   timed.answered = monotonicNanoseconds();
-  ProcessTimes after = ProcessTimes::of(pid);
+  WorkerTimes after = member.worker->times();
   timed.running = after.running - before.running;
-  timed.disturbed = disturbedBetween(before, after);
+  // The lab, too, waits for a processor, before it asks and after the answer has come.
+  waiting = ownWaiting() - waiting;
+  timed.disturbed = disturbedBetween(before, after) + waiting;
   if (timed.threads > 1 && !before.hasChildren && !after.hasChildren) {
     auto others = int64_t(busyNanoseconds(processors) - busy) - int64_t(timed.running);
-    timed.disturbed = std::max(timed.disturbed, member.disturbances.add(waitedBetween(before, after), others));
+    timed.disturbed =
+        std::max(timed.disturbed, member.disturbances.add(waitedBetween(before, after) + waiting, others));
   }
   return timed;
 }
@@ -308,6 +312,15 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
   return told.ok() ? okStatus() : withdrawTimed(index, told);
 }
 
+// Of sets that were not used for long.
+std::vector<io::TensorSpan> Group::someInputs() {
+  std::vector<io::TensorSpan> some;
+  for (uint32_t i = 0, set = nextSet; i < std::min(kCopiedSets, result.sets.timingSets);
+       ++i, set = data->advance(set, 1))
+    std::ranges::copy(std::as_const(data->inputs()).view(set), std::back_inserter(some));
+  return some;
+}
+
 // A request that is to copy tensors of these sets and nothing else. What it took beyond that is added to `beyond`.
 Status Group::askToCopy(uint32_t index, const Request &request, SharedTensors &tensors, SetRange sets,
                         uint64_t &beyond) {
@@ -315,7 +328,7 @@ Status Group::askToCopy(uint32_t index, const Request &request, SharedTensors &t
   for (const MutableTensor &tensor : tensors.set(0))
     bytes += tensor.bytes.size() * sets.count;
   if (copyNanoseconds == 0)
-    copyNanoseconds = nanosecondsToCopyAByte();
+    copyNanoseconds = nanosecondsToCopyAByte(someInputs());
   Result<TimedRequest> copied = watchRequest(index, request, settings.callTimeout);
   if (!copied.ok())
     return withdrawFailed(index, copied.status());

@@ -28,6 +28,8 @@ struct Plan {
   std::vector<char *> environment;
   int input = -1, output = -1, error = -1;
   int report = -1; // where the errno of what fails goes
+  int gate = -1;   // ends once the parent is ready, which holds the other end, `writer`
+  int writer = -1;
   pid_t parent = -1;
   uint64_t memoryLimit = 0;
   bool bind = false;
@@ -105,6 +107,9 @@ void limit(const Plan &plan, decltype(RLIMIT_CORE) resource, rlim_t value) {
 }
 
 [[noreturn]] void runChild(Plan &plan) {
+  char none = 0;
+  ::close(plan.writer);
+  [[maybe_unused]] ssize_t ended = ::read(plan.gate, &none, 1);
   if (::setpgid(0, 0) != 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
     fail(plan);
   // A parent that ended before the call above sends no signal.
@@ -122,9 +127,9 @@ void limit(const Plan &plan, decltype(RLIMIT_CORE) resource, rlim_t value) {
     fail(plan);
   // What other libraries left open is not the worker's business. Older kernels lack the call.
   ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  sigset_t nothing;
+  sigemptyset(&nothing);
+  ::sigprocmask(SIG_SETMASK, &nothing, nullptr);
   for (int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP})
     ::signal(signal, SIG_DFL);
   ::execvpe(plan.argv[0], plan.argv.data(), plan.environment.data());
@@ -190,6 +195,10 @@ Result<SpawnedProcess> spawnWorker(const WorkerOptions &options) {
   KILN_ASSIGN_OR_RETURN(Channel error, openChannel(/*socket=*/false));
   KILN_ASSIGN_OR_RETURN(Channel report, openChannel(/*socket=*/false));
   ::fcntl(report.ours.get(), F_SETFL, 0); // reading it blocks
+  int gate[2];
+  if (::pipe2(gate, O_CLOEXEC) != 0)
+    return errnoStatus(errno, "cannot open a channel to a worker");
+  io::FileDescriptor closedGate(gate[0]), openGate(gate[1]);
 
   Plan plan;
   plan.argv = pointers(command);
@@ -198,6 +207,8 @@ Result<SpawnedProcess> spawnWorker(const WorkerOptions &options) {
   plan.output = output.theirs.get();
   plan.error = error.theirs.get();
   plan.report = report.theirs.get();
+  plan.gate = closedGate.get();
+  plan.writer = openGate.get();
   plan.parent = ::getpid();
   plan.memoryLimit = options.memoryLimit;
   plan.bind = !options.cpus.empty();
@@ -211,13 +222,15 @@ Result<SpawnedProcess> spawnWorker(const WorkerOptions &options) {
     return errnoStatus(errno, fmt::format("cannot start '{}'", options.command.front()));
   if (pid == 0)
     runChild(plan);
+  SpawnedProcess process;
+  process.runTime = RunTimeCounter::of(pid);
+  openGate = io::FileDescriptor();
   report.theirs = io::FileDescriptor();
   if (int failed = awaitExec(report.ours)) {
     rusage usage = {};
     reapWorker(pid, usage);
     return errnoStatus(failed, fmt::format("cannot start '{}'", options.command.front()));
   }
-  SpawnedProcess process;
   process.pid = pid;
   process.input = std::move(input.ours);
   process.output = std::move(output.ours);

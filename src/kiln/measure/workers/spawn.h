@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/measure/workers/run_time_counter.h"
 #include "kiln/runtime/io/file.h"
 
 namespace kiln::measure {
@@ -33,6 +34,7 @@ struct SpawnedProcess {
   io::FileDescriptor input;  // write requests here; a socket
   io::FileDescriptor output; // its standard output
   io::FileDescriptor error;  // its standard error
+  RunTimeCounter runTime;    // of all that it starts, too
   io::FileDescriptor exited; // a pidfd, readable once it has ended; absent on kernels before 5.3
 };
 

@@ -52,15 +52,14 @@ uint64_t poisonedElements(const io::TensorSpan &tensor) {
 
 } // namespace
 
-uint64_t timingSeed(uint64_t seed, uint32_t generation, uint32_t set, size_t tensor) {
-  return ((seed * 1'000'003 + generation) * 1'000'003 + set) * 1'000'003 + tensor;
+uint64_t timingSeed(uint64_t seed, uint32_t set, size_t tensor) {
+  constexpr uint64_t prime = 1'000'003;
+  return (seed * prime * prime + set) * prime + tensor;
 }
 
 Result<std::unique_ptr<TimedData>> TimedData::create(const Problem &problem, const TimedDataOptions &options) {
   std::unique_ptr<TimedData> data(new TimedData(problem));
   data->seed = options.seed;
-  std::random_device device;
-  data->secret = uint64_t(device()) << 32 | device();
   std::vector<TensorType> types = problem.inputs();
   uint64_t bytes = 0;
   for (const std::vector<TensorType> &list : {types, problem.outputs()})
@@ -104,8 +103,11 @@ void TimedData::fill(uint32_t set, bool weights) {
   std::vector<MutableTensor> tensors = inputTensors->set(set);
   for (size_t i = 0; i < tensors.size(); ++i)
     if (weights || !problem.isWeight(i))
-      fillForTiming(timingSeed(expected[set].generation ? secret : seed, expected[set].generation, set, i), tensors[i],
-                    problem.timingRange(i));
+      fillForTiming(expected[set].generation ? draw() : timingSeed(seed, set, i), tensors[i], problem.timingRange(i));
+}
+
+uint64_t TimedData::draw() {
+  return uint64_t(secrets()) << 32 | secrets();
 }
 
 void TimedData::refresh(SetRange range, bool weights) {
@@ -131,7 +133,7 @@ void TimedData::poison(SetRange range) {
 const verify::TimedCheck *TimedData::checkOf(uint32_t set) {
   Expected &one = expected[set];
   if (!one.made) {
-    one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), secret + ++draws);
+    one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), draw());
     one.made = true;
   }
   return one.current.get();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,8 @@ struct TimedDataOptions {
   uint64_t dataBudget = 0; // bytes of all sets
 };
 
-// What timing inputs are filled with at first. Later ones, and what their checks look at, come from a secret of the
-// group that no worker can foresee.
-uint64_t timingSeed(uint64_t seed, uint32_t generation, uint32_t set, size_t tensor);
+// What timing inputs are filled with at first. Later ones, and what their checks look at, nobody can foresee.
+uint64_t timingSeed(uint64_t seed, uint32_t set, size_t tensor);
 
 // For one thread at a time.
 class TimedData {
@@ -70,9 +70,11 @@ private:
   };
 
   const Problem &problem;
+  uint64_t draw();
+
   uint64_t seed = 0;
-  uint64_t secret = 0;
-  uint64_t draws = 0; // how many checks were made so far
+  // Each fill and each check gets a number of its own that follows from no other: inputs tell what they were made from.
+  std::random_device secrets;
   SetPlan sets;
   std::unique_ptr<SharedTensors> inputTensors;
   // One for all workers: who writes to other pages is faster or slower by some percent for as long as it has them.

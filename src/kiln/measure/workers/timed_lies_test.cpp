@@ -1,8 +1,11 @@
 // What providers might do while they are timed, each planted and rejected under its name.
 #include <algorithm>
+#include <unistd.h>
 
 #include "kiln/measure/workers/group.h"
+#include "kiln/measure/workers/run_time_counter.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"
+#include "kiln/measure/workers/timed_data.h"
 #include "gtest/gtest.h"
 
 namespace kiln::measure {
@@ -118,6 +121,14 @@ TEST_F(TimedLies, ComputesBeforeItsSamples) {
   expectLie(fake({"bunch", "timed"}), Outcome::Rubbish, "leaves out time", 8);
 }
 
+// A child that computes, and is gone before anybody looks: its processor time counts, and waiting for it is no
+// disturbance.
+TEST_F(TimedLies, ComputesInAChild) {
+  if (!RunTimeCounter::of(::getpid()).read())
+    GTEST_SKIP() << "this system does not tell what a process's children ran";
+  expectLie(fake({"child", "timed"}), Outcome::Rubbish, "leaves out time", 24);
+}
+
 // What is too little to accuse anybody of, or too rare, gains nothing: it counts for what was spent.
 TEST_F(TimedLies, ShiftingTimeGainsNothing) {
   for (const char *lie : {"shave", "sometimes"}) {
@@ -158,6 +169,28 @@ TEST_F(TimedLies, ResultsElsewhereAreFetched) {
 
 TEST_F(TimedLies, ComputesWhenItsResultsAreFetched) {
   expectLie(fake({"lazy", "timed"}), Outcome::Rubbish, "leaves out time", 16);
+}
+
+// Inputs that are new for one are so for all: what a tensor was made from can be read from it, and tells of no other.
+TEST(TimedData, NoInputTellsOfOthers) {
+  TinyMatmul problem;
+  auto bytesOf = [](TimedData &data, uint32_t set, size_t tensor) {
+    std::span<const uint8_t> bytes = data.inputs().set(set)[tensor].bytes;
+    return std::vector<uint8_t>(bytes.begin(), bytes.end());
+  };
+  TimedDataOptions options = {.lastLevelCacheBytes = 1 << 12, .dataBudget = 1 << 20};
+  Result<std::unique_ptr<TimedData>> one = TimedData::create(problem, options),
+                                     two = TimedData::create(problem, options);
+  ASSERT_TRUE(one.ok() && two.ok());
+  EXPECT_EQ(bytesOf(**one, 1, 0), bytesOf(**two, 1, 0)); // the first ones follow from the seed
+  (*one)->refresh({1, 2}, true);
+  (*two)->refresh({1, 2}, true);
+  std::vector<std::vector<uint8_t>> all;
+  for (TimedData *data : {one->get(), two->get()})
+    for (uint32_t set : {1U, 2U})
+      all.push_back(bytesOf(*data, set, 0));
+  std::ranges::sort(all);
+  EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
 }
 
 TEST_F(TimedLies, WeightsMayBePreparedWhereTheyAreDeclared) {

@@ -23,6 +23,7 @@
 #include "kiln/base/wrap_text.h"
 #include "kiln/measure/workers/protocol.h"
 #include "kiln/measure/workers/spawn.h"
+#include "kiln/measure/workers/worker_times.h"
 
 namespace kiln::measure {
 
@@ -52,6 +53,7 @@ public:
   bool alive() const { return process.pid > 0; }
   // -1 once it has ended.
   pid_t pid() const { return process.pid; }
+  WorkerTimes times() const { return WorkerTimes::of(process.pid, process.runTime); }
   // The end of what it wrote on standard error, as plainText.
   std::string errorOutput() const { return plainText(errorTail); }
   // The most memory that it held at a time, shared memory included; known once it has ended.

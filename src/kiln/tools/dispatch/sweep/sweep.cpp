@@ -40,7 +40,7 @@ static std::string noteOf(const measure::ProviderInfo &told) {
   std::string note = told.note;
   auto add = [&](const std::string &text) { note += (note.empty() ? "" : "; ") + text; };
   if (told.copied)
-    add("copied: its results lie in memory of its own, and copying them is not timed");
+    add("copied: its results lie in memory of its own, and what copying them takes at most is not timed");
   if (told.preparedWeights)
     add("weights were prepared before they were timed");
   if (told.flops)

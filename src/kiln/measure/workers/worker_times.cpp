@@ -1,4 +1,4 @@
-#include "kiln/measure/workers/process_times.h"
+#include "kiln/measure/workers/worker_times.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,8 +12,9 @@
 
 namespace kiln::measure {
 
-ProcessTimes ProcessTimes::of(pid_t pid) {
-  ProcessTimes times;
+WorkerTimes WorkerTimes::of(pid_t pid, const RunTimeCounter &counter) {
+  WorkerTimes times;
+  std::optional<uint64_t> counted = counter.read();
   clockid_t clock = 0;
   timespec running = {};
   if (::clock_getcpuclockid(pid, &clock) == 0 && ::clock_gettime(clock, &running) == 0)
@@ -29,9 +30,10 @@ ProcessTimes ProcessTimes::of(pid_t pid) {
     if (std::ifstream(tasks->path() / "schedstat") >> found.running >> found.waiting)
       times.threads[thread] = found;
     pid_t child = 0;
-    if (std::ifstream(tasks->path() / "children") >> child)
+    if (!counted && std::ifstream(tasks->path() / "children") >> child)
       times.hasChildren = true;
   }
+  times.running = counted.value_or(times.running);
   return times;
 }
 
@@ -41,7 +43,7 @@ namespace {
 constexpr double kCountedLate = 20e6;
 
 // What a thread waited, less `others`(what all but it ran) where that is asked for; the longest of all threads.
-template <typename Less> uint64_t longestWait(const ProcessTimes &before, const ProcessTimes &after, Less less) {
+template <typename Less> uint64_t longestWait(const WorkerTimes &before, const WorkerTimes &after, Less less) {
   uint64_t longest = 0;
   for (const auto &[thread, times] : after.threads) {
     auto found = before.threads.find(thread);
@@ -54,15 +56,21 @@ template <typename Less> uint64_t longestWait(const ProcessTimes &before, const 
 
 } // namespace
 
-uint64_t waitedBetween(const ProcessTimes &before, const ProcessTimes &after) {
+uint64_t waitedBetween(const WorkerTimes &before, const WorkerTimes &after) {
   return longestWait(before, after, [](uint64_t) { return uint64_t(0); });
 }
 
-uint64_t disturbedBetween(const ProcessTimes &before, const ProcessTimes &after) {
+uint64_t disturbedBetween(const WorkerTimes &before, const WorkerTimes &after) {
   if (before.hasChildren || after.hasChildren)
     return 0;
   uint64_t running = after.running - before.running;
   return longestWait(before, after, [&](uint64_t own) { return running - std::min(running, own); });
+}
+
+uint64_t ownWaiting() {
+  ThreadTimes own;
+  std::ifstream("/proc/thread-self/schedstat") >> own.running >> own.waiting;
+  return own.waiting;
 }
 
 uint64_t busyNanoseconds(std::span<const uint32_t> cpus) {

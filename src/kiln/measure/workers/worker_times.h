@@ -1,11 +1,13 @@
 // What the system knows of a worker's time, whatever the worker says.
-#ifndef KILN_MEASURE_WORKERS_PROCESS_TIMES_H
-#define KILN_MEASURE_WORKERS_PROCESS_TIMES_H
+#ifndef KILN_MEASURE_WORKERS_WORKER_TIMES_H
+#define KILN_MEASURE_WORKERS_WORKER_TIMES_H
 
 #include <cstdint>
 #include <map>
 #include <span>
 #include <sys/types.h>
+
+#include "kiln/measure/workers/run_time_counter.h"
 
 namespace kiln::measure {
 
@@ -16,21 +18,25 @@ struct ThreadTimes {
 };
 
 // A reading of a process. Where the system does not tell, nothing is in it.
-struct ProcessTimes {
+struct WorkerTimes {
   std::map<pid_t, ThreadTimes> threads;
-  uint64_t running = 0;     // of all threads, those that have ended too
-  bool hasChildren = false; // processes that it started
+  uint64_t running = 0;     // of all threads and of all processes that it started, those that have ended too
+  bool hasChildren = false; // what they ran is not known
 
-  static ProcessTimes of(pid_t pid);
+  // Without a counter that counts, processes that it started are left out.
+  static WorkerTimes of(pid_t pid, const RunTimeCounter &counter = {});
 };
 
 // The longest that one of its threads waited for a processor between two readings.
-uint64_t waitedBetween(const ProcessTimes &before, const ProcessTimes &after);
+uint64_t waitedBetween(const WorkerTimes &before, const WorkerTimes &after);
 
 // For how long others kept a process from running between two readings, at least: the longest that one of its threads
-// waited, less what its other threads ran, since waiting for each other is no disturbance. 0 where it has children:
-// they could be what it waited for.
-uint64_t disturbedBetween(const ProcessTimes &before, const ProcessTimes &after);
+// waited, less what its other threads and processes ran, since waiting for each other is no disturbance. 0 where that
+// is not known.
+uint64_t disturbedBetween(const WorkerTimes &before, const WorkerTimes &after);
+
+// What the calling thread has waited for processors so far, nanoseconds; 0 where the system does not tell.
+uint64_t ownWaiting();
 
 // What all processes together ran on these processors, and what the host of a virtual machine took from them,
 // nanoseconds. The system counts in steps of some milliseconds; 0 where it does not tell.
@@ -49,4 +55,4 @@ private:
 
 } // namespace kiln::measure
 
-#endif // KILN_MEASURE_WORKERS_PROCESS_TIMES_H
+#endif // KILN_MEASURE_WORKERS_WORKER_TIMES_H
