@@ -505,40 +505,5 @@ TEST(Text, CellsFit) {
   EXPECT_EQ(wrapText("", 7).size(), 1U);
 }
 
-// Implausible times have no rank, and no row is compared with them, whatever a store says of their estimate.
-TEST(Implausible, IsNeverRankedAndNoYardstick) {
-  TemporaryFolder folder;
-  store::Run run = store::testing::sampleRun(1000);
-  store::Problem problem = store::testing::sampleProblem(64, 64, 64);
-  store::Candidate lie = store::testing::sampleCandidate(problem.key(), "onednn", "");
-  store::Candidate honest = store::testing::sampleCandidate(problem.key(), "kiln", "tile_config_default");
-  store::Group group{run.key(), problem.key(), 2000};
-  {
-    std::unique_ptr<store::Writer> writer = valueOf(store::Writer::open(folder.file("results.db"), {}));
-    store::CandidateResult impossible{group.key(), lie.key(), Outcome::Implausible, "more than the peak"};
-    store::CandidateResult right{group.key(), honest.key()};
-    store::CandidateEstimate fast{{}, group.key(), lie.key()}, slow{{}, group.key(), honest.key()};
-    fast.median = fast.low = fast.high = 1;
-    slow.median = slow.low = slow.high = 1000;
-    fast.rank = slow.rank = 1;
-    for (const Status &status :
-         {writer->addMachine(store::testing::sampleMachine()), writer->addRun(run), writer->addProblem(problem),
-          writer->addCandidates(std::vector{lie, honest}), writer->startGroup(group),
-          writer->finishGroup(group.key(), std::vector{impossible, right}, std::vector{fast, slow})})
-      ASSERT_TRUE(status.ok()) << status.toString();
-  }
-  std::unique_ptr<store::Reader> reader = valueOf(store::Reader::open(folder.file("results.db")));
-  Table table = valueOf(loadTable(*reader, {}));
-  ASSERT_EQ(table.rows.size(), 2U);
-  EXPECT_EQ(table.rows[0].candidate->provider, "kiln");
-  EXPECT_TRUE(table.rows[0].ranked());
-  EXPECT_EQ(table.rows[0].bestVendor, nullptr);
-  EXPECT_FALSE(table.rows[1].ranked());
-  EXPECT_TRUE(table.rows[1].failed());
-  std::string console = valueOf(formatConsole(table, {.width = 120}));
-  EXPECT_NE(console.find("implausible: onednn (row"), std::string::npos) << console;
-  EXPECT_NE(valueOf(formatJunit(table, {})).find("<error type=\"implausible\""), std::string::npos);
-}
-
 } // namespace
 } // namespace kiln::report

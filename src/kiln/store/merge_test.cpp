@@ -449,7 +449,8 @@ TEST_P(Version, IsReadAndStaysAsItWas) {
 TEST_P(Version, IsWrittenOn) {
   {
     std::unique_ptr<Writer> writer = valueOf(Writer::open(path, {}));
-    ASSERT_OK(fillSampleStore(*writer, {.problems = 1, .configurations = 3, .started = 1'800'000'000'000'000'000}));
+    ASSERT_OK(fillSampleStore(
+        *writer, {.problems = 1, .configurations = 3, .started = 1'800'000'000'000'000'000, .interrupted = false}));
   }
   ASSERT_NO_FATAL_FAILURE(expectOldFacts(path));
   std::unique_ptr<Reader> reader = valueOf(Reader::open(path));

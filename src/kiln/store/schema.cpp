@@ -409,6 +409,25 @@ static Status leaveUnknownSpeedEmpty(Connection &connection) {
   return connection.execute(view);
 }
 
+// What was rejected has no times: what was measured is not what was asked for. Samples and estimates stay as they are.
+static Status leaveRejectedTimesOut(Connection &connection) {
+  KILN_RETURN_IF_ERROR(connection.execute("DROP VIEW dispatch"));
+  return connection.execute(R"sql(
+CREATE VIEW dispatch AS                    -- for questions by hand: one row for each result of a finished group
+SELECT g.run, p.name AS problem, c.provider, c.variant, c.configuration, r.outcome, r.cause, e.rank,
+       e.median / 1e6 AS ms, e.low / 1e6 AS low_ms, e.high / 1e6 AS high_ms,
+       NULLIF(p.flops, 0) / e.median AS gflops,
+       e.rounds, e.samples, c.threads, u.cache_mode, r.grp, r.candidate
+FROM result r
+JOIN grp_end x ON x.grp = r.grp
+JOIN grp g ON g.key = r.grp
+JOIN run u ON u.key = g.run
+JOIN problem p ON p.key = g.problem
+JOIN candidate c ON c.key = r.candidate
+LEFT JOIN estimate e ON e.grp = r.grp AND e.candidate = r.candidate
+  AND r.outcome IN ('ok', 'not verified', 'not profiled'))sql");
+}
+
 // The key that each problem has from version 6 on, in a table that the migration uses up.
 static Status makeProblemKeys(Connection &connection) {
   KILN_RETURN_IF_ERROR(connection.execute("CREATE TABLE problem_key (name TEXT PRIMARY KEY, key TEXT) STRICT"));
@@ -442,6 +461,7 @@ static constexpr Migration kMigrations[] = {
     {"what workers say of themselves", createWorkers},
     {"groups that time cut short", createCuts},
     {"facts of copies that meet", letShardsMeet},
+    {"no times of rows that were rejected", leaveRejectedTimesOut},
 };
 
 std::span<const Migration> migrations() {

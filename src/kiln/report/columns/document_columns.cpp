@@ -27,6 +27,9 @@ std::string operationKind(const Row &row) {
 std::string_view documentVerification(const Row &row) {
   if (row.result->outcome == Outcome::Wrong)
     return "FAILED";
+  // What was right before it was timed, and rejected then, counts as little as what nobody looked at.
+  if (row.failed())
+    return "Not verified";
   const store::Verification &verification = row.result->verification;
   std::string_view selfComparison = verification.selfComparison();
   return verification.method.empty() ? "Not verified" : selfComparison.empty() ? "SUCCESS" : selfComparison;
@@ -109,12 +112,12 @@ static constexpr Column kColumns[] = {
      "The instructions that the configuration uses."},
     {"Verification", "Verification", Unit::Text,
      [](const Row &row) -> Value { return std::string(documentVerification(row)); }, 12, 0, Page::No,
-     "SUCCESS, FAILED, Not verified; or self-consistent or f64 golden: compared with nothing but another build of the "
-     "same compiler, or one that computes in f64."},
+     "SUCCESS, FAILED, Not verified, as are rows that were rejected while they were timed; or self-consistent or f64 "
+     "golden: compared with nothing but another build of the same compiler, or one that computes in f64."},
     {"Runtime(ms)", "Runtime", Unit::Milliseconds, runtime, 9, 0, Page::No,
-     "Median time of a call in milliseconds; empty where it was not profiled."},
+     "Median time of a call in milliseconds; empty where it was not profiled, or rejected."},
     {"GFLOPs", "GFLOP/s", Unit::Gigaflops, gigaflops, 7, 3, Page::Shown,
-     "Arithmetic of a second, from the median time; empty where the arithmetic is not known."},
+     "Arithmetic of a second, from the median time; empty where the arithmetic is not known, or the row was rejected."},
 };
 
 std::span<const Column> documentColumns() {

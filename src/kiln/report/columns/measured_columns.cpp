@@ -77,11 +77,13 @@ static Value bestKilnRatio(const Row &row) {
   return Number{value, value * (relativeWidth(*row.bestKiln) + relativeWidth(*row.estimate))};
 }
 
-// "yes" for what was checked and right; the cause for what was wrong; "self-consistent" or "f64 golden" where it was
-// compared with another build of the same compiler only.
+// "yes" for what was checked, right and not rejected; the cause for what was wrong; "self-consistent" or "f64 golden"
+// where it was compared with another build of the same compiler only.
 static Value checked(const Row &row) {
   if (row.result->outcome == Outcome::Wrong)
     return row.result->verification.cause.empty() ? "wrong" : row.result->verification.cause;
+  if (row.failed())
+    return "no";
   const store::Verification &verification = row.result->verification;
   std::string_view selfComparison = verification.selfComparison();
   return std::string(verification.method.empty() ? "no" : selfComparison.empty() ? "yes" : selfComparison);

@@ -83,8 +83,9 @@ std::string blockOf(const Row &row, size_t width) {
     line("Runtime(ms)", fmt::format("{:.6g}", row.estimate->median / 1e6));
     line("GFLOPs", row.problem->flops > 0 ? fmt::format("{:.2f}", row.problem->flops / row.estimate->median) : "n/a");
   } else {
-    line("Runtime(ms)", "Not profiled");
-    line("GFLOPs", "Not profiled");
+    std::string_view instead = row.failed() ? outcomeName(row.result->outcome) : "Not profiled";
+    line("Runtime(ms)", instead);
+    line("GFLOPs", instead);
   }
   return text;
 }

@@ -103,7 +103,7 @@ std::string summaryOf(const CompareReport &report) {
   if (std::string sentence = smallestSentence(report); !sentence.empty())
     text += sentence + "\n";
   for (Verdict verdict : {Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Broken, Verdict::Mended,
-                          Verdict::OnlyBefore, Verdict::OnlyAfter})
+                          Verdict::StillFails, Verdict::NotCompared, Verdict::OnlyBefore, Verdict::OnlyAfter})
     if (size_t count = counts[verdict])
       text += fmt::format("{} {}, ", count, verdictName(verdict));
   return text + fmt::format("{} regression{}\n", report.regressions, report.regressions == 1 ? "" : "s");

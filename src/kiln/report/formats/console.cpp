@@ -142,7 +142,7 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
            width, 2);
   std::vector<const Row *> shown, told;
   for (const Row *row = problem.begin; row != problem.end; ++row)
-    (row->estimate && isSuccess(row->result->outcome) ? shown : told).push_back(row);
+    (row->estimate ? shown : told).push_back(row);
   auto unverified = std::count_if(shown.begin(), shown.end(),
                                   [](const Row *row) { return row->result->verification.method.empty(); });
   if (unverified > 0)

@@ -17,6 +17,8 @@ const char *verdictName(Verdict verdict) {
   case Verdict::Slower: return "slower";
   case Verdict::Broken: return "broken";
   case Verdict::Mended: return "mended";
+  case Verdict::StillFails: return "still fails";
+  case Verdict::NotCompared: return "not compared";
   case Verdict::OnlyBefore: return "only before";
   case Verdict::OnlyAfter: return "only after";
   }
@@ -50,7 +52,7 @@ Verdict verdictOf(const TimeRatio &ratio) {
 }
 
 static bool hasTime(const Row &row) {
-  return isSuccess(row.result->outcome) && row.estimate && row.estimate->median > 0;
+  return row.estimate && row.estimate->median > 0;
 }
 
 std::vector<std::string> differencesOf(const store::Run &before, const store::Run &after) {
@@ -166,8 +168,10 @@ static bool tellsSomething(const measure::Change &change) {
 }
 
 static void compareTimes(Comparison &comparison, const measure::Change &change) {
-  if (!tellsSomething(change))
+  if (!tellsSomething(change)) {
+    comparison.verdict = comparison.control ? Verdict::Same : Verdict::NotCompared; // a control is the same code
     return;
+  }
   static_cast<TimeRatio &>(comparison) = ratioOf(change);
   comparison.smallest = smallestOf(change);
   comparison.noise = change.source;
@@ -190,6 +194,8 @@ static Comparison compareRows(const Row *before, const Row *after, const std::op
     comparison.regression = worked;
   } else if (works && change) {
     compareTimes(comparison, *change);
+  } else {
+    comparison.verdict = before->failed() || after->failed() ? Verdict::StillFails : Verdict::NotCompared;
   }
   return comparison;
 }

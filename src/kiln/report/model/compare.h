@@ -14,7 +14,17 @@
 
 namespace kiln::report {
 
-enum class Verdict { Same, Faster, Slower, Broken, Mended, OnlyBefore, OnlyAfter };
+enum class Verdict {
+  Same,
+  Faster,
+  Slower,
+  Broken,      // it worked before
+  Mended,      // it works only after
+  StillFails,  // neither before nor after
+  NotCompared, // there are no times that tell something
+  OnlyBefore,
+  OnlyAfter,
+};
 const char *verdictName(Verdict verdict);
 
 // A ratio of times with its interval; 0 where there are no times to compare.

@@ -86,7 +86,7 @@ Result<History> loadHistory(store::Reader &reader, const std::string &dispatch) 
   });
   std::map<std::string, Level> levels; // variants are other candidates
   for (HistoryEntry &entry : history.entries)
-    if (entry.row->estimate && entry.row->estimate->median > 0 && isSuccess(entry.row->result->outcome))
+    if (entry.row->estimate && entry.row->estimate->median > 0)
       judge(entry, *tables[entry.row], levels[entry.row->provider()]);
   return history;
 }

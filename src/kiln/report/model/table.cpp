@@ -254,10 +254,12 @@ Status RunLoader::loadRows(const std::string &key) {
     row.groupKey = result.group;
     row.candidateKey = result.candidate;
     row.result = &table.results.emplace_back(std::move(result));
-    if (auto estimate = estimates.find(row.groupKey + row.candidateKey); estimate != estimates.end())
-      row.estimate = estimate->second;
-    if (auto counted = counters.find(row.groupKey + row.candidateKey); counted != counters.end())
-      row.counters = counted->second;
+    if (isSuccess(row.result->outcome)) {
+      if (auto estimate = estimates.find(row.groupKey + row.candidateKey); estimate != estimates.end())
+        row.estimate = estimate->second;
+      if (auto counted = counters.find(row.groupKey + row.candidateKey); counted != counters.end())
+        row.counters = counted->second;
+    }
     if (Result<TileConfig> configuration = TileConfig::parse(row.candidate->configuration); configuration.ok())
       row.configuration = *std::move(configuration);
     if (auto known = peaks.find(row.candidate->threads); known != peaks.end()) {
@@ -278,7 +280,7 @@ void RunLoader::deriveFromGroups(size_t first) {
   std::unordered_map<const store::StoredGroup *, Best> best;
   for (size_t i = first; i < table.rows.size(); ++i) {
     const Row &row = table.rows[i];
-    if (!row.estimate || !isSuccess(row.result->outcome))
+    if (!row.estimate)
       continue;
     Best &known = best[row.group];
     if (isVendor(row.candidate->provider) && (!known.vendor || row.estimate->median < known.vendor->median))

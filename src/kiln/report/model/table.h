@@ -34,9 +34,10 @@ struct Row {
   const store::Candidate *candidate = nullptr;
   const store::StoredGroup *group = nullptr;
   const store::CandidateResult *result = nullptr;
-  const store::CandidateEstimate *estimate = nullptr; // null where nothing was concluded
-  const store::Counters *counters = nullptr;          // null where nothing was counted
-  std::optional<TileConfig> configuration;            // where its name is one
+  // Null where nothing was concluded, and where the row was rejected: its times are those of something else.
+  const store::CandidateEstimate *estimate = nullptr;
+  const store::Counters *counters = nullptr; // null where nothing was counted, and where the row was rejected
+  std::optional<TileConfig> configuration;   // where its name is one
   // Of the same group: the fastest right result of a library, and how wide its interval is (half of it, of its median).
   const store::CandidateEstimate *bestVendor = nullptr;
   // Of the same group: the fastest right result of Kiln with a configuration, or with its own choice.
@@ -60,8 +61,7 @@ struct Row {
   bool isKilnsDefault() const;
   // Where it was measured: where its run was begun, or where it was resumed.
   const store::MachineKeys &machine() const { return group->machine ? *group->machine : run->machine; }
-  // Wrong and implausible results have no rank, whatever is stored of their times.
-  bool ranked() const { return estimate && estimate->rank > 0 && isSuccess(result->outcome); }
+  bool ranked() const { return estimate && estimate->rank > 0; }
   bool failed() const { return !isSuccess(result->outcome) && result->outcome != Outcome::Unsupported; }
   // Why it has no result, or a wrong one, each part of it once: verification and the worker tell much the same.
   std::string reason() const;

@@ -166,10 +166,8 @@ if [ "$(newest)" = "$before" ]; then
   exit $((status ? status : 1)) # nothing was measured, and it has been said why
 fi
 last=$(kiln-dispatch query --generated-dir=. "
-  SELECT r.outcome, e.median, e.low, e.high FROM result r
-  JOIN candidate c ON c.key = r.candidate JOIN grp g ON g.key = r.grp
-  LEFT JOIN estimate e ON e.grp = r.grp AND e.candidate = r.candidate
-  WHERE c.provider = '@provider@' ORDER BY g.started DESC LIMIT 1" | tail -n 1)
+  SELECT d.outcome, d.ms * 1e6, d.low_ms * 1e6, d.high_ms * 1e6 FROM dispatch d JOIN grp g ON g.key = d.grp
+  WHERE d.provider = '@provider@' ORDER BY g.started DESC LIMIT 1" | tail -n 1)
 IFS=$'\t' read -r outcome median low high <<<"$last"
 echo
 echo "recorded: @recorded@"
