@@ -198,6 +198,38 @@ TEST_F(Compare, TheSameCodeRunByTheSameWorkerIsAControl) {
   EXPECT_EQ(report.regressions, 0U);
 }
 
+// What a program says of its version is no proof that it did not change.
+TEST_F(Compare, AProgramOfTheUsersOwnIsNoControl) {
+  TwoRuns runs(2.4);
+  runs.first.provider = runs.second.provider = "mine";
+  runs.first.moduleHash = runs.second.moduleHash = "";
+  CompareReport report = compare(runs.before, runs.after, {});
+  EXPECT_FALSE(report.comparisons[0].control);
+  EXPECT_EQ(report.comparisons[0].verdict, Verdict::Slower);
+  // Beside a library, which is one, and which led in both runs.
+  runs.b.ratio = runs.b.ratioLow = runs.b.ratioHigh = 2.4;
+  store::Candidate library = store::testing::sampleCandidate(runs.problem.key(), "onednn", "");
+  runs.add(runs.before, library, runs.a);
+  runs.add(runs.after, library, runs.a);
+  report = compare(runs.before, runs.after, {});
+  EXPECT_FALSE(report.comparisons[0].control);
+  EXPECT_TRUE(report.comparisons[1].control);
+  EXPECT_EQ(report.regressions, 1U);
+}
+
+// The definition is computed by Kiln's worker: with another worker it is other code.
+TEST_F(Compare, TheReferenceIsAControlWithTheSameWorker) {
+  TwoRuns runs(1.5);
+  runs.first.provider = runs.second.provider = "reference";
+  runs.first.moduleHash = runs.second.moduleHash = "";
+  runs.storedRun.flags = R"({"kilnWorker":"1234"})";
+  EXPECT_TRUE(compare(runs.before, runs.after, {}).comparisons[0].control);
+  store::StoredRun later = runs.storedRun;
+  later.flags = R"({"kilnWorker":"5678"})";
+  runs.after.rows[0].run = &later;
+  EXPECT_FALSE(compare(runs.before, runs.after, {}).comparisons[0].control);
+}
+
 TEST_F(Compare, WhatTheControlsDoTooIsTheMachines) {
   fill(kBase);
   SampleOptions slower = kBase;

@@ -183,8 +183,7 @@ std::optional<int> FlagParser::parse(int argc, const char *const *argv) {
   if (!help && !version)
     return std::nullopt;
   print(version ? fmt::format("{} (Kiln) {}\n", toolName, kVersion) : helpText());
-  Status status = flushStandardOutput();
-  return status.ok() ? 0 : reportFailure(toolName, status);
+  return finishOutput(toolName, 0);
 }
 
 std::string FlagParser::usage(const Flag &flag) const {

@@ -153,8 +153,7 @@ void appendOptions(HelpText &help, const OptionBinder &binder) {
 
 int printText(std::string_view tool, std::string_view text) {
   print(text);
-  Status status = flushStandardOutput();
-  return status.ok() ? 0 : reportFailure(tool, status);
+  return finishOutput(tool, 0);
 }
 
 int printVersion(std::string_view tool) {

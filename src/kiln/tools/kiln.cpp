@@ -58,8 +58,7 @@ std::string usage() {
 
 int printText(const std::string &text) {
   print(text);
-  Status status = flushStandardOutput();
-  return status.ok() ? 0 : reportFailure("kiln", status);
+  return finishOutput("kiln", 0);
 }
 
 // A verb, or a tool by its own name: "run", "run-module", "kiln-run-module", "iree-run-module".

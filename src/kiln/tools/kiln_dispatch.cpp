@@ -130,8 +130,7 @@ int printUsage() {
   help.heading("Example");
   help.command(kVerbs[0].example);
   print(help.text());
-  Status status = flushStandardOutput();
-  return status.ok() ? 0 : reportFailure("kiln-dispatch", status);
+  return 0;
 }
 
 int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandLine) {
@@ -182,13 +181,11 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
   return code.ok() ? *code : reportFailure(tool, code.status());
 }
 
-} // namespace
-
-int main(int argc, char **argv) {
+int runTool(int argc, char **argv) {
   if (argc < 2 || !std::strcmp(argv[1], "--help") || !std::strcmp(argv[1], "-h") || !std::strcmp(argv[1], "help"))
     return printUsage();
   if (!std::strcmp(argv[1], "--version")) {
-    std::printf("kiln-dispatch (Kiln) %s\n", kVersion);
+    print(fmt::format("kiln-dispatch (Kiln) {}\n", kVersion));
     return 0;
   }
   std::string commandLine = "kiln-dispatch";
@@ -204,4 +201,10 @@ int main(int argc, char **argv) {
   return reportFailure("kiln-dispatch",
                        invalidArgument("there is no verb '{}'; {}--help lists the verbs", argv[1],
                                        nearest.empty() ? "" : fmt::format("did you mean '{}'? ", nearest)));
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  return finishOutput("kiln-dispatch", runTool(argc, argv));
 }

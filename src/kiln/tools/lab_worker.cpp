@@ -19,8 +19,7 @@ static int listProviders(const std::string &peers) {
     std::string state = started.ok() ? provider->version() : fmt::format("not available: {}", started.message());
     std::printf("%s\n", fmt::format("{:<18}{} ({})", entry.name, entry.summary, state).c_str());
   }
-  Status written = flushStandardOutput();
-  return written.ok() ? 0 : reportFailure("kiln-lab-worker", written);
+  return finishOutput("kiln-lab-worker", 0);
 }
 
 // Answers go to what was standard output; that becomes standard error, so that what a library prints is no answer.

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <utility>
 
 #include "kiln/base/split.h"
 #include "kiln/base/wrap_text.h"
@@ -71,6 +72,15 @@ Status flushStandardOutput() {
   if (printError == 0)
     printError = errno ? errno : EIO;
   return errnoStatus(printError, "cannot write to standard output");
+}
+
+int finishOutput(std::string_view tool, int exitCode) {
+  static bool told = false; // once is enough
+  Status status = flushStandardOutput();
+  if (status.ok() || std::exchange(told, true))
+    return exitCode;
+  int failure = reportFailure(tool, status);
+  return exitCode ? exitCode : failure;
 }
 
 std::string counted(size_t count, std::string_view noun) {

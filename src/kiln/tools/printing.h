@@ -25,6 +25,9 @@ void reportWarning(std::string_view tool, std::string_view message);
 void print(std::string_view text);
 // Flushes standard output: what was lost on a full disk must not look like success.
 Status flushStandardOutput();
+// The last call of a tool: flushes standard output, and gives the tool's exit code, which is that of a failure where
+// output was lost.
+int finishOutput(std::string_view tool, int exitCode);
 // "1 input", "2 inputs"
 std::string counted(size_t count, std::string_view noun);
 

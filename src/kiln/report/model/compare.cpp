@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "kiln/base/own_providers.h"
 #include "kiln/report/model/noise.h"
 
 namespace kiln::report {
@@ -143,15 +144,18 @@ private:
   }
 
   // Libraries of the same version. Kiln's own code where the compiler and its input were the same, and the worker that
-  // runs it, too.
+  // runs it, too. Never a program of the user's, which may change and say the same version.
   static bool isUnchanged(const Row &a, const Row &b) {
-    if (a.candidate->providerVersion != b.candidate->providerVersion || a.candidate->threads != b.candidate->threads)
+    const store::Candidate &was = *a.candidate, &is = *b.candidate;
+    if (!isOwnProvider(was.provider) || was.providerVersion != is.providerVersion || was.threads != is.threads)
       return false;
-    if (a.candidate->provider != "kiln")
+    if (!isKilnsCode(was.provider))
       return true;
     std::string worker = kilnWorker(*a.run);
-    return !a.candidate->moduleHash.empty() && a.candidate->moduleHash == b.candidate->moduleHash && !worker.empty() &&
-           worker == kilnWorker(*b.run);
+    if (worker != kilnWorker(*b.run))
+      return false;
+    return was.provider == "reference" ||
+           (!worker.empty() && !was.moduleHash.empty() && was.moduleHash == is.moduleHash);
   }
 
   size_t beforeCount, afterCount;

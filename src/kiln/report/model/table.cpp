@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "kiln/base/own_providers.h"
 #include "kiln/measure/statistics/robust.h"
 #include "nlohmann/json.hpp"
 
@@ -99,10 +100,6 @@ std::string Row::elementType() const {
 
 bool Row::isKilnsDefault() const {
   return candidate->provider == "kiln" && candidate->configuration == kDefaultConfiguration;
-}
-
-static bool isVendor(const std::string &provider) {
-  return provider != "kiln" && provider != "reference";
 }
 
 std::string literally(std::string_view name) {
@@ -283,7 +280,7 @@ void RunLoader::deriveFromGroups(size_t first) {
     if (!row.estimate)
       continue;
     Best &known = best[row.group];
-    if (isVendor(row.candidate->provider) && (!known.vendor || row.estimate->median < known.vendor->median))
+    if (!isKilnsCode(row.candidate->provider) && (!known.vendor || row.estimate->median < known.vendor->median))
       known.vendor = row.estimate;
     // Of those that were ranked, which is by what they took in the same rounds.
     if (row.candidate->provider == "kiln" && row.ranked() && (!known.kiln || row.estimate->ratio < known.kiln->ratio))

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/base/file.h"
+#include "kiln/base/own_providers.h"
 #include "kiln/base/wrap_text.h"
 #include "kiln/measure/workers/timed_data.h"
 #include "kiln/measure/workers/timing_data.h"
@@ -133,10 +134,9 @@ std::vector<std::string> providerFlags(const Repro &repro) {
       flags.emplace_back("\"--compiler=${KILN_COMPILER:?set it to the compiler that README.md names}\"");
     return flags;
   }
-  for (std::string_view known : {"mkl", "onednn", "openblas", "reference"})
-    if (candidate.provider == known)
-      return {
-          shellWord(fmt::format("--providers={}{}{}", known, candidate.variant.empty() ? "" : ":", candidate.variant))};
+  if (isOwnProvider(candidate.provider))
+    return {shellWord(fmt::format("--providers={}{}{}", candidate.provider, candidate.variant.empty() ? "" : ":",
+                                  candidate.variant))};
   return {shellWord("--providers=kiln"),
           fmt::format("\"--provider-command={}=${{KILN_PROVIDER_COMMAND:?set it to the command of the provider {}}}\"",
                       inDoubleQuotes(candidate.provider), inDoubleQuotes(candidate.provider))};

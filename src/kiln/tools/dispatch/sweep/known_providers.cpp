@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/base/clock.h"
+#include "kiln/base/own_providers.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/report/model/suggestion.h"
 #include "kiln/tools/dispatch/duration.h"
@@ -13,8 +14,6 @@
 namespace kiln {
 
 namespace {
-constexpr std::string_view kOwnProviders[] = {"kiln", "mkl", "onednn", "openblas", "reference"};
-
 Result<KnownProvider> probe(const DispatchFlags &flags, std::string name, std::string variant,
                             std::vector<std::string> command) {
   measure::WorkerOptions options;
@@ -47,8 +46,7 @@ Result<KnownProvider> probeProgram(const DispatchFlags &flags, const std::string
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
   if (name.find_first_not_of(kLetters) != name.npos)
     return invalidArgument("--provider-command={}: a name has letters, digits, '_', '-' and '.'", text);
-  if (std::ranges::find(kOwnProviders, name) != std::end(kOwnProviders) ||
-      std::ranges::find(others, name, &KnownProvider::name) != others.end())
+  if (isOwnProvider(name) || std::ranges::find(others, name, &KnownProvider::name) != others.end())
     return invalidArgument("--provider-command={}: there is a provider '{}' already; give yours another name", text,
                            name);
   std::vector<std::string> command = {"/bin/sh", "-c", "exec " + text.substr(equals + 1)};
@@ -63,7 +61,7 @@ Result<KnownProvider> probeProgram(const DispatchFlags &flags, const std::string
 } // namespace
 
 bool isLibrary(std::string_view provider) {
-  return provider != "kiln" && std::ranges::find(kOwnProviders, provider) != std::end(kOwnProviders);
+  return provider != "kiln" && isOwnProvider(provider);
 }
 
 Result<KnownProvider> findKiln(const DispatchFlags &flags) {

@@ -14,6 +14,7 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/base/file.h"
+#include "kiln/base/own_providers.h"
 #include "kiln/measure/machine/provenance.h"
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/timing_data.h"
@@ -104,12 +105,12 @@ static std::string settingsJson(const SweepSettings &settings) {
   return report::dumpJson(json);
 }
 
-// The checksum of the program that runs Kiln's modules: with another one, the same module is not the same code. Empty
-// where there is none.
+// The checksum of the program that runs Kiln's modules, and computes the definition: with another one, the same module
+// is not the same code. Empty where there is none.
 static std::string kilnWorkerOf(std::span<const SweepGroup> groups) {
   for (const SweepGroup &group : groups)
     for (const SweepCandidate &candidate : group.candidates)
-      if (candidate.fact.provider == "kiln" && !candidate.worker.command.empty()) {
+      if (isKilnsCode(candidate.fact.provider) && !candidate.worker.command.empty()) {
         Result<Ref<FileContents>> file = FileContents::open(candidate.worker.command.front());
         return file.ok() ? store::contentKey({(*file)->text()}) : "";
       }
