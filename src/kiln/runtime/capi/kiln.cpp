@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "kiln/base/watched_pages.h"
 #include "kiln/runtime/capi/handles.h"
 #include "kiln/runtime/vm/hal_module.h"
 #include "kiln/targets/drivers.h"
@@ -154,6 +155,10 @@ kiln_status_t *kiln_instance_create(uint32_t api_version, kiln_instance_t **out_
 }
 void kiln_instance_release(kiln_instance_t *instance) {
   delete instance;
+}
+
+kiln_status_t *kiln_install_page_loss_handler(void) {
+  return toHandle(installPageLossHandler());
 }
 
 kiln_status_t *kiln_device_create(kiln_instance_t *instance, const char *uri, const kiln_device_options_t *options,

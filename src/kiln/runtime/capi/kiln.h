@@ -96,12 +96,18 @@ KILN_API void kiln_device_release(kiln_device_t *device);
 
 /* ---- Modules ---- */
 
+/* The system ends a process that reads a mapped file which was truncated meanwhile, or whose disk fails (SIGBUS). Once
+ * this was called, that fails the call that reads constants of such a module, with a message that names the file. Any
+ * other SIGBUS goes to the handler that was there before. For the whole process; calls after the first do nothing. */
+KILN_API kiln_status_t *kiln_install_page_loss_handler(void);
+
 typedef struct kiln_module_t kiln_module_t;
 
 /* Called once, on any thread, when memory that was handed over is needed no more. */
 typedef void (*kiln_release_fn_t)(void *context);
 
-/* Maps, checks and verifies a module file. "-" reads standard input. */
+/* Reads, checks and verifies a module file. "-" reads standard input. What is executed or trusted is copied; more than
+ * 2 MiB of constants stay mapped, and a call fails where their file was changed or replaced since. */
 KILN_API kiln_status_t *kiln_module_load_file(const char *path, kiln_module_t **out_module);
 /* The same of bytes in memory, which must not change until `release` (may be NULL) has been called: also on failure,
  * and before the return where the bytes had to be copied because they do not start at a multiple of 64. `name` stands

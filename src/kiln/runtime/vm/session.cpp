@@ -12,12 +12,15 @@ struct Session::State {
   std::vector<Ref<NativeModule>> natives;
   std::vector<std::unique_ptr<Instance>> instances; // in the order of loading; the last is main
   Interpreter interpreter;
+  std::vector<Ref<FileBytes>> mappedFiles; // of the modules whose constants are mapped
 
   Status addNatives(std::span<const Ref<NativeModule>> modules);
   Status instantiate(const Ref<Module> &module, std::string name);
   Status checkName(std::string_view name) const;
   Result<ResolvedImport> resolve(const Instance &importer, const ImportInfo &import) const;
   const Instance *findInstance(std::string_view name) const;
+  Status call(Instance &instance, const FunctionInfo &function, std::span<const Value> arguments,
+              std::span<Value> results);
 };
 
 Status Session::State::checkName(std::string_view name) const {
@@ -42,6 +45,18 @@ Status Session::State::addNatives(std::span<const Ref<NativeModule>> modules) {
     natives.push_back(native);
   }
   return okStatus();
+}
+
+// Files from which constants are read must be what they were before the call, and their contents also after it: what
+// was computed from others is no result.
+Status Session::State::call(Instance &instance, const FunctionInfo &function, std::span<const Value> arguments,
+                            std::span<Value> results) {
+  for (const Ref<FileBytes> &file : mappedFiles)
+    KILN_RETURN_IF_ERROR(file->checkUnchanged());
+  Status status = interpreter.call(instance, function, arguments, results);
+  for (const Ref<FileBytes> &file : mappedFiles)
+    KILN_RETURN_IF_ERROR(file->checkContents());
+  return status;
 }
 
 // The part of "<module>.<function>" after the module, empty where `name` is of another module.
@@ -102,9 +117,11 @@ Status Session::State::instantiate(const Ref<Module> &module, std::string name) 
   for (const ExecutableInfo &executable : module->executables())
     instance->executables.push_back(makeRef<ProgramExecutable>(module, executable));
   instances.push_back(std::move(instance));
+  if (module->file().file->isMapped())
+    mappedFiles.push_back(module->file().file);
   if (module->initializer() < 0)
     return okStatus();
-  return interpreter.call(*instances.back(), module->functions()[module->initializer()], {}, {})
+  return call(*instances.back(), module->functions()[module->initializer()], {}, {})
       .withContext(fmt::format("initializing module '{}'", instances.back()->name));
 }
 
@@ -195,7 +212,7 @@ static Status checkArguments(const Function &function, std::span<const Value> ar
 
 Status Session::call(const Function &function, std::span<const Value> arguments, std::span<Value> results) {
   KILN_RETURN_IF_ERROR(checkArguments(function, arguments, results));
-  return state->interpreter.call(*function.instance, *function.info, arguments, results);
+  return state->call(*function.instance, *function.info, arguments, results);
 }
 
 } // namespace kiln::vm

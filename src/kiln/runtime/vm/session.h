@@ -80,7 +80,8 @@ public:
   std::vector<Function> exports() const;
 
   // Counts must be those of the function; kinds of arguments are checked. Results are overwritten, and hold nothing of
-  // interest after an error. The error's message ends in a backtrace of the program's functions.
+  // interest after an error. The error's message ends in a backtrace of the program's functions. Fails where the file
+  // that constants of a module are mapped from is not what it was when the module was loaded.
   Status call(const Function &function, std::span<const Value> arguments, std::span<Value> results);
 
 private:
