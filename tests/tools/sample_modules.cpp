@@ -190,6 +190,10 @@ std::string benchModule(const std::string &dispatchRepeatCount) {
   return bytesOf(desc);
 }
 
+std::string constantModule() {
+  return bytesOf(vm::testing::constantDesc(uint64_t(4) << 20));
+}
+
 std::string failingModule() {
   schema::ModuleDesc desc = newModule("failing");
   addStrings(desc);

@@ -33,6 +33,9 @@ std::string sampleModule(const std::string &name = "sample");
 // `attributes` may add kiln.dispatch_repeat_count.
 std::string benchModule(const std::string &dispatchRepeatCount = "");
 
+// Module "abs" with 16 MiB of constants that stay in its file; see constantDesc of vm/testing/abs_program.h.
+std::string constantModule();
+
 // Module "failing" with @good() and @fails(), which do not take arguments.
 std::string failingModule();
 

@@ -1,13 +1,13 @@
 #include "kiln/base/file.h"
 
 #include "kiln/base/clock.h"
+#include "kiln/base/file_descriptor.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,64 +15,40 @@ namespace kiln {
 
 namespace {
 
-class FileDescriptor {
-public:
-  explicit FileDescriptor(int file) : file(file) {}
-  FileDescriptor(const FileDescriptor &) = delete;
-  FileDescriptor &operator=(const FileDescriptor &) = delete;
-  ~FileDescriptor() {
-    if (file >= 0)
-      ::close(file);
-  }
-  int get() const { return file; }
-  // Some file systems report a failed write only here.
-  int close() {
-    int result = ::close(file);
-    file = -1;
-    return result;
-  }
-
-private:
-  int file;
-};
-
 // The kernel refuses to transfer more at once.
 constexpr size_t kMaxTransfer = size_t(1) << 30;
 
 } // namespace
 
 FileContents::~FileContents() {
-  if (mapped)
-    munmap(data, length);
-  else
-    std::free(data);
+  std::free(data);
 }
 
 Result<Ref<FileContents>> FileContents::open(const std::string &path) {
   FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0)
+  if (!file)
     return errnoStatus(errno, fmt::format("cannot open '{}'", path));
   struct stat info;
   if (fstat(file.get(), &info) != 0)
     return errnoStatus(errno, fmt::format("cannot read '{}'", path));
   if (S_ISDIR(info.st_mode))
     return errnoStatus(EISDIR, fmt::format("cannot read '{}'", path));
-  // Files of /proc say that they are empty and are not.
-  if (!S_ISREG(info.st_mode) || info.st_size == 0)
-    return read(file.get(), path);
-  void *data = mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (data == MAP_FAILED)
-    return errnoStatus(errno, fmt::format("cannot map '{}'", path));
-  return Ref<FileContents>::adopt(new FileContents(data, size_t(info.st_size), true));
+  return read(file.get(), path, S_ISREG(info.st_mode) ? size_t(info.st_size) : 0);
 }
 
 Result<Ref<FileContents>> FileContents::read(int file, std::string_view name) {
-  size_t length = 0, capacity = 64 * 1024;
+  return read(file, name, 0);
+}
+
+// Reads to the end, whatever size was expected: files of /proc say that they are empty and are not, and others grow.
+Result<Ref<FileContents>> FileContents::read(int file, std::string_view name, size_t expected) {
+  // With room for one byte more, the end is found without more memory.
+  size_t length = 0, capacity = std::max<size_t>(expected + 1, 64 * 1024);
   char *data = static_cast<char *>(std::malloc(capacity));
   while (data) {
     ssize_t count = ::read(file, data + length, std::min(capacity - length, kMaxTransfer));
     if (count == 0)
-      return Ref<FileContents>::adopt(new FileContents(data, length, false));
+      return Ref<FileContents>::adopt(new FileContents(data, length));
     if (count < 0) {
       if (errno == EINTR)
         continue;
@@ -110,8 +86,8 @@ static Status writeAndClose(FileDescriptor &file, const std::string &path,
                             std::span<const std::span<const std::byte>> parts) {
   for (std::span<const std::byte> part : parts)
     KILN_RETURN_IF_ERROR(writeAll(file.get(), path, part));
-  if (file.close() != 0)
-    return errnoStatus(errno, fmt::format("cannot write '{}'", path));
+  if (int error = file.close())
+    return errnoStatus(error, fmt::format("cannot write '{}'", path));
   return okStatus();
 }
 
@@ -126,7 +102,7 @@ Status writeFile(const std::string &path, std::span<const std::span<const std::b
   bool exists = stat(target.c_str(), &info) == 0;
   if (exists && !S_ISREG(info.st_mode)) {
     FileDescriptor file(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
-    if (file.get() < 0)
+    if (!file)
       return errnoStatus(errno, fmt::format("cannot write '{}'", path));
     return writeAndClose(file, path, parts);
   }

@@ -1,4 +1,4 @@
-// Whole files: read by mapping, written so that no half-written file is ever seen.
+// Whole files: read into memory, written so that no half-written file is ever seen.
 #ifndef KILN_BASE_FILE_H
 #define KILN_BASE_FILE_H
 
@@ -13,9 +13,8 @@
 
 namespace kiln {
 
-// The bytes of a file, read-only, for as long as this lives. Regular files are mapped, at a page boundary and without
-// being read first; everything else is read to its end. A mapped file that somebody else truncates meanwhile makes
-// access to what is gone fault; files that are replaced by renaming (as writeFile does) are safe.
+// The bytes of a file, read-only, for as long as this lives: a copy, so that nothing that happens to the file later
+// matters. They start at a multiple of 16.
 class FileContents : public RefCounted {
 public:
   static Result<Ref<FileContents>> open(const std::string &path);
@@ -26,12 +25,12 @@ public:
   std::string_view text() const { return {static_cast<const char *>(data), length}; }
 
 private:
-  FileContents(void *data, size_t length, bool mapped) : data(data), length(length), mapped(mapped) {}
+  FileContents(void *data, size_t length) : data(data), length(length) {}
   ~FileContents() override;
+  static Result<Ref<FileContents>> read(int file, std::string_view name, size_t expected);
 
-  void *data;
+  void *data; // from malloc
   size_t length;
-  bool mapped; // else from malloc
 };
 
 // Writes the parts, one after the other, as the new contents of `path`. They appear at once, under that name, when all

@@ -43,6 +43,18 @@ TEST_F(FileTest, WritesAndReadsBack) {
   EXPECT_EQ(fileCount(), 1u);
 }
 
+// Mapped, its text would change, and what was cut off would end the process.
+TEST_F(FileTest, WhatWasReadStays) {
+  std::string text(100'000, 'a');
+  ASSERT_TRUE(writeFile(path("a"), text).ok());
+  Result<Ref<FileContents>> file = FileContents::open(path("a"));
+  ASSERT_TRUE(file.ok()) << file.status().toString();
+  std::ofstream(path("a"), std::ios::in | std::ios::binary) << "b";
+  EXPECT_EQ((*file)->text(), text);
+  fs::resize_file(path("a"), 0);
+  EXPECT_EQ((*file)->text(), text);
+}
+
 TEST_F(FileTest, WritesPartsInOrder) {
   std::byte a[3] = {std::byte('x'), std::byte('y'), std::byte('z')};
   std::byte b[1] = {std::byte('!')};

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -47,10 +48,13 @@ static Status runWithOutput(const std::string &path, const std::vector<std::stri
 Result<Ref<vm::Module>> compileModule(const std::vector<std::string> &arguments, const std::string &name) {
   KILN_ASSIGN_OR_RETURN(std::string compiler, siblingTool("kiln-compile"));
   // Memory with a file's face: it needs no disk, and is mapped rather than copied.
-  io::FileDescriptor file(::memfd_create("kiln-module", MFD_CLOEXEC));
+  io::FileDescriptor file(::memfd_create("kiln-module", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file)
     return errnoStatus(errno, "cannot create memory for the compiled module");
   KILN_RETURN_IF_ERROR(runWithOutput(compiler, arguments, file.get()));
+  // The compiler has ended, but what it started may hold the file still.
+  if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
+    return errnoStatus(errno, "cannot seal the compiled module");
   struct stat info;
   if (::fstat(file.get(), &info) != 0)
     return errnoStatus(errno, "cannot read the compiled module");

@@ -1,5 +1,6 @@
 // kiln-dump-module: shows everything in a module file.
 #include "kiln/base/file.h"
+#include "kiln/base/watched_pages.h"
 #include "kiln/tools/cli.h"
 #include "kiln/tools/module_text.h"
 
@@ -69,10 +70,12 @@ std::string render(const vm::Container &container, const vm::Module *module, std
 // Prints what can be printed; the first problem is the error.
 Status dump(const Options &options) {
   const std::string &path = options.files.front();
+  KILN_RETURN_IF_ERROR(installPageLossHandler());
   KILN_ASSIGN_OR_RETURN(Ref<vm::FileBytes> bytes, vm::openFileBytes(path));
   std::vector<Status> problems;
   vm::Container container = vm::readContainer(path == "-" ? "standard input" : path, std::move(bytes),
                                               /*verifyConstants=*/true, problems);
+  KILN_RETURN_IF_ERROR(container.file->checkReadable());
   // What does not even start like a module has nothing to show.
   if (container.header.version == 0)
     return problems.front();

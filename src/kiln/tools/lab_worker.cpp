@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <unistd.h>
 
+#include "kiln/base/watched_pages.h"
 #include "kiln/families/families.h"
 #include "kiln/measure/providers/providers.h"
 #include "kiln/measure/providers/serve.h"
@@ -32,6 +33,7 @@ static Result<int> takeStandardOutput() {
 
 static Status work(const std::string &name, const std::string &peers) {
   KILN_ASSIGN_OR_RETURN(const measure::ProviderEntry *entry, measure::findProvider(name));
+  KILN_RETURN_IF_ERROR(installPageLossHandler());
   KILN_ASSIGN_OR_RETURN(int answers, takeStandardOutput());
   measure::FamilyRegistry families;
   families::registerFamilies(families);

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kiln/base/flags.h"
+#include "kiln/base/watched_pages.h"
 #include "kiln/runtime/hal/driver.h"
 #include "kiln/runtime/vm/hal_module.h"
 #include "kiln/targets/drivers.h"
@@ -113,6 +114,8 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
   if (flags.modules.empty() && !compiled)
     return invalidArgument("no module is named; --module=FILE says what to run, and --help lists the flags");
 
+  // A module's constants that are lost while they are read fail the call, not the process.
+  KILN_RETURN_IF_ERROR(installPageLossHandler());
   Program program;
   program.trace = flags.traceExecution;
   // Modules first: that a file is missing is told before any device is started.

@@ -254,7 +254,7 @@ static void testNative(kiln_session_t *session, kiln_device_t *device, Host *hos
   arguments[2].kind = KILN_KIND_REF;
   CHECK_OK(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, shape, 1, &number, 4, &arguments[2].as.ref));
   CHECK_OK(kiln_session_call(session, lookup(session, "mix"), arguments, 3, results, 3));
-  CHECK(results[0].as.ref.object == arguments[2].as.ref.object);
+  CHECK(kiln_buffer_view_data(results[0].as.ref) == kiln_buffer_view_data(arguments[2].as.ref));
   CHECK(results[1].as.f64 == 0.25 && results[2].as.i64 == -7);
   kiln_ref_release(results[0].as.ref);
   arguments[0].as.i64 = 13;

@@ -2,121 +2,153 @@
 #ifndef KILN_RUNTIME_CAPI_HANDLES_H
 #define KILN_RUNTIME_CAPI_HANDLES_H
 
-#include <array>
-#include <deque>
-#include <memory>
-#include <span>
+#include <mutex>
 #include <string>
-#include <vector>
 
 #include "kiln/base/status.h"
 #include "kiln/runtime/capi/kiln.h"
 #include "kiln/runtime/hal/driver.h"
-#include "kiln/runtime/vm/hal_types.h"
-#include "kiln/runtime/vm/session.h"
-
-struct kiln_status_t {
-  kiln::StatusCode code;
-  std::string message;
-};
-
-struct kiln_instance_t {
-  kiln::hal::DriverRegistry drivers;
-};
-
-struct kiln_function_t {
-  kiln::vm::Function function;
-};
-
-struct kiln_session_t {
-  std::unique_ptr<kiln::vm::Session> session;
-  std::deque<kiln_function_t> functions; // handles stay where they are
-  size_t exportCount = 0;                // the first of `functions`; the others were looked up in other modules
-};
+#include "kiln/runtime/module/module.h"
+#include "kiln/runtime/vm/any_ref.h"
+#include "kiln/runtime/vm/native_module.h"
 
 namespace kiln::capi {
 
-// NULL for success.
+enum class HandleKind : uint8_t {
+  None,
+  Status,
+  Instance,
+  Device,
+  Module,
+  NativeModule,
+  Session,
+  Function,
+  Reference,
+};
+
+// The objects that a program holds. A handle is an odd number and no address: a place in this table, and how many
+// objects stood there before. So anything that is no live handle is recognized as such without being looked into: one
+// that was released before, one of another kind, or no handle at all. All functions may be called on any thread.
+class HandleTable {
+public:
+  // The count of a handle that is never released.
+  static constexpr uint32_t kPermanent = UINT32_MAX;
+
+  // A new handle, which takes the caller's reference over; its count belongs to the caller. `type` is that of a
+  // reference, else null. Throws std::bad_alloc, and takes nothing over then.
+  static void *add(HandleKind kind, const RefCounted *object, const vm::RefType *type, uint32_t count = 1);
+  // The object, retained; null where the handle is no live one of the kind.
+  static vm::AnyRef find(HandleKind kind, const void *handle);
+  // False where the handle is no live one of the kind.
+  static bool retain(HandleKind kind, const void *handle);
+  static bool release(HandleKind kind, const void *handle) { return release(kind, handle, nullptr); }
+  // The same; where this was the handle's last count, its object is handed over.
+  static bool release(HandleKind kind, const void *handle, vm::AnyRef *last);
+};
+
+struct StatusObject final : RefCounted {
+  StatusObject(StatusCode code, std::string message) : code(code), message(std::move(message)) {}
+  const StatusCode code;
+  const std::string message;
+};
+
+struct InstanceObject final : RefCounted {
+  std::mutex mutex;
+  hal::DriverRegistry drivers; // guarded
+};
+
+struct SessionObject;
+struct FunctionObject;
+
+// The object and the name of each type of handle.
+template <typename Handle> struct HandleTraits;
+#define KILN_HANDLE(handle, HandleObject, Kind)                                                                        \
+  template <> struct HandleTraits<handle> {                                                                            \
+    using Object = HandleObject;                                                                                       \
+    static constexpr HandleKind kind = HandleKind::Kind;                                                               \
+    static constexpr const char *name = #handle;                                                                       \
+  };
+KILN_HANDLE(kiln_status_t, StatusObject, Status)
+KILN_HANDLE(kiln_instance_t, InstanceObject, Instance)
+KILN_HANDLE(kiln_device_t, hal::Device, Device)
+KILN_HANDLE(kiln_module_t, vm::Module, Module)
+KILN_HANDLE(kiln_native_module_t, vm::NativeModule, NativeModule)
+KILN_HANDLE(kiln_session_t, SessionObject, Session)
+KILN_HANDLE(kiln_function_t, FunctionObject, Function)
+#undef KILN_HANDLE
+
+template <typename Handle> Handle *addHandle(const typename HandleTraits<Handle>::Object *object) {
+  return static_cast<Handle *>(HandleTable::add(HandleTraits<Handle>::kind, object, nullptr));
+}
+// Takes the reference over.
+template <typename Handle> Handle *giveHandle(Ref<typename HandleTraits<Handle>::Object> object) {
+  Handle *handle = addHandle<Handle>(object.get());
+  (void)object.leak();
+  return handle;
+}
+// Null where the handle is not live.
+template <typename Handle> Ref<typename HandleTraits<Handle>::Object> findHandle(const Handle *handle) {
+  using Object = typename HandleTraits<Handle>::Object;
+  const RefCounted *object = HandleTable::find(HandleTraits<Handle>::kind, handle).leak();
+  return Ref<Object>::adopt(static_cast<Object *>(const_cast<RefCounted *>(object)));
+}
+
+// What is wrong with a handle that is not live.
+std::string describeBadHandle(const void *handle, const char *typeName);
+
+// The object of an argument of a function that returns a status.
+template <typename Handle>
+Result<Ref<typename HandleTraits<Handle>::Object>> argument(const Handle *handle, const char *name) {
+  Ref<typename HandleTraits<Handle>::Object> object = findHandle(handle);
+  if (!object)
+    return invalidArgument("`{}` is {}", name, describeBadHandle(handle, HandleTraits<Handle>::name));
+  return object;
+}
+// An argument that must not be NULL.
+inline Status needed(const void *pointer, const char *name) {
+  return pointer ? okStatus() : invalidArgument("`{}` is NULL", name);
+}
+// An array that may be NULL where it is empty.
+inline Status neededArray(const void *pointer, size_t count, const char *name) {
+  return pointer || count == 0 ? okStatus() : invalidArgument("`{}` is NULL; {} items are announced", name, count);
+}
+
+// Tells the program of a wrong handle that a function without a status was given; see kiln_set_misuse_handler.
+void reportMisuse(const char *function, const std::string &message);
+
+// The object of an argument of a function that returns no status; where the handle is not live the program is told, and
+// the result is null.
+template <typename Handle>
+Ref<typename HandleTraits<Handle>::Object> query(const char *function, const Handle *handle) {
+  Ref<typename HandleTraits<Handle>::Object> object = findHandle(handle);
+  if (!object)
+    reportMisuse(function, describeBadHandle(handle, HandleTraits<Handle>::name));
+  return object;
+}
+template <typename Handle> void retainHandle(const char *function, const Handle *handle) {
+  if (handle && !HandleTable::retain(HandleTraits<Handle>::kind, handle))
+    reportMisuse(function, describeBadHandle(handle, HandleTraits<Handle>::name));
+}
+template <typename Handle> void releaseHandle(const char *function, const Handle *handle) {
+  if (handle && !HandleTable::release(HandleTraits<Handle>::kind, handle))
+    reportMisuse(function, describeBadHandle(handle, HandleTraits<Handle>::name));
+}
+
+// NULL for success. Never throws: where there is no memory for a status, a status that says so is there already.
 kiln_status_t *toHandle(const Status &status);
 // Takes the handle over.
 Status fromHandle(kiln_status_t *status);
+// The status of the exception that is being handled. Rethrows what ends a thread.
+Status statusOfException();
 
-// Counted objects of the runtime are their own handles.
-inline hal::Device *unwrap(kiln_device_t *device) {
-  return reinterpret_cast<hal::Device *>(device);
-}
-inline const hal::Device *unwrap(const kiln_device_t *device) {
-  return reinterpret_cast<const hal::Device *>(device);
-}
-inline vm::Module *unwrap(kiln_module_t *module) {
-  return reinterpret_cast<vm::Module *>(module);
-}
-inline const vm::Module *unwrap(const kiln_module_t *module) {
-  return reinterpret_cast<const vm::Module *>(module);
-}
-inline vm::NativeModule *unwrap(kiln_native_module_t *module) {
-  return reinterpret_cast<vm::NativeModule *>(module);
-}
-
-// Both leave the count as it is: the first borrows, the second hands over.
-inline vm::AnyRef shareRef(kiln_ref_t ref) {
-  return vm::AnyRef::share(static_cast<const RefCounted *>(ref.object), static_cast<const vm::RefType *>(ref.type));
-}
-inline vm::AnyRef adoptRef(kiln_ref_t ref) {
-  return vm::AnyRef::adopt(static_cast<const RefCounted *>(ref.object), static_cast<const vm::RefType *>(ref.type));
-}
-inline kiln_ref_t leakRef(vm::AnyRef ref) {
-  const vm::RefType *type = ref.type();
-  return {ref.leak(), type};
-}
-// The same without a count of its own, as long as `ref` lives.
-inline kiln_ref_t borrowRef(const vm::AnyRef &ref) {
-  return {ref.pointer(), ref.type()};
-}
-
-// A scalar as it stands in a register.
-inline uint64_t scalarBits(const kiln_value_t &value) {
-  switch (value.kind) {
-  case KILN_KIND_I32: return static_cast<uint32_t>(value.as.i32);
-  case KILN_KIND_I64: return static_cast<uint64_t>(value.as.i64);
-  case KILN_KIND_F32: return std::bit_cast<uint32_t>(value.as.f32);
-  case KILN_KIND_F64: return std::bit_cast<uint64_t>(value.as.f64);
-  default: return 0;
+// Calls a function that returns a Status and turns what it returns or throws into a handle.
+template <typename Body> kiln_status_t *guarded(const Body &body) {
+  try {
+    return toHandle(body());
+  } catch (...) {
+    return toHandle(statusOfException());
   }
 }
-inline kiln_value_t makeScalar(kiln_kind_t kind, uint64_t bits) {
-  kiln_value_t value = {};
-  value.kind = kind;
-  switch (kind) {
-  case KILN_KIND_I32: value.as.i32 = static_cast<int32_t>(bits); break;
-  case KILN_KIND_I64: value.as.i64 = static_cast<int64_t>(bits); break;
-  case KILN_KIND_F32: value.as.f32 = std::bit_cast<float>(static_cast<uint32_t>(bits)); break;
-  case KILN_KIND_F64: value.as.f64 = std::bit_cast<double>(bits); break;
-  default: break;
-  }
-  return value;
-}
-
-// As many items as a call has arguments or results: on the stack up to a usual number.
-template <typename T> class CallValues {
-public:
-  explicit CallValues(size_t count) : items(few.data(), count) {
-    if (count > few.size()) {
-      many.resize(count);
-      items = many;
-    }
-  }
-  CallValues(const CallValues &) = delete;
-  CallValues &operator=(const CallValues &) = delete;
-
-  T &operator[](size_t i) { return items[i]; }
-  std::span<T> span() { return items; }
-
-private:
-  std::array<T, 8> few{};
-  std::vector<T> many;
-  std::span<T> items;
-};
 
 } // namespace kiln::capi
 

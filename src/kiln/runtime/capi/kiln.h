@@ -7,14 +7,20 @@
  * the call, unless it says otherwise.
  *
  * Errors. A function that can fail returns a status: NULL is success, anything else belongs to the caller, who frees it
- * with kiln_status_free. Outputs are written only on success.
+ * with kiln_status_free. Outputs are written only on success. No exception leaves a function.
  *
- * Threads. Devices, modules, native modules, references and statuses may be used and released on any thread at any
- * time. A session, with its functions, is used by one thread at a time. An instance is used by one thread at a time.
+ * Mistakes. NULL where an argument is needed, a handle that was released before, one of another kind, or what is no
+ * handle at all is an error, and is not looked into. A function without a status then does nothing, returns 0, "" or
+ * NULL, and the program is told: see kiln_set_misuse_handler. Only memory that the program points to (strings, arrays,
+ * structs) must be what it says.
+ *
+ * Threads. All functions may be called on any thread at any time. Calls of one session's functions must not overlap:
+ * one that comes while another thread is in a call of the same session fails.
  *
  * Versions. Within one KILN_API_VERSION functions and fields of option structs are only ever added. Option structs
  * start with their size, which the caller sets to sizeof: fields that the caller's header did not have yet are zero,
- * and zero is always the default. */
+ * and zero is always the default. A field that the library does not know yet must be zero; another value is an error.
+ */
 #ifndef KILN_RUNTIME_CAPI_KILN_H
 #define KILN_RUNTIME_CAPI_KILN_H
 
@@ -66,6 +72,15 @@ KILN_API const char *kiln_status_message(const kiln_status_t *status);
 KILN_API const char *kiln_status_code_name(kiln_status_code_t code);
 KILN_API void kiln_status_free(kiln_status_t *status);
 
+/* ---- Mistakes ---- */
+
+/* `function` is the one that was given a wrong handle, `message` says what the handle is. Both live for the call. */
+typedef void (*kiln_misuse_fn_t)(void *context, const char *function, const char *message);
+
+/* Called, on the thread of the mistake, where a function that returns no status is given what is no live handle: in
+ * place of a line on standard error. NULL is that line again. */
+KILN_API void kiln_set_misuse_handler(kiln_misuse_fn_t handler, void *context);
+
 /* ---- Instance and devices ---- */
 
 typedef struct kiln_instance_t kiln_instance_t;
@@ -96,12 +111,18 @@ KILN_API void kiln_device_release(kiln_device_t *device);
 
 /* ---- Modules ---- */
 
+/* The system ends a process that reads a mapped file which was truncated meanwhile, or whose disk fails (SIGBUS). Once
+ * this was called, that fails the call that reads constants of such a module, with a message that names the file. Any
+ * other SIGBUS goes to the handler that was there before. For the whole process; calls after the first do nothing. */
+KILN_API kiln_status_t *kiln_install_page_loss_handler(void);
+
 typedef struct kiln_module_t kiln_module_t;
 
 /* Called once, on any thread, when memory that was handed over is needed no more. */
 typedef void (*kiln_release_fn_t)(void *context);
 
-/* Maps, checks and verifies a module file. "-" reads standard input. */
+/* Reads, checks and verifies a module file. "-" reads standard input. What is executed or trusted is copied; more than
+ * 2 MiB of constants stay mapped, and a call fails where their file was changed or replaced since. */
 KILN_API kiln_status_t *kiln_module_load_file(const char *path, kiln_module_t **out_module);
 /* The same of bytes in memory, which must not change until `release` (may be NULL) has been called: also on failure,
  * and before the return where the bytes had to be copied because they do not start at a multiple of 64. `name` stands
@@ -124,7 +145,7 @@ typedef enum kiln_kind_t {
 } kiln_kind_t;
 
 /* A counted reference to an object: a buffer view, mostly. Two words to be copied as they are; neither member is for
- * the program to touch. All zero is a null reference. */
+ * the program to touch, nor to compare: an object may have several. All zero is a null reference. */
 typedef struct kiln_ref_t {
   const void *object;
   const void *type;
@@ -206,7 +227,7 @@ typedef kiln_status_t *(*kiln_native_fn_t)(void *context, const kiln_value_t *ar
 /* A module imports "<name>.<function>". */
 KILN_API kiln_status_t *kiln_native_module_create(const char *name, kiln_native_module_t **out_module);
 /* The signature is argument kinds, '_', result kinds: "rI_f". Arguments may end in one repeated group: "rI*_",
- * "r(rI)*_". `context` must outlive the native module. Not after the module was given to a session. */
+ * "r(rI)*_". `context` must outlive the native module. Fails once the module was given to a session. */
 KILN_API kiln_status_t *kiln_native_module_add(kiln_native_module_t *module, const char *name, const char *signature,
                                                kiln_native_fn_t function, void *context);
 KILN_API void kiln_native_module_retain(kiln_native_module_t *module);
@@ -233,7 +254,7 @@ typedef struct kiln_session_options_t {
 
 /* Instantiates the modules and runs their initializers. The session retains what it was given. */
 KILN_API kiln_status_t *kiln_session_create(const kiln_session_options_t *options, kiln_session_t **out_session);
-/* Not while one of its functions is being called. Results may outlive it. */
+/* Its functions are released with it. Results may outlive it; a call that another thread is in ends as it would. */
 KILN_API void kiln_session_release(kiln_session_t *session);
 
 /* An exported function of the last module, or "<module>.<function>" of any. Borrowed from the session. */
@@ -246,19 +267,19 @@ KILN_API const kiln_function_t *kiln_session_function(const kiln_session_t *sess
 KILN_API const char *kiln_function_name(const kiln_function_t *function);
 KILN_API size_t kiln_function_argument_count(const kiln_function_t *function);
 KILN_API size_t kiln_function_result_count(const kiln_function_t *function);
-/* The index must be below the count. Tensors are references. */
+/* 0 beyond the count. Tensors are references. */
 KILN_API kiln_kind_t kiln_function_argument_kind(const kiln_function_t *function, size_t index);
 KILN_API kiln_kind_t kiln_function_result_kind(const kiln_function_t *function, size_t index);
 /* Reflection: "kiln.abi.declaration" is the function as its author wrote it. NULL where there is no such attribute. */
 KILN_API const char *kiln_function_attribute(const kiln_function_t *function, const char *key);
 KILN_API size_t kiln_function_attribute_count(const kiln_function_t *function);
-/* The index must be below the count. */
+/* Writes NULL beyond the count. */
 KILN_API void kiln_function_attribute_at(const kiln_function_t *function, size_t index, const char **out_key,
                                          const char **out_value);
 
 /* Calls the function and waits for it. Counts must be those of the function. Results are overwritten, not released
- * before; references among them belong to the caller. On failure all results are null references, and the message ends
- * in a backtrace of the program's functions. */
+ * before; references among them belong to the caller. On failure all results are null references, where their count is
+ * that of the function, and the message ends in a backtrace of the program's functions. */
 KILN_API kiln_status_t *kiln_session_call(kiln_session_t *session, const kiln_function_t *function,
                                           const kiln_value_t *arguments, size_t argument_count, kiln_value_t *results,
                                           size_t result_count);

@@ -63,6 +63,8 @@ Result<Ref<Buffer>> Allocator::importHost(HostMemory memory, BufferUsage usage) 
   Status status = copy.ok() ? okStatus() : copy.status();
   if (status.ok() && memory.length)
     status = (*copy)->write(0, {static_cast<const std::byte *>(memory.data), memory.length});
+  if (status.ok() && memory.checkReadable && anyPagesLost())
+    status = memory.checkReadable();
   if (memory.release)
     memory.release();
   KILN_RETURN_IF_ERROR(std::move(status));

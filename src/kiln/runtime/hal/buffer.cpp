@@ -81,7 +81,7 @@ Status Buffer::read(uint64_t offset, std::span<std::byte> target) {
     return okStatus();
   KILN_ASSIGN_OR_RETURN(MappedMemory mapping, map(MemoryAccess::Read, offset, target.size()));
   std::memcpy(target.data(), mapping.data(), target.size());
-  return okStatus();
+  return checkReadable();
 }
 
 Status Buffer::write(uint64_t offset, std::span<const std::byte> source) {

@@ -7,6 +7,7 @@
 
 #include "kiln/base/ref.h"
 #include "kiln/base/status.h"
+#include "kiln/base/watched_pages.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -52,6 +53,10 @@ public:
   // First byte where the host can address the memory at any time, else null. Without check of access.
   void *hostPointer() const { return host; }
 
+  // Fails where something else than the contents may have been read from it: a file that they are mapped from has lost
+  // them. To be asked after reading.
+  Status checkReadable() const { return anyPagesLost() ? allocation()->checkMemory() : okStatus(); }
+
   // A buffer that shares the memory [offset, offset + length) of `buffer` and keeps it alive. A span of a span refers
   // to the allocation itself. The whole of a buffer is the buffer itself.
   static Result<Ref<Buffer>> subspan(Ref<Buffer> buffer, uint64_t offset, uint64_t length);
@@ -79,6 +84,8 @@ protected:
   // For memory without a host pointer: of the allocation, in range, checked. Unmap writes back what was written.
   virtual Result<void *> mapRange(MemoryAccess access, uint64_t offset, uint64_t length);
   virtual void unmapRange(MemoryAccess access, uint64_t offset, uint64_t length, void *pointer);
+
+  virtual Status checkMemory() const { return okStatus(); }
 
   // The last reference is gone: goes back to the allocator that recycles it, if one does, else is deleted.
   void destroy() override;
@@ -130,6 +137,9 @@ struct HostMemory {
   MemoryAccess access = MemoryAccess::ReadWrite;
   // Called once, on any thread, when the memory is no longer used. May be empty.
   std::function<void()> release;
+  // See Buffer::checkReadable. May be empty: the memory does not change on its own. What it holds lives as long as the
+  // memory is used.
+  std::function<Status()> checkReadable = nullptr;
 };
 
 } // namespace kiln::hal

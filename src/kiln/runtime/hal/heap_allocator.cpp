@@ -58,7 +58,8 @@ public:
     properties.usage = usage;
     properties.access = memory.access;
     properties.host = memory.data;
-    return Ref<Buffer>::adopt(new ImportedBuffer(properties, std::exchange(memory.release, nullptr)));
+    return Ref<Buffer>::adopt(new ImportedBuffer(properties, std::exchange(memory.release, nullptr),
+                                                 std::exchange(memory.checkReadable, nullptr)));
   }
   ~ImportedBuffer() override {
     if (release)
@@ -66,10 +67,13 @@ public:
   }
 
 private:
-  ImportedBuffer(const Properties &properties, std::function<void()> release)
-      : Buffer(properties), release(std::move(release)) {}
+  ImportedBuffer(const Properties &properties, std::function<void()> release, std::function<Status()> check)
+      : Buffer(properties), release(std::move(release)), check(std::move(check)) {}
+
+  Status checkMemory() const override { return check ? check() : okStatus(); }
 
   std::function<void()> release;
+  std::function<Status()> check;
 };
 
 } // namespace

@@ -11,16 +11,6 @@
 
 namespace kiln::io {
 
-FileDescriptor::~FileDescriptor() {
-  (void)close();
-}
-
-int FileDescriptor::close() {
-  if (fd < 0)
-    return 0;
-  return ::close(std::exchange(fd, -1)) == 0 ? 0 : errno;
-}
-
 Result<InputFile> InputFile::open(std::string path) {
   FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd)

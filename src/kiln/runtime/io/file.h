@@ -7,32 +7,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 
+#include "kiln/base/file_descriptor.h"
 #include "kiln/base/status.h"
 
 namespace kiln::io {
 
-// Owns a file descriptor.
-class FileDescriptor {
-public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd(fd) {}
-  FileDescriptor(FileDescriptor &&other) noexcept : fd(std::exchange(other.fd, -1)) {}
-  FileDescriptor &operator=(FileDescriptor &&other) noexcept {
-    std::swap(fd, other.fd);
-    return *this;
-  }
-  ~FileDescriptor();
-
-  int get() const { return fd; }
-  explicit operator bool() const { return fd >= 0; }
-  // 0, or the errno of close: where a network file system reports a full disk.
-  int close();
-
-private:
-  int fd = -1;
-};
+using kiln::FileDescriptor;
 
 // A file that is read from its start on.
 class InputFile {

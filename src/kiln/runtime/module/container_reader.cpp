@@ -1,10 +1,7 @@
 #include "kiln/runtime/module/container_reader.h"
 
 #include <cstring>
-#include <new>
-#include <unistd.h>
 
-#include "kiln/base/file.h"
 #include "kiln/schema/module_writer.h"
 
 namespace kiln::vm {
@@ -12,45 +9,6 @@ namespace kiln::vm {
 using schema::ContainerHeader;
 using schema::SectionEntry;
 using schema::SectionKind;
-
-namespace {
-
-constexpr size_t kMemoryAlignment = 64;
-
-class BorrowedBytes final : public FileBytes {
-public:
-  BorrowedBytes(std::string_view bytes, std::function<void()> onLast) : onLast(std::move(onLast)) { view = bytes; }
-
-private:
-  ~BorrowedBytes() override {
-    if (onLast)
-      onLast();
-  }
-
-  std::function<void()> onLast;
-};
-
-} // namespace
-
-Result<Ref<FileBytes>> openFileBytes(const std::string &path) {
-  Result<Ref<FileContents>> contents =
-      path == "-" ? FileContents::read(STDIN_FILENO, "standard input") : FileContents::open(path);
-  if (!contents.ok())
-    return std::move(contents).status().withContext("cannot load module");
-  std::string_view bytes = (*contents)->text();
-  return borrowFileBytes(bytes, [keep = *std::move(contents)] {});
-}
-
-Ref<FileBytes> borrowFileBytes(std::string_view bytes, std::function<void()> release) {
-  if (reinterpret_cast<uintptr_t>(bytes.data()) % kMemoryAlignment == 0)
-    return makeRef<BorrowedBytes>(bytes, std::move(release));
-  auto *copy = static_cast<char *>(::operator new(bytes.size(), std::align_val_t(kMemoryAlignment)));
-  std::memcpy(copy, bytes.data(), bytes.size());
-  if (release)
-    release();
-  return makeRef<BorrowedBytes>(std::string_view(copy, bytes.size()),
-                                [copy] { ::operator delete(copy, std::align_val_t(kMemoryAlignment)); });
-}
 
 const char *sectionKindName(SectionKind kind) {
   switch (kind) {

@@ -1,33 +1,18 @@
-// The container of a module file (schema/container.h): mapped or read, its header, table and sections checked.
+// The container of a module file (schema/container.h): its header, table and sections, checked.
 #ifndef KILN_RUNTIME_MODULE_CONTAINER_READER_H
 #define KILN_RUNTIME_MODULE_CONTAINER_READER_H
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kiln/base/ref.h"
 #include "kiln/base/status.h"
+#include "kiln/runtime/module/file_bytes.h"
 #include "kiln/schema/container.h"
 
 namespace kiln::vm {
-
-// The bytes of a file, unchanging, wherever they live; they start at a multiple of 64.
-class FileBytes : public RefCounted {
-public:
-  std::string_view bytes() const { return view; }
-
-protected:
-  std::string_view view;
-};
-
-// Maps a file; "-" reads standard input. What cannot be mapped (a pipe) is read into memory.
-Result<Ref<FileBytes>> openFileBytes(const std::string &path);
-// Memory that somebody else owns. `release`, which may be empty, is called when the object goes. Bytes at another
-// alignment are copied and released at once.
-Ref<FileBytes> borrowFileBytes(std::string_view bytes, std::function<void()> release);
 
 struct SectionInfo {
   schema::SectionEntry entry = {};

@@ -289,6 +289,7 @@ Ref<Module> Module::inspect(Container container, std::vector<Status> &problems) 
 static Result<Ref<Module>> load(std::string name, Ref<FileBytes> bytes, const LoadOptions &options) {
   std::vector<Status> problems;
   Container container = readContainer(std::move(name), std::move(bytes), options.verifyConstants, problems);
+  KILN_RETURN_IF_ERROR(container.file->checkReadable());
   if (!problems.empty())
     return std::move(problems.front());
   Ref<Module> module = Module::inspect(std::move(container), problems);

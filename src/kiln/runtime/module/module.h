@@ -1,5 +1,6 @@
-// A loaded module: a file that was mapped, checked and verified, and what it holds. Immutable and thread-safe; any
-// number of sessions share one. It stays mapped for as long as a reference to it or to one of its constants exists.
+// A loaded module: a file that was read, checked and verified, and what it holds. Immutable and thread-safe; any number
+// of sessions share one. What is executed or trusted is a copy; large constants are mapped for as long as a reference
+// to the module or to one of its constants exists (file_bytes.h).
 #ifndef KILN_RUNTIME_MODULE_MODULE_H
 #define KILN_RUNTIME_MODULE_MODULE_H
 

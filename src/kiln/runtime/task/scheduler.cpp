@@ -72,6 +72,9 @@ Status Scheduler::start(const SchedulerOptions &options, const Topology &topolog
   // Signals are for the program's own threads.
   sigset_t all, before;
   sigfillset(&all);
+  // But for faults of the thread itself: blocked, they end the process, whatever handler is there.
+  for (int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP})
+    sigdelset(&all, fault);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   Status status;
   try {

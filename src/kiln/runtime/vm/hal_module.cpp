@@ -134,7 +134,7 @@ private:
     memory.data = const_cast<char *>(bytes.data() + offset);
     memory.length = length;
     memory.access = hal::MemoryAccess::Read;
-    memory.release = [keep = Ref<Rodata>::share(&rodata)] {};
+    memory.checkReadable = [keep = Ref<Rodata>::share(&rodata)] { return keep->checkReadable(); };
     return device.allocator().importHost(std::move(memory));
   }
 

@@ -3,6 +3,7 @@
 #define KILN_RUNTIME_VM_NATIVE_MODULE_H
 
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,11 +49,15 @@ public:
   std::span<const NativeFunction> functions() const { return functionList; }
   const NativeFunction *find(std::string_view name) const;
 
-  // Before the module is given to a session. Fails on a name that is taken or a signature that does not parse.
+  // Fails on a name that is taken, on a signature that does not parse, and once the module was given to a session.
   Status add(std::string_view name, std::string_view signature, NativeFunctionPointer pointer, void *context);
+  // From here on functions stay where they are, and can be found without a lock. A session calls it.
+  void seal();
 
 private:
   std::string moduleName;
+  std::mutex mutex; // of adding and sealing
+  bool sealed = false;
   std::vector<NativeFunction> functionList;
 };
 

@@ -9,12 +9,14 @@
 
 namespace kiln::vm {
 
-// Bytes of a constant. Keeps the module's file mapped, and so may outlive session and module.
+// Bytes of a constant. Keeps the module's bytes, and so may outlive session and module.
 class Rodata final : public RefCounted {
 public:
   Rodata(std::string_view bytes, Ref<FileBytes> file) : view(bytes), file(std::move(file)) {}
 
   std::string_view bytes() const { return view; }
+  // Fails where bytes were lost that the module's file no longer has. `file` may be null: bytes that stay.
+  Status checkReadable() const { return file ? file->checkReadable() : okStatus(); }
 
 private:
   std::string_view view;

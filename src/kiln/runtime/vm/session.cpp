@@ -1,5 +1,7 @@
 #include "kiln/runtime/vm/session.h"
 
+#include <atomic>
+
 #include "kiln/runtime/vm/interpreter.h"
 #include "kiln/runtime/vm/program_objects.h"
 
@@ -12,12 +14,16 @@ struct Session::State {
   std::vector<Ref<NativeModule>> natives;
   std::vector<std::unique_ptr<Instance>> instances; // in the order of loading; the last is main
   Interpreter interpreter;
+  std::atomic<const void *> caller{nullptr}; // stands for the thread that is in a call
+  std::vector<Ref<FileBytes>> mappedFiles;   // of the modules whose constants are mapped
 
   Status addNatives(std::span<const Ref<NativeModule>> modules);
   Status instantiate(const Ref<Module> &module, std::string name);
   Status checkName(std::string_view name) const;
   Result<ResolvedImport> resolve(const Instance &importer, const ImportInfo &import) const;
   const Instance *findInstance(std::string_view name) const;
+  Status call(Instance &instance, const FunctionInfo &function, std::span<const Value> arguments,
+              std::span<Value> results);
 };
 
 Status Session::State::checkName(std::string_view name) const {
@@ -39,9 +45,46 @@ const Instance *Session::State::findInstance(std::string_view name) const {
 Status Session::State::addNatives(std::span<const Ref<NativeModule>> modules) {
   for (const Ref<NativeModule> &native : modules) {
     KILN_RETURN_IF_ERROR(checkName(native->name()));
+    native->seal();
     natives.push_back(native);
   }
   return okStatus();
+}
+
+// The thread is in a call of the session for as long as this lives, unless another thread is.
+class ThreadInCall {
+public:
+  explicit ThreadInCall(std::atomic<const void *> &caller) : caller(caller) {
+    thread_local char here;
+    const void *other = nullptr;
+    entered = caller.compare_exchange_strong(other, &here, std::memory_order_acquire);
+    nested = other == &here;
+  }
+  ThreadInCall(const ThreadInCall &) = delete;
+  ~ThreadInCall() {
+    if (entered)
+      caller.store(nullptr, std::memory_order_release);
+  }
+  explicit operator bool() const { return entered || nested; }
+
+private:
+  std::atomic<const void *> &caller;
+  bool entered, nested;
+};
+
+// Files from which constants are read must be what they were before the call, and their contents also after it: what
+// was computed from others is no result.
+Status Session::State::call(Instance &instance, const FunctionInfo &function, std::span<const Value> arguments,
+                            std::span<Value> results) {
+  ThreadInCall thread(caller);
+  if (!thread)
+    return failedPrecondition("another thread is in a call of this session; each thread needs a session of its own");
+  for (const Ref<FileBytes> &file : mappedFiles)
+    KILN_RETURN_IF_ERROR(file->checkUnchanged());
+  Status status = interpreter.call(instance, function, arguments, results);
+  for (const Ref<FileBytes> &file : mappedFiles)
+    KILN_RETURN_IF_ERROR(file->checkContents());
+  return status;
 }
 
 // The part of "<module>.<function>" after the module, empty where `name` is of another module.
@@ -102,9 +145,11 @@ Status Session::State::instantiate(const Ref<Module> &module, std::string name) 
   for (const ExecutableInfo &executable : module->executables())
     instance->executables.push_back(makeRef<ProgramExecutable>(module, executable));
   instances.push_back(std::move(instance));
+  if (module->file().file->isMapped())
+    mappedFiles.push_back(module->file().file);
   if (module->initializer() < 0)
     return okStatus();
-  return interpreter.call(*instances.back(), module->functions()[module->initializer()], {}, {})
+  return call(*instances.back(), module->functions()[module->initializer()], {}, {})
       .withContext(fmt::format("initializing module '{}'", instances.back()->name));
 }
 
@@ -177,14 +222,19 @@ static std::string_view describe(const Function &function) {
   return declaration.empty() ? function.signature() : declaration;
 }
 
-static Status checkArguments(const Function &function, std::span<const Value> arguments, std::span<Value> results) {
-  std::string_view kinds = function.argumentKinds();
-  if (arguments.size() != kinds.size())
-    return invalidArgument("@{} takes {} arguments, {} are given: {}", function.name(), kinds.size(), arguments.size(),
-                           describe(function));
-  if (results.size() != function.resultCount())
+Status Session::checkCounts(const Function &function, size_t argumentCount, size_t resultCount) {
+  if (argumentCount != function.argumentCount())
+    return invalidArgument("@{} takes {} arguments, {} are given: {}", function.name(), function.argumentCount(),
+                           argumentCount, describe(function));
+  if (resultCount != function.resultCount())
     return invalidArgument("@{} has {} results, room is given for {}: {}", function.name(), function.resultCount(),
-                           results.size(), describe(function));
+                           resultCount, describe(function));
+  return okStatus();
+}
+
+static Status checkArguments(const Function &function, std::span<const Value> arguments, std::span<Value> results) {
+  KILN_RETURN_IF_ERROR(Session::checkCounts(function, arguments.size(), results.size()));
+  std::string_view kinds = function.argumentKinds();
   for (size_t i = 0; i < kinds.size(); ++i)
     if (static_cast<char>(arguments[i].kind()) != kinds[i])
       return invalidArgument("argument {} of @{} is a {}, a {} is needed: {}", i, function.name(),
@@ -195,7 +245,7 @@ static Status checkArguments(const Function &function, std::span<const Value> ar
 
 Status Session::call(const Function &function, std::span<const Value> arguments, std::span<Value> results) {
   KILN_RETURN_IF_ERROR(checkArguments(function, arguments, results));
-  return state->interpreter.call(*function.instance, *function.info, arguments, results);
+  return state->call(*function.instance, *function.info, arguments, results);
 }
 
 } // namespace kiln::vm

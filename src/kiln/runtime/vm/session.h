@@ -60,8 +60,8 @@ private:
   struct Instance *instance = nullptr;
 };
 
-// Calls of one session must not overlap, but may come from any thread; use a session for each thread otherwise. A
-// native function may call back into the session that called it.
+// Calls of one session may come from any thread, but one that comes while another thread is in a call fails: use a
+// session for each thread. A native function may call back into the session that called it.
 class Session {
 public:
   // Modules in order: each may import what native modules provide and what modules before it export, under
@@ -80,8 +80,11 @@ public:
   std::vector<Function> exports() const;
 
   // Counts must be those of the function; kinds of arguments are checked. Results are overwritten, and hold nothing of
-  // interest after an error. The error's message ends in a backtrace of the program's functions.
+  // interest after an error. The error's message ends in a backtrace of the program's functions. Fails where the file
+  // that constants of a module are mapped from is not what it was when the module was loaded.
   Status call(const Function &function, std::span<const Value> arguments, std::span<Value> results);
+  // Whether a call takes and gives so many.
+  static Status checkCounts(const Function &function, size_t argumentCount, size_t resultCount);
 
 private:
   Session();

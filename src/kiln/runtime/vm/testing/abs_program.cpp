@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 #include "kiln/schema/vm_code.h"
 
@@ -109,6 +110,86 @@ schema::ModuleDesc absDesc(std::span<const uint64_t> shape, uint32_t ordinal) {
                               {{"abs_dispatch_0_elementwise_f32", 2, 1}, {"abs_dispatch_1_failing", 2, 1}},
                               schema::Bytes::own(std::move(bytes))};
   desc.executables.push_back({"abs_linked", {std::move(variant)}});
+  return desc;
+}
+
+namespace {
+
+// Where functions that read the constant find things. v0 is zero.
+enum : uint32_t {
+  kDevice = 0,
+  kLabel = 1,
+  kConstant = 2,
+  kResult = 3,
+  kCommands = 4,
+  kFence = 5,
+  kView = 6,
+  kNull = 7
+};
+
+// After `during`: device, and the constant as a buffer; v1 is its length in bytes.
+CodeBuilder constantFunction(uint64_t elements, std::optional<uint32_t> during) {
+  CodeBuilder code;
+  if (during)
+    code.callImport(*during, {}, {});
+  code.constant(1, elements * sizeof(float));
+  code.emit(Opcode::GlobalLoadRef, {kDevice, 0});
+  code.emit(Opcode::ConstRodata, {kLabel, 1});
+  callHal(code, HalImport::BufferConstant, {r(kDevice), r(kLabel), v(0), v(1)}, {r(kConstant)});
+  return code;
+}
+
+// Executes the commands with the constant in slot 0 and a new buffer in slot 1, which is returned.
+void executeOnConstant(CodeBuilder &code, uint64_t elements) {
+  code.constant(2, kF32);
+  code.constant(3, elements);
+  callHal(code, HalImport::BufferAllocate, {r(kDevice), v(0), v(1)}, {r(kResult)});
+  callHal(code, HalImport::DeviceExecute,
+          {r(kDevice), r(kNull), r(kCommands), r(kConstant), v(0), v(1), r(kResult), v(0), v(1)}, {r(kFence)});
+  callHal(code, HalImport::FenceAwait, {r(kFence)}, {});
+  callHal(code, HalImport::BufferViewCreate, {r(kResult), v(0), v(1), v(2), v(3)}, {{r(kView)}});
+  code.ret({r(kView)});
+}
+
+} // namespace
+
+schema::ModuleDesc constantDesc(uint64_t elements, const char *during) {
+  schema::ModuleDesc desc = absDesc({&elements, 1});
+  std::optional<uint32_t> import;
+  if (during) {
+    import = static_cast<uint32_t>(desc.imports.size());
+    desc.imports.push_back({during, "_"});
+  }
+  std::vector<float> values(elements);
+  for (uint64_t i = 0; i < elements; ++i)
+    values[i] = -static_cast<float>(i % 1000 + 1);
+  desc.rodata.push_back({"weights", schema::Bytes::own(std::string(reinterpret_cast<const char *>(values.data()),
+                                                                   elements * sizeof(float)))});
+  auto add = [&](const char *name, const char *signature, CodeBuilder code) {
+    desc.exports.push_back({name, static_cast<uint32_t>(desc.functions.size()), {}});
+    desc.functions.push_back({name, signature, 5, 8, *code.finish()});
+  };
+
+  CodeBuilder abs = constantFunction(elements, import);
+  abs.emit(Opcode::GlobalLoadRef, {kCommands, 1});
+  executeOnConstant(abs, elements);
+  add("constant_abs", "_r", std::move(abs));
+
+  CodeBuilder copy = constantFunction(elements, import);
+  copy.constant(2, 2);
+  copy.constant(3, 1);
+  callHal(copy, HalImport::CommandBufferCreate, {r(kDevice), v(0), v(2)}, {r(kCommands)});
+  callHal(copy, HalImport::CommandBufferCopy, {r(kCommands), v(0), v(0), v(3), v(0), v(1)}, {});
+  callHal(copy, HalImport::CommandBufferFinalize, {r(kCommands)}, {});
+  executeOnConstant(copy, elements);
+  add("constant_copy", "_r", std::move(copy));
+
+  CodeBuilder load = constantFunction(elements, import);
+  load.constant(2, 8);
+  load.constant(3, elements / 2 * sizeof(float));
+  callHal(load, HalImport::BufferLoad, {r(kConstant), v(3), v(2)}, {v(4)});
+  load.ret({v(4)});
+  add("constant_load", "_I", std::move(load));
   return desc;
 }
 

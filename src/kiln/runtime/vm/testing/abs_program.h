@@ -24,6 +24,13 @@ const char *nativeFormat();
 // abs, 1 = a dispatch that fails). Its command buffer is recorded by the initializer and replayed.
 schema::ModuleDesc absDesc(std::span<const uint64_t> shape, uint32_t ordinal = 0);
 
+// The same with a constant of that many f32, -1, -2, ..., -1000, -1, ..., and functions that read it:
+//   @constant_abs() -> tensor     its absolute values, by the kernel
+//   @constant_copy() -> tensor    the constant, by a copy of the device
+//   @constant_load() -> i64       8 bytes of its middle, by the host
+// `during` is the name of an import that each of them calls before it reads the constant; null: none.
+schema::ModuleDesc constantDesc(uint64_t elements, const char *during = nullptr);
+
 } // namespace kiln::vm::testing
 
 #endif // KILN_RUNTIME_VM_TESTING_ABS_PROGRAM_H

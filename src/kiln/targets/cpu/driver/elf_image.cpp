@@ -1,6 +1,7 @@
 #include "kiln/targets/cpu/driver/elf_image.h"
 
 #include "kiln/base/file.h"
+#include "kiln/base/file_descriptor.h"
 #include "kiln/targets/cpu/driver/executable_folder.h"
 
 #include <cctype>
@@ -8,6 +9,8 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <elf.h>
+#include <fcntl.h>
+#include <link.h>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -96,34 +99,71 @@ static std::string pathOf(int file) {
   return fmt::format("/proc/{}/fd/{}", getpid(), file);
 }
 
+// A file in memory with these bytes, which nobody can change from then on.
+static Result<FileDescriptor> createSealedFile(std::string_view name, std::span<const std::byte> bytes) {
+  std::string what = fmt::format("executable '{}' cannot be loaded", name);
+  FileDescriptor file(memfd_create(fileName(name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file)
+    return errnoStatus(errno, what);
+  KILN_RETURN_IF_ERROR(writeAll(file.get(), name, bytes).withContext(what));
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
+    return errnoStatus(errno, what);
+  return file;
+}
+
+// Makes profilers take the code of `library`, which is mapped from `sealed`, for that of the file at `path`, which has
+// the same bytes: they note the file of executable memory as it is mapped, and not what moves there later. Where
+// anything fails they find no symbols, as with code that the loader has changed.
+static void showAsFile(void *library, int sealed, std::span<const std::byte> bytes, const std::string &path) {
+  link_map *loaded = nullptr;
+  FileDescriptor shown(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!shown || dlinfo(library, RTLD_DI_LINKMAP, &loaded) != 0)
+    return;
+  for (const Elf64_Dyn *entry = loaded->l_ld; entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_TEXTREL || (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_TEXTREL)))
+      return;
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  auto page = uint64_t(sysconf(_SC_PAGESIZE));
+  for (uint32_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof(Elf64_Phdr), sizeof(segment));
+    if (segment.p_type != PT_LOAD || segment.p_flags != (PF_R | PF_X) || segment.p_filesz == 0)
+      continue;
+    uint64_t before = segment.p_offset % page;
+    size_t length = (before + segment.p_filesz + page - 1) / page * page;
+    auto offset = off_t(segment.p_offset - before);
+    void *place = reinterpret_cast<void *>(loaded->l_addr + segment.p_vaddr - before);
+    void *aside = mmap(nullptr, length, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (aside == MAP_FAILED)
+      return;
+    // The code moves aside and back, and is not mapped anew: a debugger may have set breakpoints in it. Its place is
+    // never free for another thread.
+    if (mremap(place, length, length, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, aside) == MAP_FAILED) {
+      munmap(aside, length);
+      return;
+    }
+    (void)mmap(place, length, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, shown.get(), offset);
+    if (mremap(aside, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED)
+      (void)mmap(place, length, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, sealed, offset);
+  }
+}
+
 Result<std::unique_ptr<ElfImage>> ElfImage::load(std::string_view name, std::span<const std::byte> bytes,
                                                  const std::string &folder) {
   Status status = checkElf(bytes);
   if (!status.ok())
     return std::move(status).withContext(fmt::format("executable '{}' cannot be loaded", name));
-  if (!folder.empty()) {
-    Result<std::string> path = keepExecutable(folder, fileName(name), bytes);
-    if (path.ok()) {
-      KILN_ASSIGN_OR_RETURN(void *library, open(name, *path));
-      return std::unique_ptr<ElfImage>(new ElfImage(-1, library));
-    }
-  }
-  int file = memfd_create(fileName(name).c_str(), MFD_CLOEXEC);
-  if (file < 0)
-    return errnoStatus(errno, fmt::format("executable '{}' cannot be loaded", name));
-  status = writeAll(file, name, bytes);
-  Result<void *> library = status.ok() ? open(name, pathOf(file)) : Result<void *>(std::move(status));
-  if (!library.ok()) {
-    close(file);
-    return std::move(library).status();
-  }
-  return std::unique_ptr<ElfImage>(new ElfImage(file, *library));
+  KILN_ASSIGN_OR_RETURN(FileDescriptor file, createSealedFile(name, bytes));
+  KILN_ASSIGN_OR_RETURN(void *library, open(name, pathOf(file.get())));
+  if (!folder.empty())
+    if (Result<std::string> path = keepExecutable(folder, fileName(name), bytes); path.ok())
+      showAsFile(library, file.get(), bytes, *path);
+  return std::unique_ptr<ElfImage>(new ElfImage(file.leak(), library));
 }
 
 ElfImage::~ElfImage() {
   dlclose(library);
-  if (file < 0)
-    return;
   // An object may refuse to be unloaded. Its name, and so its file, must then never be used for another one.
   if (void *still = dlopen(pathOf(file).c_str(), RTLD_NOW | RTLD_NOLOAD))
     dlclose(still);

@@ -12,16 +12,17 @@
 
 namespace kiln::hal {
 
-// The object is mapped by the system's own loader, from a file: debuggers and profilers see its symbols as they see
-// those of any library. The file is in memory, named after the module and open for debuggers for as long as this lives;
-// or, for perf, which reads symbols after the process has ended, it is in a folder.
+// The object is mapped by the system's own loader, from a file in memory that is sealed, so that nobody can change code
+// that runs: debuggers see its symbols as they see those of any library. The file is named after the module, and open
+// for debuggers for as long as this lives. For perf, which reads symbols after the process has ended, a copy of it may
+// lie in a folder.
 //
 // Symbols that the object lacks come from this process, the C library's mathematics, scalar and vector, included.
 class ElfImage {
 public:
   // The bytes are copied. What is not a whole shared object for this machine is an error; beyond that its code is
-  // trusted. `folder` (may be empty) is where the file goes, under a name made of `name` and the content; where that
-  // fails, the file is in memory. Objects of the same content in one folder share one mapping.
+  // trusted. `folder` (may be empty) is where a copy goes, under a name made of `name` and the content, which profilers
+  // of this process take for the file of the code; where that fails, they find no symbols.
   static Result<std::unique_ptr<ElfImage>> load(std::string_view name, std::span<const std::byte> bytes,
                                                 const std::string &folder);
   ~ElfImage();
@@ -34,7 +35,7 @@ public:
 private:
   ElfImage(int file, void *library) : file(file), library(library) {}
 
-  int file; // in memory, or -1
+  int file; // in memory
   void *library;
 };
 

@@ -54,6 +54,9 @@ Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding
   uint64_t started = submitted ? monotonicNanoseconds() : 0;
   for (const CpuCommand &command : commands.commands())
     KILN_RETURN_IF_ERROR(commands.run(command, addresses, 0, command.units, worker.index(), localMemory));
+  for (const Binding &binding : bindings)
+    if (binding.buffer)
+      KILN_RETURN_IF_ERROR(binding.buffer->checkReadable());
   if (ExecutionWatch *watch = executionWatch(); watch && submitted)
     watch->add({submitted, started, monotonicNanoseconds()});
   return okStatus();

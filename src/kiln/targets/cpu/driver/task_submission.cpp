@@ -170,9 +170,13 @@ void TaskSubmission::fail(Status status) {
 }
 
 void TaskSubmission::complete() {
-  // Before the fence: whoever has awaited it finds the memory free.
-  for (size_t i = 0; i < bufferCount; ++i)
+  for (size_t i = 0; i < bufferCount; ++i) {
+    if (buffers[i])
+      if (Status status = buffers[i]->checkReadable(); !status.ok())
+        fail(std::move(status));
+    // Before the fence: whoever has awaited it finds the memory free.
     buffers[i] = nullptr;
+  }
   Status status;
   if (failed.load(std::memory_order_relaxed)) {
     std::lock_guard lock(mutex);

@@ -1,0 +1,521 @@
+// Whatever a program does wrong with kiln.h is an error: each function with each argument in turn NULL, released, of
+// another kind, out of range; structs of other versions; exceptions; threads.
+#include "kiln/runtime/capi/kiln.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <regex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "kiln/runtime/capi/capi_test_module.h"
+
+namespace {
+
+std::set<std::string> coveredFunctions;
+std::vector<std::string> misuses; // "function: message"
+
+void noteMisuse(void *, const char *function, const char *message) {
+  misuses.push_back(std::string(function) + ": " + message);
+}
+kiln_status_t *returnNothing(void *, const kiln_value_t *, size_t, kiln_value_t *, size_t) {
+  return nullptr;
+}
+kiln_status_t *throwException(void *, const kiln_value_t *, size_t, kiln_value_t *, size_t) {
+  throw std::runtime_error("thrown by the program");
+}
+
+std::string textOf(kiln_status_t *status) {
+  std::string text = status ? kiln_status_message(status) : "";
+  kiln_status_free(status);
+  return text;
+}
+
+// One of everything, alive.
+class CApiRobustness : public testing::Test {
+protected:
+  void SetUp() override {
+    misuses.clear();
+    kiln_set_misuse_handler(noteMisuse, nullptr);
+    bytes.reset(makeTestModule(&size));
+    must(kiln_instance_create(KILN_API_VERSION, &instance));
+    must(kiln_device_create(instance, "local-sync", nullptr, &device));
+    must(kiln_module_load_memory(bytes.get(), size, "test.vmfb", nullptr, nullptr, &module));
+    must(kiln_native_module_create("host", &native));
+    for (auto [name, signature] : {std::pair("scale", "fi_f"), {"mix", "IFr_rFI"}, {"sum", "I*_I"}, {"fail", "_"}})
+      must(kiln_native_module_add(native, name, signature, std::strcmp(name, "fail") ? returnNothing : throwException,
+                                  nullptr));
+    must(newSession(&session));
+    must(kiln_session_lookup(session, "abs", &function));
+    must(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &view));
+  }
+  void TearDown() override {
+    kiln_ref_release(view);
+    kiln_session_release(session);
+    kiln_native_module_release(native);
+    kiln_module_release(module);
+    kiln_device_release(device);
+    kiln_instance_release(instance);
+    kiln_set_misuse_handler(nullptr, nullptr);
+  }
+  static void must(kiln_status_t *status) { ASSERT_EQ(textOf(status), ""); }
+
+  kiln_status_t *newSession(kiln_session_t **out) {
+    kiln_session_options_t options = {};
+    options.struct_size = sizeof(options);
+    options.modules = &module;
+    options.module_count = 1;
+    options.devices = &device;
+    options.device_count = 1;
+    options.native_modules = &native;
+    options.native_module_count = 1;
+    return kiln_session_create(&options, out);
+  }
+  kiln_value_t argument() const {
+    kiln_value_t value = {};
+    value.kind = KILN_KIND_REF;
+    value.as.ref = view;
+    return value;
+  }
+
+  struct Free {
+    void operator()(void *memory) const { std::free(memory); }
+  };
+  const float numbers[4] = {-1, 2, -3, 4};
+  const uint64_t shape[2] = {4, 7}; // the second for a rank that is wrong
+  std::unique_ptr<void, Free> bytes;
+  size_t size = 0;
+  kiln_instance_t *instance = nullptr;
+  kiln_device_t *device = nullptr;
+  kiln_module_t *module = nullptr;
+  kiln_native_module_t *native = nullptr;
+  kiln_session_t *session = nullptr;
+  const kiln_function_t *function = nullptr;
+  kiln_ref_t view = {};
+};
+
+template <typename T> constexpr bool isHandle = false;
+template <> constexpr bool isHandle<kiln_status_t> = true;
+template <> constexpr bool isHandle<kiln_instance_t> = true;
+template <> constexpr bool isHandle<kiln_device_t> = true;
+template <> constexpr bool isHandle<kiln_module_t> = true;
+template <> constexpr bool isHandle<kiln_native_module_t> = true;
+template <> constexpr bool isHandle<kiln_session_t> = true;
+template <> constexpr bool isHandle<kiln_function_t> = true;
+
+// A handle of another kind, and one that was released.
+void *releasedHandle() {
+  return kiln_status_create(KILN_STATUS_ABORTED, "");
+}
+const void *wrongHandles(size_t index, const void *otherKind) {
+  static void *released = [] {
+    void *handle = releasedHandle();
+    kiln_status_free(static_cast<kiln_status_t *>(handle));
+    return handle;
+  }();
+  alignas(64) static char memory[64] = {};
+  const void *all[] = {nullptr,
+                       released,
+                       otherKind,
+                       memory,
+                       memory + 1,
+                       reinterpret_cast<void *>(1),
+                       reinterpret_cast<void *>(~uintptr_t(0))};
+  return index < std::size(all) ? all[index] : memory;
+}
+constexpr size_t kWrongHandles = 7;
+
+// What stands in the place of an argument: a wrong value, and whether the call must fail for it.
+template <typename T> std::vector<T> wrongValues(T right, const void *otherKind) {
+  std::vector<T> values;
+  if constexpr (std::is_same_v<T, kiln_ref_t>) {
+    for (size_t i = 0; i < kWrongHandles; ++i)
+      values.push_back({wrongHandles(i, otherKind), right.type});
+  } else if constexpr (std::is_pointer_v<T>) {
+    using Pointee = std::remove_const_t<std::remove_pointer_t<T>>;
+    values.push_back(nullptr);
+    if constexpr (isHandle<Pointee>)
+      for (size_t i = 1; i < kWrongHandles; ++i)
+        values.push_back(static_cast<T>(const_cast<void *>(wrongHandles(i, otherKind))));
+  } else if constexpr (std::is_enum_v<T>) {
+    values = {static_cast<T>(0), static_cast<T>(99), static_cast<T>(0x7fffffff)};
+  } else {
+    values = {T(0), T(right + 1), T(~T(0))};
+  }
+  return values;
+}
+
+// Calls `f` with each argument in turn replaced by each wrong value for it. `mayBe` lists, by position, arguments whose
+// wrong values may succeed (an optional pointer, any number); of handles and other pointers all others must fail.
+template <typename Result, typename... Args>
+void sweep(const char *name, Result (*f)(Args...), std::set<size_t> mayBe, std::type_identity_t<Args>... right) {
+  coveredFunctions.insert(name);
+  int otherKind = 0;
+  kiln_status_t *other = kiln_status_create(KILN_STATUS_ABORTED, "of another kind");
+  std::tuple<Args...> arguments(right...);
+  auto position = [&]<size_t i>() {
+    using T = std::tuple_element_t<i, std::tuple<Args...>>;
+    const void *kind = other;
+    if constexpr (std::is_pointer_v<T> && std::is_same_v<std::remove_const_t<std::remove_pointer_t<T>>, kiln_status_t>)
+      kind = &otherKind;
+    for (T wrong : wrongValues<T>(std::get<i>(arguments), kind)) {
+      std::tuple<Args...> changed = arguments;
+      std::get<i>(changed) = wrong;
+      if constexpr (std::is_same_v<Result, kiln_status_t *>) {
+        kiln_status_t *status = std::apply(f, changed);
+        if (!mayBe.contains(i)) {
+          EXPECT_EQ(kiln_status_code(status), KILN_STATUS_INVALID_ARGUMENT)
+              << name << ", argument " << i << ": " << (status ? kiln_status_message(status) : "success");
+          EXPECT_STRNE(kiln_status_message(status), "") << name << ", argument " << i;
+        }
+        kiln_status_free(status);
+      } else {
+        (void)std::apply(f, changed);
+      }
+    }
+  };
+  [&]<size_t... i>(std::index_sequence<i...>) {
+    (position.template operator()<i>(), ...);
+  }(std::make_index_sequence<sizeof...(Args)>());
+  kiln_status_free(other);
+}
+#define SWEEP(function, mayBe, ...) sweep(#function, function, mayBe __VA_OPT__(, ) __VA_ARGS__)
+using May = std::set<size_t>;
+
+TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
+  coveredFunctions.clear();
+  kiln_ref_t outView = {};
+  kiln_value_t in = argument(), out = {};
+  const char *key = nullptr, *value = nullptr;
+  float target[4];
+  kiln_instance_t *newInstance = nullptr;
+  kiln_device_t *newDevice = nullptr;
+  kiln_module_t *newModule = nullptr;
+  kiln_native_module_t *newNative = nullptr;
+  kiln_session_t *otherSession = nullptr;
+  const kiln_function_t *found = nullptr;
+  kiln_device_options_t deviceOptions = {sizeof(deviceOptions), KILN_ALLOCATOR_DIRECT, 1};
+  kiln_session_options_t sessionOptions = {};
+  kiln_status_t *status = kiln_status_create(KILN_STATUS_ABORTED, "text");
+
+  SWEEP(kiln_status_create, (May{0, 1}), KILN_STATUS_ABORTED, "text");
+  SWEEP(kiln_status_code, May{}, status);
+  SWEEP(kiln_status_message, May{}, status);
+  SWEEP(kiln_status_code_name, May{}, KILN_STATUS_ABORTED);
+  SWEEP(kiln_status_free, May{}, status);
+  SWEEP(kiln_set_misuse_handler, May{}, noteMisuse, nullptr);
+  kiln_set_misuse_handler(noteMisuse, nullptr);
+  SWEEP(kiln_instance_create, May{0}, KILN_API_VERSION, &newInstance);
+  SWEEP(kiln_instance_release, May{}, nullptr);
+  SWEEP(kiln_install_page_loss_handler, May{});
+  SWEEP(kiln_device_create, May{2}, instance, "local-sync", &deviceOptions, &newDevice);
+  SWEEP(kiln_device_uri, May{}, device);
+  SWEEP(kiln_device_retain, May{}, device);
+  SWEEP(kiln_device_release, May{}, nullptr);
+  SWEEP(kiln_module_load_file, May{}, "no/such/file", &newModule);
+  SWEEP(kiln_module_load_memory, (May{1, 2, 3, 4}), bytes.get(), size - 2, "name", nullptr, nullptr, &newModule);
+  SWEEP(kiln_module_name, May{}, module);
+  SWEEP(kiln_module_retain, May{}, module);
+  SWEEP(kiln_module_release, May{}, nullptr);
+  SWEEP(kiln_ref_retain, May{}, view);
+  SWEEP(kiln_ref_release, May{}, view);
+  SWEEP(kiln_ref_type_name, May{}, view);
+  SWEEP(kiln_buffer_view_create, May{4}, device, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &outView);
+  SWEEP(kiln_buffer_view_wrap, (May{6, 7}), device, KILN_ELEMENT_TYPE_F32, shape, 1, target, sizeof(target), nullptr,
+        nullptr, &outView);
+  SWEEP(kiln_ref_is_buffer_view, May{}, view);
+  SWEEP(kiln_buffer_view_element_type, May{}, view);
+  SWEEP(kiln_buffer_view_rank, May{}, view);
+  SWEEP(kiln_buffer_view_dimension, May{}, view, 0);
+  SWEEP(kiln_buffer_view_byte_size, May{}, view);
+  SWEEP(kiln_buffer_view_data, May{}, view);
+  SWEEP(kiln_buffer_view_read, May{}, view, target, sizeof(target));
+  SWEEP(kiln_native_module_create, May{}, "another", &newNative);
+  must(kiln_native_module_create("another", &newNative));
+  SWEEP(kiln_native_module_add, May{4}, newNative, "f", "_", returnNothing, nullptr);
+  SWEEP(kiln_native_module_retain, May{}, native);
+  SWEEP(kiln_native_module_release, May{}, nullptr);
+  SWEEP(kiln_session_create, May{}, &sessionOptions, &otherSession);
+  SWEEP(kiln_session_release, May{}, nullptr);
+  SWEEP(kiln_session_lookup, May{}, session, "abs", &found);
+  SWEEP(kiln_session_function_count, May{}, session);
+  SWEEP(kiln_session_function, May{}, session, 0);
+  SWEEP(kiln_function_name, May{}, function);
+  SWEEP(kiln_function_argument_count, May{}, function);
+  SWEEP(kiln_function_result_count, May{}, function);
+  SWEEP(kiln_function_argument_kind, May{}, function, 0);
+  SWEEP(kiln_function_result_kind, May{}, function, 0);
+  SWEEP(kiln_function_attribute, May{}, function, "key");
+  SWEEP(kiln_function_attribute_count, May{}, function);
+  SWEEP(kiln_function_attribute_at, May{}, function, 0, &key, &value);
+  SWEEP(kiln_session_call, May{}, session, function, &in, 1, &out, 1);
+
+  std::ifstream header(KILN_HEADER);
+  std::string text{std::istreambuf_iterator<char>(header), {}};
+  std::regex declaration(R"(KILN_API\s[^;(]*?(kiln_\w+)\()");
+  std::set<std::string> declared;
+  for (std::sregex_iterator it(text.begin(), text.end(), declaration), end; it != end; ++it)
+    declared.insert((*it)[1]);
+  EXPECT_GT(declared.size(), 40u);
+  EXPECT_EQ(coveredFunctions, declared) << "functions of kiln.h that this test does not call";
+}
+
+TEST_F(CApiRobustness, WhatWasReleasedIsNamedAndNothingElseSuffers) {
+  kiln_ref_t first = {}, second = {};
+  must(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &first));
+  kiln_ref_release(first);
+  must(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &second));
+  EXPECT_TRUE(misuses.empty());
+  kiln_ref_release(first);
+  ASSERT_EQ(misuses.size(), 1u);
+  EXPECT_NE(misuses[0].find("kiln_ref_release: "), std::string::npos) << misuses[0];
+  EXPECT_NE(misuses[0].find("is no live kiln_ref_t"), std::string::npos) << misuses[0];
+  EXPECT_EQ(kiln_buffer_view_rank(second), 1u) << "another object in its place stays";
+  kiln_value_t in = argument(), out = {};
+  in.as.ref = first;
+  EXPECT_NE(textOf(kiln_session_call(session, function, &in, 1, &out, 1)).find("argument 0 of @abs: the reference is "),
+            std::string::npos);
+  kiln_ref_release(second);
+
+  kiln_device_t *gone = nullptr;
+  must(kiln_device_create(instance, "local-sync", nullptr, &gone));
+  kiln_device_release(gone);
+  kiln_device_release(gone);
+  EXPECT_EQ(misuses.size(), 2u);
+  EXPECT_STREQ(kiln_device_uri(gone), "");
+  EXPECT_EQ(misuses.size(), 3u);
+  EXPECT_NE(textOf(kiln_buffer_view_create(gone, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, 16, &first))
+                .find("`device` is 0x"),
+            std::string::npos);
+}
+
+TEST_F(CApiRobustness, FunctionsAreOfTheirSession) {
+  kiln_session_t *other = nullptr;
+  const kiln_function_t *foreign = nullptr;
+  must(newSession(&other));
+  must(kiln_session_lookup(other, "abs", &foreign));
+  kiln_value_t in = argument(), out = {};
+  EXPECT_EQ(textOf(kiln_session_call(session, foreign, &in, 1, &out, 1)), "function 'abs' belongs to another session");
+  kiln_session_release(other);
+  EXPECT_NE(textOf(kiln_session_call(session, foreign, &in, 1, &out, 1)).find("is no live kiln_function_t"),
+            std::string::npos);
+}
+
+// Devices of one instance run what was made with another's.
+TEST_F(CApiRobustness, InstancesMix) {
+  kiln_instance_t *other = nullptr;
+  kiln_device_t *task = nullptr;
+  must(kiln_instance_create(KILN_API_VERSION, &other));
+  must(kiln_device_create(other, "local-task", nullptr, &task));
+  kiln_value_t in = argument(), out = {};
+  in.as.ref = {};
+  must(kiln_buffer_view_create(task, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &in.as.ref));
+  kiln_device_release(task);
+  kiln_instance_release(other);
+  must(kiln_session_call(session, function, &in, 1, &out, 1));
+  kiln_ref_release(in.as.ref);
+  kiln_ref_release(out.as.ref);
+  EXPECT_TRUE(misuses.empty());
+}
+
+// As a program would that was compiled with a newer header, or forgot something.
+TEST_F(CApiRobustness, OptionsOfOtherVersions) {
+  struct Newer {
+    kiln_device_options_t known;
+    uint64_t unknown;
+  } newer = {};
+  kiln_device_t *made = nullptr;
+  auto create = [&](size_t structSize) {
+    newer.known.struct_size = structSize;
+    return textOf(kiln_device_create(instance, "local-sync", &newer.known, &made));
+  };
+  EXPECT_EQ(create(sizeof(newer)), "") << "what a newer program does not use is nothing to an older library";
+  kiln_device_release(made);
+  newer.unknown = 1;
+  EXPECT_EQ(create(sizeof(newer)),
+            "kiln_device_options_t sets byte 16, behind `worker_count`, the last field that this library knows: the "
+            "program was compiled for a newer Kiln. Run it with that, or leave the field zero");
+  EXPECT_EQ(create(sizeof(size_t)), "") << "an older program's struct";
+  kiln_device_release(made);
+  EXPECT_EQ(create(10), "kiln_device_options_t has struct_size 10, which ends within `allocator`: set it to "
+                        "sizeof(kiln_device_options_t)");
+  for (size_t wrong : {size_t(0), size_t(4), size_t(1) << 20, SIZE_MAX})
+    EXPECT_NE(create(wrong).find("set it to sizeof(kiln_device_options_t)"), std::string::npos);
+  newer.known.allocator = static_cast<kiln_allocator_t>(7);
+  EXPECT_EQ(create(sizeof(newer.known)), "there is no allocator 7");
+  newer.known.allocator = KILN_ALLOCATOR_DIRECT;
+  newer.known.worker_count = UINT32_MAX;
+  newer.known.struct_size = sizeof(newer.known);
+  EXPECT_NE(textOf(kiln_device_create(instance, "local-task", &newer.known, &made)).find("workers were asked for"),
+            std::string::npos);
+}
+
+TEST_F(CApiRobustness, SessionOptions) {
+  kiln_session_t *made = nullptr;
+  kiln_session_options_t right = {};
+  right.struct_size = sizeof(right);
+  right.modules = &module;
+  right.module_count = 1;
+  right.devices = &device;
+  right.device_count = 1;
+  right.native_modules = &native;
+  right.native_module_count = 1;
+  auto create = [&](const std::function<void(kiln_session_options_t &)> &change) {
+    kiln_session_options_t options = right;
+    change(options);
+    return textOf(kiln_session_create(&options, &made));
+  };
+  EXPECT_EQ(create([](auto &o) { o.modules = nullptr; }), "`modules` is NULL; 1 items are announced");
+  EXPECT_EQ(create([](auto &o) { o.devices = nullptr; }), "`devices` is NULL; 1 items are announced");
+  EXPECT_EQ(create([](auto &o) { o.native_modules = nullptr; }), "`native_modules` is NULL; 1 items are announced");
+  kiln_module_t *nothing[] = {module, nullptr};
+  EXPECT_EQ(create([&](auto &o) {
+              o.modules = nothing;
+              o.module_count = 2;
+            }),
+            "item 1: `modules` is NULL; a kiln_module_t is needed");
+  EXPECT_NE(create([](auto &o) { o.module_count = SIZE_MAX; }).find("`modules` are announced; at most 65536"),
+            std::string::npos);
+  // More memory than there is: the allocation throws, and that is an error as well.
+  EXPECT_EQ(create([](auto &o) { o.stack_bytes = SIZE_MAX; }), "out of memory");
+  EXPECT_EQ(create([](auto &o) { o.stack_bytes = size_t(1) << 62; }), "out of memory");
+  EXPECT_EQ(create([](auto &) {}), "");
+  kiln_session_release(made);
+}
+
+TEST_F(CApiRobustness, CallsWithWrongValues) {
+  kiln_value_t in = argument(), out = {};
+  in.kind = static_cast<kiln_kind_t>(77);
+  EXPECT_EQ(textOf(kiln_session_call(session, function, &in, 1, &out, 1)), "argument 0 of @abs: there is no kind 77");
+  in.kind = KILN_KIND_F32;
+  EXPECT_NE(textOf(kiln_session_call(session, function, &in, 1, &out, 1)).find("argument 0 of @abs is a f32"),
+            std::string::npos);
+  EXPECT_NE(textOf(kiln_session_call(session, function, nullptr, SIZE_MAX, &out, 1)).find("`arguments` is NULL"),
+            std::string::npos);
+  uint64_t much[2] = {uint64_t(1) << 40, uint64_t(1) << 40};
+  EXPECT_NE(textOf(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, much, 2, nullptr, 0, &view)), "");
+}
+
+// Memory is given back once, also where nothing else is right.
+TEST_F(CApiRobustness, MemoryIsReleasedOnFailure) {
+  int released = 0;
+  auto count = [](void *context) { ++*static_cast<int *>(context); };
+  kiln_ref_t out = {};
+  kiln_module_t *made = nullptr;
+  alignas(64) float memory[4] = {};
+  textOf(kiln_buffer_view_wrap(nullptr, KILN_ELEMENT_TYPE_F32, shape, 1, memory, 16, count, &released, &out));
+  EXPECT_EQ(released, 1);
+  textOf(kiln_buffer_view_wrap(device, KILN_ELEMENT_TYPE_F32, shape, SIZE_MAX, memory, 16, count, &released, &out));
+  EXPECT_EQ(released, 2);
+  textOf(kiln_buffer_view_wrap(device, KILN_ELEMENT_TYPE_F32, shape, 1, memory, 16, count, &released, nullptr));
+  EXPECT_EQ(released, 3);
+  textOf(kiln_module_load_memory(nullptr, 100, nullptr, count, &released, &made));
+  EXPECT_EQ(released, 4);
+  textOf(kiln_module_load_memory(bytes.get(), size, nullptr, count, &released, nullptr));
+  EXPECT_EQ(released, 5);
+}
+
+TEST_F(CApiRobustness, ExceptionsOfTheProgramFailItsCall) {
+  const kiln_function_t *fails = nullptr, *sum = nullptr;
+  must(kiln_session_lookup(session, "fail", &fails));
+  must(kiln_session_lookup(session, "sum", &sum));
+  for (int i = 0; i < 3; ++i) {
+    std::string message = textOf(kiln_session_call(session, fails, nullptr, 0, nullptr, 0));
+    EXPECT_NE(message.find("an exception was thrown: thrown by the program"), std::string::npos) << message;
+    kiln_value_t out = {};
+    EXPECT_EQ(textOf(kiln_session_call(session, sum, nullptr, 0, &out, 1)), "") << "the session is as before";
+  }
+}
+
+TEST_F(CApiRobustness, FunctionsAreAddedBeforeASessionHasTheModule) {
+  EXPECT_NE(textOf(kiln_native_module_add(native, "late", "_", returnNothing, nullptr)).find("in use by a session"),
+            std::string::npos);
+}
+
+// What happens to threads that share a session: a native function of a call waits until the others have tried.
+std::atomic<int> inside{0};
+std::atomic<bool> go{false};
+kiln_status_t *waitForOthers(void *, const kiln_value_t *, size_t, kiln_value_t *, size_t) {
+  ++inside;
+  while (!go)
+    std::this_thread::yield();
+  return nullptr;
+}
+
+TEST_F(CApiRobustness, OneThreadAtATimeIsInACallOfASession) {
+  kiln_native_module_t *host = nullptr;
+  must(kiln_native_module_create("host", &host));
+  for (auto [name, signature] : {std::pair("scale", "fi_f"), {"mix", "IFr_rFI"}, {"sum", "I*_I"}, {"fail", "_"}})
+    must(kiln_native_module_add(host, name, signature, waitForOthers, nullptr));
+  std::swap(host, native);
+  kiln_session_t *shared = nullptr;
+  must(newSession(&shared));
+  std::swap(host, native);
+  kiln_native_module_release(host);
+  const kiln_function_t *fails = nullptr, *abs = nullptr;
+  must(kiln_session_lookup(shared, "fail", &fails));
+  must(kiln_session_lookup(shared, "abs", &abs));
+  std::thread first([&] { EXPECT_EQ(textOf(kiln_session_call(shared, fails, nullptr, 0, nullptr, 0)), ""); });
+  while (inside == 0)
+    std::this_thread::yield();
+  kiln_value_t in = argument(), out = {};
+  EXPECT_EQ(textOf(kiln_session_call(shared, abs, &in, 1, &out, 1)),
+            "another thread is in a call of this session; each thread needs a session of its own");
+  EXPECT_FALSE(out.as.ref.object);
+  // The call that is under way ends well, though the session is released meanwhile.
+  kiln_session_release(shared);
+  EXPECT_NE(textOf(kiln_session_call(shared, abs, &in, 1, &out, 1)).find("no live kiln_session_t"), std::string::npos);
+  go = true;
+  first.join();
+}
+
+// Everything at once on shared objects: each call succeeds or says why not.
+TEST_F(CApiRobustness, ManyThreadsOnSharedObjects) {
+  std::atomic<int> succeeded{0}, refused{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&] {
+      kiln_session_t *own = nullptr;
+      EXPECT_EQ(textOf(newSession(&own)), "");
+      for (int i = 0; i < 300; ++i) {
+        kiln_session_t *used = i % 3 == 0 ? session : own;
+        const kiln_function_t *abs = nullptr;
+        EXPECT_EQ(textOf(kiln_session_lookup(used, i % 2 ? "abs" : "abs.abs", &abs)), "");
+        kiln_ref_retain(view);
+        kiln_value_t in = argument(), out = {};
+        std::string message = textOf(kiln_session_call(used, abs, &in, 1, &out, 1));
+        ++(message.empty() ? succeeded : refused);
+        if (message.empty()) {
+          float copy[4] = {};
+          EXPECT_EQ(textOf(kiln_buffer_view_read(out.as.ref, copy, sizeof(copy))), "");
+          EXPECT_EQ(copy[2], 3);
+          kiln_ref_release(out.as.ref);
+        } else {
+          EXPECT_EQ(used, session) << message;
+          EXPECT_NE(message.find("another thread is in a call"), std::string::npos) << message;
+        }
+        kiln_ref_release(view);
+        kiln_device_retain(device);
+        kiln_device_release(device);
+      }
+      kiln_session_release(own);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(succeeded + refused, 8 * 300);
+  EXPECT_GE(succeeded, 8 * 200);
+  EXPECT_TRUE(misuses.empty()) << misuses.front();
+}
+
+} // namespace
