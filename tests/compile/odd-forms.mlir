@@ -22,6 +22,9 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=columns --input="4x1x2xf32=1 2 3 4 5 6 7 8" --input=1 --input=2 --expected_output="2x1xf32=[2][8]"
 // RUN: kiln-run-module --module=%t.vmfb --function=padded_steps --input="3xf32=5 6 7" \
 // RUN:   --expected_output="12xf32=1 1 1 5 1 6 1 7 1 1 1 1"
+// RUN: kiln-run-module --module=%t.vmfb --function=softmax_extents --input=2x4xf32=1 --input=2 --expected_output=2x4xf32=0.25
+// RUN: not kiln-run-module --module=%t.vmfb --function=softmax_extents --input=2x5xf32=1 --input=2 2>&1 | FileCheck %s --check-prefix=SOFTMAX
+// SOFTMAX: 'linalg.softmax': dimension 1 of operand 0 and operand 1 must be equal
 
 #e = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -218,4 +221,11 @@ func.func @padded_steps(%a: tensor<3xf32>) -> tensor<12xf32> {
   %ones = linalg.fill ins(%one : f32) outs(%e : tensor<12xf32>) -> tensor<12xf32>
   %r = tensor.insert_slice %padded into %ones[1] [5] [2] : tensor<5xf32> into tensor<12xf32>
   return %r : tensor<12xf32>
+}
+// The output of a softmax may know extents that its input does not.
+func.func @softmax_extents(%x: tensor<?x?xf32>, %rows: index) -> tensor<?x?xf32> {
+  %four = arith.constant 4 : index
+  %e = tensor.empty(%rows, %four) : tensor<?x?xf32>
+  %r = linalg.softmax dimension(1) ins(%x : tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
 }

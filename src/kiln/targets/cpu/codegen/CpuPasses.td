@@ -13,8 +13,8 @@ def PlaceAllocations : Pass<"kiln-llvmcpu-place-allocations", "mlir::func::FuncO
     A kernel does not allocate from the heap. A `memref.alloc` or `memref.alloca` whose size has a constant bound becomes
     a stack allocation in the entry block, as long as all of them together stay within `stack-limit`; what does not fit
     becomes a view of the local memory that the runtime hands to each worker, at an offset that is a multiple of 64
-    bytes, and the function's `hal.local_memory_bytes` says how much it needs. A `memref.dealloc` of them goes away. A
-    buffer without a constant bound, or more than `local-memory-limit` bytes in all, is an error at the allocation.
+    bytes, and the function's `hal.local_memory_bytes` says how much it needs. There, buffers that are not in use at the
+    same time share their memory. A `memref.dealloc` of them goes away. A buffer without a constant bound, or more than `local-memory-limit` bytes in all, is an error at the allocation.
   }];
   let options = [
     Option<"stackLimit", "stack-limit", "int64_t", "32768", "bytes of stack that all buffers of a dispatch may take">,

@@ -38,8 +38,10 @@ def FormDispatchesPass : Pass<"kiln-flow-form-dispatches", "mlir::ModuleOp"> {
   let description = [{
     Each operation with a reduction is the root of a dispatch, which also takes in the elementwise operations that only
     its result feeds, and the fills that initialize it. A reduction of a tensor's rows also takes in what goes on with
-    the same rows, as softmax does: further reductions, and elementwise operations on the rows and their results. Every
-    other computation is a dispatch of its own. A `flow.dispatch.region` marks the group.
+    the same rows, as softmax does: further reductions, and elementwise operations on the rows and their results, as
+    long as a worker's memory has room for what they keep of a row. Every other computation is a dispatch of its own. A
+    group ends where another operation uses one of its results before the next one that could join. A
+    `flow.dispatch.region` marks the group.
   }];
   let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::affine::AffineDialect"];
 }
