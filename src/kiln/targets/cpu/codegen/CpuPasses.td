@@ -79,6 +79,16 @@ def ExpandMath : Pass<"kiln-llvmcpu-expand-math", "mlir::func::FuncOp"> {
                            "mlir::vector::VectorDialect"];
 }
 
+def LowerAsserts : Pass<"kiln-llvmcpu-lower-asserts", "mlir::func::FuncOp"> {
+  let summary = "makes a dispatch return when an assertion fails";
+  let description = [{
+    The dispatch gets a result, a status: 0, or n for the n-th message of its attribute `hal.assert_messages`. A
+    `cf.assert` becomes a branch that returns its message's number, so that nothing that comes after it in the workgroup
+    happens. An assertion in a function that is not a dispatch is an error at it.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect"];
+}
+
 def CallMathLibrary : Pass<"kiln-llvmcpu-call-math-library", "mlir::ModuleOp"> {
   let summary = "calls the C library for mathematical functions that have no polynomial here";
   let description = [{
@@ -91,7 +101,7 @@ def CallMathLibrary : Pass<"kiln-llvmcpu-call-math-library", "mlir::ModuleOp"> {
 def ConvertToLLVM : Pass<"kiln-llvmcpu-convert-to-llvm", "mlir::ModuleOp"> {
   let summary = "converts dispatches to the LLVM dialect, with the signature of the executable ABI";
   let description = [{
-    Each exported function takes the two state pointers of kiln/schema/executable_abi.h and returns 0; the ops of
+    Each exported function takes the two state pointers of kiln/schema/executable_abi.h and returns its status; the ops of
     `hal.interface` become loads from these. Accesses of different bindings get alias scopes, since the runtime promises
     that a binding that is written overlaps no other. Symbols that are not exports are prefixed with the executable's
     name, so that the modules of several executables can be merged. An op that no conversion knows is an error at it.
