@@ -22,6 +22,11 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=columns --input="4x1x2xf32=1 2 3 4 5 6 7 8" --input=1 --input=2 --expected_output="2x1xf32=[2][8]"
 // RUN: kiln-run-module --module=%t.vmfb --function=padded_steps --input="3xf32=5 6 7" \
 // RUN:   --expected_output="12xf32=1 1 1 5 1 6 1 7 1 1 1 1"
+// RUN: kiln-run-module --module=%t.vmfb --function=softmax_extents --input=2x4xf32=1 --input=2 --expected_output=2x4xf32=0.25
+// RUN: not kiln-run-module --module=%t.vmfb --function=softmax_extents --input=2x5xf32=1 --input=2 2>&1 | FileCheck %s --check-prefix=SOFTMAX
+// SOFTMAX: 'linalg.softmax': dimension 1 of operand 0 and operand 1 must be equal
+// RUN: kiln-run-module --module=%t.vmfb --function=one_column --input="1x2x1xf32=3 4" --input="1x2xf32=1 1" \
+// RUN:   --expected_output="1x2xf32=4 5" --expected_output="1x2x1xf32=4 5"
 
 #e = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -218,4 +223,23 @@ func.func @padded_steps(%a: tensor<3xf32>) -> tensor<12xf32> {
   %ones = linalg.fill ins(%one : f32) outs(%e : tensor<12xf32>) -> tensor<12xf32>
   %r = tensor.insert_slice %padded into %ones[1] [5] [2] : tensor<5xf32> into tensor<12xf32>
   return %r : tensor<12xf32>
+}
+// The output of a softmax may know extents that its input does not.
+func.func @softmax_extents(%x: tensor<?x?xf32>, %rows: index) -> tensor<?x?xf32> {
+  %four = arith.constant 4 : index
+  %e = tensor.empty(%rows, %four) : tensor<?x?xf32>
+  %r = linalg.softmax dimension(1) ins(%x : tensor<?x?xf32>) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+// The index is 0 in the only turn; which of two dimensions of one element the slice loses makes a difference then.
+func.func @one_column(%x: tensor<1x2x1xf32>, %start: tensor<1x2xf32>) -> (tensor<1x2xf32>, tensor<1x2x1xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = scf.for %i = %c0 to %c1 step %c1 iter_args(%sum = %start, %sums = %x) -> (tensor<1x2xf32>, tensor<1x2x1xf32>) {
+    %row = tensor.extract_slice %x[0, 0, %i] [1, 2, 1] [1, 1, 1] : tensor<1x2x1xf32> to tensor<1x2xf32>
+    %more = arith.addf %sum, %row : tensor<1x2xf32>
+    %put = tensor.insert_slice %more into %sums[0, 0, %i] [1, 2, 1] [1, 1, 1] : tensor<1x2xf32> into tensor<1x2x1xf32>
+    scf.yield %more, %put : tensor<1x2xf32>, tensor<1x2x1xf32>
+  }
+  return %r#0, %r#1 : tensor<1x2xf32>, tensor<1x2x1xf32>
 }

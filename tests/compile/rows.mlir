@@ -6,6 +6,8 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=softmax0 --expected_output=2x3xf32=0.5 --input=2x3xf32=1
 // RUN: kiln-run-module --module=%t.vmfb --function=normalize --input='9x5xf32=1 2 3 4 5 5 4 3 2 1 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5 1 2 3 4 5 11 22 33 44 55' | FileCheck %s
 // RUN: kiln-run-module --module=%t.vmfb --function=sums --input=4x8xf32=1 --expected_output=4xf32=-56 --expected_output=4xf32=8
+// RUN: kiln-run-module --module=%t.vmfb --function=log_sum_exp --input=4x8xf32=3 --input=8x2xf32=0.5 --expected_output=4x2xf32=4 --expected_output=4xf32=5.0794415
+// RUN: kiln-run-module --module=%t.vmfb --function=long_rows --input=2x32x131072xf32=2 --expected_output=2x32xf32=0 --expected_output=2x32xf32=0 --expected_output=2x32xf32=1
 // CHECK: 9x5xf32=[-1.41421 -0.707107 0 0.707107 1.41421][1.41421 0.707107 0 -0.707107 -1.41421][-1.41421
 // CHECK-SAME: [-1.41421 -0.707107 0 0.707107 1.41421]{{$}}
 // CHECK: 9xf32=3 3 3 3 3 3 3 3 33
@@ -79,4 +81,78 @@ func.func @sums(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
     linalg.yield %0 : f32
   } -> tensor<4xf32>
   return %q, %s : tensor<4xf32>, tensor<4xf32>
+}
+// Attention with log-sum-exp: the matmul uses the exponentials before the sum becomes its logarithm.
+func.func @log_sum_exp(%x: tensor<4x8xf32>, %v: tensor<8x2xf32>) -> (tensor<4x2xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %re = tensor.empty() : tensor<4xf32>
+  %ee = tensor.empty() : tensor<4x8xf32>
+  %oe = tensor.empty() : tensor<4x2xf32>
+  %lows = linalg.fill ins(%low : f32) outs(%re : tensor<4xf32>) -> tensor<4xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%re : tensor<4xf32>) -> tensor<4xf32>
+  %out = linalg.fill ins(%zero : f32) outs(%oe : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %m = linalg.generic {indexing_maps = [#e, #r], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x8xf32>) outs(%lows : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.maximumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %p = linalg.generic {indexing_maps = [#e, #r, #e], iterator_types = ["parallel", "parallel"]} ins(%x, %m : tensor<4x8xf32>, tensor<4xf32>) outs(%ee : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    %0 = math.exp %d : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %s = linalg.generic {indexing_maps = [#e, #r], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<4x8xf32>) outs(%zeros : tensor<4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %y = linalg.matmul ins(%p, %v : tensor<4x8xf32>, tensor<8x2xf32>) outs(%out : tensor<4x2xf32>) -> tensor<4x2xf32>
+  %l = linalg.generic {indexing_maps = [affine_map<(r) -> (r)>, affine_map<(r) -> (r)>, affine_map<(r) -> (r)>], iterator_types = ["parallel"]} ins(%s, %m : tensor<4xf32>, tensor<4xf32>) outs(%re : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = math.log %a : f32
+    %1 = arith.addf %0, %b : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  return %y, %l : tensor<4x2xf32>, tensor<4xf32>
+}
+#e3 = affine_map<(b, r, c) -> (b, r, c)>
+#r3 = affine_map<(b, r, c) -> (b, r)>
+// Rows so long that a worker has memory for few of them, kept for three reductions.
+func.func @long_rows(%x: tensor<2x32x131072xf32>) -> (tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %re = tensor.empty() : tensor<2x32xf32>
+  %ee = tensor.empty() : tensor<2x32x131072xf32>
+  %lows = linalg.fill ins(%low : f32) outs(%re : tensor<2x32xf32>) -> tensor<2x32xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%re : tensor<2x32xf32>) -> tensor<2x32xf32>
+  %ones = linalg.fill ins(%one : f32) outs(%re : tensor<2x32xf32>) -> tensor<2x32xf32>
+  %m = linalg.generic {indexing_maps = [#e3, #r3], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : tensor<2x32x131072xf32>) outs(%lows : tensor<2x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.maximumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x32xf32>
+  %d = linalg.generic {indexing_maps = [#e3, #r3, #e3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %m : tensor<2x32x131072xf32>, tensor<2x32xf32>) outs(%ee : tensor<2x32x131072xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.subf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x32x131072xf32>
+  %s = linalg.generic {indexing_maps = [#e3, #r3], iterator_types = ["parallel", "parallel", "reduction"]} ins(%d : tensor<2x32x131072xf32>) outs(%zeros : tensor<2x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x32xf32>
+  %n = linalg.generic {indexing_maps = [#e3, #r3], iterator_types = ["parallel", "parallel", "reduction"]} ins(%d : tensor<2x32x131072xf32>) outs(%ones : tensor<2x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.minimumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x32xf32>
+  %h = linalg.generic {indexing_maps = [#e3, #r3], iterator_types = ["parallel", "parallel", "reduction"]} ins(%d : tensor<2x32x131072xf32>) outs(%ones : tensor<2x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.maximumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x32xf32>
+  return %s, %n, %h : tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>
 }

@@ -1,8 +1,8 @@
 // The C ABI between the CPU driver and the native code of a module.
 //
-// The compiler emits one ELF shared object for all CPU executables of a module. It exports one symbol,
-// `kiln_executable_query`, and one named local symbol for each dispatch, so that perf and gdb show dispatch names.
-// Nothing in this header may change without raising KILN_EXECUTABLE_ABI_VERSION: modules outlive runtimes.
+// The compiler emits one ELF shared object for all CPU executables of a module. It exports `kiln_executable_query`, at
+// times `kiln_executable_messages`, and one named local symbol for each dispatch, so that perf and gdb show dispatch
+// names. Nothing in this header may change without raising KILN_EXECUTABLE_ABI_VERSION: modules outlive runtimes.
 #ifndef KILN_SCHEMA_EXECUTABLE_ABI_H
 #define KILN_SCHEMA_EXECUTABLE_ABI_H
 
@@ -14,6 +14,8 @@ extern "C" {
 
 #define KILN_EXECUTABLE_ABI_VERSION 1
 #define KILN_EXECUTABLE_QUERY_SYMBOL "kiln_executable_query"
+// A constant array of kiln_dispatch_messages_t by export ordinal, which an object may lack.
+#define KILN_EXECUTABLE_MESSAGES_SYMBOL "kiln_executable_messages"
 // Every binding that a dispatch sees starts at a multiple of this.
 #define KILN_BINDING_ALIGNMENT 64
 
@@ -33,7 +35,8 @@ typedef struct kiln_workgroup_state_t {
   void *local_memory;       // offset 16: `local_memory_bytes` of scratch, aligned to KILN_BINDING_ALIGNMENT
 } kiln_workgroup_state_t;
 
-// Runs one workgroup. Returns 0; anything else fails the submission with that number in its message.
+// Runs one workgroup. Returns 0; anything else fails the submission, with the message that the object has for that
+// number, or with the number.
 typedef int32_t (*kiln_dispatch_fn_t)(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_state_t *workgroup);
 
 typedef struct kiln_dispatch_info_t {
@@ -50,6 +53,13 @@ typedef struct kiln_executable_library_t {
   uint32_t export_count;
   const kiln_dispatch_info_t *exports; // by export ordinal
 } kiln_executable_library_t;
+
+// What the codes that a dispatch returns mean: code n is messages[n - 1], for n from 1 to count.
+typedef struct kiln_dispatch_messages_t {
+  const char *const *messages;
+  uint32_t count;
+  uint32_t reserved;
+} kiln_dispatch_messages_t;
 
 // Returns the library, or null where the library needs a newer runtime than `max_abi_version`.
 typedef const kiln_executable_library_t *(*kiln_executable_query_fn_t)(uint32_t max_abi_version);

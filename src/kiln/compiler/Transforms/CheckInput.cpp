@@ -1,6 +1,7 @@
 #include "kiln/compiler/Transforms/Transforms.h"
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -115,6 +116,10 @@ private:
     for (Type type : op->getResultTypes())
       if (failed(checkType(op, type)))
         return failure();
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      if (auto elements = dyn_cast<ElementsAttr>(constant.getValue()))
+        if (std::string problem = HAL::problemOfBytes(elements); !problem.empty())
+          return op->emitError() << "'arith.constant' cannot be used: " << problem;
     if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op); linalgOp && failed(checkReductions(linalgOp)))
       return failure();
     if (auto pad = dyn_cast<tensor::PadOp>(op); pad && (failed(checkPadding(pad, pad.getStaticLow(), pad.getLow())) ||

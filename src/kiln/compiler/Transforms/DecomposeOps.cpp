@@ -52,7 +52,30 @@ private:
     return SmallVector<Value>{tensor::EmptyOp::create(rewriter, op.getLoc(), shapes[0], element)};
   }
 
+  // Upstream takes the input and the output of a softmax to be of one type, and does not say so: each may know extents
+  // that the other does not.
+  static void unifyTypes(RewriterBase &rewriter, linalg::SoftmaxOp op) {
+    ShapedType input = op.getInputOperandType(), output = op.getOutputOperandType();
+    SmallVector<int64_t> shape(input.getShape());
+    for (auto [extent, other] : llvm::zip(shape, output.getShape()))
+      extent = ShapedType::isDynamic(extent) ? other : extent;
+    Type type = input.clone(shape);
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get().getType() != type)
+        operand.set(tensor::CastOp::create(rewriter, op.getLoc(), type, operand.get()));
+    Value result = op->getResult(0);
+    if (result.getType() == type)
+      return;
+    rewriter.setInsertionPointAfter(op);
+    auto cast = tensor::CastOp::create(rewriter, op.getLoc(), result.getType(), result);
+    result.replaceAllUsesExcept(cast, cast);
+    result.setType(type);
+    rewriter.setInsertionPoint(op);
+  }
+
   static LogicalResult decompose(RewriterBase &rewriter, Operation *op) {
+    if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op))
+      unifyTypes(rewriter, softmax);
     // These two replace the op themselves.
     if (auto pack = dyn_cast<linalg::PackOp>(op))
       return linalg::lowerPack(rewriter, pack);

@@ -13,6 +13,15 @@ namespace kiln {
 #define GEN_PASS_DEF_INSERTCHECKSPASS
 #include "kiln/compiler/Transforms/TransformsPasses.h.inc"
 
+// "program.mlir:3:8: ", or nothing.
+static std::string placeOf(Location loc) {
+  std::string text;
+  if (auto place = loc->findInstanceOf<FileLineColLoc>())
+    llvm::raw_string_ostream(text) << llvm::sys::path::filename(place.getFilename().getValue()) << ":"
+                                   << place.getLine() << ":" << place.getColumn() << ": ";
+  return text;
+}
+
 namespace {
 // Writes the checks of one op in front of it. What is known at compile time was the op's verifier's to check.
 class CheckBuilder {
@@ -22,6 +31,12 @@ public:
   void insert() {
     TypeSwitch<Operation *>(op)
         .Case<linalg::LinalgOp>([&](auto linalgOp) { checkLoops(linalgOp); })
+        .Case<linalg::SoftmaxOp>([&](auto softmax) {
+          Value input = softmax.getInput(), output = softmax.getOutput();
+          for (int64_t dim = 0; dim < softmax.getInputOperandRank(); ++dim)
+            checkEqual(input, dim, output, dim,
+                       "dimension " + Twine(dim) + " of operand 0 and operand 1 must be equal");
+        })
         .Case<tensor::ExtractOp>([&](auto extract) { checkIndices(extract.getTensor(), extract.getIndices()); })
         .Case<tensor::InsertOp>([&](auto insert) { checkIndices(insert.getDest(), insert.getIndices()); })
         .Case<tensor::ExtractSliceOp>([&](auto slice) { checkSlice(slice, slice.getSource()); })
@@ -67,11 +82,8 @@ private:
 
   // "program.mlir:3:8: 'linalg.matmul': ..."
   void check(Value condition, const Twine &message) {
-    std::string text;
+    std::string text = placeOf(loc);
     llvm::raw_string_ostream os(text);
-    if (auto place = loc->findInstanceOf<FileLineColLoc>())
-      os << llvm::sys::path::filename(place.getFilename().getValue()) << ":" << place.getLine() << ":"
-         << place.getColumn() << ": ";
     // A linalg.generic is what an op on tensors has become; its author knows it by its place.
     if (!isa<linalg::GenericOp>(op))
       os << "'" << op->getName() << "': ";
@@ -279,7 +291,7 @@ private:
   Location loc;
 };
 
-// A kernel has nobody to tell of an index that lies outside of a tensor: the nearest element is read instead.
+// An index of a kernel that lies outside of a tensor: the nearest element is read instead.
 void clampIndices(tensor::ExtractOp gather) {
   OpBuilder builder(gather);
   Location loc = gather.getLoc();
@@ -309,6 +321,9 @@ public:
                                                                             : WalkResult::advance();
       });
     }
+    // The program's own checks say where they are, too.
+    for (auto func : getOperation().getOps<func::FuncOp>())
+      func.walk([](cf::AssertOp check) { check.setMsg(placeOf(check.getLoc()) + check.getMsg().str()); });
     for (Operation *op : ops)
       CheckBuilder(op).insert();
     SmallVector<tensor::ExtractOp> gathers;

@@ -1,3 +1,4 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 #include "kiln/compiler/Interfaces/SoundPatterns.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
@@ -11,6 +12,7 @@ namespace kiln {
 
 void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createCheckInputPass());
+  passes.addPass(Flow::createNormalizeOpsPass({.slicesOnly = true}));
   passes.addPass(createSoundInlinerPass());
   passes.addPass(createRejectRecursionPass());
   const CompilerOptions &options = context.options;

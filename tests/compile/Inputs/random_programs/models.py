@@ -3,7 +3,7 @@
 import numpy as np
 
 from bodies import Body
-from program import is_float, loops
+from program import Dim, is_float, loops
 
 
 class Models:
@@ -36,6 +36,56 @@ class Models:
     def exponential(body, x, highest, dtype):
         below = body.op(f"arith.subf {{}}, {{}} : {dtype}", [x, highest], dtype, np.subtract)
         return body.op(f"math.exp {{}} : {dtype}", [below], dtype, np.exp)
+
+    def row_work(self, a=None):
+        """Reductions of rows and elementwise work on rows and what they were reduced to, each used by any of the rest."""
+        a = a or self.tamed(self.pick(low=2, high=4, only=lambda v: 0 not in v.shape and v.dtype not in ("i1", "index")))
+        wholes, rows, fresh, dtype, rank = [a], [], [], a.dtype, a.rank  # fresh: rows that nothing has used on purpose
+        every, kept = loops(*range(rank)), loops(*range(rank - 1))
+        kinds = ["fold", "both"] + [kind for kind in ("fold", "row", "whole", "product") if self.chance(0.5)]
+        for _ in range(self.rng.integers(3, 16)):
+            kind = self.choice(kinds)
+            whole = wholes[-1] if self.chance(0.6) else self.choice(wholes)
+            if kind == "fold" or not rows:
+                rows.append(self.fold_rows(whole))
+                fresh.append(rows[-1])
+            elif kind == "row":
+                row = self.tamed(fresh.pop() if fresh else self.choice(rows))
+                rows.append(self.combine([(row, kept)], row.dims, dtype, lambda body, x: body.random([x], dtype, 1)))
+            elif kind == "product":
+                if self.product(whole) is None:
+                    continue
+            else:
+                other = (self.tamed(self.choice(rows[-3:])), kept) if kind == "both" else (self.choice(wholes), every)
+                whole = self.combine([(whole, every), other], a.dims, dtype,
+                                     lambda body, x, y: body.random([x, y], dtype, 0))
+                wholes.append(self.tamed(whole) if self.chance(0.5) else whole)
+        return rows[-1]
+
+    def fold_rows(self, a):
+        """Sums are of magnitudes: what cancels out leaves only errors of rounding."""
+        dims, dtype, rank = a.dims[:-1], a.dtype, a.rank
+        text, reduce, combine = self.combiner(dtype)
+        body, name, out, result = Body(self.f), self.f.new(), self.f.new(), self.f.new()
+        x = (name, dtype, a.exact)
+        if "addf" in text:
+            x = body.op(f"math.absf {{}} : {dtype}", [x], dtype, np.abs, a.exact)
+        body.lines.append(f"{result} = " + text.format(x[0], out))
+        init = self.f.fill(dims, dtype, 1)
+        return self.generic([(a, loops(*range(rank)))], ["parallel"] * (rank - 1) + ["reduction"],
+                            [(dims, dtype, loops(*range(rank - 1)))], list(a.shape), body, [name],
+                            [(result, dtype, "add" not in text and a.exact)], [init], [out], [(x[0], reduce, combine)])[0]
+
+    def product(self, a):
+        """A contraction of the last dimension with a matrix."""
+        if np.prod(a.shape, dtype=np.int64) * 4 > self.f.maximum:
+            return None
+        a, n, rank = self.tamed(a), self.choice([d for d in self.dims if d.size <= 100] or [Dim(5)]), a.rank
+        b = self.tamed(self.of([a.dims[-1], n], a.dtype))
+        return self.sum_of_products([(a, loops(*range(rank - 1), rank)), (b, loops(rank, rank - 1))],
+                                    ["parallel"] * rank + ["reduction"],
+                                    ([*a.dims[:-1], n], a.dtype, loops(*range(rank))),
+                                    [*a.shape[:-1], n.size, a.shape[-1]])
 
     def fold(self, a, axis, kind, start, square=False):
         dims = [d for i, d in enumerate(a.dims) if i != axis]

@@ -1,5 +1,7 @@
 """Programs under construction: MLIR text, and beside each line what computes the same in numpy."""
 
+import re
+
 import numpy as np
 
 NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.float32, "i1": np.bool_, "i8": np.int8,
@@ -68,6 +70,15 @@ class Affine:
 
     def at(self, grids):
         return sum((grids[loop] * factor for loop, factor in self.terms.items()), np.int64(self.constant))
+
+
+def spread(array, affine, space, grids):
+    """What a map reads of an array, for all steps of a loop nest; loops that it does not know have extent 1."""
+    numbers = [next(iter(each.terms), None) for each in affine]
+    if all(str(each) == f"d{number}" for each, number in zip(affine, numbers)) and numbers == sorted(set(numbers)) \
+            and array.shape == tuple(space[number] for number in numbers):
+        return array.reshape([space[loop] if loop in numbers else 1 for loop in range(len(space))])
+    return array[tuple(each.at(grids) for each in affine)] if affine else array
 
 
 def loops(*numbers):
@@ -144,6 +155,29 @@ class Function:
         type_ = tensor_type(dims, dtype)
         return self.define(f"linalg.fill ins({scalar} : {dtype}) outs({empty} : {type_}) -> {type_}", dims, dtype,
                            lambda env: np.full([d.size for d in dims], number))
+
+    def statements(self):
+        """The lines of each op at the top of the function, and the names that it makes."""
+        found = []
+        for line in self.lines:
+            if re.match("  [%a-z]", line):
+                found.append(([], re.findall(r"^%\w+", line.strip())))
+            found[-1][0].append(line)
+        return found
+
+    def shuffle(self):
+        """Puts the ops at the top into another order in which each comes after what it uses."""
+        waiting, known, lines = self.statements(), set(), []
+        made = {name for _, names in waiting for name in names}
+        uses = [set(re.findall(r"%\w+", "\n".join(text))) & made - set(names) for text, names in waiting]
+        left = list(range(len(waiting)))
+        while left:
+            ready = [i for i in left if uses[i] <= known]
+            chosen = ready[self.rng.integers(len(ready))]
+            left.remove(chosen)
+            known.update(waiting[chosen][1])
+            lines += waiting[chosen][0]
+        self.lines = lines
 
     def text(self):
         args = ", ".join(f"{a.name}: {a.dtype if a.is_scalar else a.type}" for a in self.args)

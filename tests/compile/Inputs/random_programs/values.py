@@ -3,7 +3,7 @@
 import numpy as np
 
 from bodies import Body
-from program import Dim, Function, Value, dense, is_float, loops, random_array, tensor_type, to_type
+from program import Dim, Function, Value, dense, is_float, loops, random_array, spread, tensor_type, to_type
 
 
 class NotPossible(Exception):
@@ -43,6 +43,8 @@ class Values:
     def pick(self, only=None, low=1, high=6):
         """A tensor, mostly one of the latest."""
         found = [v for v in self.f.pool if low <= v.rank <= high and (only is None or only(v))]
+        if found and self.chance(0.2):
+            return self.choice(found)
         if found and not self.chance(0.15):
             return found[-1 - min(int(self.rng.geometric(0.35)) - 1, len(found) - 1)]
         dtype = self.dtype()
@@ -157,10 +159,10 @@ class Values:
             for i, grid in enumerate(grids):
                 local[f"loop{i}"] = grid
             for name, (value, affine) in zip(names, inputs):
-                local[name] = env[value.name][tuple(each.at(grids) for each in affine)] if affine else env[value.name]
+                local[name] = spread(env[value.name], affine, space, grids)
             for name, (_, _, affine), init in zip(out_names, outs, inits):
                 if init and not folds:
-                    local[name] = env[init.name][tuple(each.at(grids) for each in affine)]
+                    local[name] = spread(env[init.name], affine, space, grids)
             body.evaluate(local)
             for i, (result, (dims, dtype, affine), init) in enumerate(zip(results, outs, inits)):
                 if folds:

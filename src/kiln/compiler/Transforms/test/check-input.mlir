@@ -88,3 +88,32 @@ func.func @smallest_padding(%a: tensor<4xf32>, %v: f32) -> tensor<4xf32> {
   } : tensor<4xf32> to tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @bytes_missing() -> tensor<4xf32> {
+  // expected-error @+1 {{'arith.constant' cannot be used: the file does not hold the bytes of its resource 'nothing'}}
+  %0 = arith.constant dense_resource<nothing> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @bytes_of_another_size() -> tensor<4xf32> {
+  // expected-error @+1 {{'arith.constant' cannot be used: its resource 'five' has 5 bytes; 4 elements of f32 take 16, 4 each}}
+  %0 = arith.constant dense_resource<five> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+{-# dialect_resources: { builtin: { five: "0x040000000102030405" } } #-}
+
+// -----
+
+// A truth value takes a byte; packed ones are not what this form holds.
+func.func @packed_bits() -> tensor<8xi1> {
+  // expected-error @+1 {{its resource 'bits' has 1 bytes; 8 elements of i1 take 8, 1 each}}
+  %0 = arith.constant dense_resource<bits> : tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+{-# dialect_resources: { builtin: { bits: "0x04000000FF" } } #-}

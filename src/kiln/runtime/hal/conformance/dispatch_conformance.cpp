@@ -187,5 +187,18 @@ TEST_P(Conformance, ReportsTheDispatchThatFails) {
   EXPECT_EQ(contents<uint32_t>(counts.get()), std::vector<uint32_t>(16, 0));
 }
 
+TEST_P(Conformance, ReportsWhyADispatchFails) {
+  KILN_SKIP_WITHOUT_DISPATCH();
+  auto fail = [&](uint64_t code) {
+    Ref<CommandBuffer> commands = record(0);
+    EXPECT_TRUE(addDispatch(*commands, FailInOne, {code, 5}, {}, 3, 2, 1).ok());
+    EXPECT_TRUE(commands->finalize().ok());
+    return run(*commands, table({}));
+  };
+  KILN_EXPECT_ERROR(fail(1), FailedPrecondition, "the first reason (in dispatch 'fail_in_one', workgroup (2, 1, 0))");
+  KILN_EXPECT_ERROR(fail(2), FailedPrecondition, "the second reason");
+  KILN_EXPECT_ERROR(fail(3), Unknown, "dispatch 'fail_in_one' failed with code 3 in workgroup (2, 1, 0)");
+}
+
 } // namespace
 } // namespace kiln::hal::conformance

@@ -73,14 +73,6 @@ class ConvertToLLVM : public impl::ConvertToLLVMBase<ConvertToLLVM> {
     module->setAttr(LLVM::LLVMDialect::getTargetTripleAttrName(), StringAttr::get(context, target.triple));
   }
 
-  // In a variant, the exports; elsewhere every public function.
-  bool isDispatch(func::FuncOp func) {
-    if (func.isExternal())
-      return false;
-    auto variant = func->getParentOfType<HAL::ExecutableVariantOp>();
-    return variant ? isa_and_nonnull<HAL::ExecutableExportOp>(variant.lookupSymbol(func.getName())) : func.isPublic();
-  }
-
   LogicalResult splitDispatches(ModuleOp module, const LLVMTypeConverter &converter,
                                 SmallVectorImpl<std::string> &bodies) {
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {

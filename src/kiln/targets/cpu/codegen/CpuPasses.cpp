@@ -41,6 +41,7 @@ void addCpuTranslationPasses(OpPassManager &variantPasses) {
   functionPasses.addPass(createLowerAffinePass());
   functionPasses.addPass(createPlantDelay());
   functionPasses.addPass(createSCFToControlFlowPass());
+  functionPasses.addPass(createLowerAsserts());
   functionPasses.addPass(createCanonicalizerPass());
   functionPasses.addPass(createCSEPass());
   modulePasses.addPass(createCallMathLibrary());
@@ -64,6 +65,7 @@ void registerCpuTranslationPasses() {
   registerPass([] { return createLowerCopies(); });
   registerPass([] { return createSplitVectors(); });
   registerPass([] { return createExpandMath(); });
+  registerPass([] { return createLowerAsserts(); });
   registerPass([] { return createPlantDelay(); });
   registerPass([] { return createCallMathLibrary(); });
   registerPass([] { return createConvertToLLVM(); });

@@ -13,8 +13,8 @@ def PlaceAllocations : Pass<"kiln-llvmcpu-place-allocations", "mlir::func::FuncO
     A kernel does not allocate from the heap. A `memref.alloc` or `memref.alloca` whose size has a constant bound becomes
     a stack allocation in the entry block, as long as all of them together stay within `stack-limit`; what does not fit
     becomes a view of the local memory that the runtime hands to each worker, at an offset that is a multiple of 64
-    bytes, and the function's `hal.local_memory_bytes` says how much it needs. A `memref.dealloc` of them goes away. A
-    buffer without a constant bound, or more than `local-memory-limit` bytes in all, is an error at the allocation.
+    bytes, and the function's `hal.local_memory_bytes` says how much it needs. There, buffers that are not in use at the
+    same time share their memory. A `memref.dealloc` of them goes away. A buffer without a constant bound, or more than `local-memory-limit` bytes in all, is an error at the allocation.
   }];
   let options = [
     Option<"stackLimit", "stack-limit", "int64_t", "32768", "bytes of stack that all buffers of a dispatch may take">,
@@ -79,6 +79,16 @@ def ExpandMath : Pass<"kiln-llvmcpu-expand-math", "mlir::func::FuncOp"> {
                            "mlir::vector::VectorDialect"];
 }
 
+def LowerAsserts : Pass<"kiln-llvmcpu-lower-asserts", "mlir::func::FuncOp"> {
+  let summary = "makes a dispatch return when an assertion fails";
+  let description = [{
+    The dispatch gets a result, a status: 0, or n for the n-th message of its attribute `hal.assert_messages`. A
+    `cf.assert` becomes a branch that returns its message's number, so that nothing that comes after it in the workgroup
+    happens. An assertion in a function that is not a dispatch is an error at it.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect"];
+}
+
 def CallMathLibrary : Pass<"kiln-llvmcpu-call-math-library", "mlir::ModuleOp"> {
   let summary = "calls the C library for mathematical functions that have no polynomial here";
   let description = [{
@@ -91,7 +101,7 @@ def CallMathLibrary : Pass<"kiln-llvmcpu-call-math-library", "mlir::ModuleOp"> {
 def ConvertToLLVM : Pass<"kiln-llvmcpu-convert-to-llvm", "mlir::ModuleOp"> {
   let summary = "converts dispatches to the LLVM dialect, with the signature of the executable ABI";
   let description = [{
-    Each exported function takes the two state pointers of kiln/schema/executable_abi.h and returns 0; the ops of
+    Each exported function takes the two state pointers of kiln/schema/executable_abi.h and returns its status; the ops of
     `hal.interface` become loads from these. Accesses of different bindings get alias scopes, since the runtime promises
     that a binding that is written overlaps no other. Symbols that are not exports are prefixed with the executable's
     name, so that the modules of several executables can be merged. An op that no conversion knows is an error at it.

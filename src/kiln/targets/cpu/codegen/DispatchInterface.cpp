@@ -47,7 +47,7 @@ public:
       attributes.push_back(argumentAttributes(key.first, entry));
       values.push_back(load(caller, loc, key.first, key.second, entry, dispatch, workgroup));
     }
-    func.setFunctionType(builder.getFunctionType(types, {}));
+    func.setFunctionType(builder.getFunctionType(types, func.getResultTypes()));
     func.setAllArgAttrs(attributes);
     return values;
   }
@@ -196,8 +196,16 @@ static LogicalResult replaceConstant(HAL::InterfaceConstantLoadOp op, BodyArgume
   return success();
 }
 
+bool isDispatch(func::FuncOp func) {
+  if (func.isExternal())
+    return false;
+  auto variant = func->getParentOfType<HAL::ExecutableVariantOp>();
+  return variant ? isa_and_nonnull<HAL::ExecutableExportOp>(variant.lookupSymbol(func.getName())) : func.isPublic();
+}
+
 FailureOr<LLVM::LLVMFuncOp> splitDispatch(func::FuncOp func, const LLVMTypeConverter &converter) {
-  if (func.getNumResults() != 0)
+  auto messages = func->getAttrOfType<ArrayAttr>(assertMessagesAttr);
+  if (func.getNumResults() != (messages ? 1 : 0))
     return func.emitOpError("is a dispatch, and must have no results");
   Location loc = func.getLoc();
   BodyArguments arguments(func);
@@ -254,10 +262,16 @@ FailureOr<LLVM::LLVMFuncOp> splitDispatch(func::FuncOp func, const LLVMTypeConve
   b.setInsertionPointToStart(block);
   SmallVector<Value> values = arguments.finish(b, loc, block->getArgument(0), block->getArgument(1));
   std::string bodyName = name + ".body";
-  auto call = LLVM::CallOp::create(b, loc, TypeRange{}, bodyName, values);
+  auto call = LLVM::CallOp::create(b, loc, func.getResultTypes(), bodyName, values);
   call.setAlwaysInline(true);
-  Value zero = LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(0));
-  LLVM::ReturnOp::create(b, loc, zero);
+  if (messages) {
+    abi->setAttr(assertMessagesAttr, messages);
+    func->removeAttr(assertMessagesAttr);
+    LLVM::ReturnOp::create(b, loc, call.getResult());
+  } else {
+    Value zero = LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(0));
+    LLVM::ReturnOp::create(b, loc, zero);
+  }
 
   func.setName(bodyName);
   func.setPrivate();

@@ -10,7 +10,8 @@ using namespace llvm;
 namespace kiln {
 
 static_assert(sizeof(kiln_dispatch_info_t) == 2 * sizeof(void *) + 4 * sizeof(uint32_t) &&
-                  sizeof(kiln_executable_library_t) == 2 * sizeof(uint32_t) + sizeof(void *),
+                  sizeof(kiln_executable_library_t) == 2 * sizeof(uint32_t) + sizeof(void *) &&
+                  sizeof(kiln_dispatch_messages_t) == sizeof(void *) + 2 * sizeof(uint32_t),
               "the tables below are laid out like these");
 
 static GlobalVariable *addConstant(Module &module, Constant *value, const Twine &name) {
@@ -18,6 +19,26 @@ static GlobalVariable *addConstant(Module &module, Constant *value, const Twine 
       new GlobalVariable(module, value->getType(), /*isConstant=*/true, GlobalValue::InternalLinkage, value, name);
   global->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
   return global;
+}
+
+static void addMessages(Module &module, ArrayRef<LibraryExport> exports) {
+  LLVMContext &context = module.getContext();
+  auto *i32 = Type::getInt32Ty(context);
+  auto *pointer = PointerType::getUnqual(context);
+  auto *entryType = StructType::get(context, {pointer, i32, i32});
+  SmallVector<Constant *> entries;
+  for (const LibraryExport &entry : exports) {
+    SmallVector<Constant *> texts;
+    for (const std::string &message : entry.messages)
+      texts.push_back(addConstant(module, ConstantDataArray::getString(context, message), "kiln_message"));
+    Constant *list =
+        addConstant(module, ConstantArray::get(ArrayType::get(pointer, texts.size()), texts), "kiln_messages");
+    entries.push_back(
+        ConstantStruct::get(entryType, {list, ConstantInt::get(i32, texts.size()), ConstantInt::get(i32, 0)}));
+  }
+  auto *table = ConstantArray::get(ArrayType::get(entryType, entries.size()), entries);
+  new GlobalVariable(module, table->getType(), /*isConstant=*/true, GlobalValue::ExternalLinkage, table,
+                     KILN_EXECUTABLE_MESSAGES_SYMBOL);
 }
 
 void addLibraryTable(Module &module, ArrayRef<LibraryExport> exports) {
@@ -46,6 +67,9 @@ void addLibraryTable(Module &module, ArrayRef<LibraryExport> exports) {
   Constant *library = addConstant(
       module, ConstantStruct::get(libraryType, {number(KILN_EXECUTABLE_ABI_VERSION), number(exports.size()), table}),
       "kiln_library");
+
+  if (any_of(exports, [](const LibraryExport &entry) { return !entry.messages.empty(); }))
+    addMessages(module, exports);
 
   auto *query = Function::Create(FunctionType::get(pointer, {i32}, /*isVarArg=*/false), GlobalValue::ExternalLinkage,
                                  KILN_EXECUTABLE_QUERY_SYMBOL, module);

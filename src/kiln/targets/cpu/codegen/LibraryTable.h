@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "llvm/ADT/ArrayRef.h"
 
@@ -16,10 +17,11 @@ namespace kiln {
 struct LibraryExport {
   std::string name; // of the dispatch and of its function in the module
   uint32_t bindingCount = 0, constantCount = 0, localMemoryBytes = 0;
+  std::vector<std::string> messages; // of its failures, from code 1 on
 };
 
-// Adds the table, by ordinal, and the exported query function to the module, and makes everything else local to it. The
-// module must define the functions.
+// Adds the table, by ordinal, and the exported query function to the module, and the messages where there are any, and
+// makes everything else local to it. The module must define the functions.
 void addLibraryTable(llvm::Module &module, llvm::ArrayRef<LibraryExport> exports);
 
 } // namespace kiln

@@ -1,3 +1,4 @@
+#include "kiln/compiler/Interfaces/ArenaPlan.h"
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 #include "kiln/targets/cpu/codegen/DispatchInterface.h"
 
@@ -50,27 +51,23 @@ private:
     for (memref::DeallocOp op : deallocations)
       op.erase();
 
-    int64_t stack = 0, local = 0;
+    int64_t stack = 0;
+    SmallVector<Allocation *> largeOnes;
     for (Allocation &allocation : allocations) {
       int64_t bytes = llvm::alignTo(allocation.bytes, KILN_BINDING_ALIGNMENT);
-      if (stack + bytes <= stackLimit) {
+      if (stack + bytes <= stackLimit)
         stack += bytes;
-        continue;
-      }
-      allocation.localOffset = local;
-      local += bytes;
-      if (local > localMemoryLimit) {
-        allocation.op->emitOpError("brings the temporary buffers of this dispatch to ")
-            << local << " bytes of local memory, more than the " << localMemoryLimit.getValue()
-            << " that a worker has; tile the operation that needs it into smaller parts";
-        return signalPassFailure();
-      }
+      else
+        largeOnes.push_back(&allocation);
     }
+    FailureOr<int64_t> local = placeInLocalMemory(func, largeOnes);
+    if (failed(local))
+      return signalPassFailure();
 
     Value localMemory;
-    if (local > 0) {
+    if (*local > 0) {
       OpBuilder b(func);
-      auto type = MemRefType::get({local}, b.getI8Type());
+      auto type = MemRefType::get({*local}, b.getI8Type());
       if (failed(func.insertArgument(func.getNumArguments(), type,
                                      b.getDictionaryAttr(b.getNamedAttr(localMemoryArgAttr, b.getUnitAttr())),
                                      func.getLoc()))) {
@@ -83,6 +80,60 @@ private:
     OpBuilder top = OpBuilder::atBlockBegin(&entry);
     for (Allocation &allocation : allocations)
       place(allocation, top, localMemory);
+  }
+
+  // Buffers of which one is no longer used when the other is made share their memory. Gives the bytes of all of it.
+  FailureOr<int64_t> placeInLocalMemory(func::FuncOp func, ArrayRef<Allocation *> allocations) {
+    if (allocations.empty())
+      return 0;
+    static_assert(kArenaAlignment % KILN_BINDING_ALIGNMENT == 0);
+    llvm::DenseMap<Operation *, Steps> steps;
+    unsigned count = 0;
+    countSteps(func, steps, count);
+    SmallVector<ArenaValue> values;
+    for (Allocation *allocation : allocations)
+      values.push_back({allocation->bytes, steps[allocation->op].first, findLastUse(allocation->op, steps)});
+    ArenaPlan plan = planArena(values);
+    for (auto [allocation, offset, value] : llvm::zip(allocations, plan.offsets, values)) {
+      allocation->localOffset = offset;
+      if (int64_t end = offset + value.size; end > localMemoryLimit)
+        return allocation->op->emitOpError("brings the temporary buffers of this dispatch to ")
+               << plan.size << " bytes of local memory, more than the " << localMemoryLimit.getValue()
+               << " that a worker has; tile the operation that needs it into smaller parts";
+    }
+    return plan.size;
+  }
+
+  // The numbers, in the order of the text, of an operation and of the last one in it.
+  struct Steps {
+    unsigned first, last;
+  };
+
+  static void countSteps(Operation *op, llvm::DenseMap<Operation *, Steps> &steps, unsigned &count) {
+    unsigned first = count++;
+    for (Region &region : op->getRegions())
+      for (Operation &inner : region.getOps())
+        countSteps(&inner, steps, count);
+    steps[op] = {first, count - 1};
+  }
+
+  // The step after which nobody uses the buffer. What uses it in a loop uses it in all of the loop.
+  static unsigned findLastUse(Operation *op, const llvm::DenseMap<Operation *, Steps> &steps) {
+    unsigned last = steps.at(op).last;
+    SmallVector<Value> aliases{op->getResult(0)};
+    llvm::DenseSet<Value> known(aliases.begin(), aliases.end());
+    while (!aliases.empty()) {
+      for (Operation *user : aliases.pop_back_val().getUsers()) {
+        Operation *place = op->getBlock()->findAncestorOpInBlock(*user);
+        if (!place || user->hasTrait<OpTrait::IsTerminator>())
+          return steps.at(op->getParentOfType<func::FuncOp>()).last;
+        last = std::max(last, steps.at(place).last);
+        for (Value result : user->getResults())
+          if (isa<BaseMemRefType>(result.getType()) && known.insert(result).second)
+            aliases.push_back(result);
+      }
+    }
+    return last;
   }
 
   static void place(const Allocation &allocation, OpBuilder &top, Value localMemory) {

@@ -86,6 +86,9 @@ static LogicalResult checkExports(HAL::ExecutableVariantOp variant, SmallVectorI
       return op.emitOpError("has no function of its name in the variant's module; was the variant translated?");
     if (auto local = function->getAttrOfType<IntegerAttr>(localMemoryBytesAttr))
       entry.localMemoryBytes = local.getInt();
+    if (auto messages = function->getAttrOfType<ArrayAttr>(assertMessagesAttr))
+      for (auto message : messages.getAsRange<StringAttr>())
+        entry.messages.push_back(message.str());
   }
   return success();
 }

@@ -51,7 +51,8 @@ Status CpuCommandBuffer::recordCopy(const SlotRange &source, const SlotRange &ta
 Status CpuCommandBuffer::recordDispatch(const Dispatch &dispatch) {
   const auto &executable = static_cast<const CpuExecutable &>(*dispatch.executable);
   CpuCommand command{CpuCommand::Kind::Dispatch, uint32_t(ranges.size()), 1};
-  command.dispatch = &executable.dispatch(dispatch.exportOrdinal);
+  command.executable = &executable;
+  command.exportOrdinal = dispatch.exportOrdinal;
   for (int i = 0; i < 3; ++i) {
     command.workgroupCount[i] = uint32_t(dispatch.workgroupCount[i]);
     command.units *= dispatch.workgroupCount[i];
@@ -60,7 +61,7 @@ Status CpuCommandBuffer::recordDispatch(const Dispatch &dispatch) {
     addRange(range);
   command.firstConstant = uint32_t(constants.size());
   constants.insert(constants.end(), dispatch.constants.begin(), dispatch.constants.end());
-  maxLocalMemory = std::max(maxLocalMemory, command.dispatch->local_memory_bytes);
+  maxLocalMemory = std::max(maxLocalMemory, executable.dispatch(dispatch.exportOrdinal).local_memory_bytes);
   if (executables.empty() || executables.back().get() != dispatch.executable)
     executables.push_back(Ref<Executable>::share(dispatch.executable));
   return addCommand(command);
@@ -102,6 +103,15 @@ Status CpuCommandBuffer::run(const CpuCommand &command, void *const *addresses, 
   return okStatus();
 }
 
+static Status failureOf(const CpuCommand &command, int32_t code, const kiln_workgroup_state_t &workgroup) {
+  const char *name = command.executable->dispatch(command.exportOrdinal).name;
+  const uint32_t *id = workgroup.workgroup_id;
+  if (const char *message = command.executable->message(command.exportOrdinal, code))
+    return failedPrecondition("{} (in dispatch '{}', workgroup ({}, {}, {}))", message, name, id[0], id[1], id[2]);
+  return Status(StatusCode::Unknown, fmt::format("dispatch '{}' failed with code {} in workgroup ({}, {}, {})", name,
+                                                 code, id[0], id[1], id[2]));
+}
+
 Status CpuCommandBuffer::runDispatch(const CpuCommand &command, void *const *addresses, uint64_t begin, uint64_t end,
                                      uint32_t worker, void *localMemory) const {
   const uint32_t *count = command.workgroupCount;
@@ -119,11 +129,10 @@ Status CpuCommandBuffer::runDispatch(const CpuCommand &command, void *const *add
   workgroup.workgroup_id[2] = uint32_t(rest / count[1]);
   workgroup.worker = worker;
   workgroup.local_memory = localMemory;
+  kiln_dispatch_fn_t function = command.executable->dispatch(command.exportOrdinal).function;
   for (uint64_t i = begin; i < end; ++i) {
-    if (int32_t code = command.dispatch->function(&dispatch, &workgroup)) [[unlikely]]
-      return Status(StatusCode::Unknown,
-                    fmt::format("dispatch '{}' failed with code {} in workgroup ({}, {}, {})", command.dispatch->name,
-                                code, workgroup.workgroup_id[0], workgroup.workgroup_id[1], workgroup.workgroup_id[2]));
+    if (int32_t code = function(&dispatch, &workgroup)) [[unlikely]]
+      return failureOf(command, code, workgroup);
     if (++workgroup.workgroup_id[0] == count[0]) {
       workgroup.workgroup_id[0] = 0;
       if (++workgroup.workgroup_id[1] == count[1]) {

@@ -19,7 +19,8 @@ struct CpuCommand {
   Kind kind;
   uint32_t firstBinding; // index of its first address; a copy has source and target, a fill its target
   uint64_t units;        // at least 1
-  const kiln_dispatch_info_t *dispatch = nullptr;
+  const CpuExecutable *executable = nullptr;
+  uint32_t exportOrdinal = 0;
   uint32_t workgroupCount[3] = {0, 0, 0};
   uint32_t firstConstant = 0;
   uint64_t length = 0; // of a fill or copy

@@ -65,12 +65,19 @@ Result<Ref<CpuExecutable>> CpuExecutable::load(const ExecutableSource &source, c
 }
 
 CpuExecutable::CpuExecutable(std::unique_ptr<ElfImage> elf, const kiln_executable_library_t *library)
-    : image(std::move(elf)), library(library) {
+    : image(std::move(elf)), library(library),
+      messages(static_cast<const kiln_dispatch_messages_t *>(image->symbol(KILN_EXECUTABLE_MESSAGES_SYMBOL))) {
   for (uint32_t i = 0; i < library->export_count; ++i) {
     const kiln_dispatch_info_t &info = library->exports[i];
     entries.push_back({info.name, info.binding_count, info.constant_count, info.local_memory_bytes});
   }
   exportTable = entries;
+}
+
+const char *CpuExecutable::message(uint32_t ordinal, int32_t code) const {
+  if (!messages || code < 1 || uint32_t(code) > messages[ordinal].count)
+    return nullptr;
+  return messages[ordinal].messages[code - 1];
 }
 
 } // namespace kiln::hal

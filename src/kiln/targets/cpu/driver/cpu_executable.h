@@ -21,12 +21,15 @@ public:
 
   // By export ordinal.
   const kiln_dispatch_info_t &dispatch(uint32_t ordinal) const { return library->exports[ordinal]; }
+  // Why the dispatch returned the code; null where the object does not say. Belongs to this.
+  const char *message(uint32_t ordinal, int32_t code) const;
 
 private:
   CpuExecutable(std::unique_ptr<ElfImage> image, const kiln_executable_library_t *library);
 
   std::unique_ptr<ElfImage> image;
   const kiln_executable_library_t *library; // in the image
+  const kiln_dispatch_messages_t *messages; // in the image, by ordinal; may be null
   std::vector<ExecutableExport> entries;
 };
 

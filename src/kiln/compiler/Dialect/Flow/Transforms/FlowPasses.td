@@ -18,8 +18,10 @@ def NormalizeOpsPass : Pass<"kiln-flow-normalize-ops", "mlir::ModuleOp"> {
   let description = [{
     An operation with a loop of no iterations gives what its results start from, and a tensor that has no elements needs no
     dispatch. The stride of a slice of one element becomes 1. A slice that loses some of its dimensions of one element and
-    keeps others keeps them all, and is reshaped. Code generation need not know such forms.
+    keeps others keeps them all, and is reshaped. Code generation need not know such forms. The input phase does so for
+    slices before anything is folded: upstream's folding of a constant index may take the wrong one of such dimensions.
   }];
+  let options = [Option<"slicesOnly", "slices-only", "bool", "false", "leaves work on nothing as it is">];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
@@ -38,8 +40,10 @@ def FormDispatchesPass : Pass<"kiln-flow-form-dispatches", "mlir::ModuleOp"> {
   let description = [{
     Each operation with a reduction is the root of a dispatch, which also takes in the elementwise operations that only
     its result feeds, and the fills that initialize it. A reduction of a tensor's rows also takes in what goes on with
-    the same rows, as softmax does: further reductions, and elementwise operations on the rows and their results. Every
-    other computation is a dispatch of its own. A `flow.dispatch.region` marks the group.
+    the same rows, as softmax does: further reductions, and elementwise operations on the rows and their results, as
+    long as a worker's memory has room for what they keep of a row. Every other computation is a dispatch of its own. A
+    group ends where another operation uses one of its results before the next one that could join. A
+    `flow.dispatch.region` marks the group.
   }];
   let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::affine::AffineDialect"];
 }

@@ -101,13 +101,12 @@ private:
         SmallVector<Operation *> group{&op};
         grouped.insert(&op);
         if (hasReduction) {
-          auto next = [&] {
-            Operation *consumer = fusableConsumer(group.back(), grouped);
-            return consumer ? consumer : findRowwiseUser(group);
-          };
-          for (Operation *consumer = next(); consumer && !grouped.contains(consumer); consumer = next()) {
-            group.push_back(consumer);
-            grouped.insert(consumer);
+          // A dispatch stands where its last operation stood, so that only the first of its users can join it.
+          for (Operation *user = findFirstUser(group); user && !grouped.contains(user); user = findFirstUser(group)) {
+            if (!isOnlyElementwiseUser(group.back(), user) && !canJoinRows(user, group))
+              break;
+            group.push_back(user);
+            grouped.insert(user);
           }
         }
         groups.push_back(std::move(group));
@@ -119,15 +118,11 @@ private:
     return success();
   }
 
-  // The one elementwise operation that uses the result of `op`, if there is no other use.
-  static Operation *fusableConsumer(Operation *op, const llvm::SmallPtrSetImpl<Operation *> &grouped) {
-    if (op->getNumResults() != 1 || op->getResult(0).use_empty())
-      return nullptr;
-    Operation *consumer = *op->getResult(0).user_begin();
-    if (consumer->getBlock() != op->getBlock() || grouped.contains(consumer) ||
-        !llvm::all_of(op->getResult(0).getUsers(), [&](Operation *user) { return user == consumer; }))
-      return nullptr;
-    return isElementwiseConsumer(consumer, op->getResult(0)) ? consumer : nullptr;
+  // Whether `user` is an elementwise operation on the result of `op`, and its only use.
+  static bool isOnlyElementwiseUser(Operation *op, Operation *user) {
+    return op->getNumResults() == 1 &&
+           llvm::all_of(op->getResult(0).getUsers(), [&](Operation *other) { return other == user; }) &&
+           isElementwiseConsumer(user, op->getResult(0));
   }
 
   // Moves a group into a region that stands where its last operation stood.

@@ -92,6 +92,8 @@ static void separateReshape(IRRewriter &rewriter, tensor::InsertSliceOp op) {
 namespace {
 class NormalizeOpsPass : public impl::NormalizeOpsPassBase<NormalizeOpsPass> {
 public:
+  using NormalizeOpsPassBase::NormalizeOpsPassBase;
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     for (Operation &func : *getOperation().getBody()) {
@@ -103,7 +105,7 @@ public:
         if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
           normalizeStrides(insert);
         rewriter.setInsertionPoint(op);
-        SmallVector<Value> values = valuesWithoutWork(rewriter, op);
+        SmallVector<Value> values = slicesOnly ? SmallVector<Value>() : valuesWithoutWork(rewriter, op);
         for (auto [value, result] : llvm::zip(values, op->getResults()))
           if (value.getType() != result.getType())
             value = tensor::CastOp::create(rewriter, op->getLoc(), result.getType(), value);

@@ -1,24 +1,14 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/RowGroups.h"
 
+#include "kiln/compiler/Interfaces/RowMemory.h"
+
 using namespace mlir;
 
 namespace kiln::Flow {
 
-// What is kept of a row between the operations lies in a worker's memory, so that rows must not be longer.
 static constexpr int64_t longestRow = int64_t(1) << 20;
 // So few rows, if they are long, are better shared element by element where that is possible.
 static constexpr int64_t fewRows = 8, longRow = int64_t(1) << 15;
-
-// Parallel loops first, then others of one kind; the number of the former in an operation with a reduction, whose
-// parallel loops are the rows.
-static std::optional<unsigned> countRowLoops(linalg::LinalgOp op) {
-  auto kinds = op.getIteratorTypesArray();
-  auto isParallel = [](utils::IteratorType kind) { return kind == utils::IteratorType::parallel; };
-  auto firstOther = llvm::find_if_not(kinds, isParallel);
-  if (std::any_of(firstOther, kinds.end(), isParallel))
-    return std::nullopt;
-  return static_cast<unsigned>(firstOther - kinds.begin());
-}
 
 static AffineMap rowsOf(linalg::LinalgOp op, unsigned rows) {
   return AffineMap::getMultiDimIdentityMap(op.getNumLoops(), op.getContext()).getMajorSubMap(rows);
@@ -59,6 +49,13 @@ static std::optional<unsigned> rowsOfRoot(Operation *root) {
   return fits ? rows : std::nullopt;
 }
 
+// Whether the body of `op` reads elements of what the group computes.
+static bool readsInBody(Operation *op, ArrayRef<Operation *> group) {
+  return llvm::any_of(group, [&](Operation *member) {
+    return llvm::any_of(member->getUsers(), [&](Operation *user) { return op->isProperAncestor(user); });
+  });
+}
+
 static bool canJoin(Operation *candidate, ArrayRef<Operation *> group, unsigned rows) {
   auto op = dyn_cast<linalg::GenericOp>(candidate);
   if (!op || !op.hasPureTensorSemantics() || op.hasIndexSemantics() || op.getNumLoops() < rows)
@@ -84,10 +81,7 @@ static bool canJoin(Operation *candidate, ArrayRef<Operation *> group, unsigned 
   return true;
 }
 
-Operation *findRowwiseUser(ArrayRef<Operation *> group) {
-  std::optional<unsigned> rows = rowsOfRoot(group.front());
-  if (!rows)
-    return nullptr;
+Operation *findFirstUser(ArrayRef<Operation *> group) {
   Block *block = group.front()->getBlock();
   Operation *first = nullptr;
   for (Operation *op : group)
@@ -98,8 +92,17 @@ Operation *findRowwiseUser(ArrayRef<Operation *> group) {
       if (!first || place->isBeforeInBlock(first))
         first = place;
     }
-  // Those that come later see the results of the dispatch, which stands where its last operation stood.
-  return first && canJoin(first, group, *rows) ? first : nullptr;
+  return first;
+}
+
+bool canJoinRows(Operation *user, ArrayRef<Operation *> group) {
+  std::optional<unsigned> rows = rowsOfRoot(group.front());
+  if (!rows || !canJoin(user, group, *rows) || readsInBody(user, group))
+    return false;
+  int64_t bytes = bytesOfRow(cast<linalg::LinalgOp>(user), *rows);
+  for (Operation *member : group)
+    bytes += bytesOfRow(cast<linalg::LinalgOp>(member), *rows);
+  return bytes <= mostRowBytes;
 }
 
 } // namespace kiln::Flow

@@ -114,3 +114,111 @@ util.func @one_row(%x: tensor<1x100000xf32>, %zeros: tensor<1xf32>, %out: tensor
   } -> tensor<1x100000xf32>
   util.return %result : tensor<1x100000xf32>
 }
+
+// A user of the group that comes before the next operation that could join ends it: the dispatch stands before both.
+// CHECK-LABEL: util.func @user_before_the_next
+// CHECK: %[[GROUP:.+]]:2 = flow.dispatch.region
+// CHECK: arith.maximumf
+// CHECK: math.exp
+// CHECK: arith.addf
+// CHECK: flow.return
+// CHECK: flow.dispatch.region
+// CHECK: linalg.matmul ins(%[[GROUP]]#0
+// CHECK: flow.dispatch.region
+// CHECK: math.log
+// CHECK-NOT: flow.dispatch.region
+// CHECK: util.return
+util.func @user_before_the_next(%x: tensor<64x64xf32>, %v: tensor<64x64xf32>, %start: tensor<64xf32>, %zeros: tensor<64xf32>, %out: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64xf32>) {
+  %max = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x64xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.maximumf %a, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  %exp = linalg.generic {indexing_maps = [#elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %max : tensor<64x64xf32>, tensor<64xf32>) outs(%out : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    %t = math.exp %d : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  %sum = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%exp : tensor<64x64xf32>) outs(%zeros : tensor<64xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.addf %a, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  %product = linalg.matmul ins(%exp, %v : tensor<64x64xf32>, tensor<64x64xf32>) outs(%out : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %log = linalg.generic {indexing_maps = [affine_map<(r) -> (r)>, affine_map<(r) -> (r)>], iterator_types = ["parallel"]}
+      ins(%sum : tensor<64xf32>) outs(%zeros : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = math.log %a : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  util.return %product, %log : tensor<64x64xf32>, tensor<64xf32>
+}
+
+// What reads the sums of any rows in its body is no work on the rows that it has.
+// CHECK-LABEL: util.func @reads_other_rows
+// CHECK: flow.dispatch.region
+// CHECK: arith.addf
+// CHECK: flow.return
+// CHECK: flow.dispatch.region
+// CHECK: tensor.extract
+util.func @reads_other_rows(%x: tensor<64x64xf32>, %at: tensor<64x64xindex>, %zeros: tensor<64xf32>, %out: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %sum = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x64xf32>) outs(%zeros : tensor<64xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %t = arith.addf %a, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  %result = linalg.generic {indexing_maps = [#elements, #elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %at, %sum : tensor<64x64xf32>, tensor<64x64xindex>, tensor<64xf32>) outs(%out : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %i: index, %b: f32, %o: f32):
+    %c = tensor.extract %sum[%i] : tensor<64xf32>
+    %d = arith.subf %a, %c : f32
+    %t = arith.divf %d, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  util.return %result : tensor<64x64xf32>
+}
+
+// Rows that are kept must find room in a worker's memory: two of 524288 f64 do, and a third one does not.
+// CHECK-LABEL: util.func @too_much_of_a_row
+// CHECK: flow.dispatch.region
+// CHECK: arith.maximumf
+// CHECK: arith.subf
+// CHECK: math.exp
+// CHECK: flow.return
+// CHECK: flow.dispatch.region
+// CHECK: arith.addf
+// CHECK: flow.return
+// CHECK: util.return
+util.func @too_much_of_a_row(%x: tensor<64x524288xf64>, %start: tensor<64xf64>, %out: tensor<64x524288xf64>) -> (tensor<64x524288xf64>, tensor<64x524288xf64>, tensor<64x524288xf64>) {
+  %max = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<64x524288xf64>) outs(%start : tensor<64xf64>) {
+  ^bb0(%a: f64, %s: f64):
+    %t = arith.maximumf %a, %s : f64
+    linalg.yield %t : f64
+  } -> tensor<64xf64>
+  %difference = linalg.generic {indexing_maps = [#elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %max : tensor<64x524288xf64>, tensor<64xf64>) outs(%out : tensor<64x524288xf64>) {
+  ^bb0(%a: f64, %b: f64, %o: f64):
+    %d = arith.subf %a, %b : f64
+    linalg.yield %d : f64
+  } -> tensor<64x524288xf64>
+  %exp = linalg.generic {indexing_maps = [#elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%difference, %max : tensor<64x524288xf64>, tensor<64xf64>) outs(%out : tensor<64x524288xf64>) {
+  ^bb0(%a: f64, %b: f64, %o: f64):
+    %t = math.exp %a : f64
+    %d = arith.mulf %t, %b : f64
+    linalg.yield %d : f64
+  } -> tensor<64x524288xf64>
+  %more = linalg.generic {indexing_maps = [#elements, #rows, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%exp, %max : tensor<64x524288xf64>, tensor<64xf64>) outs(%out : tensor<64x524288xf64>) {
+  ^bb0(%a: f64, %b: f64, %o: f64):
+    %d = arith.addf %a, %b : f64
+    linalg.yield %d : f64
+  } -> tensor<64x524288xf64>
+  util.return %difference, %exp, %more : tensor<64x524288xf64>, tensor<64x524288xf64>, tensor<64x524288xf64>
+}

@@ -2,8 +2,12 @@
 
 #include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
 
+#include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace kiln::HAL;
@@ -212,4 +216,20 @@ int32_t kiln::HAL::elementTypeNumber(Type type) {
 
 int64_t kiln::HAL::elementByteWidth(Type type) {
   return type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+}
+
+std::string kiln::HAL::problemOfBytes(ElementsAttr elements) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
+  if (!resource)
+    return "";
+  StringRef key = resource.getRawHandle().getKey();
+  int64_t count = elements.getNumElements(), width = elementByteWidth(elements.getElementType()), expected;
+  AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+  if (!blob)
+    return count == 0 ? "" : llvm::formatv("the file does not hold the bytes of its resource '{0}'", key).str();
+  if (!llvm::MulOverflow(count, width, expected) && static_cast<int64_t>(blob->getData().size()) == expected)
+    return "";
+  return llvm::formatv("its resource '{0}' has {1} bytes; {2} elements of {3} take {4}, {5} each", key,
+                       blob->getData().size(), count, elements.getElementType(), expected, width)
+      .str();
 }

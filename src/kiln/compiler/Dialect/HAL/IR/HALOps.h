@@ -30,6 +30,8 @@ int32_t elementTypeNumber(mlir::Type type);
 
 // The bytes that one element takes in memory: whole bytes, i1 takes one.
 int64_t elementByteWidth(mlir::Type type);
+// What is wrong with the bytes of a dense_resource; empty where nothing is, and for constants of other forms.
+std::string problemOfBytes(mlir::ElementsAttr elements);
 
 } // namespace kiln::HAL
 

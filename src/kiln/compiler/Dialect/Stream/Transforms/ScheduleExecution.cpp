@@ -1,5 +1,5 @@
-#include "kiln/compiler/Dialect/Stream/Transforms/ArenaPlan.h"
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
+#include "kiln/compiler/Interfaces/ArenaPlan.h"
 
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
@@ -27,6 +27,7 @@ struct Storage {
   Value size;
   bool isExternal = false;      // leaves the program
   bool escapes = false;         // is seen outside of the submission
+  bool isEarlier = false;       // an earlier submission has allocated it
   unsigned first = 0, last = 0; // the steps of the submission at which it is alive
   Span span;                    // where it is, once that is decided
 };
@@ -209,10 +210,15 @@ private:
       for (OpResult result : op->getResults()) {
         int64_t tied = dispatch ? dispatch.getTied()[result.getResultNumber()] : -1;
         unsigned index = storages.size();
-        if (tied >= 0)
-          index = storageOf.lookup(dispatch.getResources()[tied]);
-        else
+        Value updated = tied >= 0 ? dispatch.getResources()[tied] : Value();
+        if (auto known = storageOf.find(updated); updated && known != storageOf.end()) {
+          index = known->second;
+        } else {
           storages.emplace_back(sizeOfResult(result));
+          storages.back().isEarlier = static_cast<bool>(updated);
+          if (updated)
+            storages.back().span = spanOf(updated, storages.back().size);
+        }
         storageOf[result] = index;
         for (Operation *user : result.getUsers()) {
           if (pending.contains(user))
@@ -266,6 +272,12 @@ private:
     SmallVector<ArenaValue> fixed, dynamic;
     SmallVector<Storage *> fixedStorages, dynamicStorages;
     for (Storage &storage : storages) {
+      if (storage.isEarlier) {
+        auto alloc = storage.span.resource.getDefiningOp<ResourceAllocOp>();
+        if (alloc && storage.isExternal)
+          alloc.setLifetime(Lifetime::External);
+        continue;
+      }
       if (storage.escapes) {
         Lifetime lifetime = storage.isExternal ? Lifetime::External : Lifetime::Transient;
         Value resource = ResourceAllocOp::create(builder, loc, type, lifetime, storage.size);

@@ -149,3 +149,23 @@ func.func @host_loop(%a: tensor<4x4xf32>, %z: tensor<4x4xf32>, %n: i64) -> (tens
   %2 = linalg.matmul ins(%0, %0 : tensor<4x4xf32>, tensor<4x4xf32>) outs(%z : tensor<4x4xf32>) -> tensor<4x4xf32>
   return %2, %1 : tensor<4x4xf32>, i64
 }
+
+// What one submission has made, the next one updates where it is; as a result of the program it is the caller's.
+// CHECK-LABEL: util.func @update_of_an_earlier_submission
+// CHECK: %[[MADE:.+]] = stream.resource.alloc external
+// CHECK: stream.cmd.execute {{.*}}with(%[[MADE]] :
+// CHECK: stream.cmd.fill
+// CHECK: stream.resource.load
+// CHECK-NOT: stream.resource.alloc
+// CHECK: stream.cmd.execute {{.*}}%[[MADE]]
+// CHECK: stream.tensor.export %[[MADE]]
+func.func @update_of_an_earlier_submission(%a: tensor<4xi1>, %x: tensor<3x3xf32>) -> tensor<8x8xf32> {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<8x8xf32>
+  %ones = linalg.fill ins(%one : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %first = tensor.extract %a[%c0] : tensor<4xi1>
+  cf.assert %first, "the first is false"
+  %r = tensor.insert_slice %x into %ones[1, 1] [3, 3] [2, 2] : tensor<3x3xf32> into tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}

@@ -17,6 +17,14 @@ static constexpr uint64_t kRodataAlignment = 64;
 static std::string bytesOf(ElementsAttr elements) {
   Type type = elements.getElementType();
   std::string bytes;
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
+    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
+      bytes.assign(blob->getData().begin(), blob->getData().end());
+    if (type.isInteger(1))
+      for (char &byte : bytes)
+        byte = byte != 0;
+    return bytes;
+  }
   if (type.isInteger(1)) {
     for (bool value : elements.getValues<bool>())
       bytes += static_cast<char>(value);
@@ -25,11 +33,6 @@ static std::string bytesOf(ElementsAttr elements) {
   if (auto dense = dyn_cast<DenseElementsAttr>(elements); dense && !dense.isSplat() && !type.isIndex()) {
     ArrayRef<char> raw = dense.getRawData();
     return std::string(raw.begin(), raw.end());
-  }
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
-    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
-      return std::string(blob->getData().begin(), blob->getData().end());
-    return bytes;
   }
   int64_t width = HAL::elementByteWidth(type);
   for (Attribute value : elements.getValues<Attribute>()) {
@@ -53,6 +56,17 @@ static std::string bytesOfRodata(Attribute value) {
     bytes.resize(llvm::alignTo(bytes.size(), kRodataAlignment));
   }
   return bytes;
+}
+
+// Sizes and offsets in the program are those that the types say.
+static LogicalResult checkBytes(RodataOp rodata) {
+  Attribute one = rodata.getValue();
+  auto several = dyn_cast<ArrayAttr>(one);
+  for (Attribute value : several ? several.getValue() : ArrayRef(one))
+    if (auto elements = dyn_cast<ElementsAttr>(value))
+      if (std::string problem = HAL::problemOfBytes(elements); !problem.empty())
+        return rodata.emitError() << "a constant cannot be used: " << problem;
+  return success();
 }
 
 static std::vector<schema::AttributeDesc> attributesOf(ArrayRef<NamedAttribute> attributes) {
@@ -101,6 +115,8 @@ LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink) {
     } else if (auto global = dyn_cast<GlobalOp>(op)) {
       next(isa<RefType>(global.getType()) ? index.refGlobals : index.valueGlobals, global.getSymName());
     } else if (auto rodata = dyn_cast<RodataOp>(op)) {
+      if (failed(checkBytes(rodata)))
+        return failure();
       next(index.rodata, rodata.getSymName());
       desc.rodata.push_back({rodata.getSymName().str(), schema::Bytes::own(bytesOfRodata(rodata.getValue()))});
     } else if (auto executable = dyn_cast<ExecutableOp>(op)) {

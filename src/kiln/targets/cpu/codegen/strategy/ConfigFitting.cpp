@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/strategy/ConfigFitting.h"
 
+#include "kiln/compiler/Interfaces/RowMemory.h"
 #include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -10,6 +11,10 @@ namespace kiln {
 
 // What an extent that is not known is taken for.
 static constexpr int64_t unknownExtent = 512;
+
+// What a tile may keep of its rows between the operations of a group, so that it stays in a core's own cache; of longer
+// rows there is one in a tile.
+static constexpr int64_t keptBytes = int64_t(1) << 21;
 
 // Workgroups beyond these numbers help nobody; below them, tiles are cut as long as each keeps this many operations.
 struct Parallelism {
@@ -125,8 +130,21 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   return config;
 }
 
+// The bytes that the operations beside the root keep of each element of its result.
+static int64_t bytesBeside(const DispatchRoot &root) {
+  auto op = dyn_cast<linalg::LinalgOp>(TilingInterface(root.op).getOperation());
+  std::optional<unsigned> rows = op ? countRowLoops(op) : std::nullopt;
+  int64_t bytes = 0;
+  if (!rows)
+    return bytes;
+  for (Operation &other : *op->getBlock())
+    if (auto beside = dyn_cast<linalg::LinalgOp>(other); beside && !isa<linalg::FillOp>(other))
+      bytes += bytesOfRow(beside, *rows);
+  return bytes;
+}
+
 // The row's tile says how many elements a workgroup reads; a result that sums up many takes as many more.
-static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t lanes) {
+static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t lanes, int64_t bytesBeside) {
   int64_t budget = std::max<int64_t>(1, config.m * config.n / std::max<int64_t>(1, known(problem.k)));
   int64_t narrowest = std::min<int64_t>(config.n, 4 * lanes);
   int64_t width = std::clamp<int64_t>(llvm::alignTo(budget, lanes), std::min(narrowest, config.n), config.n);
@@ -136,6 +154,11 @@ static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t
   config.m = std::max<int64_t>(1, budget / std::max<int64_t>(1, config.n));
   if (ShapedType::isStatic(problem.m))
     config.m = std::clamp<int64_t>(config.m, 1, std::max<int64_t>(1, problem.m));
+  if (bytesBeside > 0) {
+    int64_t most = std::max<int64_t>(1, keptBytes / bytesBeside);
+    config.n = std::min(config.n, most);
+    config.m = std::min(config.m, std::max<int64_t>(1, most / std::max<int64_t>(1, config.n)));
+  }
   return config;
 }
 
@@ -148,7 +171,7 @@ TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const Ker
     bits = std::max<int64_t>(result.getIntOrFloatBitWidth(), isa<FloatType>(result) ? 32 : 8);
   int64_t lanes = std::max<int64_t>(1, target.vectorBits / bits);
   return root.strategy == "contraction" ? fitContraction(base, problem, lanes, target.vectorRegisters)
-                                        : fitElements(base, problem, lanes);
+                                        : fitElements(base, problem, lanes, bytesBeside(root));
 }
 
 } // namespace kiln

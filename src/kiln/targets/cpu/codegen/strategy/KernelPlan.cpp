@@ -3,6 +3,7 @@
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
@@ -84,8 +85,9 @@ namespace {
 struct BodyFacts {
   bool vectorizable = true; // each op has a vector form, or is taken apart into elements
   bool hasLoads = false;    // reads memory itself; such lanes must exist
-  bool mayTrap = false;     // divides integers, so that lanes must hold real values
-  int64_t cost = 0;         // multiples of a simple operation
+  bool mayTrap = false;     // divides integers or asserts, so that lanes must hold real values
+  bool asserts = false;
+  int64_t cost = 0; // multiples of a simple operation
 };
 } // namespace
 
@@ -94,6 +96,11 @@ static BodyFacts inspectBody(Block *body) {
   for (Operation &op : body->without_terminator()) {
     if (isa<linalg::IndexOp>(op) || op.hasTrait<OpTrait::ConstantLike>())
       continue;
+    if (isa<cf::AssertOp>(op)) {
+      facts.asserts = facts.mayTrap = true;
+      facts.cost += 1;
+      continue;
+    }
     if (isa<memref::LoadOp>(op)) {
       facts.hasLoads = true;
       facts.cost += 8;
@@ -175,7 +182,9 @@ private:
   bool dependsOn(OpOperand *operand, unsigned loop) { return op.getMatchingIndexingMap(operand).isFunctionOfDim(loop); }
 
   void chooseVectorLoop() {
-    if (!body.vectorizable || (config && config->instructions == "scalar") || !haveVectorTypes())
+    // Vectors of a reduction may have lanes that hold no element: those of panels, and those beside the end of a row.
+    if (!body.vectorizable || (body.asserts && !reductions.empty()) || (config && config->instructions == "scalar") ||
+        !haveVectorTypes())
       return;
     int along = bestParallelLoop();
     int across = bestReductionLoop();

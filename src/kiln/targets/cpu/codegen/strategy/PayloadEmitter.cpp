@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/strategy/PayloadEmitter.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -76,6 +77,11 @@ SmallVector<Value> PayloadEmitter::computeOp(Operation *inner, ArrayRef<Value> o
   bool anyVector = llvm::any_of(operands, [](Value operand) { return isa<VectorType>(operand.getType()); });
   if (anyVector && isa<memref::LoadOp>(inner)) {
     results.push_back(loadLanes(inner, operands, lanes));
+    return results;
+  }
+  if (auto check = dyn_cast<cf::AssertOp>(inner); check && anyVector) {
+    Value all = vector::ReductionOp::create(builder, inner->getLoc(), vector::CombiningKind::AND, operands[0]);
+    cf::AssertOp::create(builder, inner->getLoc(), all, check.getMsgAttr());
     return results;
   }
   SmallVector<Value> values(operands);

@@ -28,6 +28,27 @@ hal.executable private @e {
         return
       }
 
+      // All lanes of a vector are checked before what comes after it; masks would check lanes that are not there.
+      // CHECK-LABEL: func.func @checked(
+      // CHECK:         %[[FINE:.+]] = arith.cmpi sge, {{.*}} : vector<16xi32>
+      // CHECK:         %[[ALL:.+]] = vector.reduction <and>, %[[FINE]] : vector<16xi1> into i1
+      // CHECK:         cf.assert %[[ALL]], "negative"
+      // CHECK:         vector.store
+      // CHECK-NOT:     masked
+      // CHECK:         %[[ONE:.+]] = arith.cmpi sge, {{.*}} : i32
+      // CHECK:         cf.assert %[[ONE]], "negative"
+      func.func @checked(%a: memref<?xi32>, %b: memref<?xi32>) {
+        %zero = arith.constant 0 : i32
+        linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+          ins(%a : memref<?xi32>) outs(%b : memref<?xi32>) {
+        ^bb0(%x: i32, %y: i32):
+          %fine = arith.cmpi sge, %x, %zero : i32
+          cf.assert %fine, "negative"
+          linalg.yield %x : i32
+        }
+        return
+      }
+
       // A vector that all rows share is loaded for each row, a scalar that a row shares is broadcast.
       // CHECK-LABEL: func.func @broadcasts(
       // CHECK:         memref.load %{{.+}} : memref<4xf32>

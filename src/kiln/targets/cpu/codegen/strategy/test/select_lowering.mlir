@@ -4,6 +4,8 @@
 #avx2 = #hal.executable.target<"llvm-cpu", "elf-x86_64", {cpu_features = "+avx,+avx2,+fma"}>
 #map = affine_map<(d0, d1) -> (d0, d1)>
 #rows = affine_map<(d0, d1) -> (d0)>
+#map3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#rows3 = affine_map<(d0, d1, d2) -> (d0, d1)>
 
 hal.executable private @on_avx512 {
   hal.executable.variant public @llvm_cpu target(#avx512) {
@@ -58,6 +60,31 @@ hal.executable private @on_avx512 {
           linalg.yield %y : f32
         } -> tensor<100xf32>
         return %r : tensor<100xf32>
+      }
+      // Of rows that are kept between the operations, as many are in a tile as stay in a cache: here two.
+      // CHECK-LABEL: func.func @kept_rows(
+      // CHECK-SAME:    lowering = #hal.lowering<"reduction", "tile_config_1x2_0x1_vector">
+      func.func @kept_rows(%a: tensor<4x64x262144xf32>, %m: tensor<4x64xf32>, %s: tensor<4x64xf32>) -> (tensor<4x64xf32>, tensor<4x64xf32>) {
+        %e = tensor.empty() : tensor<4x64x262144xf32>
+        %d = linalg.generic {indexing_maps = [#map3, #rows3, #map3], iterator_types = ["parallel", "parallel", "parallel"]}
+          ins(%a, %m : tensor<4x64x262144xf32>, tensor<4x64xf32>) outs(%e : tensor<4x64x262144xf32>) {
+        ^bb0(%in: f32, %max: f32, %out: f32):
+          %y = arith.subf %in, %max : f32
+          linalg.yield %y : f32
+        } -> tensor<4x64x262144xf32>
+        %r = linalg.generic {indexing_maps = [#map3, #rows3], iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%d : tensor<4x64x262144xf32>) outs(%s : tensor<4x64xf32>) {
+        ^bb0(%in: f32, %sum: f32):
+          %y = arith.addf %in, %sum : f32
+          linalg.yield %y : f32
+        } -> tensor<4x64xf32>
+        %n = linalg.generic {indexing_maps = [#map3, #rows3], iterator_types = ["parallel", "parallel", "reduction"]}
+          ins(%d : tensor<4x64x262144xf32>) outs(%s : tensor<4x64xf32>) {
+        ^bb0(%in: f32, %sum: f32):
+          %y = arith.minimumf %in, %sum : f32
+          linalg.yield %y : f32
+        } -> tensor<4x64xf32>
+        return %r, %n : tensor<4x64xf32>, tensor<4x64xf32>
       }
       // Whole bindings: elementwise work on a matrix is work on one row.
       // CHECK-LABEL: func.func @elementwise(

@@ -1,13 +1,13 @@
 // Places values in one arena: two that are alive at the same time do not overlap. Pure computation, no IR.
-#ifndef KILN_COMPILER_DIALECT_STREAM_TRANSFORMS_ARENAPLAN_H
-#define KILN_COMPILER_DIALECT_STREAM_TRANSFORMS_ARENAPLAN_H
+#ifndef KILN_COMPILER_INTERFACES_ARENAPLAN_H
+#define KILN_COMPILER_INTERFACES_ARENAPLAN_H
 
 #include <cstdint>
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
-namespace kiln::Stream {
+namespace kiln {
 
 struct ArenaValue {
   int64_t size;   // bytes
@@ -33,6 +33,6 @@ int64_t arenaLowerBound(llvm::ArrayRef<ArenaValue> values);
 // at the same time, with as few slots as possible. Returns the slot of each value.
 llvm::SmallVector<unsigned> assignSlots(llvm::ArrayRef<ArenaValue> values);
 
-} // namespace kiln::Stream
+} // namespace kiln
 
-#endif // KILN_COMPILER_DIALECT_STREAM_TRANSFORMS_ARENAPLAN_H
+#endif // KILN_COMPILER_INTERFACES_ARENAPLAN_H

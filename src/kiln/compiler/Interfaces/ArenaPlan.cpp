@@ -1,4 +1,4 @@
-#include "kiln/compiler/Dialect/Stream/Transforms/ArenaPlan.h"
+#include "kiln/compiler/Interfaces/ArenaPlan.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
-namespace kiln::Stream {
+namespace kiln {
 
 static int64_t roundUp(int64_t size) {
   return llvm::alignTo(std::max<int64_t>(size, 1), kArenaAlignment);
@@ -74,4 +74,4 @@ llvm::SmallVector<unsigned> assignSlots(llvm::ArrayRef<ArenaValue> values) {
   return slots;
 }
 
-} // namespace kiln::Stream
+} // namespace kiln
