@@ -173,6 +173,12 @@ TEST_F(Report, ARankWhoseTimeIsNotKnownIsNoCrispOne) {
     std::string text = valueOf(formatConsole(table, {.width = 120}));
     EXPECT_EQ(text.find("noisy") != std::string::npos, noisy);
   }
+  estimate.ties = {"another"};
+  EXPECT_EQ(displayText(valueIn(*leader, "rank"), Unit::Rank), fmt::format("{}=~", estimate.rank)) << "tied and noisy";
+  EXPECT_NE(valueOf(formatConsole(table, {.width = 120})).find("ranks with ~"), std::string::npos);
+  // The footer speaks of ranks, and this row has none.
+  estimate.rank = 0;
+  EXPECT_EQ(valueOf(formatConsole(table, {.width = 120})).find("ranks with ~"), std::string::npos);
 }
 
 TEST_F(Report, ColumnsHaveNamesOfTheirOwnAndSayWhatTheyMean) {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 #include <filesystem>
-#include <set>
 #include <map>
+#include <set>
 
 #include "kiln/base/split.h"
 #include "kiln/store/database.h"

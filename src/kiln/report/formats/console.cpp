@@ -175,7 +175,7 @@ static std::string summary(const Table &table) {
   for (const Row &row : table.rows) {
     ++counts[outcomeName(row.result->outcome)];
     ties |= row.ranked() && !row.estimate->ties.empty();
-    noisy |= row.estimate && isNoisy(*row.estimate);
+    noisy |= row.ranked() && isNoisy(*row.estimate);
   }
   std::string text = fmt::format("{} row{}", table.rows.size(), table.rows.size() == 1 ? "" : "s");
   for (const auto &[name, count] : counts)
