@@ -434,6 +434,17 @@ TEST_F(Report, NotesOfProvidersAreShown) {
   nlohmann::json json = nlohmann::json::parse(valueOf(formatJson(table, {})), nullptr, false);
   for (const auto &row : json["rows"])
     EXPECT_EQ(row.contains("provider_note"), row["provider"].get<std::string>().starts_with("onednn"));
+  // A provider none of whose rows counts has nothing to say of those that do.
+  store::CandidateResult unsupported = *table.rows.back().result;
+  unsupported.outcome = Outcome::Unsupported;
+  unsupported.worker = store::WorkerFacts{"onednn", "1.0", "all tensors in the problem's layouts", 0, 0};
+  for (Row &row : table.rows)
+    if (row.candidate->provider == "onednn") {
+      row.result = &unsupported;
+      row.estimate = nullptr;
+    }
+  EXPECT_EQ(times(valueOf(formatConsole(table, {})), note), 0U);
+  EXPECT_EQ(times(valueOf(formatMarkdown(table, {})), "- " + note), 0U);
 }
 
 TEST_F(Report, ThePageHoldsItsDataAndNothingFromElsewhere) {
