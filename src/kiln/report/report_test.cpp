@@ -520,6 +520,11 @@ TEST(Text, CellsFit) {
   EXPECT_EQ(padText("µs", 4, true), "  µs");
   EXPECT_EQ(wrapText("one two  three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrapText("", 7).size(), 1U);
+  // The lines of a traceback stay below each other.
+  EXPECT_EQ(wrapText("Traceback:\n  File \"x.py\", line 3\n    return 1 / 0\nError", 40),
+            (std::vector<std::string>{"Traceback:", "  File \"x.py\", line 3", "    return 1 / 0", "Error"}));
+  EXPECT_EQ(wrapText("  one two three", 9), (std::vector<std::string>{"  one two", "three"}));
+  EXPECT_EQ(wrapText("a\n  \nb  ", 9), (std::vector<std::string>{"a", "", "b"}));
 }
 
 } // namespace
