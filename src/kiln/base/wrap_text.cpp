@@ -70,15 +70,25 @@ std::string plainLine(std::string_view text) {
   return line;
 }
 
+static bool isBlank(std::string_view line) {
+  return line.find_first_not_of(' ') == std::string_view::npos;
+}
+
 std::vector<std::string> wrapText(std::string_view text, size_t width, LongWords longWords) {
   std::vector<std::string> lines;
   std::string line;
+  bool isStart = true; // of a line of the text, whose indentation stays, as that of a traceback
   while (!text.empty()) {
+    if (std::exchange(isStart, false)) {
+      size_t spaces = std::min(text.find_first_not_of(' '), text.size());
+      line.assign(std::min(spaces, width / 2), ' ');
+      text.remove_prefix(spaces);
+    }
     size_t end = std::min(text.find_first_of(" \n"), text.size());
     std::string_view word = text.substr(0, end);
     bool newline = end < text.size() && text[end] == '\n';
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (!line.empty() && displayWidth(line) + 1 + displayWidth(word) > width)
+    if (!isBlank(line) && displayWidth(line) + 1 + displayWidth(word) > width)
       lines.push_back(std::exchange(line, {}));
     while (longWords == LongWords::Break && width > 0 && displayWidth(word) > width) {
       std::string_view part = firstCharacters(word, width);
@@ -86,12 +96,15 @@ std::vector<std::string> wrapText(std::string_view text, size_t width, LongWords
       word.remove_prefix(part.size());
     }
     if (!word.empty())
-      line += (line.empty() ? "" : " ") + std::string(word);
+      line += (isBlank(line) ? "" : " ") + std::string(word);
+    if (newline && isBlank(line))
+      line.clear();
     if (newline)
       lines.push_back(std::exchange(line, {}));
+    isStart = newline;
   }
-  if (!line.empty() || lines.empty())
-    lines.push_back(std::move(line));
+  if (!isBlank(line) || lines.empty())
+    lines.push_back(isBlank(line) ? "" : std::move(line));
   return lines;
 }
 

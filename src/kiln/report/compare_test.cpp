@@ -174,6 +174,67 @@ struct TwoRuns {
   }
 };
 
+// A gate that compares nothing does not pass.
+TEST_F(Compare, RunsWithoutACommonDispatchAreNoSuccess) {
+  fill(kBase);
+  fill({.problems = 1, .rounds = 0, .started = 2000, .failures = false, .interrupted = false});
+  Table before = load("latest~1"), after = load("latest");
+  CompareReport some = compare(before, after, {});
+  EXPECT_EQ(some.nothing, "");
+  EXPECT_TRUE(some.notes.empty());
+  std::erase_if(before.rows, [&](const Row &row) { return row.problem->name == after.rows[0].problem->name; });
+  NamedComparison none{"a", "b", {}, compare(before, after, {}), 0.02, true};
+  EXPECT_EQ(none.report.regressions, 0U);
+  EXPECT_EQ(none.report.nothing, "no dispatch is in both");
+  for (std::string_view format : {"console", "json", "markdown", "junit"}) {
+    Result<std::string> text = formatComparisons({&none, 1}, format, 80);
+    ASSERT_TRUE(text.ok());
+    EXPECT_NE(text->find("no dispatch is in both"), std::string::npos) << *text;
+  }
+  Result<std::string> junit = formatComparisons({&none, 1}, "junit", 80);
+  EXPECT_NE(junit->find("failures=\"1\""), std::string::npos) << *junit;
+  // Dispatches of which neither side has a time.
+  TwoRuns runs(1);
+  for (Table *table : {&runs.before, &runs.after})
+    table->rows[0].estimate = nullptr;
+  CompareReport untimed = compare(runs.before, runs.after, {});
+  EXPECT_EQ(untimed.comparisons[0].verdict, Verdict::NotCompared);
+  EXPECT_EQ(untimed.nothing, "no dispatch has times in both that tell something");
+}
+
+TEST_F(Compare, AnAfterThatIsOlderThanBeforeIsTold) {
+  fill(kBase);
+  SampleOptions later = kBase;
+  later.started = 2000;
+  fill(later);
+  Table first = load("latest~1"), second = load("latest");
+  EXPECT_TRUE(compare(first, second, {}).notes.empty());
+  CompareReport swapped = compare(second, first, {});
+  ASSERT_EQ(swapped.notes.size(), 1U);
+  EXPECT_TRUE(swapped.warnings.empty()) << "it is no failure";
+  EXPECT_NE(formatComparison(swapped, 80).find("note: 'after' is older than 'before'"), std::string::npos);
+  // Runs that were made in turns have no such order.
+  const Table *both[] = {&first, &second}, *one[] = {&first};
+  EXPECT_TRUE(compareRuns(both, one, {}).notes.empty());
+}
+
+TEST_F(Compare, LinesFitTheTerminal) {
+  fill(kBase);
+  SampleOptions slower = kBase;
+  slower.started = 2000;
+  slower.slowdown = 1.08;
+  fill(slower);
+  Table before = load("latest~1"), after = load("latest");
+  after.runs.front().cacheMode = "warm";
+  std::string text = formatComparison(compare(after, before, {}), 80);
+  for (size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
+    std::string_view line = std::string_view(text).substr(at, text.find('\n', at) - at);
+    EXPECT_TRUE(displayWidth(line) <= 80 || line.find(' ') == 0) << line; // names are not broken
+  }
+  EXPECT_NE(text.find("smallest change that these data could have shown"), std::string::npos);
+  EXPECT_NE(text.find("controls, which did not change"), std::string::npos);
+}
+
 TEST_F(Compare, TwoRunsWithoutAControlTellOfLargeChangesOnly) {
   for (double ratio : {1.1, 1.5}) {
     TwoRuns runs(ratio);

@@ -174,6 +174,12 @@ TEST_F(Report, ARankWhoseTimeIsNotKnownIsNoCrispOne) {
     std::string text = valueOf(formatConsole(table, {.width = 120}));
     EXPECT_EQ(text.find("noisy") != std::string::npos, noisy);
   }
+  estimate.ties = {"another"};
+  EXPECT_EQ(displayText(valueIn(*leader, "rank"), Unit::Rank), fmt::format("{}=~", estimate.rank)) << "tied and noisy";
+  EXPECT_NE(valueOf(formatConsole(table, {.width = 120})).find("ranks with ~"), std::string::npos);
+  // The footer speaks of ranks, and this row has none.
+  estimate.rank = 0;
+  EXPECT_EQ(valueOf(formatConsole(table, {.width = 120})).find("ranks with ~"), std::string::npos);
 }
 
 TEST_F(Report, ColumnsHaveNamesOfTheirOwnAndSayWhatTheyMean) {
@@ -429,6 +435,17 @@ TEST_F(Report, NotesOfProvidersAreShown) {
   nlohmann::json json = nlohmann::json::parse(valueOf(formatJson(table, {})), nullptr, false);
   for (const auto &row : json["rows"])
     EXPECT_EQ(row.contains("provider_note"), row["provider"].get<std::string>().starts_with("onednn"));
+  // A provider none of whose rows counts has nothing to say of those that do.
+  store::CandidateResult unsupported = *table.rows.back().result;
+  unsupported.outcome = Outcome::Unsupported;
+  unsupported.worker = store::WorkerFacts{"onednn", "1.0", "all tensors in the problem's layouts", 0, 0};
+  for (Row &row : table.rows)
+    if (row.candidate->provider == "onednn") {
+      row.result = &unsupported;
+      row.estimate = nullptr;
+    }
+  EXPECT_EQ(times(valueOf(formatConsole(table, {})), note), 0U);
+  EXPECT_EQ(times(valueOf(formatMarkdown(table, {})), "- " + note), 0U);
 }
 
 TEST_F(Report, ThePageHoldsItsDataAndNothingFromElsewhere) {
@@ -504,6 +521,11 @@ TEST(Text, CellsFit) {
   EXPECT_EQ(padText("µs", 4, true), "  µs");
   EXPECT_EQ(wrapText("one two  three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrapText("", 7).size(), 1U);
+  // The lines of a traceback stay below each other.
+  EXPECT_EQ(wrapText("Traceback:\n  File \"x.py\", line 3\n    return 1 / 0\nError", 40),
+            (std::vector<std::string>{"Traceback:", "  File \"x.py\", line 3", "    return 1 / 0", "Error"}));
+  EXPECT_EQ(wrapText("  one two three", 9), (std::vector<std::string>{"  one two", "three"}));
+  EXPECT_EQ(wrapText("a\n  \nb  ", 9), (std::vector<std::string>{"a", "", "b"}));
 }
 
 } // namespace

@@ -88,6 +88,18 @@ TEST_F(Runs, AreNamedOnThePage) {
   EXPECT_NE(json["runs"][0]["key"], json["runs"][1]["key"]);
 }
 
+TEST_F(Runs, ThoseWithoutARowAreNotWarnedOf) {
+  Table table = load(2);
+  std::erase_if(table.rows, [&](const Row &row) { return row.run == &table.runs[0]; });
+  ASSERT_FALSE(table.rows.empty());
+  for (const std::string &text :
+       {written(formatConsole, table), written(formatMarkdown, table), written(formatHtml, table)}) {
+    EXPECT_EQ(text.find(shortKey(table.runs[0])), std::string::npos) << text;
+    EXPECT_NE(text.find(shortKey(table.runs[1])), std::string::npos) << text;
+  }
+  EXPECT_TRUE(severalRuns(table)) << "so that the run of the table is told";
+}
+
 TEST_F(Runs, OneRunIsNotTold) {
   Table table = load(1);
   EXPECT_NE(written(formatConsole, table).find("\nWhen it began: warning: others"), std::string::npos);

@@ -279,7 +279,7 @@ TEST_F(Merge, ShardsMergeWithoutLoss) {
   ASSERT_OK(fillSampleStore(*valueOf(Writer::open(path, {})), {.problems = 2, .started = 10}));
   ASSERT_OK(fillSampleStore(*valueOf(Writer::open(shard, {})), {.problems = 3, .seed = 2, .started = 20}));
   std::unique_ptr<Writer> w = valueOf(Writer::open(path, {}));
-  EXPECT_EQ(valueOf(w->merge(std::vector{shard})), std::vector<uint64_t>{1});
+  EXPECT_EQ(valueOf(w->merge(std::vector{shard})), (std::vector<MergedFacts>{{1, 0}}));
   std::unique_ptr<Reader> r = valueOf(Reader::open(path));
   auto count = [&](const char *table) {
     return valueOf(r->query(fmt::format("SELECT count(*) FROM {}", table))).rows[0][0];
@@ -289,11 +289,36 @@ TEST_F(Merge, ShardsMergeWithoutLoss) {
   EXPECT_EQ(count("grp"), "7");
   EXPECT_EQ(count("problem"), "4");
   std::string rounds = count("round");
-  EXPECT_EQ(valueOf(w->merge(std::vector{shard, shard})), (std::vector<uint64_t>{0, 0}));
+  EXPECT_EQ(valueOf(w->merge(std::vector{shard, shard})), (std::vector<MergedFacts>{{}, {}}));
   EXPECT_EQ(count("round"), rounds) << "merging again adds nothing";
   EXPECT_TRUE(r->check().ok());
   EXPECT_EQ(w->merge(std::vector{path}).status().code(), StatusCode::InvalidArgument);
   EXPECT_EQ(w->merge(std::vector{folder.file("none.db")}).status().code(), StatusCode::NotFound);
+}
+
+// A copy that went on brings no run, and what it has finished.
+TEST_F(Merge, FinishedGroupsOfAKnownRunAreCounted) {
+  SweepSteps sweep(path);
+  ASSERT_OK(sweep.begin(1000));
+  std::string all = folder.file("all.db");
+  MergedFacts sum;
+  for (int64_t now = 1001; valueOf(sweep.step(now)); ++now) {
+    std::unique_ptr<Writer> writer = valueOf(Writer::open(all, {}));
+    MergedFacts facts = valueOf(writer->merge(std::vector{path})).at(0);
+    sum.runs += facts.runs;
+    sum.finishedGroups += facts.finishedGroups;
+    EXPECT_EQ(valueOf(writer->merge(std::vector{path})), std::vector<MergedFacts>{{}}) << "once";
+  }
+  EXPECT_EQ(sum.runs, 1U);
+  EXPECT_GT(sum.finishedGroups, 0U);
+}
+
+TEST_F(Merge, WhatCannotBeReadIsFoundOutBefore) {
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(path, {})), {.problems = 1}));
+  EXPECT_TRUE(Writer::checkMergeable(std::vector{path}).ok());
+  Status status = Writer::checkMergeable(std::vector{path, folder.file("none.db")});
+  EXPECT_EQ(status.code(), StatusCode::NotFound);
+  EXPECT_NE(status.message().find("there is no store '"), std::string::npos) << status.message();
 }
 
 TEST_F(Merge, AContradictionIsNamedAndNothingIsMerged) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "kiln/base/split.h"
 #include "kiln/store/database.h"
@@ -109,7 +110,8 @@ struct Writer::Impl {
   Status addResult(const CandidateResult &result);
   Status addEstimate(const CandidateEstimate &estimate);
   Status checkOpen(const std::string &group);
-  Result<uint64_t> mergeShard(const std::string &path);
+  Result<MergedFacts> mergeShard(const std::string &path);
+  Result<std::string> runOf(const std::string &group);
 };
 
 static Status limitSize(Connection &connection, uint64_t maxBytes) {
@@ -325,17 +327,42 @@ Status Writer::endRun(const std::string &run) {
   });
 }
 
-// All facts of a store that are not here yet; how many of them are runs. A store that another process is writing to is
-// read as it is at this moment.
-Result<uint64_t> Writer::Impl::mergeShard(const std::string &path) {
+static Result<std::unique_ptr<Connection>> openShard(const std::string &path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     return notFound("there is no store '{}' to merge", path);
+  return openForReading(path, kShardWaitMilliseconds);
+}
+
+static Status notMerged(Status status, const std::string &path) {
+  return std::move(status).withContext(fmt::format("cannot merge '{}', and nothing was merged", path));
+}
+
+Status Writer::checkMergeable(std::span<const std::string> paths) {
+  for (const std::string &path : paths)
+    if (Status status = openShard(path).status(); !status.ok())
+      return notMerged(std::move(status), path);
+  return okStatus();
+}
+
+// Of the run that a group is of.
+Result<std::string> Writer::Impl::runOf(const std::string &group) {
+  KILN_ASSIGN_OR_RETURN(Statement find, connection->prepare("SELECT run FROM grp WHERE key = ?1"));
+  find.bindAll(group);
+  KILN_ASSIGN_OR_RETURN(bool known, find.step());
+  return known ? find.text(0) : std::string();
+}
+
+// All facts of a store that are not here yet, and what they are. A store that another process is writing to is read as
+// it is at this moment.
+Result<MergedFacts> Writer::Impl::mergeShard(const std::string &path) {
+  std::error_code error;
   if (std::filesystem::equivalent(path, connection->path(), error))
     return invalidArgument("'{}' cannot be merged into itself", path);
-  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> shard, openForReading(path, kShardWaitMilliseconds));
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> shard, openShard(path));
   KILN_ASSIGN_OR_RETURN(Transaction moment, Transaction::beginReading(*shard));
-  uint64_t newRuns = 0;
+  MergedFacts facts;
+  std::set<std::string> newRuns;
   for (const FactTable &table : factTables()) {
     KILN_ASSIGN_OR_RETURN(Statement rows, shard->prepare(fmt::format("SELECT {} FROM {}", table.columns, table.name)));
     Insert &insert = inserts.find(table.name)->second;
@@ -344,29 +371,37 @@ Result<uint64_t> Writer::Impl::mergeShard(const std::string &path) {
       if (!more)
         break;
       KILN_ASSIGN_OR_RETURN(bool added, insert.copy(rows));
-      newRuns += added && table.name == "run";
+      if (!added)
+        continue;
+      if (table.name == "run") {
+        newRuns.insert(rows.text(0));
+      } else if (table.name == "grp_end") {
+        KILN_ASSIGN_OR_RETURN(std::string run, runOf(rows.text(0)));
+        facts.finishedGroups += !newRuns.contains(run);
+      }
     }
   }
-  return newRuns;
+  facts.runs = newRuns.size();
+  return facts;
 }
 
-Result<std::vector<uint64_t>> Writer::merge(std::span<const std::string> paths) {
-  std::vector<uint64_t> newRuns;
+Result<std::vector<MergedFacts>> Writer::merge(std::span<const std::string> paths) {
+  std::vector<MergedFacts> facts;
   // Rows of many stores have their places all over the tables: what is changed stays in memory until the end.
   KILN_RETURN_IF_ERROR(impl->connection->execute(kLargeCache));
   Status status = impl->transact(true, [&]() -> Status {
     for (const std::string &path : paths) {
-      Result<uint64_t> merged = impl->mergeShard(path);
+      Result<MergedFacts> merged = impl->mergeShard(path);
       if (!merged.ok())
-        return std::move(merged).status().withContext(fmt::format("cannot merge '{}', and nothing was merged", path));
-      newRuns.push_back(*merged);
+        return notMerged(std::move(merged).status(), path);
+      facts.push_back(*merged);
     }
     return okStatus();
   });
   KILN_RETURN_IF_ERROR(impl->connection->execute(kUsualCache));
   if (!status.ok())
     return status;
-  return newRuns;
+  return facts;
 }
 
 } // namespace kiln::store

@@ -38,6 +38,14 @@ struct WriterOptions {
   std::optional<FileSystem> fileSystem = {};
 };
 
+// What a store brought that was not known.
+struct MergedFacts {
+  uint64_t runs = 0;
+  uint64_t finishedGroups = 0; // of runs that were known before, as where a copy of a store went on
+
+  bool operator==(const MergedFacts &) const = default;
+};
+
 class Writer {
 public:
   // Makes the file and its folder where there are none, and brings an older store up to date. Groups that an earlier
@@ -64,10 +72,12 @@ public:
   // The run is complete: it will not be resumed.
   Status endRun(const std::string &run);
 
-  // Adds all facts of other stores, all of them or nothing; how many runs of each were new. The stores may be of
-  // earlier versions, in folders that cannot be written to, copies of each other or of this one, and at work: they are
-  // only read. In which order stores are merged, and how often, makes no difference.
-  Result<std::vector<uint64_t>> merge(std::span<const std::string> paths);
+  // Adds all facts of other stores, all of them or nothing; what of each was new. The stores may be of earlier
+  // versions, in folders that cannot be written to, copies of each other or of this one, and at work: they are only
+  // read. In which order stores are merged, and how often, makes no difference.
+  Result<std::vector<MergedFacts>> merge(std::span<const std::string> paths);
+  // Whether all of these can be read, before a store is made for what is in them.
+  static Status checkMergeable(std::span<const std::string> paths);
 
 private:
   struct Impl;

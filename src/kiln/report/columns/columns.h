@@ -85,6 +85,8 @@ std::string_view documentVerification(const Row &row);
 double relativeError(const Estimate &estimate);
 // Whether the interval is so wide that the time, and its rank, say next to nothing.
 bool isNoisy(const Estimate &estimate);
+// Place among the candidates of its group; nothing without one.
+Value rankOf(const Row &row);
 // GFLOP/s; nothing without times.
 Value gigaflops(const Row &row);
 

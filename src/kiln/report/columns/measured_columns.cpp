@@ -23,7 +23,7 @@ template <uint64_t Estimate::*member> static Value counted(const Row &row) {
   return row.estimate ? Value(static_cast<int64_t>(row.estimate->*member)) : Value();
 }
 
-static Value rank(const Row &row) {
+Value rankOf(const Row &row) {
   if (!row.ranked())
     return {};
   return Ranking{row.estimate->rank, !row.estimate->ties.empty(), isNoisy(*row.estimate)};
@@ -96,8 +96,8 @@ static Value escapeProbability(const Row &row) {
 }
 
 static constexpr Column kColumns[] = {
-    {"rank", "Rank", Unit::Rank, rank, 4, 1, Page::Shown,
-     "Place among the candidates of its group; = where it cannot be told apart from others."},
+    {"rank", "Rank", Unit::Rank, rankOf, 4, 1, Page::Shown,
+     "Place among the candidates of its group; = where it cannot be told apart from others, ~ where it is noisy."},
     {"candidate", "Candidate", Unit::Text, [](const Row &row) -> Value { return row.shortName(); }, 33, 1, Page::No,
      "Who computes, and how: provider and configuration, in short."},
     {"provider", "Provider", Unit::Text, [](const Row &row) -> Value { return row.provider(); }, 10, 0, Page::Shown,

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kiln/base/split.h"
 #include "kiln/report/formats/comparisons.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/text.h"
@@ -82,12 +83,18 @@ static std::string lineOf(const Comparison &c, size_t width) {
 std::string formatComparison(const CompareReport &report, size_t width) {
   std::string text;
   for (const std::string &warning : report.warnings)
-    text += fmt::format("warning: {}; ratios say little\n", warning);
+    text += hangingText("", fmt::format("warning: {}; ratios say little", warning), width, 2) + "\n";
+  for (const std::string &note : report.notes)
+    text += hangingText("", "note: " + note, width, 2) + "\n";
   text += fmt::format("{:>12}  {:>12}  {:>7}  {:<17}  {:>6}  {:<6}  {}\n", "before", "after", "ratio", "interval",
                       "shows %", "", "dispatch");
   for (const Comparison *comparison : slowestFirst(report))
     text += lineOf(*comparison, width);
-  return text + summaryOf(report);
+  const std::string summary = summaryOf(report);
+  for (std::string_view line : split(summary, '\n'))
+    if (!line.empty())
+      text += hangingText("", line, width, 2) + "\n";
+  return text;
 }
 
 std::string summaryOf(const CompareReport &report) {
@@ -106,7 +113,8 @@ std::string summaryOf(const CompareReport &report) {
                           Verdict::StillFails, Verdict::NotCompared, Verdict::OnlyBefore, Verdict::OnlyAfter})
     if (size_t count = counts[verdict])
       text += fmt::format("{} {}, ", count, verdictName(verdict));
-  return text + fmt::format("{} regression{}\n", report.regressions, report.regressions == 1 ? "" : "s");
+  text += fmt::format("{} regression{}\n", report.regressions, report.regressions == 1 ? "" : "s");
+  return report.nothing.empty() ? text : text + fmt::format("nothing was compared: {}\n", report.nothing);
 }
 
 } // namespace kiln::report

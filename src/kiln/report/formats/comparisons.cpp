@@ -119,6 +119,8 @@ std::string jsonText(Comparisons comparisons, size_t /*width*/) {
                                    {"after", one.after},
                                    {"threshold_percent", one.threshold * 100},
                                    {"warnings", one.report.warnings},
+                                   {"notes", one.report.notes},
+                                   {"nothing_compared", one.report.nothing},
                                    {"excused", one.excused},
                                    {"regressions", one.report.regressions},
                                    {"mean", jsonOf(one.report.mean)},
@@ -148,6 +150,8 @@ std::string markdownText(Comparisons comparisons, size_t /*width*/) {
                         escapedMarkdown(one.after));
     for (const std::string &warning : one.report.warnings)
       text += fmt::format("warning: {}; ratios say little\n\n", escapedMarkdown(warning));
+    for (const std::string &note : one.report.notes)
+      text += fmt::format("note: {}\n\n", escapedMarkdown(note));
     text += "| Before | After | Ratio | Interval | Smallest change % | Verdict | Regression | Dispatch |\n"
             "| ---: | ---: | ---: | --- | ---: | --- | --- | --- |\n";
     for (const Comparison *c : slowestFirst(one.report))
@@ -177,6 +181,13 @@ std::string junitCase(const Comparison &c) {
   return fmt::format("{}>\n      <system-out>{}</system-out>\n    </testcase>\n", head, escapedXml(said));
 }
 
+// A failure of the comparison as a whole.
+std::string junitFailure(std::string_view name, std::string_view type, std::string_view message) {
+  return fmt::format("    <testcase classname=\"runs\" name=\"{}\">\n      <failure type=\"{}\" message=\"{}\"/>\n"
+                     "    </testcase>\n",
+                     name, type, escapedXml(message));
+}
+
 std::string junitText(Comparisons comparisons, size_t /*width*/) {
   std::string suites;
   size_t tests = 0, failures = 0;
@@ -190,9 +201,13 @@ std::string junitText(Comparisons comparisons, size_t /*width*/) {
     size_t count = one.report.comparisons.size();
     // Runs that were made in different ways are a failure, as they are for the exit code.
     if (!one.report.warnings.empty() && !one.excused) {
-      cases += fmt::format("    <testcase classname=\"runs\" name=\"made in the same way\">\n      <failure "
-                           "type=\"not comparable\" message=\"{}\"/>\n    </testcase>\n",
-                           escapedXml(fmt::format("{}", fmt::join(one.report.warnings, "; "))));
+      cases += junitFailure("made in the same way", "not comparable",
+                            fmt::format("{}", fmt::join(one.report.warnings, "; ")));
+      ++count;
+      ++failed;
+    }
+    if (!one.report.nothing.empty()) {
+      cases += junitFailure("something is compared", "nothing compared", one.report.nothing);
       ++count;
       ++failed;
     }

@@ -175,7 +175,7 @@ static std::string summary(const Table &table) {
   for (const Row &row : table.rows) {
     ++counts[outcomeName(row.result->outcome)];
     ties |= row.ranked() && !row.estimate->ties.empty();
-    noisy |= row.estimate && isNoisy(*row.estimate);
+    noisy |= row.ranked() && isNoisy(*row.estimate);
   }
   std::string text = fmt::format("{} row{}", table.rows.size(), table.rows.size() == 1 ? "" : "s");
   for (const auto &[name, count] : counts)
@@ -199,8 +199,8 @@ Result<std::string> formatConsole(const Table &table, const FormatOptions &optio
   }
   for (const std::string &note : providerNotes(table))
     hang(text, note, options.width);
-  for (const store::StoredRun &run : table.runs)
-    if (std::string warning = beginText(run, severalRuns(table)); !warning.empty())
+  for (const store::StoredRun *run : runsWithRows(table))
+    if (std::string warning = beginText(*run, severalRuns(table)); !warning.empty())
       indent(text, warning, options.width, 0);
   indent(text, summary(table), options.width, 0);
   if (!table.unfinished.empty())

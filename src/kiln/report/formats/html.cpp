@@ -98,7 +98,8 @@ static Json problemsJson(const Table &table, const FormatOptions &options, const
 
 static Json runsJson(const Table &table) {
   Json json = Json::array();
-  for (const store::StoredRun &run : table.runs)
+  for (const store::StoredRun *each : runsWithRows(table)) {
+    const store::StoredRun &run = *each;
     json.push_back({{"key", shortKey(run)},
                     {"started", timeText(run.started) + " UTC"},
                     {"tags", tagsText(run)},
@@ -107,6 +108,7 @@ static Json runsJson(const Table &table) {
                     {"data", run.dataDistribution},
                     {"warning", machineWarning(run)},
                     {"version", run.kilnVersion}});
+  }
   return json;
 }
 

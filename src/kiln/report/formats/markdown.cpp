@@ -55,7 +55,8 @@ Result<std::string> formatMarkdown(const Table &table, const FormatOptions &opti
   }
   bool several = severalRuns(table);
   std::string text = fmt::format("# {}\n\n", escapedMarkdown(options.title));
-  for (const store::StoredRun &run : table.runs) {
+  for (const store::StoredRun *each : runsWithRows(table)) {
+    const store::StoredRun &run = *each;
     std::string name = runText(run);
     name.front() = 'R';
     text += fmt::format("{}: `{}`\n\n", escapedMarkdown(name), plainLine(run.commandLine));

@@ -1,5 +1,7 @@
 #include "kiln/report/formats/runs.h"
 
+#include <algorithm>
+
 #include "kiln/report/formats/text.h"
 #include "kiln/report/model/noise.h"
 #include "kiln/report/model/notes.h"
@@ -8,6 +10,14 @@ namespace kiln::report {
 
 bool severalRuns(const Table &table) {
   return table.runs.size() > 1;
+}
+
+std::vector<const store::StoredRun *> runsWithRows(const Table &table) {
+  std::vector<const store::StoredRun *> runs;
+  for (const store::StoredRun &run : table.runs)
+    if (table.rows.empty() || std::ranges::find(table.rows, &run, &Row::run) != table.rows.end())
+      runs.push_back(&run);
+  return runs;
 }
 
 std::string tagsText(const store::StoredRun &run) {

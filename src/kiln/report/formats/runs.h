@@ -3,6 +3,7 @@
 #define KILN_REPORT_FORMATS_RUNS_H
 
 #include <string>
+#include <vector>
 
 #include "kiln/report/model/table.h"
 
@@ -10,6 +11,8 @@ namespace kiln::report {
 
 // Of one run there is nothing to tell apart.
 bool severalRuns(const Table &table);
+// Those that have a row in the table; all where none has, as none is finished.
+std::vector<const store::StoredRun *> runsWithRows(const Table &table);
 // "branch:main, commit:1a2b"; empty where there are none.
 std::string tagsText(const store::StoredRun &run);
 // "run 1a2b3c4d of 2026-11-21 12:20:00 UTC, tags branch:main": what --run takes, and what a reader knows it by.

@@ -88,7 +88,7 @@ std::string displayText(const Value &value, Unit unit) {
   if (const auto *number = std::get_if<Number>(&value))
     return numberText(*number, unit);
   if (const auto *ranking = std::get_if<Ranking>(&value))
-    return fmt::format("{}{}", ranking->rank, ranking->tied ? "=" : ranking->noisy ? "~" : "");
+    return fmt::format("{}{}{}", ranking->rank, ranking->tied ? "=" : "", ranking->noisy ? "~" : "");
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kiln/base/own_providers.h"
+#include "kiln/base/time_text.h"
 #include "kiln/report/model/noise.h"
 
 namespace kiln::report {
@@ -221,6 +222,16 @@ static std::optional<TimeRatio> meanOf(const std::vector<Comparison> &comparison
   return TimeRatio{std::exp(sum / n), std::exp(down / n), std::exp(up / n)};
 }
 
+// Why none of them was compared.
+static std::string nothingCompared(const std::vector<Comparison> &comparisons) {
+  if (!std::ranges::any_of(comparisons, [](const Comparison &c) { return c.before && c.after; }))
+    return "no dispatch is in both";
+  bool any = std::ranges::any_of(comparisons, [](const Comparison &c) {
+    return c.before && c.after && c.verdict != Verdict::StillFails && c.verdict != Verdict::NotCompared;
+  });
+  return any ? "" : "no dispatch has times in both that tell something";
+}
+
 // Regressions by time, and what could have been shown. `changes` are those of the comparisons.
 static void summarize(CompareReport &report, const std::vector<std::optional<measure::Change>> &changes,
                       const CompareOptions &options) {
@@ -241,6 +252,7 @@ static void summarize(CompareReport &report, const std::vector<std::optional<mea
     }
     report.regressions += comparison.regression;
   }
+  report.nothing = nothingCompared(report.comparisons);
   report.mean = meanOf(report.comparisons, false);
   report.unchanged = meanOf(report.comparisons, true);
   if (!smallest.empty())
@@ -266,9 +278,25 @@ static void warn(CompareReport &report, Runs before, Runs after) {
         warnOf(first->runs.front(), table->runs.front(), add);
 }
 
+// That the sides are the wrong way round, as it seems: all runs after are older than all before.
+static void noteOrder(CompareReport &report, Runs before, Runs after) {
+  auto starts = [](Runs side) {
+    std::vector<int64_t> times;
+    for (const Table *table : side)
+      for (const store::StoredRun &run : table->runs)
+        times.push_back(run.started);
+    return times;
+  };
+  std::vector<int64_t> was = starts(before), is = starts(after);
+  if (!was.empty() && !is.empty() && std::ranges::max(is) < std::ranges::min(was))
+    report.notes.push_back(fmt::format("'after' is older than 'before': it began at {} UTC, and 'before' at {} UTC",
+                                       timeText(std::ranges::max(is)), timeText(std::ranges::min(was))));
+}
+
 CompareReport compareRuns(Runs before, Runs after, const CompareOptions &options) {
   CompareReport report;
   warn(report, before, after);
+  noteOrder(report, before, after);
   Dispatches dispatches(before, after);
   std::vector<measure::Change> found = dispatches.changes();
   std::vector<std::optional<measure::Change>> changes;

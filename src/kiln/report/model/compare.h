@@ -68,6 +68,8 @@ struct CompareReport {
   // more than the threshold, the chance that there is any is at most 5 %.
   size_t regressions = 0;
   std::vector<std::string> warnings; // why the runs may not be comparable: another machine, cache mode, threads
+  std::vector<std::string> notes;    // what a reader has to know, and no reason to doubt the ratios
+  std::string nothing;               // why no dispatch could be compared, which is a failure; empty where one could
   // Geometric means: of all that may have changed, and of the controls, which did not. Their intervals are as wide as
   // those of single dispatches on average, since what shifts one may shift all.
   std::optional<TimeRatio> mean, unchanged;

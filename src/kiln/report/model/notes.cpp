@@ -35,7 +35,7 @@ std::vector<std::string> providerNotes(const Table &table) {
   std::vector<Note> notes;
   std::map<std::string, std::vector<const store::StoredRun *>> measured; // by provider
   for (const Row &row : table.rows) {
-    if (!row.result->worker)
+    if (!row.result->worker || !isSuccess(row.result->outcome))
       continue;
     std::string provider = row.provider();
     addOnce(measured[provider], row.run);

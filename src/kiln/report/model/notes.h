@@ -12,8 +12,9 @@ namespace kiln::report {
 
 // The start of a run's key, as --run takes it.
 std::string shortKey(const store::StoredRun &run);
-// "onednn: all tensors in the problem's layouts": each once, in the order of the rows. A note that not all of the
-// table's runs have of that provider says which do: "onednn (run 1a2b3c4d): ...".
+// "onednn: all tensors in the problem's layouts": each once, in the order of the rows, of providers that have a row
+// whose results count. A note that not all of the table's runs have of that provider says which do: "onednn (run
+// 1a2b3c4d): ...".
 std::vector<std::string> providerNotes(const Table &table);
 // How Kiln's default configuration stands to the best one that was found for the problem: one line; empty where it did
 // not take part, has no rank, or no other configuration has one.

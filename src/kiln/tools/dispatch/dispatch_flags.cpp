@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "kiln/report/model/suggestion.h"
 #include "kiln/runtime/task/topology.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/nearest_names.h"
@@ -28,8 +29,8 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
        "full name of a problem, such as matmul_512x512x512_f32t_f32t_f32t, is that problem."},
       dispatches);
   parser.add({"corpus", "DIR",
-              "The .mlir files in this folder and those below, instead of generated problems; docs/lab.md says what "
-              "stands beside them."},
+              "The .mlir files in this folder and those below, or this one file, instead of generated problems; "
+              "docs/lab.md says what stands beside them."},
              corpus);
   for (const std::unique_ptr<measure::Family> &family : families.families())
     for (const measure::Dimension &dimension : family->dimensions())
@@ -40,7 +41,8 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
       }
   if (auto slices = problemSizes.find("slices"); slices != problemSizes.end())
     parser.add({"split-k-slices", "SIZES", "The same as --problem-slices."}, slices->second.text);
-  parser.add({"problem-shape", "SHAPE,...", "Whole shapes, such as 64x64x3,1000, of elementwise operations."},
+  parser.add({"problem-shape", "SHAPE,...",
+              "Whole shapes, such as 64x64x3,1000, of elementwise operations and transpositions."},
              problemShapes);
   parser.add(
       {"dtypes", "TYPE,...",
@@ -285,17 +287,42 @@ static Status addNamedProblems(const measure::FamilyRegistry &families, const Di
   return okStatus();
 }
 
+static Result<std::vector<uint64_t>> parseDimension(const std::string &name, const DispatchFlags::Sizes &sizes) {
+  Result<std::vector<uint64_t>> values = parseSizes(fmt::format("problem-{}", name), sizes.text, sizes.minimum);
+  // Not sizes, and a comma stands between several of them.
+  if (!values.ok() && name == "permutation")
+    return invalidArgument("--problem-permutation={}: write a permutation as one number with a digit for each "
+                           "dimension, as in 10 or 0213; commas stand between several of them",
+                           sizes.text);
+  return values;
+}
+
+// An element type, or types of several tensors with _ between, which are a family's to read.
+static Status checkTypes(std::span<const std::string> types) {
+  std::vector<std::string> known;
+#define KILN_ELEMENT_TYPE(Name, text, number, bits) known.emplace_back(text);
+#include "kiln/schema/element_type.def"
+  for (const std::string &type : types)
+    if (type.find('_') == std::string::npos && std::ranges::find(known, type) == known.end())
+      return invalidArgument(
+          "--dtypes: no element type '{}'{}", type,
+          std::ranges::any_of(known, [&](const std::string &name) { return type == name + "t" || type == name + "n"; })
+              ? "; of matrices name three, such as f16t_f16n_f32t"
+              : report::suggestion(type, known));
+  return okStatus();
+}
+
 Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &families, const DispatchFlags &flags) {
   measure::ProblemSelection selection;
   for (const auto &[name, sizes] : flags.problemSizes)
     if (!sizes.text.empty()) {
-      KILN_ASSIGN_OR_RETURN(selection.dimensions[name],
-                            parseSizes(fmt::format("problem-{}", name), sizes.text, sizes.minimum));
+      KILN_ASSIGN_OR_RETURN(selection.dimensions[name], parseDimension(name, sizes));
     }
   KILN_ASSIGN_OR_RETURN(selection.shapes, parseShapes("problem-shape", flags.problemShapes));
   for (std::string_view type : split(flags.types, ','))
     if (!type.empty())
       selection.types.emplace_back(type);
+  KILN_RETURN_IF_ERROR(checkTypes(selection.types));
   std::vector<const measure::Family *> chosen;
   if (flags.operationKind == "all") {
     for (const std::unique_ptr<measure::Family> &family : families.families())

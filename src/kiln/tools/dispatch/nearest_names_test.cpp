@@ -1,4 +1,5 @@
 #include "kiln/tools/dispatch/nearest_names.h"
+#include "kiln/tools/dispatch/rows/stored_row.h"
 
 #include <algorithm>
 #include <set>
@@ -84,6 +85,23 @@ TEST(NearestNames, EachIsToldOnceAndOfSeveralPatternsTheNearest) {
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 3U);
   EXPECT_EQ(nearest("zzzzzzzzzz,softmx"), "softmax_64x1000_f32");
   EXPECT_EQ(nearestText("x", {}), "");
+}
+
+// A row is asked for, and a problem is none.
+TEST(NearestRows, OfAProblemItsDispatchesAreTold) {
+  EXPECT_EQ(nearestRows("softmax_64x1000_f32", std::vector<NamedProblem>{{"softmax_64x1000_f32", {"one", "two"}},
+                                                                         {"softmax_64x1000_f32", {"two", "three"}}}),
+            "; it is a problem, whose dispatches are:\n  one\n  two\n  three");
+  std::vector<NamedProblem> many = {{"matmul_1x2x3_f32t_f32t_f32t", {}}};
+  for (int i = 0; i < 10; ++i)
+    many[0].dispatches.push_back(fmt::format("matmul_1x2x3_f32t_f32t_f32t_tile_config_{}", i));
+  std::string text = nearestRows(many[0].problem, many);
+  EXPECT_NE(text.find("_tile_config_7\n  and 2 more"), std::string::npos) << text;
+  text = nearestRows("matmul_1x2x4_f32t_f32t_f32t", many);
+  EXPECT_EQ(text, "; the nearest are:\n  matmul_1x2x3_f32t_f32t_f32t_tile_config_0\n"
+                  "  matmul_1x2x3_f32t_f32t_f32t_tile_config_1\n  matmul_1x2x3_f32t_f32t_f32t_tile_config_2");
+  EXPECT_EQ(nearestRows("0123abcd", many), "") << "the key of a row";
+  EXPECT_EQ(nearestRows("x", {}), "");
 }
 
 TEST(NearestNames, OfAnExpressionOnlyWhatIsLetterForLetterCounts) {

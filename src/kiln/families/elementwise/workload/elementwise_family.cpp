@@ -72,7 +72,7 @@ static std::vector<std::vector<uint64_t>> selectedShapes(const measure::ProblemS
 
 std::span<const measure::Dimension> ElementwiseFamily::dimensions() const {
   static constexpr measure::Dimension kDimensions[] = {
-      {"rows", "Sizes as above, of elementwise operations, reductions and softmax."},
+      {"rows", "Sizes as above, of elementwise operations, reductions, softmax, norms and transposed matrices."},
       {"columns", "Likewise. Elementwise, columns alone are tensors of one dimension."},
   };
   return kDimensions;

@@ -256,17 +256,25 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   return 0;
 }
 
+// "1 new run", "no run that is new, 2 problems finished in known runs"
+static std::string mergedText(const store::MergedFacts &facts) {
+  std::string text = facts.runs ? counted(facts.runs, "new run") : "no run that is new";
+  if (facts.finishedGroups)
+    text += fmt::format(", {} finished in known runs", counted(facts.finishedGroups, "problem"));
+  return text;
+}
+
 Result<int> verbs::merge(const Lab &lab, const ReportFlags &flags) {
   if (flags.arguments.empty())
     return invalidArgument("name the stores whose results to take: `kiln-dispatch merge other/generated/results.db`");
   std::string path = databaseOf(lab, flags);
+  KILN_RETURN_IF_ERROR(store::Writer::checkMergeable(flags.arguments)); // else an empty store would stay
   store::WriterOptions options;
   options.allowNetwork = flags.allowNetworkStore;
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer, store::Writer::open(path, options));
-  KILN_ASSIGN_OR_RETURN(std::vector<uint64_t> added, writer->merge(flags.arguments));
+  KILN_ASSIGN_OR_RETURN(std::vector<store::MergedFacts> added, writer->merge(flags.arguments));
   for (size_t i = 0; i < added.size(); ++i)
-    print(fmt::format("{}: {}\n", flags.arguments[i],
-                      added[i] == 0 ? "no run that is new" : counted(added[i], "new run")));
+    print(fmt::format("{}: {}\n", flags.arguments[i], mergedText(added[i])));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(path));
   KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
   print(fmt::format("{} in {}\n", counted(runs.size(), "run"), path));

@@ -52,10 +52,42 @@ std::vector<NamedProblem> namesOf(const report::Table &table) {
   return names;
 }
 
+// Those of the problem of that name, in whichever runs; each once.
+static std::vector<std::string> dispatchesOf(std::string_view problem, std::span<const NamedProblem> names) {
+  std::vector<std::string> dispatches;
+  for (const NamedProblem &named : names)
+    if (named.problem == problem)
+      for (const std::string &dispatch : named.dispatches)
+        if (std::ranges::find(dispatches, dispatch) == dispatches.end())
+          dispatches.push_back(dispatch);
+  return dispatches;
+}
+
 std::string nearestRows(std::string_view name, std::span<const NamedProblem> names) {
   // A key of a row is not compared with names.
   bool key = name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  return key ? "" : nearestText(report::literally(name), names);
+  if (key)
+    return "";
+  constexpr size_t shownNames = 3, shownDispatches = 8;
+  std::vector<std::string> rows = dispatchesOf(name, names);
+  const bool isProblem = !rows.empty();
+  if (!isProblem)
+    for (const std::string &nearest : nearestDispatches(report::literally(name), names, shownNames)) {
+      // A problem is no row, its dispatches are.
+      std::vector<std::string> dispatches = dispatchesOf(nearest, names);
+      if (dispatches.empty())
+        rows.push_back(nearest);
+      for (std::string &dispatch : dispatches)
+        if (std::ranges::find(rows, dispatch) == rows.end())
+          rows.push_back(std::move(dispatch));
+    }
+  const size_t shown = std::min(rows.size(), isProblem ? shownDispatches : shownNames);
+  std::string text = rows.empty() ? "" : isProblem ? "; it is a problem, whose dispatches are:" : "; the nearest are:";
+  for (size_t i = 0; i < shown; ++i)
+    text += "\n  " + rows[i];
+  if (isProblem && rows.size() > shown)
+    text += fmt::format("\n  and {} more", rows.size() - shown);
+  return text;
 }
 
 static Result<StoredRow> loadRun(store::Reader &reader, const report::Filter &filter) {

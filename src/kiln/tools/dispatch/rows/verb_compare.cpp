@@ -179,7 +179,7 @@ static Result<int> compareStored(const Lab &lab, const ReportFlags &flags) {
   if (compared.comparisons.empty())
     return notFound("no dispatch of the runs matches --dispatches={}", lab.flags.dispatches);
   bool excused = compared.warnings.empty() || flags.compare.force;
-  bool failed = compared.regressions || !excused;
+  bool failed = compared.regressions || !excused || !compared.nothing.empty();
   report::NamedComparison comparison = named(before.text(), after.text(), std::move(compared), flags.compare);
   comparison.heading = fmt::format("before: {}\nafter:  {}\n", comparison.before, comparison.after);
   KILN_RETURN_IF_ERROR(tell(flags, {comparison},
@@ -202,7 +202,7 @@ static Result<int> compareWithin(const Lab &lab, const ReportFlags &flags) {
                               flags.arguments[0]);
   std::erase_if(table.rows, [](const report::Row &row) { return row.candidate->provider != "kiln"; });
   Status failure;
-  size_t regressions = 0;
+  bool hasFailed = false;
   std::vector<report::NamedComparison> comparisons;
   std::string first = *variants.begin();
   variants.erase(first);
@@ -211,13 +211,13 @@ static Result<int> compareWithin(const Lab &lab, const ReportFlags &flags) {
   for (const std::string &variant : variants) {
     report::CompareReport compared = report::compareVariants(table, first, variant, options);
     KILN_RETURN_IF_ERROR(failure);
-    regressions += compared.regressions;
+    hasFailed |= compared.regressions || !compared.nothing.empty();
     report::NamedComparison &one =
         comparisons.emplace_back(named(first.empty() ? "plain" : first, variant, std::move(compared), flags.compare));
     one.heading = fmt::format("before: {}, after: {}; ratios are from common rounds\n", one.before, one.after);
   }
   KILN_RETURN_IF_ERROR(tell(flags, comparisons, ""));
-  return regressions ? 1 : 0;
+  return hasFailed ? 1 : 0;
 }
 
 //===--- Two compilers -------------------------------------------------------------------------------------------===//
@@ -257,7 +257,7 @@ static Result<int> compareBuilds(const Lab &lab, const ReportFlags &flags) {
   Status failure;
   report::CompareReport compared = report::compareVariants(table, "a", "b", optionsOf(flags, *reader, failure));
   KILN_RETURN_IF_ERROR(failure);
-  size_t regressions = compared.regressions;
+  bool hasFailed = compared.regressions || !compared.nothing.empty();
   size_t failed = std::ranges::count_if(table.rows, [](const report::Row &row) { return row.failed(); });
   report::NamedComparison comparison =
       named(compilerText(builds[0]), compilerText(builds[1]), std::move(compared), flags.compare);
@@ -267,7 +267,7 @@ static Result<int> compareBuilds(const Lab &lab, const ReportFlags &flags) {
     below = fmt::format("{} rows failed; `kiln-dispatch report --run={}` says why\n", failed, run->substr(0, 8));
   below += fmt::format("stored in {} as run {}\n", lab.folder.database(), run->substr(0, 8));
   KILN_RETURN_IF_ERROR(tell(flags, {comparison}, below));
-  return regressions || failed ? 1 : 0;
+  return hasFailed || failed ? 1 : 0;
 }
 
 Result<int> verbs::compare(const Lab &lab, const ReportFlags &flags) {

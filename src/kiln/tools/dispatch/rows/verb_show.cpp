@@ -39,7 +39,7 @@ static std::string headline(const report::Row &row) {
   const store::CandidateEstimate &estimate = *row.estimate;
   text += " (";
   if (row.ranked())
-    text += fmt::format("rank {}{}, ", estimate.rank, estimate.ties.empty() ? "" : "=");
+    text += fmt::format("rank {}, ", report::displayText(report::rankOf(row), report::Unit::Rank));
   text += report::durationText(estimate.median, (estimate.high - estimate.low) / 2);
   if (row.problem->flops > 0)
     text += fmt::format(", {} GFLOP/s", report::roundedText(row.problem->flops / estimate.median, -1));

@@ -49,7 +49,7 @@ static Result<std::vector<std::string>> findPrograms(const std::string &folder, 
   if (fs::is_regular_file(folder, error))
     return std::vector<std::string>{folder};
   if (!fs::is_directory(folder, error))
-    return notFound("--corpus={}: there is no such folder", folder);
+    return notFound("--corpus={}: there is no such file or folder", folder);
   std::vector<std::string> paths;
   fs::recursive_directory_iterator it(folder, error), end;
   while (!error && it != end) {

@@ -431,8 +431,7 @@ private:
       return writer->interruptGroup(measuring.fact.key());
     }
     ++summary.measured;
-    return concludeGroup(measuring, outcome,
-                         estimatesOf(measuring.fact.key(), measuring.live, scheduler.statistics, recorder.parts));
+    return concludeGroup(measuring, outcome, scheduler.statistics.estimates(), recorder.parts);
   }
 
   // Stores what takes part. Those that did not compile are rows, but have no worker.
@@ -465,14 +464,18 @@ private:
   }
 
   Status concludeGroup(Measuring &measuring, const measure::GroupResult &outcome,
-                       const std::vector<store::CandidateEstimate> &estimates) {
+                       std::vector<measure::RankedEstimate> ranked, const PartTimes &parts) {
     std::vector<store::CandidateResult> &results = measuring.results;
-    for (size_t i = 0; i < measuring.live.candidates.size(); ++i)
+    for (size_t i = 0; i < measuring.live.candidates.size(); ++i) {
       results.push_back(resultOf(measuring.fact.key(), measuring.live.candidates[i], outcome.candidates[i],
                                  measuring.live.problem->passes()));
+      if (settings.profile && isSuccess(results.back().outcome))
+        leaveUntimed(results.back(), measuring.live.candidates[i], static_cast<uint32_t>(i), outcome, ranked);
+    }
     for (const store::CandidateResult &one : results)
-      summary.failed +=
-          !isSuccess(one.outcome) && one.outcome != Outcome::Unsupported && one.outcome != Outcome::NotProfiled;
+      summary.failed += !isSuccess(one.outcome) && one.outcome != Outcome::Unsupported;
+    const std::vector<store::CandidateEstimate> estimates =
+        estimatesOf(measuring.fact.key(), measuring.live, std::move(ranked), parts);
     std::vector<const Estimate *> pointers;
     for (const Estimate &estimate : estimates)
       pointers.push_back(&estimate);
@@ -489,6 +492,30 @@ private:
       progress.onWarning(report::cutNote(*cutSeconds, measuring.live.candidates.size()));
     }
     return writer->finishGroup(measuring.fact.key(), results, estimates, cutSeconds);
+  }
+
+  // Below three rounds there is no interval, and nothing to state.
+  static bool isKnown(const measure::RankedEstimate &estimate) {
+    return estimate.rounds > 0 && std::isfinite(estimate.high);
+  }
+
+  // A candidate that was to be timed and has no time, because time was up, is not profiled.
+  void leaveUntimed(store::CandidateResult &result, const SweepCandidate &candidate, uint32_t index,
+                    const measure::GroupResult &outcome, std::span<const measure::RankedEstimate> ranked) {
+    auto found = std::ranges::find(ranked, index, &measure::RankedEstimate::candidate);
+    if (found != ranked.end() && isKnown(*found))
+      return;
+    const uint64_t rounds = found == ranked.end() ? 0 : found->rounds;
+    const double seconds = static_cast<double>(outcome.roundsNanoseconds) / 1e9;
+    result.outcome = Outcome::NotProfiled;
+    result.error = rounds == 0
+                       ? fmt::format("no round was finished in {:.3g} s", seconds)
+                       : fmt::format("{} finished in {:.3g} s, and a time takes 3",
+                                     rounds == 1 ? "1 round was" : fmt::format("{} rounds were", rounds), seconds);
+    if (outcome.stoppedByTime)
+      result.error += ": give more `--minutes`";
+    ++summary.failed;
+    progress.onOutcome(candidate, result.outcome, result.error);
   }
 
   store::CandidateResult resultOf(const std::string &group, const SweepCandidate &candidate,
@@ -511,12 +538,11 @@ private:
   }
 
   static std::vector<store::CandidateEstimate> estimatesOf(const std::string &group, const SweepGroup &live,
-                                                           const measure::GroupStatistics &statistics,
+                                                           std::vector<measure::RankedEstimate> ranked,
                                                            const PartTimes &parts) {
     std::vector<store::CandidateEstimate> estimates;
-    for (measure::RankedEstimate &measured : statistics.estimates()) {
-      // Below three rounds there is no interval, and nothing to state.
-      if (measured.rounds == 0 || !std::isfinite(measured.high))
+    for (measure::RankedEstimate &measured : ranked) {
+      if (!isKnown(measured))
         continue;
       if (!std::isfinite(measured.ratio))
         measured.ratio = 0;

@@ -53,7 +53,7 @@ struct SweepSettings {
 struct SweepSummary {
   std::string run; // its key in the store
   size_t measured = 0, resumed = 0;
-  size_t failed = 0; // candidates that are not right, or did not run; unsupported ones are none
+  size_t failed = 0; // candidates that are not right, did not run, or have no time; unsupported ones are none
   bool interrupted = false;
   double compileSeconds = 0, timedSeconds = 0, elapsedSeconds = 0;
 };

@@ -30,6 +30,12 @@ std::string_view toldCause(std::string_view message) {
   return line.substr(0, line.find('\n'));
 }
 
+double mostSeconds(uint32_t round, double seconds, const SweepSettings &settings) {
+  const double ofRound = seconds / (round + 1);
+  const double limit = static_cast<double>(settings.group.measureNanoseconds) / 1e9;
+  return std::min(ofRound * settings.statistics.maximumRounds, std::max(limit, seconds));
+}
+
 void SweepTeller::onGroup(size_t index, const SweepGroup &group) {
   clear();
   current = index;
@@ -42,13 +48,13 @@ void SweepTeller::onRound(uint32_t round, double seconds) {
     return;
   shown = monotonicNanoseconds();
   // What is left of this problem, which may end sooner, and problems like those that are done.
-  double part = static_cast<double>(round + 1) / settings.statistics.maximumRounds;
-  double left = std::max(0.0, seconds / part - seconds);
+  double whole = mostSeconds(round, seconds, settings);
+  double left = std::max(0.0, whole - seconds);
   if (measured > 0)
     left = std::min(left, spent / static_cast<double>(measured)) +
            spent / static_cast<double>(measured) * static_cast<double>(groups - current - 1);
   else
-    left += seconds / part * static_cast<double>(groups - current - 1);
+    left += whole * static_cast<double>(groups - current - 1);
   std::string line = fmt::format("  {} of {} done{}, round {} of at most {}, {:.0f} s, at most {:.0f} s left", current,
                                  groups, failed ? fmt::format(", {} rows failed", failed) : "", round + 1,
                                  settings.statistics.maximumRounds, seconds, left);

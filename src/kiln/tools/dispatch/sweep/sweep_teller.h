@@ -12,6 +12,10 @@ namespace kiln {
 // error, with the file's name in place of its path. The report says all of it.
 std::string_view toldCause(std::string_view message);
 
+// How long a problem takes at most, that is in this round (the first is 0) after so many seconds: until its last round,
+// or until its time (--minutes) is up.
+double mostSeconds(uint32_t round, double seconds, const SweepSettings &settings);
+
 // On a terminal, one line that is written over while a group runs; else a line when it is done.
 class SweepTeller final : public SweepProgress {
 public:

@@ -44,6 +44,7 @@ protected:
     Result<std::unique_ptr<store::Reader>> opened = store::Reader::open(folder.file("results.db"));
     ASSERT_TRUE(opened.ok());
     reader = *std::move(opened);
+    failed = summary->failed;
     groupsOfRun = *reader->groups(summary->run);
     results = *reader->results(summary->run);
     estimates = *reader->estimates(summary->run);
@@ -72,6 +73,7 @@ protected:
   store::testing::TemporaryFolder folder;
   Listener progress;
   std::unique_ptr<store::Reader> reader;
+  size_t failed = 0;
   std::vector<store::StoredGroup> groupsOfRun;
   std::vector<store::CandidateResult> results;
   std::vector<store::CandidateEstimate> estimates;
@@ -140,6 +142,26 @@ TEST_F(SweepTest, TimeThatIsUpIsToldAndStored) {
   EXPECT_NE(progress.warnings.find("time was up after 0.05 s of rounds"), std::string::npos) << progress.warnings;
 }
 
+// What has no time is not ok, and the sweep has not done what it was to do.
+TEST_F(SweepTest, WithoutTimeForARowItIsNotProfiled) {
+  add("one", {});
+  add("two", {});
+  settings.group.measureNanoseconds = 0;
+  settings.statistics.minimumRounds = settings.statistics.maximumRounds = 1'000;
+  run();
+  ASSERT_EQ(results.size(), 2U);
+  EXPECT_TRUE(estimates.empty());
+  EXPECT_EQ(failed, 2U);
+  for (const store::CandidateResult &result : results) {
+    EXPECT_EQ(result.outcome, Outcome::NotProfiled);
+    EXPECT_FALSE(result.verification.method.empty()) << "it was verified before";
+    EXPECT_NE(result.error.find("give more `--minutes`"), std::string::npos) << result.error;
+    EXPECT_TRUE(result.error.starts_with("no round was finished in ") ||
+                result.error.starts_with("1 round was finished in "))
+        << result.error;
+  }
+}
+
 TEST_F(SweepTest, OfOneAloneNoRankIsToBeSettled) {
   add("one", {});
   settings.group.measureNanoseconds = 50'000'000;
@@ -185,6 +207,15 @@ TEST_F(SweepTest, WithOtherTagsItIsAnotherRunAndThatIsTold) {
   settings.tags = {{"day", "friday"}};
   run();
   EXPECT_EQ(progress.warnings.find("unfinished"), std::string::npos) << progress.warnings;
+}
+
+TEST(SweepTeller, TellsTheTimeThatIsLeftOfRoundsAndMinutes) {
+  SweepSettings settings;
+  settings.statistics.maximumRounds = 100;
+  settings.group.measureNanoseconds = uint64_t(60) * 1'000'000'000;
+  EXPECT_DOUBLE_EQ(mostSeconds(9, 1, settings), 10) << "all rounds";
+  EXPECT_DOUBLE_EQ(mostSeconds(0, 10, settings), 60) << "1000 s of rounds, and a minute for them";
+  EXPECT_DOUBLE_EQ(mostSeconds(0, 70, settings), 70) << "a round that has begun is brought to its end";
 }
 
 TEST(SweepTeller, TellsTheCause) {
