@@ -111,8 +111,8 @@ TEST_F(Report, ColumnsDeriveWhatTheySay) {
   ASSERT_NE(vendor, nullptr);
   EXPECT_EQ(vendor->estimate, vendor->bestVendor);
   EXPECT_EQ(numberIn(*vendor, "best_percent"), 100);
-  EXPECT_NEAR(numberIn(*vendor, "peak_percent"), 62 / 0.97, 0.1);
-  EXPECT_NEAR(numberIn(*vendor, "GFLOPs"), 170 * 0.62 / 0.97, 0.1);
+  EXPECT_NEAR(numberIn(*vendor, "peak_percent"), 62 / 0.97, 0.5);
+  EXPECT_NEAR(numberIn(*vendor, "GFLOPs"), 170 * 0.62 / 0.97, 0.5);
   EXPECT_NEAR(numberIn(*vendor, "Runtime(ms)") * 1e6, vendor->estimate->median, 1e-6);
   EXPECT_EQ(textIn(*vendor, "device_median_ns"), "");
   for (const Row &row : table.rows) {
@@ -503,6 +503,8 @@ TEST(Text, CellsFit) {
   EXPECT_EQ(padText("µs", 4, true), "  µs");
   EXPECT_EQ(wrapText("one two  three", 7), (std::vector<std::string>{"one two", "three"}));
   EXPECT_EQ(wrapText("", 7).size(), 1U);
+  // In time that grows as the text does: this took minutes when each line looked at all that followed.
+  EXPECT_EQ(wrapText(std::string(8'000'000, 'x'), 10, LongWords::Break).size(), 800'000U);
 }
 
 // Implausible times have no rank, and no row is compared with them, whatever a store says of their estimate.
