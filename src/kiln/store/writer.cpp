@@ -10,6 +10,7 @@
 #include "kiln/store/lock.h"
 #include "kiln/store/samples.h"
 #include "kiln/store/schema.h"
+#include "kiln/store/shard_check.h"
 
 namespace kiln::store {
 
@@ -335,6 +336,7 @@ Result<uint64_t> Writer::Impl::mergeShard(const std::string &path) {
     return invalidArgument("'{}' cannot be merged into itself", path);
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> shard, openForReading(path, kShardWaitMilliseconds));
   KILN_ASSIGN_OR_RETURN(Transaction moment, Transaction::beginReading(*shard));
+  KILN_ASSIGN_OR_RETURN(ShardCheck shardCheck, ShardCheck::open(*shard));
   uint64_t newRuns = 0;
   for (const FactTable &table : factTables()) {
     KILN_ASSIGN_OR_RETURN(Statement rows, shard->prepare(fmt::format("SELECT {} FROM {}", table.columns, table.name)));
@@ -343,6 +345,7 @@ Result<uint64_t> Writer::Impl::mergeShard(const std::string &path) {
       KILN_ASSIGN_OR_RETURN(bool more, rows.step());
       if (!more)
         break;
+      KILN_RETURN_IF_ERROR(shardCheck.check(table, rows));
       KILN_ASSIGN_OR_RETURN(bool added, insert.copy(rows));
       newRuns += added && table.name == "run";
     }
