@@ -7,14 +7,19 @@
 
 namespace kiln {
 
-size_t displayWidth(std::string_view text) {
+// The width where it is at most `most`, else something that is more.
+static size_t widthUpTo(std::string_view text, size_t most) {
   size_t width = 0;
-  for (size_t i = 0; i < text.size(); ++i)
+  for (size_t i = 0; i < text.size() && width <= most; ++i)
     if (text.substr(i).starts_with("\033["))
       i = std::min(text.find('m', i), text.size());
     else
       width += startsCharacter(text[i]);
   return width;
+}
+
+size_t displayWidth(std::string_view text) {
+  return widthUpTo(text, std::string_view::npos - 1);
 }
 
 // The bytes of the first `count` characters.
@@ -88,9 +93,9 @@ std::vector<std::string> wrapText(std::string_view text, size_t width, LongWords
     std::string_view word = text.substr(0, end);
     bool newline = end < text.size() && text[end] == '\n';
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (!isBlank(line) && displayWidth(line) + 1 + displayWidth(word) > width)
+    if (!isBlank(line) && displayWidth(line) + 1 + widthUpTo(word, width) > width)
       lines.push_back(std::exchange(line, {}));
-    while (longWords == LongWords::Break && width > 0 && displayWidth(word) > width) {
+    while (longWords == LongWords::Break && width > 0 && widthUpTo(word, width) > width) {
       std::string_view part = firstCharacters(word, width);
       lines.emplace_back(part);
       word.remove_prefix(part.size());

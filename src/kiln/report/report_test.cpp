@@ -111,8 +111,8 @@ TEST_F(Report, ColumnsDeriveWhatTheySay) {
   ASSERT_NE(vendor, nullptr);
   EXPECT_EQ(vendor->estimate, vendor->bestVendor);
   EXPECT_EQ(numberIn(*vendor, "best_percent"), 100);
-  EXPECT_NEAR(numberIn(*vendor, "peak_percent"), 62 / 0.97, 0.1);
-  EXPECT_NEAR(numberIn(*vendor, "GFLOPs"), 170 * 0.62 / 0.97, 0.1);
+  EXPECT_NEAR(numberIn(*vendor, "peak_percent"), 62 / 0.97, 0.5);
+  EXPECT_NEAR(numberIn(*vendor, "GFLOPs"), 170 * 0.62 / 0.97, 0.5);
   EXPECT_NEAR(numberIn(*vendor, "Runtime(ms)") * 1e6, vendor->estimate->median, 1e-6);
   EXPECT_EQ(textIn(*vendor, "device_median_ns"), "");
   for (const Row &row : table.rows) {
@@ -526,6 +526,8 @@ TEST(Text, CellsFit) {
             (std::vector<std::string>{"Traceback:", "  File \"x.py\", line 3", "    return 1 / 0", "Error"}));
   EXPECT_EQ(wrapText("  one two three", 9), (std::vector<std::string>{"  one two", "three"}));
   EXPECT_EQ(wrapText("a\n  \nb  ", 9), (std::vector<std::string>{"a", "", "b"}));
+  // In time that grows as the text does: this took minutes when each line looked at all that followed.
+  EXPECT_EQ(wrapText(std::string(8'000'000, 'x'), 10, LongWords::Break).size(), 800'000U);
 }
 
 } // namespace

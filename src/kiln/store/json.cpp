@@ -1,5 +1,7 @@
 #include "kiln/store/json.h"
 
+#include <algorithm>
+
 #include "nlohmann/json.hpp"
 
 namespace kiln::store {
@@ -11,7 +13,37 @@ static std::string dump(const Json &json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+static size_t depthOf(std::string_view text) {
+  size_t depth = 0, most = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (quoted) {
+      i += c == '\\';
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      most = std::max(most, ++depth);
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return most;
+}
+
+Status checkJsonSize(std::string_view text) {
+  if (text.size() > kMostJsonBytes)
+    return dataLoss("the store holds JSON of {} bytes, '{}...'; at most {} belong there", text.size(),
+                    text.substr(0, 80), kMostJsonBytes);
+  if (size_t depth = depthOf(text); depth > kMostJsonDepth)
+    return dataLoss("the store holds JSON that is nested {} levels deep, '{}...'; at most {} belong there", depth,
+                    text.substr(0, 80), kMostJsonDepth);
+  return okStatus();
+}
+
 static Result<Json> parseArray(std::string_view text) {
+  KILN_RETURN_IF_ERROR(checkJsonSize(text));
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_array())
     return dataLoss("the store holds '{}' where a JSON list belongs", text.substr(0, 80));
@@ -52,6 +84,7 @@ Result<std::vector<std::string>> namesFromJson(std::string_view text) {
 }
 
 Status checkObject(std::string_view text, std::string_view what) {
+  KILN_RETURN_IF_ERROR(checkJsonSize(text));
   if (Json::parse(text, nullptr, false).is_object())
     return okStatus();
   return invalidArgument("{} must be a JSON object, not '{}'", what, text.substr(0, 80));

@@ -124,13 +124,13 @@ public:
       return false;
     }
     if (rounds < 2) {
-      Round round{group->key(), candidate.key(), rounds++, now, 0, {}, 1, "cold", {{now}, {}, {}}};
+      Round round{group->key(), candidate.key(), rounds++, now, 0, {}, 1, "cold", {{100}, {}, {}}};
       KILN_RETURN_IF_ERROR(writer->addRounds(std::vector{round}));
       return true;
     }
     CandidateResult result{group->key(), candidate.key()};
     CandidateEstimate estimate{{}, group->key(), candidate.key()};
-    estimate.median = static_cast<double>(now);
+    estimate.median = 100;
     KILN_RETURN_IF_ERROR(writer->finishGroup(group->key(), std::vector{result}, std::vector{estimate}));
     finished.insert(name);
     group.reset();
@@ -330,7 +330,7 @@ TEST_F(Merge, AContradictionIsNamedAndNothingIsMerged) {
   {
     std::unique_ptr<Connection> connection = valueOf(Connection::open(shard, Connection::Mode::Write, 100));
     key = valueOf(connection->text("SELECT grp FROM estimate LIMIT 1"));
-    ASSERT_OK(connection->execute("DROP TRIGGER estimate_never_UPDATE; UPDATE estimate SET median = 1 WHERE grp = '" +
+    ASSERT_OK(connection->execute("DROP TRIGGER estimate_never_UPDATE; UPDATE estimate SET p10 = 1 WHERE grp = '" +
                                   key + "'"));
   }
   std::vector<std::string> before = factsOf(path);
@@ -353,6 +353,113 @@ TEST_F(Merge, AShardWithHolesIsRefused) {
   Status status = mergeInto(path, {shard});
   EXPECT_EQ(status.code(), StatusCode::FailedPrecondition) << status.toString();
   EXPECT_TRUE(mentions(status, "shard.db")) << status.message();
+}
+
+// Opens a store as somebody who edits it does: without triggers, and without a look at what refers to what.
+void edit(const std::string &path, const std::string &sql) {
+  std::unique_ptr<Connection> connection = valueOf(Connection::open(path, Connection::Mode::Write, 100));
+  for (const FactTable &table : factTables())
+    for (const char *what : {"UPDATE", "DELETE"})
+      ASSERT_OK(connection->execute(fmt::format("DROP TRIGGER IF EXISTS {}_never_{}", table.name, what)));
+  ASSERT_OK(connection->execute("PRAGMA foreign_keys = OFF; " + sql));
+}
+
+// Keys are of contents, and medians of samples: what was edited afterwards is refused, and named.
+TEST_F(Merge, EditedFactsAreRefused) {
+  std::string original = folder.file("original.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(original, {})), {.problems = 1}));
+  ASSERT_OK(mergeInto(folder.file("whole.db"), {original}));
+  const std::pair<const char *, const char *> edits[] = {
+      {"run", "UPDATE run SET kiln_version = 'forged'"},
+      {"run", "UPDATE run SET tags = '[[\"a\",\"b\"]]'"},
+      {"run", "UPDATE run SET seed = seed + 1"},
+      {"problem", "UPDATE problem SET flops = 10 * flops"},
+      {"candidate", "UPDATE candidate SET provider_version = '9' WHERE provider = 'kiln'"},
+      {"candidate", "UPDATE candidate SET provider = iif(provider = 'kiln', 'onednn', 'kiln')"},
+      {"grp", "UPDATE grp SET started = started + 1"},
+      {"hardware", "UPDATE hardware SET description = '{}'"},
+      {"node", "UPDATE node SET description = '{\"host\":\"x\"}'"},
+      {"allocation", "UPDATE allocation SET description = '{}'"},
+      {"estimate", "UPDATE estimate SET median = median / 10, low = low / 10, high = high / 10, rank = 1"},
+      {"estimate", "UPDATE estimate SET median = median * 0.999"},
+      {"estimate", "DELETE FROM counters; DELETE FROM round"},
+  };
+  for (const auto &[table, sql] : edits) {
+    SCOPED_TRACE(sql);
+    std::string shard = folder.file("edited.db");
+    fs::copy_file(original, shard, fs::copy_options::overwrite_existing);
+    edit(shard, sql);
+    Status status = mergeInto(path, {shard});
+    EXPECT_EQ(status.code(), StatusCode::DataLoss) << status.toString();
+    for (const std::string &text : {fmt::format("table '{}'", table), std::string("edited.db"),
+                                    std::string("changed by hand"), std::string("nothing was merged")})
+      EXPECT_TRUE(mentions(status, text)) << status.message();
+    EXPECT_TRUE(factsOf(path).empty());
+  }
+}
+
+// JSON that is nested deeper than a stack is has no place in a store, and texts are cut where they are read.
+TEST_F(Merge, JsonTooDeepIsRefusedAndLongTextsAreCut) {
+  std::string shard = folder.file("shard.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(shard, {})), {.problems = 1}));
+  std::unique_ptr<Reader> whole = valueOf(Reader::open(shard));
+  StoredRun run = valueOf(whole->findRun("latest"));
+  edit(shard, "UPDATE worker SET note = hex(zeroblob(500000)); UPDATE result SET error = hex(zeroblob(500000))");
+  ASSERT_OK(mergeInto(path, {shard}));
+  for (const CandidateResult &result : valueOf(valueOf(Reader::open(path))->results(run.key()))) {
+    ASSERT_TRUE(result.worker);
+    EXPECT_LT(result.worker->note.size(), 4200U);
+    EXPECT_TRUE(result.worker->note.ends_with("... (cut: it has 1000000 bytes)")) << result.worker->note.size();
+    EXPECT_LT(result.error.size(), 66'000U);
+  }
+  const std::string deep(200'000, '['), large = '"' + std::string(5'000'000, 'x') + '"';
+  for (const auto &[column, json] :
+       {std::pair("calibration SET ceilings", deep), std::pair("result SET details", deep),
+        std::pair("hardware SET description", deep), std::pair("calibration SET ceilings", large)}) {
+    SCOPED_TRACE(column);
+    std::string other = folder.file("other.db"), all = folder.file("all.db");
+    fs::copy_file(shard, other, fs::copy_options::overwrite_existing);
+    edit(other, fmt::format("UPDATE {} = '{}'", column, json));
+    Status status = mergeInto(all, {other});
+    EXPECT_EQ(status.code(), StatusCode::DataLoss) << status.toString().substr(0, 300);
+    EXPECT_TRUE(mentions(status, "the store holds JSON")) << status.message().substr(0, 300);
+    std::unique_ptr<Reader> reader = valueOf(Reader::open(other));
+    Status read = std::string_view(column).starts_with("calibration")
+                      ? reader->calibration(run.machine, run.started).status()
+                  : std::string_view(column).starts_with("result") ? reader->results(run.key()).status()
+                                                                   : reader->machine(run.machine).status();
+    EXPECT_EQ(read.code(), StatusCode::DataLoss) << read.toString().substr(0, 300);
+    EXPECT_TRUE(mentions(read, "other.db")) << read.message().substr(0, 300);
+  }
+}
+
+// A view in the place of a table could go on without an end.
+TEST_F(Merge, AViewInThePlaceOfATableIsRefused) {
+  std::string shard = folder.file("shard.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(shard, {})), {.problems = 1}));
+  edit(shard, "ALTER TABLE node RENAME TO node_before; CREATE VIEW node (key, description) AS WITH RECURSIVE x (a) AS "
+              "(SELECT 1 UNION ALL SELECT a + 1 FROM x) SELECT printf('%032x', a), '{}' FROM x");
+  Status merged = mergeInto(path, {shard});
+  EXPECT_EQ(merged.code(), StatusCode::DataLoss) << merged.toString();
+  EXPECT_TRUE(mentions(merged, "'node' is no table of plain columns")) << merged.message();
+  EXPECT_EQ(Reader::open(shard).status().code(), StatusCode::DataLoss);
+  EXPECT_EQ(Writer::open(shard, {}).status().code(), StatusCode::DataLoss);
+  // The same of an earlier version, which would be read while it is brought up to date.
+  std::string old = folder.file("old.db");
+  {
+    std::unique_ptr<Connection> connection = valueOf(Connection::open(old, Connection::Mode::Write, 100));
+    ASSERT_OK(connection->execute(contentsOf(fmt::format("{}/v1.sql", KILN_STORE_VERSIONS))));
+    ASSERT_OK(
+        connection->execute("DROP TABLE machine; CREATE VIEW machine (key, provenance) AS WITH RECURSIVE x (a) AS "
+                            "(SELECT 1 UNION ALL SELECT a + 1 FROM x) SELECT a, '{}' FROM x"));
+  }
+  EXPECT_EQ(mergeInto(path, {old}).code(), StatusCode::DataLoss);
+  // A column that is computed could be as large as it likes.
+  std::string computed = folder.file("computed.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(computed, {})), {.problems = 1}));
+  edit(computed, "DROP TABLE allocation; CREATE TABLE allocation (key TEXT PRIMARY KEY, description TEXT AS "
+                 "(hex(zeroblob(100000000))))");
+  EXPECT_EQ(mergeInto(path, {computed}).code(), StatusCode::DataLoss);
 }
 
 // Runs `body` as somebody who is not the superuser, whom no folder's permissions stop.
@@ -542,6 +649,7 @@ Status fillShard(const std::string &path, uint64_t number, uint64_t candidateCou
       std::string key = candidates.back().key();
       results.push_back({group.key(), key});
       estimates.push_back({{}, group.key(), key});
+      estimates.back().median = 100'000;
       rounds.push_back({group.key(), key, 0, 0, 0, {}, 1, "cold", {std::vector<int64_t>(20, 100'000), {}, {}}});
     }
     KILN_RETURN_IF_ERROR(writer->addCandidates(candidates));

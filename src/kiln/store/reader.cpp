@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "kiln/base/time_text.h"
+#include "kiln/base/wrap_text.h"
 #include "kiln/store/database.h"
 #include "kiln/store/json.h"
 #include "kiln/store/samples.h"
@@ -23,14 +24,31 @@ struct Reader::Impl {
   Status each(std::string_view sql, const Row &row, const Values &...values) {
     KILN_ASSIGN_OR_RETURN(Statement statement, connection->prepare(sql));
     statement.bindAll(values...);
+    const std::vector<int> json = jsonColumns(statement);
     while (true) {
       KILN_ASSIGN_OR_RETURN(bool more, statement.step());
       if (!more)
         return okStatus();
+      if (Status status = checkJson(statement, json); !status.ok())
+        return std::move(status).withContext(connection->path());
       KILN_RETURN_IF_ERROR(row(statement));
     }
   }
 };
+
+// Texts of a store are cut where they are longer than the lab makes them: names and notes as the protocol of workers
+// has them, and what may be a whole output or command line.
+static constexpr size_t kShortText = 4096, kLongText = 65536;
+
+static std::string textOf(const Statement &row, int column, size_t most = kShortText) {
+  std::string text = row.text(column);
+  if (text.size() <= most)
+    return text;
+  size_t end = most;
+  while (end > 0 && !startsCharacter(text[end]))
+    --end;
+  return fmt::format("{}... (cut: it has {} bytes)", std::string_view(text).substr(0, end), text.size());
+}
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
 Reader::~Reader() = default;
@@ -48,17 +66,17 @@ Result<std::vector<StoredRun>> Reader::runs() {
                  "FROM run ORDER BY started, key",
                  [&](const Statement &row) -> Status {
                    StoredRun run;
-                   run.storedKey = row.text(0);
-                   run.sweep = row.text(1);
+                   run.storedKey = textOf(row, 0);
+                   run.sweep = textOf(row, 1);
                    run.started = row.integer(2);
-                   run.machine = {row.text(3), row.text(4), row.text(5)};
-                   run.commandLine = row.text(6);
+                   run.machine = {textOf(row, 3), textOf(row, 4), textOf(row, 5)};
+                   run.commandLine = textOf(row, 6, kLongText);
                    run.flags = row.text(7);
                    run.seed = static_cast<uint64_t>(row.integer(8));
-                   run.cacheMode = row.text(9);
-                   run.dataDistribution = row.text(10);
+                   run.cacheMode = textOf(row, 9);
+                   run.dataDistribution = textOf(row, 10);
                    KILN_ASSIGN_OR_RETURN(run.tags, pairsFromJson(row.text(11)));
-                   run.kilnVersion = row.text(12);
+                   run.kilnVersion = textOf(row, 12);
                    if (!row.isNull(13))
                      run.ended = row.integer(13);
                    runs.push_back(std::move(run));
@@ -152,16 +170,16 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
       [&](const Statement &row) {
         StoredGroup group;
         group.run = run;
-        group.storedKey = row.text(0);
-        group.problem = row.text(1);
+        group.storedKey = textOf(row, 0);
+        group.problem = textOf(row, 1);
         group.started = row.integer(2);
         if (!row.isNull(3))
-          group.machine = {row.text(3), row.text(4), row.text(5)};
+          group.machine = {textOf(row, 3), textOf(row, 4), textOf(row, 5)};
         group.status = row.integer(6)   ? GroupStatus::Finished
                        : row.integer(7) ? GroupStatus::Interrupted
                                         : GroupStatus::Running;
         group.cutSeconds = row.optionalReal(8);
-        group.cacheMode = row.isNull(9) ? "" : row.text(9);
+        group.cacheMode = row.isNull(9) ? "" : textOf(row, 9);
         group.attempt = ++attempts[group.problem];
         groups.push_back(std::move(group));
         return okStatus();
@@ -177,7 +195,7 @@ Result<std::vector<Problem>> Reader::problems(const std::string &run) {
       "ORDER BY name, key",
       [&](const Statement &row) -> Status {
         KILN_ASSIGN_OR_RETURN(auto fields, pairsFromJson(row.text(2)));
-        problems.push_back({row.text(0), row.text(1), std::move(fields), row.real(3), row.real(4)});
+        problems.push_back({textOf(row, 0), textOf(row, 1), std::move(fields), row.real(3), row.real(4)});
         return okStatus();
       },
       run));
@@ -191,9 +209,9 @@ Result<std::vector<std::pair<std::string, Candidate>>> Reader::candidates(const 
       "FROM candidate WHERE key IN (SELECT r.candidate FROM result r JOIN grp g ON g.key = r.grp WHERE g.run = ?1) "
       "ORDER BY key",
       [&](const Statement &row) {
-        candidates.emplace_back(row.text(0),
-                                Candidate{row.text(1), row.text(2), row.text(3), row.text(4), row.text(5), row.text(6),
-                                          row.text(7), static_cast<uint64_t>(row.integer(8))});
+        candidates.emplace_back(textOf(row, 0), Candidate{textOf(row, 1), textOf(row, 2), textOf(row, 3),
+                                                          textOf(row, 4), textOf(row, 5), textOf(row, 6, kLongText),
+                                                          textOf(row, 7), static_cast<uint64_t>(row.integer(8))});
         return okStatus();
       },
       run));
@@ -204,7 +222,7 @@ Result<std::vector<std::pair<std::string, Candidate>>> Reader::candidates(const 
 static std::optional<WorkerFacts> workerAt(const Statement &row, int column) {
   if (row.isNull(column))
     return std::nullopt;
-  return WorkerFacts{row.text(column), row.text(column + 1), row.text(column + 2),
+  return WorkerFacts{textOf(row, column), textOf(row, column + 1), textOf(row, column + 2),
                      static_cast<uint64_t>(row.integer(column + 3)), static_cast<uint64_t>(row.integer(column + 4))};
 }
 
@@ -216,12 +234,13 @@ Result<std::vector<CandidateResult>> Reader::results(const std::string &run) {
       "JOIN result r ON r.grp = g.key LEFT JOIN worker w ON w.grp = r.grp AND w.candidate = r.candidate "
       "WHERE g.run = ?1",
       [&](const Statement &row) -> Status {
-        std::optional<Outcome> outcome = parseOutcome(row.text(2));
+        std::optional<Outcome> outcome = parseOutcome(textOf(row, 2));
         if (!outcome)
-          return dataLoss("the store holds a result with the unknown outcome '{}'", row.text(2));
-        results.push_back({row.text(0), row.text(1), *outcome, row.text(3),
-                           Verification{row.text(4), row.text(5), row.text(6), row.real(7), row.text(8)},
-                           row.optionalReal(9), workerAt(row, 10)});
+          return dataLoss("the store holds a result with the unknown outcome '{}'", textOf(row, 2));
+        results.push_back(
+            {textOf(row, 0), textOf(row, 1), *outcome, textOf(row, 3, kLongText),
+             Verification{textOf(row, 4), textOf(row, 5), textOf(row, 6, kLongText), row.real(7), row.text(8)},
+             row.optionalReal(9), workerAt(row, 10)});
         return okStatus();
       },
       run));
@@ -241,7 +260,7 @@ Result<std::vector<CandidateEstimate>> Reader::estimates(const std::string &run)
                                  row.real(6),  count(9),     count(10),    count(11),
                                  row.real(13), row.real(14), row.real(15), row.integer(16) != 0};
         estimates.push_back(
-            {values, row.text(0), row.text(1), std::move(ties), row.optionalReal(7), row.optionalReal(8)});
+            {values, textOf(row, 0), textOf(row, 1), std::move(ties), row.optionalReal(7), row.optionalReal(8)});
         return okStatus();
       },
       run));
@@ -269,7 +288,7 @@ Result<std::vector<CountedCalls>> Reader::counters(const std::string &run) {
       "iif(count(c.flops) = count(*), sum(c.flops), NULL) "
       "FROM grp g JOIN counters c ON c.grp = g.key WHERE g.run = ?1 GROUP BY c.grp, c.candidate",
       [&](const Statement &row) -> Status {
-        counted.push_back({row.text(0), row.text(1), countersAt(row, 2)});
+        counted.push_back({textOf(row, 0), textOf(row, 1), countersAt(row, 2)});
         return okStatus();
       },
       run));
@@ -287,9 +306,9 @@ Result<std::vector<Round>> Reader::rounds(const std::string &group, const std::o
         if (!samples.ok())
           return std::move(samples).status().withContext(
               fmt::format("'{}', group {}, round {}", impl->connection->path(), group, row.integer(1)));
-        rounds.push_back({group, row.text(0), static_cast<uint64_t>(row.integer(1)), row.integer(2), row.real(3),
-                          row.optionalReal(4), static_cast<uint64_t>(row.integer(5)), row.text(6), *std::move(samples),
-                          countersAt(row, 8)});
+        rounds.push_back({group, textOf(row, 0), static_cast<uint64_t>(row.integer(1)), row.integer(2), row.real(3),
+                          row.optionalReal(4), static_cast<uint64_t>(row.integer(5)), textOf(row, 6),
+                          *std::move(samples), countersAt(row, 8)});
         return okStatus();
       },
       group, candidate.value_or("")));
@@ -313,7 +332,7 @@ Result<std::vector<std::string>> Reader::finishedGroups(const std::string &run) 
       "SELECT DISTINCT p.name FROM grp g JOIN grp_end x ON x.grp = g.key JOIN problem p ON p.key = g.problem "
       "WHERE g.run = ?1 ORDER BY p.name",
       [&](const Statement &row) {
-        problems.push_back(row.text(0));
+        problems.push_back(textOf(row, 0));
         return okStatus();
       },
       run));
@@ -353,7 +372,7 @@ Status Reader::check() {
     return dataLoss("'{}' is damaged: {}", impl->connection->path(), found);
   std::string broken;
   KILN_RETURN_IF_ERROR(impl->each("PRAGMA foreign_key_check", [&](const Statement &row) {
-    broken = row.text(0);
+    broken = textOf(row, 0);
     return okStatus();
   }));
   if (!broken.empty())

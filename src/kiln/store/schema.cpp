@@ -1,5 +1,6 @@
 #include "kiln/store/schema.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "kiln/store/facts.h"
@@ -468,6 +469,40 @@ std::span<const Migration> migrations() {
   return kMigrations;
 }
 
+std::vector<int> jsonColumns(const Statement &statement) {
+  static constexpr std::string_view kNames[] = {"description", "flags", "tags",    "fields",
+                                                "details",     "ties",  "ceilings"};
+  std::vector<int> columns;
+  for (int i = 0; i < statement.columns(); ++i)
+    if (std::ranges::find(kNames, statement.columnName(i)) != std::end(kNames))
+      columns.push_back(i);
+  return columns;
+}
+
+Status checkJson(const Statement &row, std::span<const int> columns) {
+  for (int column : columns)
+    if (Status status = checkJsonSize(row.text(column)); !status.ok())
+      return std::move(status).withContext(fmt::format("column '{}'", row.columnName(column)));
+  return okStatus();
+}
+
+// A view, or a table of an extension, in the place of a table may go on without an end; a computed column may be as
+// large as it likes.
+static Status checkTables(Connection &connection) {
+  std::string names = "'machine'"; // before version 6
+  for (const FactTable &table : kFactTables)
+    names += fmt::format(", '{}'", table.name);
+  KILN_ASSIGN_OR_RETURN(
+      std::string other,
+      connection.text(fmt::format(
+          "SELECT name FROM pragma_table_list AS t WHERE schema = 'main' AND name COLLATE NOCASE IN ({}) AND "
+          "(type <> 'table' OR EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name) WHERE hidden <> 0))",
+          names)));
+  if (other.empty())
+    return okStatus();
+  return dataLoss("'{}' is no store: '{}' is no table of plain columns", connection.path(), other);
+}
+
 Result<size_t> readVersion(Connection &connection, std::span<const Migration> known) {
   KILN_ASSIGN_OR_RETURN(int64_t version, connection.integer("PRAGMA user_version"));
   KILN_ASSIGN_OR_RETURN(int64_t application, connection.integer("PRAGMA application_id"));
@@ -482,6 +517,7 @@ Result<size_t> readVersion(Connection &connection, std::span<const Migration> kn
         "'{}' is a store of version {}; this build knows version {}: use a newer Kiln, or another "
         "file",
         connection.path(), version, known.size());
+  KILN_RETURN_IF_ERROR(checkTables(connection));
   return static_cast<size_t>(version);
 }
 

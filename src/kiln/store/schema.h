@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "kiln/base/status.h"
 #include "kiln/store/database.h"
@@ -27,6 +28,10 @@ struct FactTable {
   int keyColumns;           // the first of its columns
   std::string_view columns; // separated by ", "
 };
+
+// Of the columns of a statement those that hold JSON. They must not be larger or deeper than JSON that can be read.
+std::vector<int> jsonColumns(const Statement &statement);
+Status checkJson(const Statement &row, std::span<const int> columns);
 
 // In an order in which each stands after those that it refers to.
 std::span<const FactTable> factTables();

@@ -11,6 +11,7 @@
 #include "kiln/store/lock.h"
 #include "kiln/store/samples.h"
 #include "kiln/store/schema.h"
+#include "kiln/store/shard_check.h"
 
 namespace kiln::store {
 
@@ -363,6 +364,7 @@ Result<MergedFacts> Writer::Impl::mergeShard(const std::string &path) {
   KILN_ASSIGN_OR_RETURN(Transaction moment, Transaction::beginReading(*shard));
   MergedFacts facts;
   std::set<std::string> newRuns;
+  KILN_ASSIGN_OR_RETURN(ShardCheck shardCheck, ShardCheck::open(*shard));
   for (const FactTable &table : factTables()) {
     KILN_ASSIGN_OR_RETURN(Statement rows, shard->prepare(fmt::format("SELECT {} FROM {}", table.columns, table.name)));
     Insert &insert = inserts.find(table.name)->second;
@@ -370,6 +372,7 @@ Result<MergedFacts> Writer::Impl::mergeShard(const std::string &path) {
       KILN_ASSIGN_OR_RETURN(bool more, rows.step());
       if (!more)
         break;
+      KILN_RETURN_IF_ERROR(shardCheck.check(table, rows));
       KILN_ASSIGN_OR_RETURN(bool added, insert.copy(rows));
       if (!added)
         continue;

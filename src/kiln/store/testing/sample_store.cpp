@@ -4,6 +4,8 @@
 #include <array>
 #include <random>
 
+#include "kiln/measure/statistics/rounds.h"
+
 namespace kiln::store::testing {
 
 Machine sampleMachine() {
@@ -209,6 +211,16 @@ std::vector<Round> GroupMaker::rounds(const std::vector<Sample> &samples, uint64
   return rounds;
 }
 
+// An estimate's median is that of its samples.
+static void conclude(CandidateEstimate &estimate, const std::vector<Round> &rounds) {
+  measure::CandidateRounds pooled;
+  for (const Round &round : rounds)
+    if (round.candidate == estimate.candidate)
+      pooled.add({round.samples.call.begin(), round.samples.call.end()});
+  if (pooled.rounds() > 0)
+    estimate.median = pooled.median();
+}
+
 static Status fillGroup(Writer &writer, const SampleOptions &options, const std::string &run, uint64_t index,
                         bool finish) {
   Problem problem = sampleProblem(256 + 64 * index, 512, 128 + 128 * (index % 5));
@@ -220,15 +232,20 @@ static Status fillGroup(Writer &writer, const SampleOptions &options, const std:
   std::vector<CandidateResult> results;
   std::vector<CandidateEstimate> estimates;
   std::vector<Candidate> candidates;
+  std::vector<Round> rounds;
+  for (uint64_t i = 0; i < options.rounds; ++i)
+    for (Round &round : maker.rounds(samples, i))
+      rounds.push_back(std::move(round));
   for (const Sample &sample : samples) {
     candidates.push_back(sample.candidate);
     results.push_back(sample.result);
-    if (isSuccess(sample.result.outcome))
-      estimates.push_back(sample.estimate);
+    if (!isSuccess(sample.result.outcome))
+      continue;
+    estimates.push_back(sample.estimate);
+    conclude(estimates.back(), rounds);
   }
   KILN_RETURN_IF_ERROR(writer.addCandidates(candidates));
-  for (uint64_t i = 0; i < options.rounds; ++i)
-    KILN_RETURN_IF_ERROR(writer.addRounds(maker.rounds(samples, i)));
+  KILN_RETURN_IF_ERROR(writer.addRounds(rounds));
   return finish ? writer.finishGroup(group.key(), results, estimates, options.cutSeconds)
                 : writer.interruptGroup(group.key());
 }

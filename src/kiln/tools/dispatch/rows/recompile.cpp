@@ -58,6 +58,10 @@ Result<DispatchSource> sourceOf(const Lab &lab, const report::Row &row, const st
   DispatchSource source;
   source.dispatch = source.kernels = row.dispatch();
   std::string configuration = row.candidate->configuration;
+  // It becomes a part of the program, and a store may hold any text there.
+  if (configuration.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") !=
+      std::string::npos)
+    return dataLoss("row {} has the configuration '{}', which is no name of one", row.name(), configuration);
   Result<std::unique_ptr<measure::Problem>> problem = lab.families.parse(row.problem->name);
   if (problem.ok()) {
     source.problem = *std::move(problem);
