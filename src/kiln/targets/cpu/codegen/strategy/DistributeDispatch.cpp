@@ -29,19 +29,22 @@ namespace {
 //===--- Tiles
 //-----------------------------------------------------------------------------------------------------===//
 
-// Tiles of an operation that uses, directly or through others, what the root computes: the root's tiles as they lie on
-// the results, carried along indexing maps. Loops that the root does not know are not cut, so that no tile of the root
-// is computed twice.
+// Tiles of an operation that shares values with the root, directly or through others: the root's tiles as they lie on
+// its operands and results, carried along indexing maps. Loops that the root does not know are not cut, so that no tile
+// of the root, or of what the root reads, is computed twice.
 class TileMap {
 public:
   void set(linalg::LinalgOp op, ArrayRef<int64_t> loopTiles) {
-    for (auto [init, result] : llvm::zip(op.getDpsInitsMutable(), op->getResults())) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<ShapedType>(operand.get().getType()))
+        continue;
       SmallVector<int64_t> tiles;
-      for (AffineExpr expr : op.getMatchingIndexingMap(&init).getResults()) {
+      for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults()) {
         auto dim = dyn_cast<AffineDimExpr>(expr);
-        tiles.push_back(dim ? loopTiles[dim.getPosition()] : 0);
+        bool isCut = dim && op.getIteratorTypesArray()[dim.getPosition()] == utils::IteratorType::parallel;
+        tiles.push_back(isCut ? loopTiles[dim.getPosition()] : 0);
       }
-      known[result] = tiles;
+      known.try_emplace(valueOf(op, operand), tiles);
     }
   }
 
@@ -50,7 +53,9 @@ public:
     if (!op)
       return std::nullopt;
     for (OpOperand &operand : op->getOpOperands()) {
-      auto found = known.find(operand.get());
+      auto found = known.find(valueOf(op, operand));
+      if (found == known.end())
+        found = known.find(operand.get());
       AffineMap map = isa<ShapedType>(operand.get().getType()) ? op.getMatchingIndexingMap(&operand) : AffineMap();
       if (found == known.end() || !map || !map.isProjectedPermutation())
         continue;
@@ -66,6 +71,11 @@ public:
   }
 
 private:
+  // What an init becomes is what others use.
+  static Value valueOf(linalg::LinalgOp op, OpOperand &operand) {
+    return op.isDpsInit(&operand) ? op.getTiedOpResult(&operand) : operand.get();
+  }
+
   llvm::DenseMap<Value, SmallVector<int64_t>> known;
 };
 
@@ -158,25 +168,28 @@ LogicalResult distribute(RewriterBase &rewriter, func::FuncOp function, const Ti
   std::optional<DispatchRoot> root = findRoot(function);
   if (!root)
     return failure();
-  TileMap map;
-  SmallVector<int64_t> rootTiles = tileSizes(LoopShape::of(root->op), config);
-  llvm::DenseMap<Operation *, SmallVector<int64_t>> tilesOf;
-  for (Operation &inner : function.getFunctionBody().getOps()) {
-    auto op = dyn_cast<TilingInterface>(inner);
-    if (!op)
-      continue;
+  for (auto op : function.getFunctionBody().getOps<TilingInterface>())
     if (llvm::is_contained(LoopShape::of(op).extents, 0))
       return failure(); // Nothing to share.
-    std::optional<SmallVector<int64_t>> tiles;
-    if (op == root->op)
-      tiles = rootTiles;
-    else
-      tiles = map.follow(op);
-    if (!tiles)
-      continue;
-    tilesOf[op] = *tiles;
-    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(inner))
-      map.set(linalgOp, *tiles);
+  TileMap map;
+  llvm::DenseMap<Operation *, SmallVector<int64_t>> tilesOf;
+  auto setTiles = [&](Operation *op, ArrayRef<int64_t> tiles) {
+    tilesOf[op].assign(tiles.begin(), tiles.end());
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      map.set(linalgOp, tiles);
+  };
+  setTiles(root->op, tileSizes(LoopShape::of(root->op), config));
+  for (bool isChanged = true; isChanged;) {
+    isChanged = false;
+    for (Operation &inner : function.getFunctionBody().getOps()) {
+      auto op = dyn_cast<TilingInterface>(inner);
+      if (!op || tilesOf.contains(op))
+        continue;
+      if (std::optional<SmallVector<int64_t>> tiles = map.follow(op)) {
+        setTiles(op, *tiles);
+        isChanged = true;
+      }
+    }
   }
   SmallVector<TilingInterface> last = findLast(function);
   SmallVector<SmallVector<int64_t>> plan;

@@ -202,3 +202,53 @@ hal.executable private @e {
     }
   }
 }
+
+// -----
+
+// The difference ends the dispatch beside the root, the second maximum, and shares the rows with it only: it is cut into
+// rows as well. Tiles of columns would have each compute the first maximum of the whole row again.
+
+// CHECK-LABEL: hal.executable.export public @beside_the_root
+// CHECK:         hal.return %c32{{.*}}, %c1{{.*}}, %c1
+// CHECK-LABEL: func.func @beside_the_root()
+// CHECK-NOT:     memref<2x2xf32
+// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} {{.*}} outs(%{{.+}} : memref<2x1000xf32
+hal.executable private @e {
+  hal.executable.variant public @v target(#hal.executable.target<"llvm-cpu", "elf-x86_64", {}>) {
+    hal.executable.export public @beside_the_root ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, writeonly, writeonly]>)
+    builtin.module {
+      func.func @beside_the_root() attributes {lowering = #hal.lowering<"reduction", "tile_config_1x2_0x1_vector">} {
+        %low = arith.constant 0xFF800000 : f32
+        %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<64x1000xf32>
+        %x = bufferization.to_tensor %0 restrict : memref<64x1000xf32> to tensor<64x1000xf32>
+        %1 = hal.interface.binding.subspan binding(1) <writeonly> : memref<64x1000xf32>
+        %2 = hal.interface.binding.subspan binding(2) <writeonly> : memref<64xf32>
+        %re = tensor.empty() : tensor<64xf32>
+        %ee = tensor.empty() : tensor<64x1000xf32>
+        %lows = linalg.fill ins(%low : f32) outs(%re : tensor<64xf32>) -> tensor<64xf32>
+        %m = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+            ins(%x : tensor<64x1000xf32>) outs(%lows : tensor<64xf32>) {
+        ^bb0(%a: f32, %s: f32):
+          %t = arith.maximumf %a, %s : f32
+          linalg.yield %t : f32
+        } -> tensor<64xf32>
+        %d = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+            ins(%x, %m : tensor<64x1000xf32>, tensor<64xf32>) outs(%ee : tensor<64x1000xf32>) {
+        ^bb0(%a: f32, %b: f32, %o: f32):
+          %t = arith.subf %a, %b : f32
+          linalg.yield %t : f32
+        } -> tensor<64x1000xf32>
+        %n = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+            ins(%x, %m : tensor<64x1000xf32>, tensor<64xf32>) outs(%lows : tensor<64xf32>) {
+        ^bb0(%a: f32, %b: f32, %s: f32):
+          %q = arith.mulf %a, %b : f32
+          %t = arith.maximumf %q, %s : f32
+          linalg.yield %t : f32
+        } -> tensor<64xf32>
+        bufferization.materialize_in_destination %d in restrict writable %1 : (tensor<64x1000xf32>, memref<64x1000xf32>) -> ()
+        bufferization.materialize_in_destination %n in restrict writable %2 : (tensor<64xf32>, memref<64xf32>) -> ()
+        return
+      }
+    }
+  }
+}
