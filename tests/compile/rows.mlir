@@ -8,6 +8,10 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=sums --input=4x8xf32=1 --expected_output=4xf32=-56 --expected_output=4xf32=8
 // RUN: kiln-run-module --module=%t.vmfb --function=log_sum_exp --input=4x8xf32=3 --input=8x2xf32=0.5 --expected_output=4x2xf32=4 --expected_output=4xf32=5.0794415
 // RUN: kiln-run-module --module=%t.vmfb --function=long_rows --input=2x32x131072xf32=2 --expected_output=2x32xf32=0 --expected_output=2x32xf32=0 --expected_output=2x32xf32=1
+// RUN: kiln-run-module --module=%t.vmfb --function=several_ends --input=100x8xf32=2 --expected_output=100xf32=2 --expected_output=100xf32=8 --expected_output=100xf32=0
+// RUN: kiln-compile --iree-hal-target-backends=llvm-cpu --compile-to=executable-targets %s | FileCheck %s --check-prefix=COUNT
+// COUNT-LABEL: hal.executable.export public @several_ends_dispatch_0
+// COUNT: hal.return %{{[0-9]+.*}}, %c1
 // CHECK: 9x5xf32=[-1.41421 -0.707107 0 0.707107 1.41421][1.41421 0.707107 0 -0.707107 -1.41421][-1.41421
 // CHECK-SAME: [-1.41421 -0.707107 0 0.707107 1.41421]{{$}}
 // CHECK: 9xf32=3 3 3 3 3 3 3 3 33
@@ -155,4 +159,37 @@ func.func @long_rows(%x: tensor<2x32x131072xf32>) -> (tensor<2x32xf32>, tensor<2
     linalg.yield %0 : f32
   } -> tensor<2x32xf32>
   return %s, %n, %h : tensor<2x32xf32>, tensor<2x32xf32>, tensor<2x32xf32>
+}
+// Several operations end the dispatch and use what it stores, the maxima: workgroups still have rows of their own.
+func.func @several_ends(%x: tensor<?x8xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %n = tensor.dim %x, %c0 : tensor<?x8xf32>
+  %re = tensor.empty(%n) : tensor<?xf32>
+  %ee = tensor.empty(%n) : tensor<?x8xf32>
+  %lows = linalg.fill ins(%low : f32) outs(%re : tensor<?xf32>) -> tensor<?xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%re : tensor<?xf32>) -> tensor<?xf32>
+  %m = linalg.generic {indexing_maps = [#e, #r], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<?x8xf32>) outs(%lows : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.maximumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  %p = linalg.generic {indexing_maps = [#e, #r, #e], iterator_types = ["parallel", "parallel"]} ins(%x, %m : tensor<?x8xf32>, tensor<?xf32>) outs(%ee : tensor<?x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %d = arith.subf %a, %b : f32
+    %0 = math.exp %d : f32
+    linalg.yield %0 : f32
+  } -> tensor<?x8xf32>
+  %s = linalg.generic {indexing_maps = [#e, #r], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<?x8xf32>) outs(%zeros : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.addf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  %h = linalg.generic {indexing_maps = [#e, #r], iterator_types = ["parallel", "reduction"]} ins(%p : tensor<?x8xf32>) outs(%zeros : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.minimumf %a, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  return %m, %s, %h : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
 }

@@ -155,8 +155,10 @@ LogicalResult tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<i
   FailureOr<scf::SCFTileAndFuseResult> result = scf::tileConsumerAndFuseProducersUsingSCF(rewriter, op, options);
   if (failed(result) || result->loops.empty())
     return failure();
+  // What else uses a producer computes it again: workgroups must not wait for what others have stored.
   for (auto [before, after] : result->replacements)
-    rewriter.replaceAllUsesWith(before, after);
+    rewriter.replaceUsesWithIf(before, after,
+                               [&](OpOperand &use) { return before.getDefiningOp() == op || isStore(use.getOwner()); });
   for (Operation *tiled : result->tiledAndFusedOps)
     dropPadGuard(rewriter, tiled);
   auto loop = dyn_cast<scf::ForallOp>(result->loops.front().getOperation());
@@ -202,6 +204,11 @@ LogicalResult distribute(RewriterBase &rewriter, func::FuncOp function, const Ti
   for (auto [op, tiles] : llvm::zip(last, plan))
     if (failed(tileAndFuse(rewriter, op, tiles)))
       return failure();
+  // What has become part of loops; assertions in a body would keep it.
+  SmallVector<TilingInterface> ops(function.getFunctionBody().getOps<TilingInterface>());
+  for (TilingInterface op : llvm::reverse(ops))
+    if (op->use_empty())
+      rewriter.eraseOp(op);
   return success();
 }
 
