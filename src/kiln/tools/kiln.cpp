@@ -27,6 +27,7 @@ constexpr Verb kVerbs[] = {
     {"run", "kiln-run-module", "call a function of a module"},
     {"run-mlir", "kiln-run-mlir", "compile and run in one"},
     {"benchmark", "kiln-benchmark-module", "time calls of a module's functions"},
+    {"check", "kiln-check-module", "run the tests of a module"},
     {"dump", "kiln-dump-module", "show what is in a module"},
     {"dispatch", "kiln-dispatch", "the kernel lab: verify, measure and rank kernels"},
     {"opt", "kiln-opt", "run passes and phases of the compiler"},

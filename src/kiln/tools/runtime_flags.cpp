@@ -19,16 +19,23 @@ std::string defaultExecutableFolder() {
   return userCachePath("executables");
 }
 
+void RuntimeFlags::addModules(FlagParser &parser) {
+  parser.add({"module", "FILE",
+              "A compiled module; - reads standard input. Each may import what those before it export, as "
+              "NAME.FUNCTION; the last one is the main module. Of several modules without a name of their own, the "
+              "second and later ones are called like their files."},
+             modules);
+}
+
+void RuntimeFlags::addModuleFlags(FlagParser &parser) {
+  parser.group("Program");
+  addModules(parser);
+}
+
 void RuntimeFlags::addProgramFlags(FlagParser &parser, bool withModules) {
   parser.group("Program");
   if (withModules)
-    parser.add(
-        {"module", "FILE",
-         "A compiled module; - reads standard input. Each may import what those before it export, as NAME.FUNCTION; "
-         "the "
-         "last one is the main module. Of several modules without a name of their own, the second and later ones are "
-         "called like their files."},
-        modules);
+    addModules(parser);
   parser.add({"function", "NAME", "The exported function to call; may start with @."}, function);
   parser.add(
       {"input", "INPUT",
@@ -148,12 +155,14 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
   return program;
 }
 
-Result<std::unique_ptr<vm::Session>> Program::createSession() const {
+Result<std::unique_ptr<vm::Session>> Program::createSession(const Ref<vm::NativeModule> &more) const {
   KILN_ASSIGN_OR_RETURN(Ref<vm::NativeModule> hal, vm::createHalModule(devices));
   vm::SessionOptions options;
   options.trace = trace ? stderr : nullptr;
   options.names = names;
-  Ref<vm::NativeModule> natives[] = {std::move(hal)};
+  std::vector<Ref<vm::NativeModule>> natives = {std::move(hal)};
+  if (more)
+    natives.push_back(more);
   return vm::Session::create(modules, natives, options);
 }
 

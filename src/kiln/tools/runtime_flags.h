@@ -39,10 +39,14 @@ struct RuntimeFlags {
   // Each adds its flags under headings of their own. `modules` is left out where the tool has another source of
   // modules.
   void addProgramFlags(FlagParser &parser, bool withModules);
+  void addModuleFlags(FlagParser &parser); // of a tool that chooses functions itself
   void addDeviceFlags(FlagParser &parser);
 
   // Prints the lists that were asked for. True where there were any, and the tool is done.
   Result<bool> printLists() const;
+
+private:
+  void addModules(FlagParser &parser);
 };
 
 // Open devices and loaded modules, from which sessions are made. Sessions may outlive it.
@@ -52,7 +56,8 @@ public:
   static Result<Program> open(const RuntimeFlags &flags, Ref<vm::Module> compiled = nullptr);
 
   // A session of its own for each thread that calls functions. With --trace_execution it prints to standard error.
-  Result<std::unique_ptr<vm::Session>> createSession() const;
+  // `more` is what its modules may import besides the runtime's own functions, or null.
+  Result<std::unique_ptr<vm::Session>> createSession(const Ref<vm::NativeModule> &more = nullptr) const;
 
   // Where inputs are put: the first device.
   hal::Device &device() const { return *devices.front(); }

@@ -1,5 +1,6 @@
 #include "kiln/compiler/Transforms/Transforms.h"
 
+#include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
@@ -97,7 +98,7 @@ private:
     Dialect *dialect = op->getDialect();
     bool known = isa_and_nonnull<BuiltinDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect,
                                  tensor::TensorDialect, linalg::LinalgDialect, scf::SCFDialect, Util::UtilDialect,
-                                 affine::AffineDialect>(dialect);
+                                 Check::CheckDialect, affine::AffineDialect>(dialect);
     if (isa<affine::AffineForOp, affine::AffineIfOp, affine::AffineParallelOp, scf::ParallelOp, scf::ForallOp,
             scf::InParallelOp, UnrealizedConversionCastOp, func::CallIndirectOp, tensor::GatherOp, tensor::ScatterOp>(
             op))

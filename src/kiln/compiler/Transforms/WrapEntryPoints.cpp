@@ -1,5 +1,6 @@
 #include "kiln/compiler/Transforms/Transforms.h"
 
+#include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
@@ -99,6 +100,10 @@ private:
     }
     body.eraseArguments(0, count);
 
+    entry.walk([&](Operation *op) {
+      if (isa<Check::CheckDialect>(op->getDialect()))
+        wrapCheck(op);
+    });
     Operation *ret = body.getTerminator();
     builder.setInsertionPoint(ret);
     SmallVector<Value> returned;
@@ -110,6 +115,30 @@ private:
     }
     Util::ReturnOp::create(builder, ret->getLoc(), returned);
     ret->erase();
+  }
+
+  // What is expected of values is asked of whoever runs the program.
+  void wrapCheck(Operation *op) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    if (auto check = dyn_cast<Check::ExpectEqConstOp>(op)) {
+      Value expected = arith::ConstantOp::create(builder, loc, check.getExpected());
+      op = Check::ExpectEqOp::create(builder, loc, check.getActual(), expected);
+      check.erase();
+    } else if (auto check = dyn_cast<Check::ExpectAlmostEqConstOp>(op)) {
+      Value expected = arith::ConstantOp::create(builder, loc, check.getExpected());
+      op = Check::ExpectAlmostEqOp::create(builder, loc, check.getActual(), expected, check.getAtolAttr(),
+                                           check.getRtolAttr());
+      check.erase();
+    }
+    builder.setInsertionPoint(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value value = operand.get();
+      if (isa<RankedTensorType>(value.getType()))
+        operand.set(exportTensor(builder, loc, value));
+      else
+        operand.set(toBoundary(builder, loc, value, boundaryType(value.getType())));
+    }
   }
 
   // Checks the view first, so that the extents that are read are those of a view of the right rank.

@@ -11,24 +11,23 @@ namespace kiln::io {
 
 namespace {
 
-constexpr double kRelativeTolerance = 1e-5;
+// Negative where elements are compared by their bits.
+constexpr Tolerance kExact = {-1, 0};
 
-// Negative where elements of the type are compared by their bits.
-double absoluteTolerance(ElementType type) {
+Tolerance approximately(ElementType type) {
   switch (type) {
-  case ElementType::F16: return 1e-3;
-  case ElementType::BF16: return 1e-2;
+  case ElementType::F16: return {1e-3, 1e-5};
+  case ElementType::BF16: return {1e-2, 1e-5};
   case ElementType::F32:
-  case ElementType::F64: return 1e-4;
-  default: return -1;
+  case ElementType::F64: return {1e-4, 1e-5};
+  default: return kExact;
   }
 }
 
 class ElementComparer {
 public:
-  ElementComparer(ElementType type, EqualityMode mode)
-      : type(type), bytes(hal::elementTypeByteSize(type)), floating(isFloat(type)),
-        tolerance(mode == EqualityMode::Exact ? -1 : absoluteTolerance(type)) {}
+  ElementComparer(ElementType type, const Tolerance &tolerance)
+      : type(type), bytes(hal::elementTypeByteSize(type)), floating(isFloat(type)), tolerance(tolerance) {}
 
   bool equal(const uint8_t *actual, const uint8_t *expected) const {
     if (std::memcmp(actual, expected, bytes) == 0)
@@ -42,9 +41,9 @@ public:
     if (std::isnan(a) || std::isnan(e))
       return std::isnan(a) && std::isnan(e);
     // An infinite `e` would make the bound infinite, and everything equal to it.
-    if (tolerance < 0 || std::isinf(a) || std::isinf(e))
+    if (tolerance.atol < 0 || std::isinf(a) || std::isinf(e))
       return false;
-    return std::fabs(a - e) <= tolerance + kRelativeTolerance * std::fabs(e);
+    return std::fabs(a - e) <= tolerance.atol + tolerance.rtol * std::fabs(e);
   }
 
   std::string text(const uint8_t *element, Digits digits) const {
@@ -57,7 +56,7 @@ private:
   ElementType type;
   uint64_t bytes;
   bool floating;
-  double tolerance;
+  Tolerance tolerance;
 };
 
 // "[1, 0]" of a row-major index.
@@ -71,12 +70,17 @@ std::string coordinates(uint64_t index, std::span<const uint64_t> shape) {
 } // namespace
 
 std::optional<std::string> explainDifference(const TensorSpan &actual, const TensorSpan &expected, EqualityMode mode) {
+  return explainDifference(actual, expected, mode == EqualityMode::Exact ? kExact : approximately(actual.type));
+}
+
+std::optional<std::string> explainDifference(const TensorSpan &actual, const TensorSpan &expected,
+                                             const Tolerance &tolerance) {
   std::string actualType = actual.typeText(), expectedType = expected.typeText();
   if (actualType != expectedType)
     return fmt::format("{} {} does not match the expected {}", actual.type == expected.type ? "shape" : "type",
                        actualType, expectedType);
 
-  ElementComparer comparer(actual.type, mode);
+  ElementComparer comparer(actual.type, tolerance);
   uint64_t elementBytes = hal::elementTypeByteSize(actual.type);
   uint64_t first = 0, worst = 0, different = 0;
   double largest = -1;

@@ -19,11 +19,18 @@ enum class EqualityMode {
   Exact,
 };
 
+struct Tolerance {
+  double atol = 1e-4, rtol = 0;
+};
+
 // Nothing where `actual` is of the type and shape of `expected` and equals it. Otherwise what differs, first of all
 // elements: "element at index 0 (-2) does not match the expected (123)"; where more than one element differs, how many
 // do and where the largest difference is stand on a second line. The index counts elements in row-major order; with a
 // rank of 2 or more the second line has the coordinates.
 std::optional<std::string> explainDifference(const TensorSpan &actual, const TensorSpan &expected, EqualityMode mode);
+// The same, where floats of all types may be off by atol + rtol * |expected|.
+std::optional<std::string> explainDifference(const TensorSpan &actual, const TensorSpan &expected,
+                                             const Tolerance &tolerance);
 
 } // namespace kiln::io
 

@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
 #include "kiln/compiler/Interfaces/ArenaPlan.h"
 
+#include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
@@ -121,7 +122,7 @@ public:
         submit(&op);
         if (failed(scheduleInside(&op)))
           return failure();
-      } else if (op.hasTrait<OpTrait::IsTerminator>()) {
+      } else if (op.hasTrait<OpTrait::IsTerminator>() || isa<Check::CheckDialect>(op.getDialect())) {
         submit(&op);
         await(&op);
       } else if (usesPending(&op)) {

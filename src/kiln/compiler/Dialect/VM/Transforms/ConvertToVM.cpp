@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/VM/Transforms/VMPasses.h"
 
+#include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Dialect/VM/IR/VMOps.h"
@@ -14,12 +15,16 @@ namespace kiln::VM {
 #define GEN_PASS_DEF_CONVERTTOVMPASS
 #include "kiln/compiler/Dialect/VM/Transforms/VMPasses.h.inc"
 
-// The signature of the import that a hal op becomes, or null.
+// The signature of the import that a hal op or a check becomes, or null.
 static const char *importSignature(StringRef opName) {
 #define KILN_HAL_IMPORT(Name, name, signature)                                                                         \
   if (opName == name)                                                                                                  \
     return signature;
 #include "kiln/schema/hal_imports.def"
+#define KILN_CHECK_IMPORT(Name, name, signature)                                                                       \
+  if (opName == name)                                                                                                  \
+    return signature;
+#include "kiln/schema/check_imports.def"
   return nullptr;
 }
 
@@ -197,6 +202,14 @@ private:
     }
     if (isa<HAL::HALDialect>(op->getDialect()))
       return replace(callImport(builder, op, types, op->getOperands()));
+    if (isa<Check::CheckDialect>(op->getDialect())) {
+      SmallVector<Value> operands = {ConstRodataOp::create(builder, loc, ref, addRodata(placeOf(loc), loc))};
+      llvm::append_range(operands, op->getOperands());
+      if (auto almost = dyn_cast<Check::ExpectAlmostEqOp>(op))
+        for (FloatAttr tolerance : {almost.getAtolAttr(), almost.getRtolAttr()})
+          operands.push_back(arith::ConstantOp::create(builder, loc, tolerance));
+      return replace(callImport(builder, op, types, operands));
+    }
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       if (constant.getType().isIndex())
         constant.setValueAttr(builder.getI64IntegerAttr(cast<IntegerAttr>(constant.getValue()).getInt()));
@@ -205,6 +218,13 @@ private:
     if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
       return convertIndexCast(op, isa<arith::IndexCastOp>(op));
     return success();
+  }
+
+  // "file.mlir:12"; empty where the source is not known.
+  static StringAttr placeOf(Location loc) {
+    auto file = loc->findInstanceOf<FileLineColLoc>();
+    return StringAttr::get(loc.getContext(),
+                           file ? file.getFilename().getValue() + ":" + Twine(file.getLine()) : Twine());
   }
 
   // An index is an i64.

@@ -1,0 +1,97 @@
+// kiln-check-module: runs the tests of a compiled module, each of which is a function without arguments and results
+// that says by `check` ops what it expects.
+#include <charconv>
+
+#include "kiln/tools/check_functions.h"
+#include "kiln/tools/runtime_flags.h"
+#include "gtest/gtest.h"
+
+using namespace kiln;
+
+namespace {
+
+// "file.mlir:12"
+void addFailure(std::string_view place, const std::string &message) {
+  size_t colon = place.rfind(':');
+  int line = 0;
+  if (colon != place.npos)
+    std::from_chars(place.data() + colon + 1, place.data() + place.size(), line);
+  std::string file(place.substr(0, colon));
+  ADD_FAILURE_AT(file.empty() ? "unknown source" : file.c_str(), line) << message;
+}
+
+class FunctionTest : public testing::Test {
+public:
+  FunctionTest(const Program &program, std::string name) : program(program), name(std::move(name)) {}
+
+  void TestBody() override {
+    if (Status status = run(); !status.ok())
+      ADD_FAILURE() << status.message();
+  }
+
+private:
+  // In a session of its own: tests see nothing of each other.
+  Status run() {
+    KILN_ASSIGN_OR_RETURN(Ref<vm::NativeModule> check, createCheckModule(addFailure));
+    KILN_ASSIGN_OR_RETURN(std::unique_ptr<vm::Session> session, program.createSession(check));
+    KILN_ASSIGN_OR_RETURN(vm::Function function, session->lookup(name));
+    return session->call(function, {}, {});
+  }
+
+  const Program &program;
+  std::string name;
+};
+
+Status registerTests(const Program &program) {
+  size_t tests = 0;
+  for (const vm::ExportInfo &entry : program.mainModule().exports()) {
+    const vm::FunctionInfo &info = program.mainModule().functions()[entry.function];
+    if (!info.signature.arguments.empty() || !info.signature.results.empty()) {
+      print(fmt::format("@{} is no test: it has arguments or results\n", entry.name));
+      continue;
+    }
+    ++tests;
+    std::string name(entry.name);
+    testing::RegisterTest("module", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [&program, name]() -> testing::Test * { return new FunctionTest(program, name); });
+  }
+  if (tests == 0)
+    return invalidArgument("'{}' has no tests, which are exported functions without arguments and results",
+                           program.mainModule().fileName());
+  return okStatus();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  // GoogleTest gets its own flags only: it would answer --help, too.
+  std::vector<char *> ours = {argv[0]}, theirs = {argv[0]};
+  for (int i = 1; i < argc; ++i)
+    (std::string_view(argv[i]).starts_with("--gtest_") ? theirs : ours).push_back(argv[i]);
+  auto count = static_cast<int>(theirs.size());
+  theirs.push_back(nullptr);
+  testing::InitGoogleTest(&count, theirs.data());
+  FlagParser parser("kiln-check-module",
+                    "Runs the tests of a compiled module: each exported function without arguments and results, which "
+                    "says what it expects by check.expect_eq and the like. Flags of GoogleTest (--gtest_filter=, "
+                    "--gtest_list_tests, --gtest_output=xml:FILE, ...) choose among them and say how they are shown.");
+  RuntimeFlags runtime;
+  runtime.addModuleFlags(parser);
+  runtime.addDeviceFlags(parser);
+  parser.example("kiln-check-module --module=tests.vmfb --device=local-task --gtest_filter='*abs*'");
+  if (std::optional<int> code = parser.parse(static_cast<int>(ours.size()), ours.data()))
+    return *code;
+
+  Result<bool> listed = runtime.printLists();
+  if (!listed.ok())
+    return reportFailure(parser.tool(), listed.status());
+  if (*listed)
+    return 0;
+  Result<Program> program = Program::open(runtime);
+  Status registered = program.ok() ? registerTests(*program) : program.status();
+  if (!registered.ok())
+    return reportFailure(parser.tool(), registered);
+  int code = RUN_ALL_TESTS();
+  Status memory = program->verifyMemory();
+  return memory.ok() ? code : reportFailure(parser.tool(), memory);
+}
