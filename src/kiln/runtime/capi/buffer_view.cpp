@@ -19,7 +19,7 @@ namespace {
 Ref<hal::BufferView> viewOf(const char *function, kiln_ref_t ref) {
   vm::AnyRef object = findRef(ref);
   if (!object && ref.object)
-    reportMisuse(function, describeBadHandle(ref.object, "kiln_ref_t"));
+    reportMisuse(function, ref.object, "kiln_ref_t");
   return object.get<hal::BufferView>();
 }
 
@@ -101,16 +101,16 @@ Status readView(kiln_ref_t ref, void *target, size_t size) {
 
 void kiln_ref_retain(kiln_ref_t ref) {
   if (ref.object && !HandleTable::retain(HandleKind::Reference, ref.object))
-    reportMisuse(__func__, describeBadHandle(ref.object, "kiln_ref_t"));
+    reportMisuse(__func__, ref.object, "kiln_ref_t");
 }
 void kiln_ref_release(kiln_ref_t ref) {
   if (ref.object && !HandleTable::release(HandleKind::Reference, ref.object))
-    reportMisuse(__func__, describeBadHandle(ref.object, "kiln_ref_t"));
+    reportMisuse(__func__, ref.object, "kiln_ref_t");
 }
 const char *kiln_ref_type_name(kiln_ref_t ref) {
   vm::AnyRef object = findRef(ref);
   if (!object && ref.object)
-    reportMisuse(__func__, describeBadHandle(ref.object, "kiln_ref_t"));
+    reportMisuse(__func__, ref.object, "kiln_ref_t");
   return object.typeName(); // a type lives as long as the program
 }
 int kiln_ref_is_buffer_view(kiln_ref_t ref) {

@@ -122,10 +122,24 @@ bool HandleTable::release(HandleKind kind, const void *handle, vm::AnyRef *last)
   return true;
 }
 
+namespace {
+
+constexpr size_t kMaxMessage = 128;
+
+void describe(char (&text)[kMaxMessage], const void *handle, const char *typeName) {
+  if (handle)
+    std::snprintf(text, sizeof(text), "%p, which is no live %s: it was released before, or is something else", handle,
+                  typeName);
+  else
+    std::snprintf(text, sizeof(text), "NULL; a %s is needed", typeName);
+}
+
+} // namespace
+
 std::string describeBadHandle(const void *handle, const char *typeName) {
-  if (!handle)
-    return fmt::format("NULL; a {} is needed", typeName);
-  return fmt::format("{}, which is no live {}: it was released before, or is something else", handle, typeName);
+  char text[kMaxMessage];
+  describe(text, handle, typeName);
+  return text;
 }
 
 namespace {
@@ -137,8 +151,8 @@ struct MisuseHandler {
 };
 
 MisuseHandler &misuseHandler() {
-  static auto *handler = new MisuseHandler();
-  return *handler;
+  static MisuseHandler handler;
+  return handler;
 }
 
 // There when there is no memory left for another one.
@@ -151,7 +165,7 @@ kiln_status_t *outOfMemory() {
 
 } // namespace
 
-void reportMisuse(const char *function, const std::string &message) {
+void reportMisuse(const char *function, const void *handle, const char *typeName) {
   kiln_misuse_fn_t handler;
   void *context;
   {
@@ -159,10 +173,16 @@ void reportMisuse(const char *function, const std::string &message) {
     handler = misuseHandler().function;
     context = misuseHandler().context;
   }
+  char message[kMaxMessage];
+  describe(message, handle, typeName);
   if (handler)
-    handler(context, function, message.c_str());
+    handler(context, function, message);
   else
-    std::fprintf(stderr, "%s: the handle is %s\n", function, message.c_str());
+    std::fprintf(stderr, "%s: the handle is %s\n", function, message);
+}
+
+void reserveStatus() {
+  (void)outOfMemory();
 }
 
 kiln_status_t *toHandle(const Status &status) {
@@ -196,6 +216,14 @@ Status statusOfException() {
     return internalError("an exception was thrown: {}", error.what());
   } catch (...) {
     return internalError("an exception was thrown");
+  }
+}
+
+kiln_status_t *handleOfException() {
+  try {
+    return toHandle(statusOfException());
+  } catch (const std::bad_alloc &) {
+    return outOfMemory();
   }
 }
 

@@ -113,8 +113,9 @@ inline Status neededArray(const void *pointer, size_t count, const char *name) {
   return pointer || count == 0 ? okStatus() : invalidArgument("`{}` is NULL; {} items are announced", name, count);
 }
 
-// Tells the program of a wrong handle that a function without a status was given; see kiln_set_misuse_handler.
-void reportMisuse(const char *function, const std::string &message);
+// Tells the program of a wrong handle that a function without a status was given; see kiln_set_misuse_handler. Needs no
+// memory.
+void reportMisuse(const char *function, const void *handle, const char *typeName);
 
 // The object of an argument of a function that returns no status; where the handle is not live the program is told, and
 // the result is null.
@@ -122,31 +123,37 @@ template <typename Handle>
 Ref<typename HandleTraits<Handle>::Object> query(const char *function, const Handle *handle) {
   Ref<typename HandleTraits<Handle>::Object> object = findHandle(handle);
   if (!object)
-    reportMisuse(function, describeBadHandle(handle, HandleTraits<Handle>::name));
+    reportMisuse(function, handle, HandleTraits<Handle>::name);
   return object;
 }
 template <typename Handle> void retainHandle(const char *function, const Handle *handle) {
   if (handle && !HandleTable::retain(HandleTraits<Handle>::kind, handle))
-    reportMisuse(function, describeBadHandle(handle, HandleTraits<Handle>::name));
+    reportMisuse(function, handle, HandleTraits<Handle>::name);
 }
 template <typename Handle> void releaseHandle(const char *function, const Handle *handle) {
   if (handle && !HandleTable::release(HandleTraits<Handle>::kind, handle))
-    reportMisuse(function, describeBadHandle(handle, HandleTraits<Handle>::name));
+    reportMisuse(function, handle, HandleTraits<Handle>::name);
 }
 
-// NULL for success. Never throws: where there is no memory for a status, a status that says so is there already.
+// Makes the status that toHandle gives where there is no memory for another one.
+void reserveStatus();
+// NULL for success. Never throws after reserveStatus.
 kiln_status_t *toHandle(const Status &status);
 // Takes the handle over.
 Status fromHandle(kiln_status_t *status);
 // The status of the exception that is being handled. Rethrows what ends a thread.
 Status statusOfException();
 
+// The same as a handle, also where there is no memory for a status.
+kiln_status_t *handleOfException();
+
 // Calls a function that returns a Status and turns what it returns or throws into a handle.
 template <typename Body> kiln_status_t *guarded(const Body &body) {
   try {
+    reserveStatus();
     return toHandle(body());
   } catch (...) {
-    return toHandle(statusOfException());
+    return handleOfException();
   }
 }
 

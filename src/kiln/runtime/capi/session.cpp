@@ -200,7 +200,7 @@ kiln_status_t *kiln_session_create(const kiln_session_options_t *options, kiln_s
 void kiln_session_release(kiln_session_t *session) {
   vm::AnyRef last;
   if (session && !HandleTable::release(HandleKind::Session, session, &last))
-    reportMisuse(__func__, describeBadHandle(session, "kiln_session_t"));
+    reportMisuse(__func__, session, "kiln_session_t");
   if (last)
     releaseFunctions(*static_cast<SessionObject *>(const_cast<RefCounted *>(last.pointer())));
 }

@@ -35,6 +35,7 @@ Frame *Interpreter::push(Frame *caller, Instance *instance, const FunctionInfo *
   auto *frame = new (top) Frame{caller, instance, function, values, refs, function->code.data(), 0};
   top += size;
   ++depth;
+  innermost = frame;
   return frame;
 }
 
@@ -42,7 +43,7 @@ Frame *Interpreter::pop(Frame *frame) {
   std::destroy_n(frame->refs, frame->function->refRegisters + frame->function->refScratch);
   top = reinterpret_cast<std::byte *>(frame);
   --depth;
-  return frame->caller;
+  return innermost = frame->caller;
 }
 
 Frame *Interpreter::enter(Frame *caller, const uint16_t *pc, Instance *instance, const FunctionInfo &function,
@@ -72,6 +73,7 @@ Status Interpreter::call(Instance &instance, const FunctionInfo &function, std::
                          std::span<Value> results) {
   if (nativeDepth == kMaxNativeDepth)
     return resourceExhausted("native functions have called back into the program {} levels deep", nativeDepth);
+  Frame *outer = innermost;
   Frame *frame = push(nullptr, &instance, &function);
   if (!frame)
     return exhausted(function);
@@ -84,9 +86,21 @@ Status Interpreter::call(Instance &instance, const FunctionInfo &function, std::
       *value++ = argument.bits();
   }
   ++nativeDepth;
-  Status status = trace ? run<true>(frame, results) : run<false>(frame, results);
-  --nativeDepth;
-  return status;
+  // A native function may throw, if only for want of memory: the frames of this call go, and others stay as they are.
+  auto leave = [&] {
+    while (innermost && innermost != outer)
+      pop(innermost);
+    innermost = outer;
+    --nativeDepth;
+  };
+  try {
+    Status status = trace ? run<true>(frame, results) : run<false>(frame, results);
+    leave();
+    return status;
+  } catch (...) {
+    leave();
+    throw;
+  }
 }
 
 Status Interpreter::callNative(Frame *frame, const NativeFunction &native, const uint16_t *arguments,

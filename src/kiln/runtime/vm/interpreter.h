@@ -72,8 +72,9 @@ private:
   std::unique_ptr<std::byte[]> stack;
   std::byte *top;
   std::byte *end;
-  uint32_t depth = 0;       // of frames
-  uint32_t nativeDepth = 0; // of calls from the host, one within the other
+  Frame *innermost = nullptr; // the frame that was pushed last
+  uint32_t depth = 0;         // of frames
+  uint32_t nativeDepth = 0;   // of calls from the host, one within the other
   uint32_t maxDepth;
   FILE *trace;
 };

@@ -14,6 +14,7 @@
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 namespace kiln::hal {
 
@@ -155,20 +156,25 @@ Result<std::unique_ptr<ElfImage>> ElfImage::load(std::string_view name, std::spa
   if (!status.ok())
     return std::move(status).withContext(fmt::format("executable '{}' cannot be loaded", name));
   KILN_ASSIGN_OR_RETURN(FileDescriptor file, createSealedFile(name, bytes));
-  KILN_ASSIGN_OR_RETURN(void *library, open(name, pathOf(file.get())));
+  std::unique_ptr<ElfImage> image(new ElfImage(std::move(file)));
+  KILN_ASSIGN_OR_RETURN(image->library, open(name, image->path));
   if (!folder.empty())
     if (Result<std::string> path = keepExecutable(folder, fileName(name), bytes); path.ok())
-      showAsFile(library, file.get(), bytes, *path);
-  return std::unique_ptr<ElfImage>(new ElfImage(file.leak(), library));
+      showAsFile(image->library, image->file.get(), bytes, *path);
+  return image;
 }
 
+ElfImage::ElfImage(FileDescriptor sealed) : file(std::move(sealed)), path(pathOf(file.get())) {}
+
 ElfImage::~ElfImage() {
+  if (!library)
+    return;
   dlclose(library);
   // An object may refuse to be unloaded. Its name, and so its file, must then never be used for another one.
-  if (void *still = dlopen(pathOf(file).c_str(), RTLD_NOW | RTLD_NOLOAD))
+  if (void *still = dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD)) {
     dlclose(still);
-  else
-    close(file);
+    (void)file.leak();
+  }
 }
 
 void *ElfImage::symbol(const char *name) const {

@@ -2,6 +2,7 @@
 #ifndef KILN_TARGETS_CPU_DRIVER_ELF_IMAGE_H
 #define KILN_TARGETS_CPU_DRIVER_ELF_IMAGE_H
 
+#include "kiln/base/file_descriptor.h"
 #include "kiln/base/status.h"
 
 #include <cstddef>
@@ -33,10 +34,11 @@ public:
   void *symbol(const char *name) const;
 
 private:
-  ElfImage(int file, void *library) : file(file), library(library) {}
+  explicit ElfImage(FileDescriptor file);
 
-  int file; // in memory
-  void *library;
+  FileDescriptor file; // in memory
+  std::string path;    // its name for the loader
+  void *library = nullptr;
 };
 
 // The format of executables that this process can load, "elf-x86_64" or "elf-aarch64".
