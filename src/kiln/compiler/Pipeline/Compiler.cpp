@@ -71,7 +71,8 @@ void Compiler::bindOptions(OptionBinder &binder) {
 void Compiler::registerDialects(DialectRegistry &registry) const {
   registerAllDialects(registry);
   registerAllExtensions(registry);
-  registry.insert<Check::CheckDialect, Flow::FlowDialect, HAL::HALDialect, Stream::StreamDialect, Util::UtilDialect, VM::VMDialect>();
+  registry.insert<Check::CheckDialect, Flow::FlowDialect, HAL::HALDialect, Stream::StreamDialect, Util::UtilDialect,
+                  VM::VMDialect>();
   for (const auto &backend : shared.backends.backends())
     backend->registerDialects(registry);
 }

@@ -127,8 +127,7 @@ private:
       check.erase();
     } else if (auto check = dyn_cast<Check::ExpectAlmostEqConstOp>(op)) {
       Value expected = arith::ConstantOp::create(builder, loc, check.getExpected());
-      op = Check::ExpectAlmostEqOp::create(builder, loc, check.getActual(), expected, check.getAtolAttr(),
-                                           check.getRtolAttr());
+      op = Check::ExpectAlmostEqOp::create(builder, loc, check.getActual(), expected, check.getAtol(), check.getRtol());
       check.erase();
     }
     builder.setInsertionPoint(op);

@@ -45,13 +45,13 @@ defvar tolerances = (ins DefaultValuedAttr<F64Attr, "1.0e-4">:$atol, DefaultValu
 def Check_ExpectAlmostEqOp : Check_OfTwo<"expect_almost_eq", "the same within atol + rtol * |expected|; NaN equals NaN"> {
   let arguments = !con((ins AnyType:$actual, AnyType:$expected), tolerances);
   let assemblyFormat = [{
-    `(` $actual `,` $expected (`,` `atol` $atol^)? (`,` `rtol` $rtol^)? `)` attr-dict `:` type($actual)
+    `(` $actual `,` $expected `` custom<Tolerances>($atol, $rtol) `)` attr-dict `:` type($actual)
   }];
 }
 def Check_ExpectAlmostEqConstOp : Check_OfTwo<"expect_almost_eq_const", "the same, of a tensor that is known"> {
   let arguments = !con((ins AnyRankedTensor:$actual, ElementsAttr:$expected), tolerances);
   let assemblyFormat = [{
-    `(` $actual `,` $expected (`,` `atol` $atol^)? (`,` `rtol` $rtol^)? `)` attr-dict `:` type($actual)
+    `(` $actual `,` $expected `` custom<Tolerances>($atol, $rtol) `)` attr-dict `:` type($actual)
   }];
 }
 

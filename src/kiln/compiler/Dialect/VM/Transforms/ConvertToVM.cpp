@@ -187,7 +187,10 @@ private:
     if (isa<Util::NullOp>(op))
       return replace(NullOp::create(builder, loc, ref));
     if (auto constant = dyn_cast<Util::UnfoldableConstantOp>(op)) {
-      Value value = arith::ConstantOp::create(builder, loc, constant.getValue());
+      TypedAttr number = constant.getValue();
+      if (number.getType().isIndex())
+        number = builder.getI64IntegerAttr(cast<IntegerAttr>(number).getInt());
+      Value value = arith::ConstantOp::create(builder, loc, number);
       return replace(BarrierOp::create(builder, loc, value.getType(), value));
     }
     if (auto barrier = dyn_cast<Util::OptimizationBarrierOp>(op)) {
@@ -206,8 +209,9 @@ private:
       SmallVector<Value> operands = {ConstRodataOp::create(builder, loc, ref, addRodata(placeOf(loc), loc))};
       llvm::append_range(operands, op->getOperands());
       if (auto almost = dyn_cast<Check::ExpectAlmostEqOp>(op))
-        for (FloatAttr tolerance : {almost.getAtolAttr(), almost.getRtolAttr()})
-          operands.push_back(arith::ConstantOp::create(builder, loc, tolerance));
+        for (const APFloat &tolerance : {almost.getAtol(), almost.getRtol()})
+          operands.push_back(
+              arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(tolerance.convertToDouble())));
       return replace(callImport(builder, op, types, operands));
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {

@@ -113,8 +113,8 @@ static const kiln_dispatch_info_t kExports[] = {
 // Of fail_in_one's codes, the first two have a message.
 static const char *const kReasons[] = {"the first reason", "the second reason"};
 #define NONE {NULL, 0, 0}
-EXPORT const kiln_dispatch_messages_t kiln_executable_messages[] = {NONE, NONE, NONE, {kReasons, 2, 0}, NONE,
-                                                                    NONE, NONE, NONE, NONE};
+EXPORT const kiln_dispatch_messages_t kiln_executable_messages[] = {NONE, NONE, NONE, {kReasons, 2, 0}, NONE, NONE,
+                                                                    NONE, NONE, NONE};
 
 static const kiln_executable_library_t kLibrary = {KILN_EXECUTABLE_ABI_VERSION, sizeof(kExports) / sizeof(kExports[0]),
                                                    kExports};
