@@ -34,7 +34,7 @@ MAY_INCLUDE = [
     ("measure/verify", ["base", "schema", "runtime/io", "runtime/hal"]),
     ("measure/providers", ["base", "schema", "runtime", "targets/drivers.h", "measure"]),
     ("measure", ["base", "schema", "runtime"]),
-    ("store", ["base"]),
+    ("store", ["base", "measure/statistics"]),
     ("report", ["base", "store", "measure/statistics"]),
     ("tools", ["base", "schema", "runtime", "compiler", "targets", "families", "measure", "store", "report"]),
 ]
