@@ -9,14 +9,17 @@ namespace kiln::measure {
 
 namespace {
 
-constexpr size_t kTurnsWithout = 3; // at most, before the first fresh one
-constexpr unsigned kOneIn = 6, kOneInDoubtful = 2;
+constexpr size_t kTurnsWithout = 3; // the third is fresh if none was, and the sixth if one was
+constexpr unsigned kOneInAtFirst = 3, kOneIn = 6, kOneInDoubtful = 2;
 // Logarithms of ratios of two turns, between which neither is longer: honest providers differ by as much, too.
 constexpr double kShorter = -0.05, kLonger = 0.1;
 // Where every fresh turn takes so much longer than every other one, a few of them are enough.
 constexpr double kBlatant = 0.4;
 // Of each kind, before anything is said; with fewer a single disturbance could decide.
 constexpr size_t kLeast = 4;
+// So many fresh turns are what others are held to; a single one may have been disturbed.
+constexpr size_t kFewFresh = 2;
+constexpr double kLeastOfFresh = 0.95;
 // Standard deviations of the rank sum: worth more fresh turns; worth turns beyond those that are measured; certain.
 constexpr double kDoubtful = 1.5, kSuspicious = 2, kCertain = 4;
 
@@ -38,14 +41,22 @@ double FreshTurns::deviations() const {
   return (above - n * m / 2) / std::sqrt(n * m * (n + m + 1) / 12);
 }
 
+double FreshTurns::least() const {
+  if (fresh.size() < kFewFresh)
+    return 0;
+  return kLeastOfFresh * std::exp(fresh.size() < kLeast ? std::ranges::min(fresh) : middleOf(fresh));
+}
+
 bool FreshTurns::suspicious() const {
   return deviations() > kSuspicious;
 }
 
 bool FreshTurns::draw(std::mt19937_64 &random) const {
-  if (fresh.empty() && other.size() + 1 >= kTurnsWithout)
+  if (fresh.size() + other.size() + 1 >= kTurnsWithout * (fresh.size() + 1) && fresh.size() < kFewFresh)
     return true;
-  return random() % (deviations() > kDoubtful ? kOneInDoubtful : kOneIn) == 0;
+  if (deviations() > kDoubtful)
+    return random() % kOneInDoubtful == 0;
+  return random() % (fresh.size() < kLeast ? kOneInAtFirst : kOneIn) == 0;
 }
 
 void FreshTurns::add(bool isFresh, double nanoseconds) {

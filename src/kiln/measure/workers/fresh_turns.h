@@ -22,6 +22,9 @@ public:
   // An error, beginning with "recognizes the checking", where the difference is certain. Single turns, however slow or
   // fast, decide nothing: ranks are compared.
   Status check() const;
+  // What any turn counts for at least, nanoseconds of a call: hardly less than fresh ones take, as soon as there are
+  // some. Who answers from memory as long as that is not certain gains the rest.
+  double least() const;
   // Whether it seems to take longer in fresh turns, and further turns could show it.
   bool suspicious() const;
 

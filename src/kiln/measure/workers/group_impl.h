@@ -95,7 +95,7 @@ private:
   std::vector<io::TensorSpan> someInputs();
   Status askToCopy(uint32_t index, const Request &request, SharedTensors &tensors, SetRange sets, uint64_t &beyond);
   Status watchCalls(uint32_t index, RoundSamples &samples);
-  Status checkTurn(uint32_t index, const RoundSamples &samples);
+  Status checkTurn(uint32_t index, RoundSamples &samples);
   Status checkSpeed(uint32_t index);
   const SpeedFloor *floorAbove(uint32_t index, double call, double &least) const;
   Status verifyAgain(uint32_t index);

@@ -68,7 +68,7 @@ Result<TimedRequest> Group::watchRequest(uint32_t index, const Request &request,
   // The lab, too, waits for a processor, before it asks and after the answer has come.
   waiting = ownWaiting() - waiting;
   timed.disturbed = disturbedBetween(before, after) + waiting;
-  if (timed.threads > 1 && !before.hasChildren && !after.hasChildren) {
+  if (timed.threads > 1 && !before.hasChildren && !after.hasChildren && !after.escaped) {
     auto others = int64_t(busyNanoseconds(processors) - busy) - int64_t(timed.running);
     timed.disturbed =
         std::max(timed.disturbed, member.disturbances.add(waitedBetween(before, after) + waiting, others));
@@ -386,8 +386,8 @@ const SpeedFloor *Group::floorAbove(uint32_t index, double call, double &least) 
   return nullptr;
 }
 
-// What only a turn as a whole can show.
-Status Group::checkTurn(uint32_t index, const RoundSamples &samples) {
+// What only a turn as a whole can show. One with old inputs counts for hardly less than those with new ones.
+Status Group::checkTurn(uint32_t index, RoundSamples &samples) {
   Member &member = members[index];
   double call = double(middleOf(samples.call)) / samples.batch;
   member.medians.push_back(int64_t(call * 1000));
@@ -395,6 +395,9 @@ Status Group::checkTurn(uint32_t index, const RoundSamples &samples) {
     member.freshTurns.add(samples.fresh, call);
     if (Status told = member.freshTurns.check(); !told.ok())
       return withdrawTimed(index, told);
+    if (double least = member.freshTurns.least(); !samples.fresh && call < least)
+      for (int64_t &sample : samples.call)
+        sample = int64_t(double(sample) * least / call);
   }
   return checkSpeed(index);
 }

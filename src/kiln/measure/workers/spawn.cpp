@@ -28,8 +28,7 @@ struct Plan {
   std::vector<char *> environment;
   int input = -1, output = -1, error = -1;
   int report = -1; // where the errno of what fails goes
-  int gate = -1;   // ends once the parent is ready, which holds the other end, `writer`
-  int writer = -1;
+  int gate = -1;   // gives a byte once the parent is ready
   pid_t parent = -1;
   uint64_t memoryLimit = 0;
   bool bind = false;
@@ -107,13 +106,19 @@ void limit(const Plan &plan, decltype(RLIMIT_CORE) resource, rlim_t value) {
 }
 
 [[noreturn]] void runChild(Plan &plan) {
-  char none = 0;
-  ::close(plan.writer);
-  [[maybe_unused]] ssize_t ended = ::read(plan.gate, &none, 1);
   if (::setpgid(0, 0) != 0 || ::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
     fail(plan);
   // A parent that ended before the call above sends no signal.
   if (::getppid() != plan.parent)
+    fail(plan);
+  // A program with rights of its own would be counted no longer (RunTimeCounter).
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    fail(plan);
+  char ready = 0;
+  ssize_t got = 0;
+  while ((got = ::read(plan.gate, &ready, 1)) < 0 && errno == EINTR) {
+  }
+  if (got != 1)
     fail(plan);
   limit(plan, RLIMIT_CORE, 0);
   // The parent ends a worker at its limit (WorkerProcess); this one, far above, stops what allocates too fast for that.
@@ -208,7 +213,6 @@ Result<SpawnedProcess> spawnWorker(const WorkerOptions &options) {
   plan.error = error.theirs.get();
   plan.report = report.theirs.get();
   plan.gate = closedGate.get();
-  plan.writer = openGate.get();
   plan.parent = ::getpid();
   plan.memoryLimit = options.memoryLimit;
   plan.bind = !options.cpus.empty();
@@ -224,7 +228,7 @@ Result<SpawnedProcess> spawnWorker(const WorkerOptions &options) {
     runChild(plan);
   SpawnedProcess process;
   process.runTime = RunTimeCounter::of(pid);
-  openGate = io::FileDescriptor();
+  [[maybe_unused]] ssize_t opened = ::write(openGate.get(), "", 1);
   report.theirs = io::FileDescriptor();
   if (int failed = awaitExec(report.ours)) {
     rusage usage = {};

@@ -12,6 +12,13 @@
 
 namespace kiln::measure {
 
+namespace {
+
+// The counter is read first.
+constexpr uint64_t kCountedEarly = 5'000'000;
+
+} // namespace
+
 WorkerTimes WorkerTimes::of(pid_t pid, const RunTimeCounter &counter) {
   WorkerTimes times;
   std::optional<uint64_t> counted = counter.read();
@@ -33,7 +40,9 @@ WorkerTimes WorkerTimes::of(pid_t pid, const RunTimeCounter &counter) {
     if (!counted && std::ifstream(tasks->path() / "children") >> child)
       times.hasChildren = true;
   }
-  times.running = counted.value_or(times.running);
+  // An execution of a program that may not be read, or that has other rights, ends the counting.
+  times.escaped = counted && *counted + kCountedEarly < times.running;
+  times.running = std::max(counted.value_or(0), times.running);
   return times;
 }
 
@@ -48,6 +57,9 @@ template <typename Less> uint64_t longestWait(const WorkerTimes &before, const W
   for (const auto &[thread, times] : after.threads) {
     auto found = before.threads.find(thread);
     ThreadTimes earlier = found == before.threads.end() ? ThreadTimes() : found->second;
+    // The number of a thread that has ended may be another's.
+    if (times.waiting < earlier.waiting || times.running < earlier.running)
+      earlier = ThreadTimes();
     uint64_t waited = times.waiting - earlier.waiting;
     longest = std::max(longest, waited - std::min(waited, less(times.running - earlier.running)));
   }
@@ -61,7 +73,7 @@ uint64_t waitedBetween(const WorkerTimes &before, const WorkerTimes &after) {
 }
 
 uint64_t disturbedBetween(const WorkerTimes &before, const WorkerTimes &after) {
-  if (before.hasChildren || after.hasChildren)
+  if (before.hasChildren || after.hasChildren || after.escaped)
     return 0;
   uint64_t running = after.running - before.running;
   return longestWait(before, after, [&](uint64_t own) { return running - std::min(running, own); });

@@ -22,6 +22,7 @@ struct WorkerTimes {
   std::map<pid_t, ThreadTimes> threads;
   uint64_t running = 0;     // of all threads and of all processes that it started, those that have ended too
   bool hasChildren = false; // what they ran is not known
+  bool escaped = false;     // the counter counts less than the process ran: it has become a program that is not counted
 
   // Without a counter that counts, processes that it started are left out.
   static WorkerTimes of(pid_t pid, const RunTimeCounter &counter = {});

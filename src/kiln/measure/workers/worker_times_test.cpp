@@ -1,6 +1,8 @@
 #include "kiln/measure/workers/worker_times.h"
 
 #include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -44,6 +46,23 @@ TEST(WorkerTimes, WaitingForOthersIsADisturbanceAndForEachOtherIsNot) {
   EXPECT_EQ(disturbedBetween(start, parent), 0U);
 }
 
+// A thread that has ended may have given its number to another; a program that is not counted has no excuse.
+TEST(WorkerTimes, NoTimeGoesBackwards) {
+  auto times = [](uint64_t running, uint64_t waiting) {
+    WorkerTimes all;
+    all.threads = {{1, {running, waiting}}};
+    all.running = 1000;
+    return all;
+  };
+  EXPECT_EQ(waitedBetween(times(10, 900), times(20, 100)), 100U);
+  EXPECT_EQ(waitedBetween(times(900, 10), times(20, 100)), 100U);
+  WorkerTimes escaped = times(20, 100);
+  escaped.running = 1010;
+  EXPECT_EQ(disturbedBetween(times(10, 0), escaped), 100U);
+  escaped.escaped = true;
+  EXPECT_EQ(disturbedBetween(times(10, 0), escaped), 0U);
+}
+
 // Two threads that wait for each other on one processor are not disturbed, though each of them waits.
 TEST(WorkerTimes, WaitingIsForOthersAsFarAsOthersRan) {
   constexpr uint64_t second = 1'000'000'000;
@@ -74,6 +93,40 @@ TEST(WorkerTimes, TheSystemCountsWhatRuns) {
   uint64_t ran = WorkerTimes::of(::getpid()).running - start.running;
   EXPECT_GE(busyNanoseconds(cpus) - before, ran / 2);
   EXPECT_EQ(busyNanoseconds({}), 0U);
+}
+
+// Time in the kernel counts, and what a child ran that has ended.
+TEST(WorkerTimes, ACounterCountsAll) {
+  int gate[2];
+  ASSERT_EQ(::pipe(gate), 0);
+  pid_t worker = ::fork();
+  if (worker == 0) {
+    char ready = 0;
+    [[maybe_unused]] ssize_t got = ::read(gate[0], &ready, 1);
+    for (uint64_t start = monotonicNanoseconds(); monotonicNanoseconds() - start < 50'000'000;)
+      ::syscall(SYS_getppid);
+    if (pid_t child = ::fork(); child == 0) {
+      runFor(50'000'000);
+      ::_exit(0);
+    } else {
+      ::waitpid(child, nullptr, 0);
+    }
+    ::_exit(0);
+  }
+  RunTimeCounter counter = RunTimeCounter::of(worker);
+  ASSERT_EQ(::write(gate[1], "", 1), 1);
+  ::close(gate[0]);
+  ::close(gate[1]);
+  rusage usage = {};
+  ASSERT_EQ(::wait4(worker, nullptr, 0, &usage), worker);
+  if (!counter.read())
+    GTEST_SKIP() << "this system does not tell";
+  auto nanoseconds = [](const timeval &time) {
+    return uint64_t(time.tv_sec) * 1'000'000'000 + uint64_t(time.tv_usec) * 1000;
+  };
+  uint64_t ran = nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime);
+  EXPECT_GT(*counter.read() + 15'000'000, ran);
+  EXPECT_LT(*counter.read(), ran + 30'000'000);
 }
 
 // Two threads on one processor: each of them waits for the other.
