@@ -34,7 +34,7 @@ std::string durationText(double seconds) {
   if (whole == minute)
     return "1 minute";
   if (whole < manySeconds)
-    return fmt::format("{:.0f} s", std::max(whole, 0.0));
+    return fmt::format("{:.0f} s", whole > 0 ? whole : 0.0);
   return whole < manyMinutes * minute ? fmt::format("{:.2g} minutes", whole / minute)
                                       : fmt::format("{:.1f} hours", whole / hour);
 }
