@@ -173,7 +173,7 @@ Result<Answer> WorkerProcess::ask(const Request &request, Deadline deadline) {
   Result<Answer> answer = parseAnswer(line);
   if (!answer.ok())
     return fail(Outcome::Rubbish, StatusCode::DataLoss,
-                fmt::format("the worker's answer to '{}' is none: {}", asked, answer.status().message()));
+                fmt::format("the worker's answer to '{}' is no answer: {}", asked, answer.status().message()));
   if (answer->ok)
     return answer;
   lastOutcome = answer->unsupported ? Outcome::Unsupported : Outcome::Failed;
