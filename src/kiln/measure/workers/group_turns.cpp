@@ -256,11 +256,13 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
 }
 
 // Few rounds may leave it open whether a candidate computes only where its inputs are new. It has turns beyond those
-// that are measured until that is known, or a quarter of the rounds' time is over.
+// that are measured until that is known, or a quarter of the rounds' time is over, or the group's.
 Status Group::settleDoubts() {
   uint64_t until = monotonicNanoseconds() + std::max(result.roundsNanoseconds / 4, kTimeToSettle);
   auto doubtful = [&](uint32_t index) {
-    return takesPart(index) && goesOn() && members[index].freshTurns.suspicious() && monotonicNanoseconds() < until;
+    uint64_t now = monotonicNanoseconds();
+    return takesPart(index) && goesOn() && members[index].freshTurns.suspicious() && now < until &&
+           now - began < settings.groupNanoseconds;
   };
   for (uint32_t i = 0; i < count(); ++i)
     for (int turn = 0; turn < kTurnsToSettle && doubtful(i); ++turn) {
