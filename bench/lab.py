@@ -98,14 +98,14 @@ class Lab:
             raise measure.Failed("no calls were watched")
         return 100 * (statistics.median(seen) / statistics.median(plain) - 1)
 
-    def checking_costs(self, n, runs):
+    def checking_costs(self, m, n, k, runs):
         """By how many percent the rounds of a product by OpenBLAS, or by plain loops, take longer with timed calls
         checked."""
         worker = self.build.program("kiln-lab-worker")
         listed = self.build.run("kiln-lab-worker", "--list_providers").splitlines()
         installed = any(line.split()[:1] == ["openblas"] and "not available" not in line for line in listed)
         pairs = self.build.run("check_cost", worker, "openblas" if installed else "reference",
-                               f"matmul_{n}x{n}x{n}_f32t_f32t_f32t", str(runs)).splitlines()
+                               f"matmul_{m}x{n}x{k}_f32t_f32t_f32t", str(runs)).splitlines()
         return [100 * (checked / plain - 1) for checked, plain in (map(float, pair.split()) for pair in pairs)]
 
     def product_seconds(self, n):

@@ -1,6 +1,7 @@
 #include "kiln/measure/verify/line_check.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "fmt/format.h"
@@ -216,14 +217,19 @@ bool allFinite(ElementType type, const uint8_t *bytes, int64_t count) {
 }
 
 double meanSquare(const io::TensorSpan &tensor) {
-  constexpr uint64_t samples = 1 << 12; // within a few percent, beside a margin of many deviations
-  uint64_t count = tensor.elementCount(), step = std::max<uint64_t>(1, count / samples) | 1;
-  std::vector<double> number(1);
+  // Within a few percent, beside a margin of many deviations.
+  constexpr uint64_t kRuns = 16, kRun = 32;
+  uint64_t count = tensor.elementCount(), seen = 0;
+  uint64_t runs = count <= kRuns * kRun ? (count + kRun - 1) / kRun : kRuns;
+  std::array<double, kRun> numbers;
   double squares = 0;
-  uint64_t seen = 0;
-  for (uint64_t i = 0; i < count; i += step, ++seen) {
-    readElements(tensor.type, tensor.bytes, i, number);
-    squares += number[0] * number[0];
+  for (uint64_t i = 0; i < runs; ++i) {
+    uint64_t first = count <= kRuns * kRun ? i * kRun : (count - kRun) / (kRuns - 1) * i;
+    std::span<double> some(numbers.data(), std::min(kRun, count - first));
+    readElements(tensor.type, tensor.bytes, first, some);
+    for (double number : some)
+      squares += number * number;
+    seen += some.size();
   }
   return seen == 0 ? 0 : squares / static_cast<double>(seen);
 }

@@ -92,7 +92,6 @@ struct RoundSamples {
   uint64_t started = 0;      // monotonicNanoseconds()
   std::vector<int64_t> call; // nanoseconds of each batch
   bool cold = false;         // what was used between two calls with one set exceeds the last-level cache
-  bool fresh = false;        // inputs were new
   CallCounts counts;         // of all these calls; empty where the provider does not count
   // Further calls, one by one, of which the provider has told when its device was at work; they cost a little more.
   std::vector<int64_t> watchedCall;

@@ -41,6 +41,7 @@ struct Member {
   UntoldTime untold;
   FreshTurns freshTurns;
   Disturbances disturbances; // of workers with several threads
+  StolenTime stolen;
   DeviceClaims deviceClaims;
 };
 
@@ -48,6 +49,8 @@ struct Member {
 struct Stretch {
   uint32_t start = 1; // the first set
   uint64_t calls = 0;
+  bool fresh = false;                    // inputs are new
+  size_t firstSample = 0, endSample = 0; // of the turn's
 };
 
 // From more bits than anybody could try.
@@ -95,7 +98,7 @@ private:
   std::vector<io::TensorSpan> someInputs();
   Status askToCopy(uint32_t index, const Request &request, SharedTensors &tensors, SetRange sets, uint64_t &beyond);
   Status watchCalls(uint32_t index, RoundSamples &samples);
-  Status checkTurn(uint32_t index, RoundSamples &samples);
+  Status checkTurn(uint32_t index, const Stretch &drawn, RoundSamples &samples);
   Status checkSpeed(uint32_t index);
   const SpeedFloor *floorAbove(uint32_t index, double call, double &least) const;
   Status verifyAgain(uint32_t index);
@@ -134,6 +137,8 @@ private:
   GroupObserver &observer;
   std::vector<Member> members;
   std::unique_ptr<TimedData> data;
+  // Of a machine whose host has taken nothing yet no more is asked.
+  const bool isShared = stolenNanoseconds(usableCpus()) > 0;
   uint32_t nextSet = 1;       // the timing set that the next call is to use: the one that was used longest ago
   double copyNanoseconds = 0; // that the lab needs for a byte; 0: not known yet
   uint64_t weights = 0;       // how often the weights of timing sets have changed

@@ -1,5 +1,7 @@
 // How candidates of a group are timed: requests, turns, and what is held against them.
 #include <functional>
+#include <numeric>
+#include <sched.h>
 #include <time.h>
 
 #include "kiln/measure/workers/count_claims.h"
@@ -23,8 +25,8 @@ constexpr int kLeastWarmUpRequests = 4, kWarmUpRequests = 8; // fewer only of ca
 constexpr uint64_t kLongWarmUp = 40;
 constexpr int kTurnsToSettle = 24;
 constexpr uint64_t kTimeToSettle = kSecond / 2;
-// A turn has at most so many stretches, each of which poisons and checks what it writes.
-constexpr size_t kMaximumStretches = 3;
+// A turn has so many stretches where it has calls enough, each of which poisons and checks what it writes.
+constexpr size_t kStretches = 3;
 // Watched calls take at most this part of the time that other calls take.
 constexpr uint64_t kWatchedPart = 32;
 constexpr uint64_t kMaximumWatched = 64;
@@ -45,10 +47,13 @@ void pause(uint64_t nanoseconds) {
   ::nanosleep(&time, nullptr);
 }
 
-// What a call takes, for planning. How long a short request was disturbed is known roughly: turns planned from less
-// than a part of its time could be endless.
+// What a call takes, for planning. On a busy machine waking a worker takes longer than many calls: what ran, and what
+// the worker says, is closer. Turns planned from less than a part of the time that the lab saw could be endless.
 uint64_t callOf(const TimedRequest &timed) {
-  return std::max<uint64_t>({timed.busy(), timed.elapsed() / 8, 1}) / timed.request.calls + 1;
+  const std::vector<int64_t> &host = timed.answer.host;
+  uint64_t told = std::accumulate(host.begin(), host.end(), uint64_t(0));
+  uint64_t known = std::min(timed.busy(), std::max(timed.running / timed.threads, told));
+  return std::max<uint64_t>({known, timed.elapsed() / 8, 1}) / timed.request.calls + 1;
 }
 
 } // namespace
@@ -59,6 +64,11 @@ Result<TimedRequest> Group::watchRequest(uint32_t index, const Request &request,
   timed.threads = threadsOf(index);
   Member &member = members[index];
   uint64_t busy = timed.threads > 1 ? busyNanoseconds(processors) : 0, waiting = ownWaiting();
+  // The host of a virtual machine may take the worker's processors, and that which the lab runs on.
+  std::vector<uint32_t> taken = timed.threads > 1 ? processors : processorsOf(settings, 1);
+  if (isShared)
+    taken.push_back(uint32_t(std::max(::sched_getcpu(), 0)));
+  uint64_t stolen = isShared ? stolenNanoseconds(taken) : 0;
   WorkerTimes before = member.worker->times();
   timed.sent = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, timeout));
@@ -72,6 +82,11 @@ Result<TimedRequest> Group::watchRequest(uint32_t index, const Request &request,
     auto others = int64_t(busyNanoseconds(processors) - busy) - int64_t(timed.running);
     timed.disturbed =
         std::max(timed.disturbed, member.disturbances.add(waitedBetween(before, after) + waiting, others));
+  }
+  if (isShared) {
+    uint64_t known = timed.disturbed + timed.running / timed.threads;
+    stolen = stolenNanoseconds(taken) - stolen;
+    timed.disturbed += member.stolen.add(timed.elapsed() - std::min(timed.elapsed(), known), stolen);
   }
   return timed;
 }
@@ -203,13 +218,17 @@ Status Group::readyWorker(uint32_t index) {
   return warm.ok() ? okStatus() : withdrawTimed(index, warm.status());
 }
 
-// A cold turn uses no set twice in a stretch, so that each of its calls leaves something to check.
+// A cold turn uses no set twice in a stretch, so that each of its calls leaves something to check, and consists of
+// several: new inputs for one of them cost less than for all.
 std::vector<Stretch> Group::planStretches(uint64_t callNanoseconds) {
-  uint64_t batches = std::max<uint64_t>(result.turnNanoseconds / callNanoseconds / result.batch, 1);
-  uint64_t most = settings.cold ? std::max<uint64_t>(result.sets.timingSets / result.batch, 1) : batches;
+  uint64_t batches = std::max<uint64_t>(result.turnNanoseconds / callNanoseconds / result.batch, 1), most = batches;
+  if (settings.cold) {
+    uint64_t unused = std::max<uint64_t>(result.sets.timingSets / result.batch, 1);
+    most = std::min(unused, (batches + kStretches - 1) / kStretches);
+  }
   std::vector<Stretch> stretches;
   uint32_t start = nextSet;
-  for (; batches > 0 && stretches.size() < kMaximumStretches; batches -= std::min(batches, most)) {
+  for (; batches > 0 && stretches.size() < kStretches; batches -= std::min(batches, most)) {
     uint64_t calls = std::min(batches, most) * result.batch;
     stretches.push_back({start, calls});
     start = data->advance(start, calls);
@@ -237,17 +256,21 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
   samples.batch = result.batch;
   samples.started = monotonicNanoseconds();
   samples.cold = settings.cold && result.sets.exceedsCache;
-  samples.fresh = settings.checkTimed && settings.cold && member.freshTurns.draw(random);
-  for (const Stretch &stretch : planStretches(member.costs.call)) {
+  std::vector<Stretch> stretches = planStretches(member.costs.call);
+  Stretch &drawn = stretches[random() % stretches.size()];
+  drawn.fresh = settings.checkTimed && settings.cold && member.freshTurns.draw(random);
+  for (Stretch &stretch : stretches) {
+    stretch.firstSample = samples.call.size();
     KILN_RETURN_IF_ERROR(timeStretch(index, stretch, samples));
     if (!takesPart(index))
       return okStatus();
+    stretch.endSample = samples.call.size();
   }
   KILN_RETURN_IF_ERROR(watchCalls(index, samples));
   if (!takesPart(index))
     return okStatus();
   pause(kSettle);
-  KILN_RETURN_IF_ERROR(checkTurn(index, samples));
+  KILN_RETURN_IF_ERROR(checkTurn(index, drawn, samples));
   if (takesPart(index) && settings.verifyAgain && member.allTurns++ % kTurnsPerCheck == 0)
     KILN_RETURN_IF_ERROR(verifyAgain(index));
   if (takesPart(index) && ++member.turns >= member.life)
@@ -276,7 +299,7 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
   Member &member = members[index];
   SetRange sets = data->range(stretch.start, stretch.calls);
   bool copied = result.candidates[index].provider.copied;
-  if (samples.fresh) {
+  if (stretch.fresh) {
     bool prepared = result.candidates[index].provider.preparedWeights;
     data->refresh(sets, !prepared);
     weights += !prepared;
@@ -388,18 +411,30 @@ const SpeedFloor *Group::floorAbove(uint32_t index, double call, double &least) 
   return nullptr;
 }
 
-// What only a turn as a whole can show. One with old inputs counts for hardly less than those with new ones.
-Status Group::checkTurn(uint32_t index, RoundSamples &samples) {
+// Samples of calls with old inputs, so that the middle one of them takes `least` at least.
+static void raiseOld(double least, const Stretch &drawn, RoundSamples &samples) {
+  auto isOld = [&](size_t i) { return !drawn.fresh || i < drawn.firstSample || i >= drawn.endSample; };
+  std::vector<int64_t> old;
+  for (size_t i = 0; i < samples.call.size(); ++i)
+    if (isOld(i))
+      old.push_back(samples.call[i]);
+  double call = old.empty() ? least : double(middleOf(std::move(old))) / samples.batch;
+  for (size_t i = 0; i < samples.call.size() && call < least; ++i)
+    if (isOld(i))
+      samples.call[i] = int64_t(double(samples.call[i]) * least / call);
+}
+
+// What only a turn as a whole can show. The stretch that was drawn is compared with those that were drawn in other
+// turns; what was computed from old inputs counts for hardly less than what was from new ones.
+Status Group::checkTurn(uint32_t index, const Stretch &drawn, RoundSamples &samples) {
   Member &member = members[index];
-  double call = double(middleOf(samples.call)) / samples.batch;
-  member.medians.push_back(int64_t(call * 1000));
+  member.medians.push_back(int64_t(double(middleOf(samples.call)) / samples.batch * 1000));
   if (settings.checkTimed && settings.cold) {
-    member.freshTurns.add(samples.fresh, call);
+    auto first = samples.call.begin() + long(drawn.firstSample), end = samples.call.begin() + long(drawn.endSample);
+    member.freshTurns.add(drawn.fresh, double(middleOf(std::vector(first, end))) / samples.batch);
     if (Status told = member.freshTurns.check(); !told.ok())
       return withdrawTimed(index, told);
-    if (double least = member.freshTurns.least(); !samples.fresh && call < least)
-      for (int64_t &sample : samples.call)
-        sample = int64_t(double(sample) * least / call);
+    raiseOld(member.freshTurns.least(), drawn, samples);
   }
   return checkSpeed(index);
 }

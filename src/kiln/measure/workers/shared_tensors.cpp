@@ -111,6 +111,7 @@ Status SharedTensors::forbidWriting() {
 
 std::vector<MutableTensor> SharedTensors::set(uint32_t index) {
   std::vector<MutableTensor> tensors;
+  tensors.reserve(types.size());
   for (size_t i = 0; i < types.size(); ++i)
     tensors.push_back({types[i].type, types[i].shape, {memory + index * stride + offsets[i], sizes[i]}});
   return tensors;
@@ -118,6 +119,7 @@ std::vector<MutableTensor> SharedTensors::set(uint32_t index) {
 
 std::vector<io::TensorSpan> SharedTensors::view(uint32_t index) const {
   std::vector<io::TensorSpan> tensors;
+  tensors.reserve(types.size());
   for (size_t i = 0; i < types.size(); ++i)
     tensors.push_back({types[i].type, types[i].shape, {memory + index * stride + offsets[i], sizes[i]}});
   return tensors;

@@ -53,6 +53,8 @@ public:
   // Valid as long as this object.
   std::vector<MutableTensor> set(uint32_t index);
   std::vector<io::TensorSpan> view(uint32_t index) const;
+  // Of all its tensors, and what lies between them.
+  std::span<uint8_t> bytes(uint32_t index) { return {memory + index * stride, stride}; }
 
   // As a request says them. The path is one below /proc/<pid> and opens as long as this object lives.
   std::vector<SharedTensor> describe() const;

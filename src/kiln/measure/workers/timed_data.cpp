@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <random>
+#include <cstdlib>
 #include <thread>
+#include <unistd.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -22,6 +22,9 @@ constexpr auto kMoment = std::chrono::milliseconds(50);
 constexpr uint32_t kOthersTried = 64;
 // So many states of a set's inputs before the present one are remembered.
 constexpr size_t kFormer = 8;
+// Of a request with more sets, so many are held against their inputs.
+constexpr uint32_t kCheckedSets = 128;
+constexpr size_t kSecretsAtOnce = 32; // 256 bytes, as many as the system gives in one go
 
 // Past the caches where the CPU can, so that a poisoned output is no nearer than others were.
 void poisonBytes(std::span<uint8_t> bytes) {
@@ -107,27 +110,37 @@ void TimedData::fill(uint32_t set, bool weights) {
 }
 
 uint64_t TimedData::draw() {
-  return uint64_t(secrets()) << 32 | secrets();
+  if (secrets.empty()) {
+    secrets.resize(kSecretsAtOnce);
+    // So few bytes come whole, and at once.
+    if (::getentropy(secrets.data(), secrets.size() * sizeof(uint64_t)) != 0)
+      std::abort();
+  }
+  uint64_t drawn = secrets.back();
+  secrets.pop_back();
+  return drawn;
 }
 
 void TimedData::refresh(SetRange range, bool weights) {
+  for (uint32_t set : drawSets(range))
+    checkOf(set); // of the inputs that are about to go: answers from memory are told by it
   for (uint32_t i = 0; i < range.count; ++i) {
     uint32_t set = advance(range.first, i);
     Expected &one = expected[set];
-    checkOf(set); // of the inputs that are about to go
     ++one.generation;
     if (one.former.size() == kFormer)
       one.former.erase(one.former.begin());
-    one.former.push_back(std::move(one.current));
+    if (one.made)
+      one.former.push_back(std::move(one.current));
     one.made = false;
     fill(set, weights);
   }
 }
 
 void TimedData::poison(SetRange range) {
+  // What lies between tensors belongs to nobody.
   for (uint32_t i = 0; i < range.count; ++i)
-    for (const MutableTensor &output : outputTensors->set(advance(range.first, i)))
-      poisonBytes(output.bytes);
+    poisonBytes(outputTensors->bytes(advance(range.first, i)));
 }
 
 const verify::TimedCheck *TimedData::checkOf(uint32_t set) {
@@ -139,9 +152,22 @@ const verify::TimedCheck *TimedData::checkOf(uint32_t set) {
   return one.current.get();
 }
 
+// All of few; of many one of each of as many parts, and the last one: work that is not done when the answer comes is
+// that of the last calls.
+std::vector<uint32_t> TimedData::drawSets(SetRange range) {
+  uint32_t parts = std::min(range.count, kCheckedSets);
+  std::vector<uint32_t> drawn;
+  for (uint64_t part = 0; part < parts; ++part) {
+    uint64_t begin = range.count * part / parts, end = range.count * (part + 1) / parts;
+    drawn.push_back(advance(range.first, end - begin == 1 ? begin : begin + draw() % (end - begin)));
+  }
+  if (uint32_t last = advance(range.first, range.count - 1); !drawn.empty() && drawn.back() != last)
+    drawn.push_back(last);
+  return drawn;
+}
+
 std::optional<verify::Verdict> TimedData::check(SetRange range, const std::function<void()> &letRun) {
-  for (uint32_t i = 0; i < range.count; ++i) {
-    uint32_t set = advance(range.first, i);
+  for (uint32_t set : drawSets(range)) {
     std::vector<io::TensorSpan> written = outputsOf(set);
     const verify::TimedCheck *expectedOutputs = checkOf(set);
     verify::Verdict verdict;
@@ -162,6 +188,14 @@ std::optional<verify::Verdict> TimedData::check(SetRange range, const std::funct
   return std::nullopt;
 }
 
+// Whether the outputs of this set are those of inputs that it had before.
+bool TimedData::isFormer(uint32_t set) const {
+  std::vector<io::TensorSpan> written = outputsOf(set);
+  return std::ranges::any_of(expected[set].former, [&](const std::unique_ptr<verify::TimedCheck> &before) {
+    return before && before->check(written).ok();
+  });
+}
+
 verify::Cause TimedData::causeOf(uint32_t set, SetRange range, const std::function<void()> &letRun) {
   std::vector<io::TensorSpan> written = outputsOf(set);
   uint64_t poisoned = 0, total = 0;
@@ -169,9 +203,16 @@ verify::Cause TimedData::causeOf(uint32_t set, SetRange range, const std::functi
     poisoned += poisonedElements(tensor);
     total += tensor.elementCount();
   }
-  for (const std::unique_ptr<verify::TimedCheck> &before : expected[set].former)
-    if (before && before->check(written).ok())
+  if (isFormer(set))
+    return verify::Cause::FromMemory;
+  // Of this set that may not be known, but of others whose calls were made as this one was.
+  uint32_t tried = 0;
+  for (uint32_t i = 0; i < range.count && tried < kOthersTried; ++i) {
+    uint32_t other = advance(range.first, i);
+    tried += !expected[other].former.empty();
+    if (isFormer(other))
       return verify::Cause::FromMemory;
+  }
   for (uint32_t i = 0; i < std::min(range.count, kOthersTried); ++i) {
     // The set of the call before is the likeliest.
     uint32_t other = 1 + (set - 1 + sets.timingSets - 1 - i) % sets.timingSets;

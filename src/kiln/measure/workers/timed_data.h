@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -49,16 +48,19 @@ public:
   void refresh(SetRange range, bool weights);
   // All bits of these sets' outputs, past the caches.
   void poison(SetRange range);
-  // Holds the outputs against the inputs; nothing where all are right. The cause says what it was caught at: `letRun`
-  // has the worker go on, which may finish what it had not.
+  // Holds the outputs against the inputs, of many sets some that nobody can foresee; nothing where all are right. The
+  // cause says what it was caught at: `letRun` has the worker go on, which may finish what it had not.
   std::optional<verify::Verdict> check(SetRange range, const std::function<void()> &letRun);
 
 private:
   explicit TimedData(const Problem &problem) : problem(problem) {}
 
+  uint64_t draw();
   void fill(uint32_t set, bool weights);
+  std::vector<uint32_t> drawSets(SetRange range);
   const verify::TimedCheck *checkOf(uint32_t set);
   std::vector<io::TensorSpan> outputsOf(uint32_t set) const { return std::as_const(*outputTensors).view(set); }
+  bool isFormer(uint32_t set) const;
   verify::Cause causeOf(uint32_t set, SetRange range, const std::function<void()> &letRun);
 
   // What a set's outputs have to be; `former` for inputs before those that it holds now, a few of them.
@@ -70,11 +72,9 @@ private:
   };
 
   const Problem &problem;
-  uint64_t draw();
-
   uint64_t seed = 0;
   // Each fill and each check gets a number of its own that follows from no other: inputs tell what they were made from.
-  std::random_device secrets;
+  std::vector<uint64_t> secrets; // of the system, not used yet
   SetPlan sets;
   std::unique_ptr<SharedTensors> inputTensors;
   // One for all workers: who writes to other pages is faster or slower by some percent for as long as it has them.

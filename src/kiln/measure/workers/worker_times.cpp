@@ -50,6 +50,7 @@ namespace {
 
 // Steps of the system's clock, on two processors: so much of what others run may be counted late.
 constexpr double kCountedLate = 20e6;
+constexpr uint64_t kStolenLate = 20'000'000;
 
 // What a thread waited, less `others`(what all but it ran) where that is asked for; the longest of all threads.
 template <typename Less> uint64_t longestWait(const WorkerTimes &before, const WorkerTimes &after, Less less) {
@@ -85,7 +86,8 @@ uint64_t ownWaiting() {
   return own.waiting;
 }
 
-uint64_t busyNanoseconds(std::span<const uint32_t> cpus) {
+// Of the fields of a processor's line in /proc/stat, from 0 on, those that are asked for.
+static uint64_t countedTime(std::span<const uint32_t> cpus, bool (*isCounted)(int field)) {
   const uint64_t tick = 1'000'000'000 / uint64_t(std::max(::sysconf(_SC_CLK_TCK), 1L));
   std::ifstream file("/proc/stat");
   uint64_t ticks = 0;
@@ -98,10 +100,25 @@ uint64_t busyNanoseconds(std::span<const uint32_t> cpus) {
     std::istringstream fields(line.substr(line.find(' ')));
     uint64_t count = 0;
     for (int field = 0; field < 8 && fields >> count; ++field)
-      if (field != 3 && field != 4)
+      if (isCounted(field))
         ticks += count;
   }
   return ticks * tick;
+}
+
+uint64_t busyNanoseconds(std::span<const uint32_t> cpus) {
+  return countedTime(cpus, [](int field) { return field != 3 && field != 4; });
+}
+
+uint64_t stolenNanoseconds(std::span<const uint32_t> cpus) {
+  return countedTime(cpus, [](int field) { return field == 7; });
+}
+
+uint64_t StolenTime::add(uint64_t idle, uint64_t stolen) {
+  left = std::min(left, kStolenLate) + stolen;
+  uint64_t excused = std::min(idle, left);
+  left -= excused;
+  return excused;
 }
 
 uint64_t Disturbances::add(uint64_t oneWaited, int64_t othersRan) {

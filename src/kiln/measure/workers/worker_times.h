@@ -43,6 +43,21 @@ uint64_t ownWaiting();
 // nanoseconds. The system counts in steps of some milliseconds; 0 where it does not tell.
 uint64_t busyNanoseconds(std::span<const uint32_t> cpus);
 
+// What the host of a virtual machine took from these processors, nanoseconds, in steps of some milliseconds; 0 where
+// there is none, or it does not tell.
+uint64_t stolenNanoseconds(std::span<const uint32_t> cpus);
+
+// How much of the time in which a worker neither ran nor waited for a processor its machine did not run. The system
+// counts that time late: what was taken once excuses later requests, too, but only once, and not for long.
+class StolenTime {
+public:
+  // Of a request in which the worker was idle for so long, and the host took so much.
+  uint64_t add(uint64_t idle, uint64_t stolen);
+
+private:
+  uint64_t left = 0;
+};
+
 // How much of what a worker's threads waited was for others. Threads that wait while others of the worker run may wait
 // for these or for another process: that is known of many requests together, from what others ran meanwhile.
 class Disturbances {

@@ -78,6 +78,26 @@ TEST(WorkerTimes, WaitingIsForOthersAsFarAsOthersRan) {
   EXPECT_NEAR(double(kept[2]) / second, 0.55, 0.1);
 }
 
+// A host that takes a seventh of the time is counted late, in steps; who was idle longer than that has no excuse.
+TEST(WorkerTimes, WhatTheHostTookIsNobodysTime) {
+  constexpr uint64_t ms = 1'000'000;
+  StolenTime honest, idler, quiet;
+  uint64_t excused[3] = {};
+  for (int i = 0; i < 100; ++i) {
+    uint64_t stolen = i % 5 == 4 ? 10 * ms : 0; // 2 of each request
+    excused[0] += honest.add(2 * ms, stolen);
+    excused[1] += idler.add(8 * ms, stolen);
+    excused[2] += quiet.add(8 * ms, 0);
+  }
+  EXPECT_NEAR(double(excused[0]), double(200 * ms), double(10 * ms));
+  EXPECT_LE(excused[1], 200 * ms);
+  EXPECT_EQ(excused[2], 0U);
+  StolenTime before;
+  before.add(0, 1000 * ms);
+  before.add(0, 0);
+  EXPECT_LE(before.add(1000 * ms, 0), 20 * ms); // what was taken long ago is no excuse
+}
+
 TEST(WorkerTimes, TheSystemCountsWhatRuns) {
   cpu_set_t all;
   ASSERT_EQ(::sched_getaffinity(0, sizeof(all), &all), 0);
