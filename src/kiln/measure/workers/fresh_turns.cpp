@@ -9,7 +9,6 @@ namespace kiln::measure {
 
 namespace {
 
-constexpr size_t kTurnsWithout = 3; // the third is fresh if none was, and the sixth if one was
 constexpr unsigned kOneInAtFirst = 3, kOneIn = 6, kOneInDoubtful = 2;
 // Logarithms of ratios of two turns, between which neither is longer: honest providers differ by as much, too.
 constexpr double kShorter = -0.05, kLonger = 0.1;
@@ -17,9 +16,8 @@ constexpr double kShorter = -0.05, kLonger = 0.1;
 constexpr double kBlatant = 0.4;
 // Of each kind, before anything is said; with fewer a single disturbance could decide.
 constexpr size_t kLeast = 4;
-// So many fresh turns are what others are held to; a single one may have been disturbed.
+// So many turns are fresh before any other.
 constexpr size_t kFewFresh = 2;
-constexpr double kLeastOfFresh = 0.95;
 // Standard deviations of the rank sum: worth more fresh turns; worth turns beyond those that are measured; certain.
 constexpr double kDoubtful = 1.5, kSuspicious = 2, kCertain = 4;
 
@@ -42,19 +40,21 @@ double FreshTurns::deviations() const {
 }
 
 double FreshTurns::least() const {
-  if (fresh.size() < kFewFresh)
+  if (fresh.empty())
     return 0;
   return kLeastOfFresh * std::exp(fresh.size() < kLeast ? std::ranges::min(fresh) : middleOf(fresh));
 }
 
+// Of few turns, also where all of one kind take longer than all of the other, no rank is far off.
 bool FreshTurns::suspicious() const {
-  return deviations() > kSuspicious;
+  bool apart = !fresh.empty() && !other.empty() && std::ranges::min(fresh) - std::ranges::max(other) > kLonger;
+  return apart || deviations() > kSuspicious;
 }
 
 bool FreshTurns::draw(std::mt19937_64 &random) const {
-  if (fresh.size() + other.size() + 1 >= kTurnsWithout * (fresh.size() + 1) && fresh.size() < kFewFresh)
+  if (fresh.size() < kFewFresh)
     return true;
-  if (deviations() > kDoubtful)
+  if (deviations() > kDoubtful || suspicious())
     return random() % kOneInDoubtful == 0;
   return random() % (fresh.size() < kLeast ? kOneInAtFirst : kOneIn) == 0;
 }

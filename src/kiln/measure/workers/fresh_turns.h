@@ -14,16 +14,19 @@ namespace kiln::measure {
 // Of one candidate.
 class FreshTurns {
 public:
-  // Whether the next turn is one of them. No candidate goes without for its first three turns, and one that seems to
-  // take longer in them gets more.
+  // Calls with old inputs count for no less than this part of what those with new ones take.
+  static constexpr double kLeastOfFresh = 0.95;
+
+  // Whether the next turn is one of them. The first two are, so that no round counts before there is something to hold
+  // it against, and a candidate that seems to take longer in them gets more.
   bool draw(std::mt19937_64 &random) const;
   // A turn's nanoseconds for a call.
   void add(bool fresh, double nanoseconds);
   // An error, beginning with "recognizes the checking", where the difference is certain. Single turns, however slow or
   // fast, decide nothing: ranks are compared.
   Status check() const;
-  // What any turn counts for at least, nanoseconds of a call: hardly less than fresh ones take, as soon as there are
-  // some. Who answers from memory as long as that is not certain gains the rest.
+  // What calls with old inputs count for at least, in nanoseconds: hardly less than those with new ones take. Who
+  // answers from memory as long as that is not certain gains the rest.
   double least() const;
   // Whether it seems to take longer in fresh turns, and further turns could show it.
   bool suspicious() const;

@@ -53,6 +53,7 @@ TEST(FreshTurns, FewRoundsHideNothing) {
   EXPECT_GE(share(1.45, 0.02, 20), 0.95);
   EXPECT_GE(share(1.2, 0.02, 20), 0.95);
   EXPECT_LE(share(1, 0.05, 20), 0.001);
+  EXPECT_LE(share(1, 0.05, 3), 0.001);
 }
 
 // Who answers from memory in half of the other turns has the same middle one.
@@ -68,7 +69,7 @@ TEST(FreshTurns, WhoComputesOnlyThenIsFound) {
 
 // Who knows the test answers from memory as long as it is not certain. It gains what any turn counts for at least.
 TEST(FreshTurns, CheatingBelowTheTestGainsLittle) {
-  for (int turns : {12, 20, 40}) {
+  for (int turns : {3, 5, 12, 20, 40}) {
     double gained = 0;
     constexpr int kSeeds = 200;
     for (uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -97,17 +98,14 @@ TEST(FreshTurns, SingleTurnsDisguiseNothing) {
   EXPECT_GE(share(2, 0.02, 120, slowOnce), 0.95);
 }
 
-TEST(FreshTurns, OneOfTheFirstThreeIsFresh) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
-    std::mt19937_64 random(seed);
-    FreshTurns turns;
-    bool any = false;
-    for (int i = 0; i < 3; ++i) {
-      bool fresh = turns.draw(random);
-      any = any || fresh;
-      turns.add(fresh, 1000);
-    }
-    EXPECT_TRUE(any);
+TEST(FreshTurns, TheFirstTwoAreFresh) {
+  std::mt19937_64 random(1);
+  FreshTurns turns;
+  EXPECT_EQ(turns.least(), 0);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(turns.draw(random));
+    turns.add(true, 1000 + i);
+    EXPECT_NEAR(turns.least(), 950, 1);
   }
 }
 

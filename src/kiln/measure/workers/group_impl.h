@@ -33,10 +33,11 @@ struct Member {
   uint64_t life = 1;  // turns of a worker
   uint64_t turns = 0; // of this worker
   uint64_t allTurns = 0;
-  uint64_t loadedWeights = 0;   // the state of the weights when this worker loaded them
-  uint64_t watchable = 0;       // nanoseconds of calls since some were watched
-  uint64_t outputHash = 0;      // of the last pass
-  std::vector<int64_t> medians; // of turns, picoseconds of a call
+  uint64_t loadedWeights = 0;         // the state of the weights when this worker loaded them
+  uint64_t shortestCall = UINT64_MAX; // of the turn's requests
+  uint64_t watchable = 0;             // nanoseconds of calls since some were watched
+  uint64_t outputHash = 0;            // of the last pass
+  std::vector<int64_t> medians;       // of turns, picoseconds of a call
   std::vector<SpeedFloor> floors;
   UntoldTime untold;
   FreshTurns freshTurns;
@@ -138,7 +139,7 @@ private:
   std::vector<Member> members;
   std::unique_ptr<TimedData> data;
   // Of a machine whose host has taken nothing yet no more is asked.
-  const bool isShared = stolenNanoseconds(usableCpus()) > 0;
+  const bool isShared = mostStolen({}, stolenNanoseconds(usableCpus())) > 0;
   uint32_t nextSet = 1;       // the timing set that the next call is to use: the one that was used longest ago
   double copyNanoseconds = 0; // that the lab needs for a byte; 0: not known yet
   uint64_t weights = 0;       // how often the weights of timing sets have changed

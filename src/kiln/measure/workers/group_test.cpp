@@ -94,7 +94,7 @@ TEST_F(GroupTest, VerifiesAllThenTimesInRounds) {
   EXPECT_GT(result->batch, 1U); // a call takes far less than 20 us
   ASSERT_EQ(scheduler->added.size(), 4U);
   const RoundSamples &samples = scheduler->added[0];
-  EXPECT_EQ(samples.batch, result->batch);
+  EXPECT_GT(samples.batch, 1U); // planned anew in each of the first rounds
   int64_t sum = 0;
   for (int64_t sample : samples.call)
     sum += sample;

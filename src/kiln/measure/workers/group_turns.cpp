@@ -3,6 +3,7 @@
 #include <numeric>
 #include <sched.h>
 #include <time.h>
+#include <utility>
 
 #include "kiln/measure/workers/count_claims.h"
 #include "kiln/measure/workers/group_impl.h"
@@ -68,7 +69,7 @@ Result<TimedRequest> Group::watchRequest(uint32_t index, const Request &request,
   std::vector<uint32_t> taken = timed.threads > 1 ? processors : processorsOf(settings, 1);
   if (isShared)
     taken.push_back(uint32_t(std::max(::sched_getcpu(), 0)));
-  uint64_t stolen = isShared ? stolenNanoseconds(taken) : 0;
+  std::vector<uint64_t> stolen = isShared ? stolenNanoseconds(taken) : std::vector<uint64_t>();
   WorkerTimes before = member.worker->times();
   timed.sent = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, timeout));
@@ -85,8 +86,8 @@ Result<TimedRequest> Group::watchRequest(uint32_t index, const Request &request,
   }
   if (isShared) {
     uint64_t known = timed.disturbed + timed.running / timed.threads;
-    stolen = stolenNanoseconds(taken) - stolen;
-    timed.disturbed += member.stolen.add(timed.elapsed() - std::min(timed.elapsed(), known), stolen);
+    timed.disturbed += member.stolen.add(timed.elapsed() - std::min(timed.elapsed(), known),
+                                         mostStolen(stolen, stolenNanoseconds(taken)));
   }
   return timed;
 }
@@ -150,8 +151,9 @@ void Group::planTurns() {
   for (const Member &member : members)
     if (!member.gone)
       call = std::min(call, std::max<uint64_t>(member.costs.call, 1));
-  if (result.batch == 0)
-    result.batch = uint32_t(std::clamp<uint64_t>((settings.minimumSampleNanoseconds + call - 1) / call, 1, kMaxBatch));
+  // No call of a cold stretch may go unchecked, and nobody's warming up decides for long how others are timed.
+  uint64_t most = settings.cold ? std::max<uint64_t>(result.sets.timingSets / kStretches, 1) : kMaxBatch;
+  result.batch = uint32_t(std::clamp<uint64_t>((settings.minimumSampleNanoseconds + call - 1) / call, 1, most));
   std::vector<int64_t> starts;
   for (const Member &member : members)
     if (!member.gone)
@@ -266,6 +268,8 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
       return okStatus();
     stretch.endSample = samples.call.size();
   }
+  // A delay in one of them makes no turn short.
+  member.costs.call = std::exchange(member.shortestCall, UINT64_MAX);
   KILN_RETURN_IF_ERROR(watchCalls(index, samples));
   if (!takesPart(index))
     return okStatus();
@@ -331,7 +335,7 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
     KILN_RETURN_IF_ERROR(checkOutputs(index, sets));
   if (!takesPart(index))
     return okStatus();
-  member.costs.call = callOf(*timed);
+  member.shortestCall = std::min(member.shortestCall, callOf(*timed));
   member.watchable += timed->elapsed();
   Status told = member.untold.check();
   return told.ok() ? okStatus() : withdrawTimed(index, told);
@@ -431,10 +435,12 @@ Status Group::checkTurn(uint32_t index, const Stretch &drawn, RoundSamples &samp
   member.medians.push_back(int64_t(double(middleOf(samples.call)) / samples.batch * 1000));
   if (settings.checkTimed && settings.cold) {
     auto first = samples.call.begin() + long(drawn.firstSample), end = samples.call.begin() + long(drawn.endSample);
-    member.freshTurns.add(drawn.fresh, double(middleOf(std::vector(first, end))) / samples.batch);
+    double ofDrawn = double(middleOf(std::vector(first, end))) / samples.batch;
+    member.freshTurns.add(drawn.fresh, ofDrawn);
     if (Status told = member.freshTurns.check(); !told.ok())
       return withdrawTimed(index, told);
-    raiseOld(member.freshTurns.least(), drawn, samples);
+    // What was computed in the same moment tells best what calls take.
+    raiseOld(drawn.fresh ? FreshTurns::kLeastOfFresh * ofDrawn : member.freshTurns.least(), drawn, samples);
   }
   return checkSpeed(index);
 }

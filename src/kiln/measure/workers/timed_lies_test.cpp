@@ -142,6 +142,26 @@ TEST_F(TimedLies, ShiftingTimeGainsNothing) {
   }
 }
 
+// Three rounds are too few to accuse anybody, and decide no ranking either.
+TEST_F(TimedLies, FewRoundsGainNothing) {
+  settings.lastLevelCacheBytes = uint64_t(1) << 20;
+  CandidateResult row = measure(fake({"recognize", "timed"}), 3);
+  if (row.outcome == Outcome::Ok)
+    EXPECT_GT(callOf(0), 0.8 * callOf(1));
+  else
+    EXPECT_TRUE(row.message.starts_with("recognizes the checking")) << row.message;
+}
+
+// Whose calls take nothing as long as nobody looks at what they write would have everybody timed in batches of many,
+// in which it computes a few.
+TEST_F(TimedLies, NobodyChoosesABatchThatIsNotLookedAt) {
+  settings.lastLevelCacheBytes = uint64_t(64) << 10; // few sets
+  measure(fake({"nothing", "timed"}), 4);
+  ASSERT_FALSE(observer.all.empty());
+  for (const RoundSamples &samples : observer.all)
+    EXPECT_LE(samples.batch, 3U);
+}
+
 TEST_F(TimedLies, SaysThatItsDeviceTookLess) {
   expectLie(fake({"device", "timed"}), Outcome::Rubbish, "device time smaller than it was", 12);
   EXPECT_EQ(measure(fake({"tell", "timed"})).outcome, Outcome::Ok);

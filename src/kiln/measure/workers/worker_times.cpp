@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <time.h>
@@ -86,32 +87,45 @@ uint64_t ownWaiting() {
   return own.waiting;
 }
 
-// Of the fields of a processor's line in /proc/stat, from 0 on, those that are asked for.
-static uint64_t countedTime(std::span<const uint32_t> cpus, bool (*isCounted)(int field)) {
+// For each of these processors, of the fields of its line in /proc/stat, from 0 on, those that are asked for.
+static std::vector<uint64_t> countedTimes(std::span<const uint32_t> cpus, bool (*isCounted)(int field)) {
   const uint64_t tick = 1'000'000'000 / uint64_t(std::max(::sysconf(_SC_CLK_TCK), 1L));
   std::ifstream file("/proc/stat");
-  uint64_t ticks = 0;
+  std::vector<uint64_t> times(cpus.size());
   // "cpu0 user nice system idle iowait irq softirq steal ..."
   for (std::string line; std::getline(file, line) && line.starts_with("cpu");) {
     uint32_t cpu = 0;
-    if (std::from_chars(line.data() + 3, line.data() + line.size(), cpu).ec != std::errc() ||
-        std::ranges::find(cpus, cpu) == cpus.end())
+    if (std::from_chars(line.data() + 3, line.data() + line.size(), cpu).ec != std::errc())
       continue;
     std::istringstream fields(line.substr(line.find(' ')));
-    uint64_t count = 0;
+    uint64_t count = 0, ticks = 0;
     for (int field = 0; field < 8 && fields >> count; ++field)
       if (isCounted(field))
         ticks += count;
+    for (size_t i = 0; i < cpus.size(); ++i)
+      if (cpus[i] == cpu)
+        times[i] = ticks * tick;
   }
-  return ticks * tick;
+  return times;
 }
 
 uint64_t busyNanoseconds(std::span<const uint32_t> cpus) {
-  return countedTime(cpus, [](int field) { return field != 3 && field != 4; });
+  std::vector<uint64_t> times = countedTimes(cpus, [](int field) { return field != 3 && field != 4; });
+  return std::accumulate(times.begin(), times.end(), uint64_t(0));
 }
 
-uint64_t stolenNanoseconds(std::span<const uint32_t> cpus) {
-  return countedTime(cpus, [](int field) { return field == 7; });
+std::vector<uint64_t> stolenNanoseconds(std::span<const uint32_t> cpus) {
+  return countedTimes(cpus, [](int field) { return field == 7; });
+}
+
+// Some hosts count backwards now and then.
+uint64_t mostStolen(std::span<const uint64_t> before, std::span<const uint64_t> after) {
+  uint64_t most = 0;
+  for (size_t i = 0; i < after.size(); ++i) {
+    uint64_t start = i < before.size() ? before[i] : 0;
+    most = std::max(most, after[i] - std::min(after[i], start));
+  }
+  return most;
 }
 
 uint64_t StolenTime::add(uint64_t idle, uint64_t stolen) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <sys/types.h>
+#include <vector>
 
 #include "kiln/measure/workers/run_time_counter.h"
 
@@ -43,9 +44,11 @@ uint64_t ownWaiting();
 // nanoseconds. The system counts in steps of some milliseconds; 0 where it does not tell.
 uint64_t busyNanoseconds(std::span<const uint32_t> cpus);
 
-// What the host of a virtual machine took from these processors, nanoseconds, in steps of some milliseconds; 0 where
-// there is none, or it does not tell.
-uint64_t stolenNanoseconds(std::span<const uint32_t> cpus);
+// What the host of a virtual machine took from each of these processors, nanoseconds, in steps of some milliseconds; 0
+// where there is none, or it does not tell.
+std::vector<uint64_t> stolenNanoseconds(std::span<const uint32_t> cpus);
+// The most that one of them lost between two readings, of which the first may be empty.
+uint64_t mostStolen(std::span<const uint64_t> before, std::span<const uint64_t> after);
 
 // How much of the time in which a worker neither ran nor waited for a processor its machine did not run. The system
 // counts that time late: what was taken once excuses later requests, too, but only once, and not for long.

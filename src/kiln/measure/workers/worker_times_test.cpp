@@ -92,6 +92,7 @@ TEST(WorkerTimes, WhatTheHostTookIsNobodysTime) {
   EXPECT_NEAR(double(excused[0]), double(200 * ms), double(10 * ms));
   EXPECT_LE(excused[1], 200 * ms);
   EXPECT_EQ(excused[2], 0U);
+  EXPECT_EQ(mostStolen(std::vector<uint64_t>{10, 20, 9}, std::vector<uint64_t>{11, 25, 0}), 5U);
   StolenTime before;
   before.add(0, 1000 * ms);
   before.add(0, 0);
