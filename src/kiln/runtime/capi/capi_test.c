@@ -185,9 +185,9 @@ static void testBufferViews(kiln_device_t *device) {
 static void testReflection(kiln_session_t *session) {
   const kiln_function_t *function = lookup(session, "abs");
   const char *key = NULL, *value = NULL;
-  CHECK(kiln_session_function_count(session) == 5);
+  CHECK(kiln_session_function_count(session) == 6);
   CHECK(kiln_session_function(session, 0) == function);
-  CHECK(kiln_session_function(session, 5) == NULL);
+  CHECK(kiln_session_function(session, 6) == NULL);
   CHECK(strcmp(kiln_function_name(function), "abs") == 0);
   CHECK(kiln_function_argument_count(function) == 1 && kiln_function_result_count(function) == 1);
   CHECK(kiln_function_argument_kind(function, 0) == KILN_KIND_REF);
@@ -201,7 +201,7 @@ static void testReflection(kiln_session_t *session) {
   CHECK(kiln_function_result_kind(function, 2) == KILN_KIND_I64);
   CHECK(lookup(session, "abs.mix") == function);
   CHECK_FAILS(kiln_session_lookup(session, "nothing", &function), KILN_STATUS_NOT_FOUND,
-              "it exports: abs, scale, mix, fail, sum");
+              "it exports: abs, scale, mix, fail, sum, loop");
 }
 
 static void testAbs(kiln_session_t *session, kiln_device_t *device) {
@@ -268,6 +268,31 @@ static void testNative(kiln_session_t *session, kiln_device_t *device, Host *hos
               "the host is asleep");
 }
 
+static void testLimits(kiln_session_t *session, kiln_device_t *device) {
+  const uint64_t shape[1] = {4};
+  const float numbers[4] = {-1, 2, -3, 4};
+  const kiln_function_t *loop = lookup(session, "loop");
+  kiln_call_limit_t *limit = NULL;
+  kiln_value_t argument = {KILN_KIND_REF, {0}}, result;
+  CHECK_OK(kiln_call_limit_create(20 * 1000 * 1000, &limit));
+  CHECK_FAILS(kiln_session_call_within(limit, session, loop, NULL, 0, NULL, 0), KILN_STATUS_DEADLINE_EXCEEDED,
+              "did not end before its deadline\n  at @loop+");
+  kiln_call_limit_release(limit);
+
+  CHECK_OK(kiln_call_limit_create(KILN_NO_TIMEOUT, &limit));
+  CHECK_OK(
+      kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &argument.as.ref));
+  CHECK_OK(kiln_session_call_within(limit, session, lookup(session, "abs"), &argument, 1, &result, 1));
+  kiln_ref_release(result.as.ref);
+  kiln_call_limit_cancel(limit);
+  CHECK_FAILS(kiln_session_call_within(limit, session, lookup(session, "abs"), &argument, 1, &result, 1),
+              KILN_STATUS_CANCELLED, "the call was cancelled");
+  kiln_call_limit_release(limit);
+  CHECK_OK(kiln_session_call(session, lookup(session, "abs"), &argument, 1, &result, 1));
+  kiln_ref_release(result.as.ref);
+  kiln_ref_release(argument.as.ref);
+}
+
 int main(void) {
   kiln_instance_t *instance = NULL;
   kiln_device_t *device = NULL;
@@ -313,6 +338,7 @@ int main(void) {
   testReflection(session);
   testAbs(session, device);
   testNative(session, device, &host);
+  testLimits(session, device);
 
   CHECK(released == 1);
   kiln_session_release(session);

@@ -39,6 +39,13 @@ void *makeTestModule(size_t *outSize) {
   desc.functions.push_back({"sum", "_I", 3, 0, *sum.finish()});
   desc.exports.push_back({"sum", static_cast<uint32_t>(desc.functions.size() - 1), {}});
 
+  CodeBuilder loop;
+  schema::Label start = loop.newLabel();
+  loop.bind(start);
+  loop.branch(start);
+  desc.functions.push_back({"loop", "_", 0, 0, *loop.finish()});
+  desc.exports.push_back({"loop", static_cast<uint32_t>(desc.functions.size() - 1), {}});
+
   std::string bytes = *schema::writeModuleToString(desc);
   *outSize = bytes.size();
   void *memory = std::aligned_alloc(64, (bytes.size() + 63) / 64 * 64);

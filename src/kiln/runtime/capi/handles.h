@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "kiln/base/call_limit.h"
 #include "kiln/base/status.h"
 #include "kiln/runtime/capi/kiln.h"
 #include "kiln/runtime/hal/driver.h"
@@ -23,6 +24,7 @@ enum class HandleKind : uint8_t {
   NativeModule,
   Session,
   Function,
+  CallLimit,
   Reference,
 };
 
@@ -75,6 +77,7 @@ KILN_HANDLE(kiln_module_t, vm::Module, Module)
 KILN_HANDLE(kiln_native_module_t, vm::NativeModule, NativeModule)
 KILN_HANDLE(kiln_session_t, SessionObject, Session)
 KILN_HANDLE(kiln_function_t, FunctionObject, Function)
+KILN_HANDLE(kiln_call_limit_t, CallLimit, CallLimit)
 #undef KILN_HANDLE
 
 template <typename Handle> Handle *addHandle(const typename HandleTraits<Handle>::Object *object) {

@@ -284,6 +284,26 @@ KILN_API kiln_status_t *kiln_session_call(kiln_session_t *session, const kiln_fu
                                           const kiln_value_t *arguments, size_t argument_count, kiln_value_t *results,
                                           size_t result_count);
 
+/* When calls are to end before they are done. For any number of calls, also at the same time. */
+typedef struct kiln_call_limit_t kiln_call_limit_t;
+
+/* There is no deadline. */
+#define KILN_NO_TIMEOUT UINT64_MAX
+
+/* The timeout counts from here on. */
+KILN_API kiln_status_t *kiln_call_limit_create(uint64_t timeout_nanoseconds, kiln_call_limit_t **out_limit);
+/* Its calls end as soon as they can, and those that come later at once. */
+KILN_API void kiln_call_limit_cancel(kiln_call_limit_t *limit);
+KILN_API void kiln_call_limit_release(kiln_call_limit_t *limit);
+
+/* As kiln_session_call, but the call ends with CANCELLED or DEADLINE_EXCEEDED where its limit says so: the program at a
+ * branch, work of a device before its next workgroup. Functions that the program imports are awaited. A workgroup that
+ * does not end within a second more loses its device: what is asked of that fails from then on, and memory that it was
+ * given may be in use for ever. Work that runs on the calling thread ("local-sync") is awaited. */
+KILN_API kiln_status_t *kiln_session_call_within(kiln_call_limit_t *limit, kiln_session_t *session,
+                                                 const kiln_function_t *function, const kiln_value_t *arguments,
+                                                 size_t argument_count, kiln_value_t *results, size_t result_count);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

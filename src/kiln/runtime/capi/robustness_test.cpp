@@ -236,6 +236,7 @@ TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
   kiln_module_t *newModule = nullptr;
   kiln_native_module_t *newNative = nullptr;
   kiln_session_t *otherSession = nullptr;
+  kiln_call_limit_t *newLimit = nullptr;
   const kiln_function_t *found = nullptr;
   kiln_device_options_t deviceOptions = {sizeof(deviceOptions), KILN_ALLOCATOR_DIRECT, 1};
   kiln_session_options_t sessionOptions = {};
@@ -292,6 +293,11 @@ TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
   SWEEP(kiln_function_attribute_count, May{}, function);
   SWEEP(kiln_function_attribute_at, May{}, function, 0, &key, &value);
   SWEEP(kiln_session_call, May{}, session, function, &in, 1, &out, 1);
+  SWEEP(kiln_call_limit_create, May{0}, KILN_NO_TIMEOUT, &newLimit);
+  must(kiln_call_limit_create(KILN_NO_TIMEOUT, &newLimit));
+  SWEEP(kiln_session_call_within, May{}, newLimit, session, function, &in, 1, &out, 1);
+  SWEEP(kiln_call_limit_cancel, May{}, newLimit);
+  SWEEP(kiln_call_limit_release, May{}, newLimit);
 
   std::ifstream header(KILN_HEADER);
   std::string text{std::istreambuf_iterator<char>(header), {}};
@@ -482,6 +488,7 @@ TEST_F(CApiRobustness, EveryFailedAllocationIsAnError) {
   kiln_session_t *newOne = nullptr;
   const kiln_function_t *found = nullptr;
   kiln_native_module_t *newNative = nullptr;
+  kiln_call_limit_t *limit = nullptr;
   int released = 0, created = 0;
   auto count = [](void *context) { ++*static_cast<int *>(context); };
   const std::vector<std::pair<const char *, std::function<kiln_status_t *()>>> calls = {
@@ -499,6 +506,12 @@ TEST_F(CApiRobustness, EveryFailedAllocationIsAnError) {
        }},
       {"read", [&] { return kiln_buffer_view_read(view, target, sizeof(target)); }},
       {"call", [&] { return kiln_session_call(session, function, &in, 1, &out, 1); }},
+      {"limit",
+       [&] {
+         kiln_status_t *status = kiln_call_limit_create(KILN_NO_TIMEOUT, &limit);
+         kiln_call_limit_release(std::exchange(limit, nullptr));
+         return status;
+       }},
       {"native", [&] { return kiln_native_module_create("n", &newNative); }},
       {"add", [&] { return kiln_native_module_add(newNative, "f", "rI_r", returnNothing, nullptr); }},
   };

@@ -271,3 +271,28 @@ kiln_status_t *kiln_session_call(kiln_session_t *session, const kiln_function_t 
                                  size_t result_count) {
   return guarded([&] { return call(session, function, {arguments, argument_count}, {results, result_count}); });
 }
+
+kiln_status_t *kiln_call_limit_create(uint64_t timeout_nanoseconds, kiln_call_limit_t **out_limit) {
+  return guarded([&]() -> Status {
+    KILN_RETURN_IF_ERROR(needed(out_limit, "out_limit"));
+    *out_limit = giveHandle<kiln_call_limit_t>(makeRef<CallLimit>(Deadline::after(timeout_nanoseconds)));
+    return okStatus();
+  });
+}
+void kiln_call_limit_cancel(kiln_call_limit_t *limit) {
+  if (Ref<CallLimit> object = query(__func__, limit))
+    object->cancel();
+}
+void kiln_call_limit_release(kiln_call_limit_t *limit) {
+  releaseHandle(__func__, limit);
+}
+
+kiln_status_t *kiln_session_call_within(kiln_call_limit_t *limit, kiln_session_t *session,
+                                        const kiln_function_t *function, const kiln_value_t *arguments,
+                                        size_t argument_count, kiln_value_t *results, size_t result_count) {
+  return guarded([&]() -> Status {
+    KILN_ASSIGN_OR_RETURN(Ref<CallLimit> object, argument(limit, "limit"));
+    CallLimit::Scope scope(*object);
+    return call(session, function, {arguments, argument_count}, {results, result_count});
+  });
+}

@@ -14,6 +14,7 @@
 #include "kiln/runtime/hal/semaphore.h"
 #include "kiln/runtime/task/options.h"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -61,6 +62,10 @@ public:
   // wrong later, also a failure of `wait`, arrives at the fence. Retains everything it uses until completion.
   Result<Ref<Fence>> execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings);
 
+  // It works on something that cannot be stopped. From now on `execute` fails; what it was given before may be in use
+  // for ever.
+  void lose() { isLost.store(true, std::memory_order_relaxed); }
+
 protected:
   Device(std::string uri, Ref<Allocator> allocator);
   ~Device() override = default;
@@ -71,6 +76,7 @@ protected:
 private:
   std::string deviceUri;
   Ref<Allocator> deviceAllocator;
+  std::atomic<bool> isLost{false};
 };
 
 } // namespace kiln::hal

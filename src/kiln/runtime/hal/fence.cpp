@@ -8,6 +8,10 @@
 
 namespace kiln::hal {
 
+// A call that somebody may cancel is asked about so often; and what its work may take to end when it is over.
+static constexpr uint64_t kAskAgain = 20'000'000, kMoment = 1'000'000'000;
+
+
 namespace {
 
 // Points in the order of their first appearance, one of each timeline.
@@ -111,6 +115,23 @@ Status Fence::wait(Deadline deadline) const {
   for (const SemaphorePoint &point : points())
     KILN_RETURN_IF_ERROR(point.semaphore->wait(point.value, deadline));
   return okStatus();
+}
+
+Status Fence::waitWithin(const CallLimit *limit) const {
+  if (!limit)
+    return wait();
+  // What the work failed with may be that a deadline was exceeded, too: hence the second question.
+  while (!limit->isOver())
+    if (Status status = wait(Deadline::after(std::min(limit->deadline().remaining(), kAskAgain)));
+        status.code() != StatusCode::DeadlineExceeded || isSignaled())
+      return status;
+  if (Status status = wait(Deadline::after(kMoment)); status.code() != StatusCode::DeadlineExceeded || isSignaled())
+    return status;
+  for (const SemaphorePoint &point : points())
+    if (!point.semaphore->isReached(point.value))
+      point.semaphore->loseDevice();
+  return std::move(limit->status())
+      .withContext("what the device was asked to do did not end within a second more, and the device is lost");
 }
 
 } // namespace kiln::hal

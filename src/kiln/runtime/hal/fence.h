@@ -3,6 +3,7 @@
 #ifndef KILN_RUNTIME_HAL_FENCE_H
 #define KILN_RUNTIME_HAL_FENCE_H
 
+#include "kiln/base/call_limit.h"
 #include "kiln/base/clock.h"
 #include "kiln/base/ref.h"
 #include "kiln/base/status.h"
@@ -38,6 +39,9 @@ public:
   // Until it is signalled. Success, the first failure among the points, or DeadlineExceeded. On a device with workers
   // the thread works while it waits.
   Status wait(Deadline deadline = Deadline::infinite()) const;
+  // The same for as long as the call has time; null: without an end. Work that was submitted for the call then ends by
+  // itself; what has not ended a moment later never may, and its device is lost.
+  Status waitWithin(const CallLimit *limit) const;
 
 private:
   Fence() = default;

@@ -48,6 +48,9 @@ public:
   // already.
   virtual bool unlisten(SemaphoreListener &listener) = 0;
 
+  // What was to signal it does not end: the device that was to do it, if there is one, takes nothing any more.
+  virtual void loseDevice() {}
+
 protected:
   Semaphore() = default;
   ~Semaphore() override = default;

@@ -309,6 +309,15 @@ bool Scheduler::help(WaitCondition &condition, Deadline deadline) {
   return met;
 }
 
+bool Scheduler::wait(WaitCondition &condition, Deadline deadline) {
+  if (condition.isMet())
+    return true;
+  // In the place of worker 0, which is free unless another thread helps.
+  if (active.load(std::memory_order_seq_cst) != 0)
+    reserveParker.unpark();
+  return waitBlocked(condition, deadline);
+}
+
 bool Scheduler::waitBlocked(WaitCondition &condition, Deadline deadline) {
   Parker parker;
   if (!condition.arm(parker))

@@ -47,6 +47,8 @@ public:
   // Waits until the condition is met, or returns false after the deadline. The thread works meanwhile, if the place of
   // worker 0 is free. Not for workers themselves.
   bool help(WaitCondition &condition, Deadline deadline);
+  // The same, but all work is left to others: the thread comes back at its deadline whatever they run.
+  bool wait(WaitCondition &condition, Deadline deadline);
 
 private:
   static constexpr uint32_t kSlots = 64; // a bit each in one word

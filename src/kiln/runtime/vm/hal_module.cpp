@@ -240,7 +240,7 @@ private:
     return Fence::join(list.span());
   }
 
-  Status callFenceAwait(Fence *fence) { return fence ? fence->wait() : okStatus(); }
+  Status callFenceAwait(Fence *fence) { return fence ? fence->waitWithin(CallLimit::current()) : okStatus(); }
 
   std::vector<Ref<Device>> devices;
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "kiln/base/call_limit.h"
 #include "kiln/base/narrow_float.h"
 #include "kiln/runtime/module/instruction.h"
 #include "kiln/runtime/vm/arithmetic.h"
@@ -17,6 +18,8 @@ using schema::Register;
 // How deep native functions may call back into the VM: this is what bounds the C stack.
 static constexpr uint32_t kMaxNativeDepth = 64;
 static constexpr uint32_t kMaxBacktraceFrames = 16;
+// A program asks after so many branches whether its call is over.
+static constexpr uint32_t kBranchesPerAsking = 1024;
 
 Interpreter::Interpreter(size_t stackBytes, uint32_t maxCallDepth, FILE *trace)
     : stack(new std::byte[stackBytes]), top(stack.get()), end(stack.get() + stackBytes), maxDepth(maxCallDepth),
@@ -293,6 +296,18 @@ StatusCode statusCodeOf(uint64_t number) {
   UNARY(Name##F32, SET_F32(function(F32(2))));                                                                         \
   UNARY(Name##F64, SET_F64(function(F64(2))))
 
+// No loop is without a branch.
+#define ASK_WHETHER_OVER()                                                                                             \
+  do {                                                                                                                 \
+    if (++branches == kBranchesPerAsking) [[unlikely]] {                                                               \
+      branches = 0;                                                                                                    \
+      if (limit && limit->isOver()) {                                                                                  \
+        status = limit->status();                                                                                      \
+        goto failed;                                                                                                   \
+      }                                                                                                                \
+    }                                                                                                                  \
+  } while (false)
+
 static constexpr const char *kDivisionByZero = "integer division by zero";
 static constexpr const char *kDivisionOverflow = "signed overflow in an integer division: the least value by -1";
 
@@ -313,6 +328,8 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
   const uint16_t *pc = frame->function->code.data();
   uint64_t *values = frame->values;
 
+  const CallLimit *limit = CallLimit::current();
+  uint32_t branches = 0;
   Frame *callee = nullptr;
   static const void *const labels[] = {
 #define KILN_VM_OP(Name, mnemonic, format) &&op_##Name,
@@ -341,12 +358,14 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
   UNARY(GlobalStoreRef, frame->instance->refGlobals[pc[1]] = R(2));
 
   OP(Branch) : {
+    ASK_WHETHER_OVER();
     if (pc[3] != 0)
       moveRegisters(frame, pc + 3);
     pc = frame->function->code.data() + readTarget(pc + 1);
     NEXT(0);
   }
   OP(CondBranch) : {
+    ASK_WHETHER_OVER();
     const uint16_t *operand = V(1) != 0 ? pc + 2 : skipBranch(pc + 2);
     if (operand[2] != 0)
       moveRegisters(frame, operand + 2);

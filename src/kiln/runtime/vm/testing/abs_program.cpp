@@ -41,20 +41,21 @@ static void callHal(CodeBuilder &code, HalImport import, CodeBuilder::Registers 
 }
 
 // v0 is never written, and so is zero.
-static std::vector<uint16_t> initializer(uint64_t elements, uint32_t ordinal) {
+static std::vector<uint16_t> initializer(uint64_t elements, uint32_t ordinal, uint32_t workgroups) {
   CodeBuilder code;
   code.constant(1, 1);
   code.constant(2, 2);
   code.constant(3, elements);
   code.constant(4, elements * sizeof(float));
   code.constant(5, ordinal);
+  code.constant(6, workgroups);
   callHal(code, HalImport::DeviceGet, {v(0)}, {r(0)});
   code.emit(Opcode::ConstExecutable, {1, 0});
   callHal(code, HalImport::ExecutableCreate, {r(0), r(1)}, {r(2)});
   callHal(code, HalImport::CommandBufferCreate, {r(0), v(0), v(2)}, {r(3)});
-  // One workgroup and one constant; bindings are slot, offset, length.
+  // One constant; bindings are slot, offset, length.
   callHal(code, HalImport::CommandBufferDispatch,
-          {r(3), r(2), v(5), v(1), v(1), v(1), v(1), v(3), v(0), v(0), v(4), v(1), v(0), v(4)}, {});
+          {r(3), r(2), v(5), v(6), v(1), v(1), v(1), v(3), v(0), v(0), v(4), v(1), v(0), v(4)}, {});
   callHal(code, HalImport::CommandBufferFinalize, {r(3)}, {});
   code.emit(Opcode::GlobalStoreRef, {0, 0});
   code.emit(Opcode::GlobalStoreRef, {1, 3});
@@ -86,7 +87,7 @@ static std::vector<uint16_t> absFunction(std::span<const uint64_t> shape, uint64
   return *code.finish();
 }
 
-schema::ModuleDesc absDesc(std::span<const uint64_t> shape, uint32_t ordinal) {
+schema::ModuleDesc absDesc(std::span<const uint64_t> shape, uint32_t ordinal, uint32_t workgroups) {
   uint64_t elements = 1;
   for (uint64_t extent : shape)
     elements *= extent;
@@ -96,7 +97,7 @@ schema::ModuleDesc absDesc(std::span<const uint64_t> shape, uint32_t ordinal) {
   addHalImports(desc);
   desc.refGlobals = 2;
   desc.initializer = 0;
-  desc.functions.push_back({"__init", "_", 6, 4, initializer(elements, ordinal)});
+  desc.functions.push_back({"__init", "_", 7, 4, initializer(elements, ordinal, workgroups)});
   desc.functions.push_back({"abs", "r_r", static_cast<uint32_t>(3 + shape.size()), 8, absFunction(shape, elements)});
   desc.exports.push_back(
       {"abs", 1, {{"kiln.abi.declaration", "sync func @abs(%input0: tensor) -> (%output0: tensor)"}}});
@@ -107,7 +108,10 @@ schema::ModuleDesc absDesc(std::span<const uint64_t> shape, uint32_t ordinal) {
                               nativeFormat(),
                               "generic",
                               "",
-                              {{"abs_dispatch_0_elementwise_f32", 2, 1}, {"abs_dispatch_1_failing", 2, 1}},
+                              {{"abs_dispatch_0_elementwise_f32", 2, 1},
+                               {"abs_dispatch_1_failing", 2, 1},
+                               {"abs_dispatch_2_waiting", 2, 1},
+                               {"abs_dispatch_3_slow", 2, 1}},
                               schema::Bytes::own(std::move(bytes))};
   desc.executables.push_back({"abs_linked", {std::move(variant)}});
   return desc;

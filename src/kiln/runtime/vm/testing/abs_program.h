@@ -21,8 +21,9 @@ void addHalImports(schema::ModuleDesc &desc);
 const char *nativeFormat();
 
 // Module "abs" with @abs(tensor of `shape` x f32) -> the same, which runs export `ordinal` of abs_executable.c (0 =
-// abs, 1 = a dispatch that fails). Its command buffer is recorded by the initializer and replayed.
-schema::ModuleDesc absDesc(std::span<const uint64_t> shape, uint32_t ordinal = 0);
+// abs, 1 = a dispatch that fails, 2 = one that runs until its input's first element is not negative, 3 = one that takes
+// long). Its command buffer is recorded by the initializer and replayed.
+schema::ModuleDesc absDesc(std::span<const uint64_t> shape, uint32_t ordinal = 0, uint32_t workgroups = 1);
 
 // The same with a constant of that many f32, -1, -2, ..., -1000, -1, ..., and functions that read it:
 //   @constant_abs() -> tensor     its absolute values, by the kernel

@@ -90,9 +90,11 @@ void CpuCommandBuffer::resolve(std::span<const Binding> bindings, void **address
 }
 
 Status CpuCommandBuffer::run(const CpuCommand &command, void *const *addresses, uint64_t begin, uint64_t end,
-                             uint32_t worker, void *localMemory) const {
+                             uint32_t worker, void *localMemory, const CallLimit *limit) const {
   if (command.kind == CpuCommand::Kind::Dispatch)
-    return runDispatch(command, addresses, begin, end, worker, localMemory);
+    return runDispatch(command, addresses, begin, end, worker, localMemory, limit);
+  if (limit && limit->isOver())
+    return limit->status();
   uint64_t first = begin * kTransferUnit;
   uint64_t length = std::min(end * kTransferUnit, command.length) - first;
   auto *const *operands = reinterpret_cast<std::byte *const *>(addresses + command.firstBinding);
@@ -113,7 +115,7 @@ static Status failureOf(const CpuCommand &command, int32_t code, const kiln_work
 }
 
 Status CpuCommandBuffer::runDispatch(const CpuCommand &command, void *const *addresses, uint64_t begin, uint64_t end,
-                                     uint32_t worker, void *localMemory) const {
+                                     uint32_t worker, void *localMemory, const CallLimit *limit) const {
   const uint32_t *count = command.workgroupCount;
   kiln_dispatch_state_t dispatch;
   dispatch.bindings = addresses + command.firstBinding;
@@ -131,6 +133,8 @@ Status CpuCommandBuffer::runDispatch(const CpuCommand &command, void *const *add
   workgroup.local_memory = localMemory;
   kiln_dispatch_fn_t function = command.executable->dispatch(command.exportOrdinal).function;
   for (uint64_t i = begin; i < end; ++i) {
+    if (limit && limit->isOver()) [[unlikely]]
+      return limit->status();
     if (int32_t code = function(&dispatch, &workgroup)) [[unlikely]]
       return failureOf(command, code, workgroup);
     if (++workgroup.workgroup_id[0] == count[0]) {

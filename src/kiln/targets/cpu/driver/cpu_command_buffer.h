@@ -3,6 +3,7 @@
 #ifndef KILN_TARGETS_CPU_DRIVER_CPU_COMMAND_BUFFER_H
 #define KILN_TARGETS_CPU_DRIVER_CPU_COMMAND_BUFFER_H
 
+#include "kiln/base/call_limit.h"
 #include "kiln/runtime/hal/command_buffer.h"
 #include "kiln/schema/executable_abi.h"
 #include "kiln/targets/cpu/driver/cpu_executable.h"
@@ -51,9 +52,10 @@ public:
   // The address of each range that a command uses, for one binding table, which has been checked.
   void resolve(std::span<const Binding> bindings, void **addresses) const;
 
-  // Runs the units [begin, end) of a command on one thread. `localMemory` has localMemoryBytes().
+  // Runs the units [begin, end) of a command on one thread, for as long as the call has time; null: without an end.
+  // `localMemory` has localMemoryBytes().
   Status run(const CpuCommand &command, void *const *addresses, uint64_t begin, uint64_t end, uint32_t worker,
-             void *localMemory) const;
+             void *localMemory, const CallLimit *limit) const;
 
 protected:
   Status recordFill(const SlotRange &target, uint64_t pattern, uint32_t width) override;
@@ -67,7 +69,7 @@ private:
   uint32_t addRange(const SlotRange &range);
   Status addCommand(const CpuCommand &command);
   Status runDispatch(const CpuCommand &command, void *const *addresses, uint64_t begin, uint64_t end, uint32_t worker,
-                     void *localMemory) const;
+                     void *localMemory, const CallLimit *limit) const;
 
   std::vector<CpuWave> waveTable;
   std::vector<CpuCommand> commandTable;

@@ -24,7 +24,7 @@ Result<Ref<Fence>> SyncDevice::submit(Fence *wait, CommandBuffer *base, std::spa
   if (!wait || wait->isSignaled()) {
     Status status = wait ? wait->wait(Deadline::immediate()) : okStatus();
     if (status.ok())
-      status = run(*commands, bindings, submitted);
+      status = run(*commands, bindings, submitted, CallLimit::current());
     return status.ok() ? done : Fence::failed(std::move(status));
   }
   // The caller's references are gone when it runs.
@@ -34,10 +34,13 @@ Result<Ref<Fence>> SyncDevice::submit(Fence *wait, CommandBuffer *base, std::spa
   std::vector<Binding> table(bindings.begin(), bindings.end());
   return queue->run(wait, [self = Ref<SyncDevice>::share(this), commands = Ref<CpuCommandBuffer>::share(commands),
                            retained = std::move(retained), table = std::move(table),
-                           submitted] { return self->run(*commands, table, submitted); });
+                           submitted, limit = Ref<CallLimit>::share(CallLimit::current())] {
+    return self->run(*commands, table, submitted, limit.get());
+  });
 }
 
-Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding> bindings, uint64_t submitted) {
+Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding> bindings, uint64_t submitted,
+                       const CallLimit *limit) {
   std::array<void *, 64> few;
   std::unique_ptr<void *[]> many;
   void **addresses = few.data();
@@ -53,7 +56,7 @@ Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding
     return resourceExhausted("cannot allocate {} bytes of local memory", commands.localMemoryBytes());
   uint64_t started = submitted ? monotonicNanoseconds() : 0;
   for (const CpuCommand &command : commands.commands())
-    KILN_RETURN_IF_ERROR(commands.run(command, addresses, 0, command.units, worker.index(), localMemory));
+    KILN_RETURN_IF_ERROR(commands.run(command, addresses, 0, command.units, worker.index(), localMemory, limit));
   for (const Binding &binding : bindings)
     if (binding.buffer)
       KILN_RETURN_IF_ERROR(binding.buffer->checkReadable());

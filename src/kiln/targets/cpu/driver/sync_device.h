@@ -25,7 +25,8 @@ protected:
 
 private:
   // `submitted` is when `execute` was called, or 0 where nobody watches.
-  Status run(const CpuCommandBuffer &commands, std::span<const Binding> bindings, uint64_t submitted);
+  Status run(const CpuCommandBuffer &commands, std::span<const Binding> bindings, uint64_t submitted,
+             const CallLimit *limit);
 
   Ref<InlineQueue> queue;
   Ref<Fence> done; // signalled: what every successful execution returns

@@ -34,6 +34,7 @@ public:
       : HostSemaphore(initialValue), device(std::move(device)) {}
 
   Status wait(uint64_t target, Deadline deadline) override;
+  void loseDevice() override { device->lose(); }
 
 private:
   Ref<TaskDevice> device;

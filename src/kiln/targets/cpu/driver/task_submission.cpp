@@ -29,6 +29,7 @@ Result<Ref<Fence>> TaskSubmission::start(TaskDevice &device, Fence *wait, CpuCom
 
 TaskSubmission::TaskSubmission(TaskDevice &device, CpuCommandBuffer &commandBuffer, std::span<const Binding> bindings)
     : scheduler(device.scheduler()), commands(Ref<CpuCommandBuffer>::share(&commandBuffer)),
+      limit(Ref<CallLimit>::share(CallLimit::current())),
       done(makeRef<TaskSemaphore>(Ref<TaskDevice>::share(&device), 0)), bufferCount(bindings.size()) {
   counters = reinterpret_cast<Counter *>(this + 1);
   std::uninitialized_default_construct_n(counters, commands->commands().size());
@@ -134,7 +135,7 @@ void TaskSubmission::runUnits(const CpuCommand &command, uint64_t begin, uint64_
   if (!localMemory && needed)
     status = resourceExhausted("cannot allocate {} bytes of local memory", needed);
   else
-    status = commands->run(command, addresses, begin, end, worker.index(), localMemory);
+    status = commands->run(command, addresses, begin, end, worker.index(), localMemory, limit.get());
   if (!status.ok())
     fail(std::move(status));
 }

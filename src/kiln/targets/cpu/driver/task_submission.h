@@ -53,6 +53,7 @@ private:
 
   task::Scheduler &scheduler;
   const Ref<CpuCommandBuffer> commands;
+  const Ref<CallLimit> limit; // of the call that submitted it; null where it has none
   Ref<TaskSemaphore> done;
   // In this block: a counter for each command, the addresses of all bindings, the buffers, which are retained.
   Counter *counters;

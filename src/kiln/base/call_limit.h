@@ -1,0 +1,59 @@
+// When the work for a call is to end before it is done: at a deadline, or when somebody cancels it.
+//
+//   Ref<CallLimit> limit = makeRef<CallLimit>(Deadline::after(1'000'000'000));
+//   CallLimit::Scope scope(*limit);
+//   Status status = session->call(...);            // DEADLINE_EXCEEDED after a second
+//
+// Whoever works for a call, on any thread, asks now and then whether it is over: the VM where a program branches, a
+// device before each workgroup. What is under way then is left undone.
+#ifndef KILN_BASE_CALL_LIMIT_H
+#define KILN_BASE_CALL_LIMIT_H
+
+#include <atomic>
+
+#include "kiln/base/clock.h"
+#include "kiln/base/ref.h"
+#include "kiln/base/status.h"
+
+namespace kiln {
+
+class CallLimit final : public RefCounted {
+public:
+  explicit CallLimit(Deadline deadline = Deadline::infinite()) : end(deadline) {}
+
+  // From any thread, and from a signal handler.
+  void cancel() { isCancelled.store(true, std::memory_order_relaxed); }
+  Deadline deadline() const { return end; }
+
+  // A load, and a reading of the clock where there is a deadline.
+  bool isOver() const {
+    return isCancelled.load(std::memory_order_relaxed) || (!end.isInfinite() && end.remaining() == 0);
+  }
+  // Why it is over.
+  Status status() const;
+
+  // Of the call that this thread works for; null where that has no limit.
+  static CallLimit *current() { return ofThread; }
+
+  // For as long as it lives, this thread works for a call with this limit, and with no other.
+  class Scope {
+  public:
+    explicit Scope(CallLimit &limit) : outer(std::exchange(ofThread, &limit)) {}
+    Scope(const Scope &) = delete;
+    Scope &operator=(const Scope &) = delete;
+    ~Scope() { ofThread = outer; }
+
+  private:
+    CallLimit *outer;
+  };
+
+private:
+  static thread_local constinit CallLimit *ofThread;
+
+  const Deadline end;
+  std::atomic<bool> isCancelled{false};
+};
+
+} // namespace kiln
+
+#endif // KILN_BASE_CALL_LIMIT_H
