@@ -11,7 +11,6 @@ namespace kiln::hal {
 // A call that somebody may cancel is asked about so often; and what its work may take to end when it is over.
 static constexpr uint64_t kAskAgain = 20'000'000, kMoment = 1'000'000'000;
 
-
 namespace {
 
 // Points in the order of their first appearance, one of each timeline.

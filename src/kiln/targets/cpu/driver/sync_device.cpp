@@ -33,8 +33,8 @@ Result<Ref<Fence>> SyncDevice::submit(Fence *wait, CommandBuffer *base, std::spa
     retained.push_back(Ref<Buffer>::share(binding.buffer));
   std::vector<Binding> table(bindings.begin(), bindings.end());
   return queue->run(wait, [self = Ref<SyncDevice>::share(this), commands = Ref<CpuCommandBuffer>::share(commands),
-                           retained = std::move(retained), table = std::move(table),
-                           submitted, limit = Ref<CallLimit>::share(CallLimit::current())] {
+                           retained = std::move(retained), table = std::move(table), submitted,
+                           limit = Ref<CallLimit>::share(CallLimit::current())] {
     return self->run(*commands, table, submitted, limit.get());
   });
 }
