@@ -154,6 +154,10 @@ Status UntoldTime::check() const {
   return okStatus();
 }
 
+bool UntoldTime::suspicious() const {
+  return !ofAll.empty() && std::ranges::min(ofAll) > kMostUntold;
+}
+
 DeviceShare deviceShareOf(const TimedRequest &watched) {
   DeviceShare share;
   const DeviceTimes &times = *watched.answer.device;

@@ -57,6 +57,8 @@ public:
   void add(const TimedRequest &timed);
   // An error where that is more than honest workers show. It begins with "leaves out time".
   Status check() const;
+  // Whether all requests so far show it, and further ones could make it certain.
+  bool suspicious() const;
 
 private:
   // What was spent, of what all samples say, and of what the middle one says; of each request that was long enough to

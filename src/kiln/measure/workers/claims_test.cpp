@@ -90,6 +90,12 @@ TEST(Claims, TimeThatIsLeftOutIsTold) {
       << untoldAfter(30, tellingPart(0.7));
   EXPECT_NE(untoldAfter(7, tellingPart(0.4)).find("leaves out time"), std::string::npos); // of who leaves early
   EXPECT_EQ(untoldAfter(6, tellingPart(0.4)), ""); // of two turns, which may be disturbed
+  UntoldTime few;
+  EXPECT_FALSE(few.suspicious());
+  few.add(tellingPart(0.4));
+  EXPECT_TRUE(few.suspicious());
+  few.add(tellingPart(0.97));
+  EXPECT_FALSE(few.suspicious());
   TimedRequest bunched = tellingPart(0.02);
   bunched.answer.host[0] = 9'000'000;
   EXPECT_NE(untoldAfter(9, bunched).find("leaves out time"), std::string::npos);

@@ -282,14 +282,15 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
   return okStatus();
 }
 
-// Few rounds may leave it open whether a candidate computes only where its inputs are new. It has turns beyond those
-// that are measured until that is known, or a quarter of the rounds' time is over, or the group's.
+// Few rounds may leave it open whether a candidate computes only where its inputs are new, or leaves out time. It has
+// turns beyond those that are measured until that is known, or a quarter of the rounds' time is over, or the group's.
 Status Group::settleDoubts() {
   uint64_t until = monotonicNanoseconds() + std::max(result.roundsNanoseconds / 4, kTimeToSettle);
   auto doubtful = [&](uint32_t index) {
     uint64_t now = monotonicNanoseconds();
-    return takesPart(index) && goesOn() && members[index].freshTurns.suspicious() && now < until &&
-           now - began < settings.groupNanoseconds;
+    bool hasTime = now < until && now - began < settings.groupNanoseconds;
+    return takesPart(index) && goesOn() && hasTime &&
+           (members[index].freshTurns.suspicious() || members[index].untold.suspicious());
   };
   for (uint32_t i = 0; i < count(); ++i)
     for (int turn = 0; turn < kTurnsToSettle && doubtful(i); ++turn) {
