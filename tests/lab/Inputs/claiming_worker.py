@@ -14,7 +14,7 @@ def claimed(provider, request, count, time=kiln_worker._time):
     call = answer["host"]
     claims = {"honest": {},
               "wrap": {"host": [2**63 - 1] * len(call)},  # sums of two are -2, to who sums in 64 bits
-              "less": {"host": [max(ns // 2, 1) for ns in call]},
+              "less": {"host": [max(ns // 10, 1) for ns in call]},  # also beside others, waiting for whom is in its samples
               "uneven": {"device": {"clock": "mine", "started": call, "ended": call + [1]}},
               "negative": {"host": [-5] + call[1:]},
               "nan": {"host": [float("nan")] + call[1:]}}

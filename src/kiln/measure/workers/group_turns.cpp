@@ -1,6 +1,5 @@
 // How candidates of a group are timed: requests, turns, and what is held against them.
 #include <functional>
-#include <numeric>
 #include <sched.h>
 #include <time.h>
 #include <utility>
@@ -25,7 +24,7 @@ constexpr uint32_t kTurnsPerCheck = 16;
 constexpr int kLeastWarmUpRequests = 4, kWarmUpRequests = 8; // fewer only of calls that take very long
 constexpr uint64_t kLongWarmUp = 40;
 constexpr int kTurnsToSettle = 24;
-constexpr uint64_t kTimeToSettle = kSecond / 2;
+constexpr uint64_t kTimeToSettle = 2 * kSecond;
 // A turn has so many stretches where it has calls enough, each of which poisons and checks what it writes.
 constexpr size_t kStretches = 3;
 // Watched calls take at most this part of the time that other calls take.
@@ -51,8 +50,9 @@ void pause(uint64_t nanoseconds) {
 // What a call takes, for planning. On a busy machine waking a worker takes longer than many calls: what ran, and what
 // the worker says, is closer. Turns planned from less than a part of the time that the lab saw could be endless.
 uint64_t callOf(const TimedRequest &timed) {
-  const std::vector<int64_t> &host = timed.answer.host;
-  uint64_t told = std::accumulate(host.begin(), host.end(), uint64_t(0));
+  uint64_t told = 0;
+  for (int64_t sample : timed.answer.host)
+    told += uint64_t(sample);
   uint64_t known = std::min(timed.busy(), std::max(timed.running / timed.threads, told));
   return std::max<uint64_t>({known, timed.elapsed() / 8, 1}) / timed.request.calls + 1;
 }
