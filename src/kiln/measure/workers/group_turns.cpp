@@ -283,7 +283,8 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
 }
 
 // Few rounds may leave it open whether a candidate computes only where its inputs are new, or leaves out time. It has
-// turns beyond those that are measured until that is known, or a quarter of the rounds' time is over, or the group's.
+// turns beyond those that are measured until that is known, or a quarter of the rounds' time, which is two seconds at
+// least, is over, or the group's.
 Status Group::settleDoubts() {
   uint64_t until = monotonicNanoseconds() + std::max(result.roundsNanoseconds / 4, kTimeToSettle);
   auto doubtful = [&](uint32_t index) {
