@@ -14,13 +14,29 @@ using Arguments = std::vector<std::string>;
 
 class BenchmarkModuleTest : public ::testing::Test {
 protected:
-  ProcessResult run(Arguments arguments) {
+  ProcessResult run(Arguments arguments, const ProcessOptions &options = {}) {
     arguments.insert(arguments.begin(), "--device=local-sync");
     if (std::ranges::none_of(arguments, [](const std::string &a) { return a.starts_with("--module="); }))
       arguments.insert(arguments.begin(), "--module=" + bench);
     if (std::ranges::none_of(arguments, [](const std::string &a) { return a.starts_with("--benchmark_min_time"); }))
       arguments.push_back("--benchmark_min_time=0.01");
-    return runTool("kiln-benchmark-module", arguments);
+    return runTool("kiln-benchmark-module", arguments, options);
+  }
+
+  // Ctrl-C after a second. The JSON report that was kept.
+  std::string keptReport(Arguments arguments) {
+    std::string report = folder / "kept.json";
+    arguments.push_back("--benchmark_out=" + report);
+    ProcessOptions options;
+    options.interruptAfterMilliseconds = 1000;
+    ProcessResult result = run(arguments, options);
+    EXPECT_EQ(result.exitCode, 130) << result.error;
+    EXPECT_LT(result.secondsAfterInterrupt, 1.5); // a second, and what a busy machine adds
+    std::string text = readFile(report);
+    EXPECT_TRUE(text.ends_with("]\n}\n")) << text;
+    EXPECT_LACKS(text, "error_message");
+    EXPECT_CONTAINS(result.out, "BM_spin/");
+    return text;
   }
 
   // Each number that stands behind `"key": ` in a JSON report.
@@ -167,6 +183,28 @@ TEST_F(BenchmarkModuleTest, LibraryFlags) {
   EXPECT_CONTAINS(run({"--benchmark_list_tests"}).out, "BM_spin/process_time/real_time\n");
   EXPECT_CONTAINS(run({"--function=spin", "--benchmark_min_time=0.01s"}).out, "BM_spin/process_time/real_time ");
   EXPECT_CONTAINS(run({"--function=spin", "--benchmark_time_unit=us"}).out, " us ");
+}
+
+TEST_F(BenchmarkModuleTest, InterruptedItKeepsTheRowsBefore) {
+  std::string module = "--module=" + folder.write("endless.vmfb", endlessModule());
+  std::string kept = keptReport({module, "--benchmark_repetitions=2"});
+  EXPECT_EQ(numbers(kept, "repetition_index"), (std::vector<double>{0, 1})) << kept;
+  EXPECT_LACKS(kept, "BM_forever");
+}
+
+TEST_F(BenchmarkModuleTest, InterruptedItKeepsTheRepetitionsBefore) {
+  std::string kept = keptReport({"--function=spin", "--benchmark_repetitions=2000"});
+  EXPECT_GE(numbers(kept, "repetition_index").size(), 2u) << kept;
+  EXPECT_CONTAINS(kept, "\"aggregate_name\": \"median\"");
+}
+
+TEST_F(BenchmarkModuleTest, InterruptedInABatchItEnds) {
+  std::string module = "--module=" + folder.write("endless.vmfb", endlessModule());
+  ProcessOptions options;
+  options.interruptAfterMilliseconds = 1000;
+  ProcessResult result = run({module, "--batch_size=1000000000", "--batch_concurrency=2"}, options);
+  EXPECT_EQ(result.exitCode, 130) << result.error;
+  EXPECT_LT(result.secondsAfterInterrupt, 1.5);
 }
 
 TEST_F(BenchmarkModuleTest, ReportsThatCannotBeWritten) {

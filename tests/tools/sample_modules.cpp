@@ -194,6 +194,18 @@ std::string constantModule() {
   return bytesOf(vm::testing::constantDesc(uint64_t(4) << 20));
 }
 
+std::string endlessModule() {
+  schema::ModuleDesc desc = newModule("endless");
+  addStrings(desc);
+  add(desc, "spin", "_", "()", spinCode(2000));
+  CodeBuilder forever;
+  schema::Label start = forever.newLabel();
+  forever.bind(start);
+  forever.branch(start);
+  add(desc, "forever", "_", "()", std::move(forever));
+  return bytesOf(desc);
+}
+
 std::string failingModule() {
   schema::ModuleDesc desc = newModule("failing");
   addStrings(desc);

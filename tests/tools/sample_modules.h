@@ -36,6 +36,9 @@ std::string benchModule(const std::string &dispatchRepeatCount = "");
 // Module "abs" with 16 MiB of constants that stay in its file; see constantDesc of vm/testing/abs_program.h.
 std::string constantModule();
 
+// Module "endless" with @spin(), as above, and @forever(), neither of which takes arguments.
+std::string endlessModule();
+
 // Module "failing" with @good() and @fails(), which do not take arguments.
 std::string failingModule();
 

@@ -1,5 +1,6 @@
 #include "tests/tools/tool_process.h"
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -7,7 +8,10 @@
 #include <filesystem>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+
+#include "kiln/base/clock.h"
 
 namespace kiln::testing {
 
@@ -78,6 +82,9 @@ ProcessResult runTool(const std::string &tool, const std::vector<std::string> &a
     redirect(2, error, O_WRONLY | O_CREAT);
     if (!options.workingFolder.empty() && ::chdir(options.workingFolder.c_str()) != 0)
       ::_exit(126);
+    // Whoever started this may ignore it.
+    if (options.interruptAfterMilliseconds)
+      std::signal(SIGINT, SIG_DFL);
     if (options.fileSizeLimit) {
       // A write beyond the limit then fails instead of ending the process.
       std::signal(SIGXFSZ, SIG_IGN);
@@ -90,9 +97,17 @@ ProcessResult runTool(const std::string &tool, const std::vector<std::string> &a
   ProcessResult result;
   int status = 0;
   rusage usage = {};
+  uint64_t interrupted = 0;
+  if (child > 0 && options.interruptAfterMilliseconds) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(options.interruptAfterMilliseconds));
+    interrupted = monotonicNanoseconds();
+    ::kill(child, SIGINT);
+  }
   if (child < 0 || ::wait4(child, &status, 0, &usage) != child)
     return result;
   result.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (interrupted)
+    result.secondsAfterInterrupt = double(monotonicNanoseconds() - interrupted) / 1e9;
   result.peakMemoryBytes = uint64_t(usage.ru_maxrss) * 1024;
   if (options.outputPath.empty())
     result.out = readFile(out);

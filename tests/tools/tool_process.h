@@ -28,15 +28,17 @@ public:
 std::string readFile(const std::string &path);
 
 struct ProcessOptions {
-  std::string input;          // on standard input
-  std::string outputPath;     // where standard output goes; empty: it is captured
-  uint64_t fileSizeLimit = 0; // bytes that any file may have, 0 for no limit: a disk that fills up
-  std::string workingFolder;  // empty: this process's
+  std::string input;                       // on standard input
+  std::string outputPath;                  // where standard output goes; empty: it is captured
+  uint64_t fileSizeLimit = 0;              // bytes that any file may have, 0 for no limit: a disk that fills up
+  std::string workingFolder;               // empty: this process's
+  uint64_t interruptAfterMilliseconds = 0; // when it is sent SIGINT; 0: never
 };
 
 struct ProcessResult {
   int exitCode = -1; // 128 + the signal where one ended it
   std::string out, error;
+  double secondsAfterInterrupt = 0;
   uint64_t peakMemoryBytes = 0;
 };
 

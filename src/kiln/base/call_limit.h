@@ -19,11 +19,17 @@ namespace kiln {
 
 class CallLimit final : public RefCounted {
 public:
-  explicit CallLimit(Deadline deadline = Deadline::infinite()) : end(deadline) {}
+  // What the caller does about a workgroup that goes on although the call is over: leaves it behind, which its device
+  // does not survive, or waits for it. Who never leaves may do a device's work while it waits for it, so that its calls
+  // take no longer than those without a limit.
+  enum class Stuck { Leave, Await };
+  explicit CallLimit(Deadline deadline = Deadline::infinite(), Stuck stuck = Stuck::Leave)
+      : end(deadline), stuck(stuck) {}
 
   // From any thread, and from a signal handler.
   void cancel() { isCancelled.store(true, std::memory_order_relaxed); }
   Deadline deadline() const { return end; }
+  bool leavesStuckWork() const { return stuck == Stuck::Leave; }
 
   // A load, and a reading of the clock where there is a deadline.
   bool isOver() const {
@@ -51,6 +57,7 @@ private:
   static thread_local constinit CallLimit *ofThread;
 
   const Deadline end;
+  const Stuck stuck;
   std::atomic<bool> isCancelled{false};
 };
 

@@ -1,7 +1,6 @@
 #include "kiln/base/file.h"
 
-#include "kiln/base/clock.h"
-#include "kiln/base/file_descriptor.h"
+#include "kiln/base/write_error.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -68,69 +67,153 @@ Result<Ref<FileContents>> FileContents::read(int file, std::string_view name, si
   return resourceExhausted("cannot read '{}': out of memory after {} bytes", name, length);
 }
 
-Status writeAll(int file, std::string_view name, std::span<const std::byte> bytes) {
+// 0, or an errno.
+static int writeBytes(int file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     ssize_t count = ::write(file, bytes.data(), std::min(bytes.size(), kMaxTransfer));
     if (count < 0) {
       if (errno == EINTR)
         continue;
-      return errnoStatus(errno, fmt::format("cannot write '{}'", name));
+      return errno;
     }
     bytes = bytes.subspan(size_t(count));
   }
+  return 0;
+}
+
+Status writeAll(int file, std::string_view name, std::span<const std::byte> bytes) {
+  if (int error = writeBytes(file, bytes))
+    return errnoStatus(error, fmt::format("cannot write '{}'", name));
   return okStatus();
 }
 
-// Writes the parts and closes the file, so that every error of the disk is seen.
-static Status writeAndClose(FileDescriptor &file, const std::string &path,
-                            std::span<const std::span<const std::byte>> parts) {
-  for (std::span<const std::byte> part : parts)
-    KILN_RETURN_IF_ERROR(writeAll(file.get(), path, part));
-  if (int error = file.close())
-    return errnoStatus(error, fmt::format("cannot write '{}'", path));
+Result<OutputFile> OutputFile::open(std::string path, Mode mode) {
+  OutputFile file(std::move(path));
+  struct stat info;
+  bool exists = ::stat(file.path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode))
+    return file.failed(EISDIR);
+  bool regular = !exists || S_ISREG(info.st_mode);
+
+  if (!regular || mode == Mode::Append) {
+    int create = exists ? 0 : O_CREAT | O_EXCL;
+    file.fd = FileDescriptor(::open(file.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | create, 0666));
+    if (!file.fd)
+      return file.failed(errno);
+    file.created = !exists;
+    if (exists && regular)
+      file.truncateTo = info.st_size;
+    return file;
+  }
+  // Replacing a file needs no right to write it; whoever write-protected it wants to keep it.
+  if (exists && ::access(file.path.c_str(), W_OK) != 0)
+    return file.failed(errno);
+  // The link stays a link, and what it points to is replaced.
+  if (exists)
+    if (char *resolved = ::realpath(file.path.c_str(), nullptr)) {
+      file.target = resolved;
+      std::free(resolved);
+    }
+  if (int error = file.create())
+    return file.failed(error);
+  if (exists)
+    (void)::fchmod(file.fd.get(), info.st_mode & 07777); // best effort: not every file system has modes
+  return file;
+}
+
+OutputFile OutputFile::standardOutput() {
+  OutputFile file("");
+  file.fd = FileDescriptor(::dup(STDOUT_FILENO));
+  return file;
+}
+
+// A name beside `target`, in the same folder since a rename cannot leave a file system, with which `make` succeeds. A
+// thousand left-over files of this process's id are not to be expected.
+template <typename Make> static int findFreeName(const std::string &target, std::string &name, const Make &make) {
+  for (unsigned attempt = 0;; ++attempt) {
+    name = fmt::format("{}.{}-{}.tmp", target, ::getpid(), attempt);
+    if (make(name.c_str()))
+      return 0;
+    int error = errno;
+    if (error != EEXIST || attempt == 1000) {
+      name.clear();
+      return error;
+    }
+  }
+}
+
+// Of an open file, which gives it a name.
+static std::string linkOf(const FileDescriptor &fd) {
+  return fmt::format("/proc/self/fd/{}", fd.get());
+}
+
+int OutputFile::create() {
+  size_t slash = target.rfind('/');
+  std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);
+  fd = FileDescriptor(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+  nameless = fd && ::access(linkOf(fd).c_str(), F_OK) == 0;
+  if (nameless)
+    return 0;
+  return findFreeName(target, temporary, [&](const char *name) {
+    fd = FileDescriptor(::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    return bool(fd);
+  });
+}
+
+int OutputFile::name() {
+  if (nameless) {
+    auto link = [&](const char *name) {
+      return ::linkat(AT_FDCWD, linkOf(fd).c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+    };
+    if (link(target.c_str()))
+      return 0;
+    if (errno != EEXIST)
+      return errno;
+    if (int error = findFreeName(target, temporary, link))
+      return error;
+  }
+  return temporary.empty() || ::rename(temporary.c_str(), target.c_str()) == 0 ? 0 : errno;
+}
+
+OutputFile::~OutputFile() {
+  if (!fd)
+    return;
+  if (!temporary.empty())
+    ::unlink(temporary.c_str());
+  else if (created)
+    ::unlink(target.c_str());
+  else if (truncateTo && ::ftruncate(fd.get(), *truncateTo) != 0)
+    return; // nothing left to try
+}
+
+Status OutputFile::failed(int error) const {
+  return path.empty() ? errnoStatus(error, "cannot write to standard output") : writeError(error, path);
+}
+
+Status OutputFile::write(std::span<const std::byte> bytes) {
+  int error = writeBytes(fd.get(), bytes);
+  return error ? failed(error) : okStatus();
+}
+
+Status OutputFile::commit() {
+  // What has no name yet, and an append that may be cut off again, need the descriptor: a failure of close is found on
+  // a duplicate first.
+  FileDescriptor duplicate(::dup(fd.get()));
+  if (!duplicate)
+    return failed(errno);
+  if (int error = duplicate.close())
+    return failed(error);
+  if (int error = name())
+    return failed(error);
+  (void)fd.close();
   return okStatus();
 }
 
 Status writeFile(const std::string &path, std::span<const std::span<const std::byte>> parts) {
-  // The new file is made beside the final one: a rename works only inside a file system.
-  std::string target = path;
-  if (char *resolved = realpath(path.c_str(), nullptr)) {
-    target = resolved;
-    std::free(resolved);
-  }
-  struct stat info;
-  bool exists = stat(target.c_str(), &info) == 0;
-  if (exists && !S_ISREG(info.st_mode)) {
-    FileDescriptor file(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!file)
-      return errnoStatus(errno, fmt::format("cannot write '{}'", path));
-    return writeAndClose(file, path, parts);
-  }
-  // Replacing a file needs no right to write it; whoever write-protected it wants to keep it.
-  if (exists && access(target.c_str(), W_OK) != 0)
-    return errnoStatus(errno, fmt::format("cannot write '{}'", path));
-
-  std::string temporary;
-  int descriptor = -1;
-  for (int attempt = 0; descriptor < 0 && attempt < 100; ++attempt) {
-    temporary = fmt::format("{}.{:x}.{:x}.tmp", target, uint32_t(getpid()), monotonicNanoseconds());
-    descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0 && errno != EEXIST)
-      break;
-  }
-  FileDescriptor file(descriptor);
-  if (descriptor < 0)
-    return errnoStatus(errno, fmt::format("cannot write '{}'", path));
-  Status status = okStatus();
-  if (exists && fchmod(descriptor, info.st_mode & 07777) != 0)
-    status = errnoStatus(errno, fmt::format("cannot write '{}'", path));
-  if (status.ok())
-    status = writeAndClose(file, path, parts);
-  if (status.ok() && rename(temporary.c_str(), target.c_str()) != 0)
-    status = errnoStatus(errno, fmt::format("cannot write '{}'", path));
-  if (!status.ok())
-    unlink(temporary.c_str());
-  return status;
+  KILN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path));
+  for (std::span<const std::byte> part : parts)
+    KILN_RETURN_IF_ERROR(file.write(part));
+  return file.commit();
 }
 
 Status writeFile(const std::string &path, std::span<const std::byte> bytes) {

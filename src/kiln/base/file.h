@@ -2,11 +2,13 @@
 #ifndef KILN_BASE_FILE_H
 #define KILN_BASE_FILE_H
 
+#include "kiln/base/file_descriptor.h"
 #include "kiln/base/ref.h"
 #include "kiln/base/status.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,9 +35,43 @@ private:
   size_t length;
 };
 
-// Writes the parts, one after the other, as the new contents of `path`. They appear at once, under that name, when all
-// is written; on failure an older file of that name stays as it was, and nothing new stays behind. What is not a
-// regular file (a pipe, /dev/null) is written directly. A symbolic link is followed.
+// A file that appears, or grows, only once `commit` has succeeded. Destroyed before that, it leaves what was there: a
+// new file is written without a name, or beside its place where the file system has no such files, and put there at
+// the end; appended bytes are cut off again. So who is killed leaves no file behind. What is not a regular file (a
+// pipe, /dev/null) is written directly. A symbolic link is followed. Not thread-safe.
+class OutputFile {
+public:
+  enum class Mode { Replace, Append };
+  static Result<OutputFile> open(std::string path, Mode mode = Mode::Replace);
+  // Which is written directly.
+  static OutputFile standardOutput();
+  OutputFile(OutputFile &&) = default;
+  OutputFile &operator=(OutputFile &&) = delete;
+  ~OutputFile();
+
+  Status write(std::span<const std::byte> bytes);
+  Status write(std::span<const uint8_t> bytes) { return write(std::as_bytes(bytes)); }
+  Status write(std::string_view text) { return write(std::as_bytes(std::span(text.data(), text.size()))); }
+  Status commit();
+
+private:
+  OutputFile(std::string path) : path(std::move(path)), target(this->path) {}
+  // Makes the new file; gives an errno.
+  int create();
+  // Puts it where it is to be; gives an errno.
+  int name();
+  Status failed(int error) const;
+
+  std::string path;      // as the user wrote it, for messages; empty for standard output
+  std::string target;    // where the file is to be; links resolved
+  std::string temporary; // where it is until then; empty where it has no name, or `target` is written itself
+  FileDescriptor fd;
+  std::optional<uint64_t> truncateTo; // the length before an append
+  bool created = false;               // an append that made the file
+  bool nameless = false;
+};
+
+// Writes the parts, one after the other, as the new contents of `path`, as OutputFile does.
 Status writeFile(const std::string &path, std::span<const std::span<const std::byte>> parts);
 Status writeFile(const std::string &path, std::span<const std::byte> bytes);
 Status writeFile(const std::string &path, std::string_view text);

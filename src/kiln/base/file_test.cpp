@@ -7,6 +7,7 @@
 #include <string>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -33,6 +34,14 @@ protected:
 std::string contents(const std::string &path) {
   Result<Ref<FileContents>> file = FileContents::open(path);
   return file.ok() ? std::string((*file)->text()) : file.status().toString();
+}
+
+using Mode = OutputFile::Mode;
+
+Status writeAs(Mode mode, const std::string &path, std::string_view text) {
+  KILN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path, mode));
+  KILN_RETURN_IF_ERROR(file.write(text));
+  return file.commit();
 }
 
 TEST_F(FileTest, WritesAndReadsBack) {
@@ -83,7 +92,8 @@ TEST_F(FileTest, SaysWhatCannotBeRead) {
 
 TEST_F(FileTest, SaysWhatCannotBeWritten) {
   Status status = writeFile(path("none/a"), std::string_view("x"));
-  EXPECT_EQ(status.toString(), "NOT_FOUND: cannot write '" + path("none/a") + "': No such file or directory");
+  EXPECT_EQ(status.toString(),
+            "NOT_FOUND: cannot write '" + path("none/a") + "': the folder '" + path("none") + "' does not exist");
   EXPECT_FALSE(writeFile(folder.string(), std::string_view("x")).ok());
 }
 
@@ -115,11 +125,75 @@ TEST_F(FileTest, LeavesTheOldFileWhenItFails) {
   rlimit limit{1000, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
   Status status = writeFile(path("a"), std::string(10'000, 'n'));
+  Status fresh = writeFile(path("b"), std::string(10'000, 'n'));
+  Status appended = writeAs(Mode::Append, path("a"), std::string(10'000, 'n'));
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_FALSE(status.ok());
+  EXPECT_FALSE(fresh.ok());
+  EXPECT_FALSE(appended.ok());
   EXPECT_EQ(contents(path("a")), "old");
   EXPECT_EQ(fileCount(), 1u);
+}
+
+// Opened, and written to, but never committed.
+void beginFile(const std::string &path, Mode mode) {
+  Result<OutputFile> file = OutputFile::open(path, mode);
+  ASSERT_TRUE(file.ok()) << file.status().toString();
+  ASSERT_TRUE(file->write(std::string_view("half")).ok());
+}
+
+TEST_F(FileTest, AppearsOnlyWithCommit) {
+  beginFile(path("a"), Mode::Replace);
+  EXPECT_EQ(fileCount(), 0u);
+  ASSERT_TRUE(writeAs(Mode::Replace, path("a"), "old").ok());
+  beginFile(path("a"), Mode::Replace);
+  EXPECT_EQ(contents(path("a")), "old");
+  EXPECT_EQ(fileCount(), 1u);
+}
+
+TEST_F(FileTest, WhoIsKilledLeavesNoFile) {
+  std::string old = path("old");
+  ASSERT_TRUE(writeFile(old, std::string_view("old")).ok());
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    Result<OutputFile> replacing = OutputFile::open(old), fresh = OutputFile::open(path("new"));
+    bool written = replacing.ok() && fresh.ok() && replacing->write(std::string_view("half")).ok() &&
+                   fresh->write(std::string_view("half")).ok();
+    _exit(written ? 0 : 1); // as a signal would: nothing is destroyed
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(contents(old), "old");
+  EXPECT_EQ(fileCount(), 1u);
+}
+
+TEST_F(FileTest, AFileThatAppearsMeanwhileIsReplaced) {
+  Result<OutputFile> file = OutputFile::open(path("a"));
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->write(std::string_view("mine")).ok());
+  ASSERT_TRUE(writeFile(path("a"), std::string_view("theirs")).ok());
+  ASSERT_TRUE(file->commit().ok());
+  EXPECT_EQ(contents(path("a")), "mine");
+  EXPECT_EQ(fileCount(), 1u);
+}
+
+TEST_F(FileTest, AppendIsUndoneWithoutCommit) {
+  beginFile(path("a"), Mode::Append);
+  EXPECT_EQ(fileCount(), 0u);
+  ASSERT_TRUE(writeAs(Mode::Append, path("a"), "one").ok());
+  ASSERT_TRUE(writeAs(Mode::Append, path("a"), "two").ok());
+  beginFile(path("a"), Mode::Append);
+  EXPECT_EQ(contents(path("a")), "onetwo");
+}
+
+TEST_F(FileTest, SaysWhatCannotBeAppendedTo) {
+  Status status = writeAs(Mode::Append, path("none/a"), "x");
+  EXPECT_EQ(status.message(),
+            "cannot write '" + path("none/a") + "': the folder '" + path("none") + "' does not exist");
+  EXPECT_FALSE(writeAs(Mode::Append, folder.string(), "x").ok());
 }
 
 } // namespace

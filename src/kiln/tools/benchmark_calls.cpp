@@ -1,9 +1,16 @@
 #include "kiln/tools/benchmark_calls.h"
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
+#include "kiln/base/clock.h"
+#include "kiln/tools/interrupts.h"
+
 namespace kiln {
+
+// Calls that take longer are asked, while they run, whether they are to end.
+static constexpr uint64_t kLongCallNanoseconds = 100'000'000;
 
 // One thread's session, and what it calls with.
 struct CallBatch::Caller {
@@ -11,6 +18,7 @@ struct CallBatch::Caller {
   vm::Function function;
   std::vector<vm::Value> arguments; // buffer views are shared between callers: programs only read them
   std::vector<vm::Value> results;
+  std::optional<bool> isLong; // nothing before the first call
 
   static Result<std::unique_ptr<Caller>> create(const Program &program, const std::string &function,
                                                 const std::vector<vm::Value> &arguments) {
@@ -23,7 +31,17 @@ struct CallBatch::Caller {
   }
 
   Status call() {
-    Status status = session->call(function, arguments, results);
+    if (isInterrupted())
+      return cancelled("interrupted");
+    Status status;
+    if (isLong == false) {
+      status = session->call(function, arguments, results);
+    } else {
+      CallLimit::Scope scope(untilInterrupted());
+      uint64_t began = monotonicNanoseconds();
+      status = session->call(function, arguments, results);
+      isLong = monotonicNanoseconds() - began > kLongCallNanoseconds;
+    }
     for (vm::Value &result : results)
       result = vm::Value();
     return status;

@@ -10,6 +10,7 @@
 #include "kiln/tools/benchmark_report.h"
 #include "kiln/tools/call_arguments.h"
 #include "kiln/tools/declaration.h"
+#include "kiln/tools/interrupts.h"
 #include "kiln/tools/runtime_flags.h"
 
 using namespace kiln;
@@ -154,6 +155,15 @@ Status measure(benchmark::State &state, const Program &program, const BenchmarkF
   return okStatus();
 }
 
+// Ends a repetition that was interrupted. The library ends the process where repetitions have unequal counts of calls,
+// so that what is left of them counts as made; reports leave the repetition out.
+void skipInterrupted(benchmark::State &state, uint64_t batchSize) {
+  uint64_t calls = (state.max_iterations + batchSize - 1) / batchSize * batchSize;
+  if (uint64_t left = calls - uint64_t(state.iterations()))
+    (void)state.KeepRunningBatch(benchmark::IterationCount(left));
+  state.SkipWithError(kInterrupted);
+}
+
 benchmark::TimeUnit timeUnit(const BenchmarkFlags &flags, const Row &row) {
   if (flags.timeUnit == "ns")
     return benchmark::kNanosecond;
@@ -248,8 +258,11 @@ Result<bool> run(BenchmarkFlags &flags) {
 
   for (Row &row : rows) {
     auto *registered = benchmark::RegisterBenchmark(("BM_" + row.name).c_str(), [&](benchmark::State &state) {
-      row.status = measure(state, program, flags, row);
-      if (!row.status.ok())
+      if (!isInterrupted())
+        row.status = measure(state, program, flags, row);
+      if (isInterrupted())
+        skipInterrupted(state, flags.batchSize);
+      else if (!row.status.ok())
         state.SkipWithError(std::string(row.status.message()).c_str());
     });
     registered->MeasureProcessCPUTime()->UseRealTime()->Unit(timeUnit(flags, row));
@@ -258,6 +271,8 @@ Result<bool> run(BenchmarkFlags &flags) {
   }
   KILN_ASSIGN_OR_RETURN(size_t ran, runAndReport(report));
   benchmark::Shutdown();
+  if (isInterrupted())
+    return false;
 
   bool succeeded = ran > 0 && std::ranges::all_of(rows, [](const Row &row) { return row.status.ok(); });
   if (ran == 0)
@@ -285,5 +300,7 @@ int main(int argc, char **argv) {
   Result<bool> succeeded = run(flags);
   if (!succeeded.ok())
     return reportFailure(parser.tool(), succeeded.status());
+  if (isInterrupted())
+    return interruptedExitCode();
   return *succeeded ? 0 : 1;
 }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -16,8 +17,9 @@
 
 #include <benchmark/benchmark.h>
 
-#include "kiln/runtime/io/file.h"
+#include "kiln/base/file.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/interrupts.h"
 
 namespace kiln {
 
@@ -63,6 +65,9 @@ void widen(std::string &row, size_t at, double time, const char *unit) {
   row.replace(at, timeColumn(time, unit, 3).size(), timeColumn(time, unit, decimals));
 }
 
+// Held by whoever writes a report: where the benchmarks are interrupted in a long call, another thread ends it.
+std::recursive_mutex reporting;
+
 // One of the library's reporters, which writes its table, JSON or CSV to `stream`. What is said besides goes to
 // standard error, or into the file too.
 template <typename Base> class Reporter : public Base {
@@ -74,6 +79,8 @@ public:
   }
 
   bool ReportContext(const benchmark::BenchmarkReporter::Context &context) override {
+    std::lock_guard lock(reporting);
+    isBegun = true;
     std::ostream &error = isFile ? stream : this->GetErrorStream();
     std::ostringstream out, notes;
     this->SetOutputStream(&out);
@@ -86,9 +93,26 @@ public:
     return goesOn;
   }
 
+  void ReportRuns(const std::vector<benchmark::BenchmarkReporter::Run> &runs) override {
+    std::lock_guard lock(reporting);
+    std::vector<benchmark::BenchmarkReporter::Run> whole;
+    for (const benchmark::BenchmarkReporter::Run &run : runs)
+      if (!(run.error_occurred && run.error_message == kInterrupted))
+        whole.push_back(run);
+    if (!whole.empty())
+      Base::ReportRuns(whole);
+  }
+
+  void Finalize() override {
+    std::lock_guard lock(reporting);
+    if (std::exchange(isBegun, false))
+      Base::Finalize();
+  }
+
 private:
   std::ostream &stream;
-  bool isFile;
+  const bool isFile;
+  bool isBegun = false; // and not ended yet
 };
 
 class ConsoleReporter final : public Reporter<benchmark::ConsoleReporter> {
@@ -192,28 +216,56 @@ Result<ReportFlags> takeReportFlags(std::vector<std::string> &libraryFlags) {
   return flags;
 }
 
-Result<size_t> runAndReport(const ReportFlags &flags) {
-  using Console = benchmark::ConsoleReporter;
-  StandardOutput buffer;
-  std::ostream out(&buffer);
-  int options = (flags.color ? Console::OO_Color : 0) | (flags.tabular ? Console::OO_Tabular : 0);
-  auto display = createReporter(flags.format, out, /*isFile=*/false, options);
+namespace {
 
-  std::ostringstream text;
-  std::optional<io::OutputFile> file;
-  std::unique_ptr<benchmark::BenchmarkReporter> second;
-  if (!flags.file.empty()) {
+struct Reports {
+  static Result<std::shared_ptr<Reports>> open(const ReportFlags &flags) {
+    using Console = benchmark::ConsoleReporter;
+    auto reports = std::make_shared<Reports>();
+    int options = (flags.color ? Console::OO_Color : 0) | (flags.tabular ? Console::OO_Tabular : 0);
+    reports->display = createReporter(flags.format, reports->out, /*isFile=*/false, options);
+    if (flags.file.empty())
+      return reports;
     // Early: a benchmark of minutes must not end in a misspelt folder.
-    KILN_ASSIGN_OR_RETURN(io::OutputFile opened, io::OutputFile::open(flags.file, io::OutputFile::Mode::Replace));
-    file.emplace(std::move(opened));
-    second = createReporter(flags.fileFormat, text, /*isFile=*/true, Console::OO_None);
+    KILN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(flags.file));
+    reports->file.emplace(std::move(file));
+    reports->second = createReporter(flags.fileFormat, reports->text, /*isFile=*/true, Console::OO_None);
+    return reports;
   }
-  size_t ran = benchmark::RunSpecifiedBenchmarks(display.get(), second.get());
-  KILN_RETURN_IF_ERROR(flushStandardOutput());
-  if (std::string report = text.str(); file && !report.empty()) {
-    KILN_RETURN_IF_ERROR(file->write({reinterpret_cast<const uint8_t *>(report.data()), report.size()}));
-    KILN_RETURN_IF_ERROR(file->commit());
+
+  // Once; ends what the library has not.
+  Status finish() {
+    std::lock_guard lock(reporting);
+    if (std::exchange(isFinished, true))
+      return okStatus();
+    display->Finalize();
+    KILN_RETURN_IF_ERROR(flushStandardOutput());
+    if (!file)
+      return okStatus();
+    second->Finalize();
+    // A list of what would run is no report.
+    if (std::string report = text.str(); !report.empty()) {
+      KILN_RETURN_IF_ERROR(file->write(report));
+      KILN_RETURN_IF_ERROR(file->commit());
+    }
+    return okStatus();
   }
+
+  StandardOutput buffer;
+  std::ostream out{&buffer};
+  std::ostringstream text;
+  std::optional<OutputFile> file;
+  std::unique_ptr<benchmark::BenchmarkReporter> display, second;
+  bool isFinished = false;
+};
+
+} // namespace
+
+Result<size_t> runAndReport(const ReportFlags &flags) {
+  KILN_ASSIGN_OR_RETURN(std::shared_ptr<Reports> reports, Reports::open(flags));
+  catchInterrupts([reports] { (void)reports->finish(); });
+  size_t ran = benchmark::RunSpecifiedBenchmarks(reports->display.get(), reports->second.get());
+  KILN_RETURN_IF_ERROR(reports->finish());
   return ran;
 }
 

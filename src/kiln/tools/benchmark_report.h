@@ -24,8 +24,11 @@ struct ReportFlags {
 // reports. Changes the flags so that the library writes no file itself.
 Result<ReportFlags> takeReportFlags(std::vector<std::string> &libraryFlags);
 
+// What a benchmark says to State::SkipWithError where it was interrupted. Reports leave such repetitions out.
+inline constexpr const char *kInterrupted = "interrupted";
+
 // Runs the registered benchmarks and returns how many ran. benchmark::Initialize has been called with the changed
-// flags. A file appears when all of it is written.
+// flags. A file appears when all of it is written. Interrupted, reports end with what was measured.
 Result<size_t> runAndReport(const ReportFlags &flags);
 
 } // namespace kiln

@@ -2,10 +2,10 @@
 
 #include <optional>
 
+#include "kiln/base/file.h"
 #include "kiln/runtime/io/compare.h"
 #include "kiln/runtime/io/device_tensor.h"
 #include "kiln/runtime/io/element_text.h"
-#include "kiln/runtime/io/file.h"
 #include "kiln/runtime/io/input.h"
 #include "kiln/runtime/io/npy.h"
 #include "kiln/runtime/io/tensor_text.h"
@@ -70,8 +70,8 @@ Status writeOutput(const HostResult &result, const std::string &output, size_t i
   if (!result.hasElements())
     return invalidArgument("--output={}: result {} has no elements that could be written", output, index);
   std::string path = output.substr(1);
-  io::OutputFile::Mode mode = output[0] == '+' ? io::OutputFile::Mode::Append : io::OutputFile::Mode::Replace;
-  KILN_ASSIGN_OR_RETURN(io::OutputFile file, io::OutputFile::open(path, mode));
+  OutputFile::Mode mode = output[0] == '+' ? OutputFile::Mode::Append : OutputFile::Mode::Replace;
+  KILN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path, mode));
   KILN_RETURN_IF_ERROR(endsIn(path, ".npy") ? io::writeNpy(file, result.span()) : file.write(result.span().bytes));
   return file.commit();
 }

@@ -11,8 +11,8 @@
 #include "kiln/tools/compiler_main.h"
 #include "kiln/tools/diagnostic_stream.h"
 #include "kiln/tools/help_text.h"
-#include "kiln/tools/output_file.h"
 #include "kiln/tools/save_temps.h"
+#include "kiln/tools/tool_output.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/Verifier.h"
@@ -108,7 +108,7 @@ public:
       : compiler(compiler), options(options), context(context) {}
 
   // Writes what was asked for to `out`. Where a file cannot be written, its status says why, and no diagnostic does.
-  LogicalResult run(ModuleOp module, OutputFile &out) {
+  LogicalResult run(ModuleOp module, ToolOutput &out) {
     const bool fingerprints = options.outputFormat == kFingerprints;
     int last = fingerprints ? findPhase("input") : options.compileTo;
     int first = options.compileFrom == 0 ? 0 : options.compileFrom + 1;
@@ -182,7 +182,7 @@ private:
     std::string path = (Twine(options.dumpPhasesTo) + "/" + module.getName().value_or("module") + "." +
                         Twine(phase + 1) + "." + phases()[phase].name + ".mlir")
                            .str();
-    OutputFile file(path);
+    ToolOutput file(path);
     std::string text;
     llvm::raw_string_ostream os(text);
     module->print(os);
@@ -212,7 +212,7 @@ bool isBlank(StringRef text) {
 
 // Says what is wrong on `errors`.
 bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_ptr<llvm::MemoryBuffer> source,
-                    OutputFile &out, llvm::raw_ostream &errors, bool isLast) {
+                    ToolOutput &out, llvm::raw_ostream &errors, bool isLast) {
   DialectRegistry registry;
   compiler.registerDialects(registry);
   MLIRContext context(registry);
@@ -293,7 +293,7 @@ int main(int argc, char **argv) {
   if (options.serve)
     return serveCompilations(
         [&](std::unique_ptr<llvm::MemoryBuffer> source, const std::string &output, llvm::raw_ostream &errors) {
-          OutputFile out(output);
+          ToolOutput out(output);
           return compileProgram(compiler, options, std::move(source), out, errors, /*isLast=*/false);
         });
 
@@ -302,7 +302,7 @@ int main(int argc, char **argv) {
     return report(errnoStatus(source.getError().value(), options.input == "-"
                                                              ? std::string("cannot read standard input")
                                                              : fmt::format("cannot read '{}'", options.input)));
-  OutputFile out(options.output);
+  ToolOutput out(options.output);
   if (Status status = out.open(); !status.ok())
     return report(status);
   SaveTemps temps(commandLine.typed(), (*source)->getBuffer());

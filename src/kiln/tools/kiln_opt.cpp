@@ -6,7 +6,7 @@
 #include "kiln/targets/backends.h"
 #include "kiln/tools/compiler_main.h"
 #include "kiln/tools/help_text.h"
-#include "kiln/tools/output_file.h"
+#include "kiln/tools/tool_output.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Verifier.h"
@@ -108,7 +108,7 @@ kiln::Result<bool> run(const std::string &inputPath, const std::string &outputPa
   if (!input)
     return kiln::errnoStatus(input.getError().value(), isStandardInput ? std::string("cannot read standard input")
                                                                        : fmt::format("cannot read '{}'", inputPath));
-  kiln::OutputFile out(outputPath);
+  kiln::ToolOutput out(outputPath);
   KILN_RETURN_IF_ERROR(out.open());
   std::string text;
   llvm::raw_string_ostream stream(text);

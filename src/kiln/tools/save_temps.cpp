@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "kiln/tools/env.h"
-#include "kiln/tools/output_file.h"
+#include "kiln/tools/tool_output.h"
 
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/FileSystem.h"
@@ -83,7 +83,7 @@ std::string SaveTemps::pathFor(const char *stem, const char *extension) const {
   return folder + "/" + stem + suffix + extension;
 }
 
-void SaveTemps::keepOutput(const OutputFile &output) {
+void SaveTemps::keepOutput(const ToolOutput &output) {
   if (folder.empty() || output.isStandardOutput())
     return;
   std::string target = pathFor("core-output", ".bin");

@@ -8,7 +8,7 @@
 
 namespace kiln {
 
-class OutputFile;
+class ToolOutput;
 
 // `arguments` are what the user typed. Writes core-input.mlir and core-command-line.txt at once, so that they are there
 // when the compiler crashes; and core-output.bin at the end. A file that exists already is left, and the new one is
@@ -19,7 +19,7 @@ public:
   SaveTemps(const std::vector<std::string> &arguments, std::string_view input);
 
   // Copies the output, where it went to a file.
-  void keepOutput(const OutputFile &output);
+  void keepOutput(const ToolOutput &output);
 
 private:
   std::string pathFor(const char *stem, const char *extension) const;

@@ -19,7 +19,7 @@ protected:
     Result<io::HostTensor> tensor = io::HostTensor::zeros(type, std::move(shape));
     ASSERT_TRUE(tensor.ok());
     tensor->bytes()[0] = 7;
-    Result<io::OutputFile> file = io::OutputFile::open(folder / name, io::OutputFile::Mode::Replace);
+    Result<OutputFile> file = OutputFile::open(folder / name);
     ASSERT_TRUE(file.ok());
     ASSERT_TRUE(io::writeNpy(*file, tensor->span()).ok());
     ASSERT_TRUE(file->commit().ok());

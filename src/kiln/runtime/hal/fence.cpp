@@ -117,7 +117,7 @@ Status Fence::wait(Deadline deadline) const {
 }
 
 Status Fence::waitWithin(const CallLimit *limit) const {
-  if (!limit)
+  if (!limit || !limit->leavesStuckWork())
     return wait();
   // What the work failed with may be that a deadline was exceeded, too: hence the second question.
   while (!limit->isOver())

@@ -40,7 +40,7 @@ public:
   // the thread works while it waits.
   Status wait(Deadline deadline = Deadline::infinite()) const;
   // The same for as long as the call has time; null: without an end. Work that was submitted for the call then ends by
-  // itself; what has not ended a moment later never may, and its device is lost.
+  // itself; what has not ended a moment later never may, and its device is lost where the call leaves it behind.
   Status waitWithin(const CallLimit *limit) const;
 
 private:

@@ -1,5 +1,4 @@
-// Files as the tools read and write them: whole reads with errors that name the file, and writes that leave either the
-// whole file or none. Not thread-safe.
+// Files as the tools read them, piece by piece, with errors that name the file. Not thread-safe.
 #ifndef KILN_RUNTIME_IO_FILE_H
 #define KILN_RUNTIME_IO_FILE_H
 
@@ -38,32 +37,6 @@ private:
   std::optional<uint64_t> size; // of a regular file
   uint64_t position = 0;
   std::optional<uint8_t> ahead; // read by atEnd, not yet handed out
-};
-
-// A file that appears, or grows, only once `commit` has succeeded. Destroyed before that, it leaves what was there: a
-// new file is written beside its place and renamed; appended bytes are cut off again. A device or a pipe is written
-// directly.
-class OutputFile {
-public:
-  enum class Mode { Replace, Append };
-  static Result<OutputFile> open(std::string path, Mode mode);
-  OutputFile(OutputFile &&) = default;
-  OutputFile &operator=(OutputFile &&) = delete;
-  ~OutputFile();
-
-  Status write(std::span<const uint8_t> bytes);
-  Status commit();
-
-private:
-  OutputFile(std::string path) : path(std::move(path)) {}
-  Status failed(int error) const;
-
-  std::string path;      // as the user wrote it, for messages
-  std::string target;    // where the file is to be; links resolved
-  std::string temporary; // what is written instead; empty where `target` is written itself
-  FileDescriptor fd;
-  std::optional<uint64_t> truncateTo; // the length before an append
-  bool created = false;               // an append that made the file
 };
 
 } // namespace kiln::io

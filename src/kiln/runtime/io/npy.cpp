@@ -282,7 +282,7 @@ Result<HostTensor> readNpy(InputFile &file, std::optional<ElementType> wanted) {
 
 Status writeNpy(OutputFile &file, const TensorSpan &tensor) {
   std::string header = formatNpyHeader(tensor.type, tensor.shape);
-  KILN_RETURN_IF_ERROR(file.write({reinterpret_cast<const uint8_t *>(header.data()), header.size()}));
+  KILN_RETURN_IF_ERROR(file.write(header));
   return file.write(tensor.bytes);
 }
 

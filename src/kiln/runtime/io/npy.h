@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/base/file.h"
 #include "kiln/base/status.h"
 #include "kiln/runtime/io/file.h"
 #include "kiln/runtime/io/host_tensor.h"

@@ -9,10 +9,10 @@
 #include "kiln/tools/dispatch/shell_word.h"
 #include "kiln/tools/dispatch/sweep/compile_pool.h"
 #include "kiln/tools/dispatch/sweep/corpus.h"
-#include "kiln/tools/dispatch/sweep/interrupts.h"
 #include "kiln/tools/dispatch/sweep/known_providers.h"
 #include "kiln/tools/dispatch/sweep/sweep_plan.h"
 #include "kiln/tools/dispatch/sweep/sweep_teller.h"
+#include "kiln/tools/interrupts.h"
 
 namespace kiln {
 
@@ -281,7 +281,7 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
   std::vector<SweepGroup> groups;
   for (size_t i = 0; i < operations.size(); ++i)
     groups.push_back(groupOf(lab, operations[i], i, builds, providers));
-  catchInterrupts();
+  catchInterrupts(sayInterrupted);
   SweepTeller teller(groups.size(), settings);
   KILN_ASSIGN_OR_RETURN(SweepSummary summary, runSweep(groups, settings, lab.folder.database(), teller));
   summary.compileSeconds = compileSeconds;
@@ -289,7 +289,7 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
     say("{} had been measured before and {} not repeated\n", counted(summary.resumed, "problem"),
         summary.resumed == 1 ? "was" : "were");
   if (summary.interrupted)
-    say("interrupted; the same command goes on from here\n");
+    sayInterrupted();
   return summary;
 }
 
@@ -307,7 +307,7 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
   KILN_ASSIGN_OR_RETURN(SweepSummary summary,
                         measureWith(lab, operations, providers, std::move(builds), settingsOf(lab), look));
   if (summary.interrupted)
-    return 130;
+    return interruptedExitCode();
   KILN_RETURN_IF_ERROR(writeReports(lab, summary.run, asBlocks));
   double seconds = std::max(secondsSince(start), 1e-9);
   sayLines("{} in {:.1f} s: {:.0f} % compiling, {:.0f} % timed; stored in {} as run {}",

@@ -13,6 +13,10 @@ template <typename... Arguments> void say(fmt::format_string<Arguments...> text,
   (void)flushStandardOutput(); // the end of the command tells
 }
 
+inline void sayInterrupted() {
+  say("interrupted; the same command goes on from here\n");
+}
+
 // In as many lines as it takes on this terminal.
 template <typename... Arguments> void sayLines(fmt::format_string<Arguments...> text, Arguments &&...arguments) {
   say("{}\n", hangingText("", plainText(fmt::format(text, std::forward<Arguments>(arguments)...)), consoleWidth(), 2));

@@ -69,7 +69,8 @@ Status TaskSemaphore::wait(uint64_t target, Deadline deadline) {
   SemaphoreCondition condition(*this, target);
   // Who has to come back in time runs no workgroups, of which one may never end.
   task::Scheduler &scheduler = device->scheduler();
-  if (CallLimit::current() ? scheduler.wait(condition, deadline) : scheduler.help(condition, deadline))
+  const CallLimit *limit = CallLimit::current();
+  if (limit && limit->leavesStuckWork() ? scheduler.wait(condition, deadline) : scheduler.help(condition, deadline))
     return outcome();
   return Status(StatusCode::DeadlineExceeded, "the work did not complete in time");
 }

@@ -79,7 +79,7 @@ Result<Tensors> tensorsFor(const measure::Problem &problem) {
 Status writeInputs(const Tensors &tensors, const std::string &folder, std::string_view name) {
   for (size_t i = 0; i < tensors.views.size(); ++i) {
     std::string path = fmt::format("{}/inputs/{}_{}.npy", folder, name, i);
-    KILN_ASSIGN_OR_RETURN(io::OutputFile file, io::OutputFile::open(path, io::OutputFile::Mode::Replace));
+    KILN_ASSIGN_OR_RETURN(OutputFile file, OutputFile::open(path));
     KILN_RETURN_IF_ERROR(io::writeNpy(file, tensors.views[i].span()));
     KILN_RETURN_IF_ERROR(file.commit());
   }

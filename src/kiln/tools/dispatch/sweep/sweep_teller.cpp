@@ -3,7 +3,7 @@
 #include "kiln/base/clock.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
-#include "kiln/tools/dispatch/sweep/interrupts.h"
+#include "kiln/tools/interrupts.h"
 
 namespace kiln {
 

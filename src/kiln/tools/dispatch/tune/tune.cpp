@@ -6,8 +6,8 @@
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
-#include "kiln/tools/dispatch/sweep/interrupts.h"
 #include "kiln/tools/dispatch/tune/problem_tuner.h"
+#include "kiln/tools/interrupts.h"
 #include "kiln/tools/version.h"
 
 namespace kiln {
@@ -219,8 +219,8 @@ Result<int> Tuning::conclude(TuneSession &session) {
   say("the best and the defaults once more, at most {}\n", durationText(left));
   KILN_ASSIGN_OR_RETURN(TuneStep step, session.measure(TuneSession::kLastStep, groups, settings, progress));
   if (step.interrupted) {
-    say("interrupted; the same command goes on from here\n");
-    return 130;
+    sayInterrupted();
+    return interruptedExitCode();
   }
   KILN_RETURN_IF_ERROR(writeReports(lab, step.run, /*asBlocks=*/false));
   // Read again: others may have written to it meanwhile.
@@ -243,12 +243,12 @@ Result<int> Tuning::run() {
   announce();
   if (lab.flags.dryRun)
     return 0;
-  catchInterrupts();
+  catchInterrupts(sayInterrupted);
   KILN_ASSIGN_OR_RETURN(TuneSession session, TuneSession::open(lab.folder.database(), sessionKey(), !lab.flags.fresh));
   KILN_ASSIGN_OR_RETURN(bool done, searchAll(session));
   if (!done) {
-    say("interrupted; the same command goes on from here\n");
-    return 130;
+    sayInterrupted();
+    return interruptedExitCode();
   }
   if (tuned.empty())
     return 1;

@@ -1,0 +1,105 @@
+#include "kiln/tools/interrupts.h"
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "gtest/gtest.h"
+
+#include "kiln/base/clock.h"
+
+namespace kiln {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Ended {
+  int exitCode = -1;  // 128 + the signal where that ended it
+  double seconds = 0; // after the first signal
+  std::string said;
+};
+
+// A process that catches interrupts and then runs `body`; it is sent each of the signals once it is ready.
+Ended interrupted(std::initializer_list<int> signals, void (*leave)(int out), void (*body)(int out)) {
+  int ends[2];
+  if (::pipe(ends) != 0)
+    return {};
+  pid_t child = ::fork();
+  if (child == 0) {
+    int out = ends[1];
+    catchInterrupts([=] { leave(out); });
+    (void)!::write(out, "r", 1);
+    body(out);
+    ::_exit(isInterrupted() ? interruptedExitCode() : 0);
+  }
+  ::close(ends[1]);
+  char byte = 0;
+  EXPECT_EQ(::read(ends[0], &byte, 1), 1);
+  uint64_t began = monotonicNanoseconds();
+  for (int signal : signals)
+    ::kill(child, signal);
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  Ended ended;
+  ended.seconds = double(monotonicNanoseconds() - began) / 1e9;
+  ended.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  while (::read(ends[0], &byte, 1) == 1)
+    ended.said += byte;
+  ::close(ends[0]);
+  return ended;
+}
+
+void sayLeft(int out) {
+  (void)!::write(out, "left", 4);
+}
+void sayKept(int out) {
+  while (!isInterrupted())
+    std::this_thread::sleep_for(1ms);
+  (void)!::write(out, "kept", 4);
+}
+void sleepLong(int) {
+  std::this_thread::sleep_for(20s);
+}
+
+TEST(Interrupts, WhoAsksEndsByItself) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    Ended ended = interrupted({signal}, sayLeft, sayKept);
+    EXPECT_EQ(ended.exitCode, 128 + signal);
+    EXPECT_EQ(ended.said, "kept");
+  }
+}
+
+TEST(Interrupts, WhoIsInALongStepLeavesIt) {
+  Ended ended = interrupted({SIGINT}, sayLeft, sleepLong);
+  EXPECT_EQ(ended.exitCode, 128 + SIGINT);
+  EXPECT_EQ(ended.said, "left");
+  EXPECT_GT(ended.seconds, 0.5);
+  EXPECT_LT(ended.seconds, 1.5); // a second, and what a busy machine adds
+}
+
+TEST(Interrupts, TheSecondOneIsNotWaitedFor) {
+  Ended ended = interrupted({SIGINT, SIGTERM}, sayLeft, sleepLong);
+  EXPECT_EQ(ended.exitCode & 128, 128);
+  EXPECT_EQ(ended.said, "left");
+  EXPECT_LT(ended.seconds, 0.6);
+}
+
+TEST(Interrupts, LeavingTakesNoLonger) {
+  Ended ended = interrupted({SIGINT}, sleepLong, sleepLong);
+  EXPECT_EQ(ended.exitCode, 128 + SIGINT);
+  EXPECT_LT(ended.seconds, 1.5);
+}
+
+TEST(Interrupts, WhatWasIgnoredStaysIgnored) {
+  auto former = std::signal(SIGHUP, SIG_IGN);
+  Ended ended = interrupted({SIGHUP}, sayLeft, [](int) { std::this_thread::sleep_for(50ms); });
+  std::signal(SIGHUP, former);
+  EXPECT_EQ(ended.exitCode, 0);
+  EXPECT_EQ(ended.said, "");
+}
+
+} // namespace
+} // namespace kiln
