@@ -200,6 +200,8 @@ private:
       text(import.name);
       text(import.signature);
     }
+    for (const RequirementDesc &requirement : module.requirements)
+      text(requirement.name);
     for (const RodataDesc &rodata : module.rodata)
       text(rodata.name);
     for (const ExecutableDesc &executable : module.executables)
@@ -236,6 +238,10 @@ private:
     for (const ImportDesc &import : module.imports)
       imports.push_back(
           CreateImport(builder, builder.CreateString(import.name), builder.CreateString(import.signature)));
+    std::vector<Offset<Requirement>> requirements;
+    for (const RequirementDesc &requirement : module.requirements)
+      requirements.push_back(CreateRequirement(builder, builder.CreateString(requirement.name),
+                                               requirement.version.major, requirement.version.minor));
     std::vector<Offset<Rodata>> rodata;
     for (size_t i = 0; i < module.rodata.size(); ++i)
       rodata.push_back(CreateRodata(builder, builder.CreateString(module.rodata[i].name), constantSection,
@@ -248,7 +254,8 @@ private:
                                 builder.CreateVector(functions), builder.CreateVector(exports),
                                 builder.CreateVector(imports), builder.CreateVector(rodata),
                                 builder.CreateVector(executables), module.valueGlobals, module.refGlobals,
-                                module.initializer, attributes(builder, module.attributes)),
+                                module.initializer, attributes(builder, module.attributes),
+                                builder.CreateVector(requirements)),
                    ModuleIdentifier());
     metadata =
         Bytes::own(std::string(reinterpret_cast<const char *>(builder.GetBufferPointer()), size_t(builder.GetSize())));

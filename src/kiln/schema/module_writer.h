@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/schema/version.h"
 
 namespace kiln::schema {
 
@@ -65,6 +66,11 @@ struct ImportDesc {
   std::string signature;
 };
 
+struct RequirementDesc {
+  std::string name; // "vm", or of a native module: "hal"
+  Version version;
+};
+
 struct RodataDesc {
   std::string name; // may be empty
   Bytes bytes;
@@ -103,6 +109,7 @@ struct ModuleDesc {
   uint32_t refGlobals = 0;
   int32_t initializer = -1; // function () -> () that runs once at instantiation, or -1
   std::vector<AttributeDesc> attributes;
+  std::vector<RequirementDesc> requirements; // none: version 1.0 of everything
 };
 
 // Takes the next bytes of the file, in order; an error ends the write and is returned from it.

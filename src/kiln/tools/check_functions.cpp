@@ -22,7 +22,7 @@ constexpr uint64_t kShownElements = 64;
 
 class CheckModule final : public vm::NativeModule {
 public:
-  explicit CheckModule(CheckReport report) : NativeModule("check"), report(std::move(report)) {}
+  explicit CheckModule(CheckReport report) : NativeModule("check", schema::kCheckVersion), report(std::move(report)) {}
 
   Status registerFunctions() {
 #define KILN_CHECK_IMPORT(Name, name, signature)                                                                       \

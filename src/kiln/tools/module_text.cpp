@@ -109,6 +109,10 @@ static std::string executablesText(const Module &module) {
 std::string metadataText(const Module &module) {
   std::string text = fmt::format("Module {}, written by {}\n", module.name(), module.producer());
   text += attributeText(module.attributes(), "  ");
+  std::string needs;
+  for (const vm::RequirementInfo &entry : module.requirements())
+    needs += fmt::format("{}{} {}.{}", needs.empty() ? "" : ", ", entry.name, entry.version.major, entry.version.minor);
+  text += fmt::format("  compiled for: {}\n", needs.empty() ? "version 1.0 of everything" : needs);
   text += fmt::format("  globals: {} values, {} references\n", module.valueGlobals(), module.refGlobals());
   if (module.initializer() >= 0)
     text += fmt::format("  initializer: @{}\n", module.functions()[module.initializer()].name);
@@ -210,13 +214,16 @@ static Json metadataJson(const Module &module) {
                {"value_globals", module.valueGlobals()},
                {"ref_globals", module.refGlobals()},
                {"initializer", module.initializer()}};
-  for (const char *list : {"exports", "imports", "functions", "executables", "constants"})
+  for (const char *list : {"exports", "imports", "requirements", "functions", "executables", "constants"})
     json[list] = Json::array();
   for (const vm::ExportInfo &entry : module.exports())
     json["exports"].push_back({{"name", entry.name},
                                {"function", entry.function},
                                {"signature", module.functions()[entry.function].signatureText},
                                {"attributes", attributesJson(entry.attributes)}});
+  for (const vm::RequirementInfo &entry : module.requirements())
+    json["requirements"].push_back(
+        {{"name", entry.name}, {"major", entry.version.major}, {"minor", entry.version.minor}});
   for (const vm::ImportInfo &import : module.imports())
     json["imports"].push_back({{"name", import.name}, {"signature", import.signatureText}});
   for (const vm::FunctionInfo &function : module.functions())

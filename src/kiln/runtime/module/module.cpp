@@ -25,6 +25,16 @@ const ExportInfo *Module::findExport(std::string_view name) const {
   return nullptr;
 }
 
+Status Module::checkVersion(std::string_view name, schema::Version provided) const {
+  for (const RequirementInfo &entry : requirementList)
+    if (entry.name == name && !provided.supports(entry.version))
+      return failedPrecondition(
+          "module '{}' was compiled by {} for version {}.{} of {}; this runtime has {}.{}: run it "
+          "with a newer runtime, or compile it with the compiler of this one",
+          fileName(), moduleProducer, entry.version.major, entry.version.minor, name, provided.major, provided.minor);
+  return okStatus();
+}
+
 static std::string_view text(const flatbuffers::String *string) {
   return string ? std::string_view(string->c_str(), string->size()) : std::string_view();
 }
@@ -64,6 +74,7 @@ public:
     root = schema::GetModule(metadata.data());
     module.moduleName = readName(text(root->name()), "module");
     module.moduleProducer = readName(text(root->producer()), "producer");
+    readRequirements();
     module.attributeList = readAttributes(root->attributes());
     readGlobals();
     readFunctions();
@@ -105,6 +116,17 @@ private:
       return count;
     problem("it claims {} {}; code can name 65536", count, what);
     return 0;
+  }
+
+  // First of all: with another version, anything else may look damaged.
+  void readRequirements() {
+    for (size_t i = 0; i < sizeOf(root->requirements()); ++i) {
+      const schema::Requirement *entry = root->requirements()->Get(i);
+      module.requirementList.push_back(
+          {readName(text(entry->name()), "requirement"), {entry->major(), entry->minor()}});
+    }
+    if (Status status = module.checkVersion("vm", schema::kVmVersion); !status.ok())
+      problems.push_back(std::move(status));
   }
 
   void readGlobals() {

@@ -15,6 +15,7 @@
 #include "kiln/base/status.h"
 #include "kiln/runtime/module/container_reader.h"
 #include "kiln/schema/signature.h"
+#include "kiln/schema/version.h"
 
 namespace kiln::vm {
 
@@ -57,6 +58,11 @@ struct ImportInfo {
   std::string_view name; // "hal.buffer.allocate"
   std::string_view signatureText;
   schema::Signature signature;
+};
+
+struct RequirementInfo {
+  std::string_view name; // "vm", or of a native module: "hal"
+  schema::Version version;
 };
 
 struct RodataInfo {
@@ -112,6 +118,7 @@ public:
   std::span<const FunctionInfo> functions() const { return functionList; }
   std::span<const ExportInfo> exports() const { return exportList; }
   std::span<const ImportInfo> imports() const { return importList; }
+  std::span<const RequirementInfo> requirements() const { return requirementList; }
   std::span<const RodataInfo> rodata() const { return rodataList; }
   std::span<const ExecutableInfo> executables() const { return executableList; }
   std::span<const AttributeInfo> attributes() const { return attributeList; }
@@ -121,6 +128,8 @@ public:
   int32_t initializer() const { return initializerFunction; }
 
   const ExportInfo *findExport(std::string_view name) const;
+  // Fails where the module was compiled against a version of `name` that `provided` does not support.
+  Status checkVersion(std::string_view name, schema::Version provided) const;
 
 private:
   friend class ModuleReader;
@@ -132,6 +141,7 @@ private:
   std::vector<FunctionInfo> functionList;
   std::vector<ExportInfo> exportList;
   std::vector<ImportInfo> importList;
+  std::vector<RequirementInfo> requirementList;
   std::vector<RodataInfo> rodataList;
   std::vector<ExecutableInfo> executableList;
   std::vector<AttributeInfo> attributeList;

@@ -59,6 +59,32 @@ TEST(Module, showsWhatItHolds) {
   EXPECT_EQ(module.valueGlobals(), 2u);
 }
 
+TEST(Module, takesEarlierMinorVersionsOnly) {
+  schema::ModuleDesc desc = testing::richDesc();
+  auto load = [&](schema::Version version) {
+    desc.requirements = {{"vm", version}};
+    return testing::loadDesc(desc).status();
+  };
+  auto [major, minor] = schema::kVmVersion;
+  for (uint32_t earlier = 0; earlier <= minor; ++earlier)
+    EXPECT_TRUE(load({major, earlier}).ok());
+  Status newer = load({major, minor + 1});
+  EXPECT_EQ(newer.code(), StatusCode::FailedPrecondition);
+  EXPECT_TRUE(contains(newer, fmt::format("'test.vmfb' was compiled by kiln test for version {}.{} of vm; this runtime "
+                                          "has {}.{}: run it with a newer runtime",
+                                          major, minor + 1, major, minor)))
+      << newer.toString();
+  EXPECT_EQ(load({major + 1, 0}).code(), StatusCode::FailedPrecondition);
+}
+
+// What a newer version calls well-formed looks damaged here; its version is what is told.
+TEST(Module, saysThatItIsNewerBeforeThatItIsDamaged) {
+  schema::ModuleDesc desc = testing::richDesc();
+  desc.functions[0].code[0] = 0xFFF0;
+  desc.requirements = {{"vm", {1, 77}}};
+  EXPECT_TRUE(contains(testing::loadDesc(desc).status(), "version 1.77 of vm"));
+}
+
 TEST(Module, disassembles) {
   Result<Ref<Module>> module = testing::loadBytes(richBytes());
   ASSERT_TRUE(module.ok());

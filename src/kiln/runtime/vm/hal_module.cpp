@@ -79,7 +79,8 @@ Status viewMismatch(const BufferView &view, std::string_view label, ElementType 
 // The functions of hal_imports.def, under its names.
 class HalModule final : public NativeModule {
 public:
-  explicit HalModule(std::vector<Ref<Device>> devices) : NativeModule("hal"), devices(std::move(devices)) {}
+  explicit HalModule(std::vector<Ref<Device>> devices)
+      : NativeModule("hal", schema::kHalVersion), devices(std::move(devices)) {}
 
   Status registerFunctions() {
 #define KILN_HAL_IMPORT(Name, name, signature)                                                                         \

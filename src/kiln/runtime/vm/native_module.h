@@ -12,6 +12,7 @@
 #include "kiln/base/status.h"
 #include "kiln/runtime/vm/any_ref.h"
 #include "kiln/schema/signature.h"
+#include "kiln/schema/version.h"
 
 namespace kiln::vm {
 
@@ -43,9 +44,11 @@ struct NativeFunction {
 // that use it at a time. Sessions share it by reference.
 class NativeModule : public RefCounted {
 public:
-  explicit NativeModule(std::string name) : moduleName(std::move(name)) {}
+  explicit NativeModule(std::string name, schema::Version version = {})
+      : moduleName(std::move(name)), moduleVersion(version) {}
 
   const std::string &name() const { return moduleName; }
+  schema::Version version() const { return moduleVersion; }
   std::span<const NativeFunction> functions() const { return functionList; }
   const NativeFunction *find(std::string_view name) const;
 
@@ -56,6 +59,7 @@ public:
 
 private:
   std::string moduleName;
+  schema::Version moduleVersion;
   std::mutex mutex; // of adding and sealing
   bool sealed = false;
   std::vector<NativeFunction> functionList;

@@ -134,6 +134,8 @@ Status Session::State::instantiate(const Ref<Module> &module, std::string name) 
   auto instance = std::make_unique<Instance>();
   instance->module = module;
   instance->name = std::move(name);
+  for (const Ref<NativeModule> &native : natives)
+    KILN_RETURN_IF_ERROR(module->checkVersion(native->name(), native->version()));
   for (const ImportInfo &import : module->imports()) {
     KILN_ASSIGN_OR_RETURN(ResolvedImport resolved, resolve(*instance, import));
     instance->imports.push_back(resolved);

@@ -308,6 +308,20 @@ struct HostSession {
   }
 };
 
+TEST(NativeModule, HasWhatEarlierMinorVersionsHad) {
+  Ref<NativeModule> host = makeRef<NativeModule>("host", schema::Version{2, 3});
+  auto create = [&](schema::Version version) {
+    schema::ModuleDesc desc = testing::emptyDesc();
+    desc.requirements = {{"host", version}};
+    return Session::create({*testing::loadDesc(desc)}, {host}).status();
+  };
+  EXPECT_TRUE(create({2, 0}).ok());
+  EXPECT_TRUE(create({2, 3}).ok());
+  EXPECT_EQ(create({2, 4}).code(), StatusCode::FailedPrecondition);
+  EXPECT_NE(create({2, 4}).message().find("for version 2.4 of host; this runtime has 2.3"), std::string_view::npos);
+  EXPECT_EQ(create({1, 0}).code(), StatusCode::FailedPrecondition);
+}
+
 TEST(NativeModule, passesEveryKind) {
   HostSession host;
   Result<Value> counter = host.call("create", {Value::i64(100)});

@@ -83,9 +83,23 @@ TEST_P(ExecutableConformance, RefusesObjectsThatAreNoExecutable) {
   KILN_EXPECT_ERROR(loadTestExecutable(*device, "no_function"), DataLoss, "its export 0 has no function");
   KILN_EXPECT_ERROR(loadTestExecutable(*device, "newer"), FailedPrecondition, "needs a newer runtime");
   KILN_EXPECT_ERROR(loadTestExecutable(*device, "old_version"), FailedPrecondition,
-                    "version 0 of the executable interface; this runtime has 1. Recompile the module");
+                    "version 0 of the executable interface; this runtime has versions 1 to 2. Recompile the module");
+  KILN_EXPECT_ERROR(loadTestExecutable(*device, "short_entries"), DataLoss, "its exports have 8 bytes each");
   KILN_EXPECT_ERROR(loadTestExecutable(*device, "future_version"), FailedPrecondition, "version 99");
   KILN_EXPECT_ERROR(loadTestExecutable(*device, "undefined"), DataLoss, "kilnNobodyDefinesThis");
+}
+
+// Tables that end earlier, and entries that are longer, than those of this version.
+TEST_P(ExecutableConformance, ReadsTablesOfOtherVersions) {
+  KILN_SKIP_WITHOUT_DISPATCH();
+  for (const char *name : {"version_1", "wide_entries"}) {
+    Result<Ref<Executable>> executable = loadTestExecutable(*device, name);
+    ASSERT_TRUE(executable.ok()) << executable.status().toString();
+    ASSERT_EQ((*executable)->exports().size(), 2u) << name;
+    EXPECT_EQ((*executable)->exports()[0].name, "run");
+    EXPECT_EQ((*executable)->exports()[1].name, "again");
+    EXPECT_EQ((*executable)->exports()[1].bindingCount, 1u);
+  }
 }
 
 TEST_P(ExecutableConformance, ComparesExportsWithWhatTheProgramExpects) {

@@ -43,7 +43,8 @@ static const kiln_dispatch_info_t exports[] = {
     {"abs_dispatch_2_waiting", waiting_dispatch, 2, 1, 0, 0},
     {"abs_dispatch_3_slow", slow_dispatch, 2, 1, 0, 0},
 };
-static const kiln_executable_library_t library = {KILN_EXECUTABLE_ABI_VERSION, 4, exports};
+static const kiln_executable_library_t library = {KILN_EXECUTABLE_ABI_VERSION, 4, exports, sizeof(library),
+                                                  sizeof(exports[0])};
 
 __attribute__((visibility("default"))) const kiln_executable_library_t *
 kiln_executable_query(uint32_t max_abi_version) {

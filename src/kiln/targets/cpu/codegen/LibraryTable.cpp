@@ -10,7 +10,7 @@ using namespace llvm;
 namespace kiln {
 
 static_assert(sizeof(kiln_dispatch_info_t) == 2 * sizeof(void *) + 4 * sizeof(uint32_t) &&
-                  sizeof(kiln_executable_library_t) == 2 * sizeof(uint32_t) + sizeof(void *) &&
+                  sizeof(kiln_executable_library_t) == 4 * sizeof(uint32_t) + sizeof(void *) &&
                   sizeof(kiln_dispatch_messages_t) == sizeof(void *) + 2 * sizeof(uint32_t),
               "the tables below are laid out like these");
 
@@ -63,10 +63,13 @@ void addLibraryTable(Module &module, ArrayRef<LibraryExport> exports) {
   }
   Constant *table =
       addConstant(module, ConstantArray::get(ArrayType::get(infoType, infos.size()), infos), "kiln_exports");
-  auto *libraryType = StructType::get(context, {i32, i32, pointer});
-  Constant *library = addConstant(
-      module, ConstantStruct::get(libraryType, {number(KILN_EXECUTABLE_ABI_VERSION), number(exports.size()), table}),
-      "kiln_library");
+  auto *libraryType = StructType::get(context, {i32, i32, pointer, i32, i32});
+  Constant *library =
+      addConstant(module,
+                  ConstantStruct::get(libraryType, {number(KILN_EXECUTABLE_ABI_VERSION), number(exports.size()), table,
+                                                    number(sizeof(kiln_executable_library_t)),
+                                                    number(sizeof(kiln_dispatch_info_t))}),
+                  "kiln_library");
 
   if (any_of(exports, [](const LibraryExport &entry) { return !entry.messages.empty(); }))
     addMessages(module, exports);

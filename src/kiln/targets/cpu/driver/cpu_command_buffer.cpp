@@ -122,7 +122,7 @@ Status CpuCommandBuffer::runDispatch(const CpuCommand &command, void *const *add
   dispatch.binding_lengths = lengths.data() + command.firstBinding;
   dispatch.constants = constants.data() + command.firstConstant;
   std::copy_n(count, 3, dispatch.workgroup_count);
-  dispatch.reserved = 0;
+  dispatch.size = sizeof(dispatch);
 
   kiln_workgroup_state_t workgroup;
   uint64_t rest = begin / count[0];
@@ -131,6 +131,9 @@ Status CpuCommandBuffer::runDispatch(const CpuCommand &command, void *const *add
   workgroup.workgroup_id[2] = uint32_t(rest / count[1]);
   workgroup.worker = worker;
   workgroup.local_memory = localMemory;
+  workgroup.size = sizeof(workgroup);
+  workgroup.reserved = 0;
+  workgroup.markers = nullptr;
   kiln_dispatch_fn_t function = command.executable->dispatch(command.exportOrdinal).function;
   for (uint64_t i = begin; i < end; ++i) {
     if (limit && limit->isOver()) [[unlikely]]

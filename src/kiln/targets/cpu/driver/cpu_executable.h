@@ -20,16 +20,16 @@ public:
   static Result<Ref<CpuExecutable>> load(const ExecutableSource &source, const std::string &folder);
 
   // By export ordinal.
-  const kiln_dispatch_info_t &dispatch(uint32_t ordinal) const { return library->exports[ordinal]; }
+  const kiln_dispatch_info_t &dispatch(uint32_t ordinal) const { return dispatches[ordinal]; }
   // Why the dispatch returned the code; null where the object does not say. Belongs to this.
   const char *message(uint32_t ordinal, int32_t code) const;
 
 private:
-  CpuExecutable(std::unique_ptr<ElfImage> image, const kiln_executable_library_t *library);
+  CpuExecutable(std::unique_ptr<ElfImage> image, std::vector<kiln_dispatch_info_t> dispatches);
 
   std::unique_ptr<ElfImage> image;
-  const kiln_executable_library_t *library; // in the image
-  const kiln_dispatch_messages_t *messages; // in the image, by ordinal; may be null
+  const std::vector<kiln_dispatch_info_t> dispatches; // names and functions are in the image
+  const kiln_dispatch_messages_t *messages;           // in the image, by ordinal; may be null
   std::vector<ExecutableExport> entries;
 };
 

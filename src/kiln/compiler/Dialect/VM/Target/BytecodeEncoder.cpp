@@ -98,6 +98,17 @@ static schema::ExecutableDesc executableOf(ExecutableOp op) {
   return desc;
 }
 
+// The runtime's own modules have versions; those of an application, which may import from there, have not.
+static std::vector<schema::RequirementDesc> requirementsOf(const schema::ModuleDesc &desc) {
+  std::vector<schema::RequirementDesc> requirements = {{"vm", schema::kVmVersion}};
+  for (auto [name, version] : {std::pair("hal", schema::kHalVersion), std::pair("check", schema::kCheckVersion)})
+    if (llvm::any_of(desc.imports, [name = std::string(name) + "."](const schema::ImportDesc &import) {
+          return import.name.starts_with(name);
+        }))
+      requirements.push_back({name, version});
+  return requirements;
+}
+
 LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink) {
   schema::ModuleDesc desc;
   desc.name = module.getSymName().str();
@@ -124,6 +135,7 @@ LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink) {
       desc.executables.push_back(executableOf(executable));
     }
   }
+  desc.requirements = requirementsOf(desc);
   desc.valueGlobals = index.valueGlobals.size();
   desc.refGlobals = index.refGlobals.size();
   for (auto func : body.getOps<FuncOp>()) {

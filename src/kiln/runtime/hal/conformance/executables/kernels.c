@@ -117,7 +117,7 @@ EXPORT const kiln_dispatch_messages_t kiln_executable_messages[] = {NONE, NONE, 
                                                                     NONE, NONE, NONE};
 
 static const kiln_executable_library_t kLibrary = {KILN_EXECUTABLE_ABI_VERSION, sizeof(kExports) / sizeof(kExports[0]),
-                                                   kExports};
+                                                   kExports, sizeof(kLibrary), sizeof(kExports[0])};
 
 EXPORT const kiln_executable_library_t *kiln_executable_query(uint32_t max_abi_version) {
   return max_abi_version >= KILN_EXECUTABLE_ABI_VERSION ? &kLibrary : NULL;

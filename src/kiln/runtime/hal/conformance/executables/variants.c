@@ -48,8 +48,29 @@ static int32_t run(const kiln_dispatch_state_t *dispatch, const kiln_workgroup_s
 #define RUN run
 #endif
 
-static const kiln_dispatch_info_t kExports[] = {{"run", RUN, 1, 0, 0, 0}};
-const kiln_executable_library_t kilnTestLibrary = {VERSION, 1, kExports};
+#if defined(KILN_TEST_WIDE_ENTRIES)
+// As a later compiler may write them.
+static const struct {
+  kiln_dispatch_info_t known;
+  uint64_t later[2];
+} kWideExports[] = {{{"run", RUN, 1, 0, 0, 0}, {~0ull, ~0ull}}, {{"again", RUN, 1, 0, 0, 0}, {~0ull, ~0ull}}};
+const kiln_executable_library_t kilnTestLibrary = {VERSION, 2, &kWideExports[0].known, sizeof(kilnTestLibrary),
+                                                   sizeof(kWideExports[0])};
+#else
+static const kiln_dispatch_info_t kExports[] = {{"run", RUN, 1, 0, 0, 0}, {"again", RUN, 1, 0, 0, 0}};
+#if defined(KILN_TEST_VERSION_1)
+// It ended here with version 1, and what follows in memory is something else.
+static const struct {
+  uint32_t abi_version, export_count;
+  const kiln_dispatch_info_t *exports;
+  uint32_t others[2];
+} kilnTestLibrary = {1, 2, kExports, {1, 1}};
+#elif defined(KILN_TEST_SHORT_ENTRIES)
+const kiln_executable_library_t kilnTestLibrary = {VERSION, 2, kExports, sizeof(kilnTestLibrary), 8};
+#else
+const kiln_executable_library_t kilnTestLibrary = {VERSION, 1, kExports, sizeof(kilnTestLibrary), sizeof(kExports[0])};
+#endif
+#endif
 
 #if defined(KILN_TEST_NO_QUERY)
 #define QUERY kilnTestOtherFunction
@@ -61,6 +82,6 @@ EXPORT const kiln_executable_library_t *QUERY(uint32_t max_abi_version) {
 #if defined(KILN_TEST_NEWER)
   return NULL;
 #else
-  return &kilnTestLibrary;
+  return (const kiln_executable_library_t *)&kilnTestLibrary;
 #endif
 }

@@ -110,11 +110,11 @@ void LoadedKernel::run(uint32_t ordinal, const Call &call) const {
                                     lengths.data(),
                                     call.constants.data(),
                                     {call.workgroups[0], call.workgroups[1], call.workgroups[2]},
-                                    0};
+                                    sizeof(dispatch)};
   for (uint32_t z = 0; z < call.workgroups[2]; ++z)
     for (uint32_t y = 0; y < call.workgroups[1]; ++y)
       for (uint32_t x = 0; x < call.workgroups[0]; ++x) {
-        kiln_workgroup_state_t workgroup = {{x, y, z}, 0, local.begin()};
+        kiln_workgroup_state_t workgroup = {{x, y, z}, 0, local.begin(), sizeof(workgroup), 0, nullptr};
         ASSERT_EQ(info.function(&dispatch, &workgroup), 0);
       }
   ASSERT_TRUE(local.guardIsIntact());
