@@ -146,12 +146,38 @@ Status Group::verifyAll(uint32_t first, uint32_t last) {
   return okStatus();
 }
 
+// One run on set 0, of which nobody else has written the outputs.
+Status Group::runPass(uint32_t index, size_t pass) {
+  for (bool disturbed = true; disturbed;) {
+    problem.prefillOutputs(pass, data->outputs().set(0));
+    Result<Answer> ran = ask(index, RunRequest{}, settings.callTimeout);
+    if (!ran.ok())
+      return withdrawFailed(index, ran.status());
+    KILN_ASSIGN_OR_RETURN(disturbed, withdrawWhoRan(index));
+  }
+  return okStatus();
+}
+
+// Outputs are shared: where somebody ran although it was stopped, it may have written them, for `index` or against it.
+// True where somebody did, who is gone then.
+Result<bool> Group::withdrawWhoRan(uint32_t index) {
+  bool any = false;
+  for (uint32_t i = 0; i < count(); ++i) {
+    if (i == index || !takesPart(i) || !members[i].worker)
+      continue;
+    if (Status stopped = members[i].worker->checkPaused(); !stopped.ok()) {
+      any = true;
+      KILN_RETURN_IF_ERROR(withdrawFailed(i, stopped));
+    }
+  }
+  return any;
+}
+
 Status Group::verifyPass(uint32_t index, size_t pass) {
   Member &member = members[index];
-  problem.prefillOutputs(pass, data->outputs().set(0));
-  Result<Answer> ran = ask(index, RunRequest{}, settings.callTimeout);
-  if (!ran.ok())
-    return withdrawFailed(index, ran.status());
+  KILN_RETURN_IF_ERROR(runPass(index, pass));
+  if (!takesPart(index))
+    return okStatus();
   std::vector<io::TensorSpan> written = std::as_const(data->outputs()).view(0);
   verify::Verdict verdict = problem.check(pass, settings.seed, std::as_const(data->inputs()).view(0), written);
   result.candidates[index].verdicts.push_back(verdict);
@@ -177,10 +203,9 @@ Status Group::verifyAgain(uint32_t index) {
   if (passes == 0)
     return okStatus();
   Member &member = members[index];
-  problem.prefillOutputs(passes - 1, data->outputs().set(0));
-  Result<Answer> ran = ask(index, RunRequest{}, settings.callTimeout);
-  if (!ran.ok())
-    return withdrawFailed(index, ran.status());
+  KILN_RETURN_IF_ERROR(runPass(index, passes - 1));
+  if (!takesPart(index))
+    return okStatus();
   std::vector<io::TensorSpan> written = std::as_const(data->outputs()).view(0);
   if (hashOf(written) == member.outputHash)
     return okStatus();

@@ -84,6 +84,8 @@ private:
   void end(uint32_t index);
   Status verifyAll(uint32_t first, uint32_t last);
   Status verifyPass(uint32_t index, size_t pass);
+  Status runPass(uint32_t index, size_t pass);
+  Result<bool> withdrawWhoRan(uint32_t index);
   Status warmUp(uint32_t index);
   Status timeEmptyCalls(uint32_t index);
   void planTurns();

@@ -259,6 +259,24 @@ TEST_F(GroupTest, NobodyComputesAhead) {
   EXPECT_EQ(alone.outcome, Outcome::Ok) << alone.message;
 }
 
+// It lives for several turns, runs although it is stopped, and writes into the results of others.
+TEST_F(GroupTest, WhoSpoilsOthersResultsIsGone) {
+  problem.checksTimed = true;
+  settings.cold = true;
+  Result<GroupResult> result = run({fake({"wreck", "load", "1", "slow"}), fake({})}, 6);
+  ASSERT_TRUE(result.ok()) << result.status().message();
+  EXPECT_EQ(result->candidates[0].outcome, Outcome::Rubbish);
+  EXPECT_NE(result->candidates[0].message.find("runs while it is stopped"), std::string::npos)
+      << result->candidates[0].message;
+  EXPECT_EQ(result->candidates[1].outcome, Outcome::Ok) << result->candidates[1].message;
+  EXPECT_EQ(result->candidates[1].rounds, 6U);
+}
+
+TEST_F(GroupTest, NobodyKeepsOthersFromTheirOutputs) {
+  CandidateResult sealed = runBesideGood(fake({"seal", "load"}));
+  EXPECT_EQ(sealed.outcome, Outcome::Ok) << sealed.message;
+}
+
 TEST_F(GroupTest, NobodyLeftIsAResult) {
   settings.callTimeout = 500'000'000;
   Result<GroupResult> result = run({fake({"crash", "run"})});

@@ -122,12 +122,15 @@ std::optional<pid_t> parentOf(pid_t process) {
   return parent;
 }
 
-void awaitStop(pid_t worker) {
+// True where it has stopped, which is then no news any more.
+bool awaitStop(pid_t worker) {
   Deadline patience = Deadline::after(kStopPatience);
   siginfo_t info = {};
   while (::waitid(P_PID, id_t(worker), &info, WSTOPPED | WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid != worker &&
          patience.remaining() > 0)
     ::sched_yield();
+  info = {};
+  return ::waitid(P_PID, id_t(worker), &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == worker;
 }
 
 } // namespace
@@ -192,10 +195,13 @@ int reapWorker(pid_t worker, rusage &usage) {
   return status;
 }
 
-std::vector<pid_t> stopWorker(pid_t worker) {
+StoppedWorker stopWorker(pid_t worker) {
+  // That it was continued for the request that is over.
+  (void)wasContinued(worker);
   ::kill(-worker, SIGSTOP);
   ::kill(worker, SIGSTOP); // it may have left its group, too
-  std::vector<pid_t> elsewhere;
+  StoppedWorker stopped;
+  std::vector<pid_t> &elsewhere = stopped.elsewhere;
   // What left the group may have forked just before it was stopped: looks again as long as there is something new.
   size_t known = 0;
   do {
@@ -217,12 +223,17 @@ std::vector<pid_t> stopWorker(pid_t worker) {
     std::lock_guard lock(all.mutex);
     killStrays(all);
   }
-  awaitStop(worker);
-  return elsewhere;
+  stopped.seen = awaitStop(worker);
+  return stopped;
 }
 
-void continueWorker(pid_t worker, std::span<const pid_t> elsewhere) {
-  for (pid_t process : elsewhere)
+bool wasContinued(pid_t worker) {
+  siginfo_t info = {};
+  return ::waitid(P_PID, id_t(worker), &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 && info.si_pid == worker;
+}
+
+void continueWorker(pid_t worker, const StoppedWorker &stopped) {
+  for (pid_t process : stopped.elsewhere)
     ::kill(process, SIGCONT);
   ::kill(-worker, SIGCONT);
   ::kill(worker, SIGCONT);

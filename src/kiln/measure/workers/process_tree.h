@@ -27,10 +27,16 @@ pid_t forkWorker();
 // own, and what other workers have left behind so far. Gives the worker's wait status.
 int reapWorker(pid_t worker, rusage &usage);
 
-// Stops the group of a worker and all its descendants, and ends what lost its parent. Returns when the worker has
-// stopped, or has not within a tenth of a second. Gives the descendants that have left the group, for continueWorker.
-std::vector<pid_t> stopWorker(pid_t worker);
-void continueWorker(pid_t worker, std::span<const pid_t> elsewhere);
+struct StoppedWorker {
+  std::vector<pid_t> elsewhere; // descendants that have left the group
+  bool seen = false;            // that it has stopped, which it had a tenth of a second for
+};
+
+// Stops the group of a worker and all its descendants, and ends what lost its parent.
+StoppedWorker stopWorker(pid_t worker);
+// Whether something has continued it since it was seen to stop, though it may have stopped again.
+bool wasContinued(pid_t worker);
+void continueWorker(pid_t worker, const StoppedWorker &stopped);
 
 // For tests: what is behind it.
 // Children that there are now, those that have ended and are not reaped included.

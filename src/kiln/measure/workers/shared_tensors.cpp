@@ -109,6 +109,12 @@ Status SharedTensors::forbidWriting() {
   return okStatus();
 }
 
+Status SharedTensors::forbidSealing() {
+  if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SEAL) != 0)
+    return errnoStatus(errno, "cannot seal the seals of shared memory");
+  return okStatus();
+}
+
 std::vector<MutableTensor> SharedTensors::set(uint32_t index) {
   std::vector<MutableTensor> tensors;
   tensors.reserve(types.size());

@@ -48,6 +48,8 @@ public:
 
   // From now on no process can get write access to the memory but through this object.
   Status forbidWriting();
+  // From now on no process can forbid others anything of that kind.
+  Status forbidSealing();
 
   uint32_t sets() const { return setCount; }
   // Valid as long as this object.

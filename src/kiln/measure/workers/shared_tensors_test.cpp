@@ -86,6 +86,20 @@ TEST(SharedTensors, NobodyElseWritesOrShrinksWhatIsSealed) {
   ::munmap(readable, 4096);
 }
 
+// A worker whose own mapping is writable could otherwise forbid it to all that come later.
+TEST(SharedTensors, NobodyForbidsOthersToWrite) {
+  Result<SharedTensors> tensors = sample(1);
+  ASSERT_TRUE(tensors.ok());
+  ASSERT_TRUE(tensors->forbidSealing().ok());
+  int file = ::open(tensors->describe()[0].path.c_str(), O_RDWR);
+  ASSERT_GE(file, 0);
+  EXPECT_NE(::fcntl(file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+  void *writable = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ASSERT_NE(writable, MAP_FAILED);
+  ::munmap(writable, 4096);
+  ::close(file);
+}
+
 TEST(SharedTensors, SmallSetsLieClose) {
   std::vector<TensorType> types = {{ElementType::F32, {4}}, {ElementType::F32, {4}}};
   Result<SharedTensors> tensors = SharedTensors::create("kiln-test", types, 1000, SharedTensors::Pages::OnDemand);

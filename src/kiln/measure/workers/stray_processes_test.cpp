@@ -203,6 +203,26 @@ TEST_F(StrayProcesses, NothingOfAPausedWorkerRuns) {
   EXPECT_GT(burnt(100), 5 * kMillisecond);
 }
 
+TEST_F(StrayProcesses, WhoContinuesByItselfIsEnded) {
+  start({"spin"});
+  worker->pause();
+  sleepFor(300);
+  EXPECT_TRUE(worker->checkPaused().ok());
+  EXPECT_TRUE(hello());
+  start({"awake"});
+  worker->pause();
+  sleepFor(300);
+  Status ran = worker->checkPaused();
+  EXPECT_TRUE(ran.message().starts_with("runs while it is stopped: for ")) << ran.toString();
+  EXPECT_FALSE(worker->alive());
+  EXPECT_EQ(worker->outcome(), Outcome::Rubbish);
+  // Who is asked is looked at before.
+  start({"awake"});
+  worker->pause();
+  sleepFor(300);
+  EXPECT_FALSE(hello());
+}
+
 TEST_F(StrayProcesses, NorDoesWhatAPausedWorkerStarted) {
   start({"session"});
   pid_t burning = child();

@@ -81,6 +81,7 @@ Result<std::unique_ptr<TimedData>> TimedData::create(const Problem &problem, con
   KILN_ASSIGN_OR_RETURN(data->inputTensors, make("kiln-inputs", types));
   KILN_ASSIGN_OR_RETURN(data->outputTensors, make("kiln-outputs", problem.outputs()));
   KILN_RETURN_IF_ERROR(data->inputTensors->forbidWriting());
+  KILN_RETURN_IF_ERROR(data->outputTensors->forbidSealing());
   data->expected.resize(data->sets.sets());
   for (uint32_t set = 1; set < data->sets.sets(); ++set)
     data->fill(set, true);

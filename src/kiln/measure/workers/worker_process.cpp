@@ -12,8 +12,6 @@
 #include <unistd.h>
 #include <utility>
 
-#include "kiln/measure/workers/process_tree.h"
-
 namespace kiln::measure {
 
 namespace {
@@ -56,6 +54,9 @@ template <typename Sink> bool drain(int file, Sink &&sink) {
 int milliseconds(uint64_t nanoseconds) {
   return int(std::min<uint64_t>((nanoseconds + 999'999) / 1'000'000, 1'000'000));
 }
+
+// What is under way when it is stopped may end a little later; what its children run then is not waited for.
+constexpr uint64_t kMostWhilePaused = 1'000'000;
 
 std::string seconds(uint64_t nanoseconds) {
   double value = static_cast<double>(nanoseconds) / static_cast<double>(kSecond);
@@ -107,15 +108,29 @@ void WorkerProcess::reap() {
 void WorkerProcess::pause() {
   if (!alive() || isPaused)
     return;
-  stoppedElsewhere = stopWorker(process.pid);
+  stopped = stopWorker(process.pid);
   isPaused = true;
+  runWhenPaused = runningNanoseconds(process.pid, process.runTime);
+}
+
+Status WorkerProcess::checkPaused() {
+  if (!alive() || !isPaused)
+    return okStatus();
+  uint64_t now = runningNanoseconds(process.pid, process.runTime), ran = now - std::min(now, runWhenPaused);
+  if (ran <= kMostWhilePaused && !(stopped.seen && wasContinued(process.pid)))
+    return okStatus();
+  return fail(
+      Outcome::Rubbish, StatusCode::FailedPrecondition,
+      fmt::format("runs while it is stopped: for {:.1f} ms since its last answer; what continues it then lets it "
+                  "compute ahead, or write into what others are asked for",
+                  static_cast<double>(ran) / 1e6));
 }
 
 void WorkerProcess::resume() {
   if (!isPaused)
     return;
   isPaused = false;
-  continueWorker(process.pid, stoppedElsewhere);
+  continueWorker(process.pid, stopped);
 }
 
 Status WorkerProcess::fail(Outcome outcome, StatusCode code, std::string what) {
@@ -206,6 +221,7 @@ Status WorkerProcess::quit(Deadline deadline) {
 Result<std::string> WorkerProcess::exchange(std::string_view line, Deadline deadline) {
   if (!alive())
     return end;
+  KILN_RETURN_IF_ERROR(checkPaused());
   resume();
   KILN_RETURN_IF_ERROR(checkNothingUnasked());
   std::string answer;

@@ -21,6 +21,7 @@
 #include "kiln/base/outcome.h"
 #include "kiln/base/status.h"
 #include "kiln/base/wrap_text.h"
+#include "kiln/measure/workers/process_tree.h"
 #include "kiln/measure/workers/protocol.h"
 #include "kiln/measure/workers/spawn.h"
 #include "kiln/measure/workers/worker_times.h"
@@ -47,6 +48,9 @@ public:
   // killed. Whoever is to be asked, or to quit, is resumed first, which a caller that takes the time does before.
   void pause();
   void resume();
+  // Ends it with an error where it ran although it was stopped: a signal of its own making, as of a timer, continues a
+  // process, too. Whoever is to be asked is looked at first.
+  Status checkPaused();
 
   // Of the last failure; Ok where there was none.
   Outcome outcome() const { return lastOutcome; }
@@ -54,6 +58,8 @@ public:
   // -1 once it has ended.
   pid_t pid() const { return process.pid; }
   WorkerTimes times() const { return WorkerTimes::of(process.pid, process.runTime); }
+  // What it had run, of WorkerTimes::running, when it was stopped last.
+  uint64_t runningWhenPaused() const { return runWhenPaused; }
   // The end of what it wrote on standard error, as plainText.
   std::string errorOutput() const { return plainText(errorTail); }
   // The most memory that it held at a time, shared memory included; known once it has ended.
@@ -87,7 +93,8 @@ private:
   bool hasExited = false; // seen at the pidfd
   std::string errorTail;
   bool isPaused = false;
-  std::vector<pid_t> stoppedElsewhere; // outside its process group, while it is paused
+  uint64_t runWhenPaused = 0;
+  StoppedWorker stopped; // while it is paused
   Outcome lastOutcome = Outcome::Ok;
   Status end; // why it is gone
   int exitStatus = 0;

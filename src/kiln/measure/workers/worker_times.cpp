@@ -20,13 +20,23 @@ constexpr uint64_t kCountedEarly = 5'000'000;
 
 } // namespace
 
+// Of its own threads alone; 0 where it is gone.
+static uint64_t ownRunning(pid_t pid) {
+  clockid_t clock = 0;
+  timespec running = {};
+  if (::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &running) != 0)
+    return 0;
+  return uint64_t(running.tv_sec) * 1'000'000'000 + uint64_t(running.tv_nsec);
+}
+
+uint64_t runningNanoseconds(pid_t pid, const RunTimeCounter &counter) {
+  return std::max(counter.read().value_or(0), ownRunning(pid));
+}
+
 WorkerTimes WorkerTimes::of(pid_t pid, const RunTimeCounter &counter) {
   WorkerTimes times;
   std::optional<uint64_t> counted = counter.read();
-  clockid_t clock = 0;
-  timespec running = {};
-  if (::clock_getcpuclockid(pid, &clock) == 0 && ::clock_gettime(clock, &running) == 0)
-    times.running = uint64_t(running.tv_sec) * 1'000'000'000 + uint64_t(running.tv_nsec);
+  times.running = ownRunning(pid);
   std::error_code error; // threads may end while they are listed
   for (std::filesystem::directory_iterator tasks(fmt::format("/proc/{}/task", pid), error), end; !error && tasks != end;
        tasks.increment(error)) {

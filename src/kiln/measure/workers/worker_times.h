@@ -18,6 +18,9 @@ struct ThreadTimes {
   uint64_t waiting = 0; // able to run, while others had the processor
 };
 
+// What a process ran, with all that it started where the counter counts that: nanoseconds.
+uint64_t runningNanoseconds(pid_t pid, const RunTimeCounter &counter);
+
 // A reading of a process. Where the system does not tell, nothing is in it.
 struct WorkerTimes {
   std::map<pid_t, ThreadTimes> threads;

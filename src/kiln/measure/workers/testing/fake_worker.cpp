@@ -86,6 +86,20 @@ constexpr uint64_t kBurnFor = uint64_t(20) * 1'000'000'000;
   ::_exit(0);
 }
 
+// Timers of this process continue it after somebody has stopped it. Stopping ends a timer whose signal is not delivered
+// yet: there are several.
+void continueLater() {
+  for (long milliseconds = 1; milliseconds < 1000; milliseconds *= 2) {
+    sigevent event = {};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGCONT;
+    timer_t timer;
+    itimerspec once = {{}, {0, milliseconds * 1'000'000}};
+    if (::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 || ::timer_settime(timer, 0, &once, nullptr) != 0)
+      ::_exit(4);
+  }
+}
+
 // A child in a session of its own, which computes until it is ended.
 void startSession() {
   pid_t child = ::fork();
@@ -165,6 +179,10 @@ bool misbehave(const std::string &how) {
     startDaemon(how == "hop");
   if (how == "spin")
     std::thread(burn).detach();
+  if (how == "awake") {
+    continueLater();
+    std::thread(burn).detach();
+  }
   if (how == "files")
     listFiles();
   if (how == "environment")
@@ -294,6 +312,7 @@ private:
     } else if (std::holds_alternative<UploadRequest>(request)) {
       std::fprintf(stderr, "upload\n");
     }
+    answered = monotonicNanoseconds();
     if (how == "lie")
       answer.host.assign(std::max<size_t>(answer.host.size(), 1), INT64_MAX / 8);
     if (how == "wrap" && answer.host.size() > 1)
@@ -324,6 +343,15 @@ private:
     if (writable)
       *bases[0] = 42;
     bases.push_back(mapFile(request.outputs[0].path, true));
+    if (how == "seal") { // so that only who maps them now can write them
+      int file = ::open(request.outputs[0].path.c_str(), O_RDWR);
+      ::fcntl(file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE);
+      ::close(file);
+    }
+    if (how == "wreck") {
+      continueLater();
+      std::thread([this] { wreck(); }).detach();
+    }
     m = request.outputs[0].shape[0];
     n = request.outputs[0].shape[1];
     k = request.inputs[0].shape[1];
@@ -339,6 +367,14 @@ private:
   float *at(size_t tensor, uint32_t set) {
     const SharedTensor &shared = tensor < 2 ? loaded.inputs[tensor] : loaded.outputs[0];
     return reinterpret_cast<float *>(bases[tensor] + shared.offset + set * shared.stride);
+  }
+
+  // Writes into others' results while they have their turns.
+  [[noreturn]] void wreck() {
+    for (;; std::this_thread::sleep_for(std::chrono::microseconds(200)))
+      if (monotonicNanoseconds() - answered > 20'000'000)
+        for (uint32_t set = 0; set < loaded.sets; ++set)
+          *at(2, set) = 1e30F;
   }
 
   void product(uint32_t set, float *result, uint64_t rows) {
@@ -453,6 +489,7 @@ private:
   }
 
   uint64_t born = monotonicNanoseconds();
+  std::atomic<uint64_t> answered = UINT64_MAX;
   LoadRequest loaded;
   std::vector<uint8_t *> bases;
   std::vector<std::vector<float>> remembered, seen; // of each set: results, and the left operands that they are for
