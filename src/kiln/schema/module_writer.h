@@ -68,6 +68,7 @@ struct ImportDesc {
 struct RodataDesc {
   std::string name; // may be empty
   Bytes bytes;
+  std::vector<Bytes> rest = {}; // each starts at the next multiple of 64 bytes behind the one before
 };
 
 struct ExecutableExportDesc {

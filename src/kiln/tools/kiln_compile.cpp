@@ -217,9 +217,10 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
   compiler.registerDialects(registry);
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false); // a whole program in an error hides the error
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(source), llvm::SMLoc());
-  SourceMgrDiagnosticHandler diagnostics(sources, &context, errors);
+  // Shared with the constants of a program in bytecode, which stay where they are in the file.
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(source), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(*sources, &context, errors);
   bool saidWhy = false;
   ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
     saidWhy |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
@@ -229,7 +230,7 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
     errors << "kiln-compile: error: " << status.message() << "\n";
     return false;
   };
-  if (const llvm::MemoryBuffer *text = sources.getMemoryBuffer(sources.getMainFileID()); isBlank(text->getBuffer()))
+  if (const llvm::MemoryBuffer *text = sources->getMemoryBuffer(sources->getMainFileID()); isBlank(text->getBuffer()))
     return report(invalidArgument("'{}' {}, so there is no program to compile", text->getBufferIdentifier().str(),
                                   text->getBufferSize() == 0 ? "is empty" : "holds only comments and white space"));
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context, /*verifyAfterParse=*/false));

@@ -37,12 +37,12 @@ struct Storage {
 class ConstantPool {
 public:
   int64_t add(ElementsAttr value) {
-    auto [it, isNew] = known.try_emplace(value, size);
+    auto [it, isNew] = known.try_emplace(value, llvm::alignTo(size, kArenaAlignment));
     if (isNew) {
       values.push_back(value);
-      offsets.push_back(size);
+      offsets.push_back(it->second);
       int64_t bits = value.getElementType().isIndex() ? 64 : value.getElementType().getIntOrFloatBitWidth();
-      size = llvm::alignTo(size + value.getNumElements() * llvm::divideCeil(bits, 8), kArenaAlignment);
+      size = it->second + value.getNumElements() * llvm::divideCeil(bits, 8);
     }
     return it->second;
   }
