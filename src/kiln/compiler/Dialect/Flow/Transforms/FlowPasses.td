@@ -45,7 +45,7 @@ def FormDispatchesPass : Pass<"kiln-flow-form-dispatches", "mlir::ModuleOp"> {
     group ends where another operation uses one of its results before the next one that could join. A
     `flow.dispatch.region` marks the group.
   }];
-  let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::affine::AffineDialect"];
+  let dependentDialects = ["::kiln::Flow::FlowDialect", "::kiln::Util::UtilDialect", "::mlir::affine::AffineDialect"];
 }
 
 def ConvertTensorOpsPass : Pass<"kiln-flow-convert-tensor-ops", "mlir::ModuleOp"> {

@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h"
 
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -16,6 +17,7 @@ public:
   explicit LinkExecutablesPass(const CompilerContext &context) : context(&context) {}
 
   void runOnOperation() override {
+    Util::gatherRemarks(getOperation());
     auto executables = llvm::to_vector(getOperation().getOps<ExecutableOp>());
     if (executables.size() < 2 || !canLink(executables))
       return;

@@ -1,6 +1,11 @@
 // The two passes that hand a variant over to its target.
 #include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h"
 
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+#include "kiln/compiler/Interfaces/LoopSteps.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
 #include <map>
 
 using namespace mlir;
@@ -52,6 +57,28 @@ private:
 };
 } // namespace
 
+namespace {
+// The longest loop nest of a variant's dispatch, as far as its extents are known.
+struct Work {
+  int64_t steps = 0;
+  std::optional<Location> place;
+};
+} // namespace
+
+static Work findWork(ExecutableVariantOp variant) {
+  Work work;
+  variant.walk([&](linalg::LinalgOp op) {
+    if (int64_t steps = countSteps(op).value_or(0); steps > work.steps)
+      work = {steps, op.getLoc()};
+  });
+  return work;
+}
+
+static bool isOneWorkgroup(ExecutableExportOp exportOp) {
+  return llvm::all_of(exportOp.getWorkgroupCount().front().getTerminator()->getOperands(),
+                      [](Value count) { return getConstantIntValue(count) == 1; });
+}
+
 static void buildConfiguration(const TargetBackend &backend, OpPassManager &pipeline) {
   backend.buildConfigurationPipeline(pipeline);
 }
@@ -83,16 +110,24 @@ public:
   explicit TranslateExecutablePass(const CompilerContext &context) : pipelines(context, buildTranslation) {}
 
   void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<Util::UtilDialect>();
     pipelines.collectDependentDialects(registry);
   }
 
   void runOnOperation() override {
+    Work work = findWork(getOperation());
     auto run = [&](OpPassManager &pipeline, Operation *op) { return runPipeline(pipeline, op); };
     if (failed(pipelines.run(getOperation(), run)))
       return signalPassFailure();
     for (auto exportOp : getOperation().getBody().front().getOps<ExecutableExportOp>()) {
-      if (!exportOp.getWorkgroupCount().empty())
+      if (!exportOp.getWorkgroupCount().empty()) {
+        // Less is done by one worker before others have woken up.
+        constexpr int64_t worthSharing = int64_t(1) << 18;
+        if (work.steps >= worthSharing && isOneWorkgroup(exportOp))
+          Util::addRemark(getOperation(), Util::Cost::OneWorkgroup, *work.place, exportOp.getSymName(),
+                          "runs in one workgroup, although " + Twine(work.steps) + " steps could be shared");
         continue;
+      }
       exportOp.emitError() << "'" << exportOp.getSymName()
                            << "' has no workgroup count after code generation; a transform spec sets it with "
                               "transform.iree.populate_workgroup_count_region_using_num_threads_slice";

@@ -1,7 +1,9 @@
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
 
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
-#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -26,7 +28,8 @@ public:
             own(resources[tied], dispatch.getResourceSizes()[tied]);
       } else if (auto exportOp = dyn_cast<TensorExportOp>(op)) {
         if (!mayLeave(exportOp.getSourceMutable()))
-          clone(exportOp.getSourceMutable(), exportOp.getSize());
+          clone(exportOp.getSourceMutable(), exportOp.getSize(),
+                "a result of the program is memory of its own, which nothing else shares");
       } else if (auto store = dyn_cast<Util::GlobalStoreOp>(op)) {
         // What a global holds is never written again.
         if (isa<ResourceType>(store.getValue().getType()) && !isFresh(store.getValue()))
@@ -38,7 +41,7 @@ public:
         for (OpOperand &operand : op->getOpOperands())
           if (auto constant = operand.get().getDefiningOp<AsyncConstantOp>();
               constant && !isa<StreamDialect>(op->getDialect()))
-            clone(operand, constant.getSize());
+            clone(operand, constant.getSize(), "control flow passes a constant on");
       }
     });
   }
@@ -54,16 +57,24 @@ private:
     return isFresh(value) && !isShared && value.getParentBlock() == use.getOwner()->getBlock();
   }
 
-  static void own(OpOperand &use, Value size) {
+  void own(OpOperand &use, Value size) {
     Value value = use.get();
     bool sameBlock = value.getParentBlock() == use.getOwner()->getBlock();
-    if (!isFresh(value) || !value.hasOneUse() || !sameBlock)
-      clone(use, size);
+    if (!isFresh(value) || !sameBlock)
+      clone(use, size, "a dispatch updates a tensor that was not computed in the same block");
+    else if (!value.hasOneUse())
+      clone(use, size, "a dispatch updates a tensor that is still needed");
   }
 
-  static void clone(OpOperand &use, Value size) {
-    OpBuilder builder(use.getOwner());
-    use.set(AsyncCloneOp::create(builder, use.getOwner()->getLoc(), use.get().getType(), use.get(), size));
+  void clone(OpOperand &use, Value size, StringRef reason) {
+    Operation *user = use.getOwner();
+    auto function = user->getParentOfType<Util::FuncOp>();
+    std::optional<int64_t> bytes = getConstantIntValue(size);
+    std::string what = bytes ? std::to_string(*bytes) + " bytes" : "a tensor";
+    Util::addRemark(getOperation(), Util::Cost::Copy, user->getLoc(), function ? function.getSymName() : "",
+                    "copies " + what + " in each call: " + reason);
+    OpBuilder builder(user);
+    use.set(AsyncCloneOp::create(builder, user->getLoc(), use.get().getType(), use.get(), size));
   }
 };
 } // namespace

@@ -21,6 +21,7 @@ def MaterializeCopiesPass : Pass<"kiln-stream-materialize-copies", "mlir::Module
     the program's own. Elsewhere it gets a copy. A result that leaves the program is memory that no other result and no
     global is: a value that is returned twice is copied once, and one that came in is copied for each time.
   }];
+  let dependentDialects = ["::kiln::Util::UtilDialect"];
 }
 
 def ScheduleExecutionPass : Pass<"kiln-stream-schedule", "mlir::ModuleOp"> {

@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/VM/Target/BytecodeEncoder.h"
 
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Dialect/VM/Target/FunctionEncoder.h"
 
 #include "mlir/IR/AsmState.h"
@@ -110,6 +111,7 @@ LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink) {
   desc.name = module.getSymName().str();
   desc.producer = "kiln " KILN_VERSION;
   desc.attributes = attributesOf(llvm::to_vector(module->getDiscardableAttrs()));
+  desc.attributes.push_back({"kiln.remarks", Util::summarizeRemarks(module)});
   Block &body = module.getBody().front();
   ModuleIndex index;
   auto next = [](llvm::StringMap<uint32_t> &map, StringRef name) { map[name] = map.size(); };
