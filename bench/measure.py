@@ -72,6 +72,28 @@ def cpus():
     return len(os.sched_getaffinity(0))
 
 
+def products(count):
+    """The text of a program that is a chain of so many products, at most 1,024, no two of the same shape: each pair of
+    extents is an edge of a random walk that uses no edge twice."""
+    generator = random.Random(1)
+    left, stack, walk = [generator.sample(range(32), 32) for _ in range(32)], [0], []
+    while stack:
+        if left[stack[-1]]:
+            stack.append(left[stack[-1]].pop())
+        else:
+            walk.append(8 + stack.pop())
+    walk = walk[:count + 1]
+    sides = [f"%b{i}: tensor<{k}x{n}xf32>" for i, (k, n) in enumerate(zip(walk, walk[1:]))]
+    lines = [f"func.func @products(%x0: tensor<8x{walk[0]}xf32>, {', '.join(sides)}) -> tensor<8x{walk[-1]}xf32> {{",
+             "  %zero = arith.constant 0.0 : f32"]
+    for i, (k, n) in enumerate(zip(walk, walk[1:])):
+        lines += [f"  %e{i} = tensor.empty() : tensor<8x{n}xf32>",
+                  f"  %z{i} = linalg.fill ins(%zero : f32) outs(%e{i} : tensor<8x{n}xf32>) -> tensor<8x{n}xf32>",
+                  f"  %x{i + 1} = linalg.matmul ins(%x{i}, %b{i} : tensor<8x{k}xf32>, tensor<{k}x{n}xf32>) "
+                  f"outs(%z{i} : tensor<8x{n}xf32>) -> tensor<8x{n}xf32>"]
+    return "\n".join([*lines, f"  return %x{count} : tensor<8x{walk[-1]}xf32>", "}", ""])
+
+
 def whole_numbers(count, seed):
     """Random whole numbers from -8 to 8: products and sums of a few thousand of them are exact in f32."""
     generator = random.Random(seed)

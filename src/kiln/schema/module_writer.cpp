@@ -143,8 +143,14 @@ private:
       return;
     constantSection = static_cast<uint32_t>(sections.size());
     sections.emplace_back(SectionKind::Constants, kConstantAlignment);
-    for (const RodataDesc &rodata : module.rodata)
-      sections.back().add(rodata.bytes);
+    Section &section = sections.back();
+    for (const RodataDesc &rodata : module.rodata) {
+      section.add(rodata.bytes);
+      uint64_t start = section.offsets.back();
+      for (const Bytes &bytes : rodata.rest)
+        section.add(bytes);
+      rodataRanges.push_back({start, section.length - start});
+    }
   }
 
   void layOutExecutables() {
@@ -245,7 +251,7 @@ private:
     std::vector<Offset<Rodata>> rodata;
     for (size_t i = 0; i < module.rodata.size(); ++i)
       rodata.push_back(CreateRodata(builder, builder.CreateString(module.rodata[i].name), constantSection,
-                                    sections[constantSection].offsets[i], module.rodata[i].bytes.size()));
+                                    rodataRanges[i].first, rodataRanges[i].second));
     std::vector<Offset<Executable>> executables;
     size_t variantIndex = 0;
     for (const ExecutableDesc &executable : module.executables)
@@ -318,7 +324,8 @@ private:
   Bytes metadata;
   Bytes code;
   uint32_t constantSection = 0;
-  std::vector<uint32_t> variantSections; // of all variants, in order
+  std::vector<std::pair<uint64_t, uint64_t>> rodataRanges; // offset in the section, and length
+  std::vector<uint32_t> variantSections;                   // of all variants, in order
 };
 
 } // namespace

@@ -74,6 +74,7 @@ struct RequirementDesc {
 struct RodataDesc {
   std::string name; // may be empty
   Bytes bytes;
+  std::vector<Bytes> rest = {}; // each starts at the next multiple of 64 bytes behind the one before
 };
 
 struct ExecutableExportDesc {

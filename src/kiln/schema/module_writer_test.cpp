@@ -38,6 +38,19 @@ std::vector<SectionEntry> sections(const std::string &file) {
   return entries;
 }
 
+TEST(ModuleWriter, alignsThePartsOfAConstant) {
+  ModuleDesc desc = exampleDesc();
+  std::string second(70, 'b');
+  desc.rodata.push_back({"parts", Bytes::own("a"), {Bytes::borrow(second), Bytes::own("c", 3)}});
+  Result<std::string> file = writeModuleToString(desc);
+  ASSERT_TRUE(file.ok()) << file.status().toString();
+  std::vector<SectionEntry> entries = sections(*file);
+  const Rodata *parts = GetModule(file->data() + entries[0].offset)->rodata()->Get(3);
+  EXPECT_EQ(parts->length(), 195u);
+  std::string expected = "a" + std::string(63, '\0') + second + std::string(58, '\0') + "ccc";
+  EXPECT_EQ(file->substr(entries[2].offset + parts->offset(), parts->length()), expected);
+}
+
 TEST(ModuleWriter, laysOutSections) {
   Result<std::string> file = writeModuleToString(exampleDesc());
   ASSERT_TRUE(file.ok()) << file.status().toString();

@@ -1,6 +1,7 @@
 // kiln-compile: from MLIR source to a module file.
 #include <unistd.h>
 
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Dialect/VM/Target/BytecodeEncoder.h"
 #include "kiln/compiler/Pipeline/Compiler.h"
 #include "kiln/compiler/Pipeline/Fingerprint.h"
@@ -37,6 +38,8 @@ struct ToolOptions {
   std::string output = "-";
   std::string inputType = "auto";
   std::string dumpPhasesTo;
+  std::string remarksTo;
+  bool remarks = false;
   bool serve = false;
   int compileFrom = 0;
   int compileTo = 0;
@@ -61,6 +64,11 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
                 "The input is the output of this phase; start with the next one. `input` starts at the beginning");
   binder.flag("dump-compilation-phases-to", &options.dumpPhasesTo, "folder",
               "Write the program after each phase: <module>.<index>.<phase>.mlir");
+  binder.flag(
+      "kiln-remarks", &options.remarks,
+      "Say on standard error what costs the program time: one_workgroup (work that is not shared), scalar_loop, "
+      "copy, repack (of an operand, in each call), not_fused. kiln-dump-module shows how many there are of each");
+  binder.flag("kiln-remarks-to", &options.remarksTo, "file", "Write the same to a file, as LLVM's YAML remarks");
   binder.flag("serve", &options.serve,
               "Compile many programs in one process: a JSON object on each line of standard input names one, "
               "{\"input\": \"x.mlir\", \"output\": \"x.vmfb\"}, and a line of standard output answers");
@@ -115,7 +123,7 @@ public:
     if (last + 1 < first)
       return module.emitError() << "--compile-to=" << phases()[last].name
                                 << " comes before --compile-from=" << phases()[options.compileFrom].name;
-    if (failed(runPhases(module, first, last)))
+    if (failed(runPhases(module, first, last)) || failed(tellRemarks(module)))
       return failure();
     if (fingerprints)
       return success(out.write(fingerprintsOf(module)).ok());
@@ -178,15 +186,29 @@ private:
     return passes.run(module);
   }
 
+  LogicalResult tellRemarks(ModuleOp module) {
+    SmallVector<Util::RemarkAttr> remarks = Util::remarksIn(module);
+    if (options.remarks)
+      for (Util::RemarkAttr remark : remarks)
+        emitRemark(Location(remark.getLocation()))
+            << Util::stringifyCost(remark.getCost()) << ": " << remark.getFunction().getValue() << " "
+            << remark.getText().getValue();
+    return options.remarksTo.empty() ? success() : writeBeside(options.remarksTo, Util::remarksAsYaml(remarks));
+  }
+
   LogicalResult dumpPhase(ModuleOp module, int phase) {
     std::string path = (Twine(options.dumpPhasesTo) + "/" + module.getName().value_or("module") + "." +
                         Twine(phase + 1) + "." + phases()[phase].name + ".mlir")
                            .str();
-    ToolOutput file(path);
     std::string text;
     llvm::raw_string_ostream os(text);
     module->print(os);
     os << "\n";
+    return writeBeside(path, text);
+  }
+
+  LogicalResult writeBeside(const std::string &path, std::string_view text) {
+    ToolOutput file(path);
     dumpStatus = file.write(text);
     if (dumpStatus.ok())
       dumpStatus = file.commit();
@@ -217,9 +239,10 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
   compiler.registerDialects(registry);
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false); // a whole program in an error hides the error
-  llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(source), llvm::SMLoc());
-  SourceMgrDiagnosticHandler diagnostics(sources, &context, errors);
+  // Shared with the constants of a program in bytecode, which stay where they are in the file.
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(source), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(*sources, &context, errors);
   bool saidWhy = false;
   ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
     saidWhy |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
@@ -229,7 +252,7 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
     errors << "kiln-compile: error: " << status.message() << "\n";
     return false;
   };
-  if (const llvm::MemoryBuffer *text = sources.getMemoryBuffer(sources.getMainFileID()); isBlank(text->getBuffer()))
+  if (const llvm::MemoryBuffer *text = sources->getMemoryBuffer(sources->getMainFileID()); isBlank(text->getBuffer()))
     return report(invalidArgument("'{}' {}, so there is no program to compile", text->getBufferIdentifier().str(),
                                   text->getBufferSize() == 0 ? "is empty" : "holds only comments and white space"));
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, ParserConfig(&context, /*verifyAfterParse=*/false));

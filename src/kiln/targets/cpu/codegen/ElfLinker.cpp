@@ -1,6 +1,8 @@
 #include "kiln/targets/cpu/codegen/ElfLinker.h"
 
 #include "lld/Common/Driver.h"
+#include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
@@ -95,13 +97,29 @@ static llvm::Error systemError(const char *what) {
   return llvm::createStringError(std::error_code(errno, std::generic_category()), "%s failed", what);
 }
 
-llvm::Error linkSharedObject(llvm::ArrayRef<char> object, llvm::StringRef soname,
+// One archive, as a process may open fewer files than there are objects.
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+archiveOf(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < objects.size(); ++i)
+    names.push_back(std::to_string(i) + ".o");
+  std::vector<llvm::NewArchiveMember> members;
+  for (auto [name, object] : llvm::zip(names, objects))
+    members.emplace_back(llvm::MemoryBufferRef(llvm::StringRef(object.data(), object.size()), name));
+  return llvm::writeArchiveToBuffer(members, llvm::SymtabWritingMode::NoSymtab, llvm::object::Archive::K_GNU,
+                                    /*Deterministic=*/true, /*Thin=*/false);
+}
+
+llvm::Error linkSharedObject(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects, llvm::StringRef soname,
                              llvm::SmallVectorImpl<char> &sharedObject) {
-  MemoryFile input("kiln.o");
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> archive = archiveOf(objects);
+  if (!archive)
+    return archive.takeError();
+  MemoryFile input("kiln.a");
   if (!input.valid())
     return systemError("creating a file in memory for the linker");
-  if (!input.write(object))
-    return systemError("writing the object file for the linker");
+  if (!input.write((*archive)->getBuffer()))
+    return systemError("writing the object files for the linker");
 
   OutputPipe output(sharedObject);
   if (!output.valid())
@@ -109,7 +127,7 @@ llvm::Error linkSharedObject(llvm::ArrayRef<char> object, llvm::StringRef soname
   std::string inputPath = input.path(), outputPath = output.path(), name = soname.str();
   const char *args[] = {"ld.lld",         "--shared", "--threads=1",      "--hash-style=gnu", "--build-id=none",
                         "--eh-frame-hdr", "-znow",    "-zrelro",          "-znoexecstack",    "-soname",
-                        name.c_str(),     "-o",       outputPath.c_str(), inputPath.c_str()};
+                        name.c_str(),     "-o",       outputPath.c_str(), "--whole-archive",  inputPath.c_str()};
   std::string text;
   {
     static std::mutex mutex;

@@ -1,4 +1,4 @@
-// Links one object file into a shared object, in this process, with LLD.
+// Links object files into a shared object, in this process, with LLD.
 #ifndef KILN_TARGETS_CPU_CODEGEN_ELFLINKER_H
 #define KILN_TARGETS_CPU_CODEGEN_ELFLINKER_H
 
@@ -12,11 +12,11 @@
 namespace kiln {
 
 // `soname` is what perf and gdb call the object. Undefined symbols stay undefined: they are resolved when the object is
-// loaded. The same object and name give the same bytes. No file is made; both sides live in memory.
+// loaded. The same objects, in the same order, and name give the same bytes. No file is made; all live in memory.
 //
 // Callers on several threads take turns, since LLD keeps its state in globals. A crash inside LLD is an error, and so
 // is every later call in this process.
-llvm::Error linkSharedObject(llvm::ArrayRef<char> object, llvm::StringRef soname,
+llvm::Error linkSharedObject(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects, llvm::StringRef soname,
                              llvm::SmallVectorImpl<char> &sharedObject);
 
 } // namespace kiln

@@ -47,15 +47,12 @@ void addLibraryTable(Module &module, ArrayRef<LibraryExport> exports) {
   auto *pointer = PointerType::getUnqual(context);
   auto number = [&](uint32_t value) { return ConstantInt::get(i32, value); };
 
-  for (Function &function : module)
-    if (!function.isDeclaration())
-      function.setLinkage(GlobalValue::InternalLinkage);
-
   auto *infoType = StructType::get(context, {pointer, pointer, i32, i32, i32, i32});
+  auto *functionType = FunctionType::get(i32, {pointer, pointer}, /*isVarArg=*/false);
   SmallVector<Constant *> infos;
   for (const LibraryExport &entry : exports) {
-    Function *function = module.getFunction(entry.name);
-    assert(function && !function->isDeclaration() && "an export without a function");
+    auto *function = Function::Create(functionType, GlobalValue::ExternalLinkage, entry.name, module);
+    function->setVisibility(GlobalValue::HiddenVisibility);
     Constant *name = addConstant(module, ConstantDataArray::getString(context, entry.name), "kiln_export_name");
     infos.push_back(
         ConstantStruct::get(infoType, {name, function, number(entry.bindingCount), number(entry.constantCount),

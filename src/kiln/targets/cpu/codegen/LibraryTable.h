@@ -20,8 +20,8 @@ struct LibraryExport {
   std::vector<std::string> messages; // of its failures, from code 1 on
 };
 
-// Adds the table, by ordinal, and the exported query function to the module, and the messages where there are any, and
-// makes everything else local to it. The module must define the functions.
+// Adds the table, by ordinal, and the exported query function to the module, and the messages where there are any. The
+// functions are declared: other objects of the same shared object define them.
 void addLibraryTable(llvm::Module &module, llvm::ArrayRef<LibraryExport> exports);
 
 } // namespace kiln

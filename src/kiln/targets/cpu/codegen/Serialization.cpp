@@ -9,8 +9,10 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -20,6 +22,8 @@
 #include "llvm/Support/TimeProfiler.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+
+#include <atomic>
 
 using namespace mlir;
 
@@ -75,14 +79,20 @@ static SmallVector<LibraryExport> collectExports(HAL::ExecutableVariantOp varian
   return exports;
 }
 
+// The functions of the variant's modules, of which no two may have one name.
 static LogicalResult checkExports(HAL::ExecutableVariantOp variant, SmallVectorImpl<LibraryExport> &exports) {
-  ModuleOp module = variant.getInnerModule();
+  SymbolTable exportOps(variant);
+  llvm::DenseMap<Attribute, LLVM::LLVMFuncOp> functions;
+  for (ModuleOp module : variant.getBody().getOps<ModuleOp>())
+    for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+      if (!function.isExternal())
+        functions.insert({function.getSymNameAttr(), function});
   for (auto [index, entry] : llvm::enumerate(exports)) {
-    auto op = cast<HAL::ExecutableExportOp>(variant.lookupSymbol(entry.name));
+    auto op = exportOps.lookup<HAL::ExecutableExportOp>(entry.name);
     if (op.getOrdinal() != index)
       return op.emitOpError("must have ordinal ") << index << ", since ordinals count the exports of a variant";
-    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(entry.name);
-    if (!function || function.isExternal())
+    LLVM::LLVMFuncOp function = functions.lookup(op.getSymNameAttr());
+    if (!function)
       return op.emitOpError("has no function of its name in the variant's module; was the variant translated?");
     if (auto local = function->getAttrOfType<IntegerAttr>(localMemoryBytesAttr))
       entry.localMemoryBytes = local.getInt();
@@ -101,76 +111,142 @@ static LogicalResult addLineTables(ModuleOp module) {
   return passes.run(module);
 }
 
+namespace {
+
+using Object = SmallVector<char, 0>;
+
+// Makes object files of one variant. Each has its own LLVM context, so that several threads may make one each.
+class ObjectCompiler {
+public:
+  ObjectCompiler(HAL::ExecutableVariantOp variant, const SerializationOptions &options, StringRef soname,
+                 ArrayRef<LibraryExport> exports)
+      : variant(variant), options(options), soname(soname), exports(exports),
+        target(CpuTarget::fromAttr(variant.getTarget())) {
+    for (const LibraryExport &entry : exports)
+      exportNames.insert(entry.name);
+  }
+
+  // The code of one of the variant's modules.
+  LogicalResult compileModule(ModuleOp inner, StringRef baseName, Object &object) const {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module;
+    {
+      llvm::TimeTraceScope scope("kiln: translate to LLVM IR");
+      module = translateModuleToLLVMIR(inner, context, soname, /*disableVerification=*/true);
+    }
+    if (!module)
+      return failure();
+    // The table of another object names the exports; nothing else leaves this one.
+    for (llvm::Function &function : *module) {
+      if (function.isDeclaration())
+        continue;
+      bool isExport = exportNames.contains(function.getName());
+      function.setLinkage(isExport ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+      if (isExport)
+        function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
+    return emit(*module, Dump(variant, options.intermediatesPath, baseName), object);
+  }
+
+  // What the driver finds the exports by.
+  LogicalResult compileTable(Object &object) const {
+    llvm::LLVMContext context;
+    llvm::Module module(soname, context);
+    addLibraryTable(module, exports);
+    return emit(module, Dump(variant, "", ""), object);
+  }
+
+  LogicalResult report(llvm::Error error) const {
+    return variant->emitError() << "compiling to machine code failed: " << llvm::toString(std::move(error));
+  }
+
+private:
+  LogicalResult emit(llvm::Module &module, Dump intermediates, Object &object) const {
+    auto machineOrError = createTargetMachine(target, options.optimizationLevel);
+    if (!machineOrError)
+      return report(machineOrError.takeError());
+    llvm::TargetMachine &machine = **machineOrError;
+    // Names that do not depend on where or how the compiler was called.
+    module.setSourceFileName(soname);
+    annotateModule(module, target, machine);
+
+    auto printModule = [&](llvm::raw_ostream &os) { module.print(os, nullptr); };
+    if (failed(intermediates.write(".codegen.ll", printModule)))
+      return failure();
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    if (llvm::verifyModule(module, &stream))
+      return variant->emitError() << "LLVM rejects the code that was generated: " << text
+                                  << "; this is a bug of the compiler. To report it, add the module that "
+                                     "--kiln-hal-dump-executable-intermediates-to=<folder> leaves in *.codegen.ll";
+
+    optimizeModule(module, machine, options.optimizationLevel);
+    if (failed(intermediates.write(".optimized.ll", printModule)) ||
+        failed(
+            intermediates.write(".optimized.bc", [&](llvm::raw_ostream &os) { llvm::WriteBitcodeToFile(module, os); })))
+      return failure();
+    auto printObject = [&](llvm::raw_ostream &os) { os.write(object.data(), object.size()); };
+    if (intermediates.wanted()) {
+      std::unique_ptr<llvm::Module> clone = llvm::CloneModule(module);
+      if (llvm::Error error = emitNativeCode(*clone, machine, /*assembly=*/true, object))
+        return report(std::move(error));
+      if (failed(intermediates.write(".s", printObject)))
+        return failure();
+    }
+    if (llvm::Error error = emitNativeCode(module, machine, /*assembly=*/false, object))
+      return report(std::move(error));
+    return intermediates.write(".o", printObject);
+  }
+
+  HAL::ExecutableVariantOp variant;
+  const SerializationOptions &options;
+  StringRef soname;
+  ArrayRef<LibraryExport> exports;
+  CpuTarget target;
+  llvm::StringSet<> exportNames;
+};
+
+} // namespace
+
+// Where there are several modules, the names of their files say which dispatch is in them.
+static std::string baseNameOf(ModuleOp module, StringRef baseName, bool isOnly) {
+  auto functions = module.getOps<LLVM::LLVMFuncOp>();
+  auto exported = llvm::find_if(functions, [](LLVM::LLVMFuncOp function) { return !function.isExternal(); });
+  return isOnly || exported == functions.end() ? baseName.str() : (baseName + "_" + (*exported).getSymName()).str();
+}
+
 LogicalResult serializeCpuVariant(HAL::ExecutableVariantOp variant, const SerializationOptions &options, bool debugInfo,
                                   SmallVectorImpl<char> &bytes) {
-  ModuleOp inner = variant.getInnerModule();
-  if (!inner)
+  SmallVector<ModuleOp> modules(variant.getBody().getOps<ModuleOp>());
+  if (modules.empty())
     return variant.emitOpError("has no module to compile");
   SmallVector<LibraryExport> exports = collectExports(variant);
   if (failed(checkExports(variant, exports)))
     return failure();
-  if (debugInfo && failed(addLineTables(inner)))
-    return failure();
-
-  CpuTarget target = CpuTarget::fromAttr(variant.getTarget());
-  auto report = [&](llvm::Error error) -> LogicalResult {
-    return variant.emitError() << "compiling to machine code failed: " << llvm::toString(std::move(error));
-  };
-  auto machineOrError = createTargetMachine(target, options.optimizationLevel);
-  if (!machineOrError)
-    return report(machineOrError.takeError());
-  llvm::TargetMachine &machine = **machineOrError;
+  for (ModuleOp module : modules)
+    if (debugInfo && failed(addLineTables(module)))
+      return failure();
 
   std::string soname =
       (options.baseName.empty() ? variant->getParentOfType<HAL::ExecutableOp>().getSymName().str() : options.baseName) +
       ".so";
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> module;
-  {
-    llvm::TimeTraceScope scope("kiln: translate to LLVM IR");
-    module = translateModuleToLLVMIR(inner, context, soname, /*disableVerification=*/true);
-  }
-  if (!module)
-    return failure();
-  // Names that do not depend on where or how the compiler was called.
-  module->setSourceFileName(soname);
-  addLibraryTable(*module, exports);
-  annotateModule(*module, target, machine);
-
-  Dump intermediates(variant, options.intermediatesPath, options.baseName);
-  Dump binaries(variant, options.binariesPath, options.baseName);
-  auto printModule = [&](llvm::raw_ostream &os) { module->print(os, nullptr); };
-  if (failed(intermediates.write(".codegen.ll", printModule)))
-    return failure();
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (llvm::verifyModule(*module, &stream))
-    return variant.emitError() << "LLVM rejects the code that was generated: " << text
-                               << "; this is a bug of the compiler. To report it, add the module that "
-                                  "--kiln-hal-dump-executable-intermediates-to=<folder> leaves in *.codegen.ll";
-
-  optimizeModule(*module, machine, options.optimizationLevel);
-  if (failed(intermediates.write(".optimized.ll", printModule)) ||
-      failed(
-          intermediates.write(".optimized.bc", [&](llvm::raw_ostream &os) { llvm::WriteBitcodeToFile(*module, os); })))
-    return failure();
-  SmallVector<char, 0> emitted;
-  auto printEmitted = [&](llvm::raw_ostream &os) { os.write(emitted.data(), emitted.size()); };
-  if (intermediates.wanted()) {
-    std::unique_ptr<llvm::Module> clone = llvm::CloneModule(*module);
-    if (llvm::Error error = emitNativeCode(*clone, machine, /*assembly=*/true, emitted))
-      return report(std::move(error));
-    if (failed(intermediates.write(".s", printEmitted)))
-      return failure();
-  }
-  if (llvm::Error error = emitNativeCode(*module, machine, /*assembly=*/false, emitted))
-    return report(std::move(error));
-  if (failed(intermediates.write(".o", printEmitted)))
+  ObjectCompiler compiler(variant, options, soname, exports);
+  // All are compiled, whichever fails, and errors are told in the order of the modules.
+  std::vector<Object> objects(modules.size() + 1);
+  std::atomic<bool> hasFailed = failed(compiler.compileTable(objects.back()));
+  parallelFor(variant.getContext(), 0, modules.size(), [&](size_t i) {
+    std::string baseName = baseNameOf(modules[i], options.baseName, /*isOnly=*/modules.size() == 1);
+    if (failed(compiler.compileModule(modules[i], baseName, objects[i])))
+      hasFailed = true;
+  });
+  if (hasFailed)
     return failure();
   llvm::TimeTraceScope scope("kiln: link");
-  if (llvm::Error error = linkSharedObject(emitted, soname, bytes))
-    return report(std::move(error));
-  return binaries.write(".so", [&](llvm::raw_ostream &os) { os.write(bytes.data(), bytes.size()); });
+  if (llvm::Error error = linkSharedObject(objects, soname, bytes))
+    return compiler.report(std::move(error));
+  return Dump(variant, options.binariesPath, options.baseName).write(".so", [&](llvm::raw_ostream &os) {
+    os.write(bytes.data(), bytes.size());
+  });
 }
 
 } // namespace kiln

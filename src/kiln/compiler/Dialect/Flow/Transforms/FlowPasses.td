@@ -35,6 +35,18 @@ def FuseElementwisePass : Pass<"kiln-flow-fuse-elementwise", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def SplitReductionsPass : Pass<"kiln-flow-split-reductions", "mlir::ModuleOp"> {
+  let summary = "Reduces parts of a long reduction at the same time";
+  let description = [{
+    A linalg.generic or linalg.reduce that reduces very many elements to few results would be the work of one workgroup.
+    Upstream's splitReduction makes two of it: one reduces equal parts, each to results of its own, and one reduces
+    those. Floats are added up in another order than before, as vectors add them up in another order already. Extents
+    that are not known, lengths without a divisor of a useful size, reductions in f16 or bf16 and operations that carry
+    an attribute, such as their configuration, stay as they are.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def FormDispatchesPass : Pass<"kiln-flow-form-dispatches", "mlir::ModuleOp"> {
   let summary = "Groups operations into dispatches";
   let description = [{
@@ -45,7 +57,7 @@ def FormDispatchesPass : Pass<"kiln-flow-form-dispatches", "mlir::ModuleOp"> {
     group ends where another operation uses one of its results before the next one that could join. A
     `flow.dispatch.region` marks the group.
   }];
-  let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::affine::AffineDialect"];
+  let dependentDialects = ["::kiln::Flow::FlowDialect", "::kiln::Util::UtilDialect", "::mlir::affine::AffineDialect"];
 }
 
 def ConvertTensorOpsPass : Pass<"kiln-flow-convert-tensor-ops", "mlir::ModuleOp"> {

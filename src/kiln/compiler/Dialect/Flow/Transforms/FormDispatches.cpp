@@ -3,7 +3,7 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/Dims.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/RowGroups.h"
-#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -62,6 +62,18 @@ static bool isElementwiseConsumer(Operation *consumer, Value value) {
                       [&](OpOperand &init) { return generic.getMatchingIndexingMap(&init).isIdentity(); });
 }
 
+// What a user is told of an elementwise operation that gets `value` through memory.
+static std::string whyNotFused(linalg::LinalgOp consumer, Value value) {
+  Operation *producer = value.getDefiningOp();
+  std::string text = "stores the result of '" + producer->getName().getStringRef().str() + "' and loads it for '" +
+                     consumer->getName().getStringRef().str() + "': ";
+  llvm::SmallPtrSet<Operation *, 4> users(value.user_begin(), value.user_end());
+  if (users.size() > 1)
+    return text + std::to_string(users.size()) + " operations use it";
+  return text + (isElementwiseConsumer(consumer, value) ? "one dispatch cannot hold both"
+                                                        : "its elements are not used one by one, in their order");
+}
+
 namespace {
 class FormDispatchesPass : public impl::FormDispatchesPassBase<FormDispatchesPass> {
 public:
@@ -112,10 +124,34 @@ private:
         groups.push_back(std::move(group));
       }
     }
+    remarkUnfused(groups);
     for (SmallVector<Operation *> &group : groups)
       if (failed(formGroup(group)))
         return failure();
     return success();
+  }
+
+  void remarkUnfused(ArrayRef<SmallVector<Operation *>> groups) {
+    llvm::DenseMap<Operation *, size_t> groupOf;
+    for (auto [index, group] : llvm::enumerate(groups))
+      for (Operation *op : group)
+        groupOf[op] = index;
+    for (auto [index, group] : llvm::enumerate(groups)) {
+      for (Operation *op : group) {
+        auto consumer = dyn_cast<linalg::LinalgOp>(op);
+        if (!consumer || consumer.getNumLoops() != consumer.getNumParallelLoops())
+          continue;
+        for (Value value : llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
+          Operation *producer = value.getDefiningOp();
+          auto found = groupOf.find(producer);
+          if (!isa_and_nonnull<linalg::LinalgOp>(producer) || found == groupOf.end() || found->second == index)
+            continue;
+          auto function = op->getParentOfType<FunctionOpInterface>();
+          Util::addRemark(getOperation(), Util::Cost::NotFused, op->getLoc(), function ? function.getName() : "",
+                          whyNotFused(consumer, value));
+        }
+      }
+    }
   }
 
   // Whether `user` is an elementwise operation on the result of `op`, and its only use.

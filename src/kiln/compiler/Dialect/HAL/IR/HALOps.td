@@ -115,7 +115,8 @@ def HAL_ExecutableVariantOp : HAL_Op<"executable.variant",
   let summary = "an executable for one target";
   let description = [{
     Holds the exports, and a module of functions, one of the same name for each export. Code generation replaces the
-    module's content; a transform spec is applied to this op.
+    module's content; a transform spec is applied to this op. A variant of linked executables holds all their modules,
+    of which none sees the others' functions.
   }];
   let arguments = (ins OptionalAttr<StrAttr>:$sym_visibility, SymbolNameAttr:$sym_name,
                        HAL_ExecutableTargetAttr:$target);
@@ -126,6 +127,7 @@ def HAL_ExecutableVariantOp : HAL_Op<"executable.variant",
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "llvm::StringRef":$name, "ExecutableTargetAttr":$target)>];
   let extraClassDeclaration = [{
+    // The first of its modules: the only one before executables are linked.
     mlir::ModuleOp getInnerModule();
   }];
 }

@@ -81,7 +81,7 @@ LogicalResult CommandBufferRecorder::recordDispatch(OpBuilder &builder, Stream::
                                      "to --kiln-hal-target-backends";
   ExecutableExportOp exportOp;
   for (auto candidate : variants.front().getBody().front().getOps<ExecutableExportOp>())
-    if (candidate.getSymName() == op.getEntry().getLeafReference())
+    if (candidate.getSymNameAttr() == op.getEntry().getLeafReference())
       exportOp = candidate;
   if (!exportOp || exportOp.getWorkgroupCount().empty())
     return op.emitError() << "launches " << op.getEntry() << ", which code generation has not given a workgroup count";

@@ -39,6 +39,7 @@ def LinkExecutablesPass : Pass<"kiln-hal-link-executables", "mlir::ModuleOp"> {
   let summary = "Merges all executables of a module into one";
   let description = [{
     Where all targets can: one executable with all exports is loaded once and needs one link. Launches are redirected.
+    The modules of the executables stay modules of their own, for which code is generated at the same time.
   }];
   let dependentDialects = ["::kiln::HAL::HALDialect"];
   let constructor = "kiln::HAL::createLinkExecutablesPass(context)";

@@ -1,6 +1,9 @@
 #include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h"
 
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -14,6 +17,7 @@ public:
   explicit LinkExecutablesPass(const CompilerContext &context) : context(&context) {}
 
   void runOnOperation() override {
+    Util::gatherRemarks(getOperation());
     auto executables = llvm::to_vector(getOperation().getOps<ExecutableOp>());
     if (executables.size() < 2 || !canLink(executables))
       return;
@@ -24,23 +28,29 @@ public:
 
     // One variant for each target, in the order of the first executable; exports keep the executables' order.
     Block &body = linked.getBody().front();
+    llvm::MapVector<Attribute, LinkedVariant> variants;
+    llvm::DenseSet<StringAttr> names;
     for (ExecutableOp executable : executables) {
+      names.insert(executable.getSymNameAttr());
       for (auto variant : executable.getBody().front().getOps<ExecutableVariantOp>())
-        merge(variant, body);
+        move(variant, variants[variant.getTarget()], body);
     }
-    AttrTypeReplacer replacer;
-    replacer.addReplacement([&](SymbolRefAttr ref) -> std::optional<Attribute> {
-      for (ExecutableOp executable : executables)
-        if (ref.getRootReference() == executable.getSymNameAttr() && ref.getNestedReferences().size() == 1)
-          return SymbolRefAttr::get(linked.getSymNameAttr(), ref.getNestedReferences());
-      return std::nullopt;
+    getOperation().walk([&](Stream::CmdDispatchOp dispatch) {
+      SymbolRefAttr entry = dispatch.getEntry();
+      if (names.contains(entry.getRootReference()))
+        dispatch.setEntryAttr(SymbolRefAttr::get(linked.getSymNameAttr(), entry.getNestedReferences()));
     });
-    getOperation().walk([&](Stream::CmdDispatchOp dispatch) { replacer.replaceElementsIn(dispatch); });
     for (ExecutableOp executable : executables)
       executable.erase();
   }
 
 private:
+  struct LinkedVariant {
+    ExecutableVariantOp op;
+    Operation *firstModule = nullptr;
+    int32_t exports = 0;
+  };
+
   bool canLink(ArrayRef<ExecutableOp> executables) {
     for (ExecutableOp executable : executables) {
       for (auto variant : executable.getBody().front().getOps<ExecutableVariantOp>()) {
@@ -52,33 +62,24 @@ private:
     return true;
   }
 
-  static void merge(ExecutableVariantOp source, Block &body) {
-    ExecutableVariantOp target;
-    for (auto variant : body.getOps<ExecutableVariantOp>())
-      if (variant.getTarget() == source.getTarget())
-        target = variant;
-    if (!target) {
+  // Modules stay apart, so that code can be generated for each of them at the same time.
+  static void move(ExecutableVariantOp source, LinkedVariant &target, Block &body) {
+    if (!target.op) {
       auto builder = OpBuilder::atBlockEnd(&body);
-      target = ExecutableVariantOp::create(builder, source.getLoc(), source.getSymName(), source.getTarget());
-      auto inner = OpBuilder::atBlockEnd(&target.getBody().front());
-      auto module = mlir::ModuleOp::create(inner, source.getLoc());
-      module->setAttrs(source.getInnerModule()->getAttrs());
+      target.op = ExecutableVariantOp::create(builder, source.getLoc(), source.getSymName(), source.getTarget());
     }
-    auto exports = llvm::to_vector(target.getBody().front().getOps<ExecutableExportOp>());
-    int32_t ordinal = exports.size();
-    for (auto exportOp : llvm::make_early_inc_range(source.getBody().front().getOps<ExecutableExportOp>())) {
-      exportOp->moveBefore(target.getInnerModule());
-      exportOp.setOrdinal(ordinal++);
-    }
-    // Functions and their globals have names that start with the dispatch's; declarations of the C library are shared.
-    SymbolTable symbols(target.getInnerModule());
-    for (Operation &op : llvm::make_early_inc_range(*source.getInnerModule().getBody())) {
-      auto symbol = dyn_cast<SymbolOpInterface>(op);
-      if (symbol && symbol.isDeclaration() && symbols.lookup(symbol.getName()))
+    Block &ops = target.op.getBody().front();
+    for (Operation &op : llvm::make_early_inc_range(source.getBody().front())) {
+      auto exportOp = dyn_cast<ExecutableExportOp>(op);
+      if (exportOp)
+        exportOp.setOrdinal(target.exports++);
+      if (exportOp && target.firstModule) {
+        op.moveBefore(target.firstModule);
         continue;
-      op.moveBefore(target.getInnerModule().getBody(), target.getInnerModule().getBody()->end());
-      if (symbol)
-        symbols.insert(&op);
+      }
+      op.moveBefore(&ops, ops.end());
+      if (!exportOp && !target.firstModule)
+        target.firstModule = &op;
     }
   }
 

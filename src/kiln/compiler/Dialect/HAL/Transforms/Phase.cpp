@@ -1,5 +1,7 @@
 #include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h"
 
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -32,11 +34,17 @@ void buildExecutableTargetsPhase(OpPassManager &passes, const CompilerContext &c
   passes.nest<ExecutableOp>().nest<ExecutableVariantOp>().addPass(createTranslateExecutablePass(context));
 }
 
+template <typename Op> static void addHostPasses(OpPassManager &passes) {
+  passes.addNestedPass<Op>(createCanonicalizerPass());
+  passes.addNestedPass<Op>(createCSEPass());
+}
+
 void buildHALPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createLinkExecutablesPass(context));
   passes.addPass(createConvertToHALPass(context));
-  passes.addPass(createCanonicalizerPass());
-  passes.addPass(createCSEPass());
+  // Of the host program alone; LLVM does it for executables.
+  addHostPasses<Util::FuncOp>(passes);
+  addHostPasses<Util::InitializerOp>(passes);
 }
 
 void registerHALPasses(const CompilerContext &context) {

@@ -1,7 +1,10 @@
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
 
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
-#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -14,10 +17,33 @@ static bool isFresh(Value value) {
   return isa_and_nonnull<AsyncAllocaOp, AsyncSplatOp, AsyncCloneOp, AsyncDispatchOp>(value.getDefiningOp());
 }
 
+// Whether the use reads memory, is done before what follows it in its block overwrites that, and lets nothing else see
+// it.
+static bool onlyReads(OpOperand &use) {
+  auto dispatch = dyn_cast<AsyncDispatchOp>(use.getOwner());
+  if (!dispatch)
+    return isa<AsyncCloneOp, AsyncLoadOp>(use.getOwner());
+  MutableOperandRange resources = dispatch.getResourcesMutable();
+  return llvm::none_of(dispatch.getTied(), [&](int64_t tied) { return tied >= 0 && &resources[tied] == &use; });
+}
+
+// Whether all other uses of the value read it, and stand before this one.
+static bool isLastUse(OpOperand &use) {
+  Operation *user = use.getOwner();
+  return llvm::all_of(use.get().getUses(), [&](OpOperand &other) {
+    if (&other == &use)
+      return true;
+    Operation *place = user->getBlock()->findAncestorOpInBlock(*other.getOwner());
+    return place && place->isBeforeInBlock(user) && onlyReads(other);
+  });
+}
+
 namespace {
 class MaterializeCopiesPass : public impl::MaterializeCopiesPassBase<MaterializeCopiesPass> {
 public:
   void runOnOperation() override {
+    ofLoops.clear();
+    getOperation().walk([&](scf::ForOp loop) { giveMemory(loop); });
     getOperation().walk([&](Operation *op) {
       if (auto dispatch = dyn_cast<AsyncDispatchOp>(op)) {
         MutableOperandRange resources = dispatch.getResourcesMutable();
@@ -26,7 +52,8 @@ public:
             own(resources[tied], dispatch.getResourceSizes()[tied]);
       } else if (auto exportOp = dyn_cast<TensorExportOp>(op)) {
         if (!mayLeave(exportOp.getSourceMutable()))
-          clone(exportOp.getSourceMutable(), exportOp.getSize());
+          clone(exportOp.getSourceMutable(), exportOp.getSize(),
+                "a result of the program is memory of its own, which nothing else shares");
       } else if (auto store = dyn_cast<Util::GlobalStoreOp>(op)) {
         // What a global holds is never written again.
         if (isa<ResourceType>(store.getValue().getType()) && !isFresh(store.getValue()))
@@ -38,33 +65,74 @@ public:
         for (OpOperand &operand : op->getOpOperands())
           if (auto constant = operand.get().getDefiningOp<AsyncConstantOp>();
               constant && !isa<StreamDialect>(op->getDialect()))
-            clone(operand, constant.getSize());
+            clone(operand, constant.getSize(), "control flow passes a constant on");
       }
     });
   }
 
 private:
+  // Memory that this program has written and that only this value names.
+  bool isOwn(Value value) const { return isFresh(value) || ofLoops.contains(value); }
+
+  // What a loop carries and updates has memory of its own, which goes from one turn to the next: it is taken over from
+  // before the loop, where nothing needs it any more, or else copied there once.
+  void giveMemory(scf::ForOp loop) {
+    for (unsigned i = 0; i < loop.getNumResults(); ++i) {
+      OpOperand *update = nullptr;
+      for (OpOperand &use : loop.getRegionIterArg(i).getUses())
+        if (isa<AsyncDispatchOp>(use.getOwner()) && !onlyReads(use))
+          update = &use;
+      OpOperand &yielded = loop.getBody()->getTerminator()->getOpOperand(i);
+      if (!update || update->getOwner()->getBlock() != loop.getBody() || !isLastUse(*update) || !isOwn(yielded.get()) ||
+          yielded.get().getParentBlock() != loop.getBody() || !isLastUse(yielded))
+        continue;
+      OpOperand &init = loop.getInitArgsMutable()[i];
+      if (!isOwn(init.get()) || init.get().getParentBlock() != loop->getBlock() || !isLastUse(init)) {
+        auto dispatch = cast<AsyncDispatchOp>(update->getOwner());
+        unsigned place = update->getOperandNumber() - dispatch.getResourcesMutable()[0].getOperandNumber();
+        std::optional<int64_t> bytes = getConstantIntValue(dispatch.getResourceSizes()[place]);
+        if (!bytes)
+          continue; // Copied in each turn, where its size is known.
+        OpBuilder builder(loop);
+        clone(init, arith::ConstantIndexOp::create(builder, loop.getLoc(), *bytes),
+              "a loop updates a tensor that others use, too");
+      }
+      ofLoops.insert(loop.getRegionIterArg(i));
+      ofLoops.insert(loop.getResult(i));
+    }
+  }
+
   // A result may have been read by others, who are done before the call is. But no other result, and no global, may be
   // the same memory: what the caller does to one must not be seen in the other.
-  static bool mayLeave(OpOperand &use) {
+  bool mayLeave(OpOperand &use) const {
     Value value = use.get();
     bool isShared = llvm::any_of(value.getUses(), [&](OpOperand &other) {
       return &other != &use && isa<TensorExportOp, Util::GlobalStoreOp>(other.getOwner());
     });
-    return isFresh(value) && !isShared && value.getParentBlock() == use.getOwner()->getBlock();
+    return isOwn(value) && !isShared && value.getParentBlock() == use.getOwner()->getBlock();
   }
 
-  static void own(OpOperand &use, Value size) {
+  void own(OpOperand &use, Value size) {
     Value value = use.get();
     bool sameBlock = value.getParentBlock() == use.getOwner()->getBlock();
-    if (!isFresh(value) || !value.hasOneUse() || !sameBlock)
-      clone(use, size);
+    if (!isOwn(value) || !sameBlock)
+      clone(use, size, "a dispatch updates a tensor that was not computed in the same block");
+    else if (!isLastUse(use))
+      clone(use, size, "a dispatch updates a tensor that is still needed");
   }
 
-  static void clone(OpOperand &use, Value size) {
-    OpBuilder builder(use.getOwner());
-    use.set(AsyncCloneOp::create(builder, use.getOwner()->getLoc(), use.get().getType(), use.get(), size));
+  void clone(OpOperand &use, Value size, StringRef reason) {
+    Operation *user = use.getOwner();
+    auto function = user->getParentOfType<Util::FuncOp>();
+    std::optional<int64_t> bytes = getConstantIntValue(size);
+    std::string what = bytes ? std::to_string(*bytes) + " bytes" : "a tensor";
+    Util::addRemark(getOperation(), Util::Cost::Copy, user->getLoc(), function ? function.getSymName() : "",
+                    "copies " + what + " in each call: " + reason);
+    OpBuilder builder(user);
+    use.set(AsyncCloneOp::create(builder, user->getLoc(), use.get().getType(), use.get(), size));
   }
+
+  llvm::DenseSet<Value> ofLoops;
 };
 } // namespace
 } // namespace kiln::Stream

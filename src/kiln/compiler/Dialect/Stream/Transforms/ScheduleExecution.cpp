@@ -5,6 +5,7 @@
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -37,12 +38,12 @@ struct Storage {
 class ConstantPool {
 public:
   int64_t add(ElementsAttr value) {
-    auto [it, isNew] = known.try_emplace(value, size);
+    auto [it, isNew] = known.try_emplace(value, llvm::alignTo(size, kArenaAlignment));
     if (isNew) {
       values.push_back(value);
-      offsets.push_back(size);
+      offsets.push_back(it->second);
       int64_t bits = value.getElementType().isIndex() ? 64 : value.getElementType().getIntOrFloatBitWidth();
-      size = llvm::alignTo(size + value.getNumElements() * llvm::divideCeil(bits, 8), kArenaAlignment);
+      size = it->second + value.getNumElements() * llvm::divideCeil(bits, 8);
     }
     return it->second;
   }
@@ -204,6 +205,18 @@ private:
     return op->getOperands().back(); // all others have their size last
   }
 
+  // Whether it is a result of the program, or a loop passes it on to become one.
+  static bool leavesProgram(Value value) {
+    return llvm::any_of(value.getUses(), [](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (auto loop = dyn_cast<scf::ForOp>(user))
+        return leavesProgram(loop.getTiedLoopResult(&use));
+      if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()); loop && isa<scf::YieldOp>(user))
+        return leavesProgram(loop.getResult(use.getOperandNumber()));
+      return isa<TensorExportOp, Util::GlobalStoreOp>(user);
+    });
+  }
+
   // Gives each value its storage: a tied result continues its operand's.
   void assignStorage() {
     for (Operation *op : pending) {
@@ -217,15 +230,17 @@ private:
         } else {
           storages.emplace_back(sizeOfResult(result));
           storages.back().isEarlier = static_cast<bool>(updated);
-          if (updated)
+          if (updated) {
             storages.back().span = spanOf(updated, storages.back().size);
+            storageOf[updated] = index; // so that what still reads it comes first
+          }
         }
         storageOf[result] = index;
         for (Operation *user : result.getUsers()) {
           if (pending.contains(user))
             continue;
           storages[index].escapes = true;
-          storages[index].isExternal |= isa<TensorExportOp, Util::GlobalStoreOp>(user);
+          storages[index].isExternal |= leavesProgram(result);
         }
       }
     }

@@ -10,12 +10,19 @@ using namespace mlir;
 using namespace kiln::Util;
 
 #include "kiln/compiler/Dialect/Util/IR/UtilDialect.cpp.inc"
+#include "kiln/compiler/Dialect/Util/IR/UtilEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kiln/compiler/Dialect/Util/IR/UtilAttrs.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "kiln/compiler/Dialect/Util/IR/UtilTypes.cpp.inc"
 #define GET_OP_CLASSES
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.cpp.inc"
 
 void UtilDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "kiln/compiler/Dialect/Util/IR/UtilAttrs.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "kiln/compiler/Dialect/Util/IR/UtilTypes.cpp.inc"

@@ -14,6 +14,9 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "kiln/compiler/Dialect/Util/IR/UtilDialect.h.inc"
+#include "kiln/compiler/Dialect/Util/IR/UtilEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "kiln/compiler/Dialect/Util/IR/UtilAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "kiln/compiler/Dialect/Util/IR/UtilTypes.h.inc"
 #define GET_OP_CLASSES

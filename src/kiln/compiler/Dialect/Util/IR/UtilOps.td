@@ -18,6 +18,7 @@ def Util_Dialect : Dialect {
   let cppNamespace = "::kiln::Util";
   let summary = "Functions, globals and bytes of the host program";
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
 }
 
 class Util_Op<string mnemonic, list<Trait> traits = []> : Op<Util_Dialect, mnemonic, traits>;
@@ -25,6 +26,29 @@ class Util_Op<string mnemonic, list<Trait> traits = []> : Op<Util_Dialect, mnemo
 def Util_Buffer : TypeDef<Util_Dialect, "Buffer"> {
   let mnemonic = "buffer";
   let summary = "immutable bytes of the module on the host";
+}
+
+//===--- Remarks -------------------------------------------------------------------------------------------------===//
+
+// What remarks are about. The names stand in modules and in files for other tools.
+def Util_Cost : I32EnumAttr<"Cost", "why a program takes longer than it might", [
+    I32EnumAttrCase<"OneWorkgroup", 0, "one_workgroup">, I32EnumAttrCase<"ScalarLoop", 1, "scalar_loop">,
+    I32EnumAttrCase<"Copy", 2, "copy">, I32EnumAttrCase<"Repack", 3, "repack">,
+    I32EnumAttrCase<"NotFused", 4, "not_fused">]> {
+  let cppNamespace = "::kiln::Util";
+  let genSpecializedAttr = 0;
+}
+
+def Util_RemarkAttr : AttrDef<Util_Dialect, "Remark"> {
+  let mnemonic = "remark";
+  let summary = "a decision of the compiler that costs the program time";
+  let description = [{
+    `#util.remark<copy, "main", "copies 64 bytes: ...", loc("x.mlir":3:8)>`: what it is about, the function or dispatch,
+    what a user is told, and where. Ops carry lists of them as `kiln.remarks`, the program's own in the end (Remarks.h).
+  }];
+  let parameters = (ins EnumParameter<Util_Cost>:$cost, "::mlir::StringAttr":$function, "::mlir::StringAttr":$text,
+                        "::mlir::LocationAttr":$location);
+  let assemblyFormat = "`<` $cost `,` $function `,` $text `,` $location `>`";
 }
 
 //===--- Functions -----------------------------------------------------------------------------------------------===//

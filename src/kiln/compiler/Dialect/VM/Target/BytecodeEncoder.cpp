@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/VM/Target/BytecodeEncoder.h"
 
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Dialect/VM/Target/FunctionEncoder.h"
 
 #include "mlir/IR/AsmState.h"
@@ -10,52 +11,59 @@ using namespace mlir;
 
 namespace kiln::VM {
 
-static constexpr uint64_t kRodataAlignment = 64;
-
-// The bytes of a constant's elements as the machine has them; dense i1 is packed or not depending on how it was made,
-// and becomes one byte each.
-static std::string bytesOf(ElementsAttr elements) {
+// The bytes of a constant's elements as the machine has them: borrowed where they lie like that in memory, and one
+// element where all are the same. Dense i1 is packed or not depending on how it was made, and becomes one byte each.
+static schema::Bytes bytesOf(ElementsAttr elements) {
   Type type = elements.getElementType();
+  auto borrow = [](ArrayRef<char> bytes) { return schema::Bytes::borrow({bytes.data(), bytes.size()}); };
   std::string bytes;
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
-    if (AsmResourceBlob *blob = resource.getRawHandle().getBlob())
-      bytes.assign(blob->getData().begin(), blob->getData().end());
-    if (type.isInteger(1))
-      for (char &byte : bytes)
-        byte = byte != 0;
-    return bytes;
+    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
+    if (!blob)
+      return {};
+    if (!type.isInteger(1))
+      return borrow(blob->getData());
+    for (char byte : blob->getData())
+      bytes += static_cast<char>(byte != 0);
+    return schema::Bytes::own(std::move(bytes));
   }
-  if (type.isInteger(1)) {
+  bool isSplat = elements.isSplat();
+  if (type.isInteger(1) && !isSplat) {
     for (bool value : elements.getValues<bool>())
       bytes += static_cast<char>(value);
-    return bytes;
+    return schema::Bytes::own(std::move(bytes));
   }
-  if (auto dense = dyn_cast<DenseElementsAttr>(elements); dense && !dense.isSplat() && !type.isIndex()) {
-    ArrayRef<char> raw = dense.getRawData();
-    return std::string(raw.begin(), raw.end());
-  }
+  if (auto dense = dyn_cast<DenseElementsAttr>(elements); dense && !isSplat && !type.isIndex())
+    return borrow(dense.getRawData());
   int64_t width = HAL::elementByteWidth(type);
-  for (Attribute value : elements.getValues<Attribute>()) {
+  auto append = [&](Attribute value) {
     APInt bits = isa<FloatAttr>(value) ? cast<FloatAttr>(value).getValue().bitcastToAPInt()
                                        : cast<IntegerAttr>(value).getValue();
+    bits = bits.zext(width * 8);
     for (int64_t i = 0; i < width; ++i)
       bytes += static_cast<char>(bits.extractBitsAsZExtValue(8, i * 8));
+  };
+  if (isSplat) {
+    append(elements.getSplatValue<Attribute>());
+    return schema::Bytes::own(std::move(bytes), elements.getNumElements());
   }
-  return bytes;
+  for (Attribute value : elements.getValues<Attribute>())
+    append(value);
+  return schema::Bytes::own(std::move(bytes));
 }
 
-static std::string bytesOfRodata(Attribute value) {
-  if (auto text = dyn_cast<StringAttr>(value))
-    return text.getValue().str();
-  if (auto elements = dyn_cast<ElementsAttr>(value))
-    return bytesOf(elements);
-  // Several constants, each aligned, as stream.resource.constants has laid them out.
-  std::string bytes;
-  for (Attribute entry : cast<ArrayAttr>(value)) {
-    bytes += bytesOf(cast<ElementsAttr>(entry));
-    bytes.resize(llvm::alignTo(bytes.size(), kRodataAlignment));
+static schema::RodataDesc rodataOf(RodataOp op) {
+  schema::RodataDesc desc{op.getSymName().str(), {}};
+  if (auto text = dyn_cast<StringAttr>(op.getValue())) {
+    desc.bytes = schema::Bytes::borrow(text.getValue());
+  } else if (auto elements = dyn_cast<ElementsAttr>(op.getValue())) {
+    desc.bytes = bytesOf(elements);
+  } else {
+    // Several constants, as stream.resource.constants has laid them out.
+    for (auto entry : cast<ArrayAttr>(op.getValue()).getAsRange<ElementsAttr>())
+      desc.rest.push_back(bytesOf(entry));
   }
-  return bytes;
+  return desc;
 }
 
 // Sizes and offsets in the program are those that the types say.
@@ -92,7 +100,7 @@ static schema::ExecutableDesc executableOf(ExecutableOp op) {
                                 static_cast<uint32_t>(layout.getBindings().size()),
                                 static_cast<uint32_t>(layout.getConstants())});
     }
-    result.bytes = schema::Bytes::own(bytesOf(cast<ElementsAttr>(variant.get("data"))));
+    result.bytes = bytesOf(cast<ElementsAttr>(variant.get("data")));
     desc.variants.push_back(std::move(result));
   }
   return desc;
@@ -114,6 +122,7 @@ LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink) {
   desc.name = module.getSymName().str();
   desc.producer = "kiln " KILN_VERSION;
   desc.attributes = attributesOf(llvm::to_vector(module->getDiscardableAttrs()));
+  desc.attributes.push_back({"kiln.remarks", Util::summarizeRemarks(module)});
   Block &body = module.getBody().front();
   ModuleIndex index;
   auto next = [](llvm::StringMap<uint32_t> &map, StringRef name) { map[name] = map.size(); };
@@ -129,7 +138,7 @@ LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink) {
       if (failed(checkBytes(rodata)))
         return failure();
       next(index.rodata, rodata.getSymName());
-      desc.rodata.push_back({rodata.getSymName().str(), schema::Bytes::own(bytesOfRodata(rodata.getValue()))});
+      desc.rodata.push_back(rodataOf(rodata));
     } else if (auto executable = dyn_cast<ExecutableOp>(op)) {
       next(index.executables, executable.getSymName());
       desc.executables.push_back(executableOf(executable));

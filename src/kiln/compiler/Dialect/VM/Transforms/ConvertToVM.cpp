@@ -38,8 +38,8 @@ public:
     OpBuilder builder(&getContext());
     builder.setInsertionPointToStart(source.getBody());
     target = ModuleOp::create(builder, source.getLoc(), source.getName().value_or("module"));
-    for (NamedAttribute attr : source->getDiscardableAttrs())
-      target->setAttr(attr.getName(), attr.getValue());
+    target->setDiscardableAttrs(source->getDiscardableAttrDictionary());
+    source->setDiscardableAttrs(DictionaryAttr::get(&getContext()));
     SmallVector<std::string> initializers;
 
     for (Operation &op : llvm::make_early_inc_range(*source.getBody())) {

@@ -143,14 +143,26 @@ static int64_t bytesBeside(const DispatchRoot &root) {
   return bytes;
 }
 
-// The row's tile says how many elements a workgroup reads; a result that sums up many takes as many more.
-static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t lanes, int64_t bytesBeside) {
+// Whether each element of the result comes from elements that lie side by side, so that no vector holds several
+// results.
+static bool reducesRows(TilingInterface op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation());
+  if (!linalgOp || linalgOp.getNumReductionLoops() == 0 || linalgOp.getNumDpsInputs() == 0)
+    return false;
+  AffineMap map = linalgOp.getMatchingIndexingMap(linalgOp.getDpsInputOperand(0));
+  auto last = dyn_cast_or_null<AffineDimExpr>(map.getNumResults() == 0 ? AffineExpr() : map.getResults().back());
+  return last && linalgOp.getIteratorTypesArray()[last.getPosition()] == utils::IteratorType::reduction;
+}
+
+// The row's tile says how many elements a workgroup reads; a result that sums up many takes as many more. `unit` is how
+// many results are computed together.
+static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t unit, int64_t bytesBeside) {
   int64_t budget = std::max<int64_t>(1, config.m * config.n / std::max<int64_t>(1, known(problem.k)));
-  int64_t narrowest = std::min<int64_t>(config.n, 4 * lanes);
-  int64_t width = std::clamp<int64_t>(llvm::alignTo(budget, lanes), std::min(narrowest, config.n), config.n);
+  int64_t narrowest = std::min<int64_t>(config.n, unit == 1 ? 1 : 4 * unit);
+  int64_t width = std::clamp<int64_t>(llvm::alignTo(budget, unit), std::min(narrowest, config.n), config.n);
   if (problem.k != 1 && ShapedType::isStatic(problem.m) && problem.m == 1)
     width = std::max(std::min(narrowest, budget), budget);
-  config.n = shareEvenly(problem.n, std::max<int64_t>(1, width), lanes);
+  config.n = shareEvenly(problem.n, std::max<int64_t>(1, width), unit);
   config.m = std::max<int64_t>(1, budget / std::max<int64_t>(1, config.n));
   if (ShapedType::isStatic(problem.m))
     config.m = std::clamp<int64_t>(config.m, 1, std::max<int64_t>(1, problem.m));
@@ -170,8 +182,12 @@ TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const Ker
   if (Type result = key.types.empty() ? Type() : key.types.back(); result && result.isIntOrFloat())
     bits = std::max<int64_t>(result.getIntOrFloatBitWidth(), isa<FloatType>(result) ? 32 : 8);
   int64_t lanes = std::max<int64_t>(1, target.vectorBits / bits);
-  return root.strategy == "contraction" ? fitContraction(base, problem, lanes, target.vectorRegisters)
-                                        : fitElements(base, problem, lanes, bytesBeside(root));
+  if (root.strategy == "contraction")
+    return fitContraction(base, problem, lanes, target.vectorRegisters);
+  // So few rows, taken as many at a time as a vector has lanes, would leave workers without any.
+  constexpr int64_t manyWorkgroups = 16;
+  bool isFewRows = reducesRows(root.op) && known(problem.m) * known(problem.n) < manyWorkgroups * lanes;
+  return fitElements(base, problem, isFewRows ? 1 : lanes, bytesBeside(root));
 }
 
 } // namespace kiln

@@ -1,3 +1,5 @@
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+#include "kiln/compiler/Interfaces/LoopSteps.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/strategy/BooleanMemory.h"
 #include "kiln/targets/cpu/codegen/strategy/IndexFolding.h"
@@ -91,6 +93,7 @@ public:
       if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
         foldIndices(rewriter, generic);
       KernelPlan plan = planKernel(op, target, config && isMain(op, strategy) ? &*config : nullptr);
+      remark(function, op, plan);
       emitKernel(rewriter, op, plan, target, initialValues.lookup(op));
     }
   }
@@ -109,9 +112,25 @@ private:
     return success();
   }
 
+  // What takes longer in this kernel than it might. Loops of few steps are nothing to talk about.
+  static void remark(func::FuncOp function, linalg::LinalgOp op, const KernelPlan &plan) {
+    constexpr int64_t fewSteps = 32;
+    auto add = [&](Util::Cost cost, const Twine &text) {
+      Util::addRemark(function, cost, op.getLoc(), function.getSymName(), text);
+    };
+    if (plan.vectorLoop < 0 && countSteps(op).value_or(fewSteps) >= fewSteps)
+      add(Util::Cost::ScalarLoop, "computes '" + op->getName().getStringRef() + "' element by element");
+    if (plan.packedOperand >= 0)
+      add(Util::Cost::Repack, "copies operand " + Twine(plan.packedOperand) + " of '" + op->getName().getStringRef() +
+                                  "' into panels in each call");
+  }
+
   static void convertCopies(RewriterBase &rewriter, func::FuncOp function) {
     function.walk([&](memref::CopyOp copy) {
       rewriter.setInsertionPoint(copy);
+      if (isa_and_nonnull<memref::AllocOp>(copy.getTarget().getDefiningOp()))
+        Util::addRemark(function, Util::Cost::Copy, copy.getLoc(), function.getSymName(),
+                        "copies a tile into memory of its own in each call, because it is updated and read");
       if (copy.getSource() != copy.getTarget())
         linalg::CopyOp::create(rewriter, copy.getLoc(), copy.getSource(), copy.getTarget());
       rewriter.eraseOp(copy);

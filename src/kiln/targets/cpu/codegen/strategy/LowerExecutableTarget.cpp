@@ -1,3 +1,4 @@
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/compiler/TransformOps/KilnTransformOps.h"
 #include "kiln/compiler/TransformOps/TransformSpec.h"
@@ -27,7 +28,7 @@ public:
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect, gpu::GPUDialect,
                     HAL::HALDialect, linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
-                    tensor::TensorDialect, vector::VectorDialect>();
+                    tensor::TensorDialect, Util::UtilDialect, vector::VectorDialect>();
     if (!spec.empty())
       registerTransformExtension(registry);
   }
@@ -50,7 +51,8 @@ public:
     if (!pipeline)
       pipeline = buildPipeline(!loaded);
     if (failed(runPipeline(*pipeline, getOperation())))
-      signalPassFailure();
+      return signalPassFailure();
+    Util::gatherRemarks(getOperation());
   }
 
 private:

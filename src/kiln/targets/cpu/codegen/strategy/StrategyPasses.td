@@ -72,7 +72,7 @@ def EmitKernels : Pass<"kiln-llvmcpu-emit-kernels", "mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::scf::SCFDialect",
                            "mlir::memref::MemRefDialect", "mlir::vector::VectorDialect", "mlir::math::MathDialect",
-                           "mlir::linalg::LinalgDialect", "mlir::cf::ControlFlowDialect"];
+                           "mlir::linalg::LinalgDialect", "mlir::cf::ControlFlowDialect", "kiln::Util::UtilDialect"];
 }
 
 #endif // KILN_TARGETS_CPU_CODEGEN_STRATEGY_STRATEGYPASSES_TD

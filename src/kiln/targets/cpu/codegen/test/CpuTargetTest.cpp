@@ -2,9 +2,14 @@
 
 #include "kiln/targets/cpu/codegen/CpuOptions.h"
 #include "kiln/targets/cpu/codegen/ElfLinker.h"
+#include "kiln/targets/cpu/codegen/NativeCode.h"
+#include "kiln/targets/cpu/codegen/test/CompiledKernel.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
 
 #include <gtest/gtest.h>
 
@@ -101,20 +106,36 @@ TEST(CpuTarget, survivesTheAttribute) {
   EXPECT_EQ(again.nativeVectorBits, target.nativeVectorBits);
 }
 
+llvm::SmallVector<char, 0> objectWith(const char *name) {
+  CpuTarget target = hostTarget();
+  auto machine = llvm::cantFail(createTargetMachine(target, /*optimizationLevel=*/0));
+  llvm::LLVMContext context;
+  llvm::Module module(name, context);
+  auto *function = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), false),
+                                          llvm::GlobalValue::ExternalLinkage, name, module);
+  llvm::ReturnInst::Create(context, llvm::BasicBlock::Create(context, "", function));
+  annotateModule(module, target, *machine);
+  llvm::SmallVector<char, 0> object;
+  llvm::cantFail(emitNativeCode(module, *machine, /*assembly=*/false, object));
+  return object;
+}
+
 // LLD reports errors and can be used again, from any thread.
 TEST(ElfLinker, reportsBadInput) {
+  std::vector<llvm::SmallVector<char, 0>> twice(2, objectWith("twice"));
   std::vector<std::thread> threads;
   std::vector<std::string> errors(4);
   for (std::string &error : errors)
-    threads.emplace_back([&error] {
+    threads.emplace_back([&] {
       llvm::SmallVector<char, 0> bytes;
-      const char text[] = "this is no object file";
-      error = llvm::toString(linkSharedObject(text, "x.so", bytes));
+      error = llvm::toString(linkSharedObject(twice, "x.so", bytes));
     });
   for (std::thread &thread : threads)
     thread.join();
   for (const std::string &error : errors)
-    EXPECT_NE(error.find("ld.lld: error"), std::string::npos) << error;
+    EXPECT_NE(error.find("ld.lld: error: duplicate symbol: twice"), std::string::npos) << error;
+  llvm::SmallVector<char, 0> bytes;
+  EXPECT_EQ(llvm::toString(linkSharedObject({objectWith("one"), objectWith("other")}, "x.so", bytes)), "");
 }
 
 } // namespace

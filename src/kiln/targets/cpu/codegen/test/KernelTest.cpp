@@ -356,7 +356,7 @@ TEST(SharedObject, leavesTheFilesThatAreAskedFor) {
   };
   std::string start = "intermediates/module_kernel_llvm_cpu";
   EXPECT_NE(read(start + ".codegen.ll").find("define internal void @first.body"), std::string::npos);
-  EXPECT_NE(read(start + ".optimized.ll").find("define internal noundef i32 @first"), std::string::npos);
+  EXPECT_NE(read(start + ".optimized.ll").find("define hidden noundef i32 @first"), std::string::npos);
   EXPECT_NE(read(start + ".s").find("first:"), std::string::npos);
   EXPECT_EQ(read(start + ".optimized.bc").substr(0, 2), "BC");
   EXPECT_EQ(read(start + ".o").substr(1, 3), "ELF");

@@ -61,6 +61,18 @@ hal.executable private @on_avx512 {
         } -> tensor<100xf32>
         return %r : tensor<100xf32>
       }
+      // So few rows are a workgroup each.
+      // CHECK-LABEL: func.func @few_rows(
+      // CHECK-SAME:    lowering = #hal.lowering<"reduction", "tile_config_1x1_0x1_vector">
+      func.func @few_rows(%a: tensor<4x262144xf32>, %s: tensor<4xf32>) -> tensor<4xf32> {
+        %r = linalg.generic {indexing_maps = [#map, #rows], iterator_types = ["parallel", "reduction"]}
+          ins(%a : tensor<4x262144xf32>) outs(%s : tensor<4xf32>) {
+        ^bb0(%in: f32, %out: f32):
+          %v = arith.addf %in, %out : f32
+          linalg.yield %v : f32
+        } -> tensor<4xf32>
+        return %r : tensor<4xf32>
+      }
       // Of rows that are kept between the operations, as many are in a tile as stay in a cache: here two.
       // CHECK-LABEL: func.func @kept_rows(
       // CHECK-SAME:    lowering = #hal.lowering<"reduction", "tile_config_1x2_0x1_vector">

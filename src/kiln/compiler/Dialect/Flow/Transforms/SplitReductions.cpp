@@ -1,0 +1,111 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
+
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/LoopSteps.h"
+
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+
+using namespace mlir;
+
+namespace kiln::Flow {
+#define GEN_PASS_DEF_SPLITREDUCTIONSPASS
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
+
+// Reductions to more results have a workgroup for each; more parts than these help nobody, and shorter ones cost more
+// than they bring.
+static constexpr int64_t fewResults = 16, mostParts = 256, shortestPart = int64_t(1) << 17;
+
+// The largest number of equal parts that are worth it; 1: none are.
+static int64_t countParts(linalg::LinalgOp op) {
+  auto results = countSteps(op, utils::IteratorType::parallel), length = countSteps(op, utils::IteratorType::reduction);
+  if (!results || !length || *results == 0 || *results > fewResults)
+    return 1;
+  int64_t parts = std::min(mostParts / *results, *length / shortestPart);
+  while (parts > 1 && *length % parts != 0)
+    --parts;
+  return std::max<int64_t>(parts, 1);
+}
+
+// Named operations are left for specs to match, but for linalg.reduce; what says something of itself is about the whole
+// operation. Partial sums of narrow floats would be rounded once more.
+static bool canSplit(linalg::LinalgOp op) {
+  if (!isa<linalg::GenericOp, linalg::ReduceOp>(op) || !op.hasPureTensorSemantics() || op.getNumDpsInits() != 1 ||
+      op.hasIndexSemantics() || op.getNumReductionLoops() == 0 || !op->getDiscardableAttrDictionary().empty())
+    return false;
+  Type element = getElementTypeOrSelf(op.getDpsInits()[0].getType());
+  if (!element.isIntOrFloat() || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32))
+    return false;
+  return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isProjectedPermutation(); });
+}
+
+// Several reductions as one, which upstream asks for; null where the operands do not allow it.
+static linalg::LinalgOp collapseReductions(RewriterBase &rewriter, linalg::GenericOp op) {
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  if (reductions.size() == 1)
+    return op;
+  ReassociationIndices group(reductions.begin(), reductions.end());
+  bool isSequence =
+      llvm::all_of(llvm::seq<size_t>(1, group.size()), [&](size_t i) { return group[i] == group[i - 1] + 1; });
+  if (!isSequence || !linalg::areDimSequencesPreserved(op.getIndexingMapsArray(), {group}))
+    return nullptr;
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t loop = 0; loop < op.getNumLoops(); ++loop) {
+    if (loop == group.front())
+      groups.push_back(group);
+    else if (!llvm::is_contained(group, loop))
+      groups.push_back({loop});
+  }
+  FailureOr<linalg::CollapseResult> collapsed = linalg::collapseOpIterationDims(op, groups, rewriter);
+  if (failed(collapsed))
+    return nullptr;
+  rewriter.replaceOp(op, collapsed->results);
+  return collapsed->collapsedOp;
+}
+
+namespace {
+class SplitReductionsPass : public impl::SplitReductionsPassBase<SplitReductionsPass> {
+public:
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    for (Operation &func : *getOperation().getBody()) {
+      if (!isa<FunctionOpInterface, Util::InitializerOp>(func))
+        continue;
+      SmallVector<linalg::LinalgOp> ops;
+      func.walk([&](linalg::LinalgOp op) {
+        if (canSplit(op) && countParts(op) > 1)
+          ops.push_back(op);
+      });
+      for (linalg::LinalgOp op : ops)
+        split(rewriter, op);
+    }
+  }
+
+private:
+  // A reduction that upstream cannot split, because it is no single operation, stays as it is.
+  static void split(RewriterBase &rewriter, linalg::LinalgOp op) {
+    int64_t parts = countParts(op);
+    rewriter.setInsertionPoint(op);
+    auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
+    if (!generic) {
+      FailureOr<linalg::GenericOp> generalized = linalg::generalizeNamedOp(rewriter, op);
+      if (failed(generalized))
+        return;
+      generic = *generalized;
+    }
+    rewriter.setInsertionPoint(generic);
+    linalg::LinalgOp single = collapseReductions(rewriter, generic);
+    if (!single)
+      return;
+    auto control = [&](linalg::LinalgOp) {
+      linalg::SplitReductionOptions options;
+      options.ratio = parts;
+      options.index = single.getRank(single.getDpsInitOperand(0));
+      return options;
+    };
+    rewriter.setInsertionPoint(single);
+    (void)linalg::splitReduction(rewriter, single, control);
+  }
+};
+} // namespace
+} // namespace kiln::Flow
