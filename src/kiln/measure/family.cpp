@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/base/flags.h"
+#include "kiln/measure/verify/number.h"
 
 namespace kiln::measure {
 
@@ -15,7 +16,7 @@ const std::vector<uint64_t> &ProblemSelection::values(std::string_view dimension
 std::vector<hal::ElementType> ProblemSelection::elementTypes(std::initializer_list<hal::ElementType> all) const {
   std::vector<hal::ElementType> chosen;
   for (const std::string &name : types)
-    if (std::optional<hal::ElementType> type = hal::parseElementType(name))
+    if (std::optional<hal::ElementType> type = measure::verify::parseMeasuredType(name))
       chosen.push_back(*type);
   return types.empty() ? std::vector<hal::ElementType>(all) : chosen;
 }

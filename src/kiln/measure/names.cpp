@@ -6,6 +6,7 @@
 
 #include "fmt/ranges.h"
 #include "kiln/base/split.h"
+#include "kiln/measure/verify/number.h"
 
 namespace kiln::measure {
 
@@ -44,7 +45,7 @@ std::string shapeText(std::span<const uint64_t> shape) {
 }
 
 Result<hal::ElementType> parseType(std::string_view text) {
-  if (std::optional<hal::ElementType> type = hal::parseElementType(text))
+  if (std::optional<hal::ElementType> type = measure::verify::parseMeasuredType(text))
     return *type;
   return invalidArgument("'{}' is no element type", text);
 }

@@ -19,7 +19,7 @@ using hal::ElementType;
 // 4xui8 where i8 is wanted, and the like.
 bool differOnlyInSign(ElementType a, ElementType b) {
   auto isInteger = [](ElementType type) { return !io::isFloat(type) && type != ElementType::I1; };
-  return isInteger(a) && isInteger(b) && hal::elementTypeByteSize(a) == hal::elementTypeByteSize(b);
+  return isInteger(a) && isInteger(b) && hal::elementTypeBits(a) == hal::elementTypeBits(b);
 }
 
 Result<vm::Value> scalarArgument(const io::Input &input, vm::ValueKind kind, std::optional<ElementType> declared) {

@@ -5,6 +5,7 @@
 
 #include "kiln/runtime/io/compare.h"
 #include "kiln/runtime/io/device_tensor.h"
+#include "kiln/runtime/io/packed_elements.h"
 #include "kiln/runtime/io/tensor_text.h"
 #include "kiln/runtime/vm/hal_types.h"
 #include "kiln/runtime/vm/native_binding.h"
@@ -48,10 +49,10 @@ private:
   Status callExpectAllTrue(Rodata &place, BufferView &view) {
     KILN_ASSIGN_OR_RETURN(io::MappedTensor mapped, io::MappedTensor::map(view));
     io::TensorSpan tensor = mapped.span();
+    io::WholeElements elements(tensor);
     uint64_t width = hal::elementTypeByteSize(tensor.type), zeros = 0, first = 0, count = tensor.elementCount();
     for (uint64_t i = 0; i < count; ++i)
-      if (std::ranges::all_of(tensor.bytes.subspan(i * width, width), [](uint8_t byte) { return byte == 0; }) &&
-          zeros++ == 0)
+      if (std::all_of(elements.at(i), elements.at(i) + width, [](uint8_t byte) { return byte == 0; }) && zeros++ == 0)
         first = i;
     if (zeros > 0)
       report(place.bytes(), fmt::format("{} of {} elements are zero, the first at index {}:\n  {}", zeros, count, first,

@@ -73,7 +73,7 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
               "Compile many programs in one process: a JSON object on each line of standard input names one, "
               "{\"input\": \"x.mlir\", \"output\": \"x.vmfb\"}, and a line of standard output answers");
   binder.flag("kiln-input-type", &options.inputType, "name",
-              "auto or none: programs of linalg on tensors are all that Kiln reads");
+              "auto, none or tosa: Kiln reads linalg on tensors, and TOSA where a program has it");
   binder.action(
       "kiln-hal-list-target-backends",
       [&compiler] {
@@ -310,9 +310,9 @@ int main(int argc, char **argv) {
   if (!compiler.context().options.preprocessingPassPipeline.empty())
     compiler.registerPasses();
 
-  if (options.inputType != "auto" && options.inputType != "none")
+  if (options.inputType != "auto" && options.inputType != "none" && options.inputType != "tosa")
     return report(
-        unimplemented("--iree-input-type={} is not supported; Kiln reads linalg on tensors (auto)", options.inputType));
+        unimplemented("--iree-input-type={} is not supported; Kiln reads linalg on tensors and TOSA (auto)", options.inputType));
   if (options.serve)
     return serveCompilations(
         [&](std::unique_ptr<llvm::MemoryBuffer> source, const std::string &output, llvm::raw_ostream &errors) {

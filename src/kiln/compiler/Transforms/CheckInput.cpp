@@ -18,9 +18,9 @@ namespace kiln {
 #include "kiln/compiler/Transforms/TransformsPasses.h.inc"
 
 static bool isSupportedElement(Type type) {
-  if (auto integer = dyn_cast<IntegerType>(type))
-    return integer.isSignless() && llvm::is_contained({1u, 8u, 16u, 32u, 64u}, integer.getWidth());
-  return type.isIndex() || type.isF16() || type.isBF16() || type.isF32() || type.isF64();
+  if (auto integer = dyn_cast<IntegerType>(type); integer && !integer.isSignless())
+    return false;
+  return type.isIntOrIndexOrFloat() && HAL::elementTypeNumber(type) != 0;
 }
 
 static bool isSupportedType(Type type) {
@@ -37,13 +37,15 @@ static const char *reasonAgainst(Type type) {
     return "programs are written on tensors; Kiln decides about memory";
   if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
     return "tensors with an encoding are not supported";
-  return "element types are i1, i8, i16, i32, i64, index, f16, bf16, f32 and f64";
+  return "element types are i1, i2, i4, i8, i16, i32, i64, index, f4E2M1FN, f8E4M3FN and other floats of 8 bits, f16, "
+         "bf16, f32 and f64";
 }
 
 namespace {
 class CheckInputPass : public impl::CheckInputPassBase<CheckInputPass> {
 public:
   void runOnOperation() override {
+    isPastInput = !getOperation().getOps<Flow::ExecutableOp>().empty();
     if (failed(checkBlock(getOperation())))
       signalPassFailure();
   }
@@ -92,9 +94,11 @@ private:
   }
 
   LogicalResult checkOp(Operation *op) {
-    // Programs that are already past this phase, such as dumped benchmarks, carry these; they have their own verifiers.
-    if (isa<Flow::ExecutableOp, Util::FuncOp, Util::GlobalOp, Util::InitializerOp>(op))
+    // These have verifiers of their own.
+    if (isPastInput && isa<Flow::ExecutableOp, Util::FuncOp, Util::GlobalOp, Util::InitializerOp>(op))
       return success();
+    if (auto global = dyn_cast<Util::GlobalOp>(op))
+      return checkType(op, global.getType());
     Dialect *dialect = op->getDialect();
     bool known = isa_and_nonnull<BuiltinDialect, func::FuncDialect, arith::ArithDialect, math::MathDialect,
                                  tensor::TensorDialect, linalg::LinalgDialect, scf::SCFDialect, Util::UtilDialect,
@@ -103,7 +107,7 @@ private:
             scf::InParallelOp, UnrealizedConversionCastOp, func::CallIndirectOp, tensor::GatherOp, tensor::ScatterOp>(
             op))
       known = false;
-    if (!known && !isa<cf::AssertOp>(op))
+    if (!known && !isa<cf::AssertOp, Flow::TensorReshapeOp, Flow::TensorTieShapeOp, Flow::TensorBitcastOp>(op))
       return op->emitError() << "'" << op->getName()
                              << "' is not an op that Kiln compiles; programs consist of func, arith, math, tensor, "
                                 "linalg, and scf.for, scf.while and scf.if on the host";
@@ -151,6 +155,9 @@ private:
                                 << ", which is a reduction; make the loop parallel";
     return success();
   }
+
+  // A program that was written behind this phase, such as a dumped benchmark.
+  bool isPastInput = false;
 };
 
 class RejectRecursionPass : public impl::RejectRecursionPassBase<RejectRecursionPass> {

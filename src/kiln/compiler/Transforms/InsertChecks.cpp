@@ -1,5 +1,9 @@
 #include "kiln/compiler/Transforms/Transforms.h"
 
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -52,6 +56,11 @@ public:
           checkNotNegative(pad.getHigh(), "the padding");
         })
         .Case<tensor::EmptyOp, tensor::GenerateOp>([&](auto made) { checkExtents(made); })
+        .Case<Flow::TensorReshapeOp, Flow::TensorBitcastOp>([&](auto reshape) {
+          checkExtents(reshape);
+          checkBytes(reshape.getSource(), reshape.getResult(), reshape.getResultDims());
+        })
+        .Case<Flow::TensorTieShapeOp>([&](auto tie) { checkTie(tie); })
         .Case<linalg::PackOp>(
             [&](auto pack) { checkTiles(pack, pack.getSource(), pack.getDest(), !pack.getPaddingValue()); })
         .Case<linalg::UnPackOp>([&](auto unpack) { checkTiles(unpack, unpack.getDest(), unpack.getSource(), false); })
@@ -232,6 +241,39 @@ private:
     }
   }
 
+  // A value of other extents or elements has as many bytes as its source.
+  void checkBytes(Value source, Value result, ValueRange resultDims) {
+    auto from = cast<RankedTensorType>(source.getType()), to = cast<RankedTensorType>(result.getType());
+    if (from.hasStaticShape() && to.hasStaticShape())
+      return;
+    auto bytesOf = [&](RankedTensorType type, ArrayRef<Value> dims) {
+      Value bits = constant(HAL::packedBitWidth(type.getElementType()));
+      for (Value dim : dims)
+        bits = multiply(bits, dim);
+      return arith::CeilDivUIOp::create(builder, loc, bits, constant(8)).getResult();
+    };
+    SmallVector<Value> fromDims, toDims;
+    for (int64_t dim = 0; dim < from.getRank(); ++dim)
+      fromDims.push_back(dimOf(source, dim));
+    auto next = resultDims.begin();
+    for (int64_t extent : to.getShape())
+      toDims.push_back(ShapedType::isDynamic(extent) ? *next++ : constant(extent));
+    check(compare(arith::CmpIPredicate::eq, bytesOf(from, fromDims), bytesOf(to, toDims)),
+          "the result must have as many bytes as the source");
+  }
+
+  // A global's extents are what was stored with it.
+  void checkTie(Flow::TensorTieShapeOp tie) {
+    if (tie.getOperand().getDefiningOp<Util::GlobalLoadOp>())
+      return;
+    auto type = cast<RankedTensorType>(tie.getType());
+    auto next = tie.getResultDims().begin();
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      if (type.isDynamicDim(dim))
+        check(compare(arith::CmpIPredicate::eq, dimOf(tie.getOperand(), dim), *next++),
+              "dimension " + Twine(dim) + " of the tensor is another one");
+  }
+
   // The tiled tensor has as many tiles as the plain one needs, and all of them whole where nothing fills them up.
   template <typename Op> void checkTiles(Op op, Value plain, Value tiled, bool areWhole) {
     SmallVector<int64_t> order(op.getOuterDimsPerm());
@@ -313,7 +355,9 @@ class InsertChecksPass : public impl::InsertChecksPassBase<InsertChecksPass> {
 public:
   void runOnOperation() override {
     SmallVector<Operation *> ops;
-    for (auto func : getOperation().getOps<func::FuncOp>()) {
+    for (Operation &func : *getOperation().getBody()) {
+      if (!isa<func::FuncOp, Util::InitializerOp>(func))
+        continue;
       // The host's program only: what stands in the body of a tensor op is a kernel's.
       func.walk<WalkOrder::PreOrder>([&](Operation *op) {
         ops.push_back(op);

@@ -11,6 +11,8 @@ using namespace mlir;
 namespace kiln {
 
 void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
+  passes.addPass(createLowerTosaPass());
+  passes.addPass(createConvertInputOpsPass());
   passes.addPass(createCheckInputPass());
   passes.addPass(Flow::createNormalizeOpsPass({.slicesOnly = true}));
   passes.addPass(createSoundInlinerPass());
@@ -37,6 +39,8 @@ void buildPreprocessingPhase(OpPassManager &passes, const CompilerContext &conte
 }
 
 void registerTransformsPasses(const CompilerContext &context) {
+  registerPass([] { return createLowerTosaPass(); });
+  registerPass([] { return createConvertInputOpsPass(); });
   registerPass([] { return createCheckInputPass(); });
   registerPass([] { return createRejectRecursionPass(); });
   registerPass([] { return createInsertChecksPass(); });

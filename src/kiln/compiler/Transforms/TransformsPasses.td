@@ -4,6 +4,27 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerTosaPass : Pass<"kiln-lower-tosa", "mlir::ModuleOp"> {
+  let summary = "Lowers TOSA to linalg, tensor, arith and scf";
+  let description = [{
+    Runs upstream's lowerings, where the program has operations of TOSA; other programs stay as they are. TOSA's
+    variables become globals of ml_program. What upstream cannot lower is an error at the operation.
+  }];
+}
+
+def ConvertInputOpsPass : Pass<"kiln-convert-input-ops", "mlir::ModuleOp"> {
+  let summary = "Turns forms of a program's source into those that later phases know";
+  let description = [{
+    Globals of ml_program become those of util. An initial value becomes an initializer, or a constant where nothing sets
+    the global; dynamic extents of a global's tensor become globals beside it. `util.func` becomes `func.func`.
+    `flow.tensor` operations that tests are written with become operations of tensor and linalg;
+    `flow.tensor.dynamic_constant` becomes a constant whose extents come through an optimization barrier.
+  }];
+  let dependentDialects = ["::kiln::Util::UtilDialect", "::kiln::Flow::FlowDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::linalg::LinalgDialect"];
+}
+
 def CheckInputPass : Pass<"kiln-check-input", "mlir::ModuleOp"> {
   let summary = "Reports what Kiln does not compile";
   let description = [{

@@ -1,5 +1,7 @@
 #include "kiln/compiler/Transforms/Transforms.h"
 
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -65,6 +67,8 @@ private:
         return op->emitError() << "'" << op->getName() << "' reads the bits of floats, which are others in f64";
       return success();
     }
+    if (isa<Util::GlobalLoadOp, Util::GlobalStoreOp>(op))
+      return op->emitError() << "'" << op->getName() << "' uses a global, whose floats are not widened";
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
       return widenConstant(constant);
     if (isa<arith::ExtFOp>(op)) {

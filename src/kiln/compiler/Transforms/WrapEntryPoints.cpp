@@ -17,7 +17,7 @@ static Type boundaryType(Type type) {
     return HAL::BufferViewType::get(type.getContext());
   if (type.isIndex())
     return builder.getI64Type();
-  if (type.isF16() || type.isBF16())
+  if (auto number = dyn_cast<FloatType>(type); number && number.getWidth() < 32)
     return builder.getF32Type();
   if (auto integer = dyn_cast<IntegerType>(type); integer && integer.getWidth() < 32)
     return builder.getI32Type();
@@ -166,7 +166,8 @@ private:
     for (int64_t i = 0; i < type.getRank(); ++i)
       if (type.isDynamicDim(i))
         dims.push_back(tensor::DimOp::create(builder, loc, tensor, i));
-    return HAL::TensorExportOp::create(builder, loc, HAL::BufferViewType::get(&getContext()), tensor, dims);
+    return HAL::TensorExportOp::create(builder, loc, HAL::BufferViewType::get(&getContext()), tensor, dims,
+                                       /*encoding=*/TypeAttr());
   }
 };
 } // namespace

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "kiln/base/flags.h"
+#include "kiln/measure/verify/number.h"
 #include "kiln/runtime/hal/buffer_view.h"
 
 namespace kiln::measure::corpus {
@@ -45,7 +46,7 @@ std::optional<Declared> parseType(std::string_view text) {
     }
     text.remove_prefix(end + 1);
   }
-  std::optional<io::ElementType> type = hal::parseElementType(text);
+  std::optional<io::ElementType> type = measure::verify::parseMeasuredType(text);
   if (!type)
     return std::nullopt;
   declared.type = *type;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kiln/measure/providers/problem_fields.h"
+#include "kiln/measure/verify/number.h"
 #include "kiln/runtime/hal/buffer_view.h"
 
 namespace kiln::measure {
@@ -47,7 +48,7 @@ Result<MatmulOperand> operand(const ProblemText &problem, std::string_view name)
   const std::string *text = problem.field(name);
   if (text && !text->empty() && (text->back() == 't' || text->back() == 'n')) {
     std::string_view type = std::string_view(*text).substr(0, text->size() - 1);
-    if (std::optional<io::ElementType> known = hal::parseElementType(type))
+    if (std::optional<io::ElementType> known = measure::verify::parseMeasuredType(type))
       return MatmulOperand{*known, text->back() == 'n'};
   }
   return invalidArgument("field '{}' of {} must be an element type and a layout, as in f32t", name, problem.name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kiln/measure/verify/number.h"
 #include "kiln/runtime/hal/buffer_view.h"
 
 namespace kiln::measure {
@@ -58,7 +59,7 @@ Result<std::string_view> fieldText(const ProblemText &problem, std::string_view 
 
 Result<io::ElementType> fieldType(const ProblemText &problem, std::string_view name) {
   const std::string *text = problem.field(name);
-  if (std::optional<io::ElementType> type = text ? hal::parseElementType(*text) : std::nullopt)
+  if (std::optional<io::ElementType> type = text ? measure::verify::parseMeasuredType(*text) : std::nullopt)
     return *type;
   return invalidArgument("field '{}' of {} must be an element type, as in f32", name, problem.name);
 }

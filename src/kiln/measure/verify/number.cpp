@@ -1,5 +1,7 @@
 #include "kiln/measure/verify/number.h"
 
+#include "kiln/runtime/io/element_text.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,6 +11,13 @@ namespace kiln::measure::verify {
 
 double FloatFormat::unitRoundoff() const {
   return std::ldexp(1.0, -significand);
+}
+
+std::optional<ElementType> parseMeasuredType(std::string_view name) {
+  std::optional<ElementType> type = hal::parseElementType(name);
+  if (!type || hal::isPacked(*type) || (io::isFloat(*type) && !floatFormat(*type)))
+    return std::nullopt;
+  return type;
 }
 
 std::optional<FloatFormat> floatFormat(ElementType type) {

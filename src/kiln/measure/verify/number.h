@@ -34,6 +34,9 @@ inline constexpr FloatFormat kFormatTF32 = {"tf32", 11, -126, 0x1.FFCp127};
 inline constexpr FloatFormat kFormatF32 = {"f32", 24, -126, 0x1.FFFFFEp127};
 inline constexpr FloatFormat kFormatF64 = {"f64", 53, -1022, 0x1.FFFFFFFFFFFFFp1023};
 
+// The element type of that name, if tensors of it can be filled and verified.
+std::optional<ElementType> parseMeasuredType(std::string_view name);
+
 // The format of an element type; nothing for integers.
 std::optional<FloatFormat> floatFormat(ElementType type);
 

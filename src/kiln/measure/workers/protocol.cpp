@@ -4,6 +4,7 @@
 #include <array>
 
 #include "kiln/base/wrap_text.h"
+#include "kiln/measure/verify/number.h"
 #include "kiln/runtime/hal/buffer_view.h"
 #include "nlohmann/json.hpp"
 
@@ -145,7 +146,7 @@ Result<SharedTensor> parseTensor(const Json &json) {
     return invalidArgument("a tensor must be an object");
   SharedTensor tensor;
   KILN_ASSIGN_OR_RETURN(std::string type, text(json, "type", true));
-  std::optional<io::ElementType> known = hal::parseElementType(type);
+  std::optional<io::ElementType> known = measure::verify::parseMeasuredType(type);
   if (!known)
     return invalidArgument("'{}' is no element type", type);
   tensor.type = *known;

@@ -189,7 +189,16 @@ typedef enum kiln_element_type_t {
   KILN_ELEMENT_TYPE_F32 = 16,
   KILN_ELEMENT_TYPE_F64 = 17,
   KILN_ELEMENT_TYPE_F8E4M3FN = 18,
-  KILN_ELEMENT_TYPE_F8E5M2 = 19
+  KILN_ELEMENT_TYPE_F8E5M2 = 19,
+  KILN_ELEMENT_TYPE_I2 = 20, /* less than 8 bits: packed, the first element in the lowest bits of a byte */
+  KILN_ELEMENT_TYPE_I4 = 21,
+  KILN_ELEMENT_TYPE_F4E2M1FN = 22,
+  KILN_ELEMENT_TYPE_F8E4M3 = 23,
+  KILN_ELEMENT_TYPE_F8E3M4 = 24,
+  KILN_ELEMENT_TYPE_F8E4M3FNUZ = 25,
+  KILN_ELEMENT_TYPE_F8E5M2FNUZ = 26,
+  KILN_ELEMENT_TYPE_F8E4M3B11FNUZ = 27,
+  KILN_ELEMENT_TYPE_F8E8M0FNU = 28
 } kiln_element_type_t;
 
 /* A dense row-major tensor in memory of the device, with a copy of `size` bytes, which must be the bytes of the shape.

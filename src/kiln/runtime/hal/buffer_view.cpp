@@ -18,6 +18,10 @@ Result<uint64_t> shapeElementCount(std::span<const uint64_t> shape) {
 
 Result<uint64_t> shapeByteLength(ElementType type, std::span<const uint64_t> shape) {
   KILN_ASSIGN_OR_RETURN(uint64_t count, shapeElementCount(shape));
+  if (isPacked(type)) {
+    uint64_t perByte = 8 / elementTypeBits(type);
+    return count / perByte + (count % perByte != 0);
+  }
   uint64_t length;
   if (__builtin_mul_overflow(count, elementTypeByteSize(type), &length))
     return outOfRange("{} takes more bytes than 64 bits can count", shapeText(type, shape));

@@ -28,13 +28,17 @@ std::optional<ElementType> elementTypeFromNumber(uint32_t number) {
   return std::nullopt;
 }
 
-uint64_t elementTypeByteSize(ElementType type) {
+unsigned elementTypeBits(ElementType type) {
   switch (type) {
 #define KILN_ELEMENT_TYPE(Name, text, number, bits)                                                                    \
-  case ElementType::Name: return bits / 8;
+  case ElementType::Name: return bits;
 #include "kiln/schema/element_type.def"
   }
   return 0;
+}
+
+uint64_t elementTypeByteSize(ElementType type) {
+  return (elementTypeBits(type) + 7) / 8;
 }
 
 } // namespace kiln::hal

@@ -20,7 +20,12 @@ std::string_view elementTypeName(ElementType type);
 std::optional<ElementType> parseElementType(std::string_view name);
 // Nothing where the number, which may come from a module, is no element type.
 std::optional<ElementType> elementTypeFromNumber(uint32_t number);
-// Bytes that one element takes in memory.
+// Bits that one element takes in memory. Elements of less than 8 are packed, the first in the lowest bits of a byte.
+unsigned elementTypeBits(ElementType type);
+inline bool isPacked(ElementType type) {
+  return elementTypeBits(type) < 8;
+}
+// Bytes that one element takes alone.
 uint64_t elementTypeByteSize(ElementType type);
 
 } // namespace kiln::hal

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kiln/runtime/io/element_text.h"
+#include "kiln/runtime/io/packed_elements.h"
 
 namespace kiln::io {
 
@@ -81,12 +82,11 @@ std::optional<std::string> explainDifference(const TensorSpan &actual, const Ten
                        actualType, expectedType);
 
   ElementComparer comparer(actual.type, tolerance);
-  uint64_t elementBytes = hal::elementTypeByteSize(actual.type);
+  WholeElements actualElements(actual), expectedElements(expected);
   uint64_t first = 0, worst = 0, different = 0;
   double largest = -1;
   for (uint64_t i = 0, count = actual.elementCount(); i < count; ++i) {
-    const uint8_t *a = actual.bytes.data() + i * elementBytes;
-    const uint8_t *e = expected.bytes.data() + i * elementBytes;
+    const uint8_t *a = actualElements.at(i), *e = expectedElements.at(i);
     if (comparer.equal(a, e))
       continue;
     double difference = std::fabs(elementAsDouble(actual.type, a) - elementAsDouble(actual.type, e));
@@ -103,8 +103,8 @@ std::optional<std::string> explainDifference(const TensorSpan &actual, const Ten
     return std::nullopt;
 
   auto describe = [&](uint64_t index, Digits digits) {
-    return std::pair(comparer.text(actual.bytes.data() + index * elementBytes, digits),
-                     comparer.text(expected.bytes.data() + index * elementBytes, digits));
+    return std::pair(comparer.text(actualElements.at(index), digits),
+                     comparer.text(expectedElements.at(index), digits));
   };
   auto [a, e] = describe(first, Digits::Six);
   if (a == e)

@@ -31,6 +31,13 @@ const NarrowFloat *narrowFormat(ElementType type) {
   case ElementType::BF16: return &kBF16;
   case ElementType::F8E4M3FN: return &kF8E4M3FN;
   case ElementType::F8E5M2: return &kF8E5M2;
+  case ElementType::F4E2M1FN: return &kF4E2M1FN;
+  case ElementType::F8E4M3: return &kF8E4M3;
+  case ElementType::F8E3M4: return &kF8E3M4;
+  case ElementType::F8E4M3FNUZ: return &kF8E4M3FNUZ;
+  case ElementType::F8E5M2FNUZ: return &kF8E5M2FNUZ;
+  case ElementType::F8E4M3B11FNUZ: return &kF8E4M3B11FNUZ;
+  case ElementType::F8E8M0FNU: return &kF8E8M0FNU;
   default: return nullptr;
   }
 }
@@ -58,6 +65,16 @@ Status beyondRange(std::string_view text, ElementType type) {
   return outOfRange("{} is out of the range of {}", text, hal::elementTypeName(type));
 }
 
+// Formats without infinity or NaN keep the nearest number instead; so does one without zero and sign.
+bool holds(ElementType type, double value) {
+  const NarrowFloat *format = narrowFormat(type);
+  if (!format || std::isnan(value))
+    return !format || format->nan != format->largest;
+  if (format->mantissaBits == 0 && value <= 0)
+    return false;
+  return format->nan != format->largest || std::fabs(value) <= format->decode(format->largest);
+}
+
 Status parseFloat(ElementType type, std::string_view text, uint8_t *element) {
   std::string terminated(text);
   // strtod skips white space, which no number holds.
@@ -70,6 +87,8 @@ Status parseFloat(ElementType type, std::string_view text, uint8_t *element) {
     return notANumber(text, type);
   bool saysInfinity = terminated.find_first_of("iI") != std::string::npos;
   storeFloat(type, value, element);
+  if (!holds(type, value))
+    return beyondRange(text, type);
   if (!std::isnan(value) && !std::isfinite(elementAsDouble(type, element)) && !(saysInfinity && hasInfinity(type)))
     return beyondRange(text, type);
   return okStatus();
@@ -91,15 +110,21 @@ Status parseInteger(ElementType type, std::string_view text, uint8_t *element) {
     return notANumber(text, type);
   if (error == std::errc::result_out_of_range)
     return beyondRange(text, type);
-  unsigned bits = hal::elementTypeByteSize(type) * 8;
+  unsigned bits = hal::elementTypeBits(type);
   uint64_t all = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
   uint64_t largest = isUnsigned(type) || base == 16 ? all : all >> 1;
   uint64_t smallest = isUnsigned(type) ? 0 : (all >> 1) + 1; // as a magnitude
   if (magnitude > (negative ? smallest : largest))
     return beyondRange(text, type);
-  uint64_t value = negative ? 0 - magnitude : magnitude;
-  std::memcpy(element, &value, bits / 8);
+  uint64_t value = (negative ? 0 - magnitude : magnitude) & all;
+  std::memcpy(element, &value, hal::elementTypeByteSize(type));
   return okStatus();
+}
+
+// An integer of less than a byte, which stands in the lowest bits.
+int signExtended(ElementType type, uint8_t element) {
+  unsigned unused = 8 - hal::elementTypeBits(type);
+  return int8_t(element << unused) >> unused;
 }
 
 template <typename Float> void appendFloat(Float value, Digits digits, std::string &out) {
@@ -133,6 +158,8 @@ void appendElement(ElementType type, const uint8_t *element, Digits digits, std:
   auto integer = [&](auto value) { fmt::format_to(std::back_inserter(out), "{}", value); };
   switch (type) {
   case ElementType::I1: return integer(*element != 0 ? 1 : 0);
+  case ElementType::I2:
+  case ElementType::I4: return integer(signExtended(type, *element));
   case ElementType::I8:
   case ElementType::SI8: return integer(int(load<int8_t>(element)));
   case ElementType::I16:
@@ -147,10 +174,7 @@ void appendElement(ElementType type, const uint8_t *element, Digits digits, std:
   case ElementType::UI64: return integer(load<uint64_t>(element));
   case ElementType::F64: return appendFloat(load<double>(element), digits, out);
   case ElementType::F32: return appendFloat(load<float>(element), digits, out);
-  case ElementType::F16:
-  case ElementType::BF16:
-  case ElementType::F8E4M3FN:
-  case ElementType::F8E5M2:
+  default:
     // Shortest as a float is shorter than as a double, and still tells narrow numbers apart.
     return appendFloat(float(elementAsDouble(type, element)), digits, out);
   }
@@ -170,6 +194,8 @@ void storeFloat(ElementType type, double value, uint8_t *element) {
 double elementAsDouble(ElementType type, const uint8_t *element) {
   switch (type) {
   case ElementType::I1: return *element != 0;
+  case ElementType::I2:
+  case ElementType::I4: return signExtended(type, *element);
   case ElementType::I8:
   case ElementType::SI8: return load<int8_t>(element);
   case ElementType::I16:
@@ -184,12 +210,8 @@ double elementAsDouble(ElementType type, const uint8_t *element) {
   case ElementType::UI64: return double(load<uint64_t>(element));
   case ElementType::F64: return load<double>(element);
   case ElementType::F32: return load<float>(element);
-  case ElementType::F16:
-  case ElementType::BF16:
-  case ElementType::F8E4M3FN:
-  case ElementType::F8E5M2: return narrowFormat(type)->decode(loadNarrow(type, element));
+  default: return narrowFormat(type)->decode(loadNarrow(type, element));
   }
-  return 0;
 }
 
 } // namespace kiln::io

@@ -10,6 +10,11 @@ std::string TensorSpan::typeText() const {
   return hal::shapeText(type, shape);
 }
 
+uint64_t TensorSpan::elementCount() const {
+  // The shape of a tensor that exists is one that can be counted.
+  return hal::isPacked(type) ? *hal::shapeElementCount(shape) : bytes.size() / hal::elementTypeByteSize(type);
+}
+
 Result<HostTensor> HostTensor::zeros(ElementType type, std::vector<uint64_t> shape) {
   KILN_ASSIGN_OR_RETURN(uint64_t size, hal::shapeByteLength(type, shape));
   HostTensor tensor;
@@ -35,7 +40,7 @@ void HostTensor::touchPages() {
 }
 
 void HostTensor::reinterpret(ElementType type) {
-  assert(hal::elementTypeByteSize(type) == hal::elementTypeByteSize(elementType));
+  assert(hal::elementTypeBits(type) == hal::elementTypeBits(elementType));
   elementType = type;
 }
 

@@ -23,7 +23,7 @@ struct TensorSpan {
   std::span<const uint64_t> shape;
   std::span<const uint8_t> bytes;
 
-  uint64_t elementCount() const { return bytes.size() / hal::elementTypeByteSize(type); }
+  uint64_t elementCount() const;
   // "2x3xf32"
   std::string typeText() const;
 };
@@ -40,7 +40,7 @@ public:
 
   ElementType type() const { return elementType; }
   std::span<const uint64_t> shape() const { return dimensions; }
-  uint64_t elementCount() const { return byteCount / hal::elementTypeByteSize(elementType); }
+  uint64_t elementCount() const { return span().elementCount(); }
   std::span<uint8_t> bytes() { return {aligned(), byteCount}; }
   std::span<const uint8_t> bytes() const { return {aligned(), byteCount}; }
   TensorSpan span() const { return {elementType, dimensions, bytes()}; }

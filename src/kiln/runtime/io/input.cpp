@@ -6,6 +6,7 @@
 
 #include "kiln/runtime/io/element_text.h"
 #include "kiln/runtime/io/npy.h"
+#include "kiln/runtime/io/packed_elements.h"
 
 namespace kiln::io {
 
@@ -73,7 +74,9 @@ Status parseValues(std::string_view values, HostTensor &tensor) {
   KILN_RETURN_IF_ERROR(checkBrackets(values));
   uint64_t elementBytes = hal::elementTypeByteSize(tensor.type());
   uint64_t needed = tensor.elementCount(), found = 0;
-  std::span<uint8_t> bytes = tensor.bytes();
+  // Packed elements are parsed into a byte each, and packed at the end.
+  std::vector<uint8_t> whole(hal::isPacked(tensor.type()) ? needed : 0);
+  std::span<uint8_t> bytes = whole.empty() ? tensor.bytes() : std::span<uint8_t>(whole);
   uint8_t spare[8]; // where a value is parsed for which the tensor has no room
   for (size_t i = 0; i < values.size();) {
     if (isSeparator(values[i])) {
@@ -88,11 +91,14 @@ Status parseValues(std::string_view values, HostTensor &tensor) {
     ++found;
     i = end;
   }
-  if (found == needed)
-    return okStatus();
   if (found == 1 && needed > 1) {
     for (uint64_t i = 1; i < needed; ++i)
       std::memcpy(bytes.data() + i * elementBytes, bytes.data(), elementBytes);
+    found = needed;
+  }
+  if (found == needed) {
+    if (!whole.empty())
+      packElements(tensor.type(), whole, tensor.bytes());
     return okStatus();
   }
   if (found == 1 && needed == 0)

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "kiln/runtime/hal/buffer_view.h"
+#include "kiln/runtime/io/element_text.h"
 
 namespace kiln::io {
 
@@ -54,7 +55,7 @@ Result<ElementType> parseDescriptor(std::string_view text, std::optional<Element
     if (entry.code == code)
       return entry.type;
   if (code == "V1") {
-    if (wanted == ElementType::F8E4M3FN || wanted == ElementType::F8E5M2)
+    if (wanted && isFloat(*wanted) && hal::elementTypeBits(*wanted) == 8)
       return *wanted;
     return invalidArgument(".npy arrays of dtype '{}' may hold any 8-bit float; say which, as in 4xf8E4M3FN=@x.npy",
                            text);
@@ -82,7 +83,16 @@ std::string_view descriptorOf(ElementType type) {
   case ElementType::F32: return "<f4";
   case ElementType::F64: return "<f8";
   case ElementType::F8E4M3FN:
-  case ElementType::F8E5M2: return "|V1";
+  case ElementType::F8E5M2:
+  case ElementType::F8E4M3:
+  case ElementType::F8E3M4:
+  case ElementType::F8E4M3FNUZ:
+  case ElementType::F8E5M2FNUZ:
+  case ElementType::F8E4M3B11FNUZ:
+  case ElementType::F8E8M0FNU: return "|V1";
+  case ElementType::I2:
+  case ElementType::I4:
+  case ElementType::F4E2M1FN: break; // writeNpy refuses them
   }
   return "";
 }
@@ -281,6 +291,9 @@ Result<HostTensor> readNpy(InputFile &file, std::optional<ElementType> wanted) {
 }
 
 Status writeNpy(OutputFile &file, const TensorSpan &tensor) {
+  if (hal::isPacked(tensor.type))
+    return unimplemented("a .npy file has no dtype for {}; write a .bin file, which holds its packed bytes",
+                         tensor.typeText());
   std::string header = formatNpyHeader(tensor.type, tensor.shape);
   KILN_RETURN_IF_ERROR(file.write(header));
   return file.write(tensor.bytes);

@@ -149,6 +149,12 @@ TEST(NpyTest, RoundTripOfEveryTypeInOneFile) {
        }) {
     Result<HostTensor> tensor = HostTensor::zeros(type, {2, 3});
     ASSERT_TRUE(tensor.ok());
+    if (hal::isPacked(type)) {
+      Result<OutputFile> file = OutputFile::open(folder / "packed.npy", OutputFile::Mode::Replace);
+      ASSERT_TRUE(file.ok());
+      EXPECT_EQ(writeNpy(*file, tensor->span()).code(), StatusCode::Unimplemented);
+      continue;
+    }
     for (size_t i = 0; i < tensor->bytes().size(); ++i)
       tensor->bytes()[i] = type == ElementType::I1 ? i % 2 : i + 1;
     tensors.push_back(*std::move(tensor));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/runtime/io/element_text.h"
+#include "kiln/runtime/io/packed_elements.h"
 
 namespace kiln::io {
 
@@ -11,7 +12,7 @@ namespace {
 class Formatter {
 public:
   Formatter(const TensorSpan &tensor, uint64_t maxElements, std::string &out)
-      : tensor(tensor), left(maxElements), elementBytes(hal::elementTypeByteSize(tensor.type)), out(out) {}
+      : tensor(tensor), elements(tensor), left(maxElements), out(out) {}
 
   // Appends the elements of the dimensions from `dimension` on, and moves on to what follows them.
   void append(size_t dimension) {
@@ -29,7 +30,7 @@ public:
       appendElements(shown);
       if (shown < extent)
         out += "...";
-      next += (extent - shown) * elementBytes;
+      next += extent - shown;
       return;
     }
     for (uint64_t i = 0; i < extent; ++i) {
@@ -44,15 +45,14 @@ private:
     for (uint64_t i = 0; i < count; ++i) {
       if (i)
         out += ' ';
-      appendElement(tensor.type, tensor.bytes.data() + next, Digits::Six, out);
-      next += elementBytes;
+      appendElement(tensor.type, elements.at(next++), Digits::Six, out);
     }
     left -= count;
   }
 
   const TensorSpan &tensor;
+  WholeElements elements;
   uint64_t left;
-  uint64_t elementBytes;
   uint64_t next = 0;
   std::string &out;
 };

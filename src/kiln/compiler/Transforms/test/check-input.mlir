@@ -15,7 +15,7 @@ func.func @memory(%a: memref<4xf32>) {
 
 // -----
 
-// expected-error @+1 {{element types are i1, i8, i16, i32, i64, index, f16, bf16, f32 and f64}}
+// expected-error @+1 {{element types are i1, i2, i4, i8, i16, i32, i64, index, f4E2M1FN, f8E4M3FN and other floats of 8 bits, f16, bf16, f32 and f64}}
 func.func @odd_type(%a: tensor<4xi7>) {
   return
 }

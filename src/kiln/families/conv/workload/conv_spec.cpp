@@ -6,6 +6,7 @@
 
 #include "kiln/base/split.h"
 #include "kiln/measure/names.h"
+#include "kiln/measure/verify/number.h"
 
 namespace kiln::families {
 
@@ -52,7 +53,7 @@ static Status parsePart(const Part &part, std::string_view word) {
 }
 
 static Result<ElementType> parseType(std::string_view what, std::string_view word) {
-  if (std::optional<ElementType> type = hal::parseElementType(word))
+  if (std::optional<ElementType> type = measure::verify::parseMeasuredType(word))
     return *type;
   return invalidArgument("its {} type '{}' is no element type, like f32 or i8", what, word);
 }
@@ -195,7 +196,7 @@ measure::TensorType ConvSpec::filterTensor() const {
 
 Result<ConvTypes> parseConvTypes(std::string_view text) {
   ConvTypes types;
-  if (std::optional<ElementType> type = hal::parseElementType(text)) {
+  if (std::optional<ElementType> type = measure::verify::parseMeasuredType(text)) {
     types = {*type, *type, *type == ElementType::I8 ? ElementType::I32 : *type};
   } else {
     std::vector<std::string_view> words = split(text, '_');

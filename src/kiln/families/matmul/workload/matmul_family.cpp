@@ -9,6 +9,7 @@
 #include "kiln/families/matmul/workload/quantized_spec.h"
 #include "kiln/families/matmul/workload/reference.h"
 #include "kiln/families/matmul/workload/verification.h"
+#include "kiln/measure/verify/number.h"
 
 namespace kiln::families {
 
@@ -188,7 +189,8 @@ static Result<std::vector<MatmulSpec>> selectedTypes(const measure::ProblemSelec
     Result<MatmulSpec> spec = parseMatmulTypes(name, family);
     // An element type that this family has no products of is meant for other families.
     if (!spec.ok() &&
-        ((spec.status().code() == StatusCode::Unimplemented && hal::parseElementType(name)) || isForOthers(name)))
+        ((spec.status().code() == StatusCode::Unimplemented && measure::verify::parseMeasuredType(name)) ||
+         isForOthers(name)))
       continue;
     KILN_RETURN_IF_ERROR(spec.status());
     types.push_back(*spec);

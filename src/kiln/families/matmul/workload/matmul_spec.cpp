@@ -5,6 +5,7 @@
 
 #include "kiln/base/split.h"
 #include "kiln/measure/names.h"
+#include "kiln/measure/verify/number.h"
 
 namespace kiln::families {
 
@@ -83,11 +84,11 @@ ElementType MatmulSpec::promisedAccumulator() const {
 
 Result<Matrix> parseMatrix(std::string_view text) {
   std::string_view typeName = text.substr(0, text.empty() ? 0 : text.size() - 1);
-  std::optional<ElementType> type = hal::parseElementType(typeName);
+  std::optional<ElementType> type = measure::verify::parseMeasuredType(typeName);
   char layout = text.empty() ? '\0' : text.back();
   if (type && (layout == 't' || layout == 'n'))
     return Matrix{*type, layout == 'n'};
-  if (hal::parseElementType(text))
+  if (measure::verify::parseMeasuredType(text))
     return invalidArgument("'{}' lacks its layout: {}t is row-major, {}n column-major", text, text, text);
   if (type)
     return invalidArgument("'{}' is no layout; t is row-major, n column-major", text.substr(text.size() - 1));
@@ -107,7 +108,7 @@ static Status parseTypes(std::span<const std::string_view> words, MatmulSpec &sp
   bool isSplit = spec.split != SplitK::None;
   if (isSplit && !words.empty() && words[0].starts_with(kPartialsWord)) {
     std::string_view type = words[0].substr(kPartialsWord.size());
-    std::optional<ElementType> known = hal::parseElementType(type);
+    std::optional<ElementType> known = measure::verify::parseMeasuredType(type);
     if (!known)
       return invalidArgument("'{}' is no type of partial products; like partf32 or partf16 it names one", words[0]);
     spec.partials = *known;
@@ -186,7 +187,7 @@ Result<MatmulSpec> MatmulSpec::parse(std::string_view family, std::string_view n
 Result<MatmulSpec> parseMatmulTypes(std::string_view text, std::string_view family) {
   MatmulSpec spec = MatmulSpec::ofFamily(family).value_or(MatmulSpec());
   std::vector<std::string_view> words = split(text, '_');
-  if (std::optional<ElementType> type = hal::parseElementType(text)) {
+  if (std::optional<ElementType> type = measure::verify::parseMeasuredType(text)) {
     spec.lhs.type = spec.rhs.type = spec.result.type = *type;
     if (*type == ElementType::I8)
       spec.result.type = spec.accumulator = ElementType::I32;

@@ -150,7 +150,7 @@ static Result<std::vector<QuantizedSpec>> selectedTypes(const measure::ProblemSe
     names = {"i8", "ui8"};
   std::vector<QuantizedSpec> all;
   for (const std::string &name : names) {
-    std::optional<ElementType> type = hal::parseElementType(name);
+    std::optional<ElementType> type = measure::verify::parseMeasuredType(name);
     if (type == ElementType::I8 || type == ElementType::UI8) {
       std::ranges::copy(typesOf(*type), std::back_inserter(all));
     } else if (name.find("_za") != std::string::npos) { // whatever else is meant for other families

@@ -12,6 +12,7 @@
 #include "kiln/measure/cpu_shape.h"
 #include "kiln/measure/names.h"
 #include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/number.h"
 
 namespace kiln::families {
 
@@ -147,10 +148,10 @@ static std::vector<Types> selectedTypes(const measure::ProblemSelection &selecti
   std::vector<Types> types;
   for (const std::string &name : selection.types) {
     std::vector<std::string_view> words = split(name, '_');
-    std::optional<ElementType> type = hal::parseElementType(words[0]);
+    std::optional<ElementType> type = measure::verify::parseMeasuredType(words[0]);
     if (type && words.size() == 1)
       types.push_back({*type, {}});
-    else if (std::optional<ElementType> result = hal::parseElementType(words.back());
+    else if (std::optional<ElementType> result = measure::verify::parseMeasuredType(words.back());
              type && result && words.size() == 2)
       types.push_back({*type, result});
     // All else is meant for other families.

@@ -4,6 +4,7 @@
 
 #include "kiln/base/file.h"
 #include "kiln/base/split.h"
+#include "kiln/measure/verify/number.h"
 #include "kiln/tools/dispatch/sweep/generated.h"
 
 namespace kiln {
@@ -87,7 +88,7 @@ Status describePrograms(const measure::FamilyRegistry &families, const CompileSe
     if (described == own.end())
       continue;
     const auto &[fingerprint, narrowest] = described->second;
-    if (std::optional<hal::ElementType> type = hal::parseElementType(narrowest))
+    if (std::optional<hal::ElementType> type = measure::verify::parseMeasuredType(narrowest))
       programs[i].problem->setNarrowestFloat(*type);
     for (std::unique_ptr<Problem> &one : guesses.ofPrograms[i])
       if (auto operation = operations.find(one->name());

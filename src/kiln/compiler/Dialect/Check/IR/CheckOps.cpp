@@ -1,5 +1,7 @@
 #include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
 
+#include "kiln/compiler/Dialect/Util/IR/InlineAll.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 
@@ -39,4 +41,5 @@ void CheckDialect::initialize() {
 #define GET_OP_LIST
 #include "kiln/compiler/Dialect/Check/IR/CheckOps.cpp.inc"
       >();
+  addInterface<kiln::Util::InlineAll>();
 }

@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 
+#include "kiln/compiler/Dialect/Util/IR/InlineAll.h"
 #include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -18,6 +19,15 @@ void FlowDialect::initialize() {
 #define GET_OP_LIST
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.cpp.inc"
       >();
+  addInterface<kiln::Util::InlineAll>();
+}
+
+LogicalResult TensorDynamicConstantOp::verify() {
+  auto value = dyn_cast<RankedTensorType>(getValue().getType());
+  auto result = cast<RankedTensorType>(getType());
+  if (!value || value.getElementType() != result.getElementType() || failed(verifyCompatibleShape(value, result)))
+    return emitOpError("has the value ") << getValue().getType() << ", which is no " << result;
+  return success();
 }
 
 void ExecutableOp::build(OpBuilder &builder, OperationState &state, StringRef name) {

@@ -87,6 +87,23 @@ def Flow_TensorReshapeOp : Flow_Op<"tensor.reshape", [Pure]> {
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result) (`{` $result_dims^ `}`)?";
 }
 
+def Flow_TensorBitcastOp : Flow_Op<"tensor.bitcast", [AttrSizedOperandSegments, Pure]> {
+  let summary = "the same bytes as elements of another type; only in a program's source";
+  let arguments = (ins AnyRankedTensor:$source, Variadic<Index>:$source_dims, Variadic<Index>:$result_dims);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $source attr-dict `:` type($source) (`{` $source_dims^ `}`)? `->` type($result) (`{` $result_dims^ `}`)?
+  }];
+}
+
+def Flow_TensorDynamicConstantOp : Flow_Op<"tensor.dynamic_constant", [Pure]> {
+  let summary = "a constant whose value and extents no fold sees; only in a program's source";
+  let arguments = (ins ElementsAttr:$value);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "attr-dict $value `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Flow_TensorEmptyOp : Flow_Op<"tensor.empty", [Pure]> {
   let summary = "a tensor of undefined content";
   let arguments = (ins Variadic<Index>:$result_dims);

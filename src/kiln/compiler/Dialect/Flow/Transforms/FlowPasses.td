@@ -4,6 +4,18 @@
 
 include "mlir/Pass/PassBase.td"
 
+def LowerNarrowTypesPass : Pass<"kiln-flow-lower-narrow-types", "mlir::ModuleOp"> {
+  let summary = "Gives elements of less than a byte, and floats of a byte, the type i8";
+  let description = [{
+    i2, i4, f4E2M1FN and the floats of 8 bits become i8 everywhere, with their bits as they are and zeros above them.
+    Arithmetic on them takes place in i8, or in f32 and is rounded after each operation; conversions become integer
+    arithmetic. What a reduction reads and widens is widened before it. At the program's boundary, and where
+    `flow.tensor.bitcast` asks for bytes, elements of less than a byte stand packed, the first in the lowest bits.
+  }];
+  let dependentDialects = ["::kiln::Flow::FlowDialect", "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def CarryExtentsPass : Pass<"kiln-flow-carry-extents", "mlir::ModuleOp"> {
   let summary = "Lets control flow carry the extents of its tensors";
   let description = [{

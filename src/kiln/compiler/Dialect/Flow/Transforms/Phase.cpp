@@ -12,6 +12,7 @@ using namespace mlir;
 namespace kiln::Flow {
 
 void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
+  passes.addPass(createLowerNarrowTypesPass());
   passes.addPass(createCarryExtentsPass());
   passes.addPass(createNormalizeOpsPass());
   passes.addPass(createFuseElementwisePass());
@@ -27,6 +28,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
 }
 
 void registerFlowPasses(const CompilerContext &context) {
+  registerPass([] { return createLowerNarrowTypesPass(); });
   registerPass([] { return createCarryExtentsPass(); });
   registerPass([] { return createNormalizeOpsPass(); });
   registerPass([] { return createFuseElementwisePass(); });

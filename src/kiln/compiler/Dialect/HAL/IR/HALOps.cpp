@@ -199,7 +199,7 @@ LogicalResult TensorImportOp::verify() {
 }
 
 LogicalResult TensorExportOp::verify() {
-  return verifyDynamicDims(*this, cast<ShapedType>(getSource().getType()), getDynamicDims());
+  return verifyDynamicDims(*this, cast<ShapedType>(getExportedType()), getDynamicDims());
 }
 
 //===--- Element types -------------------------------------------------------------------------------------------===//
@@ -218,11 +218,24 @@ int64_t kiln::HAL::elementByteWidth(Type type) {
   return type.isIndex() ? 8 : llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
 }
 
+int64_t kiln::HAL::packedBitWidth(Type element) {
+  return element.isInteger(1) || element.isIndex() ? 8 * elementByteWidth(element) : element.getIntOrFloatBitWidth();
+}
+
+bool kiln::HAL::isNarrowElement(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.isSignless() && (integer.getWidth() == 2 || integer.getWidth() == 4);
+  auto number = dyn_cast<FloatType>(type);
+  return number && number.getWidth() <= 8 && elementTypeNumber(type) != 0;
+}
+
 std::string kiln::HAL::problemOfBytes(ElementsAttr elements) {
   auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
   if (!resource)
     return "";
   StringRef key = resource.getRawHandle().getKey();
+  if (packedBitWidth(elements.getElementType()) % 8 != 0)
+    return llvm::formatv("its resource '{0}' has elements of less than a byte; write them as dense<...>", key).str();
   int64_t count = elements.getNumElements(), width = elementByteWidth(elements.getElementType()), expected;
   AsmResourceBlob *blob = resource.getRawHandle().getBlob();
   if (!blob)

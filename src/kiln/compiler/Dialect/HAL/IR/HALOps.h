@@ -30,6 +30,13 @@ int32_t elementTypeNumber(mlir::Type type);
 
 // The bytes that one element takes in memory: whole bytes, i1 takes one.
 int64_t elementByteWidth(mlir::Type type);
+
+// The bits that an element takes in a buffer view, where elements of less than a byte stand packed, the first in the
+// lowest bits; an i1 takes a byte.
+int64_t packedBitWidth(mlir::Type element);
+
+// Whether no code is generated for the element type itself: i2, i4, and floats of at most 8 bits.
+bool isNarrowElement(mlir::Type type);
 // What is wrong with the bytes of a dense_resource; empty where nothing is, and for constants of other forms.
 std::string problemOfBytes(mlir::ElementsAttr elements);
 

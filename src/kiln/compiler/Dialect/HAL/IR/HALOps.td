@@ -223,11 +223,17 @@ def HAL_TensorImportOp : HAL_Op<"tensor.import", [Pure]> {
 
 def HAL_TensorExportOp : HAL_Op<"tensor.export"> {
   let summary = "a tensor, as a buffer view that the caller gets";
-  let description = "Each export gives memory of its own, even of one tensor exported twice; so two are never merged.";
-  let arguments = (ins AnyRankedTensor:$source, Variadic<Index>:$dynamic_dims);
+  let description = [{
+    Each export gives memory of its own, even of one tensor exported twice; so two are never merged. `encoding` is the
+    tensor type that the caller sees, where the tensor holds its bytes under another one.
+  }];
+  let arguments = (ins AnyRankedTensor:$source, Variadic<Index>:$dynamic_dims, OptionalAttr<TypeAttr>:$encoding);
   let results = (outs Res<HAL_BufferView, "", [MemAlloc]>:$result);
   let assemblyFormat = [{
-    $source attr-dict `:` type($source) (`{` $dynamic_dims^ `}`)? `->` type($result)
+    $source attr-dict `:` type($source) (`as` $encoding^)? (`{` $dynamic_dims^ `}`)? `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    mlir::Type getExportedType() { return getEncoding().value_or(getSource().getType()); }
   }];
   let hasVerifier = 1;
 }

@@ -202,8 +202,8 @@ private:
       return success();
     OpBuilder builder(func->getContext());
     Operation *giver = isa<BlockArgument>(value) ? value.getParentBlock()->getParentOp() : value.getDefiningOp();
-    if (isa<scf::SCFDialect>(giver->getDialect())) {
-      // The extents of what control flow passes on are known where they are tied to it. What it passes on to nobody has
+    if (isa<scf::SCFDialect>(giver->getDialect()) || isa<Util::GlobalLoadOp>(giver)) {
+      // The extents of what control flow or a global gives are known where they are tied to it. What goes to nobody has
       // lost its ties, and nobody asks for its size.
       for (Operation *user : value.getUsers()) {
         if (auto tie = dyn_cast<Flow::TensorTieShapeOp>(user)) {
@@ -278,6 +278,8 @@ private:
       return convertLoad(load);
     if (auto dispatch = dyn_cast<Flow::DispatchOp>(op))
       return convertDispatch(dispatch);
+    if (auto store = dyn_cast<Util::GlobalStoreOp>(op))
+      return convertStore(store);
     return convertInPlace(op);
   }
 
@@ -331,6 +333,16 @@ private:
                                                     operandSizes, resultSizes, dispatch.getTied()));
   }
 
+  // What a global holds is memory that nobody writes any more: a copy, unless the program has just computed it there.
+  LogicalResult convertStore(Util::GlobalStoreOp store) {
+    Value value = store.getValue(), size = sizeOf(value);
+    if (!size || isa_and_nonnull<AsyncDispatchOp, AsyncSplatOp, AsyncAllocaOp>(value.getDefiningOp()))
+      return success();
+    OpBuilder builder(store);
+    store.getValueMutable().assign(AsyncCloneOp::create(builder, store.getLoc(), resource, value, size));
+    return success();
+  }
+
   // Control flow and identities only pass tensors on: their results and block arguments change type.
   LogicalResult convertInPlace(Operation *op) {
     auto touch = [&](Value value) {
@@ -357,7 +369,7 @@ public:
   // and the extents that linearize a load's indices.
   LogicalResult prepare() {
     LogicalResult ok = success();
-    func->walk([&](HAL::TensorExportOp op) { boundaryTypes[op] = op.getSource().getType(); });
+    func->walk([&](HAL::TensorExportOp op) { boundaryTypes[op] = op.getExportedType(); });
     func->walk([&](Flow::TensorLoadOp load) {
       boundaryTypes[load] = load.getSource().getType();
       if (cast<RankedTensorType>(load.getSource().getType()).hasStaticShape())

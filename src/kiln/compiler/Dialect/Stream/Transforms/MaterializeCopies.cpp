@@ -54,12 +54,6 @@ public:
         if (!mayLeave(exportOp.getSourceMutable()))
           clone(exportOp.getSourceMutable(), exportOp.getSize(),
                 "a result of the program is memory of its own, which nothing else shares");
-      } else if (auto store = dyn_cast<Util::GlobalStoreOp>(op)) {
-        // What a global holds is never written again.
-        if (isa<ResourceType>(store.getValue().getType()) && !isFresh(store.getValue()))
-          return (void)(store.emitError()
-                        << "stores a tensor that is not computed in the same place; compute it there"),
-                 signalPassFailure();
       } else if (!isa<AsyncCloneOp, AsyncLoadOp>(op)) {
         // Control flow takes whole resources; a constant is a part of one.
         for (OpOperand &operand : op->getOpOperands())

@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
 #include "kiln/compiler/Dialect/Util/IR/FunctionSyntax.h"
+#include "kiln/compiler/Dialect/Util/IR/InlineAll.h"
 #include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -8,6 +9,28 @@
 
 using namespace mlir;
 using namespace kiln::Util;
+
+// ": type", or "= value" with ": type" behind it where the global's type is not the value's.
+static ParseResult parseTypeOrValue(OpAsmParser &parser, TypeAttr &type, TypedAttr &value) {
+  if (succeeded(parser.parseOptionalEqual())) {
+    if (parser.parseAttribute(value))
+      return failure();
+    type = TypeAttr::get(value.getType());
+    if (failed(parser.parseOptionalColon()))
+      return success();
+  } else if (parser.parseColon()) {
+    return failure();
+  }
+  return parser.parseAttribute(type);
+}
+
+static void printTypeOrValue(OpAsmPrinter &printer, Operation *, TypeAttr type, TypedAttr value) {
+  if (value)
+    printer << "= " << value;
+  if (value && value.getType() == type.getValue())
+    return;
+  printer << (value ? " : " : ": ") << type;
+}
 
 #include "kiln/compiler/Dialect/Util/IR/UtilDialect.cpp.inc"
 #include "kiln/compiler/Dialect/Util/IR/UtilEnums.cpp.inc"
@@ -31,6 +54,7 @@ void UtilDialect::initialize() {
 #define GET_OP_LIST
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.cpp.inc"
       >();
+  addInterface<InlineAll>();
 }
 
 void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, FunctionType type) {
@@ -80,5 +104,18 @@ LogicalResult GlobalLoadOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 LogicalResult GlobalStoreOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  return verifyGlobalUse(*this, getGlobalAttr(), getValue().getType(), symbols);
+  if (failed(verifyGlobalUse(*this, getGlobalAttr(), getValue().getType(), symbols)))
+    return failure();
+  auto global = symbols.lookupNearestSymbolFrom<GlobalOp>(*this, getGlobalAttr());
+  if (!global.getIsMutable() && !(*this)->getParentOfType<InitializerOp>())
+    return emitOpError("sets ") << getGlobalAttr() << ", which is not mutable, outside of an initializer";
+  return success();
+}
+
+LogicalResult GlobalOp::verify() {
+  if (TypedAttr value = getInitialValueAttr())
+    if (value.getType() != getType() && (getElementTypeOrSelf(value.getType()) != getElementTypeOrSelf(getType()) ||
+                                         failed(verifyCompatibleShape(value.getType(), getType()))))
+      return emitOpError("has type ") << getType() << ", but its initial value has type " << value.getType();
+  return success();
 }

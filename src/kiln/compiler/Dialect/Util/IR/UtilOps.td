@@ -92,22 +92,34 @@ def Util_ReturnOp : Util_Op<"return", [Pure, ReturnLike, Terminator, ParentOneOf
 //===--- Globals -------------------------------------------------------------------------------------------------===//
 
 def Util_GlobalOp : Util_Op<"global", [Symbol]> {
+  let hasVerifier = 1;
   let summary = "a value that lives as long as the module's instance";
-  let description = "Starts as zero or null; initializers set it before any export can be called.";
-  let arguments = (ins OptionalAttr<StrAttr>:$sym_visibility, SymbolNameAttr:$sym_name, TypeAttr:$type);
-  let assemblyFormat = "custom<SymbolVisibility>($sym_visibility) $sym_name attr-dict `:` $type";
+  let description = [{
+    Starts as zero or null; initializers set it before any export can be called. A program's source may give its initial
+    value, which the input phase turns into an initializer, and says whether functions may set it (`mutable`).
+  }];
+  let arguments = (ins OptionalAttr<StrAttr>:$sym_visibility, UnitAttr:$is_mutable, SymbolNameAttr:$sym_name,
+                       TypeAttr:$type, OptionalAttr<TypedAttrInterface>:$initial_value);
+  let assemblyFormat = [{
+    custom<SymbolVisibility>($sym_visibility) (`mutable` $is_mutable^)? $sym_name attr-dict
+    custom<TypeOrValue>($type, $initial_value)
+  }];
   let builders = [OpBuilder<(ins "llvm::StringRef":$name, "mlir::Type":$type), [{
-    build($_builder, $_state, $_builder.getStringAttr("private"), $_builder.getStringAttr(name),
-          mlir::TypeAttr::get(type));
+    $_state.addAttribute(getSymVisibilityAttrName($_state.name), $_builder.getStringAttr("private"));
+    $_state.addAttribute(getSymNameAttrName($_state.name), $_builder.getStringAttr(name));
+    $_state.addAttribute(getTypeAttrName($_state.name), mlir::TypeAttr::get(type));
   }]>];
 }
 
 def Util_GlobalLoadOp : Util_Op<"global.load", [MemoryEffects<[MemRead]>,
                                                 DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "reads a global";
-  let arguments = (ins FlatSymbolRefAttr:$global);
+  let arguments = (ins UnitAttr:$is_immutable, FlatSymbolRefAttr:$global);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$global attr-dict `:` type($result)";
+  let assemblyFormat = "(`immutable` $is_immutable^)? $global attr-dict `:` type($result)";
+  let builders = [OpBuilder<(ins "mlir::Type":$type, "llvm::StringRef":$global), [{
+    build($_builder, $_state, type, /*is_immutable=*/false, global);
+  }]>];
 }
 
 def Util_GlobalStoreOp : Util_Op<"global.store", [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {

@@ -1,7 +1,7 @@
 #include "kiln/targets/cpu/codegen/math/NarrowFloats.h"
 
+#include "kiln/compiler/Interfaces/FloatBuilder.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
-#include "kiln/targets/cpu/codegen/math/FloatBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -123,20 +123,6 @@ static Value truncateToF16(FloatBuilder &f, Value x) {
   return truncateBits(f, f.orBits(result, sign), b.getF16Type());
 }
 
-// f64 to f32 so that a second rounding gives what one rounding would: what is not exact gets an odd last bit.
-static Value roundToOdd(FloatBuilder &f, Value x) {
-  OpBuilder &b = f.builder();
-  Location loc = f.location();
-  Value rounded = arith::TruncFOp::create(b, loc, f.sameShape(b.getF32Type()), x);
-  Value back = arith::ExtFOp::create(b, loc, x.getType(), rounded);
-  Value inexact = arith::CmpFOp::create(b, loc, CmpFPredicate::UNE, back, x);
-  Value tooLarge = arith::CmpFOp::create(b, loc, CmpFPredicate::OGT, math::AbsFOp::create(b, loc, back),
-                                         math::AbsFOp::create(b, loc, x));
-  Value bits = f.bits(rounded);
-  bits = f.select(tooLarge, f.subBits(bits, f.bitsConstant(1)), bits);
-  return f.fromBits(f.select(inexact, f.orBits(bits, f.bitsConstant(1)), bits));
-}
-
 void expandConversion(Operation *op, const CpuTarget &target) {
   bool extends = isa<arith::ExtFOp>(op);
   Type narrowType = extends ? op->getOperand(0).getType() : op->getResult(0).getType();
@@ -162,7 +148,7 @@ void expandConversion(Operation *op, const CpuTarget &target) {
       result = arith::ExtFOp::create(b, op->getLoc(), wideType, result);
   } else {
     if (isDouble)
-      x = roundToOdd(f, x);
+      x = f.roundToOdd(x);
     if (isBF16)
       result = truncateToBF16(f, x);
     else if (hasF16)

@@ -2,7 +2,7 @@
 #ifndef KILN_TARGETS_CPU_CODEGEN_MATH_POLYNOMIALS_H
 #define KILN_TARGETS_CPU_CODEGEN_MATH_POLYNOMIALS_H
 
-#include "kiln/targets/cpu/codegen/math/FloatBuilder.h"
+#include "kiln/compiler/Interfaces/FloatBuilder.h"
 
 #include "llvm/ADT/StringRef.h"
 

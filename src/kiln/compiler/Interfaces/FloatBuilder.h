@@ -1,6 +1,6 @@
 // Short names for arithmetic on f32, on scalars and vectors alike.
-#ifndef KILN_TARGETS_CPU_CODEGEN_MATH_FLOATBUILDER_H
-#define KILN_TARGETS_CPU_CODEGEN_MATH_FLOATBUILDER_H
+#ifndef KILN_COMPILER_INTERFACES_FLOATBUILDER_H
+#define KILN_COMPILER_INTERFACES_FLOATBUILDER_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -53,6 +53,22 @@ public:
   }
   Value toFloat(Value integer) { return mlir::arith::SIToFPOp::create(b, loc, type, integer); }
 
+  // f64 to f32 so that a second rounding gives what one rounding would: what is not exact gets an odd last bit.
+  Value roundToOdd(Value x) {
+    using mlir::arith::CmpFPredicate;
+    Value rounded = mlir::arith::TruncFOp::create(b, loc, type, x);
+    Value back = mlir::arith::ExtFOp::create(b, loc, x.getType(), rounded);
+    Value inexact = mlir::arith::CmpFOp::create(b, loc, CmpFPredicate::UNE, back, x);
+    Value tooLarge = mlir::arith::CmpFOp::create(b, loc, CmpFPredicate::OGT, mlir::math::AbsFOp::create(b, loc, back),
+                                                 mlir::math::AbsFOp::create(b, loc, x));
+    Value of = bits(rounded);
+    of = select(tooLarge, subBits(of, bitsConstant(1)), of);
+    return fromBits(select(inexact, orBits(of, bitsConstant(1)), of));
+  }
+
+  Value compareBits(mlir::arith::CmpIPredicate predicate, Value x, Value y) {
+    return mlir::arith::CmpIOp::create(b, loc, predicate, x, y);
+  }
   // False where an operand is NaN, but for UNE and the like.
   Value compare(mlir::arith::CmpFPredicate predicate, Value x, Value y) {
     return mlir::arith::CmpFOp::create(b, loc, predicate, x, y);
@@ -82,4 +98,4 @@ private:
 
 } // namespace kiln
 
-#endif // KILN_TARGETS_CPU_CODEGEN_MATH_FLOATBUILDER_H
+#endif // KILN_COMPILER_INTERFACES_FLOATBUILDER_H

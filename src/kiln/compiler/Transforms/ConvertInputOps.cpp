@@ -1,0 +1,233 @@
+#include "kiln/compiler/Transforms/Transforms.h"
+
+#include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace kiln {
+#define GEN_PASS_DEF_CONVERTINPUTOPSPASS
+#include "kiln/compiler/Transforms/TransformsPasses.h.inc"
+
+namespace {
+class ConvertInputOpsPass : public impl::ConvertInputOpsPassBase<ConvertInputOpsPass> {
+public:
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    // A program that was written behind this phase, such as a dumped benchmark, has these forms no more.
+    if (!module.getOps<Flow::ExecutableOp>().empty())
+      return;
+    for (auto func : llvm::make_early_inc_range(module.getOps<Util::FuncOp>()))
+      convertFunction(func);
+    SmallVector<Operation *> ops;
+    module.walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops)
+      if (failed(convert(op)))
+        return signalPassFailure();
+    for (auto global : llvm::make_early_inc_range(module.getOps<Util::GlobalOp>()))
+      convertGlobal(global);
+  }
+
+private:
+  LogicalResult convert(Operation *op) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+        .Case([&](ml_program::GlobalOp global) { return convertMLProgramGlobal(global); })
+        .Case<ml_program::GlobalLoadOp, ml_program::GlobalLoadConstOp>([&](auto load) {
+          return replace(load, Util::GlobalLoadOp::create(builder, loc, load.getType(), nameOf(load.getGlobal())));
+        })
+        .Case([&](ml_program::GlobalStoreOp store) {
+          return replace(store, Util::GlobalStoreOp::create(builder, loc, store.getValue(), nameOf(store.getGlobal())));
+        })
+        .Case([&](Flow::TensorDynamicConstantOp constant) { return convertDynamicConstant(constant); })
+        .Case([&](Flow::TensorBitcastOp cast) { return convertBitcast(cast); })
+        .Case([&](Flow::TensorEmptyOp empty) {
+          return replace(empty, tensor::EmptyOp::create(builder, loc, empty.getType(), empty.getResultDims()));
+        })
+        .Case([&](Flow::TensorSplatOp splat) {
+          Value empty = tensor::EmptyOp::create(builder, loc, splat.getType(), splat.getResultDims());
+          return replace(splat, linalg::FillOp::create(builder, loc, splat.getValue(), empty));
+        })
+        .Case([&](Flow::TensorLoadOp load) {
+          return replace(load, tensor::ExtractOp::create(builder, loc, load.getSource(), load.getIndices()));
+        })
+        .Default(success());
+  }
+
+  static LogicalResult replace(Operation *op, Operation *with) {
+    op->replaceAllUsesWith(with);
+    op->erase();
+    return success();
+  }
+
+  static StringRef nameOf(SymbolRefAttr symbol) { return symbol.getLeafReference().getValue(); }
+
+  // A function on tensors; the abi phase gives it the boundary that callers see.
+  static void convertFunction(Util::FuncOp func) {
+    OpBuilder builder(func);
+    auto made = func::FuncOp::create(builder, func.getLoc(), func.getSymName(), func.getFunctionType());
+    made->setAttrs(func->getAttrs());
+    made.getBody().takeBody(func.getBody());
+    func.erase();
+    made.walk([](Operation *op) {
+      OpBuilder inner(op);
+      if (auto call = dyn_cast<Util::CallOp>(op))
+        (void)replace(call, func::CallOp::create(inner, op->getLoc(), call.getResultTypes(), call.getCallee(),
+                                                 call.getOperands()));
+      else if (isa<Util::ReturnOp>(op))
+        (void)replace(op, func::ReturnOp::create(inner, op->getLoc(), op->getOperands()));
+    });
+  }
+
+  static LogicalResult convertMLProgramGlobal(ml_program::GlobalOp global) {
+    OpBuilder builder(global);
+    TypedAttr value;
+    if (global.getValueAttr()) {
+      value = dyn_cast<TypedAttr>(global.getValueAttr());
+      if (!value || isa<ml_program::ExternAttr>(value))
+        return global.emitError() << "'" << global.getSymName() << "' has the initial value " << global.getValueAttr()
+                                  << ", which Kiln does not compile; give its elements";
+    }
+    auto made = Util::GlobalOp::create(builder, global.getLoc(), global.getSymName(), global.getType());
+    made.setIsMutable(global.getIsMutable());
+    if (value)
+      made.setInitialValueAttr(value);
+    global.erase();
+    return success();
+  }
+
+  // The extents of the constant become values that no fold sees.
+  static LogicalResult convertDynamicConstant(Flow::TensorDynamicConstantOp op) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    auto type = cast<RankedTensorType>(op.getType());
+    Value value = Util::UnfoldableConstantOp::create(builder, loc, cast<TypedAttr>(op.getValue()));
+    SmallVector<Value> dims;
+    for (auto [dim, extent] : llvm::enumerate(cast<RankedTensorType>(value.getType()).getShape())) {
+      if (!type.isDynamicDim(dim))
+        continue;
+      Value known = arith::ConstantIndexOp::create(builder, loc, extent);
+      dims.push_back(Util::OptimizationBarrierOp::create(builder, loc, known.getType(), known).getResult(0));
+    }
+    return replace(op, Flow::TensorReshapeOp::create(builder, loc, type, value, dims));
+  }
+
+  // Where elements take whole bytes, it is a reshape; else it stays until tensors have bytes for their elements.
+  static LogicalResult convertBitcast(Flow::TensorBitcastOp op) {
+    auto from = cast<RankedTensorType>(op.getSource().getType()), to = cast<RankedTensorType>(op.getType());
+    auto bitsOf = [](RankedTensorType type) { return HAL::packedBitWidth(type.getElementType()); };
+    if (from.hasStaticShape() && to.hasStaticShape()) {
+      int64_t given = llvm::divideCeil(from.getNumElements() * bitsOf(from), 8);
+      int64_t wanted = llvm::divideCeil(to.getNumElements() * bitsOf(to), 8);
+      if (given != wanted)
+        return op.emitError() << "'flow.tensor.bitcast' of " << from << ", which has " << given << " bytes, to " << to
+                              << ", which has " << wanted;
+    }
+    if (bitsOf(from) % 8 != 0 || bitsOf(to) % 8 != 0)
+      return success();
+    OpBuilder builder(op);
+    return replace(op, Flow::TensorReshapeOp::create(builder, op.getLoc(), to, op.getSource(), op.getResultDims()));
+  }
+
+  //===--- Globals -----------------------------------------------------------------------------------------------===//
+
+  void convertGlobal(Util::GlobalOp global) {
+    SmallVector<Util::GlobalLoadOp> loads;
+    SmallVector<Util::GlobalStoreOp> stores;
+    getOperation().walk([&](Operation *op) {
+      if (auto load = dyn_cast<Util::GlobalLoadOp>(op); load && load.getGlobal() == global.getSymName())
+        loads.push_back(load);
+      if (auto store = dyn_cast<Util::GlobalStoreOp>(op); store && store.getGlobal() == global.getSymName())
+        stores.push_back(store);
+    });
+    // What nothing ever sets is a constant.
+    TypedAttr value = global.getInitialValueAttr();
+    if (value && stores.empty() && value.getType() == global.getType()) {
+      for (Util::GlobalLoadOp load : loads) {
+        OpBuilder builder(load);
+        (void)replace(load, arith::ConstantOp::create(builder, load.getLoc(), value));
+      }
+      return global.erase();
+    }
+    auto type = dyn_cast<RankedTensorType>(global.getType());
+    if (type)
+      carryExtents(global, loads, stores);
+    // The null that a tensor would start as has no memory.
+    if (value || type)
+      initialize(global, value ? value : zeros(type));
+  }
+
+  static std::string nameOfExtent(Util::GlobalOp global, int64_t dim) {
+    return (global.getSymName() + "__extent_" + Twine(dim)).str();
+  }
+
+  // Dynamic extents are globals beside the tensor.
+  static void carryExtents(Util::GlobalOp global, ArrayRef<Util::GlobalLoadOp> loads,
+                           ArrayRef<Util::GlobalStoreOp> stores) {
+    auto type = cast<RankedTensorType>(global.getType());
+    OpBuilder builder(global);
+    Type index = builder.getIndexType();
+    SmallVector<std::pair<int64_t, std::string>> extents;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      if (!type.isDynamicDim(dim))
+        continue;
+      extents.emplace_back(dim, nameOfExtent(global, dim));
+      Util::GlobalOp::create(builder, global.getLoc(), extents.back().second, index).setIsMutable(true);
+    }
+    if (extents.empty())
+      return;
+    for (Util::GlobalLoadOp load : loads) {
+      builder.setInsertionPointAfter(load);
+      SmallVector<Value> dims;
+      for (auto &[dim, name] : extents)
+        dims.push_back(Util::GlobalLoadOp::create(builder, load.getLoc(), index, name));
+      auto tie = Flow::TensorTieShapeOp::create(builder, load.getLoc(), type, load.getResult(), dims);
+      load.getResult().replaceAllUsesExcept(tie, tie);
+    }
+    for (Util::GlobalStoreOp store : stores) {
+      builder.setInsertionPoint(store);
+      for (auto &[dim, name] : extents)
+        Util::GlobalStoreOp::create(builder, store.getLoc(),
+                                    tensor::DimOp::create(builder, store.getLoc(), store.getValue(), dim), name);
+    }
+  }
+
+  static TypedAttr zeros(RankedTensorType type) {
+    SmallVector<int64_t> shape;
+    for (int64_t extent : type.getShape())
+      shape.push_back(ShapedType::isDynamic(extent) ? 0 : extent);
+    auto known = RankedTensorType::get(shape, type.getElementType());
+    return cast<TypedAttr>(Builder(type.getContext()).getZeroAttr(known));
+  }
+
+  // In an initializer that runs before all others of the source.
+  static void initialize(Util::GlobalOp global, TypedAttr value) {
+    OpBuilder builder(global->getContext());
+    builder.setInsertionPointAfter(global);
+    Location loc = global.getLoc();
+    auto initializer = Util::InitializerOp::create(builder, loc);
+    builder.setInsertionPointToStart(&initializer.getBody().emplaceBlock());
+    Value start = arith::ConstantOp::create(builder, loc, value);
+    if (start.getType() != global.getType()) {
+      auto type = cast<RankedTensorType>(global.getType());
+      for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+        if (!type.isDynamicDim(dim))
+          continue;
+        Value extent =
+            arith::ConstantIndexOp::create(builder, loc, cast<RankedTensorType>(start.getType()).getDimSize(dim));
+        Util::GlobalStoreOp::create(builder, loc, extent, nameOfExtent(global, dim));
+      }
+      start = tensor::CastOp::create(builder, loc, type, start);
+    }
+    Util::GlobalStoreOp::create(builder, loc, start, global.getSymName());
+    Util::ReturnOp::create(builder, loc);
+    global.removeInitialValueAttr();
+  }
+};
+} // namespace
+} // namespace kiln
