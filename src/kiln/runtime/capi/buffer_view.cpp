@@ -2,8 +2,7 @@
 #include <cstring>
 
 #include "kiln/runtime/capi/release_call.h"
-#include "kiln/runtime/capi/values.h"
-#include "kiln/runtime/vm/hal_types.h"
+#include "kiln/runtime/capi/view_argument.h"
 
 using namespace kiln;
 using namespace kiln::capi;
@@ -87,14 +86,15 @@ Status wrapView(const ViewArguments &given, hal::HostMemory memory) {
 }
 
 Status readView(kiln_ref_t ref, void *target, size_t size) {
-  KILN_ASSIGN_OR_RETURN(vm::AnyRef object, refArgument(ref));
-  hal::BufferView *view = object.as<hal::BufferView>();
-  if (!view)
-    return invalidArgument("the reference is {}; a hal.buffer_view is needed", object.typeName());
-  if (size != view->byteLength())
-    return invalidArgument("a {} has {} bytes; room is given for {}", view->typeText(), view->byteLength(), size);
-  KILN_RETURN_IF_ERROR(neededArray(target, size, "target"));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::BufferView> view, viewArgument(ref));
+  KILN_RETURN_IF_ERROR(checkCopySize(*view, target, size, "target"));
   return view->buffer()->read(0, {static_cast<std::byte *>(target), size});
+}
+
+Status writeView(kiln_ref_t ref, const void *source, size_t size) {
+  KILN_ASSIGN_OR_RETURN(Ref<hal::BufferView> view, viewArgument(ref));
+  KILN_RETURN_IF_ERROR(checkCopySize(*view, source, size, "source"));
+  return view->buffer()->write(0, {static_cast<const std::byte *>(source), size});
 }
 
 } // namespace
@@ -155,4 +155,12 @@ const void *kiln_buffer_view_data(kiln_ref_t ref) {
 }
 kiln_status_t *kiln_buffer_view_read(kiln_ref_t ref, void *target, size_t size) {
   return guarded([&] { return readView(ref, target, size); });
+}
+void *kiln_buffer_view_mutable_data(kiln_ref_t ref) {
+  Ref<hal::BufferView> view = viewOf(__func__, ref);
+  return view && hal::allows(view->buffer()->access(), hal::MemoryAccess::Write) ? view->buffer()->hostPointer()
+                                                                                 : nullptr;
+}
+kiln_status_t *kiln_buffer_view_write(kiln_ref_t ref, const void *source, size_t size) {
+  return guarded([&] { return writeView(ref, source, size); });
 }

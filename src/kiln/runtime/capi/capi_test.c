@@ -299,7 +299,7 @@ int main(void) {
   kiln_module_t *module = NULL;
   kiln_session_t *session = NULL;
   kiln_device_options_t deviceOptions = {sizeof(deviceOptions), KILN_ALLOCATOR_DEBUG, 0};
-  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0};
+  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0, NULL};
   Host host = {0, 0};
   kiln_native_module_t *native = createHost(&host);
   int released = 0;

@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "kiln/base/call_limit.h"
 #include "kiln/base/status.h"
@@ -12,6 +13,10 @@
 #include "kiln/runtime/module/module.h"
 #include "kiln/runtime/vm/any_ref.h"
 #include "kiln/runtime/vm/native_module.h"
+
+namespace kiln::vm {
+class Program;
+}
 
 namespace kiln::capi {
 
@@ -22,8 +27,10 @@ enum class HandleKind : uint8_t {
   Device,
   Module,
   NativeModule,
+  Program,
   Session,
   Function,
+  Fence,
   CallLimit,
   Reference,
 };
@@ -61,6 +68,7 @@ struct InstanceObject final : RefCounted {
 
 struct SessionObject;
 struct FunctionObject;
+struct FenceObject;
 
 // The object and the name of each type of handle.
 template <typename Handle> struct HandleTraits;
@@ -75,8 +83,10 @@ KILN_HANDLE(kiln_instance_t, InstanceObject, Instance)
 KILN_HANDLE(kiln_device_t, hal::Device, Device)
 KILN_HANDLE(kiln_module_t, vm::Module, Module)
 KILN_HANDLE(kiln_native_module_t, vm::NativeModule, NativeModule)
+KILN_HANDLE(kiln_program_t, vm::Program, Program)
 KILN_HANDLE(kiln_session_t, SessionObject, Session)
 KILN_HANDLE(kiln_function_t, FunctionObject, Function)
+KILN_HANDLE(kiln_fence_t, FenceObject, Fence)
 KILN_HANDLE(kiln_call_limit_t, CallLimit, CallLimit)
 #undef KILN_HANDLE
 
@@ -114,6 +124,23 @@ inline Status needed(const void *pointer, const char *name) {
 // An array that may be NULL where it is empty.
 inline Status neededArray(const void *pointer, size_t count, const char *name) {
   return pointer || count == 0 ? okStatus() : invalidArgument("`{}` is NULL; {} items are announced", name, count);
+}
+
+// The objects of an array of handles in the options, appended to `objects`.
+template <typename Handle>
+Status readHandles(const char *name, Handle *const *handles, size_t count,
+                   std::vector<Ref<typename HandleTraits<Handle>::Object>> &objects) {
+  constexpr size_t kMaxObjects = 65536; // more was never meant
+  if (count > kMaxObjects)
+    return invalidArgument("{} `{}` are announced; at most {} are possible", count, name, kMaxObjects);
+  KILN_RETURN_IF_ERROR(neededArray(handles, count, name));
+  for (size_t i = 0; i < count; ++i) {
+    Result<Ref<typename HandleTraits<Handle>::Object>> object = argument(handles[i], name);
+    if (!object.ok())
+      return std::move(object).status().withContext(fmt::format("item {}", i));
+    objects.push_back(*std::move(object));
+  }
+  return okStatus();
 }
 
 // Tells the program of a wrong handle that a function without a status was given; see kiln_set_misuse_handler. Needs no

@@ -15,7 +15,8 @@
  * structs) must be what it says.
  *
  * Threads. All functions may be called on any thread at any time. Calls of one session's functions must not overlap:
- * one that comes while another thread is in a call of the same session fails.
+ * one that comes while another thread is in a call of the same session fails, unless it is asynchronous. For calls at
+ * the same time make sessions of one program.
  *
  * Versions. Within one KILN_API_VERSION functions and fields of option structs are only ever added. Option structs
  * start with their size, which the caller sets to sizeof: fields that the caller's header did not have yet are zero,
@@ -223,6 +224,38 @@ KILN_API const void *kiln_buffer_view_data(kiln_ref_t view);
 /* Copies the elements out; `size` must be kiln_buffer_view_byte_size. Fails on a reference that is no buffer view. */
 KILN_API kiln_status_t *kiln_buffer_view_read(kiln_ref_t view, void *target, size_t size);
 
+/* Who may write when. An argument belongs to its call until that has ended (an asynchronous one: until its fence is
+ * signalled): write before, and after. A result of a compiled function is the caller's to write: its memory is that of
+ * no argument, constant or other result. Constants that a native function is given are read-only. Nothing
+ * checks that threads keep to it. */
+
+/* As kiln_buffer_view_data, to write to; NULL, too, where the memory is read-only. */
+KILN_API void *kiln_buffer_view_mutable_data(kiln_ref_t view);
+/* Copies elements in; `size` must be kiln_buffer_view_byte_size. Fails with PERMISSION_DENIED where the memory is
+ * read-only. */
+KILN_API kiln_status_t *kiln_buffer_view_write(kiln_ref_t view, const void *source, size_t size);
+
+/* ---- DLPack: tensors of other libraries ---- */
+
+/* As the header of DLPack 1 defines them. The unversioned one is what older libraries take. */
+struct DLManagedTensorVersioned;
+struct DLManagedTensor;
+
+/* The view's memory, without a copy, as a tensor for another library. It belongs to the caller, who calls its deleter;
+ * the memory lives until then. Fails where the host cannot address the memory; the unversioned one also where it is
+ * read-only, which that cannot say. */
+KILN_API kiln_status_t *kiln_buffer_view_to_dlpack(kiln_ref_t view, struct DLManagedTensorVersioned **out_tensor);
+KILN_API kiln_status_t *kiln_buffer_view_to_dlpack_unversioned(kiln_ref_t view, struct DLManagedTensor **out_tensor);
+/* A view of another library's tensor in host memory: without a copy where it is dense, row-major, starts at a multiple
+ * of 64 and the device can use host memory, else of a copy. Takes the tensor over: its deleter is called once, also on
+ * failure, and at once where a copy was made. A tensor that says that it is read-only gives a read-only view.
+ * A `type` of 0 is the tensor's, with integers as KILN_ELEMENT_TYPE_I8 to I64 and UI8 to UI64; any other type of the
+ * same size says how the bytes are to be understood. */
+KILN_API kiln_status_t *kiln_buffer_view_from_dlpack(kiln_device_t *device, struct DLManagedTensorVersioned *tensor,
+                                                     kiln_element_type_t type, kiln_ref_t *out_view);
+KILN_API kiln_status_t *kiln_buffer_view_from_dlpack_unversioned(kiln_device_t *device, struct DLManagedTensor *tensor,
+                                                                 kiln_element_type_t type, kiln_ref_t *out_view);
+
 /* ---- Native modules: functions that modules import ---- */
 
 typedef struct kiln_native_module_t kiln_native_module_t;
@@ -244,6 +277,7 @@ KILN_API void kiln_native_module_release(kiln_native_module_t *module);
 
 /* ---- Sessions: programs that run ---- */
 
+typedef struct kiln_program_t kiln_program_t;
 typedef struct kiln_session_t kiln_session_t;
 typedef struct kiln_function_t kiln_function_t;
 
@@ -259,11 +293,22 @@ typedef struct kiln_session_options_t {
   size_t native_module_count;
   uint32_t max_call_depth; /* active functions; 0: 1024 */
   size_t stack_bytes;      /* of their registers; 0: 1 MiB */
+  /* Made before of modules, devices and native modules, which are then left out here. NULL: of those above. */
+  kiln_program_t *program;
 } kiln_session_options_t;
+
+/* Instantiates the modules and runs their initializers, once for all sessions that are made of the program. These share
+ * its executables, constants and recordings, also at the same time on many threads; variables are each session's own,
+ * and start as the initializers left them. Native modules are shared, too. */
+KILN_API kiln_status_t *kiln_program_create(const kiln_session_options_t *options, kiln_program_t **out_program);
+KILN_API void kiln_program_retain(kiln_program_t *program);
+/* Its sessions stay. */
+KILN_API void kiln_program_release(kiln_program_t *program);
 
 /* Instantiates the modules and runs their initializers. The session retains what it was given. */
 KILN_API kiln_status_t *kiln_session_create(const kiln_session_options_t *options, kiln_session_t **out_session);
-/* Its functions are released with it. Results may outlive it; a call that another thread is in ends as it would. */
+/* Its functions are released with it. Results may outlive it; a call that another thread is in ends as it would, and
+ * asynchronous calls that were submitted run. */
 KILN_API void kiln_session_release(kiln_session_t *session);
 
 /* An exported function of the last module, or "<module>.<function>" of any. Borrowed from the session. */
@@ -312,6 +357,38 @@ KILN_API void kiln_call_limit_release(kiln_call_limit_t *limit);
 KILN_API kiln_status_t *kiln_session_call_within(kiln_call_limit_t *limit, kiln_session_t *session,
                                                  const kiln_function_t *function, const kiln_value_t *arguments,
                                                  size_t argument_count, kiln_value_t *results, size_t result_count);
+
+/* ---- Asynchronous calls ---- */
+
+/* Stands for a call; signalled when that has succeeded or failed. */
+typedef struct kiln_fence_t kiln_fence_t;
+
+typedef struct kiln_submit_options_t {
+  size_t struct_size; /* sizeof(kiln_submit_options_t) */
+  /* The call starts when all of these are signalled, and fails where one of them did. */
+  kiln_fence_t *const *fences;
+  size_t fence_count;
+  kiln_call_limit_t *limit; /* as of kiln_session_call_within, for the wait, too; NULL: none */
+} kiln_submit_options_t;
+
+/* As kiln_session_call, but returns at once. Calls of a session run in the order in which they were submitted, on a
+ * thread of the session's own, which the first one starts, and on which native functions are called. Arguments are
+ * retained; what the call fails with, where it is not wrong arguments, arrives at the fence. Until all have ended,
+ * kiln_session_call fails. `options` may be NULL. */
+KILN_API kiln_status_t *kiln_session_submit(kiln_session_t *session, const kiln_function_t *function,
+                                            const kiln_value_t *arguments, size_t argument_count,
+                                            const kiln_submit_options_t *options, kiln_fence_t **out_fence);
+/* 1 once it is signalled, else 0. */
+KILN_API int kiln_fence_query(const kiln_fence_t *fence);
+/* NULL where the call has succeeded, what it failed with where it has failed; DEADLINE_EXCEEDED where it has not ended
+ * after so long, which kiln_fence_query tells from a call that exceeded its own. A native function cannot wait for
+ * calls of the session that called it. */
+KILN_API kiln_status_t *kiln_fence_wait(kiln_fence_t *fence, uint64_t timeout_nanoseconds);
+/* The results of a call that has succeeded; references among them belong to the caller, each time anew. */
+KILN_API kiln_status_t *kiln_fence_results(kiln_fence_t *fence, kiln_value_t *results, size_t result_count);
+KILN_API void kiln_fence_retain(kiln_fence_t *fence);
+/* The call runs nevertheless. */
+KILN_API void kiln_fence_release(kiln_fence_t *fence);
 
 #ifdef __cplusplus
 } /* extern "C" */

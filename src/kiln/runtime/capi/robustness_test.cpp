@@ -22,7 +22,8 @@
 #include <vector>
 
 #include "kiln/base/sanitized.h"
-#include "kiln/runtime/capi/capi_test_module.h"
+#include "kiln/runtime/capi/capi_fixture.h"
+#include "kiln/runtime/capi/dlpack_abi.h"
 
 namespace {
 
@@ -55,86 +56,17 @@ void operator delete(void *memory, size_t) noexcept {
 
 namespace {
 
-std::set<std::string> coveredFunctions;
-std::vector<std::string> misuses; // "function: message"
+using namespace kiln::capi::testing;
 
-void noteMisuse(void *, const char *function, const char *message) {
-  misuses.push_back(std::string(function) + ": " + message);
-}
-kiln_status_t *returnNothing(void *, const kiln_value_t *, size_t, kiln_value_t *, size_t) {
-  return nullptr;
-}
+std::set<std::string> coveredFunctions;
+
 kiln_status_t *throwException(void *, const kiln_value_t *, size_t, kiln_value_t *, size_t) {
   throw std::runtime_error("thrown by the program");
 }
 
-std::string textOf(kiln_status_t *status) {
-  std::string text = status ? kiln_status_message(status) : "";
-  kiln_status_free(status);
-  return text;
-}
-
-// One of everything, alive.
-class CApiRobustness : public testing::Test {
+class CApiRobustness : public CApiFixture {
 protected:
-  void SetUp() override {
-    misuses.clear();
-    kiln_set_misuse_handler(noteMisuse, nullptr);
-    bytes.reset(makeTestModule(&size));
-    must(kiln_instance_create(KILN_API_VERSION, &instance));
-    must(kiln_device_create(instance, "local-sync", nullptr, &device));
-    must(kiln_module_load_memory(bytes.get(), size, "test.vmfb", nullptr, nullptr, &module));
-    must(kiln_native_module_create("host", &native));
-    for (auto [name, signature] : {std::pair("scale", "fi_f"), {"mix", "IFr_rFI"}, {"sum", "I*_I"}, {"fail", "_"}})
-      must(kiln_native_module_add(native, name, signature, std::strcmp(name, "fail") ? returnNothing : throwException,
-                                  nullptr));
-    must(newSession(&session));
-    must(kiln_session_lookup(session, "abs", &function));
-    must(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &view));
-  }
-  void TearDown() override {
-    kiln_ref_release(view);
-    kiln_session_release(session);
-    kiln_native_module_release(native);
-    kiln_module_release(module);
-    kiln_device_release(device);
-    kiln_instance_release(instance);
-    kiln_set_misuse_handler(nullptr, nullptr);
-  }
-  static void must(kiln_status_t *status) { ASSERT_EQ(textOf(status), ""); }
-
-  kiln_status_t *newSession(kiln_session_t **out) {
-    kiln_session_options_t options = {};
-    options.struct_size = sizeof(options);
-    options.modules = &module;
-    options.module_count = 1;
-    options.devices = &device;
-    options.device_count = 1;
-    options.native_modules = &native;
-    options.native_module_count = 1;
-    return kiln_session_create(&options, out);
-  }
-  kiln_value_t argument() const {
-    kiln_value_t value = {};
-    value.kind = KILN_KIND_REF;
-    value.as.ref = view;
-    return value;
-  }
-
-  struct Free {
-    void operator()(void *memory) const { std::free(memory); }
-  };
-  const float numbers[4] = {-1, 2, -3, 4};
-  const uint64_t shape[2] = {4, 7}; // the second for a rank that is wrong
-  std::unique_ptr<void, Free> bytes;
-  size_t size = 0;
-  kiln_instance_t *instance = nullptr;
-  kiln_device_t *device = nullptr;
-  kiln_module_t *module = nullptr;
-  kiln_native_module_t *native = nullptr;
-  kiln_session_t *session = nullptr;
-  const kiln_function_t *function = nullptr;
-  kiln_ref_t view = {};
+  CApiRobustness() : CApiFixture("local-sync", throwException) {}
 };
 
 template <typename T> constexpr bool isHandle = false;
@@ -145,6 +77,9 @@ template <> constexpr bool isHandle<kiln_module_t> = true;
 template <> constexpr bool isHandle<kiln_native_module_t> = true;
 template <> constexpr bool isHandle<kiln_session_t> = true;
 template <> constexpr bool isHandle<kiln_function_t> = true;
+template <> constexpr bool isHandle<kiln_program_t> = true;
+template <> constexpr bool isHandle<kiln_fence_t> = true;
+template <> constexpr bool isHandle<kiln_call_limit_t> = true;
 
 // A handle of another kind, and one that was released.
 void *releasedHandle() {
@@ -225,12 +160,14 @@ void sweep(const char *name, Result (*f)(Args...), std::set<size_t> mayBe, std::
 #define SWEEP(function, mayBe, ...) sweep(#function, function, mayBe __VA_OPT__(, ) __VA_ARGS__)
 using May = std::set<size_t>;
 
+void ignoreMisuse(void *, const char *, const char *) {}
+
 TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
   coveredFunctions.clear();
   kiln_ref_t outView = {};
   kiln_value_t in = argument(), out = {};
   const char *key = nullptr, *value = nullptr;
-  float target[4];
+  alignas(64) float target[4] = {};
   kiln_instance_t *newInstance = nullptr;
   kiln_device_t *newDevice = nullptr;
   kiln_module_t *newModule = nullptr;
@@ -239,7 +176,16 @@ TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
   kiln_call_limit_t *newLimit = nullptr;
   const kiln_function_t *found = nullptr;
   kiln_device_options_t deviceOptions = {sizeof(deviceOptions), KILN_ALLOCATOR_DIRECT, 1};
-  kiln_session_options_t sessionOptions = {};
+  kiln_session_options_t noModules = {};
+  kiln_program_t *newProgram = nullptr;
+  kiln_fence_t *newFence = nullptr;
+  int64_t extent = 4;
+  DLManagedTensorVersioned tensor = {}; // nobody's: there is no deleter
+  tensor.majorVersion = 1;
+  tensor.tensor = {target, 1, 0, 1, {2, 32, 1}, &extent, nullptr, 0};
+  DLManagedTensor olderTensor = {tensor.tensor, nullptr, nullptr};
+  DLManagedTensorVersioned *newTensor = nullptr;
+  DLManagedTensor *newOlderTensor = nullptr;
   kiln_status_t *status = kiln_status_create(KILN_STATUS_ABORTED, "text");
 
   SWEEP(kiln_status_create, (May{0, 1}), KILN_STATUS_ABORTED, "text");
@@ -247,8 +193,8 @@ TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
   SWEEP(kiln_status_message, May{}, status);
   SWEEP(kiln_status_code_name, May{}, KILN_STATUS_ABORTED);
   SWEEP(kiln_status_free, May{}, status);
-  SWEEP(kiln_set_misuse_handler, May{}, noteMisuse, nullptr);
-  kiln_set_misuse_handler(noteMisuse, nullptr);
+  SWEEP(kiln_set_misuse_handler, May{}, ignoreMisuse, nullptr);
+  kiln_set_misuse_handler(ignoreMisuse, nullptr);
   SWEEP(kiln_instance_create, May{0}, KILN_API_VERSION, &newInstance);
   SWEEP(kiln_instance_release, May{}, nullptr);
   SWEEP(kiln_install_page_loss_handler, May{});
@@ -274,12 +220,32 @@ TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
   SWEEP(kiln_buffer_view_byte_size, May{}, view);
   SWEEP(kiln_buffer_view_data, May{}, view);
   SWEEP(kiln_buffer_view_read, May{}, view, target, sizeof(target));
+  SWEEP(kiln_buffer_view_mutable_data, May{}, view);
+  SWEEP(kiln_buffer_view_write, May{}, view, numbers, sizeof(numbers));
+  SWEEP(kiln_buffer_view_to_dlpack, May{}, view, &newTensor);
+  SWEEP(kiln_buffer_view_to_dlpack_unversioned, May{}, view, &newOlderTensor);
+  kiln_ref_release(outView);
+  for (bool versioned : {true, false}) {
+    outView = {};
+    if (versioned)
+      SWEEP(kiln_buffer_view_from_dlpack, May{2}, device, &tensor, KILN_ELEMENT_TYPE_F32, &outView);
+    else
+      SWEEP(kiln_buffer_view_from_dlpack_unversioned, May{2}, device, &olderTensor, KILN_ELEMENT_TYPE_F32, &outView);
+    EXPECT_TRUE(outView.object) << "a type of 0 is the tensor's";
+    kiln_ref_release(outView);
+  }
   SWEEP(kiln_native_module_create, May{}, "another", &newNative);
   must(kiln_native_module_create("another", &newNative));
   SWEEP(kiln_native_module_add, May{4}, newNative, "f", "_", returnNothing, nullptr);
   SWEEP(kiln_native_module_retain, May{}, native);
   SWEEP(kiln_native_module_release, May{}, nullptr);
-  SWEEP(kiln_session_create, May{}, &sessionOptions, &otherSession);
+  SWEEP(kiln_program_create, May{}, &noModules, &newProgram);
+  kiln_session_options_t options = sessionOptions();
+  must(kiln_program_create(&options, &newProgram));
+  SWEEP(kiln_program_retain, May{}, newProgram);
+  SWEEP(kiln_program_release, May{}, newProgram);
+  kiln_program_release(newProgram);
+  SWEEP(kiln_session_create, May{}, &noModules, &otherSession);
   SWEEP(kiln_session_release, May{}, nullptr);
   SWEEP(kiln_session_lookup, May{}, session, "abs", &found);
   SWEEP(kiln_session_function_count, May{}, session);
@@ -296,6 +262,15 @@ TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
   SWEEP(kiln_call_limit_create, May{0}, KILN_NO_TIMEOUT, &newLimit);
   must(kiln_call_limit_create(KILN_NO_TIMEOUT, &newLimit));
   SWEEP(kiln_session_call_within, May{}, newLimit, session, function, &in, 1, &out, 1);
+  SWEEP(kiln_session_submit, May{4}, session, function, &in, 1, nullptr, &newFence);
+  must(kiln_session_submit(session, function, &in, 1, nullptr, &newFence));
+  must(kiln_fence_wait(newFence, KILN_NO_TIMEOUT));
+  SWEEP(kiln_fence_query, May{}, newFence);
+  SWEEP(kiln_fence_wait, May{1}, newFence, KILN_NO_TIMEOUT);
+  SWEEP(kiln_fence_results, May{}, newFence, &out, 1);
+  SWEEP(kiln_fence_retain, May{}, newFence);
+  SWEEP(kiln_fence_release, May{}, newFence);
+  kiln_fence_release(newFence);
   SWEEP(kiln_call_limit_cancel, May{}, newLimit);
   SWEEP(kiln_call_limit_release, May{}, newLimit);
 
@@ -401,14 +376,7 @@ TEST_F(CApiRobustness, OptionsOfOtherVersions) {
 
 TEST_F(CApiRobustness, SessionOptions) {
   kiln_session_t *made = nullptr;
-  kiln_session_options_t right = {};
-  right.struct_size = sizeof(right);
-  right.modules = &module;
-  right.module_count = 1;
-  right.devices = &device;
-  right.device_count = 1;
-  right.native_modules = &native;
-  right.native_module_count = 1;
+  kiln_session_options_t right = sessionOptions();
   auto create = [&](const std::function<void(kiln_session_options_t &)> &change) {
     kiln_session_options_t options = right;
     change(options);
@@ -432,6 +400,22 @@ TEST_F(CApiRobustness, SessionOptions) {
   }
   EXPECT_EQ(create([](auto &) {}), "");
   kiln_session_release(made);
+
+  kiln_program_t *program = nullptr, *other = nullptr;
+  must(kiln_program_create(&right, &program));
+  EXPECT_EQ(create([&](auto &o) { o.program = program; }),
+            "modules, devices or native modules are given beside a program, which has its own");
+  auto nothingElse = [&](auto &o) {
+    o.program = program;
+    o.module_count = o.device_count = o.native_module_count = 0;
+  };
+  EXPECT_EQ(create(nothingElse), "");
+  kiln_session_release(made);
+  nothingElse(right);
+  EXPECT_EQ(textOf(kiln_program_create(&right, &other)),
+            "`program` of the options is for sessions; a program is made of modules");
+  kiln_program_release(program);
+  EXPECT_NE(create([](auto &) {}).find("`program` is 0x"), std::string::npos);
 }
 
 TEST_F(CApiRobustness, CallsWithWrongValues) {
@@ -478,10 +462,14 @@ TEST_F(CApiRobustness, ExceptionsOfTheProgramFailItsCall) {
   }
 }
 
+void countTensor(DLManagedTensor *tensor) {
+  ++*static_cast<int *>(tensor->context);
+}
+
 // Each allocation in turn fails, alone and with all that follow.
 TEST_F(CApiRobustness, EveryFailedAllocationIsAnError) {
   kiln_value_t in = argument(), out = {};
-  float target[4];
+  float target[4] = {};
   kiln_ref_t made = {};
   kiln_device_t *newDevice = nullptr;
   kiln_module_t *newModule = nullptr;
@@ -512,6 +500,46 @@ TEST_F(CApiRobustness, EveryFailedAllocationIsAnError) {
          kiln_call_limit_release(std::exchange(limit, nullptr));
          return status;
        }},
+      {"submit",
+       [&] {
+         kiln_fence_t *fence = nullptr;
+         kiln_status_t *status = kiln_session_submit(session, function, &in, 1, nullptr, &fence);
+         if (!status) {
+           allocationsLeft = -1;
+           EXPECT_EQ(textOf(kiln_fence_wait(fence, KILN_NO_TIMEOUT)), "");
+         }
+         kiln_fence_release(fence);
+         return status;
+       }},
+      {"program",
+       [&] {
+         kiln_session_options_t options = sessionOptions();
+         kiln_program_t *program = nullptr;
+         kiln_status_t *status = kiln_program_create(&options, &program);
+         if (status)
+           return status;
+         options = {};
+         options.struct_size = sizeof(options);
+         options.program = program;
+         status = kiln_session_create(&options, &newOne);
+         kiln_program_release(program);
+         return status;
+       }},
+      {"export",
+       [&] {
+         DLManagedTensorVersioned *tensor = nullptr;
+         kiln_status_t *status = kiln_buffer_view_to_dlpack(view, &tensor);
+         if (tensor)
+           tensor->deleter(tensor);
+         return status;
+       }},
+      {"import",
+       [&] {
+         int64_t extents[2] = {2, 2}, strides[2] = {1, 2};
+         DLManagedTensor tensor = {{target, 1, 0, 2, {2, 32, 1}, extents, strides, 0}, &released, countTensor};
+         ++created;
+         return kiln_buffer_view_from_dlpack_unversioned(device, &tensor, KILN_ELEMENT_TYPE_F32, &made);
+       }},
       {"native", [&] { return kiln_native_module_create("n", &newNative); }},
       {"add", [&] { return kiln_native_module_add(newNative, "f", "rI_r", returnNothing, nullptr); }},
   };
@@ -539,7 +567,7 @@ TEST_F(CApiRobustness, EveryFailedAllocationIsAnError) {
       kiln_session_release(std::exchange(newOne, nullptr));
     }
   kiln_native_module_release(newNative);
-  EXPECT_EQ(released, created) << "memory is given back for each module, whether it was loaded or not";
+  EXPECT_EQ(released, created) << "memory is given back for each module and tensor, whether it was loaded or not";
   EXPECT_TRUE(misuses.empty()) << misuses.front();
 }
 
@@ -559,10 +587,7 @@ kiln_status_t *waitForOthers(void *, const kiln_value_t *, size_t, kiln_value_t 
 }
 
 TEST_F(CApiRobustness, OneThreadAtATimeIsInACallOfASession) {
-  kiln_native_module_t *host = nullptr;
-  must(kiln_native_module_create("host", &host));
-  for (auto [name, signature] : {std::pair("scale", "fi_f"), {"mix", "IFr_rFI"}, {"sum", "I*_I"}, {"fail", "_"}})
-    must(kiln_native_module_add(host, name, signature, waitForOthers, nullptr));
+  kiln_native_module_t *host = newHost(waitForOthers, nullptr);
   std::swap(host, native);
   kiln_session_t *shared = nullptr;
   must(newSession(&shared));

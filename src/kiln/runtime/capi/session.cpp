@@ -6,59 +6,14 @@
 #include <vector>
 
 #include "kiln/runtime/capi/options.h"
-#include "kiln/runtime/capi/values.h"
+#include "kiln/runtime/capi/session_object.h"
 #include "kiln/runtime/vm/hal_module.h"
-#include "kiln/runtime/vm/session.h"
+#include "kiln/runtime/vm/program.h"
 
 using namespace kiln;
 using namespace kiln::capi;
 
-namespace kiln::capi {
-
-// A function that the program has a handle of. An export's name stands at one place of its module's metadata, which
-// makes it the function's identity.
-struct KnownFunction {
-  const char *name;
-  const kiln_function_t *handle;
-};
-
-struct SessionObject final : RefCounted {
-  std::unique_ptr<vm::Session> session;
-  size_t exportCount = 0; // the first of `functions`; the others were looked up in other modules
-
-  std::mutex mutex;
-  std::vector<KnownFunction> functions; // guarded; released with the session's handle
-  bool released = false;                // guarded
-};
-
-struct FunctionObject final : RefCounted {
-  FunctionObject(Ref<SessionObject> session, vm::Function function) : session(std::move(session)), function(function) {}
-  const Ref<SessionObject> session;
-  const vm::Function function;
-};
-
-} // namespace kiln::capi
-
 namespace {
-
-// More of a kind of object was never meant.
-constexpr size_t kMaxObjects = 65536;
-
-// The objects of an array of handles in the options.
-template <typename Handle>
-Status readHandles(const char *name, Handle *const *handles, size_t count,
-                   std::vector<Ref<typename HandleTraits<Handle>::Object>> &objects) {
-  if (count > kMaxObjects)
-    return invalidArgument("{} `{}` are announced; at most {} are possible", count, name, kMaxObjects);
-  KILN_RETURN_IF_ERROR(neededArray(handles, count, name));
-  for (size_t i = 0; i < count; ++i) {
-    Result<Ref<typename HandleTraits<Handle>::Object>> object = argument(handles[i], name);
-    if (!object.ok())
-      return std::move(object).status().withContext(fmt::format("item {}", i));
-    objects.push_back(*std::move(object));
-  }
-  return okStatus();
-}
 
 Result<kiln_session_options_t> readSessionOptions(const kiln_session_options_t *given) {
   const OptionField fields[] = {KILN_OPTION_FIELD(kiln_session_options_t, struct_size),
@@ -69,7 +24,8 @@ Result<kiln_session_options_t> readSessionOptions(const kiln_session_options_t *
                                 KILN_OPTION_FIELD(kiln_session_options_t, native_modules),
                                 KILN_OPTION_FIELD(kiln_session_options_t, native_module_count),
                                 KILN_OPTION_FIELD(kiln_session_options_t, max_call_depth),
-                                KILN_OPTION_FIELD(kiln_session_options_t, stack_bytes)};
+                                KILN_OPTION_FIELD(kiln_session_options_t, stack_bytes),
+                                KILN_OPTION_FIELD(kiln_session_options_t, program)};
   return readOptions("kiln_session_options_t", given, fields);
 }
 
@@ -92,24 +48,59 @@ void releaseFunctions(SessionObject &session) {
     HandleTable::release(HandleKind::Function, function.handle);
 }
 
+vm::SessionOptions limitsOf(const kiln_session_options_t &options) {
+  vm::SessionOptions limits;
+  if (options.max_call_depth)
+    limits.maxCallDepth = options.max_call_depth;
+  if (options.stack_bytes)
+    limits.stackBytes = options.stack_bytes;
+  return limits;
+}
+
+// What the options ask to be instantiated, as Session::create and Program::create take it.
+struct ProgramParts {
+  std::vector<Ref<vm::Module>> modules;
+  std::vector<Ref<vm::NativeModule>> natives{1};
+};
+
+Result<ProgramParts> readParts(const kiln_session_options_t &options) {
+  ProgramParts parts;
+  std::vector<Ref<hal::Device>> devices;
+  KILN_RETURN_IF_ERROR(readHandles("modules", options.modules, options.module_count, parts.modules));
+  KILN_RETURN_IF_ERROR(readHandles("devices", options.devices, options.device_count, devices));
+  KILN_RETURN_IF_ERROR(
+      readHandles("native_modules", options.native_modules, options.native_module_count, parts.natives));
+  KILN_ASSIGN_OR_RETURN(parts.natives.front(), vm::createHalModule(std::move(devices)));
+  return parts;
+}
+
+Status createProgram(const kiln_session_options_t *given, kiln_program_t **out) {
+  KILN_RETURN_IF_ERROR(needed(out, "out_program"));
+  KILN_ASSIGN_OR_RETURN(kiln_session_options_t options, readSessionOptions(given));
+  if (options.program)
+    return invalidArgument("`program` of the options is for sessions; a program is made of modules");
+  KILN_ASSIGN_OR_RETURN(ProgramParts parts, readParts(options));
+  KILN_ASSIGN_OR_RETURN(Ref<vm::Program> program, vm::Program::create(parts.modules, parts.natives, limitsOf(options)));
+  *out = giveHandle<kiln_program_t>(std::move(program));
+  return okStatus();
+}
+
+Result<std::unique_ptr<vm::Session>> createVmSession(const kiln_session_options_t &options) {
+  if (options.program) {
+    KILN_ASSIGN_OR_RETURN(Ref<vm::Program> program, argument(options.program, "program"));
+    if (options.module_count || options.device_count || options.native_module_count)
+      return invalidArgument("modules, devices or native modules are given beside a program, which has its own");
+    return program->createSession(limitsOf(options));
+  }
+  KILN_ASSIGN_OR_RETURN(ProgramParts parts, readParts(options));
+  return vm::Session::create(parts.modules, parts.natives, limitsOf(options));
+}
+
 Status createSession(const kiln_session_options_t *given, kiln_session_t **out) {
   KILN_RETURN_IF_ERROR(needed(out, "out_session"));
   KILN_ASSIGN_OR_RETURN(kiln_session_options_t options, readSessionOptions(given));
-  std::vector<Ref<vm::Module>> modules;
-  std::vector<Ref<hal::Device>> devices;
-  std::vector<Ref<vm::NativeModule>> natives(1);
-  KILN_RETURN_IF_ERROR(readHandles("modules", options.modules, options.module_count, modules));
-  KILN_RETURN_IF_ERROR(readHandles("devices", options.devices, options.device_count, devices));
-  KILN_RETURN_IF_ERROR(readHandles("native_modules", options.native_modules, options.native_module_count, natives));
-  KILN_ASSIGN_OR_RETURN(natives.front(), vm::createHalModule(std::move(devices)));
-
-  vm::SessionOptions sessionOptions;
-  if (options.max_call_depth)
-    sessionOptions.maxCallDepth = options.max_call_depth;
-  if (options.stack_bytes)
-    sessionOptions.stackBytes = options.stack_bytes;
   auto object = makeRef<SessionObject>();
-  KILN_ASSIGN_OR_RETURN(object->session, vm::Session::create(modules, natives, sessionOptions));
+  KILN_ASSIGN_OR_RETURN(object->session, createVmSession(options));
   try {
     std::lock_guard lock(object->mutex);
     for (const vm::Function &function : object->session->exports())
@@ -159,27 +150,55 @@ Status readArgument(const kiln_value_t &argument, vm::Value &value) {
 
 Status call(kiln_session_t *sessionHandle, const kiln_function_t *functionHandle,
             std::span<const kiln_value_t> arguments, std::span<kiln_value_t> results) {
+  KILN_ASSIGN_OR_RETURN(Ref<FunctionObject> function,
+                        calledFunction(sessionHandle, functionHandle, arguments, results));
+  SessionObject &session = *function->session;
+  if (session.submitted.load() && !session.queue.isOwnThread())
+    return failedPrecondition("asynchronous calls of this session have not ended; wait for the fence of the last");
+  std::ranges::fill(results, kiln_value_t{KILN_KIND_REF, {}});
+  CallValues<vm::Value> in(arguments.size()), out(results.size());
+  KILN_RETURN_IF_ERROR(readArguments(function->function, arguments, in.span()));
+  KILN_RETURN_IF_ERROR(session.session->call(function->function, in.span(), out.span()));
+  giveResults(out.span(), results);
+  return okStatus();
+}
+
+} // namespace
+
+namespace kiln::capi {
+
+Result<Ref<FunctionObject>> calledFunction(kiln_session_t *sessionHandle, const kiln_function_t *functionHandle,
+                                           std::span<const kiln_value_t> arguments,
+                                           std::optional<std::span<kiln_value_t>> results) {
   KILN_ASSIGN_OR_RETURN(Ref<SessionObject> session, argument(sessionHandle, "session"));
   KILN_ASSIGN_OR_RETURN(Ref<FunctionObject> function, argument(functionHandle, "function"));
   if (function->session.get() != session.get())
     return invalidArgument("function '{}' belongs to another session", function->function.name());
   KILN_RETURN_IF_ERROR(neededArray(arguments.data(), arguments.size(), "arguments"));
-  KILN_RETURN_IF_ERROR(neededArray(results.data(), results.size(), "results"));
+  if (results)
+    KILN_RETURN_IF_ERROR(neededArray(results->data(), results->size(), "results"));
   // Before anything is read or made for them: what is counted here may be any number.
-  if (arguments.size() != function->function.argumentCount() || results.size() != function->function.resultCount())
-    return session->session->checkCounts(function->function, arguments.size(), results.size());
-  std::ranges::fill(results, kiln_value_t{KILN_KIND_REF, {}});
-  CallValues<vm::Value> in(arguments.size()), out(results.size());
+  KILN_RETURN_IF_ERROR(vm::Session::checkCounts(function->function, arguments.size(),
+                                                results ? results->size() : function->function.resultCount()));
+  return function;
+}
+
+Status readArguments(const vm::Function &function, std::span<const kiln_value_t> arguments,
+                     std::span<vm::Value> values) {
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (Status status = readArgument(arguments[i], in[i]); !status.ok())
-      return std::move(status).withContext(fmt::format("argument {} of @{}", i, function->function.name()));
-  KILN_RETURN_IF_ERROR(session->session->call(function->function, in.span(), out.span()));
+    if (Status status = readArgument(arguments[i], values[i]); !status.ok())
+      return std::move(status).withContext(fmt::format("argument {} of @{}", i, function.name()));
+  return okStatus();
+}
+
+void giveResults(std::span<vm::Value> values, std::span<kiln_value_t> results) {
+  std::ranges::fill(results, kiln_value_t{KILN_KIND_REF, {}});
   try {
     for (size_t i = 0; i < results.size(); ++i) {
-      auto kind = static_cast<kiln_kind_t>(out[i].kind());
-      results[i] = makeScalar(kind, out[i].bits());
+      auto kind = static_cast<kiln_kind_t>(values[i].kind());
+      results[i] = makeScalar(kind, values[i].bits());
       if (kind == KILN_KIND_REF)
-        results[i].as.ref = giveRef(out[i].takeRef());
+        results[i].as.ref = giveRef(values[i].takeRef());
     }
   } catch (...) {
     for (kiln_value_t &result : results) {
@@ -189,10 +208,19 @@ Status call(kiln_session_t *sessionHandle, const kiln_function_t *functionHandle
     }
     throw;
   }
-  return okStatus();
 }
 
-} // namespace
+} // namespace kiln::capi
+
+kiln_status_t *kiln_program_create(const kiln_session_options_t *options, kiln_program_t **out_program) {
+  return guarded([&] { return createProgram(options, out_program); });
+}
+void kiln_program_retain(kiln_program_t *program) {
+  retainHandle(__func__, program);
+}
+void kiln_program_release(kiln_program_t *program) {
+  releaseHandle(__func__, program);
+}
 
 kiln_status_t *kiln_session_create(const kiln_session_options_t *options, kiln_session_t **out_session) {
   return guarded([&] { return createSession(options, out_session); });

@@ -50,6 +50,16 @@ Result<Ref<Buffer>> Buffer::subspan(Ref<Buffer> buffer, uint64_t offset, uint64_
   return Ref<Buffer>::adopt(new SpanBuffer(std::move(allocation), start, length));
 }
 
+Result<Ref<Buffer>> Buffer::clone() {
+  Allocator *allocator = allocation()->owner.get();
+  if (!allocator)
+    return unimplemented("a buffer that no allocator handed out cannot be copied");
+  KILN_ASSIGN_OR_RETURN(Ref<Buffer> copy, allocator->allocate(bufferUsage, length));
+  KILN_ASSIGN_OR_RETURN(MappedMemory memory, copy->map(MemoryAccess::Write));
+  KILN_RETURN_IF_ERROR(read(0, memory.bytes()));
+  return copy;
+}
+
 Status Buffer::checkRange(const char *what, MemoryAccess access, uint64_t offset, uint64_t length) const {
   if (offset > this->length || length > this->length - offset)
     return outOfRange("cannot {} {} bytes at offset {} of a buffer of {} bytes", what, length, offset, this->length);

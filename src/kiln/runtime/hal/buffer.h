@@ -61,6 +61,9 @@ public:
   // to the allocation itself. The whole of a buffer is the buffer itself.
   static Result<Ref<Buffer>> subspan(Ref<Buffer> buffer, uint64_t offset, uint64_t length);
 
+  // A buffer of the same allocator with the same contents, which whoever writes them must have finished.
+  Result<Ref<Buffer>> clone();
+
   // Makes [offset, offset + length) addressable by the host until the mapping is destroyed.
   Result<MappedMemory> map(MemoryAccess access, uint64_t offset, uint64_t length);
   Result<MappedMemory> map(MemoryAccess access);

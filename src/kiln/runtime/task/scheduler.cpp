@@ -1,11 +1,11 @@
 #include "kiln/runtime/task/scheduler.h"
 
+#include "kiln/base/blocked_signals.h"
 #include "kiln/runtime/task/spin.h"
 
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <csignal>
 #include <pthread.h>
 #include <sched.h>
 #include <system_error>
@@ -69,13 +69,7 @@ Result<std::shared_ptr<Scheduler>> Scheduler::create(const SchedulerOptions &opt
 
 Status Scheduler::start(const SchedulerOptions &options, const Topology &topology) {
   bool bind = options.pinWorkers && workers.size() <= topology.cores.size();
-  // Signals are for the program's own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  // But for faults of the thread itself: blocked, they end the process, whatever handler is there.
-  for (int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP})
-    sigdelset(&all, fault);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  BlockedSignals blocked;
   Status status;
   try {
     for (uint32_t i = 0; i < workers.size(); ++i) {
@@ -94,7 +88,6 @@ Status Scheduler::start(const SchedulerOptions &options, const Topology &topolog
   } catch (const std::system_error &error) {
     status = resourceExhausted("cannot start worker thread {} of {}: {}", threads.size(), workers.size(), error.what());
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return status;
 }
 

@@ -22,6 +22,7 @@ using hal::Device;
 using hal::ElementType;
 using hal::Executable;
 using hal::Fence;
+using hal::MemoryAccess;
 using hal::SlotRange;
 
 namespace {
@@ -89,7 +90,34 @@ public:
     return okStatus();
   }
 
+  std::optional<Result<AnyRef>> copyForSession(const AnyRef &object) const override {
+    if (object.as<Device>() || object.as<Executable>() || object.as<Fence>())
+      return object;
+    if (auto *commands = object.as<CommandBuffer>())
+      return shareRecording(*commands);
+    if (auto *buffer = object.as<Buffer>())
+      return copyMemory(*buffer);
+    if (auto *view = object.as<BufferView>(); view && !allows(view->buffer()->access(), MemoryAccess::Write))
+      return object;
+    return std::nullopt;
+  }
+
 private:
+  static Result<AnyRef> shareRecording(CommandBuffer &commands) {
+    if (!commands.isFinalized() || commands.mode() != CommandBufferMode::Replay)
+      return failedPrecondition("the commands that it holds are not recorded for being executed many times");
+    return AnyRef(Ref<CommandBuffer>::share(&commands));
+  }
+
+  static Result<AnyRef> copyMemory(Buffer &buffer) {
+    if (!allows(buffer.access(), MemoryAccess::Write))
+      return AnyRef(Ref<Buffer>::share(&buffer));
+    if (buffer.allocation() != &buffer)
+      return failedPrecondition("it holds a part of memory of which another part may be used elsewhere");
+    KILN_ASSIGN_OR_RETURN(Ref<Buffer> copy, buffer.clone());
+    return AnyRef(std::move(copy));
+  }
+
   Result<Ref<Device>> callDeviceGet(uint32_t index) {
     if (index >= devices.size())
       return notFound("the program needs device {}; the session has {}", index,
@@ -134,7 +162,7 @@ private:
     hal::HostMemory memory;
     memory.data = const_cast<char *>(bytes.data() + offset);
     memory.length = length;
-    memory.access = hal::MemoryAccess::Read;
+    memory.access = MemoryAccess::Read;
     memory.checkReadable = [keep = Ref<Rodata>::share(&rodata)] { return keep->checkReadable(); };
     return device.allocator().importHost(std::move(memory));
   }

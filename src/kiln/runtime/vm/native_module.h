@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -54,6 +55,10 @@ public:
 
   // Fails on a name that is taken, on a signature that does not parse, and once the module was given to a session.
   Status add(std::string_view name, std::string_view signature, NativeFunctionPointer pointer, void *context);
+  // What a new session of a program (program.h) is to hold in the place of an object of this module that initialization
+  // left in a variable: the object itself where sessions may share it, else a copy, or why there is none. Nothing where
+  // the object is of another module's type. On any thread.
+  virtual std::optional<Result<AnyRef>> copyForSession(const AnyRef &object) const { return std::nullopt; }
   // From here on functions stay where they are, and can be found without a lock. A session calls it.
   void seal();
 

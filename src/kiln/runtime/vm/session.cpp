@@ -1,11 +1,15 @@
 #include "kiln/runtime/vm/session.h"
 
 #include <atomic>
+#include <unordered_map>
 
 #include "kiln/runtime/vm/interpreter.h"
 #include "kiln/runtime/vm/program_objects.h"
 
 namespace kiln::vm {
+
+// What a call does while another thread is in a call of the session.
+enum class WhenBusy { Fail, Wait };
 
 struct Session::State {
   State(const SessionOptions &options) : interpreter(options.stackBytes, options.maxCallDepth, options.trace) {}
@@ -22,8 +26,10 @@ struct Session::State {
   Status checkName(std::string_view name) const;
   Result<ResolvedImport> resolve(const Instance &importer, const ImportInfo &import) const;
   const Instance *findInstance(std::string_view name) const;
+  Status copyFrom(const State &other);
+  Result<AnyRef> copyObject(const AnyRef &object) const;
   Status call(Instance &instance, const FunctionInfo &function, std::span<const Value> arguments,
-              std::span<Value> results);
+              std::span<Value> results, WhenBusy whenBusy = WhenBusy::Fail);
 };
 
 Status Session::State::checkName(std::string_view name) const {
@@ -51,32 +57,36 @@ Status Session::State::addNatives(std::span<const Ref<NativeModule>> modules) {
   return okStatus();
 }
 
-// The thread is in a call of the session for as long as this lives, unless another thread is.
+// The thread is in a call of the session for as long as this lives, unless another thread is and that is not awaited.
 class ThreadInCall {
 public:
-  explicit ThreadInCall(std::atomic<const void *> &caller) : caller(caller) {
+  ThreadInCall(std::atomic<const void *> &caller, WhenBusy whenBusy) : caller(caller) {
     thread_local char here;
     const void *other = nullptr;
-    entered = caller.compare_exchange_strong(other, &here, std::memory_order_acquire);
-    nested = other == &here;
+    while (!(entered = caller.compare_exchange_strong(other, &here)) && !(nested = other == &here) &&
+           whenBusy == WhenBusy::Wait)
+      caller.wait(std::exchange(other, nullptr));
   }
   ThreadInCall(const ThreadInCall &) = delete;
   ~ThreadInCall() {
-    if (entered)
-      caller.store(nullptr, std::memory_order_release);
+    if (!entered)
+      return;
+    // In one order with the waiting thread's look at it, so that it is woken or does not sleep.
+    caller.store(nullptr, std::memory_order_seq_cst);
+    caller.notify_one();
   }
   explicit operator bool() const { return entered || nested; }
 
 private:
   std::atomic<const void *> &caller;
-  bool entered, nested;
+  bool entered = false, nested = false;
 };
 
 // Files from which constants are read must be what they were before the call, and their contents also after it: what
 // was computed from others is no result.
 Status Session::State::call(Instance &instance, const FunctionInfo &function, std::span<const Value> arguments,
-                            std::span<Value> results) {
-  ThreadInCall thread(caller);
+                            std::span<Value> results, WhenBusy whenBusy) {
+  ThreadInCall thread(caller, whenBusy);
   if (!thread)
     return failedPrecondition("another thread is in a call of this session; each thread needs a session of its own");
   for (const Ref<FileBytes> &file : mappedFiles)
@@ -155,6 +165,51 @@ Status Session::State::instantiate(const Ref<Module> &module, std::string name) 
       .withContext(fmt::format("initializing module '{}'", instances.back()->name));
 }
 
+// For a session that is made of another one: the object that takes the place of `object` in it.
+Result<AnyRef> Session::State::copyObject(const AnyRef &object) const {
+  if (!object || object.as<Rodata>() || object.as<ProgramExecutable>())
+    return object;
+  for (const Ref<NativeModule> &native : natives)
+    if (std::optional<Result<AnyRef>> copied = native->copyForSession(object))
+      return *std::move(copied);
+  return failedPrecondition("a {} can be neither shared nor copied", object.typeName());
+}
+
+Status Session::State::copyFrom(const State &other) {
+  natives = other.natives;
+  mappedFiles = other.mappedFiles;
+  // What two variables have in common, they have in common afterwards.
+  std::unordered_map<const RefCounted *, AnyRef> copies;
+  std::unordered_map<const Instance *, Instance *> counterparts;
+  for (const std::unique_ptr<Instance> &from : other.instances) {
+    auto instance = std::make_unique<Instance>();
+    instance->module = from->module;
+    instance->name = from->name;
+    instance->valueGlobals = from->valueGlobals;
+    instance->rodata = from->rodata;
+    instance->executables = from->executables;
+    instance->imports = from->imports;
+    for (ResolvedImport &import : instance->imports)
+      if (import.instance)
+        import.instance = counterparts.at(import.instance);
+    for (size_t i = 0; i < from->refGlobals.size(); ++i) {
+      const AnyRef &object = from->refGlobals[i];
+      auto [copy, isNew] = copies.try_emplace(object.pointer());
+      if (isNew) {
+        Result<AnyRef> copied = copyObject(object);
+        if (!copied.ok())
+          return std::move(copied).status().withContext(
+              fmt::format("variable {} of module '{}' keeps the program from being shared by sessions", i, from->name));
+        copy->second = *std::move(copied);
+      }
+      instance->refGlobals.push_back(copy->second);
+    }
+    counterparts.emplace(from.get(), instance.get());
+    instances.push_back(std::move(instance));
+  }
+  return okStatus();
+}
+
 Session::Session() = default;
 Session::~Session() = default;
 
@@ -178,6 +233,13 @@ Result<std::unique_ptr<Session>> Session::create(std::initializer_list<Ref<Modul
                                                  std::initializer_list<Ref<NativeModule>> natives,
                                                  const SessionOptions &options) {
   return create(std::span(modules.begin(), modules.size()), std::span(natives.begin(), natives.size()), options);
+}
+
+Result<std::unique_ptr<Session>> Session::copy(const SessionOptions &options) const {
+  std::unique_ptr<Session> session(new Session());
+  session->state = std::make_unique<State>(options);
+  KILN_RETURN_IF_ERROR(session->state->copyFrom(*state));
+  return session;
 }
 
 std::vector<Function> Session::exports() const {
@@ -248,6 +310,11 @@ static Status checkArguments(const Function &function, std::span<const Value> ar
 Status Session::call(const Function &function, std::span<const Value> arguments, std::span<Value> results) {
   KILN_RETURN_IF_ERROR(checkArguments(function, arguments, results));
   return state->call(*function.instance, *function.info, arguments, results);
+}
+
+Status Session::callInTurn(const Function &function, std::span<const Value> arguments, std::span<Value> results) {
+  KILN_RETURN_IF_ERROR(checkArguments(function, arguments, results));
+  return state->call(*function.instance, *function.info, arguments, results, WhenBusy::Wait);
 }
 
 } // namespace kiln::vm

@@ -61,7 +61,8 @@ private:
 };
 
 // Calls of one session may come from any thread, but one that comes while another thread is in a call fails: use a
-// session for each thread. A native function may call back into the session that called it.
+// session for each thread; program.h makes many of one program. A native function may call back into the session that
+// called it.
 class Session {
 public:
   // Modules in order: each may import what native modules provide and what modules before it export, under
@@ -83,11 +84,16 @@ public:
   // interest after an error. The error's message ends in a backtrace of the program's functions. Fails where the file
   // that constants of a module are mapped from is not what it was when the module was loaded.
   Status call(const Function &function, std::span<const Value> arguments, std::span<Value> results);
+  // The same, but where another thread is in a call, it is awaited.
+  Status callInTurn(const Function &function, std::span<const Value> arguments, std::span<Value> results);
   // Whether a call takes and gives so many.
   static Status checkCounts(const Function &function, size_t argumentCount, size_t resultCount);
 
 private:
+  friend class Program;
   Session();
+  // A session of the same program in the state in which this one is, which no thread may be changing.
+  Result<std::unique_ptr<Session>> copy(const SessionOptions &options) const;
   struct State;
   std::unique_ptr<State> state;
 };

@@ -6,7 +6,7 @@
 #include "kiln/runtime/module/test_module.h"
 #include "kiln/runtime/vm/hal_module.h"
 #include "kiln/runtime/vm/hal_types.h"
-#include "kiln/runtime/vm/session.h"
+#include "kiln/runtime/vm/program.h"
 #include "kiln/runtime/vm/testing/abs_program.h"
 #include "kiln/targets/drivers.h"
 
@@ -156,6 +156,23 @@ BENCHMARK_CAPTURE(BM_CallAbs, null, "null", hal::AllocatorKind::Direct);
 BENCHMARK_CAPTURE(BM_CallAbs, local_sync, "local-sync", hal::AllocatorKind::Direct);
 BENCHMARK_CAPTURE(BM_CallAbs, local_sync_caching, "local-sync", hal::AllocatorKind::Caching);
 BENCHMARK_CAPTURE(BM_CallAbs, local_task, "local-task", hal::AllocatorKind::Direct)->UseRealTime();
+
+// A session with all that is its own: of the modules, or of a program that other sessions share.
+void BM_CreateSession(benchmark::State &state, bool shared) {
+  hal::DriverRegistry registry;
+  hal::registerDrivers(registry);
+  Ref<NativeModule> hal = *createHalModule({*registry.createDevice("local-sync")});
+  Ref<Module> module = *testing::loadDesc(testing::absDesc({{4}}));
+  Ref<Program> program = *Program::create({{module}}, {{hal}});
+  for (auto _ : state) {
+    Result<std::unique_ptr<Session>> session = shared ? program->createSession() : Session::create({module}, {hal});
+    if (!session.ok())
+      return state.SkipWithError(std::string(session.status().message()).c_str());
+    benchmark::DoNotOptimize(*session);
+  }
+}
+BENCHMARK_CAPTURE(BM_CreateSession, of_modules, false);
+BENCHMARK_CAPTURE(BM_CreateSession, of_a_program, true);
 
 } // namespace
 } // namespace kiln::vm

@@ -1,0 +1,69 @@
+// What stands behind the handles of sessions, their functions and their fences. Internal to the C API.
+#ifndef KILN_RUNTIME_CAPI_SESSION_OBJECT_H
+#define KILN_RUNTIME_CAPI_SESSION_OBJECT_H
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "kiln/runtime/capi/call_queue.h"
+#include "kiln/runtime/capi/values.h"
+#include "kiln/runtime/hal/host_semaphore.h"
+#include "kiln/runtime/vm/session.h"
+
+namespace kiln::capi {
+
+// A function that the program has a handle of. An export's name stands at one place of its module's metadata, which
+// makes it the function's identity.
+struct KnownFunction {
+  const char *name;
+  const kiln_function_t *handle;
+};
+
+struct SessionObject final : RefCounted {
+  std::unique_ptr<vm::Session> session;
+  size_t exportCount = 0; // the first of `functions`; the others were looked up in other modules
+
+  std::mutex mutex;
+  std::vector<KnownFunction> functions; // guarded; released with the session's handle
+  bool released = false;                // guarded
+
+  std::atomic<size_t> submitted{0}; // asynchronous calls that have not ended
+  CallQueue queue;                  // of these; they keep the session
+};
+
+struct FunctionObject final : RefCounted {
+  FunctionObject(Ref<SessionObject> session, vm::Function function) : session(std::move(session)), function(function) {}
+  const Ref<SessionObject> session;
+  const vm::Function function;
+};
+
+// An asynchronous call, as the program waits for it.
+struct FenceObject final : RefCounted {
+  const Ref<hal::HostSemaphore> ended = makeRef<hal::HostSemaphore>(0); // 1 when the call has succeeded
+  std::vector<vm::Value> results;                                       // valid, and constant, from then on
+  std::thread::id thread;                                               // that runs the call
+
+  bool isSignaled() const { return ended->isReached(1); }
+  // Fails with DEADLINE_EXCEEDED where the wait ends before the call, else as the call does.
+  Status wait(Deadline deadline) const;
+};
+
+// The function that a call is of, checked to take and give so many values at these places; without results where there
+// is no place for them yet.
+Result<Ref<FunctionObject>> calledFunction(kiln_session_t *session, const kiln_function_t *function,
+                                           std::span<const kiln_value_t> arguments,
+                                           std::optional<std::span<kiln_value_t>> results);
+// What the program passes to the function.
+Status readArguments(const vm::Function &function, std::span<const kiln_value_t> arguments,
+                     std::span<vm::Value> values);
+// Moves values to the program, all or, where it throws, none.
+void giveResults(std::span<vm::Value> values, std::span<kiln_value_t> results);
+
+} // namespace kiln::capi
+
+#endif // KILN_RUNTIME_CAPI_SESSION_OBJECT_H

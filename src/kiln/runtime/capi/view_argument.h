@@ -1,0 +1,27 @@
+// Buffer views as arguments of functions that return a status. Internal to the C API.
+#ifndef KILN_RUNTIME_CAPI_VIEW_ARGUMENT_H
+#define KILN_RUNTIME_CAPI_VIEW_ARGUMENT_H
+
+#include "kiln/runtime/capi/values.h"
+#include "kiln/runtime/vm/hal_types.h"
+
+namespace kiln::capi {
+
+// The view that a reference is to.
+inline Result<Ref<hal::BufferView>> viewArgument(kiln_ref_t ref) {
+  KILN_ASSIGN_OR_RETURN(vm::AnyRef object, refArgument(ref));
+  Ref<hal::BufferView> view = object.get<hal::BufferView>();
+  if (!view)
+    return invalidArgument("the reference is {}; a hal.buffer_view is needed", object.typeName());
+  return view;
+}
+// A copy of its elements takes so many bytes.
+inline Status checkCopySize(const hal::BufferView &view, const void *memory, size_t size, const char *name) {
+  if (size != view.byteLength())
+    return invalidArgument("a {} has {} bytes; `{}` has {}", view.typeText(), view.byteLength(), name, size);
+  return neededArray(memory, size, name);
+}
+
+} // namespace kiln::capi
+
+#endif // KILN_RUNTIME_CAPI_VIEW_ARGUMENT_H
