@@ -47,7 +47,26 @@ static size_t characterBytes(std::string_view text) {
   return none ? 0 : bytes;
 }
 
+// The code of a character of two or three bytes.
+static unsigned codeOf(std::string_view character) {
+  unsigned code = static_cast<unsigned char>(character[0]) & (character.size() == 2 ? 0x1F : 0x0F);
+  for (char c : character.substr(1))
+    code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
+  return code;
+}
+
+// Unicode's marks of direction, which can turn round what follows them, and its separators of lines.
+static bool changesOrder(std::string_view character) {
+  if (character.size() != 2 && character.size() != 3)
+    return false;
+  const unsigned code = codeOf(character);
+  return code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
 std::string plainText(std::string_view text) {
+  if (std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c < 0x7F); }))
+    return std::string(text);
   std::string plain;
   while (!text.empty()) {
     size_t bytes = characterBytes(text);
@@ -62,6 +81,8 @@ std::string plainText(std::string_view text) {
       plain += ' ';
     else if (control)
       plain += fmt::format("\\x{:02x}", static_cast<unsigned char>(bytes == 2 ? text[1] : text[0]));
+    else if (changesOrder(text.substr(0, bytes)))
+      plain += fmt::format("\\u{:04x}", codeOf(text.substr(0, bytes)));
     else
       plain += text.substr(0, bytes);
     text.remove_prefix(std::max<size_t>(bytes, 1));

@@ -19,7 +19,8 @@ size_t displayWidth(std::string_view text);
 std::string_view firstCharacters(std::string_view text, size_t count);
 
 // What programs wrote, as a terminal may show it: lines stay lines, a tab is a space, and control characters and bytes
-// that are no UTF-8 are written out, as in \x1b.
+// that are no UTF-8 are written out, as in \x1b, and so is what would show the rest of a line in another order or begin
+// a new one, as in \u202e.
 std::string plainText(std::string_view text);
 // The same in one line.
 std::string plainLine(std::string_view text);

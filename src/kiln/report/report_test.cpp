@@ -244,6 +244,8 @@ TEST_F(Report, CsvAppendsToAFileOfTheSameColumns) {
   EXPECT_EQ(appendCsv(table, {}, "Provider,other\n").status().code(), StatusCode::FailedPrecondition);
   EXPECT_EQ(valueOf(formatCsv(table, {.columns = {"rank", "provider"}})).substr(0, 26), "branch,note,rank,provider\n");
   EXPECT_FALSE(formatCsv(table, {.columns = {"nonsense"}}).ok());
+  EXPECT_EQ(formatCsv(table, {.columns = {"rank", "provider", "rank"}}).status().message(),
+            "column 'rank' is named twice; write each once");
 }
 
 TEST_F(Report, JsonHasAllDigitsAndIsJson) {
@@ -363,6 +365,52 @@ TEST(PlainText, KeepsCharactersAndWritesControlsOut) {
   EXPECT_EQ(plainLine("a\nb"), "a b");
 }
 
+TEST(PlainText, WritesOutWhatTurnsTheRestOfALineRound) {
+  EXPECT_EQ(plainText("1.0\u202egnp.exe"), "1.0\\u202egnp.exe");
+  EXPECT_EQ(plainText("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u2066\u2067\u2068\u2069"),
+            "\\u061c\\u200e\\u200f\\u202a\\u202b\\u202c\\u202d\\u2066\\u2067\\u2068\\u2069");
+  EXPECT_EQ(plainText("a\u2028b\u2029"), "a\\u2028b\\u2029") << "separators of lines and paragraphs";
+  EXPECT_EQ(plainText("\u200d\u2010\u202f\u2065\u206a\u061b"), "\u200d\u2010\u202f\u2065\u206a\u061b");
+}
+
+TEST(QuotedCsv, HoldsNoFormulas) {
+  for (const char *formula : {"=cmd|' /C calc'!A0", "+1+cmd|x", "-2+3", "@SUM(A1)", "--cmd|' /C calc'!A0",
+                              "-HYPERLINK(1)", "--HYPERLINK(1)", "="})
+    EXPECT_EQ(quotedCsv(formula), "'" + std::string(formula));
+  EXPECT_EQ(quotedCsv("=A1,\"x\""), "\"'=A1,\"\"x\"\"\"");
+  for (const char *plain : {"-5", "-1.5e-9", "+3", "-inf", "", "--kiln-opt-level=O2 --x", "a=b", "1-2", "µs"})
+    EXPECT_EQ(quotedCsv(plain), plain);
+  EXPECT_EQ(quotedCsv("a\x1b[2J\u202eb"), "a\\x1b[2J\\u202eb");
+}
+
+// What a store says may come from anywhere: names and tags, too.
+TEST_F(Report, NoTextOfAStoreReachesATerminalAsItIs) {
+  Table table = load();
+  store::StoredRun run = *table.rows[0].run;
+  run.tags = {{"a\x1b", "\u202e"}, {"b", "=1+1"}};
+  store::Problem problem = *table.rows[0].problem;
+  problem.name += "\x1b[2J\u202e";
+  store::Candidate candidate = *table.rows[0].candidate;
+  candidate.provider = "\x1b[2J";
+  candidate.providerVersion = "=cmd|' /C calc'!A0";
+  table.runs = {run};
+  for (Row &row : table.rows) {
+    row.run = &table.runs.front();
+    row.problem = &problem;
+  }
+  table.rows[0].candidate = &candidate;
+  for (const std::string &text :
+       {valueOf(formatConsole(table, {.width = 100})), valueOf(formatBlocks(table, {})), valueOf(formatCsv(table, {})),
+        valueOf(formatMarkdown(table, {})), valueOf(formatJunit(table, {}))}) {
+    EXPECT_EQ(text.find('\x1b'), text.npos) << text.substr(0, 500);
+    EXPECT_EQ(text.find("\u202e"), text.npos) << text.substr(0, 500);
+  }
+  std::string csv = valueOf(formatCsv(table, {}));
+  EXPECT_NE(csv.find("a\\x1b,b,"), csv.npos);
+  EXPECT_NE(csv.find(",'=cmd|' /C calc'!A0,"), csv.npos);
+  EXPECT_NE(csv.find("\n\\u202e,'=1+1,"), csv.npos);
+}
+
 TEST(HangingText, StaysWithinItsWidth) {
   EXPECT_EQ(hangingText("", "one two three four five six", 22, 2), "one two three four\n  five six");
   EXPECT_EQ(hangingText("name  ", "one two three four five six", 26, 6), "name  one two three four\n      five six");
@@ -407,7 +455,7 @@ TEST_F(Report, BlocksAreTheDocuments) {
 TEST_F(Report, JunitCountsAndEscapes) {
   std::string text = valueOf(formatJunit(load(), {.title = "a < b & \"c\"\x01"}));
   EXPECT_TRUE(text.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"a &lt; b &amp; "
-                               "&quot;c&quot;\" tests=\"48\" failures=\"3\" errors=\"6\" skipped=\"3\">"))
+                               "&quot;c&quot;\\x01\" tests=\"48\" failures=\"3\" errors=\"6\" skipped=\"3\">"))
       << text.substr(0, 200);
   EXPECT_NE(text.find("<failure type=\"incorrect\" message=\"dropped tail\">"), std::string::npos);
 }

@@ -293,6 +293,12 @@ int64_t Statement::integer(int column) const {
 bool Statement::isBlob(int column) const {
   return sqlite3_column_type(statement.get(), column) == SQLITE_BLOB;
 }
+bool Statement::isInteger(int column) const {
+  return sqlite3_column_type(statement.get(), column) == SQLITE_INTEGER;
+}
+bool Statement::isReal(int column) const {
+  return sqlite3_column_type(statement.get(), column) == SQLITE_FLOAT;
+}
 bool Statement::isNull(int column) const {
   return sqlite3_column_type(statement.get(), column) == SQLITE_NULL;
 }

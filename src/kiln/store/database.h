@@ -61,6 +61,8 @@ public:
   int64_t integer(int column) const;
   bool isNull(int column) const;
   bool isBlob(int column) const;
+  bool isInteger(int column) const;
+  bool isReal(int column) const;
   std::optional<double> optionalReal(int column) const;
 
 private:

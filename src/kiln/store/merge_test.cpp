@@ -130,7 +130,7 @@ public:
     }
     CandidateResult result{group->key(), candidate.key()};
     CandidateEstimate estimate{{}, group->key(), candidate.key()};
-    estimate.median = 100;
+    estimate.median = estimate.low = estimate.high = 100;
     KILN_RETURN_IF_ERROR(writer->finishGroup(group->key(), std::vector{result}, std::vector{estimate}));
     finished.insert(name);
     group.reset();
@@ -398,6 +398,45 @@ TEST_F(Merge, EditedFactsAreRefused) {
   }
 }
 
+// Ranks, intervals and counts have no key, but some cannot be.
+TEST_F(Merge, NumbersThatCannotBeAreRefused) {
+  std::string original = folder.file("original.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(original, {})), {.problems = 1}));
+  struct Edit {
+    const char *table, *sql, *text;
+  };
+  const Edit edits[] = {
+      {"estimate", "UPDATE estimate SET rank = -5", "'rank' is -5"},
+      {"estimate", "UPDATE estimate SET low = 9e999, high = -1", "'low' is inf"},
+      {"estimate", "UPDATE estimate SET high = -1", "an interval from"},
+      {"estimate", "UPDATE estimate SET low = 2 * median", "an interval from"},
+      {"estimate", "UPDATE estimate SET low = -1", "an interval from"},
+      {"estimate", "UPDATE estimate SET p90 = p10 / 2", "percentiles from"},
+      {"estimate", "UPDATE estimate SET ratio = 0, ratio_low = -1", "a ratio of"},
+      {"estimate", "UPDATE estimate SET ratio = 0, ratio_low = 0", "a ratio of"},
+      {"estimate", "UPDATE estimate SET ratio_high = 0.5", "a ratio of"},
+      {"estimate", "UPDATE estimate SET samples = -1", "'samples' is -1"},
+      {"worker", "UPDATE worker SET peak_memory = -1", "'peak_memory' is -1"},
+      {"result", "UPDATE result SET escape_probability = 9e999", "'escape_probability' is inf"},
+      {"result", "UPDATE result SET compile_ms = -9e999", "'compile_ms' is -inf"},
+      {"round", "UPDATE round SET batch = 0", "a batch of 0 calls"},
+      {"round", "UPDATE round SET megahertz = 9e999", "'megahertz' is inf"},
+      {"counters", "UPDATE counters SET cycles = -1", "'cycles' is -1"},
+  };
+  for (const auto &[table, sql, text] : edits) {
+    SCOPED_TRACE(sql);
+    std::string shard = folder.file("edited.db");
+    fs::copy_file(original, shard, fs::copy_options::overwrite_existing);
+    edit(shard, sql);
+    Status status = mergeInto(path, {shard});
+    EXPECT_EQ(status.code(), StatusCode::DataLoss) << status.toString();
+    for (const std::string &part : {fmt::format("table '{}'", table), std::string(text), std::string("edited.db"),
+                                    std::string("changed by hand"), std::string("nothing was merged")})
+      EXPECT_TRUE(mentions(status, part)) << status.message();
+    EXPECT_TRUE(factsOf(path).empty());
+  }
+}
+
 // JSON that is nested deeper than a stack is has no place in a store, and texts are cut where they are read.
 TEST_F(Merge, JsonTooDeepIsRefusedAndLongTextsAreCut) {
   std::string shard = folder.file("shard.db");
@@ -460,6 +499,42 @@ TEST_F(Merge, AViewInThePlaceOfATableIsRefused) {
   edit(computed, "DROP TABLE allocation; CREATE TABLE allocation (key TEXT PRIMARY KEY, description TEXT AS "
                  "(hex(zeroblob(100000000))))");
   EXPECT_EQ(mergeInto(path, {computed}).code(), StatusCode::DataLoss);
+}
+
+// A store's triggers would run when facts are merged into it: what is not Kiln's own is refused, whoever opens it.
+TEST_F(Merge, ATriggerOfSomebodyElseIsRefused) {
+  std::string good = folder.file("good.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(good, {})), {.problems = 1}));
+  const std::pair<const char *, const char *> triggers[] = {
+      {"faster", "CREATE TRIGGER faster AFTER INSERT ON estimate BEGIN "
+                 "UPDATE estimate SET median = median / 10 WHERE grp = NEW.grp; END"},
+      {"endless", "CREATE TRIGGER endless AFTER INSERT ON problem BEGIN WITH RECURSIVE x (a) AS "
+                  "(SELECT 1 UNION ALL SELECT a + 1 FROM x) SELECT max(a) FROM x; END"},
+      {"estimate_never_UPDATE", "CREATE TRIGGER estimate_never_UPDATE BEFORE UPDATE ON estimate BEGIN SELECT 1; END"},
+      {"round_never_INSERT", "CREATE TRIGGER round_never_INSERT BEFORE INSERT ON round BEGIN "
+                             "SELECT RAISE(ABORT, 'facts are appended, and never changed or removed'); END"},
+      {"seen", "CREATE TRIGGER seen INSTEAD OF INSERT ON dispatch BEGIN SELECT 1; END"},
+  };
+  for (const auto &[name, sql] : triggers) {
+    SCOPED_TRACE(name);
+    std::string foreign = folder.file("foreign.db");
+    fs::remove(foreign);
+    ASSERT_OK(fillSampleStore(*valueOf(Writer::open(foreign, {})), {.problems = 2, .started = 20}));
+    edit(foreign, sql);
+    for (const Status &status : {mergeInto(foreign, {good}), mergeInto(path, {foreign}), Reader::open(foreign).status(),
+                                 Writer::open(foreign, {}).status()}) {
+      EXPECT_EQ(status.code(), StatusCode::DataLoss) << status.toString();
+      EXPECT_TRUE(mentions(status, fmt::format("its trigger '{}' is not one of Kiln's", name))) << status.message();
+    }
+  }
+  // The same of an earlier version, whose triggers would run while it is brought up to date.
+  std::string old = folder.file("old.db");
+  {
+    std::unique_ptr<Connection> connection = valueOf(Connection::open(old, Connection::Mode::Write, 100));
+    ASSERT_OK(connection->execute(contentsOf(fmt::format("{}/v1.sql", KILN_STORE_VERSIONS))));
+    ASSERT_OK(connection->execute("CREATE TRIGGER more AFTER INSERT ON machine BEGIN SELECT 1; END"));
+  }
+  EXPECT_EQ(Reader::open(old).status().code(), StatusCode::DataLoss);
 }
 
 // Runs `body` as somebody who is not the superuser, whom no folder's permissions stop.
@@ -649,7 +724,7 @@ Status fillShard(const std::string &path, uint64_t number, uint64_t candidateCou
       std::string key = candidates.back().key();
       results.push_back({group.key(), key});
       estimates.push_back({{}, group.key(), key});
-      estimates.back().median = 100'000;
+      estimates.back().median = estimates.back().low = estimates.back().high = 100'000;
       rounds.push_back({group.key(), key, 0, 0, 0, {}, 1, "cold", {std::vector<int64_t>(20, 100'000), {}, {}}});
     }
     KILN_RETURN_IF_ERROR(writer->addCandidates(candidates));

@@ -347,17 +347,26 @@ static constexpr FactTable kFactTables[] = {
     {"calibration", 3, "hardware, allocation, taken, ceilings"},
 };
 
+// Stores before version 6 have it, too.
+static constexpr std::string_view kEarlyMachine = "machine";
+
 std::span<const FactTable> factTables() {
   return kFactTables;
 }
 
+static constexpr std::string_view kForbidden[] = {"UPDATE", "DELETE"};
+
+// The only triggers that a store has, as SQLite keeps their text.
+static std::string triggerThatForbids(std::string_view change, std::string_view table) {
+  return fmt::format("CREATE TRIGGER {0}_never_{1} BEFORE {1} ON {0} BEGIN "
+                     "SELECT RAISE(ABORT, 'facts are appended, and never changed or removed'); END",
+                     table, change);
+}
+
 static Status forbidChanges(Connection &connection, std::span<const std::string_view> tables) {
   for (std::string_view table : tables)
-    for (std::string_view change : {"UPDATE", "DELETE"})
-      KILN_RETURN_IF_ERROR(
-          connection.execute(fmt::format("CREATE TRIGGER {0}_never_{1} BEFORE {1} ON {0} BEGIN "
-                                         "SELECT RAISE(ABORT, 'facts are appended, and never changed or removed'); END",
-                                         table, change)));
+    for (std::string_view change : kForbidden)
+      KILN_RETURN_IF_ERROR(connection.execute(triggerThatForbids(change, table)));
   return okStatus();
 }
 
@@ -477,7 +486,7 @@ Status checkJson(const Statement &row, std::span<const int> columns) {
 // A view, or a table of an extension, in the place of a table may go on without an end; a computed column may be as
 // large as it likes.
 static Status checkTables(Connection &connection) {
-  std::string names = "'machine'"; // before version 6
+  std::string names = fmt::format("'{}'", kEarlyMachine);
   for (const FactTable &table : kFactTables)
     names += fmt::format(", '{}'", table.name);
   KILN_ASSIGN_OR_RETURN(
@@ -489,6 +498,27 @@ static Status checkTables(Connection &connection) {
   if (other.empty())
     return okStatus();
   return dataLoss("'{}' is no store: '{}' is no table of plain columns", connection.path(), other);
+}
+
+// A trigger of somebody else runs when facts are added to the store, and may change them or go on without an end.
+static Status checkTriggers(Connection &connection) {
+  std::vector<std::string> own;
+  for (std::string_view change : kForbidden) {
+    own.push_back(triggerThatForbids(change, kEarlyMachine));
+    for (const FactTable &table : kFactTables)
+      own.push_back(triggerThatForbids(change, table.name));
+  }
+  KILN_ASSIGN_OR_RETURN(Statement triggers,
+                        connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'"));
+  while (true) {
+    KILN_ASSIGN_OR_RETURN(bool more, triggers.step());
+    if (!more)
+      return okStatus();
+    if (std::ranges::find(own, triggers.text(1)) == own.end())
+      return dataLoss("'{}' is no store: its trigger '{}' is not one of Kiln's, and would run when results are added; "
+                      "take another store, or a copy without it",
+                      connection.path(), triggers.text(0));
+  }
 }
 
 Result<size_t> readVersion(Connection &connection, std::span<const Migration> known) {
@@ -506,6 +536,7 @@ Result<size_t> readVersion(Connection &connection, std::span<const Migration> kn
         "file",
         connection.path(), version, known.size());
   KILN_RETURN_IF_ERROR(checkTables(connection));
+  KILN_RETURN_IF_ERROR(checkTriggers(connection));
   return static_cast<size_t>(version);
 }
 

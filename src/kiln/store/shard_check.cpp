@@ -21,17 +21,55 @@ Result<ShardCheck> ShardCheck::open(Connection &shard) {
   return ShardCheck(std::move(rounds));
 }
 
+static Status changedByHand(std::string_view table, const Statement &row, std::string_view what) {
+  return dataLoss("table '{}', key {}: {}: the store was changed by hand, or is damaged", table, row.text(0), what);
+}
+
+// No real number is infinite, and no integer is negative but seeds, which are unsigned ones in two's complement.
+static Status checkNumbers(std::string_view table, const Statement &row) {
+  for (int i = 0; i < row.columns(); ++i) {
+    const std::string_view column = row.columnName(i);
+    if (row.isReal(i) && !std::isfinite(row.real(i)))
+      return changedByHand(table, row, fmt::format("'{}' is {}", column, row.real(i)));
+    if (row.isInteger(i) && row.integer(i) < 0 && column != "seed")
+      return changedByHand(table, row, fmt::format("'{}' is {}", column, row.integer(i)));
+  }
+  return okStatus();
+}
+
+// Of an estimate. A ratio of 0 is one that is not known, of a candidate without a rank.
+static Status checkRanges(const Statement &row) {
+  const double median = row.real(2), p10 = row.real(3), p90 = row.real(4), low = row.real(5), high = row.real(6);
+  const double ratio = row.real(13), ratioLow = row.real(14), ratioHigh = row.real(15);
+  if (!(0 <= low && low <= median && median <= high))
+    return changedByHand(
+        "estimate", row,
+        fmt::format("it has an interval from {:.6g} to {:.6g} ns for a median of {:.6g} ns", low, high, median));
+  if (!(0 <= p10 && p10 <= p90))
+    return changedByHand("estimate", row, fmt::format("it has percentiles from {:.6g} to {:.6g} ns", p10, p90));
+  const bool isUnknown = ratio == 0 && row.integer(11) == 0;
+  if (!(0 <= ratioLow && ratioLow <= ratio && ratio <= ratioHigh && (ratio > 0 || isUnknown)))
+    return changedByHand("estimate", row,
+                         fmt::format("it has a ratio of {:.6g}, with an interval from {:.6g} to "
+                                     "{:.6g}, and rank {}",
+                                     ratio, ratioLow, ratioHigh, row.integer(11)));
+  return okStatus();
+}
+
 Status ShardCheck::check(const FactTable &table, const Statement &row) {
   // What no report could show must not come into a store that can be read.
   if (Status status = checkJson(row, jsonColumns(row)); !status.ok())
     return std::move(status).withContext(fmt::format("table '{}', key {}", table.name, row.text(0)));
   KILN_ASSIGN_OR_RETURN(bool right, hasItsKey(table.name, row));
   if (!right)
-    return dataLoss(
-        "table '{}' holds another content under the key {} than the one that it is the key of: the store was "
-        "changed by hand, or is damaged",
-        table.name, row.text(0));
-  return table.name == "estimate" ? checkEstimate(row) : okStatus();
+    return changedByHand(table.name, row, "the content is not the one that the key is made from");
+  KILN_RETURN_IF_ERROR(checkNumbers(table.name, row));
+  if (table.name == "round" && row.integer(6) < 1)
+    return changedByHand(table.name, row, fmt::format("it has a batch of {} calls", row.integer(6)));
+  if (table.name != "estimate")
+    return okStatus();
+  KILN_RETURN_IF_ERROR(checkRanges(row));
+  return checkMedian(row);
 }
 
 // Keys as this version makes them, or as versions before 6 did.
@@ -79,7 +117,7 @@ Result<bool> ShardCheck::hasItsKey(std::string_view table, const Statement &row)
 }
 
 // A median follows from the samples. Earlier versions computed it in other ways; there it lies among the samples.
-Status ShardCheck::checkEstimate(const Statement &row) {
+Status ShardCheck::checkMedian(const Statement &row) {
   const std::string group = row.text(0), candidate = row.text(1);
   measure::CandidateRounds pooled;
   double least = std::numeric_limits<double>::infinity(), most = 0;

@@ -22,7 +22,7 @@ public:
 private:
   explicit ShardCheck(Statement rounds) : rounds(std::move(rounds)) {}
   Result<bool> hasItsKey(std::string_view table, const Statement &row);
-  Status checkEstimate(const Statement &row);
+  Status checkMedian(const Statement &row);
 
   Statement rounds;
   std::unordered_map<std::string, std::string> problemNames; // by key

@@ -39,7 +39,9 @@ std::string messageLines(std::string_view text, size_t width) {
   return lines;
 }
 
-static void report(std::string text) {
+static void report(std::string_view said) {
+  // A message may hold what a file or another program says.
+  std::string text = plainText(said);
   // Results that were printed before come first where both streams are one.
   std::fflush(stdout);
   if (::isatty(STDERR_FILENO))

@@ -14,7 +14,6 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr uint32_t kMostRounds = 1'000'000;
 // Decisions are made each time that the number of rounds has grown by this factor: few decisions cost little
 // confidence, and not much is measured after the group could have ended.
 constexpr double kLookGrowth = 1.3;
@@ -49,9 +48,9 @@ Status checkOptions(const GroupOptions &options) {
   KILN_RETURN_IF_ERROR(checkShare("dropError", options.dropError, 1e-9, 0.5));
   if (options.minimumRounds < 1)
     return invalidArgument("statistics option 'minimumRounds' is 0; a group needs at least one round");
-  if (options.maximumRounds < options.minimumRounds || options.maximumRounds > kMostRounds)
+  if (options.maximumRounds < options.minimumRounds || options.maximumRounds > GroupOptions::kMostRounds)
     return invalidArgument("statistics option 'maximumRounds' is {}; it must be from minimumRounds ({}) to {}",
-                           options.maximumRounds, options.minimumRounds, kMostRounds);
+                           options.maximumRounds, options.minimumRounds, GroupOptions::kMostRounds);
   return okStatus();
 }
 

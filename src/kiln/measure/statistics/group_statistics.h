@@ -68,6 +68,7 @@ struct GroupOptions {
   // times the leader's time in each, after 4 rounds at twice and after 5 at 1.6 times.
   uint32_t minimumRounds = 20;
   uint32_t maximumRounds = 100;
+  static constexpr uint32_t kMostRounds = 1'000'000; // maximumRounds is at most this
   uint64_t seed = 0;
 };
 

@@ -87,7 +87,7 @@ std::string blockOf(const Row &row, size_t width) {
     line("Runtime(ms)", instead);
     line("GFLOPs", instead);
   }
-  return text;
+  return plainText(text); // names, too, are what a store says
 }
 
 Result<std::string> formatBlocks(const Table &table, const FormatOptions &options) {

@@ -2,6 +2,7 @@
 #ifndef KILN_REPORT_FORMATS_COLUMNS_OF_H
 #define KILN_REPORT_FORMATS_COLUMNS_OF_H
 
+#include <algorithm>
 #include <vector>
 
 #include "kiln/report/columns/columns.h"
@@ -14,6 +15,8 @@ inline Result<std::vector<const Column *>> columnsOf(const FormatOptions &option
   std::vector<const Column *> chosen;
   for (const std::string &name : options.columns) {
     KILN_ASSIGN_OR_RETURN(const Column *column, findColumn(name));
+    if (std::ranges::find(chosen, column) != chosen.end())
+      return invalidArgument("column '{}' is named twice; write each once", name);
     chosen.push_back(column);
   }
   if (options.columns.empty())

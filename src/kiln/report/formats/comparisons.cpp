@@ -72,7 +72,7 @@ std::string consoleText(Comparisons comparisons, size_t width) {
   std::string text;
   for (const NamedComparison &one : comparisons)
     text += one.heading + formatComparison(one.report, width);
-  return text;
+  return plainText(text); // names, too, are what a store says
 }
 
 std::string csvText(Comparisons comparisons, size_t /*width*/) {

@@ -208,7 +208,7 @@ Result<std::string> formatConsole(const Table &table, const FormatOptions &optio
            fmt::format("{} problem{} not finished; the same sweep, run again, measures {}", table.unfinished.size(),
                        table.unfinished.size() == 1 ? " is" : "s are", table.unfinished.size() == 1 ? "it" : "them"),
            options.width, 0);
-  return text;
+  return plainText(text); // names, too, are what a store says
 }
 
 } // namespace kiln::report

@@ -231,7 +231,7 @@ std::string consoleText(const History &history, size_t width) {
   }
   if (std::string sentence = smallestSentence(history); !sentence.empty())
     indent(text, sentence, width, 2);
-  return text;
+  return plainText(text); // names, too, are what a store says
 }
 
 std::string csvText(const History &history) {

@@ -1,6 +1,7 @@
 #include "kiln/report/formats/text.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace kiln::report {
@@ -140,25 +141,40 @@ std::string padText(std::string_view text, size_t width, bool right) {
 
 std::string escapedXml(std::string_view text) {
   std::string result;
-  for (char c : text) {
+  for (char c : plainText(text)) {
     switch (c) {
     case '<': result += "&lt;"; break;
     case '>': result += "&gt;"; break;
     case '&': result += "&amp;"; break;
     case '"': result += "&quot;"; break;
     case '\n': result += "&#10;"; break;
-    case '\t': result += "&#9;"; break;
-    default:
-      if (static_cast<unsigned char>(c) >= ' ')
-        result += c;
+    default: result += c;
     }
   }
   return result;
 }
 
-std::string quotedCsv(std::string_view cell) {
+static bool isNumber(std::string_view text) {
+  text.remove_prefix(text.starts_with('+') ? 1 : 0);
+  double value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// Whether a spreadsheet would compute the cell, and maybe run a program or send the table away. Flags (--opt-level=O2)
+// only look like it: without parentheses and the marks of other programs and tables there is nothing to run.
+static bool isFormula(std::string_view cell) {
+  if (cell.empty() || std::string_view("=+-@").find(cell.front()) == std::string_view::npos || isNumber(cell))
+    return false;
+  return !cell.starts_with("--") || cell.find_first_of("(|!") != std::string_view::npos;
+}
+
+std::string quotedCsv(std::string_view written) {
+  std::string cell = plainText(written);
+  if (isFormula(cell))
+    cell.insert(cell.begin(), '\'');
   if (cell.find_first_of(",\"\r\n") == std::string_view::npos)
-    return std::string(cell);
+    return cell;
   std::string text = "\"";
   for (char c : cell) {
     if (c == '"')

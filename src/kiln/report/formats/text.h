@@ -34,9 +34,10 @@ std::string padText(std::string_view text, size_t width, bool right);
 // In one line, without what would end a cell of a Markdown table or be taken for markup.
 std::string escapedMarkdown(std::string_view text);
 
-// XML has no way to write most control characters, not even escaped: they are left out.
+// As plainText, since XML has no way to write most control characters, not even escaped.
 std::string escapedXml(std::string_view text);
-// A cell of CSV, in quotes where it needs them.
+// A cell of CSV, as plainText and in quotes where it needs them; what a spreadsheet would take for a formula has a '
+// before it, as its text.
 std::string quotedCsv(std::string_view cell);
 
 } // namespace kiln::report

@@ -325,6 +325,8 @@ Result<Table> loadTable(store::Reader &reader, const Filter &filter) {
       names.emplace_back("latest");
     for (const std::string &name : names) {
       KILN_ASSIGN_OR_RETURN(store::StoredRun run, reader.findRun(name));
+      if (std::ranges::any_of(runs, [&](const store::StoredRun &other) { return other.key() == run.key(); }))
+        return invalidArgument("--run={}: run {} is named twice; name each once", name, run.key().substr(0, 8));
       runs.push_back(std::move(run));
     }
   }

@@ -217,8 +217,11 @@ static void conclude(CandidateEstimate &estimate, const std::vector<Round> &roun
   for (const Round &round : rounds)
     if (round.candidate == estimate.candidate)
       pooled.add({round.samples.call.begin(), round.samples.call.end()});
-  if (pooled.rounds() > 0)
-    estimate.median = pooled.median();
+  if (pooled.rounds() == 0)
+    return;
+  estimate.median = pooled.median();
+  estimate.low = std::min(estimate.low, estimate.median);
+  estimate.high = std::max(estimate.high, estimate.median);
 }
 
 static Status fillGroup(Writer &writer, const SampleOptions &options, const std::string &run, uint64_t index,

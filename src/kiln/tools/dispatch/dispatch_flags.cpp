@@ -4,7 +4,9 @@
 #include <cctype>
 #include <charconv>
 #include <filesystem>
+#include <set>
 
+#include "kiln/report/columns/columns.h"
 #include "kiln/report/model/suggestion.h"
 #include "kiln/runtime/task/topology.h"
 #include "kiln/tools/dispatch/duration.h"
@@ -212,6 +214,9 @@ Result<std::vector<CompilerBuild>> DispatchFlags::parsedVariants() const {
     bool isName = !name.empty() && std::ranges::all_of(name, [](char c) { return std::isalnum(c) || c == '-'; });
     if (equals == std::string::npos || !isName)
       return invalidArgument("--compiler-variant={}: write NAME=FLAGS, with letters, digits and - in NAME", text);
+    if (std::ranges::find(variants, name, &CompilerBuild::variant) != variants.end())
+      return invalidArgument("--compiler-variant={}: there is a variant '{}' already; give this one another name", text,
+                             name);
     CompilerBuild build = plainBuild();
     build.variant = std::move(name);
     std::string_view rest = std::string_view(text).substr(equals + 1);
@@ -232,7 +237,14 @@ Result<std::vector<std::pair<std::string, std::string>>> DispatchFlags::parsedTa
     size_t end = std::min(tags.find(',', at), tags.size()), colon = tags.find(':', at);
     if (colon >= end || colon == at)
       return invalidArgument("--tags: '{}' is no KEY:VALUE", tags.substr(at, end - at));
-    pairs.emplace_back(tags.substr(at, colon - at), tags.substr(colon + 1, end - colon - 1));
+    std::string key = tags.substr(at, colon - at);
+    if (std::ranges::find(pairs, key, &std::pair<std::string, std::string>::first) != pairs.end())
+      return invalidArgument("--tags={}: '{}' is named twice, and a table has one column of a name; write each key "
+                             "once",
+                             tags, key);
+    if (report::findColumn(key).ok())
+      return invalidArgument("--tags={}: every table has a column '{}' already; give the tag another name", tags, key);
+    pairs.emplace_back(std::move(key), tags.substr(colon + 1, end - colon - 1));
     at = end + 1;
   }
   return pairs;
@@ -251,6 +263,9 @@ Status DispatchFlags::check() const {
     return invalidArgument("--timeout={}: write 1 to 86400 seconds", timeoutSeconds);
   if (repetitions == 1 || repetitions == 2)
     return invalidArgument("--benchmark-repetitions={}: an interval takes at least 3 rounds", repetitions);
+  if (repetitions > measure::GroupOptions::kMostRounds)
+    return invalidArgument("--benchmark-repetitions={}: write {} at most", repetitions,
+                           measure::GroupOptions::kMostRounds);
   KILN_RETURN_IF_ERROR(parseDuration("minutes", minutes).status());
   KILN_RETURN_IF_ERROR(parsedTags().status());
   KILN_RETURN_IF_ERROR(parsedVariants().status());
@@ -297,6 +312,32 @@ static Result<std::vector<uint64_t>> parseDimension(const std::string &name, con
   return values;
 }
 
+// A sweep of more problems than this would take months, and the list of them alone gigabytes.
+static constexpr double kMaxProblems = 100'000;
+
+// How many problems of a family a selection asks for, before they are made: each combination of its sizes and types.
+static double combinations(const measure::Family &family, const measure::ProblemSelection &selection) {
+  auto atLeastOne = [](size_t count) { return static_cast<double>(std::max<size_t>(count, 1)); };
+  double count = atLeastOne(selection.types.size());
+  if (family.takesShapes())
+    count *= atLeastOne(selection.shapes.size());
+  for (const measure::Dimension &dimension : family.dimensions())
+    count *= atLeastOne(selection.values(dimension.name).size());
+  return count;
+}
+
+static Status checkCount(std::span<const measure::Family *const> families, const measure::ProblemSelection &selection) {
+  double count = 0;
+  for (const measure::Family *family : families)
+    count += combinations(*family, selection);
+  if (count <= kMaxProblems)
+    return okStatus();
+  return invalidArgument(
+      "the sizes and types make {:.0f} problems, as each combination is one; ask for {:.0f} at most, "
+      "with fewer values or a larger increment",
+      count, kMaxProblems);
+}
+
 // An element type, or types of several tensors with _ between, which are a family's to read.
 static Status checkTypes(std::span<const std::string> types) {
   std::vector<std::string> known;
@@ -333,11 +374,14 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
     KILN_RETURN_IF_ERROR(family->checkDimensions(selection));
     chosen.push_back(family);
   }
+  KILN_RETURN_IF_ERROR(checkCount(chosen, selection));
   std::vector<Operation> operations;
+  std::set<std::string> names; // a size or type that is written twice is one
   for (const measure::Family *family : chosen) {
     KILN_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<measure::Problem>> problems, family->problems(selection));
     for (std::unique_ptr<measure::Problem> &problem : problems)
-      operations.push_back(operationOf(*family, std::move(problem), flags));
+      if (names.insert(problem->name()).second)
+        operations.push_back(operationOf(*family, std::move(problem), flags));
   }
   KILN_RETURN_IF_ERROR(addNamedProblems(families, flags, operations));
   return operations;

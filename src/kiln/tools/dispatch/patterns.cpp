@@ -9,6 +9,12 @@ namespace kiln {
 
 // More values of one dimension than this are a mistake.
 static constexpr size_t kMaxValues = 10000;
+// A larger size is one, too; with it, no sum or product of a few sizes overflows before a problem is refused.
+static constexpr uint64_t kMaxSize = uint64_t(1) << 31;
+
+static Status tooLarge(std::string_view flag, std::string_view text) {
+  return invalidArgument("--{}: '{}' is too large; write sizes up to {}", flag, text, kMaxSize);
+}
 
 static Result<uint64_t> parseSize(std::string_view flag, std::string_view text, uint64_t least) {
   uint64_t value = 0;
@@ -16,6 +22,8 @@ static Result<uint64_t> parseSize(std::string_view flag, std::string_view text, 
   if (error != std::errc() || end != text.data() + text.size() || value < least)
     return invalidArgument("--{}: '{}' is no size; write 256, a list 64,128 or a range start:end:increment", flag,
                            text);
+  if (value > kMaxSize)
+    return tooLarge(flag, text);
   return value;
 }
 
@@ -54,6 +62,8 @@ Result<std::vector<std::vector<uint64_t>>> parseShapes(std::string_view flag, st
       auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), extent);
       if (error != std::errc() || end != word.data() + word.size() || extent == 0)
         return invalidArgument("--{}: '{}' is no shape; write sizes with x between, as in 64x64x3,1000", flag, part);
+      if (extent > kMaxSize)
+        return tooLarge(flag, part);
       shape.push_back(extent);
     }
   }

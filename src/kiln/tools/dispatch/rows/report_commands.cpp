@@ -59,8 +59,11 @@ void ReportFlags::addFormat(FlagParser &parser) {
 }
 
 Status checkOutputs(const std::vector<std::string> &paths, const std::string &generatedDir, std::string_view format) {
-  for (const std::string &path : paths) {
+  for (auto it = paths.begin(); it != paths.end(); ++it) {
+    const std::string &path = *it;
     KILN_RETURN_IF_ERROR(report::formatFor(path, format).status());
+    if (std::find(paths.begin(), it, path) != it)
+      return invalidArgument("--output={}: the file is named twice; write it once", path);
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
       return invalidArgument("--output={}: that is a folder; name a file", path);
@@ -79,9 +82,20 @@ Status checkOutputs(const std::vector<std::string> &paths, const std::string &ge
   return okStatus();
 }
 
+// What --append means must be there.
+static Status checkAppends(const std::vector<std::string> &outputs, std::string_view asked = {}) {
+  for (const std::string &path : outputs) {
+    KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatFor(path, asked));
+    if (format->name == "csv")
+      return okStatus();
+  }
+  return invalidArgument("--append adds rows to a CSV file; name it, as in --output=table.csv");
+}
+
 Status checkAppend(const DispatchFlags &flags) {
   if (!flags.append)
     return okStatus();
+  KILN_RETURN_IF_ERROR(checkAppends(flags.outputs));
   // As the run will have them.
   KILN_ASSIGN_OR_RETURN(auto pairs, flags.parsedTags());
   std::vector<std::string> tags;
@@ -238,6 +252,8 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
     listColumns();
     return 0;
   }
+  if (flags.append)
+    KILN_RETURN_IF_ERROR(checkAppends(flags.outputs, flags.format));
   KILN_ASSIGN_OR_RETURN(const report::Format *format, report::findFormat(flags.shownFormat()));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   KILN_ASSIGN_OR_RETURN(report::Table table, loadSelected(*reader, flags));

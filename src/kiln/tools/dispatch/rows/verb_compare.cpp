@@ -153,13 +153,15 @@ static Result<LoadedRuns> loadRuns(store::Reader &reader, const std::string &nam
   return loaded;
 }
 
-// A run that is taken twice would count as two that agree.
+// A run that is taken twice would count as two that agree, and one is always the same as itself.
 static Status checkDistinct(const LoadedRuns &before, const LoadedRuns &after) {
   std::set<std::string> seen;
   for (const LoadedRuns *side : {&before, &after})
     for (const report::Table *table : side->tables)
       if (std::string key = table->runs.front().key(); !seen.insert(key).second)
-        return invalidArgument("run {} is named twice; each run counts once", key.substr(0, 8));
+        return invalidArgument("run {} is named twice, and each run counts once; name others, as in `compare latest~1 "
+                               "latest`",
+                               key.substr(0, 8));
   return okStatus();
 }
 
@@ -168,8 +170,7 @@ static Result<int> compareStored(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(lab.flags.dispatches));
   KILN_ASSIGN_OR_RETURN(LoadedRuns before, loadRuns(*reader, flags.arguments[0]));
   KILN_ASSIGN_OR_RETURN(LoadedRuns after, loadRuns(*reader, flags.arguments[1]));
-  if (before.tables.size() + after.tables.size() > 2)
-    KILN_RETURN_IF_ERROR(checkDistinct(before, after));
+  KILN_RETURN_IF_ERROR(checkDistinct(before, after));
   Status failure;
   report::CompareOptions options = optionsOf(flags, *reader, failure);
   if (!patterns.all())

@@ -122,7 +122,7 @@ Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
                       row.name());
   if (!row.failed() && result.outcome != Outcome::Unsupported) // else the block has it
     text += fmt::format("Outcome       : {}\n", outcomeName(result.outcome));
-  print(text + verificationText(result.verification));
+  print(plainText(text + verificationText(result.verification)));
   return 0;
 }
 

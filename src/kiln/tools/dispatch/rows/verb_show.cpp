@@ -124,7 +124,7 @@ static Status showAssembly(const Lab &lab, const StoredRow &found, const std::st
   if (rival) {
     KILN_ASSIGN_OR_RETURN(other, hotLoopOf(lab, *rival, compiler, each));
   }
-  print(note);
+  print(plainText(note));
   if (beside) {
     printBeside(own, other, width);
     return okStatus();
@@ -152,7 +152,7 @@ Result<int> verbs::show(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, filter, flags.arguments.front()));
   const std::string &recorded = found.row->run->kilnVersion;
   if (!recorded.empty() && recorded != kVersion)
-    print(fmt::format("// measured with Kiln {}; this is what {} makes of it\n", recorded, kVersion));
+    print(fmt::format("// measured with Kiln {}; this is what {} makes of it\n", plainLine(recorded), kVersion));
   if (wanted.assembly) {
     KILN_RETURN_IF_ERROR(showAssembly(lab, found, flags.compiler));
     return 0;

@@ -70,17 +70,20 @@ Result<KnownProvider> findKiln(const DispatchFlags &flags) {
 }
 
 Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
-  KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
   std::vector<std::string> wanted;
   bool asked = !flags.providers.empty();
   for (const std::string &list : flags.providers)
     for (std::string_view name : split(list, ','))
       if (name != "none")
         wanted.emplace_back(name);
+  for (auto wish = wanted.begin(); wish != wanted.end(); ++wish)
+    if (std::find(wanted.begin(), wish, *wish) != wish)
+      return invalidArgument("--providers: '{}' is named twice; a provider takes part once", *wish);
   // Libraries know nothing of programs that somebody else wrote, unless these are an operation that they have.
   if (!asked)
     wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas", "mkl"}
                                   : std::vector<std::string>{"kiln"};
+  KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
   std::vector<KnownProvider> providers;
   for (const std::string &wish : wanted) {
     size_t colon = wish.find(':');

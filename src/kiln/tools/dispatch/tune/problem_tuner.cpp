@@ -6,6 +6,7 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/base/file.h"
+#include "kiln/base/wrap_text.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/sweep/sweep_plan.h"
 #include "kiln/tools/dispatch/tune/tuning_features.h"
@@ -291,7 +292,7 @@ void ProblemTuner::tell(const Batch &batch, const TuneStep &step) const {
     auto found = step.answers.find(candidate.fact.key());
     if (found != step.answers.end() && !found->second.ok())
       print(fmt::format("    {}: {}: {}\n", candidate.fact.configuration, outcomeName(found->second.result.outcome),
-                        found->second.result.error));
+                        plainText(found->second.result.error)));
   }
 }
 

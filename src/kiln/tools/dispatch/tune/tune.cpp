@@ -154,7 +154,7 @@ Result<bool> Tuning::searchAll(TuneSession &session) {
     if (!done.ok()) {
       // The other problems are tuned all the same.
       ++broken;
-      say("  cannot be tuned: {}\n", done.status().message());
+      say("  cannot be tuned: {}\n", plainText(done.status().message()));
     } else if (!*done) {
       return false;
     }
@@ -228,7 +228,7 @@ Result<int> Tuning::conclude(TuneSession &session) {
   for (const TunedProblem &problem : tuned)
     if (Status status = conclude(problem, step, database); !status.ok()) {
       ++broken;
-      say("{}\n", status.message());
+      say("{}\n", plainText(status.message()));
     }
   KILN_RETURN_IF_ERROR(writeFile(path, database.text()));
   say("{} in the tuning database '{}', for kiln-compile --tuning-db={}\n",

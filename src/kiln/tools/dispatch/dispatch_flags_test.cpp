@@ -1,0 +1,114 @@
+// What is refused of the flags before anything is done, and what they select.
+#include "kiln/tools/dispatch/dispatch_flags.h"
+
+#include "kiln/families/families.h"
+#include "kiln/tools/dispatch/commands.h"
+#include "kiln/tools/dispatch/sweep/known_providers.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+
+namespace kiln {
+namespace {
+
+// The message of an error; empty where there is none.
+std::string refusal(const Status &status) {
+  return std::string(status.message());
+}
+
+DispatchFlags withFlags(const std::function<void(DispatchFlags &)> &set) {
+  DispatchFlags flags;
+  set(flags);
+  return flags;
+}
+
+TEST(DispatchFlags, WhatCannotBeMeasuredIsRefused) {
+  struct Case {
+    DispatchFlags flags;
+    const char *message;
+  };
+  const Case cases[] = {
+      {withFlags([](DispatchFlags &flags) { flags.repetitions = 2'000'000; }),
+       "--benchmark-repetitions=2000000: write 1000000 at most"},
+      {withFlags([](DispatchFlags &flags) { flags.compilerVariants = {"a=", "b=", "a=-x"}; }),
+       "--compiler-variant=a=-x: there is a variant 'a' already; give this one another name"},
+      {withFlags([](DispatchFlags &flags) { flags.tags = "a:1,b:2,a:2"; }),
+       "--tags=a:1,b:2,a:2: 'a' is named twice, and a table has one column of a name; write each key once"},
+      {withFlags([](DispatchFlags &flags) { flags.tags = "threads:2"; }),
+       "--tags=threads:2: every table has a column 'threads' already; give the tag another name"},
+      {withFlags([](DispatchFlags &flags) { flags.append = true; }),
+       "--append adds rows to a CSV file; name it, as in --output=table.csv"},
+      {withFlags([](DispatchFlags &flags) {
+         flags.append = true;
+         flags.outputs = {"table.json", "table.html"};
+       }),
+       "--append adds rows to a CSV file; name it, as in --output=table.csv"},
+  };
+  for (const auto &[flags, message] : cases) {
+    Status status = flags.check();
+    EXPECT_EQ(refusal(status.ok() ? checkAppend(flags) : status), message);
+  }
+  EXPECT_EQ(refusal(withFlags([](DispatchFlags &flags) {
+                      flags.repetitions = 1'000'000;
+                      flags.compilerVariants = {"a=", "b="};
+                      flags.tags = "a:1,b:1";
+                    }).check()),
+            "");
+}
+
+TEST(DispatchFlags, AFileIsWrittenOnce) {
+  EXPECT_EQ(refusal(checkOutputs({"a.csv", "b.csv", "a.csv"}, ".")),
+            "--output=a.csv: the file is named twice; write it once");
+}
+
+TEST(DispatchFlags, AProviderTakesPartOnce) {
+  DispatchFlags flags;
+  flags.providers = {"reference", "mkl,reference"};
+  EXPECT_EQ(refusal(findProviders(flags).status()),
+            "--providers: 'reference' is named twice; a provider takes part once");
+}
+
+class Selection : public ::testing::Test {
+protected:
+  Selection() {
+    families::registerFamilies(families);
+    flags.operationKind = "matmul";
+    flags.types = "f32";
+  }
+  Result<std::vector<Operation>> select(const std::string &m, const std::string &n, const std::string &k) {
+    for (const auto &[name, text] : {std::pair("m", m), std::pair("n", n), std::pair("k", k)})
+      flags.problemSizes[name].text = text;
+    return selectOperations(families, flags);
+  }
+  measure::FamilyRegistry families;
+  DispatchFlags flags;
+};
+
+TEST_F(Selection, WhatIsNamedTwiceIsOneProblem) {
+  flags.types = "f32,f32";
+  Result<std::vector<Operation>> operations = select("8,8", "8", "4:8:4,8");
+  ASSERT_TRUE(operations.ok()) << operations.status().toString();
+  ASSERT_EQ(operations->size(), 2U);
+  EXPECT_EQ((*operations)[0].problem->name(), "matmul_8x8x4_f32t_f32t_f32t");
+  EXPECT_EQ((*operations)[1].problem->name(), "matmul_8x8x8_f32t_f32t_f32t");
+}
+
+TEST_F(Selection, SizesThatAreNoSizesAreRefused) {
+  EXPECT_EQ(refusal(select("18446744073709551614:18446744073709551615:1", "1", "1").status()),
+            "--problem-m: '18446744073709551614' is too large; write sizes up to 2147483648");
+  EXPECT_EQ(refusal(select("1:2147483648:18446744073709551615", "1", "1").status()),
+            "--problem-m: '18446744073709551615' is too large; write sizes up to 2147483648");
+  flags.problemShapes = "8,4x4294967296";
+  EXPECT_EQ(refusal(select("", "", "").status()),
+            "--problem-shape: '4x4294967296' is too large; write sizes up to 2147483648");
+}
+
+TEST_F(Selection, MoreProblemsThanAnybodyMeasuresAreRefused) {
+  EXPECT_EQ(refusal(select("1:9999:1", "1:9999:1", "1:9999:1").status()),
+            "the sizes and types make 999700029999 problems, as each combination is one; ask for 100000 at most, with "
+            "fewer values or a larger increment");
+  EXPECT_EQ(select("1:100:1", "1", "1:10:1").status().code(), StatusCode::Ok);
+}
+
+} // namespace
+} // namespace kiln
