@@ -31,6 +31,8 @@ Status ShardCheck::check(const FactTable &table, const Statement &row) {
         "table '{}' holds another content under the key {} than the one that it is the key of: the store was "
         "changed by hand, or is damaged",
         table.name, row.text(0));
+  if (table.name == "round")
+    return checkRound(row);
   return table.name == "estimate" ? checkEstimate(row) : okStatus();
 }
 
@@ -76,6 +78,18 @@ Result<bool> ShardCheck::hasItsKey(std::string_view table, const Statement &row)
     return early || key == group.key();
   }
   return true;
+}
+
+Status ShardCheck::checkRound(const Statement &row) {
+  Status status = decodeSamples(row.blob(8)).status();
+  if (status.ok() && row.integer(6) < 1)
+    status = dataLoss("its samples sum {} calls each", row.integer(6));
+  if (status.ok())
+    return status;
+  return dataLoss(
+      "table 'round' holds what was never measured, round {} of grp {}: {}: the store was changed by hand, or "
+      "is damaged",
+      row.integer(2), row.text(0), status.message());
 }
 
 // A median follows from the samples. Earlier versions computed it in other ways; there it lies among the samples.
