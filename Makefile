@@ -1,8 +1,11 @@
 # Every target does its own set-up and can be repeated; what is done already is not done again.
 BUILD := build
 JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 10
+# End-to-end tests that judge no times, which sanitizers change.
+SANITIZED_LIT := tests/compile tests/documents tests/tools
 
-.PHONY: help setup configure build demo test test-all peers bench format lint docs clean
+.PHONY: help setup configure build demo test test-all sanitize fuzz peers bench format lint docs clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -28,6 +31,21 @@ test: build ## run the unit tests and the tests of the tools
 
 test-all: build ## the same, with the tests that take long
 	@tests/run --build $(BUILD) --jobs $(JOBS) --slow
+
+# The runtime side alone; where a test compiles, it does so with the compiler of the ordinary build.
+sanitize: build ## run the tests of the runtime side with AddressSanitizer, UBSan and ThreadSanitizer
+	cmake --preset asan -DKILN_COMPILER_FROM=$(abspath $(BUILD))/bin
+	@cmake --build build-asan -j $(JOBS)
+	@tests/run --build build-asan --jobs $(JOBS) --only unit
+	@tests/run --build build-asan --jobs $(JOBS) $(SANITIZED_LIT)
+	cmake --preset tsan
+	@cmake --build build-tsan -j $(JOBS)
+	@tests/run --build build-tsan --jobs $(JOBS) --only unit
+
+fuzz: setup ## run each fuzzer for FUZZ_SECONDS seconds, 10 by default
+	cmake --preset fuzz
+	@cmake --build build-fuzz -j $(JOBS) --target kiln_fuzz_targets
+	@tests/fuzz/run --build build-fuzz --seconds $(FUZZ_SECONDS)
 
 # Needs PyPI. The tests that use these packages are skipped where they are not there.
 $(BUILD)/peers/installed: python/peers.txt

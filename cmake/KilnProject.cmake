@@ -37,6 +37,24 @@ else()
 endif()
 add_link_options(-Wl,--gc-sections)
 
+# Sanitized programs hold options for the sanitizers. Libraries that stand for compiled kernels are built without: kernels
+# are loaded by programs that know nothing of sanitizers.
+set(KILN_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize= takes them; see the presets asan, tsan, fuzz")
+option(KILN_FUZZERS "Link the targets of tests/fuzz with libFuzzer; otherwise they run their corpora and nothing else" OFF)
+if(KILN_SANITIZE)
+  add_compile_options(-fsanitize=${KILN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_compile_definitions(_GLIBCXX_ASSERTIONS)
+  add_link_options(-fsanitize=${KILN_SANITIZE})
+  add_library(kiln_sanitizer_options OBJECT ${CMAKE_SOURCE_DIR}/cmake/sanitizer_options.cpp)
+  target_compile_options(kiln_sanitizer_options PRIVATE -fno-sanitize=all)
+  set(KILN_PROGRAM_LIBRARIES kiln_sanitizer_options)
+  set(KILN_KERNEL_OPTIONS -fno-sanitize=all)
+endif()
+if(KILN_FUZZERS)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+  set(KILN_KERNEL_OPTIONS -fno-sanitize=all)
+endif()
+
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(Boost 1.70 REQUIRED) # headers only
@@ -68,7 +86,7 @@ function(kiln_tool name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;COMPAT" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${KILN_PROGRAM_LIBRARIES})
   foreach(link ${ARG_COMPAT})
     add_custom_command(TARGET ${name} POST_BUILD
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bin/compat
@@ -86,7 +104,7 @@ function(kiln_unit_test name)
   add_executable(${name} ${ARG_SOURCES})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${KILN_PROGRAM_LIBRARIES} GTest::gtest_main)
   gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS unit TIMEOUT 120 RUN_SERIAL ${ARG_SERIAL})
 endfunction()

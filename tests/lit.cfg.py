@@ -8,9 +8,11 @@
 # A test is a .mlir or .test file outside folders named Inputs; its RUN lines are run by bash, with this build's tools,
 # the compat links, FileCheck and not on the PATH. Features for REQUIRES: are set below. A test may take 120 seconds,
 # with slow ones two hours, and its processes 6 GiB each; %limit before a command holds it to 2 seconds of processor
-# time and 1 GiB. Without the compiler, what tests IR is left out, and a test of the tools that compiles says
+# time and 1 GiB. In a build with sanitizers memory is not limited; what is about such limits says UNSUPPORTED: sanitized.
+# Without the compiler, what tests IR is left out, and a test of the tools that compiles says
 # REQUIRES: compiler.
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -33,7 +35,16 @@ config.test_exec_root = os.path.join(build, "lit", config.name)
 config.suffixes = {".mlir", ".test"}
 config.excludes = {"Inputs", "__pycache__"}
 
+# Programs with sanitizers take several times as long, and reserve more addresses than any limit allows.
+try:
+    with open(os.path.join(build, "CMakeCache.txt")) as cache:
+        sanitized = re.search(r"^KILN_SANITIZE:\w+=.", cache.read(), re.M) is not None
+except OSError:
+    sanitized = False
+
 features = config.available_features
+if sanitized:
+    features.add("sanitized")
 if os.access(os.path.join(tools, "kiln-opt"), os.X_OK):
     features.add("compiler")
 else:
@@ -70,10 +81,12 @@ compat = os.path.join(tools, "compat")
 config.environment["PATH"] = os.pathsep.join([tools, compat, os.path.join(llvm, "bin"), os.environ.get("PATH", "")])
 config.environment["XDG_CACHE_HOME"] = os.path.join(build, "lit", "cache")
 config.environment["IREE_OPT"] = compat  # how the documents name the folder of the tools
-config.substitutions.append(("%limit", "timeout 60 prlimit --cpu=2 --data=1073741824 --"))
+config.substitutions.append(("%limit", "timeout 60 prlimit --cpu=20 --" if sanitized
+                             else "timeout 60 prlimit --cpu=2 --data=1073741824 --"))
 config.substitutions.extend([("%repo", repo), ("%build", build), ("%python", python)])
 
-resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
+if not sanitized:
+    resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 if lit.util.killProcessAndChildrenIsSupported()[0] and not lit_config.maxIndividualTestTime:
     lit_config.maxIndividualTestTime = 7200 if lit_config.params.get("slow") else 120

@@ -4,8 +4,8 @@
 //   CallLimit::Scope scope(*limit);
 //   Status status = session->call(...);            // DEADLINE_EXCEEDED after a second
 //
-// Whoever works for a call, on any thread, asks now and then whether it is over: the VM where a program branches, a
-// device before each workgroup. What is under way then is left undone.
+// Whoever works for a call, on any thread, asks now and then whether it is over: the VM where a program branches or
+// calls, a device before each workgroup. What is under way then is left undone.
 #ifndef KILN_BASE_CALL_LIMIT_H
 #define KILN_BASE_CALL_LIMIT_H
 

@@ -42,21 +42,6 @@ protected:
     Status status = fillSampleStore(**writer, options);
     ASSERT_TRUE(status.ok()) << status.toString();
   }
-  // Everything that a report reads.
-  static Status readAll(const std::string &path) {
-    KILN_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader, Reader::open(path));
-    KILN_ASSIGN_OR_RETURN(std::vector<StoredRun> runs, reader->runs());
-    for (const StoredRun &run : runs) {
-      KILN_RETURN_IF_ERROR(reader->problems(run.key()).status());
-      KILN_RETURN_IF_ERROR(reader->candidates(run.key()).status());
-      KILN_RETURN_IF_ERROR(reader->results(run.key()).status());
-      KILN_RETURN_IF_ERROR(reader->estimates(run.key()).status());
-      KILN_ASSIGN_OR_RETURN(std::vector<StoredGroup> groups, reader->groups(run.key()));
-      for (const StoredGroup &group : groups)
-        KILN_RETURN_IF_ERROR(reader->rounds(group.key()).status());
-    }
-    return reader->check();
-  }
   TemporaryFolder folder;
   std::string path = folder.file("results.db");
 };
@@ -122,11 +107,11 @@ TEST_F(Damage, ReadersLeaveNothingBehind) {
   std::filesystem::create_directory(folder.file("alone"));
   const std::vector<std::string> alone = {"copy.db"};
   setContents(copy, whole);
-  EXPECT_TRUE(readAll(copy).ok());
+  EXPECT_TRUE(readEverything(copy).ok());
   EXPECT_EQ(filesIn(folder.file("alone")), alone);
   for (size_t part : {1, 4, 12}) {
     setContents(copy, whole.substr(0, whole.size() * part / 16));
-    EXPECT_FALSE(readAll(copy).ok());
+    EXPECT_FALSE(readEverything(copy).ok());
     EXPECT_EQ(filesIn(folder.file("alone")), alone) << part;
     EXPECT_EQ(contentsOf(copy).size(), whole.size() * part / 16);
   }
@@ -134,7 +119,7 @@ TEST_F(Damage, ReadersLeaveNothingBehind) {
   // Not where another process is about to use it.
   Result<std::unique_ptr<Connection>> other = Connection::open(copy, Connection::Mode::Write, 100);
   ASSERT_TRUE(other.ok() && (*other)->execute("SELECT 1 FROM run").ok());
-  EXPECT_TRUE(readAll(copy).ok());
+  EXPECT_TRUE(readEverything(copy).ok());
   EXPECT_EQ(filesIn(folder.file("alone")).size(), 3U);
   Status written = (*other)->execute("CREATE TABLE more (text)");
   EXPECT_TRUE(written.ok()) << written.toString();
@@ -144,11 +129,11 @@ TEST_F(Damage, TruncatedStoresAreErrors) {
   fill();
   std::string whole = contentsOf(path);
   ASSERT_GT(whole.size(), 50000U);
-  ASSERT_TRUE(readAll(path).ok());
+  ASSERT_TRUE(readEverything(path).ok());
   std::string copy = folder.file("copy.db");
   for (size_t part = 1; part < 16; ++part) {
     setContents(copy, whole.substr(0, whole.size() * part / 16));
-    EXPECT_FALSE(readAll(copy).ok()) << part;
+    EXPECT_FALSE(readEverything(copy).ok()) << part;
   }
 }
 
@@ -161,7 +146,7 @@ TEST_F(Damage, OverwrittenPagesAreErrorsOrHarmless) {
     std::string damaged = whole;
     damaged.replace(page * 4096, 4096, 4096, static_cast<char>(0xA5));
     setContents(copy, damaged);
-    Status status = readAll(copy);
+    Status status = readEverything(copy);
     found += !status.ok();
     EXPECT_EQ(status.ok(), status.message().empty());
   }
@@ -177,7 +162,7 @@ TEST_F(Damage, ADamagedRoundIsNamed) {
         (*connection)->execute("DROP TRIGGER round_never_UPDATE; UPDATE round SET samples = x'0105' WHERE idx = 2");
     ASSERT_TRUE(status.ok()) << status.toString();
   }
-  Status status = readAll(path);
+  Status status = readEverything(path);
   EXPECT_EQ(status.code(), StatusCode::DataLoss);
   EXPECT_TRUE(mentions(status, "round 2")) << status.message();
 }
@@ -205,11 +190,11 @@ TEST_F(Damage, ALockedStoreWaitsThenFailsAndLosesNothing) {
     Status status = (*writer)->addProblem(problem);
     EXPECT_EQ(status.code(), StatusCode::Unavailable);
     EXPECT_TRUE(mentions(status, "locked by another program")) << status.message();
-    EXPECT_TRUE(readAll(path).ok()) << "readers are not kept out";
+    EXPECT_TRUE(readEverything(path).ok()) << "readers are not kept out";
   }
   Status status = (*writer)->addProblem(problem);
   EXPECT_TRUE(status.ok()) << status.toString();
-  EXPECT_TRUE(readAll(path).ok());
+  EXPECT_TRUE(readEverything(path).ok());
 }
 
 uint64_t roundsIn(const std::string &path) {
@@ -251,7 +236,7 @@ TEST_F(Damage, AFullStoreIsAnErrorThatLosesNothing) {
     stored = count;
     EXPECT_EQ(roundsIn(path), stored);
   }
-  EXPECT_TRUE(readAll(path).ok());
+  EXPECT_TRUE(readEverything(path).ok());
   Result<std::unique_ptr<Writer>> writer = Writer::open(path, {});
   ASSERT_TRUE(writer.ok()) << writer.status().toString();
   EXPECT_TRUE((*writer)->addProblem(sampleProblem(1, 1, 1)).ok()) << "with space it goes on";
@@ -289,7 +274,7 @@ TEST_F(Damage, AFullDiskIsAnErrorThatLosesNothing) {
   uint64_t count = std::strtoull(text, &end, 10);
   EXPECT_EQ(std::strtol(end, nullptr, 10), static_cast<long>(StatusCode::ResourceExhausted)) << text;
   EXPECT_GT(count, 10U);
-  EXPECT_TRUE(readAll(path).ok());
+  EXPECT_TRUE(readEverything(path).ok());
   EXPECT_EQ(roundsIn(path), count);
 }
 

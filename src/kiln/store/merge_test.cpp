@@ -1,4 +1,5 @@
 // Stores that are killed, copied, resumed and merged in any order end as one store.
+#include "kiln/base/sanitized.h"
 #include "kiln/base/split.h"
 #include "kiln/store/database.h"
 #include "kiln/store/reader.h"
@@ -383,6 +384,8 @@ TEST_F(Merge, EditedFactsAreRefused) {
       {"estimate", "UPDATE estimate SET median = median / 10, low = low / 10, high = high / 10, rank = 1"},
       {"estimate", "UPDATE estimate SET median = median * 0.999"},
       {"estimate", "DELETE FROM counters; DELETE FROM round"},
+      {"round", "UPDATE round SET samples = x'0105' WHERE candidate NOT IN (SELECT candidate FROM estimate)"},
+      {"round", "UPDATE round SET batch = 0 WHERE candidate NOT IN (SELECT candidate FROM estimate)"},
   };
   for (const auto &[table, sql] : edits) {
     SCOPED_TRACE(sql);
@@ -748,7 +751,7 @@ TEST_F(Merge, ManyShardsInLittleTime) {
   ASSERT_OK(mergeInto(path, shards));
   double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   std::printf("%zu shards merged in %.2f s of the processor\n", shards.size(), seconds);
-  EXPECT_LT(seconds, 0.1 * static_cast<double>(count));
+  EXPECT_LT(seconds, (kSanitized ? 2 : 0.1) * static_cast<double>(count));
   std::unique_ptr<Reader> reader = valueOf(Reader::open(path));
   EXPECT_EQ(valueOf(reader->query("SELECT count(*) FROM result")).rows[0][0], std::to_string(2500 * count));
 }

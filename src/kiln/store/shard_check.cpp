@@ -64,8 +64,8 @@ Status ShardCheck::check(const FactTable &table, const Statement &row) {
   if (!right)
     return changedByHand(table.name, row, "the content is not the one that the key is made from");
   KILN_RETURN_IF_ERROR(checkNumbers(table.name, row));
-  if (table.name == "round" && row.integer(6) < 1)
-    return changedByHand(table.name, row, fmt::format("it has a batch of {} calls", row.integer(6)));
+  if (table.name == "round")
+    return checkRound(row);
   if (table.name != "estimate")
     return okStatus();
   KILN_RETURN_IF_ERROR(checkRanges(row));
@@ -114,6 +114,14 @@ Result<bool> ShardCheck::hasItsKey(std::string_view table, const Statement &row)
     return early || key == group.key();
   }
   return true;
+}
+
+Status ShardCheck::checkRound(const Statement &row) {
+  if (row.integer(6) < 1)
+    return changedByHand("round", row, fmt::format("it has a batch of {} calls", row.integer(6)));
+  if (Status status = decodeSamples(row.blob(8)).status(); !status.ok())
+    return changedByHand("round", row, fmt::format("round {}: {}", row.integer(2), status.message()));
+  return okStatus();
 }
 
 // A median follows from the samples. Earlier versions computed it in other ways; there it lies among the samples.

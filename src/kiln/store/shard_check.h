@@ -22,6 +22,7 @@ public:
 private:
   explicit ShardCheck(Statement rounds) : rounds(std::move(rounds)) {}
   Result<bool> hasItsKey(std::string_view table, const Statement &row);
+  static Status checkRound(const Statement &row);
   Status checkMedian(const Statement &row);
 
   Statement rounds;

@@ -1,12 +1,9 @@
 #include "kiln/compiler/TransformOps/SpecUpdater.h"
 
+#include <algorithm>
 #include <optional>
+#include <string_view>
 #include <vector>
-
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
-
-using llvm::StringRef;
 
 namespace kiln {
 
@@ -22,7 +19,7 @@ struct Token {
 // with their sign, so that nothing in them is taken for an op.
 class Lexer {
 public:
-  explicit Lexer(StringRef text) : rest(text) {}
+  explicit Lexer(std::string_view text) : rest(text) {}
 
   std::vector<Token> run() {
     while (!rest.empty())
@@ -31,39 +28,43 @@ public:
   }
 
 private:
-  static bool isWordChar(char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'; }
+  static bool isSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+  static bool isWordChar(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '$';
+  }
 
   void take(Token::Kind kind, size_t length) {
-    tokens.push_back({kind, rest.take_front(length).str()});
-    rest = rest.drop_front(length);
+    tokens.push_back({kind, std::string(rest.substr(0, length))});
+    rest.remove_prefix(length);
   }
 
   void next() {
     char c = rest.front();
-    if (llvm::isSpace(c))
-      return take(Token::Space, rest.find_if_not([](char ch) { return llvm::isSpace(ch); }));
+    if (isSpace(c))
+      return take(Token::Space, endOf(isSpace, 1));
     if (rest.starts_with("//"))
-      return take(Token::Comment, rest.find('\n'));
+      return take(Token::Comment, std::min(rest.find('\n'), rest.size()));
     if (c == '"')
       return take(Token::String, stringLength());
     if (c == '%')
-      return take(Token::Value, wordEnd(1));
+      return take(Token::Value, endOf(isWordChar, 1));
     if (c == '#' || c == '!' || c == '@' || c == '^')
-      return take(Token::Word, wordEnd(1));
+      return take(Token::Word, endOf(isWordChar, 1));
     if (isWordChar(c))
-      return take(Token::Word, wordEnd(0));
+      return take(Token::Word, endOf(isWordChar, 0));
     if (rest.starts_with("->"))
       return take(Token::Punctuation, 2);
     take(Token::Punctuation, 1);
   }
 
-  size_t wordEnd(size_t from) {
-    size_t end = rest.find_if_not(isWordChar, from);
-    return end == StringRef::npos ? rest.size() : end;
+  // Of characters of a kind.
+  size_t endOf(bool (*isOfKind)(char), size_t from) const {
+    return static_cast<size_t>(std::find_if_not(rest.begin() + from, rest.end(), isOfKind) - rest.begin());
   }
 
   // With the quotes; up to the end of the line where the closing quote is missing.
-  size_t stringLength() {
+  size_t stringLength() const {
     for (size_t i = 1; i < rest.size(); ++i) {
       if (rest[i] == '\\')
         ++i;
@@ -75,13 +76,13 @@ private:
     return rest.size();
   }
 
-  StringRef rest;
+  std::string_view rest;
   std::vector<Token> tokens;
 };
 
 class Updater {
 public:
-  explicit Updater(StringRef text) : tokens(Lexer(text).run()) {}
+  explicit Updater(std::string_view text) : tokens(Lexer(text).run()) {}
 
   std::string run() {
     for (size_t i = 0; i < tokens.size(); ++i)
@@ -98,11 +99,9 @@ private:
 
   void updateOp(size_t at) {
     std::string &op = tokens[at].text;
-    for (StringRef prefix : {"transform.", "transform.apply_patterns."}) {
-      std::string old = (prefix + "iree.").str();
-      if (StringRef(op).starts_with(old))
+    for (std::string_view prefix : {"transform.", "transform.apply_patterns."})
+      if (op.starts_with(prefix) && op.compare(prefix.size(), 5, "iree.") == 0)
         op.replace(prefix.size(), 4, "kiln");
-    }
     if (op == "transform.structured.tile_to_forall_op") {
       op = "transform.structured.tile_using_forall";
       swapResults(at);
@@ -168,7 +167,7 @@ private:
     int depth = 0;
     Index comma, close;
     for (size_t i = *open + 1; i < tokens.size() && !close; ++i) {
-      StringRef text = tokens[i].text;
+      std::string_view text = tokens[i].text;
       if (depth == 0 && text == ",")
         comma = i;
       else if (depth == 0 && text == ")")
@@ -190,12 +189,12 @@ private:
   }
 
   // The next token of this text outside of brackets, after `at`.
-  Index nextAtDepth0(size_t at, StringRef wanted) const {
+  Index nextAtDepth0(size_t at, std::string_view wanted) const {
     int depth = 0;
     for (size_t i = at + 1; i < tokens.size(); ++i) {
       if (tokens[i].kind != Token::Punctuation)
         continue;
-      StringRef text = tokens[i].text;
+      std::string_view text = tokens[i].text;
       if (depth == 0 && text == wanted)
         return i;
       if (text == "(" || text == "[" || text == "{")
@@ -222,7 +221,7 @@ private:
 
 } // namespace
 
-std::string updateSpec(StringRef text) {
+std::string updateSpec(std::string_view text) {
   return Updater(text).run();
 }
 

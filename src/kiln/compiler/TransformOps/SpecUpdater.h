@@ -10,12 +10,11 @@
 #define KILN_COMPILER_TRANSFORMOPS_SPECUPDATER_H
 
 #include <string>
-
-#include "llvm/ADT/StringRef.h"
+#include <string_view>
 
 namespace kiln {
 
-std::string updateSpec(llvm::StringRef text);
+std::string updateSpec(std::string_view text);
 
 } // namespace kiln
 

@@ -123,7 +123,7 @@ Status Group::warmUp(uint32_t index) {
     elapsed = timed->spent();
     uint64_t call = callOf(*timed);
     member.costs.call = i == 0 ? call : std::min(call, member.costs.call);
-    calls = std::clamp<uint64_t>(settings.warmUpNanoseconds / member.costs.call, 2 * calls, kMaxBatch);
+    calls = std::min<uint64_t>(std::max(settings.warmUpNanoseconds / member.costs.call, 2 * calls), kMaxBatch);
   }
   if (member.emptyNanoseconds == kNotTimed)
     KILN_RETURN_IF_ERROR(timeEmptyCalls(index));

@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr uint32_t kMaxSets = uint32_t(1) << 24;
 constexpr uint32_t kMaxBatch = uint32_t(1) << 24;
 constexpr uint64_t kMaxCalls = uint64_t(1) << 32;
+constexpr uint64_t kMaxSamples = uint64_t(1) << 20; // of an answer, which is a line
 constexpr size_t kMaxTensors = 64;
 constexpr uint64_t kMaxCount = uint64_t(1) << 50; // sums of thousands of them do not overflow
 
@@ -231,6 +232,9 @@ Result<Request> parseTime(const Json &json, uint32_t slot) {
   if (time.batch == 0 || time.calls == 0 || time.calls % time.batch != 0)
     return invalidArgument("\"calls\" is {} and \"batch\" {}; calls must be a multiple of batch, and neither 0",
                            time.calls, time.batch);
+  if (time.calls / time.batch > kMaxSamples)
+    return invalidArgument("\"calls\" is {} and \"batch\" {}; at most {} batches are possible", time.calls, time.batch,
+                           kMaxSamples);
   return Request(time);
 }
 

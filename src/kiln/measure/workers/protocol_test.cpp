@@ -72,6 +72,7 @@ TEST(Protocol, BadRequestsAreTold) {
       {"{\"op\":\"hello\",\"protocol\":1,\"threads\":0}", "\"threads\" is 0"},
       {"{\"op\":\"time\",\"calls\":1,\"start\":0,\"batch\":0}", "\"batch\" 0"},
       {"{\"op\":\"time\",\"calls\":5,\"start\":0,\"batch\":2}", "must be a multiple of batch"},
+      {"{\"op\":\"time\",\"calls\":4294967296,\"start\":0,\"batch\":2}", "at most 1048576 batches"},
       {"{\"op\":\"run\",\"slot\":99999,\"set\":0}", "\"slot\" is 99999"},
       {"{\"op\":\"fetch\",\"sets\":3}", "\"sets\" must be an object"},
       {"{\"op\":\"load\",\"problem\":3}", "\"problem\" must be an object"},

@@ -40,9 +40,16 @@ extern "C" {
 
 #define KILN_API_VERSION 1
 
+/* An enumeration may hold a number that is not listed: that is an error, in C++ as in C. */
+#ifdef __cplusplus
+#define KILN_OF_ANY_NUMBER : unsigned
+#else
+#define KILN_OF_ANY_NUMBER
+#endif
+
 /* ---- Status ---- */
 
-typedef enum kiln_status_code_t {
+typedef enum kiln_status_code_t KILN_OF_ANY_NUMBER {
   KILN_STATUS_OK = 0,
   KILN_STATUS_CANCELLED = 1,
   KILN_STATUS_UNKNOWN = 2,
@@ -91,7 +98,7 @@ typedef struct kiln_device_t kiln_device_t;
 KILN_API kiln_status_t *kiln_instance_create(uint32_t api_version, kiln_instance_t **out_instance);
 KILN_API void kiln_instance_release(kiln_instance_t *instance);
 
-typedef enum kiln_allocator_t {
+typedef enum kiln_allocator_t KILN_OF_ANY_NUMBER {
   KILN_ALLOCATOR_DIRECT = 0,  /* each buffer is allocated and freed */
   KILN_ALLOCATOR_CACHING = 1, /* freed memory is kept and handed out again */
   KILN_ALLOCATOR_DEBUG = 2    /* memory is poisoned, and writes outside of buffers are found */
@@ -137,7 +144,7 @@ KILN_API void kiln_module_release(kiln_module_t *module);
 
 /* ---- Values ---- */
 
-typedef enum kiln_kind_t {
+typedef enum kiln_kind_t KILN_OF_ANY_NUMBER {
   KILN_KIND_I32 = 'i',
   KILN_KIND_I64 = 'I',
   KILN_KIND_F32 = 'f',
@@ -171,7 +178,7 @@ KILN_API const char *kiln_ref_type_name(kiln_ref_t ref);
 
 /* ---- Buffer views: tensors ---- */
 
-typedef enum kiln_element_type_t {
+typedef enum kiln_element_type_t KILN_OF_ANY_NUMBER {
   KILN_ELEMENT_TYPE_I1 = 1, /* one byte each, 0 or 1 */
   KILN_ELEMENT_TYPE_I8 = 2,
   KILN_ELEMENT_TYPE_I16 = 3,

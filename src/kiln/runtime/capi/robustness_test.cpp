@@ -610,42 +610,4 @@ TEST_F(CApiRobustness, OneThreadAtATimeIsInACallOfASession) {
   first.join();
 }
 
-// Everything at once on shared objects: each call succeeds or says why not.
-TEST_F(CApiRobustness, ManyThreadsOnSharedObjects) {
-  std::atomic<int> succeeded{0}, refused{0};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 8; ++t)
-    threads.emplace_back([&] {
-      kiln_session_t *own = nullptr;
-      EXPECT_EQ(textOf(newSession(&own)), "");
-      for (int i = 0; i < 300; ++i) {
-        kiln_session_t *used = i % 3 == 0 ? session : own;
-        const kiln_function_t *abs = nullptr;
-        EXPECT_EQ(textOf(kiln_session_lookup(used, i % 2 ? "abs" : "abs.abs", &abs)), "");
-        kiln_ref_retain(view);
-        kiln_value_t in = argument(), out = {};
-        std::string message = textOf(kiln_session_call(used, abs, &in, 1, &out, 1));
-        ++(message.empty() ? succeeded : refused);
-        if (message.empty()) {
-          float copy[4] = {};
-          EXPECT_EQ(textOf(kiln_buffer_view_read(out.as.ref, copy, sizeof(copy))), "");
-          EXPECT_EQ(copy[2], 3);
-          kiln_ref_release(out.as.ref);
-        } else {
-          EXPECT_EQ(used, session) << message;
-          EXPECT_NE(message.find("another thread is in a call"), std::string::npos) << message;
-        }
-        kiln_ref_release(view);
-        kiln_device_retain(device);
-        kiln_device_release(device);
-      }
-      kiln_session_release(own);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  EXPECT_EQ(succeeded + refused, 8 * 300);
-  EXPECT_GE(succeeded, 8 * 200);
-  EXPECT_TRUE(misuses.empty()) << misuses.front();
-}
-
 } // namespace

@@ -9,6 +9,9 @@ namespace kiln::io {
 
 namespace {
 
+// Of a tensor with no elements, or with none left to show, there may be more rows than memory holds brackets.
+constexpr uint64_t kMostRowsWithoutElements = 1 << 16;
+
 class Formatter {
 public:
   Formatter(const TensorSpan &tensor, uint64_t maxElements, std::string &out)
@@ -34,6 +37,10 @@ public:
       return;
     }
     for (uint64_t i = 0; i < extent; ++i) {
+      if ((left == 0 || tensor.bytes.empty()) && rowsWithoutElements++ >= kMostRowsWithoutElements) {
+        out += "...";
+        return;
+      }
       out += '[';
       append(dimension + 1);
       out += ']';
@@ -54,6 +61,7 @@ private:
   WholeElements elements;
   uint64_t left;
   uint64_t next = 0;
+  uint64_t rowsWithoutElements = 0;
   std::string &out;
 };
 

@@ -10,7 +10,8 @@
 namespace kiln::io {
 
 // "4xf32=3 4 5 6", "2x3xf32=[1 2 3][4 5 6]", "2x2x2xi8=[[1 2][3 4]][[5 6][7 8]]", "f32=2". Elements beyond the first
-// `maxElements` are left out; each row that lacks some ends in "...".
+// `maxElements` are left out; each row that lacks some ends in "...". So does
+// the text after 65,536 rows without any element.
 std::string formatTensor(const TensorSpan &tensor, uint64_t maxElements);
 
 } // namespace kiln::io

@@ -46,6 +46,16 @@ TEST(TensorTextTest, Elision) {
   EXPECT_EQ(format("2x2x1xi8=1 2 3 4", 2), "2x2x1xi8=[[1][2]][[...][...]]");
 }
 
+TEST(TensorTextTest, RowsWithoutElementsAreNotTold) {
+  std::string empty = format("1000000000000x0x7xf32"), zeros = format("1000000x2xf32", 3);
+  EXPECT_TRUE(empty.starts_with("1000000000000x0x7xf32=[][]") && empty.ends_with("[]..."));
+  EXPECT_LT(empty.size(), 200'000u);
+  EXPECT_TRUE(zeros.starts_with("1000000x2xf32=[0 0][0...][...][...]") && zeros.ends_with("[...]..."));
+  EXPECT_LT(zeros.size(), 400'000u);
+  std::string all = format("100000x1xi8=1", 100'000);
+  EXPECT_TRUE(all.ends_with("[1][1]"));
+}
+
 // What is printed in full is an input that gives the same tensor again.
 TEST(TensorTextTest, PrintedTensorsAreInputs) {
   for (const char *text : {"f32=2", "2x3xf32=[1 2 3][4 5 6]", "2x2x2xi8=[[1 2][3 4]][[5 6][7 8]]", "3xi1=1 0 1"})

@@ -2,8 +2,10 @@
 #ifndef KILN_RUNTIME_MODULE_TEST_MODULE_H
 #define KILN_RUNTIME_MODULE_TEST_MODULE_H
 
+#include <cstring>
 #include <string>
 
+#include "kiln/runtime/module/instruction.h"
 #include "kiln/runtime/module/module.h"
 #include "kiln/schema/module_writer.h"
 #include "kiln/schema/vm_code.h"
@@ -41,6 +43,47 @@ inline schema::ModuleDesc emptyDesc(std::string name = "test") {
   desc.name = std::move(name);
   desc.producer = "kiln test";
   return desc;
+}
+
+// Makes the checksums of a changed file match again, as whoever wants to do harm would.
+inline void repairChecksums(std::string &bytes) {
+  schema::ContainerHeader header;
+  if (bytes.size() < sizeof(header))
+    return;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.section_count > (bytes.size() - sizeof(header)) / sizeof(schema::SectionEntry))
+    return;
+  char *table = bytes.data() + sizeof(header);
+  for (uint32_t i = 0; i < header.section_count; ++i) {
+    schema::SectionEntry entry;
+    std::memcpy(&entry, table + i * sizeof(entry), sizeof(entry));
+    if (entry.offset > bytes.size() || entry.length > bytes.size() - entry.offset)
+      continue;
+    entry.checksum = schema::checksumBytes({bytes.data() + entry.offset, entry.length});
+    std::memcpy(table + i * sizeof(entry), &entry, sizeof(entry));
+  }
+  header.file_size = bytes.size();
+  header.table_checksum = 0;
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  header.table_checksum =
+      schema::checksumBytes({bytes.data(), sizeof(header) + header.section_count * sizeof(schema::SectionEntry)});
+  std::memcpy(bytes.data(), &header, sizeof(header));
+}
+
+// Reads everything that a module offers, all constants and executables with it; how many characters that is.
+inline size_t readModule(const Module &module) {
+  size_t size = module.name().size();
+  for (const FunctionInfo &function : module.functions())
+    size += functionText(module, function).size();
+  for (const RodataInfo &rodata : module.rodata())
+    size += std::string(rodata.bytes).size();
+  for (const ExecutableInfo &executable : module.executables())
+    for (const VariantInfo &variant : executable.variants)
+      size += std::string(variant.bytes).size() + variant.exports.size();
+  for (const ExportInfo &entry : module.exports())
+    for (const AttributeInfo &attribute : entry.attributes)
+      size += std::string(attribute.key).size() + std::string(attribute.value).size();
+  return size;
 }
 
 // A module with something of everything: functions with loops, calls and imports, constants, two variants of an

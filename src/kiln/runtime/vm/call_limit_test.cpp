@@ -82,6 +82,27 @@ TEST(CallLimit, EndsLoopsOfTheVm) {
   }
 }
 
+// Functions that call the next one twice take 2^30 calls without a branch: "f0" calls "f1", and so on.
+TEST(CallLimit, EndsCallsThatMultiply) {
+  constexpr uint32_t kFunctions = 31;
+  schema::ModuleDesc desc = testing::emptyDesc();
+  for (uint32_t i = 0; i < kFunctions; ++i) {
+    schema::CodeBuilder code;
+    for (int twice = 0; i + 1 < kFunctions && twice < 2; ++twice)
+      code.call(i + 1, {}, {});
+    code.ret();
+    testing::addFunction(desc, "f" + std::to_string(i), "_", 0, 0, std::move(code));
+  }
+  Result<Ref<Module>> module = testing::loadDesc(desc);
+  ASSERT_TRUE(module.ok()) << module.status().toString();
+  auto session = Session::create({*module}, {});
+  ASSERT_TRUE(session.ok()) << session.status().toString();
+  Ended late =
+      endedAt(Deadline::after(50 * kMillisecond), [&] { return (*session)->call(*(*session)->lookup("f0"), {}, {}); });
+  EXPECT_EQ(late.status.code(), StatusCode::DeadlineExceeded) << late.status.toString();
+  EXPECT_LT(late.nanoseconds, kSecond);
+}
+
 class CallLimitOnDevice : public ::testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {

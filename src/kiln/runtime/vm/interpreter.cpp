@@ -18,8 +18,8 @@ using schema::Register;
 // How deep native functions may call back into the VM: this is what bounds the C stack.
 static constexpr uint32_t kMaxNativeDepth = 64;
 static constexpr uint32_t kMaxBacktraceFrames = 16;
-// A program asks after so many branches whether its call is over.
-static constexpr uint32_t kBranchesPerAsking = 1024;
+// A program asks after so many branches and calls whether its call is over.
+static constexpr uint32_t kJumpsPerAsking = 1024;
 
 Interpreter::Interpreter(size_t stackBytes, uint32_t maxCallDepth, FILE *trace)
     : stack(new std::byte[stackBytes]), top(stack.get()), end(stack.get() + stackBytes), maxDepth(maxCallDepth),
@@ -296,11 +296,11 @@ StatusCode statusCodeOf(uint64_t number) {
   UNARY(Name##F32, SET_F32(function(F32(2))));                                                                         \
   UNARY(Name##F64, SET_F64(function(F64(2))))
 
-// No loop is without a branch.
+// No loop is without a branch. Without loops, calls alone can multiply.
 #define ASK_WHETHER_OVER()                                                                                             \
   do {                                                                                                                 \
-    if (++branches == kBranchesPerAsking) [[unlikely]] {                                                               \
-      branches = 0;                                                                                                    \
+    if (++jumps == kJumpsPerAsking) [[unlikely]] {                                                                     \
+      jumps = 0;                                                                                                       \
       if (limit && limit->isOver()) {                                                                                  \
         status = limit->status();                                                                                      \
         goto failed;                                                                                                   \
@@ -329,7 +329,7 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
   uint64_t *values = frame->values;
 
   const CallLimit *limit = CallLimit::current();
-  uint32_t branches = 0;
+  uint32_t jumps = 0;
   Frame *callee = nullptr;
   static const void *const labels[] = {
 #define KILN_VM_OP(Name, mnemonic, format) &&op_##Name,
@@ -372,7 +372,8 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
     pc = frame->function->code.data() + readTarget(operand);
     NEXT(0);
   }
-  OP(Call) : callee = enter(frame, pc, frame->instance, frame->instance->module->functions()[pc[1]], status);
+  OP(Call) : ASK_WHETHER_OVER();
+  callee = enter(frame, pc, frame->instance, frame->instance->module->functions()[pc[1]], status);
   if (!callee) [[unlikely]]
     goto failed;
   frame = callee;
@@ -382,6 +383,7 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
   OP(CallImport) : {
     const ResolvedImport &import = frame->instance->imports[pc[1]];
     if (!import.native) {
+      ASK_WHETHER_OVER();
       callee = enter(frame, pc, import.instance, *import.function, status);
       if (!callee) [[unlikely]]
         goto failed;

@@ -266,4 +266,25 @@ Status fillSampleStore(Writer &writer, const SampleOptions &options) {
   return options.interrupted ? okStatus() : writer.endRun(run.key());
 }
 
+Status readEverything(Reader &reader) {
+  KILN_ASSIGN_OR_RETURN(std::vector<StoredRun> runs, reader.runs());
+  for (const StoredRun &run : runs) {
+    KILN_RETURN_IF_ERROR(reader.problems(run.key()).status());
+    KILN_RETURN_IF_ERROR(reader.candidates(run.key()).status());
+    KILN_RETURN_IF_ERROR(reader.results(run.key()).status());
+    KILN_RETURN_IF_ERROR(reader.estimates(run.key()).status());
+    KILN_RETURN_IF_ERROR(reader.counters(run.key()).status());
+    KILN_RETURN_IF_ERROR(reader.finishedGroups(run.key()).status());
+    KILN_ASSIGN_OR_RETURN(std::vector<StoredGroup> groups, reader.groups(run.key()));
+    for (const StoredGroup &group : groups)
+      KILN_RETURN_IF_ERROR(reader.rounds(group.key()).status());
+  }
+  return reader.check();
+}
+
+Status readEverything(const std::string &path) {
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader, Reader::open(path));
+  return readEverything(*reader);
+}
+
 } // namespace kiln::store::testing

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "kiln/store/reader.h"
 #include "kiln/store/writer.h"
 
 namespace kiln::store::testing {
@@ -30,6 +31,10 @@ struct SampleOptions {
 
 // One run. Deterministic in the options.
 Status fillSampleStore(Writer &writer, const SampleOptions &options);
+
+// Everything that a report reads, and whether the file is whole.
+Status readEverything(Reader &reader);
+Status readEverything(const std::string &path);
 
 } // namespace kiln::store::testing
 
