@@ -3,10 +3,12 @@
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "fmt/format.h"
 #include "kiln/families/families.h"
 #include "kiln/measure/workers/timing_data.h"
+#include "kiln/runtime/io/element_text.h"
 
 namespace kiln::families {
 namespace {
@@ -35,7 +37,7 @@ struct Set {
     for (const TensorType &type : inputTypes) {
       inputs.emplace_back(byteSize(type));
       measure::fillForTiming(seed * 100 + inputs.size(), {type.type, type.shape, inputs.back()},
-                             problem.timingRange(inputs.size() - 1));
+                             problem.timingNumbers(inputs.size() - 1));
     }
     for (const TensorType &type : outputTypes)
       outputs.emplace_back(byteSize(type), uint8_t(0xFF));
@@ -165,6 +167,69 @@ TEST_P(TimedChecks, OtherTensorsAreRefused) {
   EXPECT_EQ(set.timedCheck(3), nullptr);
 }
 
+// Of each row, what has to be read until a number comes that is at the end of the type, or as far as any in the tensor.
+double partReadUntilTheFarthest(const Set &set, const std::function<double(uint64_t)> &number, uint64_t columns) {
+  bool largest = set.problem.timingNumbers(0).extremum == measure::TimingNumbers::Extremum::Largest;
+  double farthest = number(0);
+  uint64_t count = set.inputs[0].size() / set.elementBytes(), read = 0;
+  for (uint64_t i = 0; i < count; ++i)
+    farthest = largest ? std::max(farthest, number(i)) : std::min(farthest, number(i));
+  for (uint64_t row = 0; row < count; row += columns)
+    for (uint64_t c = 0; c < columns; ++c) {
+      ++read;
+      if (number(row + c) == farthest)
+        break;
+    }
+  return double(read) / double(count);
+}
+
+// Neither a constant nor a part of each row is enough, and no number says that none is farther.
+TEST(TimedExtrema, NothingButReadingAllOfARowTellsIt) {
+  constexpr uint64_t kColumns = 4096;
+  for (const char *types : {"max_64x4096_i8_i8", "min_64x4096_i8_i8", "max_64x4096_bf16_bf16", "min_64x4096_f16_f16"}) {
+    std::unique_ptr<Problem> problem = parse(fmt::format("reduction_{}", types));
+    Set set(*problem, 1);
+    std::unique_ptr<TimedCheck> check = set.timedCheck(3);
+    hal::ElementType type = set.inputTypes[0].type;
+    std::vector<uint8_t> right = set.outputs[0];
+    auto number = [&](uint64_t i) { return io::elementAsDouble(type, set.inputs[0].data() + i * set.elementBytes()); };
+    std::set<double> different;
+    for (uint64_t row = 0; row < set.elements(); ++row) {
+      const uint8_t *value = right.data() + row * set.elementBytes();
+      different.insert(io::elementAsDouble(type, value));
+      for (uint64_t i = 0; i < set.elements(); ++i)
+        std::copy_n(value, set.elementBytes(), set.outputs[0].begin() + i * set.elementBytes());
+      EXPECT_FALSE(set.check(*check).ok()) << types << ": the number of row " << row << " in all rows";
+    }
+    EXPECT_GT(different.size(), 16U) << types;
+    EXPECT_GT(partReadUntilTheFarthest(set, number, kColumns), 0.95) << types;
+    // As the same type is filled for all other operations.
+    std::vector<uint8_t> made = set.inputs[0];
+    measure::fillForTiming(1, {type, set.inputTypes[0].shape, set.inputs[0]});
+    EXPECT_LT(partReadUntilTheFarthest(set, number, kColumns), 0.75) << types;
+    // Without the last quarter of each row.
+    set.inputs[0] = made;
+    for (uint64_t row = 0; row < set.elements(); ++row)
+      for (uint64_t c = kColumns * 3 / 4; c < kColumns; ++c)
+        std::copy_n(set.inputs[0].begin() + row * kColumns * set.elementBytes(), set.elementBytes(),
+                    set.inputs[0].begin() + (row * kColumns + c) * set.elementBytes());
+    set.compute();
+    EXPECT_FALSE(set.check(*check).ok()) << types;
+  }
+}
+
+// Along other dimensions each row has a start of its own, too.
+TEST(TimedExtrema, RowsOfAnyDimension) {
+  for (const char *name : {"reduction_max_3x1000x33_i8_i8", "reduction_min_1x1000x64_bf16_bf16"}) {
+    std::unique_ptr<Problem> problem = parse(name);
+    Set set(*problem, 1);
+    std::set<double> different;
+    for (uint64_t row = 0; row < set.elements(); ++row)
+      different.insert(io::elementAsDouble(set.outputTypes[0].type, set.outputs[0].data() + row * set.elementBytes()));
+    EXPECT_GT(different.size(), 16U) << name;
+  }
+}
+
 constexpr const char *kProblems[] = {
     "matmul_37x53x101_f32t_f32t_f32t",
     "matmul_37x53x101_f32n_f32n_f32t",
@@ -216,6 +281,9 @@ constexpr const char *kProblems[] = {
     "reduction_mean_33x257_bf16_f32",
     "reduction_max_33x257_f32_f32",
     "reduction_min_33x25_i8_i8",
+    "reduction_max_33x4097_i8_i8",
+    "reduction_min_33x4097_bf16_bf16",
+    "reduction_max_33x4097_f16_f16",
     "reduction_sum_3x257x33_f32_f32",
     "reduction_mean_1x257x33_bf16_bf16",
     "reduction_max_5x25x33_i8_i8",

@@ -15,8 +15,8 @@ namespace kiln::measure {
 // The inputs of a pass, and one output as it is before the run. Copies share the problem.
 class ProblemTrial {
 public:
-  explicit ProblemTrial(std::shared_ptr<const measure::Problem> problem, size_t pass = 0)
-      : problem(std::move(problem)), pass(pass), inputTypes(this->problem->inputs()),
+  explicit ProblemTrial(std::shared_ptr<const measure::Problem> problem, size_t pass = 0, uint64_t seed = 5)
+      : problem(std::move(problem)), pass(pass), seed(seed), inputTypes(this->problem->inputs()),
         result(this->problem->outputs().front()), inputs(inputTypes.size()) {
     std::vector<measure::MutableTensor> tensors;
     for (size_t i = 0; i < inputTypes.size(); ++i) {
@@ -24,7 +24,7 @@ public:
       tensors.push_back({inputTypes[i].type, inputTypes[i].shape, inputs[i]});
     }
     output.resize(count() * outputSize());
-    Status status = this->problem->fillInputs(pass, 5, tensors);
+    Status status = this->problem->fillInputs(pass, seed, tensors);
     EXPECT_TRUE(status.ok()) << status.message();
     this->problem->prefillOutputs(pass, std::vector<measure::MutableTensor>{out()});
   }
@@ -51,7 +51,7 @@ public:
     ASSERT_TRUE(status.ok()) << status.message();
   }
   measure::verify::Verdict check() const {
-    return problem->check(pass, 5, spans(), std::vector<io::TensorSpan>{{result.type, result.shape, output}});
+    return problem->check(pass, seed, spans(), std::vector<io::TensorSpan>{{result.type, result.shape, output}});
   }
   void expectCause(measure::verify::Cause cause, const std::string &part = "") const {
     measure::verify::Verdict verdict = check();
@@ -82,6 +82,7 @@ private:
 
   std::shared_ptr<const measure::Problem> problem;
   size_t pass;
+  uint64_t seed;
   std::vector<measure::TensorType> inputTypes;
   measure::TensorType result;
   std::vector<std::vector<uint8_t>> inputs;

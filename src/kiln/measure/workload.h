@@ -35,9 +35,20 @@ struct MutableTensor {
   io::TensorSpan span() const { return {type, shape, bytes}; }
 };
 
-// Numbers from `low` to below `high`.
-struct NumberRange {
+// Rows of a tensor {rows, columns, inner...}, one for each element behind its first two dimensions.
+struct TensorRows {
+  uint64_t columns = 1, inner = 1;
+};
+
+// What an input holds while programs are timed.
+struct TimingNumbers {
+  // Floats, from `low` to below `high`.
   double low = -1, high = 1;
+  // Of an input whose rows become their largest or smallest number: rows whose extremum follows from nothing but
+  // reading all of them.
+  enum class Extremum { None, Largest, Smallest };
+  Extremum extremum = Extremum::None;
+  TensorRows rows = {};
 };
 
 class Problem {
@@ -57,9 +68,8 @@ public:
   // Whether an input is a weight: constant in a program that runs for long, so that `load` may prepare it. A product's
   // right operand, a filter, a bias.
   virtual bool isWeight(size_t input) const { return false; }
-  // The range of floats that an input is timed with: of a square root no negative ones, as NaN is nothing that programs
-  // compute.
-  virtual NumberRange timingRange(size_t input) const { return {}; }
+  // What an input is timed with: of a square root no negative numbers, as NaN is nothing that programs compute.
+  virtual TimingNumbers timingNumbers(size_t input) const { return {}; }
   // The arithmetic that the definition asks for, and the bytes that must move at least: each input and output once.
   virtual double flops() const = 0;
   virtual double bytes() const;

@@ -69,7 +69,9 @@ public:
   std::vector<TensorType> inputs() const override { return program.signature.inputs; }
   std::vector<TensorType> outputs() const override { return program.signature.outputs; }
   bool isWeight(size_t input) const override { return known && known->isWeight(input); }
-  NumberRange timingRange(size_t input) const override { return known ? known->timingRange(input) : NumberRange(); }
+  TimingNumbers timingNumbers(size_t input) const override {
+    return known ? known->timingNumbers(input) : TimingNumbers();
+  }
   double flops() const override { return known ? known->flops() : 0; }
   std::string mlir(std::string_view, std::string_view) const override { return program.text; }
   std::optional<std::string_view> ownFunction() const override { return program.function; }

@@ -165,7 +165,7 @@ public:
   std::vector<TensorType> inputs() const override { return {{ElementType::F32, {4}}}; }
   std::vector<TensorType> outputs() const override { return {{ElementType::F32, {4}}}; }
   bool isWeight(size_t) const override { return true; }
-  NumberRange timingRange(size_t) const override { return {0, 1}; }
+  TimingNumbers timingNumbers(size_t) const override { return {0, 1}; }
   double flops() const override { return 8; }
   std::string mlir(std::string_view, std::string_view) const override { return "known"; }
   std::vector<std::string> passes() const override { return {"exact"}; }
@@ -198,7 +198,7 @@ TEST(CorpusProblem, AKnownOperationIsCheckedByItsFamily) {
   EXPECT_EQ(problem.passes(), std::vector<std::string>{"exact"});
   EXPECT_EQ(problem.flops(), 8);
   EXPECT_TRUE(problem.isWeight(0));
-  EXPECT_EQ(problem.timingRange(0).low, 0);
+  EXPECT_EQ(problem.timingNumbers(0).low, 0);
   EXPECT_EQ(problem.mlir("", ""), "");
   Memory inputs(problem.inputs()), outputs(problem.outputs());
   ASSERT_TRUE(problem.fillInputs(0, 1, inputs.set()).ok());

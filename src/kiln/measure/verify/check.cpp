@@ -5,6 +5,7 @@
 #include "fmt/format.h"
 #include "kiln/measure/verify/explain.h"
 #include "kiln/measure/verify/field.h"
+#include "kiln/measure/verify/inputs.h"
 #include "kiln/measure/verify/projection.h"
 #include "kiln/measure/verify/samples.h"
 
@@ -85,7 +86,11 @@ Result<Verdict> checkContraction(const Contraction &contraction, Pass pass, uint
     subject.swaps.push_back({"rhs", &lhs, &swappedRhs});
   if (otherLhs && otherRhs)
     subject.swaps.push_back({"both operands", &swappedLhs, &swappedRhs});
-  return checkCase(subject, pass, seed, options);
+  KILN_ASSIGN_OR_RETURN(Verdict verdict, checkCase(subject, pass, seed, options));
+  if (double used = InputPlan::make(c, pass, seed, 1, !columns.bias.empty()).usedPart(); used < 1)
+    verdict.method +=
+        fmt::format("; only {:.2g} % of the reduction's positions had a product other than zero", used * 100);
+  return verdict;
 }
 
 } // namespace kiln::measure::verify

@@ -26,6 +26,8 @@ constexpr int kBitsForBias = 2;
 // within f16's range, and are far above its 2^11.
 constexpr double kTypicalSums = 36000;
 constexpr double kSmallSums = 2048;
+// What is dropped at an end of the reduction is seldom more than a few vectors.
+constexpr int64_t kMostEnds = 64, kEndsOneIn = 16;
 constexpr int64_t kMostSlots = 16, kMostOneIn = 4; // elements that are not zero against a wide operand
 constexpr int kLargestPrefill = 63, kSmallestPrefill = 3;
 
@@ -40,6 +42,13 @@ int resultBits(const Contraction &contraction) {
 int64_t divideUp(int64_t a, int64_t b) {
   return (a + b - 1) / b;
 }
+
+// Bits of a line's random number: whether it has one sign, and which its ends have.
+constexpr uint64_t kOneSign = 0x10000, kEndSign = 0x20000;
+// Bits of an element's: one in eight is other than most.
+constexpr uint64_t kMostlyOnes = 14;
+// More than there are lines.
+constexpr uint64_t kManyLines = uint64_t(1) << 40;
 
 // A random integer in [0, bound), from the upper bits.
 uint32_t below(uint64_t bits, uint32_t bound) {
@@ -77,8 +86,14 @@ InputPlan InputPlan::make(const Contraction &contraction, Pass pass, uint64_t se
   return plan;
 }
 
+double InputPlan::magnitude(const Side &side) {
+  return std::max<double>(side.high, -side.low);
+}
+
 void InputPlan::planSums(const Contraction &contraction) {
   auto k = static_cast<double>(std::max<int64_t>(contraction.k, 1));
+  lhsSide.lines = contraction.batch + contraction.m - 1;
+  rhsSide.lines = contraction.batch + contraction.n - 1;
   double finalLimit = limit;
   if (!integers && resultBits(contraction) < sumBits(contraction)) {
     finalLimit = std::ldexp(1.0, resultBits(contraction) - (spare ? 1 : 0)) - kHeadroom;
@@ -88,7 +103,7 @@ void InputPlan::planSums(const Contraction &contraction) {
   }
   resultBound = std::min(limit, finalLimit);
   // What does not cancel comes on top of the products of the largest elements.
-  double product = (cancels ? limit - finalLimit : limit) / k;
+  double room = cancels ? limit - finalLimit : limit, product = room / k;
   if (!integers && contraction.accumulator != ElementType::F64)
     product = std::min(product, kTypicalSums / std::sqrt(k));
   auto largest = static_cast<int32_t>(std::clamp(std::floor(std::sqrt(product)), 1.0, 0x1p15));
@@ -100,14 +115,36 @@ void InputPlan::planSums(const Contraction &contraction) {
       side->low = static_cast<int32_t>(std::max<int64_t>(-largest, smallestInteger(type)));
     }
   }
-  auto magnitude = [](const Side &side) { return std::max<double>(side.high, -side.low); };
   if (cancels)
     planCancelling(std::floor(finalLimit / static_cast<double>(taps)));
   // Where types or limits keep elements small, random signs keep sums below what f16 holds; one sign does not.
   double typicalSum = magnitude(lhsSide) * magnitude(rhsSide) * std::sqrt(k) / 3;
   lhsSide.biased = rhsSide.biased = integers || typicalSum < kSmallSums;
-  if (magnitude(lhsSide) * magnitude(rhsSide) * k > limit)
-    lhsSide.sparse = static_cast<int64_t>(std::ceil(k / limit)) + 1;
+  planEnds(room, contraction.slice);
+}
+
+// Of k products, which are 1 or -1 where they are too many, so many may be other than zero: those at the ends, and of
+// the rest as many as there is room for. The side with more lines has more positions that are not zero in one of them.
+void InputPlan::planEnds(double room, int64_t slice) {
+  piece = std::max<int64_t>(1, slice > 0 ? std::min(slice, reduction) : reduction);
+  auto perTap = static_cast<int64_t>(room) / taps;
+  int64_t pieces = divideUp(reduction, piece);
+  ends = std::min({kMostEnds, piece / kEndsOneIn, perTap / (8 * std::max<int64_t>(pieces, 1))});
+  double product = magnitude(lhsSide) * magnitude(rhsSide);
+  if (product * double(reduction) <= double(perTap))
+    return;
+  int64_t atEnds = 2 * ends * pieces;
+  // A run of positions has one more than its length says, and so has its mirror image.
+  int64_t rest = std::max<int64_t>(1, perTap - atEnds - 2);
+  (rhsSide.lines > lhsSide.lines ? rhsSide : lhsSide).sparse = divideUp(std::max<int64_t>(1, reduction - atEnds), rest);
+}
+
+double InputPlan::usedPart() const {
+  const Side &side = lhsSide.sparse > 1 ? lhsSide : rhsSide;
+  if (side.sparse <= std::max<int64_t>(side.lines, 1))
+    return 1;
+  double atEnds = std::min(1.0, 2.0 * double(ends) / double(piece));
+  return atEnds + (1 - atEnds) * double(side.lines) / double(side.sparse);
 }
 
 // Per tap, what is left over is at most: residues on the left times elements on the right, the other way round, one
@@ -140,18 +177,37 @@ void InputPlan::planWide(const Contraction &contraction, Side &wide, Side &narro
   narrow.high = 1;
 }
 
-int32_t InputPlan::plain(const Side &side, uint64_t line, int64_t position) const {
-  if (side.sparse > 1 && (position + static_cast<int64_t>(line % 0xFFFF)) % side.sparse != 0)
+bool InputPlan::isEnd(int64_t r) const {
+  if (r < ends || r >= reduction - ends)
+    return true;
+  int64_t inPiece = piece == reduction ? r : r % piece;
+  return inPiece < ends || inPiece >= piece - ends;
+}
+
+// One sign for the ends of a line, so that what is dropped there does not cancel.
+int32_t InputPlan::atEnd(const Side &side, uint64_t line, int32_t value) const {
+  bool negative = !(line & kOneSign) && (line & kEndSign) && side.low < 0;
+  return negative ? std::max(-std::abs(value), side.low) : std::min(std::abs(value), side.high);
+}
+
+int32_t InputPlan::plain(const Side &side, uint64_t line, int64_t position, int64_t r) const {
+  bool end = (side.biased || side.sparse > 1) && isEnd(r);
+  if (side.sparse > 1 && !end && (static_cast<uint64_t>(position) + line) % static_cast<uint64_t>(side.sparse) != 0)
     return 0;
   uint64_t bits = lineBits(line, position);
   int32_t value = integers
                       ? side.low + static_cast<int32_t>(below(bits, static_cast<uint32_t>(side.high - side.low) + 1))
                       : withSign(bits, 1 + static_cast<int32_t>(below(bits, side.high)));
-  if (!side.biased || !(line & 0x10000))
+  // What is multiplied by zero may be missing.
+  if (value == 0)
+    value = 1;
+  if (end)
+    return atEnd(side, line, value);
+  if (!side.biased || !(line & kOneSign))
     return value;
   // A line of nothing but ones would be like any other such line.
   if (side.high == 1)
-    return (bits & 6) ? 1 : 0;
+    return (bits & kMostlyOnes) ? 1 : -1;
   return std::min(std::abs(value), side.high);
 }
 
@@ -166,12 +222,13 @@ int32_t InputPlan::cancelling(const Side &side, uint64_t line, int64_t position,
     return withSign(bits, 1 + static_cast<int32_t>(below(bits, side.middle)));
   }
   if (position < mirror)
-    return plain(side, line, position);
-  int32_t value = plain(side, line, mirror);
+    return plain(side, line, position, position);
+  int32_t value = plain(side, line, mirror, mirror);
   int32_t residue = 0;
   if (side.residueEvery && (mirror + static_cast<int64_t>(line % 0xFFFF)) % side.residueEvery == 0)
     residue = withSign(lineBits(line, position), 1);
-  return (negate ? -value : value) + residue;
+  value = negate ? -value : value;
+  return value + (value != 0 && value == -residue ? -residue : residue);
 }
 
 int32_t InputPlan::wideOrSparse(const Side &side, uint64_t line, int64_t position, int64_t extent) const {
@@ -197,26 +254,34 @@ InputPlan::Single InputPlan::single(bool isLhs, uint64_t line, int64_t slot) con
   return isLhs ? singleOf(lhsSide, line, slot, reduction) : singleOf(rhsSide, line, slot, taps * reduction);
 }
 
+// The remainder by `sparse` is which positions are not zero: neighbours have others each, so that all are somewhere.
+static uint64_t staggered(uint64_t bits, int64_t sparse, uint64_t which) {
+  auto count = static_cast<uint64_t>(sparse);
+  return sparse > 1 ? bits - bits % count + which % count : bits;
+}
+
 uint64_t InputPlan::lhsLine(int64_t b, int64_t row) const {
-  return randomBits(lhsSide.key, row, b);
+  return staggered(randomBits(lhsSide.key, row, b), lhsSide.sparse, lhsSide.key % kManyLines + row + b);
 }
 
 uint64_t InputPlan::rhsLine(int64_t b, int64_t column) const {
-  return randomBits(rhsSide.key, column, b);
+  return staggered(randomBits(rhsSide.key, column, b), rhsSide.sparse, rhsSide.key % kManyLines + column + b);
 }
 
 int32_t InputPlan::lhsOf(uint64_t line, int64_t r) const {
   if (lhsSide.wideBits || lhsSide.slots)
     return wideOrSparse(lhsSide, line, r, reduction);
-  return cancels ? cancelling(lhsSide, line, r, /*negate=*/true) : plain(lhsSide, line, r);
+  return cancels ? cancelling(lhsSide, line, r, /*negate=*/true) : plain(lhsSide, line, r, r);
 }
 
 int32_t InputPlan::rhsOf(uint64_t line, int64_t tap, int64_t r) const {
   if (rhsSide.wideBits || rhsSide.slots)
     return wideOrSparse(rhsSide, line, tap * reduction + r, taps * reduction);
   if (!cancels)
-    return plain(rhsSide, line, tap * reduction + r);
-  return cancelling(rhsSide, scramble(line + static_cast<uint64_t>(tap)), r, /*negate=*/false);
+    return plain(rhsSide, line, tap * reduction + r, r);
+  uint64_t ofTap =
+      staggered(scramble(line + static_cast<uint64_t>(tap)), rhsSide.sparse, line + static_cast<uint64_t>(tap));
+  return cancelling(rhsSide, ofTap, r, /*negate=*/false);
 }
 
 namespace {

@@ -16,7 +16,9 @@ namespace kiln::measure::verify {
 //   - the result is an integer of the result's type.
 // In the pass Sums the partial sums are as large as that allows but for f16's range, which they stay within (mostly),
 // so that an accumulator in f16 rounds rather than overflows. Where the result's type is narrower than the
-// accumulator, position r of the reduction and its mirror image cancel but for a few.
+// accumulator, position r of the reduction and its mirror image cancel but for a few. Where the reduction is longer
+// than the accumulator can count, most of one side is zero: another part in each of its lines, and never the ends of
+// the reduction or of its slices.
 class InputPlan {
 public:
   // A convolution reads each of `reduction` channels with `taps` weights: contraction.k = taps * reduction.
@@ -47,12 +49,16 @@ public:
   double sumLimit() const { return limit; }
   // No result is larger in magnitude.
   double resultLimit() const { return resultBound; }
+  // Of so many elements of the reduction, the part that takes part in a product other than zero: less than 1 where sums
+  // are longer than the accumulator can count, and few.
+  double usedPart() const;
 
 private:
   struct Side {
     uint64_t key;              // of its random numbers
     int32_t low = 0, high = 0; // its elements; a floating-point operand has no zeros in between
-    int64_t sparse = 1;        // one of so many positions is not zero
+    int64_t sparse = 1;        // one of so many positions is not zero, but for the ends of the reduction
+    int64_t lines = 1;         // rows or columns
     int64_t residueEvery = 0;  // one of so many pairs does not cancel; 0: all do
     int32_t middle = 0;        // largest magnitude of the position that has no partner
     bool biased = false;       // half of the rows or columns have one sign
@@ -60,16 +66,22 @@ private:
     int64_t slots = 0;         // and how many elements are not zero on the other
   };
   void planSums(const Contraction &contraction);
+  static double magnitude(const Side &side); // of its largest element
+  void planEnds(double room, int64_t slice);
   void planCancelling(double finalLimit);
   void planWide(const Contraction &contraction, Side &wide, Side &narrow, int64_t wideTaps);
   int32_t wideOrSparse(const Side &side, uint64_t line, int64_t position, int64_t extent) const;
   static Single singleOf(const Side &side, uint64_t line, int64_t slot, int64_t extent);
-  int32_t plain(const Side &side, uint64_t line, int64_t position) const;
+  bool isEnd(int64_t r) const;
+  int32_t atEnd(const Side &side, uint64_t line, int32_t value) const;
+  // `position` draws the number; r is where it lies in the reduction.
+  int32_t plain(const Side &side, uint64_t line, int64_t position, int64_t r) const;
   int32_t cancelling(const Side &side, uint64_t line, int64_t position, bool negate) const;
 
   Side lhsSide, rhsSide;
   int64_t taps = 1, reduction = 0;
-  int spare = 0; // bits that are left for a bias
+  int64_t piece = 1, ends = 0; // the reduction's slices, and how many elements at both ends of each count for certain
+  int spare = 0;               // bits that are left for a bias
   double limit = 0, resultBound = 0;
   bool cancels = false, integers = false;
 };

@@ -130,6 +130,48 @@ TEST(LiesTest, DroppedReductionTail) {
   }
 }
 
+// Few sums, and longer ones than a narrow accumulator can count: whatever is missing at the end is missing in all of
+// them, and no sum is as it would be without.
+TEST(LiesTest, DroppedTailOfFewLongSums) {
+  std::vector<Types> types = typesWhere([](const Types &each) {
+    return !isFloatType(each) || each.accumulator == ElementType::F16 || each.accumulator == ElementType::BF16;
+  });
+  for (const Types &each : types)
+    for (auto [m, n] : {std::pair(1, 1), std::pair(1, 3), std::pair(2, 1), std::pair(1, 40)})
+      for (int64_t k : {129, 700, 1000, 4097, 32769})
+        for (int64_t dropped : {1, 2, 5, 33})
+          for (uint64_t seed = 1; seed <= (k > 5000 ? 3U : 12U); ++seed) {
+            auto lie = [&](Data &data) {
+              data.compute([&](int64_t b, int64_t i, int64_t j) {
+                double sum = 0;
+                for (int64_t p = 0; p < data.contraction.k - dropped; ++p)
+                  sum += data.left(b, i, p) * data.right(b, p, j);
+                return sum;
+              });
+            };
+            EXPECT_FALSE(firstFailure(each, {1, m, n, k}, seed, lie).ok())
+                << sizeText(each, {1, m, n, k}) << " without " << dropped << ", seed " << seed;
+          }
+}
+
+// Also at the end of each slice, and anywhere between where there are as many sums as positions to one that takes part.
+TEST(LiesTest, DroppedPositionsOfLongSums) {
+  for (const Types &each : typesWhere([](const Types &each) { return exactBits(each.accumulator) <= 11; }))
+    for (auto [m, n] : {std::pair(1, 64), std::pair(64, 1)})
+      for (uint64_t seed = 1; seed <= 4; ++seed) {
+        Contraction contraction = makeContraction(each, {1, m, n, 4100});
+        contraction.slice = 1025;
+        Data data(contraction, Pass::Sums, seed);
+        for (int64_t position : {1024, 2049, 3074, 4099, 0, 1025, 600, 1500, 2500, 3333}) {
+          data.compute([&](int64_t b, int64_t i, int64_t j) {
+            return data.exact(b, i, j) - data.left(b, i, position) * data.right(b, position, j);
+          });
+          EXPECT_FALSE(data.check().ok())
+              << sizeText(each, {1, m, n, 4100}) << " without " << position << " seed " << seed;
+        }
+      }
+}
+
 TEST(LiesTest, DroppedRowsAndColumns) {
   for (auto [rows, columns] : {std::pair(1, 0), std::pair(0, 1), std::pair(9, 0), std::pair(0, 17), std::pair(3, 5)}) {
     for (bool zeroed : {false, true}) {

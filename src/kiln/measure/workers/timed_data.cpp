@@ -107,7 +107,7 @@ void TimedData::fill(uint32_t set, bool weights) {
   std::vector<MutableTensor> tensors = inputTensors->set(set);
   for (size_t i = 0; i < tensors.size(); ++i)
     if (weights || !problem.isWeight(i))
-      fillForTiming(expected[set].generation ? draw() : timingSeed(seed, set, i), tensors[i], problem.timingRange(i));
+      fillForTiming(expected[set].generation ? draw() : timingSeed(seed, set, i), tensors[i], problem.timingNumbers(i));
 }
 
 uint64_t TimedData::draw() {

@@ -1,5 +1,6 @@
 #include "kiln/measure/workers/timing_data.h"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -28,14 +29,14 @@ template <typename T, typename Make> void fill(const MutableTensor &tensor, cons
   }
 }
 
-double middle(NumberRange range) {
+double middle(const TimingNumbers &range) {
   return (range.low + range.high) / 2;
 }
-double halfWidth(NumberRange range) {
+double halfWidth(const TimingNumbers &range) {
   return (range.high - range.low) / 2;
 }
 
-KILN_WIDE_VECTORS void fillF32(const IndexedBits &random, NumberRange range, float *numbers, size_t count) {
+KILN_WIDE_VECTORS void fillF32(const IndexedBits &random, const TimingNumbers &range, float *numbers, size_t count) {
   auto center = float(middle(range)), unit = float(halfWidth(range) * 0x1p-23);
   for (size_t i = 0; i < count; ++i)
     numbers[i] = center + float(int32_t(random.bits(i)) >> 8) * unit;
@@ -53,7 +54,8 @@ const NarrowFloat *narrowFloat(ElementType type) {
 
 // Encoding is slow, so 4096 numbers are encoded, and drawn from.
 template <typename T>
-void fillNarrow(const NarrowFloat &format, const IndexedBits &random, NumberRange range, const MutableTensor &tensor) {
+void fillNarrow(const NarrowFloat &format, const IndexedBits &random, const TimingNumbers &range,
+                const MutableTensor &tensor) {
   constexpr int kCount = 4096;
   std::vector<T> table;
   for (int i = 0; i < kCount; ++i)
@@ -69,9 +71,74 @@ template <typename T> void fillInteger(bool unsignedType, const IndexedBits &ran
   fill<T>(tensor, [&](size_t i) { return int64_t(random.bits(i) % 2001) - (unsignedType ? 0 : 1000); });
 }
 
+// Of types with few numbers: how many bits count, the sign included. 0 where a type has many.
+int fewBits(ElementType type) {
+  switch (type) {
+  case ElementType::I8:
+  case ElementType::SI8: return 8;
+  case ElementType::F16:
+  case ElementType::BF16: return int(narrowFloat(type)->mantissaBits) + 1;
+  default: return 0;
+  }
+}
+
+// A number has 31 halvings of its chance; each is cut into 2^bits steps, by the leading bits of a logarithm.
+constexpr int kHalvings = 31, kFloatBias = 127;
+KILN_WIDE_VECTORS void drawSteps(const IndexedBits &random, size_t first, int bits, int32_t *steps, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    auto number = float(int32_t(random.bits(first + i) >> 1) | 1);
+    int32_t pattern;
+    std::memcpy(&pattern, &number, sizeof(pattern));
+    steps[i] = ((kFloatBias + kHalvings) << bits) - (pattern >> (23 - bits));
+  }
+}
+
+// All numbers that count, in the order in which they are farther.
+template <typename T> std::vector<T> numbersInOrder(ElementType type, TimingNumbers::Extremum extremum) {
+  int half = 1 << (fewBits(type) - 1);
+  std::vector<T> numbers;
+  for (int i = -half; i < half; ++i) {
+    int number = extremum == TimingNumbers::Extremum::Smallest ? -1 - i : i;
+    const NarrowFloat *format = narrowFloat(type);
+    numbers.push_back(T(format ? format->encode(double(number) / half) : uint32_t(number)));
+  }
+  return numbers;
+}
+
+constexpr size_t kDrawnTogether = 4096;
+
+template <typename T> void fillExtremum(uint64_t seed, const MutableTensor &tensor, const TimingNumbers &wanted) {
+  const std::vector<T> numbers = numbersInOrder<T>(tensor.type, wanted.extremum);
+  const int bits = fewBits(tensor.type) - 6; // so that half of the numbers are starts
+  const size_t starts = numbers.size() - (size_t(kHalvings) << bits);
+  const IndexedBits random(seed), randomStarts(~seed);
+  const size_t columns = wanted.rows.columns, inner = wanted.rows.inner;
+  // Elements side by side are of one row, or one of each of `inner` rows.
+  const size_t together = inner == 1 ? columns : inner;
+  std::vector<int32_t> steps(std::min(together, kDrawnTogether)), startOf(inner);
+  for (size_t at = 0, end = tensor.bytes.size() / sizeof(T), count = 0; at < end; at += count) {
+    const size_t within = at % together, slab = at / (columns * inner);
+    if (at % (columns * inner) == 0)
+      for (size_t row = 0; row < inner; ++row)
+        startOf[row] = int32_t(randomStarts.bits(slab * inner + row) % starts);
+    count = std::min({steps.size(), together - within, end - at});
+    drawSteps(random, at, bits, steps.data(), count);
+    for (size_t i = 0; i < count; ++i)
+      std::memcpy(tensor.bytes.data() + (at + i) * sizeof(T), &numbers[startOf[inner == 1 ? 0 : within + i] + steps[i]],
+                  sizeof(T));
+  }
+}
+
+bool makesExtremum(ElementType type, const TimingNumbers &numbers) {
+  return numbers.extremum != TimingNumbers::Extremum::None && fewBits(type) > 0;
+}
+
 } // namespace
 
-void fillForTiming(uint64_t seed, const MutableTensor &tensor, NumberRange range) {
+void fillForTiming(uint64_t seed, const MutableTensor &tensor, const TimingNumbers &range) {
+  if (makesExtremum(tensor.type, range))
+    return hal::elementTypeByteSize(tensor.type) == 1 ? fillExtremum<uint8_t>(seed, tensor, range)
+                                                      : fillExtremum<uint16_t>(seed, tensor, range);
   const IndexedBits random(seed);
   if (const NarrowFloat *format = narrowFloat(tensor.type)) {
     if (hal::elementTypeByteSize(tensor.type) == 1)
@@ -97,7 +164,9 @@ void fillForTiming(uint64_t seed, const MutableTensor &tensor, NumberRange range
   }
 }
 
-std::string timingDistribution(ElementType type, NumberRange range) {
+std::string timingDistribution(ElementType type, const TimingNumbers &range) {
+  if (makesExtremum(type, range))
+    return fmt::format("exponential from a start of each row on, {} numbers", 1 << fewBits(type));
   std::string uniform = fmt::format("uniform in [{:.2g}, {:.2g})", range.low, range.high);
   if (type == ElementType::F32 || type == ElementType::F64)
     return uniform;

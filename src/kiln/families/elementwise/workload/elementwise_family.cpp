@@ -7,7 +7,7 @@
 
 namespace kiln::families {
 
-measure::NumberRange ElementwiseProblem::timingRange(size_t) const {
+measure::TimingNumbers ElementwiseProblem::timingNumbers(size_t) const {
   return {.low = elementwise.op->name == "sqrt" ? 0.0 : -1.0, .high = 1};
 }
 

@@ -17,7 +17,7 @@ public:
   std::string name() const override { return elementwise.name(); }
   // op, shape ("1000x1001"), type.
   std::vector<std::pair<std::string, std::string>> fields() const override;
-  measure::NumberRange timingRange(size_t input) const override;
+  measure::TimingNumbers timingNumbers(size_t input) const override;
   std::vector<measure::TensorType> inputs() const override {
     return std::vector<measure::TensorType>(elementwise.op->inputs, elementwise.tensor());
   }

@@ -48,7 +48,7 @@ static double typicalSum(const QuantizedSpec &spec) {
   return std::sqrt(k * (leftSquare * rightSquare - product * product) + k * k * product * product);
 }
 
-measure::NumberRange QuantizedProblem::timingRange(size_t) const {
+measure::TimingNumbers QuantizedProblem::timingNumbers(size_t) const {
   constexpr double kSpread = 40; // so that few results are clamped
   double scale = kSpread / typicalSum(quantized);
   return {.low = scale / 2, .high = scale * 3 / 2};

@@ -21,7 +21,7 @@ public:
   std::vector<measure::TensorType> inputs() const override { return quantized.inputs(); }
   bool isWeight(size_t input) const override { return input >= 1; }
   // Scales spread results over their type.
-  measure::NumberRange timingRange(size_t input) const override;
+  measure::TimingNumbers timingNumbers(size_t input) const override;
   std::vector<measure::TensorType> outputs() const override { return {quantized.resultTensor()}; }
   // Of the product alone.
   double flops() const override;

@@ -17,8 +17,10 @@ using measure::verify::smallestInteger;
 static constexpr uint64_t kLhs = 1, kRhs = 2, kScale = 3, kTerm = 4;
 // Elements that are the smallest or the largest together: as many as instructions for 8-bit products take at once.
 static constexpr uint64_t kRun = 4;
-// No product with zero points is larger, and sums stay below 2^31, one product more than is counted on included.
-static constexpr uint64_t kLargestProduct = 255 * 255, kLargestSum = (uint64_t(1) << 31) - 1 - kLargestProduct;
+// No product with zero points is larger, so that sums of so many stay below 2^31.
+static constexpr uint64_t kLargestProduct = 255 * 255, kMostProducts = ((uint64_t(1) << 31) - 1) / kLargestProduct;
+// Both ends of the reduction take part for certain, as far as what is dropped there is likely to go.
+static constexpr uint64_t kEnds = 64;
 static constexpr uint64_t kMostTerms = 3;
 // Results are spread so far, of 128 to each side.
 static constexpr double kSpread = 60;
@@ -50,7 +52,10 @@ int32_t requantize(const QuantizedSpec &spec, int64_t sum, float scale) {
 
 QuantizedInputs::QuantizedInputs(const QuantizedSpec &given, QuantizedPass pass, uint64_t seed)
     : spec(given), pass(pass), key(randomBits(seed, static_cast<uint64_t>(pass), 0x9A)) {
-  sparse = (spec.k * kLargestProduct + kLargestSum - 1) / kLargestSum;
+  // Each block of the reduction may have one more than its length says.
+  constexpr uint64_t kRest = kMostProducts - 2 * kEnds - kBlocks;
+  if (spec.k > kMostProducts)
+    sparse = (spec.k - 2 * kEnds + kRest - 1) / kRest;
   if (!spec.requantizes())
     return;
   if (pass == QuantizedPass::Sums)
@@ -80,10 +85,13 @@ int32_t QuantizedInputs::dense(uint64_t which, uint64_t line, uint64_t p) const 
     kind = kind == 0 ? 2 : 1;
   if (run < 2)
     kind = (line + (which == kLhs ? run : 0)) % 2;
-  int64_t low = smallestInteger(type);
-  if (kind < 2)
-    return static_cast<int32_t>(kind == 0 ? low : largestInteger(type));
-  return static_cast<int32_t>(low + static_cast<int64_t>(randomBits(key + which + 0x100, line, p) & 0xFF));
+  int64_t low = smallestInteger(type), value = kind == 0 ? low : largestInteger(type);
+  if (kind >= 2)
+    value = low + static_cast<int64_t>(randomBits(key + which + 0x100, line, p) & 0xFF);
+  // What is multiplied by zero may be missing.
+  if (value == (which == kLhs ? spec.lhsZero : spec.rhsZero) && p + kEnds >= spec.k)
+    value ^= 1;
+  return static_cast<int32_t>(value);
 }
 
 int32_t QuantizedInputs::lhsOfLine(uint64_t line, uint64_t p) const {
@@ -91,7 +99,9 @@ int32_t QuantizedInputs::lhsOfLine(uint64_t line, uint64_t p) const {
 }
 
 int32_t QuantizedInputs::rhsOfLine(uint64_t line, uint64_t p) const {
-  if (sparse > 1 && randomBits(key + kTerm, line, p / sparse) % sparse != p % sparse)
+  bool end = p < kEnds || p + kEnds >= spec.k;
+  // Neighbouring lines have others each.
+  if (sparse > 1 && !end && (key / 2 + line + p) % sparse != 0)
     return spec.rhsZero;
   return dense(kRhs, line, p);
 }
@@ -139,7 +149,9 @@ void QuantizedInputs::makeTerms() {
       int32_t element = spec.rhsZero + factor;
       if (element < smallestInteger(spec.rhs.type) || element > largestInteger(spec.rhs.type))
         factor = -factor;
-      terms.push_back({begin + (bits >> 8) % (end - begin), factor});
+      // A dropped tail shows in every fourth column at least.
+      bool last = j % 4 == 0 && end == spec.k;
+      terms.push_back({last ? end - 1 : begin + (bits >> 8) % (end - begin), factor});
     }
 }
 

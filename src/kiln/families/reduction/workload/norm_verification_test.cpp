@@ -21,8 +21,8 @@ NormSpec parsed(const std::string &name) {
 
 class Trial : public measure::ProblemTrial {
 public:
-  explicit Trial(const std::string &name, size_t pass = 0)
-      : measure::ProblemTrial(std::make_shared<NormProblem>(parsed(name)), pass), norm(parsed(name)) {}
+  explicit Trial(const std::string &name, size_t pass = 0, uint64_t seed = 5)
+      : measure::ProblemTrial(std::make_shared<NormProblem>(parsed(name)), pass, seed), norm(parsed(name)) {}
 
   const NormSpec &spec() const { return norm; }
   // Each element from its row's numbers in f32, with gamma and beta.
@@ -126,6 +126,28 @@ TEST(NormVerification, DroppedColumns) {
     });
     trial.expectCause(Cause::DroppedTail, "of the first 96 of 101 columns");
   }
+}
+
+// The last column is missing in the moments of the only row, of however many columns.
+TEST(NormVerification, ADroppedColumnOfALongRow) {
+  for (const char *family : {"layer_norm", "rms_norm"})
+    for (const char *type : kTypes)
+      for (uint64_t columns : {1001U, 4096U, 16384U})
+        for (uint64_t seed = 1; seed <= 4; ++seed) {
+          std::string name = fmt::format("{}_1x{}_{}", family, columns, type);
+          bool rejected = false;
+          for (size_t pass = 0; pass < 2; ++pass) {
+            Trial trial(name, pass, seed);
+            trial.fill([&](std::vector<double> row) {
+              row.pop_back();
+              auto [mean, variance] = trial.moments(row);
+              return std::pair(mean * double(row.size()) / double(columns),
+                               variance * double(row.size()) / double(columns));
+            });
+            rejected |= !trial.check().ok();
+          }
+          EXPECT_TRUE(rejected) << name << " seed " << seed;
+        }
 }
 
 TEST(NormVerification, NarrowAccumulatorsAndInputs) {

@@ -35,6 +35,15 @@ std::vector<std::pair<std::string, std::string>> RowProblem::fields() const {
   return fields;
 }
 
+measure::TimingNumbers RowProblem::timingNumbers(size_t) const {
+  measure::TimingNumbers numbers;
+  if (row.isExtremum())
+    numbers.extremum =
+        row.op == RowOp::Max ? measure::TimingNumbers::Extremum::Largest : measure::TimingNumbers::Extremum::Smallest;
+  numbers.rows = {.columns = row.columns, .inner = row.inner};
+  return numbers;
+}
+
 double RowProblem::flops() const {
   double elements = static_cast<double>(row.rowCount()) * static_cast<double>(row.columns);
   if (row.isSoftmax())

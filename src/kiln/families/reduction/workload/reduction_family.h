@@ -20,6 +20,7 @@ public:
   std::vector<std::pair<std::string, std::string>> fields() const override;
   std::vector<measure::TensorType> inputs() const override { return {row.input()}; }
   std::vector<measure::TensorType> outputs() const override { return {row.output()}; }
+  measure::TimingNumbers timingNumbers(size_t input) const override;
   // One for each element and arithmetic operation: a reduction has one, and for a mean the division of each row;
   // softmax has five (maximum, difference, exponential, sum, division).
   double flops() const override;

@@ -90,10 +90,12 @@ private:
     residueEvery = static_cast<uint64_t>(std::ceil(std::max(1.0, double(spec.columns) / residues)));
   }
 
-  // All integers of 8 bits, in every other row only large positive ones.
+  // All integers of 8 bits but zero, which may be left out; in every other row only large positive ones.
   void makeBytes(uint64_t row, std::span<double> elements) const {
-    for (uint64_t c = 0; c < elements.size(); ++c)
-      elements[c] = row % 2 ? double(64 + random(row, c) % 64) : double(random(row, c) % 256) - 128;
+    for (uint64_t c = 0; c < elements.size(); ++c) {
+      double any = double(random(row, c) % 256) - 128;
+      elements[c] = row % 2 ? double(64 + random(row, c) % 64) : any == 0 ? 1 : any;
+    }
   }
 
   double plain(uint64_t row, uint64_t column) const {
@@ -140,7 +142,7 @@ private:
     double unit = bytes ? 14 : row % 2 ? 100 : 10, top = row % 2 ? -1 : 8, range = row % 2 ? 8 : 16;
     for (uint64_t c = 0; c < elements.size(); ++c)
       elements[c] = unit * (top - range * fraction(random(row, c)));
-    elements[place(row)] = unit * (top + 0.75 * fraction(random(row, elements.size())));
+    elements[place(row)] = unit * (top + 0.25 + 0.5 * fraction(random(row, elements.size())));
     for (double &element : elements) {
       element = bytes ? std::round(element) : element;
       element = spec.op == RowOp::Min ? -element : element;

@@ -10,7 +10,7 @@ namespace kiln::families {
 
 class RowTrial : public measure::ProblemTrial {
 public:
-  explicit RowTrial(const std::string &name, size_t pass = 0) : RowTrial(parsed(name), pass) {}
+  explicit RowTrial(const std::string &name, size_t pass = 0, uint64_t seed = 5) : RowTrial(parsed(name), pass, seed) {}
 
   const RowSpec &spec() const { return rowSpec; }
   std::vector<double> row(uint64_t row) const {
@@ -22,8 +22,8 @@ public:
   }
 
 private:
-  RowTrial(const RowSpec &spec, size_t pass)
-      : measure::ProblemTrial(std::make_shared<RowProblem>(spec), pass), rowSpec(spec) {}
+  RowTrial(const RowSpec &spec, size_t pass, uint64_t seed)
+      : measure::ProblemTrial(std::make_shared<RowProblem>(spec), pass, seed), rowSpec(spec) {}
   static RowSpec parsed(const std::string &name) {
     return *RowSpec::parse(name.starts_with("softmax") ? "softmax" : "reduction", name);
   }

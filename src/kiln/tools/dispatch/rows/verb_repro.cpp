@@ -96,7 +96,7 @@ Status writeAllInputs(const Repro &repro) {
     KILN_RETURN_IF_ERROR(writeInputs(tensors, repro.folder, fmt::format("pass{}", pass)));
   }
   for (size_t i = 0; i < tensors.views.size(); ++i)
-    measure::fillForTiming(measure::timingSeed(seed, 1, i), tensors.views[i], repro.problem->timingRange(i));
+    measure::fillForTiming(measure::timingSeed(seed, 1, i), tensors.views[i], repro.problem->timingNumbers(i));
   return writeInputs(tensors, repro.folder, "random");
 }
 

@@ -392,7 +392,7 @@ private:
       std::vector<measure::TensorType> inputs = group.problem->inputs();
       for (size_t i = 0; i < inputs.size(); ++i)
         byType[std::string(hal::elementTypeName(inputs[i].type))].insert(
-            measure::timingDistribution(inputs[i].type, group.problem->timingRange(i)));
+            measure::timingDistribution(inputs[i].type, group.problem->timingNumbers(i)));
     }
     std::string text;
     for (const auto &[type, distributions] : byType)
