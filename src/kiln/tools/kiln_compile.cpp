@@ -311,8 +311,8 @@ int main(int argc, char **argv) {
     compiler.registerPasses();
 
   if (options.inputType != "auto" && options.inputType != "none" && options.inputType != "tosa")
-    return report(
-        unimplemented("--iree-input-type={} is not supported; Kiln reads linalg on tensors and TOSA (auto)", options.inputType));
+    return report(unimplemented("--iree-input-type={} is not supported; Kiln reads linalg on tensors and TOSA (auto)",
+                                options.inputType));
   if (options.serve)
     return serveCompilations(
         [&](std::unique_ptr<llvm::MemoryBuffer> source, const std::string &output, llvm::raw_ostream &errors) {

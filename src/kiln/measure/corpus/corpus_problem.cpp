@@ -264,7 +264,8 @@ bool CorpusProblem::affordsTimedCheck(uint64_t seed) const {
   }
   // Which inputs are left out is nobody's to foresee.
   const bool drawn = XXH3_64bits(&seed, sizeof(seed)) & 1;
-  return drawn && static_cast<double>(timedCost.spent) < kTimedShare * static_cast<double>(now - timedCost.start);
+  const auto share = static_cast<uint64_t>(kTimedShare * static_cast<double>(now - timedCost.start));
+  return drawn && timedCost.spent < std::max(share, kLeastTimed);
 }
 
 std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(std::span<const io::TensorSpan> inputs,

@@ -83,10 +83,12 @@ public:
   verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                         std::span<const io::TensorSpan> outputs) const override;
   // Of a known operation its own. Else a comparison with what the baseline computes from the inputs, which takes long:
-  // of the first inputs, and then of random ones as long as they take kTimedShare of the time. Null for others, for
-  // programs whose inputs are given, and where the baseline took longer than kLongestTimedRun before.
+  // of the first inputs, and then of random ones as long as they take no more than kTimedShare of the time, or than
+  // kLeastTimed: a short sweep on a busy machine compares, too. Null for others, for programs whose inputs are given,
+  // and where the baseline took longer than kLongestTimedRun before.
   std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const override;
   static constexpr double kTimedShare = 0.05;
+  static constexpr uint64_t kLeastTimed = 300'000'000;
   static constexpr uint64_t kLongestTimedRun = 1'000'000'000;
   Status reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const override;
 

@@ -68,7 +68,7 @@ TEST_F(CApiDlpack, AViewBecomesATensorWithoutACopy) {
 }
 
 TEST_F(CApiDlpack, EveryTypeGoesOutAndComesBack) {
-  for (int number = KILN_ELEMENT_TYPE_I1; number <= KILN_ELEMENT_TYPE_F8E5M2; ++number) {
+  for (unsigned number = KILN_ELEMENT_TYPE_I1; number <= KILN_ELEMENT_TYPE_F8E5M2; ++number) {
     auto type = static_cast<kiln_element_type_t>(number);
     size_t bytes = 0;
     for (size_t width : {1, 2, 4, 8}) { // of one element; any other is refused

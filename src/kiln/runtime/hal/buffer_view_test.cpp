@@ -27,7 +27,7 @@ TEST(ElementTypeTest, NamesAndNumbersRoundTrip) {
     EXPECT_EQ(parseElementType(elementTypeName(*type)), type);
     EXPECT_GT(elementTypeByteSize(*type), 0u);
   }
-  EXPECT_EQ(count, 19);
+  EXPECT_EQ(count, 28);
   EXPECT_EQ(elementTypeByteSize(ElementType::BF16), 2u);
   EXPECT_EQ(elementTypeByteSize(ElementType::I1), 1u);
   EXPECT_FALSE(parseElementType("f33"));

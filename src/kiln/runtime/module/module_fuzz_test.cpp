@@ -15,8 +15,9 @@ std::string richBytes() {
 void useModule(const std::string &bytes) {
   std::vector<Status> problems;
   Container container = readContainer("fuzz", borrowFileBytes(bytes, {}), true, problems);
-  if (Ref<Module> module = Module::inspect(std::move(container), problems))
+  if (Ref<Module> module = Module::inspect(std::move(container), problems)) {
     EXPECT_GT(testing::readModule(*module), 0u);
+  }
 }
 
 TEST(ModuleFuzz, everyFlippedByteIsFound) {
