@@ -264,8 +264,10 @@ bool CorpusProblem::affordsTimedCheck(uint64_t seed) const {
   }
   // Which inputs are left out is nobody's to foresee.
   const bool drawn = XXH3_64bits(&seed, sizeof(seed)) & 1;
-  const auto share = static_cast<uint64_t>(kTimedShare * static_cast<double>(now - timedCost.start));
-  return drawn && timedCost.spent < std::max(share, kLeastTimed);
+  const uint64_t gap = std::max(kQuickTimedGap, 4 * timedCost.lastRun);
+  const bool isQuick = timedCost.lastRun <= kQuickTimedRun && now - timedCost.lastEnd >= gap;
+  const double share = kTimedShare * static_cast<double>(now - timedCost.start);
+  return drawn && (isQuick || static_cast<double>(timedCost.spent) < share);
 }
 
 std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(std::span<const io::TensorSpan> inputs,
@@ -277,6 +279,7 @@ std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(std::span<const io
     return nullptr;
   Result<std::vector<io::HostTensor>> outputs = compute(computes, inputs);
   timedCost.spent += timedCost.lastRun;
+  timedCost.lastEnd = monotonicNanoseconds();
   if (!outputs.ok())
     return nullptr;
   return std::make_unique<TimedComparison>(*std::move(outputs), program.tolerance);

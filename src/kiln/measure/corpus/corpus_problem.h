@@ -83,12 +83,13 @@ public:
   verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
                         std::span<const io::TensorSpan> outputs) const override;
   // Of a known operation its own. Else a comparison with what the baseline computes from the inputs, which takes long:
-  // of the first inputs, and then of random ones as long as they take no more than kTimedShare of the time, or than
-  // kLeastTimed: a short sweep on a busy machine compares, too. Null for others, for programs whose inputs are given,
-  // and where the baseline took longer than kLongestTimedRun before.
+  // of the first inputs, and then of random ones as long as they take no more than kTimedShare of the time; where it
+  // takes no longer than kQuickTimedRun, also one that comes kQuickTimedGap, and four times as long as it took, after
+  // the one before: so that those of all candidates have some, in short sweeps too. Null for others, for programs whose
+  // inputs are given, and where the baseline took longer than kLongestTimedRun before.
   std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const override;
   static constexpr double kTimedShare = 0.05;
-  static constexpr uint64_t kLeastTimed = 300'000'000;
+  static constexpr uint64_t kQuickTimedRun = 50'000'000, kQuickTimedGap = 5'000'000;
   static constexpr uint64_t kLongestTimedRun = 1'000'000'000;
   Status reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const override;
 
@@ -121,7 +122,7 @@ private:
   mutable std::string wideFailed = {};
   // What timed checks have taken so far, since when, and what the last run of a baseline took.
   struct TimedCost {
-    uint64_t start = 0, spent = 0, lastRun = 0;
+    uint64_t start = 0, spent = 0, lastRun = 0, lastEnd = 0;
   };
   mutable TimedCost timedCost;
   mutable std::optional<Expected> lastExpected;
