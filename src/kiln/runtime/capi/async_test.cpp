@@ -53,6 +53,16 @@ protected:
     CApiFixture::SetUp();
     blocking = lookUp(session, "fail");
   }
+  // Of sessions of a new program, which is the caller's.
+  kiln_session_options_t optionsOfProgram() {
+    kiln_session_options_t options = sessionOptions();
+    kiln_program_t *program = nullptr;
+    must(kiln_program_create(&options, &program));
+    options = {};
+    options.struct_size = sizeof(options);
+    options.program = program;
+    return options;
+  }
   kiln_fence_t *submit(kiln_session_t *to, const kiln_function_t *what, std::vector<kiln_value_t> arguments = {},
                        const std::vector<kiln_fence_t *> &fences = {}, kiln_call_limit_t *limit = nullptr) {
     kiln_submit_options_t options = {sizeof(options), fences.data(), fences.size(), limit};
@@ -240,16 +250,11 @@ TEST_F(CApiAsync, ACallCannotWaitForALaterOneOfItsSession) {
 }
 
 TEST_F(CApiAsync, SessionsOfAProgram) {
-  kiln_session_options_t options = sessionOptions();
-  kiln_program_t *program = nullptr;
-  must(kiln_program_create(&options, &program));
-  options = {};
-  options.struct_size = sizeof(options);
-  options.program = program;
+  kiln_session_options_t options = optionsOfProgram();
   std::vector<kiln_session_t *> sessions(4);
   for (kiln_session_t *&made : sessions)
     must(kiln_session_create(&options, &made));
-  kiln_program_release(program);
+  kiln_program_release(options.program);
   for (kiln_session_t *made : sessions)
     EXPECT_EQ(numbersOf(submit(made, lookUp(made, "abs"), {argument()})), expected);
   for (kiln_session_t *made : sessions)
@@ -260,12 +265,7 @@ TEST_F(CApiAsync, SessionsOfAProgram) {
 // others do at the same time, two shared sessions, synchronously and not.
 TEST_F(CApiAsync, TenThousandCallsAtOnce) {
   constexpr int kThreads = 8, kRounds = 250;
-  kiln_session_options_t options = sessionOptions();
-  kiln_program_t *program = nullptr;
-  must(kiln_program_create(&options, &program));
-  options = {};
-  options.struct_size = sizeof(options);
-  options.program = program;
+  kiln_session_options_t options = optionsOfProgram();
   kiln_session_t *shared[2] = {};
   must(newSession(&shared[0]));
   must(kiln_session_create(&options, &shared[1]));
@@ -322,7 +322,7 @@ TEST_F(CApiAsync, TenThousandCallsAtOnce) {
   EXPECT_EQ(calls, kThreads * kRounds * 5);
   EXPECT_EQ(wrong, 0);
   EXPECT_TRUE(misuses.empty()) << misuses.front();
-  kiln_program_release(program);
+  kiln_program_release(options.program);
   for (kiln_session_t *session : shared)
     kiln_session_release(session);
 }
