@@ -119,11 +119,10 @@ Status WorkerProcess::checkPaused() {
   uint64_t now = runningNanoseconds(process.pid, process.runTime), ran = now - std::min(now, runWhenPaused);
   if (ran <= kMostWhilePaused && !(stopped.seen && wasContinued(process.pid)))
     return okStatus();
-  return fail(
-      Outcome::Rubbish, StatusCode::FailedPrecondition,
-      fmt::format("runs while it is stopped: for {:.1f} ms since its last answer; what continues it then lets it "
-                  "compute ahead, or write into what others are asked for",
-                  static_cast<double>(ran) / 1e6));
+  return fail(Outcome::Rubbish, StatusCode::FailedPrecondition,
+              fmt::format("runs while it is stopped: for {} us since its last answer; what continues it then lets it "
+                          "compute ahead, or write into what others are asked for",
+                          ran / 1000));
 }
 
 void WorkerProcess::resume() {
