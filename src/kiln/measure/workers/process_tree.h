@@ -11,11 +11,9 @@
 #ifndef KILN_MEASURE_WORKERS_PROCESS_TREE_H
 #define KILN_MEASURE_WORKERS_PROCESS_TREE_H
 
-#include <span>
+#include <sys/resource.h>
 #include <sys/types.h>
 #include <vector>
-
-struct rusage;
 
 namespace kiln::measure {
 
