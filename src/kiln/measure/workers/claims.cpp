@@ -90,8 +90,12 @@ uint64_t TimedRequest::ownCost() const {
   return kRequestCost + answer.host.size() * kSampleCost;
 }
 
+uint64_t TimedRequest::ran() const {
+  return (running - std::min(running, (threads - 1) * disturbed)) / threads;
+}
+
 uint64_t TimedRequest::busy() const {
-  return std::max(elapsed() - std::min(elapsed(), disturbed), running / threads);
+  return std::max(elapsed() - std::min(elapsed(), disturbed), ran());
 }
 
 uint64_t TimedRequest::spent() const {
@@ -127,10 +131,10 @@ void raiseSamples(TimedRequest &timed) {
 void UntoldTime::add(const TimedRequest &timed) {
   std::vector<double> samples(timed.answer.host.begin(), timed.answer.host.end());
   double told = std::accumulate(samples.begin(), samples.end(), 0.0);
-  uint64_t certain = std::max(timed.running / timed.threads, uint64_t(told)) + timed.besides;
+  uint64_t certain = std::max(timed.ran(), uint64_t(told)) + timed.besides;
   if (samples.empty() || (certain < kTellingRequest && timed.busy() < kLongRequest))
     return;
-  double ran = double(timed.running) / timed.threads - double(timed.ownCost());
+  double ran = double(timed.ran()) - double(timed.ownCost());
   auto count = double(samples.size());
   ofAll.push_back(double(timed.spent()) / told);
   // Where threads have to wait for processors, calls may be short or long by turns: the middle one is held against

@@ -25,8 +25,10 @@ struct TimedRequest {
   Answer answer;
 
   uint64_t elapsed() const { return answered - sent; }
-  // The time until the answer in which nobody disturbed the worker, or what its threads ran if they shared it evenly,
-  // whichever is more.
+  // What each thread ran at least if they shared the work evenly. While others keep one of them from running, the rest
+  // may await it without sleeping: that is no work.
+  uint64_t ran() const;
+  // The time until the answer in which nobody disturbed the worker, or ran(), whichever is more.
   uint64_t busy() const;
   uint64_t ownCost() const; // what taking the request, answering it and reading clocks may cost
   // What its calls took at least.

@@ -101,6 +101,18 @@ TEST(Claims, TimeThatIsLeftOutIsTold) {
   EXPECT_NE(untoldAfter(9, bunched).find("leaves out time"), std::string::npos);
 }
 
+// Two threads that await each other without sleeping: while one waits for a processor, the other one spins.
+TEST(Claims, AwaitingAThreadThatIsDisturbedIsNotWork) {
+  TimedRequest timed = tellingPart(0.2);
+  timed.threads = 2;
+  timed.answer.host[0] = 8'000'000; // in which all the waiting was
+  timed.disturbed = 6'000'000;
+  timed.running = 10'000'000;
+  EXPECT_EQ(untoldAfter(30, timed), "");
+  timed.disturbed = 0; // nobody kept them from running
+  EXPECT_NE(untoldAfter(30, timed).find("leaves out time"), std::string::npos);
+}
+
 // On a busy machine a request takes long, and samples only as long as the worker runs.
 TEST(Claims, WaitingForOthersIsNotLeftOut) {
   TimedRequest timed = tellingPart(0.5);

@@ -53,7 +53,7 @@ uint64_t callOf(const TimedRequest &timed) {
   uint64_t told = 0;
   for (int64_t sample : timed.answer.host)
     told += uint64_t(sample);
-  uint64_t known = std::min(timed.busy(), std::max(timed.running / timed.threads, told));
+  uint64_t known = std::min(timed.busy(), std::max(timed.ran(), told));
   return std::max<uint64_t>({known, timed.elapsed() / 8, 1}) / timed.request.calls + 1;
 }
 
