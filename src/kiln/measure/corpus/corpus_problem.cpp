@@ -4,6 +4,7 @@
 #include <cctype>
 #include <cstring>
 #include <functional>
+#include <utility>
 
 #include "kiln/base/clock.h"
 #include "kiln/base/random.h"
@@ -254,14 +255,25 @@ private:
 };
 } // namespace
 
+const Baseline *CorpusProblem::timedBaseline() const {
+  const Baseline &computes = wide && wideFailed.empty() ? wide : baseline;
+  const bool compared = computes && program.goldens.inputs.empty() && timedCost.lastRun <= kLongestTimedRun;
+  return compared ? &computes : nullptr;
+}
+
+bool CorpusProblem::requireTimedCheck() const {
+  timedCost.required = !known && timedBaseline() != nullptr;
+  return timedCost.required;
+}
+
 bool CorpusProblem::affordsTimedCheck(uint64_t seed) const {
   const uint64_t now = monotonicNanoseconds();
-  if (timedCost.lastRun > kLongestTimedRun)
-    return false;
   if (timedCost.start == 0) {
     timedCost.start = now;
     return true;
   }
+  if (std::exchange(timedCost.required, false))
+    return true;
   // Which inputs are left out is nobody's to foresee.
   const bool drawn = XXH3_64bits(&seed, sizeof(seed)) & 1;
   const uint64_t gap = std::max(kQuickTimedGap, 4 * timedCost.lastRun);
@@ -274,10 +286,10 @@ std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(std::span<const io
                                                               uint64_t seed) const {
   if (known)
     return known->timedCheck(inputs, seed);
-  const Baseline &computes = wide && wideFailed.empty() ? wide : baseline;
-  if (!computes || !program.goldens.inputs.empty() || !affordsTimedCheck(seed))
+  const Baseline *computes = timedBaseline();
+  if (!computes || !affordsTimedCheck(seed))
     return nullptr;
-  Result<std::vector<io::HostTensor>> outputs = compute(computes, inputs);
+  Result<std::vector<io::HostTensor>> outputs = compute(*computes, inputs);
   timedCost.spent += timedCost.lastRun;
   timedCost.lastEnd = monotonicNanoseconds();
   if (!outputs.ok())

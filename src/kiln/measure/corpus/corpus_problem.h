@@ -88,6 +88,7 @@ public:
   // the one before: so that those of all candidates have some, in short sweeps too. Null for others, for programs whose
   // inputs are given, and where the baseline took longer than kLongestTimedRun before.
   std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const override;
+  bool requireTimedCheck() const override;
   static constexpr double kTimedShare = 0.05;
   static constexpr uint64_t kQuickTimedRun = 50'000'000, kQuickTimedGap = 5'000'000;
   static constexpr uint64_t kLongestTimedRun = 1'000'000'000;
@@ -111,6 +112,8 @@ private:
   const Expected &expected(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs) const;
   Expected computeExpected(std::span<const io::TensorSpan> inputs) const;
   Result<std::vector<io::HostTensor>> compute(const Baseline &computes, std::span<const io::TensorSpan> inputs) const;
+  // Null where timed calls are not compared at all.
+  const Baseline *timedBaseline() const;
   bool affordsTimedCheck(uint64_t seed) const;
 
   Program program;
@@ -123,6 +126,7 @@ private:
   // What timed checks have taken so far, since when, and what the last run of a baseline took.
   struct TimedCost {
     uint64_t start = 0, spent = 0, lastRun = 0, lastEnd = 0;
+    bool required = false;
   };
   mutable TimedCost timedCost;
   mutable std::optional<Expected> lastExpected;

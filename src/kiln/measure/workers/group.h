@@ -139,6 +139,7 @@ struct CandidateResult {
   std::string message;                   // of what is not Ok: what happened, and for a wrong result where and why
   ProviderInfo provider;                 // without a name where no worker said hello
   std::vector<verify::Verdict> verdicts; // of each pass, up to the first that failed
+  uint64_t timedCompared = 0;            // timed calls that were compared with what is right
   uint32_t rounds = 0;
   uint32_t workers = 0;         // processes that had turns
   uint64_t peakMemoryBytes = 0; // resident, of the largest process

@@ -37,6 +37,8 @@ struct Member {
   uint64_t shortestCall = UINT64_MAX; // of the turn's requests
   uint64_t watchable = 0;             // nanoseconds of calls since some were watched
   uint64_t outputHash = 0;            // of the last pass
+  uint64_t freshCompared = 0;         // timed calls with new inputs that were compared with what is right
+  bool owesComparison = false;        // the next turn shall have one
   std::vector<int64_t> medians;       // of turns, picoseconds of a call
   std::vector<SpeedFloor> floors;
   UntoldTime untold;
@@ -97,7 +99,7 @@ private:
   Status timeTurn(uint32_t index, RoundSamples &samples);
   Status settleDoubts();
   Status timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &samples);
-  Status checkOutputs(uint32_t index, SetRange sets);
+  Status checkOutputs(uint32_t index, const Stretch &stretch);
   std::vector<io::TensorSpan> someInputs();
   Status askToCopy(uint32_t index, const Request &request, SharedTensors &tensors, SetRange sets, uint64_t &beyond);
   Status watchCalls(uint32_t index, RoundSamples &samples);

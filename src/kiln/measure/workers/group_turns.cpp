@@ -262,7 +262,7 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
   samples.cold = settings.cold && result.sets.exceedsCache;
   std::vector<Stretch> stretches = planStretches(member.costs.call);
   Stretch &drawn = stretches[random() % stretches.size()];
-  drawn.fresh = settings.checkTimed && settings.cold && member.freshTurns.draw(random);
+  drawn.fresh = settings.checkTimed && settings.cold && (member.owesComparison || member.freshTurns.draw(random));
   for (Stretch &stretch : stretches) {
     stretch.firstSample = samples.call.size();
     KILN_RETURN_IF_ERROR(timeStretch(index, stretch, samples));
@@ -286,14 +286,17 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
 
 // Few rounds may leave it open whether a candidate computes only where its inputs are new, or leaves out time. It has
 // turns beyond those that are measured until that is known, or a quarter of the rounds' time, which is two seconds at
-// least, is over, or the group's.
+// least, is over, or the group's. Who was never compared with new inputs, since comparing takes long, is now.
 Status Group::settleDoubts() {
   uint64_t until = monotonicNanoseconds() + std::max(result.roundsNanoseconds / 4, kTimeToSettle);
   auto doubtful = [&](uint32_t index) {
     uint64_t now = monotonicNanoseconds();
     bool hasTime = now < until && now - began < settings.groupNanoseconds;
-    return takesPart(index) && goesOn() && hasTime &&
-           (members[index].freshTurns.suspicious() || members[index].untold.suspicious());
+    Member &member = members[index];
+    member.owesComparison =
+        settings.checkTimed && settings.cold && member.freshCompared == 0 && problem.requireTimedCheck();
+    bool suspicious = hasTime && (member.freshTurns.suspicious() || member.untold.suspicious());
+    return takesPart(index) && goesOn() && (member.owesComparison || suspicious);
   };
   for (uint32_t i = 0; i < count(); ++i)
     for (int turn = 0; turn < kTurnsToSettle && doubtful(i); ++turn) {
@@ -339,7 +342,7 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
   samples.call.insert(samples.call.end(), host.begin(), host.end());
   result.timedNanoseconds += timed->elapsed();
   if (settings.checkTimed)
-    KILN_RETURN_IF_ERROR(checkOutputs(index, sets));
+    KILN_RETURN_IF_ERROR(checkOutputs(index, stretch));
   if (!takesPart(index))
     return okStatus();
   member.shortestCall = std::min(member.shortestCall, callOf(*timed));
@@ -372,9 +375,16 @@ Status Group::askToCopy(uint32_t index, const Request &request, SharedTensors &t
   return okStatus();
 }
 
-Status Group::checkOutputs(uint32_t index, SetRange sets) {
+Status Group::checkOutputs(uint32_t index, const Stretch &stretch) {
+  Member &member = members[index];
+  if (stretch.fresh && member.owesComparison)
+    (void)problem.requireTimedCheck();
   // Whether it would have finished later is part of the cause.
-  std::optional<verify::Verdict> wrong = data->check(sets, [&] { members[index].worker->resume(); });
+  uint64_t compared = 0;
+  std::optional<verify::Verdict> wrong =
+      data->check(data->range(stretch.start, stretch.calls), [&] { member.worker->resume(); }, compared);
+  result.candidates[index].timedCompared += compared;
+  member.freshCompared += stretch.fresh ? compared : 0;
   if (!wrong)
     return okStatus();
   result.candidates[index].verdicts.push_back(*wrong);

@@ -167,12 +167,14 @@ std::vector<uint32_t> TimedData::drawSets(SetRange range) {
   return drawn;
 }
 
-std::optional<verify::Verdict> TimedData::check(SetRange range, const std::function<void()> &letRun) {
+std::optional<verify::Verdict> TimedData::check(SetRange range, const std::function<void()> &letRun,
+                                                uint64_t &compared) {
   for (uint32_t set : drawSets(range)) {
     std::vector<io::TensorSpan> written = outputsOf(set);
     const verify::TimedCheck *expectedOutputs = checkOf(set);
     verify::Verdict verdict;
     if (expectedOutputs) {
+      ++compared;
       verdict = expectedOutputs->check(written);
     } else if (std::ranges::all_of(written, [](const io::TensorSpan &tensor) {
                  return poisonedElements(tensor) == tensor.elementCount();

@@ -49,8 +49,9 @@ public:
   // All bits of these sets' outputs, past the caches.
   void poison(SetRange range);
   // Holds the outputs against the inputs, of many sets some that nobody can foresee; nothing where all are right. The
-  // cause says what it was caught at: `letRun` has the worker go on, which may finish what it had not.
-  std::optional<verify::Verdict> check(SetRange range, const std::function<void()> &letRun);
+  // cause says what it was caught at: `letRun` has the worker go on, which may finish what it had not. Of those that
+  // were looked at, the ones whose right outputs are known count as `compared`.
+  std::optional<verify::Verdict> check(SetRange range, const std::function<void()> &letRun, uint64_t &compared);
 
 private:
   explicit TimedData(const Problem &problem) : problem(problem) {}

@@ -95,6 +95,15 @@ TEST_F(TimedLies, AnswersFromMemory) {
   expectLie(fake({"memory", "timed"}), Outcome::Wrong, "answers from memory");
 }
 
+// Comparing takes as long as computing, and may be left out in each turn by chance.
+TEST_F(TimedLies, NobodyIsDoneWithoutAComparison) {
+  problem.sparing = true;
+  expectLie(fake({"memory", "timed"}), Outcome::Wrong, "wrong when it is timed");
+  EXPECT_GT(measure(fake({})).timedCompared, 0U);
+  problem.checksTimed = false; // nothing to compare with
+  EXPECT_EQ(measure(fake({})).timedCompared, 0U);
+}
+
 TEST_F(TimedLies, ReturnsBeforeItsWorkIsDone) {
   expectLie(fake({"early", "timed"}), Outcome::Wrong, "returns before its work is done");
 }

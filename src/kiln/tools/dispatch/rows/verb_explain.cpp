@@ -97,6 +97,10 @@ static std::string verificationText(const store::Verification &verification) {
     constexpr std::string_view kLabel = "Checked by    : ";
     text = hangingText(kLabel, plainText(text), consoleWidth(), kLabel.size()) + "\n";
   }
+  if (auto compared = details.find("timedCompared"); compared != details.end() && compared->is_number_unsigned())
+    text += fmt::format("Timed calls   : {}\n", compared->get<uint64_t>() == 0
+                                                    ? "none compared: their right outputs are not known"
+                                                    : fmt::format("{} compared", compared->get<uint64_t>()));
   auto number = [&](const char *member) {
     auto found = details.find(member);
     return found != details.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;

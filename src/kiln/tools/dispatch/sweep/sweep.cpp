@@ -52,8 +52,9 @@ static std::string noteOf(const measure::ProviderInfo &told) {
 // All passes as one: the first that failed, else what they have in common. Each covers mistakes that others do not, so
 // that the chance of an error to escape is that of the weakest; the details have each one's.
 // `passes` are the names of all that there are; one more verdict is of what was found while it was timed.
-static store::Verification verificationOf(const std::vector<measure::verify::Verdict> &verdicts,
+static store::Verification verificationOf(const measure::CandidateResult &measured,
                                           const std::vector<std::string> &passes) {
+  const std::vector<measure::verify::Verdict> &verdicts = measured.verdicts;
   store::Verification result;
   if (verdicts.empty())
     return result;
@@ -68,6 +69,8 @@ static store::Verification verificationOf(const std::vector<measure::verify::Ver
     details["checks"].push_back({{"pass", i < passes.size() ? passes[i] : "timed calls"},
                                  {"method", verdicts[i].method},
                                  {"escapeProbability", verdicts[i].escapeProbability}});
+  if (measured.rounds > 0)
+    details["timedCompared"] = measured.timedCompared;
   if (!last.ok()) {
     details["wrong"] = last.wrong;
     details["total"] = last.total;
@@ -528,7 +531,7 @@ private:
     if (result.outcome == Outcome::Ok && !settings.profile)
       result.outcome = Outcome::NotProfiled;
     result.error = measured.message;
-    result.verification = verificationOf(measured.verdicts, passes);
+    result.verification = verificationOf(measured, passes);
     result.compileMilliseconds = candidate.compileMilliseconds;
     const measure::ProviderInfo &told = measured.provider;
     if (!told.name.empty() || measured.peakMemoryBytes > 0)
