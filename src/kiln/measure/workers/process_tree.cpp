@@ -122,6 +122,41 @@ std::optional<pid_t> parentOf(pid_t process) {
   return parent;
 }
 
+// How often the threads of a process got a processor; nothing unless all of them are stopped.
+std::optional<uint64_t> timesScheduledIfStopped(pid_t process) {
+  uint64_t times = 0;
+  std::vector<pid_t> threads = numbersIn(fmt::format("/proc/{}/task", process));
+  for (pid_t thread : threads) {
+    std::string folder = fmt::format("/proc/{}/task/{}/", process, thread), stat = readAll(folder + "stat");
+    size_t at = stat.rfind(") ");
+    if (at == stat.npos || at + 2 >= stat.size() || stat[at + 2] != 'T')
+      return std::nullopt;
+    // "<running> <waiting> <how often>"
+    std::string schedstat = readAll(folder + "schedstat");
+    size_t last = schedstat.rfind(' ');
+    uint64_t count = 0;
+    if (last == schedstat.npos ||
+        std::from_chars(schedstat.data() + last + 1, schedstat.data() + schedstat.size(), count).ec != std::errc())
+      return std::nullopt;
+    times += count;
+  }
+  return threads.empty() ? std::nullopt : std::optional(times);
+}
+
+// Those that a long call to the kernel keeps from stopping are left out.
+std::vector<StoppedChild> awaitStopOf(const std::vector<pid_t> &children) {
+  std::vector<StoppedChild> stopped;
+  Deadline patience = Deadline::after(kStopPatience);
+  for (pid_t child : children) {
+    std::optional<uint64_t> times;
+    while (!(times = timesScheduledIfStopped(child)) && ::kill(child, 0) == 0 && patience.remaining() > 0)
+      ::sched_yield();
+    if (times)
+      stopped.push_back({child, *times});
+  }
+  return stopped;
+}
+
 // True where it has stopped, which is then no news any more.
 bool awaitStop(pid_t worker) {
   Deadline patience = Deadline::after(kStopPatience);
@@ -131,6 +166,12 @@ bool awaitStop(pid_t worker) {
     ::sched_yield();
   info = {};
   return ::waitid(P_PID, id_t(worker), &info, WSTOPPED | WNOHANG) == 0 && info.si_pid == worker;
+}
+
+// Since this was asked last.
+bool changedState(pid_t worker) {
+  siginfo_t info = {};
+  return ::waitid(P_PID, id_t(worker), &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 && info.si_pid == worker;
 }
 
 } // namespace
@@ -197,20 +238,23 @@ int reapWorker(pid_t worker, rusage &usage) {
 
 StoppedWorker stopWorker(pid_t worker) {
   // That it was continued for the request that is over.
-  (void)wasContinued(worker);
+  (void)changedState(worker);
   ::kill(-worker, SIGSTOP);
   ::kill(worker, SIGSTOP); // it may have left its group, too
   StoppedWorker stopped;
   std::vector<pid_t> &elsewhere = stopped.elsewhere;
   // What left the group may have forked just before it was stopped: looks again as long as there is something new.
   size_t known = 0;
+  std::vector<pid_t> children;
   do {
     known = elsewhere.size();
+    children.clear();
     for (std::vector<pid_t> parents = {worker}; !parents.empty();) {
       pid_t parent = parents.back();
       parents.pop_back();
       for (pid_t child : childrenOf(parent)) {
         parents.push_back(child);
+        children.push_back(child);
         if (::getpgid(child) == worker || std::ranges::find(elsewhere, child) != elsewhere.end())
           continue;
         ::kill(child, SIGSTOP);
@@ -224,12 +268,14 @@ StoppedWorker stopWorker(pid_t worker) {
     killStrays(all);
   }
   stopped.seen = awaitStop(worker);
+  stopped.children = awaitStopOf(children);
   return stopped;
 }
 
-bool wasContinued(pid_t worker) {
-  siginfo_t info = {};
-  return ::waitid(P_PID, id_t(worker), &info, WSTOPPED | WCONTINUED | WNOHANG) == 0 && info.si_pid == worker;
+bool wasContinued(pid_t worker, const StoppedWorker &stopped) {
+  return (stopped.seen && changedState(worker)) || std::ranges::any_of(stopped.children, [](const StoppedChild &child) {
+           return timesScheduledIfStopped(child.process) != child.timesScheduled;
+         });
 }
 
 void continueWorker(pid_t worker, const StoppedWorker &stopped) {

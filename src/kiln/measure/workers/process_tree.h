@@ -11,6 +11,7 @@
 #ifndef KILN_MEASURE_WORKERS_PROCESS_TREE_H
 #define KILN_MEASURE_WORKERS_PROCESS_TREE_H
 
+#include <cstdint>
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <vector>
@@ -25,15 +26,21 @@ pid_t forkWorker();
 // own, and what other workers have left behind so far. Gives the worker's wait status.
 int reapWorker(pid_t worker, rusage &usage);
 
+struct StoppedChild {
+  pid_t process = 0;
+  uint64_t timesScheduled = 0; // of all its threads, since they began
+};
+
 struct StoppedWorker {
-  std::vector<pid_t> elsewhere; // descendants that have left the group
-  bool seen = false;            // that it has stopped, which it had a tenth of a second for
+  std::vector<pid_t> elsewhere;       // descendants that have left the group
+  bool seen = false;                  // that it has stopped, which it had a tenth of a second for
+  std::vector<StoppedChild> children; // descendants that were seen to stop
 };
 
 // Stops the group of a worker and all its descendants, and ends what lost its parent.
 StoppedWorker stopWorker(pid_t worker);
-// Whether something has continued it since it was seen to stop, though it may have stopped again.
-bool wasContinued(pid_t worker);
+// Whether something has continued it, or a child, since they were seen to stop, though they may have stopped again.
+bool wasContinued(pid_t worker, const StoppedWorker &stopped);
 void continueWorker(pid_t worker, const StoppedWorker &stopped);
 
 // For tests: what is behind it.

@@ -223,6 +223,20 @@ TEST_F(StrayProcesses, WhoContinuesByItselfIsEnded) {
   EXPECT_FALSE(hello());
 }
 
+TEST_F(StrayProcesses, WhoContinuesAChildIsEnded) {
+  start({"sleepchild"});
+  worker->pause();
+  sleepFor(100);
+  EXPECT_TRUE(worker->checkPaused().ok());
+  EXPECT_TRUE(hello());
+  start({"awakechild"});
+  sleepFor(20); // it sets its timers
+  worker->pause();
+  sleepFor(300);
+  EXPECT_TRUE(worker->checkPaused().message().starts_with("runs while it is stopped"))
+      << worker->checkPaused().toString();
+}
+
 TEST_F(StrayProcesses, NorDoesWhatAPausedWorkerStarted) {
   start({"session"});
   pid_t burning = child();

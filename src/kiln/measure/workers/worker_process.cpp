@@ -117,7 +117,7 @@ Status WorkerProcess::checkPaused() {
   if (!alive() || !isPaused)
     return okStatus();
   uint64_t now = runningNanoseconds(process.pid, process.runTime), ran = now - std::min(now, runWhenPaused);
-  if (ran <= kMostWhilePaused && !(stopped.seen && wasContinued(process.pid)))
+  if (ran <= kMostWhilePaused && !wasContinued(process.pid, stopped))
     return okStatus();
   return fail(Outcome::Rubbish, StatusCode::FailedPrecondition,
               fmt::format("runs while it is stopped: for {} us since its last answer; what continues it then lets it "

@@ -100,6 +100,17 @@ void continueLater() {
   }
 }
 
+// A child that sleeps. Timers of its own continue it where it is to awake: it runs for some microseconds.
+void startSleepingChild(bool awakes) {
+  pid_t child = ::fork();
+  if (child == 0) {
+    if (awakes)
+      continueLater();
+    std::this_thread::sleep_for(kForever);
+    std::_Exit(0);
+  }
+}
+
 // A child in a session of its own, which computes until it is ended.
 void startSession() {
   pid_t child = ::fork();
@@ -177,6 +188,8 @@ bool misbehave(const std::string &how) {
     startSession();
   if (how == "daemon" || how == "hop")
     startDaemon(how == "hop");
+  if (how == "sleepchild" || how == "awakechild")
+    startSleepingChild(how == "awakechild");
   if (how == "spin")
     std::thread(burn).detach();
   if (how == "awake") {
