@@ -1,0 +1,75 @@
+// RUN: kiln-opt %s --kiln-stream-materialize-copies | FileCheck %s
+
+stream.executable private @ex {
+  builtin.module {
+    func.func @update(%in: !stream.binding, %both: !stream.binding) attributes {access = ["readonly", "readwrite"]} {
+      return
+    }
+    func.func @make(%out: !stream.binding) attributes {access = ["writeonly"]} {
+      return
+    }
+  }
+}
+
+// The caller's memory is not the program's to change.
+// CHECK-LABEL: util.func @callers
+// CHECK: %[[A:.+]] = stream.tensor.import %arg0
+// CHECK: %[[COPY:.+]] = stream.async.clone %[[A]]
+// CHECK: stream.async.dispatch @ex::@update[] (%[[A]], %[[COPY]])
+util.func @callers(%a: !hal.buffer_view) -> !hal.buffer_view {
+  %c64 = arith.constant 64 : index
+  %0 = stream.tensor.import %a : !hal.buffer_view -> !stream.resource
+  %1 = stream.async.dispatch @ex::@update[] (%0, %0) {%c64, %c64} -> {%c64} tied [1] : (!stream.resource, !stream.resource) -> !stream.resource
+  %2 = stream.tensor.export %1{%c64} : !stream.resource as tensor<16xf32> -> !hal.buffer_view
+  util.return %2 : !hal.buffer_view
+}
+
+// What the program has made itself is updated in place by its last user, though others read it before.
+// CHECK-LABEL: util.func @last_use
+// CHECK: %[[M:.+]] = stream.async.dispatch @ex::@make
+// CHECK-NOT: stream.async.clone
+// CHECK: stream.async.load %[[M]]
+// CHECK-NOT: stream.async.clone
+// CHECK: stream.async.dispatch @ex::@update[] (%{{.+}}, %[[M]])
+// CHECK: util.return
+util.func @last_use(%a: !hal.buffer_view) -> (!hal.buffer_view, f32) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %0 = stream.tensor.import %a : !hal.buffer_view -> !stream.resource
+  %1 = stream.async.dispatch @ex::@make[] () {} -> {%c64} tied [-1] : () -> !stream.resource
+  %x = stream.async.load %1[%c0] : !stream.resource -> f32
+  %2 = stream.async.dispatch @ex::@update[] (%0, %1) {%c64, %c64} -> {%c64} tied [1] : (!stream.resource, !stream.resource) -> !stream.resource
+  %3 = stream.tensor.export %2{%c64} : !stream.resource as tensor<16xf32> -> !hal.buffer_view
+  util.return %3, %x : !hal.buffer_view, f32
+}
+
+// Who reads it afterwards gets what it was.
+// CHECK-LABEL: util.func @read_later
+// CHECK: %[[M:.+]] = stream.async.dispatch @ex::@make
+// CHECK: %[[COPY:.+]] = stream.async.clone %[[M]]
+// CHECK: stream.async.dispatch @ex::@update[] (%{{.+}}, %[[COPY]])
+// CHECK: stream.async.load %[[M]]
+util.func @read_later(%a: !hal.buffer_view) -> (!hal.buffer_view, f32) {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %0 = stream.tensor.import %a : !hal.buffer_view -> !stream.resource
+  %1 = stream.async.dispatch @ex::@make[] () {} -> {%c64} tied [-1] : () -> !stream.resource
+  %2 = stream.async.dispatch @ex::@update[] (%0, %1) {%c64, %c64} -> {%c64} tied [1] : (!stream.resource, !stream.resource) -> !stream.resource
+  %x = stream.async.load %1[%c0] : !stream.resource -> f32
+  %3 = stream.tensor.export %2{%c64} : !stream.resource as tensor<16xf32> -> !hal.buffer_view
+  util.return %3, %x : !hal.buffer_view, f32
+}
+
+// Two results are two memories.
+// CHECK-LABEL: util.func @twice
+// CHECK: %[[M:.+]] = stream.async.dispatch @ex::@make
+// CHECK: stream.async.clone %[[M]]
+// CHECK: stream.tensor.export
+// CHECK: stream.tensor.export
+util.func @twice() -> (!hal.buffer_view, !hal.buffer_view) {
+  %c64 = arith.constant 64 : index
+  %0 = stream.async.dispatch @ex::@make[] () {} -> {%c64} tied [-1] : () -> !stream.resource
+  %1 = stream.tensor.export %0{%c64} : !stream.resource as tensor<16xf32> -> !hal.buffer_view
+  %2 = stream.tensor.export %0{%c64} : !stream.resource as tensor<16xf32> -> !hal.buffer_view
+  util.return %1, %2 : !hal.buffer_view, !hal.buffer_view
+}
