@@ -2,10 +2,11 @@
 BUILD := build
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 10
+PREFIX ?= /usr/local
 # End-to-end tests that judge no times, which sanitizers change.
 SANITIZED_LIT := tests/compile tests/documents tests/tools
 
-.PHONY: help setup configure build demo test test-all sanitize fuzz peers bench format lint docs clean
+.PHONY: help setup configure build demo test test-all sanitize install fuzz peers bench format lint docs clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +42,11 @@ sanitize: build ## run the tests of the runtime side with AddressSanitizer, UBSa
 	cmake --preset tsan
 	@cmake --build build-tsan -j $(JOBS)
 	@tests/run --build build-tsan --jobs $(JOBS) --only unit
+
+install: setup ## install the runtime for programs in C: libkiln.so, kiln.h and its packages, below PREFIX, /usr/local
+	cmake --preset runtime
+	@cmake --build build-runtime -j $(JOBS) --target kiln_shared
+	cmake --install build-runtime --prefix $(PREFIX)
 
 fuzz: setup ## run each fuzzer for FUZZ_SECONDS seconds, 10 by default
 	cmake --preset fuzz

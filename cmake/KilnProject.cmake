@@ -41,7 +41,9 @@ add_link_options(-Wl,--gc-sections)
 # are loaded by programs that know nothing of sanitizers.
 set(KILN_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize= takes them; see the presets asan, tsan, fuzz")
 option(KILN_FUZZERS "Link the targets of tests/fuzz with libFuzzer; otherwise they run their corpora and nothing else" OFF)
+set(KILN_TEST_TIMEOUT 120) # seconds of a unit test
 if(KILN_SANITIZE)
+  set(KILN_TEST_TIMEOUT 900) # ThreadSanitizer makes work in one thread 10 times slower, and more
   add_compile_options(-fsanitize=${KILN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_compile_definitions(_GLIBCXX_ASSERTIONS)
   add_link_options(-fsanitize=${KILN_SANITIZE})
@@ -106,7 +108,7 @@ function(kiln_unit_test name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${KILN_PROGRAM_LIBRARIES} GTest::gtest_main)
   gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS unit TIMEOUT 120 RUN_SERIAL ${ARG_SERIAL})
+    PROPERTIES LABELS unit TIMEOUT ${KILN_TEST_TIMEOUT} RUN_SERIAL ${ARG_SERIAL})
 endfunction()
 
 # kiln_target_driver(registerNullDriver kiln_target_null_driver): called by targets/<t>; the function is

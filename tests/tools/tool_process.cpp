@@ -91,6 +91,11 @@ ProcessResult runTool(const std::string &tool, const std::vector<std::string> &a
       rlimit limit = {options.fileSizeLimit, options.fileSizeLimit};
       ::setrlimit(RLIMIT_FSIZE, &limit);
     }
+    for (auto [resource, value] : options.limits) {
+      rlimit limit = {value, value};
+      if (::setrlimit(static_cast<decltype(RLIMIT_AS)>(resource), &limit) != 0)
+        ::_exit(126);
+    }
     ::execv(path.c_str(), argv.data());
     ::_exit(127);
   }

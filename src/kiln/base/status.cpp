@@ -70,7 +70,8 @@ static StatusCode codeOfErrno(int error) {
 }
 
 Status errnoStatus(int error, std::string_view what) {
-  return Status(codeOfErrno(error), fmt::format("{}: {}", what, std::strerror(error)));
+  const char *advice = error == EMFILE ? "; raise the limit of open files (ulimit -n)" : "";
+  return Status(codeOfErrno(error), fmt::format("{}: {}{}", what, std::strerror(error), advice));
 }
 
 } // namespace kiln

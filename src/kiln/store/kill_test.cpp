@@ -1,4 +1,5 @@
 // A writer that is killed at any moment loses no finished group, and leaves a store that is whole.
+#include "kiln/base/sanitized.h"
 #include "kiln/store/reader.h"
 #include "kiln/store/testing/sample_store.h"
 #include "kiln/store/testing/temporary_folder.h"
@@ -122,6 +123,7 @@ TEST(Kill, NoFinishedGroupIsLost) {
   for (uint64_t i = 0; i < kKills; ++i) {
     // Some die while they open the store, or are the first to; most in the midst of groups.
     auto after = static_cast<useconds_t>(i % 5 == 0 ? random() % 8'000 : 10'000 + random() % 60'000);
+    after *= kSanitized ? 10 : 1;
     ASSERT_NO_FATAL_FAILURE(killWriter(path, i, after, finished));
     if (access(path.c_str(), F_OK) != 0)
       continue;

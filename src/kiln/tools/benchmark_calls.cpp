@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "kiln/base/clock.h"
+#include "kiln/base/exhaustion.h"
 #include "kiln/tools/interrupts.h"
 
 namespace kiln {
@@ -111,8 +112,12 @@ Result<std::unique_ptr<CallBatch>> CallBatch::create(const Program &program, con
     team.callers.push_back(std::move(caller));
   }
   team.statuses.resize(team.callers.size());
-  for (size_t i = 0; i < team.callers.size(); ++i)
-    team.threads.emplace_back([&team, i] { team.serve(i); });
+  try {
+    for (size_t i = 0; i < team.callers.size(); ++i)
+      team.threads.emplace_back([&team, i] { team.serve(i); });
+  } catch (const std::system_error &error) {
+    return noThread(fmt::format("thread {} of {} that call the function", team.threads.size() + 1, concurrency), error);
+  }
   return batch;
 }
 

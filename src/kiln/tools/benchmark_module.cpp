@@ -5,6 +5,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/runtime/module/module.h"
 #include "kiln/tools/benchmark_calls.h"
 #include "kiln/tools/benchmark_report.h"
@@ -287,6 +288,7 @@ Result<bool> run(BenchmarkFlags &flags) {
 } // namespace
 
 int main(int argc, char **argv) {
+  nameWhatIsExhausted("kiln-benchmark-module");
   FlagParser parser(
       "kiln-benchmark-module",
       "Times calls of a module's functions, allocating and freeing results included. Without --function it "

@@ -7,6 +7,7 @@
 #include <set>
 #include <unistd.h>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/file.h"
 #include "kiln/measure/machine/calibration.h"
 #include "kiln/tools/cache_path.h"
@@ -190,6 +191,7 @@ Status run(const Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
+  nameWhatIsExhausted("kiln-calibrate");
   Options options;
   FlagParser parser("kiln-calibrate",
                     "Measures how fast this machine can be: multiplications and additions per second by type and "

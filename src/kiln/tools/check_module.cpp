@@ -2,6 +2,7 @@
 // that says by `check` ops what it expects.
 #include <charconv>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/tools/check_functions.h"
 #include "kiln/tools/runtime_flags.h"
 #include "gtest/gtest.h"
@@ -64,6 +65,7 @@ Status registerTests(const Program &program) {
 } // namespace
 
 int main(int argc, char **argv) {
+  nameWhatIsExhausted("kiln-check-module");
   // GoogleTest gets its own flags only: it would answer --help, too.
   std::vector<char *> ours = {argv[0]}, theirs = {argv[0]};
   for (int i = 1; i < argc; ++i)

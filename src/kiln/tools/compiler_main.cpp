@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/flags.h"
 #include "kiln/compiler/Interfaces/OptionBinder.h"
 #include "kiln/tools/help_text.h"
@@ -9,10 +10,29 @@
 
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/raw_ostream.h"
 
 namespace kiln {
 
 namespace cl = llvm::cl;
+
+// LLVM ends the process where it cannot go on.
+static void endForLlvm(void *, const char *reason, bool) {
+  llvm::StringRef text = reason;
+  // A file of a temporary name that LLVM itself has made goes away.
+  llvm::sys::RunInterruptHandlers();
+  if (text.consume_front("pthread_create failed: "))
+    endForLackOfThreads(text.data());
+  llvm::errs() << "LLVM ERROR: " << reason << "\n";
+}
+
+void nameWhatLlvmExhausts(const char *tool) {
+  nameWhatIsExhausted(tool);
+  llvm::install_fatal_error_handler(endForLlvm);
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { endForLackOfMemory(); });
+}
 
 CommandLine::CommandLine(std::string tool, int argc, char **argv)
     : tool(std::move(tool)), original(argv, argv + argc), expanded(original.begin() + 1, original.end()) {

@@ -13,6 +13,10 @@ namespace kiln {
 class HelpText;
 class OptionBinder;
 
+// The first call of a tool's main after llvm::InitLLVM: where the system gives no more memory or threads, the tool says
+// so in one line and ends with exit code 1. `tool` must live as long as the program.
+void nameWhatLlvmExhausts(const char *tool);
+
 // The command line with --flagfile expanded and both spellings of flags made one.
 class CommandLine {
 public:

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/file.h"
 #include "kiln/measure/machine/doctor.h"
 #include "kiln/tools/cli.h"
@@ -97,6 +98,7 @@ Result<bool> run(const Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
+  nameWhatIsExhausted("kiln-doctor");
   Options options;
   FlagParser parser("kiln-doctor",
                     "Says whether this machine can be trusted today: how much the same work differs from run to run, "

@@ -1,4 +1,5 @@
 // kiln-dump-module: shows everything in a module file.
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/file.h"
 #include "kiln/base/watched_pages.h"
 #include "kiln/tools/cli.h"
@@ -100,6 +101,7 @@ Status dump(const Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
+  nameWhatIsExhausted("kiln-dump-module");
   Options options;
   FlagParser parser(
       "kiln-dump-module",

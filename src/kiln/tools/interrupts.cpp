@@ -61,13 +61,17 @@ void catchInterrupts(std::function<void()> leave) {
   if (bell < 0)
     return; // out of descriptors: signals end the process at once, as without this
   untilInterrupted();
+  try {
+    std::thread([leave = std::move(leave)] { watch(leave); }).detach();
+  } catch (const std::system_error &) {
+    return; // out of threads: likewise
+  }
   struct sigaction action = {}, former;
   action.sa_handler = ring;
   action.sa_flags = SA_RESTART;
   for (int signal : kSignals)
     if (::sigaction(signal, nullptr, &former) == 0 && former.sa_handler != SIG_IGN)
       (void)::sigaction(signal, &action, nullptr);
-  std::thread([leave = std::move(leave)] { watch(leave); }).detach();
 }
 
 bool isInterrupted() {

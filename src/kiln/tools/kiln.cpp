@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/flags.h"
 #include "kiln/tools/cli.h"
 #include "kiln/tools/sibling.h"
@@ -86,6 +87,7 @@ Status execute(const std::string &tool, std::vector<std::string> arguments) {
 } // namespace
 
 int main(int argc, char **argv) {
+  nameWhatIsExhausted("kiln");
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   if (arguments.empty()) {
     std::fputs(usage().c_str(), stderr);

@@ -277,6 +277,7 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  nameWhatLlvmExhausts("kiln-compile");
   CommandLine commandLine("kiln-compile", argc, argv);
   if (!commandLine.ok())
     return 1;

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/flags.h"
 #include "kiln/families/families.h"
 #include "kiln/tools/dispatch/commands.h"
@@ -206,5 +207,6 @@ int runTool(int argc, char **argv) {
 } // namespace
 
 int main(int argc, char **argv) {
+  nameWhatIsExhausted("kiln-dispatch");
   return finishOutput("kiln-dispatch", runTool(argc, argv));
 }

@@ -125,6 +125,7 @@ kiln::Result<bool> run(const std::string &inputPath, const std::string &outputPa
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  kiln::nameWhatLlvmExhausts("kiln-opt");
   kiln::Compiler compiler(kiln::registerTargetBackends);
   kiln::OptionBinder binder;
   compiler.bindOptions(binder);

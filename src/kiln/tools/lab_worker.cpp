@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <unistd.h>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/watched_pages.h"
 #include "kiln/families/families.h"
 #include "kiln/measure/providers/providers.h"
@@ -49,6 +50,7 @@ static Status work(const std::string &name, const std::string &peers) {
 }
 
 int main(int argc, char **argv) {
+  nameWhatIsExhausted("kiln-lab-worker");
   FlagParser parser("kiln-lab-worker", "Computes problems with one provider, for the lab: reads requests from "
                                        "standard input, one JSON object a line, and answers each with a line on "
                                        "standard output. docs/lab.md describes them.");

@@ -1,4 +1,5 @@
 // kiln-run-mlir: compiles a program and calls one of its functions.
+#include "kiln/base/exhaustion.h"
 #include "kiln/tools/compile_process.h"
 #include "kiln/tools/run_function.h"
 
@@ -47,6 +48,7 @@ Result<bool> run(const MlirFlags &flags) {
 } // namespace
 
 int main(int argc, char **argv) {
+  nameWhatIsExhausted("kiln-run-mlir");
   FlagParser parser("kiln-run-mlir",
                     "Compiles a program with kiln-compile, for the CPU unless a flag says otherwise, and "
                     "calls one of its functions like kiln-run-module.");

@@ -1,9 +1,11 @@
 // kiln-run-module: calls one function of a compiled module, once.
+#include "kiln/base/exhaustion.h"
 #include "kiln/tools/run_function.h"
 
 using namespace kiln;
 
 int main(int argc, char **argv) {
+  nameWhatIsExhausted("kiln-run-module");
   FlagParser parser("kiln-run-module",
                     "Calls one exported function of a compiled module and prints its results, writes "
                     "them to files, or compares them with what is expected.");

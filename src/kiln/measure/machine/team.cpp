@@ -9,11 +9,20 @@
 namespace kiln::measure {
 
 Team::Team(std::span<const unsigned> cpus) : starts(cpus.size()), ends(cpus.size()) {
-  for (unsigned i = 0; i < cpus.size(); ++i)
-    threads.emplace_back([this, i, cpu = cpus[i]] { serve(i, cpu); });
+  try {
+    for (unsigned i = 0; i < cpus.size(); ++i)
+      threads.emplace_back([this, i, cpu = cpus[i]] { serve(i, cpu); });
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
 Team::~Team() {
+  end();
+}
+
+void Team::end() {
   {
     std::lock_guard lock(mutex);
     quit = true;

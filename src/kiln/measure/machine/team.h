@@ -27,6 +27,7 @@ public:
   uint64_t run(unsigned count, const std::function<void(unsigned)> &work);
 
 private:
+  void end();
   void serve(unsigned index, unsigned cpu);
 
   std::vector<std::thread> threads;

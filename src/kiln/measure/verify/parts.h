@@ -5,21 +5,29 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace kiln::measure::verify {
 
 // Calls part(begin, end) for ranges that make up [0, count), at once in at most `threads` threads, and waits for all.
-// `work` is how many elements all parts touch: few are not worth a thread.
+// `work` is how many elements all parts touch: few are not worth a thread. Parts for which the system has no thread are
+// done by the caller's.
 inline void forParts(int64_t count, int64_t work, unsigned threads,
                      const std::function<void(int64_t begin, int64_t end)> &part) {
   constexpr int64_t worthAThread = int64_t(1) << 18;
   int64_t parts = std::clamp<int64_t>(std::min<int64_t>(work / worthAThread, threads), 1, std::max<int64_t>(count, 1));
   std::vector<std::thread> others;
-  for (int64_t i = 1; i < parts; ++i)
-    others.emplace_back(part, count * i / parts, count * (i + 1) / parts);
+  int64_t started = 1;
+  try {
+    for (; started < parts; ++started)
+      others.emplace_back(part, count * started / parts, count * (started + 1) / parts);
+  } catch (const std::system_error &) {
+  }
   part(0, count / parts);
+  if (started < parts)
+    part(count * started / parts, count);
   for (std::thread &other : others)
     other.join();
 }

@@ -8,6 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "kiln/base/sanitized.h"
 #include "kiln/measure/workers/cache_size.h"
 #include "gtest/gtest.h"
 
@@ -166,18 +167,24 @@ TEST_F(WorkerProcessTest, ClosedOutput) {
 }
 
 TEST_F(WorkerProcessTest, GrowingBeyondTheLimit) {
+  if (kSanitized)
+    GTEST_SKIP() << "a sanitizer takes memory of its own";
   options.memoryLimit = uint64_t(64) << 20;
   start({"grow"});
   expectGone(Outcome::MemoryLimit, "it may take 64 MiB");
 }
 
 TEST_F(WorkerProcessTest, AskingForTooMuchAtOnce) {
+  if (kSanitized)
+    GTEST_SKIP() << "a sanitizer takes memory of its own";
   options.memoryLimit = uint64_t(64) << 20;
   start({"huge"});
   expectGone(Outcome::MemoryLimit, "it may take 64 MiB");
 }
 
 TEST_F(WorkerProcessTest, StaysBelowTheLimit) {
+  if (kSanitized)
+    GTEST_SKIP() << "a sanitizer takes memory of its own";
   options.memoryLimit = uint64_t(256) << 20;
   start({"late"}); // long enough for two looks
   EXPECT_TRUE(hello().ok());

@@ -249,6 +249,32 @@ TEST_F(CApiAsync, ACallCannotWaitForALaterOneOfItsSession) {
   kiln_fence_release(first);
 }
 
+TEST_F(CApiAsync, ALimitEndsTheWaitOfANativeFunction) {
+  // The native function waits for a call that waits for the native function's call.
+  kiln_session_t *other = nullptr;
+  must(newSession(&other));
+  for (bool isCancelled : {false, true}) {
+    host.open(false);
+    kiln_call_limit_t *limit = nullptr;
+    must(kiln_call_limit_create(isCancelled ? KILN_NO_TIMEOUT : 100 * kMillisecond, &limit));
+    kiln_fence_t *first = submit(session, blocking, {}, {}, limit);
+    host.awaitEntered(isCancelled ? 2 : 1);
+    host.waitFor = submit(other, lookUp(other, "abs"), {argument()}, {first});
+    host.open(true);
+    if (isCancelled)
+      kiln_call_limit_cancel(limit);
+    kiln_status_t *status = kiln_fence_wait(first, KILN_NO_TIMEOUT);
+    EXPECT_EQ(kiln_status_code(status), isCancelled ? KILN_STATUS_CANCELLED : KILN_STATUS_DEADLINE_EXCEEDED);
+    EXPECT_NE(textOf(status).find("at native function"), std::string::npos);
+    EXPECT_EQ(waitFor(host.waitFor).find("the call did not run, because a fence that it waits for failed"), 0u);
+    kiln_fence_release(host.waitFor);
+    kiln_fence_release(first);
+    kiln_call_limit_release(limit);
+  }
+  host.waitFor = nullptr;
+  kiln_session_release(other);
+}
+
 TEST_F(CApiAsync, SessionsOfAProgram) {
   kiln_session_options_t options = optionsOfProgram();
   std::vector<kiln_session_t *> sessions(4);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kiln/base/blocked_signals.h"
+#include "kiln/base/exhaustion.h"
 
 namespace kiln::capi {
 
@@ -63,7 +64,7 @@ Result<std::thread::id> CallQueue::start() {
         self->runCalls();
       });
     } catch (const std::system_error &error) {
-      return resourceExhausted("cannot start a thread for asynchronous calls of a session: {}", error.what());
+      return noThread("a thread for asynchronous calls of a session", error);
     }
   }
   return state->thread.get_id();

@@ -10,8 +10,9 @@
 namespace kiln::capi {
 
 // A call of a compiled program blocks its thread while a device works, so that calls that return at once need another
-// thread, and one for each session is what cannot deadlock: a call waits only for calls that were submitted before it.
-// The thread starts with the first call, and sleeps while there is none.
+// thread. With one for each session, calls that wait for nothing but fences that they were submitted with cannot
+// deadlock, since these fences are older than the call; native functions that wait for others can. The thread starts
+// with the first call, and sleeps while there is none.
 class CallQueue {
 public:
   class Call {

@@ -293,7 +293,40 @@ static void testLimits(kiln_session_t *session, kiln_device_t *device) {
   kiln_ref_release(argument.as.ref);
 }
 
+/* Two calls of a session that shares its program with others, one after the other. */
+static void testAsynchronous(kiln_program_t *program, kiln_device_t *device) {
+  static const float numbers[4] = {-1, 2, -3, 4}, expected[4] = {1, 2, 3, 4};
+  const uint64_t shape[1] = {4};
+  float copy[4];
+  kiln_session_t *session = NULL;
+  kiln_fence_t *first = NULL, *second = NULL;
+  kiln_value_t argument = {KILN_KIND_REF, {0}}, result;
+  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0, program};
+  kiln_submit_options_t submit = {sizeof(submit), &first, 1, NULL};
+  CHECK_OK(kiln_session_create(&options, &session));
+  CHECK_OK(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, shape, 1, NULL, sizeof(numbers), &argument.as.ref));
+  CHECK_OK(kiln_buffer_view_write(argument.as.ref, numbers, sizeof(numbers)));
+  CHECK(kiln_buffer_view_mutable_data(argument.as.ref) == kiln_buffer_view_data(argument.as.ref));
+  CHECK_OK(kiln_session_submit(session, lookup(session, "fail"), NULL, 0, NULL, &first));
+  CHECK_FAILS(kiln_fence_wait(first, KILN_NO_TIMEOUT), KILN_STATUS_UNAVAILABLE, "the host is asleep");
+  CHECK_OK(kiln_session_submit(session, lookup(session, "abs"), &argument, 1, &submit, &second));
+  CHECK_FAILS(kiln_fence_wait(second, KILN_NO_TIMEOUT), KILN_STATUS_UNAVAILABLE, "the host is asleep");
+  kiln_fence_release(second);
+  CHECK_OK(kiln_session_submit(session, lookup(session, "abs"), &argument, 1, NULL, &second));
+  CHECK_OK(kiln_fence_wait(second, KILN_NO_TIMEOUT));
+  CHECK(kiln_fence_query(second));
+  CHECK_OK(kiln_fence_results(second, &result, 1));
+  CHECK_OK(kiln_buffer_view_read(result.as.ref, copy, sizeof(copy)));
+  CHECK(same(copy, expected, 4));
+  kiln_ref_release(result.as.ref);
+  kiln_ref_release(argument.as.ref);
+  kiln_fence_release(first);
+  kiln_fence_release(second);
+  kiln_session_release(session);
+}
+
 int main(void) {
+  kiln_program_t *program = NULL;
   kiln_instance_t *instance = NULL;
   kiln_device_t *device = NULL;
   kiln_module_t *module = NULL;
@@ -330,6 +363,7 @@ int main(void) {
   options.native_modules = &native;
   options.native_module_count = 1;
   CHECK_OK(kiln_session_create(&options, &session));
+  CHECK_OK(kiln_program_create(&options, &program));
   /* The session keeps what it needs. */
   kiln_native_module_release(native);
   kiln_module_release(module);
@@ -339,6 +373,8 @@ int main(void) {
   testAbs(session, device);
   testNative(session, device, &host);
   testLimits(session, device);
+  testAsynchronous(program, device);
+  kiln_program_release(program);
 
   CHECK(released == 1);
   kiln_session_release(session);

@@ -187,7 +187,7 @@ Status importTensor(kiln_device_t *deviceHandle, const dlpack::Tensor &tensor, b
   memory.access = readOnly ? hal::MemoryAccess::Read : hal::MemoryAccess::ReadWrite;
   if (bytes && !isDense(layout)) {
     KILN_ASSIGN_OR_RETURN(memory.data, gathered(start, layout, bytes));
-    release = [data = memory.data] { std::free(data); };
+    release = releaseOnce(std::free, memory.data);
   }
   memory.release = std::move(release);
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, device->allocator().importHost(std::move(memory)));

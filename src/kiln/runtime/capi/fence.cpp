@@ -9,21 +9,29 @@ using namespace kiln::capi;
 
 namespace kiln::capi {
 
-Status FenceObject::wait(Deadline deadline) const {
+// How often a wait of a call asks whether that call was cancelled.
+constexpr uint64_t kAskAgain = 20'000'000;
+
+Status FenceObject::wait(Deadline deadline, const CallLimit *limit) const {
   if (!isSignaled() && thread == std::this_thread::get_id())
     return failedPrecondition("the call that the fence stands for is to run on this thread, and would wait for itself");
-  Status status = ended->wait(1, deadline);
-  if (!isSignaled())
-    return Status(StatusCode::DeadlineExceeded, "the call has not ended within the time that was given to the wait");
-  return status;
+  for (;;) {
+    uint64_t nanoseconds = deadline.remaining();
+    if (limit)
+      nanoseconds = std::min({nanoseconds, limit->deadline().remaining(), kAskAgain});
+    Status status = ended->wait(1, Deadline::after(nanoseconds));
+    if (isSignaled())
+      return status;
+    if (limit && limit->isOver())
+      return limit->status();
+    if (!deadline.isInfinite() && deadline.remaining() == 0)
+      return Status(StatusCode::DeadlineExceeded, "the call has not ended within the time that was given to the wait");
+  }
 }
 
 } // namespace kiln::capi
 
 namespace {
-
-// How often a call that waits for others asks whether it was cancelled.
-constexpr uint64_t kAskAgain = 20'000'000;
 
 class AsyncCall final : public CallQueue::Call {
 public:
@@ -55,7 +63,8 @@ public:
 private:
   Status execute() {
     for (const Ref<FenceObject> &other : waits)
-      KILN_RETURN_IF_ERROR(await(*other).withContext("the call did not run, because a fence that it waits for failed"));
+      KILN_RETURN_IF_ERROR(other->wait(Deadline::infinite(), limit.get())
+                               .withContext("the call did not run, because a fence that it waits for failed"));
     std::optional<CallLimit::Scope> scope;
     if (limit)
       scope.emplace(*limit);
@@ -63,17 +72,6 @@ private:
     KILN_RETURN_IF_ERROR(function->session->session->callInTurn(function->function, arguments, results));
     fence->results = std::move(results);
     return okStatus();
-  }
-
-  Status await(const FenceObject &other) const {
-    if (!limit)
-      return other.wait(Deadline::infinite());
-    while (!limit->isOver()) {
-      Status status = other.wait(Deadline::after(std::min(limit->deadline().remaining(), kAskAgain)));
-      if (other.isSignaled())
-        return status;
-    }
-    return limit->status();
   }
 
   // Made before there may be no memory for it. Exceptions of the program's functions have become statuses before.
@@ -117,7 +115,7 @@ Status fenceResults(kiln_fence_t *handle, std::span<kiln_value_t> results) {
   KILN_RETURN_IF_ERROR(neededArray(results.data(), results.size(), "results"));
   if (!fence->isSignaled())
     return failedPrecondition("the call has not ended; wait for its fence");
-  KILN_RETURN_IF_ERROR(fence->wait(Deadline::immediate()));
+  KILN_RETURN_IF_ERROR(fence->wait(Deadline::immediate(), nullptr));
   if (results.size() != fence->results.size())
     return invalidArgument("the call has {} results, room is given for {}", fence->results.size(), results.size());
   CallValues<vm::Value> copies(results.size());
@@ -141,7 +139,8 @@ int kiln_fence_query(const kiln_fence_t *fence) {
 kiln_status_t *kiln_fence_wait(kiln_fence_t *fence, uint64_t timeout_nanoseconds) {
   return guarded([&]() -> Status {
     KILN_ASSIGN_OR_RETURN(Ref<FenceObject> object, argument(fence, "fence"));
-    return object->wait(Deadline::after(timeout_nanoseconds));
+    // A native function that waits ends with the call that it works for.
+    return object->wait(Deadline::after(timeout_nanoseconds), CallLimit::current());
   });
 }
 kiln_status_t *kiln_fence_results(kiln_fence_t *fence, kiln_value_t *results, size_t result_count) {

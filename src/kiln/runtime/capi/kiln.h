@@ -388,8 +388,9 @@ KILN_API kiln_status_t *kiln_session_submit(kiln_session_t *session, const kiln_
 /* 1 once it is signalled, else 0. */
 KILN_API int kiln_fence_query(const kiln_fence_t *fence);
 /* NULL where the call has succeeded, what it failed with where it has failed; DEADLINE_EXCEEDED where it has not ended
- * after so long, which kiln_fence_query tells from a call that exceeded its own. A native function cannot wait for
- * calls of the session that called it. */
+ * after so long, which kiln_fence_query tells from a call that exceeded its own. A wait in
+ * a native function ends with that function's call, too, where it has a limit; it fails at once for a call of the
+ * session that called the native function, and lasts for ever where the other call waits for this one. */
 KILN_API kiln_status_t *kiln_fence_wait(kiln_fence_t *fence, uint64_t timeout_nanoseconds);
 /* The results of a call that has succeeded; references among them belong to the caller, each time anew. */
 KILN_API kiln_status_t *kiln_fence_results(kiln_fence_t *fence, kiln_value_t *results, size_t result_count);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "kiln/base/call_limit.h"
 #include "kiln/runtime/capi/call_queue.h"
 #include "kiln/runtime/capi/values.h"
 #include "kiln/runtime/hal/host_semaphore.h"
@@ -49,8 +50,9 @@ struct FenceObject final : RefCounted {
   std::thread::id thread;                                               // that runs the call
 
   bool isSignaled() const { return ended->isReached(1); }
-  // Fails with DEADLINE_EXCEEDED where the wait ends before the call, else as the call does.
-  Status wait(Deadline deadline) const;
+  // Fails with DEADLINE_EXCEEDED where the wait ends before the call, as the limit where there is one that is over,
+  // else as the call does.
+  Status wait(Deadline deadline, const CallLimit *limit) const;
 };
 
 // The function that a call is of, checked to take and give so many values at these places; without results where there

@@ -1,6 +1,7 @@
 #include "kiln/runtime/task/scheduler.h"
 
 #include "kiln/base/blocked_signals.h"
+#include "kiln/base/exhaustion.h"
 #include "kiln/runtime/task/spin.h"
 
 #include <algorithm>
@@ -86,7 +87,7 @@ Status Scheduler::start(const SchedulerOptions &options, const Topology &topolog
           });
     }
   } catch (const std::system_error &error) {
-    status = resourceExhausted("cannot start worker thread {} of {}: {}", threads.size(), workers.size(), error.what());
+    status = noThread(fmt::format("worker thread {} of {}", threads.size(), workers.size()), error);
   }
   return status;
 }

@@ -143,9 +143,15 @@ void startDaemon(bool hops) {
 }
 
 // True where an answer is still to be given.
+// As by a fault, which a sanitizer would handle itself.
+void crash() {
+  std::signal(SIGSEGV, SIG_DFL);
+  std::raise(SIGSEGV);
+}
+
 bool misbehave(const std::string &how) {
   if (how == "crash")
-    std::raise(SIGSEGV);
+    crash();
   if (how == "exit") {
     std::fprintf(stderr, "first line\nlast words\n");
     std::exit(3);
@@ -182,7 +188,7 @@ bool misbehave(const std::string &how) {
       std::fprintf(stderr, "line %d of a long complaint\n", i);
   if (how == "orphan") {
     leaveChild();
-    std::raise(SIGSEGV);
+    crash();
   }
   if (how == "session")
     startSession();

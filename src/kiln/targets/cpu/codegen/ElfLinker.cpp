@@ -94,7 +94,8 @@ private:
 } // namespace
 
 static llvm::Error systemError(const char *what) {
-  return llvm::createStringError(std::error_code(errno, std::generic_category()), "%s failed", what);
+  std::error_code error(errno, std::generic_category());
+  return llvm::createStringError(error, "%s failed: %s", what, error.message().c_str());
 }
 
 // One archive, as a process may open fewer files than there are objects.

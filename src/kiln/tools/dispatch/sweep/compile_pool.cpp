@@ -205,8 +205,11 @@ Result<std::vector<CompileResult>> compileAll(std::span<const CompileJob> jobs, 
     }
   };
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min<size_t>(settings.workers, jobs.size()); ++i)
-    threads.emplace_back(work);
+  try {
+    for (size_t i = 1; i < std::min<size_t>(settings.workers, jobs.size()); ++i)
+      threads.emplace_back(work);
+  } catch (const std::system_error &) { // fewer threads do the same work
+  }
   work();
   for (std::thread &thread : threads)
     thread.join();
