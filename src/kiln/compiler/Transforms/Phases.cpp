@@ -14,7 +14,7 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createLowerTosaPass());
   passes.addPass(createConvertInputOpsPass());
   passes.addPass(createCheckInputPass());
-  passes.addPass(Flow::createNormalizeOpsPass({.slicesOnly = true}));
+  passes.addPass(Flow::createNormalizeOpsPass({.keepEmpty = true}));
   passes.addPass(createSoundInlinerPass());
   passes.addPass(createRejectRecursionPass());
   const CompilerOptions &options = context.options;

@@ -30,7 +30,7 @@ struct Problem {
   int64_t m = 1;     // product of the others
   int64_t inner = 1; // extent of the innermost of the others, in a convolution of the one that has rows
   int64_t k = 1;     // product of the reductions
-  // Of a convolution: the product of the loops between n's and `inner`, and the input channels.
+  // Of a convolution: the product of the known loops between n's and `inner`, and the input channels.
   int64_t between = 1;
   std::optional<int64_t> channels;
 };
@@ -46,22 +46,19 @@ static int64_t known(int64_t extent) {
 static Problem describe(TilingInterface op) {
   LoopShape shape = LoopShape::of(op);
   Problem problem;
-  unsigned rowPlace = 1;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation());
-  if (std::optional<ConvolutionLoops> convolution = linalgOp ? ConvolutionLoops::of(linalgOp) : std::nullopt) {
-    rowPlace = findRowPlace(linalgOp);
+  if (std::optional<ConvolutionLoops> convolution = linalgOp ? ConvolutionLoops::of(linalgOp) : std::nullopt)
     problem.channels = convolution->channels ? shape.extents[*convolution->channels] : 1;
-  }
   for (auto [place, loop] : llvm::enumerate(shape.resultLoops)) {
     int64_t extent = shape.extents[loop];
     if (place == 0)
       problem.n = extent;
     else
       problem.m = multiply(problem.m, extent);
-    if (place == rowPlace)
+    if (place == shape.rowPlace)
       problem.inner = extent;
-    else if (place != 0 && place < rowPlace)
-      problem.between = multiply(problem.between, extent);
+    else if (place != 0 && place < shape.rowPlace && ShapedType::isStatic(extent))
+      problem.between *= extent;
   }
   for (auto [extent, parallel] : llvm::zip(shape.extents, shape.parallel))
     if (!parallel)
@@ -110,8 +107,8 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   for (const Parallelism &wanted : parallelism) {
     while (config.m != 0 && config.n != 0) {
       double workgroups = double(llvm::divideCeil(known(problem.n), config.n)) *
-                          std::max<double>(1, double(known(problem.m)) / (known(problem.between) * config.m));
-      double operations = 2.0 * known(problem.between) * config.m * config.n * known(problem.k);
+                          std::max<double>(1, double(known(problem.m)) / (problem.between * config.m));
+      double operations = 2.0 * problem.between * config.m * config.n * known(problem.k);
       bool splitColumns = config.n > columns && (config.n >= config.m || config.m <= rows);
       int64_t &longer = splitColumns ? config.n : config.m;
       int64_t unit = splitColumns ? columns : rows;
@@ -126,7 +123,7 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
     config.packB = false;
   if (problem.channels)
     config.packB = false; // filters lie together already, but for very many
-  config.m = ShapedType::isDynamic(problem.between) ? 0 : config.m * problem.between;
+  config.m *= problem.between;
   return config;
 }
 
