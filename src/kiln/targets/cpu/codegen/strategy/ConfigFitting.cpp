@@ -153,7 +153,7 @@ static bool reducesRows(TilingInterface op) {
 
 // The row's tile says how many elements a workgroup reads; a result that sums up many takes as many more. `unit` is how
 // many results are computed together.
-static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t unit, int64_t bytesBeside) {
+static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t unit) {
   int64_t budget = std::max<int64_t>(1, config.m * config.n / std::max<int64_t>(1, known(problem.k)));
   int64_t narrowest = std::min<int64_t>(config.n, unit == 1 ? 1 : 4 * unit);
   int64_t width = std::clamp<int64_t>(llvm::alignTo(budget, unit), std::min(narrowest, config.n), config.n);
@@ -163,12 +163,17 @@ static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t
   config.m = std::max<int64_t>(1, budget / std::max<int64_t>(1, config.n));
   if (ShapedType::isStatic(problem.m))
     config.m = std::clamp<int64_t>(config.m, 1, std::max<int64_t>(1, problem.m));
-  if (bytesBeside > 0) {
-    int64_t most = std::max<int64_t>(1, keptBytes / bytesBeside);
-    config.n = std::min(config.n, most);
-    config.m = std::min(config.m, std::max<int64_t>(1, most / std::max<int64_t>(1, config.n)));
-  }
   return config;
+}
+
+// Tiles of so few results that what is kept beside them has room.
+static void limitKept(TileConfig &config, const Problem &problem, int64_t bytesBeside) {
+  if (bytesBeside == 0)
+    return;
+  int64_t most = std::max<int64_t>(1, keptBytes / bytesBeside);
+  auto tile = [](int64_t size, int64_t extent) { return size == 0 ? known(extent) : size; };
+  config.n = std::min(tile(config.n, problem.n), most);
+  config.m = std::min(tile(config.m, problem.m), std::max<int64_t>(1, most / std::max<int64_t>(1, config.n)));
 }
 
 TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const KernelTarget &target) {
@@ -179,12 +184,17 @@ TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const Ker
   if (Type result = key.types.empty() ? Type() : key.types.back(); result && result.isIntOrFloat())
     bits = std::max<int64_t>(result.getIntOrFloatBitWidth(), isa<FloatType>(result) ? 32 : 8);
   int64_t lanes = std::max<int64_t>(1, target.vectorBits / bits);
-  if (root.strategy == "contraction")
-    return fitContraction(base, problem, lanes, target.vectorRegisters);
+  if (root.strategy == "contraction") {
+    TileConfig config = fitContraction(base, problem, lanes, target.vectorRegisters);
+    limitKept(config, problem, bytesBeside(root));
+    return config;
+  }
   // So few rows, taken as many at a time as a vector has lanes, would leave workers without any.
   constexpr int64_t manyWorkgroups = 16;
   bool isFewRows = reducesRows(root.op) && known(problem.m) * known(problem.n) < manyWorkgroups * lanes;
-  return fitElements(base, problem, isFewRows ? 1 : lanes, bytesBeside(root));
+  TileConfig config = fitElements(base, problem, isFewRows ? 1 : lanes);
+  limitKept(config, problem, bytesBeside(root));
+  return config;
 }
 
 } // namespace kiln
