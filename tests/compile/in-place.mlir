@@ -11,13 +11,31 @@
 // RUN:   --expected_output="4xf32=1 7 3 4"
 // RUN: kiln-run-module --module=%t.vmfb --function=swap --input="2xf32=1 2" --input="2xf32=3 4" \
 // RUN:   --expected_output="2xf32=9 4" --expected_output="2xf32=9 2"
-// CHECK-NOT: remark: copy
+// RUN: kiln-run-module --module=%t.vmfb --function=while_append --input=8xf32=0 --input=5 --expected_output="8xf32=7 7 7 7 7 0 0 0"
+// RUN: kiln-run-module --module=%t.vmfb --function=while_append --input=8xf32=3 --input=0 --expected_output="8xf32=3"
+// RUN: kiln-run-module --module=%t.vmfb --function=while_own --input=4 --expected_output="8xf32=7 7 7 7 0 0 0 0" \
+// RUN:   --expected_output="i32=16"
+// RUN: kiln-run-module --module=%t.vmfb --function=while_kept --input=2 --expected_output="8xf32=7 7 0 0 0 0 0 0" \
+// RUN:   --expected_output="8xf32=7 0 0 0 0 0 0 0"
+// CHECK-NOT: remark: copy: {{append|both|read|swap}}
 // CHECK: remark: copy: append copies 32 bytes in each call: a loop updates a tensor that others use, too
-// CHECK-NOT: remark: copy
+// CHECK-NOT: remark: copy: {{append|both|read|swap}}
 // CHECK: remark: copy: both copies 16 bytes in each call: a dispatch updates a tensor that is still needed
-// CHECK-NOT: remark: copy
+// CHECK-NOT: remark: copy: {{append|both|read|swap}}
 // CHECK: remark: copy: read_later copies 16 bytes in each call: a dispatch updates a tensor that is still needed
-// CHECK-NOT: remark: copy: {{append|read}}
+// CHECK-NOT: remark: copy: {{append|both|read|swap}}
+// CHECK: remark: copy: swap copies 8 bytes in each call: a loop updates a tensor that others use, too
+// CHECK: remark: copy: swap copies 8 bytes in each call: a loop updates a tensor that others use, too
+// CHECK-NOT: remark: copy: {{append|both|read|swap}}
+// RUN: kiln-compile --iree-hal-target-backends=llvm-cpu --kiln-remarks %s -o %t.vmfb 2>&1 | FileCheck %s --check-prefix=WHILE
+// WHILE-NOT: remark: copy: while
+// WHILE: remark: copy: while_kept copies 32 bytes in each call: a dispatch updates a tensor that was not computed in the same block
+// WHILE-NOT: remark: copy: while
+// WHILE: remark: copy: while_append copies 32 bytes in each call: a loop updates a tensor that others use, too
+// WHILE-NOT: remark: copy: while
+// WHILE: remark: copy: while_kept copies 32 bytes in each call: a result of the program is memory of its own
+// WHILE: remark: copy: while_kept copies 32 bytes in each call: a result of the program is memory of its own
+// WHILE-NOT: remark: copy: while
 
 #id = affine_map<(i) -> (i)>
 #none = affine_map<(i) -> ()>
@@ -116,4 +134,67 @@ func.func @swap(%x: tensor<2xf32>, %y: tensor<2xf32>) -> (tensor<2xf32>, tensor<
     scf.yield %b, %n : tensor<2xf32>, tensor<2xf32>
   }
   return %r#0, %r#1 : tensor<2xf32>, tensor<2xf32>
+}
+
+// Each turn decides whether another one follows.
+func.func @while_append(%x: tensor<8xf32>, %n: index) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 7.0 : f32
+  %r:2 = scf.while (%i = %c0, %t = %x) : (index, tensor<8xf32>) -> (index, tensor<8xf32>) {
+    %more = arith.cmpi ult, %i, %n : index
+    scf.condition(%more) %i, %t : index, tensor<8xf32>
+  } do {
+  ^bb0(%i: index, %t: tensor<8xf32>):
+    %u = func.call @put(%v, %t, %i) : (f32, tensor<8xf32>, index) -> tensor<8xf32>
+    %j = arith.addi %i, %c1 : index
+    scf.yield %j, %u : index, tensor<8xf32>
+  }
+  return %r#1 : tensor<8xf32>
+}
+
+// Updates in both halves of a turn, one of them of what the host reads.
+func.func @while_own(%n: index) -> (tensor<8xf32>, tensor<i32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 7.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1 : i32
+  %e = tensor.empty() : tensor<8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %ec = tensor.empty() : tensor<i32>
+  %zc = linalg.fill ins(%one : i32) outs(%ec : tensor<i32>) -> tensor<i32>
+  %limit = arith.constant 16 : i32
+  %r:3 = scf.while (%i = %c0, %t = %z, %c = %zc) : (index, tensor<8xf32>, tensor<i32>) -> (index, tensor<8xf32>, tensor<i32>) {
+    %u = func.call @put(%v, %t, %i) : (f32, tensor<8xf32>, index) -> tensor<8xf32>
+    %d = arith.addi %c, %c : tensor<i32>
+    %k = tensor.extract %d[] : tensor<i32>
+    %more = arith.cmpi slt, %k, %limit : i32
+    scf.condition(%more) %i, %u, %d : index, tensor<8xf32>, tensor<i32>
+  } do {
+  ^bb0(%i: index, %t: tensor<8xf32>, %c: tensor<i32>):
+    %j = arith.addi %i, %c1 : index
+    scf.yield %j, %t, %c : index, tensor<8xf32>, tensor<i32>
+  }
+  return %r#1, %r#2 : tensor<8xf32>, tensor<i32>
+}
+
+// What was there before a turn stays: it is copied.
+func.func @while_kept(%n: index) -> (tensor<8xf32>, tensor<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 7.0 : f32
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %r:3 = scf.while (%i = %c0, %t = %z, %s = %z) : (index, tensor<8xf32>, tensor<8xf32>) -> (index, tensor<8xf32>, tensor<8xf32>) {
+    %more = arith.cmpi ult, %i, %n : index
+    scf.condition(%more) %i, %t, %s : index, tensor<8xf32>, tensor<8xf32>
+  } do {
+  ^bb0(%i: index, %t: tensor<8xf32>, %s: tensor<8xf32>):
+    %u = func.call @put(%v, %t, %i) : (f32, tensor<8xf32>, index) -> tensor<8xf32>
+    %j = arith.addi %i, %c1 : index
+    scf.yield %j, %u, %t : index, tensor<8xf32>, tensor<8xf32>
+  }
+  return %r#1, %r#2 : tensor<8xf32>, tensor<8xf32>
 }

@@ -151,3 +151,23 @@ func.func @shapes() {
   check.expect_eq_const(%3, dense<[1, 0, -2, 0, -1, 0, 0, 1, 1, 1, -2, 1]> : tensor<12xi2>) : tensor<12xi2>
   return
 }
+
+// Truth values a bit each: 140 is 00110001, from the lowest bit on.
+func.func @packed_truth_values() {
+  %a = util.unfoldable_constant dense<[140, 77]> : tensor<2xi8>
+  %0 = flow.tensor.bitcast %a : tensor<2xi8> -> tensor<16xi1, #iree_encoding.packed_storage>
+  %1 = tensor.extract_slice %0[0] [8] [1] : tensor<16xi1, #iree_encoding.packed_storage>
+    to tensor<8xi1, #iree_encoding.packed_storage>
+  %init = tensor.empty() : tensor<8xi8>
+  %2 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+                       iterator_types = ["parallel"]}
+    ins(%1 : tensor<8xi1, #iree_encoding.packed_storage>) outs(%init : tensor<8xi8>) {
+  ^bb0(%x: i1, %y: i8):
+    %3 = arith.extui %x : i1 to i8
+    linalg.yield %3 : i8
+  } -> tensor<8xi8>
+  check.expect_eq_const(%2, dense<[0, 0, 1, 1, 0, 0, 0, 1]> : tensor<8xi8>) : tensor<8xi8>
+  %4 = flow.tensor.bitcast %0 : tensor<16xi1, #iree_encoding.packed_storage> -> tensor<2xi8>
+  check.expect_eq(%4, %a) : tensor<2xi8>
+  return
+}

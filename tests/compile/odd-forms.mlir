@@ -27,6 +27,16 @@
 // SOFTMAX: 'linalg.softmax': dimension 1 of operand 0 and operand 1 must be equal
 // RUN: kiln-run-module --module=%t.vmfb --function=one_column --input="1x2x1xf32=3 4" --input="1x2xf32=1 1" \
 // RUN:   --expected_output="1x2xf32=4 5" --expected_output="1x2x1xf32=4 5"
+// RUN: kiln-run-module --module=%t.vmfb --function=transposed_to_the_same --input="3x2xf32=1 2 3 4 5 6" \
+// RUN:   --expected_output="3x2xf32=1 2 3 4 5 6" --expected_output="3x2xf32=1 2 3 4 5 6"
+// RUN: kiln-run-module --module=%t.vmfb --function=convolution_of_unknown_rows --input=3x2x5x2xbf16=1 --input=2x2x2x1xbf16=2 \
+// RUN:   --input=3 --input=2 --expected_output=3x2x2x1xbf16=8
+// RUN: kiln-run-module --module=%t.vmfb --function=convolution_of_unknown_rows_wide --input=1x2x3x300xf16=1 --input=2x2x2x1xf16=2 \
+// RUN:   --input=1 --input=2 --expected_output=1x2x2x300xf16=8
+// RUN: kiln-run-module --module=%t.vmfb --function=one_of_two_goes_on --input=70x40xf32=1 --input=70 --expected_output=70xf32=40 \
+// RUN:   --expected_output=70x40xf32=-39 --expected_output=70xf32=1640
+// RUN: kiln-run-module --module=%t.vmfb --function=narrow_root --input=4xbf16=1.2890625 --input=4xf16=1.2890625 \
+// RUN:   --expected_output=4xi16=16225 --expected_output=4xi16=15116
 
 #e = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -242,4 +252,67 @@ func.func @one_column(%x: tensor<1x2x1xf32>, %start: tensor<1x2xf32>) -> (tensor
     scf.yield %more, %put : tensor<1x2xf32>, tensor<1x2x1xf32>
   }
   return %r#0, %r#1 : tensor<1x2xf32>, tensor<1x2x1xf32>
+}
+
+// A transpose that leaves all in its place, also as one after another, of a tensor whose type says less than the result's.
+func.func @transposed_to_the_same(%a: tensor<3x?xf32>) -> (tensor<3x2xf32>, tensor<3x2xf32>) {
+  %one = arith.constant 1 : index
+  %n = tensor.dim %a, %one : tensor<3x?xf32>
+  %e = tensor.empty(%n) : tensor<3x?xf32>
+  %t = tensor.empty(%n) : tensor<?x3xf32>
+  %0 = linalg.transpose ins(%a : tensor<3x?xf32>) outs(%e : tensor<3x?xf32>) permutation = [0, 1]
+  %1 = tensor.cast %0 : tensor<3x?xf32> to tensor<3x2xf32>
+  %2 = linalg.transpose ins(%a : tensor<3x?xf32>) outs(%t : tensor<?x3xf32>) permutation = [1, 0]
+  %3 = linalg.transpose ins(%2 : tensor<?x3xf32>) outs(%e : tensor<3x?xf32>) permutation = [1, 0]
+  %4 = tensor.cast %3 : tensor<3x?xf32> to tensor<3x2xf32>
+  return %1, %4 : tensor<3x2xf32>, tensor<3x2xf32>
+}
+// A sum in f32 beside the result, the rows of which are not known.
+func.func @convolution_of_unknown_rows(%a: tensor<?x2x?x2xbf16>, %b: tensor<2x2x2x1xbf16>, %n: index, %h: index) -> tensor<?x2x?x1xbf16> {
+  %zero = arith.constant 0.0 : bf16
+  %e = tensor.empty(%n, %h) : tensor<?x2x?x1xbf16>
+  %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<?x2x?x1xbf16>) -> tensor<?x2x?x1xbf16>
+  %r = linalg.conv_2d_nchw_fchw {dilations = dense<1> : tensor<2xi64>, strides = dense<2> : tensor<2xi64>}
+    ins(%a, %b : tensor<?x2x?x2xbf16>, tensor<2x2x2x1xbf16>) outs(%f : tensor<?x2x?x1xbf16>) -> tensor<?x2x?x1xbf16>
+  return %r : tensor<?x2x?x1xbf16>
+}
+func.func @convolution_of_unknown_rows_wide(%a: tensor<?x2x?x300xf16>, %b: tensor<2x2x2x1xf16>, %n: index, %h: index) -> tensor<?x2x?x300xf16> {
+  %zero = arith.constant 0.0 : f16
+  %e = tensor.empty(%n, %h) : tensor<?x2x?x300xf16>
+  %f = linalg.fill ins(%zero : f16) outs(%e : tensor<?x2x?x300xf16>) -> tensor<?x2x?x300xf16>
+  %r = linalg.conv_2d_nchw_fchw {dilations = dense<1> : tensor<2xi64>, strides = dense<1> : tensor<2xi64>}
+    ins(%a, %b : tensor<?x2x?x300xf16>, tensor<2x2x2x1xf16>) outs(%f : tensor<?x2x?x300xf16>) -> tensor<?x2x?x300xf16>
+  return %r : tensor<?x2x?x300xf16>
+}
+// Of two results of one operation one leaves the dispatch, and the other goes on in it.
+func.func @one_of_two_goes_on(%a: tensor<?x40xf32>, %n: index) -> (tensor<?xf32>, tensor<?x40xf32>, tensor<?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %row = tensor.empty(%n) : tensor<?xf32>
+  %whole = tensor.empty(%n) : tensor<?x40xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%row : tensor<?xf32>) -> tensor<?xf32>
+  %sum = linalg.generic {indexing_maps = [#e, #row], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<?x40xf32>) outs(%init : tensor<?xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %x, %y : f32
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  %two:2 = linalg.generic {indexing_maps = [#e, #row, #e, #e], iterator_types = ["parallel", "parallel"]} ins(%a, %sum : tensor<?x40xf32>, tensor<?xf32>) outs(%whole, %whole : tensor<?x40xf32>, tensor<?x40xf32>) {
+  ^bb0(%x: f32, %s: f32, %o: f32, %p: f32):
+    %d = arith.subf %x, %s : f32
+    %t = arith.addf %x, %s : f32
+    linalg.yield %d, %t : f32, f32
+  } -> (tensor<?x40xf32>, tensor<?x40xf32>)
+  %end = linalg.generic {indexing_maps = [#e, #row], iterator_types = ["parallel", "reduction"]} ins(%two#1 : tensor<?x40xf32>) outs(%init : tensor<?xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %r = arith.addf %x, %y : f32
+    linalg.yield %r : f32
+  } -> tensor<?xf32>
+  return %sum, %two#0, %end : tensor<?xf32>, tensor<?x40xf32>, tensor<?xf32>
+}
+// Rounded once: 1 / round(sqrt(x)) would be one more.
+func.func @narrow_root(%a: tensor<4xbf16>, %b: tensor<4xf16>) -> (tensor<4xi16>, tensor<4xi16>) {
+  %0 = math.rsqrt %a : tensor<4xbf16>
+  %1 = math.rsqrt %b : tensor<4xf16>
+  %2 = arith.bitcast %0 : tensor<4xbf16> to tensor<4xi16>
+  %3 = arith.bitcast %1 : tensor<4xf16> to tensor<4xi16>
+  return %2, %3 : tensor<4xi16>, tensor<4xi16>
 }

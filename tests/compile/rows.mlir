@@ -8,6 +8,7 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=sums --input=4x8xf32=1 --expected_output=4xf32=-56 --expected_output=4xf32=8
 // RUN: kiln-run-module --module=%t.vmfb --function=log_sum_exp --input=4x8xf32=3 --input=8x2xf32=0.5 --expected_output=4x2xf32=4 --expected_output=4xf32=5.0794415
 // RUN: kiln-run-module --module=%t.vmfb --function=long_rows --input=2x32x131072xf32=2 --expected_output=2x32xf32=0 --expected_output=2x32xf32=0 --expected_output=2x32xf32=1
+// RUN: kiln-run-module --module=%t.vmfb --function=long_products --input=4x33x65536xf32=0.5 --expected_output=4x33xf32=32768 --expected_output=4x33xf32=16384
 // RUN: kiln-run-module --module=%t.vmfb --function=several_ends --input=100x8xf32=2 --expected_output=100xf32=2 --expected_output=100xf32=8 --expected_output=100xf32=0
 // RUN: kiln-compile --iree-hal-target-backends=llvm-cpu --compile-to=executable-targets %s | FileCheck %s --check-prefix=COUNT
 // COUNT-LABEL: hal.executable.export public @several_ends_dispatch_0
@@ -192,4 +193,39 @@ func.func @several_ends(%x: tensor<?x8xf32>) -> (tensor<?xf32>, tensor<?xf32>, t
     linalg.yield %0 : f32
   } -> tensor<?xf32>
   return %m, %s, %h : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>
+}
+
+// The row that is kept for a sum and for a sum of products is long.
+
+
+func.func @long_products(%x: tensor<4x33x65536xf32>) -> (tensor<4x33xf32>, tensor<4x33xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %row = tensor.empty() : tensor<4x33xf32>
+  %whole = tensor.empty() : tensor<4x33x65536xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%row : tensor<4x33xf32>) -> tensor<4x33xf32>
+  %most = linalg.generic {indexing_maps = [#e3, #r3], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x : tensor<4x33x65536xf32>) outs(%init : tensor<4x33xf32>) {
+  ^bb0(%a: f32, %m: f32):
+    %r = arith.maximumf %a, %m : f32
+    linalg.yield %r : f32
+  } -> tensor<4x33xf32>
+  %y = linalg.generic {indexing_maps = [#e3, #r3, #e3], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x, %most : tensor<4x33x65536xf32>, tensor<4x33xf32>) outs(%whole : tensor<4x33x65536xf32>) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %r = arith.mulf %m, %m : f32
+    %t = arith.addf %r, %r : f32
+    %u = math.absf %a : f32
+    %v = arith.maximumf %t, %u : f32
+    linalg.yield %v : f32
+  } -> tensor<4x33x65536xf32>
+  %sum = linalg.generic {indexing_maps = [#e3, #r3], iterator_types = ["parallel", "parallel", "reduction"]} ins(%y : tensor<4x33x65536xf32>) outs(%init : tensor<4x33xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %r = arith.addf %a, %s : f32
+    linalg.yield %r : f32
+  } -> tensor<4x33xf32>
+  %products = linalg.generic {indexing_maps = [#e3, #e3, #r3], iterator_types = ["parallel", "parallel", "reduction"]} ins(%y, %x : tensor<4x33x65536xf32>, tensor<4x33x65536xf32>) outs(%init : tensor<4x33xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %p = arith.mulf %a, %b : f32
+    %r = arith.addf %p, %s : f32
+    linalg.yield %r : f32
+  } -> tensor<4x33xf32>
+  return %sum, %products : tensor<4x33xf32>, tensor<4x33xf32>
 }

@@ -9,7 +9,8 @@ namespace kiln {
 ArrayRef<std::string> unsoundPatterns() {
   // Puts the source of a pad, which goes into a fill of the same value with a stride, in places that leave the stride
   // out (MLIR 22).
-  static const std::string names[] = {"(anonymous namespace)::FoldInsertPadIntoFill"};
+  // Gives a transpose that leaves all in its place; where its result is cast, it folds into a value of another type.
+  static const std::string names[] = {"(anonymous namespace)::FoldInsertPadIntoFill", "FoldTransposeWithTranspose"};
   return names;
 }
 

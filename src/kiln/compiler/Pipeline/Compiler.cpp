@@ -1,6 +1,7 @@
 #include "kiln/compiler/Pipeline/Compiler.h"
 
 #include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
+#include "kiln/compiler/Dialect/Encoding/IR/EncodingOps.h"
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 #include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h"
@@ -71,8 +72,8 @@ void Compiler::bindOptions(OptionBinder &binder) {
 void Compiler::registerDialects(DialectRegistry &registry) const {
   registerAllDialects(registry);
   registerAllExtensions(registry);
-  registry.insert<Check::CheckDialect, Flow::FlowDialect, HAL::HALDialect, Stream::StreamDialect, Util::UtilDialect,
-                  VM::VMDialect>();
+  registry.insert<Check::CheckDialect, Encoding::EncodingDialect, Flow::FlowDialect, HAL::HALDialect,
+                  Stream::StreamDialect, Util::UtilDialect, VM::VMDialect>();
   for (const auto &backend : shared.backends.backends())
     backend->registerDialects(registry);
 }

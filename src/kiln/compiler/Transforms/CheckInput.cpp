@@ -1,6 +1,7 @@
 #include "kiln/compiler/Transforms/Transforms.h"
 
 #include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
+#include "kiln/compiler/Dialect/Encoding/IR/EncodingOps.h"
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
@@ -25,7 +26,7 @@ static bool isSupportedElement(Type type) {
 
 static bool isSupportedType(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
-    return isSupportedElement(tensor.getElementType()) && !tensor.getEncoding();
+    return isSupportedElement(tensor.getElementType()) && (!tensor.getEncoding() || Encoding::isPacked(type));
   return isSupportedElement(type);
 }
 
@@ -117,6 +118,11 @@ private:
                                 << "' has no body, and imports from the embedding program are not supported yet";
       if (failed(checkType(op, func.getFunctionType())))
         return failure();
+      for (Type type : llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes()))
+        if (func.isPublic() && Encoding::isPacked(type))
+          return func.emitError() << "'" << func.getSymName() << "' has the type " << type
+                                  << " at its boundary, where Kiln packs no truth values; give bytes, and use "
+                                     "flow.tensor.bitcast inside";
     }
     for (Type type : op->getResultTypes())
       if (failed(checkType(op, type)))

@@ -120,7 +120,7 @@ private:
   // Where elements take whole bytes, it is a reshape; else it stays until tensors have bytes for their elements.
   static LogicalResult convertBitcast(Flow::TensorBitcastOp op) {
     auto from = cast<RankedTensorType>(op.getSource().getType()), to = cast<RankedTensorType>(op.getType());
-    auto bitsOf = [](RankedTensorType type) { return HAL::packedBitWidth(type.getElementType()); };
+    auto bitsOf = [](RankedTensorType type) { return HAL::packedBitWidth(type); };
     if (from.hasStaticShape() && to.hasStaticShape()) {
       int64_t given = llvm::divideCeil(from.getNumElements() * bitsOf(from), 8);
       int64_t wanted = llvm::divideCeil(to.getNumElements() * bitsOf(to), 8);

@@ -52,6 +52,87 @@ private:
     return SmallVector<Value>{tensor::EmptyOp::create(rewriter, op.getLoc(), shapes[0], element)};
   }
 
+  // A generic that computes each element of `init` from its indices.
+  static Value generate(RewriterBase &rewriter, Location loc, Value init,
+                        function_ref<Value(OpBuilder &, ValueRange)> element) {
+    int64_t rank = cast<RankedTensorType>(init.getType()).getRank();
+    SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
+    return linalg::GenericOp::create(rewriter, loc, init.getType(), ValueRange(), init,
+                                     rewriter.getMultiDimIdentityMap(rank), loops,
+                                     [&](OpBuilder &b, Location at, ValueRange) {
+                                       SmallVector<Value> indices;
+                                       for (int64_t dim = 0; dim < rank; ++dim)
+                                         indices.push_back(linalg::IndexOp::create(b, at, dim));
+                                       linalg::YieldOp::create(b, at, element(b, indices));
+                                     })
+        .getResult(0);
+  }
+
+  // Where dimension `dim` of the plain tensor is among the outer dimensions of the tiled one.
+  static int64_t outerPlace(ArrayRef<int64_t> permutation, int64_t dim) {
+    return permutation.empty() ? dim : llvm::find(permutation, dim) - permutation.begin();
+  }
+
+  template <typename Op> static bool hasDynamicTiles(Op op) {
+    return llvm::any_of(op.getMixedTiles(), [](OpFoldResult tile) { return !getConstantIntValue(tile); });
+  }
+
+  // Tiles whose size only the call knows: each element of the result is fetched from where it was.
+  static Value packByIndex(RewriterBase &rewriter, linalg::PackOp op) {
+    Location loc = op.getLoc();
+    Value source = op.getSource();
+    int64_t rank = op.getSourceRank();
+    SmallVector<Value> tiles, extents;
+    for (OpFoldResult tile : op.getMixedTiles())
+      tiles.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, tile));
+    for (OpFoldResult extent : tensor::getMixedSizes(rewriter, loc, source))
+      extents.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, extent));
+    return generate(rewriter, loc, op.getDest(), [&](OpBuilder &b, ValueRange indices) {
+      Value zero = arith::ConstantIndexOp::create(b, loc, 0), one = arith::ConstantIndexOp::create(b, loc, 1);
+      Value isInside = arith::ConstantIntOp::create(b, loc, 1, 1);
+      SmallVector<Value> from;
+      for (int64_t dim = 0; dim < rank; ++dim) {
+        Value index = indices[outerPlace(op.getOuterDimsPerm(), dim)];
+        auto tiled = llvm::find(op.getInnerDimsPos(), dim);
+        if (tiled != op.getInnerDimsPos().end()) {
+          int64_t tile = tiled - op.getInnerDimsPos().begin();
+          index = arith::MulIOp::create(b, loc, index, tiles[tile]);
+          index = arith::AddIOp::create(b, loc, index, indices[rank + tile]);
+        }
+        Value fits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, extents[dim]);
+        isInside = arith::AndIOp::create(b, loc, isInside, fits);
+        Value last = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, extents[dim], one), zero);
+        from.push_back(arith::MinUIOp::create(b, loc, index, last));
+      }
+      Value element = tensor::ExtractOp::create(b, loc, source, from);
+      if (Value padding = op.getPaddingValue())
+        element = arith::SelectOp::create(b, loc, isInside, element, padding);
+      return element;
+    });
+  }
+
+  static Value unpackByIndex(RewriterBase &rewriter, linalg::UnPackOp op) {
+    Location loc = op.getLoc();
+    int64_t rank = op.getDestRank();
+    SmallVector<Value> tiles;
+    for (OpFoldResult tile : op.getMixedTiles())
+      tiles.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, tile));
+    return generate(rewriter, loc, op.getDest(), [&](OpBuilder &b, ValueRange indices) {
+      SmallVector<Value> from(op.getSourceRank());
+      for (int64_t dim = 0; dim < rank; ++dim) {
+        Value outer = indices[dim];
+        auto tiled = llvm::find(op.getInnerDimsPos(), dim);
+        if (tiled != op.getInnerDimsPos().end()) {
+          int64_t tile = tiled - op.getInnerDimsPos().begin();
+          from[rank + tile] = arith::RemUIOp::create(b, loc, outer, tiles[tile]);
+          outer = arith::DivUIOp::create(b, loc, outer, tiles[tile]);
+        }
+        from[outerPlace(op.getOuterDimsPerm(), dim)] = outer;
+      }
+      return tensor::ExtractOp::create(b, loc, op.getSource(), from).getResult();
+    });
+  }
+
   // Upstream takes the input and the output of a softmax to be of one type, and does not say so: each may know extents
   // that the other does not.
   static void unifyTypes(RewriterBase &rewriter, linalg::SoftmaxOp op) {
@@ -76,7 +157,11 @@ private:
   static LogicalResult decompose(RewriterBase &rewriter, Operation *op) {
     if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op))
       unifyTypes(rewriter, softmax);
-    // These two replace the op themselves.
+    if (auto pack = dyn_cast<linalg::PackOp>(op); pack && hasDynamicTiles(pack))
+      return rewriter.replaceOp(op, packByIndex(rewriter, pack)), success();
+    if (auto unpack = dyn_cast<linalg::UnPackOp>(op); unpack && hasDynamicTiles(unpack))
+      return rewriter.replaceOp(op, unpackByIndex(rewriter, unpack)), success();
+    // Upstream's lowerings replace the op themselves.
     if (auto pack = dyn_cast<linalg::PackOp>(op))
       return linalg::lowerPack(rewriter, pack);
     if (auto unpack = dyn_cast<linalg::UnPackOp>(op))

@@ -247,7 +247,7 @@ private:
     if (from.hasStaticShape() && to.hasStaticShape())
       return;
     auto bytesOf = [&](RankedTensorType type, ArrayRef<Value> dims) {
-      Value bits = constant(HAL::packedBitWidth(type.getElementType()));
+      Value bits = constant(HAL::packedBitWidth(type));
       for (Value dim : dims)
         bits = multiply(bits, dim);
       return arith::CeilDivUIOp::create(builder, loc, bits, constant(8)).getResult();
@@ -279,6 +279,13 @@ private:
     SmallVector<int64_t> order(op.getOuterDimsPerm());
     if (order.empty())
       order = llvm::to_vector(llvm::seq<int64_t>(0, cast<RankedTensorType>(plain.getType()).getRank()));
+    for (auto [place, tile] : llvm::enumerate(op.getMixedTiles())) {
+      if (getConstantIntValue(tile))
+        continue;
+      check(compare(arith::CmpIPredicate::sge, valueOf(tile), constant(1)), "a tile is not above 0");
+      check(compare(arith::CmpIPredicate::eq, valueOf(tile), dimOf(tiled, order.size() + place)),
+            "dimension " + Twine(order.size() + place) + " of the tiled tensor is not its tile");
+    }
     for (auto [place, dim] : llvm::enumerate(order)) {
       Value extent = dimOf(plain, dim), tiles = extent;
       auto tiledAt = llvm::find(op.getInnerDimsPos(), dim);

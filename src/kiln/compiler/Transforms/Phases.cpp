@@ -13,8 +13,9 @@ namespace kiln {
 void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createLowerTosaPass());
   passes.addPass(createConvertInputOpsPass());
+  passes.addPass(createLiftControlFlowPass());
   passes.addPass(createCheckInputPass());
-  passes.addPass(Flow::createNormalizeOpsPass({.slicesOnly = true}));
+  passes.addPass(Flow::createNormalizeOpsPass({.keepEmpty = true}));
   passes.addPass(createSoundInlinerPass());
   passes.addPass(createRejectRecursionPass());
   const CompilerOptions &options = context.options;
@@ -41,6 +42,7 @@ void buildPreprocessingPhase(OpPassManager &passes, const CompilerContext &conte
 void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createLowerTosaPass(); });
   registerPass([] { return createConvertInputOpsPass(); });
+  registerPass([] { return createLiftControlFlowPass(); });
   registerPass([] { return createCheckInputPass(); });
   registerPass([] { return createRejectRecursionPass(); });
   registerPass([] { return createInsertChecksPass(); });

@@ -25,6 +25,16 @@ def ConvertInputOpsPass : Pass<"kiln-convert-input-ops", "mlir::ModuleOp"> {
                            "::mlir::linalg::LinalgDialect"];
 }
 
+def LiftControlFlowPass : Pass<"kiln-lift-control-flow", "mlir::ModuleOp"> {
+  let summary = "Turns branches between blocks into scf.if and scf.while";
+  let description = [{
+    Runs upstream's lifting on each function of several blocks. A case of a `cf.switch` becomes an `scf.if`, in the rest of
+    the one before. What a path does not define, and nothing reads on it, is zero or an empty tensor.
+  }];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def CheckInputPass : Pass<"kiln-check-input", "mlir::ModuleOp"> {
   let summary = "Reports what Kiln does not compile";
   let description = [{

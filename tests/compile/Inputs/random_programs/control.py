@@ -3,7 +3,7 @@
 import numpy as np
 
 from bodies import Body
-from program import Value, is_float, loops, tensor_type, to_type
+from program import Dim, Value, is_float, loops, tensor_type, to_type
 
 
 class Control:
@@ -180,6 +180,16 @@ class Control:
         f.pool.append(out)
         return out
 
+    def own_extents(self, value):
+        """The result of a call; the indices that hold its extents are the helper's."""
+        f = self.f
+        for i, dim in enumerate(value.dims):
+            if dim.value:
+                place = f.constant(i)
+                value.dims[i] = Dim(dim.size, f.scalar(f"tensor.dim {value.name}, {place} : {value.type}", "index",
+                                                       lambda env, size=dim.size: size))
+        return value
+
     def call(self):
         if not self.helpers:
             return None
@@ -197,7 +207,7 @@ class Control:
         f.line(f"{name}{f':{len(helper.results)}' if multiple else ''} = func.call @{helper.name}("
                f"{', '.join(v.name for v in values)}) : ({', '.join(v.type for v in values)}) -> "
                f"({', '.join(r.type for r in helper.results)})")
-        outs = [Value(name + (f"#{i}" if multiple else ""), r.dims, r.dtype, False)
+        outs = [self.own_extents(Value(name + (f"#{i}" if multiple else ""), r.dims, r.dtype, False))
                 for i, r in enumerate(helper.results)]
 
         def action(env):

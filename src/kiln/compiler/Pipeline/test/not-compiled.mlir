@@ -30,16 +30,6 @@ func.func @reshape(%a: tensor<?xf32>, %shape: tensor<2xindex>) -> tensor<?x?xf32
 
 // -----
 
-func.func @pack(%a: tensor<?x?xf32>, %tile: index, %e: tensor<?x?x?x4xf32>) -> tensor<?x?x?x4xf32> {
-  %zero = arith.constant 0.0 : f32
-  // expected-error @+1 {{'linalg.pack' of this form is not supported; write it as the ops that it stands for}}
-  %0 = linalg.pack %a padding_value(%zero : f32) inner_dims_pos = [0, 1] inner_tiles = [%tile, 4] into %e
-    : tensor<?x?xf32> -> tensor<?x?x?x4xf32>
-  return %0 : tensor<?x?x?x4xf32>
-}
-
-// -----
-
 func.func @no_such_dimension(%a: tensor<?xf32>, %b: tensor<?xf32>, %which: i1) -> index {
   %minus = arith.constant -1 : index
   %0 = scf.if %which -> tensor<?xf32> {

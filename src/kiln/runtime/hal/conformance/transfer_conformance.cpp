@@ -45,6 +45,24 @@ TEST_P(Conformance, FillsAndCopiesLargeRanges) {
   EXPECT_EQ(contents<uint32_t>(target.get()), expected);
 }
 
+// So many bytes take many times as long as the call has.
+TEST_P(Conformance, LongFillsAndCopiesEndWithTheirCall) {
+  constexpr uint64_t kBytes = 256 << 20;
+  Ref<Buffer> source = allocate(kBytes), target = allocate(kBytes);
+  Ref<CommandBuffer> fill = record(1), copy = record(2);
+  KILN_ASSERT_OK(fill->fill({0, 0, kBytes}, 9, 4));
+  KILN_ASSERT_OK(fill->finalize());
+  KILN_ASSERT_OK(copy->copy({0, 0, kBytes}, 1, 0));
+  KILN_ASSERT_OK(copy->finalize());
+  for (auto [commands, buffers] : {std::pair(fill, table({source})), std::pair(copy, table({source, target}))}) {
+    Ref<CallLimit> limit = makeRef<CallLimit>(Deadline::after(1'000'000), CallLimit::Stuck::Await);
+    CallLimit::Scope scope(*limit);
+    Ref<Fence> fence;
+    KILN_ASSERT_ASSIGN(fence, execute(*commands, buffers));
+    KILN_EXPECT_ERROR(fence->wait(patience()), DeadlineExceeded, "");
+  }
+}
+
 TEST_P(Conformance, FillsKeepTheLowBytesOfThePattern) {
   Ref<Buffer> buffer = allocate(std::vector<uint8_t>(8, 0));
   Ref<CommandBuffer> commands = record(1);

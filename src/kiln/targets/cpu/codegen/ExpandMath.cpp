@@ -31,6 +31,10 @@ private:
       target.features = features;
 
     // Each step may leave work for the next ones only.
+    forEach(func, [&](Operation *op) {
+      if (isa<math::RsqrtOp>(op) && computesNarrow(op, target))
+        computeInF32(op); // The root and the quotient are not rounded apart.
+    });
     forEach(func, [](Operation *op) { expandCombination(op); });
     forEach(func, [&](Operation *op) {
       if (computesNarrow(op, target))

@@ -3,7 +3,6 @@
 #include "kiln/runtime/hal/host_transfer.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace kiln::hal {
 
@@ -93,16 +92,12 @@ Status CpuCommandBuffer::run(const CpuCommand &command, void *const *addresses, 
                              uint32_t worker, void *localMemory, const CallLimit *limit) const {
   if (command.kind == CpuCommand::Kind::Dispatch)
     return runDispatch(command, addresses, begin, end, worker, localMemory, limit);
-  if (limit && limit->isOver())
-    return limit->status();
   uint64_t first = begin * kTransferUnit;
   uint64_t length = std::min(end * kTransferUnit, command.length) - first;
   auto *const *operands = reinterpret_cast<std::byte *const *>(addresses + command.firstBinding);
   if (command.kind == CpuCommand::Kind::Fill)
-    fillHostMemory(operands[0] + first, length, command.pattern, command.patternWidth);
-  else
-    std::memcpy(operands[1] + first, operands[0] + first, length);
-  return okStatus();
+    return fillHostMemory(operands[0] + first, length, command.pattern, command.patternWidth, limit);
+  return copyHostMemory(operands[1] + first, operands[0] + first, length, limit);
 }
 
 static Status failureOf(const CpuCommand &command, int32_t code, const kiln_workgroup_state_t &workgroup) {

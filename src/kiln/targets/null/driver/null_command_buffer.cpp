@@ -3,7 +3,6 @@
 #include "kiln/runtime/hal/host_transfer.h"
 #include "kiln/targets/null/driver/null_executable.h"
 
-#include <cstring>
 
 namespace kiln::hal {
 
@@ -44,14 +43,14 @@ static std::byte *addressOf(std::span<const Binding> bindings, const SlotRange &
   return static_cast<std::byte *>(binding.buffer->hostPointer()) + binding.offset + range.offset;
 }
 
-void NullCommandBuffer::run(std::span<const Binding> bindings) const {
+Status NullCommandBuffer::run(std::span<const Binding> bindings, const CallLimit *limit) const {
   for (const Transfer &transfer : transfers) {
     std::byte *target = addressOf(bindings, transfer.target);
-    if (transfer.width)
-      fillHostMemory(target, transfer.target.length, transfer.pattern, transfer.width);
-    else
-      std::memcpy(target, addressOf(bindings, transfer.source), transfer.source.length);
+    uint64_t length = transfer.target.length;
+    KILN_RETURN_IF_ERROR(transfer.width ? fillHostMemory(target, length, transfer.pattern, transfer.width, limit)
+                                        : copyHostMemory(target, addressOf(bindings, transfer.source), length, limit));
   }
+  return okStatus();
 }
 
 } // namespace kiln::hal

@@ -2,6 +2,7 @@
 #ifndef KILN_TARGETS_NULL_DRIVER_NULL_COMMAND_BUFFER_H
 #define KILN_TARGETS_NULL_DRIVER_NULL_COMMAND_BUFFER_H
 
+#include "kiln/base/call_limit.h"
 #include "kiln/runtime/hal/command_buffer.h"
 
 #include <span>
@@ -15,7 +16,7 @@ public:
       : CommandBuffer(device, mode, slotCount) {}
 
   // One execution, with a table that has been checked. Reads the recording only: any number may run at the same time.
-  void run(std::span<const Binding> bindings) const;
+  Status run(std::span<const Binding> bindings, const CallLimit *limit) const;
 
 protected:
   Status recordFill(const SlotRange &target, uint64_t pattern, uint32_t width) override;

@@ -41,10 +41,9 @@ Result<Ref<Fence>> NullDevice::submit(Fence *wait, CommandBuffer *base, std::spa
   for (const Binding &binding : bindings)
     retained.push_back(Ref<Buffer>::share(binding.buffer));
   std::vector<Binding> table(bindings.begin(), bindings.end());
-  return queue->run(wait, [commands = std::move(commands), retained = std::move(retained), table = std::move(table)] {
-    commands->run(table);
-    return okStatus();
-  });
+  return queue->run(
+      wait, [commands = std::move(commands), retained = std::move(retained), table = std::move(table),
+             limit = Ref<CallLimit>::share(CallLimit::current())] { return commands->run(table, limit.get()); });
 }
 
 } // namespace kiln::hal

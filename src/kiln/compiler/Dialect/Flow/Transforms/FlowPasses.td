@@ -30,10 +30,11 @@ def NormalizeOpsPass : Pass<"kiln-flow-normalize-ops", "mlir::ModuleOp"> {
   let description = [{
     An operation with a loop of no iterations gives what its results start from, and a tensor that has no elements needs no
     dispatch. The stride of a slice of one element becomes 1. A slice that loses some of its dimensions of one element and
-    keeps others keeps them all, and is reshaped. Code generation need not know such forms. The input phase does so for
-    slices before anything is folded: upstream's folding of a constant index may take the wrong one of such dimensions.
+    keeps others keeps them all, and is reshaped. A transpose that leaves all in its place goes. Code generation need not
+    know such forms. The input phase does so for slices and transposes before anything is folded: upstream's folding of a
+    constant index may take the wrong one of such dimensions, and that of a transpose may change a type.
   }];
-  let options = [Option<"slicesOnly", "slices-only", "bool", "false", "leaves work on nothing as it is">];
+  let options = [Option<"keepEmpty", "keep-empty", "bool", "false", "leaves work on nothing as it is">];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 

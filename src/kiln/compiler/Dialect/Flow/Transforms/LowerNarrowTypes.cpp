@@ -2,6 +2,7 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/SmallFloats.h"
 
+#include "kiln/compiler/Dialect/Encoding/IR/EncodingOps.h"
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
@@ -20,7 +21,7 @@ namespace kiln::Flow {
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
 
 static bool isNarrow(Type type) {
-  return HAL::isNarrowElement(getElementTypeOrSelf(type));
+  return HAL::isNarrowElement(getElementTypeOrSelf(type)) || Encoding::isPacked(type);
 }
 static bool isNarrowInteger(Type type) {
   return isNarrow(type) && isa<IntegerType>(type);
@@ -222,7 +223,7 @@ namespace {
 class Packing {
 public:
   Packing(OpBuilder &b, Location loc, RankedTensorType type, ValueRange dims)
-      : b(b), loc(loc), type(type), dims(dims), bits(HAL::packedBitWidth(type.getElementType())) {
+      : b(b), loc(loc), type(type), dims(dims), bits(HAL::packedBitWidth(type)) {
     int64_t known = 1;
     for (int64_t extent : type.getShape())
       known *= ShapedType::isDynamic(extent) ? 1 : extent;
@@ -245,7 +246,10 @@ public:
                           [&](OpBuilder &inner, Location at, ValueRange arguments) {
                             Value part = arith::ShRUIOp::create(inner, at, arguments[0], shift(inner, at));
                             Value mask = byteConstant(inner, at, (1 << bits) - 1);
-                            return castTo(inner, at, element, arith::AndIOp::create(inner, at, part, mask));
+                            part = arith::AndIOp::create(inner, at, part, mask);
+                            if (element.isInteger(1))
+                              return arith::TruncIOp::create(inner, at, element, part).getResult();
+                            return castTo(inner, at, element, part);
                           });
     if (isWhole())
       return reshape(parts, type, dims);
@@ -269,7 +273,9 @@ public:
     Value zeros = linalg::FillOp::create(b, loc, byteConstant(b, loc, 0), empty).getResult(0);
     return generic(parts, zeros, {b.getMultiDimIdentityMap(2), AffineMap::get(2, 0, b.getAffineDimExpr(0))}, true,
                    [&](OpBuilder &inner, Location at, ValueRange arguments) {
-                     Value part = castTo(inner, at, inner.getI8Type(), arguments[0]);
+                     Value part = element.isInteger(1)
+                                      ? arith::ExtUIOp::create(inner, at, inner.getI8Type(), arguments[0]).getResult()
+                                      : castTo(inner, at, inner.getI8Type(), arguments[0]);
                      part = arith::ShLIOp::create(inner, at, part, shift(inner, at));
                      return arith::OrIOp::create(inner, at, part, arguments[1]).getResult();
                    });
@@ -399,7 +405,7 @@ private:
     });
   }
 
-  static bool isPacked(RankedTensorType type) { return HAL::packedBitWidth(type.getElementType()) % 8 != 0; }
+  static bool isPacked(RankedTensorType type) { return HAL::packedBitWidth(type) % 8 != 0; }
 
   LogicalResult lowerBoundary(Operation *op) {
     OpBuilder b(op);
@@ -417,6 +423,8 @@ private:
     }
     if (auto exported = dyn_cast<HAL::TensorExportOp>(op)) {
       auto type = cast<RankedTensorType>(exported.getSource().getType());
+      if (type.getElementType().isInteger(1))
+        return success(); // a view has a byte for each
       exports.emplace_back(exported, type);
       if (isPacked(type))
         exported.getSourceMutable().assign(Packing(b, loc, type, exported.getDynamicDims()).pack(exported.getSource()));
@@ -442,11 +450,20 @@ private:
     return success();
   }
 
+  static RankedTensorType withoutEncoding(RankedTensorType type) {
+    Type element = type.getElementType();
+    return RankedTensorType::get(type.getShape(),
+                                 HAL::isNarrowElement(element) ? IntegerType::get(type.getContext(), 8) : element);
+  }
+
   void replaceTypes() {
     Type byte = IntegerType::get(&getContext(), 8);
     AttrTypeReplacer replacer;
     replacer.addReplacement([byte](Type type) -> std::optional<Type> {
       return HAL::isNarrowElement(type) ? std::optional<Type>(byte) : std::nullopt;
+    });
+    replacer.addReplacement([](RankedTensorType type) -> std::optional<Type> {
+      return Encoding::isPacked(type) ? std::optional<Type>(withoutEncoding(type)) : std::nullopt;
     });
     using Replaced = std::optional<std::pair<Attribute, WalkResult>>;
     auto byteAttr = [byte](const APInt &bits) { return Attribute(IntegerAttr::get(byte, bits.zext(8))); };
@@ -461,6 +478,10 @@ private:
       return std::pair(byteAttr(attr.getValue()), WalkResult::skip());
     });
     replacer.addReplacement([byte](DenseElementsAttr attr) -> Replaced {
+      if (Encoding::isPacked(attr.getType()))
+        attr = attr.reshape(RankedTensorType::get(attr.getType().getShape(), attr.getElementType()));
+      if (attr.getElementType().isInteger(1))
+        return std::pair(Attribute(attr), WalkResult::skip());
       if (!isNarrow(attr.getElementType()))
         return std::nullopt;
       Attribute bytes;

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 
 using namespace mlir;
@@ -89,6 +90,13 @@ static void separateReshape(IRRewriter &rewriter, tensor::InsertSliceOp op) {
                                                      op.getMixedStrides());
 }
 
+// Upstream gives a transpose the type that its result is cast to, and one that leaves all in its place then folds into
+// an input of another type.
+static void removeIfIdentity(IRRewriter &rewriter, linalg::TransposeOp op) {
+  if (op.hasPureTensorSemantics() && isIdentityPermutation(op.getPermutation()))
+    rewriter.replaceOp(op, op.getInput());
+}
+
 namespace {
 class NormalizeOpsPass : public impl::NormalizeOpsPassBase<NormalizeOpsPass> {
 public:
@@ -105,7 +113,7 @@ public:
         if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
           normalizeStrides(insert);
         rewriter.setInsertionPoint(op);
-        SmallVector<Value> values = slicesOnly ? SmallVector<Value>() : valuesWithoutWork(rewriter, op);
+        SmallVector<Value> values = keepEmpty ? SmallVector<Value>() : valuesWithoutWork(rewriter, op);
         for (auto [value, result] : llvm::zip(values, op->getResults()))
           if (value.getType() != result.getType())
             value = tensor::CastOp::create(rewriter, op->getLoc(), result.getType(), value);
@@ -115,6 +123,8 @@ public:
           separateReshape(rewriter, extract);
         else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
           separateReshape(rewriter, insert);
+        else if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
+          removeIfIdentity(rewriter, transpose);
       });
     }
   }

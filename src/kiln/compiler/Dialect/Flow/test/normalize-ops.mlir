@@ -47,3 +47,11 @@ util.func @reshaped(%a: tensor<4x2x4x12xf32>, %into: tensor<9x2x2x9xf32>, %n: in
   %r = tensor.insert_slice %s into %into[0, 0, 0, 5] [%n, 1, 1, 1] [1, 1, 1, 1] : tensor<?x1x1xf32> into tensor<9x2x2x9xf32>
   util.return %r : tensor<9x2x2x9xf32>
 }
+
+// CHECK-LABEL: util.func @transposed_to_the_same
+// CHECK-SAME: %[[A:.+]]: tensor<3x?xf32>, %{{.+}}
+// CHECK-NEXT: util.return %[[A]]
+util.func @transposed_to_the_same(%a: tensor<3x?xf32>, %b: tensor<3x?xf32>) -> tensor<3x?xf32> {
+  %r = linalg.transpose ins(%a : tensor<3x?xf32>) outs(%b : tensor<3x?xf32>) permutation = [0, 1]
+  util.return %r : tensor<3x?xf32>
+}

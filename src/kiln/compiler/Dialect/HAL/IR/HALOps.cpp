@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 
+#include "kiln/compiler/Dialect/Encoding/IR/EncodingOps.h"
 #include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
 
 #include "mlir/IR/AsmState.h"
@@ -220,6 +221,10 @@ int64_t kiln::HAL::elementByteWidth(Type type) {
 
 int64_t kiln::HAL::packedBitWidth(Type element) {
   return element.isInteger(1) || element.isIndex() ? 8 * elementByteWidth(element) : element.getIntOrFloatBitWidth();
+}
+
+int64_t kiln::HAL::packedBitWidth(RankedTensorType type) {
+  return Encoding::isPacked(type) ? type.getElementTypeBitWidth() : packedBitWidth(type.getElementType());
 }
 
 bool kiln::HAL::isNarrowElement(Type type) {

@@ -34,6 +34,8 @@ int64_t elementByteWidth(mlir::Type type);
 // The bits that an element takes in a buffer view, where elements of less than a byte stand packed, the first in the
 // lowest bits; an i1 takes a byte.
 int64_t packedBitWidth(mlir::Type element);
+// The same of a tensor's elements: truth values that it says are packed take a bit.
+int64_t packedBitWidth(mlir::RankedTensorType type);
 
 // Whether no code is generated for the element type itself: i2, i4, and floats of at most 8 bits.
 bool isNarrowElement(mlir::Type type);

@@ -43,7 +43,12 @@ class MaterializeCopiesPass : public impl::MaterializeCopiesPassBase<Materialize
 public:
   void runOnOperation() override {
     ofLoops.clear();
-    getOperation().walk([&](scf::ForOp loop) { giveMemory(loop); });
+    getOperation().walk([&](Operation *op) {
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        giveMemory(carriedBy(loop));
+      else if (auto loop = dyn_cast<scf::WhileOp>(op))
+        giveMemory(carriedBy(loop));
+    });
     getOperation().walk([&](Operation *op) {
       if (auto dispatch = dyn_cast<AsyncDispatchOp>(op)) {
         MutableOperandRange resources = dispatch.getResourcesMutable();
@@ -68,31 +73,87 @@ private:
   // Memory that this program has written and that only this value names.
   bool isOwn(Value value) const { return isFresh(value) || ofLoops.contains(value); }
 
+  // A value that a loop carries, as one of its blocks gets it.
+  struct Carried {
+    BlockArgument arg;
+    OpOperand *from; // of the terminator that passes it on to this block
+    OpOperand *init; // of the loop, where this block is its first
+    Value result;    // of the loop, where what this block would get leaves it
+    bool isUpdated = false;
+    std::optional<int64_t> bytes = std::nullopt;
+  };
+
+  static SmallVector<Carried> carriedBy(scf::ForOp loop) {
+    SmallVector<Carried> all;
+    for (unsigned i = 0; i < loop.getNumResults(); ++i)
+      all.push_back({loop.getRegionIterArg(i), &loop.getBody()->getTerminator()->getOpOperand(i),
+                     &loop.getInitArgsMutable()[i], loop.getResult(i)});
+    return all;
+  }
+
+  static SmallVector<Carried> carriedBy(scf::WhileOp loop) {
+    SmallVector<Carried> all;
+    for (auto [i, arg] : llvm::enumerate(loop.getBeforeArguments()))
+      all.push_back({arg, &loop.getYieldOp()->getOpOperand(i), &loop.getInitsMutable()[i], Value()});
+    for (auto [i, arg] : llvm::enumerate(loop.getAfterArguments()))
+      all.push_back({arg, &loop.getConditionOp().getArgsMutable()[i], nullptr, loop.getResult(i)});
+    return all;
+  }
+
+  // Finds out which values a dispatch updates, in the block that gets them or in the other one, and how large they are.
+  static void findUpdates(MutableArrayRef<Carried> all) {
+    for (Carried &carried : all) {
+      for (OpOperand &use : carried.arg.getUses()) {
+        auto dispatch = dyn_cast<AsyncDispatchOp>(use.getOwner());
+        if (!dispatch || onlyReads(use) || dispatch->getBlock() != carried.arg.getOwner() || !isLastUse(use))
+          continue;
+        carried.isUpdated = true;
+        unsigned place = use.getOperandNumber() - dispatch.getResourcesMutable()[0].getOperandNumber();
+        carried.bytes = getConstantIntValue(dispatch.getResourceSizes()[place]);
+      }
+    }
+    for (bool isChanged = true; isChanged;) {
+      isChanged = false;
+      for (const Carried &next : all)
+        for (Carried &carried : all)
+          if (next.isUpdated && !carried.isUpdated && next.from->get() == carried.arg) {
+            carried.isUpdated = isChanged = true;
+            carried.bytes = next.bytes;
+          }
+    }
+  }
+
+  bool isOwnInBlockOf(OpOperand &use) const {
+    return isOwn(use.get()) && use.get().getParentBlock() == use.getOwner()->getBlock() && isLastUse(use);
+  }
+
   // What a loop carries and updates has memory of its own, which goes from one turn to the next: it is taken over from
   // before the loop, where nothing needs it any more, or else copied there once.
-  void giveMemory(scf::ForOp loop) {
-    for (unsigned i = 0; i < loop.getNumResults(); ++i) {
-      OpOperand *update = nullptr;
-      for (OpOperand &use : loop.getRegionIterArg(i).getUses())
-        if (isa<AsyncDispatchOp>(use.getOwner()) && !onlyReads(use))
-          update = &use;
-      OpOperand &yielded = loop.getBody()->getTerminator()->getOpOperand(i);
-      if (!update || update->getOwner()->getBlock() != loop.getBody() || !isLastUse(*update) || !isOwn(yielded.get()) ||
-          yielded.get().getParentBlock() != loop.getBody() || !isLastUse(yielded))
+  void giveMemory(SmallVector<Carried> all) {
+    findUpdates(all);
+    for (const Carried &carried : all)
+      ofLoops.insert(carried.arg);
+    // Each depends on the others: what one gets may be what another had.
+    for (bool isChanged = true; isChanged;) {
+      isChanged = false;
+      llvm::erase_if(all, [&](const Carried &carried) {
+        // What is of unknown size is copied in each turn, where its size is known.
+        bool getsOwn =
+            isOwnInBlockOf(*carried.from) && (!carried.init || carried.bytes || isOwnInBlockOf(*carried.init));
+        if (!getsOwn)
+          isChanged |= ofLoops.erase(carried.arg);
+        return !getsOwn;
+      });
+    }
+    for (const Carried &carried : all) {
+      if (carried.result)
+        ofLoops.insert(carried.result);
+      if (!carried.init || isOwnInBlockOf(*carried.init))
         continue;
-      OpOperand &init = loop.getInitArgsMutable()[i];
-      if (!isOwn(init.get()) || init.get().getParentBlock() != loop->getBlock() || !isLastUse(init)) {
-        auto dispatch = cast<AsyncDispatchOp>(update->getOwner());
-        unsigned place = update->getOperandNumber() - dispatch.getResourcesMutable()[0].getOperandNumber();
-        std::optional<int64_t> bytes = getConstantIntValue(dispatch.getResourceSizes()[place]);
-        if (!bytes)
-          continue; // Copied in each turn, where its size is known.
-        OpBuilder builder(loop);
-        clone(init, arith::ConstantIndexOp::create(builder, loop.getLoc(), *bytes),
-              "a loop updates a tensor that others use, too");
-      }
-      ofLoops.insert(loop.getRegionIterArg(i));
-      ofLoops.insert(loop.getResult(i));
+      Operation *loop = carried.init->getOwner();
+      OpBuilder builder(loop);
+      clone(*carried.init, arith::ConstantIndexOp::create(builder, loop->getLoc(), *carried.bytes),
+            "a loop updates a tensor that others use, too");
     }
   }
 

@@ -18,7 +18,7 @@ def MaterializeCopiesPass : Pass<"kiln-stream-materialize-copies", "mlir::Module
   let summary = "Copies what is overwritten while it is still needed";
   let description = [{
     A dispatch that updates an operand in place may do so only where it is the value's last use, and where the memory is
-    the program's own. Elsewhere it gets a copy. What an scf.for carries and updates has memory of its own, which goes
+    the program's own. Elsewhere it gets a copy. What a loop carries and updates has memory of its own, which goes
     from turn to turn: it takes over what nothing needs after it, or gets one copy before the loop. A result that leaves
     the program is memory that no other result and no global is: a value that is returned twice is copied once, and one
     that came in is copied for each time.

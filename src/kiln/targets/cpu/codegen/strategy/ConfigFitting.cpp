@@ -30,7 +30,7 @@ struct Problem {
   int64_t m = 1;     // product of the others
   int64_t inner = 1; // extent of the innermost of the others, in a convolution of the one that has rows
   int64_t k = 1;     // product of the reductions
-  // Of a convolution: the product of the loops between n's and `inner`, and the input channels.
+  // Of a convolution: the product of the known loops between n's and `inner`, and the input channels.
   int64_t between = 1;
   std::optional<int64_t> channels;
 };
@@ -46,22 +46,19 @@ static int64_t known(int64_t extent) {
 static Problem describe(TilingInterface op) {
   LoopShape shape = LoopShape::of(op);
   Problem problem;
-  unsigned rowPlace = 1;
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation());
-  if (std::optional<ConvolutionLoops> convolution = linalgOp ? ConvolutionLoops::of(linalgOp) : std::nullopt) {
-    rowPlace = findRowPlace(linalgOp);
+  if (std::optional<ConvolutionLoops> convolution = linalgOp ? ConvolutionLoops::of(linalgOp) : std::nullopt)
     problem.channels = convolution->channels ? shape.extents[*convolution->channels] : 1;
-  }
   for (auto [place, loop] : llvm::enumerate(shape.resultLoops)) {
     int64_t extent = shape.extents[loop];
     if (place == 0)
       problem.n = extent;
     else
       problem.m = multiply(problem.m, extent);
-    if (place == rowPlace)
+    if (place == shape.rowPlace)
       problem.inner = extent;
-    else if (place != 0 && place < rowPlace)
-      problem.between = multiply(problem.between, extent);
+    else if (place != 0 && place < shape.rowPlace && ShapedType::isStatic(extent))
+      problem.between *= extent;
   }
   for (auto [extent, parallel] : llvm::zip(shape.extents, shape.parallel))
     if (!parallel)
@@ -110,8 +107,8 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
   for (const Parallelism &wanted : parallelism) {
     while (config.m != 0 && config.n != 0) {
       double workgroups = double(llvm::divideCeil(known(problem.n), config.n)) *
-                          std::max<double>(1, double(known(problem.m)) / (known(problem.between) * config.m));
-      double operations = 2.0 * known(problem.between) * config.m * config.n * known(problem.k);
+                          std::max<double>(1, double(known(problem.m)) / (problem.between * config.m));
+      double operations = 2.0 * problem.between * config.m * config.n * known(problem.k);
       bool splitColumns = config.n > columns && (config.n >= config.m || config.m <= rows);
       int64_t &longer = splitColumns ? config.n : config.m;
       int64_t unit = splitColumns ? columns : rows;
@@ -126,7 +123,7 @@ static TileConfig fitContraction(TileConfig config, const Problem &problem, int6
     config.packB = false;
   if (problem.channels)
     config.packB = false; // filters lie together already, but for very many
-  config.m = ShapedType::isDynamic(problem.between) ? 0 : config.m * problem.between;
+  config.m *= problem.between;
   return config;
 }
 
@@ -156,7 +153,7 @@ static bool reducesRows(TilingInterface op) {
 
 // The row's tile says how many elements a workgroup reads; a result that sums up many takes as many more. `unit` is how
 // many results are computed together.
-static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t unit, int64_t bytesBeside) {
+static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t unit) {
   int64_t budget = std::max<int64_t>(1, config.m * config.n / std::max<int64_t>(1, known(problem.k)));
   int64_t narrowest = std::min<int64_t>(config.n, unit == 1 ? 1 : 4 * unit);
   int64_t width = std::clamp<int64_t>(llvm::alignTo(budget, unit), std::min(narrowest, config.n), config.n);
@@ -166,12 +163,17 @@ static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t
   config.m = std::max<int64_t>(1, budget / std::max<int64_t>(1, config.n));
   if (ShapedType::isStatic(problem.m))
     config.m = std::clamp<int64_t>(config.m, 1, std::max<int64_t>(1, problem.m));
-  if (bytesBeside > 0) {
-    int64_t most = std::max<int64_t>(1, keptBytes / bytesBeside);
-    config.n = std::min(config.n, most);
-    config.m = std::min(config.m, std::max<int64_t>(1, most / std::max<int64_t>(1, config.n)));
-  }
   return config;
+}
+
+// Tiles of so few results that what is kept beside them has room.
+static void limitKept(TileConfig &config, const Problem &problem, int64_t bytesBeside) {
+  if (bytesBeside == 0)
+    return;
+  int64_t most = std::max<int64_t>(1, keptBytes / bytesBeside);
+  auto tile = [](int64_t size, int64_t extent) { return size == 0 ? known(extent) : size; };
+  config.n = std::min(tile(config.n, problem.n), most);
+  config.m = std::min(tile(config.m, problem.m), std::max<int64_t>(1, most / std::max<int64_t>(1, config.n)));
 }
 
 TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const KernelTarget &target) {
@@ -182,12 +184,17 @@ TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const Ker
   if (Type result = key.types.empty() ? Type() : key.types.back(); result && result.isIntOrFloat())
     bits = std::max<int64_t>(result.getIntOrFloatBitWidth(), isa<FloatType>(result) ? 32 : 8);
   int64_t lanes = std::max<int64_t>(1, target.vectorBits / bits);
-  if (root.strategy == "contraction")
-    return fitContraction(base, problem, lanes, target.vectorRegisters);
+  if (root.strategy == "contraction") {
+    TileConfig config = fitContraction(base, problem, lanes, target.vectorRegisters);
+    limitKept(config, problem, bytesBeside(root));
+    return config;
+  }
   // So few rows, taken as many at a time as a vector has lanes, would leave workers without any.
   constexpr int64_t manyWorkgroups = 16;
   bool isFewRows = reducesRows(root.op) && known(problem.m) * known(problem.n) < manyWorkgroups * lanes;
-  return fitElements(base, problem, isFewRows ? 1 : lanes, bytesBeside(root));
+  TileConfig config = fitElements(base, problem, isFewRows ? 1 : lanes);
+  limitKept(config, problem, bytesBeside(root));
+  return config;
 }
 
 } // namespace kiln

@@ -23,17 +23,6 @@ std::optional<ConvolutionLoops> ConvolutionLoops::of(linalg::LinalgOp op) {
   return loops;
 }
 
-unsigned findRowPlace(linalg::LinalgOp op) {
-  SmallVector<unsigned> loops = LoopShape::of(cast<TilingInterface>(op.getOperation())).resultLoops;
-  for (unsigned place = 1; place < loops.size(); ++place)
-    for (OpOperand *input : op.getDpsInputOperands()) {
-      AffineMap map = op.getMatchingIndexingMap(input);
-      if (map.isFunctionOfDim(loops[0]) && !map.isFunctionOfDim(loops[place]))
-        return place;
-    }
-  return 1;
-}
-
 // Whether what the vectors are loaded from is the filter alone.
 static bool vectorsAreFilters(linalg::LinalgOp op, unsigned vectorLoop) {
   auto depends = [&](unsigned input) {

@@ -24,10 +24,6 @@ inline constexpr int64_t largestShuffledStride = 4;
 // Panels of filters take at most so many bytes of a worker's memory.
 inline constexpr int64_t largestPanels = int64_t(2) << 20;
 
-// The place in LoopShape::resultLoops of the loop that has a register tile's rows: the innermost one that leaves as
-// they are the vectors that are loaded along the innermost; 1 where there is none.
-unsigned findRowPlace(mlir::linalg::LinalgOp op);
-
 // Whether a convolution can follow the configuration that was written on it; the error at the op says why not.
 mlir::LogicalResult verifyConvolution(mlir::linalg::LinalgOp op, const TileConfig &config);
 

@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
 
+#include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
 #include "kiln/targets/cpu/codegen/strategy/LoopCollapsing.h"
 
 using namespace mlir;
@@ -43,6 +44,16 @@ std::optional<DispatchRoot> findRoot(func::FuncOp function) {
   return best;
 }
 
+static unsigned findRowPlace(linalg::LinalgOp op, ArrayRef<unsigned> loops) {
+  for (unsigned place = 1; place < loops.size(); ++place)
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      AffineMap map = op.getMatchingIndexingMap(input);
+      if (map.isFunctionOfDim(loops[0]) && !map.isFunctionOfDim(loops[place]))
+        return place;
+    }
+  return 1;
+}
+
 LoopShape LoopShape::of(TilingInterface op) {
   LoopShape shape;
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation())) {
@@ -69,6 +80,8 @@ LoopShape LoopShape::of(TilingInterface op) {
       if (dim && !llvm::is_contained(shape.resultLoops, groupOf[dim.getPosition()]))
         shape.resultLoops.push_back(groupOf[dim.getPosition()]);
     }
+    if (ConvolutionLoops::of(linalgOp))
+      shape.rowPlace = findRowPlace(linalgOp, shape.resultLoops);
     return shape;
   }
   for (utils::IteratorType type : op.getLoopIteratorTypes())
@@ -92,6 +105,8 @@ SmallVector<int64_t> tileSizes(const LoopShape &shape, const TileConfig &config)
     bool isStatic = ShapedType::isStatic(extent);
     if (place == 0) {
       size = config.n;
+    } else if (place < shape.rowPlace && !isStatic && config.m != 0) {
+      size = 1;
     } else if (config.m != 0) {
       size = isStatic ? std::max<int64_t>(1, std::min(extent, left)) : left;
       left = std::max<int64_t>(1, left / size);

@@ -27,12 +27,15 @@ struct LoopShape {
   llvm::SmallVector<bool> parallel;
   // The parallel loops as they are in the first result, innermost first: N lies on the first, M on the others.
   llvm::SmallVector<unsigned> resultLoops;
+  // The place in resultLoops of the loop that has a register tile's rows. Of a convolution it is the innermost one that
+  // leaves as they are the vectors that are loaded along the innermost; 1 where there is none.
+  unsigned rowPlace = 1;
 
   static LoopShape of(mlir::TilingInterface op);
 };
 
 // The tile of each loop, 0 for all of it. M is used up from the inside to the outside: a loop takes as much of it as it
-// has iterations, and the next one what is left.
+// has iterations, and the next one what is left. Of a loop that is not known, between N's and the rows, one iteration.
 llvm::SmallVector<int64_t> tileSizes(const LoopShape &shape, const TileConfig &config);
 
 } // namespace kiln

@@ -148,7 +148,7 @@ LogicalResult tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<i
   options.setTilingOptions(tiling);
   options.setFusionControlFn([](tensor::ExtractSliceOp, OpResult producer, bool) {
     scf::SCFTileAndFuseOptions::ControlFnResult fuse;
-    fuse.yieldProducerReplacement = llvm::any_of(producer.getUsers(), isStore);
+    fuse.yieldProducerReplacement = llvm::any_of(producer.getOwner()->getUsers(), isStore);
     return std::make_optional(fuse);
   });
   rewriter.setInsertionPoint(op);

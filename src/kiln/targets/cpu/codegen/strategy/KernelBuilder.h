@@ -90,7 +90,12 @@ private:
   Value initialValue(unsigned index, Point point);
   Value indexValue(unsigned dim, Point point);
   void emitLaneReduction();
-  Values emitLaneSegments(mlir::ValueRange carried);
+  Values emitLaneSegments(mlir::ValueRange carried, llvm::ArrayRef<mlir::Operation *> combiners);
+  Values emitLaneBlocks(mlir::Value &lower, const Segment &segment, mlir::ValueRange carried,
+                        llvm::ArrayRef<mlir::Operation *> combiners);
+  Values emitLaneLoop(mlir::Value lower, mlir::Value end, const Segment &segment, mlir::Value upper,
+                      mlir::ValueRange carried);
+  mlir::Value neutralVector(mlir::Operation *combiner);
 
   //===--- Memory (KernelMemory.cpp) ----------------------------------------------------------------------------===//
 

@@ -372,17 +372,13 @@ void KernelBuilder::emitLaneReduction() {
 
   SmallVector<Value> carried;
   for (int64_t row = 0; row < rowCount(); ++row) {
-    for (Operation *combiner : combiners) {
-      auto type = VectorType::get(plan.lanes, combiner->getResult(0).getType());
-      TypedAttr neutral = neutralElement(combiner);
-      Value start = arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, Attribute(neutral)));
-      carried.append(plan.vectors, start);
-    }
+    for (Operation *combiner : combiners)
+      carried.append(plan.vectors, neutralVector(combiner));
     for (unsigned index = 0; index < inits; ++index)
       carried.push_back(initialValue(index, {row, 0}));
   }
   carried = emitReductions(0, plan.reductionLoops.size() - 1, carried,
-                           [&](ValueRange current) { return emitLaneSegments(current); });
+                           [&](ValueRange current) { return emitLaneSegments(current, combiners); });
 
   lanes = 1;
   auto next = carried.begin();
@@ -408,42 +404,86 @@ void KernelBuilder::emitLaneReduction() {
   lanes = plan.lanes;
 }
 
-SmallVector<Value> KernelBuilder::emitLaneSegments(ValueRange carried) {
-  unsigned inits = op.getNumDpsInits();
-  int64_t perRow = inits * plan.vectors + inits;
+Value KernelBuilder::neutralVector(Operation *combiner) {
+  auto type = VectorType::get(plan.lanes, combiner->getResult(0).getType());
+  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, Attribute(neutralElement(combiner))));
+}
+
+SmallVector<Value> KernelBuilder::emitLaneSegments(ValueRange carried, ArrayRef<Operation *> combiners) {
   Value lower = constant(0), upper = extent(plan.vectorLoop);
   SmallVector<Value> current(carried);
   for (const Segment &segment : vectorSegments(plan.masked)) {
-    current = loop(lower, segment.end, segment.vectors * segment.lanes, current, [&](Value iv, ValueRange sums) {
-      dims[plan.vectorLoop] = {iv, segment.vectors};
-      lanes = segment.lanes;
-      if (segment.masked)
-        setMasks(iv, upper, segment.vectors);
-      SmallVector<Value> results(sums);
-      for (int64_t row = 0; row < rowCount(); ++row) {
-        for (int64_t vector = 0; vector < segment.vectors; ++vector) {
-          auto place = [&](unsigned index) {
-            return row * perRow + (lanes == 1 ? inits * plan.vectors + index : index * plan.vectors + vector);
-          };
-          SmallVector<Value> before;
-          for (unsigned index = 0; index < inits; ++index)
-            before.push_back(results[place(index)]);
-          SmallVector<Value> after = computeBody({row, vector}, before);
-          for (unsigned index = 0; index < inits; ++index) {
-            Value sum = payload.broadcast(after[index], lanes);
-            if (Value mask = maskOf(vector))
-              sum = arith::SelectOp::create(builder, loc, mask, sum, before[index]);
-            results[place(index)] = sum;
-          }
-        }
-      }
-      masks.clear();
-      lanes = plan.lanes;
-      return results;
-    });
+    bool isWhole = segment.lanes == plan.lanes && segment.vectors == plan.vectors && !segment.masked;
+    if (isWhole && llvm::any_of(combiners, llvm::IsaPred<arith::AddFOp>))
+      current = emitLaneBlocks(lower, segment, current, combiners);
+    current = emitLaneLoop(lower, segment.end, segment, upper, current);
     lower = segment.end;
   }
   return current;
+}
+
+// A long row of floats is added up in blocks, whose sums are added up in their turn: the error of a sum grows with the
+// number of additions that an element goes through. Moves `lower` to where the last whole block ends.
+SmallVector<Value> KernelBuilder::emitLaneBlocks(Value &lower, const Segment &segment, ValueRange carried,
+                                                 ArrayRef<Operation *> combiners) {
+  constexpr int64_t stepsOfBlock = 64;
+  int64_t block = stepsOfBlock * segment.vectors * segment.lanes;
+  Value end = fullEnd(lower, segment.end, block);
+  auto from = getConstantIntValue(lower), to = getConstantIntValue(end);
+  if (from && to && *to - *from <= block)
+    return carried;
+  int64_t perRow = combiners.size() * (plan.vectors + 1);
+  // The combiner of what is carried at a place; null for what tails without masks are added to.
+  auto combinerAt = [&](int64_t place) {
+    int64_t index = place % perRow / plan.vectors;
+    return index < static_cast<int64_t>(combiners.size()) ? combiners[index] : nullptr;
+  };
+  SmallVector<Value> sums = loop(lower, end, block, carried, [&](Value start, ValueRange totals) {
+    SmallVector<Value> parts(totals);
+    for (auto [place, part] : llvm::enumerate(parts))
+      if (Operation *combiner = combinerAt(place))
+        part = neutralVector(combiner);
+    parts = emitLaneLoop(start, add(start, block), segment, add(start, block), parts);
+    for (auto [place, part] : llvm::enumerate(parts))
+      if (Operation *combiner = combinerAt(place))
+        part = payload.combine(combiner, totals[place], part);
+    return parts;
+  });
+  lower = end;
+  return sums;
+}
+
+SmallVector<Value> KernelBuilder::emitLaneLoop(Value lower, Value end, const Segment &segment, Value upper,
+                                               ValueRange carried) {
+  unsigned inits = op.getNumDpsInits();
+  int64_t perRow = inits * plan.vectors + inits;
+  return loop(lower, end, segment.vectors * segment.lanes, carried, [&](Value iv, ValueRange sums) {
+    dims[plan.vectorLoop] = {iv, segment.vectors};
+    lanes = segment.lanes;
+    if (segment.masked)
+      setMasks(iv, upper, segment.vectors);
+    SmallVector<Value> results(sums);
+    for (int64_t row = 0; row < rowCount(); ++row) {
+      for (int64_t vector = 0; vector < segment.vectors; ++vector) {
+        auto place = [&](unsigned index) {
+          return row * perRow + (lanes == 1 ? inits * plan.vectors + index : index * plan.vectors + vector);
+        };
+        SmallVector<Value> before;
+        for (unsigned index = 0; index < inits; ++index)
+          before.push_back(results[place(index)]);
+        SmallVector<Value> after = computeBody({row, vector}, before);
+        for (unsigned index = 0; index < inits; ++index) {
+          Value sum = payload.broadcast(after[index], lanes);
+          if (Value mask = maskOf(vector))
+            sum = arith::SelectOp::create(builder, loc, mask, sum, before[index]);
+          results[place(index)] = sum;
+        }
+      }
+    }
+    masks.clear();
+    lanes = plan.lanes;
+    return results;
+  });
 }
 
 } // namespace kiln

@@ -71,3 +71,12 @@ func.func @combinations(%x: vector<16xf32>, %low: vector<16xf32>, %high: vector<
   %c = arith.ceildivsi %i, %i : index
   return %a, %b, %c : vector<16xf32>, vector<16xf32>, index
 }
+
+// Rounded once: the root stays in f32.
+// CHECK-LABEL: func.func @narrow_root
+//       CHECK: %[[ROOT:.+]] = math.sqrt %{{.+}} : vector<16xf32>
+//  CHECK-NEXT: arith.divf %{{.+}}, %[[ROOT]] : vector<16xf32>
+func.func @narrow_root(%x: vector<16xbf16>) -> vector<16xbf16> {
+  %a = math.rsqrt %x : vector<16xbf16>
+  return %a : vector<16xbf16>
+}
