@@ -52,7 +52,11 @@ struct CompiledCalls {
 
   // The lowest address of the calling thread's stack; 0 where it runs on another one.
   static uintptr_t findStackLimit() {
-    thread_local const std::pair<uintptr_t, uintptr_t> stack = [] {
+    struct Stack {
+      uintptr_t lowest, end;
+    };
+    thread_local constinit Stack stack = {};
+    if (stack.end == 0) [[unlikely]] {
       pthread_attr_t attributes;
       void *lowest = nullptr;
       size_t size = 0;
@@ -60,10 +64,10 @@ struct CompiledCalls {
         pthread_attr_getstack(&attributes, &lowest, &size);
         pthread_attr_destroy(&attributes);
       }
-      return std::pair(reinterpret_cast<uintptr_t>(lowest), reinterpret_cast<uintptr_t>(lowest) + size);
-    }();
+      stack = {reinterpret_cast<uintptr_t>(lowest), std::max<uintptr_t>(1, reinterpret_cast<uintptr_t>(lowest) + size)};
+    }
     auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-    return here > stack.first && here < stack.second ? stack.first : 0;
+    return here > stack.lowest && here < stack.end ? stack.lowest : 0;
   }
   static bool hasStackFor(const Interpreter &interpreter, const FunctionInfo &function) {
     size_t needed = kStackReserve + (size_t(function.valueRegisters) + function.valueScratch) * kStackBytesPerRegister;
@@ -107,54 +111,63 @@ struct CompiledCalls {
 
   static int leave(kiln_frame_t *handle, uint32_t count, const uint16_t *references) {
     Frame *frame = frameOf(handle), *caller = frame->caller;
-    if (!caller) {
-      // Called from outside: runCompiled fetches the results.
-      for (uint32_t i = 0; i < count; ++i)
-        frame->refs[frame->function->refRegisters + i] = frame->refs[references[i]];
-      return 0;
+    // Where the call comes from outside, runCompiled fetches the results.
+    AnyRef *scratch = frame->refs + frame->function->refRegisters;
+    auto target = [&](uint32_t i) -> AnyRef & { return caller ? caller->refs[caller->pc[i]] : scratch[i]; };
+    if (count == 1) {
+      target(0) = std::move(frame->refs[references[0]]);
+    } else {
+      for (uint32_t i = 0; i < count; ++i) // one may be returned twice
+        target(i) = frame->refs[references[i]];
     }
-    for (uint32_t i = 0; i < count; ++i)
-      caller->refs[caller->pc[i]] = frame->refs[references[i]];
-    interpreterOf(frame).pop(frame);
+    if (caller)
+      interpreterOf(frame).pop(frame);
     return 0;
   }
 
+  // Results go behind the arguments, references to the registers that are named behind those of the arguments.
   static int callImport(kiln_frame_t *handle, uint32_t position, uint32_t index, uint64_t *values, uint32_t valueCount,
                         const uint16_t *references, uint32_t referenceCount) {
     Frame *frame = frameOf(handle);
     const ResolvedImport &import = frame->instance->imports[index];
-    if (!import.native && isOver(handle, position))
-      return 1;
-    return guardedAt(frame, position, [&](Interpreter &interpreter) {
-      Status status =
-          import.native
-              ? callNative(interpreter, frame, *import.native, {values, valueCount}, {references, referenceCount})
-              : callFunction(interpreter, frame, import, {values, valueCount}, {references, referenceCount});
-      return status.ok() ? okStatus() : interpreter.addBacktrace(status, frame, import.native);
-    });
-  }
-
-  // Results go behind the arguments, references to the registers that are named there.
-  static Status callNative(Interpreter &interpreter, Frame *frame, const NativeFunction &native,
-                           std::span<uint64_t> values, std::span<const uint16_t> references) {
+    if (!import.native) [[unlikely]]
+      return callFunction(frame, position, import, values, valueCount, references);
+    frame->instruction = position;
+    Interpreter &interpreter = interpreterOf(frame);
+    const NativeFunction &native = *import.native;
     auto **refs = reinterpret_cast<const AnyRef **>(frame->values + frame->function->valueRegisters);
-    for (size_t i = 0; i < references.size(); ++i)
+    for (uint32_t i = 0; i < referenceCount; ++i)
       refs[i] = &frame->refs[references[i]];
-    KILN_RETURN_IF_ERROR(
-        interpreter.callNative(frame, native, values, {refs, references.size()}, values.data() + values.size()));
+    int failed = guarded(interpreter.failure, interpreter.thrown, [&] {
+      Status status =
+          interpreter.callNative(frame, native, {values, valueCount}, {refs, referenceCount}, values + valueCount);
+      if (!status.ok()) [[unlikely]]
+        status = interpreter.addBacktrace(status, frame, &native);
+      return status;
+    });
+    if (failed) [[unlikely]]
+      return failed;
     AnyRef *ref = frame->refs + frame->function->refRegisters;
-    const uint16_t *target = references.data() + references.size();
+    const uint16_t *target = references + referenceCount;
     for (char kind : native.signature.results)
       if (schema::isRefKind(kind))
         frame->refs[*target++] = std::move(*ref++);
-    return okStatus();
+    return 0;
+  }
+  [[gnu::noinline]] static int callFunction(Frame *frame, uint32_t position, const ResolvedImport &import,
+                                            uint64_t *values, uint32_t valueCount, const uint16_t *references) {
+    if (isOver(reinterpret_cast<kiln_frame_t *>(frame), position))
+      return 1;
+    return guardedAt(frame, position, [&](Interpreter &interpreter) {
+      Status status = callFunction(interpreter, frame, import, {values, valueCount}, references);
+      return status.ok() ? okStatus() : interpreter.addBacktrace(status, frame, nullptr);
+    });
   }
   static Status callFunction(Interpreter &interpreter, Frame *frame, const ResolvedImport &import,
-                             std::span<uint64_t> values, std::span<const uint16_t> references) {
+                             std::span<uint64_t> values, const uint16_t *reference) {
     const schema::Signature &signature = import.function->signature;
     std::vector<Value> arguments, results(signature.results.size());
     const uint64_t *value = values.data();
-    const uint16_t *reference = references.data();
     for (char kind : signature.arguments)
       arguments.push_back(schema::isRefKind(kind) ? Value(frame->refs[*reference++])
                                                   : Value::scalar(static_cast<ValueKind>(kind), *value++));

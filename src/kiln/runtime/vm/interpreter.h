@@ -102,6 +102,28 @@ private:
   FILE *trace;
 };
 
+// Of each call from a program to the runtime, in the caller.
+inline Status Interpreter::callNative(Frame *frame, const NativeFunction &native, std::span<const uint64_t> values,
+                                      std::span<const AnyRef *const> refs, uint64_t *valueResults) {
+  const schema::Signature &signature = native.signature;
+  uint64_t *valueResult = valueResults;
+  for (char kind : signature.results)
+    if (!schema::isRefKind(kind))
+      *valueResult++ = 0;
+  NativeCall call = {};
+  call.values = values.data();
+  call.refs = refs.data();
+  call.valueCount = static_cast<uint32_t>(values.size());
+  call.refCount = static_cast<uint32_t>(refs.size());
+  call.repeatCount = signature.repeated.empty()
+                         ? 0
+                         : static_cast<uint32_t>((values.size() + refs.size() - signature.arguments.size()) /
+                                                 signature.repeated.size());
+  call.valueResults = valueResults;
+  call.refResults = frame->refs + frame->function->refRegisters;
+  return native.pointer(native.context, call);
+}
+
 } // namespace kiln::vm
 
 #endif // KILN_RUNTIME_VM_INTERPRETER_H
