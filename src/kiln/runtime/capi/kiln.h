@@ -139,8 +139,8 @@ KILN_API kiln_status_t *kiln_module_load_memory(const void *bytes, size_t size, 
                                                 kiln_release_fn_t release, void *release_context,
                                                 kiln_module_t **out_module);
 /* A module that was compiled to C and linked with the program: the file exports `kiln_register_<module>`, whose type is
- * in kiln_compiled.h. It is trusted as the program's own code is, and stays loaded for as long as anything that was made
- * of the module is in use. */
+ * in kiln_compiled.h. It is trusted as the program's own code is, and stays loaded for as long as anything that was
+ * made of the module is in use. */
 struct kiln_compiled_module_t;
 typedef const struct kiln_compiled_module_t *(*kiln_register_fn_t)(void);
 KILN_API kiln_status_t *kiln_module_load_compiled(kiln_register_fn_t registration, kiln_module_t **out_module);
