@@ -178,7 +178,7 @@ def main():
         text = data.decode("utf-8", "replace")
         checked += 1
         found += [*check_includes(name, text), *check_environment(name, text), *check_text(name, text, leaks)]
-        lines = text.count("\n")
+        lines = 0 if name.startswith("tests/released/") else text.count("\n")
         if name.endswith(LONG_FILES) and lines > MAX_LINES:
             found.append(f"{name}: {lines} lines, over {MAX_LINES}: what is its second concept?")
         elif name.endswith(LONG_FILES) and lines > WARN_LINES:

@@ -36,8 +36,8 @@ class Build:
             raise Failed("\n".join([f"exit code {done.returncode} of: {' '.join(command)}", *said]))
         return done.stdout
 
-    def compile(self, source, module):
-        self.run("kiln-compile", "--iree-hal-target-backends=llvm-cpu", source, "-o", module)
+    def compile(self, source, module, *flags):
+        self.run("kiln-compile", "--iree-hal-target-backends=llvm-cpu", *flags, source, "-o", module)
 
     def launch(self, runs, name, *arguments):
         """Wall seconds and peak bytes of each of `runs` runs of a program."""

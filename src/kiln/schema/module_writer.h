@@ -53,6 +53,7 @@ struct FunctionDesc {
   uint32_t valueRegisters = 0;
   uint32_t refRegisters = 0;
   std::vector<uint16_t> code; // of a CodeBuilder
+  std::string location = {};  // in the source; a module file does not hold it
 };
 
 struct ExportDesc {

@@ -117,4 +117,59 @@ Result<std::vector<uint16_t>> CodeBuilder::finish() {
   return result;
 }
 
+bool isTerminator(Opcode opcode) {
+  return opcode == Opcode::Branch || opcode == Opcode::CondBranch || opcode == Opcode::Return || opcode == Opcode::Fail;
+}
+
+Result<Instruction> decodeInstruction(std::span<const uint16_t> code, uint32_t position) {
+  Instruction instruction;
+  instruction.position = position;
+  if (position >= code.size())
+    return dataLoss("the code ends where an instruction is needed");
+  if (code[position] >= kOpcodeCount)
+    return dataLoss("there is no opcode {}", code[position]);
+  instruction.opcode = static_cast<Opcode>(code[position]);
+  const OpcodeInfo &info = opcodeInfo(instruction.opcode);
+  auto truncated = [&] { return dataLoss("instruction '{}' runs past the end of the function", info.mnemonic); };
+
+  size_t at = size_t(position) + 1;
+  auto left = [&] { return code.size() - at; };
+  for (const char *kind = info.format; *kind; ++kind) {
+    Operand &operand = instruction.operands[instruction.operandCount++];
+    operand.kind = *kind;
+    switch (*kind) {
+    case 'I':
+      if (left() < 4)
+        return truncated();
+      for (int i = 0; i < 4; ++i)
+        operand.number |= uint64_t(code[at++]) << (16 * i);
+      break;
+    case 'B':
+    case 'A':
+    case 'W':
+    case 'K': {
+      bool branch = *kind == 'B';
+      if (left() < (branch ? 3 : 1))
+        return truncated();
+      if (branch) {
+        operand.number = code[at] | uint64_t(code[at + 1]) << 16;
+        at += 2;
+      }
+      size_t entries = size_t(code[at++]) * (branch ? 2 : 1);
+      if (left() < entries)
+        return truncated();
+      operand.list = code.subspan(at, entries);
+      at += entries;
+      break;
+    }
+    default:
+      if (left() < 1)
+        return truncated();
+      operand.number = code[at++];
+    }
+  }
+  instruction.units = static_cast<uint32_t>(at - position);
+  return instruction;
+}
+
 } // namespace kiln::schema

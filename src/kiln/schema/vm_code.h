@@ -1,7 +1,8 @@
-// The VM's instructions as data, and a builder that encodes them: the one encoder, for the compiler and for tests.
+// The VM's instructions as data; the one decoder; and the one encoder, for the compiler and for tests.
 #ifndef KILN_SCHEMA_VM_CODE_H
 #define KILN_SCHEMA_VM_CODE_H
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <span>
@@ -57,6 +58,27 @@ struct Move {
 struct Label {
   uint32_t id;
 };
+
+struct Operand {
+  char kind = 0;                  // letter of vm_opcodes.def
+  uint64_t number = 0;            // register, index, immediate, or branch target
+  std::span<const uint16_t> list; // registers of A, W and K; of B the pairs (source, destination)
+};
+
+struct Instruction {
+  Opcode opcode = Opcode::Nop;
+  uint32_t position = 0; // in units from the start of the function
+  uint32_t units = 0;    // its length
+  uint32_t operandCount = 0;
+  std::array<Operand, 4> operands;
+};
+
+// Whether the function's code cannot go on after it to the next instruction.
+bool isTerminator(Opcode opcode);
+
+// Decodes the instruction at `position` of a function's code. Fails where the opcode does not exist or the instruction
+// runs past the end; it checks no operand.
+Result<Instruction> decodeInstruction(std::span<const uint16_t> code, uint32_t position);
 
 // Encodes one function. Registers are given as plain numbers where the format says which file they belong to, and as
 // Register in lists. Operands must fit the format of the opcode: an assertion, since only a bug can break it. What

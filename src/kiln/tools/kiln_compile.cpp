@@ -31,7 +31,7 @@ using namespace kiln;
 
 namespace {
 
-enum OutputFormat { kBytecode, kAssembly, kFingerprints };
+enum OutputFormat { kBytecode, kC, kAssembly, kFingerprints };
 
 struct ToolOptions {
   std::string input = "-";
@@ -54,8 +54,9 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
   binder.group("kiln-compile");
   binder.flag("o", &options.output, "file", "Where to write; - is standard output");
   binder.choice(
-      "output-format", &options.outputFormat, {"vm-bytecode", "vm-asm", "fingerprints"}, "",
-      "What to write: a module file; the VM's program as MLIR text, without the bytes of executables; or a "
+      "output-format", &options.outputFormat, {"vm-bytecode", "vm-c", "vm-asm", "fingerprints"}, "",
+      "What to write: a module file; the module as a file of C, for programs to link; the VM's program as MLIR text, "
+      "without the bytes of executables; or a "
       "line for each public function: 32 digits that other spellings of the same operation have too, or -; the "
       "narrowest float that it computes in, or -; and its name");
   binder.choice("compile-to", &options.compileTo, words, "<phase>",
@@ -141,7 +142,8 @@ public:
       return module.emitError() << "holds no vm.module to encode; did its compilation skip the vm phase?";
     // What the file has to say is no error of the program at some line.
     ScopedDiagnosticHandler quiet(&context, [&](Diagnostic &) { return success(!out.status().ok()); });
-    return VM::encodeModule(*vm.begin(), [&](std::string_view bytes) { return out.write(bytes); });
+    auto encode = options.outputFormat == kC ? VM::writeModuleAsC : VM::encodeModule;
+    return encode(*vm.begin(), [&](std::string_view bytes) { return out.write(bytes); });
   }
 
   // Of a file beside the output; ok where there was none to fail.
@@ -302,8 +304,6 @@ int main(int argc, char **argv) {
   if (!commandLine.check(binder))
     return 1;
   auto report = [](const Status &status) { return reportFailure("kiln-compile", status); };
-  if (commandLine.valueOf("output-format") == "vm-c")
-    return report(unimplemented("--output-format=vm-c is not supported yet; vm-bytecode and vm-asm are"));
   binder.hideOthers();
   llvm::cl::ParseCommandLineOptions(commandLine.argc(), commandLine.argv(),
                                     "kiln-compile, with the flags of MLIR and LLVM\n");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <dlfcn.h>
 #include <filesystem>
 #include <span>
 
@@ -9,6 +10,8 @@
 #include "kiln/base/watched_pages.h"
 #include "kiln/runtime/hal/driver.h"
 #include "kiln/runtime/vm/hal_module.h"
+#include "kiln/schema/c_writer.h"
+#include "kiln/schema/kiln_compiled.h"
 #include "kiln/targets/drivers.h"
 #include "kiln/tools/cache_path.h"
 #include "kiln/tools/device_lists.h"
@@ -23,7 +26,8 @@ void RuntimeFlags::addModules(FlagParser &parser) {
   parser.add({"module", "FILE",
               "A compiled module; - reads standard input. Each may import what those before it export, as "
               "NAME.FUNCTION; the last one is the main module. Of several modules without a name of their own, the "
-              "second and later ones are called like their files."},
+              "second and later ones are called like their files. libNAME.so is module NAME, compiled to C and from "
+              "there to machine code, which is trusted."},
              modules);
 }
 
@@ -112,6 +116,21 @@ static Result<std::vector<std::string>> nameModules(std::span<const Ref<vm::Modu
   return names;
 }
 
+// A module that was compiled to C, as a shared object that is named after it: lib<module>.so. It stays loaded.
+static Result<Ref<vm::Module>> loadCompiled(const std::string &path) {
+  std::string name = std::filesystem::path(path).stem().string();
+  name = schema::registrationName(name.starts_with("lib") ? name.substr(3) : name);
+  void *library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return notFound("cannot load '{}': {}", path, dlerror());
+  auto *registration = reinterpret_cast<const kiln_compiled_module_t *(*)()>(dlsym(library, name.c_str()));
+  if (!registration)
+    return notFound("'{}' exports no {}: name the file of a module that was compiled to C after the module, "
+                    "lib<module>.so",
+                    path, name);
+  return vm::Module::fromCompiled(*registration());
+}
+
 Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compiled) {
   if (!flags.parameters.empty())
     return unimplemented(
@@ -127,7 +146,8 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
   program.trace = flags.traceExecution;
   // Modules first: that a file is missing is told before any device is started.
   for (const std::string &path : flags.modules) {
-    KILN_ASSIGN_OR_RETURN(Ref<vm::Module> module, vm::Module::loadFile(path));
+    KILN_ASSIGN_OR_RETURN(Ref<vm::Module> module,
+                          path.ends_with(".so") ? loadCompiled(path) : vm::Module::loadFile(path));
     program.modules.push_back(std::move(module));
   }
   if (compiled)

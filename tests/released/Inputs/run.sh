@@ -1,6 +1,6 @@
-# Runs the functions of each released module: run.sh FOLDER DEVICE. Ends at the first that is not as it was.
+# Runs the functions of each released module, and of one more: run.sh FOLDER DEVICE MODULE. Ends at the first that is not as it was.
 set -eu
-for module in "$1"/*.vmfb; do
+for module in "$1"/*.vmfb "$3"; do
   count=0
   # run FUNCTION ARGUMENT...
   run() {

@@ -98,6 +98,17 @@ kiln_status_t *kiln_module_load_memory(const void *bytes, size_t size, const cha
     return okStatus();
   });
 }
+kiln_status_t *kiln_module_load_compiled(kiln_register_fn_t registration, kiln_module_t **out_module) {
+  return guarded([&]() -> Status {
+    KILN_RETURN_IF_ERROR(needed(reinterpret_cast<const void *>(registration), "registration"));
+    KILN_RETURN_IF_ERROR(needed(out_module, "out_module"));
+    const kiln_compiled_module_t *compiled = registration();
+    KILN_RETURN_IF_ERROR(needed(compiled, "the result of `registration`"));
+    KILN_ASSIGN_OR_RETURN(Ref<vm::Module> module, vm::Module::fromCompiled(*compiled));
+    *out_module = giveHandle<kiln_module_t>(std::move(module));
+    return okStatus();
+  });
+}
 // Strings of the metadata end in a null: its verifier checks that.
 const char *kiln_module_name(const kiln_module_t *module) {
   Ref<vm::Module> object = query(__func__, module);

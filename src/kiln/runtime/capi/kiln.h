@@ -138,6 +138,12 @@ KILN_API kiln_status_t *kiln_module_load_file(const char *path, kiln_module_t **
 KILN_API kiln_status_t *kiln_module_load_memory(const void *bytes, size_t size, const char *name,
                                                 kiln_release_fn_t release, void *release_context,
                                                 kiln_module_t **out_module);
+/* A module that was compiled to C and linked with the program: the file exports `kiln_register_<module>`, whose type is
+ * in kiln_compiled.h. It is trusted as the program's own code is, and stays loaded for as long as anything that was
+ * made of the module is in use. */
+struct kiln_compiled_module_t;
+typedef const struct kiln_compiled_module_t *(*kiln_register_fn_t)(void);
+KILN_API kiln_status_t *kiln_module_load_compiled(kiln_register_fn_t registration, kiln_module_t **out_module);
 KILN_API const char *kiln_module_name(const kiln_module_t *module);
 KILN_API void kiln_module_retain(kiln_module_t *module);
 KILN_API void kiln_module_release(kiln_module_t *module);

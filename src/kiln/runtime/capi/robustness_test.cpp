@@ -64,6 +64,10 @@ kiln_status_t *throwException(void *, const kiln_value_t *, size_t, kiln_value_t
   throw std::runtime_error("thrown by the program");
 }
 
+const kiln_compiled_module_t *registerNothing() {
+  return nullptr;
+}
+
 class CApiRobustness : public CApiFixture {
 protected:
   CApiRobustness() : CApiFixture("local-sync", throwException) {}
@@ -204,6 +208,7 @@ TEST_F(CApiRobustness, EveryFunctionWithEveryArgumentWrong) {
   SWEEP(kiln_device_release, May{}, nullptr);
   SWEEP(kiln_module_load_file, May{}, "no/such/file", &newModule);
   SWEEP(kiln_module_load_memory, (May{1, 2, 3, 4}), bytes.get(), size - 2, "name", nullptr, nullptr, &newModule);
+  SWEEP(kiln_module_load_compiled, May{}, registerNothing, &newModule);
   SWEEP(kiln_module_name, May{}, module);
   SWEEP(kiln_module_retain, May{}, module);
   SWEEP(kiln_module_release, May{}, nullptr);

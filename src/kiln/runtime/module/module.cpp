@@ -43,8 +43,7 @@ template <typename T> static size_t sizeOf(const flatbuffers::Vector<T> *vector)
   return vector ? vector->size() : 0;
 }
 
-// Names are printed, so they hold no control characters.
-static bool isName(std::string_view name) {
+bool isName(std::string_view name) {
   return !name.empty() && std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
 }
 

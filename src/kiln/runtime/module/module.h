@@ -17,6 +17,10 @@
 #include "kiln/schema/signature.h"
 #include "kiln/schema/version.h"
 
+struct kiln_compiled_module_t;
+struct kiln_frame_t;
+struct kiln_runtime_t;
+
 namespace kiln::vm {
 
 struct LoadOptions {
@@ -41,7 +45,9 @@ struct FunctionInfo {
   // The most values and references that one instruction passes or moves at once; found by the verifier.
   uint32_t valueScratch = 0;
   uint32_t refScratch = 0;
-  std::span<const uint16_t> code;
+  std::span<const uint16_t> code; // empty where the function is machine code
+  // Of a module that was compiled to C (kiln_compiled.h), else null.
+  int (*compiled)(const kiln_runtime_t *runtime, kiln_frame_t *frame, uint64_t *values) = nullptr;
   Status status; // why the function must not run; always ok in a module that loaded
 };
 
@@ -93,6 +99,9 @@ struct ExecutableInfo {
   std::vector<VariantInfo> variants;
 };
 
+// Names are printed, so they hold no control characters.
+bool isName(std::string_view name);
+
 class Module final : public RefCounted {
 public:
   // "-" reads standard input. Errors name the file and what is wrong with it.
@@ -101,6 +110,9 @@ public:
   // messages. Bytes that do not start at a multiple of 64 are copied.
   static Result<Ref<Module>> loadMemory(std::string_view bytes, std::function<void()> release, std::string name,
                                         const LoadOptions &options = {});
+  // Of a module that was compiled to C; see kiln_compiled.h. What it refers to must stay for as long as anything that
+  // was made of the module is in use. It is trusted as the program's own code is: only its tables are checked.
+  static Result<Ref<Module>> fromCompiled(const kiln_compiled_module_t &compiled);
   // Goes on after an error as far as it makes sense, for tools that show what is left of a damaged module. Each problem
   // found is appended to `problems`; a module with problems is refused by sessions. Null where not even the metadata
   // can be read.
@@ -133,6 +145,7 @@ public:
 
 private:
   friend class ModuleReader;
+  friend class CompiledModuleReader;
   explicit Module(Container container) : container(std::move(container)) {}
 
   Container container;

@@ -44,6 +44,28 @@ template <typename T> uint64_t toUnsigned(T value) {
   return static_cast<uint64_t>(value);
 }
 
+// The opcodes that are a function of the C library, on f32 and f64, each with the function; those with two operands.
+#define KILN_VM_UNARY_MATH(X)                                                                                          \
+  X(Abs, std::fabs)                                                                                                    \
+  X(Ceil, std::ceil)                                                                                                   \
+  X(Floor, std::floor)                                                                                                 \
+  X(RoundEven, std::nearbyint)                                                                                         \
+  X(Sqrt, std::sqrt)                                                                                                   \
+  X(Exp, std::exp)                                                                                                     \
+  X(Exp2, std::exp2)                                                                                                   \
+  X(Log, std::log)                                                                                                     \
+  X(Log2, std::log2)                                                                                                   \
+  X(Sin, std::sin)                                                                                                     \
+  X(Cos, std::cos)                                                                                                     \
+  X(Tanh, std::tanh)                                                                                                   \
+  X(Erf, std::erf)
+#define KILN_VM_BINARY_MATH(X)                                                                                         \
+  X(Rem, std::fmod)                                                                                                    \
+  X(Pow, std::pow)
+
+inline constexpr const char *kDivisionByZero = "integer division by zero";
+inline constexpr const char *kDivisionOverflow = "signed overflow in an integer division: the least value by -1";
+
 // The remainder that goes with a division towards zero; the one that overflows leaves none.
 template <typename T> T remainderSigned(T a, T b) {
   return b == -1 ? T(0) : static_cast<T>(a % b);

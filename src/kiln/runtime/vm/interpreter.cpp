@@ -18,8 +18,6 @@ using schema::Register;
 // How deep native functions may call back into the VM: this is what bounds the C stack.
 static constexpr uint32_t kMaxNativeDepth = 64;
 static constexpr uint32_t kMaxBacktraceFrames = 16;
-// A program asks after so many branches and calls whether its call is over.
-static constexpr uint32_t kJumpsPerAsking = 1024;
 
 Interpreter::Interpreter(size_t stackBytes, uint32_t maxCallDepth, FILE *trace)
     : stack(new std::byte[stackBytes]), top(stack.get()), end(stack.get() + stackBytes), maxDepth(maxCallDepth),
@@ -33,7 +31,8 @@ Frame *Interpreter::push(Frame *caller, Instance *instance, const FunctionInfo *
     return nullptr;
   auto *values = reinterpret_cast<uint64_t *>(top + sizeof(Frame));
   auto *refs = reinterpret_cast<AnyRef *>(top + sizeof(Frame) + valueBytes);
-  std::memset(values, 0, function->valueRegisters * sizeof(uint64_t));
+  if (!function->compiled)
+    std::memset(values, 0, function->valueRegisters * sizeof(uint64_t));
   std::uninitialized_value_construct_n(refs, function->refRegisters + function->refScratch);
   auto *frame = new (top) Frame{caller, instance, function, values, refs, function->code.data(), 0};
   top += size;
@@ -97,7 +96,9 @@ Status Interpreter::call(Instance &instance, const FunctionInfo &function, std::
     --nativeDepth;
   };
   try {
-    Status status = trace ? run<true>(frame, results) : run<false>(frame, results);
+    Status status = function.compiled ? runCompiled(frame, results)
+                    : trace           ? run<true>(frame, results)
+                                      : run<false>(frame, results);
     leave();
     return status;
   } catch (...) {
@@ -121,27 +122,10 @@ Status Interpreter::callNative(Frame *frame, const NativeFunction &native, const
     if (Register source{arguments[i]}; source.isRef())
       *ref++ = &frame->refs[source.index()];
   auto *valueResults = reinterpret_cast<uint64_t *>(ref);
+  KILN_RETURN_IF_ERROR(callNative(frame, native, {values, value}, {refs, ref}, valueResults));
+
   AnyRef *refResults = frame->refs + frame->function->refRegisters;
   uint32_t resultCount = results[0];
-  uint64_t *valueResult = valueResults;
-  for (uint32_t i = 1; i <= resultCount; ++i)
-    if (!Register{results[i]}.isRef())
-      *valueResult++ = 0;
-
-  const schema::Signature &signature = native.signature;
-  NativeCall call = {};
-  call.values = values;
-  call.refs = refs;
-  call.valueCount = static_cast<uint32_t>(value - values);
-  call.refCount = static_cast<uint32_t>(ref - refs);
-  call.repeatCount = signature.repeated.empty()
-                         ? 0
-                         : static_cast<uint32_t>((count - signature.arguments.size()) / signature.repeated.size());
-  call.valueResults = valueResults;
-  call.refResults = refResults;
-  if (Status status = native.pointer(native.context, call); !status.ok()) [[unlikely]]
-    return status;
-
   for (uint32_t i = 1; i <= resultCount; ++i) {
     Register target{results[i]};
     if (target.isRef())
@@ -246,12 +230,12 @@ const uint16_t *skipBranch(const uint16_t *operand) {
   return operand + 3 + 2 * operand[2];
 }
 
+} // namespace
+
 StatusCode statusCodeOf(uint64_t number) {
   return number == 0 || number > static_cast<uint32_t>(StatusCode::DataLoss) ? StatusCode::Unknown
                                                                              : static_cast<StatusCode>(number);
 }
-
-} // namespace
 
 // Registers of the instruction at pc. All operands have been verified when the module was loaded.
 #define V(i) values[pc[i]]
@@ -294,7 +278,10 @@ StatusCode statusCodeOf(uint64_t number) {
   NEXT(4)
 #define MATH1(Name, function)                                                                                          \
   UNARY(Name##F32, SET_F32(function(F32(2))));                                                                         \
-  UNARY(Name##F64, SET_F64(function(F64(2))))
+  UNARY(Name##F64, SET_F64(function(F64(2))));
+#define MATH2(Name, function)                                                                                          \
+  BINARY(Name##F32, SET_F32(function(F32(2), F32(3))));                                                                \
+  BINARY(Name##F64, SET_F64(function(F64(2), F64(3))));
 
 // No loop is without a branch. Without loops, calls alone can multiply.
 #define ASK_WHETHER_OVER()                                                                                             \
@@ -307,9 +294,6 @@ StatusCode statusCodeOf(uint64_t number) {
       }                                                                                                                \
     }                                                                                                                  \
   } while (false)
-
-static constexpr const char *kDivisionByZero = "integer division by zero";
-static constexpr const char *kDivisionOverflow = "signed overflow in an integer division: the least value by -1";
 
 template <typename T> static const char *divisionFailure(T a, T b) {
   if (b == 0)
@@ -384,6 +368,15 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
     const ResolvedImport &import = frame->instance->imports[pc[1]];
     if (!import.native) {
       ASK_WHETHER_OVER();
+      if (import.function->compiled) {
+        frame->instruction = static_cast<uint32_t>(pc - frame->function->code.data());
+        const uint16_t *results = pc + 3 + pc[2];
+        status = callAcross(frame, import, pc + 2, results);
+        if (!status.ok()) [[unlikely]]
+          goto failed;
+        pc = results + 1 + results[0];
+        NEXT(0);
+      }
       callee = enter(frame, pc, import.instance, *import.function, status);
       if (!callee) [[unlikely]]
         goto failed;
@@ -502,7 +495,6 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
   BINARY(SubF32, SET_F32(F32(2) - F32(3)));
   BINARY(MulF32, SET_F32(F32(2) * F32(3)));
   BINARY(DivF32, SET_F32(F32(2) / F32(3)));
-  BINARY(RemF32, SET_F32(std::fmod(F32(2), F32(3))));
   BINARY(MinF32, SET_F32(minimum(F32(2), F32(3))));
   BINARY(MaxF32, SET_F32(maximum(F32(2), F32(3))));
   UNARY(NegF32, SET_F32(-F32(2)));
@@ -510,7 +502,6 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
   BINARY(SubF64, SET_F64(F64(2) - F64(3)));
   BINARY(MulF64, SET_F64(F64(2) * F64(3)));
   BINARY(DivF64, SET_F64(F64(2) / F64(3)));
-  BINARY(RemF64, SET_F64(std::fmod(F64(2), F64(3))));
   BINARY(MinF64, SET_F64(minimum(F64(2), F64(3))));
   BINARY(MaxF64, SET_F64(maximum(F64(2), F64(3))));
   UNARY(NegF64, SET_F64(-F64(2)));
@@ -539,21 +530,8 @@ template <bool traced> Status Interpreter::run(Frame *frame, std::span<Value> ho
   UNARY(F64ToSI64, SET_I64(toSigned(F64(2))));
   UNARY(F64ToUI64, SET_I64(toUnsigned(F64(2))));
 
-  MATH1(Abs, std::fabs);
-  MATH1(Ceil, std::ceil);
-  MATH1(Floor, std::floor);
-  MATH1(RoundEven, std::nearbyint);
-  MATH1(Sqrt, std::sqrt);
-  MATH1(Exp, std::exp);
-  MATH1(Exp2, std::exp2);
-  MATH1(Log, std::log);
-  MATH1(Log2, std::log2);
-  MATH1(Sin, std::sin);
-  MATH1(Cos, std::cos);
-  MATH1(Tanh, std::tanh);
-  MATH1(Erf, std::erf);
-  BINARY(PowF32, SET_F32(std::pow(F32(2), F32(3))));
-  BINARY(PowF64, SET_F64(std::pow(F64(2), F64(3))));
+  KILN_VM_UNARY_MATH(MATH1)
+  KILN_VM_BINARY_MATH(MATH2)
 
 failed:
   frame->instruction = static_cast<uint32_t>(pc - frame->function->code.data());

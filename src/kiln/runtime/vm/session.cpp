@@ -144,6 +144,7 @@ Status Session::State::instantiate(const Ref<Module> &module, std::string name) 
   auto instance = std::make_unique<Instance>();
   instance->module = module;
   instance->name = std::move(name);
+  instance->interpreter = &interpreter;
   for (const Ref<NativeModule> &native : natives)
     KILN_RETURN_IF_ERROR(module->checkVersion(native->name(), native->version()));
   for (const ImportInfo &import : module->imports()) {
@@ -185,6 +186,7 @@ Status Session::State::copyFrom(const State &other) {
     auto instance = std::make_unique<Instance>();
     instance->module = from->module;
     instance->name = from->name;
+    instance->interpreter = &interpreter;
     instance->valueGlobals = from->valueGlobals;
     instance->rodata = from->rodata;
     instance->executables = from->executables;

@@ -8,6 +8,7 @@
 #include "kiln/runtime/vm/hal_types.h"
 #include "kiln/runtime/vm/program.h"
 #include "kiln/runtime/vm/testing/abs_program.h"
+#include "kiln/runtime/vm/testing/compiled_c.h"
 #include "kiln/targets/drivers.h"
 
 namespace kiln::vm {
@@ -57,14 +58,34 @@ schema::ModuleDesc benchmarkDesc() {
     for (uint32_t i = 0; i < 16; ++i)
       code.emit(Opcode::AddI64, {6 + i, 2, 1});
   });
+  // A reference in each round, as a loop over a tensor has it.
+  {
+    CodeBuilder code;
+    auto head = code.newLabel(), again = code.newLabel(), done = code.newLabel();
+    code.constant(3, 1);
+    code.branch(head);
+    code.bind(head);
+    code.emit(Opcode::CmpLtSI64, {4, 1, 0});
+    code.condBranch(4, again, done);
+    code.bind(again);
+    code.emit(Opcode::AddI64, {5, 1, 3});
+    code.branch(head, {{v(5), v(1)}, {r(0), r(1)}, {r(1), r(0)}});
+    code.bind(done);
+    code.ret({v(2)});
+    testing::addFunction(desc, "swaps", "I_I", 6, 2, std::move(code));
+  }
   loop("calls", [](CodeBuilder &code) { code.call(0, {}, {}); });
   loop("natives", [](CodeBuilder &code) { code.callImport(0, {r(0), v(1)}, {}); });
   return desc;
 }
 
-std::unique_ptr<Session> makeSession(benchmark::State &state) {
+// How the program's functions run.
+enum class Code { Interpreted, Compiled };
+
+std::unique_ptr<Session> makeSession(benchmark::State &state, Code code) {
   Ref<NativeModule> host = makeRef<NativeModule>("host");
-  Result<Ref<Module>> module = testing::loadDesc(benchmarkDesc());
+  Result<Ref<Module>> module =
+      code == Code::Compiled ? testing::loadC(benchmarkDesc(), "-O2") : testing::loadDesc(benchmarkDesc());
   if (host->add("nothing", "rI_", nativeNothing, nullptr).ok() && module.ok())
     if (auto session = Session::create({*module}, {host}); session.ok())
       return *std::move(session);
@@ -72,9 +93,9 @@ std::unique_ptr<Session> makeSession(benchmark::State &state) {
   return nullptr;
 }
 
-void runFunction(benchmark::State &state, const char *name, std::span<const Value> arguments,
+void runFunction(benchmark::State &state, Code code, const char *name, std::span<const Value> arguments,
                  std::span<Value> results) {
-  std::unique_ptr<Session> session = makeSession(state);
+  std::unique_ptr<Session> session = makeSession(state, code);
   if (!session)
     return;
   Function function = *session->lookup(name);
@@ -85,10 +106,14 @@ void runFunction(benchmark::State &state, const char *name, std::span<const Valu
     }
 }
 
-void BM_CallEmpty(benchmark::State &state) {
-  runFunction(state, "empty", {}, {});
+#define BENCHMARK_BOTH(function)                                                                                       \
+  BENCHMARK_CAPTURE(function, interpreted, Code::Interpreted);                                                         \
+  BENCHMARK_CAPTURE(function, compiled_to_c, Code::Compiled)
+
+void BM_CallEmpty(benchmark::State &state, Code code) {
+  runFunction(state, code, "empty", {}, {});
 }
-BENCHMARK(BM_CallEmpty);
+BENCHMARK_BOTH(BM_CallEmpty);
 
 struct Object : RefCounted {};
 
@@ -100,33 +125,37 @@ template <> struct RefTypeOf<Object> {
 
 namespace {
 
-void BM_CallRefInOut(benchmark::State &state) {
+void BM_CallRefInOut(benchmark::State &state, Code code) {
   Value arguments[] = {Value(makeRef<Object>())};
   Value results[1];
-  runFunction(state, "identity", arguments, results);
+  runFunction(state, code, "identity", arguments, results);
 }
-BENCHMARK(BM_CallRefInOut);
+BENCHMARK_BOTH(BM_CallRefInOut);
 
 // `perIteration` of what is counted happen each time round the loop of the program.
-void runLoop(benchmark::State &state, const char *name, int64_t perIteration) {
+void runLoop(benchmark::State &state, Code code, const char *name, int64_t perIteration) {
   constexpr int64_t count = 100000;
   Value arguments[] = {Value::i64(count)};
   Value results[1];
-  runFunction(state, name, arguments, results);
+  runFunction(state, code, name, arguments, results);
   state.SetItemsProcessed(state.iterations() * count * perIteration);
 }
-void BM_LoopOfAdds(benchmark::State &state) {
-  runLoop(state, "adds", 16 + 4);
+void BM_LoopOfAdds(benchmark::State &state, Code code) {
+  runLoop(state, code, "adds", 16 + 4);
 }
-BENCHMARK(BM_LoopOfAdds);
-void BM_LoopOfCalls(benchmark::State &state) {
-  runLoop(state, "calls", 1);
+BENCHMARK_BOTH(BM_LoopOfAdds);
+void BM_LoopOfSwaps(benchmark::State &state, Code code) {
+  runLoop(state, code, "swaps", 1);
 }
-BENCHMARK(BM_LoopOfCalls);
-void BM_LoopOfNativeCalls(benchmark::State &state) {
-  runLoop(state, "natives", 1);
+BENCHMARK_BOTH(BM_LoopOfSwaps);
+void BM_LoopOfCalls(benchmark::State &state, Code code) {
+  runLoop(state, code, "calls", 1);
 }
-BENCHMARK(BM_LoopOfNativeCalls);
+BENCHMARK_BOTH(BM_LoopOfCalls);
+void BM_LoopOfNativeCalls(benchmark::State &state, Code code) {
+  runLoop(state, code, "natives", 1);
+}
+BENCHMARK_BOTH(BM_LoopOfNativeCalls);
 
 // abs on a scalar tensor, buffer view in and out.
 Status callAbs(benchmark::State &state, const char *device, hal::AllocatorKind allocator) {

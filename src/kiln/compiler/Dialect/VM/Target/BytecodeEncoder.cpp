@@ -3,9 +3,11 @@
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Dialect/VM/Target/FunctionEncoder.h"
+#include "kiln/schema/c_writer.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 
@@ -117,7 +119,18 @@ static std::vector<schema::RequirementDesc> requirementsOf(const schema::ModuleD
   return requirements;
 }
 
-LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink) {
+// "program.mlir:3:1", or nothing.
+static std::string locationText(Location location) {
+  auto file = location->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return {};
+  return (llvm::sys::path::filename(file.getFilename().getValue()) + ":" + Twine(file.getLine()) + ":" +
+          Twine(file.getColumn()))
+      .str();
+}
+
+// The constants of the result stay the module's.
+static FailureOr<schema::ModuleDesc> describeModule(ModuleOp module) {
   schema::ModuleDesc desc;
   desc.name = module.getSymName().str();
   desc.producer = "kiln " KILN_VERSION;
@@ -153,15 +166,32 @@ LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink) {
       return failure();
     if (func.getSymName() == "__initialize")
       desc.initializer = desc.functions.size();
+    encoded->location = locationText(func.getLoc());
     desc.functions.push_back(std::move(*encoded));
   }
   for (auto exportOp : body.getOps<ExportOp>())
     desc.exports.push_back({exportOp.getName().str(), index.functions.lookup(exportOp.getFunction()),
                             attributesOf(exportOp.getReflection().getValue())});
-  Status status = schema::writeModule(desc, sink);
+  return desc;
+}
+
+static LogicalResult writeWith(Status (*write)(const schema::ModuleDesc &, const schema::ByteSink &), ModuleOp module,
+                               const schema::ByteSink &sink) {
+  FailureOr<schema::ModuleDesc> desc = describeModule(module);
+  if (failed(desc))
+    return failure();
+  Status status = write(*desc, sink);
   if (!status.ok())
     return module.emitError() << "cannot be written: " << status.message();
   return success();
+}
+
+LogicalResult encodeModule(ModuleOp module, const schema::ByteSink &sink) {
+  return writeWith(schema::writeModule, module, sink);
+}
+
+LogicalResult writeModuleAsC(ModuleOp module, const schema::ByteSink &sink) {
+  return writeWith(schema::writeModuleAsC, module, sink);
 }
 
 } // namespace kiln::VM
