@@ -174,6 +174,7 @@ Result<std::vector<io::HostTensor>> CorpusProblem::compute(const Baseline &compu
   const uint64_t start = monotonicNanoseconds();
   Status status = computes(inputs, spans);
   timedCost.lastRun = monotonicNanoseconds() - start;
+  timedCost.shortestRun = std::min(timedCost.shortestRun, timedCost.lastRun);
   KILN_RETURN_IF_ERROR(std::move(status));
   return outputs;
 }
@@ -257,7 +258,8 @@ private:
 
 const Baseline *CorpusProblem::timedBaseline() const {
   const Baseline &computes = wide && wideFailed.empty() ? wide : baseline;
-  const bool compared = computes && program.goldens.inputs.empty() && timedCost.lastRun <= kLongestTimedRun;
+  const bool isSlow = timedCost.shortestRun > kLongestTimedRun && timedCost.shortestRun != UINT64_MAX;
+  const bool compared = computes && program.goldens.inputs.empty() && !timedCost.failed && !isSlow;
   return compared ? &computes : nullptr;
 }
 
@@ -277,7 +279,7 @@ bool CorpusProblem::affordsTimedCheck(uint64_t seed) const {
   // Which inputs are left out is nobody's to foresee.
   const bool drawn = XXH3_64bits(&seed, sizeof(seed)) & 1;
   const uint64_t gap = std::max(kQuickTimedGap, 4 * timedCost.lastRun);
-  const bool isQuick = timedCost.lastRun <= kQuickTimedRun && now - timedCost.lastEnd >= gap;
+  const bool isQuick = timedCost.shortestRun <= kQuickTimedRun && now - timedCost.lastEnd >= gap;
   const double share = kTimedShare * static_cast<double>(now - timedCost.start);
   return drawn && (isQuick || static_cast<double>(timedCost.spent) < share);
 }
@@ -292,7 +294,8 @@ std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(std::span<const io
   Result<std::vector<io::HostTensor>> outputs = compute(*computes, inputs);
   timedCost.spent += timedCost.lastRun;
   timedCost.lastEnd = monotonicNanoseconds();
-  if (!outputs.ok())
+  timedCost.failed = !outputs.ok();
+  if (timedCost.failed)
     return nullptr;
   return std::make_unique<TimedComparison>(*std::move(outputs), program.tolerance);
 }

@@ -20,6 +20,7 @@ struct TimedRequest {
   uint64_t sent = 0, answered = 0; // monotonicNanoseconds()
   uint64_t running = 0;            // processor time of all of the worker's threads
   uint64_t disturbed = 0;          // for how long others kept the worker from running
+  uint64_t waitedByLab = 0;        // for a processor, of `disturbed`
   uint64_t besides = 0;            // that requests to copy, which belong to it, took beyond copying
   uint32_t threads = 1;            // that it may run with
   Answer answer;
@@ -46,8 +47,9 @@ double nanosecondsToCopyAByte(std::span<const io::TensorSpan> tensors);
 // asked or after it answered, by the lab's own clock.
 Status checkClaims(const TimedRequest &timed);
 
-// No sample counts for less than this part of what a call of its request took on average. A worker that leaves out
-// time, or does the work of many calls in few samples, gains no more than the rest by it.
+// No sample counts for less than this part of what a call of its request took on average, by the lab's clock. A worker
+// that leaves out time, as one does that reads the time of its processor, or does the work of many calls in few
+// samples, gains no more than the rest by it.
 inline constexpr double kLeastOfMean = 0.95;
 void raiseSamples(TimedRequest &timed);
 

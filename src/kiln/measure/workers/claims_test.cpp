@@ -113,6 +113,18 @@ TEST(Claims, AwaitingAThreadThatIsDisturbedIsNotWork) {
   EXPECT_NE(untoldAfter(30, timed).find("leaves out time"), std::string::npos);
 }
 
+// Who tells the time of its processor leaves out what others disturb, which is in everybody else's samples.
+TEST(Claims, SamplesAreOfTheClockOnTheWall) {
+  TimedRequest timed = timedOf(std::vector<int64_t>(10, 5'000'000), 120'000'000, 1);
+  timed.running = 50'000'000;
+  timed.disturbed = 70'000'000;
+  raiseSamples(timed);
+  EXPECT_GT(timed.answer.host.front(), 11'000'000);
+  TimedRequest honest = timedOf(std::vector<int64_t>(10, 11'900'000), 120'000'000, 1);
+  raiseSamples(honest);
+  EXPECT_EQ(honest.answer.host.front(), 11'900'000);
+}
+
 // On a busy machine a request takes long, and samples only as long as the worker runs.
 TEST(Claims, WaitingForOthersIsNotLeftOut) {
   TimedRequest timed = tellingPart(0.5);

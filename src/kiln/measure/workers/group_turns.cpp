@@ -75,11 +75,12 @@ Result<TimedRequest> Group::watchRequest(uint32_t index, const Request &request,
   uint64_t runBefore = std::min(before.running, member.worker->runningWhenPaused());
   timed.sent = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(timed.answer, ask(index, request, timeout));
-  timed.answered = monotonicNanoseconds();
+  timed.answered = member.worker->pausedAt();
   WorkerTimes after = member.worker->times();
   timed.running = after.running - runBefore;
   // The lab, too, waits for a processor, before it asks and after the answer has come.
   waiting = ownWaiting() - waiting;
+  timed.waitedByLab = waiting;
   timed.disturbed = disturbedBetween(before, after) + waiting;
   if (timed.threads > 1 && !before.hasChildren && !after.hasChildren && !after.escaped) {
     auto others = int64_t(busyNanoseconds(processors) - busy) - int64_t(timed.running);

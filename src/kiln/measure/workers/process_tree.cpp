@@ -113,7 +113,7 @@ std::vector<pid_t> numbersIn(const std::string &folder) {
 // Of a process; nothing where it is gone.
 std::optional<pid_t> parentOf(pid_t process) {
   std::string stat = readAll(fmt::format("/proc/{}/stat", process));
-  // The name, in parentheses, may hold anything. A letter for the state follows it.
+  // As in stateIn.
   size_t at = stat.rfind(") ");
   pid_t parent = 0;
   if (at == stat.npos || at + 4 > stat.size() ||
@@ -122,14 +122,25 @@ std::optional<pid_t> parentOf(pid_t process) {
   return parent;
 }
 
+// The letter for the state in a line of /proc, which follows a name in parentheses that may hold anything.
+char stateIn(const std::string &stat) {
+  size_t at = stat.rfind(") ");
+  return at == stat.npos || at + 2 >= stat.size() ? '?' : stat[at + 2];
+}
+
+// Whether it has ended, though its parent has not asked how.
+bool hasEnded(pid_t process) {
+  std::string stat = readAll(fmt::format("/proc/{}/stat", process));
+  return stat.empty() || stateIn(stat) == 'Z' || stateIn(stat) == 'X';
+}
+
 // How often the threads of a process got a processor; nothing unless all of them are stopped.
 std::optional<uint64_t> timesScheduledIfStopped(pid_t process) {
   uint64_t times = 0;
   std::vector<pid_t> threads = numbersIn(fmt::format("/proc/{}/task", process));
   for (pid_t thread : threads) {
-    std::string folder = fmt::format("/proc/{}/task/{}/", process, thread), stat = readAll(folder + "stat");
-    size_t at = stat.rfind(") ");
-    if (at == stat.npos || at + 2 >= stat.size() || stat[at + 2] != 'T')
+    std::string folder = fmt::format("/proc/{}/task/{}/", process, thread);
+    if (stateIn(readAll(folder + "stat")) != 'T')
       return std::nullopt;
     // "<running> <waiting> <how often>"
     std::string schedstat = readAll(folder + "schedstat");
@@ -149,7 +160,7 @@ std::vector<StoppedChild> awaitStopOf(const std::vector<pid_t> &children) {
   Deadline patience = Deadline::after(kStopPatience);
   for (pid_t child : children) {
     std::optional<uint64_t> times;
-    while (!(times = timesScheduledIfStopped(child)) && ::kill(child, 0) == 0 && patience.remaining() > 0)
+    while (!(times = timesScheduledIfStopped(child)) && !hasEnded(child) && patience.remaining() > 0)
       ::sched_yield();
     if (times)
       stopped.push_back({child, *times});
@@ -268,6 +279,7 @@ StoppedWorker stopWorker(pid_t worker) {
     killStrays(all);
   }
   stopped.seen = awaitStop(worker);
+  stopped.at = monotonicNanoseconds();
   stopped.children = awaitStopOf(children);
   return stopped;
 }

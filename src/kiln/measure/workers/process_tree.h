@@ -34,6 +34,7 @@ struct StoppedChild {
 struct StoppedWorker {
   std::vector<pid_t> elsewhere;       // descendants that have left the group
   bool seen = false;                  // that it has stopped, which it had a tenth of a second for
+  uint64_t at = 0;                    // when that was, monotonicNanoseconds()
   std::vector<StoppedChild> children; // descendants that were seen to stop
 };
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kiln/base/clock.h"
 #include "kiln/base/sanitized.h"
 #include "kiln/measure/workers/process_tree.h"
 #include "kiln/measure/workers/worker_process.h"
@@ -236,6 +237,16 @@ TEST_F(StrayProcesses, WhoContinuesAChildIsEnded) {
   sleepFor(300);
   EXPECT_TRUE(worker->checkPaused().message().starts_with("runs while it is stopped"))
       << worker->checkPaused().toString();
+}
+
+TEST_F(StrayProcesses, ChildrenThatHaveEndedAreNotAwaited) {
+  start({"zombie"});
+  uint64_t began = monotonicNanoseconds();
+  for (int i = 0; i < 10; ++i) {
+    worker->pause();
+    EXPECT_TRUE(hello());
+  }
+  EXPECT_LT(monotonicNanoseconds() - began, 500 * kMillisecond); // a tenth of a second is the patience of each
 }
 
 TEST_F(StrayProcesses, NorDoesWhatAPausedWorkerStarted) {

@@ -58,6 +58,8 @@ public:
   // -1 once it has ended.
   pid_t pid() const { return process.pid; }
   WorkerTimes times() const { return WorkerTimes::of(process.pid, process.runTime); }
+  // When it was stopped last, monotonicNanoseconds().
+  uint64_t pausedAt() const { return stopped.at; }
   // What it had run, of WorkerTimes::running, when it was stopped last.
   uint64_t runningWhenPaused() const { return runWhenPaused; }
   // The end of what it wrote on standard error, as plainText.

@@ -111,6 +111,15 @@ void startSleepingChild(bool awakes) {
   }
 }
 
+// A child that has ended, and that nobody has asked how.
+void leaveZombie() {
+  pid_t child = ::fork();
+  if (child == 0)
+    std::_Exit(0);
+  siginfo_t info = {};
+  ::waitid(P_PID, id_t(child), &info, WEXITED | WNOWAIT);
+}
+
 // A child in a session of its own, which computes until it is ended.
 void startSession() {
   pid_t child = ::fork();
@@ -194,6 +203,8 @@ bool misbehave(const std::string &how) {
     startSession();
   if (how == "daemon" || how == "hop")
     startDaemon(how == "hop");
+  if (how == "zombie")
+    leaveZombie();
   if (how == "sleepchild" || how == "awakechild")
     startSleepingChild(how == "awakechild");
   if (how == "spin")
