@@ -130,6 +130,29 @@ TEST_F(Report, ColumnsDeriveWhatTheySay) {
   }
 }
 
+// As stores of earlier versions hold them, and as this one writes where there is none.
+TEST_F(Report, ARatioWhoseIntervalSaysNothingHasNone) {
+  Table table = load();
+  Row row = table.rows[1];
+  ASSERT_TRUE(row.ranked());
+  EXPECT_NE(textIn(row, "ratio_low"), "");
+  store::CandidateEstimate estimate = *row.estimate;
+  row.estimate = &estimate;
+  for (auto [low, high] : {std::pair(1e-30, 1e30), std::pair(0.0, 1e9)}) {
+    estimate.ratioLow = low;
+    estimate.ratioHigh = high;
+    EXPECT_EQ(textIn(row, "ratio_low"), "");
+    EXPECT_EQ(textIn(row, "ratio_high"), "");
+    EXPECT_NE(textIn(row, "ratio"), "");
+  }
+}
+
+TEST_F(Report, ATimeIsNoisyByTheLargerSideOfItsInterval) {
+  EXPECT_FALSE(isNoisy({.median = 100, .low = 81, .high = 119}));
+  EXPECT_TRUE(isNoisy({.median = 100, .low = 95, .high = 125}));
+  EXPECT_TRUE(isNoisy({.median = 100, .low = 75, .high = 105}));
+}
+
 TEST_F(Report, WithoutACalibrationNothingIsSaidOfThePeak) {
   Table table = load(); // a row points into it
   Row row = table.rows.front();
