@@ -34,6 +34,16 @@ std::vector<const Comparison *> slowestFirst(const CompareReport &report) {
   return all;
 }
 
+std::string controlsSentence(const CompareReport &report) {
+  if (!report.comparisons.empty() && std::ranges::all_of(report.comparisons, &Comparison::control))
+    return "all are controls, the same code in all runs: what their times differ by is the machine's, and nothing is "
+           "left to judge";
+  if (!report.unchanged)
+    return {};
+  return fmt::format("controls, which did not change: {}; that is the machine's, and taken out of the others",
+                     ratioText(*report.unchanged));
+}
+
 // Two digits, or all before the point.
 static std::string percentText(double share) {
   double percent = share * 100;
@@ -104,9 +114,8 @@ std::string summaryOf(const CompareReport &report) {
     ++counts[comparison.verdict];
   if (report.mean)
     text += fmt::format("geometric mean of the ratios: {}; above 1 is slower\n", ratioText(*report.mean));
-  if (report.unchanged)
-    text += fmt::format("controls, which did not change: {}; that is the machine's, and taken out of the others\n",
-                        ratioText(*report.unchanged));
+  if (std::string sentence = controlsSentence(report); !sentence.empty())
+    text += sentence + "\n";
   if (std::string sentence = smallestSentence(report); !sentence.empty())
     text += sentence + "\n";
   for (Verdict verdict : {Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Broken, Verdict::Mended,

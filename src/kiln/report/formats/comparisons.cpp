@@ -211,8 +211,9 @@ std::string junitText(Comparisons comparisons, size_t /*width*/) {
       ++count;
       ++failed;
     }
-    if (std::string sentence = smallestSentence(one.report); !sentence.empty())
-      cases += fmt::format("    <system-out>{}</system-out>\n", escapedXml(sentence));
+    for (const std::string &sentence : {controlsSentence(one.report), smallestSentence(one.report)})
+      if (!sentence.empty())
+        cases += fmt::format("    <system-out>{}</system-out>\n", escapedXml(sentence));
     suites += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n{}"
                           "  </testsuite>\n",
                           escapedXml(fmt::format("before: {}, after: {}", one.before, one.after)), count, failed,
