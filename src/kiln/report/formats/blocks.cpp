@@ -44,10 +44,12 @@ static std::string verificationOf(const Row &row) {
     return std::string(documentVerification(row));
   const store::Verification &verification = row.result->verification;
   std::string text = "FAILED";
-  if (!verification.cause.empty())
-    text += ": " + verification.cause;
-  if (!verification.explanation.empty())
-    text += (verification.cause.empty() ? ": " : "; ") + verification.explanation;
+  const std::string &cause = verification.cause, &said = verification.explanation;
+  const bool repeats = said.starts_with(cause); // also where there is no cause
+  if (!repeats)
+    text += ": " + cause;
+  if (!said.empty())
+    text += (repeats ? ": " : "; ") + said;
   return text;
 }
 
