@@ -73,6 +73,9 @@ std::string smallestSentence(const CompareReport &report) {
   return text;
 }
 
+// Narrower tables have names on lines of their own.
+static constexpr size_t kNamesFit = 81;
+
 static std::string lineOf(const Comparison &c, size_t width) {
   static constexpr size_t kNumbers = 68; // what stands before the name
   std::string ratio, interval;
@@ -97,7 +100,8 @@ std::string formatComparison(const CompareReport &report, size_t width) {
   for (const std::string &note : report.notes)
     text += hangingText("", "note: " + note, width, 2) + "\n";
   text += fmt::format("{:>12}  {:>12}  {:>7}  {:<17}  {:>6}  {:<6}  {}\n", "before", "after", "ratio", "interval",
-                      "shows %", "", "dispatch");
+                      "shows %", "", width < kNamesFit ? "" : "dispatch");
+  text = text.substr(0, text.find_last_not_of(" \n") + 1) + "\n";
   for (const Comparison *comparison : slowestFirst(report))
     text += lineOf(*comparison, width);
   const std::string summary = summaryOf(report);

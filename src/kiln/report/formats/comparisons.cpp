@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "kiln/base/split.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/json_value.h"
 #include "kiln/report/formats/text.h"
@@ -70,8 +71,12 @@ using Comparisons = std::span<const NamedComparison>;
 
 std::string consoleText(Comparisons comparisons, size_t width) {
   std::string text;
-  for (const NamedComparison &one : comparisons)
-    text += one.heading + formatComparison(one.report, width);
+  for (const NamedComparison &one : comparisons) {
+    for (std::string_view line : split(one.heading, '\n'))
+      if (!line.empty())
+        text += hangingText("", plainText(line), width, 2) + "\n";
+    text += formatComparison(one.report, width);
+  }
   return plainText(text); // names, too, are what a store says
 }
 

@@ -79,7 +79,7 @@ Result<History> loadHistory(store::Reader &reader, const std::string &dispatch) 
     for (const Row &row : history.runs.back()->rows)
       if (row.dispatch() == dispatch) {
         tables[&row] = history.runs.back().get();
-        history.entries.push_back({.row = &row});
+        history.entries.emplace_back().row = &row;
       }
   }
   std::ranges::sort(history.runs, {}, [](const auto &table) { return table->runs.front().started; });

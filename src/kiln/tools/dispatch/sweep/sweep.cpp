@@ -119,10 +119,11 @@ static std::string kilnWorkerOf(std::span<const SweepGroup> groups) {
   return "";
 }
 
-// What is stored with the run: the settings, and what is no part of the sweep's key: how busy the machine was, and
-// which program ran Kiln's modules.
+// What is stored with the run: the settings, and what is no part of the sweep's key: how busy the machine was, which
+// program ran Kiln's modules, and how many problems there are.
 static std::string runFlags(const SweepSettings &settings, std::span<const SweepGroup> groups) {
   Json json = Json::parse(settingsJson(settings));
+  json["problems"] = groups.size();
   if (std::string worker = kilnWorkerOf(groups); !worker.empty())
     json["kilnWorker"] = std::move(worker);
   if (settings.machine) {
