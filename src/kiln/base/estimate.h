@@ -16,6 +16,9 @@ struct Estimate {
   double ratio = 1, ratioLow = 1, ratioHigh = 1;
   bool dropped = false; // it left the rounds early, being slower
 
+  // An interval that holds 1 and reaches beyond a factor of ten says nothing of the ratio, and there is none.
+  bool hasRatioInterval() const { return ratioLow > 1 || ratioHigh < 1 || ratioHigh <= 10 * ratio; }
+
   bool operator==(const Estimate &) const = default;
 };
 

@@ -259,6 +259,51 @@ TEST_F(Compare, TheSameCodeRunByTheSameWorkerIsAControl) {
   EXPECT_EQ(report.regressions, 0U);
 }
 
+// Of two runs of the same builds nothing is left that could have changed, and that is said.
+TEST_F(Compare, WhereAllAreControlsNothingIsLeftToJudge) {
+  TwoRuns runs(1.5);
+  runs.second.moduleHash = runs.first.moduleHash;
+  runs.storedRun.flags = R"({"kilnWorker":"1234"})";
+  NamedComparison equal{"a", "b", {}, compare(runs.before, runs.after, {}), 0.02, false};
+  constexpr std::string_view kSays = "all are controls, the same code in all runs: what their times differ by is the "
+                                     "machine's, and nothing is left to judge";
+  EXPECT_NE(summaryOf(equal.report).find(kSays), std::string::npos) << summaryOf(equal.report);
+  EXPECT_EQ(summaryOf(equal.report).find("taken out of the others"), std::string::npos) << "there are no others";
+  EXPECT_TRUE(equal.report.nothing.empty()) << "equal builds are no failure";
+  Result<std::string> junit = formatComparisons({&equal, 1}, "junit", 80);
+  EXPECT_NE(junit->find(kSays.substr(0, 20)), std::string::npos) << *junit;
+  runs.second.moduleHash = "another";
+  EXPECT_EQ(summaryOf(compare(runs.before, runs.after, {})).find("all are controls"), std::string::npos);
+}
+
+// The rule of comparisons: the same code is not judged, whatever its times do.
+TEST_F(Compare, AHistoryDoesNotJudgeTheSameCode) {
+  fill(kBase);
+  SampleOptions later = kBase;
+  later.started = 2000;
+  later.slowdown = 1.08;
+  fill(later);
+  Result<std::unique_ptr<store::Reader>> reader = store::Reader::open(path);
+  ASSERT_TRUE(reader.ok());
+  Result<History> history = loadHistory(**reader, store::testing::sampleProblem(256, 512, 128).name + "_onednn");
+  ASSERT_TRUE(history.ok()) << history.status().toString();
+  ASSERT_EQ(history->entries.size(), 2U);
+  const HistoryEntry &entry = history->entries[1];
+  EXPECT_TRUE(entry.control);
+  EXPECT_EQ(entry.verdict, Verdict::Same);
+  Table before = load("latest~1"), after = load("latest");
+  for (const Comparison &c : compare(before, after, {}).comparisons)
+    if (c.before->dispatch() == entry.row->dispatch()) {
+      EXPECT_TRUE(c.control);
+      EXPECT_EQ(c.ratio, entry.ratio()->ratio) << "as compare says";
+      EXPECT_EQ(c.high, entry.ratio()->high);
+    }
+  Result<std::string> text = formatHistory(*history, "console", 80);
+  EXPECT_NE(text->find("  same code\n"), std::string::npos) << *text;
+  EXPECT_EQ(text->find("smallest change"), std::string::npos) << *text;
+  EXPECT_NE(formatHistory(*history, "csv", 80)->find(",is a control,same code,"), std::string::npos);
+}
+
 // What a program says of its version is no proof that it did not change.
 TEST_F(Compare, AProgramOfTheUsersOwnIsNoControl) {
   TwoRuns runs(2.4);

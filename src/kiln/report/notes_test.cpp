@@ -92,6 +92,18 @@ protected:
         rows.push_back(&row);
     EXPECT_EQ(rows.size(), 3U);
   }
+  void tieWithOthers() {
+    const ProblemRows problem = byProblem(table).front();
+    std::vector<const Row *> others;
+    for (const Row *row = problem.begin; row != problem.end; ++row)
+      if (row->ranked() && row->candidate->provider == "kiln" && !row->isKilnsDefault())
+        others.push_back(row);
+    for (store::CandidateEstimate &estimate : table.estimates)
+      if (&estimate == rows.front()->estimate)
+        estimate.ties = {others[1]->candidateKey, others[0]->candidateKey};
+    EXPECT_EQ(defaultNote(problem),
+              "Kiln's default configuration ties with the best other one found, " + others[0]->shortName());
+  }
   double number(const Row &row, std::string_view column) {
     return std::get<Number>((*findColumn(column))->value(row)).value;
   }
@@ -123,6 +135,17 @@ TEST_F(DefaultConfiguration, MayBeTheBestFound) {
   for (const Row *row : rows)
     EXPECT_EQ(number(*row, "best_kiln_ratio"), 1);
   EXPECT_EQ(defaultNote(byProblem(table).front()), "Kiln's default configuration is its fastest here");
+}
+
+// What cannot be told apart is called a tie, whichever of the two has the lower time.
+TEST_F(DefaultConfiguration, MayTieFromBehind) {
+  loadWith(0.59);
+  tieWithOthers();
+}
+
+TEST_F(DefaultConfiguration, MayTieFromBefore) {
+  loadWith(1.1);
+  tieWithOthers();
 }
 
 TEST_F(CutGroups, WithoutADefaultConfigurationNothingIsSaidOfIt) {

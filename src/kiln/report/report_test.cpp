@@ -130,6 +130,60 @@ TEST_F(Report, ColumnsDeriveWhatTheySay) {
   }
 }
 
+// As stores of earlier versions hold them, and as this one writes where there is none.
+TEST_F(Report, ARatioWhoseIntervalSaysNothingHasNone) {
+  Table table = load();
+  Row row = table.rows[1];
+  ASSERT_TRUE(row.ranked());
+  EXPECT_NE(textIn(row, "ratio_low"), "");
+  store::CandidateEstimate estimate = *row.estimate;
+  row.estimate = &estimate;
+  for (auto [low, high] : {std::pair(1e-30, 1e30), std::pair(0.0, 1e9)}) {
+    estimate.ratioLow = low;
+    estimate.ratioHigh = high;
+    EXPECT_EQ(textIn(row, "ratio_low"), "");
+    EXPECT_EQ(textIn(row, "ratio_high"), "");
+    EXPECT_NE(textIn(row, "ratio"), "");
+  }
+}
+
+TEST_F(Report, ATimeIsNoisyByTheLargerSideOfItsInterval) {
+  EXPECT_FALSE(isNoisy({.median = 100, .low = 81, .high = 119}));
+  EXPECT_TRUE(isNoisy({.median = 100, .low = 95, .high = 125}));
+  EXPECT_TRUE(isNoisy({.median = 100, .low = 75, .high = 105}));
+}
+
+TEST_F(Report, ColumnsWithoutRoomAreNamedWithTheWidthThatShowsThem) {
+  Table table = load();
+  const std::string text = valueOf(formatConsole(table, {.width = 80}));
+  const size_t at = text.find("\n  no room for Samples, ");
+  ASSERT_NE(at, text.npos) << text;
+  const std::string columns = "COLUMNS=";
+  const size_t width = std::stoul(text.substr(text.find(columns, at) + columns.size()));
+  const std::string wide = valueOf(formatConsole(table, {.width = std::max<size_t>(width, 200)}));
+  EXPECT_EQ(wide.find("no room for"), wide.npos) << wide;
+  EXPECT_NE(wide.find("Samples"), wide.npos);
+  for (auto write : {formatCsv, formatJson, formatMarkdown})
+    EXPECT_EQ(valueOf(write(table, {.width = 80})).find("no room for"), std::string::npos);
+}
+
+TEST(Unfinished, ProblemsThatWereNeverBegunCount) {
+  TemporaryFolder folder;
+  const std::string path = folder.file("results.db");
+  {
+    Result<std::unique_ptr<store::Writer>> writer = store::Writer::open(path, {});
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE(store::testing::fillSampleStore(**writer, {.rounds = 0, .planned = 10}).ok());
+  }
+  std::unique_ptr<store::Reader> reader = valueOf(store::Reader::open(path));
+  Table table = valueOf(loadTable(*reader, {}));
+  EXPECT_EQ(table.unfinished.size(), 1U);
+  EXPECT_EQ(table.notBegun, 6U) << "of 10, 3 are finished and one is begun";
+  EXPECT_NE(
+      valueOf(formatConsole(table, {})).find("7 problems are not finished; the same sweep, run again, measures them"),
+      std::string::npos);
+}
+
 TEST_F(Report, WithoutACalibrationNothingIsSaidOfThePeak) {
   Table table = load(); // a row points into it
   Row row = table.rows.front();

@@ -10,9 +10,11 @@ import small_matmul
 
 
 def claimed(provider, request, count, time=kiln_worker._time):
+    if sys.argv[2] == "spoils":  # a result, after it was computed
+        provider.call = lambda index: (provider.run(index), provider.sets[index][-1].__setitem__(3, 1e6))
     answer = time(provider, request, count)
     call = answer["host"]
-    claims = {"honest": {},
+    claims = {"honest": {}, "spoils": {},
               "wrap": {"host": [2**63 - 1] * len(call)},  # sums of two are -2, to who sums in 64 bits
               "less": {"host": [max(ns // 10, 1) for ns in call]},  # also beside others, waiting for whom is in its samples
               "uneven": {"device": {"clock": "mine", "started": call, "ended": call + [1]}},

@@ -1,5 +1,5 @@
 """Interrupts a sweep in its first problem, once by Ctrl-C alone: it ends within a second, says how to go on, leaves no
-worker behind, and has kept the rounds that it measured. interrupt.py FOLDER"""
+worker behind, and has kept the rounds that it measured; and another one while it compiles. interrupt.py FOLDER"""
 
 import os
 import signal
@@ -10,12 +10,12 @@ import time
 
 folder = sys.argv[1]
 # One round takes seconds: it is not waited for.
-command = ["kiln-dispatch", "sweep", f"--generated-dir={folder}", "--operation-kind=matmul", "--dtypes=f32",
-           "--problem-m=256", "--problem-n=256", "--problem-k=256", "--configurations=12", "--providers=kiln",
+command = ["kiln-dispatch", "sweep", "--operation-kind=matmul", "--dtypes=f32",
+           "--problem-m=256", "--problem-n=256", "--problem-k=256", "--providers=kiln",
            "--benchmark-repetitions=1000"]
 # Whoever started this may ignore Ctrl-C, and so would the sweep.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-sweep = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+sweep = subprocess.Popen([*command, f"--generated-dir={folder}", "--configurations=12"], stdout=subprocess.PIPE, text=True, start_new_session=True)
 store = f"{folder}/generated/results.db"
 
 
@@ -43,3 +43,11 @@ deadline = time.monotonic() + 10
 while any(os.path.exists(f"/proc/{worker}") for worker in workers) and time.monotonic() < deadline:
     time.sleep(0.05)
 print("left behind:", [worker for worker in workers if os.path.exists(f"/proc/{worker}")])
+
+compiling = subprocess.Popen([*command, f"--generated-dir={folder}/other", "--configurations=64", "--force-compile"],
+                             stdout=subprocess.PIPE, text=True, start_new_session=True)
+while not subprocess.run(["pgrep", "-s", str(compiling.pid), "kiln-compile"], capture_output=True).stdout:
+    time.sleep(0.05)
+compiling.send_signal(signal.SIGINT)
+out, _ = compiling.communicate(timeout=60)
+print("while it compiles:", out.splitlines()[-1], "exit code", compiling.returncode)

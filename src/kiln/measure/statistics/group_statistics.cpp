@@ -426,6 +426,10 @@ std::vector<RankedEstimate> GroupStatistics::estimates() const {
     const Interval interval = intervalAround(ratio.value, ratio.reach);
     next.ratioLow = interval.low;
     next.ratioHigh = interval.high;
+    if (!next.hasRatioInterval()) {
+      next.ratioLow = 0;
+      next.ratioHigh = kInfinity;
+    }
     all.push_back(std::move(next));
   }
   if (!all.empty())

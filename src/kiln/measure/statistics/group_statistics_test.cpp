@@ -265,6 +265,29 @@ TEST(GroupStatistics, TwoRoundsSayNothing) {
   EXPECT_TRUE(std::isnan(of(estimates, 2).ratio));
 }
 
+// Three rounds of a busy machine: Student's t with 2 degrees of freedom, shared among all pairs, reaches far beyond
+// what any ratio could be.
+TEST(GroupStatistics, AnIntervalThatSaysNothingIsNone) {
+  GroupStatistics group = makeGroup(2);
+  const std::vector<std::vector<int64_t>> times = {{100, 300, 150}, {200, 150, 310}};
+  for (uint32_t round = 0; round < 3; ++round)
+    for (uint32_t candidate = 0; candidate < 2; ++candidate)
+      ASSERT_TRUE(group.addRound(candidate, round, std::vector<int64_t>{times[candidate][round] * 1000}, 1).ok());
+  const std::vector<RankedEstimate> estimates = group.estimates();
+  EXPECT_EQ(estimates[1].rank, 1U);
+  EXPECT_EQ(estimates[1].ratioLow, 0);
+  EXPECT_TRUE(std::isinf(estimates[1].ratioHigh)) << estimates[1].ratioHigh;
+  EXPECT_FALSE(estimates[1].hasRatioInterval());
+  EXPECT_TRUE(estimates[0].hasRatioInterval()) << "the leader's is exact";
+}
+
+TEST(Estimate, ARatioMayBeWithinAFactorOfTenOrOnOneSide) {
+  EXPECT_TRUE((Estimate{.ratio = 2, .ratioLow = 0.3, .ratioHigh = 15}.hasRatioInterval()));
+  EXPECT_TRUE((Estimate{.ratio = 40, .ratioLow = 1.1, .ratioHigh = 1500}.hasRatioInterval()));
+  EXPECT_FALSE((Estimate{.ratio = 2, .ratioLow = 0.1, .ratioHigh = 40}.hasRatioInterval()));
+  EXPECT_FALSE((Estimate{.ratio = 1.1, .ratioLow = 1e-30, .ratioHigh = 1e30}.hasRatioInterval()));
+}
+
 TEST(GroupStatistics, OneCandidateRunsUntilItIsPrecise) {
   GroupStatistics group = makeGroup(1);
   const std::vector<RankedEstimate> estimates = play(group, {100e3});

@@ -92,8 +92,14 @@ Result<std::string> saidError(const Json &object, const char *name, bool require
   return fmt::format("{}... ({} bytes)", plainText(said.substr(0, end)), said.size());
 }
 
-// What is a decimal number in the same spelling becomes one.
-Json fieldValue(const std::string &value) {
+// Fields that are texts also where they are digits alone, so that a field's type does not depend on its value: the
+// permutation 10 is one as 0213 is.
+constexpr std::string_view kTextFields[] = {"permutation", "shape"};
+
+// What else is a decimal number in the same spelling becomes one.
+Json fieldValue(const std::string &name, const std::string &value) {
+  if (std::ranges::find(kTextFields, name) != std::end(kTextFields))
+    return value;
   bool digits =
       !value.empty() && value.size() <= 18 && std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
   if (digits && (value.size() == 1 || value.front() != '0'))
@@ -104,7 +110,7 @@ Json fieldValue(const std::string &value) {
 Json encodeProblem(const ProblemText &problem) {
   Json fields = Json::object();
   for (const auto &[name, value] : problem.fields)
-    fields[name] = fieldValue(value);
+    fields[name] = fieldValue(name, value);
   return {{"family", problem.family}, {"name", problem.name}, {"fields", std::move(fields)}};
 }
 

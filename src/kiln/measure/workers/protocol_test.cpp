@@ -29,6 +29,13 @@ TEST(Protocol, LoadIsWhatTheDocumentSays) {
             "\"stride\":192,\"bytes\":12}]}\n");
 }
 
+TEST(Protocol, TheTypeOfAFieldDoesNotDependOnItsValue) {
+  LoadRequest load;
+  load.problem = {"transpose", "transpose_10_5x7_f32", {{"permutation", "10"}, {"shape", "64"}, {"rows", "10"}}};
+  EXPECT_NE(encodeRequest(load).find(R"({"permutation":"10","shape":"64","rows":10})"), std::string::npos)
+      << encodeRequest(load);
+}
+
 TEST(Protocol, RequestsSurviveTheWay) {
   Result<Request> parsed = parseRequest(encodeRequest(sampleLoad()));
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();

@@ -1,5 +1,7 @@
 #include "kiln/report/columns/columns.h"
 
+#include <algorithm>
+
 #include "kiln/report/model/suggestion.h"
 
 namespace kiln::report {
@@ -41,7 +43,7 @@ double relativeError(const Estimate &estimate) {
 
 bool isNoisy(const Estimate &estimate) {
   constexpr double most = 0.2;
-  return relativeError(estimate) > most;
+  return std::max(estimate.high - estimate.median, estimate.median - estimate.low) > most * estimate.median;
 }
 
 } // namespace kiln::report

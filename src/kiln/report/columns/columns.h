@@ -83,7 +83,7 @@ std::string operationKind(const Row &row);
 std::string_view documentVerification(const Row &row);
 // Half of the interval of the median, relative to it.
 double relativeError(const Estimate &estimate);
-// Whether the interval is so wide that the time, and its rank, say next to nothing.
+// Whether the interval's larger side is so wide that the time, and its rank, say next to nothing.
 bool isNoisy(const Estimate &estimate);
 // Place among the candidates of its group; nothing without one.
 Value rankOf(const Row &row);

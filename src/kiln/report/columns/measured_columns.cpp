@@ -29,10 +29,19 @@ Value rankOf(const Row &row) {
   return Ranking{row.estimate->rank, !row.estimate->ties.empty(), isNoisy(*row.estimate)};
 }
 
+// Half of the interval of the ratio, relative to it; where there is none, as large as the ratio.
+static double relativeRatioError(const Estimate &estimate) {
+  return estimate.hasRatioInterval() ? (estimate.ratioHigh - estimate.ratioLow) / 2 / estimate.ratio : 1;
+}
+
 static Value ratio(const Row &row) {
   if (!row.ranked())
     return {};
-  return Number{row.estimate->ratio, (row.estimate->ratioHigh - row.estimate->ratioLow) / 2};
+  return Number{row.estimate->ratio, row.estimate->ratio * relativeRatioError(*row.estimate)};
+}
+
+template <double Estimate::*end> static Value ratioEnd(const Row &row) {
+  return row.ranked() && row.estimate->hasRatioInterval() ? Value(Number{row.estimate->*end, 0}) : Value();
 }
 
 static Value interval(const Row &row) {
@@ -70,11 +79,8 @@ static Value bestKilnRatio(const Row &row) {
     return {};
   if (row.bestKiln == row.estimate)
     return Number{1, 0};
-  auto relativeWidth = [](const Estimate &estimate) {
-    return (estimate.ratioHigh - estimate.ratioLow) / 2 / estimate.ratio;
-  };
   double value = row.bestKiln->ratio / row.estimate->ratio;
-  return Number{value, value * (relativeWidth(*row.bestKiln) + relativeWidth(*row.estimate))};
+  return Number{value, value * (relativeRatioError(*row.bestKiln) + relativeRatioError(*row.estimate))};
 }
 
 // "yes" for what was checked, right and not rejected; the cause for what was wrong; "self-consistent" or "f64 golden"
@@ -135,12 +141,10 @@ static constexpr Column kColumns[] = {
      "High end of the median's interval."},
     {"gb_per_s", "GB/s", Unit::Gigabytes, bandwidth, 6, 7, Page::Shown,
      "Bytes that must move at least, of a second, from the median time."},
-    {"ratio_low", "Ratio low", Unit::Ratio,
-     [](const Row &row) { return row.ranked() ? Value(Number{row.estimate->ratioLow, 0}) : Value(); }, 6, 0, Page::No,
-     "Low end of the ratio's interval."},
-    {"ratio_high", "Ratio high", Unit::Ratio,
-     [](const Row &row) { return row.ranked() ? Value(Number{row.estimate->ratioHigh, 0}) : Value(); }, 6, 0, Page::No,
-     "High end of the ratio's interval."},
+    {"ratio_low", "Ratio low", Unit::Ratio, ratioEnd<&Estimate::ratioLow>, 6, 0, Page::No,
+     "Low end of the ratio's interval; empty where the rounds say too little for one."},
+    {"ratio_high", "Ratio high", Unit::Ratio, ratioEnd<&Estimate::ratioHigh>, 6, 0, Page::No,
+     "High end of the ratio's interval; empty where the rounds say too little for one."},
     {"tied_with", "Tied with", Unit::Count,
      [](const Row &row) { return row.ranked() ? Value(static_cast<int64_t>(row.estimate->ties.size())) : Value(); }, 4,
      0, Page::No, "Candidates that it shares the rank with."},

@@ -5,10 +5,10 @@
 
 namespace kiln::report {
 
-static constexpr size_t kArgumentsWidth = 84;
+static constexpr size_t kArgumentsWidth = 84; // the documents'
 
 // The problem's fields as flags that give it again, in lines; a matmul's in the documents' order.
-static std::string argumentsOf(const Row &row) {
+static std::string argumentsOf(const Row &row, size_t width) {
   std::vector<std::string> flags;
   bool contraction = !row.field("m").empty();
   if (contraction) {
@@ -26,7 +26,7 @@ static std::string argumentsOf(const Row &row) {
   for (const std::string &flag : flags) {
     // The documents break before the split.
     bool split = flag.starts_with("--split_k_mode=");
-    if (!text.empty() && (split || length + 1 + flag.size() > kArgumentsWidth)) {
+    if (!text.empty() && (split || length + 1 + flag.size() > width)) {
       text += "\n                ";
       length = 0;
     } else if (!text.empty()) {
@@ -44,10 +44,12 @@ static std::string verificationOf(const Row &row) {
     return std::string(documentVerification(row));
   const store::Verification &verification = row.result->verification;
   std::string text = "FAILED";
-  if (!verification.cause.empty())
-    text += ": " + verification.cause;
-  if (!verification.explanation.empty())
-    text += (verification.cause.empty() ? ": " : "; ") + verification.explanation;
+  const std::string &cause = verification.cause, &said = verification.explanation;
+  const bool repeats = said.starts_with(cause); // also where there is no cause
+  if (!repeats)
+    text += ": " + cause;
+  if (!said.empty())
+    text += (repeats ? ": " : "; ") + said;
   return text;
 }
 
@@ -70,7 +72,7 @@ std::string blockOf(const Row &row, size_t width) {
   line("OpKind", operationKind(row));
   line("Operation", row.problem->name);
   line("Configuration", row.candidate->configuration.empty() ? "N/A" : row.candidate->configuration);
-  line("Arguments", argumentsOf(row));
+  line("Arguments", argumentsOf(row, width == 0 ? kArgumentsWidth : std::max(width, indent + least) - indent));
   lines("Verification", verificationOf(row));
   if (row.failed() || row.result->outcome == Outcome::Unsupported) {
     const std::string &error = row.result->error, &said = row.result->verification.explanation;

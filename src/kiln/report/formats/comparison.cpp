@@ -34,6 +34,16 @@ std::vector<const Comparison *> slowestFirst(const CompareReport &report) {
   return all;
 }
 
+std::string controlsSentence(const CompareReport &report) {
+  if (!report.comparisons.empty() && std::ranges::all_of(report.comparisons, &Comparison::control))
+    return "all are controls, the same code in all runs: what their times differ by is the machine's, and nothing is "
+           "left to judge";
+  if (!report.unchanged)
+    return {};
+  return fmt::format("controls, which did not change: {}; that is the machine's, and taken out of the others",
+                     ratioText(*report.unchanged));
+}
+
 // Two digits, or all before the point.
 static std::string percentText(double share) {
   double percent = share * 100;
@@ -63,6 +73,9 @@ std::string smallestSentence(const CompareReport &report) {
   return text;
 }
 
+// Narrower tables have names on lines of their own.
+static constexpr size_t kNamesFit = 81;
+
 static std::string lineOf(const Comparison &c, size_t width) {
   static constexpr size_t kNumbers = 68; // what stands before the name
   std::string ratio, interval;
@@ -87,7 +100,8 @@ std::string formatComparison(const CompareReport &report, size_t width) {
   for (const std::string &note : report.notes)
     text += hangingText("", "note: " + note, width, 2) + "\n";
   text += fmt::format("{:>12}  {:>12}  {:>7}  {:<17}  {:>6}  {:<6}  {}\n", "before", "after", "ratio", "interval",
-                      "shows %", "", "dispatch");
+                      "shows %", "", width < kNamesFit ? "" : "dispatch");
+  text = text.substr(0, text.find_last_not_of(" \n") + 1) + "\n";
   for (const Comparison *comparison : slowestFirst(report))
     text += lineOf(*comparison, width);
   const std::string summary = summaryOf(report);
@@ -104,9 +118,8 @@ std::string summaryOf(const CompareReport &report) {
     ++counts[comparison.verdict];
   if (report.mean)
     text += fmt::format("geometric mean of the ratios: {}; above 1 is slower\n", ratioText(*report.mean));
-  if (report.unchanged)
-    text += fmt::format("controls, which did not change: {}; that is the machine's, and taken out of the others\n",
-                        ratioText(*report.unchanged));
+  if (std::string sentence = controlsSentence(report); !sentence.empty())
+    text += sentence + "\n";
   if (std::string sentence = smallestSentence(report); !sentence.empty())
     text += sentence + "\n";
   for (Verdict verdict : {Verdict::Faster, Verdict::Slower, Verdict::Same, Verdict::Broken, Verdict::Mended,

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include "kiln/base/split.h"
 #include "kiln/report/formats/formats.h"
 #include "kiln/report/formats/json_value.h"
 #include "kiln/report/formats/text.h"
@@ -70,8 +71,12 @@ using Comparisons = std::span<const NamedComparison>;
 
 std::string consoleText(Comparisons comparisons, size_t width) {
   std::string text;
-  for (const NamedComparison &one : comparisons)
-    text += one.heading + formatComparison(one.report, width);
+  for (const NamedComparison &one : comparisons) {
+    for (std::string_view line : split(one.heading, '\n'))
+      if (!line.empty())
+        text += hangingText("", plainText(line), width, 2) + "\n";
+    text += formatComparison(one.report, width);
+  }
   return plainText(text); // names, too, are what a store says
 }
 
@@ -211,8 +216,9 @@ std::string junitText(Comparisons comparisons, size_t /*width*/) {
       ++count;
       ++failed;
     }
-    if (std::string sentence = smallestSentence(one.report); !sentence.empty())
-      cases += fmt::format("    <system-out>{}</system-out>\n", escapedXml(sentence));
+    for (const std::string &sentence : {controlsSentence(one.report), smallestSentence(one.report)})
+      if (!sentence.empty())
+        cases += fmt::format("    <system-out>{}</system-out>\n", escapedXml(sentence));
     suites += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\">\n{}"
                           "  </testsuite>\n",
                           escapedXml(fmt::format("before: {}, after: {}", one.before, one.after)), count, failed,

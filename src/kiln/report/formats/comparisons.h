@@ -33,6 +33,8 @@ std::vector<const Comparison *> slowestFirst(const CompareReport &report);
 std::string smallestText(const Comparison &comparison);
 // The smallest changes that these data could have shown, in one sentence; empty where no dispatch has a ratio.
 std::string smallestSentence(const CompareReport &report);
+// What the controls did, or that there is nothing else; empty where there is no control.
+std::string controlsSentence(const CompareReport &report);
 // What the comparison says of all dispatches together, in lines: means, and how many got faster or slower.
 std::string summaryOf(const CompareReport &report);
 

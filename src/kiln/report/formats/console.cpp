@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "fmt/ranges.h"
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/formats/columns_of.h"
 #include "kiln/report/formats/formats.h"
@@ -58,14 +59,16 @@ static void lineUp(std::vector<PrintedColumn> &columns, size_t width) {
   }
 }
 
-// Leaves out the least important columns, then shortens text, until it fits.
-static void fit(std::vector<PrintedColumn> &columns, size_t width) {
+// Leaves out the least important columns, whose headers it gives, then shortens text, until it fits.
+static std::vector<std::string_view> fit(std::vector<PrintedColumn> &columns, size_t width) {
+  std::vector<std::string_view> hidden;
   while (totalWidth(columns) > width) {
     auto least = std::max_element(columns.begin(), columns.end(), [](const PrintedColumn &a, const PrintedColumn &b) {
       return a.column->console < b.column->console;
     });
     if (least->column->console <= 1)
       break;
+    hidden.push_back(least->column->header);
     columns.erase(least);
   }
   while (totalWidth(columns) > width) {
@@ -75,9 +78,10 @@ static void fit(std::vector<PrintedColumn> &columns, size_t width) {
           (!widest || column.width > widest->width))
         widest = &column;
     if (!widest)
-      return;
+      break;
     widest->width -= std::min(widest->width - kNarrowestText, totalWidth(columns) - width);
   }
+  return hidden;
 }
 
 static std::string lineOf(const std::vector<PrintedColumn> &columns, const auto &cellOf) {
@@ -155,11 +159,17 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
              width, 2);
   if (!shown.empty()) {
     std::vector<PrintedColumn> printed = print(shown, columns);
-    fit(printed, width);
+    const size_t whole = totalWidth(printed);
+    const std::vector<std::string_view> hidden = fit(printed, width);
     lineUp(printed, width);
     text += lineOf(printed, [](const PrintedColumn &column) { return column.column->header; });
     for (size_t i = 0; i < shown.size(); ++i)
       text += lineOf(printed, [&](const PrintedColumn &column) -> std::string_view { return column.cells[i]; });
+    if (!hidden.empty())
+      indent(text,
+             fmt::format("no room for {}: COLUMNS={} or `report --columns=...` shows them", fmt::join(hidden, ", "),
+                         whole),
+             width, 2);
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     indent(text, warning->text(), width, 2);
@@ -203,10 +213,10 @@ Result<std::string> formatConsole(const Table &table, const FormatOptions &optio
     if (std::string warning = beginText(*run, severalRuns(table)); !warning.empty())
       indent(text, warning, options.width, 0);
   indent(text, summary(table), options.width, 0);
-  if (!table.unfinished.empty())
+  if (const uint64_t left = table.unfinished.size() + table.notBegun; left > 0)
     indent(text,
-           fmt::format("{} problem{} not finished; the same sweep, run again, measures {}", table.unfinished.size(),
-                       table.unfinished.size() == 1 ? " is" : "s are", table.unfinished.size() == 1 ? "it" : "them"),
+           fmt::format("{} problem{} not finished; the same sweep, run again, measures {}", left,
+                       left == 1 ? " is" : "s are", left == 1 ? "it" : "them"),
            options.width, 0);
   return plainText(text); // names, too, are what a store says
 }

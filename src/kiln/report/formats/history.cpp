@@ -46,7 +46,9 @@ Value smallestChange(const HistoryEntry &entry) {
 }
 
 Value noiseFrom(const HistoryEntry &entry) {
-  return entry.change ? Value(std::string(measure::noiseSourceName(entry.change->source))) : Value();
+  if (!entry.change)
+    return {};
+  return entry.control ? std::string("is a control") : std::string(measure::noiseSourceName(entry.change->source));
 }
 
 // In words, whether the change is more than noise.
@@ -55,6 +57,8 @@ Value verdict(const HistoryEntry &entry) {
     return entry.difference;
   if (!isSuccess(entry.row->result->outcome))
     return std::string(outcomeName(entry.row->result->outcome));
+  if (entry.control)
+    return "same code";
   if (!entry.change)
     return {};
   return std::string(entry.verdict == Verdict::Same ? "within noise" : verdictName(entry.verdict));
@@ -198,7 +202,7 @@ void indent(std::string &text, std::string_view line, size_t width, size_t space
 std::string smallestSentence(const History &history) {
   std::vector<double> smallest;
   for (const HistoryEntry &entry : history.entries)
-    if (entry.change)
+    if (entry.change && !entry.control)
       smallest.push_back(smallestOf(*entry.change) * 100);
   if (smallest.empty())
     return {};

@@ -140,7 +140,8 @@ Result<std::string> formatHtml(const Table &table, const FormatOptions &options)
   }
   Json data = {{"columns", columnsJson(shown)}, {"problems", problemsJson(table, options, shown)},
                {"runs", runsJson(table)},       {"notes", providerNotes(table)},
-               {"peaks", std::move(peaks)},     {"unfinished", table.unfinished}};
+               {"peaks", std::move(peaks)},     {"unfinished", table.unfinished},
+               {"notBegun", table.notBegun}};
   // So that no text in it can end the element that holds it.
   std::string json;
   for (char c : dumpJson(data, -1))

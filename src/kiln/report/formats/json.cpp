@@ -39,7 +39,10 @@ static Json rowJson(const Row &row, std::span<const Column *const> columns) {
 
 Result<std::string> formatJson(const Table &table, const FormatOptions &options) {
   KILN_ASSIGN_OR_RETURN(std::vector<const Column *> columns, columnsOf(options));
-  Json json = {{"runs", Json::array()}, {"rows", Json::array()}, {"unfinished", table.unfinished}};
+  Json json = {{"runs", Json::array()},
+               {"rows", Json::array()},
+               {"unfinished", table.unfinished},
+               {"not_begun", table.notBegun}};
   for (const store::StoredRun &run : table.runs)
     json["runs"].push_back(runJson(run));
   Json &rows = json["rows"];

@@ -53,6 +53,20 @@ Verdict verdictOf(const TimeRatio &ratio) {
   return ratio.high < 1 ? Verdict::Faster : ratio.low > 1 ? Verdict::Slower : Verdict::Same;
 }
 
+// Kiln's own code is the same where the compiler and its input were the same. A program of the user's may change and
+// say the same version.
+bool isSameCode(const Row &before, const Row &after) {
+  const store::Candidate &was = *before.candidate, &is = *after.candidate;
+  if (!isOwnProvider(was.provider) || was.providerVersion != is.providerVersion || was.threads != is.threads)
+    return false;
+  if (!isKilnsCode(was.provider))
+    return true;
+  std::string worker = kilnWorker(*before.run);
+  if (worker != kilnWorker(*after.run))
+    return false;
+  return was.provider == "reference" || (!worker.empty() && !was.moduleHash.empty() && was.moduleHash == is.moduleHash);
+}
+
 static bool hasTime(const Row &row) {
   return row.estimate && row.estimate->median > 0;
 }
@@ -140,23 +154,8 @@ private:
                          std::vector<std::optional<measure::RunLevel>>(afterCount)};
     }
     Dispatch &dispatch = all[place->second];
-    dispatch.series.control &= isUnchanged(*dispatch.first, row);
+    dispatch.series.control &= isSameCode(*dispatch.first, row);
     return dispatch;
-  }
-
-  // Libraries of the same version. Kiln's own code where the compiler and its input were the same, and the worker that
-  // runs it, too. Never a program of the user's, which may change and say the same version.
-  static bool isUnchanged(const Row &a, const Row &b) {
-    const store::Candidate &was = *a.candidate, &is = *b.candidate;
-    if (!isOwnProvider(was.provider) || was.providerVersion != is.providerVersion || was.threads != is.threads)
-      return false;
-    if (!isKilnsCode(was.provider))
-      return true;
-    std::string worker = kilnWorker(*a.run);
-    if (worker != kilnWorker(*b.run))
-      return false;
-    return was.provider == "reference" ||
-           (!worker.empty() && !was.moduleHash.empty() && was.moduleHash == is.moduleHash);
   }
 
   size_t beforeCount, afterCount;
@@ -326,9 +325,7 @@ CompareReport compareRuns(Runs before, Runs after, const CompareOptions &options
 
 std::optional<measure::Change> changeOf(const Row &row, Runs before, Runs after) {
   Dispatches dispatches(before, after);
-  size_t index = dispatches.indexOf(row);
-  dispatches.all[index].series.control = false; // it is judged by the others
-  measure::Change change = dispatches.changes()[index];
+  measure::Change change = dispatches.changes()[dispatches.indexOf(row)];
   return tellsSomething(change) ? std::optional(change) : std::nullopt;
 }
 

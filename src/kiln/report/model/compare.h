@@ -83,7 +83,10 @@ CompareReport compareRuns(Runs before, Runs after, const CompareOptions &options
 // Two variants of the same dispatches in one table: found by problem, provider and configuration.
 CompareReport compareVariants(const Table &table, std::string_view before, std::string_view after,
                               const CompareOptions &options);
-// How the row's dispatch changed between the runs; nothing where a side has no time of it.
+// Whether both rows are certainly the same code: a library of the same version, or the same module, run by the same
+// worker. Such rows are controls: what their times differ by is the machine's, and no verdict is given on it.
+bool isSameCode(const Row &before, const Row &after);
+// How the row's dispatch changed between the runs, as a Comparison has it; nothing where a side has no time of it.
 std::optional<measure::Change> changeOf(const Row &row, Runs before, Runs after);
 // A change as a ratio with an interval of 95 %.
 TimeRatio ratioOf(const measure::Change &change);

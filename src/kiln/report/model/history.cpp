@@ -40,9 +40,11 @@ static void judge(HistoryEntry &entry, const Table &run, Level &level) {
   if (level.last) {
     entry.difference = differenceOf(*level.last, *entry.row);
     const Table *after[] = {&run};
+    entry.control = entry.difference.empty() && isSameCode(*level.last, *entry.row);
+    const Runs before = entry.control ? Runs(level.runs).last(1) : Runs(level.runs);
     if (entry.difference.empty())
-      entry.change = changeOf(*entry.row, level.runs, after);
-    if (entry.change)
+      entry.change = changeOf(*entry.row, before, after);
+    if (entry.change && !entry.control)
       entry.verdict = verdictOf(ratioOf(*entry.change));
     if (!entry.difference.empty() || entry.verdict != Verdict::Same)
       level.runs.clear();
@@ -77,7 +79,7 @@ Result<History> loadHistory(store::Reader &reader, const std::string &dispatch) 
     for (const Row &row : history.runs.back()->rows)
       if (row.dispatch() == dispatch) {
         tables[&row] = history.runs.back().get();
-        history.entries.push_back({&row, {}, Verdict::Same, {}});
+        history.entries.emplace_back().row = &row;
       }
   }
   std::ranges::sort(history.runs, {}, [](const auto &table) { return table->runs.front().started; });

@@ -18,6 +18,9 @@ struct HistoryEntry {
   // on; nothing where there are none.
   std::optional<measure::Change> change;
   Verdict verdict = Verdict::Same; // of that change, with a confidence of 95 %
+  // The same code as in the run before, so that the change from that run alone is told, as in a Comparison, and not
+  // judged.
+  bool control = false;
   // What was done otherwise than in the run before, so that there is no change to tell.
   std::string difference;
 

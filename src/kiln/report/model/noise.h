@@ -13,7 +13,7 @@ namespace kiln::report {
 // What noise hides, in parts of the time of a call.
 struct NoiseWarning {
   uint32_t candidates = 0; // the best few
-  double noise = 0;        // how far their medians are known, one side of the interval
+  double noise = 0;        // how far their medians are known, half of the interval
   double difference = 0;   // how far they lie apart
 
   // One line of at most 80 characters, with what to do.

@@ -64,6 +64,13 @@ std::string defaultNote(const ProblemRows &problem) {
   });
   if (own == problem.end || std::count_if(problem.begin, problem.end, isKiln) < 2)
     return "";
+  const Row *tied = nullptr;
+  for (const Row *row = problem.begin; row != problem.end; ++row)
+    if (isKiln(*row) && std::ranges::find(own->estimate->ties, row->candidateKey) != own->estimate->ties.end() &&
+        (!tied || row->estimate->ratio < tied->estimate->ratio))
+      tied = row;
+  if (tied && (own->bestKiln == own->estimate || own->bestKiln == tied->estimate))
+    return fmt::format("Kiln's default configuration ties with the best other one found, {}", tied->shortName());
   if (own->bestKiln == own->estimate)
     return "Kiln's default configuration is its fastest here";
   const Row *best =

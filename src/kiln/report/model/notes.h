@@ -16,8 +16,8 @@ std::string shortKey(const store::StoredRun &run);
 // whose results count. A note that not all of the table's runs have of that provider says which do: "onednn (run
 // 1a2b3c4d): ...".
 std::vector<std::string> providerNotes(const Table &table);
-// How Kiln's default configuration stands to the best one that was found for the problem: one line; empty where it did
-// not take part, has no rank, or no other configuration has one.
+// How Kiln's default configuration stands to the best one that was found for the problem, or that it ties with it: one
+// line; empty where it did not take part, has no rank, or no other configuration has one.
 std::string defaultNote(const ProblemRows &problem);
 // Of a group whose rounds ended because their `seconds` were over: one line.
 std::string cutNote(double seconds, size_t candidates, std::string_view flag = "--minutes");

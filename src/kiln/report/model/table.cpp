@@ -196,6 +196,13 @@ Status RunLoader::load(store::StoredRun found) {
   return okStatus();
 }
 
+// How many problems a run's sweep has; 0 where the store is older, and does not tell.
+static uint64_t plannedProblems(const store::Run &run) {
+  const nlohmann::json flags = nlohmann::json::parse(run.flags, nullptr, /*allow_exceptions=*/false);
+  const auto planned = flags.is_object() ? flags.find("problems") : flags.end();
+  return planned != flags.end() && planned->is_number_unsigned() ? planned->get<uint64_t>() : 0;
+}
+
 Status RunLoader::loadGroups(const std::string &key) {
   KILN_ASSIGN_OR_RETURN(std::vector<store::StoredGroup> stored, reader.groups(key));
   std::unordered_map<std::string, const store::StoredGroup *> chosen;
@@ -211,6 +218,7 @@ Status RunLoader::loadGroups(const std::string &key) {
       unfinished.insert(known->second->name);
   }
   table.unfinished.insert(table.unfinished.end(), unfinished.begin(), unfinished.end());
+  table.notBegun += std::max<uint64_t>(plannedProblems(*run), chosen.size()) - chosen.size();
   return okStatus();
 }
 
@@ -336,11 +344,14 @@ Result<Table> loadTable(store::Reader &reader, const Filter &filter) {
     superseded[i] = isSuperseded({runs.begin() + static_cast<ptrdiff_t>(i), runs.end()});
   for (size_t i = 0; i < runs.size(); ++i) {
     const size_t unfinished = table.unfinished.size();
+    const uint64_t notBegun = table.notBegun;
     KILN_RETURN_IF_ERROR((RunLoader{reader, matcher, table, nullptr, {}, {}, {}, {}}.load(std::move(runs[i]))));
-    if (superseded[i])
+    if (superseded[i]) {
       table.unfinished.resize(unfinished);
+      table.notBegun = notBegun;
+    }
   }
-  if (table.rows.empty() && table.unfinished.empty())
+  if (table.rows.empty() && table.unfinished.empty() && table.notBegun == 0)
     return notFound("no results fit: {} run{} looked at, problem '{}', dispatch '{}', provider '{}'", runs.size(),
                     runs.size() == 1 ? "" : "s", filter.problem, filter.dispatch, filter.provider);
   return table;

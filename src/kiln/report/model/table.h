@@ -81,6 +81,8 @@ struct Table {
   std::vector<Row> rows;
   // Problems that were begun and not finished: they have no rows of estimates, and a resumed sweep measures them again.
   std::vector<std::string> unfinished;
+  // Problems of the sweep that were never begun; 0 where a store does not tell how many there were.
+  uint64_t notBegun = 0;
 
   std::deque<store::StoredRun> runs;
   std::deque<store::Problem> problems;

@@ -255,6 +255,8 @@ static Status fillGroup(Writer &writer, const SampleOptions &options, const std:
 
 Status fillSampleStore(Writer &writer, const SampleOptions &options) {
   Run run = sampleRun(options.started);
+  if (options.planned)
+    run.flags = fmt::format(R"({{"problems":{}}})", options.planned);
   KILN_RETURN_IF_ERROR(writer.addMachine(sampleMachine()));
   KILN_RETURN_IF_ERROR(writer.addRun(run));
   for (uint64_t i = 0; i < options.problems; ++i)

@@ -27,6 +27,7 @@ struct SampleOptions {
   std::optional<double> defaultSpeed = {}; // of Kiln's default configuration, which then takes part, of its fastest
   std::optional<double> cutSeconds = {};   // of all groups
   bool interrupted = true;                 // one problem more is begun, and not finished
+  uint64_t planned = 0;                    // problems that the run says that its sweep has; 0: it does not say
 };
 
 // One run. Deterministic in the options.

@@ -7,6 +7,7 @@
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
 #include "kiln/tools/dispatch/shell_word.h"
+#include "kiln/tools/dispatch/still_alive.h"
 #include "kiln/tools/dispatch/sweep/compile_pool.h"
 #include "kiln/tools/dispatch/sweep/corpus.h"
 #include "kiln/tools/dispatch/sweep/known_providers.h"
@@ -82,6 +83,7 @@ struct Build : CompilerBuild {
 } // namespace
 
 static Status compileOperations(const Lab &lab, const std::vector<Operation> &operations, Build &build) {
+  catchInterrupts(sayInterrupted); // modules that are compiled stay
   CompileSettings settings;
   settings.cache = lab.folder.cache();
   settings.compiler = build.compiler;
@@ -97,6 +99,7 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
   }
   size_t done = 0, cached = 0;
   uint64_t start = monotonicNanoseconds();
+  std::optional<StillAlive> alive(std::in_place, "compiling");
   KILN_ASSIGN_OR_RETURN(build.results, compileAll(jobs, settings, [&](size_t job, const CompileResult &result) {
                           // A corpus is compiled when it is read.
                           std::optional<double> milliseconds = result.milliseconds;
@@ -118,6 +121,7 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
   bool whenRead = build.variant.empty() && std::ranges::any_of(operations, [](const Operation &operation) {
                     return operation.compileMilliseconds.has_value();
                   });
+  alive.reset();
   double seconds = secondsSince(start);
   say("compiled {} of {} {}, {} were there already\n", jobs.size() - cached, counted(jobs.size(), "module"),
       whenRead ? "when the corpus was read" : fmt::format("in {:.1f} s", seconds), cached);
@@ -281,7 +285,7 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
   std::vector<SweepGroup> groups;
   for (size_t i = 0; i < operations.size(); ++i)
     groups.push_back(groupOf(lab, operations[i], i, builds, providers));
-  catchInterrupts(sayInterrupted);
+  catchInterrupts(sayInterrupted); // without Kiln nothing was compiled
   SweepTeller teller(groups.size(), settings);
   KILN_ASSIGN_OR_RETURN(SweepSummary summary, runSweep(groups, settings, lab.folder.database(), teller));
   summary.compileSeconds = compileSeconds;
@@ -356,7 +360,8 @@ Result<int> verbs::sweep(const Lab &lab) {
   return measureOperations(lab, operations, providers, look, /*asBlocks=*/false);
 }
 
-Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vector<CompilerBuild> &builds) {
+Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vector<CompilerBuild> &builds,
+                                                 bool dryRun) {
   measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, selectOperations(lab.families, lab.flags));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
@@ -364,6 +369,8 @@ Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vect
   size_t dispatches = countDispatches(operations);
   sayLines("{}, {} {} by each of {} compilers, and measured in common rounds", counted(operations.size(), "problem"),
            dispatches, dispatches == 1 ? "dispatch, compiled" : "dispatches, compiled", builds.size());
+  if (dryRun)
+    return std::optional<std::string>();
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, true));
   SweepSettings settings = settingsOf(lab);
   // Each configuration is compared with itself by another compiler, so that slow ones are not dropped.

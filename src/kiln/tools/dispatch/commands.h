@@ -27,7 +27,7 @@ struct ReproFlags {
 struct CompareFlags {
   std::string compilers;      // PATH_A,PATH_B
   std::string flagsA, flagsB; // of the compiler, separated by spaces
-  bool force = false;
+  bool force = false, dryRun = false;
   uint32_t threshold = 2; // percent
 
   void add(FlagParser &parser);
@@ -116,8 +116,8 @@ Result<int> compare(const Lab &lab, const ReportFlags &flags);
 Status writeReports(const Lab &lab, const std::string &run, bool asBlocks);
 
 // Compiles all that the flags select with each of the builds, and measures all of it in common rounds, none dropped:
-// Kiln only. The key of the run; nothing where it was interrupted.
-Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vector<CompilerBuild> &builds);
+// Kiln only. The key of the run; nothing where it was interrupted, or where it is only said what would be done.
+Result<std::optional<std::string>> measureBuilds(const Lab &lab, const std::vector<CompilerBuild> &builds, bool dryRun);
 
 } // namespace kiln
 

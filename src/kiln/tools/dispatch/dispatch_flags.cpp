@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "fmt/ranges.h"
 #include "kiln/report/columns/columns.h"
 #include "kiln/report/model/suggestion.h"
 #include "kiln/runtime/task/topology.h"
@@ -353,7 +354,15 @@ static Status checkTypes(std::span<const std::string> types) {
   return okStatus();
 }
 
+static Status checkKind(std::string_view kind) {
+  if (kind.find(',') == kind.npos)
+    return okStatus();
+  return invalidArgument("--operation-kind={}: name one family, or leave it out and choose with --dispatches=^{}_",
+                         kind, fmt::join(split(kind, ','), "_,^"));
+}
+
 Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &families, const DispatchFlags &flags) {
+  KILN_RETURN_IF_ERROR(checkKind(flags.operationKind));
   measure::ProblemSelection selection;
   for (const auto &[name, sizes] : flags.problemSizes)
     if (!sizes.text.empty()) {
@@ -388,6 +397,7 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
 }
 
 Status filterOperations(std::vector<Operation> &operations, const DispatchFlags &flags) {
+  KILN_RETURN_IF_ERROR(checkKind(flags.operationKind));
   KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(flags.dispatches));
   std::erase_if(operations, [&](const Operation &operation) {
     return flags.operationKind != "all" && operation.problem->family() != flags.operationKind;
@@ -398,19 +408,18 @@ Status filterOperations(std::vector<Operation> &operations, const DispatchFlags 
     for (const std::string &configuration : operation.configurations)
       named.dispatches.push_back(operation.dispatch(configuration));
   }
-  for (Operation &operation : operations)
-    std::erase_if(operation.configurations, [&](const std::string &configuration) {
-      return !patterns.matches(operation.dispatch(configuration));
-    });
-  std::erase_if(operations, [](const Operation &operation) { return operation.configurations.empty(); });
-  if (!operations.empty())
-    return okStatus();
   if (names.empty())
     return notFound(
         "--operation-kind={}{}{}: there are no such problems; `kiln-dispatch families` lists what there is, and "
         "docs/lab.md its sizes and types",
         flags.operationKind, flags.types.empty() ? "" : " --dtypes=", flags.types);
-  return notFound("--dispatches={} matches nothing{}", flags.dispatches, nearestText(flags.dispatches, names));
+  KILN_RETURN_IF_ERROR(checkPatterns(flags.dispatches, names));
+  for (Operation &operation : operations)
+    std::erase_if(operation.configurations, [&](const std::string &configuration) {
+      return !patterns.matches(operation.dispatch(configuration));
+    });
+  std::erase_if(operations, [](const Operation &operation) { return operation.configurations.empty(); });
+  return okStatus();
 }
 
 } // namespace kiln

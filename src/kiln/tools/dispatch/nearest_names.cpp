@@ -200,4 +200,16 @@ std::string nearestText(std::string_view patterns, std::span<const NamedProblem>
   return list.empty() ? list : "; the nearest are:" + list;
 }
 
+Status checkPatterns(std::string_view patterns, std::span<const NamedProblem> problems) {
+  for (const std::string &pattern : splitPatterns(patterns)) {
+    KILN_ASSIGN_OR_RETURN(NamePatterns one, NamePatterns::parse(pattern));
+    const bool found = std::ranges::any_of(problems, [&](const NamedProblem &problem) {
+      return std::ranges::any_of(problem.dispatches, [&](const std::string &name) { return one.matches(name); });
+    });
+    if (!found)
+      return notFound("--dispatches={} matches nothing{}", pattern, nearestText(pattern, problems));
+  }
+  return okStatus();
+}
+
 } // namespace kiln

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/base/status.h"
+
 namespace kiln {
 
 // A problem, and the names of its dispatches.
@@ -24,6 +26,9 @@ std::vector<std::string> nearestDispatches(std::string_view patterns, std::span<
 
 // "; the nearest are:" and a line for each; empty where there are no names at all.
 std::string nearestText(std::string_view patterns, std::span<const NamedProblem> problems);
+
+// NotFound, with the nearest names, where one of the patterns is found in no dispatch.
+Status checkPatterns(std::string_view patterns, std::span<const NamedProblem> problems);
 
 // For tests: how many edits, times two, make the expression one that is found in the name. What differs in case, or in
 // - and _, is half an edit; letters that changed places are one.

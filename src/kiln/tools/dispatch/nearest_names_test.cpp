@@ -113,5 +113,17 @@ TEST(NearestNames, OfAnExpressionOnlyWhatIsLetterForLetterCounts) {
     (void)editsToMatch(odd, "matmul"); // no more is asked of them than to come back
 }
 
+// Each pattern is asked for: one that finds something excuses no other.
+TEST(CheckPatterns, NamesTheOneThatMatchesNothing) {
+  const std::vector<NamedProblem> problems = {{"matmul_64x64x64", {"matmul_64x64x64_a", "matmul_64x64x64_b"}},
+                                              {"softmax_64x64", {"softmax_64x64_a"}}};
+  EXPECT_TRUE(checkPatterns("", problems).ok());
+  EXPECT_TRUE(checkPatterns("matmul_6{1,2}4,softmax", problems).ok());
+  const Status status = checkPatterns("matmul,sotfmax", problems);
+  EXPECT_EQ(status.code(), StatusCode::NotFound);
+  EXPECT_TRUE(status.message().starts_with("--dispatches=sotfmax matches nothing; the nearest are:\n  softmax_64x64"))
+      << status.message();
+}
+
 } // namespace
 } // namespace kiln

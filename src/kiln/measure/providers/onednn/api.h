@@ -35,12 +35,16 @@ enum ArgumentName : int {
   kResult = 17,
   kWeights = 33,
   kBias = 41,
+  kScale = 51,
+  kShift = 52,
   kFrom = 1,
   kTo = 17,
   // Added to the name of the argument that it is about.
   kScaleOf = 0x1000,
   kZeroPointOf = 0x2000,
 };
+// What a layer normalization does; a sum of them.
+enum NormFlags : unsigned { kUseScale = 0x2, kUseShift = 0x4, kRootMeanSquare = 0x20 };
 constexpr int kCpu = 1, kInOrder = 1, kAnyLayout = 1, kInference = 0x60, kMaxDimensions = 12;
 // In place of an address: the library allocates the memory.
 inline void *const kAllocate = reinterpret_cast<void *>(~uintptr_t(0));
@@ -93,6 +97,9 @@ struct Version {
                                       float epsilon, const AttributesObject *))                                        \
   X(softmax_forward_primitive_desc_create,                                                                             \
     (PrimitiveDesc *, Engine, int kind, Algorithm, Layout source, Layout result, int axis, const AttributesObject *))  \
+  X(layer_normalization_forward_primitive_desc_create_v2,                                                              \
+    (PrimitiveDesc *, Engine, int kind, Layout source, Layout result, Layout statistics, DataType scaleAndShift,       \
+     float epsilon, unsigned flags, const AttributesObject *))                                                         \
   X(reorder_primitive_desc_create,                                                                                     \
     (PrimitiveDesc *, Layout source, Engine, Layout result, Engine, const AttributesObject *))                         \
   X(post_ops_create, (PostOpsObject **))                                                                               \

@@ -1,7 +1,6 @@
 #include "kiln/measure/providers/onednn/library.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "kiln/measure/machine/libraries.h"
 #include "kiln/measure/providers/thread_binding.h"
@@ -10,18 +9,6 @@
 namespace kiln::measure::onednn {
 
 namespace {
-
-std::optional<DataType> dataType(io::ElementType type) {
-  switch (type) {
-  case io::ElementType::F32: return kF32;
-  case io::ElementType::F16: return kF16;
-  case io::ElementType::BF16: return kBF16;
-  case io::ElementType::I8: return kS8;
-  case io::ElementType::UI8: return kU8;
-  case io::ElementType::I32: return kS32;
-  default: return std::nullopt;
-  }
-}
 
 Status findAll(const SharedLibrary &library, Functions &dnnl) {
 #define KILN_DNNL_FIND(name, parameters) KILN_RETURN_IF_ERROR(library.find("dnnl_" #name, dnnl.name));
@@ -40,6 +27,18 @@ std::vector<int64_t> dims(std::span<const uint64_t> numbers) {
 }
 
 } // namespace
+
+std::optional<DataType> dataType(io::ElementType type) {
+  switch (type) {
+  case io::ElementType::F32: return kF32;
+  case io::ElementType::F16: return kF16;
+  case io::ElementType::BF16: return kBF16;
+  case io::ElementType::I8: return kS8;
+  case io::ElementType::UI8: return kU8;
+  case io::ElementType::I32: return kS32;
+  default: return std::nullopt;
+  }
+}
 
 Status check(ReturnCode code, std::string_view what) {
   if (code == kSuccess)

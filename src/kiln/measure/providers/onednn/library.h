@@ -4,6 +4,7 @@
 #define KILN_MEASURE_PROVIDERS_ONEDNN_LIBRARY_H
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@
 #include "kiln/runtime/io/host_tensor.h"
 
 namespace kiln::measure::onednn {
+
+// The library's name of a type; nothing for one that it lacks.
+std::optional<DataType> dataType(io::ElementType type);
 
 // The one place where oneDNN's errors become ours.
 Status check(ReturnCode code, std::string_view what);

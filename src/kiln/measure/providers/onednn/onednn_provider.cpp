@@ -27,6 +27,9 @@ constexpr FamilyEntry kFamilies[] = {
     {"elementwise", createElementwise},
     {"reduction", createReduction},
     {"softmax", createSoftmax},
+    {"layer_norm", createNorm},
+    {"rms_norm", createNorm},
+    {"transpose", createTransposition},
 };
 
 // A primitive with its tensors.
@@ -115,8 +118,7 @@ Status OneDnnProvider::createReorders() {
 Status OneDnnProvider::load(const LoadRequest &request, TensorMemory &memory) {
   const FamilyEntry *family = std::ranges::find(kFamilies, request.problem.family, &FamilyEntry::name);
   if (family == std::end(kFamilies))
-    return unimplemented("oneDNN's operations do not include the family {}; this provider does not do it",
-                         request.problem.family);
+    return unimplemented("this provider does not offer the family {}", request.problem.family);
   KILN_ASSIGN_OR_RETURN(operation, family->create(library, request, layouts));
   tensors = &memory;
   KILN_RETURN_IF_ERROR(createReorders());

@@ -529,6 +529,85 @@ TEST_P(OneDnnTest, Softmax) {
   expectRight(rowsCase("softmax", "", ElementType::BF16, ElementType::BF16));
 }
 
+Case normCase(const std::string &family, ElementType type) {
+  constexpr uint64_t rows = 5, columns = 37;
+  const bool isLayerNorm = family == "layer_norm";
+  Case test;
+  test.family = family;
+  test.fields = {{"rows", "5"},
+                 {"columns", "37"},
+                 {"type", std::string(hal::elementTypeName(type))},
+                 {"epsilon", "1e-05"},
+                 {"accumulator", "f32"}};
+  test.inputs = {{type, {rows, columns}}, {type, {columns}}};
+  if (isLayerNorm)
+    test.inputs.push_back({type, {columns}});
+  test.output = {type, {rows, columns}};
+  test.tolerance = type == ElementType::F32 ? 1e-5 : 1.0 / 64;
+  test.expected = [isLayerNorm](const std::vector<Numbers> &in, const Indices &at) {
+    double mean = 0, squares = 0;
+    for (uint64_t i = 0; i < columns; ++i)
+      mean += isLayerNorm ? in[0].at({at[0], i}) / columns : 0;
+    for (uint64_t i = 0; i < columns; ++i)
+      squares += std::pow(in[0].at({at[0], i}) - mean, 2) / columns;
+    const double scaled = (in[0].at(at) - mean) / std::sqrt(squares + 1e-5) * in[1].at({at[1]});
+    return isLayerNorm ? scaled + in[2].at({at[1]}) : scaled;
+  };
+  return test;
+}
+
+TEST_P(OneDnnTest, Norms) {
+  if (preferred())
+    return expectRefused(normCase("layer_norm", ElementType::F32), StatusCode::Unimplemented, "no weights");
+  for (const char *family : {"layer_norm", "rms_norm"})
+    for (ElementType type : {ElementType::F32, ElementType::BF16}) {
+      SCOPED_TRACE(family);
+      expectRight(normCase(family, type));
+      SetUp();
+    }
+  Case test = normCase("layer_norm", ElementType::F32);
+  test.fields["epsilon"] = "small";
+  expectRefused(test, StatusCode::InvalidArgument, "epsilon 'small' of the problem is no number from 0 on");
+}
+
+Case transposeCase(const std::string &permutation, ElementType type) {
+  const std::string shapes[] = {"", "", "5x37", "3x5x7", "2x3x5x7"};
+  const Indices extents[] = {{}, {}, {5, 37}, {3, 5, 7}, {2, 3, 5, 7}};
+  const size_t rank = permutation.size();
+  Case test;
+  test.family = "transpose";
+  test.fields = {
+      {"permutation", permutation}, {"shape", shapes[rank]}, {"type", std::string(hal::elementTypeName(type))}};
+  test.inputs = {{type, extents[rank]}};
+  for (char digit : permutation)
+    test.output.shape.push_back(extents[rank][static_cast<size_t>(digit - '0')]);
+  test.output.type = type;
+  test.expected = [permutation](const std::vector<Numbers> &in, const Indices &at) {
+    Indices from(at.size());
+    for (size_t d = 0; d < at.size(); ++d)
+      from[static_cast<size_t>(permutation[d] - '0')] = at[d];
+    return in[0].at(from);
+  };
+  return test;
+}
+
+TEST_P(OneDnnTest, Transpositions) {
+  if (preferred())
+    return expectRefused(transposeCase("10", ElementType::F32), StatusCode::Unimplemented, "no weights");
+  for (const char *permutation : {"10", "021", "201", "0213", "3021"})
+    for (ElementType type :
+         {ElementType::F32, ElementType::BF16, ElementType::F16, ElementType::I8, ElementType::I32}) {
+      SCOPED_TRACE(permutation);
+      expectRight(transposeCase(permutation, type));
+      SetUp();
+    }
+  for (const char *wrong : {"11", "1", "012", "a0", "02"}) {
+    Case test = transposeCase("10", ElementType::F32);
+    test.fields["permutation"] = wrong;
+    expectRefused(test, StatusCode::InvalidArgument, "is no permutation of the 2 dimensions of the problem");
+  }
+}
+
 TEST_P(OneDnnTest, FamiliesThatAreNotKnown) {
   Case test = matmulCase("matmul");
   test.family = "fft";

@@ -46,6 +46,8 @@ Result<Operation> createQuantizedMatmul(const Library &library, const LoadReques
 Result<Operation> createConvolution(const Library &library, const LoadRequest &request, Layouts layouts);
 Result<Operation> createElementwise(const Library &library, const LoadRequest &request, Layouts layouts);
 Result<Operation> createReduction(const Library &library, const LoadRequest &request, Layouts layouts);
+Result<Operation> createNorm(const Library &library, const LoadRequest &request, Layouts layouts);
+Result<Operation> createTransposition(const Library &library, const LoadRequest &request, Layouts layouts);
 Result<Operation> createSoftmax(const Library &library, const LoadRequest &request, Layouts layouts);
 
 } // namespace kiln::measure::onednn

@@ -1,6 +1,7 @@
-// Operations on the rows of a matrix: reductions to a value each, and softmax. There is nothing to prefer in their
-// layouts.
+// Operations on the rows of a matrix: reductions to a value each, softmax and norms. There is nothing to prefer in
+// their layouts.
 #include <algorithm>
+#include <charconv>
 
 #include "kiln/measure/providers/onednn/operation.h"
 #include "kiln/measure/providers/problem_fields.h"
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::string_view kReductionFields[] = {"op", "rows", "columns", "type", "result_type", "accumulator"};
 constexpr std::string_view kSoftmaxFields[] = {"rows", "columns", "type", "accumulator"};
+
+constexpr std::string_view kNormFields[] = {"rows", "columns", "type", "epsilon", "accumulator"};
 
 struct Function {
   std::string_view name;
@@ -85,6 +88,38 @@ Result<Operation> createSoftmax(const Library &library, const LoadRequest &reque
                         library.choose(what, &Functions::softmax_forward_primitive_desc_create, kInference,
                                        kSoftmaxAccurate, matrix.get(), matrix.get(), 1, nullptr));
   return createFor(library, description, matrix, matrix);
+}
+
+Result<Operation> createNorm(const Library &library, const LoadRequest &request, Layouts layouts) {
+  const ProblemText &problem = request.problem;
+  KILN_RETURN_IF_ERROR(refusePreferred(layouts, "a norm"));
+  KILN_RETURN_IF_ERROR(checkFields(problem, kNormFields));
+  KILN_ASSIGN_OR_RETURN(uint64_t rows, fieldNumber(problem, "rows"));
+  KILN_ASSIGN_OR_RETURN(uint64_t columns, fieldNumber(problem, "columns"));
+  KILN_ASSIGN_OR_RETURN(io::ElementType type, fieldType(problem, "type"));
+  KILN_ASSIGN_OR_RETURN(std::string_view said, fieldText(problem, "epsilon"));
+  float epsilon = -1;
+  const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), epsilon);
+  if (error != std::errc() || end != said.data() + said.size() || !(epsilon >= 0))
+    return invalidArgument("epsilon '{}' of {} is no number from 0 on", said, problem.name);
+  const bool hasShift = problem.family == "layer_norm";
+  const ExpectedTensor tensor = {"tensor", type, {rows, columns}};
+  const std::vector<ExpectedTensor> inputs = {tensor, {"gamma", type, {columns}}, {"beta", type, {columns}}};
+  KILN_RETURN_IF_ERROR(checkTensors(request, {inputs.data(), hasShift ? 3U : 2U}, {&tensor, 1}));
+
+  const std::string what = fmt::format("{} of {}", problem.family, hal::elementTypeName(type));
+  KILN_ASSIGN_OR_RETURN(Description matrix, library.describe(type, tensor.shape));
+  KILN_ASSIGN_OR_RETURN(Description column, library.describe(type, inputs[1].shape));
+  const unsigned flags = kUseScale | (hasShift ? kUseShift : kRootMeanSquare);
+  KILN_ASSIGN_OR_RETURN(PrimitiveDescription description,
+                        library.choose(what, &Functions::layer_normalization_forward_primitive_desc_create_v2,
+                                       kInference, matrix.get(), matrix.get(), nullptr, *dataType(type), epsilon, flags,
+                                       nullptr));
+  KILN_ASSIGN_OR_RETURN(Operation created, createFor(library, description, matrix, matrix));
+  created.arguments.push_back({kScale, 1, column, column});
+  if (hasShift)
+    created.arguments.push_back({kShift, 2, column, column});
+  return created;
 }
 
 } // namespace kiln::measure::onednn

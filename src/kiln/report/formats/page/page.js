@@ -99,6 +99,8 @@ function showRuns() {
     place.append(make("ul", { class: "quiet" }, ...data.notes.map((note) => make("li", {}, note))));
   if (data.unfinished.length)
     place.append(make("p", { class: "bad" }, `Not finished, and not ranked: ${data.unfinished.join(", ")}`));
+  if (data.notBegun)
+    place.append(make("p", { class: "bad" }, `Problems of the sweep that were never begun: ${data.notBegun}`));
 }
 
 // The fields of a family's problems in which they differ: what a reader looks for in their names.

@@ -181,6 +181,8 @@ static Result<report::Table> loadSelected(store::Reader &reader, const ReportFla
   Result<report::Table> table = report::loadTable(reader, filter);
   // Groups that are not finished are no rows.
   bool none = table.ok() ? table->rows.empty() : table.status().code() == StatusCode::NotFound;
+  if (!none && !flags.dispatches.empty())
+    KILN_RETURN_IF_ERROR(checkPatterns(flags.dispatches, namesOf(*table)));
   if (!none || (flags.provider.empty() && flags.dispatches.empty()))
     return table;
   return explainNoRows(reader, flags, table.ok() ? notFound("no results fit") : std::move(table).status());

@@ -1,6 +1,7 @@
 // `kiln-dispatch compare`: two stored runs, or two compilers measured against each other in common rounds.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -12,7 +13,9 @@
 #include "kiln/report/model/compare.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/rows/recompile.h"
+#include "kiln/tools/dispatch/rows/stored_row.h"
 #include "kiln/tools/dispatch/sweep/compiler_check.h"
+#include "kiln/tools/interrupts.h"
 #include "kiln/tools/printing.h"
 
 namespace kiln {
@@ -29,6 +32,7 @@ void CompareFlags::add(FlagParser &parser) {
   parser.add({"threshold", "PERCENT",
               "A regression is slower by more than this, for certain: with 95 % for all dispatches together."},
              threshold);
+  parser.add({"dry-run", "", "Says what would be compiled and measured, and does nothing."}, dryRun);
   parser.add({"force", "", "Runs that were made in different ways are no failure by themselves."}, force);
 }
 
@@ -171,14 +175,17 @@ static Result<int> compareStored(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(LoadedRuns before, loadRuns(*reader, flags.arguments[0]));
   KILN_ASSIGN_OR_RETURN(LoadedRuns after, loadRuns(*reader, flags.arguments[1]));
   KILN_RETURN_IF_ERROR(checkDistinct(before, after));
+  std::vector<NamedProblem> names;
+  for (const LoadedRuns *side : {&before, &after})
+    for (const report::Table *table : side->tables)
+      std::ranges::move(namesOf(*table), std::back_inserter(names));
+  KILN_RETURN_IF_ERROR(checkPatterns(lab.flags.dispatches, names));
   Status failure;
   report::CompareOptions options = optionsOf(flags, *reader, failure);
   if (!patterns.all())
     options.takes = [&](const report::Row &row) { return patterns.matches(row.dispatch()); };
   report::CompareReport compared = report::compareRuns(before.tables, after.tables, options);
   KILN_RETURN_IF_ERROR(failure);
-  if (compared.comparisons.empty())
-    return notFound("no dispatch of the runs matches --dispatches={}", lab.flags.dispatches);
   bool excused = compared.warnings.empty() || flags.compare.force;
   bool failed = compared.regressions || !excused || !compared.nothing.empty();
   report::NamedComparison comparison = named(before.text(), after.text(), std::move(compared), flags.compare);
@@ -250,9 +257,9 @@ static Result<int> compareBuilds(const Lab &lab, const ReportFlags &flags) {
   if (!flags.database.empty())
     return invalidArgument("--db belongs to stored runs; what is measured now goes to --generated-dir");
   KILN_ASSIGN_OR_RETURN(std::vector<CompilerBuild> builds, buildsOf(lab, flags.compare));
-  KILN_ASSIGN_OR_RETURN(std::optional<std::string> run, measureBuilds(lab, builds));
+  KILN_ASSIGN_OR_RETURN(std::optional<std::string> run, measureBuilds(lab, builds, flags.compare.dryRun));
   if (!run)
-    return 130;
+    return flags.compare.dryRun ? 0 : interruptedExitCode();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(lab.folder.database()));
   KILN_ASSIGN_OR_RETURN(report::Table table, loadSelected(*reader, lab, *run));
   Status failure;
@@ -277,6 +284,9 @@ Result<int> verbs::compare(const Lab &lab, const ReportFlags &flags) {
   if (measures && !flags.arguments.empty())
     return invalidArgument("name two runs, or compilers to measure now; not both");
   KILN_RETURN_IF_ERROR(checkFormats(flags, measures));
+  if (wanted.dryRun && !measures)
+    return invalidArgument("--dry-run is about what would be measured with --compilers or their flags; stored runs are "
+                           "only read");
   if (measures)
     return compareBuilds(lab, flags);
   if (flags.arguments.size() == 1)

@@ -44,7 +44,7 @@ void SweepTeller::onGroup(size_t index, const SweepGroup &group) {
 }
 
 void SweepTeller::onRound(uint32_t round, double seconds) {
-  if (!onTerminal || monotonicNanoseconds() - shown < 200'000'000)
+  if (monotonicNanoseconds() - shown < (onTerminal ? 200'000'000 : silence))
     return;
   shown = monotonicNanoseconds();
   // What is left of this problem, which may end sooner, and problems like those that are done.
@@ -58,7 +58,7 @@ void SweepTeller::onRound(uint32_t round, double seconds) {
   std::string line = fmt::format("  {} of {} done{}, round {} of at most {}, {:.0f} s, at most {:.0f} s left", current,
                                  groups, failed ? fmt::format(", {} rows failed", failed) : "", round + 1,
                                  settings.statistics.maximumRounds, seconds, left);
-  std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  std::fprintf(stderr, onTerminal ? "\r\033[K%s" : "%s\n", line.c_str());
 }
 
 void SweepTeller::onOutcome(const SweepCandidate &candidate, Outcome outcome, std::string_view message) {
@@ -94,7 +94,9 @@ bool SweepTeller::shouldContinue() {
 }
 
 void SweepTeller::clear() {
-  if (onTerminal && shown)
+  if (!onTerminal)
+    return;
+  if (shown)
     std::fprintf(stderr, "\r\033[K");
   shown = 0;
 }

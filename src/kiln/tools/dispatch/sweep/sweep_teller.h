@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "kiln/base/clock.h"
+#include "kiln/tools/dispatch/still_alive.h"
 #include "kiln/tools/dispatch/sweep/sweep.h"
 
 namespace kiln {
@@ -16,10 +18,12 @@ std::string_view toldCause(std::string_view message);
 // or until its time (--minutes) is up.
 double mostSeconds(uint32_t round, double seconds, const SweepSettings &settings);
 
-// On a terminal, one line that is written over while a group runs; else a line when it is done.
+// On a terminal, one line that is written over while a group runs; else a line each time that so long has passed, so
+// that a log shows how far it is.
 class SweepTeller final : public SweepProgress {
 public:
-  SweepTeller(size_t groups, const SweepSettings &settings) : groups(groups), settings(settings) {}
+  SweepTeller(size_t groups, const SweepSettings &settings, std::chrono::nanoseconds silence = kLongestSilence)
+      : groups(groups), settings(settings), silence(static_cast<uint64_t>(silence.count())) {}
 
   void onGroup(size_t index, const SweepGroup &group) override;
   void onRound(uint32_t round, double seconds) override;
@@ -36,8 +40,9 @@ private:
   size_t failed = 0, current = 0, measured = 0;
   uint64_t begun = 0; // when the first problem did
   double spent = 0;   // seconds on those that are done
-  uint64_t shown = 0;
   bool onTerminal = isatty(STDERR_FILENO) != 0;
+  uint64_t silence;
+  uint64_t shown = onTerminal ? 0 : monotonicNanoseconds(); // when a line was; on a terminal 0: none is there
 };
 
 } // namespace kiln

@@ -1,7 +1,9 @@
 // What a sweep stores of groups that it measured, with workers that are made up.
 #include "kiln/tools/dispatch/sweep/sweep.h"
 
+#include <algorithm>
 #include <set>
+#include <thread>
 
 #include "kiln/measure/machine/test_files.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"
@@ -12,6 +14,8 @@
 
 namespace kiln {
 namespace {
+
+using namespace std::chrono_literals;
 
 class Listener final : public SweepProgress {
 public:
@@ -216,6 +220,32 @@ TEST(SweepTeller, TellsTheTimeThatIsLeftOfRoundsAndMinutes) {
   EXPECT_DOUBLE_EQ(mostSeconds(9, 1, settings), 10) << "all rounds";
   EXPECT_DOUBLE_EQ(mostSeconds(0, 10, settings), 60) << "1000 s of rounds, and a minute for them";
   EXPECT_DOUBLE_EQ(mostSeconds(0, 70, settings), 70) << "a round that has begun is brought to its end";
+}
+
+// Into a file there is a line now and then, and not for each round.
+TEST(SweepTeller, TellsHowFarItIsWithoutATerminal) {
+  SweepSettings settings;
+  for (auto [silence, lines] :
+       {std::pair(std::chrono::nanoseconds(0), 2), std::pair(std::chrono::nanoseconds(1h), 0)}) {
+    ::testing::internal::CaptureStderr();
+    SweepTeller teller(3, settings, silence);
+    teller.onRound(0, 1);
+    teller.onRound(1, 2);
+    const std::string text = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::ranges::count(text, '\n'), lines) << text;
+    EXPECT_EQ(text.find('\r'), text.npos) << text;
+    EXPECT_EQ(text.find("  0 of 3 done, round 1 of at most 100, 1 s, at most") == 0, lines > 0) << text;
+  }
+}
+
+TEST(StillAlive, SaysSoWhileItLives) {
+  ::testing::internal::CaptureStderr();
+  {
+    StillAlive alive("compiling", 20ms);
+    std::this_thread::sleep_for(100ms);
+  }
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(text.starts_with("  still compiling, 0 s\n")) << text;
 }
 
 TEST(SweepTeller, TellsTheCause) {
