@@ -44,6 +44,25 @@ class Control:
         return self.generic(inputs, ["parallel"] * rank, [(value.dims, dtype, loops(*range(rank)))], value.shape, body,
                             names, [y])[0]
 
+    def updated(self, value):
+        """What a turn of a loop makes of a value: another one, or the same with an element that it puts there."""
+        made = self.mixed(value)
+        if not self.chance(0.4) or value.rank == 0 or any(d.value for d in value.dims) or 0 in value.shape:
+            return made
+        one, place = [Dim(1)] * value.rank, tuple(int(self.rng.integers(size)) for size in value.shape)
+        ones = ", ".join("1" for _ in one)
+        where = f"[{', '.join(map(str, place))}] [{ones}] [{ones}]"
+        piece = self.f.define(f"tensor.extract_slice {made.name}{where} : {made.type} to "
+                              f"{tensor_type(one, value.dtype)}", one, value.dtype,
+                              lambda env: env[made.name][place].reshape([1] * value.rank), made.exact)
+
+        def put(env):
+            array = env[value.name].copy()
+            array[place] = env[piece.name].reshape(())
+            return array
+        return self.f.define(f"tensor.insert_slice {piece.name} into {value.name}{where} : {piece.type} into "
+                             f"{value.type}", value.dims, value.dtype, put, False)
+
     def for_loop(self):
         f = self.f
         start = [self.tamed(self.pick(low=0, high=3)) for _ in range(self.rng.integers(1, 3))]
@@ -55,7 +74,7 @@ class Control:
         for c, v in zip(carried, start):
             f.env[c.name] = f.env[v.name]
         f.pool += carried
-        lines, steps, ends = self.nested(int(self.rng.integers(1, 3)), lambda: [self.mixed(c) for c in carried])
+        lines, steps, ends = self.nested(int(self.rng.integers(1, 3)), lambda: [self.updated(c) for c in carried])
         names = {c.name for c in carried}
         f.pool[:] = [v for v in f.pool if v.name not in names]
         pairs = ", ".join(f"{c.name} = {v.name}" for c, v in zip(carried, start))
@@ -121,7 +140,7 @@ class Control:
         carried = Value(f.new(), start.dims, start.dtype, False)
         f.env[carried.name] = f.env[start.name]
         f.pool.append(carried)
-        lines, steps, end = self.nested(1, lambda: self.mixed(carried))
+        lines, steps, end = self.nested(1, lambda: self.updated(carried))
         f.pool[:] = [v for v in f.pool if v.name != carried.name]
         results, types = f.new(), f"tensor<i32>, {start.type}"
         f.line(f"{results}:2 = scf.while ({a} = {counter.name}, {b} = {start.name}) : ({types}) -> ({types}) {{")
