@@ -81,8 +81,9 @@ void expectSame(Both &both, std::string_view name, std::span<const Value> argume
     EXPECT_TRUE(isSame(results[i].bits(), expected[i].bits()))
         << name << ": result " << i << " is " << results[i].bits() << ", not " << expected[i].bits();
     EXPECT_STREQ(results[i].anyRef().typeName(), expected[i].anyRef().typeName()) << name;
-    if (expected[i].as<Object>())
+    if (expected[i].as<Object>()) {
       EXPECT_EQ(results[i].anyRef().pointer(), expected[i].anyRef().pointer()) << name;
+    }
   }
 }
 
