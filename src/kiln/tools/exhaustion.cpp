@@ -1,5 +1,6 @@
 #include "kiln/tools/exhaustion.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +22,10 @@ constexpr const char *kMoreMemory =
 const char *toolName = "kiln";
 
 [[noreturn]] void endWith(std::initializer_list<const char *> parts) {
+  // Several threads may run out at once; one of them says it.
+  static std::atomic_flag isSaid = ATOMIC_FLAG_INIT;
+  while (isSaid.test_and_set())
+    ::pause();
   for (const char *part : parts)
     (void)!::write(STDERR_FILENO, part, std::strlen(part));
   ::_exit(1);
