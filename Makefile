@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 # End-to-end tests that judge no times, which sanitizers change.
 SANITIZED_LIT := tests/compile tests/documents tests/tools
 
-.PHONY: help setup configure build demo test test-all sanitize install fuzz peers bench format lint docs clean
+.PHONY: help setup configure build demo test test-all sanitize install fuzz coverage peers bench format lint docs clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -52,6 +52,11 @@ fuzz: setup ## run each fuzzer for FUZZ_SECONDS seconds, 10 by default
 	cmake --preset fuzz
 	@cmake --build build-fuzz -j $(JOBS) --target kiln_fuzz_targets
 	@tests/fuzz/run --build build-fuzz --seconds $(FUZZ_SECONDS)
+
+coverage: setup ## print which lines the fuzzers reach, from the corpus and what make fuzz has found
+	cmake --preset coverage
+	@cmake --build build-coverage -j $(JOBS) --target kiln_fuzz_targets
+	@tests/fuzz/run --coverage --build build-coverage --grown build-fuzz/fuzz/corpus
 
 # Needs PyPI. The tests that use these packages are skipped where they are not there.
 $(BUILD)/peers/installed: python/peers.txt

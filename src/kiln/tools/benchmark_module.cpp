@@ -5,12 +5,12 @@
 
 #include <benchmark/benchmark.h>
 
-#include "kiln/base/exhaustion.h"
 #include "kiln/runtime/module/module.h"
 #include "kiln/tools/benchmark_calls.h"
 #include "kiln/tools/benchmark_report.h"
 #include "kiln/tools/call_arguments.h"
 #include "kiln/tools/declaration.h"
+#include "kiln/tools/exhaustion.h"
 #include "kiln/tools/interrupts.h"
 #include "kiln/tools/runtime_flags.h"
 

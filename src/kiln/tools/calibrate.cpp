@@ -7,11 +7,11 @@
 #include <set>
 #include <unistd.h>
 
-#include "kiln/base/exhaustion.h"
 #include "kiln/base/file.h"
 #include "kiln/measure/machine/calibration.h"
 #include "kiln/tools/cache_path.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/exhaustion.h"
 
 using namespace kiln;
 using measure::Calibration;

@@ -2,8 +2,8 @@
 // that says by `check` ops what it expects.
 #include <charconv>
 
-#include "kiln/base/exhaustion.h"
 #include "kiln/tools/check_functions.h"
+#include "kiln/tools/exhaustion.h"
 #include "kiln/tools/runtime_flags.h"
 #include "gtest/gtest.h"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "kiln/base/exhaustion.h"
 #include "kiln/base/flags.h"
 #include "kiln/compiler/Interfaces/OptionBinder.h"
+#include "kiln/tools/exhaustion.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/version.h"
 

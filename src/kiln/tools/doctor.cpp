@@ -2,10 +2,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "kiln/base/exhaustion.h"
 #include "kiln/base/file.h"
 #include "kiln/measure/machine/doctor.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/exhaustion.h"
 #include "kiln/tools/peers_flag.h"
 
 using namespace kiln;

@@ -1,8 +1,8 @@
 // kiln-dump-module: shows everything in a module file.
-#include "kiln/base/exhaustion.h"
 #include "kiln/base/file.h"
 #include "kiln/base/watched_pages.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/exhaustion.h"
 #include "kiln/tools/module_text.h"
 
 using namespace kiln;

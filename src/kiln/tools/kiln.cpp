@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include <vector>
 
-#include "kiln/base/exhaustion.h"
 #include "kiln/base/flags.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/exhaustion.h"
 #include "kiln/tools/sibling.h"
 #include "kiln/tools/version.h"
 

@@ -2,13 +2,13 @@
 #include <cstdio>
 #include <cstring>
 
-#include "kiln/base/exhaustion.h"
 #include "kiln/base/flags.h"
 #include "kiln/families/families.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/document_flags.h"
 #include "kiln/tools/dispatch/shell_word.h"
 #include "kiln/tools/dispatch/sweep/compiler_check.h"
+#include "kiln/tools/exhaustion.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/printing.h"
 #include "kiln/tools/version.h"

@@ -2,12 +2,12 @@
 #include <cstdio>
 #include <unistd.h>
 
-#include "kiln/base/exhaustion.h"
 #include "kiln/base/watched_pages.h"
 #include "kiln/families/families.h"
 #include "kiln/measure/providers/providers.h"
 #include "kiln/measure/providers/serve.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/exhaustion.h"
 #include "kiln/tools/peers_flag.h"
 
 using namespace kiln;

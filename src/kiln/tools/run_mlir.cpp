@@ -1,6 +1,6 @@
 // kiln-run-mlir: compiles a program and calls one of its functions.
-#include "kiln/base/exhaustion.h"
 #include "kiln/tools/compile_process.h"
+#include "kiln/tools/exhaustion.h"
 #include "kiln/tools/run_function.h"
 
 using namespace kiln;

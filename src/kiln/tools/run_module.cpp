@@ -1,5 +1,5 @@
 // kiln-run-module: calls one function of a compiled module, once.
-#include "kiln/base/exhaustion.h"
+#include "kiln/tools/exhaustion.h"
 #include "kiln/tools/run_function.h"
 
 using namespace kiln;

@@ -16,6 +16,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <iostream>
 #include <map>
 #include <sched.h>
 #include <string>
@@ -539,9 +540,8 @@ int main(int argc, char **argv) {
   std::map<std::string, int> seen;
   bool timed = false;
   FakeWorker worker("");
-  char *line = nullptr;
-  size_t capacity = 0;
-  while (::getline(&line, &capacity, stdin) > 0) {
+  std::string line;
+  while (std::getline(std::cin, line)) {
     Result<Request> request = parseRequest(line);
     if (!request.ok()) {
       say(encodeAnswer(Answer::failure(request.status())));

@@ -1,0 +1,64 @@
+#include "kiln/tools/exhaustion.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <initializer_list>
+#include <new>
+#include <system_error>
+#include <unistd.h>
+
+#include "kiln/base/exhaustion.h"
+
+namespace kiln {
+
+namespace {
+
+constexpr const char *kMoreMemory =
+    "; raise the limit of memory (ulimit -v, the container's), or give the program less to do";
+
+const char *toolName = "kiln";
+
+[[noreturn]] void endWith(std::initializer_list<const char *> parts) {
+  // Several threads may run out at once; one of them says it.
+  static std::atomic_flag isSaid = ATOMIC_FLAG_INIT;
+  while (isSaid.test_and_set())
+    ::pause();
+  for (const char *part : parts)
+    (void)!::write(STDERR_FILENO, part, std::strlen(part));
+  ::_exit(1);
+}
+
+[[noreturn]] void endUncaught() {
+  try {
+    if (std::exception_ptr exception = std::current_exception())
+      std::rethrow_exception(exception);
+  } catch (const std::bad_alloc &) {
+    endForLackOfMemory();
+  } catch (const std::system_error &error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      endForLackOfThreads(std::strerror(EAGAIN));
+    endWith({toolName, ": error: ", error.what(), "\n"});
+  } catch (...) {
+  }
+  std::abort();
+}
+
+} // namespace
+
+void endForLackOfMemory() {
+  endWith({toolName, ": error: out of memory", kMoreMemory, "\n"});
+}
+
+void endForLackOfThreads(const char *why) {
+  endWith({toolName, ": error: cannot start a thread: ", why, kMoreThreads, "\n"});
+}
+
+void nameWhatIsExhausted(const char *tool) {
+  toolName = tool;
+  std::set_terminate(endUncaught);
+}
+
+} // namespace kiln

@@ -1,0 +1,19 @@
+// How a tool ends when the system gives it no more memory or threads.
+#ifndef KILN_TOOLS_EXHAUSTION_H
+#define KILN_TOOLS_EXHAUSTION_H
+
+namespace kiln {
+
+// Prints "tool: error: out of memory; ..." on standard error without allocating, and ends the process with exit code 1.
+// Files that are written with OutputFile stay as they were.
+[[noreturn]] void endForLackOfMemory();
+// Likewise "tool: error: cannot start a thread: <why>; ...".
+[[noreturn]] void endForLackOfThreads(const char *why);
+
+// The first call of a tool's main. An exception that nobody catches, on any thread, ends the process as above where
+// memory or threads were missing. `tool` must live as long as the program.
+void nameWhatIsExhausted(const char *tool);
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_EXHAUSTION_H
