@@ -3,7 +3,6 @@
 #include "kiln/runtime/hal/host_transfer.h"
 #include "kiln/targets/null/driver/null_executable.h"
 
-
 namespace kiln::hal {
 
 Status NullCommandBuffer::recordFill(const SlotRange &target, uint64_t pattern, uint32_t width) {
