@@ -127,8 +127,13 @@ void raiseSamples(TimedRequest &timed) {
   if (samples.empty())
     return;
   uint64_t allowed = timed.ownCost() + timed.waitedByLab + kWakingUp;
-  uint64_t beside = timed.elapsed() - std::min(timed.elapsed(), allowed) + timed.besides;
-  auto least = int64_t(kLeastOfMean * double(std::max(timed.spent(), beside)) / double(samples.size()));
+  uint64_t onTheWall = timed.elapsed() - std::min(timed.elapsed(), allowed) + timed.besides;
+  // One sample that others disturbed says nothing of the rest: all are short only where their sum is.
+  double told = std::accumulate(samples.begin(), samples.end(), 0.0);
+  double scale = std::max(kLeastOfMean * double(onTheWall) / told, 1.0);
+  for (int64_t &sample : samples)
+    sample = int64_t(double(sample) * scale);
+  auto least = int64_t(kLeastOfMean * double(timed.spent()) / double(samples.size()));
   for (int64_t &sample : samples)
     sample = std::max(sample, least);
 }

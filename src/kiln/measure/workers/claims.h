@@ -47,9 +47,9 @@ double nanosecondsToCopyAByte(std::span<const io::TensorSpan> tensors);
 // asked or after it answered, by the lab's own clock.
 Status checkClaims(const TimedRequest &timed);
 
-// No sample counts for less than this part of what a call of its request took on average, by the lab's clock. A worker
-// that leaves out time, as one does that reads the time of its processor, or does the work of many calls in few
-// samples, gains no more than the rest by it.
+// No sample counts for less than this part of what a call of its request took on average, and all together for no less
+// than this part of what the request took by the lab's clock. A worker that leaves out time, as one does that reads the
+// time of its processor, or does the work of many calls in few samples, gains no more than the rest by it.
 inline constexpr double kLeastOfMean = 0.95;
 void raiseSamples(TimedRequest &timed);
 

@@ -123,6 +123,14 @@ TEST(Claims, SamplesAreOfTheClockOnTheWall) {
   TimedRequest honest = timedOf(std::vector<int64_t>(10, 11'900'000), 120'000'000, 1);
   raiseSamples(honest);
   EXPECT_EQ(honest.answer.host.front(), 11'900'000);
+  // A single one is disturbed.
+  std::vector<int64_t> samples(10, 1'000'000);
+  samples[3] = 9'000'000;
+  TimedRequest once = timedOf(samples, 18'500'000, 1);
+  once.running = 10'000'000;
+  once.disturbed = 8'000'000;
+  raiseSamples(once);
+  EXPECT_EQ(once.answer.host, samples);
 }
 
 // On a busy machine a request takes long, and samples only as long as the worker runs.
