@@ -15,6 +15,9 @@
 namespace kiln::store {
 
 static constexpr int kWaitMilliseconds = 5000;
+// Of a group `g`. An end without a result is none: a group's results are stored together with its end.
+static constexpr const char *kIsFinished = "(EXISTS (SELECT 1 FROM grp_end x WHERE x.grp = g.key) AND "
+                                           "EXISTS (SELECT 1 FROM result r WHERE r.grp = g.key))";
 
 struct Reader::Impl {
   std::unique_ptr<Connection> connection;
@@ -161,12 +164,13 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
   std::map<std::string, uint64_t> attempts;
   // One group of a run is measured at a time: a group is interrupted where another one was started after it.
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT g.key, g.problem, g.started, g.node, g.hardware, g.allocation, x.grp IS NOT NULL, "
-      "i.grp IS NOT NULL OR EXISTS (SELECT 1 FROM run_end e WHERE e.run = g.run) "
-      "OR g.started < (SELECT max(started) FROM grp WHERE run = ?1), c.seconds, "
-      "(SELECT r.cache_mode FROM round r WHERE r.grp = g.key LIMIT 1) "
-      "FROM grp g LEFT JOIN grp_end x ON x.grp = g.key LEFT JOIN grp_interrupted i ON i.grp = g.key "
-      "LEFT JOIN grp_cut c ON c.grp = g.key WHERE g.run = ?1 ORDER BY g.started, g.key",
+      fmt::format("SELECT g.key, g.problem, g.started, g.node, g.hardware, g.allocation, {}, "
+                  "i.grp IS NOT NULL OR EXISTS (SELECT 1 FROM run_end e WHERE e.run = g.run) "
+                  "OR g.started < (SELECT max(started) FROM grp WHERE run = ?1), c.seconds, "
+                  "(SELECT r.cache_mode FROM round r WHERE r.grp = g.key LIMIT 1) "
+                  "FROM grp g LEFT JOIN grp_interrupted i ON i.grp = g.key "
+                  "LEFT JOIN grp_cut c ON c.grp = g.key WHERE g.run = ?1 ORDER BY g.started, g.key",
+                  kIsFinished),
       [&](const Statement &row) {
         StoredGroup group;
         group.run = run;
@@ -329,8 +333,9 @@ Result<std::optional<std::string>> Reader::unfinishedRun(const Run &like, Resume
 Result<std::vector<std::string>> Reader::finishedGroups(const std::string &run) {
   std::vector<std::string> problems;
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT DISTINCT p.name FROM grp g JOIN grp_end x ON x.grp = g.key JOIN problem p ON p.key = g.problem "
-      "WHERE g.run = ?1 ORDER BY p.name",
+      fmt::format("SELECT DISTINCT p.name FROM grp g JOIN problem p ON p.key = g.problem "
+                  "WHERE g.run = ?1 AND {} ORDER BY p.name",
+                  kIsFinished),
       [&](const Statement &row) {
         problems.push_back(textOf(row, 0));
         return okStatus();

@@ -18,7 +18,8 @@ Result<ShardCheck> ShardCheck::open(Connection &shard) {
   KILN_ASSIGN_OR_RETURN(
       Statement rounds,
       shard.prepare("SELECT batch, samples FROM round WHERE grp = ?1 AND candidate = ?2 ORDER BY idx"));
-  return ShardCheck(std::move(rounds));
+  KILN_ASSIGN_OR_RETURN(Statement results, shard.prepare("SELECT 1 FROM result WHERE grp = ?1"));
+  return ShardCheck(std::move(rounds), std::move(results));
 }
 
 static Status changedByHand(std::string_view table, const Statement &row, std::string_view what) {
@@ -64,8 +65,13 @@ Status ShardCheck::check(const FactTable &table, const Statement &row) {
   if (!right)
     return changedByHand(table.name, row, "the content is not the one that the key is made from");
   KILN_RETURN_IF_ERROR(checkNumbers(table.name, row));
+  if (table.name == "grp_end")
+    return checkEnd(row);
   if (table.name == "round")
     return checkRound(row);
+  // What a group concludes is stored together with its end.
+  if ((table.name == "grp_cut" || table.name == "estimate") && !finished.contains(row.text(0)))
+    return changedByHand(table.name, row, "the group is not finished");
   if (table.name != "estimate")
     return okStatus();
   KILN_RETURN_IF_ERROR(checkRanges(row));
@@ -114,6 +120,16 @@ Result<bool> ShardCheck::hasItsKey(std::string_view table, const Statement &row)
     return early || key == group.key();
   }
   return true;
+}
+
+// Without a result, an end would only keep its problem from being measured.
+Status ShardCheck::checkEnd(const Statement &row) {
+  const std::string group = row.text(0);
+  finished.insert(group);
+  results.reset();
+  results.bindAll(group);
+  KILN_ASSIGN_OR_RETURN(bool any, results.step());
+  return any ? okStatus() : changedByHand("grp_end", row, "the group has no results");
 }
 
 Status ShardCheck::checkRound(const Statement &row) {

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "kiln/store/database.h"
 #include "kiln/store/schema.h"
@@ -20,14 +21,16 @@ public:
   Status check(const FactTable &table, const Statement &row);
 
 private:
-  explicit ShardCheck(Statement rounds) : rounds(std::move(rounds)) {}
+  ShardCheck(Statement rounds, Statement results) : rounds(std::move(rounds)), results(std::move(results)) {}
   Result<bool> hasItsKey(std::string_view table, const Statement &row);
   static Status checkRound(const Statement &row);
+  Status checkEnd(const Statement &row);
   Status checkMedian(const Statement &row);
 
-  Statement rounds;
+  Statement rounds, results;                                 // of a group
   std::unordered_map<std::string, std::string> problemNames; // by key
   std::unordered_map<std::string, bool> isOfEarlierVersion;  // of groups, by key
+  std::unordered_set<std::string> finished;                  // groups, by key
 };
 
 } // namespace kiln::store

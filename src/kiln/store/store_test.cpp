@@ -1,4 +1,5 @@
 #include "kiln/store/reader.h"
+#include "kiln/store/testing/expectations.h"
 #include "kiln/store/testing/sample_store.h"
 #include "kiln/store/testing/temporary_folder.h"
 #include "kiln/store/writer.h"
@@ -10,21 +11,6 @@ namespace kiln::store {
 namespace {
 
 using namespace testing;
-
-#define ASSERT_OK(expression)                                                                                          \
-  do {                                                                                                                 \
-    Status testStatus = (expression);                                                                                  \
-    ASSERT_TRUE(testStatus.ok()) << testStatus.toString();                                                             \
-  } while (false)
-
-template <typename T> T valueOf(Result<T> result) {
-  EXPECT_TRUE(result.ok()) << result.status().toString();
-  return result.ok() ? *std::move(result) : T();
-}
-
-bool mentions(const Status &status, std::string_view text) {
-  return status.message().find(text) != std::string_view::npos;
-}
 
 class Store : public ::testing::Test {
 protected:
@@ -133,7 +119,7 @@ TEST_F(Store, GroupsThatTimeCutShort) {
   ASSERT_OK(w->finishGroup(group.key(), std::vector{result(kiln)}, std::vector{estimate(kiln)}, 600));
   Group whole{run.key(), problem.key(), group.started + 1};
   ASSERT_OK(w->startGroup(whole));
-  ASSERT_OK(w->finishGroup(whole.key(), std::vector<CandidateResult>(), std::vector<CandidateEstimate>()));
+  ASSERT_OK(w->finishGroup(whole.key(), std::vector{CandidateResult{whole.key(), kiln.key()}}, {}));
   std::vector<StoredGroup> groups = valueOf(reader()->groups(run.key()));
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].cutSeconds, 600);
@@ -265,7 +251,8 @@ TEST_F(Store, AnInterruptedSweepResumes) {
   // The second attempt is another group.
   Group again{run.key(), groups[1].problem, 4000};
   ASSERT_OK(w->startGroup(again));
-  ASSERT_OK(w->finishGroup(again.key(), {}, {}));
+  EXPECT_EQ(w->finishGroup(again.key(), {}, {}).code(), StatusCode::InvalidArgument) << "it has no result";
+  ASSERT_OK(w->finishGroup(again.key(), std::vector{CandidateResult{again.key(), kiln.key()}}, {}));
   groups = valueOf(r->groups(run.key()));
   ASSERT_EQ(groups.size(), 3U);
   EXPECT_EQ(groups[1].status, GroupStatus::Interrupted) << "its run went on without it";

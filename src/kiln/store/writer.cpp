@@ -3,7 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <set>
+#include <unordered_set>
 
 #include "kiln/base/split.h"
 #include "kiln/store/database.h"
@@ -12,6 +12,7 @@
 #include "kiln/store/samples.h"
 #include "kiln/store/schema.h"
 #include "kiln/store/shard_check.h"
+#include "kiln/store/shared_groups.h"
 
 namespace kiln::store {
 
@@ -112,7 +113,6 @@ struct Writer::Impl {
   Status addEstimate(const CandidateEstimate &estimate);
   Status checkOpen(const std::string &group);
   Result<MergedFacts> mergeShard(const std::string &path);
-  Result<std::string> runOf(const std::string &group);
 };
 
 static Status limitSize(Connection &connection, uint64_t maxBytes) {
@@ -294,7 +294,7 @@ Status Writer::addRounds(std::span<const Round> rounds) {
 
 Status Writer::finishGroup(const std::string &group, std::span<const CandidateResult> results,
                            std::span<const CandidateEstimate> estimates, std::optional<double> cutSeconds) {
-  return impl->transact(true, [&] {
+  return impl->transact(true, [&]() -> Status {
     KILN_RETURN_IF_ERROR(impl->checkOpen(group));
     for (const CandidateResult &result : results) {
       if (result.group != group)
@@ -306,6 +306,11 @@ Status Writer::finishGroup(const std::string &group, std::span<const CandidateRe
         return invalidArgument("an estimate of group {} cannot be stored with group {}", estimate.group, group);
       KILN_RETURN_IF_ERROR(impl->addEstimate(estimate));
     }
+    KILN_ASSIGN_OR_RETURN(Statement known, impl->connection->prepare("SELECT 1 FROM result WHERE grp = ?1"));
+    known.bindAll(group);
+    KILN_ASSIGN_OR_RETURN(bool any, known.step());
+    if (!any)
+      return invalidArgument("group {} cannot be finished without a result", group);
     if (cutSeconds)
       KILN_RETURN_IF_ERROR(impl->add("grp_cut", group, *cutSeconds));
     return impl->add("grp_end", group, unixNanoseconds());
@@ -346,12 +351,11 @@ Status Writer::checkMergeable(std::span<const std::string> paths) {
   return okStatus();
 }
 
-// Of the run that a group is of.
-Result<std::string> Writer::Impl::runOf(const std::string &group) {
-  KILN_ASSIGN_OR_RETURN(Statement find, connection->prepare("SELECT run FROM grp WHERE key = ?1"));
-  find.bindAll(group);
-  KILN_ASSIGN_OR_RETURN(bool known, find.step());
-  return known ? find.text(0) : std::string();
+// Which column holds the key of the run or of the group that a row belongs to; nothing for what is of no run.
+static std::optional<int> ownerColumn(const FactTable &table) {
+  if (table.name == "grp")
+    return 1;
+  return table.columns.starts_with("run") || table.columns.starts_with("grp") ? std::optional(0) : std::nullopt;
 }
 
 // All facts of a store that are not here yet, and what they are. A store that another process is writing to is read as
@@ -363,11 +367,13 @@ Result<MergedFacts> Writer::Impl::mergeShard(const std::string &path) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Connection> shard, openShard(path));
   KILN_ASSIGN_OR_RETURN(Transaction moment, Transaction::beginReading(*shard));
   MergedFacts facts;
-  std::set<std::string> newRuns;
+  std::unordered_set<std::string> ofNewRuns; // new runs, and their groups
   KILN_ASSIGN_OR_RETURN(ShardCheck shardCheck, ShardCheck::open(*shard));
+  KILN_ASSIGN_OR_RETURN(SharedGroups sharedGroups, SharedGroups::open(*connection, *shard));
   for (const FactTable &table : factTables()) {
     KILN_ASSIGN_OR_RETURN(Statement rows, shard->prepare(fmt::format("SELECT {} FROM {}", table.columns, table.name)));
     Insert &insert = inserts.find(table.name)->second;
+    const std::optional<int> owner = ownerColumn(table);
     while (true) {
       KILN_ASSIGN_OR_RETURN(bool more, rows.step());
       if (!more)
@@ -376,15 +382,18 @@ Result<MergedFacts> Writer::Impl::mergeShard(const std::string &path) {
       KILN_ASSIGN_OR_RETURN(bool added, insert.copy(rows));
       if (!added)
         continue;
+      KILN_RETURN_IF_ERROR(sharedGroups.added(table, rows));
       if (table.name == "run") {
-        newRuns.insert(rows.text(0));
-      } else if (table.name == "grp_end") {
-        KILN_ASSIGN_OR_RETURN(std::string run, runOf(rows.text(0)));
-        facts.finishedGroups += !newRuns.contains(run);
+        ++facts.runs;
+        ofNewRuns.insert(rows.text(0));
+      } else if (owner && !ofNewRuns.contains(rows.text(*owner))) {
+        ++facts.rowsOfKnownRuns[table.name];
+      } else if (table.name == "grp") {
+        ofNewRuns.insert(rows.text(0));
       }
     }
   }
-  facts.runs = newRuns.size();
+  KILN_RETURN_IF_ERROR(sharedGroups.checkFinished());
   return facts;
 }
 

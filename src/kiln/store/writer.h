@@ -15,10 +15,12 @@
 #ifndef KILN_STORE_WRITER_H
 #define KILN_STORE_WRITER_H
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/base/status.h"
@@ -41,7 +43,8 @@ struct WriterOptions {
 // What a store brought that was not known.
 struct MergedFacts {
   uint64_t runs = 0;
-  uint64_t finishedGroups = 0; // of runs that were known before, as where a copy of a store went on
+  // Rows of runs that were known before, as where a copy of a store went on; by table, those that had any.
+  std::map<std::string_view, uint64_t> rowsOfKnownRuns = {};
 
   bool operator==(const MergedFacts &) const = default;
 };

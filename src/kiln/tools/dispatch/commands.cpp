@@ -209,6 +209,7 @@ static SweepCandidate candidateOf(const Lab &lab, const KnownProvider &provider)
   candidate.fact.provider = provider.name;
   candidate.fact.providerVersion = provider.version;
   candidate.fact.variant = provider.variant;
+  candidate.fact.moduleHash = provider.program;
   candidate.fact.threads = lab.flags.threadCount();
   candidate.worker.command = provider.command;
   candidate.obstacle = provider.obstacle;

@@ -274,12 +274,25 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   return 0;
 }
 
-// "1 new run", "no run that is new, 2 problems finished in known runs"
+// Of tables whose rows come alone; those of the others come with one of these.
+struct RowName {
+  std::string_view table, noun, what;
+};
+static constexpr RowName kRowNames[] = {{"grp", "problem", " begun"},
+                                        {"grp_end", "problem", " finished"},
+                                        {"grp_interrupted", "problem", " interrupted"},
+                                        {"result", "result", ""},
+                                        {"round", "round", ""},
+                                        {"run_end", "end", " of a run"}};
+
+// "1 new run", "no run that is new; in known runs: 2 problems finished, 8 results, 40 rounds"
 static std::string mergedText(const store::MergedFacts &facts) {
-  std::string text = facts.runs ? counted(facts.runs, "new run") : "no run that is new";
-  if (facts.finishedGroups)
-    text += fmt::format(", {} finished in known runs", counted(facts.finishedGroups, "problem"));
-  return text;
+  std::vector<std::string> rows;
+  for (const auto &[table, noun, what] : kRowNames)
+    if (auto found = facts.rowsOfKnownRuns.find(table); found != facts.rowsOfKnownRuns.end())
+      rows.push_back(counted(found->second, noun) + std::string(what));
+  return (facts.runs ? counted(facts.runs, "new run") : "no run that is new") +
+         (rows.empty() ? "" : fmt::format("; in known runs: {}", fmt::join(rows, ", ")));
 }
 
 Result<int> verbs::merge(const Lab &lab, const ReportFlags &flags) {

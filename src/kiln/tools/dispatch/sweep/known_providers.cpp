@@ -8,6 +8,7 @@
 #include "kiln/report/model/suggestion.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
+#include "kiln/tools/dispatch/sweep/program_hash.h"
 #include "kiln/tools/peers_flag.h"
 #include "kiln/tools/sibling.h"
 
@@ -50,12 +51,15 @@ Result<KnownProvider> probeProgram(const DispatchFlags &flags, const std::string
     return invalidArgument("--provider-command={}: there is a provider '{}' already; give yours another name", text,
                            name);
   std::vector<std::string> command = {"/bin/sh", "-c", "exec " + text.substr(equals + 1)};
+  std::string program = programHash(text.substr(equals + 1)); // before it runs
   Result<KnownProvider> provider = probe(flags, name, "", command);
-  if (provider.ok())
+  if (provider.ok()) {
+    provider->program = std::move(program);
     return provider;
+  }
   Status why =
       std::move(provider).status().withContext(fmt::format("provider '{}' (--provider-command={})", name, text));
-  return KnownProvider{std::move(name), "", "", std::move(command), 0, std::string(why.message())};
+  return KnownProvider{std::move(name), "", "", std::move(command), 0, std::string(why.message()), std::move(program)};
 }
 
 } // namespace

@@ -15,6 +15,7 @@ struct KnownProvider {
   std::vector<std::string> command;
   double startSeconds = 0;   // until it has answered hello
   std::string obstacle = {}; // why it does not work; empty where it does
+  std::string program = {};  // which one it is, of a command of the user's: see programHash
 };
 
 // Whether the provider is one of the lab's own that knows operations by their names and no files.

@@ -110,20 +110,20 @@ static std::string settingsJson(const SweepSettings &settings) {
   return report::dumpJson(json);
 }
 
-// The checksum of the program that runs Kiln's modules, and computes the definition: with another one, the same module
-// is not the same code. Empty where there is none.
+// The checksum of the program that runs Kiln's modules, computes the definition and calls libraries: with another one,
+// the same module is not the same code. Empty where there is none.
 static std::string kilnWorkerOf(std::span<const SweepGroup> groups) {
   for (const SweepGroup &group : groups)
     for (const SweepCandidate &candidate : group.candidates)
-      if (isKilnsCode(candidate.fact.provider) && !candidate.worker.command.empty()) {
+      if (isOwnProvider(candidate.fact.provider) && !candidate.worker.command.empty()) {
         Result<Ref<FileContents>> file = FileContents::open(candidate.worker.command.front());
         return file.ok() ? store::contentKey({(*file)->text()}) : "";
       }
   return "";
 }
 
-// What is stored with the run: the settings, and what is no part of the sweep's key: how busy the machine was, which
-// program ran Kiln's modules, and how many problems there are.
+// What is stored with the run: the settings, how busy the machine was, which program ran Kiln's modules, and how many
+// problems there are.
 static std::string runFlags(const SweepSettings &settings, std::span<const SweepGroup> groups) {
   Json json = Json::parse(settingsJson(settings));
   json["problems"] = groups.size();
@@ -153,7 +153,8 @@ std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &se
   // Which processors were used is a fact of each group: how many there are is what makes another sweep.
   Json json = Json::parse(settingsJson(settings));
   json["processors"] = json["processors"].size();
-  std::string text = report::dumpJson(json) + fmt::format("seed {}\n", settings.group.seed);
+  std::string text =
+      report::dumpJson(json) + fmt::format("seed {}\nworker {}\n", settings.group.seed, kilnWorkerOf(groups));
   for (const SweepGroup &group : groups) {
     text += factOf(*group.problem).key() + "\n";
     for (const SweepCandidate &candidate : group.candidates)
@@ -162,11 +163,13 @@ std::string sweepKey(std::span<const SweepGroup> groups, const SweepSettings &se
   return store::contentKey({text});
 }
 
-// With other tags, or on another node, a sweep is a new run. The note tells a user who may have meant to go on with an
-// unfinished one.
+// With other tags, with programs that have changed, or on another node, a sweep is a new run. The note tells a user who
+// may have meant to go on with an unfinished one.
 static std::string newRunNote(std::span<const store::StoredRun> runs, const store::Run &wanted) {
-  const store::StoredRun *unfinished = nullptr, *elsewhere = nullptr;
+  const store::StoredRun *unfinished = nullptr, *elsewhere = nullptr, *changed = nullptr;
   for (const store::StoredRun &run : runs) {
+    if (run.commandLine == wanted.commandLine && run.tags == wanted.tags && run.machine.node == wanted.machine.node)
+      changed = run.ended || run.sweep == wanted.sweep ? nullptr : &run;
     if (run.sweep != wanted.sweep || run.machine.hardware != wanted.machine.hardware)
       continue;
     if (run.machine.node == wanted.machine.node)
@@ -174,6 +177,8 @@ static std::string newRunNote(std::span<const store::StoredRun> runs, const stor
     else if (run.tags == wanted.tags)
       elsewhere = run.ended ? nullptr : &run;
   }
+  if (changed)
+    return "the unfinished run of this command had other programs: this is a new run";
   if (!unfinished)
     return elsewhere ? "an unfinished run of the same sweep was begun on another node of equal hardware: this is a new "
                        "run; give --resume-on-equal-hardware to go on with it"
@@ -360,6 +365,7 @@ private:
     run.sweep = sweepKey(groups, settings);
     run.machine = machine;
     run.tags = settings.tags;
+    run.commandLine = settings.commandLine;
     if (settings.resume) {
       KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(database));
       KILN_ASSIGN_OR_RETURN(std::optional<std::string> unfinished, reader->unfinishedRun(run, settings.resumeOn));
@@ -381,7 +387,6 @@ private:
     while (settings.group.seed == 0)
       useSeed(uint64_t(device()) << 32 | device());
     run.started = store::unixNanoseconds();
-    run.commandLine = settings.commandLine;
     run.flags = runFlags(settings, groups);
     run.seed = settings.group.seed;
     run.cacheMode = settings.group.cold ? "cold" : "warm";
