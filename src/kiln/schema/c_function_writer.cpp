@@ -133,7 +133,7 @@ Status CFunctionWriter::decode() {
         hasLoops |= operand.number <= position;
       }
     position += instruction.units;
-    instructions.push_back(std::move(instruction));
+    instructions.push_back(instruction);
   }
   return okStatus();
 }

@@ -180,8 +180,7 @@ TEST(Protocol, BadAnswersAreTold) {
         "{\"ok\":false}", "{\"ok\":true,\"batch\":1,\"host\":5}", "{\"ok\":true,\"batch\":1,\"host\":[-5]}",
         "{\"ok\":true,\"batch\":1,\"host\":[1.5]}", "{\"ok\":true,\"batch\":1,\"host\":[1,2],\"device\":[1]}",
         "{\"ok\":true,\"batch\":1,\"host\":[1],\"device\":{\"clock\":\"c\",\"started\":[1],\"ended\":[]}}",
-        "{\"ok\":true,\"batch\":1,\"host\":[1],\"device\":{\"clock\":\"c\",\"per_second\":0,\"started\":[1],\"ended\":["
-        "2]}}",
+        R"({"ok":true,"batch":1,"host":[1],"device":{"clock":"c","per_second":0,"started":[1],"ended":[2]}})",
         "{\"ok\":true,\"devices\":[{\"name\":\"d\",\"memory\":\"far\"}]}", "{\"ok\":true,\"flops\":-1}",
         "{\"ok\":true,\"batch\":1,\"host\":[9e18,1e19]}"})
     EXPECT_FALSE(parseAnswer(line).ok()) << line;

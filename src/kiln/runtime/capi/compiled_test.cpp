@@ -39,13 +39,17 @@ protected:
     kiln_instance_release(instance);
   }
 
-  kiln_session_t *newSession(kiln_module_t *module) {
+  kiln_session_options_t optionsOf(kiln_module_t *&module) {
     kiln_session_options_t options = {};
     options.struct_size = sizeof(options);
     options.modules = &module;
     options.module_count = 1;
     options.devices = &device;
     options.device_count = 1;
+    return options;
+  }
+  kiln_session_t *newSession(kiln_module_t *module) {
+    kiln_session_options_t options = optionsOf(module);
     kiln_session_t *made = nullptr;
     must(kiln_session_create(&options, &made));
     return made;
@@ -137,12 +141,7 @@ TEST_F(CApiCompiled, CallsEndAtTheirDeadline) {
 }
 
 TEST_F(CApiCompiled, AProgramSharesIt) {
-  kiln_session_options_t options = {};
-  options.struct_size = sizeof(options);
-  options.modules = &compiled;
-  options.module_count = 1;
-  options.devices = &device;
-  options.device_count = 1;
+  kiln_session_options_t options = optionsOf(compiled);
   kiln_program_t *program = nullptr;
   must(kiln_program_create(&options, &program));
   kiln_session_options_t ofProgram = {};

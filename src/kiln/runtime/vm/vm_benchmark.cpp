@@ -36,8 +36,10 @@ schema::ModuleDesc benchmarkDesc() {
   identity.ret({r(0)});
   testing::addFunction(desc, "identity", "r_r", 0, 1, std::move(identity));
 
-  // Runs n times round a loop of one addition, one comparison and two branches with two moves.
-  auto loop = [&](const char *name, auto body) {
+  // Runs n times round a loop of one addition, one comparison and two branches with a move, or more.
+  auto loop = [&](const char *name, auto body, std::initializer_list<schema::Move> further = {}) {
+    std::vector<schema::Move> moves = {{v(5), v(1)}};
+    moves.insert(moves.end(), further);
     CodeBuilder code;
     auto head = code.newLabel(), again = code.newLabel(), done = code.newLabel();
     code.constant(3, 1);
@@ -48,10 +50,10 @@ schema::ModuleDesc benchmarkDesc() {
     code.bind(again);
     body(code);
     code.emit(Opcode::AddI64, {5, 1, 3});
-    code.branch(head, {{v(5), v(1)}});
+    code.branch(head, moves);
     code.bind(done);
     code.ret({v(2)});
-    testing::addFunction(desc, name, "I_I", 22, 1, std::move(code));
+    testing::addFunction(desc, name, "I_I", 22, 2, std::move(code));
   };
   loop("adds", [](CodeBuilder &code) {
     // Independent of one another: what is measured is the interpreter, not the latency of its memory.
@@ -59,21 +61,7 @@ schema::ModuleDesc benchmarkDesc() {
       code.emit(Opcode::AddI64, {6 + i, 2, 1});
   });
   // A reference in each round, as a loop over a tensor has it.
-  {
-    CodeBuilder code;
-    auto head = code.newLabel(), again = code.newLabel(), done = code.newLabel();
-    code.constant(3, 1);
-    code.branch(head);
-    code.bind(head);
-    code.emit(Opcode::CmpLtSI64, {4, 1, 0});
-    code.condBranch(4, again, done);
-    code.bind(again);
-    code.emit(Opcode::AddI64, {5, 1, 3});
-    code.branch(head, {{v(5), v(1)}, {r(0), r(1)}, {r(1), r(0)}});
-    code.bind(done);
-    code.ret({v(2)});
-    testing::addFunction(desc, "swaps", "I_I", 6, 2, std::move(code));
-  }
+  loop("swaps", [](CodeBuilder &) {}, {{r(0), r(1)}, {r(1), r(0)}});
   loop("calls", [](CodeBuilder &code) { code.call(0, {}, {}); });
   loop("natives", [](CodeBuilder &code) { code.callImport(0, {r(0), v(1)}, {}); });
   return desc;

@@ -205,10 +205,12 @@ Result<std::vector<CompileResult>> compileAll(std::span<const CompileJob> jobs, 
     }
   };
   std::vector<std::thread> threads;
-  try {
-    for (size_t i = 1; i < std::min<size_t>(settings.workers, jobs.size()); ++i)
+  for (size_t i = 1; i < std::min<size_t>(settings.workers, jobs.size()); ++i) {
+    try {
       threads.emplace_back(work);
-  } catch (const std::system_error &) { // fewer threads do the same work
+    } catch (const std::system_error &) {
+      break; // fewer threads do the same work
+    }
   }
   work();
   for (std::thread &thread : threads)
