@@ -1,4 +1,4 @@
-// What is said when the system starts no more threads.
+// What is said when the system gives no more threads or memory.
 #ifndef KILN_BASE_EXHAUSTION_H
 #define KILN_BASE_EXHAUSTION_H
 
@@ -10,6 +10,8 @@
 namespace kiln {
 
 // What to do about it.
+inline constexpr const char *kMoreMemory =
+    "; raise the limit of memory (ulimit -v, the container's), or give the program less to do";
 inline constexpr const char *kMoreThreads =
     "; raise the limit of threads (ulimit -u, the container's pids) or of memory (ulimit -v), or ask for fewer threads";
 

@@ -1,5 +1,6 @@
 #include "kiln/base/file.h"
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/write_error.h"
 
 #include <algorithm>
@@ -64,7 +65,7 @@ Result<Ref<FileContents>> FileContents::read(int file, std::string_view name, si
       data = larger;
     }
   }
-  return resourceExhausted("cannot read '{}': out of memory after {} bytes", name, length);
+  return resourceExhausted("cannot read '{}': out of memory after {} bytes{}", name, length, kMoreMemory);
 }
 
 // 0, or an errno.

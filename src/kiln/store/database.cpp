@@ -7,13 +7,21 @@
 
 #include <sqlite3.h>
 
+#include "kiln/base/exhaustion.h"
+
 namespace kiln::store {
+
+static Status noMemory(const std::string &path) {
+  return resourceExhausted("out of memory for '{}'{}", path, kMoreMemory);
+}
 
 static Status errorOf(const std::string &path, int code, int systemError, std::string_view message) {
   std::string reason(message);
   if (systemError != 0)
     reason += fmt::format(" ({})", std::strerror(systemError));
   bool noSpace = systemError == ENOSPC || systemError == EDQUOT || systemError == EFBIG;
+  if (systemError == ENOMEM)
+    return noMemory(path);
   switch (code & 0xFF) {
   case SQLITE_BUSY:
   case SQLITE_LOCKED:
@@ -39,7 +47,7 @@ static Status errorOf(const std::string &path, int code, int systemError, std::s
     return unavailable("reading or writing '{}' failed: {}. What was stored before is safe", path, reason);
   case SQLITE_CONSTRAINT: return failedPrecondition("'{}' does not take this: {}", path, reason);
   case SQLITE_ERROR: return invalidArgument("{}", reason);
-  case SQLITE_NOMEM: return resourceExhausted("out of memory for '{}'", path);
+  case SQLITE_NOMEM: return noMemory(path);
   default: return internalError("'{}': {} (SQLite code {})", path, reason, code);
   }
 }
@@ -116,7 +124,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string &path, Mo
   int code = sqlite3_open_v2(uriOf(path, queryOf(way)).c_str(), &database,
                              flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (!database)
-    return resourceExhausted("out of memory for '{}'", path);
+    return noMemory(path);
   std::unique_ptr<Connection> connection(new Connection(path, mode, database));
   if (code != SQLITE_OK)
     return connection->error(code);
@@ -135,7 +143,7 @@ Result<std::unique_ptr<Connection>> Connection::copy(Connection &original) {
   int code = sqlite3_open_v2(
       "", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (!database)
-    return resourceExhausted("out of memory for '{}'", original.path());
+    return noMemory(original.path());
   std::unique_ptr<Connection> connection(new Connection(original.path(), Mode::Write, database));
   if (code != SQLITE_OK)
     return connection->error(code);

@@ -16,9 +16,6 @@ namespace kiln {
 
 namespace {
 
-constexpr const char *kMoreMemory =
-    "; raise the limit of memory (ulimit -v, the container's), or give the program less to do";
-
 const char *toolName = "kiln";
 
 [[noreturn]] void endWith(std::initializer_list<const char *> parts) {
