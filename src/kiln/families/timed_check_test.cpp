@@ -1,5 +1,6 @@
 // The coarse check of each family: right results pass, and work that was skipped, or done for other inputs, does not.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 
 #include "fmt/format.h"
 #include "kiln/families/families.h"
+#include "kiln/measure/verify/elements.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/runtime/io/element_text.h"
 
@@ -80,6 +82,7 @@ protected:
 };
 
 TEST_P(TimedChecks, RightResultsPass) {
+  measure::verify::Deviations pooled;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     Set set(*problem, seed);
     std::unique_ptr<TimedCheck> check = set.timedCheck(seed * 7);
@@ -87,8 +90,11 @@ TEST_P(TimedChecks, RightResultsPass) {
     // The inputs may change once the check is made.
     for (std::vector<uint8_t> &input : set.inputs)
       std::ranges::fill(input, uint8_t(0));
-    EXPECT_TRUE(set.check(*check).ok()) << set.check(*check).explanation;
+    Verdict verdict = set.check(*check);
+    EXPECT_TRUE(verdict.ok()) << verdict.explanation;
+    pooled += verdict.deviations;
   }
+  EXPECT_LE(pooled.mean(), 1.15) << pooled.sums;
 }
 
 TEST_P(TimedChecks, PoisonIsFound) {
@@ -228,6 +234,114 @@ TEST(TimedExtrema, RowsOfAnyDimension) {
       different.insert(io::elementAsDouble(set.outputTypes[0].type, set.outputs[0].data() + row * set.elementBytes()));
     EXPECT_GT(different.size(), 16U) << name;
   }
+}
+
+// What a program knows of a row without reading all of it: its largest element, the sum of its exponentials over that,
+// its mean and its variance.
+struct RowStatistics {
+  double most = 0, exponentials = 0, mean = 0, variance = 0;
+};
+
+// Of softmax and of norms, computed with such statistics.
+class WithStatistics {
+public:
+  explicit WithStatistics(const Problem &problem)
+      : set(problem, 1), type(set.inputTypes[0].type), columns(set.inputTypes[0].shape[1]),
+        rows(set.inputTypes[0].shape[0]) {}
+
+  std::vector<double> row(uint64_t r) const { return numbers(0, r * columns, columns); }
+
+  RowStatistics of(std::span<const double> part) const {
+    RowStatistics known;
+    auto count = double(part.size());
+    known.most = *std::ranges::max_element(part);
+    for (double x : part)
+      known.exponentials += std::exp(x - known.most) / count;
+    if (set.inputs.size() == 3)
+      for (double x : part)
+        known.mean += x / count;
+    for (double x : part)
+      known.variance += (x - known.mean) * (x - known.mean) / count;
+    return known;
+  }
+
+  // Whether the check takes what `know` of a row gives.
+  bool passes(const TimedCheck &check, const std::function<RowStatistics(std::span<const double>)> &know) {
+    for (uint64_t r = 0; r < rows; ++r) {
+      std::vector<double> elements = row(r);
+      RowStatistics known = know(elements);
+      for (uint64_t c = 0; c < columns; ++c)
+        measure::verify::writeElement(type, result(elements[c], c, known),
+                                      set.outputs[0].data() + (r * columns + c) * set.elementBytes());
+    }
+    return set.check(check).ok();
+  }
+
+  Set set;
+  const hal::ElementType type;
+  const uint64_t columns, rows;
+
+private:
+  std::vector<double> numbers(size_t input, uint64_t first, uint64_t count) const {
+    std::vector<double> read(count);
+    measure::verify::readElements(type, set.inputs[input], first, read);
+    return read;
+  }
+  double result(double x, uint64_t c, const RowStatistics &known) const {
+    if (set.inputs.size() == 1)
+      return std::exp(x - known.most) / (known.exponentials * double(columns));
+    return (x - known.mean) / std::sqrt(known.variance + 1e-5) * gamma[c] + (set.inputs.size() == 3 ? beta[c] : 0);
+  }
+
+  const std::vector<double> gamma = numbers(std::min<size_t>(1, set.inputs.size() - 1), 0, columns),
+                            beta = numbers(set.inputs.size() - 1, 0, columns);
+};
+
+// Neither numbers that follow from how inputs are made nor a part of each row stand for reading all of it.
+TEST(TimedStatistics, NothingButReadingAllOfARowTellsThem) {
+  for (const char *name :
+       {"softmax_64x32768_f32", "softmax_64x4096_f16", "softmax_64x4096_bf16", "layer_norm_64x32768_f32",
+        "layer_norm_64x4096_bf16", "rms_norm_64x32768_f32", "rms_norm_64x4096_f16", "rms_norm_64x4096_bf16"}) {
+    std::unique_ptr<Problem> problem = parse(name);
+    WithStatistics program(*problem);
+    std::unique_ptr<TimedCheck> check = program.set.timedCheck(3);
+    EXPECT_TRUE(program.passes(*check, [&](auto row) { return program.of(row); })) << name;
+    for (size_t part : {2, 16})
+      EXPECT_FALSE(program.passes(*check, [&](auto row) { return program.of(row.first(row.size() / part)); }))
+          << name << ": one of " << part << " elements of each row";
+    // Those of a row of numbers in [-1, 1), and those of the first row, whatever its numbers are.
+    const RowStatistics uniform = {.exponentials = std::sinh(1.0), .variance = 1 / 3.0};
+    EXPECT_FALSE(program.passes(*check, [&](auto) { return uniform; })) << name;
+    const std::vector<double> first = program.row(0);
+    EXPECT_FALSE(program.passes(*check, [&](auto) { return program.of(first); })) << name;
+    // A maximum that is not subtracted: exponentials overflow in f32, or all vanish.
+    if (program.set.inputs.size() == 1) {
+      uint64_t needed = 0;
+      for (uint64_t r = 0; r < program.rows; ++r)
+        needed += std::fabs(program.of(program.row(r)).most) > 90;
+      EXPECT_GT(needed, program.rows / 8) << name;
+    }
+  }
+}
+
+// A polynomial that holds in [-1, 1) alone is not what these functions are.
+TEST(TimedElements, ReachBeyondOne) {
+  for (const char *op : {"exp", "tanh", "sigmoid", "gelu", "gelu_tanh"})
+    for (const char *type : {"f32", "f16", "bf16"}) {
+      std::unique_ptr<Problem> problem = parse(fmt::format("elementwise_{}_64x1024_{}", op, type));
+      Set set(*problem, 1);
+      std::unique_ptr<TimedCheck> check = set.timedCheck(3);
+      uint64_t beyond = 0;
+      for (uint64_t i = 0; i < set.elements(); ++i) {
+        uint8_t *element = set.inputs[0].data() + i * set.elementBytes();
+        double x = io::elementAsDouble(set.inputTypes[0].type, element);
+        beyond += std::fabs(x) > 1;
+        measure::verify::writeElement(set.inputTypes[0].type, std::clamp(x, -1.0, 1.0), element);
+      }
+      EXPECT_GT(beyond, set.elements() / 2) << op << " " << type;
+      set.compute();
+      EXPECT_FALSE(set.check(*check).ok()) << op << " " << type;
+    }
 }
 
 constexpr const char *kProblems[] = {

@@ -44,6 +44,11 @@ struct TensorRows {
 struct TimingNumbers {
   // Floats, from `low` to below `high`.
   double low = -1, high = 1;
+  // Floats of an input whose rows have statistics that results depend on: row r holds s_r (u + o_r) for such a float u.
+  // Scales s are from `smallestScale` to below `largestScale`, their logarithms uniform; o is uniform up to
+  // `largestOffset` either way. So no constant stands for the sum, the mean or the maximum of a row.
+  double smallestScale = 1, largestScale = 1, largestOffset = 0;
+  bool rowsDiffer() const { return smallestScale != largestScale || largestOffset != 0; }
   // Of an input whose rows become their largest or smallest number: rows whose extremum follows from nothing but
   // reading all of them.
   enum class Extremum { None, Largest, Smallest };

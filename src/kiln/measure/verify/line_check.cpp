@@ -123,13 +123,13 @@ template <typename Sum> Verdict LineCheck<Sum>::check(std::span<const io::Tensor
       worstBlock = blocks;
     }
   }
-  double mean = std::sqrt(squares / static_cast<double>(std::max<uint64_t>(blocks, 1)));
   Verdict verdict;
+  verdict.deviations = {squares, blocks};
   verdict.total = static_cast<uint64_t>(total);
   verdict.method =
       fmt::format("projection of {} blocks of {} elements, off by up to {:.2g} deviations, {:.2g} on average", blocks,
-                  subject.block, worst, mean);
-  if (wrong == 0 && (blocks < kFewestForMean || mean <= kLargestMean))
+                  subject.block, worst, verdict.deviations.mean());
+  if (wrong == 0 && !verdict.deviations.tooLarge())
     return verdict;
   if (wrong > 0)
     return timedFailure(fmt::format("{} of {} blocks of {} elements are not what the inputs give, the first from "
@@ -138,7 +138,7 @@ template <typename Sum> Verdict LineCheck<Sum>::check(std::span<const io::Tensor
                         wrong, blocks, countPoisoned(output));
   return timedFailure(fmt::format("sums of blocks of elements are off by {:.1f} times what rounding does, up to {:.1f} "
                                   "times in block {}",
-                                  mean, worst, worstBlock),
+                                  verdict.deviations.mean(), worst, worstBlock),
                       blocks, blocks, countPoisoned(output));
 }
 
@@ -242,6 +242,10 @@ double relativeDeviation(ElementType accumulator, ElementType result, int64_t te
   double ofSums = roundoff(accumulator) * std::sqrt((static_cast<double>(terms) + 8) / 6);
   double ofResult = roundoff(result) / std::sqrt(3.0), ofCheck = result == ElementType::F64 ? 0 : 3 * 0x1p-24;
   return std::sqrt(ofSums * ofSums + ofResult * ofResult + ofCheck * ofCheck);
+}
+
+double relativeDeviationOfSum(double terms, double different) {
+  return 0x1p-24 * std::sqrt(terms / 9 + terms * terms / (12 * different));
 }
 
 } // namespace kiln::measure::verify

@@ -36,9 +36,8 @@ template <typename Sum> struct LineCase {
 
 // Signs are random and no program knows them, so that a right program's sums are as far off as those of independent
 // errors: none is beyond kLargestDeviation, which leaves twice the eight deviations that independent errors exceed
-// once in 10^13 sums. Where there are kFewestForMean sums, their root mean square is at most kLargestMean.
-inline constexpr double kLargestDeviation = 16, kLargestMean = 4;
-inline constexpr uint64_t kFewestForMean = 64;
+// once in 10^13 sums. Their root mean square is at most what Deviations allows for as many.
+inline constexpr double kLargestDeviation = 16;
 
 // Null for types whose elements are not summed here.
 template <typename Sum> std::unique_ptr<TimedCheck> checkOfLines(LineCase<Sum> subject);
@@ -58,6 +57,11 @@ double meanSquare(const io::TensorSpan &tensor);
 // the squares of their roundings add up to terms / 6 of those of the result in the order that rounds most, one after
 // the other; products and the last rounding come on top, and so do the f32 sums of this check itself.
 double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms);
+
+// The same of a sum of `terms` numbers of one sign in f32. Partial sums grow with their length, so that the squares of
+// their roundings, one after the other, add up to terms / 9 of that of the result. Equal numbers are rounded alike:
+// where only `different` ones are unequal, the sums of their roundings add up to terms^2 / (12 different).
+double relativeDeviationOfSum(double terms, double different);
 
 } // namespace kiln::measure::verify
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kiln/base/random.h"
 #include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/test_util.h"
 #include "kiln/measure/verify/timed_contraction.h"
@@ -121,6 +122,39 @@ TEST(TimedTest, MeanErrorsAreWithinTheModelAndThoseOfANarrowerAccumulatorAreNot)
       EXPECT_FALSE(data.check(*check).ok()) << types.name << " k " << k;
     }
   }
+}
+
+// How far off many sets are together tells what no set tells by itself.
+TEST(TimedTest, WeightsOfEightBitsAreFoundInManySets) {
+  for (bool honest : {true, false}) {
+    Deviations pooled;
+    for (uint64_t set = 1; set <= 80; ++set) {
+      Types types = {"bf16", ElementType::BF16, ElementType::BF16, ElementType::F32};
+      TimedData data(makeContraction(types, {1, 1, 2048, 64}), set);
+      std::unique_ptr<TimedCheck> check = data.make(set + 100);
+      for (double &weight : data.right)
+        weight = honest ? weight : std::round(weight * 127) / 127;
+      data.compute(kOrders[0]);
+      pooled += data.check(*check).deviations;
+    }
+    EXPECT_GT(pooled.sums, 600U);
+    EXPECT_EQ(pooled.tooLarge(), !honest) << pooled.mean() << " of " << pooled.largestMean();
+    EXPECT_LT(pooled.largestMean(), 1.7);
+  }
+}
+
+// In as many sums as any sweep has, and in few, those that are as far off as the model says at most are right.
+TEST(TimedTest, NoNumberOfRightSumsIsTooFarOff) {
+  Random random(3);
+  for (int candidate = 0; candidate < 2000; ++candidate) {
+    Deviations pooled;
+    for (int sum = 0; sum < 1000; ++sum) {
+      double off = random.normal();
+      pooled += {off * off, 1};
+      ASSERT_FALSE(pooled.tooLarge()) << pooled.sums;
+    }
+  }
+  EXPECT_LT((Deviations{0, 1'000'000}).largestMean(), 1.31);
 }
 
 // One element of a long line is as large as the error of many.

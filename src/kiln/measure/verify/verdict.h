@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "kiln/measure/verify/deviations.h"
+
 namespace kiln::measure::verify {
 
 // The mistakes that a failure can resemble; the names are stored and shown.
@@ -57,6 +59,8 @@ struct Verdict {
   // "exact: projection modulo 2^61-1, 2 rounds" and the like, and how likely an error escapes it.
   std::string method;
   double escapeProbability = 0;
+  // Of weighted sums, if these were compared.
+  Deviations deviations;
   // For a failure: one sentence; how many elements are wrong, of how many; the first of them; and pictures in text.
   std::string explanation;
   uint64_t wrong = 0, total = 0;

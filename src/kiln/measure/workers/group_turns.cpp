@@ -382,8 +382,8 @@ Status Group::checkOutputs(uint32_t index, const Stretch &stretch) {
     (void)problem.requireTimedCheck();
   // Whether it would have finished later is part of the cause.
   uint64_t compared = 0;
-  std::optional<verify::Verdict> wrong =
-      data->check(data->range(stretch.start, stretch.calls), [&] { member.worker->resume(); }, compared);
+  std::optional<verify::Verdict> wrong = data->check(
+      data->range(stretch.start, stretch.calls), [&] { member.worker->resume(); }, compared, member.deviations);
   result.candidates[index].timedCompared += compared;
   member.freshCompared += stretch.fresh ? compared : 0;
   if (!wrong)

@@ -1,10 +1,13 @@
 #include "kiln/measure/workers/shared_tensors.h"
 
+#include <algorithm>
+#include <cmath>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "kiln/base/narrow_float.h"
 #include "kiln/measure/workers/cache_size.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"
 #include "kiln/measure/workers/timing_data.h"
@@ -156,6 +159,45 @@ TEST(TimingData, FloatsStayInTheRangeThatIsAsked) {
     EXPECT_NEAR(sum / 1000, 0.5, 0.02);
   }
   EXPECT_EQ(timingDistribution(ElementType::F32, {.low = 0.25, .high = 0.75}), "uniform in [0.25, 0.75)");
+}
+
+// Along any dimension each row has an offset and a scale of its own, and the types' numbers are the nearest ones.
+TEST(TimingData, RowsThatDifferHaveAnOffsetAndAScaleOfTheirOwn) {
+  constexpr size_t kRows = 6, kColumns = 5000, kInner = 5;
+  for (size_t inner : {size_t(1), kInner}) {
+    TimingNumbers numbers{
+        .smallestScale = 0.25, .largestScale = 4, .largestOffset = 2, .rows = {.columns = kColumns, .inner = inner}};
+    std::vector<uint64_t> shape = {kRows, kColumns, inner};
+    std::vector<uint8_t> single(kRows * kColumns * inner * 4);
+    fillForTiming(5, {ElementType::F32, shape, single}, numbers);
+    auto at = [&](size_t row, size_t column, size_t i) {
+      return testing::readElement(ElementType::F32, single.data() + ((row * kColumns + column) * inner + i) * 4);
+    };
+    std::vector<double> centers, widths;
+    for (size_t row = 0; row < kRows; ++row)
+      for (size_t i = 0; i < inner; ++i) {
+        double least = HUGE_VAL, most = -HUGE_VAL;
+        for (size_t column = 0; column < kColumns; ++column)
+          least = std::min(least, at(row, column, i)), most = std::max(most, at(row, column, i));
+        centers.push_back((least + most) / 2), widths.push_back((most - least) / 2);
+        EXPECT_GE(widths.back(), 0.24);
+        EXPECT_LE(widths.back(), 4);
+        EXPECT_LE(std::abs(centers.back()), 2.01 * widths.back());
+      }
+    for (std::vector<double> *list : {&centers, &widths}) {
+      std::ranges::sort(*list);
+      EXPECT_GT(list->back() - list->front(), 1);
+      EXPECT_EQ(std::ranges::adjacent_find(*list), list->end());
+    }
+    for (ElementType type : {ElementType::F16, ElementType::BF16}) {
+      std::vector<uint8_t> narrow(single.size() / 2);
+      fillForTiming(5, {type, shape, narrow}, numbers);
+      const NarrowFloat &format = type == ElementType::F16 ? kF16 : kBF16;
+      for (size_t e = 0; e < narrow.size() / 2; ++e)
+        ASSERT_EQ(testing::readElement(type, narrow.data() + 2 * e),
+                  format.decode(format.encode(testing::readElement(ElementType::F32, single.data() + 4 * e))));
+    }
+  }
 }
 
 TEST(CacheSize, IsReadFromThisMachine) {

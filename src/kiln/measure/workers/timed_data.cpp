@@ -167,8 +167,8 @@ std::vector<uint32_t> TimedData::drawSets(SetRange range) {
   return drawn;
 }
 
-std::optional<verify::Verdict> TimedData::check(SetRange range, const std::function<void()> &letRun,
-                                                uint64_t &compared) {
+std::optional<verify::Verdict> TimedData::check(SetRange range, const std::function<void()> &letRun, uint64_t &compared,
+                                                verify::Deviations &deviations) {
   for (uint32_t set : drawSets(range)) {
     std::vector<io::TensorSpan> written = outputsOf(set);
     const verify::TimedCheck *expectedOutputs = checkOf(set);
@@ -182,13 +182,25 @@ std::optional<verify::Verdict> TimedData::check(SetRange range, const std::funct
       verdict.cause = verify::Cause::NothingWritten; // all that can be told of a program that nobody knows
       verdict.explanation = "no output was written";
     }
-    if (verdict.ok())
+    if (verdict.ok()) {
+      deviations += verdict.deviations;
       continue;
+    }
     verdict.cause = causeOf(set, range, letRun);
     verdict.explanation = fmt::format("{}: {}", verify::causeName(verdict.cause), verdict.explanation);
     return verdict;
   }
-  return std::nullopt;
+  if (!deviations.tooLarge())
+    return std::nullopt;
+  verify::Verdict verdict;
+  verdict.cause = verify::Cause::WrongWhenTimed;
+  verdict.method = "projection";
+  verdict.deviations = deviations;
+  verdict.explanation = fmt::format(
+      "{}: {} sums of elements of its timed calls are off by {:.1f} times what rounding does, where {:.1f} is "
+      "possible",
+      verify::causeName(verdict.cause), deviations.sums, deviations.mean(), deviations.largestMean());
+  return verdict;
 }
 
 // Whether the outputs of this set are those of inputs that it had before.

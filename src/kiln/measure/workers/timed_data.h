@@ -50,8 +50,10 @@ public:
   void poison(SetRange range);
   // Holds the outputs against the inputs, of many sets some that nobody can foresee; nothing where all are right. The
   // cause says what it was caught at: `letRun` has the worker go on, which may finish what it had not. Of those that
-  // were looked at, the ones whose right outputs are known count as `compared`.
-  std::optional<verify::Verdict> check(SetRange range, const std::function<void()> &letRun, uint64_t &compared);
+  // were looked at, the ones whose right outputs are known count as `compared`, and how far off they are is added to
+  // `deviations`: together they must not be off by more than rounding does, though each may be.
+  std::optional<verify::Verdict> check(SetRange range, const std::function<void()> &letRun, uint64_t &compared,
+                                       verify::Deviations &deviations);
 
 private:
   explicit TimedData(const Problem &problem) : problem(problem) {}

@@ -222,6 +222,35 @@ TEST(TimedData, NoInputTellsOfOthers) {
   EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
 }
 
+// Each result is off by what a single one may be, and all together by more than rounding does.
+TEST(TimedData, WhatIsOffALittleEverywhereIsFound) {
+  class SlightlyOff final : public verify::TimedCheck {
+    verify::Verdict check(std::span<const io::TensorSpan>) const override {
+      verify::Verdict verdict;
+      verdict.deviations = {.squares = 8 * 3.5 * 3.5, .sums = 8};
+      EXPECT_FALSE(verdict.deviations.tooLarge());
+      return verdict;
+    }
+  };
+  class Product final : public TinyMatmul {
+    std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan>, uint64_t) const override {
+      return std::make_unique<SlightlyOff>();
+    }
+  };
+  Product problem;
+  Result<std::unique_ptr<TimedData>> data =
+      TimedData::create(problem, {.lastLevelCacheBytes = 1 << 14, .dataBudget = 1 << 20});
+  ASSERT_TRUE(data.ok());
+  uint64_t compared = 0, requests = 0;
+  verify::Deviations deviations;
+  std::optional<verify::Verdict> wrong;
+  while (!wrong && ++requests < 100)
+    wrong = (*data)->check({1, 2}, [] {}, compared, deviations);
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->cause, verify::Cause::WrongWhenTimed);
+  EXPECT_LT(requests, 10U);
+}
+
 TEST_F(TimedLies, WeightsMayBePreparedWhereTheyAreDeclared) {
   problem.weights = true;
   CandidateResult row = measure(fake({"prepare", "timed"}));

@@ -1,6 +1,7 @@
 #include "kiln/measure/workers/timing_data.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -36,10 +37,11 @@ double halfWidth(const TimingNumbers &range) {
   return (range.high - range.low) / 2;
 }
 
-KILN_WIDE_VECTORS void fillF32(const IndexedBits &random, const TimingNumbers &range, float *numbers, size_t count) {
+KILN_WIDE_VECTORS void fillF32(const IndexedBits &random, const TimingNumbers &range, size_t first, float *numbers,
+                               size_t count) {
   auto center = float(middle(range)), unit = float(halfWidth(range) * 0x1p-23);
   for (size_t i = 0; i < count; ++i)
-    numbers[i] = center + float(int32_t(random.bits(i)) >> 8) * unit;
+    numbers[i] = center + float(int32_t(random.bits(first + i)) >> 8) * unit;
 }
 
 const NarrowFloat *narrowFloat(ElementType type) {
@@ -107,30 +109,109 @@ template <typename T> std::vector<T> numbersInOrder(ElementType type, TimingNumb
 
 constexpr size_t kDrawnTogether = 4096;
 
+// Calls make(first, count, slab, inner) for elements that lie together and are of one row, or one of each of as many
+// neighbouring rows: row number `inner` and those that follow it of a slab, which is all rows of one first index.
+template <typename Make> void forPieces(size_t elements, const TensorRows &rows, const Make &make) {
+  const size_t slab = rows.columns * rows.inner, together = rows.inner == 1 ? rows.columns : rows.inner;
+  for (size_t at = 0, count = 0; at < elements; at += count) {
+    count = std::min({kDrawnTogether, together - at % together, elements - at});
+    make(at, count, at / slab, rows.inner == 1 ? 0 : at % together);
+  }
+}
+
 template <typename T> void fillExtremum(uint64_t seed, const MutableTensor &tensor, const TimingNumbers &wanted) {
   const std::vector<T> numbers = numbersInOrder<T>(tensor.type, wanted.extremum);
   const int bits = fewBits(tensor.type) - 6; // so that half of the numbers are starts
   const size_t starts = numbers.size() - (size_t(kHalvings) << bits);
   const IndexedBits random(seed), randomStarts(~seed);
-  const size_t columns = wanted.rows.columns, inner = wanted.rows.inner;
-  // Elements side by side are of one row, or one of each of `inner` rows.
-  const size_t together = inner == 1 ? columns : inner;
-  std::vector<int32_t> steps(std::min(together, kDrawnTogether)), startOf(inner);
-  for (size_t at = 0, end = tensor.bytes.size() / sizeof(T), count = 0; at < end; at += count) {
-    const size_t within = at % together, slab = at / (columns * inner);
-    if (at % (columns * inner) == 0)
-      for (size_t row = 0; row < inner; ++row)
-        startOf[row] = int32_t(randomStarts.bits(slab * inner + row) % starts);
-    count = std::min({steps.size(), together - within, end - at});
+  const size_t inner = wanted.rows.inner;
+  std::vector<int32_t> steps(kDrawnTogether), startOf(inner);
+  size_t known = SIZE_MAX; // the slab whose starts these are
+  forPieces(tensor.bytes.size() / sizeof(T), wanted.rows, [&](size_t at, size_t count, size_t slab, size_t first) {
+    for (size_t row = 0; known != slab && row < inner; ++row)
+      startOf[row] = int32_t(randomStarts.bits(slab * inner + row) % starts);
+    known = slab;
     drawSteps(random, at, bits, steps.data(), count);
     for (size_t i = 0; i < count; ++i)
-      std::memcpy(tensor.bytes.data() + (at + i) * sizeof(T), &numbers[startOf[inner == 1 ? 0 : within + i] + steps[i]],
+      std::memcpy(tensor.bytes.data() + (at + i) * sizeof(T), &numbers[startOf[inner == 1 ? 0 : first + i] + steps[i]],
                   sizeof(T));
-  }
+  });
 }
 
 bool makesExtremum(ElementType type, const TimingNumbers &numbers) {
   return numbers.extremum != TimingNumbers::Extremum::None && fewBits(type) > 0;
+}
+
+// The nearest number of the type, ties to even; for finite numbers that are not too large for it.
+KILN_WIDE_VECTORS void narrowToBF16(const float *numbers, uint16_t *narrow, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, &numbers[i], sizeof(bits));
+    narrow[i] = uint16_t((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+  }
+}
+
+KILN_WIDE_VECTORS void narrowToF16(const float *numbers, uint16_t *narrow, size_t count) {
+  constexpr uint32_t kExponents = (kFloatBias - 15) << 10, kSmallestNormal = uint32_t(kFloatBias - 14) << 23;
+  for (size_t i = 0; i < count; ++i) {
+    uint32_t bits, small;
+    std::memcpy(&bits, &numbers[i], sizeof(bits));
+    const uint32_t sign = bits >> 16 & 0x8000;
+    bits &= 0x7FFFFFFF;
+    // Next to a half, f32 has the spacing of f16's subnormal numbers.
+    float magnitude;
+    std::memcpy(&magnitude, &bits, sizeof(bits));
+    magnitude += 0.5F;
+    std::memcpy(&small, &magnitude, sizeof(small));
+    const uint32_t subnormal = small - 0x3F000000, normal = ((bits + 0xFFF + (bits >> 13 & 1)) >> 13) - kExponents;
+    narrow[i] = uint16_t(sign | (bits < kSmallestNormal ? subnormal : normal));
+  }
+}
+
+void store(ElementType type, const float *numbers, uint8_t *bytes, size_t count) {
+  switch (type) {
+  case ElementType::F32: std::memcpy(bytes, numbers, count * sizeof(float)); return;
+  case ElementType::F16: return narrowToF16(numbers, reinterpret_cast<uint16_t *>(bytes), count);
+  default: return narrowToBF16(numbers, reinterpret_cast<uint16_t *>(bytes), count);
+  }
+}
+
+KILN_WIDE_VECTORS void moveAndStretch(float center, float width, float *numbers, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    numbers[i] = center + width * numbers[i];
+}
+KILN_WIDE_VECTORS void moveAndStretchEach(const float *centers, const float *widths, float *numbers, size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    numbers[i] = centers[i] + widths[i] * numbers[i];
+}
+
+// Elements of f32, f16 or bf16.
+void fillRows(uint64_t seed, const MutableTensor &tensor, const TimingNumbers &wanted) {
+  const IndexedBits random(seed), randomRows(~seed);
+  const size_t inner = wanted.rows.inner, size = hal::elementTypeByteSize(tensor.type);
+  const TimingNumbers uniform{.low = wanted.low, .high = wanted.high};
+  std::vector<float> numbers(kDrawnTogether), centers(inner), widths(inner);
+  size_t known = SIZE_MAX; // the slab whose rows these are
+  const double growth = std::log(wanted.largestScale / wanted.smallestScale);
+  forPieces(tensor.bytes.size() / size, wanted.rows, [&](size_t at, size_t count, size_t slab, size_t first) {
+    for (size_t row = 0; known != slab && row < inner; ++row) {
+      const double scale =
+          wanted.smallestScale * std::exp(growth * fraction(randomRows.bits64(2 * (slab * inner + row))));
+      const double offset = 2 * fraction(randomRows.bits64(2 * (slab * inner + row) + 1)) - 1;
+      widths[row] = float(scale), centers[row] = float(scale * wanted.largestOffset * offset);
+    }
+    known = slab;
+    fillF32(random, uniform, at, numbers.data(), count);
+    if (inner == 1)
+      moveAndStretch(centers[0], widths[0], numbers.data(), count);
+    else
+      moveAndStretchEach(&centers[first], &widths[first], numbers.data(), count);
+    store(tensor.type, numbers.data(), tensor.bytes.data() + at * size, count);
+  });
+}
+
+bool fillsRows(ElementType type, const TimingNumbers &numbers) {
+  return numbers.rowsDiffer() && (type == ElementType::F32 || type == ElementType::F16 || type == ElementType::BF16);
 }
 
 } // namespace
@@ -139,6 +220,8 @@ void fillForTiming(uint64_t seed, const MutableTensor &tensor, const TimingNumbe
   if (makesExtremum(tensor.type, range))
     return hal::elementTypeByteSize(tensor.type) == 1 ? fillExtremum<uint8_t>(seed, tensor, range)
                                                       : fillExtremum<uint16_t>(seed, tensor, range);
+  if (fillsRows(tensor.type, range))
+    return fillRows(seed, tensor, range);
   const IndexedBits random(seed);
   if (const NarrowFloat *format = narrowFloat(tensor.type)) {
     if (hal::elementTypeByteSize(tensor.type) == 1)
@@ -148,7 +231,8 @@ void fillForTiming(uint64_t seed, const MutableTensor &tensor, const TimingNumbe
     return;
   }
   if (tensor.type == ElementType::F32)
-    return fillF32(random, range, reinterpret_cast<float *>(tensor.bytes.data()), tensor.bytes.size() / sizeof(float));
+    return fillF32(random, range, 0, reinterpret_cast<float *>(tensor.bytes.data()),
+                   tensor.bytes.size() / sizeof(float));
   if (tensor.type == ElementType::F64)
     return fill<double>(tensor, [&](size_t i) {
       return middle(range) + halfWidth(range) * (double(int64_t(random.bits64(i)) >> 11) * 0x1p-52);
@@ -168,6 +252,9 @@ std::string timingDistribution(ElementType type, const TimingNumbers &range) {
   if (makesExtremum(type, range))
     return fmt::format("exponential from a start of each row on, {} numbers", 1 << fewBits(type));
   std::string uniform = fmt::format("uniform in [{:.2g}, {:.2g})", range.low, range.high);
+  if (fillsRows(type, range))
+    return fmt::format("rows s (o + u), u {}, s from {:.2g} to {:.2g}, o within {:.2g}", uniform, range.smallestScale,
+                       range.largestScale, range.largestOffset);
   if (type == ElementType::F32 || type == ElementType::F64)
     return uniform;
   if (narrowFloat(type))

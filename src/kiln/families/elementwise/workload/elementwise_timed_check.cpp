@@ -12,8 +12,6 @@ namespace kiln::families {
 
 using measure::verify::LineCase;
 
-// Elements of a block.
-static constexpr int64_t kBlock = 4096;
 // Roundings of f32 that no operation exceeds, of the larger of its argument and its result: see ElementwiseOp::bound.
 static constexpr double kMostRoundings = 24;
 
@@ -57,7 +55,7 @@ template <typename Sum> static LineCase<Sum> emptyCase(const ElementwiseSpec &sp
   LineCase<Sum> subject;
   subject.type = spec.type;
   subject.shape = spec.shape;
-  subject.length = subject.block = std::min(kBlock, total);
+  subject.length = subject.block = std::min<int64_t>(kTimedBlock, total);
   subject.weights = measure::verify::randomWeights<Sum>(seed, subject.length);
   subject.expected.resize((total + subject.length - 1) / subject.length);
   return subject;

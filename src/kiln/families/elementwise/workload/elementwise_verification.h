@@ -17,6 +17,8 @@ void prefillElementwise(size_t pass, std::span<const measure::MutableTensor> out
 measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pass,
                                           std::span<const io::TensorSpan> inputs,
                                           std::span<const io::TensorSpan> outputs);
+// Elements that the check of timed results sums up together.
+inline constexpr uint64_t kTimedBlock = 4096;
 // Null where the tensors are not the problem's.
 std::unique_ptr<measure::verify::TimedCheck> timedElementwise(const ElementwiseSpec &spec,
                                                               std::span<const io::TensorSpan> inputs, uint64_t seed);

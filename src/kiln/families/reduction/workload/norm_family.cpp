@@ -23,6 +23,15 @@ std::vector<std::pair<std::string, std::string>> NormProblem::fields() const {
           {"accumulator", "f32"}};
 }
 
+measure::TimingNumbers NormProblem::timingNumbers(size_t input) const {
+  measure::TimingNumbers numbers;
+  if (input > 0)
+    return numbers; // gamma or beta
+  numbers.rows = {.columns = norm.columns};
+  numbers.smallestScale = 0.25, numbers.largestScale = 4, numbers.largestOffset = 1;
+  return numbers;
+}
+
 double NormProblem::flops() const {
   return (norm.isLayerNorm ? 7.0 : 4.0) * static_cast<double>(norm.rows) * static_cast<double>(norm.columns);
 }

@@ -19,6 +19,8 @@ public:
   std::vector<std::pair<std::string, std::string>> fields() const override;
   std::vector<measure::TensorType> inputs() const override { return norm.inputs(); }
   std::vector<measure::TensorType> outputs() const override { return {norm.input()}; }
+  // Each row has a mean and a variance of its own.
+  measure::TimingNumbers timingNumbers(size_t input) const override;
   // One for each element and arithmetic operation: RMS norm has four (square, sum, scale, gamma), layer norm three more
   // (sum for the mean, difference, beta). What there is of each row counts little, and is left out.
   double flops() const override;

@@ -41,6 +41,10 @@ measure::TimingNumbers RowProblem::timingNumbers(size_t) const {
     numbers.extremum =
         row.op == RowOp::Max ? measure::TimingNumbers::Extremum::Largest : measure::TimingNumbers::Extremum::Smallest;
   numbers.rows = {.columns = row.columns, .inner = row.inner};
+  // Rows have their maxima up to 260 from zero, where exp overflows or vanishes unless they are subtracted, and sums of
+  // exponentials that differ by a factor of up to six.
+  if (row.isSoftmax())
+    numbers.smallestScale = 1, numbers.largestScale = 4, numbers.largestOffset = 64;
   return numbers;
 }
 

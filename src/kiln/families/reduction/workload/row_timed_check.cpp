@@ -69,9 +69,13 @@ Row projectedSoftmax(const RowSpec &spec, std::span<const double> row, std::span
     projected += value * weights[i];
     squares += double(weights[i]) * double(weights[i]) * bound * bound;
   }
-  // What the sum loses is the same factor for the whole row, at most as many roundings as there are columns.
-  double ofSum = static_cast<double>(row.size()) * 0x1p-24 * std::fabs(projected) / 8;
-  return {projected / sum, static_cast<float>((std::sqrt(squares) / 2 + ofSum) / sum)};
+  // What the sum loses is the same factor for the whole row. Elements within 2 of the maximum make most of the sum, and
+  // are so many numbers at most as the type has there.
+  double spacing = 2 * measure::verify::halfSpacing(spec.type, std::max(std::fabs(most), std::fabs(most - 2)));
+  auto columns = static_cast<double>(row.size());
+  double ofSum =
+      std::min(columns * 0x1p-24 / 8, measure::verify::relativeDeviationOfSum(columns, std::max(1.0, 2 / spacing)));
+  return {projected / sum, static_cast<float>((std::sqrt(squares) / 2 + ofSum * std::fabs(projected)) / sum)};
 }
 
 template <typename Sum> LineCase<Sum> emptyCase(const RowSpec &spec) {

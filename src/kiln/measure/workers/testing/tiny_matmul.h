@@ -46,7 +46,7 @@ inline void writeElement(io::ElementType type, uint8_t *bytes, double number) {
   }
 }
 
-class TinyMatmul final : public Problem {
+class TinyMatmul : public Problem {
 public:
   uint64_t batch = 0, m = 5, n = 7, k = 6; // batch 0: no batch
   io::ElementType in = io::ElementType::F32, out = io::ElementType::F32;
