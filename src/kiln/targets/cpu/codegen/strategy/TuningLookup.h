@@ -8,7 +8,7 @@
 
 #include "kiln/schema/tuning_database.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
-#include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
+#include "kiln/compiler/Codegen/DispatchRoot.h"
 
 namespace kiln {
 

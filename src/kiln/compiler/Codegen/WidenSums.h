@@ -1,6 +1,6 @@
 // Sums of narrow floats.
-#ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_WIDENSUMS_H
-#define KILN_TARGETS_CPU_CODEGEN_STRATEGY_WIDENSUMS_H
+#ifndef KILN_COMPILER_CODEGEN_WIDENSUMS_H
+#define KILN_COMPILER_CODEGEN_WIDENSUMS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -13,4 +13,4 @@ void widenNarrowSums(mlir::RewriterBase &rewriter, mlir::func::FuncOp function);
 
 } // namespace kiln
 
-#endif // KILN_TARGETS_CPU_CODEGEN_STRATEGY_WIDENSUMS_H
+#endif // KILN_COMPILER_CODEGEN_WIDENSUMS_H

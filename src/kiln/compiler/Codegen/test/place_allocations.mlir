@@ -1,4 +1,4 @@
-// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-llvmcpu-place-allocations{stack-limit=256 local-memory-limit=8192}))' --allow-unregistered-dialect --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-codegen-place-allocations{stack-limit=256 local-memory-limit=8192}))' --allow-unregistered-dialect --split-input-file --verify-diagnostics | FileCheck %s
 
 // What fits goes to the stack, in the entry block; the rest is cut from one argument, at multiples of 64 bytes.
 // CHECK-LABEL: func.func @places

@@ -1,7 +1,7 @@
-#include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
+#include "kiln/compiler/Codegen/DispatchRoot.h"
 
-#include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
-#include "kiln/targets/cpu/codegen/strategy/LoopCollapsing.h"
+#include "kiln/compiler/Codegen/ConvolutionLoops.h"
+#include "kiln/compiler/Codegen/LoopCollapsing.h"
 
 using namespace mlir;
 

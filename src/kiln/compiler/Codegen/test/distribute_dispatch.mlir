@@ -1,4 +1,4 @@
-// RUN: kiln-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(kiln-llvmcpu-distribute-dispatch)))' | FileCheck %s
+// RUN: kiln-opt %s --split-input-file --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(kiln-codegen-distribute-dispatch)))' | FileCheck %s
 
 // What feeds the last operation is fused with it; all is computed in the result's own memory.
 

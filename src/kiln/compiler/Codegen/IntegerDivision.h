@@ -1,6 +1,6 @@
 // Integer division that no data can make trap.
-#ifndef KILN_TARGETS_CPU_CODEGEN_MATH_INTEGERDIVISION_H
-#define KILN_TARGETS_CPU_CODEGEN_MATH_INTEGERDIVISION_H
+#ifndef KILN_COMPILER_CODEGEN_INTEGERDIVISION_H
+#define KILN_COMPILER_CODEGEN_INTEGERDIVISION_H
 
 #include "mlir/IR/Operation.h"
 
@@ -12,4 +12,4 @@ void guardDivision(mlir::Operation *op);
 
 } // namespace kiln
 
-#endif // KILN_TARGETS_CPU_CODEGEN_MATH_INTEGERDIVISION_H
+#endif // KILN_COMPILER_CODEGEN_INTEGERDIVISION_H

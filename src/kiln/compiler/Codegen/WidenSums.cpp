@@ -1,6 +1,6 @@
-#include "kiln/targets/cpu/codegen/strategy/WidenSums.h"
+#include "kiln/compiler/Codegen/WidenSums.h"
 
-#include "kiln/targets/cpu/codegen/strategy/KernelPlan.h"
+#include "kiln/compiler/Codegen/Combiner.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,8 +1,8 @@
+#include "kiln/compiler/Codegen/CodegenPasses.h"
+#include "kiln/compiler/Codegen/LoopCollapsing.h"
+#include "kiln/compiler/Codegen/WidenSums.h"
 #include "kiln/compiler/Interfaces/SoundPatterns.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
-#include "kiln/targets/cpu/codegen/strategy/LoopCollapsing.h"
-#include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
-#include "kiln/targets/cpu/codegen/strategy/WidenSums.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 namespace kiln {
 
 #define GEN_PASS_DEF_PREPAREDISPATCH
-#include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h.inc"
+#include "kiln/compiler/Codegen/CodegenPasses.h.inc"
 
 namespace {
 

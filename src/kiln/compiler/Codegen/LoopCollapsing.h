@@ -1,6 +1,6 @@
 // Loops that are one loop for all operands of a dispatch: elementwise work on matrices is work on one long row.
-#ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_LOOPCOLLAPSING_H
-#define KILN_TARGETS_CPU_CODEGEN_STRATEGY_LOOPCOLLAPSING_H
+#ifndef KILN_COMPILER_CODEGEN_LOOPCOLLAPSING_H
+#define KILN_COMPILER_CODEGEN_LOOPCOLLAPSING_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -14,4 +14,4 @@ llvm::SmallVector<mlir::ReassociationIndices> findCollapsibleLoops(mlir::linalg:
 
 } // namespace kiln
 
-#endif // KILN_TARGETS_CPU_CODEGEN_STRATEGY_LOOPCOLLAPSING_H
+#endif // KILN_COMPILER_CODEGEN_LOOPCOLLAPSING_H

@@ -1,4 +1,4 @@
-#include "kiln/targets/cpu/codegen/strategy/BooleanMemory.h"
+#include "kiln/compiler/Codegen/BooleanMemory.h"
 
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 

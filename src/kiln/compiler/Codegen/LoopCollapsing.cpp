@@ -1,4 +1,4 @@
-#include "kiln/targets/cpu/codegen/strategy/LoopCollapsing.h"
+#include "kiln/compiler/Codegen/LoopCollapsing.h"
 
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 

@@ -1,6 +1,6 @@
 // What a dispatch is mainly about, and how a configuration's M and N lie on its loops.
-#ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_DISPATCHROOT_H
-#define KILN_TARGETS_CPU_CODEGEN_STRATEGY_DISPATCHROOT_H
+#ifndef KILN_COMPILER_CODEGEN_DISPATCHROOT_H
+#define KILN_COMPILER_CODEGEN_DISPATCHROOT_H
 
 #include "kiln/base/tile_config.h"
 
@@ -21,7 +21,7 @@ struct DispatchRoot {
 std::optional<DispatchRoot> findRoot(mlir::func::FuncOp function);
 
 // The loops of an operation and their extents, kDynamic where these are not constant. Loops that
-// kiln-llvmcpu-prepare-dispatch makes one are one already.
+// kiln-codegen-prepare-dispatch makes one are one already.
 struct LoopShape {
   llvm::SmallVector<int64_t> extents;
   llvm::SmallVector<bool> parallel;
@@ -40,4 +40,4 @@ llvm::SmallVector<int64_t> tileSizes(const LoopShape &shape, const TileConfig &c
 
 } // namespace kiln
 
-#endif // KILN_TARGETS_CPU_CODEGEN_STRATEGY_DISPATCHROOT_H
+#endif // KILN_COMPILER_CODEGEN_DISPATCHROOT_H

@@ -1,7 +1,6 @@
-#include "kiln/targets/cpu/codegen/math/NarrowFloats.h"
+#include "kiln/compiler/Codegen/NarrowFloats.h"
 
 #include "kiln/compiler/Interfaces/FloatBuilder.h"
-#include "kiln/targets/cpu/codegen/CpuTarget.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -22,7 +21,7 @@ static bool isNarrow(Type type) {
   return element.isF16() || element.isBF16();
 }
 
-bool computesNarrow(Operation *op, const CpuTarget &target) {
+bool computesNarrow(Operation *op, const FloatSupport &support) {
   bool isMath = isa<math::MathDialect>(op->getDialect()) && !isa<math::AbsFOp, math::CopySignOp>(op);
   if (!isMath && !isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::RemFOp, arith::MaximumFOp,
                       arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::SIToFPOp,
@@ -34,7 +33,7 @@ bool computesNarrow(Operation *op, const CpuTarget &target) {
       narrow = getElementTypeOrSelf(type);
   if (!narrow)
     return false;
-  bool native = narrow.isF16() && (target.has("avx512fp16") || target.has("fullfp16"));
+  bool native = narrow.isF16() && support.computesF16;
   return isMath || !native;
 }
 
@@ -123,14 +122,14 @@ static Value truncateToF16(FloatBuilder &f, Value x) {
   return truncateBits(f, f.orBits(result, sign), b.getF16Type());
 }
 
-void expandConversion(Operation *op, const CpuTarget &target) {
+void expandConversion(Operation *op, const FloatSupport &support) {
   bool extends = isa<arith::ExtFOp>(op);
   Type narrowType = extends ? op->getOperand(0).getType() : op->getResult(0).getType();
   Type wideType = extends ? op->getResult(0).getType() : op->getOperand(0).getType();
   if (!isNarrow(narrowType))
     return;
   bool isBF16 = getElementTypeOrSelf(narrowType).isBF16(), isDouble = getElementTypeOrSelf(wideType).isF64();
-  bool hasF16 = target.has("f16c") || target.has("avx512f") || StringRef(target.triple).starts_with("aarch64");
+  bool hasF16 = support.convertsF16;
   if (!isBF16 && !isDouble && hasF16)
     return;
 

@@ -1,4 +1,4 @@
-#include "kiln/targets/cpu/codegen/math/IntegerDivision.h"
+#include "kiln/compiler/Codegen/IntegerDivision.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"

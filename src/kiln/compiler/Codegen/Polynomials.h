@@ -1,6 +1,6 @@
 // Mathematical functions of f32 as polynomials, without branches, for scalars and vectors alike.
-#ifndef KILN_TARGETS_CPU_CODEGEN_MATH_POLYNOMIALS_H
-#define KILN_TARGETS_CPU_CODEGEN_MATH_POLYNOMIALS_H
+#ifndef KILN_COMPILER_CODEGEN_POLYNOMIALS_H
+#define KILN_COMPILER_CODEGEN_POLYNOMIALS_H
 
 #include "kiln/compiler/Interfaces/FloatBuilder.h"
 
@@ -22,4 +22,4 @@ const PolynomialFunction *findPolynomialFunction(llvm::StringRef name);
 
 } // namespace kiln
 
-#endif // KILN_TARGETS_CPU_CODEGEN_MATH_POLYNOMIALS_H
+#endif // KILN_COMPILER_CODEGEN_POLYNOMIALS_H

@@ -1,8 +1,8 @@
+#include "kiln/compiler/Codegen/CodegenPasses.h"
+#include "kiln/compiler/Codegen/DispatchRoot.h"
 #include "kiln/compiler/Interfaces/SoundPatterns.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
-#include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
-#include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -22,7 +22,7 @@ using namespace mlir;
 namespace kiln {
 
 #define GEN_PASS_DEF_DISTRIBUTEDISPATCH
-#include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h.inc"
+#include "kiln/compiler/Codegen/CodegenPasses.h.inc"
 
 namespace {
 
@@ -339,7 +339,7 @@ private:
       if (isConversion ||
           (llvm::none_of(op->getOperandTypes(), isTensor) && llvm::none_of(op->getResultTypes(), isTensor)))
         return WalkResult::advance();
-      op->emitOpError("cannot be part of a dispatch for llvm-cpu: it works on tensors, and has no form on memory");
+      op->emitOpError("cannot be part of a dispatch: it works on tensors, and has no form on memory");
       return WalkResult::interrupt();
     });
     return failure(result.wasInterrupted());

@@ -1,4 +1,4 @@
-#include "kiln/targets/cpu/codegen/math/Polynomials.h"
+#include "kiln/compiler/Codegen/Polynomials.h"
 
 #include <limits>
 

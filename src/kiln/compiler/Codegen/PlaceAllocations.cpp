@@ -1,7 +1,5 @@
+#include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Interfaces/ArenaPlan.h"
-#include "kiln/targets/cpu/codegen/CpuPasses.h"
-#include "kiln/targets/cpu/codegen/DispatchInterface.h"
-
 #include "kiln/schema/executable_abi.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -15,7 +13,7 @@ using namespace mlir;
 namespace kiln {
 
 #define GEN_PASS_DEF_PLACEALLOCATIONS
-#include "kiln/targets/cpu/codegen/CpuPasses.h.inc"
+#include "kiln/compiler/Codegen/CodegenPasses.h.inc"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Tensors of i1 take a byte for each element, but a vector of i1 in memory would take a bit for each.
-#ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_BOOLEANMEMORY_H
-#define KILN_TARGETS_CPU_CODEGEN_STRATEGY_BOOLEANMEMORY_H
+#ifndef KILN_COMPILER_CODEGEN_BOOLEANMEMORY_H
+#define KILN_COMPILER_CODEGEN_BOOLEANMEMORY_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -13,4 +13,4 @@ mlir::LogicalResult convertBooleanMemory(mlir::RewriterBase &rewriter, mlir::fun
 
 } // namespace kiln
 
-#endif // KILN_TARGETS_CPU_CODEGEN_STRATEGY_BOOLEANMEMORY_H
+#endif // KILN_COMPILER_CODEGEN_BOOLEANMEMORY_H
