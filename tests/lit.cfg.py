@@ -11,6 +11,7 @@
 # time and 1 GiB. In a build with sanitizers memory is not limited; what is about such limits says UNSUPPORTED: sanitized.
 # Without the compiler, what tests IR is left out, and a test of the tools that compiles says
 # REQUIRES: compiler.
+import ctypes
 import glob
 import os
 import re
@@ -79,6 +80,11 @@ ptxas = next(iter(glob.glob(os.path.join(build, "peers", "lib", "python3*", "sit
 if ptxas:
     features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+try:
+    ctypes.CDLL("libcuda.so.1")
+    features.add("cuda")
+except OSError:
+    pass
 features.add(os.uname().machine)  # x86_64, aarch64
 with open("/proc/cpuinfo") as cpuinfo:
     flags = next((line.split() for line in cpuinfo if line.startswith("flags")), [])

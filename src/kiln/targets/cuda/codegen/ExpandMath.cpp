@@ -1,6 +1,7 @@
 #include "kiln/compiler/Codegen/ExpandMath.h"
 
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/WideFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -20,6 +21,12 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
     support.fma = support.convertsF16 = true;
     if (failed(expandMath(getOperation(), support)))
       return signalPassFailure();
+    getOperation().walk([](Operation *op) {
+      if (isa<math::MathDialect>(op->getDialect()) && expandInF64(op))
+        return;
+      if (isa<arith::FPToSIOp, arith::FPToUIOp>(op) && op->getResult(0).getType().isInteger(1))
+        convertThroughI32(op);
+    });
     WalkResult result = getOperation().walk([](Operation *op) {
       bool isMath = isa<math::MathDialect>(op->getDialect());
       if (!isMath || hasInstruction(op))
@@ -30,6 +37,16 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
     });
     if (result.wasInterrupted())
       signalPassFailure();
+  }
+
+  // LLVM 22's back end compares with zero instead, and gives the opposite.
+  static void convertThroughI32(Operation *op) {
+    OpBuilder b(op);
+    Operation *wide = b.clone(*op);
+    wide->getResult(0).setType(b.getI32Type());
+    op->getResult(0).replaceAllUsesWith(
+        arith::TruncIOp::create(b, op->getLoc(), b.getI1Type(), wide->getResult(0)).getResult());
+    op->erase();
   }
 
   // What the back end has instructions for, or short sequences of them.

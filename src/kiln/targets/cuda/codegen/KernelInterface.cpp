@@ -8,6 +8,7 @@
 #include "kiln/targets/cuda/codegen/CudaTarget.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/Support/MathExtras.h"
@@ -23,6 +24,7 @@ public:
   KernelBuilder(func::FuncOp function, const LLVMTypeConverter &converter)
       : function(function), converter(converter), b(function.getContext()), i64(b.getI64Type()),
         generic(LLVM::LLVMPointerType::get(b.getContext())),
+        hasBarriers(function.walk([](gpu::BarrierOp) { return WalkResult::interrupt(); }).wasInterrupted()),
         global(LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Global))) {}
 
   LogicalResult build() {
@@ -86,7 +88,9 @@ private:
     NamedAttrList list;
     list.set("llvm.noundef", b.getUnitAttr());
     list.set("llvm.align", b.getI64IntegerAttr(KILN_BINDING_ALIGNMENT));
-    list.set("llvm.noalias", b.getUnitAttr());
+    // LLVM takes it that nobody else writes memory behind such a pointer, while at a barrier other threads may have.
+    if (readOnly || !hasBarriers)
+      list.set("llvm.noalias", b.getUnitAttr());
     if (readOnly)
       list.set("llvm.readonly", b.getUnitAttr());
     return list.getDictionary(b.getContext());
@@ -188,7 +192,9 @@ private:
   const LLVMTypeConverter &converter;
   OpBuilder b;
   Type i64;
-  LLVM::LLVMPointerType generic, global;
+  LLVM::LLVMPointerType generic;
+  bool hasBarriers;
+  LLVM::LLVMPointerType global;
 };
 
 } // namespace

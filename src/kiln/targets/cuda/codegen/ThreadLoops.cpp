@@ -139,6 +139,10 @@ public:
       combiners.push_back(findCombiner(op, i));
       neutral.push_back(arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiners.back())));
     }
+    // Allocated before anything is read, so that it shares no memory with what other threads still read.
+    SmallVector<Value> memory;
+    for (Value value : neutral)
+      memory.push_back(memref::AllocOp::create(b, loc, MemRefType::get({threads}, value.getType())));
     // Threads without an element go over nothing.
     Value end = arith::SelectOp::create(b, loc, inside, steps.total, zero);
     auto loop = scf::ForOp::create(b, loc, lane, end, index(share), neutral);
@@ -163,11 +167,8 @@ public:
       scf::YieldOp::create(b, loc, next);
     }
 
-    SmallVector<Value> memory;
-    for (Value value : loop.getResults()) {
-      memory.push_back(memref::AllocOp::create(b, loc, MemRefType::get({threads}, value.getType())));
-      memref::StoreOp::create(b, loc, value, memory.back(), thread);
-    }
+    for (auto [value, buffer] : llvm::zip(loop.getResults(), memory))
+      memref::StoreOp::create(b, loc, value, buffer, thread);
     gpu::BarrierOp::create(b, loc);
     for (int64_t distance = share / 2; distance > 0; distance /= 2) {
       Value isLower = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, lane, index(distance));

@@ -29,8 +29,9 @@ func.func @matmul(%a: memref<32x64xf32>, %b: memref<64x32xf32>, %c: memref<32x32
 
 // Few elements, and much to sum up for each: threads share an element, and combine what they have.
 // CHECK-LABEL: func.func @row_sums
-//       CHECK:   %[[PART:.*]] = scf.for
+// Their memory is allocated before anything is read: it must not be that of what others still read.
 //       CHECK:   %[[SHARED:.*]] = memref.alloc() : memref<256xf32>
+//       CHECK:   %[[PART:.*]] = scf.for
 //       CHECK:   memref.store %[[PART]], %[[SHARED]]
 //       CHECK:   gpu.barrier
 //       CHECK:   scf.if
