@@ -51,26 +51,35 @@ public:
   // The value where the condition holds, else one that is harmless there.
   Value orElse(Value condition, Value x, double harmless) { return select(condition, x, constant(harmless)); }
 
-  // For any x; beyond 700 the largest and smallest results stand for all, which are infinity and 0 in f32.
   Value exp(Value x) {
-    Value known = orElse(is(CmpFPredicate::ORD, x, x), x, 0);
-    known = select(is(CmpFPredicate::OGT, known, 700), constant(700), known);
-    known = select(is(CmpFPredicate::OLT, known, -700), constant(-700), known);
+    Value known = clamp(orElse(is(CmpFPredicate::ORD, x, x), x, 0), 800);
     Value n = math::RoundEvenOp::create(b, loc, mul(known, constant(std::numbers::log2e)));
     Value r = fma(negate(n), constant(ln2High), known);
     r = fma(negate(n), constant(ln2Low), r);
-    SmallVector<double> taylor{1};
-    for (int i = 1; i <= 12; ++i)
-      taylor.push_back(taylor.back() / i);
-    Value exponent = arith::FPToSIOp::create(b, loc, b.getI64Type(), n);
-    Value power = arith::ShLIOp::create(b, loc, arith::AddIOp::create(b, loc, exponent, bits(1023)), bits(52));
-    Value result = mul(polynomial(r, taylor), arith::BitcastOp::create(b, loc, b.getF64Type(), power));
-    return select(isNaN(x), x, result);
+    return select(isNaN(x), x, scale(polynomial(r, exponentialSeries()), n));
   }
 
-  // For normal x > 0.
-  Value log(Value x) {
-    Value raw = arith::BitcastOp::create(b, loc, b.getI64Type(), x);
+  Value exp2(Value x) {
+    Value known = clamp(orElse(is(CmpFPredicate::ORD, x, x), x, 0), 1150);
+    Value n = math::RoundEvenOp::create(b, loc, known);
+    Value r = mul(sub(known, n), constant(std::numbers::ln2));
+    return select(isNaN(x), x, scale(polynomial(r, exponentialSeries()), n));
+  }
+
+  // e^x - 1; what is lost for small x is not computed that way.
+  Value expM1(Value x) {
+    SmallVector<double> series = exponentialSeries();
+    series.erase(series.begin());
+    Value isSmall = is(CmpFPredicate::OLT, abs(x), 0.35);
+    Value small = mul(x, polynomial(orElse(isSmall, x, 0), series));
+    return select(isSmall, small, sub(exp(x), constant(1)));
+  }
+
+  // For x > 0: e, and the logarithm of x / 2^e, which is between the roots of 1/2 and 2.
+  std::pair<Value, Value> splitLog(Value x) {
+    Value isTiny = is(CmpFPredicate::OLT, x, 0x1p-1022);
+    Value normal = select(isTiny, mul(x, constant(0x1p54)), x);
+    Value raw = arith::BitcastOp::create(b, loc, b.getI64Type(), normal);
     Value exponent = arith::SubIOp::create(b, loc, arith::ShRUIOp::create(b, loc, raw, bits(52)), bits(1023));
     Value fraction = arith::OrIOp::create(b, loc, arith::AndIOp::create(b, loc, raw, bits((int64_t(1) << 52) - 1)),
                                           bits(int64_t(1023) << 52));
@@ -79,11 +88,50 @@ public:
     m = select(isLarge, mul(m, constant(0.5)), m);
     Value e = arith::SIToFPOp::create(b, loc, b.getF64Type(), exponent);
     e = select(isLarge, add(e, constant(1)), e);
+    e = select(isTiny, sub(e, constant(54)), e);
     Value s = div(sub(m, constant(1)), add(m, constant(1)));
     SmallVector<double> series;
-    for (int i = 0; i <= 10; ++i)
+    for (int i = 0; i <= 11; ++i)
       series.push_back(2.0 / (2 * i + 1));
-    return fma(e, constant(std::numbers::ln2), mul(s, polynomial(mul(s, s), series)));
+    return {e, mul(s, polynomial(mul(s, s), series))};
+  }
+
+  // For x > 0.
+  Value log(Value x) {
+    auto [e, rest] = splitLog(x);
+    return fma(e, constant(ln2Short), fma(e, constant(ln2ShortRest), rest));
+  }
+
+  // A logarithm for any x, from one for those that are usual.
+  Value logOfAny(Value x, llvm::function_ref<Value(Value)> ofUsual) {
+    Value isUsual = both(is(CmpFPredicate::OGT, x, 0), is(CmpFPredicate::OLT, x, infinity));
+    Value result = ofUsual(orElse(isUsual, x, 1));
+    Value special = select(is(CmpFPredicate::OEQ, x, 0), constant(-infinity),
+                           select(is(CmpFPredicate::OEQ, x, infinity), x, constant(std::nan(""))));
+    return select(isUsual, result, special);
+  }
+  Value log2(Value x) {
+    auto [e, rest] = splitLog(x);
+    return fma(rest, constant(std::numbers::log2e), e);
+  }
+  Value log10(Value x) {
+    auto [e, rest] = splitLog(x);
+    return fma(e, constant(log10Of2High), fma(e, constant(log10Of2Low), mul(rest, constant(std::numbers::log10e))));
+  }
+  // The logarithm of what 1 + x is rounded to, and what the rounding has taken.
+  Value log1p(Value x) {
+    Value sum = add(constant(1), x);
+    Value isUsual = both(is(CmpFPredicate::OGT, x, -1), is(CmpFPredicate::OLT, x, infinity));
+    Value known = orElse(isUsual, x, 0), knownSum = orElse(isUsual, sum, 1);
+    Value lost = sub(known, sub(knownSum, constant(1)));
+    Value result = add(log(knownSum), div(lost, knownSum));
+    result = select(is(CmpFPredicate::OLT, abs(x), 0x1p-53), x, result);
+    return select(isUsual, result, logOfAny(sum, [](Value one) { return one; }));
+  }
+  Value tanh(Value x) {
+    Value e = expM1(mul(abs(clamp(x, 30)), constant(2)));
+    Value result = copySign(div(e, add(e, constant(2))), x);
+    return select(isNaN(x), x, select(is(CmpFPredicate::OEQ, x, 0), x, result));
   }
 
   // Between -pi/2 and pi/2, for any x.
@@ -251,7 +299,33 @@ public:
 
 private:
   static constexpr double ln2High = 0x1.62e42fefa39efp-1, ln2Low = 0x1.abc9e3b39803fp-56;
+  // The first with zeros at its end, so that its products with exponents are exact.
+  static constexpr double ln2Short = 0x1.62e42fefap-1, ln2ShortRest = 0x1.cf79abc9e3b3ap-40;
+  static constexpr double log10Of2High = 0x1.3441350900000p-2, log10Of2Low = 0x1.ef3fde623e256p-35;
   static constexpr double halfPiLow = 0x1.1a62633145c07p-54;
+
+  static SmallVector<double> exponentialSeries() {
+    SmallVector<double> taylor{1};
+    for (int i = 1; i <= 14; ++i)
+      taylor.push_back(taylor.back() / i);
+    return taylor;
+  }
+
+  Value clamp(Value x, double bound) {
+    x = select(is(CmpFPredicate::OGT, x, bound), constant(bound), x);
+    return select(is(CmpFPredicate::OLT, x, -bound), constant(-bound), x);
+  }
+
+  // x * 2^n for a whole n, in two steps, so that results may be subnormal or overflow.
+  Value scale(Value x, Value n) {
+    Value whole = arith::FPToSIOp::create(b, loc, b.getI64Type(), n);
+    Value half = arith::ShRSIOp::create(b, loc, whole, bits(1));
+    for (Value part : {half, Value(arith::SubIOp::create(b, loc, whole, half))}) {
+      Value power = arith::ShLIOp::create(b, loc, arith::AddIOp::create(b, loc, part, bits(1023)), bits(52));
+      x = mul(x, arith::BitcastOp::create(b, loc, b.getF64Type(), power));
+    }
+    return x;
+  }
 
   Value finiteOnly(Value x, Value result) {
     return select(is(CmpFPredicate::OLT, abs(x), infinity), result, sub(x, x));
@@ -265,12 +339,37 @@ private:
 
 } // namespace
 
+// Functions of f64 that are as good in f64 as these are.
+static Value expandF64(Operation *op, WideBuilder &w) {
+  Value x = op->getOperand(0);
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case([&](math::ExpOp) { return w.exp(x); })
+      .Case([&](math::Exp2Op) { return w.exp2(x); })
+      .Case([&](math::ExpM1Op) { return w.select(w.is(CmpFPredicate::OEQ, x, 0), x, w.expM1(x)); })
+      .Case([&](math::LogOp) { return w.logOfAny(x, [&](Value usual) { return w.log(usual); }); })
+      .Case([&](math::Log2Op) { return w.logOfAny(x, [&](Value usual) { return w.log2(usual); }); })
+      .Case([&](math::Log10Op) { return w.logOfAny(x, [&](Value usual) { return w.log10(usual); }); })
+      .Case([&](math::Log1pOp) { return w.select(w.is(CmpFPredicate::OEQ, x, 0), x, w.log1p(x)); })
+      .Case([&](math::TanhOp) { return w.tanh(x); })
+      .Default([](Operation *) { return Value(); });
+}
+
 bool expandInF64(Operation *op) {
-  if (op->getNumResults() != 1 || !op->getResult(0).getType().isF32())
+  if (op->getNumResults() != 1)
     return false;
   OpBuilder b(op);
   Location loc = op->getLoc();
   WideBuilder w(b, loc);
+  if (op->getResult(0).getType().isF64()) {
+    Value result = expandF64(op, w);
+    if (result) {
+      op->getResult(0).replaceAllUsesWith(result);
+      op->erase();
+    }
+    return bool(result);
+  }
+  if (!op->getResult(0).getType().isF32())
+    return false;
   Value narrow = op->getOperand(0);
   auto operand = [&](unsigned i) -> Value { return arith::ExtFOp::create(b, loc, b.getF64Type(), op->getOperand(i)); };
   Value result = llvm::TypeSwitch<Operation *, Value>(op)
