@@ -103,9 +103,9 @@ public:
   // Takes far less time than computing them. `seed` draws what is looked at. Null where nothing is known of the
   // operation.
   virtual std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const;
-  // Some checks take as long as computing, and are left out now and then. True where there are such: the next one is
-  // made.
-  virtual bool requireTimedCheck() const { return false; }
+  // True where making such a check takes as long as computing, so that most are left out: which, draws the second.
+  virtual bool rationsTimedChecks() const { return false; }
+  virtual bool leavesOutTimedCheck(uint64_t seed) const { return false; }
   // The definition as plain loops on one thread, which shares no code with what is measured: the provider `reference`.
   virtual Status reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const;
 };

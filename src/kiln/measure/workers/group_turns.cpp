@@ -295,7 +295,7 @@ Status Group::settleDoubts() {
     bool hasTime = now < until && now - began < settings.groupNanoseconds;
     Member &member = members[index];
     member.owesComparison =
-        settings.checkTimed && settings.cold && member.freshCompared == 0 && problem.requireTimedCheck();
+        settings.checkTimed && settings.cold && member.freshCompared == 0 && problem.rationsTimedChecks();
     bool suspicious = hasTime && (member.freshTurns.suspicious() || member.untold.suspicious());
     return takesPart(index) && goesOn() && (member.owesComparison || suspicious);
   };
@@ -378,14 +378,13 @@ Status Group::askToCopy(uint32_t index, const Request &request, SharedTensors &t
 
 Status Group::checkOutputs(uint32_t index, const Stretch &stretch) {
   Member &member = members[index];
-  if (stretch.fresh && member.owesComparison)
-    (void)problem.requireTimedCheck();
+  const uint64_t before = member.compared.sets;
   // Whether it would have finished later is part of the cause.
-  uint64_t compared = 0;
   std::optional<verify::Verdict> wrong = data->check(
-      data->range(stretch.start, stretch.calls), [&] { member.worker->resume(); }, compared, member.deviations);
-  result.candidates[index].timedCompared += compared;
-  member.freshCompared += stretch.fresh ? compared : 0;
+      data->range(stretch.start, stretch.calls), stretch.fresh && member.owesComparison,
+      [&] { member.worker->resume(); }, member.compared);
+  result.candidates[index].timedCompared = member.compared.sets;
+  member.freshCompared += stretch.fresh ? member.compared.sets - before : 0;
   if (!wrong)
     return okStatus();
   result.candidates[index].verdicts.push_back(*wrong);

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <utility>
+
 #include <unistd.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -144,10 +146,12 @@ void TimedData::poison(SetRange range) {
     poisonBytes(outputTensors->bytes(advance(range.first, i)));
 }
 
-const verify::TimedCheck *TimedData::checkOf(uint32_t set) {
+const verify::TimedCheck *TimedData::checkOf(uint32_t set, bool required) {
   Expected &one = expected[set];
-  if (!one.made) {
-    one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), draw());
+  if (!one.made || (required && !one.current)) {
+    const uint64_t drawn = draw();
+    if (required || !problem.leavesOutTimedCheck(drawn))
+      one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), drawn);
     one.made = true;
   }
   return one.current.get();
@@ -167,14 +171,14 @@ std::vector<uint32_t> TimedData::drawSets(SetRange range) {
   return drawn;
 }
 
-std::optional<verify::Verdict> TimedData::check(SetRange range, const std::function<void()> &letRun, uint64_t &compared,
-                                                verify::Deviations &deviations) {
+std::optional<verify::Verdict> TimedData::check(SetRange range, bool required, const std::function<void()> &letRun,
+                                                ComparedOutputs &all) {
   for (uint32_t set : drawSets(range)) {
     std::vector<io::TensorSpan> written = outputsOf(set);
-    const verify::TimedCheck *expectedOutputs = checkOf(set);
+    const verify::TimedCheck *expectedOutputs = checkOf(set, std::exchange(required, false));
     verify::Verdict verdict;
     if (expectedOutputs) {
-      ++compared;
+      ++all.sets;
       verdict = expectedOutputs->check(written);
     } else if (std::ranges::all_of(written, [](const io::TensorSpan &tensor) {
                  return poisonedElements(tensor) == tensor.elementCount();
@@ -183,23 +187,23 @@ std::optional<verify::Verdict> TimedData::check(SetRange range, const std::funct
       verdict.explanation = "no output was written";
     }
     if (verdict.ok()) {
-      deviations += verdict.deviations;
+      all.deviations += verdict.deviations;
       continue;
     }
     verdict.cause = causeOf(set, range, letRun);
     verdict.explanation = fmt::format("{}: {}", verify::causeName(verdict.cause), verdict.explanation);
     return verdict;
   }
-  if (!deviations.tooLarge())
+  if (!all.deviations.tooLarge())
     return std::nullopt;
   verify::Verdict verdict;
   verdict.cause = verify::Cause::WrongWhenTimed;
   verdict.method = "projection";
-  verdict.deviations = deviations;
+  verdict.deviations = all.deviations;
   verdict.explanation = fmt::format(
       "{}: {} sums of elements of its timed calls are off by {:.1f} times what rounding does, where {:.1f} is "
       "possible",
-      verify::causeName(verdict.cause), deviations.sums, deviations.mean(), deviations.largestMean());
+      verify::causeName(verdict.cause), all.deviations.sums, all.deviations.mean(), all.deviations.largestMean());
   return verdict;
 }
 

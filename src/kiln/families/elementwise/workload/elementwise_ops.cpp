@@ -26,9 +26,9 @@ static double sigmoidBound(double, double value) {
   return ulps(10, value);
 }
 
-// 1 + erf is off by 10 units of erf, whose numbers below 1 are a roundoff apart, by what rounding its argument twice can
-// do (the slope times the argument is below 0.5), and by a roundoff of its own: 12 at most, which x / 2 multiplies. 1 +
-// tanh is off by 4 units of tanh, by what five roundings of its argument can do, and by a roundoff: less.
+// 1 + erf is off by 10 units of erf, whose numbers below 1 are a roundoff apart, by what rounding its argument twice
+// can do (the slope times the argument is below 0.5), and by a roundoff of its own: 12 at most, which x / 2 multiplies.
+// 1 + tanh is off by 4 units of tanh, by what five roundings of its argument can do, and by a roundoff: less.
 static double geluBound(double x, double value) {
   // At -infinity the formula is infinity times zero, and its limit is zero: either will do.
   if (std::isinf(x))
