@@ -43,13 +43,6 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-compute-in-f64", &options.widenFloats,
               "Compute in f64 whatever floats the program has, between arguments and results of their own types: what "
               "kiln-dispatch compares programs of a corpus with");
-  binder.group("Testing the tests");
-  binder.flag("kiln-debug-plant-lie", &options.plantedLie, "name",
-              "Make programs compute something wrong, in a way that verification must notice: wrong-element, nan, "
-              "transposed-tile, dropped-tail, not-zeroed, bf16-inputs, tf32-inputs, f16-accumulator, bf16-accumulator, "
-              "swapped-layout, nothing-written");
-  binder.flag("kiln-debug-plant-delay", &options.plantedDelay, "n",
-              "Make each workgroup of a contraction run an empty loop of so many iterations first");
   binder.group("Dumps of executables");
   DumpOptions &dump = options.dump;
   binder.flag("kiln-hal-dump-executable-sources-to", &dump.sources, "folder",

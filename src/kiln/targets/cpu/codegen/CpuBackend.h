@@ -7,7 +7,7 @@
 
 namespace kiln {
 
-class CpuBackend final : public TargetBackend {
+class CpuBackend : public TargetBackend {
 public:
   CpuBackend() = default;
   explicit CpuBackend(CpuOptions options) : options(std::move(options)) {}

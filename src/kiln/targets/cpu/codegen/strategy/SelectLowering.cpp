@@ -70,10 +70,6 @@ private:
         return function.emitOpError("has a 'lowering' that is no #hal.lowering<\"strategy\", \"tile_config_...\">");
       return verifyLowering(function, lowering);
     }
-    function.getFunctionBody().walk([&](Operation *op) {
-      if (Attribute delay = op->removeAttr("kiln.delay"))
-        function->setAttr("kiln.delay", delay);
-    });
     std::optional<DispatchRoot> root = findRoot(function);
     StringRef strategy = root ? root->strategy : "default";
     if (Operation *op = findConfigured(function))
