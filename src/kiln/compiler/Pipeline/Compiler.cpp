@@ -31,6 +31,12 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.group("Targets");
   binder.flag("kiln-hal-target-backends", &options.targetBackends, "name,...",
               "Targets to compile for; kiln-compile --kiln-hal-list-target-backends lists them");
+  binder.flag(
+      "kiln-hal-target-device", &options.targetDevices, "name,...",
+      "Devices to compile for, in place of targets: local, local-sync, local-task, or a target's name. NAME=DEVICE "
+      "is taken as DEVICE");
+  binder.flag("kiln-hal-local-target-device-backends", &options.localTargetDeviceBackends, "name,...",
+              "Which targets to compile for where a device is local; all that there are for it where none is named");
   binder.group("Compilation");
   binder.choice("kiln-opt-level", &options.optimizationLevel, {"O0", "O1", "O2", "O3"}, "",
                 "How hard to optimize device code, from O0, nothing beyond what is needed, to O3");

@@ -14,6 +14,7 @@ public:
 
   llvm::StringRef name() const override { return "llvm-cpu"; }
   llvm::StringRef description() const override;
+  llvm::ArrayRef<llvm::StringRef> devices() const override;
   void bindOptions(OptionBinder &binder) override;
   void registerDialects(mlir::DialectRegistry &registry) const override;
   void registerPasses() const override;
