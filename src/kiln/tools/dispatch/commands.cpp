@@ -73,6 +73,15 @@ Result<int> verbs::generate(const Lab &lab) {
 
 //===--- compile -------------------------------------------------------------------------------------------------===//
 
+CompileSettings compileSettings(const Lab &lab) {
+  CompileSettings settings;
+  settings.compiler = lab.flags.compiler;
+  settings.cache = lab.folder.cache();
+  settings.flags = lab.flags.allCompilerFlags();
+  settings.workers = lab.flags.jobCount();
+  return settings;
+}
+
 namespace {
 // All operations, compiled with the same flags.
 struct Build : CompilerBuild {
@@ -84,11 +93,9 @@ struct Build : CompilerBuild {
 
 static Status compileOperations(const Lab &lab, const std::vector<Operation> &operations, Build &build) {
   catchInterrupts(sayInterrupted); // modules that are compiled stay
-  CompileSettings settings;
-  settings.cache = lab.folder.cache();
+  CompileSettings settings = compileSettings(lab);
   settings.compiler = build.compiler;
   settings.flags = build.flags;
-  settings.workers = lab.flags.jobCount();
   settings.force = lab.flags.forceCompile;
   std::vector<CompileJob> jobs;
   for (const Operation &operation : operations) {

@@ -39,7 +39,6 @@ void addCpuTranslationPasses(OpPassManager &variantPasses) {
   functionPasses.addPass(createExpandMath());
   functionPasses.addPass(memref::createExpandStridedMetadataPass());
   functionPasses.addPass(createLowerAffinePass());
-  functionPasses.addPass(createPlantDelay());
   functionPasses.addPass(createSCFToControlFlowPass());
   functionPasses.addPass(createLowerAsserts());
   functionPasses.addPass(createCanonicalizerPass());
@@ -66,7 +65,6 @@ void registerCpuTranslationPasses() {
   registerPass([] { return createSplitVectors(); });
   registerPass([] { return createExpandMath(); });
   registerPass([] { return createLowerAsserts(); });
-  registerPass([] { return createPlantDelay(); });
   registerPass([] { return createCallMathLibrary(); });
   registerPass([] { return createConvertToLLVM(); });
 }
