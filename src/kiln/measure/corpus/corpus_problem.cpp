@@ -263,9 +263,17 @@ const Baseline *CorpusProblem::timedBaseline() const {
   return compared ? &computes : nullptr;
 }
 
+uint64_t CorpusProblem::fewestTimedChecks() const {
+  if (known || !timedBaseline())
+    return 0;
+  if (timedCost.shortestRun == UINT64_MAX)
+    return kMostRequired; // until one has run
+  return std::clamp(kTimeForRequired / std::max<uint64_t>(timedCost.shortestRun, 1), kFewestRequired, kMostRequired);
+}
+
 bool CorpusProblem::leavesOutTimedCheck(uint64_t seed) const {
   const uint64_t now = monotonicNanoseconds();
-  if (!rationsTimedChecks())
+  if (fewestTimedChecks() == 0)
     return false;
   if (timedCost.start == 0) {
     timedCost.start = now;

@@ -39,7 +39,7 @@ struct Member {
   uint64_t outputHash = 0;            // of the last pass
   uint64_t freshCompared = 0;         // timed calls with new inputs that were compared with what is right
   ComparedOutputs compared;           // of all its timed calls
-  bool owesComparison = false;        // the next turn shall have one
+  uint64_t owedComparisons = 0;       // so many shall the next turn have
   std::vector<int64_t> medians;       // of turns, picoseconds of a call
   std::vector<SpeedFloor> floors;
   UntoldTime untold;

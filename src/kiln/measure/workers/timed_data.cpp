@@ -74,6 +74,11 @@ Result<std::unique_ptr<TimedData>> TimedData::create(const Problem &problem, con
     }
   data->sets =
       options.cold ? planColdSets(bytes, options.lastLevelCacheBytes, options.dataBudget) : planWarmSets(bytes);
+  // Shared memory is nobody's: where it is too much, the system ends other programs.
+  if (bytes > options.freeMemory / data->sets.sets())
+    return resourceExhausted("its tensors need {:.1f} GB of memory, {} times {:.1f}, and {:.1f} are free",
+                             double(bytes) * data->sets.sets() * 1e-9, data->sets.sets(), double(bytes) * 1e-9,
+                             double(options.freeMemory) * 1e-9);
   auto make = [&](const char *name, std::span<const TensorType> list) -> Result<std::unique_ptr<SharedTensors>> {
     Result<SharedTensors> made = SharedTensors::create(name, list, data->sets.sets(), SharedTensors::Pages::Reserved);
     if (!made.ok())
@@ -148,10 +153,9 @@ void TimedData::poison(SetRange range) {
 
 const verify::TimedCheck *TimedData::checkOf(uint32_t set, bool required) {
   Expected &one = expected[set];
-  if (!one.made || (required && !one.current)) {
-    const uint64_t drawn = draw();
-    if (required || !problem.leavesOutTimedCheck(drawn))
-      one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), drawn);
+  const uint64_t drawn = one.made ? 0 : draw();
+  if (!one.made && (required || !problem.leavesOutTimedCheck(drawn))) {
+    one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), drawn);
     one.made = true;
   }
   return one.current.get();
@@ -168,17 +172,21 @@ std::vector<uint32_t> TimedData::drawSets(SetRange range) {
   }
   if (uint32_t last = advance(range.first, range.count - 1); !drawn.empty() && drawn.back() != last)
     drawn.push_back(last);
+  // Where few of them are compared, it is any few.
+  for (size_t i = drawn.size(); i > 1; --i)
+    std::swap(drawn[i - 1], drawn[draw() % i]);
   return drawn;
 }
 
-std::optional<verify::Verdict> TimedData::check(SetRange range, bool required, const std::function<void()> &letRun,
+std::optional<verify::Verdict> TimedData::check(SetRange range, uint64_t required, const std::function<void()> &letRun,
                                                 ComparedOutputs &all) {
   for (uint32_t set : drawSets(range)) {
     std::vector<io::TensorSpan> written = outputsOf(set);
-    const verify::TimedCheck *expectedOutputs = checkOf(set, std::exchange(required, false));
+    const verify::TimedCheck *expectedOutputs = checkOf(set, required > 0);
     verify::Verdict verdict;
     if (expectedOutputs) {
       ++all.sets;
+      required -= required > 0;
       verdict = expectedOutputs->check(written);
     } else if (std::ranges::all_of(written, [](const io::TensorSpan &tensor) {
                  return poisonedElements(tensor) == tensor.elementCount();

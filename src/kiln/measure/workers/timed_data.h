@@ -21,6 +21,7 @@ struct TimedDataOptions {
   uint64_t seed = 0;
   uint64_t lastLevelCacheBytes = 0;
   uint64_t dataBudget = 0; // bytes of all sets
+  uint64_t freeMemory = UINT64_MAX;
 };
 
 // What timing inputs are filled with at first. Later ones, and what their checks look at, nobody can foresee.
@@ -57,8 +58,8 @@ public:
   // Holds the outputs against the inputs, of many sets some that nobody can foresee; nothing where all are right. The
   // cause says what it was caught at: `letRun` has the worker go on, which may finish what it had not. Those that were
   // compared are added to the candidate's: together they must not be off by more than rounding does, though each may
-  // be. Where that is `required`, one is compared that the problem would leave out.
-  std::optional<verify::Verdict> check(SetRange range, bool required, const std::function<void()> &letRun,
+  // be. At least `required` are compared, also where the problem would leave them out.
+  std::optional<verify::Verdict> check(SetRange range, uint64_t required, const std::function<void()> &letRun,
                                        ComparedOutputs &all);
 
 private:

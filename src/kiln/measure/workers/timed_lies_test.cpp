@@ -245,7 +245,7 @@ TEST(TimedData, WhatIsOffALittleEverywhereIsFound) {
   ComparedOutputs all;
   std::optional<verify::Verdict> wrong;
   while (!wrong && ++requests < 100)
-    wrong = (*data)->check({1, 2}, /*required=*/false, [] {}, all);
+    wrong = (*data)->check({1, 2}, /*required=*/0, [] {}, all);
   ASSERT_TRUE(wrong);
   EXPECT_EQ(wrong->cause, verify::Cause::WrongWhenTimed);
   EXPECT_LT(requests, 10U);

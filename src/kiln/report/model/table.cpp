@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "kiln/base/expression.h"
 #include "kiln/base/own_providers.h"
 #include "kiln/measure/statistics/robust.h"
 #include "nlohmann/json.hpp"
@@ -124,12 +125,7 @@ public:
          {std::pair(&filter.problem, &matcher.problem), std::pair(&filter.dispatch, &matcher.dispatch)}) {
       if (text->empty())
         continue;
-      // The standard library tells of a malformed expression by an exception, and in no other way.
-      try {
-        expression->emplace(*text, std::regex::ECMAScript | std::regex::optimize);
-      } catch (const std::regex_error &error) {
-        return invalidArgument("'{}' is no regular expression: {}", *text, error.what());
-      }
+      KILN_ASSIGN_OR_RETURN(*expression, parseExpression(*text));
     }
     return matcher;
   }

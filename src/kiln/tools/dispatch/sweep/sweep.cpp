@@ -431,9 +431,10 @@ private:
       return confirmFloors(*group.problem, count, std::move(floors));
     };
     measure::GroupResult outcome;
+    measure::GroupSettings now = settings.group;
+    now.freeMemory = settings.system.freeMemory() / 10 * 9;
     if (!measuring.workers.empty()) {
-      KILN_ASSIGN_OR_RETURN(outcome,
-                            measure::runGroup(*group.problem, measuring.workers, settings.group, scheduler, recorder));
+      KILN_ASSIGN_OR_RETURN(outcome, measure::runGroup(*group.problem, measuring.workers, now, scheduler, recorder));
     }
     KILN_RETURN_IF_ERROR(recorder.flush());
     summary.timedSeconds += static_cast<double>(outcome.timedNanoseconds) / 1e9;
