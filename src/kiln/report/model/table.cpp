@@ -373,9 +373,11 @@ Result<const Row *> findRow(const Table &table, std::string_view name) {
   if (found.empty())
     return notFound("no row '{}'; give a dispatch, or the start of what the column `row` shows", name);
   std::string list;
+  const bool whole = std::ranges::any_of(found, [&](const Row *row) { return row->dispatch() == name; });
   for (size_t i = 0; i < found.size() && i < 8; ++i)
     list += fmt::format("\n  {}  {}", found[i]->name(), found[i]->dispatch());
-  return notFound("{} rows are '{}'; give more of it:{}", found.size(), name, list);
+  return notFound("{} rows are '{}'; give {}:{}", found.size(), name,
+                  whole ? "the key of one, or its run with --run" : "more of it", list);
 }
 
 static void addRound(const store::Round &round, std::vector<double> &all, Distribution &distribution) {

@@ -104,7 +104,7 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
     if (build.variant.empty())
       jobs.back().outputs.push_back(lab.folder.moduleOf(problem, "verify"));
   }
-  size_t done = 0, cached = 0;
+  size_t done = 0, cached = 0, failed = 0;
   uint64_t start = monotonicNanoseconds();
   std::optional<StillAlive> alive(std::in_place, "compiling");
   KILN_ASSIGN_OR_RETURN(build.results, compileAll(jobs, settings, [&](size_t job, const CompileResult &result) {
@@ -113,6 +113,7 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
                           if (build.variant.empty() && !milliseconds)
                             milliseconds = operations[job].compileMilliseconds;
                           cached += result.ok() && !milliseconds;
+                          failed += !result.ok();
                           std::string took = !result.ok() ? "failed"
                                              : !milliseconds
                                                  ? "as before"
@@ -130,8 +131,9 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
                   });
   alive.reset();
   double seconds = secondsSince(start);
-  say("compiled {} of {} {}, {} were there already\n", jobs.size() - cached, counted(jobs.size(), "module"),
-      whenRead ? "when the corpus was read" : fmt::format("in {:.1f} s", seconds), cached);
+  say("compiled {} of {} {}, {} were there already{}\n", jobs.size() - cached - failed, counted(jobs.size(), "module"),
+      whenRead ? "when the corpus was read" : fmt::format("in {:.1f} s", seconds), cached,
+      failed ? fmt::format(", {} failed", failed) : "");
   return okStatus();
 }
 

@@ -488,8 +488,8 @@ private:
       summary.failed += !isSuccess(one.outcome) && one.outcome != Outcome::Unsupported;
     const std::vector<store::CandidateEstimate> estimates =
         estimatesOf(measuring.fact.key(), measuring.live, std::move(ranked), parts);
-    std::vector<const Estimate *> pointers;
-    for (const Estimate &estimate : estimates)
+    std::vector<const store::CandidateEstimate *> pointers;
+    for (const store::CandidateEstimate &estimate : estimates)
       pointers.push_back(&estimate);
     if (std::optional<report::NoiseWarning> warning = report::noiseWarning(pointers, settings.statistics.target))
       progress.onWarning(warning->text());
