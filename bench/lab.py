@@ -48,14 +48,15 @@ class Lab:
 
     def slowed(self, iterations, seed):
         """Whether code with so many iterations of delay is ranked behind, and by what part it is slower."""
-        plain, slow = self.pair("slow", f"--kiln-debug-plant-delay={iterations}", seed)
+        plain, slow = self.pair("slow", f"{self.build.program('kiln-lying-compile')} --kiln-debug-plant-delay={iterations}", seed)
         behind = int(slow["rank"].rstrip("=~")) > int(plain["rank"].rstrip("=~"))
         return behind, float(slow["call_median_ns"]) / float(plain["call_median_ns"]) - 1
 
     def stored_run(self, delay):
         """Measures the plain code, with so many iterations of delay, beside all libraries; returns the run's name. The flag
         stands also where there is no delay: without it, the module would be known for the same and serve as a control."""
-        flags = [f"--Xcompiler=--kiln-debug-plant-delay={delay}"] if delay is not None else []
+        flags = ([f"--compiler={self.build.program('kiln-lying-compile')}", f"--Xcompiler=--kiln-debug-plant-delay={delay}"]
+                 if delay is not None else [])
         _, said = self.table(f"--problem-m={','.join(map(str, RUN_SIZES))}", "--problem-n=256", "--problem-k=128",
                              "--configurations=1", "--benchmark-repetitions=20", *flags)
         found = re.search(r"as\s+run\s+([0-9a-f]{8})", said)

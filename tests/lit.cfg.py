@@ -94,6 +94,8 @@ compat = os.path.join(tools, "compat")
 config.environment["PATH"] = os.pathsep.join([tools, compat, os.path.join(llvm, "bin"), os.environ.get("PATH", "")])
 config.environment["XDG_CACHE_HOME"] = os.path.join(build, "lit", "cache")
 config.environment["IREE_OPT"] = compat  # how the documents name the folder of the tools
+# kiln-compile with flags that plant wrong and slow code, for tests of what has to notice it.
+config.environment["LYING_COMPILE"] = os.path.join(build, "test", "kiln-lying-compile")
 config.substitutions.append(("%limit", "timeout 60 prlimit --cpu=20 --" if sanitized
                              else "timeout 60 prlimit --cpu=2 --data=1073741824 --"))
 config.substitutions.extend([("%repo", repo), ("%build", build), ("%python", python)])

@@ -28,24 +28,6 @@ inline double fraction(uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-// 32 bits for each index, from multiplications that vector units have.
-class IndexedBits {
-public:
-  explicit IndexedBits(uint64_t seed) : low(mix(uint32_t(seed))), high(mix(uint32_t(seed >> 32) ^ 0x9E3779B9U)) {}
-  [[gnu::always_inline]] uint32_t bits(size_t index) const {
-    return mix((uint32_t(index) ^ low) + (high + uint32_t(index >> 32)) * 0x9E3779B9U);
-  }
-  uint64_t bits64(size_t index) const { return uint64_t(bits(2 * index)) << 32 | bits(2 * index + 1); }
-
-private:
-  [[gnu::always_inline]] static uint32_t mix(uint32_t x) {
-    x = (x ^ (x >> 16)) * 0x85EBCA6BU;
-    x = (x ^ (x >> 13)) * 0xC2B2AE35U;
-    return x ^ (x >> 16);
-  }
-  uint32_t low, high;
-};
-
 // The next number of the stream that `state` stands for (SplitMix64).
 inline uint64_t nextBits(uint64_t &state) {
   uint64_t bits = state += 0x9E3779B97F4A7C15u;

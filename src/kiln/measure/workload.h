@@ -48,6 +48,8 @@ struct TimingNumbers {
   // Scales s are from `smallestScale` to below `largestScale`, their logarithms uniform; o is uniform up to
   // `largestOffset` either way. So no constant stands for the sum, the mean or the maximum of a row.
   double smallestScale = 1, largestScale = 1, largestOffset = 0;
+  // Of one row in four, an element at a random place is so much above all others of it.
+  double outlier = 0;
   bool rowsDiffer() const { return smallestScale != largestScale || largestOffset != 0; }
   // Of an input whose rows become their largest or smallest number: rows whose extremum follows from nothing but
   // reading all of them.
@@ -103,9 +105,10 @@ public:
   // Takes far less time than computing them. `seed` draws what is looked at. Null where nothing is known of the
   // operation.
   virtual std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const;
-  // Some checks take as long as computing, and are left out now and then. True where there are such: the next one is
-  // made.
-  virtual bool requireTimedCheck() const { return false; }
+  // Where making such a check takes as long as computing, most are left out: which, draws the second. Each candidate
+  // shall have so many of new inputs; 0 where none are left out.
+  virtual uint64_t fewestTimedChecks() const { return 0; }
+  virtual bool leavesOutTimedCheck(uint64_t seed) const { return false; }
   // The definition as plain loops on one thread, which shares no code with what is measured: the provider `reference`.
   virtual Status reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const;
 };

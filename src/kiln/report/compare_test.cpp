@@ -69,7 +69,7 @@ TEST_F(Compare, APlantedSlowDownIsARegressionAndNothingElse) {
                           [](const Comparison &c) { return c.verdict == Verdict::Faster; }),
             24);
   std::string text = formatComparison(report, 80);
-  EXPECT_NE(text.find("24 slower, 8 same, 24 regressions"), std::string::npos) << text;
+  EXPECT_NE(text.find("24 slower, 8 controls, 24 regressions"), std::string::npos) << text;
 }
 
 TEST_F(Compare, IsADocumentInOtherForms) {
@@ -109,7 +109,7 @@ TEST_F(Compare, IsADocumentInOtherForms) {
   std::string markdown = written("markdown");
   EXPECT_TRUE(markdown.starts_with("## Before: run a; after: run \"b\"\n\n| Before |")) << markdown;
   EXPECT_NE(markdown.find("| slower | yes | matmul\\_"), std::string::npos) << markdown;
-  EXPECT_NE(markdown.find("\n12 slower, 4 same, 16 only before, 12 regressions\n"), std::string::npos) << markdown;
+  EXPECT_NE(markdown.find("\n12 slower, 16 only before, 4 controls, 12 regressions\n"), std::string::npos) << markdown;
 
   EXPECT_NE(written("junit").find("<testsuite name=\"before: run a, after: run &quot;b&quot;\" tests=\"32\" "
                                   "failures=\"12\" errors=\"0\" skipped=\"16\">"),
@@ -200,6 +200,8 @@ TEST_F(Compare, RunsWithoutACommonDispatchAreNoSuccess) {
   CompareReport untimed = compare(runs.before, runs.after, {});
   EXPECT_EQ(untimed.comparisons[0].verdict, Verdict::NotCompared);
   EXPECT_EQ(untimed.nothing, "no dispatch has times in both that tell something");
+  untimed.warnings = {"x is another problem of the same name"};
+  EXPECT_EQ(formatComparison(untimed, 80).find("ratios say little"), std::string::npos) << "there is none";
 }
 
 TEST_F(Compare, AnAfterThatIsOlderThanBeforeIsTold) {
@@ -233,6 +235,59 @@ TEST_F(Compare, LinesFitTheTerminal) {
   }
   EXPECT_NE(text.find("smallest change that these data could have shown"), std::string::npos);
   EXPECT_NE(text.find("controls, which did not change"), std::string::npos);
+}
+
+// With or without room for names behind the numbers, all lines have the same form.
+TEST_F(Compare, ColumnsAreApartAndAllNamesAtTheSamePlace) {
+  fill(kBase);
+  SampleOptions slower = kBase;
+  slower.started = 2000;
+  slower.slowdown = 1.08;
+  slower.problems = 1;
+  fill(slower);
+  Table before = load("latest~1"), after = load("latest");
+  for (size_t width : {80U, 120U, 130U, 160U, 300U}) {
+    std::string text = formatComparison(compare(before, after, {}), width);
+    std::string header = text.substr(0, text.find('\n'));
+    size_t verdict = header.find("  verdict");
+    ASSERT_NE(verdict, header.npos) << header;
+    bool below = header.find("dispatch") == header.npos;
+    EXPECT_EQ(text.find(" \n"), text.npos) << text;
+    size_t rows = 0;
+    for (size_t at = header.size() + 1; text[at] == ' '; at = text.find('\n', at) + 1, ++rows) {
+      std::string line = text.substr(at, text.find('\n', at) - at);
+      size_t name = line.find("matmul_");
+      bool hasName = name != line.npos;
+      EXPECT_EQ(hasName, !below || rows % 2) << line;
+      EXPECT_TRUE(!hasName || displayWidth(line.substr(0, name)) == (below ? 4 : header.find("dispatch"))) << line;
+      EXPECT_TRUE(!hasName || line.substr(name - 2, 2) == "  ") << line;
+    }
+    EXPECT_EQ(rows, below ? 64U : 32U);
+  }
+}
+
+// One library whose change cannot be told from noise: it is taken out of the others all the same.
+TEST_F(Compare, AControlWhoseChangeIsNotKnownIsNamed) {
+  TwoRuns runs(3);
+  runs.b.ratio = 3 / 1.1;
+  store::Candidate library = runs.first;
+  library.provider = "onednn";
+  library.configuration = "";
+  library.providerVersion = "1";
+  store::CandidateEstimate slower = runs.a;
+  for (double *time : {&slower.median, &slower.low, &slower.high})
+    *time *= 1.1;
+  runs.add(runs.before, library, runs.a);
+  runs.add(runs.after, library, slower);
+  CompareReport report = compare(runs.before, runs.after, {});
+  ASSERT_TRUE(report.lessControls);
+  EXPECT_FALSE(report.unchanged);
+  EXPECT_EQ(controlsSentence(report), "controls, which did not change (onednn): how much their times did is not known "
+                                      "well enough to be shown; that is the machine's, and taken out of the others' "
+                                      "ratios, not of the times, which are those of each side's last run");
+  EXPECT_NE(summaryOf(report).find(" 1 control, "), std::string::npos) << summaryOf(report);
+  EXPECT_EQ(summaryOf(report).find("1 same"), std::string::npos) << summaryOf(report);
+  EXPECT_STREQ(verdictText(report.comparisons[1]), "control");
 }
 
 TEST_F(Compare, TwoRunsWithoutAControlTellOfLargeChangesOnly) {

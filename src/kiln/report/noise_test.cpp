@@ -8,8 +8,8 @@ namespace kiln::report {
 namespace {
 
 // A candidate whose median is known to `half` of itself.
-Estimate estimate(double median, double half, uint64_t rank = 1, bool dropped = false) {
-  Estimate result;
+store::CandidateEstimate estimate(double median, double half, uint64_t rank = 1, bool dropped = false) {
+  store::CandidateEstimate result;
   result.median = median;
   result.low = median * (1 - half);
   result.high = median * (1 + half);
@@ -18,9 +18,9 @@ Estimate estimate(double median, double half, uint64_t rank = 1, bool dropped = 
   return result;
 }
 
-std::optional<NoiseWarning> warning(const std::vector<Estimate> &group) {
-  std::vector<const Estimate *> pointers;
-  for (const Estimate &one : group)
+std::optional<NoiseWarning> warning(const std::vector<store::CandidateEstimate> &group) {
+  std::vector<const store::CandidateEstimate *> pointers;
+  for (const store::CandidateEstimate &one : group)
     pointers.push_back(&one);
   return noiseWarning(pointers);
 }
@@ -41,6 +41,19 @@ TEST(NoiseWarning, DifferencesThatExceedTheNoiseAreFine) {
 TEST(NoiseWarning, EqualAndWellKnownIsAResult) {
   EXPECT_FALSE(warning({estimate(100, 0.009), estimate(100.1, 0.009)}));
   EXPECT_TRUE(warning({estimate(100, 0.011), estimate(100.1, 0.011)}));
+}
+
+// Their times are noisy, but the rounds that they had in common tell them apart.
+TEST(NoiseWarning, RanksThatTellThemApartAreNotHidden) {
+  std::vector<store::CandidateEstimate> group = {estimate(100, 0.27, 1), estimate(120, 0.27, 2)};
+  EXPECT_FALSE(warning(group));
+  group[0].ties = {"second"};
+  EXPECT_TRUE(warning(group));
+}
+
+TEST(NoiseWarning, NoPercentsAreSaidOfEqualTimes) {
+  EXPECT_EQ(warning({estimate(100, 0.05), estimate(100.01, 0.05)})->text(),
+            "warning: noise of 5.0 % hides what is between the best 2; see `kiln doctor`");
 }
 
 TEST(NoiseWarning, OnlyTheBestThatRanToTheEndCount) {

@@ -261,6 +261,44 @@ TEST_F(Report, FiltersChooseRows) {
   EXPECT_EQ(loadTable(*reader, {.runs = {"nothing"}}).status().code(), StatusCode::NotFound);
 }
 
+TEST_F(Report, RunsThatAreNotShownAreTold) {
+  Table table = load();
+  EXPECT_EQ(valueOf(formatConsole(table, {.width = 200})).find("more run"), std::string::npos);
+  std::string text = valueOf(formatConsole(table, {.width = 200, .otherRuns = 1}));
+  EXPECT_TRUE(text.ends_with("; 1 more run is in the store: --run=NAME or --all-runs shows it\n")) << text;
+  EXPECT_NE(text.find("\nrun " + table.runs.front().key().substr(0, 8) + " of "), std::string::npos) << text;
+}
+
+TEST_F(Report, ColumnsAreFoundByWhatTheTableCallsThem) {
+  EXPECT_EQ(valueOf(findColumn("Right?"))->name, "checked");
+  EXPECT_EQ(valueOf(findColumn("x leader"))->name, "ratio");
+  EXPECT_TRUE(findColumn("what it is like").status().message().ends_with("; --columns=help lists them"));
+}
+
+TEST_F(Report, WhetherResultsAreRightIsShownWhereThereIsLittleRoom) {
+  std::string text = valueOf(formatConsole(load(), {.width = 80}));
+  EXPECT_NE(linesOf(text)[2].find("Right?"), std::string::npos) << text;
+}
+
+TEST_F(Report, SeedsAreWhatTheFlagTakes) {
+  Table table = load();
+  store::StoredRun run = *table.rows[0].run;
+  run.seed = 0xF000'0000'0000'0001;
+  table.rows[0].run = &run;
+  EXPECT_EQ(textIn(table.rows[0], "seed"), "17293822569102704641");
+}
+
+TEST_F(Report, AWholeNameOfSeveralRowsAsksForTheirKey) {
+  Table table = load();
+  Table twice;
+  twice.rows = {table.rows[0], table.rows[0]};
+  Status status = findRow(twice, table.rows[0].dispatch()).status();
+  EXPECT_NE(status.message().find("2 rows are '" + table.rows[0].dispatch() +
+                                  "'; give the key of one, or its run with --run:"),
+            std::string::npos)
+      << status.message();
+}
+
 TEST_F(Report, RowsAreFoundByNames) {
   Table table = load();
   for (const Row &row : {table.rows[0], table.rows[20]}) {

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "kiln/base/file.h"
-#include "kiln/base/tile_config.h"
 
 namespace kiln {
 
@@ -78,8 +77,8 @@ static Result<TuningEntry> parseEntry(std::string_view line) {
   if (threads == object.end() || !threads->is_number_unsigned() || *threads == 0 || *threads > UINT32_MAX)
     return invalidArgument("its \"threads\" is missing, or no positive whole number");
   entry.threads = threads->get<uint32_t>();
-  KILN_ASSIGN_OR_RETURN(entry.configuration, textOf(object, "configuration"));
-  KILN_RETURN_IF_ERROR(TileConfig::parse(entry.configuration).status());
+  KILN_ASSIGN_OR_RETURN(std::string configuration, textOf(object, "configuration"));
+  KILN_ASSIGN_OR_RETURN(entry.configuration, TileConfig::parse(configuration));
   KILN_ASSIGN_OR_RETURN(entry.provenance, parseProvenance(object));
   return entry;
 }
@@ -90,7 +89,7 @@ static std::string entryText(const TuningEntry &entry) {
                  {"operation", entry.operation},
                  {"target", entry.target},
                  {"threads", entry.threads},
-                 {"configuration", entry.configuration},
+                 {"configuration", entry.configuration.name()},
                  {"measured",
                   {{"problem", measured.problem},
                    {"median_ns", measured.median},
@@ -106,7 +105,7 @@ static std::string entryText(const TuningEntry &entry) {
 static bool isNewer(const TuningEntry &a, const TuningEntry &b) {
   auto rank = [](const TuningEntry &entry) {
     return std::tuple(std::string_view(entry.provenance.date), -entry.provenance.defaultRatio,
-                      std::string_view(entry.configuration), std::string_view(entry.provenance.run));
+                      entry.configuration.name(), std::string_view(entry.provenance.run));
   };
   return rank(a) > rank(b);
 }

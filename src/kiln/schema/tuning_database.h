@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "kiln/base/status.h"
+#include "kiln/base/tile_config.h"
 
 namespace kiln {
 
@@ -31,7 +32,7 @@ struct TuningProvenance {
 struct TuningEntry {
   std::string operation, target;
   uint32_t threads = 1; // that it was measured with
-  std::string configuration;
+  TileConfig configuration;
   TuningProvenance provenance;
 
   bool operator==(const TuningEntry &) const = default;

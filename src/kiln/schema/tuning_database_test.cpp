@@ -7,12 +7,12 @@
 namespace kiln {
 namespace {
 
-TuningEntry entryOf(std::string operation, uint32_t threads, std::string configuration, std::string date) {
+TuningEntry entryOf(std::string operation, uint32_t threads, std::string_view configuration, std::string date) {
   TuningEntry entry;
   entry.operation = std::move(operation);
   entry.target = "llvm-cpu x86_64 znver4 +avx,+avx2";
   entry.threads = threads;
-  entry.configuration = std::move(configuration);
+  entry.configuration = *TileConfig::parse(configuration);
   entry.provenance = {"matmul_4x8x8_f32t_f32t_f32t", 1250.5, 0.625, std::move(date), "0.1", "00ff"};
   return entry;
 }
@@ -76,9 +76,9 @@ TEST(TuningDatabase, MergesByConcatenation) {
     Result<TuningDatabase> merged = TuningDatabase::parse(text);
     ASSERT_TRUE(merged.ok()) << merged.status().toString();
     EXPECT_EQ(merged->size(), 3U);
-    EXPECT_EQ(merged->find("a", old.target, 2)->configuration, kLarge);
-    EXPECT_EQ(merged->find("a", old.target, 4)->configuration, kSmall);
-    EXPECT_EQ(merged->find("b", old.target, 2)->configuration, kSmall);
+    EXPECT_EQ(merged->find("a", old.target, 2)->configuration.name(), kLarge);
+    EXPECT_EQ(merged->find("a", old.target, 4)->configuration.name(), kSmall);
+    EXPECT_EQ(merged->find("b", old.target, 2)->configuration.name(), kSmall);
   }
 }
 

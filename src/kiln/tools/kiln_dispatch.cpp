@@ -102,7 +102,7 @@ constexpr Verb kVerbs[] = {
     {"families", "Lists the operation families.", false, false, false, false, verbs::families, nullptr},
     {"report", "Shows results that are stored.", false, false, false, false, nullptr, verbs::report, addReport},
     {"explain", "Says of one row what was found, and why it failed.", false, false, false, false, nullptr,
-     verbs::explain, addRow, "kiln-dispatch explain 1f09a6"},
+     verbs::explain, addRow, "kiln-dispatch explain 1f09a6c2d35b8e07"},
     {"show", "Prints a row's IR, or its hot loop as llvm-mca sees it, beside that of the best.", false, false, false,
      false, nullptr, verbs::show, addShow},
     {"repro", "Writes a folder with all that it takes to compile, verify and measure one row again.", false, false,

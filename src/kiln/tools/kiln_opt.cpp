@@ -3,6 +3,7 @@
 #include "kiln/compiler/Pipeline/GuardVerifier.h"
 #include "kiln/compiler/Pipeline/Phases.h"
 #include "kiln/compiler/TransformOps/SpecUpdater.h"
+#include "kiln/compiler/testing/Testing.h"
 #include "kiln/targets/backends.h"
 #include "kiln/tools/compiler_main.h"
 #include "kiln/tools/help_text.h"
@@ -130,6 +131,7 @@ int main(int argc, char **argv) {
   kiln::OptionBinder binder;
   compiler.bindOptions(binder);
   compiler.registerPasses();
+  kiln::registerTestingPasses();
   mlir::DialectRegistry registry;
   compiler.registerDialects(registry);
 

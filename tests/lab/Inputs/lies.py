@@ -69,7 +69,7 @@ def sweep(folder, flags, lies):
     command = ["kiln-dispatch", "sweep", f"--generated-dir={folder}", "--configurations=1", "--no-default-config",
                "--providers=kiln",
                "--profiling-enabled=false", "--fresh", "--seed=11", f"--output={table}", *flags.split(),
-               *[f"--compiler-variant={lie}=--kiln-debug-plant-lie={lie}" for lie in lies]]
+               *[f"--compiler-variant={lie}={os.environ['LYING_COMPILE']} --kiln-debug-plant-lie={lie}" for lie in lies]]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 1:
         sys.exit(f"{done.stdout}\n{flags}: exit code {done.returncode}, though rows are incorrect")

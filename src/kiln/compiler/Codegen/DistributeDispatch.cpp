@@ -298,13 +298,8 @@ private:
       return success(); // A function that dispatches call.
     if (!exportOp.getWorkgroupCount().empty())
       return function.emitOpError("is distributed already: its export has a workgroup count");
-    TileConfig config;
-    if (auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering")) {
-      Result<TileConfig> parsed = TileConfig::parse(lowering.getConfiguration().getValue());
-      if (!parsed.ok())
-        return function.emitOpError(StringRef(parsed.status().message()));
-      config = *parsed;
-    }
+    auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering");
+    TileConfig config = lowering ? lowering.getConfiguration() : TileConfig();
 
     // Whether workgroups can do without each other is known at the end; where not, it is one workgroup after all.
     OwningOpRef<func::FuncOp> original = function.clone();

@@ -3,6 +3,7 @@
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 
 using namespace mlir;
 
@@ -39,20 +40,15 @@ SmallVector<ReassociationIndices> findCollapsibleLoops(linalg::LinalgOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   if (!llvm::all_of(maps, [](AffineMap map) { return map.isProjectedPermutation(); }))
     return {};
-  // Adjacent loops that each operand either has side by side, in this order, or has not.
-  auto areOne = [&](unsigned first, unsigned second) {
-    return kinds[first] == kinds[second] && llvm::all_of(maps, [&](AffineMap map) {
-             auto a = map.getResultPosition(getAffineDimExpr(first, op.getContext()));
-             auto b = map.getResultPosition(getAffineDimExpr(second, op.getContext()));
-             return a && b ? *b == *a + 1 : !a && !b;
-           });
-  };
   SmallVector<ReassociationIndices> groups;
-  for (unsigned loop = 0; loop < kinds.size(); ++loop) {
-    if (loop > 0 && areOne(loop - 1, loop))
+  for (int64_t loop = 0, end = kinds.size(); loop < end; ++loop) {
+    // Loops that each operand either has side by side, in this order, or has not.
+    bool continues = loop > 0 && kinds[loop - 1] == kinds[loop] &&
+                     linalg::areDimSequencesPreserved(maps, {ReassociationIndices{loop - 1, loop}});
+    if (continues)
       groups.back().push_back(loop);
     else
-      groups.push_back({static_cast<int64_t>(loop)});
+      groups.push_back({loop});
   }
   if (groups.size() == kinds.size())
     return {};

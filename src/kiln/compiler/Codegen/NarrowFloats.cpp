@@ -1,10 +1,10 @@
 #include "kiln/compiler/Codegen/NarrowFloats.h"
 
+#include "kiln/compiler/Interfaces/ConvertTypes.h"
 #include "kiln/compiler/Interfaces/FloatBuilder.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
 using arith::CmpFPredicate;
@@ -194,18 +194,9 @@ void storeBF16AsBits(ModuleOp module) {
   });
   llvm::for_each(signs, computeSignInBits);
 
-  Type bits = IntegerType::get(module.getContext(), 16);
   AttrTypeReplacer replacer;
-  replacer.addReplacement([bits](BFloat16Type) -> std::optional<Type> { return bits; });
-  replacer.addReplacement([bits](FloatAttr attr) -> std::optional<std::pair<Attribute, WalkResult>> {
-    if (!attr.getType().isBF16())
-      return std::nullopt;
-    return std::pair(Attribute(IntegerAttr::get(bits, attr.getValue().bitcastToAPInt())), WalkResult::skip());
-  });
-  replacer.addReplacement([bits](DenseElementsAttr attr) -> std::optional<std::pair<Attribute, WalkResult>> {
-    if (!attr.getElementType().isBF16())
-      return std::nullopt;
-    return std::pair(Attribute(attr.bitcast(bits)), WalkResult::skip());
+  addBitsReplacements(replacer, [bits = IntegerType::get(module.getContext(), 16)](Type type) {
+    return type.isBF16() ? bits : IntegerType();
   });
   replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
 }

@@ -2,37 +2,76 @@
 
 #include "kiln/base/flags.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace kiln {
 
-static std::string backendNames(const TargetBackendRegistry &registry) {
-  std::string names;
+using Names = std::vector<std::string>;
+
+static Names backendNames(const TargetBackendRegistry &registry) {
+  Names names;
   for (const auto &backend : registry.backends())
-    names += (names.empty() ? "" : ", ") + backend->name().str();
+    names.push_back(backend->name().str());
   return names;
 }
 
+// Of the devices, and then of the backends, which stand for the devices that they are for.
+static Names deviceNames(const TargetBackendRegistry &registry) {
+  Names names;
+  for (const auto &backend : registry.backends())
+    for (StringRef device : backend->devices())
+      if (!llvm::is_contained(names, device))
+        names.push_back(device.str());
+  llvm::append_range(names, backendNames(registry));
+  return names;
+}
+
+static LogicalResult reportUnknown(Location loc, StringRef kind, const std::string &name, const Names &known) {
+  std::string_view nearest = nearestName(name, known);
+  return emitError(loc) << "there is no target " << kind << " '" << name
+                        << "' in this build; there are: " << llvm::join(known, ", ")
+                        << (nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?");
+}
+
+using Backends = llvm::SmallSetVector<TargetBackend *, 2>;
+
+static LogicalResult addBackends(const TargetBackendRegistry &registry, const Names &names, Location loc,
+                                 Backends &selected) {
+  for (const std::string &name : names) {
+    TargetBackend *backend = registry.find(name);
+    if (!backend)
+      return reportUnknown(loc, "backend", name, backendNames(registry));
+    selected.insert(backend);
+  }
+  return success();
+}
+
 FailureOr<SmallVector<TargetBackend *>> CompilerContext::selectedBackends(Location loc) const {
-  SmallVector<TargetBackend *> selected;
-  for (const std::string &name : options.targetBackends) {
-    TargetBackend *backend = backends.find(name);
-    if (!backend) {
-      std::vector<std::string> names;
-      for (const auto &known : backends.backends())
-        names.push_back(known->name().str());
-      std::string_view nearest = nearestName(name, names);
-      return emitError(loc) << "there is no target backend '" << name
-                            << "' in this build; there are: " << backendNames(backends)
-                            << (nearest.empty() ? "" : "; did you mean '" + std::string(nearest) + "'?");
+  Backends selected, local;
+  if (failed(addBackends(backends, options.targetBackends, loc, selected)) ||
+      failed(addBackends(backends, options.localTargetDeviceBackends, loc, local)))
+    return failure();
+  for (StringRef device : options.targetDevices) {
+    // "a=local" is a device that the program calls `a`; all of its work is for one device, whatever it is called.
+    StringRef type = device.contains('=') ? device.split('=').second : device;
+    bool isKnown = false;
+    for (const auto &backend : backends.backends()) {
+      if (type != backend->name() && !llvm::is_contained(backend->devices(), type))
+        continue;
+      isKnown = true;
+      if (!type.starts_with("local") || local.empty() || local.contains(backend.get()))
+        selected.insert(backend.get());
     }
-    if (!llvm::is_contained(selected, backend))
-      selected.push_back(backend);
+    if (!isKnown)
+      return reportUnknown(loc, "device", type.str(), deviceNames(backends));
   }
   if (selected.empty())
     return emitError(loc) << "no target is given; say --kiln-hal-target-backends=<name>, with one of: "
-                          << backendNames(backends);
-  return selected;
+                          << llvm::join(backendNames(backends), ", ");
+  return llvm::to_vector(selected);
 }
 
 } // namespace kiln

@@ -3,6 +3,8 @@
 #ifndef KILN_COMPILER_INTERFACES_COMPILERCONTEXT_H
 #define KILN_COMPILER_INTERFACES_COMPILERCONTEXT_H
 
+#include <functional>
+
 #include "kiln/compiler/Interfaces/TargetBackend.h"
 
 namespace kiln {
@@ -19,21 +21,24 @@ struct DumpOptions {
 
 struct CompilerOptions {
   std::vector<std::string> targetBackends;
+  // The devices that programs will run on, which choose backends as well; and which backends of local ones, empty: all.
+  std::vector<std::string> targetDevices, localTargetDeviceBackends;
   std::string preprocessingPassPipeline; // run in the preprocessing phase
   int64_t dispatchRepeatCount = 1;       // how often each dispatch is launched, for benchmarks
   bool optimizeBytecodeModule = true;    // CSE, canonicalization and the like on the VM's program
   int optimizationLevel = 3;
   bool widenFloats = false; // see the pass kiln-widen-floats
-  std::string plantedLie;   // see the pass kiln-plant-lies
-  int64_t plantedDelay = 0;
   DumpOptions dump;
 };
 
 struct CompilerContext {
   CompilerOptions options;
   TargetBackendRegistry backends;
+  // Adds passes of a program that tests other programs near the end of the input phase; null in the product.
+  std::function<void(mlir::OpPassManager &)> extendInput;
 
-  // The backends of options.targetBackends; an error at `loc` names one that is unknown, or says that none was given.
+  // The backends of options.targetBackends and of options.targetDevices; an error at `loc` names one that is unknown,
+  // or says that none was given.
   mlir::FailureOr<llvm::SmallVector<TargetBackend *>> selectedBackends(mlir::Location loc) const;
 };
 

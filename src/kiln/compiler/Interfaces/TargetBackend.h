@@ -32,6 +32,9 @@ public:
   virtual llvm::StringRef name() const = 0;
   virtual llvm::StringRef description() const = 0;
 
+  // The runtime's devices that its code is for, as in --kiln-hal-target-device: "local".
+  virtual llvm::ArrayRef<llvm::StringRef> devices() const = 0;
+
   // Declares the backend's flags; they set the backend's own options.
   virtual void bindOptions(OptionBinder &binder) = 0;
 

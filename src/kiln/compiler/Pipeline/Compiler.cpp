@@ -32,6 +32,12 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.group("Targets");
   binder.flag("kiln-hal-target-backends", &options.targetBackends, "name,...",
               "Targets to compile for; kiln-compile --kiln-hal-list-target-backends lists them");
+  binder.flag(
+      "kiln-hal-target-device", &options.targetDevices, "name,...",
+      "Devices to compile for, in place of targets: local, local-sync, local-task, or a target's name. NAME=DEVICE "
+      "is taken as DEVICE");
+  binder.flag("kiln-hal-local-target-device-backends", &options.localTargetDeviceBackends, "name,...",
+              "Which targets to compile for where a device is local; all that there are for it where none is named");
   binder.group("Compilation");
   binder.choice("kiln-opt-level", &options.optimizationLevel, {"O0", "O1", "O2", "O3"}, "",
                 "How hard to optimize device code, from O0, nothing beyond what is needed, to O3");
@@ -44,13 +50,6 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-compute-in-f64", &options.widenFloats,
               "Compute in f64 whatever floats the program has, between arguments and results of their own types: what "
               "kiln-dispatch compares programs of a corpus with");
-  binder.group("Testing the tests");
-  binder.flag("kiln-debug-plant-lie", &options.plantedLie, "name",
-              "Make programs compute something wrong, in a way that verification must notice: wrong-element, nan, "
-              "transposed-tile, dropped-tail, not-zeroed, bf16-inputs, tf32-inputs, f16-accumulator, bf16-accumulator, "
-              "swapped-layout, nothing-written");
-  binder.flag("kiln-debug-plant-delay", &options.plantedDelay, "n",
-              "Make each workgroup of a contraction run an empty loop of so many iterations first");
   binder.group("Dumps of executables");
   DumpOptions &dump = options.dump;
   binder.flag("kiln-hal-dump-executable-sources-to", &dump.sources, "folder",

@@ -1,6 +1,7 @@
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Interfaces/ConvertTypes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
@@ -96,21 +97,16 @@ LogicalResult bufferizeDispatch(RewriterBase &rewriter, Operation *root) {
 }
 
 void eraseHALDescriptorTypes(FunctionOpInterface function) {
-  auto convert = [](Value value) {
-    auto type = dyn_cast<BaseMemRefType>(value.getType());
-    if (!type || !isa_and_nonnull<HAL::DescriptorTypeAttr>(type.getMemorySpace()))
-      return;
+  TypeConverter converter;
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([](BaseMemRefType type) -> std::optional<Type> {
+    if (!isa_and_nonnull<HAL::DescriptorTypeAttr>(type.getMemorySpace()))
+      return std::nullopt;
     if (auto ranked = dyn_cast<MemRefType>(type))
-      value.setType(MemRefType::get(ranked.getShape(), ranked.getElementType(), ranked.getLayout()));
-    else
-      value.setType(UnrankedMemRefType::get(type.getElementType(), /*memorySpace=*/Attribute()));
-  };
-  function->walk([&](Operation *op) {
-    llvm::for_each(op->getResults(), convert);
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        llvm::for_each(block.getArguments(), convert);
+      return MemRefType::get(ranked.getShape(), ranked.getElementType(), ranked.getLayout());
+    return UnrankedMemRefType::get(type.getElementType(), /*memorySpace=*/Attribute());
   });
+  convertValueTypes(function, converter);
 }
 
 void optimizeBuffers(RewriterBase &rewriter, Operation *root) {

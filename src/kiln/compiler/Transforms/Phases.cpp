@@ -18,14 +18,13 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(Flow::createNormalizeOpsPass({.keepEmpty = true}));
   passes.addPass(createSoundInlinerPass());
   passes.addPass(createRejectRecursionPass());
-  const CompilerOptions &options = context.options;
-  if (options.widenFloats)
+  if (context.options.widenFloats)
     passes.addPass(createWidenFloatsPass());
   passes.addPass(createConvertElementwiseToLinalgPass());
   passes.addPass(createInsertChecksPass());
   passes.addPass(createDecomposeOpsPass());
-  if (!options.plantedLie.empty() || options.plantedDelay > 0)
-    passes.addPass(createPlantLiesPass({options.plantedLie, options.plantedDelay}));
+  if (context.extendInput)
+    context.extendInput(passes);
   passes.addPass(createSoundCanonicalizerPass());
   passes.addPass(createCSEPass());
 }
@@ -48,7 +47,6 @@ void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createInsertChecksPass(); });
   registerPass([] { return createDecomposeOpsPass(); });
   registerPass([] { return createWidenFloatsPass(); });
-  registerPass([] { return createPlantLiesPass(); });
   registerPass([] { return createWrapEntryPointsPass(); });
   registerPass([&context] { return createRunPreprocessingPass(context); });
 }

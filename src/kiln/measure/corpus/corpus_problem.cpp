@@ -263,25 +263,28 @@ const Baseline *CorpusProblem::timedBaseline() const {
   return compared ? &computes : nullptr;
 }
 
-bool CorpusProblem::requireTimedCheck() const {
-  timedCost.required = !known && timedBaseline() != nullptr;
-  return timedCost.required;
+uint64_t CorpusProblem::fewestTimedChecks() const {
+  if (known || !timedBaseline())
+    return 0;
+  if (timedCost.shortestRun == UINT64_MAX)
+    return kMostRequired; // until one has run
+  return std::clamp(kTimeForRequired / std::max<uint64_t>(timedCost.shortestRun, 1), kFewestRequired, kMostRequired);
 }
 
-bool CorpusProblem::affordsTimedCheck(uint64_t seed) const {
+bool CorpusProblem::leavesOutTimedCheck(uint64_t seed) const {
   const uint64_t now = monotonicNanoseconds();
+  if (fewestTimedChecks() == 0)
+    return false;
   if (timedCost.start == 0) {
     timedCost.start = now;
-    return true;
+    return false;
   }
-  if (std::exchange(timedCost.required, false))
-    return true;
   // Which inputs are left out is nobody's to foresee.
   const bool drawn = XXH3_64bits(&seed, sizeof(seed)) & 1;
   const uint64_t gap = std::max(kQuickTimedGap, 4 * timedCost.lastRun);
   const bool isQuick = timedCost.shortestRun <= kQuickTimedRun && now - timedCost.lastEnd >= gap;
   const double share = kTimedShare * static_cast<double>(now - timedCost.start);
-  return drawn && (isQuick || static_cast<double>(timedCost.spent) < share);
+  return !drawn || (!isQuick && static_cast<double>(timedCost.spent) >= share);
 }
 
 std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(std::span<const io::TensorSpan> inputs,
@@ -289,7 +292,7 @@ std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(std::span<const io
   if (known)
     return known->timedCheck(inputs, seed);
   const Baseline *computes = timedBaseline();
-  if (!computes || !affordsTimedCheck(seed))
+  if (!computes)
     return nullptr;
   Result<std::vector<io::HostTensor>> outputs = compute(*computes, inputs);
   timedCost.spent += timedCost.lastRun;

@@ -253,9 +253,11 @@ TEST(CorpusProblem, TimedCallsAreComparedAsOftenAsThereIsTime) {
     return computeNegative(inputs, outputs);
   });
   Memory inputs(problem.inputs());
-  ASSERT_NE(problem.timedCheck(inputs.view(), 0), nullptr) << "the first is always";
+  EXPECT_EQ(problem.fewestTimedChecks(), 8U);
+  EXPECT_FALSE(problem.leavesOutTimedCheck(0)) << "the first is always";
+  ASSERT_NE(problem.timedCheck(inputs.view(), 0), nullptr);
   for (uint64_t seed = 1; seed < 100; ++seed)
-    EXPECT_EQ(problem.timedCheck(inputs.view(), seed), nullptr) << "so soon there is no time for another";
+    EXPECT_TRUE(problem.leavesOutTimedCheck(seed)) << "so soon there is no time for another";
 }
 
 // The first request that is checked must not use up the time of those after it.
@@ -265,8 +267,8 @@ TEST(CorpusProblem, QuickOnesAreComparedInEachRequest) {
   Memory inputs(problem.inputs());
   for (int request = 0; request < 10; ++request) {
     int compared = 0;
-    for (uint64_t set = 0; set < 64; ++set)
-      compared += problem.timedCheck(inputs.view(), 64 * request + set) != nullptr;
+    for (uint64_t set = 64 * request; set < uint64_t(64 * (request + 1)); ++set)
+      compared += !problem.leavesOutTimedCheck(set) && problem.timedCheck(inputs.view(), set);
     EXPECT_GE(compared, 1) << request;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -280,6 +282,7 @@ TEST(CorpusProblem, TimedCallsOfGivenInputsAreNotCompared) {
   problem.setBaseline(computeNegative);
   Memory inputs(problem.inputs());
   EXPECT_EQ(problem.timedCheck(inputs.view(), 1), nullptr);
+  EXPECT_EQ(problem.fewestTimedChecks(), 0U);
 }
 
 TEST(CorpusProblem, TheBaselineRunsOnceForAPass) {

@@ -11,7 +11,7 @@ namespace kiln::measure {
 // In half a second a CPU's time is counted in about fifty steps: what is seen in one or two of them is nothing.
 static constexpr double kTolerableSteal = 0.02;
 static constexpr double kTolerableNeighbours = 0.15; // CPUs
-static constexpr size_t kLongestName = 12;
+static constexpr size_t kLongestName = 12;           // so that it is one line
 
 // So many snapshots are taken within the time that is told about.
 static constexpr int kSteps = 2;

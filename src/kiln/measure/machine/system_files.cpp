@@ -82,6 +82,16 @@ Fact SystemFiles::groupLimit(const char *name) const {
   return Fact::missing("this system has control groups of the first version only");
 }
 
+uint64_t SystemFiles::freeMemory() const {
+  uint64_t free = UINT64_MAX;
+  if (Result<std::string> memory = read("/proc/meminfo"); memory.ok())
+    if (std::optional<std::string> available = findField(*memory, "MemAvailable"))
+      if (std::optional<uint64_t> kilobytes = parseUnsigned(available->substr(0, available->find(' '))))
+        free = *kilobytes * 1024;
+  const std::optional<uint64_t> limit = parseUnsigned(groupLimit("memory.max").value);
+  return std::min(free, limit.value_or(UINT64_MAX));
+}
+
 std::vector<std::string> SystemFiles::list(const std::string &path) const {
   std::vector<std::string> names;
   DIR *folder = ::opendir((root + path).c_str());

@@ -33,6 +33,8 @@ public:
   // What the control group of this process, or one above it, sets as a limit: "max" where none does. Names of groups
   // are left out: each job of a cluster has its own.
   Fact groupLimit(const char *name) const;
+  // Bytes that programs may still get, of the machine and of the control group; what is not known does not bound.
+  uint64_t freeMemory() const;
 
 private:
   std::string root;

@@ -215,13 +215,18 @@ Change changeOf(const RunSeries &series, const ControlNoise &noise) {
     return {{time, std::sqrt(assumed), kKnownDegrees}, NoiseSource::Assumed};
   }
   const double value = changeOf<&RunLevel::ratio>(series) - controls->ratioChange;
+  auto change = [&](double variance, double degrees, NoiseSource source) {
+    Change less{{value, std::sqrt(variance), degrees}, source};
+    less.lessControls = true;
+    return less;
+  };
   if (runs.degrees >= kRunsAlone)
-    return {{value, std::sqrt(std::max(runs.variance, own)), runs.degrees}, NoiseSource::Runs};
+    return change(std::max(runs.variance, own), runs.degrees, NoiseSource::Runs);
   const double perControl = 1 + 1 / controls->count;
   if (noise.degrees >= kFewestDegrees)
-    return {{value, std::sqrt(std::max(expected * perControl, runs.variance)), noise.degrees}, NoiseSource::Controls};
+    return change(std::max(expected * perControl, runs.variance), noise.degrees, NoiseSource::Controls);
   const double assumed = std::max(expected, square(kControlledShift) + own) * perControl;
-  return {{value, std::sqrt(std::max(assumed, runs.variance)), kKnownDegrees}, NoiseSource::Assumed};
+  return change(std::max(assumed, runs.variance), kKnownDegrees, NoiseSource::Assumed);
 }
 
 } // namespace

@@ -70,6 +70,7 @@ struct Change {
   Location location;
   NoiseSource source = NoiseSource::Assumed;
   Interval bounds = {-kUnbounded, kUnbounded}; // the interval lies within, whatever its confidence
+  bool lessControls = false;                   // its group has controls, whose change was taken out
   static constexpr double kUnbounded = 1e300;
 
   Interval interval(StudentTable &table) const;

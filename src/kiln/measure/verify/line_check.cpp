@@ -234,13 +234,18 @@ double meanSquare(const io::TensorSpan &tensor) {
   return seen == 0 ? 0 : squares / static_cast<double>(seen);
 }
 
+static double roundoff(ElementType type) {
+  std::optional<FloatFormat> format = floatFormat(type);
+  return format ? format->unitRoundoff() : 0.0;
+}
+
+double relativeDeviationOfResult(ElementType result) {
+  return roundoff(result) / std::sqrt(3.0);
+}
+
 double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms) {
-  auto roundoff = [](ElementType type) {
-    std::optional<FloatFormat> format = floatFormat(type);
-    return format ? format->unitRoundoff() : 0.0;
-  };
   double ofSums = roundoff(accumulator) * std::sqrt((static_cast<double>(terms) + 8) / 6);
-  double ofResult = roundoff(result) / std::sqrt(3.0), ofCheck = result == ElementType::F64 ? 0 : 3 * 0x1p-24;
+  double ofResult = relativeDeviationOfResult(result), ofCheck = result == ElementType::F64 ? 0 : 3 * 0x1p-24;
   return std::sqrt(ofSums * ofSums + ofResult * ofResult + ofCheck * ofCheck);
 }
 

@@ -57,6 +57,8 @@ double meanSquare(const io::TensorSpan &tensor);
 // the squares of their roundings add up to terms / 6 of those of the result in the order that rounds most, one after
 // the other; products and the last rounding come on top, and so do the f32 sums of this check itself.
 double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms);
+// Of rounding to `result` alone.
+double relativeDeviationOfResult(ElementType result);
 
 // The same of a sum of `terms` numbers of one sign in f32. Partial sums grow with their length, so that the squares of
 // their roundings, one after the other, add up to terms / 9 of that of the result. Equal numbers are rounded alike:

@@ -9,6 +9,7 @@
 #include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/number.h"
 #include "kiln/measure/verify/parts.h"
+#include "kiln/measure/verify/sampled_lines.h"
 
 namespace kiln::measure::verify {
 
@@ -117,9 +118,10 @@ float deviationOf(ElementType accumulator, ElementType result, int64_t terms, do
 
 namespace {
 
-// Lines are cut into kBlocks where they are so long that this costs little beside the contraction.
-constexpr int64_t kLongLine = 1024;
-constexpr int kBlocks = 8;
+// Lines are cut into kBlocks where they are so long that this costs little beside the contraction, and into kManyBlocks
+// where they are few: many sums tell more together.
+constexpr int64_t kLongLine = 1024, kFewLines = 8;
+constexpr int kBlocks = 8, kManyBlocks = 64;
 static_assert(kBlocks == kSampledLines, "products are made for one vector and for so many");
 
 io::TensorSpan flat(ElementType type, std::span<const uint8_t> bytes) {
@@ -158,15 +160,16 @@ std::vector<Sum> expectedSums(const Contraction &c, const RealOperand &lhs, cons
 template <typename Sum>
 LineCase<Sum> projectionOf(const Contraction &c, const RealOperand &lhs, const RealOperand &rhs,
                            std::span<const uint64_t> outShape, uint64_t seed) {
-  bool isLong = c.n >= kLongLine;
+  const int blocks = c.n < kLongLine ? 1 : c.m <= kFewLines ? kManyBlocks : kBlocks;
   LineCase<Sum> subject;
   subject.type = c.result;
   subject.shape.assign(outShape.begin(), outShape.end());
   subject.length = c.n;
-  subject.block = isLong ? (c.n + kBlocks - 1) / kBlocks : c.n;
+  subject.block = (c.n + blocks - 1) / blocks;
   subject.weights = randomWeights<Sum>(seed, c.n);
-  subject.expected =
-      isLong ? expectedSums<Sum, kBlocks>(c, lhs, rhs, subject) : expectedSums<Sum, 1>(c, lhs, rhs, subject);
+  subject.expected = blocks == kManyBlocks ? expectedSums<Sum, kManyBlocks>(c, lhs, rhs, subject)
+                     : blocks == kBlocks   ? expectedSums<Sum, kBlocks>(c, lhs, rhs, subject)
+                                           : expectedSums<Sum, 1>(c, lhs, rhs, subject);
   return subject;
 }
 
@@ -203,8 +206,7 @@ struct SampledLines {
   std::vector<uint64_t> shape;
   int64_t m, n;
   std::array<int64_t, kSampledLines> rows, columns;
-  std::vector<double> ofRows, ofColumns; // n x kSampledLines, m x kSampledLines
-  double bound;
+  std::array<std::vector<SampledElement>, kSampledLines> ofRows, ofColumns;
 };
 
 class SampledLineCheck final : public TimedCheck {
@@ -218,33 +220,46 @@ public:
     auto total = static_cast<int64_t>(output.elementCount());
     if (!allFinite(lines.type, output.bytes.data(), total))
       return timedFailure("some elements are no numbers", 1, static_cast<uint64_t>(total), countPoisoned(output));
-    uint64_t wrong = 0;
-    std::vector<double> row(lines.n), element(1);
-    for (int r = 0; r < kSampledLines; ++r) {
-      readElements(lines.type, output.bytes, static_cast<uint64_t>(lines.rows[r] * lines.n), row);
-      for (int64_t j = 0; j < lines.n; ++j)
-        wrong += isWrong(row[j], lines.ofRows[j * kSampledLines + r]);
+    SampledComparison comparison;
+    std::vector<double> row(lines.n), column(lines.m);
+    for (int at = 0; at < kSampledLines; ++at) {
+      readElements(lines.type, output.bytes, static_cast<uint64_t>(lines.rows[at] * lines.n), row);
+      comparison.add(lines.ofRows[at], row);
+      for (int64_t i = 0; i < lines.m; ++i)
+        readElements(lines.type, output.bytes, static_cast<uint64_t>(i * lines.n + lines.columns[at]),
+                     std::span(&column[i], 1));
+      comparison.add(lines.ofColumns[at], column);
     }
-    for (int64_t i = 0; i < lines.m; ++i)
-      for (int c = 0; c < kSampledLines; ++c) {
-        readElements(lines.type, output.bytes, static_cast<uint64_t>(i * lines.n + lines.columns[c]), element);
-        wrong += isWrong(element[0], lines.ofColumns[i * kSampledLines + c]);
-      }
-    Verdict verdict;
-    verdict.total = static_cast<uint64_t>(total);
-    verdict.method = fmt::format("{} rows and {} columns", kSampledLines, kSampledLines);
-    if (wrong == 0)
-      return verdict;
-    auto compared = static_cast<uint64_t>(kSampledLines * (lines.m + lines.n));
-    return timedFailure(
-        fmt::format("{} of {} elements that were compared are not what the inputs give", wrong, compared), wrong,
-        compared, countPoisoned(output));
+    return comparison.verdict(fmt::format("{0} rows and {0} columns", kSampledLines), output);
   }
 
 private:
-  uint64_t isWrong(double actual, double expected) const { return std::fabs(actual - expected) <= lines.bound ? 0 : 1; }
-
   SampledLines lines;
+};
+
+// What an element is that goes through a function, and how far off rounding may leave it.
+class ActivatedElement {
+public:
+  ActivatedElement(const Contraction &c, double meanSquare, const std::function<double(double)> &activation)
+      : activation(activation), scale(std::sqrt(meanSquare)), ofResult(relativeDeviationOfResult(c.result)) {
+    const float one = 1;
+    ofSum = deviationOf(c.accumulator, ElementType::F64, c.k, meanSquare, {&one, 1});
+    smallest = std::ldexp(1.0, floatFormat(c.result)->lowestExponent);
+  }
+
+  SampledElement of(double sum, double bias) const {
+    const double argument = sum + bias, value = activation(argument), step = 0x1p-10 * scale + smallest;
+    const double slope = std::fabs(activation(argument + step) - activation(argument - step)) / (2 * step);
+    // The sum may be rounded to the result's type before the bias is added, and before it goes through the function.
+    const double rounded = ofResult * ofResult * (argument * argument + bias * bias + value * value);
+    const double deviation = std::max(1.0, slope) * std::sqrt(ofSum * ofSum + rounded + smallest * smallest);
+    // The function itself, within 16 roundoffs of f32.
+    return {value, static_cast<float>(deviation), static_cast<float>(0x1p-20 * (1 + scale)), slope > 0.5};
+  }
+
+private:
+  const std::function<double(double)> &activation;
+  double scale, ofResult, ofSum, smallest;
 };
 
 // One of each of as many parts.
@@ -280,15 +295,14 @@ std::unique_ptr<TimedCheck> timedActivation(const Contraction &c, std::span<cons
                                             std::span<const uint64_t> outShape,
                                             const std::function<double(double)> &activation, uint64_t seed) {
   TensorOperand left(c.lhs, c.lhsLayout, lhs), right(c.rhs, c.rhsLayout, rhs);
-  SampledLines lines{c.result,
-                     {outShape.begin(), outShape.end()},
-                     c.m,
-                     c.n,
-                     draw(c.m, randomBits(seed, 1)),
-                     draw(c.n, randomBits(seed, 2)),
-                     {},
-                     {},
-                     0};
+  SampledLines lines{.type = c.result,
+                     .shape = {outShape.begin(), outShape.end()},
+                     .m = c.m,
+                     .n = c.n,
+                     .rows = draw(c.m, randomBits(seed, 1)),
+                     .columns = draw(c.n, randomBits(seed, 2)),
+                     .ofRows = {},
+                     .ofColumns = {}};
   // The sampled rows of lhs, and columns of rhs, as k x kSampledLines.
   std::vector<double> rows(c.k * kSampledLines), columns(c.k * kSampledLines), line(c.k), biases(c.n);
   for (int at = 0; at < kSampledLines; ++at) {
@@ -300,21 +314,15 @@ std::unique_ptr<TimedCheck> timedActivation(const Contraction &c, std::span<cons
       columns[p * kSampledLines + at] = line[p];
   }
   readElements(c.result, bias, 0, biases);
-  lines.ofRows = product<double, kSampledLines>({right, 0, c.n, c.k, /*transposed=*/true}, rows);
-  lines.ofColumns = product<double, kSampledLines>({left, 0, c.m, c.k}, columns);
-  for (int64_t j = 0; j < c.n; ++j)
-    for (int at = 0; at < kSampledLines; ++at)
-      lines.ofRows[j * kSampledLines + at] = activation(lines.ofRows[j * kSampledLines + at] + biases[j]);
-  for (int64_t i = 0; i < c.m; ++i)
-    for (int at = 0; at < kSampledLines; ++at) {
-      double &element = lines.ofColumns[i * kSampledLines + at];
-      element = activation(element + biases[lines.columns[at]]);
-    }
-  const float one = 1;
-  // The slope, and what the activation itself may round off in f32.
-  double results = resultMeanSquare(c, lhs, rhs, bias);
-  lines.bound = 1.2 * kLargestDeviation * deviationOf(c.accumulator, c.result, c.k, results, {&one, 1}) +
-                0x1p-20 * (1 + std::sqrt(results));
+  std::vector<double> ofRows = product<double, kSampledLines>({right, 0, c.n, c.k, /*transposed=*/true}, rows);
+  std::vector<double> ofColumns = product<double, kSampledLines>({left, 0, c.m, c.k}, columns);
+  const ActivatedElement element(c, resultMeanSquare(c, lhs, rhs, bias), activation);
+  for (int at = 0; at < kSampledLines; ++at) {
+    for (int64_t j = 0; j < c.n; ++j)
+      lines.ofRows[at].push_back(element.of(ofRows[j * kSampledLines + at], biases[j]));
+    for (int64_t i = 0; i < c.m; ++i)
+      lines.ofColumns[at].push_back(element.of(ofColumns[i * kSampledLines + at], biases[lines.columns[at]]));
+  }
   return std::make_unique<SampledLineCheck>(std::move(lines));
 }
 

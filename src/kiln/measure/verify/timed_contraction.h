@@ -35,9 +35,9 @@ std::unique_ptr<TimedCheck> timedContraction(const Contraction &contraction, std
 std::unique_ptr<TimedCheck> timedContraction(const Contraction &contraction, const RealOperand &lhs,
                                              const RealOperand &rhs, std::span<const uint64_t> outShape, uint64_t seed);
 
-// Of one product, whose elements plus bias go through a function that is not linear, with a slope of at most 1.2:
-// elements of kSampledLines random rows and as many columns, so that some of each row and of each column are compared;
-// of all others, that they are numbers.
+// Of one product, whose elements plus bias go through a function that is not linear: elements of kSampledLines random
+// rows and as many columns, so that some of each row and of each column are compared; of all others, that they are
+// numbers.
 inline constexpr int kSampledLines = 8;
 std::unique_ptr<TimedCheck> timedActivation(const Contraction &contraction, std::span<const uint8_t> lhs,
                                             std::span<const uint8_t> rhs, std::span<const uint8_t> bias,

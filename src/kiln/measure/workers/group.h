@@ -75,6 +75,7 @@ struct GroupSettings {
   uint64_t memoryLimit = 0;                // private memory of each worker; 0: none
   uint64_t lastLevelCacheBytes = 0;        // 0: asks the system
   uint64_t dataBudget = uint64_t(4) << 30; // of all timing sets of one group
+  uint64_t freeMemory = UINT64_MAX;        // tensors that need more are refused
   bool verifyAgain = true;                 // after the first turn, and now and then after a later one
   // Timed outputs are checked, and some turns get new inputs. Tests alone leave it out.
   bool checkTimed = true;

@@ -38,8 +38,8 @@ struct Member {
   uint64_t watchable = 0;             // nanoseconds of calls since some were watched
   uint64_t outputHash = 0;            // of the last pass
   uint64_t freshCompared = 0;         // timed calls with new inputs that were compared with what is right
-  verify::Deviations deviations;      // of all its timed calls that were looked at
-  bool owesComparison = false;        // the next turn shall have one
+  ComparedOutputs compared;           // of all its timed calls
+  uint64_t owedComparisons = 0;       // so many shall the next turn have
   std::vector<int64_t> medians;       // of turns, picoseconds of a call
   std::vector<SpeedFloor> floors;
   UntoldTime untold;

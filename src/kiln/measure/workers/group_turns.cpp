@@ -263,7 +263,7 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
   samples.cold = settings.cold && result.sets.exceedsCache;
   std::vector<Stretch> stretches = planStretches(member.costs.call);
   Stretch &drawn = stretches[random() % stretches.size()];
-  drawn.fresh = settings.checkTimed && settings.cold && (member.owesComparison || member.freshTurns.draw(random));
+  drawn.fresh = settings.checkTimed && settings.cold && (member.owedComparisons > 0 || member.freshTurns.draw(random));
   for (Stretch &stretch : stretches) {
     stretch.firstSample = samples.call.size();
     KILN_RETURN_IF_ERROR(timeStretch(index, stretch, samples));
@@ -287,17 +287,17 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
 
 // Few rounds may leave it open whether a candidate computes only where its inputs are new, or leaves out time. It has
 // turns beyond those that are measured until that is known, or a quarter of the rounds' time, which is two seconds at
-// least, is over, or the group's. Who was never compared with new inputs, since comparing takes long, is now.
+// least, is over, or the group's. Who was hardly ever compared with new inputs, since comparing takes long, is now.
 Status Group::settleDoubts() {
   uint64_t until = monotonicNanoseconds() + std::max(result.roundsNanoseconds / 4, kTimeToSettle);
   auto doubtful = [&](uint32_t index) {
     uint64_t now = monotonicNanoseconds();
     bool hasTime = now < until && now - began < settings.groupNanoseconds;
     Member &member = members[index];
-    member.owesComparison =
-        settings.checkTimed && settings.cold && member.freshCompared == 0 && problem.requireTimedCheck();
+    const uint64_t wanted = settings.checkTimed && settings.cold ? problem.fewestTimedChecks() : 0;
+    member.owedComparisons = wanted - std::min(wanted, member.freshCompared);
     bool suspicious = hasTime && (member.freshTurns.suspicious() || member.untold.suspicious());
-    return takesPart(index) && goesOn() && (member.owesComparison || suspicious);
+    return takesPart(index) && goesOn() && (member.owedComparisons > 0 || suspicious);
   };
   for (uint32_t i = 0; i < count(); ++i)
     for (int turn = 0; turn < kTurnsToSettle && doubtful(i); ++turn) {
@@ -378,14 +378,13 @@ Status Group::askToCopy(uint32_t index, const Request &request, SharedTensors &t
 
 Status Group::checkOutputs(uint32_t index, const Stretch &stretch) {
   Member &member = members[index];
-  if (stretch.fresh && member.owesComparison)
-    (void)problem.requireTimedCheck();
+  const uint64_t before = member.compared.sets;
   // Whether it would have finished later is part of the cause.
-  uint64_t compared = 0;
   std::optional<verify::Verdict> wrong = data->check(
-      data->range(stretch.start, stretch.calls), [&] { member.worker->resume(); }, compared, member.deviations);
-  result.candidates[index].timedCompared += compared;
-  member.freshCompared += stretch.fresh ? compared : 0;
+      data->range(stretch.start, stretch.calls), stretch.fresh ? member.owedComparisons : 0,
+      [&] { member.worker->resume(); }, member.compared);
+  result.candidates[index].timedCompared = member.compared.sets;
+  member.freshCompared += stretch.fresh ? member.compared.sets - before : 0;
   if (!wrong)
     return okStatus();
   result.candidates[index].verdicts.push_back(*wrong);

@@ -56,8 +56,13 @@ rlim_t hardLimit() {
 void carryMark(rlim_t mark) {
   rlimit limit = {mark, mark};
   ::setrlimit(kMarkedResource, &limit);
-  // Root could raise the limit again; this has an effect for root alone.
+  // Nobody runs before others: nice values stay as they are, and so do scheduling classes.
+  const rlimit none = {0, 0};
+  ::setrlimit(RLIMIT_NICE, &none);
+  ::setrlimit(RLIMIT_RTPRIO, &none);
+  // Root could raise limits and priorities again; this has an effect for root alone.
   ::prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE);
+  ::prctl(PR_CAPBSET_DROP, CAP_SYS_NICE);
 }
 
 void restoreSubreaper(const Workers &all) {

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <utility>
+
 #include <unistd.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -72,6 +74,11 @@ Result<std::unique_ptr<TimedData>> TimedData::create(const Problem &problem, con
     }
   data->sets =
       options.cold ? planColdSets(bytes, options.lastLevelCacheBytes, options.dataBudget) : planWarmSets(bytes);
+  // Shared memory is nobody's: where it is too much, the system ends other programs.
+  if (bytes > options.freeMemory / data->sets.sets())
+    return resourceExhausted("its tensors need {:.1f} GB of memory, {} times {:.1f}, and {:.1f} are free",
+                             double(bytes) * data->sets.sets() * 1e-9, data->sets.sets(), double(bytes) * 1e-9,
+                             double(options.freeMemory) * 1e-9);
   auto make = [&](const char *name, std::span<const TensorType> list) -> Result<std::unique_ptr<SharedTensors>> {
     Result<SharedTensors> made = SharedTensors::create(name, list, data->sets.sets(), SharedTensors::Pages::Reserved);
     if (!made.ok())
@@ -144,10 +151,11 @@ void TimedData::poison(SetRange range) {
     poisonBytes(outputTensors->bytes(advance(range.first, i)));
 }
 
-const verify::TimedCheck *TimedData::checkOf(uint32_t set) {
+const verify::TimedCheck *TimedData::checkOf(uint32_t set, bool required) {
   Expected &one = expected[set];
-  if (!one.made) {
-    one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), draw());
+  const uint64_t drawn = one.made ? 0 : draw();
+  if (!one.made && (required || !problem.leavesOutTimedCheck(drawn))) {
+    one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), drawn);
     one.made = true;
   }
   return one.current.get();
@@ -164,17 +172,21 @@ std::vector<uint32_t> TimedData::drawSets(SetRange range) {
   }
   if (uint32_t last = advance(range.first, range.count - 1); !drawn.empty() && drawn.back() != last)
     drawn.push_back(last);
+  // Where few of them are compared, it is any few.
+  for (size_t i = drawn.size(); i > 1; --i)
+    std::swap(drawn[i - 1], drawn[draw() % i]);
   return drawn;
 }
 
-std::optional<verify::Verdict> TimedData::check(SetRange range, const std::function<void()> &letRun, uint64_t &compared,
-                                                verify::Deviations &deviations) {
+std::optional<verify::Verdict> TimedData::check(SetRange range, uint64_t required, const std::function<void()> &letRun,
+                                                ComparedOutputs &all) {
   for (uint32_t set : drawSets(range)) {
     std::vector<io::TensorSpan> written = outputsOf(set);
-    const verify::TimedCheck *expectedOutputs = checkOf(set);
+    const verify::TimedCheck *expectedOutputs = checkOf(set, required > 0);
     verify::Verdict verdict;
     if (expectedOutputs) {
-      ++compared;
+      ++all.sets;
+      required -= required > 0;
       verdict = expectedOutputs->check(written);
     } else if (std::ranges::all_of(written, [](const io::TensorSpan &tensor) {
                  return poisonedElements(tensor) == tensor.elementCount();
@@ -183,23 +195,23 @@ std::optional<verify::Verdict> TimedData::check(SetRange range, const std::funct
       verdict.explanation = "no output was written";
     }
     if (verdict.ok()) {
-      deviations += verdict.deviations;
+      all.deviations += verdict.deviations;
       continue;
     }
     verdict.cause = causeOf(set, range, letRun);
     verdict.explanation = fmt::format("{}: {}", verify::causeName(verdict.cause), verdict.explanation);
     return verdict;
   }
-  if (!deviations.tooLarge())
+  if (!all.deviations.tooLarge())
     return std::nullopt;
   verify::Verdict verdict;
   verdict.cause = verify::Cause::WrongWhenTimed;
   verdict.method = "projection";
-  verdict.deviations = deviations;
+  verdict.deviations = all.deviations;
   verdict.explanation = fmt::format(
       "{}: {} sums of elements of its timed calls are off by {:.1f} times what rounding does, where {:.1f} is "
       "possible",
-      verify::causeName(verdict.cause), deviations.sums, deviations.mean(), deviations.largestMean());
+      verify::causeName(verdict.cause), all.deviations.sums, all.deviations.mean(), all.deviations.largestMean());
   return verdict;
 }
 

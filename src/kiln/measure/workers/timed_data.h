@@ -21,10 +21,17 @@ struct TimedDataOptions {
   uint64_t seed = 0;
   uint64_t lastLevelCacheBytes = 0;
   uint64_t dataBudget = 0; // bytes of all sets
+  uint64_t freeMemory = UINT64_MAX;
 };
 
 // What timing inputs are filled with at first. Later ones, and what their checks look at, nobody can foresee.
 uint64_t timingSeed(uint64_t seed, uint32_t set, size_t tensor);
+
+// Outputs of a candidate's timed calls that were compared.
+struct ComparedOutputs {
+  uint64_t sets = 0;
+  verify::Deviations deviations; // how far off they are
+};
 
 // For one thread at a time.
 class TimedData {
@@ -49,11 +56,11 @@ public:
   // All bits of these sets' outputs, past the caches.
   void poison(SetRange range);
   // Holds the outputs against the inputs, of many sets some that nobody can foresee; nothing where all are right. The
-  // cause says what it was caught at: `letRun` has the worker go on, which may finish what it had not. Of those that
-  // were looked at, the ones whose right outputs are known count as `compared`, and how far off they are is added to
-  // `deviations`: together they must not be off by more than rounding does, though each may be.
-  std::optional<verify::Verdict> check(SetRange range, const std::function<void()> &letRun, uint64_t &compared,
-                                       verify::Deviations &deviations);
+  // cause says what it was caught at: `letRun` has the worker go on, which may finish what it had not. Those that were
+  // compared are added to the candidate's: together they must not be off by more than rounding does, though each may
+  // be. At least `required` are compared, also where the problem would leave them out.
+  std::optional<verify::Verdict> check(SetRange range, uint64_t required, const std::function<void()> &letRun,
+                                       ComparedOutputs &all);
 
 private:
   explicit TimedData(const Problem &problem) : problem(problem) {}
@@ -61,7 +68,7 @@ private:
   uint64_t draw();
   void fill(uint32_t set, bool weights);
   std::vector<uint32_t> drawSets(SetRange range);
-  const verify::TimedCheck *checkOf(uint32_t set);
+  const verify::TimedCheck *checkOf(uint32_t set, bool required = false);
   std::vector<io::TensorSpan> outputsOf(uint32_t set) const { return std::as_const(*outputTensors).view(set); }
   bool isFormer(uint32_t set) const;
   verify::Cause causeOf(uint32_t set, SetRange range, const std::function<void()> &letRun);

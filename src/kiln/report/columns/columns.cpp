@@ -25,12 +25,18 @@ size_t documentColumnCount() {
 
 Result<const Column *> findColumn(std::string_view name) {
   std::vector<std::string> names;
+  const Column *byHeader = nullptr;
   for (const Column &column : columns()) {
     if (column.name == name)
       return &column;
+    if (column.header == name && !byHeader)
+      byHeader = &column;
     names.emplace_back(column.name);
   }
-  return notFound("there is no column '{}'{}", name, suggestion(name, names));
+  if (byHeader)
+    return byHeader;
+  const std::string nearest = suggestion(name, names);
+  return notFound("there is no column '{}'{}", name, nearest.empty() ? "; --columns=help lists them" : nearest);
 }
 
 Value textOrNothing(std::string_view text) {

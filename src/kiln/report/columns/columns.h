@@ -43,7 +43,7 @@ struct Ranking {
 };
 
 // Nothing: the row has no such value, and the cell stays empty.
-using Value = std::variant<std::monostate, std::string, int64_t, Number, Ranking>;
+using Value = std::variant<std::monostate, std::string, int64_t, uint64_t, Number, Ranking>;
 
 // Whether the HTML page has it: not at all, when asked for, or from the start.
 enum class Page { No, More, Shown };
@@ -63,7 +63,7 @@ struct Column {
 std::span<const Column> columns();
 // How many of these are the documents'.
 size_t documentColumnCount();
-// NotFound, with the nearest name.
+// By its name, or else by its header. NotFound, with the nearest name.
 Result<const Column *> findColumn(std::string_view name);
 
 // The parts of the list, a file each.

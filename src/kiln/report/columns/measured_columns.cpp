@@ -116,7 +116,7 @@ static constexpr Column kColumns[] = {
     {"interval_percent", "±%", Unit::Percent, interval, 5, 2, Page::Shown,
      "Half of the median's interval, of the median: what it is not known better than."},
     {"noise", "Noise", Unit::Text,
-     [](const Row &row) { return row.estimate && isNoisy(*row.estimate) ? Value("noisy") : Value(); }, 5, 3,
+     [](const Row &row) { return row.estimate && isNoisy(*row.estimate) ? Value("noisy") : Value(); }, 5, 6,
      Page::Shown,
      "noisy where the interval exceeds 20 % to either side: such a rank is none, and the row should be measured "
      "again."},
@@ -175,7 +175,7 @@ static constexpr Column kColumns[] = {
     {"outcome", "Outcome", Unit::Text,
      [](const Row &row) -> Value { return std::string(outcomeName(row.result->outcome)); }, 12, 0, Page::More,
      "How it went."},
-    {"checked", "Right?", Unit::Text, checked, 6, 6, Page::Shown,
+    {"checked", "Right?", Unit::Text, checked, 6, 3, Page::Shown,
      "Whether its results were checked; for wrong ones the cause. self-consistent: compared with nothing but an "
      "unoptimized build of the same compiler; f64 golden: with one that computes in f64. Neither is a verification."},
     {"verification_method", "Method", Unit::Text,

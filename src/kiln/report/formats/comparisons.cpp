@@ -50,7 +50,7 @@ struct CompareColumn {
 constexpr CompareColumn kColumns[] = {
     {"dispatch", [](const Comparison &c) -> Value { return anyOf(c).dispatch(); }},
     {"provider", [](const Comparison &c) -> Value { return anyOf(c).provider(); }},
-    {"verdict", [](const Comparison &c) -> Value { return std::string(verdictName(c.verdict)); }},
+    {"verdict", [](const Comparison &c) -> Value { return std::string(verdictText(c)); }},
     {"regression", [](const Comparison &c) -> Value { return std::string(c.regression ? "yes" : "no"); }},
     {"ratio", ratio<&Comparison::ratio>},
     {"ratio_low", ratio<&Comparison::low>},
@@ -154,7 +154,7 @@ std::string markdownText(Comparisons comparisons, size_t /*width*/) {
     text += fmt::format("{}## Before: {}; after: {}\n\n", text.empty() ? "" : "\n", escapedMarkdown(one.before),
                         escapedMarkdown(one.after));
     for (const std::string &warning : one.report.warnings)
-      text += fmt::format("warning: {}; ratios say little\n\n", escapedMarkdown(warning));
+      text += escapedMarkdown(warningText(one.report, warning)) + "\n\n";
     for (const std::string &note : one.report.notes)
       text += fmt::format("note: {}\n\n", escapedMarkdown(note));
     text += "| Before | After | Ratio | Interval | Smallest change % | Verdict | Regression | Dispatch |\n"
@@ -162,7 +162,7 @@ std::string markdownText(Comparisons comparisons, size_t /*width*/) {
     for (const Comparison *c : slowestFirst(one.report))
       text += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", shownTime(c->before), shownTime(c->after),
                           displayText(ratio<&Comparison::ratio>(*c), Unit::Ratio), intervalText(*c), smallestText(*c),
-                          verdictName(c->verdict), c->regression ? "yes" : "", escapedMarkdown(anyOf(*c).dispatch()));
+                          verdictText(*c), c->regression ? "yes" : "", escapedMarkdown(anyOf(*c).dispatch()));
     std::string summary = summaryOf(one.report);
     for (size_t at = 0; at < summary.size(); at = summary.find('\n', at) + 1)
       text += "\n" + escapedMarkdown(summary.substr(at, summary.find('\n', at) - at)) + "\n";
@@ -175,9 +175,9 @@ std::string junitCase(const Comparison &c) {
                                  escapedXml(anyOf(c).dispatch()));
   std::string said =
       c.ratio > 0 ? fmt::format("{}: {} of the time before ({}); smallest change that could have been shown: {} %",
-                                verdictName(c.verdict), displayText(ratio<&Comparison::ratio>(c), Unit::Ratio),
-                                intervalText(c), smallestText(c))
-                  : verdictName(c.verdict);
+                                verdictText(c), displayText(ratio<&Comparison::ratio>(c), Unit::Ratio), intervalText(c),
+                                smallestText(c))
+                  : verdictText(c);
   if (c.regression)
     return fmt::format("{}>\n      <failure type=\"regression\" message=\"{}\"/>\n    </testcase>\n", head,
                        escapedXml(said));

@@ -35,6 +35,8 @@ std::string smallestText(const Comparison &comparison);
 std::string smallestSentence(const CompareReport &report);
 // What the controls did, or that there is nothing else; empty where there is no control.
 std::string controlsSentence(const CompareReport &report);
+// "warning: the cache mode differs; ratios say little", the end only where there are ratios.
+std::string warningText(const CompareReport &report, std::string_view warning);
 // What the comparison says of all dispatches together, in lines: means, and how many got faster or slower.
 std::string summaryOf(const CompareReport &report);
 

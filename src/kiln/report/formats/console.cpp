@@ -191,9 +191,11 @@ static std::string summary(const Table &table) {
   for (const auto &[name, count] : counts)
     text += fmt::format(", {} {}", count, name);
   if (ties)
-    text += ". Ranks with = cannot be told apart";
+    text +=
+        "\nRanks with = cannot be told apart from at least one neighbour, which may be of another rank; ranks are by "
+        "common rounds, not by the times shown";
   if (noisy)
-    text += ". Times that are noisy (ranks with ~) are not known to 20 %: measure them again when the machine is quiet";
+    text += "\nTimes that are noisy (ranks with ~) are not known to 20 %: measure them again when the machine is quiet";
   return text;
 }
 
@@ -217,6 +219,13 @@ Result<std::string> formatConsole(const Table &table, const FormatOptions &optio
     indent(text,
            fmt::format("{} problem{} not finished; the same sweep, run again, measures {}", left,
                        left == 1 ? " is" : "s are", left == 1 ? "it" : "them"),
+           options.width, 0);
+  if (options.otherRuns > 0 && !table.runs.empty())
+    indent(text,
+           fmt::format("{}; {} more run{} in the store: --run=NAME or --all-runs shows {}",
+                       severalRuns(table) ? fmt::format("{} runs", table.runs.size()) : runText(table.runs.front()),
+                       options.otherRuns, options.otherRuns == 1 ? " is" : "s are",
+                       options.otherRuns == 1 ? "it" : "them"),
            options.width, 0);
   return plainText(text); // names, too, are what a store says
 }

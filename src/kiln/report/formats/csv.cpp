@@ -72,13 +72,15 @@ Result<std::string> formatCsv(const Table &table, const FormatOptions &options) 
   return csv.header + "\n" + csv.rows;
 }
 
-// "3 (a, b, c)"
+// "the column a", "3 columns (a, b, c)"
 static std::string listText(const std::vector<std::string> &names) {
   constexpr size_t shown = 6;
+  if (names.size() == 1)
+    return "the column " + names.front();
   std::string text;
   for (size_t i = 0; i < std::min(names.size(), shown); ++i)
     text += (i ? ", " : "") + names[i];
-  return fmt::format("{} ({}{})", names.size(), text, names.size() > shown ? ", ..." : "");
+  return fmt::format("{} columns ({}{})", names.size(), text, names.size() > shown ? ", ..." : "");
 }
 
 // Whether a file with rows of these columns begins as `existing` does; an error that says in what they differ.
@@ -104,12 +106,12 @@ static Status checkHeader(const std::vector<std::string> &names, std::string_vie
   more = without(has, names);
   less = without(names, has);
   std::string text;
-  if (!more.empty())
-    text += fmt::format("{} that these rows have not", listText(more));
   if (!less.empty())
-    text += fmt::format("{}not {} that they have", text.empty() ? "" : ", and ", listText(less));
-  return failedPrecondition("the CSV file has other columns or tags: {}; write to a new file",
-                            text.empty() ? "the same in another order" : text);
+    text += "lacks " + listText(less);
+  if (!more.empty())
+    text += fmt::format("{}has {}, which these rows have not", text.empty() ? "" : ", and ", listText(more));
+  return failedPrecondition("the CSV file {}; write to a new file",
+                            text.empty() ? "has the columns and tags in another order" : text);
 }
 
 Status checkAppend(const std::vector<std::string> &tags, const FormatOptions &options, std::string_view existing) {

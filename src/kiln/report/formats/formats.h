@@ -16,6 +16,8 @@ struct FormatOptions {
   size_t width = 80;                            // of the console, in characters
   std::string title = "Kiln";                   // of documents
   std::vector<Distribution> distributions = {}; // for the page: of each row, or none at all
+  // Of the store, which the table does not have; a reader of the console is told of them.
+  size_t otherRuns = 0;
   // Names of columns, for the console, CSV, JSON and Markdown; empty: what the format has by default.
   std::vector<std::string> columns = {};
 };

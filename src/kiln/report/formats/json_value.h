@@ -19,6 +19,8 @@ inline Json jsonOf(const Value &value) {
     return *text;
   if (const auto *integer = std::get_if<int64_t>(&value))
     return *integer;
+  if (const auto *natural = std::get_if<uint64_t>(&value))
+    return *natural;
   if (const auto *number = std::get_if<Number>(&value))
     return std::isfinite(number->value) ? Json(number->value) : Json();
   if (const auto *ranking = std::get_if<Ranking>(&value))

@@ -86,6 +86,8 @@ std::string displayText(const Value &value, Unit unit) {
     return *text;
   if (const auto *integer = std::get_if<int64_t>(&value))
     return unit == Unit::Time ? timeText(*integer) : std::to_string(*integer);
+  if (const auto *natural = std::get_if<uint64_t>(&value))
+    return std::to_string(*natural);
   if (const auto *number = std::get_if<Number>(&value))
     return numberText(*number, unit);
   if (const auto *ranking = std::get_if<Ranking>(&value))

@@ -27,6 +27,10 @@ const char *verdictName(Verdict verdict) {
   return "unknown";
 }
 
+const char *verdictText(const Comparison &comparison) {
+  return comparison.control && comparison.verdict == Verdict::Same ? "control" : verdictName(comparison.verdict);
+}
+
 // What a dispatch is in any run: not its module's hash and not its version, which are what changes.
 static std::string identity(const Row &row, bool withVariant) {
   return fmt::format("{}\n{}\n{}\n{}", row.problem->name, row.candidate->provider,
@@ -244,6 +248,7 @@ static void summarize(CompareReport &report, const std::vector<std::optional<mea
     Comparison &comparison = report.comparisons[i];
     if (judged(comparison)) {
       const measure::Location &location = changes[i]->location;
+      report.lessControls |= changes[i]->lessControls;
       double threshold = std::log1p(options.threshold), reach = location.reach(together);
       comparison.regression |= location.value - reach > threshold;
       smallest.push_back(comparison.smallest);

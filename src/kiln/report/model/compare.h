@@ -44,6 +44,9 @@ struct Comparison : TimeRatio {
   measure::NoiseSource noise = measure::NoiseSource::Assumed;
 };
 
+// The verdict's name; "control" where none is given.
+const char *verdictText(const Comparison &comparison);
+
 struct CompareOptions {
   double threshold = 0.02; // 0.02: a regression is slower by more than 2 %
   // The change from rounds that both rows took part in; nothing where they took part in no group together. May be
@@ -73,6 +76,7 @@ struct CompareReport {
   // Geometric means: of all that may have changed, and of the controls, which did not. Their intervals are as wide as
   // those of single dispatches on average, since what shifts one may shift all.
   std::optional<TimeRatio> mean, unchanged;
+  bool lessControls = false;              // the controls' change was taken out of ratios
   std::optional<SmallestChange> smallest; // nothing where no dispatch has a ratio
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include "fmt/format.h"
@@ -17,22 +18,29 @@ static std::string percent(double part) {
 }
 
 std::string NoiseWarning::text() const {
-  return fmt::format("warning: noise of {} % hides the {} % between the best {}; see `kiln doctor`",
-                     percent(std::min(noise, 9.99)), percent(std::min(difference, 9.99)), candidates);
+  std::string apart = percent(std::min(difference, 9.99));
+  return fmt::format("warning: noise of {} % hides {} between the best {}; see `kiln doctor`",
+                     percent(std::min(noise, 9.99)), apart == "0.0" ? "what is" : fmt::format("the {} %", apart),
+                     candidates);
 }
 
-std::optional<NoiseWarning> noiseWarning(std::span<const Estimate *const> group, double target) {
-  std::vector<const Estimate *> best;
-  for (const Estimate *estimate : group)
+std::optional<NoiseWarning> noiseWarning(std::span<const store::CandidateEstimate *const> group, double target) {
+  std::vector<const store::CandidateEstimate *> best;
+  for (const store::CandidateEstimate *estimate : group)
     if (estimate->rank > 0 && !estimate->dropped && estimate->median > 0 && std::isfinite(estimate->high))
       best.push_back(estimate);
-  std::ranges::sort(best, {}, &Estimate::median);
+  std::ranges::sort(best, {}, &store::CandidateEstimate::median);
   best.resize(std::min(best.size(), kBest));
   if (best.size() < 2)
     return std::nullopt;
+  std::set<uint64_t> ranks;
+  for (const store::CandidateEstimate *estimate : best)
+    ranks.insert(estimate->rank);
+  if (ranks.size() == best.size() && std::ranges::all_of(best, [](const auto *one) { return one->ties.empty(); }))
+    return std::nullopt;
   // The noise of the second best known candidate, so that a single noisy one does not count for the others.
   std::vector<double> halves;
-  for (const Estimate *estimate : best)
+  for (const store::CandidateEstimate *estimate : best)
     halves.push_back((estimate->high - estimate->low) / 2 / estimate->median);
   std::ranges::sort(halves);
   NoiseWarning warning;
@@ -45,7 +53,7 @@ std::optional<NoiseWarning> noiseWarning(std::span<const Estimate *const> group,
 }
 
 std::optional<NoiseWarning> noiseWarning(const ProblemRows &problem) {
-  std::vector<const Estimate *> estimates;
+  std::vector<const store::CandidateEstimate *> estimates;
   for (const Row *row = problem.begin; row != problem.end; ++row)
     if (row->estimate && row->ranked())
       estimates.push_back(row->estimate);

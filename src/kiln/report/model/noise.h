@@ -22,8 +22,9 @@ struct NoiseWarning {
 
 // Looks at the best of a group: those up to the third that ran to the end. A warning where what is not known of their
 // times exceeds both what they differ by and `target`, the precision that the sweep was asked for: candidates that are
-// known well and differ by less are equal, which is a result.
-std::optional<NoiseWarning> noiseWarning(std::span<const Estimate *const> group, double target = 0.01);
+// known well and differ by less are equal, which is a result. None where no two of the best share a rank or a tie: the
+// rounds that they had in common tell them apart.
+std::optional<NoiseWarning> noiseWarning(std::span<const store::CandidateEstimate *const> group, double target = 0.01);
 
 // The same of a table's rows of one problem.
 std::optional<NoiseWarning> noiseWarning(const ProblemRows &problem);

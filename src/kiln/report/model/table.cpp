@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "kiln/base/expression.h"
 #include "kiln/base/own_providers.h"
 #include "kiln/measure/statistics/robust.h"
 #include "nlohmann/json.hpp"
@@ -124,12 +125,7 @@ public:
          {std::pair(&filter.problem, &matcher.problem), std::pair(&filter.dispatch, &matcher.dispatch)}) {
       if (text->empty())
         continue;
-      // The standard library tells of a malformed expression by an exception, and in no other way.
-      try {
-        expression->emplace(*text, std::regex::ECMAScript | std::regex::optimize);
-      } catch (const std::regex_error &error) {
-        return invalidArgument("'{}' is no regular expression: {}", *text, error.what());
-      }
+      KILN_ASSIGN_OR_RETURN(*expression, parseExpression(*text));
     }
     return matcher;
   }
@@ -377,9 +373,11 @@ Result<const Row *> findRow(const Table &table, std::string_view name) {
   if (found.empty())
     return notFound("no row '{}'; give a dispatch, or the start of what the column `row` shows", name);
   std::string list;
+  const bool whole = std::ranges::any_of(found, [&](const Row *row) { return row->dispatch() == name; });
   for (size_t i = 0; i < found.size() && i < 8; ++i)
     list += fmt::format("\n  {}  {}", found[i]->name(), found[i]->dispatch());
-  return notFound("{} rows are '{}'; give more of it:{}", found.size(), name, list);
+  return notFound("{} rows are '{}'; give {}:{}", found.size(), name,
+                  whole ? "the key of one, or its run with --run" : "more of it", list);
 }
 
 static void addRound(const store::Round &round, std::vector<double> &all, Distribution &distribution) {

@@ -73,6 +73,15 @@ Result<int> verbs::generate(const Lab &lab) {
 
 //===--- compile -------------------------------------------------------------------------------------------------===//
 
+CompileSettings compileSettings(const Lab &lab) {
+  CompileSettings settings;
+  settings.compiler = lab.flags.compiler;
+  settings.cache = lab.folder.cache();
+  settings.flags = lab.flags.allCompilerFlags();
+  settings.workers = lab.flags.jobCount();
+  return settings;
+}
+
 namespace {
 // All operations, compiled with the same flags.
 struct Build : CompilerBuild {
@@ -84,11 +93,9 @@ struct Build : CompilerBuild {
 
 static Status compileOperations(const Lab &lab, const std::vector<Operation> &operations, Build &build) {
   catchInterrupts(sayInterrupted); // modules that are compiled stay
-  CompileSettings settings;
-  settings.cache = lab.folder.cache();
+  CompileSettings settings = compileSettings(lab);
   settings.compiler = build.compiler;
   settings.flags = build.flags;
-  settings.workers = lab.flags.jobCount();
   settings.force = lab.flags.forceCompile;
   std::vector<CompileJob> jobs;
   for (const Operation &operation : operations) {
@@ -97,7 +104,7 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
     if (build.variant.empty())
       jobs.back().outputs.push_back(lab.folder.moduleOf(problem, "verify"));
   }
-  size_t done = 0, cached = 0;
+  size_t done = 0, cached = 0, failed = 0;
   uint64_t start = monotonicNanoseconds();
   std::optional<StillAlive> alive(std::in_place, "compiling");
   KILN_ASSIGN_OR_RETURN(build.results, compileAll(jobs, settings, [&](size_t job, const CompileResult &result) {
@@ -106,6 +113,7 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
                           if (build.variant.empty() && !milliseconds)
                             milliseconds = operations[job].compileMilliseconds;
                           cached += result.ok() && !milliseconds;
+                          failed += !result.ok();
                           std::string took = !result.ok() ? "failed"
                                              : !milliseconds
                                                  ? "as before"
@@ -123,8 +131,9 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
                   });
   alive.reset();
   double seconds = secondsSince(start);
-  say("compiled {} of {} {}, {} were there already\n", jobs.size() - cached, counted(jobs.size(), "module"),
-      whenRead ? "when the corpus was read" : fmt::format("in {:.1f} s", seconds), cached);
+  say("compiled {} of {} {}, {} were there already{}\n", jobs.size() - cached - failed, counted(jobs.size(), "module"),
+      whenRead ? "when the corpus was read" : fmt::format("in {:.1f} s", seconds), cached,
+      failed ? fmt::format(", {} failed", failed) : "");
   return okStatus();
 }
 

@@ -40,6 +40,9 @@ struct Lab {
   std::string commandLine;
 };
 
+// What this command compiles with: the compiler and the flags that it was given, into the cache of its folder.
+CompileSettings compileSettings(const Lab &lab);
+
 namespace verbs {
 
 // The documents' three steps.

@@ -288,14 +288,14 @@ static Operation operationOf(const measure::Family &family, std::unique_ptr<meas
   return operation;
 }
 
-// A problem may be named in full by --dispatches.
+// A problem may be named in full by --dispatches, by itself or with a configuration behind it, as reports have it.
 static Status addNamedProblems(const measure::FamilyRegistry &families, const DispatchFlags &flags,
                                std::vector<Operation> &operations) {
   for (const std::string &pattern : splitPatterns(flags.dispatches)) {
-    Result<std::unique_ptr<measure::Problem>> problem = families.parse(pattern);
-    if (!problem.ok() || std::ranges::any_of(operations, [&](const Operation &operation) {
-          return operation.problem->name() == pattern;
-        }))
+    const std::string name = pattern.substr(0, pattern.find("_tile_config_"));
+    Result<std::unique_ptr<measure::Problem>> problem = families.parse(name);
+    if (!problem.ok() ||
+        std::ranges::any_of(operations, [&](const Operation &operation) { return operation.problem->name() == name; }))
       continue;
     KILN_ASSIGN_OR_RETURN(const measure::Family *family, families.find((*problem)->family()));
     operations.push_back(operationOf(*family, *std::move(problem), flags));

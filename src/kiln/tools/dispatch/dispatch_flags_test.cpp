@@ -93,6 +93,17 @@ TEST_F(Selection, WhatIsNamedTwiceIsOneProblem) {
   EXPECT_EQ((*operations)[1].problem->name(), "matmul_8x8x8_f32t_f32t_f32t");
 }
 
+// As a report shows it: the problem need not be among those that the sizes ask for.
+TEST_F(Selection, ADispatchOfAnyProblemIsThatProblem) {
+  for (const char *dispatch :
+       {"matmul_24x40x56_f32t_f32t_f32t", "matmul_24x40x56_f32t_f32t_f32t_tile_config_12x40_56x1_fma_12x32"}) {
+    flags.dispatches = dispatch;
+    Result<std::vector<Operation>> operations = select("8", "8", "8");
+    ASSERT_TRUE(operations.ok()) << operations.status().toString();
+    EXPECT_EQ(operations->back().problem->name(), "matmul_24x40x56_f32t_f32t_f32t") << dispatch;
+  }
+}
+
 TEST_F(Selection, SizesThatAreNoSizesAreRefused) {
   EXPECT_EQ(refusal(select("18446744073709551614:18446744073709551615:1", "1", "1").status()),
             "--problem-m: '18446744073709551614' is too large; write sizes up to 2147483648");

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "kiln/base/expression.h"
+
 namespace kiln {
 
 // More values of one dimension than this are a mistake.
@@ -114,12 +116,10 @@ std::vector<std::string> splitPatterns(std::string_view text) {
 Result<NamePatterns> NamePatterns::parse(std::string_view text) {
   NamePatterns result;
   for (const std::string &part : splitPatterns(text)) {
-    // The standard library has no other way to say that an expression is wrong.
-    try {
-      result.patterns.emplace_back(expressionOf(part), std::regex::ECMAScript | std::regex::optimize);
-    } catch (const std::regex_error &error) {
-      return invalidArgument("--dispatches: '{}' is no regular expression: {}", part, error.what());
-    }
+    Result<std::regex> expression = parseExpression(expressionOf(part));
+    if (!expression.ok())
+      return std::move(expression).status().withContext("--dispatches");
+    result.patterns.push_back(*std::move(expression));
   }
   return result;
 }

@@ -2,6 +2,9 @@
 #ifndef KILN_TOOLS_DISPATCH_SAY_H
 #define KILN_TOOLS_DISPATCH_SAY_H
 
+#include <cstdio>
+#include <unistd.h>
+
 #include "kiln/report/formats/text.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/printing.h"
@@ -14,6 +17,8 @@ template <typename... Arguments> void say(fmt::format_string<Arguments...> text,
 }
 
 inline void sayInterrupted() {
+  if (isatty(STDERR_FILENO))
+    std::fputs("\r\033[K", stderr); // in place of the line that tells of progress
   say("interrupted; the same command goes on from here\n");
 }
 

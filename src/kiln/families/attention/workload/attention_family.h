@@ -21,6 +21,12 @@ public:
     return {attention.query(), attention.key(), attention.value()};
   }
   std::vector<measure::TensorType> outputs() const override { return {attention.output()}; }
+  // Scores of each query have a spread of their own, from one that weighs all keys alike to one that takes a few.
+  measure::TimingNumbers timingNumbers(size_t input) const override {
+    if (input > 0)
+      return {};
+    return {.largestScale = 16, .rows = {.columns = attention.depth}};
+  }
   // Of each pair of a query and a key that it sees: two products and sums for each element of a query and of a value,
   // and the five of softmax.
   double flops() const override;

@@ -8,6 +8,7 @@
 #include "kiln/measure/verify/line_check.h"
 #include "kiln/measure/verify/number.h"
 #include "kiln/measure/verify/parts.h"
+#include "kiln/measure/verify/sampled_lines.h"
 
 namespace kiln::families {
 
@@ -16,21 +17,15 @@ using namespace measure::verify;
 
 // Rows of each head, one of each of as many parts of it; and of all heads, where these are few.
 static constexpr uint64_t kFewestOfHead = 8, kFewestOfAll = 64;
-// Roundings of f32 beside those of sums: exp within 4 ULP, the scale, a difference, a quotient.
-static constexpr double kWeightRoundings = 32;
+// Of a weight, in f32: exp within 4 ULP, a quotient.
+static constexpr double kWeightRoundings = 8;
 
 namespace {
-
-// What is known of an element of a sampled row.
-struct Sampled {
-  double value;
-  float bound;
-};
 
 struct SampledRows {
   AttentionSpec spec;
   std::vector<uint64_t> rows;
-  std::vector<Sampled> elements; // of these rows
+  std::vector<SampledElement> elements; // of these rows
 };
 
 class SampledRowCheck final : public TimedCheck {
@@ -45,23 +40,13 @@ public:
     uint64_t total = output.elementCount();
     if (!allFinite(spec.type, output.bytes.data(), static_cast<int64_t>(total)))
       return timedFailure("some elements are no numbers", 1, total, countPoisoned(output));
-    uint64_t wrong = 0;
+    SampledComparison comparison;
     std::vector<double> row(spec.valueDepth);
     for (size_t r = 0; r < sample.rows.size(); ++r) {
       readElements(spec.type, output.bytes, sample.rows[r] * spec.valueDepth, row);
-      for (uint64_t c = 0; c < spec.valueDepth; ++c) {
-        const Sampled &expected = sample.elements[r * spec.valueDepth + c];
-        wrong += std::fabs(row[c] - expected.value) <= double(expected.bound) ? 0 : 1;
-      }
+      comparison.add(std::span(sample.elements).subspan(r * spec.valueDepth, spec.valueDepth), row);
     }
-    Verdict verdict;
-    verdict.total = total;
-    verdict.method = fmt::format("{} rows of {}", sample.rows.size(), spec.heads * spec.queries);
-    if (wrong == 0)
-      return verdict;
-    return timedFailure(
-        fmt::format("{} of {} elements that were compared are not what the inputs give", wrong, sample.elements.size()),
-        wrong, sample.elements.size(), countPoisoned(output));
+    return comparison.verdict(fmt::format("{} rows of {}", sample.rows.size(), spec.heads * spec.queries), output);
   }
 
 private:
@@ -92,33 +77,46 @@ public:
   }
 
   // `row` counts queries of all heads.
-  void sample(uint64_t row, std::span<Sampled> elements) const {
-    uint64_t seen = spec.visibleKeys(row % spec.queries);
-    std::vector<double> query(spec.depth), weights(seen), sums(spec.valueDepth), squares(spec.valueDepth);
+  void sample(uint64_t row, std::span<SampledElement> elements) const {
+    const uint64_t seen = spec.visibleKeys(row % spec.queries);
+    std::vector<double> query(spec.depth), scores(seen), sums(spec.valueDepth), squares(spec.valueDepth),
+        ofScores(spec.valueDepth);
     readElements(spec.type, queries.bytes, row * spec.depth, query);
-    for (uint64_t j = 0; j < seen; ++j)
-      weights[j] = dot(query.data(), keys.data() + j * spec.depth, spec.depth) * double(spec.scale());
-    double most = *std::ranges::max_element(weights), total = 0;
-    for (double &weight : weights) {
-      weight = std::exp(weight - most);
-      total += weight;
-    }
+    double squareOfScores = 0;
     for (uint64_t j = 0; j < seen; ++j) {
-      double weight = weights[j] / total;
+      scores[j] = dot(query.data(), keys.data() + j * spec.depth, spec.depth) * double(spec.scale());
+      squareOfScores += scores[j] * scores[j] / static_cast<double>(seen);
+    }
+    const double most = *std::ranges::max_element(scores);
+    double total = 0;
+    for (double score : scores)
+      total += std::exp(score - most);
+    const double ofProducts = relativeDeviation(ElementType::F32, ElementType::F64, int64_t(spec.depth));
+    double ofWeights = 0; // what is added to their sum
+    for (uint64_t j = 0; j < seen; ++j) {
+      const double weight = std::exp(scores[j] - most) / total;
+      // exp turns what its argument is off by into a relative error: that of the score, its scale and its difference,
+      // and exp has one of its own.
+      const double relative = ofProducts * std::sqrt(squareOfScores) +
+                              0x1p-24 * (std::fabs(scores[j]) + most - scores[j] + kWeightRoundings);
+      ofWeights += weight * weight * relative * relative;
       for (uint64_t c = 0; c < spec.valueDepth; ++c) {
-        double part = weight * values[j * spec.valueDepth + c];
+        const double part = weight * values[j * spec.valueDepth + c];
         sums[c] += part;
         squares[c] += part * part;
+        ofScores[c] += part * part * relative * relative;
       }
     }
-    auto terms = static_cast<int64_t>(seen + spec.depth);
-    double relative = relativeDeviation(ElementType::F32, spec.type, terms) + kWeightRoundings * 0x1p-24;
-    double smallest = std::ldexp(1.0, floatFormat(spec.type)->lowestExponent);
+    const double ofSums = relativeDeviation(ElementType::F32, ElementType::F64, static_cast<int64_t>(seen)),
+                 ofResult = relativeDeviationOfResult(spec.type),
+                 smallest = std::ldexp(1.0, floatFormat(spec.type)->lowestExponent);
     for (uint64_t c = 0; c < spec.valueDepth; ++c) {
-      double deviation = relative * std::sqrt(squares[c] + sums[c] * sums[c]) + smallest;
+      const double square = sums[c] * sums[c];
+      const double deviation = std::sqrt(ofScores[c] + ofWeights * square + ofSums * ofSums * (squares[c] + square) +
+                                         ofResult * ofResult * square);
       // What the sum of the weights loses is the same factor for the whole row.
-      double ofSum = static_cast<double>(seen) * 0x1p-24 * std::fabs(sums[c]);
-      elements[c] = {sums[c], static_cast<float>(kLargestDeviation * deviation + ofSum)};
+      const double ofSum = static_cast<double>(seen) * 0x1p-24 * std::fabs(sums[c]);
+      elements[c] = {sums[c], static_cast<float>(deviation + smallest), static_cast<float>(ofSum)};
     }
   }
 

@@ -14,6 +14,11 @@ StringRef CpuBackend::description() const {
   return "x86-64 and AArch64 CPUs, through LLVM";
 }
 
+ArrayRef<StringRef> CpuBackend::devices() const {
+  static constexpr StringRef names[] = {"local", "local-sync", "local-task"};
+  return names;
+}
+
 void CpuBackend::bindOptions(OptionBinder &binder) {
   binder.group("llvm-cpu target");
   binder.flag("kiln-llvmcpu-target-triple", &options.targetTriple, "<triple>",

@@ -7,13 +7,14 @@
 
 namespace kiln {
 
-class CpuBackend final : public TargetBackend {
+class CpuBackend : public TargetBackend {
 public:
   CpuBackend() = default;
   explicit CpuBackend(CpuOptions options) : options(std::move(options)) {}
 
   llvm::StringRef name() const override { return "llvm-cpu"; }
   llvm::StringRef description() const override;
+  llvm::ArrayRef<llvm::StringRef> devices() const override;
   void bindOptions(OptionBinder &binder) override;
   void registerDialects(mlir::DialectRegistry &registry) const override;
   void registerPasses() const override;

@@ -41,7 +41,6 @@ void addCpuTranslationPasses(OpPassManager &variantPasses) {
   functionPasses.addPass(createExpandMath());
   functionPasses.addPass(memref::createExpandStridedMetadataPass());
   functionPasses.addPass(createLowerAffinePass());
-  functionPasses.addPass(createPlantDelay());
   functionPasses.addPass(createSCFToControlFlowPass());
   functionPasses.addPass(createLowerAsserts());
   functionPasses.addPass(createCanonicalizerPass());
@@ -67,7 +66,6 @@ void registerCpuTranslationPasses() {
   registerPass([] { return createSplitVectors(); });
   registerPass([] { return createExpandMath(); });
   registerPass([] { return createLowerAsserts(); });
-  registerPass([] { return createPlantDelay(); });
   registerPass([] { return createCallMathLibrary(); });
   registerPass([] { return createConvertToLLVM(); });
 }

@@ -38,15 +38,6 @@ def SplitVectors : Pass<"kiln-llvmcpu-split-vectors", "mlir::func::FuncOp"> {
                            "mlir::vector::VectorDialect"];
 }
 
-def PlantDelay : Pass<"kiln-llvmcpu-plant-delay", "mlir::func::FuncOp"> {
-  let summary = "makes a kernel slower by as much as its attribute kiln.delay says";
-  let description = [{
-    An empty loop of so many iterations at the start of each workgroup: what --kiln-debug-plant-delay asks for, to test
-    whether measurements notice it.
-  }];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect", "mlir::scf::SCFDialect"];
-}
-
 def ExpandMath : Pass<"kiln-llvmcpu-expand-math", "mlir::func::FuncOp"> {
   let summary = "brings mathematical functions and narrow floats to what the CPU has";
   let description = [{

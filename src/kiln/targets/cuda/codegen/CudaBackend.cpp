@@ -9,6 +9,11 @@ using namespace mlir;
 
 namespace kiln {
 
+ArrayRef<StringRef> CudaBackend::devices() const {
+  static constexpr StringRef names[] = {"cuda"};
+  return names;
+}
+
 void CudaBackend::bindOptions(OptionBinder &binder) {
   binder.group("cuda target");
   StringRef description = "GPU to generate code for: sm_75 to sm_120, or a product such as a100, l4, rtx4090 or h100. "

@@ -11,6 +11,7 @@ class CudaBackend final : public TargetBackend {
 public:
   llvm::StringRef name() const override { return "cuda"; }
   llvm::StringRef description() const override { return "NVIDIA GPUs, through LLVM and PTX"; }
+  llvm::ArrayRef<llvm::StringRef> devices() const override;
   void bindOptions(OptionBinder &binder) override;
   void registerDialects(mlir::DialectRegistry &registry) const override;
   void registerPasses() const override;

@@ -26,8 +26,8 @@ class CudaSelectLoweringPass : public impl::CudaSelectLoweringBase<CudaSelectLow
     if (root)
       chooseTile(*root, config);
     Builder builder(function.getContext());
-    function->setAttr("lowering", HAL::LoweringAttr::get(function.getContext(), builder.getStringAttr(strategy),
-                                                         builder.getStringAttr(config.name())));
+    function->setAttr("lowering",
+                      HAL::LoweringAttr::get(function.getContext(), builder.getStringAttr(strategy), config));
   }
 
   // How many elements of the result a block computes: enough for its threads to have some each, in rows that are read

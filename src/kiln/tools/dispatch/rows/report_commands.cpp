@@ -16,6 +16,7 @@
 #include "kiln/tools/dispatch/nearest_names.h"
 #include "kiln/tools/dispatch/patterns.h"
 #include "kiln/tools/dispatch/rows/stored_row.h"
+#include "kiln/tools/dispatch/shell_word.h"
 #include "kiln/tools/help_text.h"
 #include "kiln/tools/printing.h"
 
@@ -266,6 +267,8 @@ Result<int> verbs::report(const Lab &lab, const ReportFlags &flags) {
   report::FormatOptions options;
   options.width = consoleWidth();
   options.columns = std::move(columns);
+  KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
+  options.otherRuns = runs.size() - std::min(runs.size(), table.runs.size());
   if (format->name == "html") {
     KILN_ASSIGN_OR_RETURN(options.distributions, report::loadDistributions(*reader, table));
   }
@@ -309,6 +312,8 @@ Result<int> verbs::merge(const Lab &lab, const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(path));
   KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
   print(fmt::format("{} in {}\n", counted(runs.size(), "run"), path));
+  if (runs.size() > 1)
+    print(fmt::format("`kiln-dispatch report --db={} --all-runs` shows them all\n", plainShellWord(path)));
   return 0;
 }
 

@@ -42,6 +42,16 @@ static bool has(const report::Table &table, std::string_view name) {
   });
 }
 
+Status checkOneRow(const std::vector<std::string> &arguments, std::string_view usage) {
+  if (arguments.size() > 1)
+    return invalidArgument("one row only: `kiln-dispatch {}`; '{}' is another", usage, arguments[1]);
+  if (arguments.empty())
+    return invalidArgument("say which row: `kiln-dispatch {}`; rows are named by the dispatch, or by the name that "
+                           "`report --columns=row` shows",
+                           usage);
+  return okStatus();
+}
+
 std::vector<NamedProblem> namesOf(const report::Table &table) {
   std::vector<NamedProblem> names;
   for (const report::ProblemRows &problem : report::byProblem(table)) {

@@ -2,7 +2,9 @@
 #ifndef KILN_TOOLS_DISPATCH_ROWS_STORED_ROW_H
 #define KILN_TOOLS_DISPATCH_ROWS_STORED_ROW_H
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "kiln/report/model/table.h"
 #include "kiln/tools/dispatch/nearest_names.h"
@@ -18,6 +20,9 @@ struct StoredRow {
   const report::Row *leader() const;
   const report::Row *bestOfKiln() const;
 };
+
+// That a command line names one row; `usage` is "explain <row>" and the like.
+Status checkOneRow(const std::vector<std::string> &arguments, std::string_view usage);
 
 // What the table's dispatches are called, for an error that lists the nearest.
 std::vector<NamedProblem> namesOf(const report::Table &table);

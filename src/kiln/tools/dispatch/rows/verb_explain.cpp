@@ -116,10 +116,7 @@ static std::string verificationText(const store::Verification &verification) {
 }
 
 Result<int> verbs::explain(const Lab &lab, const ReportFlags &flags) {
-  if (flags.arguments.size() != 1)
-    return invalidArgument(
-        "say which row: `kiln-dispatch explain <row>`; rows are named by the dispatch, or by the name "
-        "that `report --columns=row` shows");
+  KILN_RETURN_IF_ERROR(checkOneRow(flags.arguments, "explain <row>"));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   KILN_ASSIGN_OR_RETURN(report::Filter filter, flags.filter());
   KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, filter, flags.arguments.front()));

@@ -7,6 +7,7 @@
 #include "kiln/base/file.h"
 #include "kiln/base/own_providers.h"
 #include "kiln/base/wrap_text.h"
+#include "kiln/measure/corpus/corpus_problem.h"
 #include "kiln/measure/workers/timed_data.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/report/formats/text.h"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 void ReproFlags::add(FlagParser &parser) {
   parser.group("Where to");
   parser.add({"folder", "DIR", "The folder to write; repro_<dispatch> here where none is named."}, folder);
-  parser.example("kiln-dispatch repro 1f09a6 --folder=/tmp/slow && /tmp/slow/run.sh");
+  parser.example("kiln-dispatch repro 1f09a6c2d35b8e07 --folder=/tmp/slow && /tmp/slow/run.sh");
 }
 
 namespace {
@@ -227,7 +228,18 @@ Status writeReadme(const Repro &repro, store::Reader &reader) {
     text += row.result->error + "\n\n";
   text += "`./run.sh` compiles, verifies and measures it again, and prints both numbers; it wants Kiln's tools on the "
           "PATH, "
-          "or KILN_BIN set to their folder.\n\n| file | holds |\n| --- | --- |\n";
+          "or KILN_BIN set to their folder.";
+  if (!isOwnProvider(candidate.provider))
+    text +=
+        fmt::format(" KILN_PROVIDER_COMMAND must be set to the command of the provider {}, as --provider-command had "
+                    "it behind its name.",
+                    candidate.provider);
+  else if (!isKilnsCode(candidate.provider))
+    text +=
+        fmt::format(" The library {} is looked for where `make peers` installs it; `./run.sh --peers-dir=DIR` names "
+                    "another folder.",
+                    candidate.provider);
+  text += "\n\n| file | holds |\n| --- | --- |\n";
   std::string source = fmt::format("generated/linalg/{0}/{1}/{1}.mlir", repro.problem->family(), row.problem->name);
   text += fmt::format("| `{}` | the program{} |\n", source,
                       repro.isKiln() ? "" : ", as Kiln would compile it: the row is not Kiln's");
@@ -268,9 +280,7 @@ Status writeModule(const Repro &repro) {
 } // namespace
 
 Result<int> verbs::repro(const Lab &lab, const ReportFlags &flags) {
-  if (flags.arguments.size() != 1)
-    return invalidArgument("say which row: `kiln-dispatch repro <row>`; rows are named by the dispatch, or by the name "
-                           "that `report --columns=row` shows");
+  KILN_RETURN_IF_ERROR(checkOneRow(flags.arguments, "repro <row>"));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, openStore(lab, flags));
   KILN_ASSIGN_OR_RETURN(report::Filter filter, flags.filter());
   KILN_ASSIGN_OR_RETURN(StoredRow found, findStoredRow(*reader, filter, flags.arguments.front()));
@@ -280,6 +290,10 @@ Result<int> verbs::repro(const Lab &lab, const ReportFlags &flags) {
     return invalidArgument("'{}' is no name of a folder: --folder names one", repro.dispatch);
   if (repro.folder.empty())
     repro.folder = "repro_" + repro.dispatch;
+  if (row.problem->family == measure::corpus::kFamily)
+    return unimplemented("'{}' is of a corpus, whose programs and expected results the store does not hold: copy {} "
+                         "with what stands beside it, and run `kiln-dispatch sweep --corpus=FILE` there",
+                         repro.dispatch, row.field("file").empty() ? "its file" : row.field("file"));
   KILN_ASSIGN_OR_RETURN(repro.problem, lab.families.parse(row.problem->name));
   KILN_RETURN_IF_ERROR(checkFolder(repro.folder));
 

@@ -28,7 +28,7 @@ void ShowFlags::add(FlagParser &parser) {
        "The hot loop in assembly, annotated by llvm-mca, beside that of the best of Kiln's rows of its problem."},
       assembly);
   parser.example("kiln-dispatch show matmul_256x256x256_f32t_f32t_f32t_tile_config_default --ir --stage=flow");
-  parser.example("kiln-dispatch show 1f09a6 --asm");
+  parser.example("kiln-dispatch show 1f09a6c2d35b8e07 --asm");
 }
 
 // "kiln 64x32_64x1_fma_11x32 (rank 2=, 5.8 µs, 90 GFLOP/s)"
@@ -140,9 +140,7 @@ static Status showAssembly(const Lab &lab, const StoredRow &found, const std::st
 
 Result<int> verbs::show(const Lab &lab, const ReportFlags &flags) {
   const ShowFlags &wanted = flags.show;
-  if (flags.arguments.size() != 1)
-    return invalidArgument("say which row: `kiln-dispatch show <row> --asm`; rows are named by the dispatch, or by the "
-                           "name that `report --columns=row` shows");
+  KILN_RETURN_IF_ERROR(checkOneRow(flags.arguments, "show <row> --asm"));
   if (wanted.ir == wanted.assembly)
     return invalidArgument("say what to show, --ir or --asm");
   if (!wanted.stage.empty() && !wanted.ir)

@@ -149,14 +149,6 @@ static std::vector<std::unique_ptr<CorpusProblem>> problemsOf(const Source &sour
 
 //===--- The corpus ----------------------------------------------------------------------------------------------===//
 
-static CompileSettings settingsFor(const Lab &lab) {
-  CompileSettings settings;
-  settings.cache = lab.folder.cache();
-  settings.flags = lab.flags.allCompilerFlags();
-  settings.workers = lab.flags.jobCount();
-  return settings;
-}
-
 static Result<std::vector<Source>> compileSources(const Lab &lab) {
   const std::string &folder = lab.flags.corpus;
   KILN_ASSIGN_OR_RETURN(std::vector<std::string> paths, findPrograms(folder, lab.folder.generated()));
@@ -179,7 +171,7 @@ static Result<std::vector<Source>> compileSources(const Lab &lab) {
     jobs.push_back({path, {}});
   }
   KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> results,
-                        compileAll(jobs, settingsFor(lab), [](size_t, const CompileResult &) {}));
+                        compileAll(jobs, compileSettings(lab), [](size_t, const CompileResult &) {}));
   for (size_t i = 0; i < sources.size(); ++i)
     sources[i].compiled = std::move(results[i]);
   return sources;
@@ -208,7 +200,7 @@ Result<std::vector<Operation>> loadCorpus(const Lab &lab) {
       operation.configurations = {std::string(kDefaultConfiguration)};
       operation.compileMilliseconds = source.compiled.milliseconds;
     }
-  KILN_RETURN_IF_ERROR(describePrograms(lab.families, settingsFor(lab), programs));
+  KILN_RETURN_IF_ERROR(describePrograms(lab.families, compileSettings(lab), programs));
   return operations;
 }
 
@@ -248,7 +240,8 @@ Status prepareBaselines(const Lab &lab, const std::vector<Operation> &operations
   if (problems.empty())
     return okStatus();
   KILN_ASSIGN_OR_RETURN(std::string worker, siblingTool("kiln-lab-worker"));
-  CompileSettings settings = settingsFor(lab);
+  CompileSettings settings = compileSettings(lab);
+  settings.compiler.clear(); // the one beside this tool, whatever is measured
   // As little in common with a candidate as one compiler allows: no optimization, no instructions of this CPU, and none
   // of the user's flags.
   settings.flags = {"--kiln-hal-target-backends=llvm-cpu", "--kiln-opt-level=O0", "--kiln-llvmcpu-target-cpu=generic"};

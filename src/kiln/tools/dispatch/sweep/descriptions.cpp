@@ -70,6 +70,7 @@ Status describePrograms(const measure::FamilyRegistry &families, const CompileSe
     if (jobs.back().source != program.path) // functions of one file follow each other
       jobs.push_back({program.path, {}});
   CompileSettings describing = settings;
+  describing.compiler.clear(); // the one beside this tool, which knows these families
   describing.flags = {"--output-format=fingerprints"};
   KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> results,
                         compileAll(jobs, describing, [](size_t, const CompileResult &) {}));

@@ -431,9 +431,10 @@ private:
       return confirmFloors(*group.problem, count, std::move(floors));
     };
     measure::GroupResult outcome;
+    measure::GroupSettings now = settings.group;
+    now.freeMemory = settings.system.freeMemory() / 10 * 9;
     if (!measuring.workers.empty()) {
-      KILN_ASSIGN_OR_RETURN(outcome,
-                            measure::runGroup(*group.problem, measuring.workers, settings.group, scheduler, recorder));
+      KILN_ASSIGN_OR_RETURN(outcome, measure::runGroup(*group.problem, measuring.workers, now, scheduler, recorder));
     }
     KILN_RETURN_IF_ERROR(recorder.flush());
     summary.timedSeconds += static_cast<double>(outcome.timedNanoseconds) / 1e9;
@@ -487,8 +488,8 @@ private:
       summary.failed += !isSuccess(one.outcome) && one.outcome != Outcome::Unsupported;
     const std::vector<store::CandidateEstimate> estimates =
         estimatesOf(measuring.fact.key(), measuring.live, std::move(ranked), parts);
-    std::vector<const Estimate *> pointers;
-    for (const Estimate &estimate : estimates)
+    std::vector<const store::CandidateEstimate *> pointers;
+    for (const store::CandidateEstimate &estimate : estimates)
       pointers.push_back(&estimate);
     if (std::optional<report::NoiseWarning> warning = report::noiseWarning(pointers, settings.statistics.target))
       progress.onWarning(warning->text());

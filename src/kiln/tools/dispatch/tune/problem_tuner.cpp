@@ -75,10 +75,7 @@ Status ProblemTuner::compile(const std::vector<std::string> &configurations, uin
     jobs.push_back({path, {}});
     fresh.push_back(configuration);
   }
-  CompileSettings settings;
-  settings.cache = lab.folder.cache();
-  settings.flags = lab.flags.allCompilerFlags();
-  settings.workers = lab.flags.jobCount();
+  CompileSettings settings = compileSettings(lab);
   settings.force = lab.flags.forceCompile;
   settings.beginUntil = until;
   KILN_ASSIGN_OR_RETURN(std::vector<CompileResult> results,
@@ -113,9 +110,8 @@ Status ProblemTuner::findKey() {
   KILN_RETURN_IF_ERROR(makeFolder(folder()));
   KILN_RETURN_IF_ERROR(writeFile(source, "module {\n" + mlirOf(std::string(kDefaultConfiguration)) +
                                              mlirOf(operation.configurations.front()) + "}\n"));
-  CompileSettings settings;
+  CompileSettings settings = compileSettings(lab);
   settings.cache = keys + "_cache";
-  settings.flags = lab.flags.allCompilerFlags();
   settings.flags.push_back("--dump-tuning-keys-to=" + keys);
   settings.force = true;
   CompileJob job{source, {}};
@@ -151,7 +147,7 @@ void ProblemTuner::suggest(const std::string &configuration) {
 SweepCandidate ProblemTuner::candidateOf(const std::string &configuration) const {
   const CompileResult &result = compiled.at(configuration);
   SweepCandidate candidate = kiln;
-  candidate.fact.compilerFlags = recordedFlags("", lab.flags.allCompilerFlags());
+  candidate.fact.compilerFlags = recordedFlags(lab.flags.compiler, lab.flags.allCompilerFlags());
   return configured(std::move(candidate), operation, configuration, result,
                     fmt::format("{}/{}.vmfb", lab.folder.cache(), result.key));
 }

@@ -135,7 +135,7 @@ Result<bool> Tuning::searchOne(TuneSession &session, const Operation &operation)
   say("  the default is {}\n", tuner.key().configuration);
   KILN_ASSIGN_OR_RETURN(TuningDatabase database, readDatabase());
   if (const TuningEntry *old = database.find(tuner.key().operation, tuner.key().target, lab.flags.threadCount()))
-    tuner.suggest(old->configuration);
+    tuner.suggest(old->configuration.name());
   Result<bool> done = tuner.search(session, progress);
   if (!done.ok() || !*done) {
     spent += tuner.spent();
@@ -193,14 +193,14 @@ Status Tuning::conclude(const TunedProblem &problem, const TuneStep &step, Tunin
   TuningEntry entry;
   entry.operation = problem.key.operation, entry.target = problem.key.target;
   entry.threads = threads;
-  entry.configuration = winner->fact.configuration;
+  KILN_ASSIGN_OR_RETURN(entry.configuration, TileConfig::parse(winner->fact.configuration));
   entry.provenance = {name,
                       fastest->estimate->median,
                       fastest->estimate->ratio / standard->estimate->ratio,
                       timeText(step.started, "%Y-%m-%dT%H:%M:%SZ"),
                       kVersion,
                       step.run};
-  say("{}: {} takes {:.2f} of the default's time\n", name, entry.configuration, entry.provenance.defaultRatio);
+  say("{}: {} takes {:.2f} of the default's time\n", name, winner->fact.configuration, entry.provenance.defaultRatio);
   database.set(std::move(entry));
   return okStatus();
 }

@@ -78,8 +78,10 @@ public:
     folder = dump.benchmarks.empty() ? dump.files : dump.benchmarks;
     if (folder.empty())
       return;
-    if (failed(makeDumpFolder(getOperation(), folder)))
+    FailureOr<SmallVector<TargetBackend *>> selected = context->selectedBackends(getOperation().getLoc());
+    if (failed(selected) || failed(makeDumpFolder(getOperation(), folder)))
       return signalPassFailure();
+    targets = *std::move(selected);
     llvm::StringSet<> done;
     WalkResult result = getOperation().walk([&](DispatchOp dispatch) {
       if (!done.insert(dispatch.getEntry().getRootReference().getValue()).second)
@@ -102,8 +104,8 @@ private:
     }
     OwningOpRef<mlir::ModuleOp> benchmark = build(dispatch);
     StringRef module = getOperation().getName().value_or("module");
-    for (const std::string &backend : context->options.targetBackends) {
-      std::string target = backend;
+    for (TargetBackend *backend : targets) {
+      std::string target = backend->name().str();
       llvm::replace(target, '-', '_');
       std::string path = dumpPath(folder, module + "_" + dispatch.getEntry().getRootReference().getValue() + "_" +
                                               target + "_benchmark.mlir");
@@ -186,6 +188,7 @@ private:
 
   const CompilerContext *context;
   std::string folder;
+  SmallVector<TargetBackend *> targets;
 };
 } // namespace
 

@@ -43,7 +43,8 @@ def FuseElementwisePass : Pass<"kiln-flow-fuse-elementwise", "mlir::ModuleOp"> {
   let description = [{
     Elementwise operations become linalg.generic, and a producer with one use is computed where it is used. Named
     operations with a reduction, such as linalg.matmul, keep their names: specs match them. Tensors of one value become
-    linalg.fill, so that they are computed in place and not stored.
+    linalg.fill, so that they are computed in place and not stored. A constant of at most 1,048,576 elements that is only
+    transposed is transposed now.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }

@@ -66,6 +66,14 @@ private:
       return producer && producer->hasOneUse() && producer->getBlock() == operand->getOwner()->getBlock() &&
              keepsResultWhole(producer, operand);
     };
+    // Of a constant that others read as it is, and of a large one, which takes the compiler long, each call makes a
+    // transposed copy.
+    linalg::ControlFusionFn isMovedNow = [](OpOperand *operand) {
+      constexpr int64_t mostElements = int64_t(1) << 20;
+      auto type = cast<RankedTensorType>(operand->get().getType());
+      return operand->get().hasOneUse() && type.getNumElements() <= mostElements;
+    };
+    linalg::populateConstantFoldLinalgOperations(patterns, isMovedNow);
     linalg::populateElementwiseOpsFusionPatterns(patterns, onlyOneUse);
     linalg::GenericOp::getCanonicalizationPatterns(patterns, func->getContext());
     tensor::EmptyOp::getCanonicalizationPatterns(patterns, func->getContext());

@@ -6,12 +6,11 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/ConvertTypes.h"
 #include "kiln/compiler/Interfaces/FloatBuilder.h"
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/IR/AttrTypeSubElements.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
@@ -457,45 +456,19 @@ private:
   }
 
   void replaceTypes() {
-    Type byte = IntegerType::get(&getContext(), 8);
     AttrTypeReplacer replacer;
-    replacer.addReplacement([byte](Type type) -> std::optional<Type> {
-      return HAL::isNarrowElement(type) ? std::optional<Type>(byte) : std::nullopt;
+    addBitsReplacements(replacer, [byte = IntegerType::get(&getContext(), 8)](Type type) {
+      return HAL::isNarrowElement(type) ? byte : IntegerType();
     });
     replacer.addReplacement([](RankedTensorType type) -> std::optional<Type> {
       return Encoding::isPacked(type) ? std::optional<Type>(withoutEncoding(type)) : std::nullopt;
     });
     using Replaced = std::optional<std::pair<Attribute, WalkResult>>;
-    auto byteAttr = [byte](const APInt &bits) { return Attribute(IntegerAttr::get(byte, bits.zext(8))); };
-    replacer.addReplacement([=](FloatAttr attr) -> Replaced {
-      if (!isNarrow(attr.getType()))
+    replacer.addReplacement([&replacer](DenseElementsAttr attr) -> Replaced {
+      if (!Encoding::isPacked(attr.getType()))
         return std::nullopt;
-      return std::pair(byteAttr(attr.getValue().bitcastToAPInt()), WalkResult::skip());
-    });
-    replacer.addReplacement([=](IntegerAttr attr) -> Replaced {
-      if (!isNarrow(attr.getType()))
-        return std::nullopt;
-      return std::pair(byteAttr(attr.getValue()), WalkResult::skip());
-    });
-    replacer.addReplacement([byte](DenseElementsAttr attr) -> Replaced {
-      if (Encoding::isPacked(attr.getType()))
-        attr = attr.reshape(RankedTensorType::get(attr.getType().getShape(), attr.getElementType()));
-      if (attr.getElementType().isInteger(1))
-        return std::pair(Attribute(attr), WalkResult::skip());
-      if (!isNarrow(attr.getElementType()))
-        return std::nullopt;
-      Attribute bytes;
-      if (auto numbers = dyn_cast<DenseFPElementsAttr>(attr))
-        bytes = numbers.mapValues(byte, [](const APFloat &one) { return one.bitcastToAPInt().zext(8); });
-      else
-        bytes = cast<DenseIntElementsAttr>(attr).mapValues(byte, [](const APInt &one) { return one.zext(8); });
-      return std::pair(bytes, WalkResult::skip());
-    });
-    replacer.addReplacement([byte](DenseResourceElementsAttr attr) -> Replaced {
-      if (!isNarrow(attr.getElementType()))
-        return std::nullopt;
-      Attribute bytes = DenseResourceElementsAttr::get(attr.getType().clone(byte), attr.getRawHandle());
-      return std::pair(bytes, WalkResult::skip());
+      auto plain = RankedTensorType::get(attr.getType().getShape(), attr.getElementType());
+      return std::pair(replacer.replace(attr.reshape(plain)), WalkResult::skip());
     });
     replacer.recursivelyReplaceElementsIn(getOperation(), /*replaceAttrs=*/true, /*replaceLocs=*/false,
                                           /*replaceTypes=*/true);

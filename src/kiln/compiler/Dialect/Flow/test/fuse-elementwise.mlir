@@ -52,3 +52,27 @@ util.func @broadcast(%x: tensor<f32>, %y: tensor<f32>) -> tensor<5xf32> {
   %r = linalg.broadcast ins(%u : tensor<f32>) outs(%e : tensor<5xf32>) dimensions = [0]
   util.return %r : tensor<5xf32>
 }
+
+// A constant that is only transposed is transposed now; one that is read as it is, too, would be held twice.
+// CHECK-LABEL: util.func @moved_constant
+// CHECK: %[[MOVED:.+]] = arith.constant dense<{{\[\[}}1.000000e+00, 4.000000e+00], [2.000000e+00, 5.000000e+00], [3.000000e+00, 6.000000e+00]]> : tensor<3x2xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: linalg.matmul ins(%arg0, %[[MOVED]] :
+util.func @moved_constant(%x: tensor<4x3xf32>, %z: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %c = arith.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %e = tensor.empty() : tensor<3x2xf32>
+  %t = linalg.transpose ins(%c : tensor<2x3xf32>) outs(%e : tensor<3x2xf32>) permutation = [1, 0]
+  %r = linalg.matmul ins(%x, %t : tensor<4x3xf32>, tensor<3x2xf32>) outs(%z : tensor<4x2xf32>) -> tensor<4x2xf32>
+  util.return %r : tensor<4x2xf32>
+}
+// CHECK-LABEL: util.func @shared_constant
+// CHECK: arith.constant dense<{{.*}}> : tensor<2x3xf32>
+// CHECK: linalg.generic
+// CHECK: linalg.matmul
+util.func @shared_constant(%x: tensor<4x3xf32>, %z: tensor<4x2xf32>) -> (tensor<4x2xf32>, tensor<2x3xf32>) {
+  %c = arith.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>
+  %e = tensor.empty() : tensor<3x2xf32>
+  %t = linalg.transpose ins(%c : tensor<2x3xf32>) outs(%e : tensor<3x2xf32>) permutation = [1, 0]
+  %r = linalg.matmul ins(%x, %t : tensor<4x3xf32>, tensor<3x2xf32>) outs(%z : tensor<4x2xf32>) -> tensor<4x2xf32>
+  util.return %r, %c : tensor<4x2xf32>, tensor<2x3xf32>
+}

@@ -15,6 +15,22 @@ using namespace kiln::HAL;
 using kiln::Util::parseSymbolVisibility;
 using kiln::Util::printSymbolVisibility;
 
+static ParseResult parseTileConfig(AsmParser &parser, kiln::TileConfig &config) {
+  SMLoc loc = parser.getCurrentLocation();
+  std::string name;
+  if (parser.parseString(&name))
+    return failure();
+  kiln::Result<kiln::TileConfig> parsed = kiln::TileConfig::parse(name);
+  if (!parsed.ok())
+    return parser.emitError(loc) << StringRef(parsed.status().message());
+  config = *std::move(parsed);
+  return success();
+}
+
+static void printTileConfig(AsmPrinter &printer, const kiln::TileConfig &config) {
+  printer.printString(config.name());
+}
+
 #include "kiln/compiler/Dialect/HAL/IR/HALDialect.cpp.inc"
 #include "kiln/compiler/Dialect/HAL/IR/HALEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES
@@ -40,6 +56,10 @@ void HALDialect::initialize() {
 }
 
 //===--- Attributes ----------------------------------------------------------------------------------------------===//
+
+llvm::hash_code kiln::hash_value(const TileConfig &config) {
+  return llvm::hash_value(config.name());
+}
 
 std::string ExecutableTargetAttr::getSymbolName() const {
   std::string name = getBackend().str();

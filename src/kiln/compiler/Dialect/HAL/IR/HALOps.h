@@ -13,6 +13,13 @@
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "kiln/base/tile_config.h"
+
+namespace kiln {
+// What attributes that hold a configuration are told apart by, besides ==.
+llvm::hash_code hash_value(const TileConfig &config);
+} // namespace kiln
+
 #include "kiln/compiler/Dialect/HAL/IR/HALDialect.h.inc"
 #include "kiln/compiler/Dialect/HAL/IR/HALEnums.h.inc"
 #define GET_ATTRDEF_CLASSES

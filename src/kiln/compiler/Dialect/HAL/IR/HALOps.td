@@ -90,11 +90,12 @@ def HAL_PipelineLayoutAttr : HAL_Attr<"PipelineLayout", "pipeline.layout", "what
 
 def HAL_LoweringAttr : HAL_Attr<"Lowering", "lowering", "how code generation treats a dispatch"> {
   let description = [{
-    `#hal.lowering<contraction, "tile_config_64x128_256x1_fma_8x32">`: the strategy's name, and the configuration as its
-    text name, which the target parses and prints without loss. It stands on the dispatch's function as `lowering`.
+    `#hal.lowering<"contraction", "tile_config_64x128_256x1_fma_8x32">`: the strategy's name, and the configuration, which
+    is written as its name and is parsed with the program. It stands on the dispatch's function as `lowering`.
   }];
-  let parameters = (ins "::mlir::StringAttr":$strategy, "::mlir::StringAttr":$configuration);
-  let assemblyFormat = "`<` $strategy `,` $configuration `>`";
+  let parameters = (ins "::mlir::StringAttr":$strategy,
+                        AttrParameter<"::kiln::TileConfig", "how it is cut into tiles", "const ::kiln::TileConfig &">:$configuration);
+  let assemblyFormat = "`<` $strategy `,` custom<TileConfig>($configuration) `>`";
 }
 
 //===--- Executables ---------------------------------------------------------------------------------------------===//

@@ -3,6 +3,7 @@
 
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/ConvertTypes.h"
 
 using namespace mlir;
 
@@ -64,30 +65,19 @@ public:
         inner->erase();
       dead.clear();
     }
-    module.walk([&](Operation *op) {
-      for (Value result : op->getResults())
-        result.setType(convertType(result.getType()));
-      for (Region &region : op->getRegions())
-        for (Block &block : region)
-          for (BlockArgument arg : block.getArguments())
-            arg.setType(convertType(arg.getType()));
-      if (auto global = dyn_cast<Util::GlobalOp>(op))
-        global.setType(convertType(global.getType()));
-    });
+    TypeConverter types;
+    types.addConversion([](Type type) { return type; });
+    types.addConversion([&](Stream::ResourceType) { return buffer; });
+    types.addConversion([&](Stream::TimepointType) { return fence; });
+    convertValueTypes(module, types);
+    for (auto global : module.getOps<Util::GlobalOp>())
+      global.setType(types.convertType(global.getType()));
     if (context->options.dispatchRepeatCount > 1)
       module->setAttr("kiln.dispatch_repeat_count",
                       builder.getStringAttr(std::to_string(context->options.dispatchRepeatCount)));
   }
 
 private:
-  Type convertType(Type type) {
-    if (isa<Stream::ResourceType>(type))
-      return buffer;
-    if (isa<Stream::TimepointType>(type))
-      return fence;
-    return type;
-  }
-
   Value constant(OpBuilder &builder, Location loc, int64_t value) {
     return arith::ConstantIntOp::create(builder, loc, i32, value);
   }

@@ -5,6 +5,7 @@
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/ConvertTypes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "llvm/ADT/SetVector.h"
@@ -192,7 +193,7 @@ public:
         return failure();
     for (Operation *op : llvm::reverse(toErase))
       op->erase();
-    return success();
+    return convertRest();
   }
 
 private:
@@ -280,7 +281,7 @@ private:
       return convertDispatch(dispatch);
     if (auto store = dyn_cast<Util::GlobalStoreOp>(op))
       return convertStore(store);
-    return convertInPlace(op);
+    return success();
   }
 
   LogicalResult finish(Operation *op, Operation *replacement) {
@@ -343,25 +344,25 @@ private:
     return success();
   }
 
-  // Control flow and identities only pass tensors on: their results and block arguments change type.
-  LogicalResult convertInPlace(Operation *op) {
-    auto touch = [&](Value value) {
-      if (isa<RankedTensorType>(value.getType()))
-        value.setType(resource);
-    };
-    bool hasTensors = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>);
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (BlockArgument arg : block.getArguments()) {
-          hasTensors |= isa<RankedTensorType>(arg.getType());
-          touch(arg);
-        }
-    if (hasTensors && !isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::ExecuteRegionOp, Util::OptimizationBarrierOp,
+  // What is left only passes tensors on, as control flow and identities do: results and block arguments change type.
+  LogicalResult convertRest() {
+    WalkResult result = func->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      auto hasTensors = [](auto values) { return llvm::any_of(values.getTypes(), llvm::IsaPred<RankedTensorType>); };
+      bool passesOn = hasTensors(op->getResults());
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          passesOn |= hasTensors(ValueRange(block.getArguments()));
+      if (!passesOn || isa<scf::ForOp, scf::WhileOp, scf::IfOp, scf::ExecuteRegionOp, Util::OptimizationBarrierOp,
                            Util::GlobalLoadOp, arith::SelectOp>(op))
-      return op->emitError() << "'" << op->getName() << "' passes tensors on, which is not supported there";
-    for (Value result : op->getResults())
-      touch(result);
-    return success();
+        return WalkResult::advance();
+      op->emitError() << "'" << op->getName() << "' passes tensors on, which is not supported there";
+      return WalkResult::interrupt();
+    });
+    TypeConverter types;
+    types.addConversion([](Type type) { return type; });
+    types.addConversion([&](RankedTensorType) { return resource; });
+    convertValueTypes(func, types);
+    return failure(result.wasInterrupted());
   }
 
 public:

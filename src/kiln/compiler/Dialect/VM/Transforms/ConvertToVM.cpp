@@ -1,9 +1,12 @@
 #include "kiln/compiler/Dialect/VM/Transforms/VMPasses.h"
 
+#include <memory>
+
 #include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Dialect/VM/IR/VMOps.h"
+#include "kiln/compiler/Interfaces/ConvertTypes.h"
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -29,8 +32,24 @@ static const char *importSignature(StringRef opName) {
 }
 
 namespace {
+// The VM's types: references in place of objects, and i64 in place of indices.
+class VMTypes : public TypeConverter {
+public:
+  explicit VMTypes(MLIRContext *context) {
+    Type ref = RefType::get(context), number = IntegerType::get(context, 64);
+    addConversion([ref](Type type) { return isa<HAL::HALDialect>(type.getDialect()) ? ref : type; });
+    addConversion([ref](Util::BufferType) { return ref; });
+    addConversion([number](IndexType) { return number; });
+  }
+};
+
 class ConvertToVMPass : public impl::ConvertToVMPassBase<ConvertToVMPass> {
 public:
+  LogicalResult initialize(MLIRContext *context) override {
+    types = std::make_shared<const VMTypes>(context);
+    return success();
+  }
+
   void runOnOperation() override {
     mlir::ModuleOp source = getOperation();
     if (failed(expandRoundingDivisions(source)))
@@ -51,7 +70,7 @@ public:
         ok = convertExecutable(executable, at);
       } else if (auto global = dyn_cast<Util::GlobalOp>(op)) {
         GlobalOp::create(at, global.getLoc(), at.getStringAttr("private"), global.getSymNameAttr(),
-                         TypeAttr::get(convertType(global.getType())));
+                         TypeAttr::get(types->convertType(global.getType())));
       } else if (auto initializer = dyn_cast<Util::InitializerOp>(op)) {
         initializers.push_back("__initializer_" + std::to_string(initializers.size()));
         auto func = FuncOp::create(at, op.getLoc(), initializers.back(), at.getFunctionType({}, {}));
@@ -94,12 +113,6 @@ private:
     return success();
   }
 
-  Type convertType(Type type) {
-    if (isa<Util::BufferType>(type) || isa<HAL::HALDialect>(type.getDialect()))
-      return RefType::get(&getContext());
-    return type.isIndex() ? IntegerType::get(&getContext(), 64) : type;
-  }
-
   LogicalResult convertExecutable(HAL::ExecutableOp op, OpBuilder &builder) {
     SmallVector<Attribute> variants;
     for (auto binary : op.getBody().front().getOps<HAL::ExecutableBinaryOp>())
@@ -113,10 +126,11 @@ private:
     return success();
   }
 
+  SmallVector<Type> convertAll(TypeRange all) {
+    return llvm::map_to_vector(all, [&](Type type) { return types->convertType(type); });
+  }
+
   LogicalResult convertFunction(Util::FuncOp op, OpBuilder &builder) {
-    auto convertAll = [&](ArrayRef<Type> types) {
-      return llvm::map_to_vector(types, [&](Type type) { return convertType(type); });
-    };
     auto type = builder.getFunctionType(convertAll(op.getArgumentTypes()), convertAll(op.getResultTypes()));
     auto func = FuncOp::create(builder, op.getLoc(), op.getSymName(), type);
     if (op.isPublic()) {
@@ -142,14 +156,7 @@ private:
       if (failed(convertOp(op)))
         return failure();
     // What is left are upstream's ops; their types follow.
-    func.walk([&](Block *block) {
-      for (BlockArgument arg : block->getArguments())
-        arg.setType(convertType(arg.getType()));
-    });
-    func.walk([&](Operation *op) {
-      for (Value result : op->getResults())
-        result.setType(convertType(result.getType()));
-    });
+    convertValueTypes(func, *types);
     return success();
   }
 
@@ -163,16 +170,16 @@ private:
       op->erase();
       return success();
     };
-    auto types = llvm::map_to_vector(op->getResultTypes(), [&](Type type) { return convertType(type); });
+    SmallVector<Type> resultTypes = convertAll(op->getResultTypes());
     if (isa<Util::ReturnOp>(op)) {
       ReturnOp::create(builder, loc, op->getOperands());
       op->erase();
       return success();
     }
     if (auto call = dyn_cast<Util::CallOp>(op))
-      return replace(CallOp::create(builder, loc, types, call.getCallee(), call.getOperands()));
+      return replace(CallOp::create(builder, loc, resultTypes, call.getCallee(), call.getOperands()));
     if (auto load = dyn_cast<Util::GlobalLoadOp>(op))
-      return replace(GlobalLoadOp::create(builder, loc, types[0], load.getGlobal()));
+      return replace(GlobalLoadOp::create(builder, loc, resultTypes[0], load.getGlobal()));
     if (auto store = dyn_cast<Util::GlobalStoreOp>(op))
       return replace(GlobalStoreOp::create(builder, loc, store.getValue(), store.getGlobal()));
     if (auto rodata = dyn_cast<Util::RodataOp>(op))
@@ -201,10 +208,10 @@ private:
     }
     if (auto create = dyn_cast<HAL::ExecutableCreateOp>(op)) {
       Value source = ConstExecutableOp::create(builder, loc, ref, create.getExecutable());
-      return replace(callImport(builder, op, types, {create.getDevice(), source}));
+      return replace(callImport(builder, op, resultTypes, {create.getDevice(), source}));
     }
     if (isa<HAL::HALDialect>(op->getDialect()))
-      return replace(callImport(builder, op, types, op->getOperands()));
+      return replace(callImport(builder, op, resultTypes, op->getOperands()));
     if (isa<Check::CheckDialect>(op->getDialect())) {
       SmallVector<Value> operands = {ConstRodataOp::create(builder, loc, ref, addRodata(placeOf(loc), loc))};
       llvm::append_range(operands, op->getOperands());
@@ -212,7 +219,7 @@ private:
         for (const APFloat &tolerance : {almost.getAtol(), almost.getRtol()})
           operands.push_back(
               arith::ConstantOp::create(builder, loc, builder.getF64FloatAttr(tolerance.convertToDouble())));
-      return replace(callImport(builder, op, types, operands));
+      return replace(callImport(builder, op, resultTypes, operands));
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
       if (constant.getType().isIndex())
@@ -235,7 +242,7 @@ private:
   LogicalResult convertIndexCast(Operation *op, bool isSigned) {
     OpBuilder builder(op);
     Value input = op->getOperand(0);
-    Type from = convertType(input.getType()), to = convertType(op->getResult(0).getType());
+    Type from = types->convertType(input.getType()), to = types->convertType(op->getResult(0).getType());
     Value result = input;
     if (from.getIntOrFloatBitWidth() > to.getIntOrFloatBitWidth())
       result = arith::TruncIOp::create(builder, op->getLoc(), to, input);
@@ -268,6 +275,7 @@ private:
     return FlatSymbolRefAttr::get(it->second);
   }
 
+  std::shared_ptr<const VMTypes> types; // shared with the pass's copies
   ModuleOp target;
   DenseMap<Attribute, StringAttr> rodata;
 };

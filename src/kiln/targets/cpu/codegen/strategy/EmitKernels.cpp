@@ -51,7 +51,8 @@ public:
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     IRRewriter rewriter(&getContext());
-    if (failed(readLowering(function)) || failed(convertBooleanMemory(rewriter, function)))
+    auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering");
+    if (failed(convertBooleanMemory(rewriter, function)))
       return signalPassFailure();
     convertCopies(rewriter, function);
 
@@ -92,26 +93,14 @@ public:
       }
       if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
         foldIndices(rewriter, generic);
-      KernelPlan plan = planKernel(op, target, config && isMain(op, strategy) ? &*config : nullptr);
+      KernelPlan plan = planKernel(
+          op, target, lowering && isMain(op, lowering.getStrategy()) ? &lowering.getConfiguration() : nullptr);
       remark(function, op, plan);
       emitKernel(rewriter, op, plan, target, initialValues.lookup(op));
     }
   }
 
 private:
-  LogicalResult readLowering(func::FuncOp function) {
-    config.reset();
-    auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering");
-    if (!lowering)
-      return success();
-    Result<TileConfig> parsed = TileConfig::parse(lowering.getConfiguration().getValue());
-    if (!parsed.ok())
-      return function.emitOpError(StringRef(parsed.status().message()));
-    strategy = lowering.getStrategy().getValue();
-    config = *parsed;
-    return success();
-  }
-
   // What takes longer in this kernel than it might. Loops of few steps are nothing to talk about.
   static void remark(func::FuncOp function, linalg::LinalgOp op, const KernelPlan &plan) {
     constexpr int64_t fewSteps = 32;
@@ -136,9 +125,6 @@ private:
       rewriter.eraseOp(copy);
     });
   }
-
-  std::string strategy;
-  std::optional<TileConfig> config;
 };
 
 } // namespace

@@ -18,22 +18,20 @@ LogicalResult verifyLowering(func::FuncOp function, HAL::LoweringAttr lowering) 
   if (!llvm::is_contained(strategies, strategy))
     return function.emitOpError("has a strategy '")
            << strategy << "' that llvm-cpu does not have; it has contraction, reduction, elementwise and default";
-  Result<TileConfig> config = TileConfig::parse(lowering.getConfiguration().getValue());
-  if (!config.ok())
-    return function.emitOpError("has a wrong configuration: ") << StringRef(config.status().message());
+  const TileConfig &config = lowering.getConfiguration();
   static constexpr StringRef instructions[] = {"fma", "vector", "scalar"};
-  if (!llvm::is_contained(instructions, config->instructions))
+  if (!llvm::is_contained(instructions, config.instructions))
     return function.emitOpError("has a configuration for instructions '")
-           << config->instructions << "'; llvm-cpu has fma, vector and scalar";
-  if (config->stages != 1)
+           << config.instructions << "'; llvm-cpu has fma, vector and scalar";
+  if (config.stages != 1)
     return function.emitOpError("has a configuration with ")
-           << config->stages << " stages; llvm-cpu does not overlap K tiles, so it must be 1";
-  if (config->packA)
+           << config.stages << " stages; llvm-cpu does not overlap K tiles, so it must be 1";
+  if (config.packA)
     return function.emitOpError("has a configuration that packs A; llvm-cpu packs only B (_packb)");
   constexpr int64_t largestTile = 32;
-  int64_t lanes = config->lanes ? config->lanes : 4;
-  if (config->rows * std::max<int64_t>(1, llvm::divideCeil(config->columns, lanes)) > largestTile * 8 ||
-      config->rows > largestTile || !llvm::isPowerOf2_64(lanes) || lanes > 128)
+  int64_t lanes = config.lanes ? config.lanes : 4;
+  if (config.rows * std::max<int64_t>(1, llvm::divideCeil(config.columns, lanes)) > largestTile * 8 ||
+      config.rows > largestTile || !llvm::isPowerOf2_64(lanes) || lanes > 128)
     return function.emitOpError("has a configuration with a register tile that no CPU can hold");
   return success();
 }
@@ -72,10 +70,6 @@ private:
         return function.emitOpError("has a 'lowering' that is no #hal.lowering<\"strategy\", \"tile_config_...\">");
       return verifyLowering(function, lowering);
     }
-    function.getFunctionBody().walk([&](Operation *op) {
-      if (Attribute delay = op->removeAttr("kiln.delay"))
-        function->setAttr("kiln.delay", delay);
-    });
     std::optional<DispatchRoot> root = findRoot(function);
     StringRef strategy = root ? root->strategy : "default";
     if (Operation *op = findConfigured(function))
@@ -91,9 +85,7 @@ private:
       if (const TileConfig *row = table->find(key, target))
         config = fitConfig(*row, *root, KernelTarget::of(target));
     }
-    Builder builder(function.getContext());
-    function->setAttr("lowering", HAL::LoweringAttr::get(function.getContext(), builder.getStringAttr(strategy),
-                                                         builder.getStringAttr(config.name())));
+    function->setAttr("lowering", lowerBy(function, strategy, config));
     return dumpKey(function, root, target, "default");
   }
 
@@ -120,15 +112,21 @@ private:
     auto text = op->getAttrOfType<StringAttr>(kConfigurationAttr);
     if (!text)
       return op->emitOpError("has a '") << kConfigurationAttr << "' that is no text, as in \"tile_config_...\"";
-    auto lowering =
-        HAL::LoweringAttr::get(function.getContext(), StringAttr::get(function.getContext(), strategy), text);
-    if (failed(verifyLowering(function, lowering)) ||
-        (root && failed(verifyConfigurationFits(op, *root, *TileConfig::parse(text.getValue())))))
+    Result<TileConfig> config = TileConfig::parse(text.getValue());
+    if (!config.ok())
+      return function.emitOpError("has a wrong configuration: ") << StringRef(config.status().message());
+    HAL::LoweringAttr lowering = lowerBy(function, strategy, *config);
+    if (failed(verifyLowering(function, lowering)) || (root && failed(verifyConfigurationFits(op, *root, *config))))
       return failure();
     op->removeAttr(kConfigurationAttr);
     function->setAttr("lowering", lowering);
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-    return linalgOp ? verifyConvolution(linalgOp, *TileConfig::parse(text.getValue())) : success();
+    return linalgOp ? verifyConvolution(linalgOp, *config) : success();
+  }
+
+  static HAL::LoweringAttr lowerBy(func::FuncOp function, StringRef strategy, const TileConfig &config) {
+    MLIRContext *context = function.getContext();
+    return HAL::LoweringAttr::get(context, StringAttr::get(context, strategy), config);
   }
 
   static constexpr StringRef kConfigurationAttr = "kiln.configuration";

@@ -95,7 +95,7 @@ LogicalResult dumpTuningKey(StringRef folder, func::FuncOp function, const Dispa
   if (failed(makeDumpFolder(function, folder)))
     return failure();
   TuningKeyRecord record{function.getSymName().str(), tuningOperation(root), tuningTarget(target),
-                         chosen.getConfiguration().str(), source.str()};
+                         chosen.getConfiguration().name(), source.str()};
   Status status = writeFile(dumpPath(folder, function.getSymName() + ".json"), record.text());
   return status.ok() ? success() : function.emitError(StringRef(status.message()));
 }
@@ -141,13 +141,12 @@ HAL::LoweringAttr TuningLookup::find(func::FuncOp function, const DispatchRoot &
   if (!entry)
     return {};
   MLIRContext *context = function.getContext();
-  auto lowering = HAL::LoweringAttr::get(context, StringAttr::get(context, root.strategy),
-                                         StringAttr::get(context, entry->configuration));
+  auto lowering = HAL::LoweringAttr::get(context, StringAttr::get(context, root.strategy), entry->configuration);
   std::string fault = whyNot(function, lowering);
   if (fault.empty())
     return lowering;
   function.emitWarning("takes the default configuration, since what '")
-      << path << "' says of it, " << entry->configuration << ", is not legal for it: " << fault;
+      << path << "' says of it, " << entry->configuration.name() << ", is not legal for it: " << fault;
   return {};
 }
 

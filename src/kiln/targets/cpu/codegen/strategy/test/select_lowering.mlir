@@ -26,11 +26,10 @@ hal.executable private @on_avx512 {
       }
       // What the op says is taken as it is, and leaves the op.
       // CHECK-LABEL: func.func @configured(
-      // CHECK-SAME:    kiln.delay = 7
       // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_64x32_7x1_fma_2x16">
       // CHECK:         linalg.matmul ins
       func.func @configured(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
-        %r = linalg.matmul {kiln.configuration = "tile_config_64x32_7x1_fma_2x16", kiln.delay = 7}
+        %r = linalg.matmul {kiln.configuration = "tile_config_64x32_7x1_fma_2x16"}
             ins(%a, %b : tensor<512x512xf32>, tensor<512x512xf32>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
         return %r : tensor<512x512xf32>
       }

@@ -3,7 +3,7 @@
 hal.executable private @e {
   hal.executable.variant public @v target(#hal.executable.target<"llvm-cpu", "elf-x86_64", {}>) {
     builtin.module {
-      // expected-error @+1 {{has a wrong configuration: 'tile_config_8_64x1_fma' is no configuration: '8' is no tile {M}x{N}}}
+      // expected-error @+1 {{'tile_config_8_64x1_fma' is no configuration: '8' is no tile {M}x{N}}}
       func.func @f() attributes {lowering = #hal.lowering<"contraction", "tile_config_8_64x1_fma">} {
         return
       }

@@ -1,9 +1,10 @@
-#include "kiln/compiler/Transforms/Transforms.h"
+#include "kiln/compiler/testing/Testing.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -11,7 +12,7 @@ using namespace mlir;
 
 namespace kiln {
 #define GEN_PASS_DEF_PLANTLIESPASS
-#include "kiln/compiler/Transforms/TransformsPasses.h.inc"
+#include "kiln/compiler/testing/TestingPasses.h.inc"
 
 namespace {
 // Why a lie cannot be told of a program; empty: it was told.
@@ -443,7 +444,7 @@ private:
     getOperation().walk([&](linalg::GenericOp op) {
       if (op.getNumReductionLoops() == 0 || op.getNumDpsInputs() < 2)
         return;
-      op->setAttr("kiln.delay", IntegerAttr::get(IntegerType::get(&getContext(), 64), delay));
+      op->setAttr(kDelayAttr, IntegerAttr::get(IntegerType::get(&getContext(), 64), delay));
       planted = true;
     });
     return planted ? success() : getOperation().emitError("a delay cannot be planted: there is no contraction here");
@@ -484,4 +485,9 @@ private:
   }
 };
 } // namespace
+
+void registerTestingPasses() {
+  registerPass([] { return createPlantLiesPass(); });
+}
+
 } // namespace kiln
