@@ -16,6 +16,8 @@ Result<std::regex> parseExpression(const std::string &text) {
   try {
     return std::regex(text, flags);
   } catch (const std::regex_error &error) {
+    if (error.code() == std::regex_constants::error_complexity)
+      return invalidArgument("'{}' refers back to what it has found, or is too large; write it without \\1", text);
     return invalidArgument("'{}' is no regular expression: {}", text, error.what());
   }
 }

@@ -19,6 +19,7 @@ TEST(Expression, IsWhatUsersWrite) {
   EXPECT_FALSE(finds("(?!.*f16)x", "y"));
   EXPECT_FALSE(parseExpression("[a-").ok());
   EXPECT_FALSE(parseExpression("(a").ok());
+  EXPECT_NE(parseExpression("(m)\\1").status().message().find("refers back"), std::string::npos);
 }
 
 // Each of these took exponential time, or all of the stack.

@@ -19,15 +19,16 @@ inline void forParts(int64_t count, int64_t work, unsigned threads,
   constexpr int64_t worthAThread = int64_t(1) << 18;
   int64_t parts = std::clamp<int64_t>(std::min<int64_t>(work / worthAThread, threads), 1, std::max<int64_t>(count, 1));
   std::vector<std::thread> others;
-  int64_t started = 1;
+  int64_t started = 1, leftFrom = count;
   try {
     for (; started < parts; ++started)
       others.emplace_back(part, count * started / parts, count * (started + 1) / parts);
   } catch (const std::system_error &) {
+    leftFrom = count * started / parts;
   }
   part(0, count / parts);
-  if (started < parts)
-    part(count * started / parts, count);
+  if (leftFrom < count)
+    part(leftFrom, count);
   for (std::thread &other : others)
     other.join();
 }
