@@ -11,6 +11,8 @@
 # time and 1 GiB. In a build with sanitizers memory is not limited; what is about such limits says UNSUPPORTED: sanitized.
 # Without the compiler, what tests IR is left out, and a test of the tools that compiles says
 # REQUIRES: compiler.
+import ctypes
+import glob
 import os
 import re
 import resource
@@ -72,6 +74,17 @@ python = next((each for each in pythons if has_package(each, "numpy")), "python3
 features.update(feature for package, feature in (("numpy", "numpy"), ("torch", "torch"), ("iree.compiler", "iree"), ("onnxruntime", "onnxruntime"),
                                           ("scipy_openblas32", "peers"))
                 if has_package(python, package.split(".")[0]) and has_package(python, package))
+# NVIDIA's assembler, which `make peers` installs.
+ptxas = next(iter(glob.glob(os.path.join(build, "peers", "lib", "python3*", "site-packages", "nvidia", "cu*", "bin", "ptxas"))),
+             shutil.which("ptxas"))
+if ptxas:
+    features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
+try:
+    ctypes.CDLL("libcuda.so.1")
+    features.add("cuda")
+except OSError:
+    pass
 features.add(os.uname().machine)  # x86_64, aarch64
 with open("/proc/cpuinfo") as cpuinfo:
     flags = next((line.split() for line in cpuinfo if line.startswith("flags")), [])

@@ -236,7 +236,8 @@ TEST_F(RunModuleTest, Devices) {
                                "# ============================================================================\n"
                                "# Use --list_devices={driver name} to enumerate available devices.\n"
                                "\n"
-                               "      local-sync: ");
+                               "            cuda: ");
+  EXPECT_CONTAINS(drivers.out, "\n      local-sync: ");
   EXPECT_CONTAINS(drivers.out, "\n      local-task: ");
   EXPECT_CONTAINS(runTool("kiln-run-module", {"--list_devices"}).out, "  local-task ");
   ProcessResult one = runTool("kiln-run-module", {"--list_devices=local-sync"});

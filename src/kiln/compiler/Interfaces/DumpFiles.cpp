@@ -26,4 +26,23 @@ std::string dumpPath(StringRef folder, const Twine &name) {
   return std::string(path);
 }
 
+LogicalResult ExecutableDump::write(StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> print) const {
+  if (!wanted())
+    return success();
+  if (failed(makeDumpFolder(op, folder)))
+    return failure();
+  std::string path = dumpPath(folder, baseName + suffix);
+  std::error_code error;
+  llvm::raw_fd_ostream stream(path, error);
+  if (!error) {
+    print(stream);
+    stream.close();
+    error = stream.error();
+    stream.clear_error();
+  }
+  if (error)
+    return op->emitError() << "cannot write '" << path << "': " << error.message();
+  return success();
+}
+
 } // namespace kiln

@@ -13,6 +13,22 @@ mlir::LogicalResult makeDumpFolder(mlir::Operation *op, llvm::StringRef folder);
 // white space, is an underscore.
 std::string dumpPath(llvm::StringRef folder, const llvm::Twine &name);
 
+// The files of one executable that a user asked for; an empty folder means none.
+class ExecutableDump {
+public:
+  ExecutableDump(mlir::Operation *op, llvm::StringRef folder, llvm::StringRef baseName)
+      : op(op), folder(folder), baseName(baseName) {}
+
+  bool wanted() const { return !folder.empty(); }
+
+  // The file <base name><suffix>; an error at the op where it cannot be written.
+  mlir::LogicalResult write(llvm::StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> print) const;
+
+private:
+  mlir::Operation *op;
+  llvm::StringRef folder, baseName;
+};
+
 } // namespace kiln
 
 #endif // KILN_COMPILER_INTERFACES_DUMPFILES_H

@@ -1,5 +1,6 @@
 #include "kiln/compiler/Pipeline/Compiler.h"
 
+#include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
 #include "kiln/compiler/Dialect/Encoding/IR/EncodingOps.h"
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
@@ -84,6 +85,7 @@ void Compiler::registerPasses() const {
   Stream::registerStreamPasses(shared);
   HAL::registerHALPasses(shared);
   VM::registerVMPasses(shared);
+  registerCodegenPasses();
   for (const auto &backend : shared.backends.backends())
     backend->registerPasses();
 

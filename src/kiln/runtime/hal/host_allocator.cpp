@@ -5,27 +5,30 @@
 
 namespace kiln::hal {
 
-static Ref<Allocator> createOfKind(const DeviceOptions &options, FreshMemory fresh) {
-  Ref<Allocator> heap = makeRef<HeapAllocator>(fresh);
+static Ref<Allocator> decorate(Ref<Allocator> direct, const DeviceOptions &options, bool zeroReused) {
   switch (options.allocator) {
   case AllocatorKind::Direct: break;
   case AllocatorKind::Caching: {
     CachingAllocatorOptions caching;
-    caching.zeroReused = fresh == FreshMemory::Zeros;
-    return makeRef<CachingAllocator>(std::move(heap), caching);
+    caching.zeroReused = zeroReused;
+    return makeRef<CachingAllocator>(std::move(direct), caching);
   }
   case AllocatorKind::Debug: {
     DebugAllocatorOptions debug;
     debug.onDamage = options.onMemoryDamage;
-    return makeRef<DebugAllocator>(std::move(heap), std::move(debug));
+    return makeRef<DebugAllocator>(std::move(direct), std::move(debug));
   }
   }
-  return heap;
+  return direct;
+}
+
+Ref<Allocator> decorateAllocator(Ref<Allocator> direct, const DeviceOptions &options, bool zeroReused) {
+  Ref<Allocator> allocator = decorate(std::move(direct), options, zeroReused);
+  return options.wrapAllocator ? options.wrapAllocator(std::move(allocator)) : allocator;
 }
 
 Ref<Allocator> createHostAllocator(const DeviceOptions &options, FreshMemory fresh) {
-  Ref<Allocator> allocator = createOfKind(options, fresh);
-  return options.wrapAllocator ? options.wrapAllocator(std::move(allocator)) : allocator;
+  return decorateAllocator(makeRef<HeapAllocator>(fresh), options, fresh == FreshMemory::Zeros);
 }
 
 } // namespace kiln::hal

@@ -8,6 +8,10 @@
 
 namespace kiln::hal {
 
+// A device's direct allocator, wrapped as the options ask for. `zeroReused`: kept memory holds zeros when it is handed
+// out again.
+Ref<Allocator> decorateAllocator(Ref<Allocator> direct, const DeviceOptions &options, bool zeroReused = false);
+
 // A HeapAllocator, decorated as `options.allocator` says. Memory that a debugging one hands out is poisoned in any
 // case.
 Ref<Allocator> createHostAllocator(const DeviceOptions &options, FreshMemory fresh = FreshMemory::Undefined);

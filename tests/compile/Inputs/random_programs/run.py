@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Compiles random programs, runs them, and compares what they give with numpy. Programs that fail stay in the folder.
 
-    run.py [--first N] [--count N] [--targets host,generic,O0] --folder FOLDER"""
+    run.py [--first N] [--count N] [--targets host,generic,O0,cuda] [--steps compile,run] --folder FOLDER
+
+With one of the steps alone, modules stay in the folder, or are taken from there: for a machine that has no compiler."""
 
 import argparse
 import os
@@ -13,8 +15,14 @@ import numpy as np
 from builder import random_module
 from program import TOLERANCE, is_float
 
-TARGETS = {"host": [], "generic": ["--iree-llvmcpu-target-cpu=generic"], "O0": ["--iree-opt-level=O0"]}
-DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"]}
+CPU = "--iree-hal-target-backends=llvm-cpu"
+TARGETS = {"host": [CPU], "generic": [CPU, "--iree-llvmcpu-target-cpu=generic"], "O0": [CPU, "--iree-opt-level=O0"],
+           "cuda": ["--iree-hal-target-backends=cuda"]}
+DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"], "cuda": []}
+
+
+def devices_of(target):
+    return ["cuda"] if target == "cuda" else ["local-sync", "local-task"]
 
 
 def write(path, value, array):
@@ -75,19 +83,20 @@ def call(module, main, device, folder):
     return None
 
 
-def check(number, targets, folder):
+def check(number, targets, steps, folder):
     """The failures of one program."""
     text, mains = random_module(number)
-    path, module = f"{folder}/{number}.mlir", f"{folder}/module.vmfb"
+    path = f"{folder}/{number}.mlir"
     with open(path, "w") as file:
         file.write(text)
     failures = []
     for target in targets:
-        failure = tool(["kiln-compile", "--iree-hal-target-backends=llvm-cpu", *TARGETS[target], path, "-o", module])
+        module = f"{folder}/module.vmfb" if len(steps) == 2 else f"{folder}/{number}.{target}.vmfb"
+        failure = tool(["kiln-compile", *TARGETS[target], path, "-o", module]) if "compile" in steps else None
         if failure:
             failures.append(f"{path} for {target}: {failure}")
             continue
-        for device in DEVICES:
+        for device in devices_of(target) if "run" in steps else []:
             for main in mains:
                 failure = call(module, main, device, folder)
                 if failure:
@@ -102,12 +111,13 @@ def main():
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--targets", default="host")
+    parser.add_argument("--steps", default="compile,run")
     parser.add_argument("--folder", required=True)
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     wrong = 0
     for number in range(options.first, options.first + options.count):
-        failures = check(number, options.targets.split(","), options.folder)
+        failures = check(number, options.targets.split(","), options.steps.split(","), options.folder)
         wrong += bool(failures)
         for failure in failures:
             print(failure, flush=True)

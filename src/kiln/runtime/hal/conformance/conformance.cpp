@@ -26,8 +26,13 @@ std::vector<Subject> allSubjects() {
       subjects.push_back({uri, 2, AllocatorKind::Caching});
       subjects.push_back({uri, 5, AllocatorKind::Debug});
     } else {
+      // The debug allocator looks into memory from the host.
+      Result<Ref<Buffer>> buffer =
+          device.ok() ? (*device)->allocator().allocate(BufferUsage::Result, 1) : device.status();
+      bool isSeenByHost = buffer.ok() && (*buffer)->hostPointer();
       for (AllocatorKind kind : {AllocatorKind::Direct, AllocatorKind::Caching, AllocatorKind::Debug})
-        subjects.push_back({uri, 0, kind});
+        if (kind != AllocatorKind::Debug || isSeenByHost)
+          subjects.push_back({uri, 0, kind});
     }
   }
   return subjects;
@@ -68,6 +73,15 @@ std::string Conformance::whyNoDispatch() const {
   if (device->uri() == "null")
     return "the null driver runs no kernels";
   return "";
+}
+
+std::string Conformance::whyNot(Kernel kernel) const {
+  std::string reason = whyNoDispatch();
+  bool isGeneral =
+      kernel != FailInOne && kernel != UseLocalMemory && kernel != DescribeBindings && kernel != NoteWorker;
+  if (reason.empty() && !isGeneral && !runsTestFormat(*device))
+    reason = "the suite has this kernel for CPUs alone";
+  return reason;
 }
 
 Ref<Buffer> Conformance::allocate(uint64_t length, BufferUsage usage) {

@@ -67,6 +67,8 @@ protected:
 
   // Why dispatches cannot be tested on this device; empty where they can.
   std::string whyNoDispatch() const;
+  // The same for one kernel, which asks for something that not every device has.
+  std::string whyNot(Kernel kernel) const;
 
   Ref<Buffer> allocate(uint64_t length, BufferUsage usage = BufferUsage::Result);
   template <typename T> Ref<Buffer> allocate(const std::vector<T> &values) {
@@ -99,6 +101,10 @@ protected:
 // For tests of dispatches: first line of the body.
 #define KILN_SKIP_WITHOUT_DISPATCH()                                                                                   \
   if (std::string reason = whyNoDispatch(); !reason.empty())                                                           \
+  GTEST_SKIP() << reason
+
+#define KILN_SKIP_WITHOUT_KERNEL(kernel)                                                                               \
+  if (std::string reason = whyNot(kernel); !reason.empty())                                                            \
   GTEST_SKIP() << reason
 
 // Long enough that only a hang reaches it, on a busy machine too.

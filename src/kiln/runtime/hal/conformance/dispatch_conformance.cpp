@@ -28,7 +28,7 @@ TEST_P(Conformance, PassesConstantsAndBindings) {
 }
 
 TEST_P(Conformance, TellsDispatchesTheirBindings) {
-  KILN_SKIP_WITHOUT_DISPATCH();
+  KILN_SKIP_WITHOUT_KERNEL(DescribeBindings);
   Ref<CommandBuffer> commands = record(2);
   KILN_ASSERT_OK(addDispatch(*commands, DescribeBindings, {}, {{0, 64, 128}, {1, 128, 77}}));
   KILN_ASSERT_OK(commands->finalize());
@@ -92,7 +92,7 @@ TEST_P(Conformance, BarriersOrderDispatches) {
 }
 
 TEST_P(Conformance, GivesWorkgroupsLocalMemory) {
-  KILN_SKIP_WITHOUT_DISPATCH();
+  KILN_SKIP_WITHOUT_KERNEL(UseLocalMemory);
   constexpr uint64_t kGroups = 300;
   Ref<Buffer> sums = allocate(kGroups * 8);
   Ref<CommandBuffer> commands = record(1);
@@ -105,7 +105,7 @@ TEST_P(Conformance, GivesWorkgroupsLocalMemory) {
 }
 
 TEST_P(Conformance, NamesWorkersBelowTheirNumber) {
-  KILN_SKIP_WITHOUT_DISPATCH();
+  KILN_SKIP_WITHOUT_KERNEL(NoteWorker);
   constexpr uint64_t kGroups = 200;
   Ref<Buffer> workers = allocate(std::vector<uint32_t>(kGroups, UINT32_MAX));
   Ref<CommandBuffer> commands = record(1);
@@ -173,7 +173,7 @@ TEST_P(Conformance, MakesProgressWithoutAWaiter) {
 }
 
 TEST_P(Conformance, ReportsTheDispatchThatFails) {
-  KILN_SKIP_WITHOUT_DISPATCH();
+  KILN_SKIP_WITHOUT_KERNEL(FailInOne);
   Ref<Buffer> counts = allocate(std::vector<uint32_t>(16, 0));
   Ref<CommandBuffer> commands = record(1);
   KILN_ASSERT_OK(addDispatch(*commands, FailInOne, {uint64_t(uint32_t(-42)), 5}, {}, 3, 2, 1));
@@ -188,7 +188,7 @@ TEST_P(Conformance, ReportsTheDispatchThatFails) {
 }
 
 TEST_P(Conformance, ReportsWhyADispatchFails) {
-  KILN_SKIP_WITHOUT_DISPATCH();
+  KILN_SKIP_WITHOUT_KERNEL(FailInOne);
   auto fail = [&](uint64_t code) {
     Ref<CommandBuffer> commands = record(0);
     EXPECT_TRUE(addDispatch(*commands, FailInOne, {code, 5}, {}, 3, 2, 1).ok());

@@ -7,7 +7,13 @@
 namespace kiln::hal::conformance {
 namespace {
 
-class ExecutableConformance : public Conformance {};
+class ExecutableConformance : public Conformance {
+  void SetUp() override {
+    Conformance::SetUp();
+    if (device && !runsTestFormat(*device))
+      GTEST_SKIP() << "the suite's good and bad executables are for CPUs";
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Drivers, ExecutableConformance, testing::ValuesIn(allSubjects()),
                          [](const testing::TestParamInfo<Subject> &info) { return subjectName(info.param); });
 

@@ -1,4 +1,4 @@
-// Executables that the tests and benchmarks of drivers load; made from executables/*.c by the build.
+// Executables that the tests and benchmarks of drivers load; made from executables/ by the build.
 #ifndef KILN_RUNTIME_HAL_CONFORMANCE_TEST_EXECUTABLES_H
 #define KILN_RUNTIME_HAL_CONFORMANCE_TEST_EXECUTABLES_H
 
@@ -30,7 +30,10 @@ std::string_view testExecutableFormat();
 // A folder of the build for DeviceOptions::executableFolder.
 std::string testExecutableFolder();
 
-// The bytes of "kernels", "math", ...
+// Whether the device runs executables in that format; else it has "kernels" alone, as code for GPUs.
+bool runsTestFormat(const Device &device);
+
+// The bytes of "kernels", "math", ... in that format.
 Result<Ref<FileContents>> testExecutableBytes(std::string_view name);
 
 // Loads it into a device.

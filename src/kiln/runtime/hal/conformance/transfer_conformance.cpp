@@ -49,6 +49,8 @@ TEST_P(Conformance, FillsAndCopiesLargeRanges) {
 TEST_P(Conformance, LongFillsAndCopiesEndWithTheirCall) {
   constexpr uint64_t kBytes = 256 << 20;
   Ref<Buffer> source = allocate(kBytes), target = allocate(kBytes);
+  if (!source->hostPointer())
+    GTEST_SKIP() << "memory of a device's own is filled in less time, and what is in its queue runs to its end";
   Ref<CommandBuffer> fill = record(1), copy = record(2);
   KILN_ASSERT_OK(fill->fill({0, 0, kBytes}, 9, 4));
   KILN_ASSERT_OK(fill->finalize());

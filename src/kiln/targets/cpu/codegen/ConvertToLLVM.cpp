@@ -1,8 +1,8 @@
+#include "kiln/compiler/Codegen/NarrowFloats.h"
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/DispatchInterface.h"
 #include "kiln/targets/cpu/codegen/math/LibraryFunctions.h"
-#include "kiln/targets/cpu/codegen/math/NarrowFloats.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

@@ -1,5 +1,7 @@
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 
+#include "kiln/compiler/Codegen/CodegenPasses.h"
+
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -60,7 +62,6 @@ void registerCpuTranslationDialects(DialectRegistry &registry) {
 }
 
 void registerCpuTranslationPasses() {
-  registerPass([] { return createPlaceAllocations(); });
   registerPass([] { return createLowerCopies(); });
   registerPass([] { return createSplitVectors(); });
   registerPass([] { return createExpandMath(); });

@@ -7,22 +7,6 @@ include "mlir/Pass/PassBase.td"
 
 //===--- Translation: what lower-executable-target leaves, to the LLVM dialect -----------------------------------===//
 
-def PlaceAllocations : Pass<"kiln-llvmcpu-place-allocations", "mlir::func::FuncOp"> {
-  let summary = "gives each temporary buffer of a dispatch its place: the stack or the worker's local memory";
-  let description = [{
-    A kernel does not allocate from the heap. A `memref.alloc` or `memref.alloca` whose size has a constant bound becomes
-    a stack allocation in the entry block, as long as all of them together stay within `stack-limit`; what does not fit
-    becomes a view of the local memory that the runtime hands to each worker, at an offset that is a multiple of 64
-    bytes, and the function's `hal.local_memory_bytes` says how much it needs. There, buffers that are not in use at the
-    same time share their memory. A `memref.dealloc` of them goes away. A buffer without a constant bound, or more than `local-memory-limit` bytes in all, is an error at the allocation.
-  }];
-  let options = [
-    Option<"stackLimit", "stack-limit", "int64_t", "32768", "bytes of stack that all buffers of a dispatch may take">,
-    Option<"localMemoryLimit", "local-memory-limit", "int64_t", "16777216", "bytes of local memory a dispatch may take">,
-  ];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::memref::MemRefDialect", "kiln::HAL::HALDialect"];
-}
-
 def LowerCopies : Pass<"kiln-llvmcpu-lower-copies", "mlir::func::FuncOp"> {
   let summary = "makes linalg operations of copies between memory that may have gaps";
   let description = [{

@@ -1,6 +1,6 @@
 #include "kiln/targets/cpu/codegen/DispatchInterface.h"
 
-#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/schema/executable_abi.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"

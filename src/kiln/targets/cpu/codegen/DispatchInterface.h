@@ -8,9 +8,7 @@
 
 namespace kiln {
 
-// The argument that PlaceAllocations adds to a function that needs local memory: memref<Nxi8>.
-inline constexpr llvm::StringLiteral localMemoryArgAttr = "hal.local_memory";
-// On the ABI function: how many bytes of it, an i64.
+// On the ABI function: how many bytes of local memory it needs, an i64.
 inline constexpr llvm::StringLiteral localMemoryBytesAttr = "hal.local_memory_bytes";
 // On a dispatch that returns a status, and then on its ABI function: an array of texts. Status n > 0 is the n-th of
 // them.

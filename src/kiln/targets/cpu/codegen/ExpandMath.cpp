@@ -1,14 +1,10 @@
+#include "kiln/compiler/Codegen/ExpandMath.h"
+
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
-#include "kiln/targets/cpu/codegen/math/IntegerDivision.h"
-#include "kiln/targets/cpu/codegen/math/NarrowFloats.h"
-#include "kiln/targets/cpu/codegen/math/Polynomials.h"
 
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -25,137 +21,16 @@ public:
 
 private:
   void runOnOperation() override {
-    func::FuncOp func = getOperation();
-    CpuTarget target = CpuTarget::of(func);
+    CpuTarget target = CpuTarget::of(getOperation());
     if (!features.empty())
       target.features = features;
-
-    // Each step may leave work for the next ones only.
-    forEach(func, [&](Operation *op) {
-      if (isa<math::RsqrtOp>(op) && computesNarrow(op, target))
-        computeInF32(op); // The root and the quotient are not rounded apart.
-    });
-    forEach(func, [](Operation *op) { expandCombination(op); });
-    forEach(func, [&](Operation *op) {
-      if (computesNarrow(op, target))
-        computeInF32(op);
-    });
-    forEach(func, [&](Operation *op) { expandFunction(op, target); });
-    forEach(func, [&](Operation *op) {
-      if (isa<arith::ExtFOp, arith::TruncFOp>(op))
-        expandConversion(op, target);
-    });
-    if (func.walk([](Operation *op) {
-              return isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op) ? WalkResult::interrupt()
-                                                                                          : WalkResult::advance();
-            })
-            .wasInterrupted()) {
-      RewritePatternSet patterns(&getContext());
-      arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-      GreedyRewriteConfig untilDone;
-      untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-      if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone))) {
-        func.emitError() << "expanding its rounding divisions did not come to an end";
-        return signalPassFailure();
-      }
-    }
-    forEach(func, [](Operation *op) { guardDivision(op); });
-  }
-
-  // The operations as they are before any is rewritten.
-  static void forEach(func::FuncOp func, llvm::function_ref<void(Operation *)> rewrite) {
-    SmallVector<Operation *> ops;
-    func.walk([&](Operation *op) {
-      if (isa<arith::ArithDialect, math::MathDialect, vector::VectorDialect>(op->getDialect()))
-        ops.push_back(op);
-    });
-    for (Operation *op : ops)
-      rewrite(op);
-  }
-
-  static void expandFunction(Operation *op, const CpuTarget &target) {
-    const PolynomialFunction *function = findPolynomialFunction(op->getName().getStringRef());
-    if (!function || !getElementTypeOrSelf(op->getResult(0).getType()).isF32())
-      return;
-    OpBuilder b(op);
-    bool hasFMA = target.has("fma") || target.has("avx512f") || StringRef(target.triple).starts_with("aarch64");
-    FloatBuilder f(b, op->getLoc(), op->getResult(0).getType(), hasFMA);
-    op->getResult(0).replaceAllUsesWith(function->build(f, op->getOperand(0)));
-    op->erase();
-  }
-
-  // Operations that are defined by others.
-  static void expandCombination(Operation *op) {
-    OpBuilder b(op);
-    Location loc = op->getLoc();
-    SmallVector<Value> results;
-    llvm::TypeSwitch<Operation *>(op)
-        .Case([&](math::ClampFOp clamp) {
-          Value low = arith::MaximumFOp::create(b, loc, clamp.getValue(), clamp.getMin());
-          results.push_back(arith::MinimumFOp::create(b, loc, low, clamp.getMax()));
-        })
-        .Case([&](math::SincosOp both) {
-          results.push_back(math::SinOp::create(b, loc, both.getOperand()));
-          results.push_back(math::CosOp::create(b, loc, both.getOperand()));
-        })
-        .Case([&](math::RsqrtOp root) {
-          Type type = root.getType();
-          TypedAttr one = b.getFloatAttr(getElementTypeOrSelf(type), 1.0);
-          if (auto vectorType = dyn_cast<VectorType>(type))
-            one = DenseElementsAttr::get(vectorType, one);
-          results.push_back(arith::DivFOp::create(b, loc, arith::ConstantOp::create(b, loc, one),
-                                                  math::SqrtOp::create(b, loc, root.getOperand())));
-        })
-        .Case([&](math::FPowIOp power) { results.push_back(integerPowerOfFloat(b, power)); })
-        .Case([&](math::IPowIOp power) { results.push_back(integerPower(b, power)); });
-    if (results.empty())
-      return;
-    op->replaceAllUsesWith(results);
-    op->erase();
-  }
-
-  // In f64, where every exponent that matters is exact.
-  static Value integerPowerOfFloat(OpBuilder &b, math::FPowIOp op) {
-    Type type = op.getType();
-    auto vectorType = dyn_cast<VectorType>(type);
-    Type wide = vectorType ? Type(vectorType.clone(b.getF64Type())) : b.getF64Type();
-    Value base = op.getLhs();
-    if (type != wide)
-      base = arith::ExtFOp::create(b, op.getLoc(), wide, base);
-    Value exponent = arith::SIToFPOp::create(b, op.getLoc(), wide, op.getRhs());
-    Value power = math::PowFOp::create(b, op.getLoc(), base, exponent);
-    return type == wide ? power : arith::TruncFOp::create(b, op.getLoc(), type, power).getResult();
-  }
-
-  // By squaring, over all bits of the exponent. To a negative power, 1 and -1 have integer results, and all else gives
-  // 0.
-  static Value integerPower(OpBuilder &b, math::IPowIOp op) {
-    Location loc = op.getLoc();
-    Type type = op.getType();
-    unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-    auto constant = [&](int64_t value) -> Value {
-      TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), APInt(width, value, /*isSigned=*/true));
-      if (auto vectorType = dyn_cast<VectorType>(type))
-        attr = DenseElementsAttr::get(vectorType, attr);
-      return arith::ConstantOp::create(b, loc, attr);
-    };
-    auto isEqual = [&](Value x, Value y) -> Value {
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
-    };
-    Value zero = constant(0), one = constant(1), minusOne = constant(-1);
-    Value base = op.getLhs(), exponent = op.getRhs(), result = one, square = base;
-    for (unsigned bit = 0; bit + 1 < width; ++bit) {
-      Value isSet = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                          arith::AndIOp::create(b, loc, exponent, constant(int64_t(1) << bit)), zero);
-      result = arith::SelectOp::create(b, loc, isSet, arith::MulIOp::create(b, loc, result, square), result);
-      square = arith::MulIOp::create(b, loc, square, square);
-    }
-    Value isOdd = isEqual(arith::AndIOp::create(b, loc, exponent, one), one);
-    Value inverse = arith::SelectOp::create(b, loc, isEqual(base, one), one, zero);
-    Value ofMinusOne = arith::SelectOp::create(b, loc, isOdd, minusOne, one);
-    inverse = arith::SelectOp::create(b, loc, isEqual(base, minusOne), ofMinusOne, inverse);
-    Value isNegative = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, exponent, zero);
-    return arith::SelectOp::create(b, loc, isNegative, inverse, result);
+    bool isArm = StringRef(target.triple).starts_with("aarch64");
+    FloatSupport support;
+    support.fma = target.has("fma") || target.has("avx512f") || isArm;
+    support.convertsF16 = target.has("f16c") || target.has("avx512f") || isArm;
+    support.computesF16 = target.has("avx512fp16") || target.has("fullfp16");
+    if (failed(expandMath(getOperation(), support)))
+      signalPassFailure();
   }
 };
 

@@ -2,15 +2,12 @@
 
 #include "kiln/schema/executable_abi.h"
 
-#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Support/TimeProfiler.h"
 #include "llvm/Target/TargetMachine.h"
 
 #include <mutex>
@@ -48,10 +45,7 @@ Expected<std::unique_ptr<TargetMachine>> createTargetMachine(const CpuTarget &ta
     return createStringError("LLVM has no backend for %s: %s", target.triple.c_str(), text.c_str());
   TargetOptions options;
   options.MCOptions.AsmVerbose = true;
-  CodeGenOptLevel level = optimizationLevel >= 3   ? CodeGenOptLevel::Aggressive
-                          : optimizationLevel == 2 ? CodeGenOptLevel::Default
-                          : optimizationLevel == 1 ? CodeGenOptLevel::Less
-                                                   : CodeGenOptLevel::None;
+  CodeGenOptLevel level = codeGenLevel(optimizationLevel);
   std::unique_ptr<TargetMachine> machine(backend->createTargetMachine(triple, target.baselineCpu(), target.features,
                                                                       options, Reloc::PIC_, CodeModel::Small, level));
   if (!machine)
@@ -108,46 +102,6 @@ void annotateModule(Module &module, const CpuTarget &target, const TargetMachine
       if (isa<FPMathOperator>(instruction))
         instruction.setHasAllowContract(true);
   }
-}
-
-void optimizeModule(Module &module, TargetMachine &machine, int optimizationLevel) {
-  TimeTraceScope scope("kiln: optimize");
-  PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = optimizationLevel >= 2;
-  tuning.LoopUnrolling = optimizationLevel >= 2;
-  PassBuilder builder(&machine, tuning);
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager callGraphs;
-  ModuleAnalysisManager modules;
-  TargetLibraryInfoImpl libraries(machine.getTargetTriple());
-  functions.registerPass([&] { return TargetLibraryAnalysis(libraries); });
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraphs, modules);
-
-  const OptimizationLevel levels[] = {OptimizationLevel::O0, OptimizationLevel::O1, OptimizationLevel::O2,
-                                      OptimizationLevel::O3};
-  OptimizationLevel level = levels[std::clamp(optimizationLevel, 0, 3)];
-  ModulePassManager passes = level == OptimizationLevel::O0 ? builder.buildO0DefaultPipeline(level)
-                                                            : builder.buildPerModuleDefaultPipeline(level);
-  passes.run(module, modules);
-}
-
-Error emitNativeCode(Module &module, TargetMachine &machine, bool assembly, SmallVectorImpl<char> &bytes) {
-  TimeTraceScope scope("kiln: emit");
-  bytes.clear();
-  raw_svector_ostream stream(bytes);
-  legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr,
-                                  assembly ? CodeGenFileType::AssemblyFile : CodeGenFileType::ObjectFile,
-                                  /*DisableVerify=*/true))
-    return createStringError("LLVM cannot emit %s for %s", assembly ? "assembly" : "an object file",
-                             machine.getTargetTriple().str().c_str());
-  passes.run(module);
-  return Error::success();
 }
 
 } // namespace kiln

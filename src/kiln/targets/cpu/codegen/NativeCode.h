@@ -1,12 +1,12 @@
-// From an LLVM module to an object file.
+// LLVM's target machine for CPUs, and what it may assume.
 #ifndef KILN_TARGETS_CPU_CODEGEN_NATIVECODE_H
 #define KILN_TARGETS_CPU_CODEGEN_NATIVECODE_H
 
 #include <memory>
 
+#include "kiln/compiler/Codegen/MachineCode.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 
 namespace llvm {
@@ -24,13 +24,6 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const C
 // products may be fused into sums (and nothing else that changes a result), that frames can be walked, and what the
 // executable ABI promises of the pointers that it hands out.
 void annotateModule(llvm::Module &module, const CpuTarget &target, const llvm::TargetMachine &machine);
-
-// LLVM's own pipeline of that level.
-void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, int optimizationLevel);
-
-// Changes the module; where it is needed afterwards, give a clone.
-llvm::Error emitNativeCode(llvm::Module &module, llvm::TargetMachine &machine, bool assembly,
-                           llvm::SmallVectorImpl<char> &bytes);
 
 } // namespace kiln
 

@@ -17,8 +17,6 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/TimeProfiler.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -28,42 +26,6 @@
 using namespace mlir;
 
 namespace kiln {
-
-namespace {
-
-// Writes the files that a user asked for; an empty folder means none.
-class Dump {
-public:
-  Dump(HAL::ExecutableVariantOp variant, StringRef folder, StringRef baseName)
-      : variant(variant), folder(folder), baseName(baseName) {}
-
-  bool wanted() const { return !folder.empty(); }
-
-  LogicalResult write(StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> print) {
-    if (!wanted())
-      return success();
-    if (failed(makeDumpFolder(variant, folder)))
-      return failure();
-    std::string path = dumpPath(folder, baseName + suffix);
-    std::error_code error;
-    llvm::raw_fd_ostream stream(path, error);
-    if (!error) {
-      print(stream);
-      stream.close();
-      error = stream.error();
-      stream.clear_error();
-    }
-    if (error)
-      return variant.emitError() << "cannot write '" << path << "': " << error.message();
-    return success();
-  }
-
-private:
-  HAL::ExecutableVariantOp variant;
-  StringRef folder, baseName;
-};
-
-} // namespace
 
 static SmallVector<LibraryExport> collectExports(HAL::ExecutableVariantOp variant) {
   SmallVector<HAL::ExecutableExportOp> ops(variant.getBody().getOps<HAL::ExecutableExportOp>());
@@ -145,7 +107,7 @@ public:
       if (isExport)
         function.setVisibility(llvm::GlobalValue::HiddenVisibility);
     }
-    return emit(*module, Dump(variant, options.intermediatesPath, baseName), object);
+    return emit(*module, ExecutableDump(variant, options.intermediatesPath, baseName), object);
   }
 
   // What the driver finds the exports by.
@@ -153,7 +115,7 @@ public:
     llvm::LLVMContext context;
     llvm::Module module(soname, context);
     addLibraryTable(module, exports);
-    return emit(module, Dump(variant, "", ""), object);
+    return emit(module, ExecutableDump(variant, "", ""), object);
   }
 
   LogicalResult report(llvm::Error error) const {
@@ -161,7 +123,7 @@ public:
   }
 
 private:
-  LogicalResult emit(llvm::Module &module, Dump intermediates, Object &object) const {
+  LogicalResult emit(llvm::Module &module, ExecutableDump intermediates, Object &object) const {
     auto machineOrError = createTargetMachine(target, options.optimizationLevel);
     if (!machineOrError)
       return report(machineOrError.takeError());
@@ -244,7 +206,7 @@ LogicalResult serializeCpuVariant(HAL::ExecutableVariantOp variant, const Serial
   llvm::TimeTraceScope scope("kiln: link");
   if (llvm::Error error = linkSharedObject(objects, soname, bytes))
     return compiler.report(std::move(error));
-  return Dump(variant, options.binariesPath, options.baseName).write(".so", [&](llvm::raw_ostream &os) {
+  return ExecutableDump(variant, options.binariesPath, options.baseName).write(".so", [&](llvm::raw_ostream &os) {
     os.write(bytes.data(), bytes.size());
   });
 }

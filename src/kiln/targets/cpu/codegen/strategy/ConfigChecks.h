@@ -2,7 +2,7 @@
 #ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONFIGCHECKS_H
 #define KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONFIGCHECKS_H
 
-#include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
+#include "kiln/compiler/Codegen/DispatchRoot.h"
 
 namespace kiln {
 

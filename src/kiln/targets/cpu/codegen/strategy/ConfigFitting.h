@@ -2,7 +2,7 @@
 #ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONFIGFITTING_H
 #define KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONFIGFITTING_H
 
-#include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
+#include "kiln/compiler/Codegen/DispatchRoot.h"
 #include "kiln/targets/cpu/codegen/strategy/KernelPlan.h"
 #include "kiln/targets/cpu/codegen/strategy/TuningTable.h"
 

@@ -1,22 +1,11 @@
-// What the loops of a convolution are for, and what its configurations may ask.
+// What configurations of a convolution may ask of a CPU.
 #ifndef KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONVOLUTIONS_H
 #define KILN_TARGETS_CPU_CODEGEN_STRATEGY_CONVOLUTIONS_H
 
 #include "kiln/base/tile_config.h"
-
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "kiln/compiler/Codegen/ConvolutionLoops.h"
 
 namespace kiln {
-
-struct ConvolutionLoops {
-  // Input channels, of one group; nullopt where each filter has one.
-  std::optional<unsigned> channels;
-  // The pixels of a filter.
-  llvm::SmallVector<unsigned, 2> taps;
-
-  // nullopt where the operation is no convolution: windows of its first input that move along its result.
-  static std::optional<ConvolutionLoops> of(mlir::linalg::LinalgOp op);
-};
 
 // Elements that are at most so far apart are loaded as whole vectors, of which those that are wanted are picked.
 inline constexpr int64_t largestShuffledStride = 4;

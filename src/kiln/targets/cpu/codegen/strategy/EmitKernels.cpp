@@ -1,7 +1,7 @@
+#include "kiln/compiler/Codegen/BooleanMemory.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Interfaces/LoopSteps.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
-#include "kiln/targets/cpu/codegen/strategy/BooleanMemory.h"
 #include "kiln/targets/cpu/codegen/strategy/IndexFolding.h"
 #include "kiln/targets/cpu/codegen/strategy/KernelEmitter.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"

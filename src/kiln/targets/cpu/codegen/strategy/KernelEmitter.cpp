@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/strategy/KernelEmitter.h"
 
+#include "kiln/compiler/Codegen/Combiner.h"
 #include "kiln/targets/cpu/codegen/strategy/KernelBuilder.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/strategy/KernelPlan.h"
 
+#include "kiln/compiler/Codegen/Combiner.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
 
@@ -61,22 +62,6 @@ int64_t strideAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
   }
   // Factors that cancel out, as in a diagonal, still make the operand depend on the loop.
   return total == 0 && map.isFunctionOfDim(loop) ? ShapedType::kDynamic : total;
-}
-
-Operation *findCombiner(linalg::LinalgOp op, unsigned index) {
-  Block *body = op.getBlock();
-  BlockArgument init = body->getArgument(op.getNumDpsInputs() + index);
-  if (!init.hasOneUse())
-    return nullptr;
-  Operation *combiner = *init.user_begin();
-  if (combiner->getNumOperands() != 2 || combiner->getNumResults() != 1 ||
-      body->getTerminator()->getOperand(index) != combiner->getResult(0) || !combiner->getResult(0).hasOneUse())
-    return nullptr;
-  if (!isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp, arith::MaximumFOp, arith::MinimumFOp,
-           arith::MaxNumFOp, arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp,
-           arith::AndIOp, arith::OrIOp, arith::XOrIOp>(combiner))
-    return nullptr;
-  return combiner;
 }
 
 //===--- Bodies ---------------------------------------------------------------------------------------------------===//

@@ -52,10 +52,6 @@ struct KernelPlan {
 // where it is not known or not constant. The operand must be a memref.
 int64_t strideAlong(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 
-// The op of the body that combines an input with init `index`, where that is all that the body does with the init; null
-// otherwise.
-mlir::Operation *findCombiner(mlir::linalg::LinalgOp op, unsigned index);
-
 // `config` may be null: defaults.
 KernelPlan planKernel(mlir::linalg::LinalgOp op, const KernelTarget &target, const TileConfig *config);
 

@@ -1,3 +1,4 @@
+#include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/compiler/TransformOps/KilnTransformOps.h"

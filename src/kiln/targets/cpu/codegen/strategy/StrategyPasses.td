@@ -36,32 +36,6 @@ def LowerExecutableTarget : Pass<"kiln-llvmcpu-lower-executable-target", "kiln::
   ];
 }
 
-def PrepareDispatch : Pass<"kiln-llvmcpu-prepare-dispatch", "mlir::func::FuncOp"> {
-  let summary = "brings a dispatch into the form that distribution and bufferization want";
-  let description = [{
-    Aggregates and data movement become linalg operations, reshapes become part of the bindings' types, elementwise
-    operations on equally shaped tensors become one-dimensional, sums of narrow floats are done in f32, and what
-    accumulates into a tensor that it may not write gets a copy to accumulate into.
-  }];
-  let dependentDialects = ["mlir::linalg::LinalgDialect", "mlir::tensor::TensorDialect",
-                           "mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "kiln::HAL::HALDialect",
-                           "mlir::bufferization::BufferizationDialect", "mlir::scf::SCFDialect",
-                           "mlir::math::MathDialect"];
-}
-
-def DistributeDispatch : Pass<"kiln-llvmcpu-distribute-dispatch", "kiln::HAL::ExecutableVariantOp"> {
-  let summary = "spreads each dispatch over workgroups, and takes it to memory";
-  let description = [{
-    The operation that ends a dispatch is tiled as its `lowering` says, what feeds it is fused into the tiles, the export
-    gets its workgroup count, and all is bufferized in place. A dispatch whose parts cannot be computed by workgroups
-    that do not wait for each other runs in one.
-  }];
-  let dependentDialects = ["mlir::linalg::LinalgDialect", "mlir::tensor::TensorDialect", "mlir::memref::MemRefDialect",
-                           "mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::scf::SCFDialect",
-                           "mlir::bufferization::BufferizationDialect", "kiln::HAL::HALDialect",
-                           "mlir::gpu::GPUDialect"];
-}
-
 def EmitKernels : Pass<"kiln-llvmcpu-emit-kernels", "mlir::func::FuncOp"> {
   let summary = "turns linalg operations on memory into loops over vectors";
   let description = [{

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "kiln/compiler/Codegen/DispatchRoot.h"
 #include "kiln/schema/tuning_database.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
-#include "kiln/targets/cpu/codegen/strategy/DispatchRoot.h"
 
 namespace kiln {
 

@@ -1,5 +1,5 @@
 // How far mathematical functions and conversions are from the correctly rounded result.
-#include "kiln/targets/cpu/codegen/math/Polynomials.h"
+#include "kiln/compiler/Codegen/Polynomials.h"
 #include "kiln/targets/cpu/codegen/test/CompiledKernel.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@ hal.executable private @e {
         %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<8xf32>
         %a = bufferization.to_tensor %0 restrict : memref<8xf32> to tensor<8xf32>
         %1 = hal.interface.binding.subspan binding(1) <writeonly> : memref<8xf32>
-        // expected-error @+1 {{'func.call' op cannot be part of a dispatch for llvm-cpu: it works on tensors, and has no form on memory}}
+        // expected-error @+1 {{'func.call' op cannot be part of a dispatch: it works on tensors, and has no form on memory}}
         %r = func.call @g(%a) : (tensor<8xf32>) -> tensor<8xf32>
         bufferization.materialize_in_destination %r in restrict writable %1 : (tensor<8xf32>, memref<8xf32>) -> ()
         return

@@ -1,0 +1,18 @@
+// Versions and limits of gpu_executable.fbs.
+#ifndef KILN_SCHEMA_GPU_EXECUTABLE_H
+#define KILN_SCHEMA_GPU_EXECUTABLE_H
+
+#include <cstdint>
+
+namespace kiln {
+
+// A runtime loads executables of all versions up to its own.
+inline constexpr uint32_t kGpuExecutableVersion = 1;
+// Parameters that every kernel has after its bindings and constants: three workgroup counts and the scratch memory.
+inline constexpr uint32_t kGpuFixedParameters = 4;
+// Bindings and constants of one kernel: what every device takes as parameters, less the fixed ones.
+inline constexpr uint32_t kGpuMostParameters = 4096 / 8 - kGpuFixedParameters;
+
+} // namespace kiln
+
+#endif // KILN_SCHEMA_GPU_EXECUTABLE_H

@@ -1,0 +1,62 @@
+#include "kiln/targets/cuda/codegen/CudaBackend.h"
+
+#include "kiln/compiler/Interfaces/OptionBinder.h"
+#include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/CudaTarget.h"
+#include "kiln/targets/cuda/codegen/Serialization.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+ArrayRef<StringRef> CudaBackend::devices() const {
+  static constexpr StringRef names[] = {"cuda"};
+  return names;
+}
+
+void CudaBackend::bindOptions(OptionBinder &binder) {
+  binder.group("cuda target");
+  StringRef description = "GPU to generate code for: sm_75 to sm_120, or a product such as a100, l4, rtx4090 or h100. "
+                          "Code for sm_80 runs on all newer ones, code for sm_90a on H100 and H200 alone";
+  binder.flag("kiln-hal-cuda-llvm-target-arch", &options.architecture, "<architecture>", description);
+  binder.flag("kiln-cuda-target", &options.architecture, "<architecture>",
+              "The same as --kiln-hal-cuda-llvm-target-arch");
+}
+
+void CudaBackend::registerDialects(DialectRegistry &registry) const {
+  registerCudaDialects(registry);
+}
+
+void CudaBackend::registerPasses() const {
+  registerCudaPasses();
+}
+
+FailureOr<HAL::ExecutableTargetAttr> CudaBackend::getTarget(MLIRContext *context, Location loc) const {
+  FailureOr<CudaTarget> target = CudaTarget::resolve(options, loc);
+  if (failed(target))
+    return failure();
+  return target->toAttr(context);
+}
+
+void CudaBackend::buildConfigurationPipeline(OpPassManager &variantPasses) const {
+  variantPasses.addPass(createCudaSelectLowering());
+}
+
+void CudaBackend::buildLoweringPipeline(OpPassManager &variantPasses) const {
+  variantPasses.addPass(createCudaLowerExecutableTarget());
+}
+
+void CudaBackend::buildTranslationPipeline(OpPassManager &variantPasses) const {
+  addCudaTranslationPasses(variantPasses);
+}
+
+LogicalResult CudaBackend::serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &serialization,
+                                     SmallVectorImpl<char> &bytes) const {
+  return serializeCudaVariant(variant, serialization, bytes);
+}
+
+void registerCudaBackend(TargetBackendRegistry &registry) {
+  registry.add(std::make_unique<CudaBackend>());
+}
+
+} // namespace kiln

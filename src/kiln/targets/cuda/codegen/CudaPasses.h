@@ -1,0 +1,32 @@
+// The passes of the cuda backend, and how its pipelines are put together. Passes are declared in CudaPasses.td.
+#ifndef KILN_TARGETS_CUDA_CODEGEN_CUDAPASSES_H
+#define KILN_TARGETS_CUDA_CODEGEN_CUDAPASSES_H
+
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace kiln {
+
+#define GEN_PASS_DECL
+#include "kiln/targets/cuda/codegen/CudaPasses.h.inc"
+
+// From what lower-executable-target leaves to the LLVM dialect, on a variant.
+void addCudaTranslationPasses(mlir::OpPassManager &variantPasses);
+
+// The dialects that the passes work on, and the translations to LLVM IR that serializing needs.
+void registerCudaDialects(mlir::DialectRegistry &registry);
+
+// Registers every pass under its name.
+void registerCudaPasses();
+
+// On a dispatch's function, and then on its kernel: how many threads a block has, an i32.
+inline constexpr llvm::StringLiteral threadsAttr = "kiln.threads";
+// On a kernel: the bytes of scratch memory that each block needs, an i64.
+inline constexpr llvm::StringLiteral scratchBytesAttr = "kiln.scratch_bytes";
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CUDA_CODEGEN_CUDAPASSES_H

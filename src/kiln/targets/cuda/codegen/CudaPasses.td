@@ -1,0 +1,57 @@
+// The passes of the cuda backend. A pass is one entry here, one source of the entry's name, and one test of the same name
+// in test/.
+#ifndef KILN_TARGETS_CUDA_CODEGEN_CUDAPASSES_TD
+#define KILN_TARGETS_CUDA_CODEGEN_CUDAPASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def CudaSelectLowering : Pass<"kiln-cuda-select-lowering", "kiln::HAL::ExecutableVariantOp"> {
+  let summary = "chooses the strategy and the configuration of each dispatch";
+  let description = [{
+    Finds what each dispatch is mainly about, its root operation, and writes `lowering = #hal.lowering<strategy,
+    configuration>` on its function, unless it has one: the tile of the result that a block of threads computes.
+  }];
+}
+
+def CudaLowerExecutableTarget : Pass<"kiln-cuda-lower-executable-target", "kiln::HAL::ExecutableVariantOp"> {
+  let summary = "applies the strategy of each dispatch";
+  let description = [{
+    Takes each dispatch from tensors to loops over elements in memory, distributed over workgroups and their threads, and
+    fills in the workgroup counts of the exports.
+  }];
+}
+
+def CudaMapToThreads : Pass<"kiln-cuda-map-to-threads", "mlir::func::FuncOp"> {
+  let summary = "distributes what a workgroup does over the threads of a block";
+  let description = [{
+    Each operation of linalg on memory becomes loops in which every thread computes elements of the result of its own; a
+    reduction to fewer elements than there are threads is shared by several threads for each element, which combine what
+    they have through shared memory. What comes between runs the same in all threads; what writes memory there runs in one
+    thread, and is told as a remark. Barriers separate what depends on what other threads have written. Around all of it
+    comes a loop over the workgroups that the block is for (schema/gpu_executable.fbs).
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
+                           "mlir::linalg::LinalgDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
+                           "kiln::HAL::HALDialect", "kiln::Util::UtilDialect"];
+}
+
+def CudaExpandMath : Pass<"kiln-cuda-expand-math", "mlir::func::FuncOp"> {
+  let summary = "brings mathematical functions and narrow floats to what the GPU has";
+  let description = [{
+    Functions of f32 become polynomials where these stay within 2 ULP; f16 and bf16 are computed in f32 and rounded once
+    for each operation. No library of CUDA is used: a function that has no form here is an error at its operation.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
+}
+
+def CudaConvertToLLVM : Pass<"kiln-cuda-convert-to-llvm", "mlir::ModuleOp"> {
+  let summary = "converts dispatches to the LLVM and NVVM dialects, as kernels of schema/gpu_executable.fbs";
+  let description = [{
+    Each exported function becomes a kernel whose parameters are its bindings, its push constants, the workgroup count and
+    scratch memory. Local memory is shared memory where it fits, else a part of the scratch memory. An op that no
+    conversion knows is an error at it.
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect"];
+}
+
+#endif // KILN_TARGETS_CUDA_CODEGEN_CUDAPASSES_TD

@@ -1,0 +1,62 @@
+#include "kiln/targets/cuda/codegen/CudaTarget.h"
+
+#include "kiln/targets/cuda/codegen/CudaOptions.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+static constexpr StringRef architectures[] = {"sm_75",  "sm_80",  "sm_86",   "sm_87",  "sm_89",  "sm_90",
+                                              "sm_90a", "sm_100", "sm_100a", "sm_120", "sm_120a"};
+
+static constexpr struct {
+  StringRef product, architecture;
+} products[] = {
+    {"t4", "sm_75"},      {"rtx2080", "sm_75"}, {"a100", "sm_80"},     {"a30", "sm_80"},    {"a10", "sm_86"},
+    {"a40", "sm_86"},     {"rtx3090", "sm_86"}, {"orin", "sm_87"},     {"l4", "sm_89"},     {"l40s", "sm_89"},
+    {"rtx4090", "sm_89"}, {"h100", "sm_90a"},   {"h200", "sm_90a"},    {"gh200", "sm_90a"}, {"b200", "sm_100a"},
+    {"b100", "sm_100a"},  {"gb200", "sm_100a"}, {"rtx5090", "sm_120"},
+};
+
+FailureOr<CudaTarget> CudaTarget::resolve(const CudaOptions &options, Location loc) {
+  std::string name = StringRef(options.architecture).lower();
+  for (const auto &known : products)
+    if (known.product == name)
+      name = known.architecture.str();
+  if (!llvm::is_contained(architectures, name))
+    return emitError(loc) << "--kiln-hal-cuda-llvm-target-arch: '" << options.architecture
+                          << "' is no GPU that this compiler generates code for; it knows "
+                          << llvm::join(ArrayRef<StringRef>(architectures), ", ")
+                          << ", and products such as a100, l4, rtx4090 and h100";
+  CudaTarget target;
+  target.architecture = name;
+  return target;
+}
+
+CudaTarget CudaTarget::of(Operation *op) {
+  auto variant = dyn_cast<HAL::ExecutableVariantOp>(op);
+  if (!variant)
+    variant = op->getParentOfType<HAL::ExecutableVariantOp>();
+  CudaTarget target;
+  if (variant)
+    target.architecture = variant.getTarget().getString("cpu").str();
+  if (target.architecture.empty())
+    target.architecture = CudaOptions().architecture;
+  return target;
+}
+
+HAL::ExecutableTargetAttr CudaTarget::toAttr(MLIRContext *context) const {
+  Builder builder(context);
+  NamedAttribute entries[] = {builder.getNamedAttr("cpu", builder.getStringAttr(architecture))};
+  return HAL::ExecutableTargetAttr::get(context, builder.getStringAttr("cuda"), builder.getStringAttr("ptx"),
+                                        builder.getDictionaryAttr(entries));
+}
+
+std::string CudaTarget::dataLayout() {
+  return llvm::Triple(triple).computeDataLayout();
+}
+
+} // namespace kiln

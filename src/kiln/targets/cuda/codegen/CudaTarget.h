@@ -1,0 +1,29 @@
+// What GPU code is generated for. It is resolved once from the options and then travels as the target attribute.
+#ifndef KILN_TARGETS_CUDA_CODEGEN_CUDATARGET_H
+#define KILN_TARGETS_CUDA_CODEGEN_CUDATARGET_H
+
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+
+namespace kiln {
+
+struct CudaOptions;
+
+struct CudaTarget {
+  std::string architecture; // sm_80; sm_90a for what runs on that architecture alone
+
+  static constexpr llvm::StringLiteral triple = "nvptx64-nvidia-cuda";
+  // Bytes of shared memory that every architecture gives a block without being asked.
+  static constexpr int64_t sharedBytes = 48 * 1024;
+
+  // An error at `loc` says what is wrong with the options.
+  static mlir::FailureOr<CudaTarget> resolve(const CudaOptions &options, mlir::Location loc);
+  // Of the variant that the op is in; outside of one the default.
+  static CudaTarget of(mlir::Operation *op);
+
+  HAL::ExecutableTargetAttr toAttr(mlir::MLIRContext *context) const;
+  static std::string dataLayout();
+};
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CUDA_CODEGEN_CUDATARGET_H

@@ -1,0 +1,206 @@
+#include "kiln/targets/cuda/codegen/KernelInterface.h"
+
+#include "kiln/compiler/Codegen/CodegenPasses.h"
+#include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
+#include "kiln/schema/executable_abi.h"
+#include "kiln/schema/gpu_executable.h"
+#include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/CudaTarget.h"
+
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+namespace {
+
+class KernelBuilder {
+public:
+  KernelBuilder(func::FuncOp function, const LLVMTypeConverter &converter)
+      : function(function), converter(converter), b(function.getContext()), i64(b.getI64Type()),
+        generic(LLVM::LLVMPointerType::get(b.getContext())),
+        hasBarriers(function.walk([](gpu::BarrierOp) { return WalkResult::interrupt(); }).wasInterrupted()),
+        global(LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Global))) {}
+
+  LogicalResult build() {
+    HAL::ExecutableExportOp exportOp = findExport(function);
+    if (!exportOp)
+      return function.emitOpError("is no dispatch: it has no export");
+    ArrayRef<HAL::BindingAccess> bindings = exportOp.getLayout().getBindings();
+    int64_t constants = exportOp.getLayout().getConstants();
+    if (int64_t(bindings.size()) + constants > kGpuMostParameters)
+      return function.emitOpError("has ") << bindings.size() << " bindings and " << constants
+                                          << " constants; a kernel can take " << kGpuMostParameters;
+    Block &entry = function.getFunctionBody().front();
+    bool hasLocal = function.getNumArguments() != 0;
+    if (hasLocal && (function.getNumArguments() != 1 || !function.getArgAttr(0, localMemoryArgAttr)))
+      return function.emitOpError("is a dispatch, and must have no arguments; what it uses are ops of hal.interface");
+    if (function.getNumResults() != 0)
+      return function.emitOpError("is a dispatch, and must have no results");
+
+    SmallVector<DictionaryAttr> attributes;
+    SmallVector<Value> bindingArguments, constantArguments, countArguments;
+    for (HAL::BindingAccess access : bindings) {
+      bindingArguments.push_back(entry.addArgument(global, function.getLoc()));
+      attributes.push_back(bindingAttributes(access == HAL::BindingAccess::ReadOnly));
+    }
+    for (int64_t i = 0; i < constants + 3; ++i) {
+      Value argument = entry.addArgument(i64, function.getLoc());
+      (i < constants ? constantArguments : countArguments).push_back(argument);
+      attributes.push_back(b.getDictionaryAttr(b.getNamedAttr("llvm.noundef", b.getUnitAttr())));
+    }
+    Value scratch = entry.addArgument(global, function.getLoc());
+    attributes.push_back(b.getDictionaryAttr({}));
+
+    b.setInsertionPointToStart(&entry);
+    if (hasLocal) {
+      replaceLocalMemory(entry.getArgument(0), scratch);
+      entry.eraseArgument(0);
+    }
+    function.setFunctionType(b.getFunctionType(entry.getArgumentTypes(), {}));
+    function.setAllArgAttrs(attributes);
+
+    WalkResult result = function.walk([&](Operation *op) {
+      b.setInsertionPoint(op);
+      if (auto subspan = dyn_cast<HAL::InterfaceBindingSubspanOp>(op))
+        return WalkResult(replaceSubspan(subspan, bindingArguments));
+      if (auto constant = dyn_cast<HAL::InterfaceConstantLoadOp>(op))
+        return WalkResult(replaceConstant(constant, constantArguments));
+      if (auto count = dyn_cast<HAL::InterfaceWorkgroupCountOp>(op)) {
+        count.replaceAllUsesWith(toIndex(op->getLoc(), countArguments[count.getDimension()]));
+        count.erase();
+      }
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+    markKernel();
+    return success();
+  }
+
+private:
+  DictionaryAttr bindingAttributes(bool readOnly) {
+    NamedAttrList list;
+    list.set("llvm.noundef", b.getUnitAttr());
+    list.set("llvm.align", b.getI64IntegerAttr(KILN_BINDING_ALIGNMENT));
+    // LLVM takes it that nobody else writes memory behind such a pointer, while at a barrier other threads may have.
+    if (readOnly || !hasBarriers)
+      list.set("llvm.noalias", b.getUnitAttr());
+    if (readOnly)
+      list.set("llvm.readonly", b.getUnitAttr());
+    return list.getDictionary(b.getContext());
+  }
+
+  Value constant(Location loc, int64_t value) {
+    return LLVM::ConstantOp::create(b, loc, i64, b.getI64IntegerAttr(value));
+  }
+
+  Value toIndex(Location loc, Value value) { return arith::IndexCastOp::create(b, loc, b.getIndexType(), value); }
+
+  // Shared memory where it fits, else the block's part of the scratch memory.
+  void replaceLocalMemory(BlockArgument argument, Value scratch) {
+    Location loc = argument.getLoc();
+    auto type = cast<MemRefType>(argument.getType());
+    int64_t bytes = type.getNumElements();
+    Value pointer;
+    if (bytes <= CudaTarget::sharedBytes) {
+      OpBuilder top = OpBuilder::atBlockBegin(function->getBlock());
+      auto array = LLVM::LLVMArrayType::get(b.getI8Type(), bytes);
+      auto memory = LLVM::GlobalOp::create(top, loc, array, /*isConstant=*/false, LLVM::Linkage::Internal,
+                                           (function.getName() + "_shared").str(), Attribute(), KILN_BINDING_ALIGNMENT,
+                                           static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
+      pointer = LLVM::AddressOfOp::create(b, loc, memory);
+    } else {
+      int64_t stride = llvm::alignTo(bytes, 256);
+      function->setAttr(scratchBytesAttr, b.getI64IntegerAttr(stride));
+      Value block = NVVM::BlockIdXOp::create(b, loc, b.getI32Type());
+      Value offset = LLVM::MulOp::create(b, loc, LLVM::ZExtOp::create(b, loc, i64, block), constant(loc, stride));
+      pointer = LLVM::GEPOp::create(b, loc, global, b.getI8Type(), scratch, offset);
+    }
+    pointer = LLVM::AddrSpaceCastOp::create(b, loc, generic, pointer);
+    Value descriptor = MemRefDescriptor::fromStaticShape(b, loc, converter, type, pointer);
+    argument.replaceAllUsesWith(converter.materializeSourceConversion(b, loc, type, descriptor));
+  }
+
+  LogicalResult replaceSubspan(HAL::InterfaceBindingSubspanOp op, ArrayRef<Value> arguments) {
+    auto type = dyn_cast<MemRefType>(op.getType());
+    if (!type || !type.getLayout().isIdentity())
+      return op.emitOpError("must have a memref type without a layout, since a binding is contiguous");
+    if (!converter.convertType(type))
+      return op.emitOpError("has a type that memory on a GPU cannot hold: ") << type;
+    if (op.getBinding() >= arguments.size())
+      return op.emitOpError("names binding ") << op.getBinding() << " of a dispatch that has " << arguments.size();
+    Location loc = op.getLoc();
+    SmallVector<Value> sizes;
+    auto dynamic = op.getDynamicDims().begin();
+    for (int64_t extent : type.getShape())
+      sizes.push_back(ShapedType::isDynamic(extent) ? converter.materializeTargetConversion(b, loc, i64, *dynamic++)
+                                                    : constant(loc, extent));
+    SmallVector<Value> strides(sizes.size());
+    Value stride = constant(loc, 1);
+    for (size_t d = sizes.size(); d-- > 0;) {
+      strides[d] = stride;
+      if (d > 0)
+        stride = LLVM::MulOp::create(b, loc, stride, sizes[d], LLVM::IntegerOverflowFlags::nsw);
+    }
+    Value pointer = LLVM::AddrSpaceCastOp::create(b, loc, generic, arguments[op.getBinding()]);
+    SmallVector<Value> fields{pointer, pointer, constant(loc, 0)};
+    llvm::append_range(fields, sizes);
+    llvm::append_range(fields, strides);
+    Value descriptor = MemRefDescriptor::pack(b, loc, converter, type, fields);
+    op.replaceAllUsesWith(converter.materializeSourceConversion(b, loc, type, descriptor));
+    op.erase();
+    return success();
+  }
+
+  LogicalResult replaceConstant(HAL::InterfaceConstantLoadOp op, ArrayRef<Value> arguments) {
+    if (op.getOrdinal() >= arguments.size())
+      return op.emitOpError("names constant ") << op.getOrdinal() << " of a dispatch that has " << arguments.size();
+    Location loc = op.getLoc();
+    Value value = arguments[op.getOrdinal()];
+    Type type = op.getType();
+    if (type.isIndex()) {
+      value = toIndex(loc, value);
+    } else {
+      unsigned width = type.getIntOrFloatBitWidth();
+      if (width > 64)
+        return op.emitOpError("is wider than a push constant, which has 64 bits: ") << type;
+      if (width < 64)
+        value = arith::TruncIOp::create(b, loc, b.getIntegerType(width), value);
+      if (value.getType() != type)
+        value = arith::BitcastOp::create(b, loc, type, value);
+    }
+    op.replaceAllUsesWith(value);
+    op.erase();
+    return success();
+  }
+
+  void markKernel() {
+    int32_t threads = 1;
+    if (auto attr = function->getAttrOfType<IntegerAttr>(threadsAttr))
+      threads = attr.getInt();
+    function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+    function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), b.getDenseI32ArrayAttr({threads, 1, 1}));
+  }
+
+  func::FuncOp function;
+  const LLVMTypeConverter &converter;
+  OpBuilder b;
+  Type i64;
+  LLVM::LLVMPointerType generic;
+  bool hasBarriers;
+  LLVM::LLVMPointerType global;
+};
+
+} // namespace
+
+LogicalResult makeKernel(func::FuncOp function, const LLVMTypeConverter &converter) {
+  return KernelBuilder(function, converter).build();
+}
+
+} // namespace kiln

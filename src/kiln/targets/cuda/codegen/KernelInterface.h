@@ -1,0 +1,16 @@
+// How a dispatch becomes a kernel of schema/gpu_executable.fbs.
+#ifndef KILN_TARGETS_CUDA_CODEGEN_KERNELINTERFACE_H
+#define KILN_TARGETS_CUDA_CODEGEN_KERNELINTERFACE_H
+
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace kiln {
+
+// Replaces the ops of hal.interface and the argument for local memory by parameters of a kernel, and marks the function
+// as one. The error is told at the op that cannot be replaced.
+mlir::LogicalResult makeKernel(mlir::func::FuncOp function, const mlir::LLVMTypeConverter &converter);
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CUDA_CODEGEN_KERNELINTERFACE_H

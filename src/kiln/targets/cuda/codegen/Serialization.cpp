@@ -1,0 +1,142 @@
+#include "kiln/targets/cuda/codegen/Serialization.h"
+
+#include "kiln/compiler/Codegen/MachineCode.h"
+#include "kiln/compiler/Interfaces/DumpFiles.h"
+#include "kiln/schema/gpu_executable.h"
+#include "kiln/schema/gpu_executable_generated.h"
+#include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/PtxCode.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/IR/Threading.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <atomic>
+
+using namespace mlir;
+
+namespace kiln {
+
+namespace {
+
+// Makes the PTX of the modules of one variant. Each has its own LLVM context, so that several threads may make one
+// each.
+class PtxCompiler {
+public:
+  PtxCompiler(HAL::ExecutableVariantOp variant, const SerializationOptions &options)
+      : variant(variant), options(options), target(CudaTarget::of(variant)) {}
+
+  LogicalResult compile(ModuleOp inner, StringRef baseName, SmallVectorImpl<char> &ptx) const {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::Module> module =
+        translateModuleToLLVMIR(inner, context, options.baseName, /*disableVerification=*/true);
+    if (!module)
+      return failure();
+    auto machine = createPtxMachine(target, options.optimizationLevel);
+    if (!machine)
+      return report(machine.takeError());
+    annotatePtxModule(*module, **machine);
+
+    ExecutableDump dump(variant, options.intermediatesPath, baseName);
+    auto print = [&](llvm::raw_ostream &os) { module->print(os, nullptr); };
+    if (failed(dump.write(".codegen.ll", print)))
+      return failure();
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    if (llvm::verifyModule(*module, &stream))
+      return variant->emitError() << "LLVM rejects the code that was generated: " << text
+                                  << "; this is a bug of the compiler. To report it, add the module that "
+                                     "--kiln-hal-dump-executable-intermediates-to=<folder> leaves in *.codegen.ll";
+    optimizeModule(*module, **machine, options.optimizationLevel);
+    if (failed(dump.write(".optimized.ll", print)))
+      return failure();
+    if (llvm::Error error = emitNativeCode(*module, **machine, /*assembly=*/true, ptx))
+      return report(std::move(error));
+    return ExecutableDump(variant, options.binariesPath, baseName).write(".ptx", [&](llvm::raw_ostream &os) {
+      os.write(ptx.data(), ptx.size());
+    });
+  }
+
+private:
+  LogicalResult report(llvm::Error error) const {
+    return variant->emitError() << "compiling to PTX failed: " << llvm::toString(std::move(error));
+  }
+
+  HAL::ExecutableVariantOp variant;
+  const SerializationOptions &options;
+  CudaTarget target;
+};
+
+} // namespace
+
+static LLVM::LLVMFuncOp findKernel(ModuleOp module, StringRef name) {
+  auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  return function && !function.isExternal() ? function : LLVM::LLVMFuncOp();
+}
+
+// PTX names have letters, digits and underscores; other characters become underscores, and the ordinal keeps them
+// apart.
+static std::string symbolOf(StringRef name, uint32_t ordinal) {
+  std::string symbol = name.str();
+  for (char &c : symbol)
+    if (!llvm::isAlnum(c) && c != '_')
+      c = '_';
+  return symbol == name && !llvm::isDigit(symbol[0]) ? symbol : ("k" + Twine(ordinal) + "_" + symbol).str();
+}
+
+LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const SerializationOptions &options,
+                                   SmallVectorImpl<char> &bytes) {
+  SmallVector<ModuleOp> modules(variant.getBody().getOps<ModuleOp>());
+  SmallVector<HAL::ExecutableExportOp> exports(variant.getBody().getOps<HAL::ExecutableExportOp>());
+  llvm::sort(exports,
+             [](HAL::ExecutableExportOp a, HAL::ExecutableExportOp b) { return a.getOrdinal() < b.getOrdinal(); });
+
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels;
+  for (auto [ordinal, op] : llvm::enumerate(exports)) {
+    if (op.getOrdinal() != ordinal)
+      return op.emitOpError("must have ordinal ") << ordinal << ", since ordinals count the exports of a variant";
+    auto module = llvm::find_if(modules, [&](ModuleOp each) { return findKernel(each, op.getSymName()); });
+    if (module == modules.end())
+      return op.emitOpError("has no function of its name in the variant's module; was the variant translated?");
+    LLVM::LLVMFuncOp function = findKernel(*module, op.getSymName());
+    auto threads = function->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getMaxntidAttrName());
+    auto scratch = function->getAttrOfType<IntegerAttr>(scratchBytesAttr);
+    std::string name = op.getSymName().str(), symbol = symbolOf(name, ordinal);
+    kernels.push_back(schema::CreateGpuKernelDirect(
+        builder, name.c_str(), symbol.c_str(), std::distance(modules.begin(), module),
+        op.getLayout().getBindings().size(), op.getLayout().getConstants(), threads ? threads[0] : 1, 1, 1,
+        /*dynamic_shared_bytes=*/0, scratch ? scratch.getInt() : 0));
+    function.setSymName(symbol);
+  }
+
+  PtxCompiler compiler(variant, options);
+  // All are compiled, whichever fails.
+  std::vector<SmallString<0>> codes(modules.size());
+  std::atomic<bool> hasFailed = false;
+  parallelFor(variant.getContext(), 0, modules.size(), [&](size_t i) {
+    std::string baseName = options.baseName;
+    auto functions = modules[i].getOps<LLVM::LLVMFuncOp>();
+    if (modules.size() > 1 && !functions.empty())
+      baseName += "_" + (*functions.begin()).getSymName().str();
+    if (failed(compiler.compile(modules[i], baseName, codes[i])))
+      hasFailed = true;
+  });
+  if (hasFailed)
+    return failure();
+  std::vector<flatbuffers::Offset<flatbuffers::String>> texts;
+  for (const SmallString<0> &code : codes)
+    texts.push_back(builder.CreateString(code.data(), code.size()));
+  schema::FinishGpuExecutableBuffer(
+      builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &texts));
+  const char *data = reinterpret_cast<const char *>(builder.GetBufferPointer());
+  bytes.assign(data, data + builder.GetSize());
+  return success();
+}
+
+} // namespace kiln

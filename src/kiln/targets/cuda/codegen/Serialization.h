@@ -1,0 +1,15 @@
+// From a translated variant to an executable of schema/gpu_executable.fbs.
+#ifndef KILN_TARGETS_CUDA_CODEGEN_SERIALIZATION_H
+#define KILN_TARGETS_CUDA_CODEGEN_SERIALIZATION_H
+
+#include "kiln/compiler/Interfaces/TargetBackend.h"
+
+namespace kiln {
+
+// The PTX of each of its modules, made on any thread, and the table of kernels. Errors are diagnostics at the variant.
+mlir::LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const SerializationOptions &options,
+                                         llvm::SmallVectorImpl<char> &bytes);
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CUDA_CODEGEN_SERIALIZATION_H

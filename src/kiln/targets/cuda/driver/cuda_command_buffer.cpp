@@ -1,0 +1,156 @@
+#include "kiln/targets/cuda/driver/cuda_command_buffer.h"
+
+#include "kiln/runtime/hal/device.h"
+#include "kiln/schema/gpu_executable.h"
+#include "kiln/targets/cuda/driver/cuda_allocator.h"
+#include "kiln/targets/cuda/driver/cuda_queue.h"
+
+#include <algorithm>
+#include <array>
+
+namespace kiln::hal {
+
+Status CudaCommandBuffer::recordFill(const SlotRange &target, uint64_t pattern, uint32_t width) {
+  Command command{Command::Kind::Fill, uint32_t(ranges.size())};
+  command.pattern = pattern;
+  command.patternWidth = width;
+  ranges.push_back(target);
+  commands.push_back(command);
+  return okStatus();
+}
+
+Status CudaCommandBuffer::recordCopy(const SlotRange &source, const SlotRange &target) {
+  commands.push_back({Command::Kind::Copy, uint32_t(ranges.size())});
+  ranges.insert(ranges.end(), {source, target});
+  return okStatus();
+}
+
+Status CudaCommandBuffer::recordDispatch(const Dispatch &dispatch) {
+  const auto &executable = static_cast<const CudaExecutable &>(*dispatch.executable);
+  Command command{Command::Kind::Dispatch, uint32_t(ranges.size())};
+  command.kernel = &executable.kernel(dispatch.exportOrdinal);
+  std::copy_n(dispatch.workgroupCount, 3, command.workgroupCount);
+  command.firstConstant = uint32_t(constants.size());
+  ranges.insert(ranges.end(), dispatch.bindings.begin(), dispatch.bindings.end());
+  constants.insert(constants.end(), dispatch.constants.begin(), dispatch.constants.end());
+  if (executables.empty() || executables.back().get() != dispatch.executable)
+    executables.push_back(Ref<Executable>::share(dispatch.executable));
+  commands.push_back(command);
+  return okStatus();
+}
+
+Status CudaCommandBuffer::checkExecutable(const Executable &executable) const {
+  const auto *ours = dynamic_cast<const CudaExecutable *>(&executable);
+  if (!ours || &ours->context() != context.get())
+    return invalidArgument("the executable was not made by device '{}'", device()->uri());
+  return okStatus();
+}
+
+bool CudaCommandBuffer::canAddress(const Buffer &buffer) const {
+  return CudaBuffer::addressOf(*context, buffer) != 0;
+}
+
+CUdeviceptr CudaCommandBuffer::addressOf(std::span<const Binding> bindings, const SlotRange &range) const {
+  const Binding &binding = bindings[range.slot];
+  return CudaBuffer::addressOf(*context, *binding.buffer) + binding.offset + range.offset;
+}
+
+// CUDA fills with one, two or four bytes at aligned addresses. Anything else is columns of an array whose rows are the
+// pattern.
+CUresult CudaCommandBuffer::fill(CUstream stream, CUdeviceptr target, uint64_t length, uint64_t pattern,
+                                 uint32_t width) const {
+  const CudaLibrary &cuda = context->cuda();
+  const bool aligned = target % width == 0;
+  if (width == 1)
+    return cuda.cuMemsetD8Async(target, uint8_t(pattern), length, stream);
+  if (width == 2 && aligned)
+    return cuda.cuMemsetD16Async(target, uint16_t(pattern), length / 2, stream);
+  if (width == 4 && aligned)
+    return cuda.cuMemsetD32Async(target, uint32_t(pattern), length / 4, stream);
+  CUresult result = cuda::kSuccess;
+  if (target % 4 == 0) {
+    for (uint32_t byte = 0; byte < width && result == cuda::kSuccess; byte += 4)
+      result = cuda.cuMemsetD2D32Async(target + byte, width, uint32_t(pattern >> 8 * byte), 1, length / width, stream);
+    return result;
+  }
+  for (uint32_t byte = 0; byte < width && result == cuda::kSuccess; ++byte)
+    result = cuda.cuMemsetD2D8Async(target + byte, width, uint8_t(pattern >> 8 * byte), 1, length / width, stream);
+  return result;
+}
+
+Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::span<const Binding> bindings) const {
+  const CudaKernel &kernel = *command.kernel;
+  const uint64_t *count = command.workgroupCount;
+  // What a launch can have in one dimension, and what there may be of scratch memory.
+  uint64_t blocks = std::min<uint64_t>(count[0] * count[1] * count[2], INT32_MAX);
+  CUdeviceptr scratch = 0;
+  if (kernel.scratchBytes) {
+    KILN_ASSIGN_OR_RETURN(CudaQueue::Scratch memory, queue.reserveScratch(kernel.scratchBytes, blocks));
+    blocks = std::min(blocks, memory.blocks);
+    scratch = memory.address;
+  }
+
+  std::array<uint64_t, kGpuMostParameters + kGpuFixedParameters> values;
+  std::array<void *, kGpuMostParameters + kGpuFixedParameters> parameters;
+  size_t used = 0;
+  for (uint32_t i = 0; i < kernel.bindingCount; ++i)
+    values[used++] = addressOf(bindings, ranges[command.firstRange + i]);
+  for (uint32_t i = 0; i < kernel.constantCount; ++i)
+    values[used++] = constants[command.firstConstant + i];
+  for (int i = 0; i < 3; ++i)
+    values[used++] = count[i];
+  values[used++] = scratch;
+  for (size_t i = 0; i < used; ++i)
+    parameters[i] = &values[i];
+  const CudaLibrary &cuda = context->cuda();
+  CUresult result =
+      cuda.cuLaunchKernel(kernel.function, unsigned(blocks), 1, 1, kernel.threads[0], kernel.threads[1],
+                          kernel.threads[2], kernel.dynamicSharedBytes, queue.stream(), parameters.data(), nullptr);
+  if (result == cuda::kSuccess) [[likely]]
+    return okStatus();
+  return cuda.check(result, fmt::format("launch dispatch '{}' with {} x {} x {} workgroups", kernel.name, count[0],
+                                        count[1], count[2]));
+}
+
+Status CudaCommandBuffer::enqueue(CudaQueue &queue, std::span<const Binding> bindings) const {
+  const CudaLibrary &cuda = context->cuda();
+  for (const Command &command : commands) {
+    const SlotRange *range = ranges.data() + command.firstRange;
+    switch (command.kind) {
+    case Command::Kind::Dispatch: KILN_RETURN_IF_ERROR(launch(queue, command, bindings)); break;
+    case Command::Kind::Fill:
+      KILN_RETURN_IF_ERROR(cuda.check(
+          fill(queue.stream(), addressOf(bindings, *range), range->length, command.pattern, command.patternWidth),
+          fmt::format("fill {} bytes", range->length)));
+      break;
+    case Command::Kind::Copy:
+      KILN_RETURN_IF_ERROR(
+          cuda.check(cuda.cuMemcpyDtoDAsync_v2(addressOf(bindings, range[1]), addressOf(bindings, range[0]),
+                                               range->length, queue.stream()),
+                     fmt::format("copy {} bytes on the device", range->length)));
+      break;
+    }
+  }
+  return okStatus();
+}
+
+std::string CudaCommandBuffer::describe() const {
+  constexpr size_t kMost = 4;
+  std::vector<std::string_view> names;
+  for (const Command &command : commands)
+    if (command.kind == Command::Kind::Dispatch &&
+        std::find(names.begin(), names.end(), command.kernel->name) == names.end())
+      names.push_back(command.kernel->name);
+  if (names.empty())
+    return "a fill or a copy";
+  if (names.size() == 1)
+    return fmt::format("dispatch '{}'", names.front());
+  std::string text = "one of the dispatches";
+  for (size_t i = 0; i < std::min(names.size(), kMost); ++i)
+    fmt::format_to(std::back_inserter(text), "{} '{}'", i ? "," : "", names[i]);
+  if (names.size() > kMost)
+    fmt::format_to(std::back_inserter(text), " and {} others", names.size() - kMost);
+  return text;
+}
+
+} // namespace kiln::hal

@@ -1,0 +1,62 @@
+// A recording for a GPU: commands that are put into a stream one after the other, which keeps every order.
+#ifndef KILN_TARGETS_CUDA_DRIVER_CUDA_COMMAND_BUFFER_H
+#define KILN_TARGETS_CUDA_DRIVER_CUDA_COMMAND_BUFFER_H
+
+#include "kiln/runtime/hal/command_buffer.h"
+#include "kiln/targets/cuda/driver/cuda_executable.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kiln::hal {
+
+class CudaQueue;
+
+// After finalize immutable, and so shared by all executions.
+class CudaCommandBuffer final : public CommandBuffer {
+public:
+  CudaCommandBuffer(Device *device, Ref<CudaContext> context, CommandBufferMode mode, uint32_t slotCount)
+      : CommandBuffer(device, mode, slotCount), context(std::move(context)) {}
+
+  // Puts the commands into the queue's stream, for a table that has been checked. The queue is locked, and its context
+  // the thread's.
+  Status enqueue(CudaQueue &queue, std::span<const Binding> bindings) const;
+  // "dispatch 'a'", or "one of the dispatches 'a', 'b', ...": for errors of the device, which do not say where they
+  // arose.
+  std::string describe() const;
+
+protected:
+  Status recordFill(const SlotRange &target, uint64_t pattern, uint32_t width) override;
+  Status recordCopy(const SlotRange &source, const SlotRange &target) override;
+  Status recordDispatch(const Dispatch &dispatch) override;
+  Status recordBarrier() override { return okStatus(); }
+  Status recordFinalize() override { return okStatus(); }
+  Status checkExecutable(const Executable &executable) const override;
+  bool canAddress(const Buffer &buffer) const override;
+
+private:
+  struct Command {
+    enum class Kind : uint8_t { Dispatch, Fill, Copy };
+    Kind kind;
+    uint32_t firstRange; // a copy has source and target, a fill its target
+    uint64_t pattern = 0;
+    uint32_t patternWidth = 0;
+    const CudaKernel *kernel = nullptr;
+    uint64_t workgroupCount[3] = {0, 0, 0};
+    uint32_t firstConstant = 0;
+  };
+  CUdeviceptr addressOf(std::span<const Binding> bindings, const SlotRange &range) const;
+  CUresult fill(CUstream stream, CUdeviceptr target, uint64_t length, uint64_t pattern, uint32_t width) const;
+  Status launch(CudaQueue &queue, const Command &command, std::span<const Binding> bindings) const;
+
+  Ref<CudaContext> context;
+  std::vector<Command> commands;
+  std::vector<SlotRange> ranges;
+  std::vector<uint64_t> constants;
+  std::vector<Ref<Executable>> executables;
+};
+
+} // namespace kiln::hal
+
+#endif // KILN_TARGETS_CUDA_DRIVER_CUDA_COMMAND_BUFFER_H

@@ -1,0 +1,63 @@
+#include "kiln/targets/cuda/driver/cuda_context.h"
+
+namespace kiln::hal {
+
+Result<CudaProperties> CudaProperties::query(const CudaLibrary &cuda, CUdevice device) {
+  CudaProperties properties;
+  char name[256] = {};
+  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuDeviceGetName(name, sizeof(name) - 1, device), "ask for the device's name"));
+  properties.name = name;
+  size_t bytes = 0;
+  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuDeviceTotalMem_v2(&bytes, device), "ask for the device's memory"));
+  properties.memoryBytes = bytes;
+  const std::pair<int, int *> attributes[] = {
+      {cuda::kMajor, &properties.major},
+      {cuda::kMinor, &properties.minor},
+      {cuda::kMultiprocessors, &properties.multiprocessors},
+      {cuda::kMaxThreadsPerBlock, &properties.maxThreadsPerBlock},
+      {cuda::kMaxSharedBytes, &properties.maxSharedBytes},
+      {cuda::kL2Bytes, &properties.l2Bytes},
+  };
+  for (auto [attribute, value] : attributes)
+    KILN_RETURN_IF_ERROR(
+        cuda.check(cuda.cuDeviceGetAttribute(value, attribute, device), "ask for the device's properties"));
+  return properties;
+}
+
+Result<Ref<CudaContext>> CudaContext::create(const CudaLibrary &cuda, CUdevice device) {
+  Ref<CudaContext> result = Ref<CudaContext>::adopt(new CudaContext(cuda, device));
+  KILN_ASSIGN_OR_RETURN(result->deviceProperties, CudaProperties::query(cuda, device));
+  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuDevicePrimaryCtxRetain(&result->context, device),
+                                  fmt::format("make a context on '{}'", result->deviceProperties.name)));
+  Scope scope(*result);
+  KILN_RETURN_IF_ERROR(
+      cuda.check(cuda.cuStreamCreate(&result->transfers, cuda::kStreamNonBlocking), "make a stream for transfers"));
+  return result;
+}
+
+CudaContext::~CudaContext() {
+  if (transfers) {
+    Scope scope(*this);
+    library.cuStreamDestroy_v2(transfers);
+  }
+  if (context)
+    library.cuDevicePrimaryCtxRelease_v2(device);
+}
+
+Status CudaContext::copyToDevice(CUdeviceptr target, const void *source, uint64_t length) const {
+  Scope scope(*this);
+  CUresult result = library.cuMemcpyHtoDAsync_v2(target, source, length, transfers);
+  if (result == cuda::kSuccess)
+    result = library.cuStreamSynchronize(transfers);
+  return library.check(result, fmt::format("copy {} bytes to the device", length));
+}
+
+Status CudaContext::copyToHost(void *target, CUdeviceptr source, uint64_t length) const {
+  Scope scope(*this);
+  CUresult result = library.cuMemcpyDtoHAsync_v2(target, source, length, transfers);
+  if (result == cuda::kSuccess)
+    result = library.cuStreamSynchronize(transfers);
+  return library.check(result, fmt::format("copy {} bytes from the device", length));
+}
+
+} // namespace kiln::hal

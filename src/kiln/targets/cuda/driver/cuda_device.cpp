@@ -1,0 +1,42 @@
+#include "kiln/targets/cuda/driver/cuda_device.h"
+
+#include "kiln/runtime/hal/host_allocator.h"
+#include "kiln/targets/cuda/driver/cuda_allocator.h"
+#include "kiln/targets/cuda/driver/cuda_command_buffer.h"
+#include "kiln/targets/cuda/driver/cuda_executable.h"
+
+namespace kiln::hal {
+
+CudaDevice::CudaDevice(std::string uri, Ref<CudaContext> cudaContext, Ref<CudaQueue> queue,
+                       const DeviceOptions &options)
+    : Device(std::move(uri), decorateAllocator(makeRef<CudaAllocator>(cudaContext), options)),
+      context(std::move(cudaContext)), submissions(std::move(queue)) {}
+
+Result<Ref<CudaDevice>> CudaDevice::create(std::string uri, Ref<CudaContext> context, const DeviceOptions &options) {
+  KILN_ASSIGN_OR_RETURN(Ref<CudaQueue> queue, CudaQueue::create(context));
+  return Ref<CudaDevice>::adopt(new CudaDevice(std::move(uri), std::move(context), std::move(queue), options));
+}
+
+Status CudaDevice::checkExecutable(const ExecutableSource &source) const {
+  return CudaExecutable::check(source, context->properties());
+}
+
+Result<Ref<Executable>> CudaDevice::createExecutable(const ExecutableSource &source) {
+  KILN_ASSIGN_OR_RETURN(Ref<CudaExecutable> executable, CudaExecutable::load(context, source));
+  return Ref<Executable>(std::move(executable));
+}
+
+Result<Ref<CommandBuffer>> CudaDevice::createCommandBuffer(CommandBufferMode mode, uint32_t slotCount) {
+  KILN_RETURN_IF_ERROR(CommandBuffer::checkSlotCount(slotCount));
+  return Ref<CommandBuffer>(makeRef<CudaCommandBuffer>(this, context, mode, slotCount));
+}
+
+Result<Ref<Semaphore>> CudaDevice::createSemaphore(uint64_t initialValue) {
+  return Ref<Semaphore>(makeRef<HostSemaphore>(initialValue));
+}
+
+Result<Ref<Fence>> CudaDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
+  return CudaSubmission::start(*this, wait, *static_cast<CudaCommandBuffer *>(commands), bindings);
+}
+
+} // namespace kiln::hal

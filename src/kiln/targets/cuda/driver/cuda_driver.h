@@ -1,0 +1,22 @@
+// The driver `cuda`: NVIDIA's GPUs, through the library of their driver.
+#ifndef KILN_TARGETS_CUDA_DRIVER_CUDA_DRIVER_H
+#define KILN_TARGETS_CUDA_DRIVER_CUDA_DRIVER_H
+
+#include "kiln/runtime/hal/driver.h"
+
+namespace kiln::hal {
+
+class CudaDriver final : public Driver {
+public:
+  std::string_view name() const override { return "cuda"; }
+  std::string_view description() const override { return "NVIDIA GPUs, through CUDA's driver library"; }
+  // Unavailable on a machine without driver or GPU.
+  Result<std::vector<DeviceInfo>> devices() override;
+  Result<Ref<Device>> createDevice(const DeviceUri &uri, const DeviceOptions &options) override;
+};
+
+void registerCudaDriver(DriverRegistry &registry);
+
+} // namespace kiln::hal
+
+#endif // KILN_TARGETS_CUDA_DRIVER_CUDA_DRIVER_H

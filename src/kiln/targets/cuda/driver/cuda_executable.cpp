@@ -1,0 +1,163 @@
+#include "kiln/targets/cuda/driver/cuda_executable.h"
+
+#include "kiln/schema/gpu_executable.h"
+#include "kiln/schema/gpu_executable_generated.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace kiln::hal {
+
+Status checkCudaArchitecture(std::string_view architecture, int major, int minor) {
+  std::string_view digits = architecture;
+  bool known = digits.starts_with("sm_");
+  digits.remove_prefix(known ? 3 : 0);
+  bool exact = digits.ends_with('a');
+  digits.remove_suffix(exact ? 1 : 0);
+  int number = 0;
+  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (!known || error != std::errc() || end != digits.data() + digits.size())
+    return dataLoss("it is for the architecture '{}', which is not one of NVIDIA's", architecture);
+  int device = major * 10 + minor;
+  if (exact ? number == device : number <= device)
+    return okStatus();
+  return failedPrecondition("it is for {}, and the device is sm_{}. Recompile with "
+                            "--iree-hal-cuda-llvm-target-arch=sm_{}",
+                            architecture, device, device);
+}
+
+Status CudaExecutable::check(const ExecutableSource &source, const CudaProperties &device) {
+  if (source.format != kCudaFormat)
+    return failedPrecondition("executable '{}' has the format '{}'; this device runs '{}'. Recompile with "
+                              "--iree-hal-target-backends=cuda",
+                              source.name, source.format, kCudaFormat);
+  return checkCudaArchitecture(source.cpu, device.major, device.minor)
+      .withContext(fmt::format("executable '{}' cannot run on '{}'", source.name, device.name));
+}
+
+// What each export must be for the host program and for the device.
+static Status checkKernel(const schema::GpuKernel &kernel, size_t codes, const CudaProperties &device) {
+  uint64_t threads = uint64_t(kernel.threads_x()) * kernel.threads_y() * kernel.threads_z();
+  if (kernel.code() >= codes)
+    return dataLoss("dispatch '{}' is in code {} of {}", kernel.name()->string_view(), kernel.code(), codes);
+  if (uint64_t(kernel.binding_count()) + kernel.constant_count() > kGpuMostParameters)
+    return dataLoss("dispatch '{}' has {} bindings and {} constants, more than a kernel can take",
+                    kernel.name()->string_view(), kernel.binding_count(), kernel.constant_count());
+  if (threads == 0 || std::max({kernel.threads_x(), kernel.threads_y(), kernel.threads_z()}) > 1024 ||
+      threads > uint64_t(device.maxThreadsPerBlock))
+    return failedPrecondition("dispatch '{}' has blocks of {} x {} x {} threads; '{}' runs up to {}",
+                              kernel.name()->string_view(), kernel.threads_x(), kernel.threads_y(), kernel.threads_z(),
+                              device.name, device.maxThreadsPerBlock);
+  if (kernel.dynamic_shared_bytes() > uint32_t(device.maxSharedBytes))
+    return failedPrecondition("dispatch '{}' needs {} bytes of shared memory; '{}' has {} for a block",
+                              kernel.name()->string_view(), kernel.dynamic_shared_bytes(), device.name,
+                              device.maxSharedBytes);
+  return okStatus();
+}
+
+static Status checkExpected(const schema::GpuKernel &found, const ExpectedExport &expected, size_t index) {
+  if (expected.name != found.name()->string_view())
+    return dataLoss("the module expects its export {} to be '{}'; it is '{}'", index, expected.name,
+                    found.name()->string_view());
+  if (expected.bindingCount != found.binding_count() || expected.constantCount != found.constant_count())
+    return dataLoss("the module gives dispatch '{}' {} bindings and {} constants; it takes {} and {}", expected.name,
+                    expected.bindingCount, expected.constantCount, found.binding_count(), found.constant_count());
+  return okStatus();
+}
+
+// The checked table in the executable's bytes, which are copied where they are not aligned.
+static Result<const schema::GpuExecutable *> readTable(const ExecutableSource &source, const CudaProperties &device,
+                                                       std::vector<uint64_t> &copy) {
+  const auto *bytes = reinterpret_cast<const uint8_t *>(source.bytes.data());
+  if (reinterpret_cast<uintptr_t>(bytes) % alignof(uint64_t) != 0) {
+    copy.resize((source.bytes.size() + 7) / 8);
+    std::memcpy(copy.data(), bytes, source.bytes.size());
+    bytes = reinterpret_cast<const uint8_t *>(copy.data());
+  }
+  flatbuffers::Verifier verifier(bytes, source.bytes.size());
+  if (!schema::VerifyGpuExecutableBuffer(verifier))
+    return dataLoss("its table is damaged");
+  const schema::GpuExecutable *table = schema::GetGpuExecutable(bytes);
+  if (table->version() == 0 || table->version() > kGpuExecutableVersion)
+    return failedPrecondition("it has version {} of the executable's form; this runtime has versions 1 to {}. "
+                              "Recompile the module, or use a newer runtime",
+                              table->version(), kGpuExecutableVersion);
+  size_t kernels = table->kernels() ? table->kernels()->size() : 0, codes = table->codes() ? table->codes()->size() : 0;
+  if (!source.exports.empty() && source.exports.size() != kernels)
+    return dataLoss("the module expects {} exports; it has {}", source.exports.size(), kernels);
+  for (size_t i = 0; i < kernels; ++i) {
+    KILN_RETURN_IF_ERROR(checkKernel(*table->kernels()->Get(i), codes, device));
+    if (!source.exports.empty())
+      KILN_RETURN_IF_ERROR(checkExpected(*table->kernels()->Get(i), source.exports[i], i));
+  }
+  return table;
+}
+
+Result<Ref<CudaExecutable>> CudaExecutable::load(Ref<CudaContext> context, const ExecutableSource &source) {
+  KILN_RETURN_IF_ERROR(check(source, context->properties()));
+  std::string name = fmt::format("executable '{}' cannot be used", source.name);
+  std::vector<uint64_t> copy;
+  Result<const schema::GpuExecutable *> found = readTable(source, context->properties(), copy);
+  if (!found.ok())
+    return Status(found.status()).withContext(name);
+  const schema::GpuExecutable &table = **found;
+  const CudaLibrary &cuda = context->cuda();
+  CudaContext::Scope scope(*context);
+  Ref<CudaExecutable> executable = Ref<CudaExecutable>::adopt(new CudaExecutable(context));
+  if (table.codes())
+    for (const flatbuffers::String *code : *table.codes())
+      KILN_RETURN_IF_ERROR(executable->loadCode(code->c_str(), source.name).withContext(name));
+  if (table.kernels())
+    for (const schema::GpuKernel *entry : *table.kernels()) {
+      CudaKernel kernel{entry->name()->str(),
+                        nullptr,
+                        entry->binding_count(),
+                        entry->constant_count(),
+                        {entry->threads_x(), entry->threads_y(), entry->threads_z()},
+                        entry->dynamic_shared_bytes(),
+                        entry->scratch_bytes()};
+      CUresult result =
+          cuda.cuModuleGetFunction(&kernel.function, executable->modules[entry->code()], entry->symbol()->c_str());
+      if (result == cuda::kSuccess && kernel.dynamicSharedBytes)
+        result =
+            cuda.cuFuncSetAttribute(kernel.function, cuda::kFunctionDynamicSharedBytes, int(kernel.dynamicSharedBytes));
+      KILN_RETURN_IF_ERROR(cuda.check(result, fmt::format("load dispatch '{}'", kernel.name)).withContext(name));
+      executable->kernels.push_back(std::move(kernel));
+    }
+  for (const CudaKernel &kernel : executable->kernels)
+    executable->entries.push_back({kernel.name, kernel.bindingCount, kernel.constantCount, 0});
+  executable->exportTable = executable->entries;
+  return executable;
+}
+
+Status CudaExecutable::loadCode(const char *text, std::string_view name) {
+  const CudaLibrary &cuda = cudaContext->cuda();
+  std::string log(4096, '\0');
+  int options[] = {cuda::kJitErrorLog, cuda::kJitErrorLogBytes};
+  void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
+  CUmodule module = nullptr;
+  CUresult result = cuda.cuModuleLoadDataEx(&module, text, 2, options, values);
+  if (result == cuda::kSuccess) {
+    modules.push_back(module);
+    return okStatus();
+  }
+  if (result == cuda::kUnsupportedPtx)
+    return failedPrecondition(
+        "NVIDIA's driver, which is for CUDA {}.{}, is too old for its code; install a newer driver, "
+        "or recompile for an older architecture with --iree-hal-cuda-llvm-target-arch",
+        cuda.version() / 1000, cuda.version() % 1000 / 10);
+  log.resize(std::char_traits<char>::length(log.c_str()));
+  while (log.ends_with('\n'))
+    log.pop_back();
+  std::string what = fmt::format("compile the code of '{}' for the device", name);
+  return cuda.check(result, log.empty() ? what : fmt::format("{}, of which the driver says \"{}\"", what, log));
+}
+
+CudaExecutable::~CudaExecutable() {
+  CudaContext::Scope scope(*cudaContext);
+  for (CUmodule module : modules)
+    cudaContext->cuda().cuModuleUnload(module);
+}
+
+} // namespace kiln::hal

@@ -1,0 +1,59 @@
+// NVIDIA's driver library, loaded at run time, so that one binary runs with and without it. Nothing of CUDA's headers
+// is needed: what is used of its interface, which is stable, is declared here.
+#ifndef KILN_TARGETS_CUDA_DRIVER_CUDA_LIBRARY_H
+#define KILN_TARGETS_CUDA_DRIVER_CUDA_LIBRARY_H
+
+#include "kiln/base/status.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace kiln::hal {
+
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = uint64_t;
+using CUcontext = struct CUctx_st *;
+using CUstream = struct CUstream_st *;
+using CUevent = struct CUevent_st *;
+using CUmodule = struct CUmod_st *;
+using CUfunction = struct CUfunc_st *;
+
+// The numbers of CUDA that are used, under names of their own.
+namespace cuda {
+inline constexpr CUresult kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidPtx = 218, kUnsupportedPtx = 222,
+                          kNotReady = 600;
+inline constexpr int kMaxThreadsPerBlock = 1, kMultiprocessors = 16, kL2Bytes = 38, kMajor = 75, kMinor = 76,
+                     kMaxSharedBytes = 97;
+inline constexpr int kFunctionDynamicSharedBytes = 8;
+inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
+inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2;
+} // namespace cuda
+
+// A table of the library's functions, each a member of its name. Never unloaded.
+class CudaLibrary {
+public:
+  // Loads and initializes it, once in a process. Unavailable where there is no library or no device, with what to do.
+  static Result<const CudaLibrary *> load();
+
+#define KILN_CUDA_FUNCTION(name, parameters) CUresult(*name) parameters = nullptr;
+#include "kiln/targets/cuda/driver/cuda_functions.def"
+#undef KILN_CUDA_FUNCTION
+
+  // Success, or an error with CUDA's name and text for it; `what` is what could not be done: "allocate 64 bytes".
+  Status check(CUresult result, std::string_view what) const;
+  // The highest version of CUDA that the driver knows: 12080 for 12.8.
+  int version() const { return driverVersion; }
+
+private:
+  CudaLibrary() = default;
+  Status open();
+
+  int driverVersion = 0;
+};
+
+} // namespace kiln::hal
+
+#endif // KILN_TARGETS_CUDA_DRIVER_CUDA_LIBRARY_H

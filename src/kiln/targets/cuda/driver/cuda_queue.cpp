@@ -1,0 +1,230 @@
+#include "kiln/targets/cuda/driver/cuda_queue.h"
+
+#include "kiln/runtime/task/spin.h"
+#include "kiln/targets/cuda/driver/cuda_allocator.h"
+#include "kiln/targets/cuda/driver/cuda_command_buffer.h"
+#include "kiln/targets/cuda/driver/cuda_device.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kiln::hal {
+
+//===--- CudaSemaphore --------------------------------------------------------------------------------------------===//
+
+CudaSemaphore::CudaSemaphore(Ref<CudaDevice> device) : HostSemaphore(0), device(std::move(device)) {}
+
+CudaSemaphore::~CudaSemaphore() = default;
+
+// Short work is awaited by asking the device over and over, which notices its end within a microsecond.
+Status CudaSemaphore::wait(uint64_t target, Deadline deadline) {
+  constexpr uint64_t kPatience = 200'000; // nanoseconds
+  uint64_t end = monotonicNanoseconds() + kPatience;
+  while (!isReached(target) && !deadline.isImmediate() && deadline.remaining() && monotonicNanoseconds() < end) {
+    device->queue().reap();
+    task::cpuRelax();
+  }
+  return HostSemaphore::wait(target, deadline);
+}
+
+void CudaSemaphore::loseDevice() {
+  device->lose();
+}
+
+//===--- CudaSubmission -------------------------------------------------------------------------------------------===//
+
+CudaSubmission::CudaSubmission(CudaDevice &owner, CudaCommandBuffer &base, std::span<const Binding> bindings)
+    : done(makeRef<CudaSemaphore>(Ref<CudaDevice>::share(&owner))), device(Ref<CudaDevice>::share(&owner)),
+      commands(Ref<CudaCommandBuffer>::share(&base)), table(bindings.begin(), bindings.end()) {
+  for (const Binding &binding : bindings)
+    retained.push_back(Ref<Buffer>::share(binding.buffer));
+}
+
+CudaSubmission::~CudaSubmission() = default;
+
+// Whether what `wait` stands for has been done, or is ahead in the device's own queue.
+static bool isOrdered(const CudaDevice &device, const Fence *wait) {
+  if (!wait)
+    return true;
+  return std::ranges::all_of(wait->points(), [&](const SemaphorePoint &point) {
+    const auto *ours = dynamic_cast<const CudaSemaphore *>(point.semaphore.get());
+    return (ours && ours->isLaunchedOn(device)) ||
+           (point.semaphore->isReached(point.value) && point.semaphore->query().ok());
+  });
+}
+
+Ref<Fence> CudaSubmission::start(CudaDevice &device, Fence *wait, CudaCommandBuffer &commands,
+                                 std::span<const Binding> bindings) {
+  std::unique_ptr<CudaSubmission> submission(new CudaSubmission(device, commands, bindings));
+  Ref<Fence> fence = Fence::create(submission->done, 1);
+  if (isOrdered(device, wait))
+    device.queue().launch(std::move(submission));
+  else
+    submission.release()->listen(*wait);
+  return fence;
+}
+
+void CudaSubmission::onSignaled(Status status) {
+  std::unique_ptr<CudaSubmission> self(this);
+  if (!status.ok())
+    return complete(std::move(status));
+  Ref<CudaQueue> queue = Ref<CudaQueue>::share(&device->queue());
+  queue->launch(std::move(self));
+}
+
+void CudaSubmission::complete(Status status) {
+  commands = nullptr;
+  retained.clear();
+  if (status.ok())
+    status = done->signal(1);
+  if (!status.ok())
+    done->fail(std::move(status));
+}
+
+//===--- CudaQueue ------------------------------------------------------------------------------------------------===//
+
+Result<Ref<CudaQueue>> CudaQueue::create(Ref<CudaContext> context) {
+  Ref<CudaQueue> queue = Ref<CudaQueue>::adopt(new CudaQueue(std::move(context)));
+  const CudaLibrary &cuda = queue->context->cuda();
+  CudaContext::Scope scope(*queue->context);
+  KILN_RETURN_IF_ERROR(
+      cuda.check(cuda.cuStreamCreate(&queue->cudaStream, cuda::kStreamNonBlocking), "make a stream for dispatches"));
+  queue->watcher = std::thread([raw = queue.get()] { raw->watch(); });
+  return queue;
+}
+
+CudaQueue::~CudaQueue() {
+  const CudaLibrary &cuda = context->cuda();
+  CudaContext::Scope scope(*context);
+  for (CUevent event : freeEvents)
+    cuda.cuEventDestroy_v2(event);
+  if (scratch)
+    cuda.cuMemFree_v2(scratch);
+  if (cudaStream)
+    cuda.cuStreamDestroy_v2(cudaStream);
+}
+
+void CudaQueue::shutDown() {
+  {
+    std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  changed.notify_all();
+  if (!watcher.joinable())
+    return;
+  if (watcher.get_id() != std::this_thread::get_id()) {
+    watcher.join();
+    return;
+  }
+  // The watcher itself has dropped the device: it goes on for a moment, with a reference of its own.
+  retain();
+  watcher.detach();
+}
+
+// Waits for the submission that is ahead of all others.
+void CudaQueue::watch() {
+  CudaContext::Scope scope(*context);
+  std::unique_lock lock(mutex);
+  const std::thread::id self = std::this_thread::get_id();
+  while (true) {
+    changed.wait(lock, [&] { return stopping || !pending.empty(); });
+    if (pending.empty())
+      break;
+    CUevent event = pending.front()->event;
+    lock.unlock();
+    // Where others have completed it meanwhile, the event may stand for a later submission, and the wait is longer.
+    context->cuda().cuEventSynchronize(event);
+    reap();
+    lock.lock();
+  }
+  bool isDetached = watcher.get_id() != self;
+  lock.unlock();
+  if (isDetached)
+    release();
+}
+
+Result<CUevent> CudaQueue::takeEvent() {
+  if (!freeEvents.empty()) {
+    CUevent event = freeEvents.back();
+    freeEvents.pop_back();
+    return event;
+  }
+  CUevent event = nullptr;
+  const CudaLibrary &cuda = context->cuda();
+  KILN_RETURN_IF_ERROR(
+      cuda.check(cuda.cuEventCreate(&event, cuda::kEventBlockingSync | cuda::kEventDisableTiming), "make an event"));
+  return event;
+}
+
+void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
+  CudaContext::Scope scope(*context);
+  std::unique_lock lock(mutex);
+  Result<CUevent> event = takeEvent();
+  Status status = event.ok() ? submission->commands->enqueue(*this, submission->table) : event.status();
+  // The event comes after what was launched before an error, which still uses the buffers.
+  if (event.ok()) {
+    submission->event = *event;
+    CUresult result = context->cuda().cuEventRecord(*event, cudaStream);
+    if (status.ok())
+      status = context->cuda().check(result, "record an event");
+  }
+  if (!status.ok()) {
+    (void)context->cuda().cuStreamSynchronize(cudaStream);
+    if (event.ok())
+      freeEvents.push_back(*event);
+    lock.unlock();
+    submission->complete(std::move(status));
+    return;
+  }
+  submission->done->setLaunched();
+  pending.push_back(std::move(submission));
+  lock.unlock();
+  changed.notify_one();
+}
+
+void CudaQueue::reap() {
+  std::vector<std::pair<std::unique_ptr<CudaSubmission>, CUresult>> ended;
+  {
+    CudaContext::Scope scope(*context);
+    std::lock_guard lock(mutex);
+    while (!pending.empty()) {
+      CUresult result = context->cuda().cuEventQuery(pending.front()->event);
+      if (result == cuda::kNotReady)
+        break;
+      freeEvents.push_back(pending.front()->event);
+      ended.emplace_back(std::move(pending.front()), result);
+      pending.pop_front();
+    }
+  }
+  // Completing a submission may drop the last reference to the device, and with it the one to this queue.
+  Ref<CudaQueue> keep = ended.empty() ? nullptr : Ref<CudaQueue>::share(this);
+  for (auto &[submission, result] : ended) {
+    Status status;
+    if (result != cuda::kSuccess) {
+      status = context->cuda().check(result, fmt::format("run {}", submission->commands->describe()));
+      submission->device->lose();
+    }
+    submission->complete(std::move(status));
+    submission.reset();
+  }
+}
+
+Result<CudaQueue::Scratch> CudaQueue::reserveScratch(uint64_t bytesOfBlock, uint64_t blocks) {
+  // Enough for every multiprocessor to have several blocks, where these are small.
+  constexpr uint64_t kMost = uint64_t(256) << 20;
+  uint64_t wanted = std::clamp<uint64_t>(kMost / bytesOfBlock, 1, blocks);
+  uint64_t bytes = wanted * bytesOfBlock;
+  if (bytes <= scratchBytes)
+    return Scratch{scratch, wanted};
+  const CudaLibrary &cuda = context->cuda();
+  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuStreamSynchronize(cudaStream), "await the dispatches before"));
+  if (scratch)
+    cuda.cuMemFree_v2(std::exchange(scratch, 0));
+  scratchBytes = 0;
+  KILN_RETURN_IF_ERROR(
+      cuda.check(cuda.cuMemAlloc_v2(&scratch, bytes), fmt::format("allocate {} bytes of scratch memory", bytes)));
+  scratchBytes = bytes;
+  return Scratch{scratch, wanted};
+}
+
+} // namespace kiln::hal

@@ -1,0 +1,109 @@
+// A stream of a GPU, and what waits in it: submissions complete in the order in which they were launched.
+//
+// Whoever waits for a submission asks the device itself; a thread of the queue does so for those for whom nobody waits.
+#ifndef KILN_TARGETS_CUDA_DRIVER_CUDA_QUEUE_H
+#define KILN_TARGETS_CUDA_DRIVER_CUDA_QUEUE_H
+
+#include "kiln/base/ref.h"
+#include "kiln/runtime/hal/buffer.h"
+#include "kiln/runtime/hal/command_buffer.h"
+#include "kiln/runtime/hal/fence_listener.h"
+#include "kiln/runtime/hal/host_semaphore.h"
+#include "kiln/targets/cuda/driver/cuda_context.h"
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace kiln::hal {
+
+class CudaCommandBuffer;
+class CudaDevice;
+
+// The timeline of one submission.
+class CudaSemaphore final : public HostSemaphore {
+public:
+  explicit CudaSemaphore(Ref<CudaDevice> device);
+  ~CudaSemaphore() override;
+
+  Status wait(uint64_t target, Deadline deadline) override;
+  void loseDevice() override;
+
+  // Whether what is put into the queue of `other` from now on runs after what signals this.
+  bool isLaunchedOn(const CudaDevice &other) const {
+    return device.get() == &other && launched.load(std::memory_order_acquire);
+  }
+  void setLaunched() { launched.store(true, std::memory_order_release); }
+
+private:
+  Ref<CudaDevice> device;
+  std::atomic<bool> launched{false};
+};
+
+// One execution of a command buffer; retains what it uses.
+class CudaSubmission final : public FenceListener {
+public:
+  ~CudaSubmission();
+
+  // Launches it when `wait`, which may be null, is signalled, or at once where the queue keeps the order by itself.
+  static Ref<Fence> start(CudaDevice &device, Fence *wait, CudaCommandBuffer &commands,
+                          std::span<const Binding> bindings);
+
+private:
+  friend class CudaQueue;
+  CudaSubmission(CudaDevice &device, CudaCommandBuffer &commands, std::span<const Binding> bindings);
+  void onSignaled(Status status) override;
+  // Drops what is retained, and then signals.
+  void complete(Status status);
+
+  Ref<CudaSemaphore> done;
+  Ref<CudaDevice> device;
+  Ref<CudaCommandBuffer> commands;
+  std::vector<Ref<Buffer>> retained;
+  std::vector<Binding> table;
+  CUevent event = nullptr; // the queue's
+};
+
+class CudaQueue final : public RefCounted {
+public:
+  static Result<Ref<CudaQueue>> create(Ref<CudaContext> context);
+
+  CUstream stream() const { return cudaStream; }
+  // Puts a submission into the stream; where that fails it completes with the error.
+  void launch(std::unique_ptr<CudaSubmission> submission);
+  // Completes what the device has ended. Never waits.
+  void reap();
+  // Nothing is submitted any more; called by the device's destructor, on any thread.
+  void shutDown();
+
+  // Memory for as many blocks as there is room for, at most `blocks`. The queue is locked.
+  struct Scratch {
+    CUdeviceptr address = 0;
+    uint64_t blocks = 0;
+  };
+  Result<Scratch> reserveScratch(uint64_t bytesOfBlock, uint64_t blocks);
+
+private:
+  explicit CudaQueue(Ref<CudaContext> context) : context(std::move(context)) {}
+  ~CudaQueue() override;
+  void watch();
+  Result<CUevent> takeEvent();
+
+  Ref<CudaContext> context;
+  CUstream cudaStream = nullptr;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::unique_ptr<CudaSubmission>> pending; // guarded
+  std::vector<CUevent> freeEvents;                     // guarded; destroyed with the queue only
+  CUdeviceptr scratch = 0;                             // guarded
+  uint64_t scratchBytes = 0;                           // guarded
+  bool stopping = false;                               // guarded
+  std::thread watcher;
+};
+
+} // namespace kiln::hal
+
+#endif // KILN_TARGETS_CUDA_DRIVER_CUDA_QUEUE_H
