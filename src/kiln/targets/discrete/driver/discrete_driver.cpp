@@ -15,8 +15,9 @@ Result<std::vector<DeviceInfo>> DiscreteDriver::devices() {
   info.name = "this machine's CPU, as if it were a GPU";
   info.properties = {{"memory bytes", std::to_string(settings.memoryMib << 20)},
                      {"queues", std::to_string(settings.queues)},
-                     {"executable format", std::string(nativeElfFormat())},
-                     {"settings of a URI", fmt::format("discrete://NAME=N,...: {}", DiscreteSettings::help())}};
+                     {"executable format", std::string(nativeElfFormat())}};
+  for (std::pair<std::string, std::string> &setting : DiscreteSettings::describe())
+    info.properties.push_back(std::move(setting));
   return std::vector<DeviceInfo>{std::move(info)};
 }
 

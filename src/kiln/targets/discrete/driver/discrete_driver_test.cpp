@@ -42,7 +42,8 @@ uint8_t first(Buffer &buffer) {
   return static_cast<uint8_t>(byte);
 }
 
-TEST(DiscreteDriverTest, TheHostCannotTouchItsMemory) {
+TEST(DiscreteDriverDeathTest, TheHostCannotTouchItsMemory) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
   Ref<Device> device = mustOpen("delay-us=0");
   Ref<Buffer> buffer = allocate(*device, 1000);
   EXPECT_EQ(buffer->memoryKind(), MemoryKind::DeviceLocal);

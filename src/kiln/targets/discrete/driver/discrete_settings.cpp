@@ -26,11 +26,18 @@ constexpr Setting kSettings[] = {
 
 } // namespace
 
-std::string DiscreteSettings::help() {
-  std::string text;
+std::vector<std::pair<std::string, std::string>> DiscreteSettings::describe() {
+  std::vector<std::pair<std::string, std::string>> described;
   for (const Setting &setting : kSettings)
-    fmt::format_to(std::back_inserter(text), "{}{}=N ({})", text.empty() ? "" : ", ", setting.name, setting.meaning);
-  return text;
+    described.emplace_back(fmt::format("discrete://{}=N", setting.name), setting.meaning);
+  return described;
+}
+
+static std::string settingNames() {
+  std::string names;
+  for (const Setting &setting : kSettings)
+    fmt::format_to(std::back_inserter(names), "{}{}=N", names.empty() ? "" : ", ", setting.name);
+  return names;
 }
 
 Result<DiscreteSettings> DiscreteSettings::parse(std::string_view text) {
@@ -41,7 +48,7 @@ Result<DiscreteSettings> DiscreteSettings::parse(std::string_view text) {
     std::string_view name = entry.substr(0, entry.find('='));
     const Setting *setting = std::ranges::find(kSettings, name, &Setting::name);
     if (setting == std::end(kSettings) || name.size() == entry.size())
-      return invalidArgument("'{}' is no setting of a discrete device; there are {}", entry, help());
+      return invalidArgument("'{}' is no setting of a discrete device; there are {}", entry, settingNames());
     std::string_view digits = entry.substr(name.size() + 1);
     uint64_t value = 0;
     auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace kiln::hal {
 
@@ -21,8 +23,8 @@ struct DiscreteSettings {
 
   // "seed=1,delay-us=200"; empty: as above.
   static Result<DiscreteSettings> parse(std::string_view text);
-  // All that parse takes, with what each means, for --dump_devices and errors.
-  static std::string help();
+  // What parse takes, and what it means.
+  static std::vector<std::pair<std::string, std::string>> describe();
 };
 
 } // namespace kiln::hal
