@@ -126,27 +126,39 @@ private:
   }
 
   Result<Ref<Executable>> callExecutableCreate(Device &device, ProgramExecutable &program) {
+    KILN_ASSIGN_OR_RETURN(uint32_t index, callExecutableVariantIndex(device, program));
+    std::vector<hal::ExpectedExport> exports;
+    return device.createExecutable(sourceOf(program.info(), index, exports));
+  }
+
+  Result<uint32_t> callExecutableVariantIndex(Device &device, ProgramExecutable &program) {
     const ExecutableInfo &info = program.info();
     std::string refusals;
-    std::vector<hal::ExpectedExport> exports;
-    for (const VariantInfo &variant : info.variants) {
-      exports.clear();
-      for (const ExecutableExportInfo &entry : variant.exports)
-        exports.push_back({entry.name, entry.bindingCount, entry.constantCount});
-      hal::ExecutableSource source;
-      source.name = info.name;
-      source.format = variant.format;
-      source.bytes = std::as_bytes(std::span(variant.bytes));
-      source.cpu = variant.cpu;
-      source.cpuFeatures = variant.cpuFeatures;
-      source.exports = exports;
-      Status check = device.checkExecutable(source);
+    for (uint32_t i = 0; i < info.variants.size(); ++i) {
+      std::vector<hal::ExpectedExport> exports;
+      Status check = device.checkExecutable(sourceOf(info, i, exports));
       if (check.ok())
-        return device.createExecutable(source);
-      refusals += fmt::format("\n  {} ({}): {}", variant.target, variant.format, check.message());
+        return i;
+      refusals += fmt::format("\n  {} ({}): {}", info.variants[i].target, info.variants[i].format, check.message());
     }
     return failedPrecondition("device '{}' can run no variant of executable '{}'{}{}", device.uri(), info.name,
                               refusals.empty() ? ", which has none" : "; the module holds:", refusals);
+  }
+
+  // Refers to `exports`, which it fills.
+  static hal::ExecutableSource sourceOf(const ExecutableInfo &info, uint32_t index,
+                                        std::vector<hal::ExpectedExport> &exports) {
+    const VariantInfo &variant = info.variants[index];
+    for (const ExecutableExportInfo &entry : variant.exports)
+      exports.push_back({entry.name, entry.bindingCount, entry.constantCount});
+    hal::ExecutableSource source;
+    source.name = info.name;
+    source.format = variant.format;
+    source.bytes = std::as_bytes(std::span(variant.bytes));
+    source.cpu = variant.cpu;
+    source.cpuFeatures = variant.cpuFeatures;
+    source.exports = exports;
+    return source;
   }
 
   Result<Ref<Buffer>> callBufferAllocate(Device &device, uint32_t usage, uint64_t length) {

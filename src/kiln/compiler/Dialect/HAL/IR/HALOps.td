@@ -258,6 +258,12 @@ def HAL_ExecutableCreateOp : HAL_HostOp<"executable.create"> {
   let results = (outs HAL_Executable:$result);
   let assemblyFormat = "`(` $device `)` $executable attr-dict `:` functional-type(operands, results)";
 }
+def HAL_ExecutableVariantIndexOp : HAL_HostOp<"executable.variant_index"> {
+  let summary = "which variant of an executable the device can run";
+  let arguments = (ins HAL_Device:$device, FlatSymbolRefAttr:$executable);
+  let results = (outs I32:$result);
+  let assemblyFormat = "`(` $device `)` $executable attr-dict `:` functional-type(operands, results)";
+}
 def HAL_BufferAllocateOp : HAL_HostOp<"buffer.allocate"> {
   let summary = "allocates a buffer; its content is undefined";
   let arguments = (ins HAL_Device:$device, I32:$usage, Index:$length);

@@ -10,6 +10,14 @@ std::string executableGlobal(StringRef executable) {
   return ("__executable_" + executable).str();
 }
 
+std::string variantGlobal(StringRef executable) {
+  return executableGlobal(executable) + "_variant";
+}
+
+SmallVector<ExecutableVariantOp> variantsOf(ExecutableOp executable) {
+  return llvm::to_vector(executable.getBody().front().getOps<ExecutableVariantOp>());
+}
+
 Value CommandBufferRecorder::i32(OpBuilder &builder, int64_t value) {
   return arith::ConstantIntOp::create(builder, execute.getLoc(), builder.getI32Type(), value);
 }
@@ -67,6 +75,38 @@ LogicalResult CommandBufferRecorder::recordCommand(OpBuilder &builder, Operation
   return success();
 }
 
+static ExecutableExportOp findExport(ExecutableVariantOp variant, Stream::CmdDispatchOp op) {
+  for (auto candidate : variant.getBody().front().getOps<ExecutableExportOp>())
+    if (candidate.getSymNameAttr() == op.getEntry().getLeafReference())
+      return candidate;
+  return {};
+}
+
+SmallVector<Value> CommandBufferRecorder::workgroupCount(OpBuilder &builder, Stream::CmdDispatchOp op,
+                                                         ExecutableVariantOp variant) {
+  ExecutableExportOp exportOp = findExport(variant, op);
+  if (!exportOp || exportOp.getWorkgroupCount().empty()) {
+    op.emitError() << "launches " << op.getEntry() << ", which code generation for " << variant.getSymName()
+                   << " has not given a workgroup count";
+    return {};
+  }
+  // The count is computed from the constants, where the command is recorded.
+  IRMapping countMapping;
+  Block &count = exportOp.getWorkgroupCount().front();
+  for (auto [arg, constant] : llvm::zip(count.getArguments(), op.getConstants())) {
+    Value value = mapping.lookupOrDefault(constant);
+    if (!value.getType().isIndex())
+      value = arith::IndexCastOp::create(builder, op.getLoc(), builder.getIndexType(), value);
+    countMapping.map(arg, value);
+  }
+  for (Operation &inner : count.without_terminator())
+    builder.clone(inner, countMapping);
+  SmallVector<Value> grid;
+  for (Value value : count.getTerminator()->getOperands())
+    grid.push_back(countMapping.lookupOrDefault(value));
+  return grid;
+}
+
 LogicalResult CommandBufferRecorder::recordDispatch(OpBuilder &builder, Stream::CmdDispatchOp op) {
   Location loc = op.getLoc();
   auto mapped = [&](Value value) { return mapping.lookupOrDefault(value); };
@@ -74,33 +114,27 @@ LogicalResult CommandBufferRecorder::recordDispatch(OpBuilder &builder, Stream::
   auto executable = module.lookupSymbol<ExecutableOp>(op.getEntry().getRootReference());
   if (!executable)
     return op.emitError() << "launches " << op.getEntry() << ", which is not an executable of the module";
-  auto variants = llvm::to_vector(executable.getBody().front().getOps<ExecutableVariantOp>());
-  if (variants.size() != 1)
-    return executable.emitError() << "has " << variants.size()
-                                  << " variants; modules for several targets are not supported yet, so give one target "
-                                     "to --kiln-hal-target-backends";
-  ExecutableExportOp exportOp;
-  for (auto candidate : variants.front().getBody().front().getOps<ExecutableExportOp>())
-    if (candidate.getSymNameAttr() == op.getEntry().getLeafReference())
-      exportOp = candidate;
-  if (!exportOp || exportOp.getWorkgroupCount().empty())
-    return op.emitError() << "launches " << op.getEntry() << ", which code generation has not given a workgroup count";
-
-  // The count is computed from the constants, where the command is recorded.
-  IRMapping countMapping;
-  Block &count = exportOp.getWorkgroupCount().front();
-  for (auto [arg, constant] : llvm::zip(count.getArguments(), op.getConstants())) {
-    Value value = mapped(constant);
-    if (!value.getType().isIndex())
-      value = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), value);
-    countMapping.map(arg, value);
-  }
-  for (Operation &inner : count.without_terminator())
-    builder.clone(inner, countMapping);
-  auto ret = cast<ReturnOp>(count.getTerminator());
+  SmallVector<ExecutableVariantOp> variants = variantsOf(executable);
   SmallVector<Value> grid;
-  for (Value value : ret.getOperands())
-    grid.push_back(countMapping.lookupOrDefault(value));
+  Value chosen;
+  for (auto [i, variant] : llvm::enumerate(variants)) {
+    SmallVector<Value> ofVariant = workgroupCount(builder, op, variant);
+    if (ofVariant.empty())
+      return failure();
+    if (grid.empty()) {
+      grid = ofVariant;
+      continue;
+    }
+    if (!chosen)
+      chosen = Util::GlobalLoadOp::create(builder, loc, builder.getI32Type(), variantGlobal(executable.getSymName()));
+    Value isThis = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, chosen, i32(builder, i));
+    for (auto [count, other] : llvm::zip(grid, ofVariant))
+      count = arith::SelectOp::create(builder, loc, isThis, other, count);
+  }
+  if (grid.empty())
+    return executable.emitError() << "has no variant";
+  // The exports of all variants are the same ones in the same order.
+  ExecutableExportOp exportOp = findExport(variants.front(), op);
 
   SmallVector<Value> rest;
   for (Value constant : op.getConstants())

@@ -9,8 +9,10 @@
 
 namespace kiln::HAL {
 
-// The global that holds a loaded executable.
+// The globals that hold a loaded executable, and, where it has several variants, which of them it is.
 std::string executableGlobal(llvm::StringRef executable);
+std::string variantGlobal(llvm::StringRef executable);
+llvm::SmallVector<ExecutableVariantOp> variantsOf(ExecutableOp executable);
 
 class CommandBufferRecorder {
 public:
@@ -24,6 +26,9 @@ public:
 private:
   mlir::LogicalResult recordCommand(mlir::OpBuilder &builder, mlir::Operation *op);
   mlir::LogicalResult recordDispatch(mlir::OpBuilder &builder, Stream::CmdDispatchOp op);
+  // What the variant's export says for the dispatch's constants; empty, after an error, where it says nothing.
+  llvm::SmallVector<mlir::Value> workgroupCount(mlir::OpBuilder &builder, Stream::CmdDispatchOp op,
+                                                ExecutableVariantOp variant);
   mlir::Value slot(mlir::OpBuilder &builder, mlir::Value resource);
   mlir::Value i32(mlir::OpBuilder &builder, int64_t value);
 

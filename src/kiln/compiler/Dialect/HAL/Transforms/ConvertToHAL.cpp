@@ -32,9 +32,12 @@ public:
       return;
     Location loc = module.getLoc();
     Util::GlobalOp::create(builder, loc, kDevice, device);
-    for (ExecutableOp executable : executables)
+    for (ExecutableOp executable : executables) {
       Util::GlobalOp::create(builder, loc, executableGlobal(executable.getSymName()),
                              ExecutableType::get(&getContext()));
+      if (variantsOf(executable).size() > 1)
+        Util::GlobalOp::create(builder, loc, variantGlobal(executable.getSymName()), i32);
+    }
     auto initializer = Util::InitializerOp::create(builder, loc);
     Block &setup = initializer.getBody().emplaceBlock();
     auto setupBuilder = OpBuilder::atBlockEnd(&setup);
@@ -45,6 +48,11 @@ public:
       Value loaded = ExecutableCreateOp::create(setupBuilder, loc, ExecutableType::get(&getContext()), theDevice,
                                                 FlatSymbolRefAttr::get(executable.getSymNameAttr()));
       Util::GlobalStoreOp::create(setupBuilder, loc, loaded, executableGlobal(executable.getSymName()));
+      if (variantsOf(executable).size() == 1)
+        continue;
+      Value variant = ExecutableVariantIndexOp::create(setupBuilder, loc, i32, theDevice,
+                                                       FlatSymbolRefAttr::get(executable.getSymNameAttr()));
+      Util::GlobalStoreOp::create(setupBuilder, loc, variant, variantGlobal(executable.getSymName()));
     }
     Util::ReturnOp::create(setupBuilder, loc);
 

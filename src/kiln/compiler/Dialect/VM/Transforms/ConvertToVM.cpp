@@ -206,9 +206,9 @@ private:
       op->erase();
       return success();
     }
-    if (auto create = dyn_cast<HAL::ExecutableCreateOp>(op)) {
-      Value source = ConstExecutableOp::create(builder, loc, ref, create.getExecutable());
-      return replace(callImport(builder, op, resultTypes, {create.getDevice(), source}));
+    if (isa<HAL::ExecutableCreateOp, HAL::ExecutableVariantIndexOp>(op)) {
+      Value source = ConstExecutableOp::create(builder, loc, ref, op->getAttrOfType<FlatSymbolRefAttr>("executable"));
+      return replace(callImport(builder, op, resultTypes, {op->getOperand(0), source}));
     }
     if (isa<HAL::HALDialect>(op->getDialect()))
       return replace(callImport(builder, op, resultTypes, op->getOperands()));
