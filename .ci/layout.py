@@ -23,6 +23,7 @@ MAY_INCLUDE = [
     ("runtime", ["base", "schema", "targets/drivers.h"]),
     ("compiler", ["base", "schema"]),
     ("targets/*/driver", ["base", "schema", "runtime"]),
+    ("targets/*/sim", ["base", "schema", "runtime", "targets/*/driver"]),
     ("targets/*/codegen", ["base", "schema", "compiler"]),
     ("targets/drivers.h", ["runtime"]),
     ("targets/backends.h", ["compiler"]),

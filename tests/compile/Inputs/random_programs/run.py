@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles random programs, runs them, and compares what they give with numpy. Programs that fail stay in the folder.
 
-    run.py [--first N] [--count N] [--targets host,generic,O0,cuda] [--steps compile,run] --folder FOLDER
+    run.py [--first N] [--count N] [--targets host,generic,O0,cuda,cuda-sim] [--steps compile,run] --folder FOLDER
 
 With one of the steps alone, modules stay in the folder, or are taken from there: for a machine that has no compiler."""
 
@@ -17,12 +17,12 @@ from program import TOLERANCE, is_float
 
 CPU = "--iree-hal-target-backends=llvm-cpu"
 TARGETS = {"host": [CPU], "generic": [CPU, "--iree-llvmcpu-target-cpu=generic"], "O0": [CPU, "--iree-opt-level=O0"],
-           "cuda": ["--iree-hal-target-backends=cuda"]}
-DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"], "cuda": []}
+           "cuda": ["--iree-hal-target-backends=cuda"], "cuda-sim": ["--iree-hal-target-backends=cuda"]}
+DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"], "cuda": [], "cuda-sim": []}
 
 
 def devices_of(target):
-    return ["cuda"] if target == "cuda" else ["local-sync", "local-task"]
+    return [target] if target in DEVICES else ["local-sync", "local-task"]
 
 
 def write(path, value, array):

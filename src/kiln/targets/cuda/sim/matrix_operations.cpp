@@ -1,0 +1,9 @@
+#include "kiln/targets/cuda/sim/operations.h"
+
+namespace kiln::cudasim {
+
+std::span<const Opcode> matrixOpcodes() {
+  return {};
+}
+
+} // namespace kiln::cudasim
