@@ -37,7 +37,6 @@ template <typename T> const Inst *shiftRight(const Inst *i, uint64_t *r, Thread 
   return i + 1;
 }
 
-
 template <typename F> void decodeLogic(Decoder &in, size_t operands, F pick) {
   const Type type = in.takeTypeOf({Type::Pred, Type::B16, Type::B32, Type::B64});
   sameTypeOperands(in, type, operands);
@@ -382,26 +381,11 @@ template <int parts> void decodeDot(Decoder &in) {
 }
 
 constexpr Opcode kOpcodes[] = {
-    {"and", decodeAnd},
-    {"or", decodeOr},
-    {"xor", decodeXor},
-    {"not", decodeNot},
-    {"cnot", decodeCnot},
-    {"shl", decodeShift<true>},
-    {"shr", decodeShift<false>},
-    {"shf", decodeFunnelShift},
-    {"popc", decodePopc},
-    {"clz", decodeClz},
-    {"brev", decodeBrev},
-    {"bfind", decodeBfind},
-    {"fns", decodeFns},
-    {"bfe", decodeBfe},
-    {"bfi", decodeBfi},
-    {"szext", decodeSzext},
-    {"bmsk", decodeBmsk},
-    {"lop3", decodeLop3},
-    {"prmt", decodePrmt},
-    {"dp4a", decodeDot<4>},
+    {"and", decodeAnd},     {"or", decodeOr},           {"xor", decodeXor},          {"not", decodeNot},
+    {"cnot", decodeCnot},   {"shl", decodeShift<true>}, {"shr", decodeShift<false>}, {"shf", decodeFunnelShift},
+    {"popc", decodePopc},   {"clz", decodeClz},         {"brev", decodeBrev},        {"bfind", decodeBfind},
+    {"fns", decodeFns},     {"bfe", decodeBfe},         {"bfi", decodeBfi},          {"szext", decodeSzext},
+    {"bmsk", decodeBmsk},   {"lop3", decodeLop3},       {"prmt", decodePrmt},        {"dp4a", decodeDot<4>},
     {"dp2a", decodeDot<2>},
 };
 

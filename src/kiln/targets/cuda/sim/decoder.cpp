@@ -15,8 +15,9 @@ static uint64_t alignUp(uint64_t value, uint64_t align) {
 static const Opcode *findOpcode(std::string_view name) {
   static const auto *table = [] {
     auto *all = new std::unordered_map<std::string_view, const Opcode *>();
-    for (std::span<const Opcode> opcodes : {integerOpcodes(), bitOpcodes(), comparisonOpcodes(), floatOpcodes(), conversionOpcodes(), memoryOpcodes(),
-                                            controlOpcodes(), warpOpcodes(), matrixOpcodes()})
+    for (std::span<const Opcode> opcodes :
+         {integerOpcodes(), bitOpcodes(), comparisonOpcodes(), floatOpcodes(), conversionOpcodes(), memoryOpcodes(),
+          controlOpcodes(), warpOpcodes(), matrixOpcodes()})
       for (const Opcode &opcode : opcodes)
         (*all)[opcode.name] = &opcode;
     return all;
