@@ -41,8 +41,8 @@ MAY_INCLUDE = [
 ]
 # Tests, benchmarks, and suites that run over every target may use all of their own side.
 SIDES = {
-    "runtime": ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver", "families", "measure", "store",
-                "report"],
+    "runtime": ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver", "targets/*/sim",
+                "families", "measure", "store", "report"],
     "compiler": ["base", "schema", "compiler", "targets/backends.h", "targets/*/codegen", "families/*/lowering"],
 }
 COMPILER_HEADERS = re.compile(r"(mlir|mlir-c|llvm|llvm-c|lld|clang)/")

@@ -27,6 +27,7 @@ std::span<const Opcode> memoryOpcodes();
 std::span<const Opcode> controlOpcodes();
 std::span<const Opcode> warpOpcodes();
 std::span<const Opcode> matrixOpcodes();
+std::span<const Opcode> copyOpcodes();
 
 // The kernel that is decoded, and what its codes share.
 class ProgramBuilder {

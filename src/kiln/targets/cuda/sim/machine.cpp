@@ -128,6 +128,12 @@ uint8_t *Thread::shared(const Inst *inst, uint64_t address, uint32_t bytes, Acce
     fault(inst, FaultCode::LaunchFailed,
           fmt::format("reads {} bytes at {:#x} of shared memory, of which byte {:#x} was never written", bytes, address,
                       problem.byte));
+  else if (problem.kind == SharedShadow::Problem::Kind::InFlight)
+    fault(inst, FaultCode::LaunchFailed,
+          fmt::format(
+              "{} {} bytes at {:#x} of shared memory, into which an asynchronous copy of thread {} goes on, from PTX "
+              "line {}; nothing has waited for its end",
+              nameOf(access), bytes, address, block->describe(problem.otherThread), problem.otherLine));
   else
     fault(inst, FaultCode::LaunchFailed,
           fmt::format("{} {} bytes at {:#x} of shared memory, a race: thread {} {} byte {:#x} at PTX line {}, and no "
@@ -196,6 +202,8 @@ void Block::start(Launch &owner, uint64_t number) {
     thread.state = Thread::State::Ready;
     thread.isListed = true;
     thread.hasFenced = false;
+    thread.copies.clear();
+    thread.copyGroups.clear();
     thread.frames.clear();
     thread.params.clear();
     thread.enter(owner.program->kernel(), nullptr);

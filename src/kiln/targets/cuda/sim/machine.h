@@ -65,6 +65,16 @@ struct Thread {
   std::vector<uint64_t> registerStack;
   std::vector<uint8_t> params, local;
 
+  // A copy into shared memory that cp.async has started; it takes place when the thread waits for it, which is as late
+  // as it may be.
+  struct Copy {
+    const Inst *inst;
+    uint64_t source, target;
+    uint32_t bytes, sourceBytes; // what is beyond the source's bytes is zero
+  };
+  std::vector<Copy> copies;                  // not committed
+  std::vector<std::vector<Copy>> copyGroups; // the oldest first
+
   const Code &code() const { return *frames.back().code; }
   uint8_t *frameParams() { return params.data() + frames.back().params; }
   uint32_t lane() const { return index % 32; }

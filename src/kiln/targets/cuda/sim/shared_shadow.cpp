@@ -21,6 +21,8 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
   const bool strong = isStrong(access);
   for (uint32_t i = offset; i < offset + count; ++i) {
     Byte &byte = bytes[i];
+    if (byte.isInFlight) [[unlikely]]
+      return {Problem::Kind::InFlight, i, byte.writer, byte.writeLine, true};
     if (reads(access) && !byte.writeClock) [[unlikely]]
       return {Problem::Kind::Uninitialized, i};
     if (byte.writeClock > floor && !(strong && byte.strongWrite) && !isOrdered(thread, byte.writer, byte.writeClock))
@@ -51,6 +53,11 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
     }
   }
   return {};
+}
+
+void SharedShadow::setInFlight(uint32_t offset, uint32_t count, bool isInFlight) {
+  for (uint32_t i = offset; i < offset + count; ++i)
+    bytes[i].isInFlight = isInFlight;
 }
 
 void SharedShadow::meetAll() {

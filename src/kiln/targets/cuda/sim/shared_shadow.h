@@ -34,7 +34,7 @@ public:
   void reset(uint32_t bytes, uint32_t threads);
 
   struct Problem {
-    enum class Kind : uint8_t { None, Uninitialized, Race } kind = Kind::None;
+    enum class Kind : uint8_t { None, Uninitialized, Race, InFlight } kind = Kind::None;
     uint32_t byte = 0;        // offset in shared memory
     uint32_t otherThread = 0; // Race: and what it did, where
     uint32_t otherLine = 0;
@@ -42,6 +42,9 @@ public:
   };
   // Notes an access by a thread, at a line of PTX.
   Problem note(uint32_t thread, uint32_t line, uint32_t offset, uint32_t bytes, Access access);
+
+  // An asynchronous copy into these bytes has started, or has ended: nothing may touch them between the two.
+  void setInFlight(uint32_t offset, uint32_t bytes, bool isInFlight);
 
   // All threads have met.
   void meetAll();
@@ -58,7 +61,7 @@ private:
     uint32_t writeClock = 0, readClock = 0, otherClock = 0; // 0: never
     uint32_t writeLine = 0, readLine = 0;
     uint16_t writer = 0, reader = 0, otherReader = 0;
-    bool strongWrite = false, strongRead = false;
+    bool strongWrite = false, strongRead = false, isInFlight = false;
   };
   bool isOrdered(uint32_t thread, uint32_t other, uint32_t clock) const {
     return clock <= floor || other == thread || (!known[thread].empty() && clock <= known[thread][other]);
