@@ -25,6 +25,7 @@ MAY_INCLUDE = [
     # A device that runs the executables of another target.
     ("targets/discrete/driver", ["base", "schema", "runtime", "targets/cpu/driver"]),
     ("targets/*/driver", ["base", "schema", "runtime"]),
+    ("targets/*/sim", ["base", "schema", "runtime", "targets/*/driver"]),
     ("targets/*/codegen", ["base", "schema", "compiler"]),
     ("targets/drivers.h", ["runtime"]),
     ("targets/backends.h", ["compiler"]),
@@ -42,8 +43,8 @@ MAY_INCLUDE = [
 ]
 # Tests, benchmarks, and suites that run over every target may use all of their own side.
 SIDES = {
-    "runtime": ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver", "families", "measure", "store",
-                "report"],
+    "runtime": ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver", "targets/*/sim",
+                "families", "measure", "store", "report"],
     "compiler": ["base", "schema", "compiler", "targets/backends.h", "targets/*/codegen", "families/*/lowering"],
 }
 COMPILER_HEADERS = re.compile(r"(mlir|mlir-c|llvm|llvm-c|lld|clang)/")

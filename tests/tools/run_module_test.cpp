@@ -227,7 +227,7 @@ TEST_F(RunModuleTest, Devices) {
   EXPECT_EQ(unknown.exitCode, 1);
   EXPECT_CONTAINS(unknown.error, "--device=local-taks: no driver 'local-taks' in this build");
   EXPECT_CONTAINS(unknown.error, "did you mean 'local-task'?");
-  EXPECT_CONTAINS(unknown.error, "The devices are: local-sync, local-task");
+  EXPECT_CONTAINS(unknown.error, "The devices are: cuda-sim://0, local-sync, local-task");
 
   ProcessResult drivers = runTool("kiln-run-module", {"--list_drivers=vulkan"});
   EXPECT_EQ(drivers.exitCode, 0);

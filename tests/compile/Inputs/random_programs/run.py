@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles random programs, runs them, and compares what they give with numpy. Programs that fail stay in the folder.
 
-    run.py [--first N] [--count N] [--targets host,generic,O0,cuda] [--steps compile,run] --folder FOLDER
+    run.py [--first N] [--count N] [--targets host,generic,O0,cuda,cuda-sim] [--steps compile,run] --folder FOLDER
 
 With one of the steps alone, modules stay in the folder, or are taken from there: for a machine that has no compiler."""
 
@@ -17,12 +17,14 @@ from program import TOLERANCE, is_float
 
 CPU = "--iree-hal-target-backends=llvm-cpu"
 TARGETS = {"host": [CPU], "generic": [CPU, "--iree-llvmcpu-target-cpu=generic"], "O0": [CPU, "--iree-opt-level=O0"],
-           "cuda": ["--iree-hal-target-backends=cuda"]}
-DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"], "discrete": [], "cuda": []}
+           "cuda": ["--iree-hal-target-backends=cuda"], "cuda-sim": ["--iree-hal-target-backends=cuda"]}
+DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"], "discrete": [],
+           "cuda": [], "cuda-sim": []}
+UNWRITTEN = "op has no form for GPUs here yet"  # what the compiler says of a function of f64 that it cannot compute there
 
 
 def devices_of(target):
-    return ["cuda"] if target == "cuda" else ["local-sync", "local-task", "discrete"]
+    return [target] if target in DEVICES else ["local-sync", "local-task", "discrete"]
 
 
 def write(path, value, array):
@@ -83,8 +85,8 @@ def call(module, main, device, folder):
     return None
 
 
-def check(number, targets, steps, folder):
-    """The failures of one program."""
+def check(number, targets, steps, folder, unwritten):
+    """The failures of one program; `unwritten` gets those that a target cannot compile yet."""
     text, mains = random_module(number)
     path = f"{folder}/{number}.mlir"
     with open(path, "w") as file:
@@ -93,6 +95,9 @@ def check(number, targets, steps, folder):
     for target in targets:
         module = f"{folder}/module.vmfb" if len(steps) == 2 else f"{folder}/{number}.{target}.vmfb"
         failure = tool(["kiln-compile", *TARGETS[target], path, "-o", module]) if "compile" in steps else None
+        if failure and UNWRITTEN in failure:
+            unwritten.append(number)
+            continue
         if failure:
             failures.append(f"{path} for {target}: {failure}")
             continue
@@ -115,13 +120,14 @@ def main():
     parser.add_argument("--folder", required=True)
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
-    wrong = 0
+    wrong, unwritten = 0, []
     for number in range(options.first, options.first + options.count):
-        failures = check(number, options.targets.split(","), options.steps.split(","), options.folder)
+        failures = check(number, options.targets.split(","), options.steps.split(","), options.folder, unwritten)
         wrong += bool(failures)
         for failure in failures:
             print(failure, flush=True)
-    print(f"{options.count - wrong} of {options.count} programs are right")
+    left_out = f", {len(unwritten)} of them not compiled for a target" if unwritten else ""
+    print(f"{options.count - wrong} of {options.count} programs are right{left_out}")
     return 1 if wrong else 0
 
 

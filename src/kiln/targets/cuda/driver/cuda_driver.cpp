@@ -14,25 +14,39 @@ static Result<int> countDevices(const CudaLibrary &cuda) {
   return count;
 }
 
+Result<DeviceInfo> describeCudaDevice(const CudaLibrary &cuda, std::string_view scheme, int ordinal) {
+  CUdevice device = 0;
+  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuDeviceGet(&device, ordinal), fmt::format("open GPU {}", ordinal)));
+  KILN_ASSIGN_OR_RETURN(CudaProperties properties, CudaProperties::query(cuda, device));
+  DeviceInfo info;
+  info.uri = fmt::format("{}://{}", scheme, ordinal);
+  info.name = properties.name;
+  info.properties = {{"gpu", properties.name},
+                     {"architecture", fmt::format("sm_{}", properties.major * 10 + properties.minor)},
+                     {"multiprocessors", std::to_string(properties.multiprocessors)},
+                     {"memory bytes", std::to_string(properties.memoryBytes)},
+                     {"level 2 cache bytes", std::to_string(properties.l2Bytes)},
+                     {"shared memory bytes of a block", std::to_string(properties.maxSharedBytes)},
+                     {"executable format", std::string(kCudaFormat)},
+                     {"driver", fmt::format("CUDA {}.{}", cuda.version() / 1000, cuda.version() % 1000 / 10)}};
+  return info;
+}
+
+Result<Ref<Device>> createCudaDevice(const CudaLibrary &cuda, int ordinal, const DeviceUri &uri,
+                                     const DeviceOptions &options) {
+  CUdevice device = 0;
+  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuDeviceGet(&device, ordinal), fmt::format("open GPU {}", ordinal)));
+  KILN_ASSIGN_OR_RETURN(Ref<CudaContext> context, CudaContext::create(cuda, device));
+  KILN_ASSIGN_OR_RETURN(Ref<CudaDevice> created, CudaDevice::create(uri.toString(), std::move(context), options));
+  return Ref<Device>(std::move(created));
+}
+
 Result<std::vector<DeviceInfo>> CudaDriver::devices() {
   KILN_ASSIGN_OR_RETURN(const CudaLibrary *cuda, CudaLibrary::load());
   KILN_ASSIGN_OR_RETURN(int count, countDevices(*cuda));
   std::vector<DeviceInfo> infos;
   for (int i = 0; i < count; ++i) {
-    CUdevice device = 0;
-    KILN_RETURN_IF_ERROR(cuda->check(cuda->cuDeviceGet(&device, i), fmt::format("open GPU {}", i)));
-    KILN_ASSIGN_OR_RETURN(CudaProperties properties, CudaProperties::query(*cuda, device));
-    DeviceInfo info;
-    info.uri = fmt::format("cuda://{}", i);
-    info.name = properties.name;
-    info.properties = {{"gpu", properties.name},
-                       {"architecture", fmt::format("sm_{}", properties.major * 10 + properties.minor)},
-                       {"multiprocessors", std::to_string(properties.multiprocessors)},
-                       {"memory bytes", std::to_string(properties.memoryBytes)},
-                       {"level 2 cache bytes", std::to_string(properties.l2Bytes)},
-                       {"shared memory bytes of a block", std::to_string(properties.maxSharedBytes)},
-                       {"executable format", std::string(kCudaFormat)},
-                       {"driver", fmt::format("CUDA {}.{}", cuda->version() / 1000, cuda->version() % 1000 / 10)}};
+    KILN_ASSIGN_OR_RETURN(DeviceInfo info, describeCudaDevice(*cuda, name(), i));
     infos.push_back(std::move(info));
   }
   return infos;
@@ -46,11 +60,7 @@ Result<Ref<Device>> CudaDriver::createDevice(const DeviceUri &uri, const DeviceO
   auto [last, error] = std::from_chars(uri.path.data(), end, ordinal);
   if (!uri.path.empty() && (error != std::errc() || last != end || ordinal < 0 || ordinal >= count))
     return notFound("there is no GPU '{}'; there are {}, from cuda://0 on", uri.path, count);
-  CUdevice device = 0;
-  KILN_RETURN_IF_ERROR(cuda->check(cuda->cuDeviceGet(&device, ordinal), fmt::format("open GPU {}", ordinal)));
-  KILN_ASSIGN_OR_RETURN(Ref<CudaContext> context, CudaContext::create(*cuda, device));
-  KILN_ASSIGN_OR_RETURN(Ref<CudaDevice> created, CudaDevice::create(uri.toString(), std::move(context), options));
-  return Ref<Device>(std::move(created));
+  return createCudaDevice(*cuda, ordinal, uri, options);
 }
 
 void registerCudaDriver(DriverRegistry &registry) {

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_CUDA_DRIVER_CUDA_DRIVER_H
 
 #include "kiln/runtime/hal/driver.h"
+#include "kiln/targets/cuda/driver/cuda_library.h"
 
 namespace kiln::hal {
 
@@ -14,6 +15,11 @@ public:
   Result<std::vector<DeviceInfo>> devices() override;
   Result<Ref<Device>> createDevice(const DeviceUri &uri, const DeviceOptions &options) override;
 };
+
+// What the drivers over a library of CUDA share: a device's description under the URI scheme://ordinal, and a device.
+Result<DeviceInfo> describeCudaDevice(const CudaLibrary &cuda, std::string_view scheme, int ordinal);
+Result<Ref<Device>> createCudaDevice(const CudaLibrary &cuda, int ordinal, const DeviceUri &uri,
+                                     const DeviceOptions &options);
 
 void registerCudaDriver(DriverRegistry &registry);
 

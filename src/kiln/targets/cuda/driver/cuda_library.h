@@ -32,15 +32,21 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2;
 } // namespace cuda
 
-// A table of the library's functions, each a member of its name. Never unloaded.
-class CudaLibrary {
-public:
-  // Loads and initializes it, once in a process. Unavailable where there is no library or no device, with what to do.
-  static Result<const CudaLibrary *> load();
-
+// A table of functions, each a member of its name.
+struct CudaFunctions {
 #define KILN_CUDA_FUNCTION(name, parameters) CUresult(*name) parameters = nullptr;
 #include "kiln/targets/cuda/driver/cuda_functions.def"
 #undef KILN_CUDA_FUNCTION
+};
+
+// NVIDIA's library, or what stands for it. Never unloaded.
+class CudaLibrary : public CudaFunctions {
+public:
+  // Loads and initializes NVIDIA's, once in a process. Unavailable where there is no library or no device, with what to
+  // do.
+  static Result<const CudaLibrary *> load();
+  // Another implementation of the functions.
+  CudaLibrary(const CudaFunctions &functions, int version) : CudaFunctions(functions), driverVersion(version) {}
 
   // Success, or an error with CUDA's name and text for it; `what` is what could not be done: "allocate 64 bytes".
   Status check(CUresult result, std::string_view what) const;

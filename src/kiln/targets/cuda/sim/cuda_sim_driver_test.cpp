@@ -1,0 +1,144 @@
+// CUDA's driver over simulated GPUs: what users see of kernels that do wrong, and of code that cannot be loaded.
+#include "kiln/targets/cuda/sim/cuda_sim_driver.h"
+
+#include "kiln/schema/gpu_executable.h"
+#include "kiln/schema/gpu_executable_generated.h"
+
+#include "gtest/gtest.h"
+
+namespace kiln::hal {
+namespace {
+
+class CudaSim : public testing::Test {
+protected:
+  // Each device by its number has memory and faults of its own.
+  void open(std::string_view seed) {
+    Result<Ref<Device>> opened = CudaSimDriver().createDevice({"cuda-sim", std::string(seed)}, {});
+    ASSERT_TRUE(opened.ok()) << opened.status().toString();
+    device = *opened;
+  }
+
+  // An executable with the kernel `name` of that text, which has a binding and the parameters that follow.
+  Result<Ref<Executable>> load(std::string_view text, std::string_view architecture = "sm_80") {
+    flatbuffers::FlatBufferBuilder builder;
+    std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels{
+        schema::CreateGpuKernelDirect(builder, "main_dispatch_0", "k", 0, 1, 0, 32)};
+    std::vector<flatbuffers::Offset<flatbuffers::String>> codes{builder.CreateString(std::string(text))};
+    schema::FinishGpuExecutableBuffer(
+        builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes));
+    ExecutableSource source;
+    source.name = "test";
+    source.format = "ptx";
+    source.cpu = architecture;
+    source.bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+    return device->createExecutable(source);
+  }
+  static std::string kernel(std::string_view body) {
+    return fmt::format(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 b, .param .u64 x, "
+                       ".param .u64 y, .param .u64 z, .param .u64 s) {{\n.reg .b64 %a; .reg .b32 %t;\n"
+                       "ld.param.u64 %a, [b]; mov.u32 %t, %tid.x;\n{}\nret; }}",
+                       body);
+  }
+
+  // Runs it over a buffer of 64 bytes.
+  Status run(std::string_view body) {
+    KILN_ASSIGN_OR_RETURN(Ref<Executable> executable, load(kernel(body)));
+    KILN_ASSIGN_OR_RETURN(Ref<CommandBuffer> commands, device->createCommandBuffer(CommandBufferMode::OneShot, 1));
+    Dispatch dispatch;
+    dispatch.executable = executable.get();
+    std::vector<SlotRange> bindings{{0, 0, 64}};
+    dispatch.bindings = bindings;
+    KILN_RETURN_IF_ERROR(commands->dispatch(dispatch));
+    KILN_RETURN_IF_ERROR(commands->finalize());
+    KILN_ASSIGN_OR_RETURN(Ref<Buffer> buffer, device->allocator().allocate(BufferUsage::Result, 64));
+    std::vector<Binding> table{{buffer.get(), 0, 64}};
+    KILN_ASSIGN_OR_RETURN(Ref<Fence> fence, device->execute(nullptr, commands.get(), table));
+    return fence->wait(Deadline::infinite());
+  }
+
+  Ref<Device> device;
+};
+
+TEST_F(CudaSim, faultsNameDispatchAndPlaceAndStay) {
+  open("100");
+  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  Status status = run("st.global.u32 [%a+64], %t;");
+  EXPECT_EQ(status.code(), StatusCode::Internal);
+  const std::string text(status.message());
+  EXPECT_NE(
+      text.find("cannot run dispatch 'main_dispatch_0': kernel 'k', instruction 'st.global.u32 [%a+64], %t' at PTX "
+                "line 7, block (0, 0, 0), thread ("),
+      text.npos)
+      << text;
+  EXPECT_NE(text.find("writes 4 bytes at"), text.npos) << text;
+  EXPECT_NE(text.find("0 bytes past the end of an allocation of 64 bytes (CUDA_ERROR_ILLEGAL_ADDRESS: 700)"), text.npos)
+      << text;
+  EXPECT_FALSE(run("ret;").ok());
+  // The error goes with the context.
+  device = nullptr;
+  open("100");
+  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+}
+
+TEST_F(CudaSim, codeThatCannotBeLoaded) {
+  open("101");
+  Status status = load(kernel("frobnicate %t;")).status();
+  EXPECT_NE(
+      status.message().find("of which the driver says \"line 7: 'frobnicate %t': the instruction 'frobnicate' is not "
+                            "one that the simulator knows\""),
+      std::string_view::npos)
+      << status.toString();
+  status = load(kernel("ret;"), "sm_100").status();
+  EXPECT_NE(status.message().find("it is for sm_100, and the device is sm_90"), std::string_view::npos)
+      << status.toString();
+  status = load(kernel(".shared .b8 s[50000]; mov.u32 %t, s;")).status();
+  EXPECT_NE(status.message().find("has 50000 bytes of static shared memory; 49152 are possible"),
+            std::string_view::npos)
+      << status.toString();
+  EXPECT_TRUE(run("ret;").ok());
+}
+
+TEST_F(CudaSim, launchesThatCannotBe) {
+  open("102");
+  Result<Ref<Executable>> limited =
+      load(".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 b, "
+           ".param .u64 x, .param .u64 y, .param .u64 z, .param .u64 s) .maxntid 16 { ret; }");
+  ASSERT_TRUE(limited.ok()) << limited.status().toString();
+  Result<Ref<CommandBuffer>> commands = device->createCommandBuffer(CommandBufferMode::OneShot, 1);
+  Dispatch dispatch;
+  dispatch.executable = limited->get();
+  std::vector<SlotRange> bindings{{0, 0, 64}};
+  dispatch.bindings = bindings;
+  ASSERT_TRUE((*commands)->dispatch(dispatch).ok());
+  ASSERT_TRUE((*commands)->finalize().ok());
+  Result<Ref<Buffer>> buffer = device->allocator().allocate(BufferUsage::Result, 64);
+  std::vector<Binding> table{{buffer->get(), 0, 64}};
+  Result<Ref<Fence>> fence = device->execute(nullptr, commands->get(), table);
+  ASSERT_TRUE(fence.ok());
+  const Status status = (*fence)->wait(Deadline::infinite());
+  EXPECT_NE(status.message().find("launch dispatch 'main_dispatch_0' with 1 x 1 x 1 workgroups: blocks of 32 threads; "
+                                  "kernel 'k' is made for 16 at most (CUDA_ERROR_INVALID_VALUE: 1)"),
+            std::string_view::npos)
+      << status.toString();
+}
+
+TEST_F(CudaSim, memoryHasAnEnd) {
+  open("103");
+  Result<Ref<Buffer>> buffer = device->allocator().allocate(BufferUsage::Result, uint64_t(17) << 30);
+  EXPECT_EQ(buffer.status().code(), StatusCode::ResourceExhausted);
+  EXPECT_NE(buffer.status().message().find("bytes are free"), std::string_view::npos) << buffer.status().toString();
+}
+
+TEST(CudaSimDriver, pathsAreSeeds) {
+  CudaSimDriver driver;
+  EXPECT_EQ(driver.createDevice({"cuda-sim", "-1"}, {}).status().code(), StatusCode::NotFound);
+  EXPECT_EQ(driver.createDevice({"cuda-sim", "1x"}, {}).status().code(), StatusCode::NotFound);
+  Result<std::vector<DeviceInfo>> devices = driver.devices();
+  ASSERT_TRUE(devices.ok()) << devices.status().toString();
+  ASSERT_EQ(devices->size(), 1u);
+  EXPECT_EQ((*devices)[0].uri, "cuda-sim://0");
+  EXPECT_EQ((*devices)[0].name, "simulated sm_90, seed 0");
+}
+
+} // namespace
+} // namespace kiln::hal

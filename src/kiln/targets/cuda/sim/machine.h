@@ -1,0 +1,193 @@
+// The state of a launch while it runs: threads, warps' and blocks' meetings, shared memory.
+#ifndef KILN_TARGETS_CUDA_SIM_MACHINE_H
+#define KILN_TARGETS_CUDA_SIM_MACHINE_H
+
+#include "kiln/base/random.h"
+#include "kiln/targets/cuda/sim/program.h"
+#include "kiln/targets/cuda/sim/shared_shadow.h"
+
+#include <array>
+#include <bitset>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace kiln::cudasim {
+
+// Numbers of CUDA for what kernels do wrong.
+enum class FaultCode : int {
+  IllegalAddress = 700,
+  LaunchTimeout = 702,
+  HardwareStack = 714,
+  IllegalInstruction = 715,
+  Misaligned = 716,
+  LaunchFailed = 719,
+};
+
+struct Fault {
+  FaultCode code;
+  std::string text;
+};
+
+struct Block;
+
+// What threads of a warp do together once all of them are there: `mask` has them, each at its `next`. False where that
+// was a fault.
+using Meeting = bool (*)(Block &block, uint32_t warp, uint32_t mask);
+
+// What an instruction of barriers does, in its `imm`.
+inline constexpr uint64_t kBarrierArrives = 1, kBarrierAligned = 2, kBarrierReduces = 12, kBarrierAnd = 4,
+                          kBarrierOr = 8, kBarrierCount = 12;
+
+struct Thread {
+  enum class State : uint8_t { Ready, AtBarrier, AtMeeting, Ended };
+
+  Block *block = nullptr;
+  const Inst *next = nullptr;
+  uint64_t *registers = nullptr; // of the function that it is in
+  State state = State::Ready;
+  uint32_t index = 0; // in its block
+  uint32_t tid[3] = {};
+  uint32_t waitMask = 0; // AtMeeting: of its warp
+  uint32_t barrier = 0;  // AtBarrier
+  Meeting meeting = nullptr;
+  bool sameInstruction = false;
+  bool isListed = false;  // in its block's list of those that can run
+  uint64_t carry = 0;     // of add.cc and its like
+  bool hasFenced = false; // what it writes with strong accesses lets others know of what came before
+
+  struct Frame {
+    const Code *code;
+    const Inst *call; // in the caller
+    size_t registers, params, local;
+  };
+  std::vector<Frame> frames;
+  std::vector<uint64_t> registerStack;
+  std::vector<uint8_t> params, local;
+
+  // A copy into shared memory that cp.async has started; it takes place when the thread waits for it, which is as late
+  // as it may be.
+  struct Copy {
+    const Inst *inst;
+    uint64_t source, target;
+    uint32_t bytes, sourceBytes; // what is beyond the source's bytes is zero
+  };
+  std::vector<Copy> copies;                  // not committed
+  std::vector<std::vector<Copy>> copyGroups; // the oldest first
+
+  const Code &code() const { return *frames.back().code; }
+  uint8_t *frameParams() { return params.data() + frames.back().params; }
+  uint32_t lane() const { return index % 32; }
+
+  void enter(const Code &code, const Inst *call);
+  void fillSpecials(const Code &code);
+
+  // Ends the launch with this error; null.
+  const Inst *fault(const Inst *inst, FaultCode code, std::string_view what);
+
+  // The bytes behind an address, or null where the access is a fault, which is told then.
+  uint8_t *global(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
+  uint8_t *shared(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
+  uint8_t *localMemory(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
+  uint8_t *launchParams(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
+  uint8_t *generic(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
+
+private:
+  void badAddress(const Inst *inst, uint64_t address, uint32_t bytes, Access access, std::string_view space,
+                  std::string_view why);
+  bool isAligned(const Inst *inst, uint64_t address, uint32_t bytes, Access access, std::string_view space);
+};
+
+struct LaunchOptions {
+  uint64_t seed = 0;
+  // Instructions of one block after which it is taken to run for ever.
+  uint64_t mostInstructions = uint64_t(4) << 30;
+  uint32_t mostSharedBytes = 232448; // of a block
+};
+
+// One launch of a kernel, and what its blocks share.
+struct Launch {
+  const Program *program = nullptr;
+  Memory *memory = nullptr;
+  std::array<uint32_t, 3> grid{1, 1, 1}, blockSize{1, 1, 1};
+  uint32_t dynamicSharedBytes = 0;
+  std::vector<uint8_t> params;
+  LaunchOptions options;
+
+  uint64_t instructions = 0; // that threads have run
+  uint64_t ticks = 0;        // of the clock
+  bool hasFault = false;
+  Fault fault{};
+
+  uint32_t threadsOfBlock() const { return blockSize[0] * blockSize[1] * blockSize[2]; }
+  uint32_t sharedBytes() const { return dynamicSharedOffset() + dynamicSharedBytes; }
+  uint32_t dynamicSharedOffset() const {
+    const uint32_t align = program->dynamicSharedAlign;
+    return (program->staticSharedBytes + align - 1) / align * align;
+  }
+};
+
+struct Block {
+  Launch *launch = nullptr;
+  std::array<uint32_t, 3> id{};
+  std::vector<Thread> threads;
+  std::vector<uint8_t> sharedMemory;
+  SharedShadow shadow;
+  Random random{0};
+  uint64_t instructions = 0;
+
+  void start(Launch &owner, uint64_t number);
+  // Runs up to about so many instructions; true once all threads have ended, or a fault has ended the launch.
+  bool run(uint64_t budget);
+
+  // A thread comes to a meeting of the threads of `mask`, and stops; the last one has it take place. Those that do the
+  // same thing run the same handler. With `sameInstruction` they must be at one place, and none may have ended.
+  const Inst *meet(Thread &thread, const Inst *inst, uint32_t mask, Meeting meeting, bool sameInstruction);
+  // A thread comes to a barrier; `expected` is how many threads do, 0 for all of the block; `value` is what it votes.
+  const Inst *arrive(Thread &thread, const Inst *inst, uint32_t barrier, uint32_t expected, bool value);
+  void end(Thread &thread);
+  Thread &lane(uint32_t warp, uint32_t lane) { return threads[warp * 32 + lane]; }
+  uint32_t lanesOfWarp(uint32_t warp) const;
+  void setFault(const Thread &thread, const Inst *inst, FaultCode code, std::string_view what);
+  // "(3, 0, 0)"
+  std::string describe(uint32_t thread) const;
+
+  struct Barrier {
+    uint32_t expected = 0, arrived = 0;
+    uint32_t votes = 0; // for true
+    std::vector<uint32_t> waiting;
+    std::bitset<1024> members;
+    Clocks clocks;
+  };
+  std::array<Barrier, 16> barriers;
+
+private:
+  void runThread(Thread &thread, uint64_t budget);
+  bool tryMeeting(uint32_t warp, uint32_t mask, Meeting meeting, bool sameInstruction);
+  bool complete(Barrier &barrier, const Inst *inst);
+  void wake(Thread &thread);
+  void explainDeadlock();
+
+  std::vector<uint32_t> ready; // threads that can run
+  uint32_t ended = 0;
+  friend struct Thread;
+};
+
+// Runs all blocks of a launch, some at a time.
+class LaunchRun {
+public:
+  explicit LaunchRun(Launch &launch);
+  // True once it has ended.
+  bool run(uint64_t budget);
+
+private:
+  Launch &launch;
+  Random random;
+  uint64_t blockCount, started = 0;
+  uint64_t multiplier = 1, offset = 0; // blocks start in the order of (i * multiplier + offset) % blockCount
+  std::vector<std::unique_ptr<Block>> running, spare;
+};
+
+} // namespace kiln::cudasim
+
+#endif // KILN_TARGETS_CUDA_SIM_MACHINE_H

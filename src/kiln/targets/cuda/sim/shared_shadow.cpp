@@ -1,0 +1,110 @@
+#include "kiln/targets/cuda/sim/shared_shadow.h"
+
+#include <algorithm>
+
+namespace kiln::cudasim {
+
+void SharedShadow::reset(uint32_t byteCount, uint32_t threads) {
+  bytes.assign(byteCount, Byte());
+  clocks.assign(threads, 1);
+  known.resize(threads);
+  for (Clocks &each : known)
+    each.clear();
+  floor = 0;
+  hasVectors = false;
+  strongAddresses.clear();
+}
+
+SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_t offset, uint32_t count,
+                                         Access access) {
+  const uint32_t clock = clocks[thread];
+  const bool strong = isStrong(access);
+  for (uint32_t i = offset; i < offset + count; ++i) {
+    Byte &byte = bytes[i];
+    if (byte.isInFlight) [[unlikely]]
+      return {Problem::Kind::InFlight, i, byte.writer, byte.writeLine, true};
+    if (reads(access) && !byte.writeClock) [[unlikely]]
+      return {Problem::Kind::Uninitialized, i};
+    if (byte.writeClock > floor && !(strong && byte.strongWrite) && !isOrdered(thread, byte.writer, byte.writeClock))
+        [[unlikely]]
+      return {Problem::Kind::Race, i, byte.writer, byte.writeLine, true};
+    if (writes(access)) {
+      if (byte.readClock > floor && !(strong && byte.strongRead)) {
+        if (!isOrdered(thread, byte.reader, byte.readClock)) [[unlikely]]
+          return {Problem::Kind::Race, i, byte.reader, byte.readLine, false};
+        if (byte.otherClock > floor && !isOrdered(thread, byte.otherReader, byte.otherClock)) [[unlikely]]
+          return {Problem::Kind::Race, i, byte.otherReader, byte.readLine, false};
+      }
+      byte.writeClock = clock;
+      byte.writer = uint16_t(thread);
+      byte.writeLine = line;
+      byte.strongWrite = strong;
+    }
+    if (reads(access)) {
+      // The last reader, and one other that nothing orders before it.
+      if (byte.reader != thread && byte.readClock > floor) {
+        byte.otherReader = byte.reader;
+        byte.otherClock = byte.readClock;
+      }
+      byte.strongRead = strong && (byte.readClock <= floor || byte.strongRead);
+      byte.readClock = clock;
+      byte.reader = uint16_t(thread);
+      byte.readLine = line;
+    }
+  }
+  return {};
+}
+
+void SharedShadow::setInFlight(uint32_t offset, uint32_t count, bool isInFlight) {
+  for (uint32_t i = offset; i < offset + count; ++i)
+    bytes[i].isInFlight = isInFlight;
+}
+
+void SharedShadow::meetAll() {
+  floor = *std::ranges::max_element(clocks);
+  std::ranges::fill(clocks, floor + 1);
+  if (!hasVectors && strongAddresses.empty())
+    return;
+  for (Clocks &each : known)
+    each.clear();
+  strongAddresses.clear();
+  hasVectors = false;
+}
+
+void SharedShadow::meet(std::span<const uint32_t> members) {
+  Clocks joint;
+  for (uint32_t member : members)
+    release(member, joint);
+  for (uint32_t member : members)
+    acquire(member, joint);
+}
+
+static void raise(Clocks &clocks, const Clocks &by) {
+  if (clocks.empty()) {
+    clocks = by;
+    return;
+  }
+  for (size_t i = 0; i < by.size(); ++i)
+    clocks[i] = std::max(clocks[i], by[i]);
+}
+
+void SharedShadow::release(uint32_t thread, Clocks &into) {
+  raise(into, known[thread]);
+  into.resize(clocks.size());
+  into[thread] = std::max(into[thread], clocks[thread]++);
+}
+
+void SharedShadow::acquire(uint32_t thread, const Clocks &from) {
+  hasVectors = true;
+  raise(known[thread], from);
+}
+
+void SharedShadow::strongAccess(uint32_t thread, uint64_t address, Access access, bool releases) {
+  if (reads(access) && !strongAddresses.empty())
+    if (auto there = strongAddresses.find(address); there != strongAddresses.end())
+      acquire(thread, there->second);
+  if (writes(access) && releases)
+    release(thread, strongAddresses[address]);
+}
+
+} // namespace kiln::cudasim

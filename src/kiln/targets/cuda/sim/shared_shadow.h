@@ -1,0 +1,80 @@
+// What is known of each byte of a block's shared memory: whether it was written, and which threads have used it since
+// they last met. Two threads race where both use a byte, one writes it, and nothing orders the two.
+//
+// Order is kept by clocks: a thread's own rises whenever it lets others know of what it did; `known` has the clocks of
+// others up to which it knows. A barrier of the whole block raises the floor under all, so that what came before it is
+// known to everybody and no vectors are needed.
+#ifndef KILN_TARGETS_CUDA_SIM_SHARED_SHADOW_H
+#define KILN_TARGETS_CUDA_SIM_SHARED_SHADOW_H
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace kiln::cudasim {
+
+// Strong accesses are atomic, volatile, relaxed and so on: they do not race with each other, and order threads.
+enum class Access : uint8_t { Read, Write, StrongRead, StrongWrite, StrongUpdate };
+inline bool reads(Access access) {
+  return access != Access::Write && access != Access::StrongWrite;
+}
+inline bool writes(Access access) {
+  return access != Access::Read && access != Access::StrongRead;
+}
+inline bool isStrong(Access access) {
+  return access >= Access::StrongRead;
+}
+
+// By thread: clocks up to which somebody knows of it. Empty: of nothing beyond the floor.
+using Clocks = std::vector<uint32_t>;
+
+class SharedShadow {
+public:
+  void reset(uint32_t bytes, uint32_t threads);
+
+  struct Problem {
+    enum class Kind : uint8_t { None, Uninitialized, Race, InFlight } kind = Kind::None;
+    uint32_t byte = 0;        // offset in shared memory
+    uint32_t otherThread = 0; // Race: and what it did, where
+    uint32_t otherLine = 0;
+    bool otherWrote = false;
+  };
+  // Notes an access by a thread, at a line of PTX.
+  Problem note(uint32_t thread, uint32_t line, uint32_t offset, uint32_t bytes, Access access);
+
+  // An asynchronous copy into these bytes has started, or has ended: nothing may touch them between the two.
+  void setInFlight(uint32_t offset, uint32_t bytes, bool isInFlight);
+
+  // All threads have met.
+  void meetAll();
+  // These threads have met.
+  void meet(std::span<const uint32_t> members);
+  // A thread lets those know that look into `clocks` later, and another learns what is there.
+  void release(uint32_t thread, Clocks &clocks);
+  void acquire(uint32_t thread, const Clocks &clocks);
+  // A strong access to an address of any space: it learns from those before, and tells those after where it releases.
+  void strongAccess(uint32_t thread, uint64_t address, Access access, bool releases);
+
+private:
+  struct Byte {
+    uint32_t writeClock = 0, readClock = 0, otherClock = 0; // 0: never
+    uint32_t writeLine = 0, readLine = 0;
+    uint16_t writer = 0, reader = 0, otherReader = 0;
+    bool strongWrite = false, strongRead = false, isInFlight = false;
+  };
+  bool isOrdered(uint32_t thread, uint32_t other, uint32_t clock) const {
+    return clock <= floor || other == thread || (!known[thread].empty() && clock <= known[thread][other]);
+  }
+
+  std::vector<Byte> bytes;
+  std::vector<uint32_t> clocks; // by thread
+  std::vector<Clocks> known;    // by thread
+  uint32_t floor = 0;
+  bool hasVectors = false; // some thread's `known` is not empty
+  std::unordered_map<uint64_t, Clocks> strongAddresses;
+};
+
+} // namespace kiln::cudasim
+
+#endif // KILN_TARGETS_CUDA_SIM_SHARED_SHADOW_H

@@ -1,0 +1,450 @@
+#include "kiln/targets/cuda/sim/sim_library.h"
+
+#include "kiln/targets/cuda/driver/cuda_executable.h"
+#include "kiln/targets/cuda/sim/sim_device.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace kiln::cudasim {
+
+using namespace kiln::hal;
+
+namespace {
+
+// Numbers of CUDA that only the library itself gives.
+constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNoBinary = 209, kNotFound = 500;
+constexpr int kMajorVersion = 9, kMinorVersion = 0, kCudaVersion = 13000;
+constexpr uint32_t kMostSharedBytes = 232448, kSharedBytesUnasked = 49152;
+
+thread_local std::string lastError;
+thread_local std::vector<SimDevice *> contexts;
+
+template <typename... Args> CUresult fail(CUresult code, fmt::format_string<Args...> format, Args &&...args) {
+  lastError = fmt::format(format, std::forward<Args>(args)...);
+  return code;
+}
+
+// The devices that have a context, by number.
+struct Devices {
+  std::mutex mutex;
+  struct Entry {
+    std::unique_ptr<SimDevice> device;
+    int references = 0;
+  };
+  std::map<CUdevice, Entry> entries;
+};
+Devices &devices() {
+  static auto *all = new Devices();
+  return *all;
+}
+
+struct SimFunction {
+  SimDevice *device;
+  const Program *program;
+  uint32_t mostDynamicBytes;
+};
+struct SimModule {
+  SimDevice *device;
+  std::unique_ptr<LoadedModule> loaded;
+  std::vector<std::unique_ptr<SimFunction>> functions;
+};
+
+SimStream &of(CUstream stream) {
+  return *reinterpret_cast<SimStream *>(stream);
+}
+// Handles of events are pointers to what streams share.
+using EventHandle = std::shared_ptr<SimEvent>;
+EventHandle &of(CUevent event) {
+  return *reinterpret_cast<EventHandle *>(event);
+}
+SimModule &of(CUmodule module) {
+  return *reinterpret_cast<SimModule *>(module);
+}
+SimFunction &of(CUfunction function) {
+  return *reinterpret_cast<SimFunction *>(function);
+}
+
+SimDevice *current() {
+  return contexts.empty() ? nullptr : contexts.back();
+}
+
+// Success where the device works.
+CUresult check(const SimDevice *device) {
+  if (!device)
+    return fail(kInvalidContext, "there is no current context");
+  if (std::optional<Fault> fault = device->fault())
+    return fail(int(fault->code), "{}", fault->text);
+  return cuda::kSuccess;
+}
+
+CUresult enqueue(CUstream stream, SimStream::Operation operation) {
+  SimDevice &device = *of(stream).device;
+  return device.enqueue(of(stream), std::move(operation)) ? cuda::kSuccess : check(&device);
+}
+
+//===--- Library, devices, contexts -------------------------------------------------------------------------------===//
+
+CUresult cuInit(unsigned) {
+  return cuda::kSuccess;
+}
+CUresult cuDriverGetVersion(int *version) {
+  *version = kCudaVersion;
+  return cuda::kSuccess;
+}
+CUresult cuGetErrorName(CUresult error, const char **text) {
+  static constexpr std::pair<CUresult, const char *> kNames[] = {
+      {0, "CUDA_SUCCESS"},
+      {1, "CUDA_ERROR_INVALID_VALUE"},
+      {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {101, "CUDA_ERROR_INVALID_DEVICE"},
+      {201, "CUDA_ERROR_INVALID_CONTEXT"},
+      {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
+      {218, "CUDA_ERROR_INVALID_PTX"},
+      {500, "CUDA_ERROR_NOT_FOUND"},
+      {600, "CUDA_ERROR_NOT_READY"},
+      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+      {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+      {714, "CUDA_ERROR_HARDWARE_STACK_ERROR"},
+      {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"},
+      {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
+      {719, "CUDA_ERROR_LAUNCH_FAILED"},
+  };
+  const auto *found = std::ranges::find(kNames, error, &std::pair<CUresult, const char *>::first);
+  *text = found == std::end(kNames) ? nullptr : found->second;
+  return *text ? cuda::kSuccess : kInvalidValue;
+}
+CUresult cuGetErrorString(CUresult error, const char **text) {
+  *text = lastError.c_str();
+  return cuda::kSuccess;
+}
+CUresult cuDeviceGetCount(int *count) {
+  *count = INT32_MAX;
+  return cuda::kSuccess;
+}
+CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+  *device = ordinal;
+  return ordinal < 0 ? fail(101, "there is no device {}", ordinal) : cuda::kSuccess;
+}
+CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
+  std::string text = fmt::format("simulated sm_{}{}, seed {}", kMajorVersion, kMinorVersion, device);
+  std::strncpy(name, text.c_str(), size_t(length));
+  return cuda::kSuccess;
+}
+CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
+  static constexpr std::pair<int, int> kValues[] = {
+      {cuda::kMaxThreadsPerBlock, 1024}, {cuda::kMultiprocessors, 8},   {cuda::kL2Bytes, 50 << 20},
+      {cuda::kMajor, kMajorVersion},     {cuda::kMinor, kMinorVersion}, {cuda::kMaxSharedBytes, int(kMostSharedBytes)},
+  };
+  const auto *found = std::ranges::find(kValues, attribute, &std::pair<int, int>::first);
+  if (found == std::end(kValues))
+    return fail(kInvalidValue, "the simulator has no attribute {} of a device", attribute);
+  *value = found->second;
+  return cuda::kSuccess;
+}
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice) {
+  *bytes = SimDevice::kMemoryBytes;
+  return cuda::kSuccess;
+}
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  std::lock_guard lock(devices().mutex);
+  Devices::Entry &entry = devices().entries[device];
+  if (!entry.device)
+    entry.device = std::make_unique<SimDevice>(uint64_t(device));
+  ++entry.references;
+  *context = reinterpret_cast<CUcontext>(entry.device.get());
+  return cuda::kSuccess;
+}
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  std::lock_guard lock(devices().mutex);
+  auto entry = devices().entries.find(device);
+  if (entry == devices().entries.end())
+    return fail(kInvalidContext, "device {} has no context", device);
+  if (--entry->second.references == 0)
+    devices().entries.erase(entry);
+  return cuda::kSuccess;
+}
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  contexts.push_back(reinterpret_cast<SimDevice *>(context));
+  return cuda::kSuccess;
+}
+CUresult cuCtxPopCurrent_v2(CUcontext *context) {
+  if (contexts.empty())
+    return fail(kInvalidContext, "there is no current context");
+  *context = reinterpret_cast<CUcontext>(contexts.back());
+  contexts.pop_back();
+  return cuda::kSuccess;
+}
+
+//===--- Streams and events ---------------------------------------------------------------------------------------===//
+
+CUresult cuStreamCreate(CUstream *stream, unsigned) {
+  if (CUresult result = check(current()))
+    return result;
+  *stream = reinterpret_cast<CUstream>(current()->createStream());
+  return cuda::kSuccess;
+}
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  of(stream).device->destroyStream(&of(stream));
+  return cuda::kSuccess;
+}
+CUresult cuStreamSynchronize(CUstream stream) {
+  SimDevice *device = of(stream).device;
+  device->synchronize(of(stream));
+  return check(device);
+}
+CUresult cuEventCreate(CUevent *event, unsigned) {
+  if (CUresult result = check(current()))
+    return result;
+  auto handle = std::make_unique<EventHandle>(std::make_shared<SimEvent>());
+  (*handle)->device = current();
+  *event = reinterpret_cast<CUevent>(handle.release());
+  return cuda::kSuccess;
+}
+CUresult cuEventDestroy_v2(CUevent event) {
+  delete &of(event);
+  return cuda::kSuccess;
+}
+CUresult cuEventRecord(CUevent event, CUstream stream) {
+  SimStream::Operation operation;
+  operation.event = of(event);
+  return enqueue(stream, std::move(operation));
+}
+CUresult cuEventQuery(CUevent event) {
+  SimDevice *device = of(event)->device;
+  if (!device->isDone(*of(event)))
+    return cuda::kNotReady;
+  return check(device);
+}
+CUresult cuEventSynchronize(CUevent event) {
+  SimDevice *device = of(event)->device;
+  device->awaitEvent(*of(event));
+  return check(device);
+}
+
+//===--- Memory ---------------------------------------------------------------------------------------------------===//
+
+CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
+  if (CUresult result = check(current()))
+    return result;
+  *available = current()->memory().available();
+  *total = current()->memory().total();
+  return cuda::kSuccess;
+}
+CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
+  if (CUresult result = check(current()))
+    return result;
+  *address = current()->memory().allocate(bytes);
+  return *address ? cuda::kSuccess : fail(cuda::kOutOfMemory, "out of memory");
+}
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  if (!current())
+    return check(current());
+  return current()->free(address) ? cuda::kSuccess : fail(kInvalidValue, "{:#x} is no allocation", address);
+}
+
+CUresult copy(CUstream stream, std::initializer_list<CUdeviceptr> ranges, size_t bytes, std::function<void()> work) {
+  SimDevice *device = of(stream).device;
+  if (CUresult result = check(device))
+    return result;
+  for (CUdeviceptr address : ranges)
+    if (!device->memory().find(address, bytes))
+      return fail(kInvalidValue, "{} bytes at {:#x}, {}", bytes, address, device->memory().explain(address, bytes));
+  SimStream::Operation operation;
+  operation.work = std::move(work);
+  return enqueue(stream, std::move(operation));
+}
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr target, const void *source, size_t bytes, CUstream stream) {
+  Memory &memory = of(stream).device->memory();
+  return copy(stream, {target}, bytes, [=, &memory] {
+    if (uint8_t *to = memory.find(target, bytes))
+      std::memcpy(to, source, bytes);
+  });
+}
+CUresult cuMemcpyDtoHAsync_v2(void *target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  Memory &memory = of(stream).device->memory();
+  return copy(stream, {source}, bytes, [=, &memory] {
+    if (const uint8_t *from = memory.find(source, bytes))
+      std::memcpy(target, from, bytes);
+  });
+}
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr target, CUdeviceptr source, size_t bytes, CUstream stream) {
+  Memory &memory = of(stream).device->memory();
+  return copy(stream, {target, source}, bytes, [=, &memory] {
+    uint8_t *to = memory.find(target, bytes);
+    const uint8_t *from = memory.find(source, bytes);
+    if (to && from)
+      std::memmove(to, from, bytes);
+  });
+}
+
+// `height` rows of `width` values.
+template <typename T>
+CUresult fill(CUdeviceptr target, size_t pitch, T value, size_t width, size_t height, CUstream stream) {
+  if (target % sizeof(T) || pitch % sizeof(T))
+    return fail(kInvalidValue, "{:#x} and a pitch of {} are no multiples of {}", target, pitch, sizeof(T));
+  const size_t bytes = height ? (height - 1) * pitch + width * sizeof(T) : 0;
+  Memory &memory = of(stream).device->memory();
+  return copy(stream, {target}, bytes, [=, &memory] {
+    uint8_t *to = memory.find(target, bytes);
+    for (size_t row = 0; to && row < height; ++row)
+      std::fill_n(reinterpret_cast<T *>(to + row * pitch), width, value);
+  });
+}
+CUresult cuMemsetD8Async(CUdeviceptr target, unsigned char value, size_t count, CUstream stream) {
+  return fill<uint8_t>(target, count, value, count, 1, stream);
+}
+CUresult cuMemsetD16Async(CUdeviceptr target, unsigned short value, size_t count, CUstream stream) {
+  return fill<uint16_t>(target, count * 2, value, count, 1, stream);
+}
+CUresult cuMemsetD32Async(CUdeviceptr target, unsigned value, size_t count, CUstream stream) {
+  return fill<uint32_t>(target, count * 4, value, count, 1, stream);
+}
+CUresult cuMemsetD2D8Async(CUdeviceptr target, size_t pitch, unsigned char value, size_t width, size_t height,
+                           CUstream stream) {
+  return fill<uint8_t>(target, pitch, value, width, height, stream);
+}
+CUresult cuMemsetD2D32Async(CUdeviceptr target, size_t pitch, unsigned value, size_t width, size_t height,
+                            CUstream stream) {
+  return fill<uint32_t>(target, pitch, value, width, height, stream);
+}
+
+//===--- Modules and launches -------------------------------------------------------------------------------------===//
+
+// As the driver does, into the buffer that the options name.
+void writeLog(std::string_view text, unsigned options, const int *names, void **values) {
+  char *buffer = nullptr;
+  size_t size = 0;
+  for (unsigned i = 0; i < options; ++i) {
+    if (names[i] == cuda::kJitErrorLog)
+      buffer = static_cast<char *>(values[i]);
+    if (names[i] == cuda::kJitErrorLogBytes)
+      size = reinterpret_cast<size_t>(values[i]);
+  }
+  if (!buffer || !size)
+    return;
+  const size_t length = std::min(size - 1, text.size());
+  std::memcpy(buffer, text.data(), length);
+  buffer[length] = '\0';
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned options, int *names, void **values) {
+  SimDevice *device = current();
+  if (CUresult result = check(device))
+    return result;
+  auto made = std::make_unique<SimModule>();
+  made->device = device;
+  Status status;
+  device->withoutKernels([&] {
+    Result<std::unique_ptr<LoadedModule>> loaded =
+        LoadedModule::load(static_cast<const char *>(image), device->memory());
+    if (loaded.ok())
+      made->loaded = *std::move(loaded);
+    else
+      status = std::move(loaded).status();
+  });
+  if (!status.ok()) {
+    writeLog(status.message(), options, names, values);
+    if (status.code() == StatusCode::ResourceExhausted)
+      return fail(cuda::kOutOfMemory, "{}", status.message());
+    return fail(cuda::kInvalidPtx, "the simulator does not take the code");
+  }
+  Status fits = checkCudaArchitecture(made->loaded->ptx().target, kMajorVersion, kMinorVersion);
+  if (!fits.ok())
+    return fail(kNoBinary, "{}", fits.message());
+  *module = reinterpret_cast<CUmodule>(made.release());
+  return cuda::kSuccess;
+}
+CUresult cuModuleUnload(CUmodule module) {
+  of(module).device->withoutKernels([&] { delete &of(module); });
+  return cuda::kSuccess;
+}
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name) {
+  const Program *program = of(module).loaded->find(name);
+  if (!program)
+    return fail(kNotFound, "the module has no kernel '{}'", name);
+  if (program->staticSharedBytes > kSharedBytesUnasked)
+    return fail(cuda::kInvalidPtx, "kernel '{}' has {} bytes of static shared memory; {} are possible", name,
+                program->staticSharedBytes, kSharedBytesUnasked);
+  of(module).functions.push_back(std::make_unique<SimFunction>(
+      SimFunction{of(module).device, program, kSharedBytesUnasked - program->staticSharedBytes}));
+  *function = reinterpret_cast<CUfunction>(of(module).functions.back().get());
+  return cuda::kSuccess;
+}
+CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
+  if (attribute != cuda::kFunctionDynamicSharedBytes)
+    return fail(kInvalidValue, "the simulator has no attribute {} of a function", attribute);
+  const uint32_t staticBytes = of(function).program->staticSharedBytes;
+  if (value < 0 || uint32_t(value) + staticBytes > kMostSharedBytes)
+    return fail(kInvalidValue, "{} bytes of dynamic and {} of static shared memory are more than the {} of a block",
+                value, staticBytes, kMostSharedBytes);
+  of(function).mostDynamicBytes = uint32_t(value);
+  return cuda::kSuccess;
+}
+
+CUresult checkLaunch(const SimFunction &function, const Launch &launch) {
+  const Function &kernel = *function.program->kernel().function;
+  const auto &[x, y, z] = launch.blockSize;
+  const uint64_t threads = uint64_t(x) * y * z;
+  if (threads == 0 || threads > 1024 || x > 1024 || y > 1024 || z > 64)
+    return fail(kInvalidValue, "blocks of {} x {} x {} threads; 1,024 are possible, and 64 in z", x, y, z);
+  const auto &[gridX, gridY, gridZ] = launch.grid;
+  if (!gridX || !gridY || !gridZ || gridX > INT32_MAX || gridY > 65535 || gridZ > 65535)
+    return fail(kInvalidValue, "a grid of {} x {} x {} blocks", gridX, gridY, gridZ);
+  for (size_t i = 0; i < 3; ++i) {
+    if (kernel.requiredThreads[0] && launch.blockSize[i] != kernel.requiredThreads[i])
+      return fail(kInvalidValue, "blocks of {} x {} x {} threads; kernel '{}' requires {} x {} x {}", x, y, z,
+                  kernel.name, kernel.requiredThreads[0], kernel.requiredThreads[1], kernel.requiredThreads[2]);
+  }
+  const uint64_t most = uint64_t(kernel.maxThreads[0]) * kernel.maxThreads[1] * kernel.maxThreads[2];
+  if (kernel.maxThreads[0] && threads > most)
+    return fail(kInvalidValue, "blocks of {} threads; kernel '{}' is made for {} at most", threads, kernel.name, most);
+  if (kernel.maxRegisters * threads > 65536)
+    return fail(701, "{} registers for each of {} threads; a block has 65,536", kernel.maxRegisters, threads);
+  if (launch.dynamicSharedBytes > function.mostDynamicBytes || launch.sharedBytes() > kMostSharedBytes)
+    return fail(kInvalidValue, "{} bytes of dynamic shared memory beside {} of static; kernel '{}' may have {}",
+                launch.dynamicSharedBytes, function.program->staticSharedBytes, kernel.name, function.mostDynamicBytes);
+  return cuda::kSuccess;
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned blocksX, unsigned blocksY, unsigned blocksZ, unsigned threadsX,
+                        unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, CUstream stream, void **parameters,
+                        void **) {
+  if (CUresult result = check(of(stream).device))
+    return result;
+  const SimFunction &simulated = of(function);
+  auto launch = std::make_unique<Launch>();
+  launch->program = simulated.program;
+  launch->memory = &of(stream).device->memory();
+  launch->grid = {blocksX, blocksY, blocksZ};
+  launch->blockSize = {threadsX, threadsY, threadsZ};
+  launch->dynamicSharedBytes = sharedBytes;
+  if (CUresult result = checkLaunch(simulated, *launch))
+    return result;
+  launch->params.resize(simulated.program->parameterBytes);
+  for (size_t i = 0; i < simulated.program->parameters.size(); ++i) {
+    const Program::Parameter &each = simulated.program->parameters[i];
+    std::memcpy(launch->params.data() + each.offset, parameters[i], each.bytes);
+  }
+  SimStream::Operation operation;
+  operation.launch = std::move(launch);
+  return enqueue(stream, std::move(operation));
+}
+
+CudaFunctions table() {
+  CudaFunctions functions;
+#define KILN_CUDA_FUNCTION(name, parameters) functions.name = &cudasim::name;
+#include "kiln/targets/cuda/driver/cuda_functions.def"
+#undef KILN_CUDA_FUNCTION
+  return functions;
+}
+
+} // namespace
+
+const CudaLibrary &simulatedCuda() {
+  static const auto *library = new CudaLibrary(table(), kCudaVersion);
+  return *library;
+}
+
+} // namespace kiln::cudasim
