@@ -1,4 +1,4 @@
-#include "fake_driver.h"
+#include "kiln/targets/cuda/driver/testing/fake_driver.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 // A library that takes the place of NVIDIA's driver in tests of what goes wrong with it. It has one GPU of sm_90, whose
 // memory is the host's and whose kernels do nothing. The environment variable FAKE_CUDA names what fails.
-#ifndef KILN_TARGETS_CUDA_DRIVER_TEST_INPUTS_FAKE_DRIVER_H
-#define KILN_TARGETS_CUDA_DRIVER_TEST_INPUTS_FAKE_DRIVER_H
+#ifndef KILN_TARGETS_CUDA_DRIVER_TESTING_FAKE_DRIVER_H
+#define KILN_TARGETS_CUDA_DRIVER_TESTING_FAKE_DRIVER_H
 
 #include <cstddef>
 #include <cstdint>
@@ -19,4 +19,4 @@ using CUfunction = void *;
 #include "kiln/targets/cuda/driver/cuda_functions.def"
 #undef KILN_CUDA_FUNCTION
 
-#endif // KILN_TARGETS_CUDA_DRIVER_TEST_INPUTS_FAKE_DRIVER_H
+#endif // KILN_TARGETS_CUDA_DRIVER_TESTING_FAKE_DRIVER_H

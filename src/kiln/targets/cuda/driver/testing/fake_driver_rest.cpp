@@ -1,5 +1,5 @@
 // The functions of the driver that fake_driver.cpp does not define: they succeed and do nothing.
-#include "fake_driver.h"
+#include "kiln/targets/cuda/driver/testing/fake_driver.h"
 
 #define KILN_CUDA_FUNCTION(name, parameters)                                                                           \
   extern "C" __attribute__((weak)) CUresult name parameters {                                                          \
