@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 # End-to-end tests that judge no times, which sanitizers change.
 SANITIZED_LIT := tests/compile tests/documents tests/tools
 
-.PHONY: help setup configure build demo test test-all sanitize install fuzz coverage peers bench format lint docs clean
+.PHONY: help setup configure build demo test test-all sanitize install bundle fuzz coverage peers bench format lint docs clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -47,6 +47,10 @@ install: setup ## install the runtime for programs in C: libkiln.so, kiln.h and 
 	cmake --preset runtime
 	@cmake --build build-runtime -j $(JOBS) --target kiln_shared
 	cmake --install build-runtime --prefix $(PREFIX)
+
+bundle: build ## make one archive of compiler and runtime that needs glibc 2.36 and nothing else, and check it
+	@cmake --build $(BUILD) -j $(JOBS) --target kiln_bundle
+	@tests/bundle/check $(BUILD)/bundle/kiln-*.tar.xz
 
 fuzz: setup ## run each fuzzer for FUZZ_SECONDS seconds, 10 by default
 	cmake --preset fuzz

@@ -13,7 +13,10 @@ target_include_directories(kiln_mlir SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLI
 target_compile_options(kiln_mlir INTERFACE -fno-rtti -fno-exceptions)
 separate_arguments(llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_options(kiln_mlir INTERFACE ${llvm_definitions})
-target_link_libraries(kiln_mlir INTERFACE MLIR LLVM)
+# The shared libraries, which link fast; a program with the property KILN_BUNDLED takes what it needs from the archives.
+set(is_bundled $<BOOL:$<TARGET_PROPERTY:KILN_BUNDLED>>)
+target_link_libraries(kiln_mlir INTERFACE $<$<NOT:${is_bundled}>:MLIR> $<$<NOT:${is_bundled}>:LLVM>
+  $<${is_bundled}:kiln_llvm_archives>)
 
 # One precompiled header for all of the compiler; its libraries reuse it.
 add_library(kiln_compiler_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)

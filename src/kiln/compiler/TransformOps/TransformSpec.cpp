@@ -1,10 +1,11 @@
 #include "kiln/compiler/TransformOps/TransformSpec.h"
 
-#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/TransformOps/KilnTransformOps.h"
 #include "kiln/compiler/TransformOps/SpecUpdater.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/TransformOps/LinalgTransformOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Transform/IR/TransformOps.h"
 #include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
 #include "mlir/IR/Diagnostics.h"
@@ -147,6 +148,49 @@ LogicalResult TransformSpec::apply(Operation *root) const {
         error.attachNote(note.getLocation()) << note.str();
   }
   return error;
+}
+
+// What a spec has to have done, and has not; empty where all is done.
+static std::string findUnfinished(HAL::ExecutableExportOp exportOp, func::FuncOp function) {
+  std::string unfinished;
+  function.walk([&](Operation *op) {
+    auto isTensor = [](Type type) { return isa<TensorType>(type); };
+    if (llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor))
+      unfinished = "'" + op->getName().getStringRef().str() + "' on tensors: bufferize it (transform.iree.bufferize)";
+    else if (isa<scf::ForallOp>(op))
+      unfinished = "an scf.forall: distribute it (transform.iree.forall_to_workgroup)";
+    return unfinished.empty() ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  if (unfinished.empty() && exportOp.getWorkgroupCount().empty())
+    unfinished = "an open workgroup count: fill it in "
+                 "(transform.iree.populate_workgroup_count_region_using_num_threads_slice)";
+  return unfinished;
+}
+
+LogicalResult TransformSpec::applyInsteadOfStrategy(HAL::ExecutableVariantOp variant) const {
+  variant.walk([](func::FuncOp function) { function->removeAttr("lowering"); });
+  // Names that match nothing are looked for before the spec changes what is there.
+  Operation *unmatched = findMatchWithoutPayload(variant);
+  if (failed(apply(variant)))
+    return failure();
+  for (auto exportOp : variant.getBody().getOps<HAL::ExecutableExportOp>()) {
+    auto function = variant.getInnerModule().lookupSymbol<func::FuncOp>(exportOp.getSymName());
+    if (!function)
+      continue;
+    std::string unfinished = findUnfinished(exportOp, function);
+    if (unfinished.empty())
+      continue;
+    // At the locations only: these ops in full would bury the message.
+    if (unmatched)
+      return emitError(unmatched->getLoc())
+                 .append("'", unmatched->getName(), "' matches nothing in dispatch ", dispatchNames(variant),
+                         ", and the spec leaves it with ", unfinished)
+                 .attachNote(function.getLoc())
+             << "the dispatch";
+    return emitError(function.getLoc()) << "dispatch " << dispatchNames(variant) << " is left by the transform spec '"
+                                        << file << "' with " << unfinished;
+  }
+  return success();
 }
 
 Operation *TransformSpec::findMatchWithoutPayload(Operation *root) const {

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+
 #include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -22,6 +24,10 @@ public:
   // Applies the spec to `root`, a hal.executable.variant. A failure is one error at the failing line of the spec that
   // names its op and the dispatch.
   mlir::LogicalResult apply(mlir::Operation *root) const;
+
+  // The same for code generation: no configuration of the dispatches stays, and what the spec leaves on tensors, in an
+  // scf.forall or without a workgroup count is an error.
+  mlir::LogicalResult applyInsteadOfStrategy(HAL::ExecutableVariantOp variant) const;
 
   // The first transform.structured.match whose op names do not occur in `root`: what a spec that leaves a dispatch
   // untouched most likely meant. Null where each matches something.

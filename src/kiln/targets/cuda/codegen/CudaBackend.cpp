@@ -16,11 +16,17 @@ ArrayRef<StringRef> CudaBackend::devices() const {
 
 void CudaBackend::bindOptions(OptionBinder &binder) {
   binder.group("cuda target");
-  StringRef description = "GPU to generate code for: sm_75 to sm_120, or a product such as a100, l4, rtx4090 or h100. "
-                          "Code for sm_80 runs on all newer ones, code for sm_90a on H100 and H200 alone";
+  StringRef description =
+      "GPU to generate code for: sm_75 to sm_120, a product such as a100, l4, rtx4090 or h100, or native, "
+      "the first GPU of this machine. "
+      "Code for sm_80 runs on all newer ones, code for sm_90a on H100 and H200 alone";
   binder.flag("kiln-hal-cuda-llvm-target-arch", &options.architecture, "<architecture>", description);
   binder.flag("kiln-cuda-target", &options.architecture, "<architecture>",
               "The same as --kiln-hal-cuda-llvm-target-arch");
+  binder.flag("kiln-codegen-llvmgpu-use-transform-dialect", &options.transformDialectSpec, "<file>",
+              "A transform-dialect file that replaces the strategies");
+  binder.flag("kiln-codegen-llvmgpu-enable-transform-dialect-jit", &options.transformDialectStrategies,
+              "Has no effect: no strategy of this compiler is a transform-dialect program");
 }
 
 void CudaBackend::registerDialects(DialectRegistry &registry) const {
@@ -32,6 +38,10 @@ void CudaBackend::registerPasses() const {
 }
 
 FailureOr<HAL::ExecutableTargetAttr> CudaBackend::getTarget(MLIRContext *context, Location loc) const {
+  if (options.transformDialectStrategies)
+    emitWarning(loc)
+        << "--kiln-codegen-llvmgpu-enable-transform-dialect-jit has no effect: no strategy of this compiler "
+           "is a transform-dialect program";
   FailureOr<CudaTarget> target = CudaTarget::resolve(options, loc);
   if (failed(target))
     return failure();
@@ -43,7 +53,9 @@ void CudaBackend::buildConfigurationPipeline(OpPassManager &variantPasses) const
 }
 
 void CudaBackend::buildLoweringPipeline(OpPassManager &variantPasses) const {
-  variantPasses.addPass(createCudaLowerExecutableTarget());
+  CudaLowerExecutableTargetOptions lowering;
+  lowering.spec = options.transformDialectSpec;
+  variantPasses.addPass(createCudaLowerExecutableTarget(lowering));
 }
 
 void CudaBackend::buildTranslationPipeline(OpPassManager &variantPasses) const {

@@ -7,7 +7,9 @@
 namespace kiln {
 
 struct CudaOptions {
-  std::string architecture = "sm_80"; // sm_NN, sm_90a, or a product's name: h100
+  std::string architecture = "sm_80"; // sm_NN, sm_90a, a product's name such as h100, or native
+  std::string transformDialectSpec;   // a file; empty: the strategies
+  bool transformDialectStrategies = false;
 };
 
 } // namespace kiln

@@ -14,11 +14,16 @@ def CudaSelectLowering : Pass<"kiln-cuda-select-lowering", "kiln::HAL::Executabl
 }
 
 def CudaLowerExecutableTarget : Pass<"kiln-cuda-lower-executable-target", "kiln::HAL::ExecutableVariantOp"> {
-  let summary = "applies the strategy of each dispatch";
+  let summary = "applies the strategy of each dispatch, or the user's transform-dialect spec";
   let description = [{
     Takes each dispatch from tensors to loops over elements in memory, distributed over workgroups and their threads, and
-    fills in the workgroup counts of the exports.
+    fills in the workgroup counts of the exports. With `spec` the file replaces the strategies: it distributes over
+    workgroups, and what it leaves as linalg on memory is distributed over threads. A dispatch that the spec leaves half way
+    is an error.
   }];
+  let options = [
+    Option<"spec", "spec", "std::string", "", "a transform-dialect file that replaces the strategies">,
+  ];
 }
 
 def CudaMapToThreads : Pass<"kiln-cuda-map-to-threads", "mlir::func::FuncOp"> {

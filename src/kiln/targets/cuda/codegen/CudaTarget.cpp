@@ -1,6 +1,7 @@
 #include "kiln/targets/cuda/codegen/CudaTarget.h"
 
 #include "kiln/targets/cuda/codegen/CudaOptions.h"
+#include "kiln/targets/cuda/codegen/NativeArchitecture.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/TargetParser/Triple.h"
@@ -26,11 +27,18 @@ FailureOr<CudaTarget> CudaTarget::resolve(const CudaOptions &options, Location l
   for (const auto &known : products)
     if (known.product == name)
       name = known.architecture.str();
+  if (name == "native") {
+    llvm::Expected<std::string> native = findNativeArchitecture(architectures);
+    if (!native)
+      return emitError(loc) << "--kiln-hal-cuda-llvm-target-arch=native: " << llvm::toString(native.takeError())
+                            << "; name an architecture, such as sm_80";
+    name = *native;
+  }
   if (!llvm::is_contained(architectures, name))
     return emitError(loc) << "--kiln-hal-cuda-llvm-target-arch: '" << options.architecture
                           << "' is no GPU that this compiler generates code for; it knows "
                           << llvm::join(ArrayRef<StringRef>(architectures), ", ")
-                          << ", and products such as a100, l4, rtx4090 and h100";
+                          << ", products such as a100, l4, rtx4090 and h100, and native, which is this machine's";
   CudaTarget target;
   target.architecture = name;
   return target;

@@ -1,5 +1,7 @@
 #include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+#include "kiln/compiler/TransformOps/KilnTransformOps.h"
+#include "kiln/compiler/TransformOps/TransformSpec.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -19,22 +21,42 @@ namespace kiln {
 namespace {
 
 class CudaLowerExecutableTargetPass : public impl::CudaLowerExecutableTargetBase<CudaLowerExecutableTargetPass> {
+public:
+  using CudaLowerExecutableTargetBase::CudaLowerExecutableTargetBase;
+
   void getDependentDialects(DialectRegistry &registry) const override {
-    buildPipeline().getDependentDialects(registry);
+    buildPipeline(/*withDistribution=*/true).getDependentDialects(registry);
+    if (!spec.empty())
+      registerTransformExtension(registry);
+  }
+
+  LogicalResult initialize(MLIRContext *context) override {
+    if (spec.empty())
+      return success();
+    FailureOr<std::shared_ptr<const TransformSpec>> parsed = TransformSpec::load(context, spec);
+    if (failed(parsed))
+      return failure();
+    loaded = std::move(*parsed);
+    return success();
   }
 
   void runOnOperation() override {
+    if (loaded && failed(loaded->applyInsteadOfStrategy(getOperation())))
+      return signalPassFailure();
     if (!pipeline)
-      pipeline = buildPipeline();
+      pipeline = buildPipeline(!loaded);
     if (failed(runPipeline(*pipeline, getOperation())))
       return signalPassFailure();
     Util::gatherRemarks(getOperation());
   }
 
-  static OpPassManager buildPipeline() {
+private:
+  static OpPassManager buildPipeline(bool withDistribution) {
     OpPassManager passes(HAL::ExecutableVariantOp::getOperationName());
-    passes.nest<ModuleOp>().nest<func::FuncOp>().addPass(createPrepareDispatch());
-    passes.addPass(createDistributeDispatch());
+    if (withDistribution) {
+      passes.nest<ModuleOp>().nest<func::FuncOp>().addPass(createPrepareDispatch());
+      passes.addPass(createDistributeDispatch());
+    }
     OpPassManager &kernels = passes.nest<ModuleOp>().nest<func::FuncOp>();
     kernels.addPass(createCudaMapToThreads());
     kernels.addPass(createCanonicalizerPass());
@@ -43,6 +65,7 @@ class CudaLowerExecutableTargetPass : public impl::CudaLowerExecutableTargetBase
     return passes;
   }
 
+  std::shared_ptr<const TransformSpec> loaded; // shared with the copies that run in other threads
   // Kept from one variant to the next, because its passes prepare their patterns once.
   std::optional<OpPassManager> pipeline;
 };

@@ -31,7 +31,7 @@ Status CudaLibrary::open() {
   if (result == cuda::kNoDevice)
     return unavailable("NVIDIA's driver is installed, and finds no device; nvidia-smi shows what it sees");
   if (result != cuda::kSuccess)
-    return Status(StatusCode::Unavailable, std::string(check(result, "initialize NVIDIA's driver").message()));
+    return unavailable("{}; nvidia-smi shows what it sees", check(result, "initialize NVIDIA's driver").message());
   return check(cuDriverGetVersion(&driverVersion), "ask NVIDIA's driver for its version");
 }
 

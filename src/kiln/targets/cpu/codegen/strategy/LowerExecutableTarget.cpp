@@ -45,7 +45,7 @@ public:
   }
 
   void runOnOperation() override {
-    if (failed(loaded ? applySpec() : verifyLowerings()))
+    if (failed(loaded ? loaded->applyInsteadOfStrategy(getOperation()) : verifyLowerings()))
       return signalPassFailure();
     if (loaded && !leavesKernels())
       return;
@@ -89,51 +89,6 @@ private:
       return lowering ? WalkResult(verifyLowering(function, lowering)) : WalkResult::advance();
     });
     return failure(result.wasInterrupted());
-  }
-
-  LogicalResult applySpec() {
-    HAL::ExecutableVariantOp variant = getOperation();
-    // The spec is the configuration.
-    variant.walk([](func::FuncOp function) { function->removeAttr("lowering"); });
-    // Names that match nothing are looked for before the spec changes what is there.
-    Operation *unmatched = loaded->findMatchWithoutPayload(variant);
-    if (failed(loaded->apply(variant)))
-      return failure();
-    for (auto exportOp : variant.getBody().getOps<HAL::ExecutableExportOp>()) {
-      auto function = variant.getInnerModule().lookupSymbol<func::FuncOp>(exportOp.getSymName());
-      if (!function)
-        continue;
-      std::string unfinished = findUnfinished(exportOp, function);
-      if (unfinished.empty())
-        continue;
-      // At the locations only: these ops in full would bury the message.
-      if (unmatched)
-        return emitError(unmatched->getLoc())
-                   .append("'", unmatched->getName(), "' matches nothing in dispatch ", dispatchNames(variant),
-                           ", and the spec leaves it with ", unfinished)
-                   .attachNote(function.getLoc())
-               << "the dispatch";
-      return emitError(function.getLoc()) << "dispatch " << dispatchNames(variant) << " is left by the transform spec '"
-                                          << spec << "' with " << unfinished;
-    }
-    return success();
-  }
-
-  // What a spec has to have done, and has not; empty where all is done.
-  static std::string findUnfinished(HAL::ExecutableExportOp exportOp, func::FuncOp function) {
-    std::string unfinished;
-    function.walk([&](Operation *op) {
-      auto isTensor = [](Type type) { return isa<TensorType>(type); };
-      if (llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor))
-        unfinished = "'" + op->getName().getStringRef().str() + "' on tensors: bufferize it (transform.iree.bufferize)";
-      else if (auto loop = dyn_cast<scf::ForallOp>(op))
-        unfinished = "an scf.forall: distribute it (transform.iree.forall_to_workgroup)";
-      return unfinished.empty() ? WalkResult::advance() : WalkResult::interrupt();
-    });
-    if (unfinished.empty() && exportOp.getWorkgroupCount().empty())
-      unfinished = "an open workgroup count: fill it in "
-                   "(transform.iree.populate_workgroup_count_region_using_num_threads_slice)";
-    return unfinished;
   }
 
   std::shared_ptr<const TransformSpec> loaded; // shared with the copies that run in other threads

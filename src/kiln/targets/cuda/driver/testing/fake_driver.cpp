@@ -1,0 +1,120 @@
+#include "kiln/targets/cuda/driver/testing/fake_driver.h"
+
+#include <cstdlib>
+#include <cstring>
+
+static bool fails(const char *what) {
+  const char *failure = std::getenv("FAKE_CUDA");
+  return failure && std::strcmp(failure, what) == 0;
+}
+
+CUresult cuInit(unsigned) {
+  return fails("no-device") ? 100 : fails("mismatch") ? 803 : 0;
+}
+
+// A driver from before CUDA 12 has no function of some name; here it is this one.
+#ifndef FAKE_CUDA_OLD
+CUresult cuDriverGetVersion(int *version) {
+  *version = 12040;
+  return 0;
+}
+#endif
+
+CUresult cuGetErrorName(CUresult error, const char **text) {
+  *text = error == 700   ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : error == 803 ? "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"
+                         : "CUDA_ERROR";
+  return 0;
+}
+
+CUresult cuGetErrorString(CUresult error, const char **text) {
+  *text = error == 700   ? "an illegal memory access was encountered"
+          : error == 803 ? "system has unsupported display driver / cuda driver combination"
+                         : "some error";
+  return 0;
+}
+
+CUresult cuDeviceGetCount(int *count) {
+  *count = 1;
+  return 0;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int) {
+  *device = 0;
+  return 0;
+}
+
+CUresult cuDeviceGetName(char *name, int length, CUdevice) {
+  std::strncpy(name, "Fake GPU", length);
+  return 0;
+}
+
+CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
+  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 4 : attribute == 1 ? 1024 : 1 << 20;
+  return 0;
+}
+
+CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice) {
+  *bytes = size_t(1) << 30;
+  return 0;
+}
+
+CUresult cuMemGetInfo_v2(size_t *available, size_t *total) {
+  *available = 4096;
+  *total = size_t(1) << 30;
+  return 0;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
+  if (fails("memory"))
+    return 2;
+  *address = reinterpret_cast<CUdeviceptr>(std::calloc(bytes, 1));
+  return *address ? 0 : 2;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  std::free(reinterpret_cast<void *>(address));
+  return 0;
+}
+
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr target, const void *source, size_t bytes, CUstream) {
+  std::memcpy(reinterpret_cast<void *>(target), source, bytes);
+  return 0;
+}
+
+CUresult cuMemcpyDtoHAsync_v2(void *target, CUdeviceptr source, size_t bytes, CUstream) {
+  std::memcpy(target, reinterpret_cast<const void *>(source), bytes);
+  return 0;
+}
+
+// A kernel that reads where it may not is told of by whatever is asked next.
+static bool hasFaulted = false;
+
+CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                        void **, void **) {
+  hasFaulted |= fails("fault");
+  return 0;
+}
+
+CUresult cuEventQuery(CUevent) {
+  return hasFaulted ? 700 : 0;
+}
+
+CUresult cuEventSynchronize(CUevent) {
+  return hasFaulted ? 700 : 0;
+}
+
+CUresult cuStreamSynchronize(CUstream) {
+  return hasFaulted ? 700 : 0;
+}
+
+CUresult cuModuleLoadDataEx(CUmodule *, const void *, unsigned options, int *names, void **values) {
+  if (fails("new-code"))
+    return 222;
+  if (!fails("bad-code"))
+    return 0;
+  for (unsigned i = 0; i < options; ++i)
+    if (names[i] == 5)
+      std::strcpy(static_cast<char *>(values[i]), "ptxas application ptx input, line 9; error   : Unknown symbol\n");
+  return 218;
+}
