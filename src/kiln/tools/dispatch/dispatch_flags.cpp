@@ -31,13 +31,6 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
        "Dispatches whose names match one of these expressions; a * after a letter, digit or _ stands for any text. The "
        "full name of a problem, such as matmul_512x512x512_f32t_f32t_f32t, is that problem."},
       dispatches);
-  if (alone)
-    parser.refuse("corpus", alone->corpus);
-  else
-    parser.add({"corpus", "DIR",
-                "The .mlir files in this folder and those below, or this one file, instead of generated problems; "
-                "docs/lab.md says what stands beside them."},
-               corpus);
   for (const std::unique_ptr<measure::Family> &family : families.families())
     for (const measure::Dimension &dimension : family->dimensions())
       if (auto [sizes, isNew] = problemSizes.try_emplace(std::string(dimension.name)); isNew) {
@@ -59,6 +52,14 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
   parser.add({"default-config", "",
               "Also what the compiler chooses by itself, as tile_config_default; a sweep has that without this flag."},
              defaultConfig);
+  parser.group("What to take instead");
+  if (alone)
+    parser.refuse("corpus", alone->corpus);
+  else
+    parser.add({"corpus", "DIR",
+                "The .mlir files in this folder and those below, or this one file, instead of generated problems; "
+                "docs/lab.md says what stands beside them."},
+               corpus);
 }
 
 void DispatchFlags::addCompilation(FlagParser &parser) {
