@@ -565,6 +565,9 @@ TEST_F(Compare, AnEditedProgramIsAnotherProblem) {
   EXPECT_EQ(problemDifference(before, after), "") << "the same work, counted in another way";
   after.fields.emplace_back("text", "of another program");
   EXPECT_EQ(problemDifference(before, after), "matmul_64x64x64_f32t_f32t_f32t is another problem of the same name");
+  before.family = after.family = "corpus";
+  before.name = after.name = "corpus_add";
+  EXPECT_EQ(problemDifference(before, after), "corpus_add is another program: its file was edited");
 }
 
 } // namespace

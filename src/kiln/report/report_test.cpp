@@ -156,8 +156,9 @@ TEST_F(Report, ATimeIsNoisyByTheLargerSideOfItsInterval) {
 TEST_F(Report, ColumnsWithoutRoomAreNamedWithTheWidthThatShowsThem) {
   Table table = load();
   const std::string text = valueOf(formatConsole(table, {.width = 80}));
-  const size_t at = text.find("\n  no room for Samples, ");
+  const size_t at = text.find("\nno room for Samples, ");
   ASSERT_NE(at, text.npos) << text;
+  EXPECT_EQ(text.find("no room for", at + 2), text.npos) << "problem after problem would say it again";
   const std::string columns = "COLUMNS=";
   const size_t width = std::stoul(text.substr(text.find(columns, at) + columns.size()));
   const std::string wide = valueOf(formatConsole(table, {.width = std::max<size_t>(width, 200)}));
@@ -557,6 +558,30 @@ TEST_F(Report, MarkdownHasATableForEachProblem) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '#'), 1 + 2 * 3);
   for (const std::string &line : linesOf(text))
     EXPECT_EQ(line.starts_with("|"), line.ends_with("|")) << line;
+}
+
+// A provider refuses problem after problem for the same reason.
+TEST_F(Report, ReasonsOfUnsupportedRowsAreToldOnce) {
+  Table table = load();
+  std::deque<store::CandidateResult> results;
+  for (Row &row : table.rows)
+    if (row.candidate->provider == "onednn" || row.candidate->provider == "openblas") {
+      store::CandidateResult &result = results.emplace_back(*row.result);
+      result.outcome = Outcome::Unsupported;
+      result.error = row.candidate->provider + " has no such function";
+      row.result = &result;
+      row.estimate = nullptr;
+    }
+  const std::string text = valueOf(formatConsole(table, {}));
+  for (const char *reason : {"onednn has no such function", "openblas has no such function"}) {
+    const size_t at = text.find(reason);
+    ASSERT_NE(at, text.npos) << text;
+    EXPECT_EQ(text.find(reason, at + 1), text.npos) << text;
+  }
+  const size_t first = text.find("\n  unsupported, as said above: onednn");
+  ASSERT_NE(first, text.npos) << text;
+  EXPECT_NE(text.substr(first, text.find('\n', first + 1) - first).find(", openblas"), text.npos) << text;
+  EXPECT_NE(text.find("\n  unsupported, as said above: onednn", first + 1), text.npos) << "the third problem's";
 }
 
 // What a provider says of itself is told once, wherever notes of rows are shown.

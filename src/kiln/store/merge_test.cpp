@@ -59,8 +59,11 @@ public:
     if (!unfinished)
       KILN_RETURN_IF_ERROR(writer->addRun(run));
     key = unfinished.value_or(run.key());
-    KILN_ASSIGN_OR_RETURN(std::vector<std::string> names, reader->finishedGroups(key));
-    finished = {names.begin(), names.end()};
+    KILN_ASSIGN_OR_RETURN(std::vector<StoredGroup> groups, reader->groups(key));
+    finished.clear();
+    for (const StoredGroup &group : groups)
+      if (group.ended)
+        finished.insert(group.problem);
     return okStatus();
   }
   // Starts a group, adds a round, or finishes what is left. False where the run is complete.
@@ -68,10 +71,9 @@ public:
     if (!group) {
       for (uint64_t size = 1; size <= 3; ++size) {
         Problem problem = sampleProblem(size, 8, 8);
-        if (finished.contains(problem.name))
+        if (finished.contains(problem.key()))
           continue;
         candidate = sampleCandidate(problem.key(), "onednn", "");
-        name = problem.name;
         group = Group{key, problem.key(), now};
         rounds = 0;
         KILN_RETURN_IF_ERROR(writer->addProblem(problem));
@@ -91,7 +93,7 @@ public:
     CandidateEstimate estimate{{}, group->key(), candidate.key()};
     estimate.median = estimate.low = estimate.high = 100;
     KILN_RETURN_IF_ERROR(writer->finishGroup(group->key(), std::vector{result}, std::vector{estimate}));
-    finished.insert(name);
+    finished.insert(group->problem);
     group.reset();
     return true;
   }
@@ -111,7 +113,7 @@ public:
 
 private:
   std::unique_ptr<Writer> writer;
-  std::string key, name;
+  std::string key;
   std::set<std::string> finished;
   std::optional<Group> group;
   Candidate candidate;
@@ -592,7 +594,7 @@ void expectOldFacts(const std::string &path) {
   EXPECT_EQ(groups[0].status, GroupStatus::Finished);
   EXPECT_EQ(groups[1].status, GroupStatus::Interrupted);
   EXPECT_EQ(valueOf(reader->problems(run.key())).size(), 3U);
-  EXPECT_EQ(valueOf(reader->finishedGroups(run.key())), std::vector<std::string>{"matmul_256x512x128_f32t_f32t_f32t"});
+  EXPECT_TRUE(groups[0].ended && !groups[1].ended);
   EXPECT_EQ(valueOf(reader->unfinishedRun(run)), run.key());
   std::vector<CandidateResult> results = valueOf(reader->results(run.key()));
   EXPECT_EQ(results.size(), 7U);

@@ -164,7 +164,8 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
   std::map<std::string, uint64_t> attempts;
   // One group of a run is measured at a time: a group is interrupted where another one was started after it.
   KILN_RETURN_IF_ERROR(impl->each(
-      fmt::format("SELECT g.key, g.problem, g.started, g.node, g.hardware, g.allocation, {}, "
+      fmt::format("SELECT g.key, g.problem, g.started, g.node, g.hardware, g.allocation, "
+                  "CASE WHEN {} THEN (SELECT x.ended FROM grp_end x WHERE x.grp = g.key) END, "
                   "i.grp IS NOT NULL OR EXISTS (SELECT 1 FROM run_end e WHERE e.run = g.run) "
                   "OR g.started < (SELECT max(started) FROM grp WHERE run = ?1), c.seconds, "
                   "(SELECT r.cache_mode FROM round r WHERE r.grp = g.key LIMIT 1) "
@@ -179,7 +180,9 @@ Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {
         group.started = row.integer(2);
         if (!row.isNull(3))
           group.machine = {textOf(row, 3), textOf(row, 4), textOf(row, 5)};
-        group.status = row.integer(6)   ? GroupStatus::Finished
+        if (!row.isNull(6))
+          group.ended = row.integer(6);
+        group.status = group.ended      ? GroupStatus::Finished
                        : row.integer(7) ? GroupStatus::Interrupted
                                         : GroupStatus::Running;
         group.cutSeconds = row.optionalReal(8);
@@ -328,20 +331,6 @@ Result<std::optional<std::string>> Reader::unfinishedRun(const Run &like, Resume
         (where == ResumeOn::EqualHardware || run.machine.node == like.machine.node))
       latest = run.key();
   return latest;
-}
-
-Result<std::vector<std::string>> Reader::finishedGroups(const std::string &run) {
-  std::vector<std::string> problems;
-  KILN_RETURN_IF_ERROR(impl->each(
-      fmt::format("SELECT DISTINCT p.name FROM grp g JOIN problem p ON p.key = g.problem "
-                  "WHERE g.run = ?1 AND {} ORDER BY p.name",
-                  kIsFinished),
-      [&](const Statement &row) {
-        problems.push_back(textOf(row, 0));
-        return okStatus();
-      },
-      run));
-  return problems;
 }
 
 static std::string blobText(std::span<const uint8_t> blob) {

@@ -27,7 +27,8 @@ struct StoredRun : Run {
 struct StoredGroup : Group {
   std::string storedKey;
   GroupStatus status = GroupStatus::Running;
-  uint64_t attempt = 1; // how often its run has started this problem so far
+  std::optional<int64_t> ended = {}; // nothing: it is not finished
+  uint64_t attempt = 1;              // how often its run has started this problem so far
   // The seconds that its rounds had, where their end was not that they had shown enough.
   std::optional<double> cutSeconds = {};
   // How its rounds were measured, which is warm also where a cold run could not make a problem exceed the caches; empty
@@ -84,8 +85,6 @@ public:
   // The latest run that has not ended, of the same sweep, with the same tags, and begun on the same node or on equal
   // hardware: the one to resume.
   Result<std::optional<std::string>> unfinishedRun(const Run &like, ResumeOn where = ResumeOn::SameNode);
-  // Names of the problems that need no measuring when the run is resumed.
-  Result<std::vector<std::string>> finishedGroups(const std::string &run);
 
   // One statement that changes nothing.
   Result<QueryResult> query(std::string_view sql);

@@ -242,10 +242,12 @@ TEST_F(Store, AnInterruptedSweepResumes) {
   other = run;
   other.tags.emplace_back("code", "two");
   EXPECT_EQ(valueOf(r->unfinishedRun(other)), std::nullopt);
-  EXPECT_EQ(valueOf(r->finishedGroups(run.key())), std::vector{problem.name});
   std::vector<StoredGroup> groups = valueOf(r->groups(run.key()));
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].status, GroupStatus::Finished);
+  EXPECT_EQ(groups[0].problem, problem.key());
+  EXPECT_GE(groups[0].ended.value_or(0), groups[0].started);
+  EXPECT_EQ(groups[1].ended, std::nullopt);
   EXPECT_EQ(groups[1].status, GroupStatus::Running) << "opening the store says nothing of who has died";
   EXPECT_EQ(valueOf(r->rounds(groups[1].key())).size(), 1U) << "what it had measured is kept";
   // The second attempt is another group.

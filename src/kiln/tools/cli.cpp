@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "kiln/base/flags.h"
@@ -63,6 +64,17 @@ void FlagParser::add(FlagText text, uint64_t &value) {
   addNumber(std::move(text), value);
 }
 
+void FlagParser::add(FlagText text, double &value) {
+  auto assign = [name = text.name, &value](const std::string &word) {
+    const char *last = word.data() + word.size();
+    auto [end, error] = std::from_chars(word.data(), last, value);
+    return error == std::errc() && end == last && std::isfinite(value) && value >= 0
+               ? okStatus()
+               : invalidArgument("--{}: '{}' is no number of 0 or more", name, word);
+  };
+  record(std::move(text), Kind::Value, assign, fmt::format("{}", value));
+}
+
 void FlagParser::add(FlagText text, std::vector<std::string> &values) {
   auto assign = [&values, isDefault = true](std::string word) mutable {
     if (std::exchange(isDefault, false))
@@ -105,6 +117,13 @@ void FlagParser::addPrefixed(FlagText text, std::vector<std::string> &values) {
   record(std::move(text), Kind::Prefixed, appendTo(values), {}, /*repeats=*/true);
 }
 
+void FlagParser::refuse(std::string name, std::string why) {
+  auto assign = [name, why = std::move(why)](const std::string &value) {
+    return invalidArgument("--{}{}{}: {}", name, value.empty() ? "" : "=", value, why);
+  };
+  record({std::move(name), "", ""}, Kind::Refused, assign);
+}
+
 const FlagParser::Flag *FlagParser::find(std::string_view name) const {
   auto found = std::ranges::find_if(flags, [&](const Flag &flag) {
     return flag.text.name == name && flag.kind != Kind::Positional && flag.kind != Kind::Forwarded;
@@ -120,7 +139,7 @@ const FlagParser::Flag *FlagParser::firstOf(Kind kind) const {
 std::vector<std::string> FlagParser::flagNames() const {
   std::vector<std::string> names = {"help", "version", "flagfile"};
   for (const Flag &flag : flags)
-    if (flag.kind != Kind::Positional && flag.kind != Kind::Forwarded)
+    if (flag.kind != Kind::Positional && flag.kind != Kind::Forwarded && isListed(flag))
       names.push_back(flag.text.name);
   return names;
 }
@@ -208,12 +227,12 @@ std::string FlagParser::helpText() const {
 
   std::vector<std::string> groups;
   for (const Flag &flag : flags)
-    if (std::ranges::find(groups, flag.group) == groups.end())
+    if (isListed(flag) && std::ranges::find(groups, flag.group) == groups.end())
       groups.push_back(flag.group);
   for (const std::string &group : groups) {
     help.heading(group);
     for (const Flag &flag : flags)
-      if (flag.group == group)
+      if (isListed(flag) && flag.group == group)
         help.item(usage(flag), flag.text.help + (flag.repeats ? " Repeats." : "") +
                                    (flag.defaultText.empty()
                                         ? ""

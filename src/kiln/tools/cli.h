@@ -44,6 +44,8 @@ public:
   void add(FlagText text, std::string &value);
   void add(FlagText text, uint32_t &value);
   void add(FlagText text, uint64_t &value);
+  // 0 or more, and finite.
+  void add(FlagText text, double &value);
   void add(FlagText text, std::vector<std::string> &values);
   // One of the words that FlagText::value separates by '|'.
   void addChoice(FlagText text, std::string &value);
@@ -60,6 +62,9 @@ public:
   // `--prefix,rest`: each rest is collected.
   void addPrefixed(FlagText text, std::vector<std::string> &values);
 
+  // A flag of other commands of the tool: here it is an error that says why, and the help leaves it out.
+  void refuse(std::string name, std::string why);
+
   // Shown at the end of the help.
   void example(std::string command) { examples.push_back(std::move(command)); }
 
@@ -72,7 +77,7 @@ public:
   const std::string &tool() const { return toolName; }
 
 private:
-  enum class Kind { Value, Boolean, OptionalValue, Positional, PassThrough, Forwarded, Prefixed };
+  enum class Kind { Value, Boolean, OptionalValue, Positional, PassThrough, Forwarded, Prefixed, Refused };
   struct Flag {
     FlagText text;
     Kind kind;
@@ -90,6 +95,7 @@ private:
   const Flag *find(std::string_view name) const;
   const Flag *firstOf(Kind kind) const;
   std::vector<std::string> flagNames() const;
+  static bool isListed(const Flag &flag) { return flag.kind != Kind::Refused; }
   std::string usage(const Flag &flag) const;
 
   std::string toolName, summary, currentGroup = "Flags";

@@ -11,6 +11,7 @@ struct Sample {
   std::string function = "main", format = "text";
   uint32_t workers = 0;
   uint64_t bytes = 7;
+  double share = 0.5;
   std::vector<std::string> inputs, rest, passed, prefixed;
   std::optional<std::string> list;
   FlagParser line{"kiln-sample", "Shows what a command line can do, in a sentence that is long enough to be wrapped."};
@@ -24,6 +25,8 @@ struct Sample {
     line.group("Second");
     line.add({"task_topology_group_count", "N", "How many workers."}, workers);
     line.add({"bytes", "N", "A number."}, bytes);
+    line.add({"share", "N", "A number with a point."}, share);
+    line.refuse("elsewhere", "another tool has it");
     line.add({"input", "INPUT", "An input; `-` is standard input."}, inputs);
     line.addOptionalValue({"list_devices", "DRIVER", "Lists."}, list);
     line.addPrefixed({"Xcompiler", "FLAG", "For the compiler."}, prefixed);
@@ -50,14 +53,15 @@ struct Sample {
 
 TEST(FlagParserTest, Values) {
   Sample sample;
-  ASSERT_EQ(sample.parse({"--function=abs", "--verbose", "--color=false", "--bytes", "12", "--format=json",
-                          "--task_topology_group_count=3"}),
+  ASSERT_EQ(sample.parse({"--function=abs", "--verbose", "--color=false", "--bytes", "12", "--share=.25",
+                          "--format=json", "--task_topology_group_count=3"}),
             std::nullopt)
       << sample.error;
   EXPECT_EQ(sample.function, "abs");
   EXPECT_TRUE(sample.verbose);
   EXPECT_FALSE(sample.color);
   EXPECT_EQ(sample.bytes, 12u);
+  EXPECT_EQ(sample.share, 0.25);
   EXPECT_EQ(sample.workers, 3u);
   EXPECT_EQ(sample.format, "json");
   EXPECT_EQ(sample.list, std::nullopt);
@@ -98,6 +102,12 @@ TEST(FlagParserTest, Mistakes) {
         Case{"-", "unexpected argument '-'"}, Case{"--function", "--function needs a value: --function=NAME"},
         Case{"--bytes=x", "--bytes: 'x' is no whole number"},
         Case{"--function=", "--function= has no value: --function=NAME"},
+        Case{"--share=-0.5", "--share: '-0.5' is no number of 0 or more"},
+        Case{"--share=nan", "--share: 'nan' is no number of 0 or more"},
+        Case{"--share=1%", "--share: '1%' is no number of 0 or more"},
+        Case{"--elsewhere=x", "--elsewhere=x: another tool has it"},
+        Case{"--elsewhere", "--elsewhere: another tool has it"},
+        Case{"--elsewher", "unknown flag '--elsewher'; --help lists the flags"},
         Case{"--bytes=-1", "'-1' is no whole number up to 18446744073709551615"},
         Case{"--task_topology_group_count=4294967296", "'4294967296' is no whole number up to 4294967295"},
         Case{"--verbose=perhaps", "--verbose: 'perhaps' is neither true nor false"},
@@ -161,6 +171,7 @@ Second:
   --task_topology_group_count=N
                               How many workers. Default: 0.
   --bytes=N                   A number. Default: 7.
+  --share=N                   A number with a point. Default: 0.5.
   --input=INPUT               An input; - is standard input. Repeats.
   --list_devices[=DRIVER]     Lists.
   --Xcompiler,FLAG            For the compiler. Repeats.

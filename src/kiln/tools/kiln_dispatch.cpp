@@ -26,7 +26,15 @@ struct Verb {
   // The flags of those that tell.
   void (*add)(FlagParser &parser, ReportFlags &flags) = nullptr;
   const char *example = nullptr; // of those that add none
+  const KilnAlone *alone = nullptr;
 };
+
+constexpr KilnAlone kTune = {"it is for `kiln-dispatch sweep`; a tuning measures configurations of Kiln",
+                             "a tuning searches the configurations of `kiln-dispatch families`; programs are tuned as "
+                             "they are compiled, by kiln-compile --tuning-db"};
+constexpr KilnAlone kCompare = {"it is for `kiln-dispatch sweep`; what is compared now is Kiln with two compilers",
+                                "compilers are compared by the problems of `kiln-dispatch families`; sweep a corpus "
+                                "with each --compiler, and compare the two runs"};
 
 void addReport(FlagParser &parser, ReportFlags &flags) {
   flags.addSelection(parser);
@@ -98,7 +106,7 @@ constexpr Verb kVerbs[] = {
     {"profile", "Verifies and measures what was compiled.", true, true, true, true, verbs::profile, nullptr, nullptr,
      "kiln-dispatch profile --generated-dir=/tmp/lab --dispatches='matmul_64x.*' --output=table.csv"},
     {"tune", "Searches the configurations of problems, and writes the best to a tuning database for kiln-compile.",
-     true, true, true, true, verbs::tune, nullptr},
+     true, true, true, true, verbs::tune, nullptr, nullptr, nullptr, &kTune},
     {"families", "Lists the operation families.", false, false, false, false, verbs::families, nullptr},
     {"report", "Shows results that are stored.", false, false, false, false, nullptr, verbs::report, addReport},
     {"explain", "Says of one row what was found, and why it failed.", false, false, false, false, nullptr,
@@ -112,7 +120,7 @@ constexpr Verb kVerbs[] = {
     {"compare",
      "Says what got faster or slower, from one run to another or, measured now in common rounds, from one compiler to "
      "another; exit code 1 on a regression.",
-     true, true, true, false, nullptr, verbs::compare, addCompare},
+     true, true, true, false, nullptr, verbs::compare, addCompare, nullptr, &kCompare},
     {"query", "Runs one SQL statement that changes nothing on the store.", false, false, false, false, nullptr,
      verbs::query, addQuery},
     {"merge", "Takes the results of other stores into this one; what contradicts it is refused as a whole.", false,
@@ -142,13 +150,15 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
   DispatchFlags flags;
   ReportFlags reports;
   if (verb.selects)
-    flags.addSelection(parser, families);
+    flags.addSelection(parser, families, verb.alone);
   else if (verb.tell)
     parser.add({"generated-dir", "DIR", "The folder in which generated/ lies, with results.db."}, flags.generatedDir);
   if (verb.compiles)
     flags.addCompilation(parser);
-  if (verb.measures)
+  if (verb.measures) {
+    flags.addParticipants(parser, verb.alone);
     flags.addMeasurement(parser);
+  }
   const VerbOutput output = {.table = verb.measures,
                              .tags = verb.measures && verb.run != verbs::tune,
                              .commands = verb.compiles && verb.run != verbs::tune};

@@ -11,7 +11,7 @@ namespace kiln::measure {
 // In half a second a CPU's time is counted in about fifty steps: what is seen in one or two of them is nothing.
 static constexpr double kTolerableSteal = 0.02;
 static constexpr double kTolerableNeighbours = 0.15; // CPUs
-static constexpr size_t kLongestName = 12;           // so that it is one line
+static constexpr size_t kLine = 80;                  // what is said of neighbours fits
 
 // So many snapshots are taken within the time that is told about.
 static constexpr int kSteps = 2;
@@ -61,10 +61,12 @@ Neighbours QuickLook::finish() {
 std::string disturbance(const Neighbours &neighbours) {
   double busy = neighbours.busyCpus.value_or(0), stolen = neighbours.stolen.value_or(0);
   if (busy > kTolerableNeighbours) {
-    std::string who;
-    if (!neighbours.processes.empty())
-      who = fmt::format(" ({})", neighbours.processes.front().name.substr(0, kLongestName));
-    return fmt::format("warning: others keep {:.1f} CPUs busy{}: wait, or see `kiln doctor`", busy, who);
+    auto text = [&](const std::string &who) {
+      return fmt::format("warning: others keep {:.1f} CPUs busy{}: wait, or see `kiln doctor`", busy, who);
+    };
+    if (neighbours.processes.empty())
+      return text("");
+    return text(fmt::format(" ({})", neighbours.processes.front().name.substr(0, kLine - text(" ()").size())));
   }
   if (stolen > kTolerableSteal)
     return fmt::format("warning: other machines on this host take {:.0f} % of its CPUs; see `kiln doctor`",

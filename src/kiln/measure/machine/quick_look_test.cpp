@@ -42,6 +42,9 @@ TEST(QuickLook, FitsIntoALine) {
   Neighbours busy = neighbours(127.9, 0.99);
   busy.processes = {{1, std::string(100, 'x'), 100}};
   EXPECT_LE(disturbance(busy).size(), 80u);
+  busy = neighbours(1.26, 0);
+  busy.processes = {{1, "kiln-lab-worker", 1}};
+  EXPECT_NE(disturbance(busy).find("(kiln-lab-worker)"), std::string::npos) << "the system's names have 15 letters";
   EXPECT_LE(disturbance(neighbours(0, 1)).size(), 80u);
 }
 

@@ -35,6 +35,11 @@ Result<void *> load(const std::string &path) {
 
 } // namespace
 
+bool SharedLibrary::isThere(const std::string &folder, const LibraryFile &file) {
+  std::error_code error;
+  return std::filesystem::exists(pathIn(folder, file.path), error);
+}
+
 Result<SharedLibrary> SharedLibrary::open(const std::string &folder, const LibraryFile &file) {
   for (const char *needed : file.needs)
     KILN_RETURN_IF_ERROR(load(pathIn(folder, needed)).status());

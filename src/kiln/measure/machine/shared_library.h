@@ -18,6 +18,8 @@ struct LibraryFile {
 
 class SharedLibrary {
 public:
+  // Whether the folder has the file.
+  static bool isThere(const std::string &folder, const LibraryFile &file);
   // Unimplemented, with the command that installs it, where the folder lacks it or it cannot be loaded.
   static Result<SharedLibrary> open(const std::string &folder, const LibraryFile &file);
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "fmt/ranges.h"
 #include "kiln/report/columns/columns.h"
@@ -21,6 +22,13 @@ struct PrintedColumn {
   const Column *column;
   std::vector<std::string> cells;
   size_t width = 0; // of its widest cell
+};
+
+// What problem after problem would say again, and is told once in a report.
+struct ToldOnce {
+  std::set<std::string> unsupported;    // providers with their reasons
+  std::vector<std::string_view> hidden; // headers of columns that some table has no room for
+  size_t wholeWidth = 0;                // of the widest table, with all columns
 };
 } // namespace
 
@@ -107,20 +115,32 @@ static void hang(std::string &text, std::string_view note, size_t width) {
   text.append(lines, spaces);
 }
 
-// What rows without a time have to say, in words; where several in a row say the same, once.
-static void explain(std::string &text, std::span<const Row *const> rows, size_t width) {
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const Row &row = *rows[i];
+// What rows without a time have to say, in words: a reason that several in a row have, once, and that of one that is
+// unsupported, which a provider gives for problem after problem, once in a report.
+static void explain(std::string &text, std::span<const Row *const> rows, size_t width, ToldOnce &told) {
+  std::vector<const Row *> shown;
+  std::vector<std::string> again;
+  auto saying = [](const Row &row) { return row.provider() + "\n" + row.reason(); };
+  for (const Row *row : rows)
+    if (row->result->outcome == Outcome::Unsupported && told.unsupported.contains(saying(*row)))
+      again.push_back(row->shortName());
+    else
+      shown.push_back(row);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    const Row &row = *shown[i];
+    told.unsupported.insert(saying(row));
     indent(text,
            fmt::format("{}: {}{}", outcomeName(row.result->outcome), row.shortName(),
                        row.failed() ? fmt::format(" (row {})", row.name()) : ""),
            width, 2);
     std::string reason = row.reason();
-    bool repeated =
-        i + 1 < rows.size() && rows[i + 1]->result->outcome == row.result->outcome && rows[i + 1]->reason() == reason;
+    bool repeated = i + 1 < shown.size() && shown[i + 1]->result->outcome == row.result->outcome &&
+                    shown[i + 1]->reason() == reason;
     if (!repeated && !reason.empty())
       indent(text, reason, width, 6, LongWords::Break);
   }
+  if (!again.empty())
+    indent(text, fmt::format("unsupported, as said above: {}", fmt::join(again, ", ")), width, 2);
 }
 
 static std::string headline(const Row &row) {
@@ -134,7 +154,7 @@ static std::string headline(const Row &row) {
 }
 
 static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns,
-                         size_t width, bool several) {
+                         size_t width, bool several, ToldOnce &told) {
   const Row &first = problem.front();
   text += first.problem->name + "\n";
   if (several)
@@ -144,9 +164,9 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
     indent(text,
            fmt::format("{}: nothing is concluded of what was measured", store::groupStatusName(first.group->status)),
            width, 2);
-  std::vector<const Row *> shown, told;
+  std::vector<const Row *> shown, untimed;
   for (const Row *row = problem.begin; row != problem.end; ++row)
-    (row->estimate ? shown : told).push_back(row);
+    (row->estimate ? shown : untimed).push_back(row);
   auto unverified = std::count_if(shown.begin(), shown.end(),
                                   [](const Row *row) { return row->result->verification.method.empty(); });
   if (unverified > 0)
@@ -159,24 +179,21 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
              width, 2);
   if (!shown.empty()) {
     std::vector<PrintedColumn> printed = print(shown, columns);
-    const size_t whole = totalWidth(printed);
-    const std::vector<std::string_view> hidden = fit(printed, width);
+    told.wholeWidth = std::max(told.wholeWidth, totalWidth(printed));
+    for (std::string_view header : fit(printed, width))
+      if (std::ranges::find(told.hidden, header) == told.hidden.end())
+        told.hidden.push_back(header);
     lineUp(printed, width);
     text += lineOf(printed, [](const PrintedColumn &column) { return column.column->header; });
     for (size_t i = 0; i < shown.size(); ++i)
       text += lineOf(printed, [&](const PrintedColumn &column) -> std::string_view { return column.cells[i]; });
-    if (!hidden.empty())
-      indent(text,
-             fmt::format("no room for {}: COLUMNS={} or `report --columns=...` shows them", fmt::join(hidden, ", "),
-                         whole),
-             width, 2);
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     indent(text, warning->text(), width, 2);
   for (const std::string &note : {defaultNote(problem), cutNote(problem)})
     if (!note.empty())
       indent(text, note, width, 2);
-  explain(text, told, width);
+  explain(text, untimed, width, told);
 }
 
 static std::string summary(const Table &table) {
@@ -205,10 +222,16 @@ Result<std::string> formatConsole(const Table &table, const FormatOptions &optio
     KILN_ASSIGN_OR_RETURN(columns, columnsOf(options));
   }
   std::string text;
+  ToldOnce told;
   for (const ProblemRows &problem : byProblem(table)) {
-    writeProblem(text, problem, columns, options.width, severalRuns(table));
+    writeProblem(text, problem, columns, options.width, severalRuns(table), told);
     text += "\n";
   }
+  if (!told.hidden.empty())
+    hang(text,
+         fmt::format("no room for {}: COLUMNS={} or `report --columns=...` shows them", fmt::join(told.hidden, ", "),
+                     told.wholeWidth),
+         options.width);
   for (const std::string &note : providerNotes(table))
     hang(text, note, options.width);
   for (const store::StoredRun *run : runsWithRows(table))

@@ -94,6 +94,8 @@ std::vector<std::string> differencesOf(const store::Run &before, const store::Ru
 std::string problemDifference(const store::Problem &before, const store::Problem &after) {
   if (before.family == after.family && before.fields == after.fields)
     return {};
+  if (after.family == "corpus")
+    return fmt::format("{} is another program: its file was edited", after.name);
   return fmt::format("{} is another problem of the same name", after.name);
 }
 

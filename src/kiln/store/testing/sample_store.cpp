@@ -276,7 +276,6 @@ Status readEverything(Reader &reader) {
     KILN_RETURN_IF_ERROR(reader.results(run.key()).status());
     KILN_RETURN_IF_ERROR(reader.estimates(run.key()).status());
     KILN_RETURN_IF_ERROR(reader.counters(run.key()).status());
-    KILN_RETURN_IF_ERROR(reader.finishedGroups(run.key()).status());
     KILN_ASSIGN_OR_RETURN(std::vector<StoredGroup> groups, reader.groups(run.key()));
     for (const StoredGroup &group : groups)
       KILN_RETURN_IF_ERROR(reader.rounds(group.key()).status());

@@ -119,6 +119,8 @@ static Status compileOperations(const Lab &lab, const std::vector<Operation> &op
                                                  ? "as before"
                                                  : fmt::format("{:.2f} s{}", *milliseconds / 1000,
                                                                result.damaged ? ", again: its module was damaged" : "");
+                          if (result.ok() && !obstacleOf(operations[job]).ok())
+                            took = "cannot be measured";
                           say("[Compiling]: [{}/{}] {}{} with {}: {}\n", ++done, jobs.size(),
                               operations[job].problem->name(), build.variant.empty() ? "" : " (" + build.variant + ")",
                               counted(operations[job].configurations.size(), "configuration"), took);

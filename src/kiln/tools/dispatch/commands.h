@@ -28,7 +28,7 @@ struct CompareFlags {
   std::string compilers;      // PATH_A,PATH_B
   std::string flagsA, flagsB; // of the compiler, separated by spaces
   bool force = false, dryRun = false;
-  uint32_t threshold = 2; // percent
+  double threshold = 2; // percent
 
   void add(FlagParser &parser);
 };

@@ -16,7 +16,7 @@
 
 namespace kiln {
 
-void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegistry &families) {
+void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegistry &families, const KilnAlone *alone) {
   parser.group("What to take");
   parser.add({"generated-dir", "DIR", "The folder in which generated/ lies, with programs, modules and results."},
              generatedDir);
@@ -31,10 +31,6 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
        "Dispatches whose names match one of these expressions; a * after a letter, digit or _ stands for any text. The "
        "full name of a problem, such as matmul_512x512x512_f32t_f32t_f32t, is that problem."},
       dispatches);
-  parser.add({"corpus", "DIR",
-              "The .mlir files in this folder and those below, or this one file, instead of generated problems; "
-              "docs/lab.md says what stands beside them."},
-             corpus);
   for (const std::unique_ptr<measure::Family> &family : families.families())
     for (const measure::Dimension &dimension : family->dimensions())
       if (auto [sizes, isNew] = problemSizes.try_emplace(std::string(dimension.name)); isNew) {
@@ -56,6 +52,14 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
   parser.add({"default-config", "",
               "Also what the compiler chooses by itself, as tile_config_default; a sweep has that without this flag."},
              defaultConfig);
+  parser.group("What to take instead");
+  if (alone)
+    parser.refuse("corpus", alone->corpus);
+  else
+    parser.add({"corpus", "DIR",
+                "The .mlir files in this folder and those below, or this one file, instead of generated problems; "
+                "docs/lab.md says what stands beside them."},
+               corpus);
 }
 
 void DispatchFlags::addCompilation(FlagParser &parser) {
@@ -63,11 +67,6 @@ void DispatchFlags::addCompilation(FlagParser &parser) {
   parser.add({"device", "NAME", "Where to run: llvm-cpu (also: cpu, local-task), the default of this build."}, device);
   parser.add({"compiler", "FILE", "The kiln-compile to use; the one beside this tool where none is named."}, compiler);
   parser.add({"Xcompiler", "FLAG", "A flag for kiln-compile."}, compilerFlags);
-  parser.add(
-      {"compiler-variant", "NAME=[FILE] FLAGS",
-       "Each configuration takes part a second time, compiled with these flags more, as Kiln (NAME): to compare flags, "
-       "or without any, the same code with itself. A first word with a slash is the kiln-compile to use."},
-      compilerVariants);
   parser.add({"num-cpu", "N", "Compilers at the same time; 0 or -1 is one for each processor."}, jobs);
   parser.add({"j", "N", "The same as --num-cpu, also as in -j 4."}, jobs);
   parser.add({"force-compile", "", "Compiles again what is there already."}, forceCompile);
@@ -80,8 +79,14 @@ void addNetworkStore(FlagParser &parser, bool &allow) {
              allow);
 }
 
-void DispatchFlags::addMeasurement(FlagParser &parser) {
-  parser.group("How to measure");
+void DispatchFlags::addParticipants(FlagParser &parser, const KilnAlone *alone) {
+  if (alone) {
+    for (const char *name : {"providers", "provider-command", "peers-dir", "no-default-config", "compiler-variant",
+                             "profiling-enabled", "benchmark"})
+      parser.refuse(name, alone->participants);
+    return;
+  }
+  parser.group("Who takes part");
   parser.add({"providers", "NAME,...",
               "Who takes part: kiln, onednn, onednn:preferred, openblas, mkl, reference. The default is kiln, and each "
               "library "
@@ -95,12 +100,21 @@ void DispatchFlags::addMeasurement(FlagParser &parser) {
               "Leaves out tile_config_default, what the compiler chooses by itself, which otherwise takes part in each "
               "sweep that has Kiln, whatever --dispatches and --configurations say."},
              noDefaultConfig);
+  parser.add(
+      {"compiler-variant", "NAME=[FILE] FLAGS",
+       "Each configuration takes part a second time, compiled with these flags more, as Kiln (NAME): to compare flags, "
+       "or without any, the same code with itself. A first word with a slash is the kiln-compile to use."},
+      compilerVariants);
+  parser.addChoice({"profiling-enabled", "true|false", "false: candidates are verified only."}, profilingEnabled);
+  parser.addChoice({"benchmark", "true|false", "The same as --profiling-enabled."}, profilingEnabled);
+}
+
+void DispatchFlags::addMeasurement(FlagParser &parser) {
+  parser.group("How to measure");
   parser.add({"threads", "N", "Threads of each candidate; 0 is one for each processor."}, threads);
   parser.addChoice({"verification-enabled", "true|false",
                     "Verifying is cheap, and what is not verified is not ranked: false is accepted, and verifies."},
                    verificationEnabled);
-  parser.addChoice({"profiling-enabled", "true|false", "false: candidates are verified only."}, profilingEnabled);
-  parser.addChoice({"benchmark", "true|false", "The same as --profiling-enabled."}, profilingEnabled);
   parser.addChoice(
       {"cache", "cold|warm",
        "cold: each call reads other buffers, of more memory than the last-level cache. warm: always the same."},

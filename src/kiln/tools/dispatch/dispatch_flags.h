@@ -26,6 +26,11 @@ struct VerbOutput {
   bool table = false, tags = false, commands = false;
 };
 
+// Why a verb refuses other participants than Kiln, and programs of a user's.
+struct KilnAlone {
+  const char *participants, *corpus;
+};
+
 struct DispatchFlags {
   // What to take.
   std::string generatedDir = ".";
@@ -76,8 +81,9 @@ struct DispatchFlags {
   TuneFlags tuning;
 
   // Which flags a verb has.
-  void addSelection(FlagParser &parser, const measure::FamilyRegistry &families);
+  void addSelection(FlagParser &parser, const measure::FamilyRegistry &families, const KilnAlone *alone = nullptr);
   void addCompilation(FlagParser &parser);
+  void addParticipants(FlagParser &parser, const KilnAlone *alone = nullptr);
   void addMeasurement(FlagParser &parser);
   void addOutput(FlagParser &parser, VerbOutput verb);
 

@@ -14,6 +14,7 @@
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/rows/recompile.h"
 #include "kiln/tools/dispatch/rows/stored_row.h"
+#include "kiln/tools/dispatch/say.h"
 #include "kiln/tools/dispatch/sweep/compiler_check.h"
 #include "kiln/tools/interrupts.h"
 #include "kiln/tools/printing.h"
@@ -118,8 +119,8 @@ static Status tell(const ReportFlags &flags, const std::vector<report::NamedComp
   std::string_view shown = flags.outputs.empty() ? flags.shownFormat() : "console";
   KILN_ASSIGN_OR_RETURN(std::string text, report::formatComparisons(comparisons, shown, consoleWidth()));
   print(text);
-  if (shown == "console")
-    print(below);
+  if (shown == "console" && !below.empty())
+    sayLines("{}", below);
   for (const std::string &path : flags.outputs) {
     KILN_ASSIGN_OR_RETURN(const report::Format *format, report::formatFor(path, flags.format));
     KILN_ASSIGN_OR_RETURN(text, report::formatComparisons(comparisons, format->name, consoleWidth()));
@@ -193,7 +194,7 @@ static Result<int> compareStored(const Lab &lab, const ReportFlags &flags) {
   KILN_RETURN_IF_ERROR(tell(flags, {comparison},
                             excused ? ""
                                     : "the runs were not made in the same way, so that this is no proof of anything: "
-                                      "exit code 1. --force takes it for one\n"));
+                                      "exit code 1. --force takes it for one"));
   return failed ? 1 : 0;
 }
 
@@ -273,7 +274,7 @@ static Result<int> compareBuilds(const Lab &lab, const ReportFlags &flags) {
   std::string below;
   if (failed)
     below = fmt::format("{} rows failed; `kiln-dispatch report --run={}` says why\n", failed, run->substr(0, 8));
-  below += fmt::format("stored in {} as run {}\n", lab.folder.database(), run->substr(0, 8));
+  below += fmt::format("stored in {} as run {}", lab.folder.database(), run->substr(0, 8));
   KILN_RETURN_IF_ERROR(tell(flags, {comparison}, below));
   return hasFailed || failed ? 1 : 0;
 }

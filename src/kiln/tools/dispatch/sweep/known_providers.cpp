@@ -4,6 +4,7 @@
 
 #include "kiln/base/clock.h"
 #include "kiln/base/own_providers.h"
+#include "kiln/measure/machine/libraries.h"
 #include "kiln/measure/workers/worker_process.h"
 #include "kiln/report/model/suggestion.h"
 #include "kiln/tools/dispatch/duration.h"
@@ -35,6 +36,31 @@ std::string misspelt(const std::string &wish) {
   std::vector<std::string> names(std::begin(kOwnProviders), std::end(kOwnProviders));
   names.emplace_back("onednn:preferred");
   return std::ranges::find(names, wish) == names.end() ? report::suggestion(wish, names) : "";
+}
+
+// The library of a provider; null where it needs none.
+const measure::LibraryFile *libraryOf(std::string_view provider) {
+  return provider == "onednn"     ? &measure::kOneDnnFile
+         : provider == "openblas" ? &measure::kOpenBlasFile
+         : provider == "mkl"      ? &measure::kMklFile
+                                  : nullptr;
+}
+
+// Leaves out the libraries that are not installed, and says so once of all of them.
+void leaveOutAbsent(std::vector<std::string> &wanted, const std::string &peers) {
+  std::vector<std::string> absent;
+  std::erase_if(wanted, [&](const std::string &wish) {
+    std::string name = wish.substr(0, wish.find(':'));
+    const measure::LibraryFile *file = libraryOf(name);
+    if (!file || measure::SharedLibrary::isThere(peers, *file))
+      return false;
+    if (std::ranges::find(absent, name) == absent.end())
+      absent.push_back(std::move(name));
+    return true;
+  });
+  if (!absent.empty())
+    sayLines("without {}: not in {}; `make peers` installs {}, and --peers-dir=DIR names another folder",
+             fmt::join(absent, ", "), peers, absent.size() == 1 ? "it" : "them");
 }
 
 // A program that somebody else wrote. One that does not even answer `hello` has rows as well, which say why.
@@ -84,16 +110,19 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
     if (std::find(wanted.begin(), wish, *wish) != wish)
       return invalidArgument("--providers: '{}' is named twice; a provider takes part once", *wish);
   // Libraries know nothing of programs that somebody else wrote, unless these are an operation that they have.
-  if (!asked)
+  const std::string peers = peersFolder(flags.peersDir);
+  if (!asked) {
     wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas", "mkl"}
                                   : std::vector<std::string>{"kiln"};
+    leaveOutAbsent(wanted, peers);
+  }
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
   std::vector<KnownProvider> providers;
   for (const std::string &wish : wanted) {
     size_t colon = wish.find(':');
     std::string variant = colon == std::string::npos ? "" : wish.substr(colon + 1);
-    Result<KnownProvider> provider = probe(flags, wish.substr(0, colon), variant,
-                                           {tool, "--provider=" + wish, "--peers-dir=" + peersFolder(flags.peersDir)});
+    Result<KnownProvider> provider =
+        probe(flags, wish.substr(0, colon), variant, {tool, "--provider=" + wish, "--peers-dir=" + peers});
     if (provider.ok())
       providers.push_back(*std::move(provider));
     else if (std::string meant = misspelt(wish); !meant.empty())

@@ -19,12 +19,14 @@
 #include "kiln/measure/machine/quick_look.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/report/formats/json_value.h"
+#include "kiln/report/formats/runs.h"
 #include "kiln/report/model/noise.h"
 #include "kiln/report/model/notes.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/rows/part_times.h"
 #include "kiln/tools/dispatch/sweep/ceilings.h"
 #include "kiln/tools/dispatch/sweep/machine_facts.h"
+#include "kiln/tools/printing.h"
 #include "kiln/tools/version.h"
 
 namespace kiln {
@@ -296,7 +298,7 @@ public:
     }
     KILN_RETURN_IF_ERROR(begin(database));
     for (size_t i = 0; i < groups.size() && !summary.interrupted; ++i) {
-      if (finished.contains(groups[i].problem->name())) {
+      if (finished.contains(factOf(*groups[i].problem).key())) {
         ++summary.resumed;
         continue;
       }
@@ -370,14 +372,8 @@ private:
       KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Reader> reader, store::Reader::open(database));
       KILN_ASSIGN_OR_RETURN(std::optional<std::string> unfinished, reader->unfinishedRun(run, settings.resumeOn));
       if (unfinished) {
-        summary.run = *unfinished;
-        KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
-        auto stored = std::ranges::find(runs, *unfinished, &store::StoredRun::storedKey);
-        if (stored != runs.end())
-          useSeed(stored->seed);
-        KILN_ASSIGN_OR_RETURN(std::vector<std::string> names, reader->finishedGroups(summary.run));
-        finished.insert(names.begin(), names.end());
-        return okStatus();
+        KILN_ASSIGN_OR_RETURN(store::StoredRun stored, reader->findRun(*unfinished));
+        return goOn(stored, *reader);
       }
       KILN_ASSIGN_OR_RETURN(std::vector<store::StoredRun> runs, reader->runs());
       if (std::string note = newRunNote(runs, run); !note.empty())
@@ -394,6 +390,25 @@ private:
     run.kilnVersion = kVersion;
     summary.run = run.key();
     return writer->addRun(run);
+  }
+
+  // Finished problems are left out, and the time of the others is estimated from theirs.
+  Status goOn(const store::StoredRun &stored, store::Reader &reader) {
+    summary.run = stored.key();
+    useSeed(stored.seed);
+    KILN_ASSIGN_OR_RETURN(std::vector<store::StoredGroup> begun, reader.groups(summary.run));
+    double seconds = 0;
+    for (const store::StoredGroup &group : begun)
+      if (group.ended && finished.insert(group.problem).second)
+        seconds += static_cast<double>(*group.ended - group.started) / 1e9;
+    const size_t left = groups.size() - std::min(groups.size(), finished.size());
+    std::string rest;
+    if (!finished.empty() && left > 0)
+      rest = fmt::format("; the rest takes about {}",
+                         durationText(seconds / static_cast<double>(finished.size()) * static_cast<double>(left)));
+    progress.onWarning(fmt::format("goes on with {}, which has finished {} of {}{}", report::runText(stored),
+                                   finished.size(), counted(groups.size(), "problem"), rest));
+    return okStatus();
   }
 
   // What inputs are filled with while they are timed, by element type.
@@ -576,8 +591,8 @@ private:
   SweepSettings settings;
   SweepProgress &progress;
   store::Writer *writer = nullptr;
-  store::MachineKeys machine; // that this process measures on
-  std::set<std::string> finished;
+  store::MachineKeys machine;                      // that this process measures on
+  std::set<std::string> finished;                  // keys of problems
   std::optional<measure::Calibration> calibration; // of this machine
   std::set<uint64_t> threads;                      // of all candidates
   int confirmations = 0;                           // how often the ceilings were measured again

@@ -213,6 +213,17 @@ TEST_F(SweepTest, WithOtherTagsItIsAnotherRunAndThatIsTold) {
   EXPECT_EQ(progress.warnings.find("unfinished"), std::string::npos) << progress.warnings;
 }
 
+TEST_F(SweepTest, ResumingSaysWhatItGoesOnWith) {
+  add("one", {});
+  progress.goesOn = false;
+  run();
+  EXPECT_EQ(progress.warnings, "");
+  progress.goesOn = true;
+  run();
+  EXPECT_TRUE(progress.warnings.starts_with("goes on with run ")) << progress.warnings;
+  EXPECT_NE(progress.warnings.find(", which has finished 0 of 1 problem\n"), std::string::npos) << progress.warnings;
+}
+
 TEST(SweepTeller, TellsTheTimeThatIsLeftOfRoundsAndMinutes) {
   SweepSettings settings;
   settings.statistics.maximumRounds = 100;

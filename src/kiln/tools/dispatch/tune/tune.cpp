@@ -63,16 +63,7 @@ private:
 
 // The spaces take the place of the configurations that a sweep tries; patterns choose among them.
 Status Tuning::select() {
-  const DispatchFlags &flags = lab.flags;
-  if (!flags.corpus.empty())
-    return unimplemented("--corpus={}: a tuning searches the configurations of `kiln-dispatch families`; programs are "
-                         "tuned as they are compiled, by kiln-compile --tuning-db",
-                         flags.corpus);
-  if (!flags.providers.empty() || !flags.providerCommands.empty() || !flags.compilerVariants.empty() ||
-      flags.profilingEnabled != "true")
-    return invalidArgument("--providers, --provider-command, --compiler-variant and --profiling-enabled=false are for "
-                           "`kiln-dispatch sweep`; a tuning measures configurations of Kiln");
-  KILN_ASSIGN_OR_RETURN(operations, selectOperations(lab.families, flags));
+  KILN_ASSIGN_OR_RETURN(operations, selectOperations(lab.families, lab.flags));
   for (Operation &operation : operations) {
     KILN_ASSIGN_OR_RETURN(const measure::Family *family, lab.families.find(operation.problem->family()));
     operation.configurations = family->configurationSpace(*operation.problem, "llvm-cpu");
