@@ -94,8 +94,7 @@ TEST_P(TimedChecks, RightResultsPass) {
     EXPECT_TRUE(verdict.ok()) << verdict.explanation;
     pooled += verdict.deviations;
   }
-  // Sums whose last rounding is most of what they are off by are 1.3 / 1.1 of the model; see kLastRoundingOfSums.
-  EXPECT_LE(pooled.mean(), 1.22) << pooled.sums;
+  EXPECT_LE(pooled.mean(), 1.15) << pooled.sums;
 }
 
 TEST_P(TimedChecks, PoisonIsFound) {
@@ -449,6 +448,11 @@ constexpr const char *kProblems[] = {
     "reduction_max_5x25x33_i8_i8",
     "layer_norm_33x257_f32",
     "layer_norm_33x257_bf16",
+    "layer_norm_4096x2_bf16",
+    "layer_norm_4096x2_f16",
+    "layer_norm_2000x3_bf16",
+    "rms_norm_4096x1_bf16",
+    "rms_norm_2000x2_f16",
     "rms_norm_33x257_f32",
     "rms_norm_33x2057_f16",
     "transpose_10_33x257_f32",

@@ -124,11 +124,13 @@ template <typename Sum> Verdict LineCheck<Sum>::check(std::span<const io::Tensor
     }
   }
   Verdict verdict;
-  verdict.deviations = {squares, blocks};
+  if (subject.arePooled)
+    verdict.deviations = {squares, blocks};
   verdict.total = static_cast<uint64_t>(total);
-  verdict.method =
-      fmt::format("projection of {} blocks of {} elements, off by up to {:.2g} deviations, {:.2g} on average", blocks,
-                  subject.block, worst, verdict.deviations.mean());
+  verdict.method = fmt::format("projection of {} blocks of {} elements, off by up to {:.2g} deviations", blocks,
+                               subject.block, worst);
+  if (subject.arePooled)
+    verdict.method += fmt::format(", {:.2g} on average", verdict.deviations.mean());
   if (wrong == 0 && !verdict.deviations.tooLarge())
     return verdict;
   if (wrong > 0)
@@ -243,10 +245,10 @@ double relativeDeviationOfResult(ElementType result) {
   return roundoff(result) / std::sqrt(3.0);
 }
 
-double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms, double ofLast) {
+double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms) {
   double ofSums = roundoff(accumulator) * std::sqrt((static_cast<double>(terms) + 8) / 6);
   double ofResult = relativeDeviationOfResult(result), ofCheck = result == ElementType::F64 ? 0 : 3 * 0x1p-24;
-  return std::sqrt(ofSums * ofSums + ofLast * ofResult * ofResult + ofCheck * ofCheck);
+  return std::sqrt(ofSums * ofSums + ofResult * ofResult + ofCheck * ofCheck);
 }
 
 double relativeDeviationOfSum(double terms, double different) {

@@ -33,11 +33,13 @@ template <typename Sum> struct LineCase {
   std::vector<Sum> expected;            // the weighted sum of each block of each line
   // Of real numbers, in the same order: the root mean square of what rounding may add to the sum; above zero.
   std::vector<float> deviations;
+  // Whether the errors of all sums are independent, and as large as the deviations say in the mean.
+  bool arePooled = true;
 };
 
 // Signs are random and no program knows them, so that a right program's sums are as far off as those of independent
 // errors: none is beyond kLargestDeviation, which leaves twice the eight deviations that independent errors exceed
-// once in 10^13 sums. Their root mean square is at most what Deviations allows for as many.
+// once in 10^13 sums. Where they are pooled, their root mean square is at most what Deviations allows for as many.
 inline constexpr double kLargestDeviation = 16;
 
 // Null for types whose elements are not summed here.
@@ -56,12 +58,8 @@ double meanSquare(const io::TensorSpan &tensor);
 // By how much a result is off, relative to the root mean square of such results, when `terms` products of random sign
 // are summed in `accumulator` and rounded to `result`. Partial sums grow with the square root of their length, so that
 // the squares of their roundings add up to terms / 6 of those of the result in the order that rounds most, one after
-// the other; products and the last rounding come on top, and so do the f32 sums of this check itself. `ofLast` is the
-// mean square of that last rounding, beside what it is for numbers just above a power of two.
-double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms, double ofLast = 1);
-// That of numbers of a normal distribution of any width is 0.54 to 0.544, and so is that of sums of products of random
-// sign. Where it is known so well, 1.1 is enough of a margin.
-inline constexpr double kLastRoundingOfSums = 0.545 * (1.1 / Deviations::kMargin) * (1.1 / Deviations::kMargin);
+// the other; products and the last rounding come on top, and so do the f32 sums of this check itself.
+double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms);
 // Of rounding to `result` alone.
 double relativeDeviationOfResult(ElementType result);
 
