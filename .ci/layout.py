@@ -22,6 +22,8 @@ MAY_INCLUDE = [
     ("runtime/vm", ["base", "schema", "runtime/task", "runtime/hal", "runtime/module"]),
     ("runtime", ["base", "schema", "targets/drivers.h"]),
     ("compiler", ["base", "schema"]),
+    # A device that runs the executables of another target.
+    ("targets/discrete/driver", ["base", "schema", "runtime", "targets/cpu/driver"]),
     ("targets/*/driver", ["base", "schema", "runtime"]),
     ("targets/*/codegen", ["base", "schema", "compiler"]),
     ("targets/drivers.h", ["runtime"]),

@@ -94,7 +94,8 @@ TEST_P(TimedChecks, RightResultsPass) {
     EXPECT_TRUE(verdict.ok()) << verdict.explanation;
     pooled += verdict.deviations;
   }
-  EXPECT_LE(pooled.mean(), 1.15) << pooled.sums;
+  // Sums whose last rounding is most of what they are off by are 1.3 / 1.1 of the model; see kLastRoundingOfSums.
+  EXPECT_LE(pooled.mean(), 1.22) << pooled.sums;
 }
 
 TEST_P(TimedChecks, PoisonIsFound) {

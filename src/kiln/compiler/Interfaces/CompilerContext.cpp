@@ -20,13 +20,12 @@ static Names backendNames(const TargetBackendRegistry &registry) {
 
 // Of the devices, and then of the backends, which stand for the devices that they are for.
 static Names deviceNames(const TargetBackendRegistry &registry) {
-  Names names;
+  llvm::SmallSetVector<StringRef, 8> names;
   for (const auto &backend : registry.backends())
-    for (StringRef device : backend->devices())
-      if (!llvm::is_contained(names, device))
-        names.push_back(device.str());
-  llvm::append_range(names, backendNames(registry));
-  return names;
+    names.insert_range(backend->devices());
+  for (const auto &backend : registry.backends())
+    names.insert(backend->name());
+  return Names(names.begin(), names.end());
 }
 
 static LogicalResult reportUnknown(Location loc, StringRef kind, const std::string &name, const Names &known) {

@@ -243,10 +243,10 @@ double relativeDeviationOfResult(ElementType result) {
   return roundoff(result) / std::sqrt(3.0);
 }
 
-double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms) {
+double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms, double ofLast) {
   double ofSums = roundoff(accumulator) * std::sqrt((static_cast<double>(terms) + 8) / 6);
   double ofResult = relativeDeviationOfResult(result), ofCheck = result == ElementType::F64 ? 0 : 3 * 0x1p-24;
-  return std::sqrt(ofSums * ofSums + ofResult * ofResult + ofCheck * ofCheck);
+  return std::sqrt(ofSums * ofSums + ofLast * ofResult * ofResult + ofCheck * ofCheck);
 }
 
 double relativeDeviationOfSum(double terms, double different) {

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kiln/measure/verify/deviations.h"
 #include "kiln/measure/verify/timed_check.h"
 
 namespace kiln::measure::verify {
@@ -55,8 +56,12 @@ double meanSquare(const io::TensorSpan &tensor);
 // By how much a result is off, relative to the root mean square of such results, when `terms` products of random sign
 // are summed in `accumulator` and rounded to `result`. Partial sums grow with the square root of their length, so that
 // the squares of their roundings add up to terms / 6 of those of the result in the order that rounds most, one after
-// the other; products and the last rounding come on top, and so do the f32 sums of this check itself.
-double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms);
+// the other; products and the last rounding come on top, and so do the f32 sums of this check itself. `ofLast` is the
+// mean square of that last rounding, beside what it is for numbers just above a power of two.
+double relativeDeviation(ElementType accumulator, ElementType result, int64_t terms, double ofLast = 1);
+// That of numbers of a normal distribution of any width is 0.54 to 0.544, and so is that of sums of products of random
+// sign. Where it is known so well, 1.1 is enough of a margin.
+inline constexpr double kLastRoundingOfSums = 0.545 * (1.1 / Deviations::kMargin) * (1.1 / Deviations::kMargin);
 // Of rounding to `result` alone.
 double relativeDeviationOfResult(ElementType result);
 

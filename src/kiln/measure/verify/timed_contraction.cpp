@@ -103,7 +103,7 @@ template std::vector<uint32_t> product<uint32_t, kSampledLines>(const MatrixView
 //===--- Projection -----------------------------------------------------------------------------------------------===//
 
 float deviationOf(ElementType accumulator, ElementType result, int64_t terms, double meanSquare,
-                  std::span<const float> weights) {
+                  std::span<const float> weights, bool roundedTwice) {
   double ofWeights = 0;
   for (float weight : weights)
     ofWeights += double(weight) * double(weight);
@@ -112,7 +112,7 @@ float deviationOf(ElementType accumulator, ElementType result, int64_t terms, do
   for (ElementType type : {accumulator, result})
     if (std::optional<FloatFormat> format = floatFormat(type))
       smallest = std::max(smallest, std::ldexp(1.0, format->lowestExponent));
-  double relative = relativeDeviation(accumulator, result, terms);
+  double relative = relativeDeviation(accumulator, result, terms, (roundedTwice ? 2 : 1) * kLastRoundingOfSums);
   return static_cast<float>(std::sqrt(ofWeights * (meanSquare * relative * relative + smallest * smallest)));
 }
 
@@ -184,7 +184,7 @@ std::unique_ptr<TimedCheck> projectionOfReals(const Contraction &c, std::span<co
   for (int64_t at = 0; at < c.n; at += subject.block) {
     int64_t count = std::min(subject.block, c.n - at);
     std::span<const float> weights(subject.weights.data() + at, static_cast<size_t>(count));
-    deviations.push_back(deviationOf(c.accumulator, c.result, c.k, results, weights));
+    deviations.push_back(deviationOf(c.accumulator, c.result, c.k, results, weights, !bias.empty()));
     std::vector<double> numbers(bias.empty() ? 0 : count);
     readElements(c.result, bias, static_cast<uint64_t>(at), numbers);
     ofBias.push_back(0);

@@ -44,9 +44,10 @@ std::unique_ptr<TimedCheck> timedActivation(const Contraction &contraction, std:
                                             std::span<const uint64_t> outShape,
                                             const std::function<double(double)> &activation, uint64_t seed);
 
-// The root mean square error of a weighted sum of a contraction's results: `meanSquare` is that of the results.
+// The root mean square error of a weighted sum of a contraction's results: `meanSquare` is that of the results, which are
+// rounded to their type once, or twice where something is added to them.
 float deviationOf(ElementType accumulator, ElementType result, int64_t terms, double meanSquare,
-                  std::span<const float> weights);
+                  std::span<const float> weights, bool roundedTwice = false);
 
 } // namespace kiln::measure::verify
 

@@ -167,7 +167,7 @@ TEST_P(ChangedFile, BetweenLoadingAndInstantiating) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, ChangedFile,
-                         ::testing::Combine(::testing::Values("local-sync", "local-task"),
+                         ::testing::Combine(::testing::Values("local-sync", "local-task", "discrete"),
                                             ::testing::Values("constant_abs", "constant_copy", "constant_load")),
                          [](const auto &info) {
                            std::string name = std::string(std::get<0>(info.param)) + "_" + std::get<1>(info.param);

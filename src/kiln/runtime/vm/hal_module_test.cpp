@@ -318,7 +318,7 @@ TEST_P(HalModuleTest, picksAVariantThatTheDeviceRuns) {
   EXPECT_TRUE(contains(load(desc).status(), "which has none")) << load(desc).status().toString();
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, HalModuleTest, ::testing::Values("null", "local-sync", "local-task"),
+INSTANTIATE_TEST_SUITE_P(Devices, HalModuleTest, ::testing::Values("null", "local-sync", "local-task", "discrete"),
                          [](const auto &info) {
                            std::string name = info.param;
                            std::erase(name, '-');

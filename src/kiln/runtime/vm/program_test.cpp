@@ -235,7 +235,7 @@ TEST_P(ProgramTest, WhatCannotBeSharedIsNamed) {
       << session.status().toString();
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, ProgramTest, ::testing::Values("local-sync", "local-task"));
+INSTANTIATE_TEST_SUITE_P(Devices, ProgramTest, ::testing::Values("local-sync", "local-task", "discrete"));
 
 } // namespace
 } // namespace kiln::vm

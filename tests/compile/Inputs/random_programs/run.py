@@ -18,11 +18,11 @@ from program import TOLERANCE, is_float
 CPU = "--iree-hal-target-backends=llvm-cpu"
 TARGETS = {"host": [CPU], "generic": [CPU, "--iree-llvmcpu-target-cpu=generic"], "O0": [CPU, "--iree-opt-level=O0"],
            "cuda": ["--iree-hal-target-backends=cuda"]}
-DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"], "cuda": []}
+DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"], "discrete": [], "cuda": []}
 
 
 def devices_of(target):
-    return ["cuda"] if target == "cuda" else ["local-sync", "local-task"]
+    return ["cuda"] if target == "cuda" else ["local-sync", "local-task", "discrete"]
 
 
 def write(path, value, array):

@@ -37,7 +37,7 @@ struct CpuWave {
 };
 
 // After finalize immutable, and so shared by all executions.
-class CpuCommandBuffer final : public CommandBuffer {
+class CpuCommandBuffer : public CommandBuffer {
 public:
   CpuCommandBuffer(Device *device, CommandBufferMode mode, uint32_t slotCount)
       : CommandBuffer(device, mode, slotCount) {}

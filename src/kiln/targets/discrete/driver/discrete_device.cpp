@@ -1,0 +1,57 @@
+#include "kiln/targets/discrete/driver/discrete_device.h"
+
+#include "kiln/runtime/hal/host_allocator.h"
+#include "kiln/targets/cpu/driver/cpu_executable.h"
+
+namespace kiln::hal {
+
+DiscreteDevice::DiscreteDevice(std::string uri, std::shared_ptr<DiscreteMemory> memory, const DeviceOptions &options)
+    : Device(std::move(uri), decorateAllocator(makeRef<DiscreteAllocator>(memory), options)),
+      deviceMemory(std::move(memory)), executableFolder(options.executableFolder) {
+  const DiscreteSettings &settings = deviceMemory->settings;
+  for (uint32_t i = 0; i < settings.queues; ++i)
+    queues.push_back(makeRef<DiscreteQueue>(settings, i));
+}
+
+DiscreteDevice::~DiscreteDevice() {
+  for (const Ref<DiscreteQueue> &queue : queues)
+    queue->shutDown();
+}
+
+Status DiscreteDevice::checkExecutable(const ExecutableSource &source) const {
+  return CpuExecutable::check(source);
+}
+
+Result<Ref<Executable>> DiscreteDevice::createExecutable(const ExecutableSource &source) {
+  KILN_ASSIGN_OR_RETURN(Ref<CpuExecutable> executable, CpuExecutable::load(source, executableFolder));
+  return Ref<Executable>(std::move(executable));
+}
+
+Result<Ref<CommandBuffer>> DiscreteDevice::createCommandBuffer(CommandBufferMode mode, uint32_t slotCount) {
+  KILN_RETURN_IF_ERROR(CommandBuffer::checkSlotCount(slotCount));
+  return Ref<CommandBuffer>(makeRef<DiscreteCommandBuffer>(this, deviceMemory, mode, slotCount));
+}
+
+Result<Ref<Semaphore>> DiscreteDevice::createSemaphore(uint64_t initialValue) {
+  return Ref<Semaphore>(makeRef<HostSemaphore>(initialValue));
+}
+
+Result<Ref<Fence>> DiscreteDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
+  return DiscreteSubmission::start(*this, wait, *static_cast<DiscreteCommandBuffer *>(commands), bindings);
+}
+
+Status DiscreteDevice::countSubmission() {
+  const DiscreteSettings &settings = deviceMemory->settings;
+  const uint64_t number = submissions.fetch_add(1) + 1;
+  if (settings.loseAt && number >= settings.loseAt) {
+    lose();
+    return Status(StatusCode::Unavailable,
+                  fmt::format("device '{}' was lost at submission {}, as its URI asks", uri(), settings.loseAt));
+  }
+  if (number == settings.failSubmission)
+    return Status(StatusCode::Unavailable,
+                  fmt::format("submission {} failed on device '{}', as its URI asks", number, uri()));
+  return okStatus();
+}
+
+} // namespace kiln::hal

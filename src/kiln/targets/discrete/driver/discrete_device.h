@@ -1,0 +1,45 @@
+// A device that runs the CPU's executables with a GPU's manners, so that what is written for GPUs is tested without
+// one.
+#ifndef KILN_TARGETS_DISCRETE_DRIVER_DISCRETE_DEVICE_H
+#define KILN_TARGETS_DISCRETE_DRIVER_DISCRETE_DEVICE_H
+
+#include "kiln/runtime/hal/device.h"
+#include "kiln/targets/discrete/driver/discrete_queue.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace kiln::hal {
+
+class DiscreteDevice final : public Device {
+public:
+  DiscreteDevice(std::string uri, std::shared_ptr<DiscreteMemory> memory, const DeviceOptions &options);
+
+  Status checkExecutable(const ExecutableSource &source) const override;
+  Result<Ref<Executable>> createExecutable(const ExecutableSource &source) override;
+  Result<Ref<CommandBuffer>> createCommandBuffer(CommandBufferMode mode, uint32_t slotCount) override;
+  Result<Ref<Semaphore>> createSemaphore(uint64_t initialValue) override;
+
+  DiscreteMemory &memory() const { return *deviceMemory; }
+  // The queues take turns.
+  DiscreteQueue &nextQueue() { return *queues[nextOfQueues.fetch_add(1) % queues.size()]; }
+  // Of one that starts: what the settings have ready for it.
+  Status countSubmission();
+
+protected:
+  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) override;
+
+private:
+  ~DiscreteDevice() override;
+
+  const std::shared_ptr<DiscreteMemory> deviceMemory;
+  const std::string executableFolder;
+  std::vector<Ref<DiscreteQueue>> queues;
+  std::atomic<uint64_t> nextOfQueues{0}, submissions{0};
+};
+
+} // namespace kiln::hal
+
+#endif // KILN_TARGETS_DISCRETE_DRIVER_DISCRETE_DEVICE_H

@@ -1,0 +1,120 @@
+// What a discrete device does that others do not: memory of its own, work in any order that is allowed, and failures.
+#include "kiln/targets/discrete/driver/discrete_device.h"
+#include "kiln/targets/discrete/driver/discrete_driver.h"
+
+#include "gtest/gtest.h"
+
+#include <set>
+
+namespace kiln::hal {
+
+namespace {
+
+Result<Ref<Device>> open(const std::string &path) {
+  return DiscreteDriver().createDevice({"discrete", path}, {});
+}
+
+Ref<Device> mustOpen(const std::string &path) {
+  Result<Ref<Device>> device = open(path);
+  EXPECT_TRUE(device.ok()) << device.status().toString();
+  return *device;
+}
+
+Ref<Buffer> allocate(Device &device, uint64_t length) {
+  Result<Ref<Buffer>> buffer = device.allocator().allocate(BufferUsage::Result, length);
+  EXPECT_TRUE(buffer.ok()) << buffer.status().toString();
+  return *buffer;
+}
+
+Status fill(Device &device, Buffer &buffer, std::initializer_list<uint64_t> patterns) {
+  KILN_ASSIGN_OR_RETURN(Ref<CommandBuffer> commands, device.createCommandBuffer(CommandBufferMode::OneShot, 1));
+  for (uint64_t pattern : patterns)
+    KILN_RETURN_IF_ERROR(commands->fill({0, 0, buffer.byteLength()}, pattern, 1));
+  KILN_RETURN_IF_ERROR(commands->finalize());
+  Binding binding{&buffer, 0, buffer.byteLength()};
+  KILN_ASSIGN_OR_RETURN(Ref<Fence> fence, device.execute(nullptr, commands.get(), {&binding, 1}));
+  return fence->wait();
+}
+
+uint8_t first(Buffer &buffer) {
+  std::byte byte{};
+  EXPECT_TRUE(buffer.read(0, {&byte, 1}).ok());
+  return static_cast<uint8_t>(byte);
+}
+
+TEST(DiscreteDriverDeathTest, TheHostCannotTouchItsMemory) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  Ref<Device> device = mustOpen("delay-us=0");
+  Ref<Buffer> buffer = allocate(*device, 1000);
+  EXPECT_EQ(buffer->memoryKind(), MemoryKind::DeviceLocal);
+  EXPECT_EQ(buffer->hostPointer(), nullptr);
+  ASSERT_TRUE(fill(*device, *buffer, {7}).ok());
+  EXPECT_EQ(first(*buffer), 7);
+  auto &memory = static_cast<DiscreteDevice &>(*device).memory();
+  auto *address = static_cast<volatile uint8_t *>(DiscreteBuffer::find(memory, *buffer)->pages().hostPointer());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(address) % 256, 0U);
+  EXPECT_DEATH((void)*address, "");
+}
+
+TEST(DiscreteDriverTest, FreshMemoryHoldsNothingOfUse) {
+  Ref<Device> device = mustOpen("");
+  EXPECT_EQ(first(*allocate(*device, 1)), 0xFF);
+}
+
+TEST(DiscreteDriverTest, CommandsWithoutABarrierRunInAnyOrder) {
+  std::set<uint8_t> seen;
+  for (int seed = 0; seed < 64 && seen.size() < 2; ++seed) {
+    Ref<Device> device = mustOpen(fmt::format("delay-us=0,seed={}", seed));
+    Ref<Buffer> buffer = allocate(*device, 1);
+    ASSERT_TRUE(fill(*device, *buffer, {1, 2}).ok());
+    seen.insert(first(*buffer));
+  }
+  EXPECT_EQ(seen, (std::set<uint8_t>{1, 2}));
+}
+
+TEST(DiscreteDriverTest, MemoryEnds) {
+  Ref<Device> device = mustOpen("memory-mib=1");
+  Ref<Buffer> most = allocate(*device, 900'000);
+  Status status = device->allocator().allocate(BufferUsage::Result, 200'000).status();
+  EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
+  EXPECT_NE(status.message().find("cannot allocate 200000 bytes on 'discrete': 147456 of its 1048576 bytes are free"),
+            std::string::npos)
+      << status.toString();
+  most = nullptr;
+  EXPECT_TRUE(device->allocator().allocate(BufferUsage::Result, 1'000'000).ok());
+}
+
+TEST(DiscreteDriverTest, FailsWhereItsUriAsks) {
+  Ref<Device> device = mustOpen("fail-allocation=2,fail-submission=2");
+  Ref<Buffer> buffer = allocate(*device, 16);
+  EXPECT_EQ(device->allocator().allocate(BufferUsage::Result, 16).status().code(), StatusCode::ResourceExhausted);
+  EXPECT_TRUE(device->allocator().allocate(BufferUsage::Result, 16).ok());
+  EXPECT_TRUE(fill(*device, *buffer, {1}).ok());
+  EXPECT_EQ(fill(*device, *buffer, {2}).code(), StatusCode::Unavailable);
+  EXPECT_TRUE(fill(*device, *buffer, {3}).ok());
+  EXPECT_EQ(first(*buffer), 3);
+}
+
+TEST(DiscreteDriverTest, ALostDeviceTakesNothingMore) {
+  Ref<Device> device = mustOpen("lose-at=2");
+  Ref<Buffer> buffer = allocate(*device, 16);
+  EXPECT_TRUE(fill(*device, *buffer, {1}).ok());
+  Status status = fill(*device, *buffer, {2});
+  EXPECT_NE(status.message().find("device 'discrete://lose-at=2' was lost at submission 2"), std::string::npos)
+      << status.toString();
+  EXPECT_FALSE(fill(*device, *buffer, {3}).ok());
+}
+
+TEST(DiscreteDriverTest, SettingsAreChecked) {
+  for (const char *path : {"speed=1", "seed", "seed=", "seed=-1", "queues=0", "queues=65", "seed=1,,", "delay-us=1x"})
+    EXPECT_EQ(open(path).status().code(), StatusCode::InvalidArgument) << path;
+  EXPECT_NE(
+      open("speed=1").status().message().find("'speed=1' is no setting of a discrete device; there are memory-mib"),
+      std::string::npos);
+  EXPECT_NE(open("queues=65").status().message().find("queues takes a number from 1 to 64, not '65'"),
+            std::string::npos);
+}
+
+} // namespace
+
+} // namespace kiln::hal
