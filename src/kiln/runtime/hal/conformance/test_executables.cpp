@@ -4,6 +4,7 @@
 #include "kiln/schema/gpu_executable_generated.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -17,12 +18,23 @@ std::string_view testExecutableFormat() {
 #endif
 }
 
+// Beside the program, where it was carried to another machine; else where they were built.
+static const std::string &builtFolder() {
+  static const std::string folder = [] {
+    std::error_code error;
+    std::filesystem::path beside =
+        std::filesystem::read_symlink("/proc/self/exe", error).replace_filename("executables");
+    return std::filesystem::is_directory(beside, error) ? beside.string() : std::string(KILN_TEST_EXECUTABLES);
+  }();
+  return folder;
+}
+
 std::string testExecutableFolder() {
-  return KILN_TEST_EXECUTABLES "/kept";
+  return builtFolder() + "/kept";
 }
 
 Result<Ref<FileContents>> testExecutableBytes(std::string_view name) {
-  return FileContents::open(fmt::format("{}/{}.so", KILN_TEST_EXECUTABLES, name));
+  return FileContents::open(fmt::format("{}/{}.so", builtFolder(), name));
 }
 
 // What the drivers that run no code need to know of "kernels".
@@ -47,7 +59,7 @@ bool runsTestFormat(const Device &device) {
 // What a GPU has no means for is left out of kernels.ptx, and stands as a kernel that does nothing.
 static Result<Ref<Executable>> loadGpuKernels(Device &device) {
   constexpr std::string_view kInCode[] = {"scale_add", "count_ids", "rendezvous", "nothing", "busy"};
-  KILN_ASSIGN_OR_RETURN(Ref<FileContents> file, FileContents::open(KILN_TEST_EXECUTABLES "/kernels.ptx"));
+  KILN_ASSIGN_OR_RETURN(Ref<FileContents> file, FileContents::open(builtFolder() + "/kernels.ptx"));
   flatbuffers::FlatBufferBuilder builder;
   std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels;
   for (const ExpectedExport &entry : kKernels) {
