@@ -67,9 +67,8 @@ Result<const Family *> FamilyRegistry::find(std::string_view name) const {
                   nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
 }
 
-std::vector<std::unique_ptr<Problem>> FamilyRegistry::problemsWith(std::span<const TensorType> inputs,
-                                                                   std::span<const TensorType> outputs) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+Problems FamilyRegistry::problemsWith(TensorTypes inputs, TensorTypes outputs) const {
+  Problems problems;
   for (const std::unique_ptr<Family> &family : all)
     for (std::unique_ptr<Problem> &problem : family->problemsLike(inputs, outputs))
       if (std::ranges::equal(problem->inputs(), inputs) && std::ranges::equal(problem->outputs(), outputs))

@@ -48,15 +48,12 @@ public:
   virtual std::span<const Dimension> dimensions() const = 0;
   // Whether it takes whole shapes (--problem-shape).
   virtual bool takesShapes() const { return false; }
-  virtual Result<std::vector<std::unique_ptr<Problem>>> problems(const ProblemSelection &selection) const = 0;
+  virtual Result<Problems> problems(const ProblemSelection &selection) const = 0;
   // The problem that a name says; NotFound where the name is not this family's, InvalidArgument where it is malformed.
   virtual Result<std::unique_ptr<Problem>> parse(std::string_view name) const = 0;
   // Problems that a program with these inputs and outputs may be: all of this family that have such types, and maybe
   // others.
-  virtual std::vector<std::unique_ptr<Problem>> problemsLike(std::span<const TensorType> inputs,
-                                                             std::span<const TensorType> outputs) const {
-    return {};
-  }
+  virtual Problems problemsLike(TensorTypes inputs, TensorTypes outputs) const { return {}; }
   // Configurations worth trying for a problem on a target ("llvm-cpu"), best guess first; all are legal for it.
   virtual std::vector<std::string> configurations(const Problem &problem, std::string_view target) const = 0;
   // All that a tuner may try, best guess first; all are legal for it.
@@ -77,8 +74,7 @@ public:
   // The error names the nearest family.
   Result<const Family *> find(std::string_view name) const;
   // All problems of all families that have exactly these inputs and outputs.
-  std::vector<std::unique_ptr<Problem>> problemsWith(std::span<const TensorType> inputs,
-                                                     std::span<const TensorType> outputs) const;
+  Problems problemsWith(TensorTypes inputs, TensorTypes outputs) const;
   // By the family that takes the name.
   Result<std::unique_ptr<Problem>> parse(std::string_view name) const;
 

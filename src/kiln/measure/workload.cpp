@@ -20,16 +20,16 @@ double Problem::bytes() const {
   return total;
 }
 
-void Problem::prefillOutputs(size_t, std::span<const MutableTensor> outputs) const {
+void Problem::prefillOutputs(size_t, MutableTensors outputs) const {
   for (const MutableTensor &output : outputs)
     std::ranges::fill(output.bytes, uint8_t(0xFF));
 }
 
-std::unique_ptr<verify::TimedCheck> Problem::timedCheck(std::span<const io::TensorSpan>, uint64_t) const {
+std::unique_ptr<verify::TimedCheck> Problem::timedCheck(Tensors, uint64_t) const {
   return nullptr;
 }
 
-Status Problem::reference(std::span<const io::TensorSpan>, std::span<const MutableTensor>) const {
+Status Problem::reference(Tensors, MutableTensors) const {
   return unimplemented("there is no reference for the family {}", family());
 }
 

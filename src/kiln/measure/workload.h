@@ -35,6 +35,13 @@ struct MutableTensor {
   io::TensorSpan span() const { return {type, shape, bytes}; }
 };
 
+// What programs read, what they write, and the types of either.
+using Tensors = std::span<const io::TensorSpan>;
+using MutableTensors = std::span<const MutableTensor>;
+using TensorTypes = std::span<const TensorType>;
+// What is in a problem's name, each under a name of its own.
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
 // Rows of a tensor {rows, columns, inner...}, one for each element behind its first two dimensions.
 struct TensorRows {
   uint64_t columns = 1, inner = 1;
@@ -68,7 +75,7 @@ public:
   virtual std::string name() const = 0;
   // What is in the name, each under a name of its own and in the order of the report's columns: {"m", "256"}, ...
   // Numbers are decimal. Providers read these, and so do external programs.
-  virtual std::vector<std::pair<std::string, std::string>> fields() const = 0;
+  virtual Fields fields() const = 0;
 
   virtual std::vector<TensorType> inputs() const = 0;
   virtual std::vector<TensorType> outputs() const = 0;
@@ -94,24 +101,25 @@ public:
   // Names of the verification passes, each with inputs of its own that show mistakes of another kind.
   virtual std::vector<std::string> passes() const = 0;
   // Deterministic in `seed`. Inputs of a pass depend on nothing else, so that all candidates get the same.
-  virtual Status fillInputs(size_t pass, uint64_t seed, std::span<const MutableTensor> inputs) const = 0;
+  virtual Status fillInputs(size_t pass, uint64_t seed, MutableTensors inputs) const = 0;
   // What an output holds before the run, so that what is not written, or only added to, shows. By default all bits are
   // set, which is NaN in floating-point types.
-  virtual void prefillOutputs(size_t pass, std::span<const MutableTensor> outputs) const;
+  virtual void prefillOutputs(size_t pass, MutableTensors outputs) const;
   // Whether `outputs` are right for `inputs`, and if not, where and why. Takes far less time than computing them.
-  virtual verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                std::span<const io::TensorSpan> outputs) const = 0;
+  virtual verify::Verdict check(size_t pass, uint64_t seed, Tensors inputs, Tensors outputs) const = 0;
   // For inputs as they are timed with (fillForTiming): what outputs have to be, coarsely; see verify/timed_check.h.
   // Takes far less time than computing them. `seed` draws what is looked at. Null where nothing is known of the
   // operation.
-  virtual std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const;
+  virtual std::unique_ptr<verify::TimedCheck> timedCheck(Tensors inputs, uint64_t seed) const;
   // Where making such a check takes as long as computing, most are left out: which, draws the second. Each candidate
   // shall have so many of new inputs; 0 where none are left out.
   virtual uint64_t fewestTimedChecks() const { return 0; }
   virtual bool leavesOutTimedCheck(uint64_t seed) const { return false; }
   // The definition as plain loops on one thread, which shares no code with what is measured: the provider `reference`.
-  virtual Status reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const;
+  virtual Status reference(Tensors inputs, MutableTensors outputs) const;
 };
+
+using Problems = std::vector<std::unique_ptr<Problem>>;
 
 } // namespace kiln::measure
 

@@ -7,8 +7,8 @@
 
 namespace kiln::measure::corpus {
 
-static Status run(const CorpusProblem &problem, const BaselineOptions &options, std::span<const io::TensorSpan> inputs,
-                  std::span<const MutableTensor> outputs) {
+static Status run(const CorpusProblem &problem, const BaselineOptions &options, measure::Tensors inputs,
+                  measure::MutableTensors outputs) {
   std::vector<TensorType> inputTypes = problem.inputs(), outputTypes = problem.outputs();
   KILN_ASSIGN_OR_RETURN(SharedTensors given,
                         SharedTensors::create("kiln-inputs", inputTypes, 1, SharedTensors::Pages::Reserved));
@@ -42,8 +42,7 @@ static Status run(const CorpusProblem &problem, const BaselineOptions &options, 
 }
 
 Baseline makeBaseline(const CorpusProblem &problem, BaselineOptions options) {
-  return [&problem, options = std::move(options)](std::span<const io::TensorSpan> inputs,
-                                                  std::span<const MutableTensor> outputs) {
+  return [&problem, options = std::move(options)](measure::Tensors inputs, measure::MutableTensors outputs) {
     return run(problem, options, inputs, outputs);
   };
 }

@@ -69,7 +69,7 @@ std::string textHash(std::string_view text) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-std::vector<std::pair<std::string, std::string>> CorpusProblem::fields() const {
+Fields CorpusProblem::fields() const {
   // A file that was edited is another program, which its name does not tell.
   std::pair<std::string, std::string> text = {"text", textHash(program.text)};
   if (program.signature.outputs.empty())
@@ -120,7 +120,7 @@ static void fillSmallIntegers(uint64_t seed, const MutableTensor &tensor) {
   }
 }
 
-Status CorpusProblem::fillInputs(size_t pass, uint64_t seed, std::span<const MutableTensor> inputs) const {
+Status CorpusProblem::fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const {
   if (pass >= passes().size() || inputs.size() != program.signature.inputs.size())
     return invalidArgument("{}: pass {} with {} inputs was asked for; there are {} and {}", fullName, pass,
                            inputs.size(), passes().size(), program.signature.inputs.size());
@@ -144,7 +144,7 @@ Status CorpusProblem::fillInputs(size_t pass, uint64_t seed, std::span<const Mut
   return okStatus();
 }
 
-void CorpusProblem::prefillOutputs(size_t pass, std::span<const MutableTensor> outputs) const {
+void CorpusProblem::prefillOutputs(size_t pass, measure::MutableTensors outputs) const {
   if (pass < knownPasses())
     return known->prefillOutputs(pass, outputs);
   for (const MutableTensor &output : outputs)
@@ -153,7 +153,7 @@ void CorpusProblem::prefillOutputs(size_t pass, std::span<const MutableTensor> o
 
 //===--- Results -------------------------------------------------------------------------------------------------===//
 
-Status CorpusProblem::reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const {
+Status CorpusProblem::reference(measure::Tensors inputs, measure::MutableTensors outputs) const {
   if (known)
     return known->reference(inputs, outputs);
   if (!baseline)
@@ -161,8 +161,7 @@ Status CorpusProblem::reference(std::span<const io::TensorSpan> inputs, std::spa
   return baseline(inputs, outputs);
 }
 
-Result<std::vector<io::HostTensor>> CorpusProblem::compute(const Baseline &computes,
-                                                           std::span<const io::TensorSpan> inputs) const {
+Result<std::vector<io::HostTensor>> CorpusProblem::compute(const Baseline &computes, measure::Tensors inputs) const {
   std::vector<io::HostTensor> outputs;
   std::vector<MutableTensor> spans;
   for (const TensorType &type : program.signature.outputs) {
@@ -179,7 +178,7 @@ Result<std::vector<io::HostTensor>> CorpusProblem::compute(const Baseline &compu
   return outputs;
 }
 
-CorpusProblem::Expected CorpusProblem::computeExpected(std::span<const io::TensorSpan> inputs) const {
+CorpusProblem::Expected CorpusProblem::computeExpected(measure::Tensors inputs) const {
   Expected made;
   auto plain = [&]() -> Result<std::vector<io::HostTensor>> {
     return baseline ? compute(baseline, inputs) : unimplemented("{} has nothing to be compared with", fullName);
@@ -204,8 +203,7 @@ CorpusProblem::Expected CorpusProblem::computeExpected(std::span<const io::Tenso
   return made;
 }
 
-const CorpusProblem::Expected &CorpusProblem::expected(size_t pass, uint64_t seed,
-                                                       std::span<const io::TensorSpan> inputs) const {
+const CorpusProblem::Expected &CorpusProblem::expected(size_t pass, uint64_t seed, measure::Tensors inputs) const {
   if (!lastExpected || lastExpected->pass != pass || lastExpected->seed != seed) {
     lastExpected = computeExpected(inputs);
     lastExpected->pass = pass, lastExpected->seed = seed;
@@ -224,7 +222,7 @@ public:
   TimedComparison(std::vector<io::HostTensor> expected, const Tolerance &tolerance)
       : expected(std::move(expected)), tolerance(tolerance) {}
 
-  Verdict check(std::span<const io::TensorSpan> outputs) const override {
+  Verdict check(measure::Tensors outputs) const override {
     Verdict verdict;
     for (size_t i = 0; i < expected.size() && verdict.ok(); ++i) {
       const io::TensorSpan wanted = expected[i].span();
@@ -287,8 +285,7 @@ bool CorpusProblem::leavesOutTimedCheck(uint64_t seed) const {
   return !drawn || (!isQuick && static_cast<double>(timedCost.spent) >= share);
 }
 
-std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(std::span<const io::TensorSpan> inputs,
-                                                              uint64_t seed) const {
+std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(measure::Tensors inputs, uint64_t seed) const {
   if (known)
     return known->timedCheck(inputs, seed);
   const Baseline *computes = timedBaseline();
@@ -305,14 +302,12 @@ std::unique_ptr<verify::TimedCheck> CorpusProblem::timedCheck(std::span<const io
 
 //===--- Passes --------------------------------------------------------------------------------------------------===//
 
-Verdict CorpusProblem::check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                             std::span<const io::TensorSpan> outputs) const {
+Verdict CorpusProblem::check(size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) const {
   return pass < knownPasses() ? known->check(pass, seed, inputs, outputs)
                               : checkOwn(pass - knownPasses(), seed, inputs, outputs);
 }
 
-Verdict CorpusProblem::checkOwn(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                std::span<const io::TensorSpan> outputs) const {
+Verdict CorpusProblem::checkOwn(size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) const {
   bool golden = !program.goldens.outputs.empty();
   const std::vector<io::HostTensor> *right = &program.goldens.outputs;
   Verdict verdict;

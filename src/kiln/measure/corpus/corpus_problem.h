@@ -28,7 +28,7 @@ struct Program {
 };
 
 // Computes the outputs in another way than the candidates do.
-using Baseline = std::function<Status(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs)>;
+using Baseline = std::function<Status(measure::Tensors inputs, measure::MutableTensors outputs)>;
 
 // "corpus_blocks_mlp_4x8xf32_8x16xf32_4x16xf32": the place, the function where the file has several, and the types of
 // inputs and outputs (a hash of them where they are many), since results of other types are another problem's.
@@ -65,7 +65,7 @@ public:
   std::string name() const override { return fullName; }
   // file, function, inputs, outputs, text: {"file", "blocks/mlp.mlir"}, {"inputs", "4x8xf32, 8x16xf32"}; and of what a
   // family knows operation: {"operation", "matmul_4x16x8_f32t_f32t_f32t"}.
-  std::vector<std::pair<std::string, std::string>> fields() const override;
+  Fields fields() const override;
   std::vector<TensorType> inputs() const override { return program.signature.inputs; }
   std::vector<TensorType> outputs() const override { return program.signature.outputs; }
   bool isWeight(size_t input) const override { return known && known->isWeight(input); }
@@ -78,13 +78,12 @@ public:
   const Problem &operation() const override { return known ? *known : static_cast<const Problem &>(*this); }
 
   std::vector<std::string> passes() const override;
-  Status fillInputs(size_t pass, uint64_t seed, std::span<const MutableTensor> inputs) const override;
-  void prefillOutputs(size_t pass, std::span<const MutableTensor> outputs) const override;
-  verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                        std::span<const io::TensorSpan> outputs) const override;
+  Status fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const override;
+  void prefillOutputs(size_t pass, measure::MutableTensors outputs) const override;
+  verify::Verdict check(size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) const override;
   // Of a known operation its own. Else a comparison with what the baseline computes from the inputs, which takes long.
   // Null for programs whose inputs are given, and where the baseline took longer than kLongestTimedRun before.
-  std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const override;
+  std::unique_ptr<verify::TimedCheck> timedCheck(measure::Tensors inputs, uint64_t seed) const override;
   // Such comparisons are made of the first inputs, and then of random ones as long as they take no more than
   // kTimedShare of the time; where one takes no longer than kQuickTimedRun, also when kQuickTimedGap, and four times as
   // long as it took, are over since the one before: so that those of all candidates have some, in short sweeps too.
@@ -96,14 +95,13 @@ public:
   static constexpr uint64_t kMostRequired = 8, kFewestRequired = 2, kTimeForRequired = 1'000'000'000;
   static constexpr uint64_t kQuickTimedRun = 50'000'000, kQuickTimedGap = 5'000'000;
   static constexpr uint64_t kLongestTimedRun = 1'000'000'000;
-  Status reference(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) const override;
+  Status reference(measure::Tensors inputs, measure::MutableTensors outputs) const override;
 
 private:
   // The passes of the known operation come first.
   size_t knownPasses() const { return known ? known->passes().size() : 0; }
   std::vector<std::string> ownPasses() const;
-  verify::Verdict checkOwn(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                           std::span<const io::TensorSpan> outputs) const;
+  verify::Verdict checkOwn(size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) const;
 
   // Of the baselines, for one pass; all candidates are compared with them.
   struct Expected {
@@ -113,9 +111,9 @@ private:
     std::vector<io::HostTensor> outputs;
     bool isWide = false;
   };
-  const Expected &expected(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs) const;
-  Expected computeExpected(std::span<const io::TensorSpan> inputs) const;
-  Result<std::vector<io::HostTensor>> compute(const Baseline &computes, std::span<const io::TensorSpan> inputs) const;
+  const Expected &expected(size_t pass, uint64_t seed, measure::Tensors inputs) const;
+  Expected computeExpected(measure::Tensors inputs) const;
+  Result<std::vector<io::HostTensor>> compute(const Baseline &computes, measure::Tensors inputs) const;
   // Null where timed calls are not compared at all.
   const Baseline *timedBaseline() const;
 

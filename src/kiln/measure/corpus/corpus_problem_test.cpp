@@ -56,7 +56,7 @@ void floats(std::span<uint8_t> bytes, const std::vector<float> &values) {
   std::memcpy(bytes.data(), values.data(), bytes.size());
 }
 
-Status computeNegative(std::span<const io::TensorSpan> inputs, std::span<const MutableTensor> outputs) {
+Status computeNegative(measure::Tensors inputs, measure::MutableTensors outputs) {
   for (size_t i = 0; i < outputs[0].bytes.size(); ++i)
     outputs[0].bytes[i] = inputs[0].bytes[i] ^ (i % 4 == 3 ? 0x80 : 0);
   return okStatus();
@@ -161,7 +161,7 @@ class KnownProblem final : public Problem {
 public:
   std::string_view family() const override { return "known"; }
   std::string name() const override { return "known_4"; }
-  std::vector<std::pair<std::string, std::string>> fields() const override { return {{"n", "4"}}; }
+  Fields fields() const override { return {{"n", "4"}}; }
   std::vector<TensorType> inputs() const override { return {{ElementType::F32, {4}}}; }
   std::vector<TensorType> outputs() const override { return {{ElementType::F32, {4}}}; }
   bool isWeight(size_t) const override { return true; }
@@ -169,18 +169,18 @@ public:
   double flops() const override { return 8; }
   std::string mlir(std::string_view, std::string_view) const override { return "known"; }
   std::vector<std::string> passes() const override { return {"exact"}; }
-  Status fillInputs(size_t, uint64_t, std::span<const MutableTensor> inputs) const override {
+  Status fillInputs(size_t, uint64_t, measure::MutableTensors inputs) const override {
     floats(inputs[0].bytes, {1, 2, 3, 4});
     return okStatus();
   }
-  Verdict check(size_t, uint64_t, std::span<const io::TensorSpan>, std::span<const io::TensorSpan>) const override {
+  Verdict check(size_t, uint64_t, measure::Tensors, measure::Tensors) const override {
     Verdict verdict;
     verdict.method = "known";
     return verdict;
   }
-  std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan>, uint64_t) const override {
+  std::unique_ptr<verify::TimedCheck> timedCheck(measure::Tensors, uint64_t) const override {
     struct Check final : verify::TimedCheck {
-      Verdict check(std::span<const io::TensorSpan>) const override { return {}; }
+      Verdict check(measure::Tensors) const override { return {}; }
     };
     return std::make_unique<Check>();
   }

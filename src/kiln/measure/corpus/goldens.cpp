@@ -30,7 +30,7 @@ static Result<io::HostTensor> loadTensor(const std::string &path, const TensorTy
 
 // All of them, or none.
 static Result<std::vector<io::HostTensor>> loadList(const std::string &stem, std::string_view kind,
-                                                    std::span<const TensorType> types) {
+                                                    measure::TensorTypes types) {
   std::vector<io::HostTensor> tensors;
   std::string missing;
   for (size_t i = 0; i < types.size(); ++i) {

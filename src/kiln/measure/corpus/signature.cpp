@@ -155,7 +155,7 @@ Result<std::vector<TensorType>> resolve(std::string_view what, std::span<const s
 
 } // namespace
 
-std::string typesText(std::span<const TensorType> types) {
+std::string typesText(measure::TensorTypes types) {
   std::string text;
   for (const TensorType &type : types)
     text += (text.empty() ? "" : ", ") + hal::shapeText(type.type, type.shape);

@@ -25,7 +25,7 @@ struct Signature {
   std::string text() const;
 };
 
-std::string typesText(std::span<const TensorType> types);
+std::string typesText(measure::TensorTypes types);
 
 // The comments of one file.
 struct Directives {

@@ -110,7 +110,7 @@ uint64_t TimedRequest::beyondCopying(uint64_t bytes, uint32_t sets, double copyN
   return spent() - std::min(spent(), allowed);
 }
 
-double nanosecondsToCopyAByte(std::span<const io::TensorSpan> tensors) {
+double nanosecondsToCopyAByte(Tensors tensors) {
   std::vector<double> ofEach;
   std::vector<uint8_t> copy;
   for (const io::TensorSpan &tensor : tensors) {

@@ -40,7 +40,7 @@ struct TimedRequest {
 
 // What the lab needs to copy a byte of these to memory of its own, as who copies tensors one by one: the middle one of
 // them. It is not 0.
-double nanosecondsToCopyAByte(std::span<const io::TensorSpan> tensors);
+double nanosecondsToCopyAByte(Tensors tensors);
 
 // An error says what is claimed and why that cannot be: other samples than were asked for; a sample that took no time,
 // or longer than there was; samples that are more together than there was; a device that was at work before it was

@@ -9,7 +9,7 @@ namespace kiln::measure {
 
 namespace {
 
-constexpr unsigned kOneInAtFirst = 3, kOneIn = 6, kOneInDoubtful = 2;
+constexpr unsigned kOneIn = 6, kOneInDoubtful = 2;
 // Logarithms of ratios of two turns, between which neither is longer: honest providers differ by as much, too.
 constexpr double kShorter = -0.05, kLonger = 0.1;
 // Where every fresh turn takes so much longer than every other one, a few of them are enough.
@@ -18,8 +18,8 @@ constexpr double kBlatant = 0.4;
 constexpr size_t kLeast = 4;
 // So many turns are fresh before any other.
 constexpr size_t kFewFresh = 2;
-// Standard deviations of the rank sum: worth more fresh turns; worth turns beyond those that are measured; certain.
-constexpr double kDoubtful = 1.5, kSuspicious = 2, kCertain = 4;
+// Standard deviations of the rank sum: worth more fresh turns, also beyond those that are measured; certain.
+constexpr double kSuspicious = 2, kCertain = 4;
 
 } // namespace
 
@@ -54,9 +54,7 @@ bool FreshTurns::suspicious() const {
 bool FreshTurns::draw(std::mt19937_64 &random) const {
   if (fresh.size() < kFewFresh)
     return true;
-  if (deviations() > kDoubtful || suspicious())
-    return random() % kOneInDoubtful == 0;
-  return random() % (fresh.size() < kLeast ? kOneInAtFirst : kOneIn) == 0;
+  return random() % (fresh.size() < kLeast || suspicious() ? kOneInDoubtful : kOneIn) == 0;
 }
 
 void FreshTurns::add(bool isFresh, double nanoseconds) {

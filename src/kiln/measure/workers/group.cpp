@@ -10,7 +10,7 @@ constexpr uint64_t kAssumedCache = uint64_t(64) << 20;
 // So many workers are there at once while they are verified: the inputs of a pass are made once for all of them.
 constexpr uint32_t kVerifiedTogether = 16;
 
-uint64_t hashOf(std::span<const io::TensorSpan> tensors) {
+uint64_t hashOf(Tensors tensors) {
   uint64_t hash = 0;
   for (const io::TensorSpan &tensor : tensors)
     hash = hash * 31 +

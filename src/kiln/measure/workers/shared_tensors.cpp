@@ -43,8 +43,7 @@ SetPlan planWarmSets(uint64_t problemBytes) {
   return {1, problemBytes, false};
 }
 
-Result<SharedTensors> SharedTensors::create(const char *name, std::span<const TensorType> types, uint32_t sets,
-                                            Pages pages) {
+Result<SharedTensors> SharedTensors::create(const char *name, TensorTypes types, uint32_t sets, Pages pages) {
   SharedTensors tensors;
   tensors.setCount = sets;
   tensors.types.assign(types.begin(), types.end());

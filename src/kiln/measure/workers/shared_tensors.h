@@ -41,7 +41,7 @@ public:
   };
   // Each tensor starts at a multiple of 64 bytes, and at one of the page size where it is a page or longer. All bytes
   // are zero. The memory cannot be shrunk or grown: reading it never faults.
-  static Result<SharedTensors> create(const char *name, std::span<const TensorType> types, uint32_t sets, Pages pages);
+  static Result<SharedTensors> create(const char *name, TensorTypes types, uint32_t sets, Pages pages);
   SharedTensors(SharedTensors &&other) noexcept;
   SharedTensors &operator=(SharedTensors &&other) noexcept;
   ~SharedTensors();

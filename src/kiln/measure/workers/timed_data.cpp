@@ -79,7 +79,7 @@ Result<std::unique_ptr<TimedData>> TimedData::create(const Problem &problem, con
     return resourceExhausted("its tensors need {:.1f} GB of memory, {} times {:.1f}, and {:.1f} are free",
                              double(bytes) * data->sets.sets() * 1e-9, data->sets.sets(), double(bytes) * 1e-9,
                              double(options.freeMemory) * 1e-9);
-  auto make = [&](const char *name, std::span<const TensorType> list) -> Result<std::unique_ptr<SharedTensors>> {
+  auto make = [&](const char *name, TensorTypes list) -> Result<std::unique_ptr<SharedTensors>> {
     Result<SharedTensors> made = SharedTensors::create(name, list, data->sets.sets(), SharedTensors::Pages::Reserved);
     if (!made.ok())
       return std::move(made).status().withContext(problem.name());

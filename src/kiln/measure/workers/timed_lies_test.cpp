@@ -225,7 +225,7 @@ TEST(TimedData, NoInputTellsOfOthers) {
 // Each result is off by what a single one may be, and all together by more than rounding does.
 TEST(TimedData, WhatIsOffALittleEverywhereIsFound) {
   class SlightlyOff final : public verify::TimedCheck {
-    verify::Verdict check(std::span<const io::TensorSpan>) const override {
+    verify::Verdict check(Tensors) const override {
       verify::Verdict verdict;
       verdict.deviations = {.squares = 8 * 3.5 * 3.5, .sums = 8};
       EXPECT_FALSE(verdict.deviations.tooLarge());
@@ -233,7 +233,7 @@ TEST(TimedData, WhatIsOffALittleEverywhereIsFound) {
     }
   };
   class Product final : public TinyMatmul {
-    std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan>, uint64_t) const override {
+    std::unique_ptr<verify::TimedCheck> timedCheck(Tensors, uint64_t) const override {
       return std::make_unique<SlightlyOff>();
     }
   };

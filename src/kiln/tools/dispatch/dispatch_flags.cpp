@@ -401,7 +401,7 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
   std::vector<Operation> operations;
   std::set<std::string> names; // a size or type that is written twice is one
   for (const measure::Family *family : chosen) {
-    KILN_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<measure::Problem>> problems, family->problems(selection));
+    KILN_ASSIGN_OR_RETURN(measure::Problems problems, family->problems(selection));
     for (std::unique_ptr<measure::Problem> &problem : problems)
       if (names.insert(problem->name()).second)
         operations.push_back(operationOf(*family, std::move(problem), flags));

@@ -14,25 +14,25 @@ using measure::Problem;
 
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
-std::vector<std::pair<std::string, std::string>> AttentionProblem::fields() const {
-  return {{"heads", std::to_string(attention.heads)},
-          {"queries", std::to_string(attention.queries)},
-          {"keys", std::to_string(attention.keys)},
-          {"depth", std::to_string(attention.depth)},
-          {"value_depth", std::to_string(attention.valueDepth)},
-          {"mask", attention.isCausal ? "causal" : "none"},
-          {"type", std::string(hal::elementTypeName(attention.type))},
+measure::Fields AttentionProblem::fields() const {
+  return {{"heads", std::to_string(own.heads)},
+          {"queries", std::to_string(own.queries)},
+          {"keys", std::to_string(own.keys)},
+          {"depth", std::to_string(own.depth)},
+          {"value_depth", std::to_string(own.valueDepth)},
+          {"mask", own.isCausal ? "causal" : "none"},
+          {"type", std::string(hal::elementTypeName(own.type))},
           {"accumulator", "f32"}};
 }
 
 double AttentionProblem::flops() const {
   constexpr double kSoftmax = 5;
-  double perPair = 2 * (static_cast<double>(attention.depth) + static_cast<double>(attention.valueDepth)) + kSoftmax;
-  return static_cast<double>(attention.heads) * attention.visiblePairs() * perPair;
+  double perPair = 2 * (static_cast<double>(own.depth) + static_cast<double>(own.valueDepth)) + kSoftmax;
+  return static_cast<double>(own.heads) * own.visiblePairs() * perPair;
 }
 
 std::string AttentionProblem::mlir(std::string_view function, std::string_view configuration) const {
-  return attentionMlir(attention, function, configuration);
+  return attentionMlir(own, function, configuration);
 }
 
 std::vector<std::string> AttentionProblem::passes() const {
@@ -42,26 +42,26 @@ std::vector<std::string> AttentionProblem::passes() const {
   return names;
 }
 
-Status AttentionProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
+Status AttentionProblem::fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const {
   if (inputs.size() != 3)
     return invalidArgument("{} has 3 inputs, not {}", name(), inputs.size());
-  fillAttention(attention, kAttentionPasses[pass], seed, inputs);
+  fillAttention(own, kAttentionPasses[pass], seed, inputs);
   return okStatus();
 }
 
-void AttentionProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
+void AttentionProblem::prefillOutputs(size_t pass, measure::MutableTensors outputs) const {
   for (const measure::MutableTensor &output : outputs)
     prefillAttention(kAttentionPasses[pass], output);
 }
 
-measure::verify::Verdict AttentionProblem::check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                                 std::span<const io::TensorSpan> outputs) const {
-  return checkAttention(attention, kAttentionPasses[pass], seed, inputs, outputs[0]);
+measure::verify::Verdict AttentionProblem::check(size_t pass, uint64_t seed, measure::Tensors inputs,
+                                                 measure::Tensors outputs) const {
+  return checkAttention(own, kAttentionPasses[pass], seed, inputs, outputs[0]);
 }
 
-std::unique_ptr<measure::verify::TimedCheck> AttentionProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+std::unique_ptr<measure::verify::TimedCheck> AttentionProblem::timedCheck(measure::Tensors inputs,
                                                                           uint64_t seed) const {
-  return timedAttention(attention, inputs, seed);
+  return timedAttention(own, inputs, seed);
 }
 
 static std::vector<float> readFloats(const io::TensorSpan &tensor) {
@@ -71,11 +71,10 @@ static std::vector<float> readFloats(const io::TensorSpan &tensor) {
 }
 
 // In f32, from the first key to the last.
-Status AttentionProblem::reference(std::span<const io::TensorSpan> inputs,
-                                   std::span<const measure::MutableTensor> outputs) const {
+Status AttentionProblem::reference(measure::Tensors inputs, measure::MutableTensors outputs) const {
   if (inputs.size() != 3 || outputs.size() != 1)
     return invalidArgument("{} has 3 inputs and one output", name());
-  const AttentionSpec &spec = attention;
+  const AttentionSpec &spec = own;
   std::vector<float> q = readFloats(inputs[0]), k = readFloats(inputs[1]), v = readFloats(inputs[2]);
   std::vector<float> weights(spec.keys), mixed(spec.valueDepth);
   uint64_t size = hal::elementTypeByteSize(spec.type);
@@ -137,10 +136,9 @@ static Result<std::vector<AttentionSpec>> selectedSizes(const measure::ProblemSe
   return sizes;
 }
 
-Result<std::vector<std::unique_ptr<Problem>>>
-AttentionFamily::problems(const measure::ProblemSelection &selection) const {
+Result<measure::Problems> AttentionFamily::problems(const measure::ProblemSelection &selection) const {
   KILN_ASSIGN_OR_RETURN(std::vector<AttentionSpec> sizes, selectedSizes(selection));
-  std::vector<std::unique_ptr<Problem>> problems;
+  measure::Problems problems;
   for (AttentionSpec spec : sizes)
     for (ElementType type : selection.elementTypes({ElementType::F32, ElementType::F16, ElementType::BF16}))
       for (bool isCausal : {false, true}) {
@@ -149,32 +147,18 @@ AttentionFamily::problems(const measure::ProblemSelection &selection) const {
           continue;
         spec.type = type;
         spec.isCausal = isCausal;
-        Status status = spec.validate();
-        if (status.code() == StatusCode::Unimplemented)
-          continue; // A type that is meant for other operations.
-        if (!status.ok())
-          return std::move(status).withContext(spec.name());
-        problems.push_back(std::make_unique<AttentionProblem>(spec));
+        KILN_RETURN_IF_ERROR(add(problems, spec));
       }
   return problems;
 }
 
-Result<std::unique_ptr<Problem>> AttentionFamily::parse(std::string_view name) const {
-  KILN_ASSIGN_OR_RETURN(AttentionSpec spec, AttentionSpec::parse(name));
-  return std::unique_ptr<Problem>(std::make_unique<AttentionProblem>(spec));
-}
-
-std::vector<std::unique_ptr<Problem>>
-AttentionFamily::problemsLike(std::span<const measure::TensorType> inputs,
-                              std::span<const measure::TensorType> outputs) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+measure::Problems AttentionFamily::problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const {
+  measure::Problems problems;
   if (inputs.size() != 3 || outputs.size() != 1 || inputs[0].shape.size() != 3 || inputs[2].shape.size() != 3)
     return problems;
   const std::vector<uint64_t> &query = inputs[0].shape, &value = inputs[2].shape;
   for (bool isCausal : {false, true})
-    if (AttentionSpec spec{query[0], query[1], value[1], query[2], value[2], isCausal, inputs[0].type};
-        spec.validate().ok())
-      problems.push_back(std::make_unique<AttentionProblem>(spec));
+    addIfValid(problems, AttentionSpec{query[0], query[1], value[1], query[2], value[2], isCausal, inputs[0].type});
   return problems;
 }
 

@@ -179,8 +179,7 @@ void AttentionPlan::makeValue(uint64_t head, uint64_t at, std::span<double> elem
   }
 }
 
-void fillAttention(const AttentionSpec &spec, AttentionPass pass, uint64_t seed,
-                   std::span<const measure::MutableTensor> inputs) {
+void fillAttention(const AttentionSpec &spec, AttentionPass pass, uint64_t seed, measure::MutableTensors inputs) {
   const AttentionPlan plan(spec, pass, seed);
   using Make = void (AttentionPlan::*)(uint64_t, uint64_t, std::span<double>) const;
   constexpr Make kMakers[] = {&AttentionPlan::makeQuery, &AttentionPlan::makeKey, &AttentionPlan::makeValue};

@@ -56,8 +56,7 @@ private:
   int valueBits;               // of values that are integers
 };
 
-void fillAttention(const AttentionSpec &spec, AttentionPass pass, uint64_t seed,
-                   std::span<const measure::MutableTensor> inputs);
+void fillAttention(const AttentionSpec &spec, AttentionPass pass, uint64_t seed, measure::MutableTensors inputs);
 
 } // namespace kiln::families
 

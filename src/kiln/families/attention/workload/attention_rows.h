@@ -40,7 +40,7 @@ struct AttentionSteps {
 
 class AttentionRows {
 public:
-  AttentionRows(const AttentionSpec &spec, std::span<const io::TensorSpan> inputs) : spec(spec), inputs(inputs) {}
+  AttentionRows(const AttentionSpec &spec, measure::Tensors inputs) : spec(spec), inputs(inputs) {}
 
   // The result of one query, of which keys outside of `keys` have no part, and how far a program that computes in f32
   // may be from it, in any order of sums.
@@ -66,7 +66,7 @@ private:
   void weighAlongQueries(const AttentionSteps &steps, uint64_t head, Row &row) const;
 
   const AttentionSpec spec;
-  const std::span<const io::TensorSpan> inputs;
+  const measure::Tensors inputs;
 };
 
 // Sums of integer values over the keys of each head, from the first one on, so that any mean takes one step.

@@ -32,7 +32,7 @@ class SampledRowCheck final : public TimedCheck {
 public:
   explicit SampledRowCheck(SampledRows given) : sample(std::move(given)) {}
 
-  Verdict check(std::span<const io::TensorSpan> outputs) const override {
+  Verdict check(measure::Tensors outputs) const override {
     const AttentionSpec &spec = sample.spec;
     if (std::string mismatch = mismatchOf(outputs, spec.type, spec.output().shape); !mismatch.empty())
       return timedFailure(mismatch, 1, 1, 0);
@@ -70,7 +70,7 @@ double dot(const double *a, const double *b, uint64_t count) {
 // Keys and values of one head as numbers.
 class Head {
 public:
-  Head(const AttentionSpec &spec, std::span<const io::TensorSpan> inputs, uint64_t head)
+  Head(const AttentionSpec &spec, measure::Tensors inputs, uint64_t head)
       : spec(spec), queries(inputs[0]), keys(spec.keys * spec.depth), values(spec.keys * spec.valueDepth) {
     readElements(spec.type, inputs[1].bytes, head * keys.size(), keys);
     readElements(spec.type, inputs[2].bytes, head * values.size(), values);

@@ -7,7 +7,7 @@
 namespace kiln::families {
 
 // Queries, keys and values, in this order.
-using AttentionInputs = std::span<const io::TensorSpan>;
+using AttentionInputs = measure::Tensors;
 
 void prefillAttention(AttentionPass pass, const measure::MutableTensor &output);
 measure::verify::Verdict checkAttention(const AttentionSpec &spec, AttentionPass pass, uint64_t seed,

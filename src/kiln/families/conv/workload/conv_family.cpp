@@ -12,65 +12,62 @@ using measure::Problem;
 
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
-std::vector<std::pair<std::string, std::string>> ConvProblem::fields() const {
-  return {{"layout", std::string(conv.layout())},
-          {"n", std::to_string(conv.n)},
-          {"h", std::to_string(conv.h)},
-          {"w", std::to_string(conv.w)},
-          {"c", std::to_string(conv.c)},
-          {"r", std::to_string(conv.r)},
-          {"s", std::to_string(conv.s)},
-          {"f", std::to_string(conv.f)},
-          {"stride_h", std::to_string(conv.strideH)},
-          {"stride_w", std::to_string(conv.strideW)},
-          {"dilation_h", std::to_string(conv.dilationH)},
-          {"dilation_w", std::to_string(conv.dilationW)},
-          {"pad_h", std::to_string(conv.padH)},
-          {"pad_w", std::to_string(conv.padW)},
-          {"groups", std::to_string(conv.groups)},
-          {"input_type", std::string(hal::elementTypeName(conv.types.image))},
-          {"filter_type", std::string(hal::elementTypeName(conv.types.filter))},
-          {"result_type", std::string(hal::elementTypeName(conv.types.result))},
-          {"accumulator", std::string(hal::elementTypeName(conv.accumulator()))}};
+measure::Fields ConvProblem::fields() const {
+  return {{"layout", std::string(own.layout())},
+          {"n", std::to_string(own.n)},
+          {"h", std::to_string(own.h)},
+          {"w", std::to_string(own.w)},
+          {"c", std::to_string(own.c)},
+          {"r", std::to_string(own.r)},
+          {"s", std::to_string(own.s)},
+          {"f", std::to_string(own.f)},
+          {"stride_h", std::to_string(own.strideH)},
+          {"stride_w", std::to_string(own.strideW)},
+          {"dilation_h", std::to_string(own.dilationH)},
+          {"dilation_w", std::to_string(own.dilationW)},
+          {"pad_h", std::to_string(own.padH)},
+          {"pad_w", std::to_string(own.padW)},
+          {"groups", std::to_string(own.groups)},
+          {"input_type", std::string(hal::elementTypeName(own.types.image))},
+          {"filter_type", std::string(hal::elementTypeName(own.types.filter))},
+          {"result_type", std::string(hal::elementTypeName(own.types.result))},
+          {"accumulator", std::string(hal::elementTypeName(own.accumulator()))}};
 }
 
 double ConvProblem::flops() const {
   double flops = 2;
-  for (uint64_t extent :
-       {conv.n, conv.outputHeight(), conv.outputWidth(), conv.f, conv.r, conv.s, conv.groupChannels()})
+  for (uint64_t extent : {own.n, own.outputHeight(), own.outputWidth(), own.f, own.r, own.s, own.groupChannels()})
     flops *= static_cast<double>(extent);
   return flops;
 }
 
 std::string ConvProblem::mlir(std::string_view function, std::string_view configuration) const {
-  return convMlir(conv, function, configuration);
+  return convMlir(own, function, configuration);
 }
 
 std::vector<std::string> ConvProblem::passes() const {
-  return verificationPasses(conv);
+  return verificationPasses(own);
 }
 
-Status ConvProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
-  return families::fillInputs(conv, pass, seed, inputs);
+Status ConvProblem::fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const {
+  return families::fillInputs(own, pass, seed, inputs);
 }
 
-void ConvProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
-  families::prefillOutputs(conv, pass, outputs);
+void ConvProblem::prefillOutputs(size_t pass, measure::MutableTensors outputs) const {
+  families::prefillOutputs(own, pass, outputs);
 }
 
-measure::verify::Verdict ConvProblem::check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                            std::span<const io::TensorSpan> outputs) const {
-  return families::check(conv, pass, seed, inputs, outputs);
+measure::verify::Verdict ConvProblem::check(size_t pass, uint64_t seed, measure::Tensors inputs,
+                                            measure::Tensors outputs) const {
+  return families::check(own, pass, seed, inputs, outputs);
 }
 
-std::unique_ptr<measure::verify::TimedCheck> ConvProblem::timedCheck(std::span<const io::TensorSpan> inputs,
-                                                                     uint64_t seed) const {
-  return families::timedCheck(conv, inputs, seed);
+std::unique_ptr<measure::verify::TimedCheck> ConvProblem::timedCheck(measure::Tensors inputs, uint64_t seed) const {
+  return families::timedCheck(own, inputs, seed);
 }
 
-Status ConvProblem::reference(std::span<const io::TensorSpan> inputs,
-                              std::span<const measure::MutableTensor> outputs) const {
-  return convReference(conv, inputs, outputs);
+Status ConvProblem::reference(measure::Tensors inputs, measure::MutableTensors outputs) const {
+  return convReference(own, inputs, outputs);
 }
 
 //===--- Family ---------------------------------------------------------------------------------------------------===//
@@ -181,10 +178,10 @@ std::span<const measure::Dimension> ConvFamily::dimensions() const {
   return kDimensions;
 }
 
-Result<std::vector<std::unique_ptr<Problem>>> ConvFamily::problems(const measure::ProblemSelection &selection) const {
+Result<measure::Problems> ConvFamily::problems(const measure::ProblemSelection &selection) const {
   KILN_ASSIGN_OR_RETURN(std::vector<Shape> shapes, selectedShapes(selection));
   KILN_ASSIGN_OR_RETURN(std::vector<ConvTypes> types, selectedTypes(selection));
-  std::vector<std::unique_ptr<Problem>> problems;
+  measure::Problems problems;
   for (const Shape &shape : shapes)
     for (const ConvTypes &type : types)
       for (bool channelsFirst : {false, true}) {
@@ -196,11 +193,6 @@ Result<std::vector<std::unique_ptr<Problem>>> ConvFamily::problems(const measure
         problems.push_back(std::make_unique<ConvProblem>(spec));
       }
   return problems;
-}
-
-Result<std::unique_ptr<Problem>> ConvFamily::parse(std::string_view name) const {
-  KILN_ASSIGN_OR_RETURN(ConvSpec spec, ConvSpec::parse(name));
-  return std::unique_ptr<Problem>(std::make_unique<ConvProblem>(spec));
 }
 
 // Steps of a window along rows or columns of an image.
@@ -223,9 +215,8 @@ static std::vector<Steps> stepsFor(uint64_t image, uint64_t filter, uint64_t res
   return all;
 }
 
-std::vector<std::unique_ptr<Problem>> ConvFamily::problemsLike(std::span<const measure::TensorType> inputs,
-                                                               std::span<const measure::TensorType> outputs) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+measure::Problems ConvFamily::problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const {
+  measure::Problems problems;
   constexpr size_t kRank = 4;
   if (inputs.size() != 2 || outputs.size() != 1 || inputs[0].shape.size() != kRank || inputs[1].shape.size() != kRank ||
       outputs[0].shape.size() != kRank)
@@ -246,25 +237,20 @@ std::vector<std::unique_ptr<Problem>> ConvFamily::problemsLike(std::span<const m
       for (const Steps &across : stepsFor(spec.w, spec.s, result[rows + 1])) {
         spec.strideH = down.stride, spec.dilationH = down.dilation, spec.padH = down.pad;
         spec.strideW = across.stride, spec.dilationW = across.dilation, spec.padW = across.pad;
-        if (spec.validate().ok())
-          problems.push_back(std::make_unique<ConvProblem>(spec));
+        addIfValid(problems, spec);
       }
   }
   return problems;
 }
 
 std::vector<std::string> ConvFamily::configurations(const Problem &problem, std::string_view target) const {
-  const auto *conv = dynamic_cast<const ConvProblem *>(&problem);
-  if (!conv || target != "llvm-cpu")
-    return {};
-  return convConfigurations(conv->spec(), CpuShape::host(), kConfigurationCount);
+  const ConvSpec *spec = specFor(problem, target);
+  return spec ? convConfigurations(*spec, CpuShape::host(), kConfigurationCount) : std::vector<std::string>();
 }
 
 std::vector<std::string> ConvFamily::configurationSpace(const Problem &problem, std::string_view target) const {
-  const auto *conv = dynamic_cast<const ConvProblem *>(&problem);
-  if (!conv || target != "llvm-cpu")
-    return {};
-  return measure::namesOf(convConfigurationSpace(conv->spec(), CpuShape::host()));
+  const ConvSpec *spec = specFor(problem, target);
+  return spec ? measure::namesOf(convConfigurationSpace(*spec, CpuShape::host())) : std::vector<std::string>();
 }
 
 void registerConvFamily(measure::FamilyRegistry &registry) {

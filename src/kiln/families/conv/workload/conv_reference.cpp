@@ -82,8 +82,7 @@ constexpr Entry kKernels[] = {
 
 } // namespace
 
-Status convReference(const ConvSpec &spec, std::span<const io::TensorSpan> inputs,
-                     std::span<const measure::MutableTensor> outputs) {
+Status convReference(const ConvSpec &spec, measure::Tensors inputs, measure::MutableTensors outputs) {
   KILN_RETURN_IF_ERROR(matchTensors(spec, inputs));
   std::vector<io::TensorSpan> spans;
   for (const measure::MutableTensor &output : outputs)

@@ -113,14 +113,14 @@ static Status matches(std::string_view what, const measure::TensorType &wanted, 
                          hal::elementTypeName(wanted.type), fmt::join(wanted.shape, ", "));
 }
 
-Status matchTensors(const ConvSpec &spec, std::span<const io::TensorSpan> inputs) {
+Status matchTensors(const ConvSpec &spec, measure::Tensors inputs) {
   if (inputs.size() != 2)
     return invalidArgument("{} has 2 inputs, image and filter, not {}", spec.name(), inputs.size());
   KILN_RETURN_IF_ERROR(matches("image", spec.imageTensor(), inputs[0].type, inputs[0].shape, inputs[0].bytes.size()));
   return matches("filter", spec.filterTensor(), inputs[1].type, inputs[1].shape, inputs[1].bytes.size());
 }
 
-Status matchOutput(const ConvSpec &spec, std::span<const io::TensorSpan> outputs) {
+Status matchOutput(const ConvSpec &spec, measure::Tensors outputs) {
   if (outputs.size() != 1)
     return invalidArgument("{} has 1 output, not {}", spec.name(), outputs.size());
   return matches("output", spec.resultTensor(), outputs[0].type, outputs[0].shape, outputs[0].bytes.size());
@@ -162,7 +162,7 @@ std::vector<std::string> verificationPasses(const ConvSpec &spec) {
 }
 
 // Images and filters are what is scaled: patches overlap, so that pixels of an image have one scale.
-static void fillReal(const ConvSpec &spec, uint64_t seed, std::span<const measure::MutableTensor> inputs) {
+static void fillReal(const ConvSpec &spec, uint64_t seed, measure::MutableTensors inputs) {
   Extents e(spec);
   int range = measure::verify::realScaleRange(contractionOf(spec));
   int64_t filters = e.groups * e.filters, weights = e.taps() * e.channels;
@@ -205,7 +205,7 @@ static void fillFilter(const ConvSpec &spec, const InputPlan &plan, std::span<ui
     }
 }
 
-Status fillInputs(const ConvSpec &spec, size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) {
+Status fillInputs(const ConvSpec &spec, size_t pass, uint64_t seed, measure::MutableTensors inputs) {
   KILN_ASSIGN_OR_RETURN(PassPlan chosen, passOf(spec, pass));
   std::vector<io::TensorSpan> spans;
   for (const measure::MutableTensor &input : inputs)
@@ -221,7 +221,7 @@ Status fillInputs(const ConvSpec &spec, size_t pass, uint64_t seed, std::span<co
   return okStatus();
 }
 
-void prefillOutputs(const ConvSpec &spec, size_t pass, std::span<const measure::MutableTensor> outputs) {
+void prefillOutputs(const ConvSpec &spec, size_t pass, measure::MutableTensors outputs) {
   Result<PassPlan> chosen = passOf(spec, pass);
   for (const measure::MutableTensor &output : outputs)
     if (chosen.ok())
@@ -233,7 +233,7 @@ void prefillOutputs(const ConvSpec &spec, size_t pass, std::span<const measure::
 namespace {
 // The operands in one reading. Kept together, because cases point at them.
 struct Operands {
-  Operands(const ConvSpec &spec, const Reading &reading, std::span<const io::TensorSpan> inputs)
+  Operands(const ConvSpec &spec, const Reading &reading, measure::Tensors inputs)
       : patches(spec.types.image, patchesOf(spec, reading), inputs[0].bytes),
         filters(spec.types.filter, filterLayout(spec, reading.filterChannelsFirst), inputs[1].bytes) {}
 
@@ -322,8 +322,8 @@ static void describeOutput(const ConvSpec &spec, ContractionCase &subject) {
   };
 }
 
-static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t seed,
-                                    std::span<const io::TensorSpan> inputs, std::span<const io::TensorSpan> outputs) {
+static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs,
+                                    measure::Tensors outputs) {
   KILN_ASSIGN_OR_RETURN(PassPlan chosen, passOf(spec, pass));
   KILN_RETURN_IF_ERROR(matchTensors(spec, inputs));
   KILN_RETURN_IF_ERROR(matchOutput(spec, outputs));
@@ -373,8 +373,7 @@ static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t 
   return checkCase(subject, chosen.exact, seed);
 }
 
-Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-              std::span<const io::TensorSpan> outputs) {
+Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) {
   return measure::verify::verdictOf(checkOutputs(spec, pass, seed, inputs, outputs));
 }
 
@@ -387,7 +386,7 @@ using measure::verify::LineCase;
 // once: a patch has the channels of all of them, and a group's filters are zero for the others' channels.
 template <typename Sum> class TimedConv {
 public:
-  TimedConv(const ConvSpec &spec, std::span<const io::TensorSpan> inputs, uint64_t seed)
+  TimedConv(const ConvSpec &spec, measure::Tensors inputs, uint64_t seed)
       : spec(spec), e(spec), patches(spec.types.image, wholePatches(spec), inputs[0].bytes),
         filters(spec.types.filter, filterRows(), inputs[1].bytes) {
     subject.type = spec.types.result;
@@ -463,8 +462,7 @@ private:
 };
 } // namespace
 
-std::unique_ptr<measure::verify::TimedCheck> timedCheck(const ConvSpec &spec, std::span<const io::TensorSpan> inputs,
-                                                        uint64_t seed) {
+std::unique_ptr<measure::verify::TimedCheck> timedCheck(const ConvSpec &spec, measure::Tensors inputs, uint64_t seed) {
   if (!matchTensors(spec, inputs).ok())
     return nullptr;
   if (spec.accumulator() == ElementType::I32)

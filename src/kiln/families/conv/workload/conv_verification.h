@@ -12,23 +12,21 @@
 namespace kiln::families {
 
 std::vector<std::string> verificationPasses(const ConvSpec &spec);
-Status fillInputs(const ConvSpec &spec, size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs);
-void prefillOutputs(const ConvSpec &spec, size_t pass, std::span<const measure::MutableTensor> outputs);
+Status fillInputs(const ConvSpec &spec, size_t pass, uint64_t seed, measure::MutableTensors inputs);
+void prefillOutputs(const ConvSpec &spec, size_t pass, measure::MutableTensors outputs);
 // A verdict's coordinates are those of the result as it lies in memory.
-measure::verify::Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                               std::span<const io::TensorSpan> outputs);
+measure::verify::Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs,
+                               measure::Tensors outputs);
 
 // Null where the tensors are not the problem's.
-std::unique_ptr<measure::verify::TimedCheck> timedCheck(const ConvSpec &spec, std::span<const io::TensorSpan> inputs,
-                                                        uint64_t seed);
+std::unique_ptr<measure::verify::TimedCheck> timedCheck(const ConvSpec &spec, measure::Tensors inputs, uint64_t seed);
 
 // Whether these are the problem's tensors; the error says which is not.
-Status matchTensors(const ConvSpec &spec, std::span<const io::TensorSpan> inputs);
-Status matchOutput(const ConvSpec &spec, std::span<const io::TensorSpan> outputs);
+Status matchTensors(const ConvSpec &spec, measure::Tensors inputs);
+Status matchOutput(const ConvSpec &spec, measure::Tensors outputs);
 
 // The definition as plain loops.
-Status convReference(const ConvSpec &spec, std::span<const io::TensorSpan> inputs,
-                     std::span<const measure::MutableTensor> outputs);
+Status convReference(const ConvSpec &spec, measure::Tensors inputs, measure::MutableTensors outputs);
 
 } // namespace kiln::families
 

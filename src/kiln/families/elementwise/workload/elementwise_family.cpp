@@ -10,9 +10,9 @@ namespace kiln::families {
 measure::TimingNumbers ElementwiseProblem::timingNumbers(size_t) const {
   // Where what the operation does shows. Beside the largest of all exponentials the others would hardly count: the
   // check sums up blocks, of which each is about another number.
-  if (elementwise.op->name == "exp")
+  if (own.op->name == "exp")
     return {.smallestScale = 1, .largestScale = 2, .largestOffset = 4, .rows = {.columns = kTimedBlock}};
-  return {.low = elementwise.op->low, .high = elementwise.op->high};
+  return {.low = own.op->low, .high = own.op->high};
 }
 
 using hal::ElementType;
@@ -20,42 +20,40 @@ using measure::Problem;
 
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
-std::vector<std::pair<std::string, std::string>> ElementwiseProblem::fields() const {
-  return {{"op", std::string(elementwise.op->name)},
-          {"shape", elementwise.shapeText()},
-          {"type", std::string(hal::elementTypeName(elementwise.type))}};
+measure::Fields ElementwiseProblem::fields() const {
+  return {{"op", std::string(own.op->name)},
+          {"shape", own.shapeText()},
+          {"type", std::string(hal::elementTypeName(own.type))}};
 }
 
 double ElementwiseProblem::flops() const {
-  return static_cast<double>(elementwise.elements()) * elementwise.op->flops;
+  return static_cast<double>(own.elements()) * own.op->flops;
 }
 
 std::string ElementwiseProblem::mlir(std::string_view function, std::string_view configuration) const {
-  return elementwiseMlir(elementwise, function, configuration);
+  return elementwiseMlir(own, function, configuration);
 }
 
-Status ElementwiseProblem::fillInputs(size_t pass, uint64_t seed,
-                                      std::span<const measure::MutableTensor> inputs) const {
-  return fillElementwise(elementwise, pass, seed, inputs);
+Status ElementwiseProblem::fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const {
+  return fillElementwise(own, pass, seed, inputs);
 }
 
-void ElementwiseProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
+void ElementwiseProblem::prefillOutputs(size_t pass, measure::MutableTensors outputs) const {
   prefillElementwise(pass, outputs);
 }
 
-measure::verify::Verdict ElementwiseProblem::check(size_t pass, uint64_t, std::span<const io::TensorSpan> inputs,
-                                                   std::span<const io::TensorSpan> outputs) const {
-  return checkElementwise(elementwise, pass, inputs, outputs);
+measure::verify::Verdict ElementwiseProblem::check(size_t pass, uint64_t, measure::Tensors inputs,
+                                                   measure::Tensors outputs) const {
+  return checkElementwise(own, pass, inputs, outputs);
 }
 
-std::unique_ptr<measure::verify::TimedCheck> ElementwiseProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+std::unique_ptr<measure::verify::TimedCheck> ElementwiseProblem::timedCheck(measure::Tensors inputs,
                                                                             uint64_t seed) const {
-  return families::timedElementwise(elementwise, inputs, seed);
+  return families::timedElementwise(own, inputs, seed);
 }
 
-Status ElementwiseProblem::reference(std::span<const io::TensorSpan> inputs,
-                                     std::span<const measure::MutableTensor> outputs) const {
-  return elementwiseReference(elementwise, inputs, outputs);
+Status ElementwiseProblem::reference(measure::Tensors inputs, measure::MutableTensors outputs) const {
+  return elementwiseReference(own, inputs, outputs);
 }
 
 //===--- Family ---------------------------------------------------------------------------------------------------===//
@@ -82,9 +80,8 @@ std::span<const measure::Dimension> ElementwiseFamily::dimensions() const {
   return kDimensions;
 }
 
-Result<std::vector<std::unique_ptr<Problem>>>
-ElementwiseFamily::problems(const measure::ProblemSelection &selection) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+Result<measure::Problems> ElementwiseFamily::problems(const measure::ProblemSelection &selection) const {
+  measure::Problems problems;
   if (!selection.values("rows").empty() && selection.values("columns").empty())
     return invalidArgument("--problem-rows without --problem-columns: give both, or columns alone for tensors of one "
                            "dimension");
@@ -93,38 +90,23 @@ ElementwiseFamily::problems(const measure::ProblemSelection &selection) const {
          selection.elementTypes({ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I32}))
       for (const ElementwiseOp &op : elementwiseOps()) {
         ElementwiseSpec spec{&op, shape, type};
-        Status status = spec.validate();
-        if (status.code() == StatusCode::Unimplemented)
-          continue; // A type that is meant for other operations.
-        if (!status.ok())
-          return std::move(status).withContext(spec.name());
-        problems.push_back(std::make_unique<ElementwiseProblem>(std::move(spec)));
+        KILN_RETURN_IF_ERROR(add(problems, std::move(spec)));
       }
   return problems;
 }
 
-Result<std::unique_ptr<Problem>> ElementwiseFamily::parse(std::string_view name) const {
-  KILN_ASSIGN_OR_RETURN(ElementwiseSpec spec, ElementwiseSpec::parse(name));
-  return std::unique_ptr<Problem>(std::make_unique<ElementwiseProblem>(std::move(spec)));
-}
-
-std::vector<std::unique_ptr<Problem>>
-ElementwiseFamily::problemsLike(std::span<const measure::TensorType> inputs,
-                                std::span<const measure::TensorType> outputs) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+measure::Problems ElementwiseFamily::problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const {
+  measure::Problems problems;
   if (outputs.size() != 1)
     return problems;
   for (const ElementwiseOp &op : elementwiseOps())
-    if (ElementwiseSpec spec{&op, outputs[0].shape, outputs[0].type}; spec.validate().ok())
-      problems.push_back(std::make_unique<ElementwiseProblem>(std::move(spec)));
+    addIfValid(problems, ElementwiseSpec{&op, outputs[0].shape, outputs[0].type});
   return problems;
 }
 
 std::vector<std::string> ElementwiseFamily::configurations(const Problem &problem, std::string_view target) const {
-  const auto *elementwise = dynamic_cast<const ElementwiseProblem *>(&problem);
-  if (!elementwise || target != "llvm-cpu")
-    return {};
-  return elementwiseConfigurations(elementwise->spec(), measure::CpuShape::host().vectorBits);
+  const ElementwiseSpec *spec = specFor(problem, target);
+  return spec ? elementwiseConfigurations(*spec, measure::CpuShape::host().vectorBits) : std::vector<std::string>();
 }
 
 void registerElementwiseFamily(measure::FamilyRegistry &registry) {

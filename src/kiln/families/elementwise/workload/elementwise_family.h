@@ -3,42 +3,34 @@
 #define KILN_FAMILIES_ELEMENTWISE_WORKLOAD_ELEMENTWISE_FAMILY_H
 
 #include "kiln/families/elementwise/workload/elementwise_spec.h"
-#include "kiln/measure/family.h"
+#include "kiln/measure/spec_family.h"
 
 namespace kiln::families {
 
-class ElementwiseProblem final : public measure::Problem {
+class ElementwiseProblem final : public measure::SpecProblem<ElementwiseSpec> {
 public:
-  explicit ElementwiseProblem(ElementwiseSpec spec) : elementwise(std::move(spec)) {}
-
-  const ElementwiseSpec &spec() const { return elementwise; }
+  using SpecProblem::SpecProblem;
 
   std::string_view family() const override { return "elementwise"; }
-  std::string name() const override { return elementwise.name(); }
   // op, shape ("1000x1001"), type.
-  std::vector<std::pair<std::string, std::string>> fields() const override;
+  measure::Fields fields() const override;
   measure::TimingNumbers timingNumbers(size_t input) const override;
   std::vector<measure::TensorType> inputs() const override {
-    return std::vector<measure::TensorType>(elementwise.op->inputs, elementwise.tensor());
+    return std::vector<measure::TensorType>(own.op->inputs, own.tensor());
   }
-  std::vector<measure::TensorType> outputs() const override { return {elementwise.tensor()}; }
+  std::vector<measure::TensorType> outputs() const override { return {own.tensor()}; }
   double flops() const override;
   std::string mlir(std::string_view function, std::string_view configuration) const override;
   std::vector<std::string> passes() const override { return {"values", "special"}; }
-  Status fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const override;
-  void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
-  measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                 std::span<const io::TensorSpan> outputs) const override;
-  std::unique_ptr<measure::verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs,
-                                                          uint64_t seed) const override;
-  Status reference(std::span<const io::TensorSpan> inputs,
-                   std::span<const measure::MutableTensor> outputs) const override;
-
-private:
-  ElementwiseSpec elementwise;
+  Status fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const override;
+  void prefillOutputs(size_t pass, measure::MutableTensors outputs) const override;
+  measure::verify::Verdict check(size_t pass, uint64_t seed, measure::Tensors inputs,
+                                 measure::Tensors outputs) const override;
+  std::unique_ptr<measure::verify::TimedCheck> timedCheck(measure::Tensors inputs, uint64_t seed) const override;
+  Status reference(measure::Tensors inputs, measure::MutableTensors outputs) const override;
 };
 
-class ElementwiseFamily final : public measure::Family {
+class ElementwiseFamily final : public measure::SpecFamily<ElementwiseProblem> {
 public:
   std::string_view name() const override { return "elementwise"; }
   std::string_view summary() const override {
@@ -48,12 +40,8 @@ public:
   std::span<const measure::Dimension> dimensions() const override;
   bool takesShapes() const override { return true; }
   // Of dimensions it knows rows and columns; columns alone are tensors of one dimension. Whole shapes come beside them.
-  Result<std::vector<std::unique_ptr<measure::Problem>>>
-  problems(const measure::ProblemSelection &selection) const override;
-  Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;
-  std::vector<std::unique_ptr<measure::Problem>>
-  problemsLike(std::span<const measure::TensorType> inputs,
-               std::span<const measure::TensorType> outputs) const override;
+  Result<measure::Problems> problems(const measure::ProblemSelection &selection) const override;
+  measure::Problems problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const override;
   std::vector<std::string> configurations(const measure::Problem &problem, std::string_view target) const override;
 };
 

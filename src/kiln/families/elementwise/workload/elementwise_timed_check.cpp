@@ -23,7 +23,7 @@ struct Block {
 // What blocks have to be, and what rounding may add.
 class Blocks {
 public:
-  Blocks(const ElementwiseSpec &spec, std::span<const io::TensorSpan> inputs)
+  Blocks(const ElementwiseSpec &spec, measure::Tensors inputs)
       : spec(spec), inputs(inputs), format(*measure::verify::floatFormat(spec.type)) {}
 
   Block at(int64_t first, std::span<const float> weights) const {
@@ -45,7 +45,7 @@ public:
 
 private:
   const ElementwiseSpec &spec;
-  std::span<const io::TensorSpan> inputs;
+  measure::Tensors inputs;
   measure::verify::FloatFormat format;
 };
 } // namespace
@@ -72,8 +72,8 @@ template <typename Sum> static void forBlocks(const LineCase<Sum> &subject, int6
                             });
 }
 
-std::unique_ptr<measure::verify::TimedCheck> timedElementwise(const ElementwiseSpec &spec,
-                                                              std::span<const io::TensorSpan> inputs, uint64_t seed) {
+std::unique_ptr<measure::verify::TimedCheck> timedElementwise(const ElementwiseSpec &spec, measure::Tensors inputs,
+                                                              uint64_t seed) {
   measure::TensorType tensor = spec.tensor();
   for (const io::TensorSpan &input : inputs)
     if (input.type != tensor.type || !std::ranges::equal(input.shape, tensor.shape))

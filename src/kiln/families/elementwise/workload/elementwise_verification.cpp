@@ -67,8 +67,7 @@ static void fillValues(const ElementwiseSpec &spec, uint64_t key, const measure:
   }
 }
 
-Status fillElementwise(const ElementwiseSpec &spec, size_t pass, uint64_t seed,
-                       std::span<const measure::MutableTensor> inputs) {
+Status fillElementwise(const ElementwiseSpec &spec, size_t pass, uint64_t seed, measure::MutableTensors inputs) {
   if (inputs.size() != spec.op->inputs)
     return invalidArgument("{} has {} inputs, not {}", spec.name(), spec.op->inputs, inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -86,7 +85,7 @@ static measure::verify::Pass prefillOf(size_t pass) {
   return pass == kSpecial ? measure::verify::Pass::WideRhs : measure::verify::Pass::Sums;
 }
 
-void prefillElementwise(size_t pass, std::span<const measure::MutableTensor> outputs) {
+void prefillElementwise(size_t pass, measure::MutableTensors outputs) {
   for (const measure::MutableTensor &output : outputs)
     measure::verify::prefillOutput(output.type, prefillOf(pass), output.bytes);
 }
@@ -120,7 +119,7 @@ private:
 };
 } // namespace
 
-static void expectElements(const ElementwiseSpec &spec, std::span<const io::TensorSpan> inputs, uint64_t first,
+static void expectElements(const ElementwiseSpec &spec, measure::Tensors inputs, uint64_t first,
                            std::span<Expectation> expected) {
   std::vector<double> x(std::min<size_t>(expected.size(), kChunk)), y(x.size());
   for (size_t done = 0; done < expected.size(); done += x.size()) {
@@ -134,8 +133,7 @@ static void expectElements(const ElementwiseSpec &spec, std::span<const io::Tens
 }
 
 // Programs that take a shortcut through a narrower type.
-static std::vector<measure::verify::Suspicion> narrowedInputs(const ElementwiseSpec &spec,
-                                                              std::span<const io::TensorSpan> inputs) {
+static std::vector<measure::verify::Suspicion> narrowedInputs(const ElementwiseSpec &spec, measure::Tensors inputs) {
   using namespace measure::verify;
   std::vector<Suspicion> suspicions;
   for (const Narrowing &narrowing : narrowings(spec.type))
@@ -151,8 +149,7 @@ static std::vector<measure::verify::Suspicion> narrowedInputs(const ElementwiseS
 }
 
 // Inputs with two dimensions of the same extent, which are taken for each other.
-static std::vector<measure::verify::Suspicion> swappedInputs(const ElementwiseSpec &spec,
-                                                             std::span<const io::TensorSpan> inputs) {
+static std::vector<measure::verify::Suspicion> swappedInputs(const ElementwiseSpec &spec, measure::Tensors inputs) {
   std::vector<measure::verify::Suspicion> suspicions;
   auto swapped = [shape = spec.shape](uint64_t element, size_t a, size_t b) {
     std::vector<uint64_t> at(shape.size());
@@ -180,9 +177,8 @@ static std::vector<measure::verify::Suspicion> swappedInputs(const ElementwiseSp
   return suspicions;
 }
 
-measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pass,
-                                          std::span<const io::TensorSpan> inputs,
-                                          std::span<const io::TensorSpan> outputs) {
+measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pass, measure::Tensors inputs,
+                                          measure::Tensors outputs) {
   ElementCase subject;
   subject.type = spec.type;
   subject.shape = spec.shape;
@@ -214,8 +210,7 @@ measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pa
   return checkElements(subject);
 }
 
-Status elementwiseReference(const ElementwiseSpec &spec, std::span<const io::TensorSpan> inputs,
-                            std::span<const measure::MutableTensor> outputs) {
+Status elementwiseReference(const ElementwiseSpec &spec, measure::Tensors inputs, measure::MutableTensors outputs) {
   if (inputs.size() != spec.op->inputs || outputs.size() != 1)
     return invalidArgument("{} has {} inputs and 1 output", spec.name(), spec.op->inputs);
   uint64_t bytes = hal::elementTypeByteSize(spec.type), count = spec.elements();

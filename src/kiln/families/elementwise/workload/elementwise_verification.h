@@ -11,20 +11,17 @@ namespace kiln::families {
 // What the element of the result is, within what bound, for inputs x and y that the type has.
 measure::verify::Expectation expectedElement(const ElementwiseSpec &spec, double x, double y);
 
-Status fillElementwise(const ElementwiseSpec &spec, size_t pass, uint64_t seed,
-                       std::span<const measure::MutableTensor> inputs);
-void prefillElementwise(size_t pass, std::span<const measure::MutableTensor> outputs);
-measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pass,
-                                          std::span<const io::TensorSpan> inputs,
-                                          std::span<const io::TensorSpan> outputs);
+Status fillElementwise(const ElementwiseSpec &spec, size_t pass, uint64_t seed, measure::MutableTensors inputs);
+void prefillElementwise(size_t pass, measure::MutableTensors outputs);
+measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pass, measure::Tensors inputs,
+                                          measure::Tensors outputs);
 // Elements that the check of timed results sums up together.
 inline constexpr uint64_t kTimedBlock = 4096;
 // Null where the tensors are not the problem's.
-std::unique_ptr<measure::verify::TimedCheck> timedElementwise(const ElementwiseSpec &spec,
-                                                              std::span<const io::TensorSpan> inputs, uint64_t seed);
+std::unique_ptr<measure::verify::TimedCheck> timedElementwise(const ElementwiseSpec &spec, measure::Tensors inputs,
+                                                              uint64_t seed);
 // The definition, element by element on one thread.
-Status elementwiseReference(const ElementwiseSpec &spec, std::span<const io::TensorSpan> inputs,
-                            std::span<const measure::MutableTensor> outputs);
+Status elementwiseReference(const ElementwiseSpec &spec, measure::Tensors inputs, measure::MutableTensors outputs);
 
 // "values" and "special".
 inline constexpr size_t kElementwisePasses = 2;

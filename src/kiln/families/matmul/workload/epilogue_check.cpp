@@ -137,7 +137,7 @@ constexpr uint64_t kOfLhs = 3, kOfBias = 4;
 } // namespace
 
 Status fillActivation(const MatmulSpec &spec, const Contraction &contraction, uint64_t seed,
-                      std::span<const measure::MutableTensor> inputs) {
+                      measure::MutableTensors inputs) {
   ActivationPlan plan(spec, contraction, seed);
   // Storing floats is slow, and there are few different ones.
   uint64_t size = hal::elementTypeByteSize(spec.lhs.type);
@@ -261,7 +261,7 @@ static bool areNear(ElementType type, double a, double b) {
   return std::fabs(a - b) <= std::max(0x1p-18, relative * std::fabs(a));
 }
 
-void explainEpilogue(const MatmulSpec &spec, const Contraction &contraction, std::span<const io::TensorSpan> inputs,
+void explainEpilogue(const MatmulSpec &spec, const Contraction &contraction, measure::Tensors inputs,
                      const io::TensorSpan &output, Verdict &verdict) {
   // A few wrong elements match anything by chance.
   bool few = verdict.examples.size() < 4 && verdict.wrong < verdict.total;

@@ -25,7 +25,7 @@ BiasPlan planBias(const MatmulSpec &spec, const measure::verify::Contraction &co
 // output is computed again.
 bool hasActivationPass(const MatmulSpec &spec);
 Status fillActivation(const MatmulSpec &spec, const measure::verify::Contraction &contraction, uint64_t seed,
-                      std::span<const measure::MutableTensor> inputs);
+                      measure::MutableTensors inputs);
 measure::verify::Verdict checkActivation(const MatmulSpec &spec, const measure::verify::Contraction &contraction,
                                          uint64_t seed, const io::TensorSpan &output);
 
@@ -34,9 +34,8 @@ double activate(Epilogue epilogue, double x);
 
 // Whether a wrong result is what another epilogue would give: without the bias, without the activation, ... Then the
 // verdict says so.
-void explainEpilogue(const MatmulSpec &spec, const measure::verify::Contraction &contraction,
-                     std::span<const io::TensorSpan> inputs, const io::TensorSpan &output,
-                     measure::verify::Verdict &verdict);
+void explainEpilogue(const MatmulSpec &spec, const measure::verify::Contraction &contraction, measure::Tensors inputs,
+                     const io::TensorSpan &output, measure::verify::Verdict &verdict);
 
 } // namespace kiln::families
 

@@ -17,67 +17,64 @@ using measure::Problem;
 
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
-std::vector<std::pair<std::string, std::string>> MatmulProblem::fields() const {
-  std::vector<std::pair<std::string, std::string>> fields = {
-      {"batch_count", std::to_string(matmul.batch)},
-      {"m", std::to_string(matmul.m)},
-      {"n", std::to_string(matmul.n)},
-      {"k", std::to_string(matmul.k)},
-      {"lhs", matmul.lhs.name()},
-      {"rhs", matmul.rhs.name()},
-      {"result", matmul.result.name()},
-      {"accumulator", std::string(hal::elementTypeName(matmul.accumulator))}};
-  if (matmul.hasBias())
-    fields.emplace_back("epilogue", epilogueName(matmul.epilogue));
-  if (matmul.split != SplitK::None) {
-    fields.emplace_back("split_k_mode", splitName(matmul.split));
-    fields.emplace_back("split_k_slices", std::to_string(matmul.slices));
-    fields.emplace_back("partials", hal::elementTypeName(matmul.partials));
+measure::Fields MatmulProblem::fields() const {
+  measure::Fields fields = {{"batch_count", std::to_string(own.batch)},
+                            {"m", std::to_string(own.m)},
+                            {"n", std::to_string(own.n)},
+                            {"k", std::to_string(own.k)},
+                            {"lhs", own.lhs.name()},
+                            {"rhs", own.rhs.name()},
+                            {"result", own.result.name()},
+                            {"accumulator", std::string(hal::elementTypeName(own.accumulator))}};
+  if (own.hasBias())
+    fields.emplace_back("epilogue", epilogueName(own.epilogue));
+  if (own.split != SplitK::None) {
+    fields.emplace_back("split_k_mode", splitName(own.split));
+    fields.emplace_back("split_k_slices", std::to_string(own.slices));
+    fields.emplace_back("partials", hal::elementTypeName(own.partials));
   }
   return fields;
 }
 
 std::vector<measure::TensorType> MatmulProblem::inputs() const {
-  std::vector<measure::TensorType> tensors = {matmul.lhsTensor(), matmul.rhsTensor()};
-  if (matmul.hasBias())
-    tensors.push_back(matmul.biasTensor());
+  std::vector<measure::TensorType> tensors = {own.lhsTensor(), own.rhsTensor()};
+  if (own.hasBias())
+    tensors.push_back(own.biasTensor());
   return tensors;
 }
 
 double MatmulProblem::flops() const {
-  return 2.0 * static_cast<double>(matmul.batch) * static_cast<double>(matmul.m) * static_cast<double>(matmul.n) *
-         static_cast<double>(matmul.k);
+  return 2.0 * static_cast<double>(own.batch) * static_cast<double>(own.m) * static_cast<double>(own.n) *
+         static_cast<double>(own.k);
 }
 
 std::string MatmulProblem::mlir(std::string_view function, std::string_view configuration) const {
-  return matmulMlir(matmul, function, configuration);
+  return matmulMlir(own, function, configuration);
 }
 
 std::vector<std::string> MatmulProblem::passes() const {
-  return verificationPasses(matmul);
+  return verificationPasses(own);
 }
 
-Status MatmulProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
-  return families::fillInputs(matmul, pass, seed, inputs);
+Status MatmulProblem::fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const {
+  return families::fillInputs(own, pass, seed, inputs);
 }
 
-void MatmulProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
-  families::prefillOutputs(matmul, pass, outputs);
+void MatmulProblem::prefillOutputs(size_t pass, measure::MutableTensors outputs) const {
+  families::prefillOutputs(own, pass, outputs);
 }
 
-measure::verify::Verdict MatmulProblem::check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                              std::span<const io::TensorSpan> outputs) const {
-  return families::check(matmul, pass, seed, inputs, outputs);
+measure::verify::Verdict MatmulProblem::check(size_t pass, uint64_t seed, measure::Tensors inputs,
+                                              measure::Tensors outputs) const {
+  return families::check(own, pass, seed, inputs, outputs);
 }
 
-std::unique_ptr<measure::verify::TimedCheck> MatmulProblem::timedCheck(std::span<const io::TensorSpan> inputs,
-                                                                       uint64_t seed) const {
-  return families::timedCheck(matmul, inputs, seed);
+std::unique_ptr<measure::verify::TimedCheck> MatmulProblem::timedCheck(measure::Tensors inputs, uint64_t seed) const {
+  return families::timedCheck(own, inputs, seed);
 }
 
-Status MatmulProblem::reference(std::span<const io::TensorSpan> inputs,
-                                std::span<const measure::MutableTensor> outputs) const {
-  return computeReference(matmul, inputs, outputs);
+Status MatmulProblem::reference(measure::Tensors inputs, measure::MutableTensors outputs) const {
+  return computeReference(own, inputs, outputs);
 }
 
 //===--- Family ---------------------------------------------------------------------------------------------------===//
@@ -214,10 +211,10 @@ std::span<const measure::Dimension> MatmulFamily::dimensions() const {
   return std::span(kSizes).first(prototype.batched ? 4 : 3);
 }
 
-Result<std::vector<std::unique_ptr<Problem>>> MatmulFamily::problems(const measure::ProblemSelection &selection) const {
+Result<measure::Problems> MatmulFamily::problems(const measure::ProblemSelection &selection) const {
   KILN_ASSIGN_OR_RETURN(std::vector<Shape> shapes, selectedShapes(selection, prototype));
   KILN_ASSIGN_OR_RETURN(std::vector<MatmulSpec> types, selectedTypes(selection, name()));
-  std::vector<std::unique_ptr<Problem>> problems;
+  measure::Problems problems;
   for (const Shape &shape : shapes)
     for (MatmulSpec spec : types) {
       spec.batch = shape.batch;
@@ -231,15 +228,9 @@ Result<std::vector<std::unique_ptr<Problem>>> MatmulFamily::problems(const measu
   return problems;
 }
 
-Result<std::unique_ptr<Problem>> MatmulFamily::parse(std::string_view name) const {
-  KILN_ASSIGN_OR_RETURN(MatmulSpec spec, MatmulSpec::parse(this->name(), name));
-  return std::unique_ptr<Problem>(std::make_unique<MatmulProblem>(spec));
-}
-
 // Split-k is a way to compute a product, and no other operation.
-std::vector<std::unique_ptr<Problem>> MatmulFamily::problemsLike(std::span<const measure::TensorType> inputs,
-                                                                 std::span<const measure::TensorType> outputs) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+measure::Problems MatmulFamily::problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const {
+  measure::Problems problems;
   const size_t rank = prototype.batched ? 3 : 2;
   if (inputs.size() < 2 || outputs.size() != 1 || prototype.split != SplitK::None || inputs[0].shape.size() != rank ||
       outputs[0].shape.size() != rank)
@@ -254,24 +245,18 @@ std::vector<std::unique_ptr<Problem>> MatmulFamily::problemsLike(std::span<const
         spec.lhs = {inputs[0].type, lhsColumnMajor}, spec.rhs = {inputs[1].type, rhsColumnMajor};
         spec.result = {outputs[0].type, false};
         spec.accumulator = accumulator;
-        if (spec.validate().ok())
-          problems.push_back(std::make_unique<MatmulProblem>(spec));
+        addIfValid(problems, spec);
       }
   return problems;
 }
 
-static const MatmulSpec *specOf(const Problem &problem, std::string_view target) {
-  const auto *matmul = dynamic_cast<const MatmulProblem *>(&problem);
-  return matmul && target == "llvm-cpu" ? &matmul->spec() : nullptr;
-}
-
 std::vector<std::string> MatmulFamily::configurations(const Problem &problem, std::string_view target) const {
-  const MatmulSpec *spec = specOf(problem, target);
+  const MatmulSpec *spec = specFor(problem, target);
   return spec ? cpuConfigurations(*spec, CpuShape::host(), kConfigurationCount) : std::vector<std::string>();
 }
 
 std::vector<std::string> MatmulFamily::configurationSpace(const Problem &problem, std::string_view target) const {
-  const MatmulSpec *spec = specOf(problem, target);
+  const MatmulSpec *spec = specFor(problem, target);
   return spec ? measure::namesOf(cpuConfigurationSpace(*spec, CpuShape::host())) : std::vector<std::string>();
 }
 

@@ -3,44 +3,36 @@
 #define KILN_FAMILIES_MATMUL_WORKLOAD_MATMUL_FAMILY_H
 
 #include "kiln/families/matmul/workload/matmul_spec.h"
-#include "kiln/measure/family.h"
+#include "kiln/measure/spec_family.h"
 
 namespace kiln::families {
 
-class MatmulProblem final : public measure::Problem {
+class MatmulProblem final : public measure::SpecProblem<MatmulSpec> {
 public:
-  explicit MatmulProblem(MatmulSpec spec) : matmul(spec) {}
+  using SpecProblem::SpecProblem;
 
-  const MatmulSpec &spec() const { return matmul; }
-
-  std::string_view family() const override { return matmul.family(); }
-  std::string name() const override { return matmul.name(); }
+  std::string_view family() const override { return own.family(); }
   // batch_count (1 unless batched), m, n, k, lhs, rhs, result, accumulator: {"lhs", "f32t"}, {"accumulator", "f32"}.
   // Then, of a fused one, epilogue: {"epilogue", "bias_relu"}; of split-k, split_k_mode, split_k_slices, partials:
   // {"split_k_mode", "serial"}, {"split_k_slices", "4"}, {"partials", "f32"}.
-  std::vector<std::pair<std::string, std::string>> fields() const override;
+  measure::Fields fields() const override;
   // lhs, rhs, and the bias, where there is one.
   std::vector<measure::TensorType> inputs() const override;
   bool isWeight(size_t input) const override { return input >= 1; } // the right operand, and a bias
-  std::vector<measure::TensorType> outputs() const override { return {matmul.resultTensor()}; }
+  std::vector<measure::TensorType> outputs() const override { return {own.resultTensor()}; }
   // Of the product alone, so that what an epilogue or a split costs shows in GFLOP/s.
   double flops() const override;
   std::string mlir(std::string_view function, std::string_view configuration) const override;
   std::vector<std::string> passes() const override;
-  Status fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const override;
-  void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
-  measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                 std::span<const io::TensorSpan> outputs) const override;
-  std::unique_ptr<measure::verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs,
-                                                          uint64_t seed) const override;
-  Status reference(std::span<const io::TensorSpan> inputs,
-                   std::span<const measure::MutableTensor> outputs) const override;
-
-private:
-  MatmulSpec matmul;
+  Status fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const override;
+  void prefillOutputs(size_t pass, measure::MutableTensors outputs) const override;
+  measure::verify::Verdict check(size_t pass, uint64_t seed, measure::Tensors inputs,
+                                 measure::Tensors outputs) const override;
+  std::unique_ptr<measure::verify::TimedCheck> timedCheck(measure::Tensors inputs, uint64_t seed) const override;
+  Status reference(measure::Tensors inputs, measure::MutableTensors outputs) const override;
 };
 
-class MatmulFamily final : public measure::Family {
+class MatmulFamily final : public measure::SpecFamily<MatmulProblem> {
 public:
   // By its name, which MatmulSpec::ofFamily knows.
   explicit MatmulFamily(std::string_view name) : prototype(*MatmulSpec::ofFamily(name)) {}
@@ -51,12 +43,8 @@ public:
   // Of dimensions it knows m, n and k, which are given together; batch_matmul also b, and matmul_splitk slices. A type
   // is an element type, or three matrices ("f16t_f16n_f32t", also with "_accf16", or of split-k with "_partf16"). By
   // default: f32, f16, bf16 and (without an epilogue) i8, row-major.
-  Result<std::vector<std::unique_ptr<measure::Problem>>>
-  problems(const measure::ProblemSelection &selection) const override;
-  Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;
-  std::vector<std::unique_ptr<measure::Problem>>
-  problemsLike(std::span<const measure::TensorType> inputs,
-               std::span<const measure::TensorType> outputs) const override;
+  Result<measure::Problems> problems(const measure::ProblemSelection &selection) const override;
+  measure::Problems problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const override;
   // kConfigurationCount of them for llvm-cpu, fewer where the problem is too small to be cut in so many ways; none for
   // targets that are not known here.
   std::vector<std::string> configurations(const measure::Problem &problem, std::string_view target) const override;

@@ -18,19 +18,19 @@ using measure::Problem;
 
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
-std::vector<std::pair<std::string, std::string>> QuantizedProblem::fields() const {
-  std::vector<std::pair<std::string, std::string>> fields = {{"m", std::to_string(quantized.m)},
-                                                             {"n", std::to_string(quantized.n)},
-                                                             {"k", std::to_string(quantized.k)},
-                                                             {"lhs", quantized.lhs.name()},
-                                                             {"rhs", quantized.rhs.name()},
-                                                             {"result", quantized.result.name()},
-                                                             {"accumulator", "i32"},
-                                                             {"lhs_zero_point", std::to_string(quantized.lhsZero)},
-                                                             {"rhs_zero_point", std::to_string(quantized.rhsZero)}};
-  if (quantized.requantizes()) {
-    fields.emplace_back("result_zero_point", std::to_string(quantized.resultZero));
-    fields.emplace_back("scale", quantized.perColumn ? "column" : "tensor");
+measure::Fields QuantizedProblem::fields() const {
+  measure::Fields fields = {{"m", std::to_string(own.m)},
+                            {"n", std::to_string(own.n)},
+                            {"k", std::to_string(own.k)},
+                            {"lhs", own.lhs.name()},
+                            {"rhs", own.rhs.name()},
+                            {"result", own.result.name()},
+                            {"accumulator", "i32"},
+                            {"lhs_zero_point", std::to_string(own.lhsZero)},
+                            {"rhs_zero_point", std::to_string(own.rhsZero)}};
+  if (own.requantizes()) {
+    fields.emplace_back("result_zero_point", std::to_string(own.resultZero));
+    fields.emplace_back("scale", own.perColumn ? "column" : "tensor");
   }
   return fields;
 }
@@ -50,45 +50,45 @@ static double typicalSum(const QuantizedSpec &spec) {
 
 measure::TimingNumbers QuantizedProblem::timingNumbers(size_t) const {
   constexpr double kSpread = 40; // so that few results are clamped
-  double scale = kSpread / typicalSum(quantized);
+  double scale = kSpread / typicalSum(own);
   return {.low = scale / 2, .high = scale * 3 / 2};
 }
 
 double QuantizedProblem::flops() const {
-  return 2.0 * static_cast<double>(quantized.m) * static_cast<double>(quantized.n) * static_cast<double>(quantized.k);
+  return 2.0 * static_cast<double>(own.m) * static_cast<double>(own.n) * static_cast<double>(own.k);
 }
 
 std::string QuantizedProblem::mlir(std::string_view function, std::string_view configuration) const {
-  return quantizedMlir(quantized, function, configuration);
+  return quantizedMlir(own, function, configuration);
 }
 
 std::vector<std::string> QuantizedProblem::passes() const {
   std::vector<std::string> names;
-  for (QuantizedPass pass : passesOf(quantized))
+  for (QuantizedPass pass : passesOf(own))
     names.emplace_back(passName(pass));
   return names;
 }
 
-Status QuantizedProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
-  KILN_RETURN_IF_ERROR(checkQuantizedInputs(quantized, inputs));
-  if (pass >= passesOf(quantized).size())
-    return invalidArgument("pass {} was asked for; there are {}", pass, passesOf(quantized).size());
-  return fillQuantized(quantized, passesOf(quantized)[pass], seed, inputs);
+Status QuantizedProblem::fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const {
+  KILN_RETURN_IF_ERROR(checkQuantizedInputs(own, inputs));
+  if (pass >= passesOf(own).size())
+    return invalidArgument("pass {} was asked for; there are {}", pass, passesOf(own).size());
+  return fillQuantized(own, passesOf(own)[pass], seed, inputs);
 }
 
-void QuantizedProblem::prefillOutputs(size_t, std::span<const measure::MutableTensor> outputs) const {
+void QuantizedProblem::prefillOutputs(size_t, measure::MutableTensors outputs) const {
   for (const measure::MutableTensor &output : outputs)
     measure::verify::prefillOutput(output.type, measure::verify::Pass::Sums, output.bytes);
 }
 
-measure::verify::Verdict QuantizedProblem::check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                                 std::span<const io::TensorSpan> outputs) const {
-  return checkQuantized(quantized, passesOf(quantized)[pass], seed, inputs, outputs);
+measure::verify::Verdict QuantizedProblem::check(size_t pass, uint64_t seed, measure::Tensors inputs,
+                                                 measure::Tensors outputs) const {
+  return checkQuantized(own, passesOf(own)[pass], seed, inputs, outputs);
 }
 
-std::unique_ptr<measure::verify::TimedCheck> QuantizedProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+std::unique_ptr<measure::verify::TimedCheck> QuantizedProblem::timedCheck(measure::Tensors inputs,
                                                                           uint64_t seed) const {
-  return timedQuantized(quantized, inputs, seed);
+  return timedQuantized(own, inputs, seed);
 }
 
 //===--- Reference ------------------------------------------------------------------------------------------------===//
@@ -97,9 +97,8 @@ static int32_t elementAt(ElementType type, const uint8_t *bytes, uint64_t elemen
   return type == ElementType::UI8 ? bytes[element] : static_cast<int8_t>(bytes[element]);
 }
 
-Status QuantizedProblem::reference(std::span<const io::TensorSpan> inputs,
-                                   std::span<const measure::MutableTensor> outputs) const {
-  const QuantizedSpec &spec = quantized;
+Status QuantizedProblem::reference(measure::Tensors inputs, measure::MutableTensors outputs) const {
+  const QuantizedSpec &spec = own;
   KILN_RETURN_IF_ERROR(checkQuantizedInputs(spec, inputs));
   if (outputs.size() != 1)
     return invalidArgument("{} has 1 output, not {}", name(), outputs.size());
@@ -161,14 +160,13 @@ static Result<std::vector<QuantizedSpec>> selectedTypes(const measure::ProblemSe
   return all;
 }
 
-Result<std::vector<std::unique_ptr<Problem>>>
-QuantizedFamily::problems(const measure::ProblemSelection &selection) const {
+Result<measure::Problems> QuantizedFamily::problems(const measure::ProblemSelection &selection) const {
   // The sizes of a matrix product, as the plain one has them.
   measure::ProblemSelection sizes = selection;
   sizes.types = {"i8"};
-  KILN_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<Problem>> products, MatmulFamily("matmul").problems(sizes));
+  KILN_ASSIGN_OR_RETURN(measure::Problems products, MatmulFamily("matmul").problems(sizes));
   KILN_ASSIGN_OR_RETURN(std::vector<QuantizedSpec> types, selectedTypes(selection));
-  std::vector<std::unique_ptr<Problem>> problems;
+  measure::Problems problems;
   for (const std::unique_ptr<Problem> &product : products)
     for (QuantizedSpec spec : types) {
       const MatmulSpec &size = static_cast<const MatmulProblem &>(*product).spec();
@@ -180,23 +178,15 @@ QuantizedFamily::problems(const measure::ProblemSelection &selection) const {
   return problems;
 }
 
-Result<std::unique_ptr<Problem>> QuantizedFamily::parse(std::string_view name) const {
-  KILN_ASSIGN_OR_RETURN(QuantizedSpec spec, QuantizedSpec::parse(name));
-  return std::unique_ptr<Problem>(std::make_unique<QuantizedProblem>(spec));
-}
-
 std::vector<std::string> QuantizedFamily::configurations(const Problem &problem, std::string_view target) const {
-  const auto *quantized = dynamic_cast<const QuantizedProblem *>(&problem);
-  if (!quantized || target != "llvm-cpu")
-    return {};
-  return cpuConfigurations(quantized->spec().plain(), CpuShape::host(), MatmulFamily::kConfigurationCount);
+  const QuantizedSpec *spec = specFor(problem, target);
+  return spec ? cpuConfigurations(spec->plain(), CpuShape::host(), MatmulFamily::kConfigurationCount)
+              : std::vector<std::string>();
 }
 
 std::vector<std::string> QuantizedFamily::configurationSpace(const Problem &problem, std::string_view target) const {
-  const auto *quantized = dynamic_cast<const QuantizedProblem *>(&problem);
-  if (!quantized || target != "llvm-cpu")
-    return {};
-  return measure::namesOf(cpuConfigurationSpace(quantized->spec().plain(), CpuShape::host()));
+  const QuantizedSpec *spec = specFor(problem, target);
+  return spec ? measure::namesOf(cpuConfigurationSpace(spec->plain(), CpuShape::host())) : std::vector<std::string>();
 }
 
 void registerQuantizedFamily(measure::FamilyRegistry &registry) {

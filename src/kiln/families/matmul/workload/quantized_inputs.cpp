@@ -196,8 +196,7 @@ void QuantizedInputs::makeScales() {
 
 //===--- Filling --------------------------------------------------------------------------------------------------===//
 
-Status fillQuantized(const QuantizedSpec &spec, QuantizedPass pass, uint64_t seed,
-                     std::span<const measure::MutableTensor> inputs) {
+Status fillQuantized(const QuantizedSpec &spec, QuantizedPass pass, uint64_t seed, measure::MutableTensors inputs) {
   QuantizedInputs numbers(spec, pass, seed);
   auto place = [](uint64_t element, uint64_t rows, uint64_t columns, bool columnMajor) {
     return columnMajor ? std::pair(element % rows, element / rows) : std::pair(element / columns, element % columns);

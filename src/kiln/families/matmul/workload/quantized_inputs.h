@@ -63,8 +63,7 @@ private:
   std::vector<float> scales;
 };
 
-Status fillQuantized(const QuantizedSpec &spec, QuantizedPass pass, uint64_t seed,
-                     std::span<const measure::MutableTensor> inputs);
+Status fillQuantized(const QuantizedSpec &spec, QuantizedPass pass, uint64_t seed, measure::MutableTensors inputs);
 
 // The definition: f32 arithmetic, rounded to nearest even.
 int32_t requantize(const QuantizedSpec &spec, int64_t sum, float scale);

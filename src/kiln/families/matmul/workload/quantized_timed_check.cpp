@@ -41,8 +41,7 @@ ShiftedOperand rhsOf(const QuantizedSpec &spec, std::span<const uint8_t> bytes) 
 
 class RequantizedTimedCheck final : public TimedCheck {
 public:
-  RequantizedTimedCheck(const QuantizedSpec &spec, std::span<const io::TensorSpan> inputs, uint64_t seed)
-      : spec(spec), seed(seed) {
+  RequantizedTimedCheck(const QuantizedSpec &spec, measure::Tensors inputs, uint64_t seed) : spec(spec), seed(seed) {
     std::vector<double> numbers(spec.perColumn ? spec.n : 1);
     measure::verify::readElements(ElementType::F32, inputs[2].bytes, 0, numbers);
     scales.assign(numbers.begin(), numbers.end());
@@ -57,11 +56,11 @@ public:
         ofColumns.push_back(expected(i, column));
   }
 
-  Verdict check(std::span<const io::TensorSpan> outputs) const override;
+  Verdict check(measure::Tensors outputs) const override;
 
 private:
   // Both with the reduction innermost.
-  void copyOperands(std::span<const io::TensorSpan> inputs) {
+  void copyOperands(measure::Tensors inputs) {
     auto k = static_cast<int64_t>(spec.k);
     std::vector<int32_t> line(spec.k);
     ShiftedOperand left = lhsOf(spec, inputs[0].bytes), right = rhsOf(spec, inputs[1].bytes);
@@ -121,7 +120,7 @@ uint64_t RequantizedTimedCheck::wrongSuspects(const uint8_t *bytes) const {
   return wrong;
 }
 
-Verdict RequantizedTimedCheck::check(std::span<const io::TensorSpan> outputs) const {
+Verdict RequantizedTimedCheck::check(measure::Tensors outputs) const {
   using measure::verify::timedFailure;
   if (std::string mismatch = measure::verify::mismatchOf(outputs, spec.result.type, spec.resultTensor().shape);
       !mismatch.empty())
@@ -148,8 +147,7 @@ Verdict RequantizedTimedCheck::check(std::span<const io::TensorSpan> outputs) co
 
 } // namespace
 
-std::unique_ptr<TimedCheck> timedQuantized(const QuantizedSpec &spec, std::span<const io::TensorSpan> inputs,
-                                           uint64_t seed) {
+std::unique_ptr<TimedCheck> timedQuantized(const QuantizedSpec &spec, measure::Tensors inputs, uint64_t seed) {
   if (!checkQuantizedInputs(spec, inputs).ok())
     return nullptr;
   if (spec.requantizes())

@@ -33,10 +33,10 @@ template <typename Tensors> static Status checkInputs(const QuantizedSpec &spec,
   return okStatus();
 }
 
-Status checkQuantizedInputs(const QuantizedSpec &spec, std::span<const io::TensorSpan> inputs) {
+Status checkQuantizedInputs(const QuantizedSpec &spec, measure::Tensors inputs) {
   return checkInputs(spec, inputs);
 }
-Status checkQuantizedInputs(const QuantizedSpec &spec, std::span<const measure::MutableTensor> inputs) {
+Status checkQuantizedInputs(const QuantizedSpec &spec, measure::MutableTensors inputs) {
   return checkInputs(spec, inputs);
 }
 
@@ -45,7 +45,7 @@ Status checkQuantizedInputs(const QuantizedSpec &spec, std::span<const measure::
 namespace {
 class Operands {
 public:
-  Operands(const QuantizedSpec &spec, std::span<const io::TensorSpan> inputs)
+  Operands(const QuantizedSpec &spec, measure::Tensors inputs)
       : spec(spec), lhsBytes(inputs[0].bytes), rhsBytes(inputs[1].bytes), m(static_cast<int64_t>(spec.m)),
         n(static_cast<int64_t>(spec.n)), k(static_cast<int64_t>(spec.k)) {
     lhs = readLhs(spec.lhs.type, lhsLayout(), spec.lhsZero);
@@ -348,7 +348,7 @@ Verdict RequantizedCheck::run() {
 } // namespace
 
 static Result<Verdict> checkOutputs(const QuantizedSpec &spec, QuantizedPass pass, uint64_t seed,
-                                    std::span<const io::TensorSpan> inputs, std::span<const io::TensorSpan> outputs) {
+                                    measure::Tensors inputs, measure::Tensors outputs) {
   KILN_RETURN_IF_ERROR(checkInputs(spec, inputs));
   if (outputs.size() != 1)
     return invalidArgument("{} has 1 output, not {}", spec.name(), outputs.size());
@@ -360,8 +360,8 @@ static Result<Verdict> checkOutputs(const QuantizedSpec &spec, QuantizedPass pas
   return checkSums(spec, seed, operands, outputs[0]);
 }
 
-Verdict checkQuantized(const QuantizedSpec &spec, QuantizedPass pass, uint64_t seed,
-                       std::span<const io::TensorSpan> inputs, std::span<const io::TensorSpan> outputs) {
+Verdict checkQuantized(const QuantizedSpec &spec, QuantizedPass pass, uint64_t seed, measure::Tensors inputs,
+                       measure::Tensors outputs) {
   return measure::verify::verdictOf(checkOutputs(spec, pass, seed, inputs, outputs));
 }
 

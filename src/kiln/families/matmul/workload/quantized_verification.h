@@ -10,16 +10,15 @@
 namespace kiln::families {
 
 // Whether these are the problem's inputs.
-Status checkQuantizedInputs(const QuantizedSpec &spec, std::span<const io::TensorSpan> inputs);
-Status checkQuantizedInputs(const QuantizedSpec &spec, std::span<const measure::MutableTensor> inputs);
+Status checkQuantizedInputs(const QuantizedSpec &spec, measure::Tensors inputs);
+Status checkQuantizedInputs(const QuantizedSpec &spec, measure::MutableTensors inputs);
 
 measure::verify::Verdict checkQuantized(const QuantizedSpec &spec, QuantizedPass pass, uint64_t seed,
-                                        std::span<const io::TensorSpan> inputs,
-                                        std::span<const io::TensorSpan> outputs);
+                                        measure::Tensors inputs, measure::Tensors outputs);
 
 // Null where the tensors are not the problem's.
-std::unique_ptr<measure::verify::TimedCheck> timedQuantized(const QuantizedSpec &spec,
-                                                            std::span<const io::TensorSpan> inputs, uint64_t seed);
+std::unique_ptr<measure::verify::TimedCheck> timedQuantized(const QuantizedSpec &spec, measure::Tensors inputs,
+                                                            uint64_t seed);
 
 } // namespace kiln::families
 

@@ -141,8 +141,7 @@ Status checkTensor(std::string_view what, const measure::TensorType &wanted, Ele
                          hal::elementTypeName(type), size, hal::elementTypeName(wanted.type));
 }
 
-Status computeReference(const MatmulSpec &spec, std::span<const io::TensorSpan> inputs,
-                        std::span<const measure::MutableTensor> outputs) {
+Status computeReference(const MatmulSpec &spec, measure::Tensors inputs, measure::MutableTensors outputs) {
   std::vector<measure::TensorType> wanted = {spec.lhsTensor(), spec.rhsTensor()};
   if (spec.hasBias())
     wanted.push_back(spec.biasTensor());

@@ -9,8 +9,7 @@
 namespace kiln::families {
 
 // On one thread. InvalidArgument where the tensors are not the problem's.
-Status computeReference(const MatmulSpec &spec, std::span<const io::TensorSpan> inputs,
-                        std::span<const measure::MutableTensor> outputs);
+Status computeReference(const MatmulSpec &spec, measure::Tensors inputs, measure::MutableTensors outputs);
 
 // Whether a tensor has the type, the shape and the bytes of `wanted`; the error calls it `what`.
 Status checkTensor(std::string_view what, const measure::TensorType &wanted, ElementType type,

@@ -79,7 +79,7 @@ static Status checkInputs(const MatmulSpec &spec, auto inputs) {
   return okStatus();
 }
 
-Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) {
+Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::MutableTensors inputs) {
   Contraction contraction = contractionOf(spec);
   KILN_RETURN_IF_ERROR(checkInputs(spec, inputs));
   KILN_ASSIGN_OR_RETURN(PassPlan chosen, passOf(spec, contraction, pass));
@@ -101,7 +101,7 @@ Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, std::span<
                                      spec.hasBias());
 }
 
-void prefillOutputs(const MatmulSpec &spec, size_t pass, std::span<const measure::MutableTensor> outputs) {
+void prefillOutputs(const MatmulSpec &spec, size_t pass, measure::MutableTensors outputs) {
   Contraction contraction = contractionOf(spec);
   Result<PassPlan> chosen = passOf(spec, contraction, pass);
   for (const measure::MutableTensor &output : outputs)
@@ -109,8 +109,8 @@ void prefillOutputs(const MatmulSpec &spec, size_t pass, std::span<const measure
       measure::verify::prefillOutput(output.type, chosen->exact, output.bytes);
 }
 
-static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_t seed,
-                                    std::span<const io::TensorSpan> inputs, std::span<const io::TensorSpan> outputs) {
+static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs,
+                                    measure::Tensors outputs) {
   Contraction contraction = contractionOf(spec);
   KILN_RETURN_IF_ERROR(checkInputs(spec, inputs));
   if (outputs.size() != 1)
@@ -137,8 +137,7 @@ static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_
   return verdict;
 }
 
-Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-              std::span<const io::TensorSpan> outputs) {
+Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) {
   Result<Verdict> verdict = checkOutputs(spec, pass, seed, inputs, outputs);
   if (verdict.ok())
     return *std::move(verdict);
@@ -150,7 +149,7 @@ Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, std::span<cons
   return failure;
 }
 
-std::unique_ptr<measure::verify::TimedCheck> timedCheck(const MatmulSpec &spec, std::span<const io::TensorSpan> inputs,
+std::unique_ptr<measure::verify::TimedCheck> timedCheck(const MatmulSpec &spec, measure::Tensors inputs,
                                                         uint64_t seed) {
   if (!checkInputs(spec, inputs).ok())
     return nullptr;

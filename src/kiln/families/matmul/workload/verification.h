@@ -12,13 +12,12 @@
 namespace kiln::families {
 
 std::vector<std::string> verificationPasses(const MatmulSpec &spec);
-Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs);
-void prefillOutputs(const MatmulSpec &spec, size_t pass, std::span<const measure::MutableTensor> outputs);
-measure::verify::Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed,
-                               std::span<const io::TensorSpan> inputs, std::span<const io::TensorSpan> outputs);
+Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::MutableTensors inputs);
+void prefillOutputs(const MatmulSpec &spec, size_t pass, measure::MutableTensors outputs);
+measure::verify::Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs,
+                               measure::Tensors outputs);
 // Null where the tensors are not the problem's.
-std::unique_ptr<measure::verify::TimedCheck> timedCheck(const MatmulSpec &spec, std::span<const io::TensorSpan> inputs,
-                                                        uint64_t seed);
+std::unique_ptr<measure::verify::TimedCheck> timedCheck(const MatmulSpec &spec, measure::Tensors inputs, uint64_t seed);
 
 } // namespace kiln::families
 

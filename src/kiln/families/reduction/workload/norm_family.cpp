@@ -15,10 +15,10 @@ using measure::Problem;
 
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
-std::vector<std::pair<std::string, std::string>> NormProblem::fields() const {
-  return {{"rows", std::to_string(norm.rows)},
-          {"columns", std::to_string(norm.columns)},
-          {"type", std::string(hal::elementTypeName(norm.type))},
+measure::Fields NormProblem::fields() const {
+  return {{"rows", std::to_string(own.rows)},
+          {"columns", std::to_string(own.columns)},
+          {"type", std::string(hal::elementTypeName(own.type))},
           {"epsilon", fmt::format("{:g}", kNormEpsilon)},
           {"accumulator", "f32"}};
 }
@@ -27,17 +27,17 @@ measure::TimingNumbers NormProblem::timingNumbers(size_t input) const {
   measure::TimingNumbers numbers;
   if (input > 0)
     return numbers; // gamma or beta
-  numbers.rows = {.columns = norm.columns};
+  numbers.rows = {.columns = own.columns};
   numbers.smallestScale = 0.25, numbers.largestScale = 4, numbers.largestOffset = 1;
   return numbers;
 }
 
 double NormProblem::flops() const {
-  return (norm.isLayerNorm ? 7.0 : 4.0) * static_cast<double>(norm.rows) * static_cast<double>(norm.columns);
+  return (own.isLayerNorm ? 7.0 : 4.0) * static_cast<double>(own.rows) * static_cast<double>(own.columns);
 }
 
 std::string NormProblem::mlir(std::string_view function, std::string_view configuration) const {
-  return normMlir(norm, function, configuration);
+  return normMlir(own, function, configuration);
 }
 
 std::vector<std::string> NormProblem::passes() const {
@@ -47,26 +47,25 @@ std::vector<std::string> NormProblem::passes() const {
   return names;
 }
 
-Status NormProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
-  if (inputs.size() != norm.inputs().size())
-    return invalidArgument("{} has {} inputs, not {}", name(), norm.inputs().size(), inputs.size());
-  fillNorm(norm, kNormPasses[pass], seed, inputs);
+Status NormProblem::fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const {
+  if (inputs.size() != own.inputs().size())
+    return invalidArgument("{} has {} inputs, not {}", name(), own.inputs().size(), inputs.size());
+  fillNorm(own, kNormPasses[pass], seed, inputs);
   return okStatus();
 }
 
-void NormProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
+void NormProblem::prefillOutputs(size_t pass, measure::MutableTensors outputs) const {
   for (const measure::MutableTensor &output : outputs)
     prefillNorm(kNormPasses[pass], output);
 }
 
-measure::verify::Verdict NormProblem::check(size_t pass, uint64_t, std::span<const io::TensorSpan> inputs,
-                                            std::span<const io::TensorSpan> outputs) const {
-  return checkNorm(norm, kNormPasses[pass], inputs, outputs[0]);
+measure::verify::Verdict NormProblem::check(size_t pass, uint64_t, measure::Tensors inputs,
+                                            measure::Tensors outputs) const {
+  return checkNorm(own, kNormPasses[pass], inputs, outputs[0]);
 }
 
-std::unique_ptr<measure::verify::TimedCheck> NormProblem::timedCheck(std::span<const io::TensorSpan> inputs,
-                                                                     uint64_t seed) const {
-  return timedNorm(norm, inputs, seed);
+std::unique_ptr<measure::verify::TimedCheck> NormProblem::timedCheck(measure::Tensors inputs, uint64_t seed) const {
+  return timedNorm(own, inputs, seed);
 }
 
 // In f32, from the first column to the last.
@@ -87,20 +86,19 @@ static void normalizePlainly(const NormSpec &spec, std::span<const double> row, 
   }
 }
 
-Status NormProblem::reference(std::span<const io::TensorSpan> inputs,
-                              std::span<const measure::MutableTensor> outputs) const {
-  if (inputs.size() != norm.inputs().size() || outputs.size() != 1)
-    return invalidArgument("{} has {} inputs and one output", name(), norm.inputs().size());
-  std::vector<double> gamma(norm.columns), beta(norm.columns);
-  measure::verify::readElements(norm.type, inputs[1].bytes, 0, gamma);
-  if (norm.isLayerNorm)
-    measure::verify::readElements(norm.type, inputs[2].bytes, 0, beta);
-  std::vector<float> results(norm.columns);
-  uint64_t size = hal::elementTypeByteSize(norm.type);
-  forRows(norm.asRows(), inputs[0].bytes, 0, norm.rows, [&](uint64_t row, std::span<const double> elements) {
-    normalizePlainly(norm, elements, gamma, beta, results);
-    for (uint64_t c = 0; c < norm.columns; ++c)
-      measure::verify::writeElement(norm.type, results[c], outputs[0].bytes.data() + (row * norm.columns + c) * size);
+Status NormProblem::reference(measure::Tensors inputs, measure::MutableTensors outputs) const {
+  if (inputs.size() != own.inputs().size() || outputs.size() != 1)
+    return invalidArgument("{} has {} inputs and one output", name(), own.inputs().size());
+  std::vector<double> gamma(own.columns), beta(own.columns);
+  measure::verify::readElements(own.type, inputs[1].bytes, 0, gamma);
+  if (own.isLayerNorm)
+    measure::verify::readElements(own.type, inputs[2].bytes, 0, beta);
+  std::vector<float> results(own.columns);
+  uint64_t size = hal::elementTypeByteSize(own.type);
+  forRows(own.asRows(), inputs[0].bytes, 0, own.rows, [&](uint64_t row, std::span<const double> elements) {
+    normalizePlainly(own, elements, gamma, beta, results);
+    for (uint64_t c = 0; c < own.columns; ++c)
+      measure::verify::writeElement(own.type, results[c], outputs[0].bytes.data() + (row * own.columns + c) * size);
   });
   return okStatus();
 }
@@ -120,42 +118,28 @@ std::span<const measure::Dimension> NormFamily::dimensions() const {
   return kDimensions;
 }
 
-Result<std::vector<std::unique_ptr<Problem>>> NormFamily::problems(const measure::ProblemSelection &selection) const {
+Result<measure::Problems> NormFamily::problems(const measure::ProblemSelection &selection) const {
   KILN_ASSIGN_OR_RETURN(auto matrices, selection.matrices({{512, 768}, {4096, 4096}, {1000, 1001}}));
-  std::vector<std::unique_ptr<Problem>> problems;
+  measure::Problems problems;
   for (auto [rows, columns] : matrices)
     for (ElementType type : selection.elementTypes({ElementType::F32, ElementType::F16, ElementType::BF16})) {
       NormSpec spec{isLayerNorm, rows, columns, type};
-      Status status = spec.validate();
-      if (status.code() == StatusCode::Unimplemented)
-        continue; // A type that is meant for other operations.
-      if (!status.ok())
-        return std::move(status).withContext(spec.name());
-      problems.push_back(std::make_unique<NormProblem>(spec));
+      KILN_RETURN_IF_ERROR(add(problems, spec));
     }
   return problems;
 }
 
-Result<std::unique_ptr<Problem>> NormFamily::parse(std::string_view name) const {
-  KILN_ASSIGN_OR_RETURN(NormSpec spec, NormSpec::parse(this->name(), name));
-  return std::unique_ptr<Problem>(std::make_unique<NormProblem>(spec));
-}
-
-std::vector<std::unique_ptr<Problem>> NormFamily::problemsLike(std::span<const measure::TensorType> inputs,
-                                                               std::span<const measure::TensorType> outputs) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+measure::Problems NormFamily::problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const {
+  measure::Problems problems;
   if (inputs.empty() || inputs[0].shape.size() != 2)
     return problems;
-  if (NormSpec spec{isLayerNorm, inputs[0].shape[0], inputs[0].shape[1], inputs[0].type}; spec.validate().ok())
-    problems.push_back(std::make_unique<NormProblem>(spec));
+  addIfValid(problems, NormSpec{isLayerNorm, inputs[0].shape[0], inputs[0].shape[1], inputs[0].type});
   return problems;
 }
 
 std::vector<std::string> NormFamily::configurations(const Problem &problem, std::string_view target) const {
-  const auto *norm = dynamic_cast<const NormProblem *>(&problem);
-  if (!norm || target != "llvm-cpu")
-    return {};
-  return rowConfigurations(norm->spec().asRows(), measure::CpuShape::host().vectorBits);
+  const NormSpec *spec = specFor(problem, target);
+  return spec ? rowConfigurations(spec->asRows(), measure::CpuShape::host().vectorBits) : std::vector<std::string>();
 }
 
 void registerNormFamilies(measure::FamilyRegistry &registry) {

@@ -3,22 +3,19 @@
 #define KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_FAMILY_H
 
 #include "kiln/families/reduction/workload/norm_spec.h"
-#include "kiln/measure/family.h"
+#include "kiln/measure/spec_family.h"
 
 namespace kiln::families {
 
-class NormProblem final : public measure::Problem {
+class NormProblem final : public measure::SpecProblem<NormSpec> {
 public:
-  explicit NormProblem(NormSpec spec) : norm(spec) {}
+  using SpecProblem::SpecProblem;
 
-  const NormSpec &spec() const { return norm; }
-
-  std::string_view family() const override { return norm.family(); }
-  std::string name() const override { return norm.name(); }
+  std::string_view family() const override { return own.family(); }
   // rows, columns, type, epsilon, accumulator.
-  std::vector<std::pair<std::string, std::string>> fields() const override;
-  std::vector<measure::TensorType> inputs() const override { return norm.inputs(); }
-  std::vector<measure::TensorType> outputs() const override { return {norm.input()}; }
+  measure::Fields fields() const override;
+  std::vector<measure::TensorType> inputs() const override { return own.inputs(); }
+  std::vector<measure::TensorType> outputs() const override { return {own.input()}; }
   // Each row has a mean and a variance of its own.
   measure::TimingNumbers timingNumbers(size_t input) const override;
   // One for each element and arithmetic operation: RMS norm has four (square, sum, scale, gamma), layer norm three more
@@ -26,20 +23,15 @@ public:
   double flops() const override;
   std::string mlir(std::string_view function, std::string_view configuration) const override;
   std::vector<std::string> passes() const override;
-  Status fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const override;
-  void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
-  measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                 std::span<const io::TensorSpan> outputs) const override;
-  std::unique_ptr<measure::verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs,
-                                                          uint64_t seed) const override;
-  Status reference(std::span<const io::TensorSpan> inputs,
-                   std::span<const measure::MutableTensor> outputs) const override;
-
-private:
-  NormSpec norm;
+  Status fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const override;
+  void prefillOutputs(size_t pass, measure::MutableTensors outputs) const override;
+  measure::verify::Verdict check(size_t pass, uint64_t seed, measure::Tensors inputs,
+                                 measure::Tensors outputs) const override;
+  std::unique_ptr<measure::verify::TimedCheck> timedCheck(measure::Tensors inputs, uint64_t seed) const override;
+  Status reference(measure::Tensors inputs, measure::MutableTensors outputs) const override;
 };
 
-class NormFamily final : public measure::Family {
+class NormFamily final : public measure::SpecFamily<NormProblem> {
 public:
   explicit NormFamily(bool isLayerNorm) : isLayerNorm(isLayerNorm) {}
 
@@ -47,12 +39,8 @@ public:
   std::string_view summary() const override;
   std::span<const measure::Dimension> dimensions() const override;
   // Of dimensions it knows rows and columns, which are given together.
-  Result<std::vector<std::unique_ptr<measure::Problem>>>
-  problems(const measure::ProblemSelection &selection) const override;
-  Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;
-  std::vector<std::unique_ptr<measure::Problem>>
-  problemsLike(std::span<const measure::TensorType> inputs,
-               std::span<const measure::TensorType> outputs) const override;
+  Result<measure::Problems> problems(const measure::ProblemSelection &selection) const override;
+  measure::Problems problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const override;
   // As those of softmax, which goes through rows in the same way.
   std::vector<std::string> configurations(const measure::Problem &problem, std::string_view target) const override;
 

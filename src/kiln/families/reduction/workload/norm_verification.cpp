@@ -47,7 +47,7 @@ static double makeElement(NormPass pass, uint64_t row, bool last, uint64_t bits)
   }
 }
 
-void fillNorm(const NormSpec &spec, NormPass pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) {
+void fillNorm(const NormSpec &spec, NormPass pass, uint64_t seed, measure::MutableTensors inputs) {
   uint64_t size = hal::elementTypeByteSize(spec.type);
   for (size_t which = 0; which < inputs.size(); ++which) {
     uint64_t key = randomBits(seed, static_cast<uint64_t>(pass), 0x4E + which);
@@ -141,7 +141,7 @@ struct Place {
 
 class NormCheck {
 public:
-  NormCheck(const NormSpec &spec, NormPass pass, std::span<const io::TensorSpan> inputs)
+  NormCheck(const NormSpec &spec, NormPass pass, measure::Tensors inputs)
       : spec(spec), pass(pass), rows(spec.asRows()), inputs(inputs), gamma(spec.columns), beta(spec.columns, 0.0) {
     readElements(spec.type, inputs[1].bytes, 0, gamma);
     if (spec.isLayerNorm)
@@ -273,15 +273,14 @@ private:
   const NormSpec &spec;
   const NormPass pass;
   const RowSpec rows;
-  const std::span<const io::TensorSpan> inputs;
+  const measure::Tensors inputs;
   std::vector<double> gamma, beta;
   std::vector<Suspicion> found;
 };
 
 } // namespace
 
-Verdict checkNorm(const NormSpec &spec, NormPass pass, std::span<const io::TensorSpan> inputs,
-                  const io::TensorSpan &output) {
+Verdict checkNorm(const NormSpec &spec, NormPass pass, measure::Tensors inputs, const io::TensorSpan &output) {
   return NormCheck(spec, pass, inputs).run(output);
 }
 
@@ -304,7 +303,7 @@ static RowMoments timedMoments(const NormSpec &spec, std::span<const double> row
   return moments;
 }
 
-std::unique_ptr<TimedCheck> timedNorm(const NormSpec &spec, std::span<const io::TensorSpan> inputs, uint64_t seed) {
+std::unique_ptr<TimedCheck> timedNorm(const NormSpec &spec, measure::Tensors inputs, uint64_t seed) {
   std::vector<measure::TensorType> expected = spec.inputs();
   if (!std::ranges::equal(inputs, expected, [](const io::TensorSpan &tensor, const measure::TensorType &type) {
         return tensor.type == type.type && std::ranges::equal(tensor.shape, type.shape);

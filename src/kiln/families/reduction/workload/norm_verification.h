@@ -15,7 +15,7 @@ enum class NormPass {
 inline constexpr NormPass kNormPasses[] = {NormPass::Values, NormPass::Large};
 std::string_view normPassName(NormPass pass);
 
-void fillNorm(const NormSpec &spec, NormPass pass, uint64_t seed, std::span<const measure::MutableTensor> inputs);
+void fillNorm(const NormSpec &spec, NormPass pass, uint64_t seed, measure::MutableTensors inputs);
 void prefillNorm(NormPass pass, const measure::MutableTensor &output);
 
 // A row's mean (0 of RMS norm) and its variance around that, and how far a program that computes in f32 may be from
@@ -32,12 +32,11 @@ struct RowMoments {
 measure::verify::Expectation normalizedElement(const NormSpec &spec, const RowMoments &moments, double x, double gamma,
                                                double beta);
 
-measure::verify::Verdict checkNorm(const NormSpec &spec, NormPass pass, std::span<const io::TensorSpan> inputs,
+measure::verify::Verdict checkNorm(const NormSpec &spec, NormPass pass, measure::Tensors inputs,
                                    const io::TensorSpan &output);
 
 // Projects each row. Null where the inputs are not the problem's.
-std::unique_ptr<measure::verify::TimedCheck> timedNorm(const NormSpec &spec, std::span<const io::TensorSpan> inputs,
-                                                       uint64_t seed);
+std::unique_ptr<measure::verify::TimedCheck> timedNorm(const NormSpec &spec, measure::Tensors inputs, uint64_t seed);
 
 } // namespace kiln::families
 

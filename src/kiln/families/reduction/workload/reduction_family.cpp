@@ -21,69 +21,69 @@ using measure::Problem;
 
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
-std::vector<std::pair<std::string, std::string>> RowProblem::fields() const {
-  std::vector<std::pair<std::string, std::string>> fields = {{"rows", std::to_string(row.rows)},
-                                                             {"columns", std::to_string(row.columns)},
-                                                             {"type", std::string(hal::elementTypeName(row.type))}};
-  if (row.inner != 1)
-    fields.insert(fields.begin() + 2, {"inner", std::to_string(row.inner)});
-  if (!row.isSoftmax()) {
-    fields.insert(fields.begin(), {"op", std::string(rowOpName(row.op))});
-    fields.emplace_back("result_type", hal::elementTypeName(row.result));
+measure::Fields RowProblem::fields() const {
+  measure::Fields fields = {{"rows", std::to_string(own.rows)},
+                            {"columns", std::to_string(own.columns)},
+                            {"type", std::string(hal::elementTypeName(own.type))}};
+  if (own.inner != 1)
+    fields.insert(fields.begin() + 2, {"inner", std::to_string(own.inner)});
+  if (!own.isSoftmax()) {
+    fields.insert(fields.begin(), {"op", std::string(rowOpName(own.op))});
+    fields.emplace_back("result_type", hal::elementTypeName(own.result));
   }
-  fields.emplace_back("accumulator", hal::elementTypeName(row.accumulator()));
+  fields.emplace_back("accumulator", hal::elementTypeName(own.accumulator()));
   return fields;
 }
 
 measure::TimingNumbers RowProblem::timingNumbers(size_t) const {
   measure::TimingNumbers numbers;
-  if (row.isExtremum())
+  if (own.isExtremum())
     numbers.extremum =
-        row.op == RowOp::Max ? measure::TimingNumbers::Extremum::Largest : measure::TimingNumbers::Extremum::Smallest;
-  numbers.rows = {.columns = row.columns, .inner = row.inner};
+        own.op == RowOp::Max ? measure::TimingNumbers::Extremum::Largest : measure::TimingNumbers::Extremum::Smallest;
+  numbers.rows = {.columns = own.columns, .inner = own.inner};
   // Rows have their maxima up to 260 from zero, where exp overflows or vanishes unless they are subtracted, and sums of
   // exponentials that differ by a factor of up to six. Some have an element whose exponential overflows unless the
   // maximum itself is subtracted, and not another number of the row.
-  if (row.isSoftmax())
+  if (own.isSoftmax())
     numbers.smallestScale = 1, numbers.largestScale = 4, numbers.largestOffset = 64, numbers.outlier = 100;
   return numbers;
 }
 
 double RowProblem::flops() const {
-  double elements = static_cast<double>(row.rowCount()) * static_cast<double>(row.columns);
-  if (row.isSoftmax())
+  double elements = static_cast<double>(own.rowCount()) * static_cast<double>(own.columns);
+  if (own.isSoftmax())
     return 5 * elements;
-  return elements + (row.op == RowOp::Mean ? static_cast<double>(row.rowCount()) : 0);
+  return elements + (own.op == RowOp::Mean ? static_cast<double>(own.rowCount()) : 0);
 }
 
 std::string RowProblem::mlir(std::string_view function, std::string_view configuration) const {
-  return row.isSoftmax() ? softmaxMlir(row, function, configuration) : reductionMlir(row, function, configuration);
+  return own.isSoftmax() ? softmaxMlir(own, function, configuration) : reductionMlir(own, function, configuration);
 }
 
 std::vector<std::string> RowProblem::passes() const {
   std::vector<std::string> names;
-  for (RowPass pass : rowPasses(row))
+  for (RowPass pass : rowPasses(own))
     names.emplace_back(rowPassName(pass));
   return names;
 }
 
-Status RowProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
+Status RowProblem::fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const {
   if (inputs.size() != 1)
     return invalidArgument("{} has one input, not {}", name(), inputs.size());
-  fillRows(row, rowPasses(row)[pass], seed, inputs[0]);
+  fillRows(own, rowPasses(own)[pass], seed, inputs[0]);
   return okStatus();
 }
 
-void RowProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
+void RowProblem::prefillOutputs(size_t pass, measure::MutableTensors outputs) const {
   for (const measure::MutableTensor &output : outputs)
-    measure::verify::prefillOutput(output.type, rowPrefill(rowPasses(row)[pass]), output.bytes);
+    measure::verify::prefillOutput(output.type, rowPrefill(rowPasses(own)[pass]), output.bytes);
 }
 
-measure::verify::Verdict RowProblem::check(size_t pass, uint64_t, std::span<const io::TensorSpan> inputs,
-                                           std::span<const io::TensorSpan> outputs) const {
-  RowPass kind = rowPasses(row)[pass];
-  return row.isSoftmax() ? checkSoftmax(row, kind, inputs[0], outputs[0])
-                         : checkReduction(row, kind, inputs[0], outputs[0]);
+measure::verify::Verdict RowProblem::check(size_t pass, uint64_t, measure::Tensors inputs,
+                                           measure::Tensors outputs) const {
+  RowPass kind = rowPasses(own)[pass];
+  return own.isSoftmax() ? checkSoftmax(own, kind, inputs[0], outputs[0])
+                         : checkReduction(own, kind, inputs[0], outputs[0]);
 }
 
 //===--- Reference ------------------------------------------------------------------------------------------------===//
@@ -120,24 +120,22 @@ static void softmaxPlainly(std::vector<double> &row) {
     number = static_cast<float>(number) / sum;
 }
 
-std::unique_ptr<measure::verify::TimedCheck> RowProblem::timedCheck(std::span<const io::TensorSpan> inputs,
-                                                                    uint64_t seed) const {
-  return families::timedRows(row, inputs, seed);
+std::unique_ptr<measure::verify::TimedCheck> RowProblem::timedCheck(measure::Tensors inputs, uint64_t seed) const {
+  return families::timedRows(own, inputs, seed);
 }
 
-Status RowProblem::reference(std::span<const io::TensorSpan> inputs,
-                             std::span<const measure::MutableTensor> outputs) const {
+Status RowProblem::reference(measure::Tensors inputs, measure::MutableTensors outputs) const {
   if (inputs.size() != 1 || outputs.size() != 1)
     return invalidArgument("{} has one input and one output", name());
-  uint64_t size = hal::elementTypeByteSize(row.result);
-  for (uint64_t r = 0; r < row.rowCount(); ++r) {
-    std::vector<double> numbers = readRow(row, inputs[0], r);
-    if (row.isSoftmax())
+  uint64_t size = hal::elementTypeByteSize(own.result);
+  for (uint64_t r = 0; r < own.rowCount(); ++r) {
+    std::vector<double> numbers = readRow(own, inputs[0], r);
+    if (own.isSoftmax())
       softmaxPlainly(numbers);
     else
-      numbers = {reducePlainly(row, numbers)};
+      numbers = {reducePlainly(own, numbers)};
     for (size_t i = 0; i < numbers.size(); ++i)
-      measure::verify::writeElement(row.result, numbers[i], outputs[0].bytes.data() + (r * numbers.size() + i) * size);
+      measure::verify::writeElement(own.result, numbers[i], outputs[0].bytes.data() + (r * numbers.size() + i) * size);
   }
   return okStatus();
 }
@@ -202,8 +200,8 @@ static Result<std::vector<RowSpec>> selectedShapes(const measure::ProblemSelecti
   return shapes;
 }
 
-Result<std::vector<std::unique_ptr<Problem>>> RowFamily::problems(const measure::ProblemSelection &selection) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+Result<measure::Problems> RowFamily::problems(const measure::ProblemSelection &selection) const {
+  measure::Problems problems;
   KILN_ASSIGN_OR_RETURN(std::vector<RowSpec> shapes, selectedShapes(selection, softmax));
   std::vector<RowOp> ops = {RowOp::Sum, RowOp::Max, RowOp::Min, RowOp::Mean};
   if (softmax)
@@ -214,24 +212,13 @@ Result<std::vector<std::unique_ptr<Problem>>> RowFamily::problems(const measure:
         spec.op = op;
         spec.type = types.type;
         spec.result = types.result.value_or(defaultRowResult(op, types.type));
-        Status status = spec.validate();
-        if (status.code() == StatusCode::Unimplemented)
-          continue; // Types that are meant for other operations.
-        if (!status.ok())
-          return std::move(status).withContext(spec.name());
-        problems.push_back(std::make_unique<RowProblem>(spec));
+        KILN_RETURN_IF_ERROR(add(problems, spec));
       }
   return problems;
 }
 
-Result<std::unique_ptr<Problem>> RowFamily::parse(std::string_view name) const {
-  KILN_ASSIGN_OR_RETURN(RowSpec spec, RowSpec::parse(this->name(), name));
-  return std::unique_ptr<Problem>(std::make_unique<RowProblem>(spec));
-}
-
-std::vector<std::unique_ptr<Problem>> RowFamily::problemsLike(std::span<const measure::TensorType> inputs,
-                                                              std::span<const measure::TensorType> outputs) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+measure::Problems RowFamily::problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const {
+  measure::Problems problems;
   if (inputs.size() != 1 || outputs.size() != 1 || inputs[0].shape.size() < 2 || inputs[0].shape.size() > 3)
     return problems;
   const std::vector<uint64_t> &shape = inputs[0].shape;
@@ -242,17 +229,15 @@ std::vector<std::unique_ptr<Problem>> RowFamily::problemsLike(std::span<const me
                  .inner = shape.size() == 3 ? shape[2] : 1,
                  .type = inputs[0].type,
                  .result = outputs[0].type};
-    if (spec.isSoftmax() == softmax && spec.validate().ok())
-      problems.push_back(std::make_unique<RowProblem>(spec));
+    if (spec.isSoftmax() == softmax)
+      addIfValid(problems, spec);
   }
   return problems;
 }
 
 std::vector<std::string> RowFamily::configurations(const Problem &problem, std::string_view target) const {
-  const auto *row = dynamic_cast<const RowProblem *>(&problem);
-  if (!row || target != "llvm-cpu")
-    return {};
-  return rowConfigurations(row->spec(), measure::CpuShape::host().vectorBits);
+  const RowSpec *spec = specFor(problem, target);
+  return spec ? rowConfigurations(*spec, measure::CpuShape::host().vectorBits) : std::vector<std::string>();
 }
 
 void registerReductionFamilies(measure::FamilyRegistry &registry) {

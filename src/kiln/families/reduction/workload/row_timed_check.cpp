@@ -95,8 +95,7 @@ void forAllRows(const RowSpec &spec, const io::TensorSpan &input, auto set) {
 }
 } // namespace
 
-std::unique_ptr<measure::verify::TimedCheck> timedRows(const RowSpec &spec, std::span<const io::TensorSpan> inputs,
-                                                       uint64_t seed) {
+std::unique_ptr<measure::verify::TimedCheck> timedRows(const RowSpec &spec, measure::Tensors inputs, uint64_t seed) {
   if (inputs.size() != 1 || inputs[0].type != spec.type || !std::ranges::equal(inputs[0].shape, spec.input().shape))
     return nullptr;
   if (measure::verify::isInteger(spec.result)) {

@@ -9,8 +9,7 @@
 namespace kiln::families {
 
 // Null where the tensors are not the problem's.
-std::unique_ptr<measure::verify::TimedCheck> timedRows(const RowSpec &spec, std::span<const io::TensorSpan> inputs,
-                                                       uint64_t seed);
+std::unique_ptr<measure::verify::TimedCheck> timedRows(const RowSpec &spec, measure::Tensors inputs, uint64_t seed);
 
 } // namespace kiln::families
 

@@ -16,62 +16,61 @@ using measure::Problem;
 
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
-std::vector<std::pair<std::string, std::string>> TransposeProblem::fields() const {
-  return {{"permutation", transpose.permutationText()},
-          {"shape", measure::shapeText(transpose.shape)},
-          {"type", std::string(hal::elementTypeName(transpose.type))}};
+measure::Fields TransposeProblem::fields() const {
+  return {{"permutation", own.permutationText()},
+          {"shape", measure::shapeText(own.shape)},
+          {"type", std::string(hal::elementTypeName(own.type))}};
 }
 
 std::string TransposeProblem::mlir(std::string_view function, std::string_view configuration) const {
-  return transposeMlir(transpose, function, configuration);
+  return transposeMlir(own, function, configuration);
 }
 
 std::vector<std::string> TransposeProblem::passes() const {
   std::vector<std::string> names;
-  for (TransposePass pass : transposePasses(transpose))
+  for (TransposePass pass : transposePasses(own))
     names.emplace_back(transposePassName(pass));
   return names;
 }
 
-Status TransposeProblem::fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const {
+Status TransposeProblem::fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const {
   if (inputs.size() != 1)
     return invalidArgument("{} has one input, not {}", name(), inputs.size());
-  fillTranspose(transpose, transposePasses(transpose)[pass], seed, inputs[0]);
+  fillTranspose(own, transposePasses(own)[pass], seed, inputs[0]);
   return okStatus();
 }
 
-void TransposeProblem::prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const {
+void TransposeProblem::prefillOutputs(size_t pass, measure::MutableTensors outputs) const {
   for (const measure::MutableTensor &output : outputs)
-    prefillTranspose(transposePasses(transpose)[pass], output);
+    prefillTranspose(transposePasses(own)[pass], output);
 }
 
-measure::verify::Verdict TransposeProblem::check(size_t pass, uint64_t, std::span<const io::TensorSpan> inputs,
-                                                 std::span<const io::TensorSpan> outputs) const {
-  return checkTranspose(transpose, transposePasses(transpose)[pass], inputs[0], outputs[0]);
+measure::verify::Verdict TransposeProblem::check(size_t pass, uint64_t, measure::Tensors inputs,
+                                                 measure::Tensors outputs) const {
+  return checkTranspose(own, transposePasses(own)[pass], inputs[0], outputs[0]);
 }
 
-std::unique_ptr<measure::verify::TimedCheck> TransposeProblem::timedCheck(std::span<const io::TensorSpan> inputs,
+std::unique_ptr<measure::verify::TimedCheck> TransposeProblem::timedCheck(measure::Tensors inputs,
                                                                           uint64_t seed) const {
-  return timedTranspose(transpose, inputs, seed);
+  return timedTranspose(own, inputs, seed);
 }
 
 // Element by element of the input, each to its place in the result.
-Status TransposeProblem::reference(std::span<const io::TensorSpan> inputs,
-                                   std::span<const measure::MutableTensor> outputs) const {
+Status TransposeProblem::reference(measure::Tensors inputs, measure::MutableTensors outputs) const {
   if (inputs.size() != 1 || outputs.size() != 1)
     return invalidArgument("{} has one input and one output", name());
-  size_t rank = transpose.shape.size();
+  size_t rank = own.shape.size();
   std::vector<uint64_t> step(rank, 1), at(rank, 0); // of each dimension of the input, in the result; coordinates
   uint64_t stride = 1;
-  for (size_t d = rank; d-- > 0; stride *= transpose.shape[transpose.permutation[d]])
-    step[transpose.permutation[d]] = stride;
-  uint64_t size = hal::elementTypeByteSize(transpose.type);
-  for (uint64_t element = 0; element < transpose.elements(); ++element) {
+  for (size_t d = rank; d-- > 0; stride *= own.shape[own.permutation[d]])
+    step[own.permutation[d]] = stride;
+  uint64_t size = hal::elementTypeByteSize(own.type);
+  for (uint64_t element = 0; element < own.elements(); ++element) {
     uint64_t to = 0;
     for (size_t d = 0; d < rank; ++d)
       to += at[d] * step[d];
     std::memcpy(outputs[0].bytes.data() + to * size, inputs[0].bytes.data() + element * size, size);
-    for (size_t d = rank; d-- > 0 && ++at[d] == transpose.shape[d];)
+    for (size_t d = rank; d-- > 0 && ++at[d] == own.shape[d];)
       at[d] = 0;
   }
   return okStatus();
@@ -134,9 +133,8 @@ static Status checkPermutations(const std::vector<uint64_t> &numbers,
   return okStatus();
 }
 
-Result<std::vector<std::unique_ptr<Problem>>>
-TransposeFamily::problems(const measure::ProblemSelection &selection) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+Result<measure::Problems> TransposeFamily::problems(const measure::ProblemSelection &selection) const {
+  measure::Problems problems;
   std::vector<std::vector<uint64_t>> shapes = selectedShapes(selection);
   // Sizes were asked for, and none are a transposition's.
   bool others = !selection.shapes.empty() || !selection.values("rows").empty() || !selection.values("columns").empty();
@@ -150,31 +148,18 @@ TransposeFamily::problems(const measure::ProblemSelection &selection) const {
          selection.elementTypes({ElementType::F32, ElementType::F16, ElementType::BF16, ElementType::I8}))
       for (const Permutation &permutation : selectedPermutations(selection.values("permutation"), shape.size())) {
         TransposeSpec spec{shape, permutation, type};
-        Status status = spec.validate();
-        if (status.code() == StatusCode::Unimplemented)
-          continue; // A type that is meant for other operations.
-        if (!status.ok())
-          return std::move(status).withContext(spec.name());
-        problems.push_back(std::make_unique<TransposeProblem>(std::move(spec)));
+        KILN_RETURN_IF_ERROR(add(problems, std::move(spec)));
       }
   return problems;
 }
 
-Result<std::unique_ptr<Problem>> TransposeFamily::parse(std::string_view name) const {
-  KILN_ASSIGN_OR_RETURN(TransposeSpec spec, TransposeSpec::parse(name));
-  return std::unique_ptr<Problem>(std::make_unique<TransposeProblem>(std::move(spec)));
-}
-
-std::vector<std::unique_ptr<Problem>>
-TransposeFamily::problemsLike(std::span<const measure::TensorType> inputs,
-                              std::span<const measure::TensorType> outputs) const {
-  std::vector<std::unique_ptr<Problem>> problems;
+measure::Problems TransposeFamily::problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const {
+  measure::Problems problems;
   const size_t rank = inputs.size() == 1 ? inputs[0].shape.size() : 0;
   if (rank < kTransposeFewestDimensions || rank > kTransposeMostDimensions)
     return problems;
   for (const Permutation &permutation : allPermutations(rank))
-    if (TransposeSpec spec{inputs[0].shape, permutation, inputs[0].type}; spec.validate().ok())
-      problems.push_back(std::make_unique<TransposeProblem>(std::move(spec)));
+    addIfValid(problems, TransposeSpec{inputs[0].shape, permutation, inputs[0].type});
   return problems;
 }
 
@@ -201,10 +186,8 @@ std::vector<std::string> transposeConfigurations(const TransposeSpec &spec, int6
 }
 
 std::vector<std::string> TransposeFamily::configurations(const Problem &problem, std::string_view target) const {
-  const auto *transpose = dynamic_cast<const TransposeProblem *>(&problem);
-  if (!transpose || target != "llvm-cpu")
-    return {};
-  return transposeConfigurations(transpose->spec(), measure::CpuShape::host().vectorBits);
+  const TransposeSpec *spec = specFor(problem, target);
+  return spec ? transposeConfigurations(*spec, measure::CpuShape::host().vectorBits) : std::vector<std::string>();
 }
 
 void registerTransposeFamily(measure::FamilyRegistry &registry) {

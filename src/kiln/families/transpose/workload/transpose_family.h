@@ -3,39 +3,31 @@
 #define KILN_FAMILIES_TRANSPOSE_WORKLOAD_TRANSPOSE_FAMILY_H
 
 #include "kiln/families/transpose/workload/transpose_spec.h"
-#include "kiln/measure/family.h"
+#include "kiln/measure/spec_family.h"
 
 namespace kiln::families {
 
-class TransposeProblem final : public measure::Problem {
+class TransposeProblem final : public measure::SpecProblem<TransposeSpec> {
 public:
-  explicit TransposeProblem(TransposeSpec spec) : transpose(std::move(spec)) {}
-
-  const TransposeSpec &spec() const { return transpose; }
+  using SpecProblem::SpecProblem;
 
   std::string_view family() const override { return "transpose"; }
-  std::string name() const override { return transpose.name(); }
   // permutation ("0213"), shape ("2x3x4x5", the input's), type.
-  std::vector<std::pair<std::string, std::string>> fields() const override;
-  std::vector<measure::TensorType> inputs() const override { return {transpose.input()}; }
-  std::vector<measure::TensorType> outputs() const override { return {transpose.output()}; }
+  measure::Fields fields() const override;
+  std::vector<measure::TensorType> inputs() const override { return {own.input()}; }
+  std::vector<measure::TensorType> outputs() const override { return {own.output()}; }
   double flops() const override { return 0; }
   std::string mlir(std::string_view function, std::string_view configuration) const override;
   std::vector<std::string> passes() const override;
-  Status fillInputs(size_t pass, uint64_t seed, std::span<const measure::MutableTensor> inputs) const override;
-  void prefillOutputs(size_t pass, std::span<const measure::MutableTensor> outputs) const override;
-  measure::verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                                 std::span<const io::TensorSpan> outputs) const override;
-  std::unique_ptr<measure::verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs,
-                                                          uint64_t seed) const override;
-  Status reference(std::span<const io::TensorSpan> inputs,
-                   std::span<const measure::MutableTensor> outputs) const override;
-
-private:
-  TransposeSpec transpose;
+  Status fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const override;
+  void prefillOutputs(size_t pass, measure::MutableTensors outputs) const override;
+  measure::verify::Verdict check(size_t pass, uint64_t seed, measure::Tensors inputs,
+                                 measure::Tensors outputs) const override;
+  std::unique_ptr<measure::verify::TimedCheck> timedCheck(measure::Tensors inputs, uint64_t seed) const override;
+  Status reference(measure::Tensors inputs, measure::MutableTensors outputs) const override;
 };
 
-class TransposeFamily final : public measure::Family {
+class TransposeFamily final : public measure::SpecFamily<TransposeProblem> {
 public:
   std::string_view name() const override { return "transpose"; }
   std::string_view summary() const override {
@@ -45,12 +37,8 @@ public:
   bool takesShapes() const override { return true; }
   // Of dimensions it knows rows and columns, which are given together, and permutation: its digits, of which those are
   // taken that fit a shape. Without any, each shape comes in the orders that programs ask for most.
-  Result<std::vector<std::unique_ptr<measure::Problem>>>
-  problems(const measure::ProblemSelection &selection) const override;
-  Result<std::unique_ptr<measure::Problem>> parse(std::string_view name) const override;
-  std::vector<std::unique_ptr<measure::Problem>>
-  problemsLike(std::span<const measure::TensorType> inputs,
-               std::span<const measure::TensorType> outputs) const override;
+  Result<measure::Problems> problems(const measure::ProblemSelection &selection) const override;
+  measure::Problems problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const override;
   std::vector<std::string> configurations(const measure::Problem &problem, std::string_view target) const override;
 };
 

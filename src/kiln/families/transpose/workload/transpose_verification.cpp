@@ -191,8 +191,7 @@ static uint32_t bitsAt(const uint8_t *element, uint64_t size) {
   }
 }
 
-std::unique_ptr<TimedCheck> timedTranspose(const TransposeSpec &spec, std::span<const io::TensorSpan> inputs,
-                                           uint64_t seed) {
+std::unique_ptr<TimedCheck> timedTranspose(const TransposeSpec &spec, measure::Tensors inputs, uint64_t seed) {
   if (inputs.size() != 1 || inputs[0].type != spec.type || !std::ranges::equal(inputs[0].shape, spec.shape))
     return nullptr;
   constexpr uint64_t kBlock = 4096;

@@ -32,8 +32,8 @@ measure::verify::Verdict checkTranspose(const TransposeSpec &spec, TransposePass
                                         const io::TensorSpan &output);
 
 // Projects the bits of all elements, block by block. Null where the input is not the problem's.
-std::unique_ptr<measure::verify::TimedCheck> timedTranspose(const TransposeSpec &spec,
-                                                            std::span<const io::TensorSpan> inputs, uint64_t seed);
+std::unique_ptr<measure::verify::TimedCheck> timedTranspose(const TransposeSpec &spec, measure::Tensors inputs,
+                                                            uint64_t seed);
 
 } // namespace kiln::families
 

@@ -62,7 +62,7 @@ public:
     return fmt::format("{}_{}{}x{}x{}_{}_{}_{}", family(), batch ? fmt::format("{}x", batch) : "", m, n, k,
                        typed(in, lhs), typed(in, rhs), typed(out, result));
   }
-  std::vector<std::pair<std::string, std::string>> fields() const override {
+  Fields fields() const override {
     std::vector<std::pair<std::string, std::string>> fields = {{"batch_count", std::to_string(batch ? batch : 1)},
                                                                {"m", std::to_string(m)},
                                                                {"n", std::to_string(n)},
@@ -77,7 +77,7 @@ public:
   std::vector<TensorType> inputs() const override { return {tensor(in, lhs, m, k), tensor(in, rhs, k, n)}; }
   std::vector<TensorType> outputs() const override { return {tensor(out, result, m, n)}; }
   bool isWeight(size_t input) const override { return weights && input == 1; }
-  std::unique_ptr<verify::TimedCheck> timedCheck(std::span<const io::TensorSpan> inputs, uint64_t seed) const override {
+  std::unique_ptr<verify::TimedCheck> timedCheck(measure::Tensors inputs, uint64_t seed) const override {
     if (!checksTimed)
       return nullptr;
     auto check = std::make_unique<Expected>();
@@ -101,7 +101,7 @@ public:
   std::vector<std::string> passes() const override { return {"small integers", "other small integers"}; }
 
   // From -3 to 3, so that every result is exact in every type.
-  Status fillInputs(size_t pass, uint64_t seed, std::span<const MutableTensor> inputs) const override {
+  Status fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const override {
     Random random(seed + pass * 77 + 1);
     for (const MutableTensor &tensor : inputs)
       for (size_t i = 0; i < tensor.span().elementCount(); ++i)
@@ -110,8 +110,7 @@ public:
     return okStatus();
   }
 
-  verify::Verdict check(size_t pass, uint64_t seed, std::span<const io::TensorSpan> inputs,
-                        std::span<const io::TensorSpan> outputs) const override {
+  verify::Verdict check(size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) const override {
     checkedPasses.push_back(pass);
     verify::Verdict verdict;
     verdict.method = "each element";
@@ -131,7 +130,7 @@ public:
 private:
   struct Expected final : verify::TimedCheck {
     std::vector<double> elements;
-    verify::Verdict check(std::span<const io::TensorSpan> outputs) const override {
+    verify::Verdict check(measure::Tensors outputs) const override {
       verify::Verdict verdict;
       for (size_t i = 0; i < elements.size(); ++i) {
         double actual =
@@ -144,7 +143,7 @@ private:
       return verdict;
     }
   };
-  double expected(std::span<const io::TensorSpan> inputs, uint64_t b, uint64_t i, uint64_t j) const {
+  double expected(measure::Tensors inputs, uint64_t b, uint64_t i, uint64_t j) const {
     double sum = 0;
     for (uint64_t l = 0; l < k; ++l)
       sum += at(inputs[0], lhs, b, i, l, m, k) * at(inputs[1], rhs, b, l, j, k, n);

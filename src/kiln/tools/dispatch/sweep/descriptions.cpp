@@ -34,7 +34,7 @@ Result<Descriptions> readDescriptions(const std::string &path) {
 
 // What a program may be, and the text of one module with a function for each of these, named as the problem.
 struct Guesses {
-  std::vector<std::vector<std::unique_ptr<Problem>>> ofPrograms;
+  std::vector<measure::Problems> ofPrograms;
   std::string text;
 };
 
@@ -43,7 +43,7 @@ Guesses guess(const measure::FamilyRegistry &families, std::span<const Described
   std::map<std::string, std::string> functions;
   for (const DescribedProgram &program : programs) {
     const measure::corpus::CorpusProblem &problem = *program.problem;
-    std::vector<std::unique_ptr<Problem>> &own = guesses.ofPrograms.emplace_back();
+    measure::Problems &own = guesses.ofPrograms.emplace_back();
     if (problem.obstacle().ok())
       own = families.problemsWith(problem.inputs(), problem.outputs());
     for (const std::unique_ptr<Problem> &one : own)
