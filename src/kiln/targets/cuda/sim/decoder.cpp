@@ -17,7 +17,7 @@ static const Opcode *findOpcode(std::string_view name) {
     auto *all = new std::unordered_map<std::string_view, const Opcode *>();
     for (std::span<const Opcode> opcodes :
          {integerOpcodes(), bitOpcodes(), comparisonOpcodes(), floatOpcodes(), conversionOpcodes(), memoryOpcodes(),
-          controlOpcodes(), warpOpcodes(), matrixOpcodes(), copyOpcodes()})
+          controlOpcodes(), warpOpcodes(), matrixOpcodes(), copyOpcodes(), mbarrierOpcodes()})
       for (const Opcode &opcode : opcodes)
         (*all)[opcode.name] = &opcode;
     return all;

@@ -28,6 +28,7 @@ std::span<const Opcode> controlOpcodes();
 std::span<const Opcode> warpOpcodes();
 std::span<const Opcode> matrixOpcodes();
 std::span<const Opcode> copyOpcodes();
+std::span<const Opcode> mbarrierOpcodes();
 
 // The kernel that is decoded, and what its codes share.
 class ProgramBuilder {
