@@ -218,6 +218,11 @@ void Block::start(Launch &owner, uint64_t number) {
     thread.copies.clear();
     thread.copyGroups.clear();
     thread.bulkGroups.clear();
+    thread.products.clear();
+    thread.startedProducts = 0;
+    thread.productGroups.clear();
+    thread.busySlots.clear();
+    thread.hasWarpgroupFence = false;
     thread.frames.clear();
     thread.params.clear();
     thread.enter(owner.program->kernel(), nullptr);
@@ -229,10 +234,27 @@ uint32_t Block::lanesOfWarp(uint32_t warp) const {
   return lanes == 32 ? ~0u : (1u << lanes) - 1;
 }
 
+// Whether an instruction touches a register of a product that goes on, which is a fault.
+bool Block::isBusy(Thread &thread, const Inst *inst) {
+  const std::vector<std::vector<uint32_t>> &touched = thread.code().touched;
+  const auto index = size_t(inst - thread.code().insts.data());
+  if (index >= touched.size() || std::ranges::none_of(touched[index], [&](uint32_t slot) {
+        return std::ranges::binary_search(thread.busySlots, slot);
+      }))
+    return false;
+  thread.fault(inst, FaultCode::LaunchFailed,
+               "touches a register of a wgmma that goes on; no wgmma.wait_group has waited for its end");
+  return true;
+}
+
 void Block::runThread(Thread &thread, uint64_t budget) {
   const Inst *inst = thread.next;
   uint64_t left = budget;
   do {
+    if (!thread.busySlots.empty() && isBusy(thread, inst)) [[unlikely]] {
+      inst = nullptr;
+      break;
+    }
     if (thread.registers[inst->guard] == inst->expected) [[likely]]
       inst = inst->run(inst, thread.registers, thread);
     else

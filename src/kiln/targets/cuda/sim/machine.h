@@ -80,6 +80,21 @@ struct Thread {
   // Copies from shared memory that cp.async.bulk has started: how many of each group go on. The last is not committed.
   std::vector<std::shared_ptr<uint32_t>> bulkGroups;
 
+  // Products of wgmma take place when the thread waits for them; until then their registers are busy.
+  struct WarpgroupProduct {
+    const Inst *inst;
+    uint64_t a, b;                 // descriptors; of `a` only where it is not in registers
+    std::array<uint32_t, 4> parts; // of a in registers
+    bool adds;                     // to what is there
+    uint32_t number;               // of the thread's products
+  };
+  uint32_t startedProducts = 0;
+  std::vector<WarpgroupProduct> products; // not committed
+  std::vector<std::vector<WarpgroupProduct>> productGroups;
+  std::vector<uint32_t> busySlots; // of the frame; sorted
+  size_t endedGroups = 0;          // of `productGroups`, while a wait goes on
+  bool hasWarpgroupFence = false;
+
   const Code &code() const { return *frames.back().code; }
   uint8_t *frameParams() { return params.data() + frames.back().params; }
   uint32_t lane() const { return index % 32; }
@@ -182,6 +197,7 @@ struct Block {
   std::vector<InFlight> inFlight;
 
 private:
+  bool isBusy(Thread &thread, const Inst *inst);
   void runThread(Thread &thread, uint64_t budget);
   bool tryMeeting(uint32_t warp, uint32_t mask, Meeting meeting, bool sameInstruction);
   bool complete(Barrier &barrier, const Inst *inst);

@@ -21,7 +21,7 @@ inline bool reads(Access access) {
   return access != Access::Write && access != Access::StrongWrite;
 }
 inline bool writes(Access access) {
-  return access != Access::Read && access != Access::StrongRead;
+  return access != Access::Read && access != Access::AsyncRead && access != Access::StrongRead;
 }
 inline bool isStrong(Access access) {
   return access >= Access::StrongRead;
