@@ -15,8 +15,9 @@ struct Outcome {
 // A kernel of 64 threads over 256 words of input and of output; %t is the thread, %p that it is the first.
 Outcome run(const std::string &body, uint64_t seed = 0, const TensorMap *map = nullptr) {
   KernelRun kernel(R"(.visible .entry k(.param .u64 in, .param .u64 out, .param .align 64 .b8 map[128]) {
-  .reg .b64 %in, %out, %o, %state; .reg .b32 %t, %x, %y, %s, %bar; .reg .pred %p, %q, %w;
+  .reg .b64 %in, %out, %o, %state, %map; .reg .b32 %t, %x, %y, %s, %bar; .reg .pred %p, %q, %w;
   .shared .align 1024 .b8 data[1024]; .shared .align 8 .b64 barrier;
+  mov.b64 %map, map; cvta.param.u64 %map, %map;
   ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %t, %tid.x; setp.eq.u32 %p, %t, 0;
   mul.wide.u32 %o, %t, 4; shl.b32 %x, %t, 2; mov.u32 %s, data; add.u32 %s, %s, %x; mov.u32 %bar, barrier;
 )" + body + "\nret; }");
@@ -114,7 +115,7 @@ TEST(Bulk, storesNeedTheirFence) {
   EXPECT_EQ(right.out[63], 63u);
   const std::string unfenced = run(store("")).text;
   EXPECT_TRUE(has(unfenced, "fence.proxy.async is missing between the two")) << unfenced;
-  EXPECT_TRUE(has(unfenced, "wrote byte 0x0 at PTX line 7")) << unfenced;
+  EXPECT_TRUE(has(unfenced, "wrote byte 0x0 at PTX line 8")) << unfenced;
 }
 
 TEST(Tensors, mapsAreChecked) {
@@ -142,7 +143,7 @@ TEST(Tensors, boxesAreSwizzledAndPadded) {
     const std::string load = kInitialize + R"(
   @%p mbarrier.arrive.expect_tx.shared.b64 %state, [barrier], 1024;
   mov.u32 %x, 4; mov.u32 %y, 6;
-  @%p cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [data], [map, {%x, %y}], [barrier];
+  @%p cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [data], [%map, {%x, %y}], [barrier];
 )" + kWait + R"(
   add.u64 %out, %out, %o;
   ld.shared.u32 %x, [%s]; st.global.u32 [%out], %x; ld.shared.u32 %x, [%s+256]; st.global.u32 [%out+256], %x;
@@ -166,7 +167,7 @@ TEST(Tensors, boxesAreStored) {
   ASSERT_EQ(encodeTiled(map, 2, 2, 1024, extents, strides, box, ones, 0, 0, false), "");
   Outcome stored =
       run("st.shared.u32 [%s], %t; fence.proxy.async; bar.sync 0; @!%p bra done; mov.u32 %x, 8; mov.u32 %y, 1; "
-          "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [map, {%x, %y}], [data]; "
+          "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%map, {%x, %y}], [data]; "
           "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 0; done:",
           2, &map);
   ASSERT_EQ(stored.text, "");

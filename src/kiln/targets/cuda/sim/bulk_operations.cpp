@@ -223,11 +223,9 @@ void decodeBulkCopy(Decoder &in) {
       return in.fail("a tensor map and its coordinates are expected in brackets");
     for (const Operand &each : global.parts[1].parts)
       slots.push_back(in.source(each, Type::S32));
-    // A map among the kernel's parameters has its address there.
-    const Operand &base = global.parts[0];
+    if (global.parts[0].kind == Operand::Kind::Variable)
+      return in.fail("a tensor map has a generic address, such as cvta.param gives");
     in.inst.a = in.address(global, in.inst.imm);
-    if (base.kind == Operand::Kind::Variable && in.variable(base.index).space == Space::Param)
-      in.inst.imm += kParamWindow;
   } else {
     in.inst.a = in.address(global, in.inst.imm);
     in.inst.d = in.source(2, Type::U32);

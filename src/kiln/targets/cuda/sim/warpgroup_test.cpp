@@ -52,13 +52,14 @@ std::string run(const Case &test, std::vector<float> &d, std::vector<int> &expec
   }
   KernelRun kernel(
       R"(.visible .entry k(.param .u64 out, .param .align 64 .b8 mapA[128], .param .align 64 .b8 mapB[128]) {
-  .reg .b64 %out, %o, %a, %b, %state; .reg .b32 %t, %x, %y, %row, %column, %r<16>; .reg .f32 %f<32>; .reg .pred %p, %w;
+  .reg .b64 %out, %o, %a, %b, %state, %mapA, %mapB; .reg .b32 %t, %x, %y, %row, %column, %r<16>; .reg .f32 %f<32>; .reg .pred %p, %w;
   .shared .align 1024 .b8 dataA[8192]; .shared .align 1024 .b8 dataB[8192]; .shared .align 8 .b64 barrier;
+  mov.b64 %mapA, mapA; cvta.param.u64 %mapA, %mapA; mov.b64 %mapB, mapB; cvta.param.u64 %mapB, %mapB;
   mov.u32 %t, %tid.x; setp.eq.u32 %p, %t, 0; mov.u32 %x, 0;
   @%p mbarrier.init.shared.b64 [barrier], 1; bar.sync 0;
   @%p mbarrier.arrive.expect_tx.shared.b64 %state, [barrier], 16384;
-  @%p cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [dataA], [mapA, {%x, %x}], [barrier];
-  @%p cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [dataB], [mapB, {%x, %x}], [barrier];
+  @%p cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [dataA], [%mapA, {%x, %x}], [barrier];
+  @%p cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [dataB], [%mapB, {%x, %x}], [barrier];
 again: mbarrier.try_wait.parity.shared.b64 %w, [barrier], 0; @!%w bra again;
   mov.u64 %a, dataA; shr.u64 %a, %a, 4; or.b64 %a, %a, 0x4000004000000000;
   mov.u64 %b, dataB; shr.u64 %b, %b, 4; or.b64 %b, %b, 0x4000004000000000;
