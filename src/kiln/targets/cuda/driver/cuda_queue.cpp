@@ -165,8 +165,11 @@ void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
   if (event.ok()) {
     submission->event = *event;
     CUresult result = context->cuda().cuEventRecord(*event, cudaStream);
-    if (status.ok())
-      status = context->cuda().check(result, "record an event");
+    // An event is refused where a kernel has failed already, which is then the error of what was launched.
+    if (status.ok() && result != cuda::kSuccess) {
+      status = context->cuda().check(result, fmt::format("run {}", submission->commands->describe()));
+      submission->device->lose();
+    }
   }
   if (!status.ok()) {
     (void)context->cuda().cuStreamSynchronize(cudaStream);

@@ -1,4 +1,5 @@
 // Asynchronous copies of threads, cp.async.
+#include "kiln/targets/cuda/sim/bulk_operations.h"
 #include "kiln/targets/cuda/sim/memory_access.h"
 
 #include <cstring>
@@ -110,6 +111,8 @@ void decodeCopy(Decoder &in) {
 void decodeCpAsync(Decoder &in) {
   if (!in.take("async"))
     return in.fail("'.async' is expected");
+  if (in.take("bulk"))
+    return decodeBulkCopy(in);
   if (in.take("commit_group")) {
     in.expectOperands(0);
     in.inst.run = &commit;

@@ -17,7 +17,7 @@ static const Opcode *findOpcode(std::string_view name) {
     auto *all = new std::unordered_map<std::string_view, const Opcode *>();
     for (std::span<const Opcode> opcodes :
          {integerOpcodes(), bitOpcodes(), comparisonOpcodes(), floatOpcodes(), conversionOpcodes(), memoryOpcodes(),
-          controlOpcodes(), warpOpcodes(), matrixOpcodes(), copyOpcodes()})
+          controlOpcodes(), warpOpcodes(), matrixOpcodes(), copyOpcodes(), mbarrierOpcodes(), warpgroupOpcodes()})
       for (const Opcode &opcode : opcodes)
         (*all)[opcode.name] = &opcode;
     return all;
@@ -130,9 +130,13 @@ Status Decoder::run() {
   if (failed())
     return status;
   out.insts.resize(function.body.size() + 1);
+  const bool hasProducts = std::ranges::find(function.body, "wgmma", &Instruction::opcode) != function.body.end();
   for (size_t i = 0; i < function.body.size(); ++i) {
+    touched.clear();
     KILN_RETURN_IF_ERROR(decodeInstruction(function.body[i]));
     out.insts[i] = inst;
+    if (hasProducts)
+      out.touched.push_back(function.body[i].opcode == "wgmma" ? std::vector<uint32_t>() : touched);
   }
   // What falls off the end returns.
   static const Instruction kEnd = [] {
@@ -234,6 +238,7 @@ uint32_t Decoder::registerSlot(const Operand &operand) {
                     ? 0
                     : 0xdeadbeefdeadbeef &
                           (typeBits(operand.type) >= 64 ? ~uint64_t(0) : (uint64_t(1) << typeBits(operand.type)) - 1));
+  touched.push_back(slot);
   return slot;
 }
 

@@ -28,6 +28,8 @@ std::span<const Opcode> controlOpcodes();
 std::span<const Opcode> warpOpcodes();
 std::span<const Opcode> matrixOpcodes();
 std::span<const Opcode> copyOpcodes();
+std::span<const Opcode> mbarrierOpcodes();
+std::span<const Opcode> warpgroupOpcodes();
 
 // The kernel that is decoded, and what its codes share.
 class ProgramBuilder {
@@ -115,7 +117,8 @@ private:
   Code &out;
   const Function &function;
   const Instruction *current = nullptr;
-  std::vector<bool> taken; // by modifier
+  std::vector<bool> taken;       // by modifier
+  std::vector<uint32_t> touched; // registers of the instruction
   Status status;
   std::vector<uint32_t> registerSlots; // by register; 0 where it has none yet
   std::unordered_map<uint64_t, uint32_t> constantSlots;

@@ -77,6 +77,7 @@ const Inst *Thread::fault(const Inst *inst, FaultCode code, std::string_view wha
 static std::string_view nameOf(Access access) {
   switch (access) {
   case Access::Read:
+  case Access::AsyncRead:
   case Access::StrongRead: return "reads";
   case Access::Write:
   case Access::StrongWrite: return "writes";
@@ -114,6 +115,10 @@ uint8_t *Thread::global(const Inst *inst, uint64_t address, uint32_t bytes, Acce
 uint8_t *Thread::shared(const Inst *inst, uint64_t address, uint32_t bytes, Access access) {
   if (!isAligned(inst, address, bytes, access, "shared")) [[unlikely]]
     return nullptr;
+  return sharedUnaligned(inst, address, bytes, access);
+}
+
+uint8_t *Thread::sharedUnaligned(const Inst *inst, uint64_t address, uint32_t bytes, Access access) {
   const size_t size = block->sharedMemory.size();
   if (address > size || address + bytes > size) [[unlikely]] {
     badAddress(inst, address, bytes, access, "shared", fmt::format("of which the block has {} bytes", size));
@@ -134,6 +139,12 @@ uint8_t *Thread::shared(const Inst *inst, uint64_t address, uint32_t bytes, Acce
               "{} {} bytes at {:#x} of shared memory, into which an asynchronous copy of thread {} goes on, from PTX "
               "line {}; nothing has waited for its end",
               nameOf(access), bytes, address, block->describe(problem.otherThread), problem.otherLine));
+  else if (problem.kind == SharedShadow::Problem::Kind::Unfenced)
+    fault(inst, FaultCode::LaunchFailed,
+          fmt::format(
+              "has {} bytes at {:#x} of shared memory read asynchronously, of which thread {} wrote byte {:#x} at PTX "
+              "line {}; fence.proxy.async is missing between the two",
+              bytes, address, block->describe(problem.otherThread), problem.byte, problem.otherLine));
   else
     fault(inst, FaultCode::LaunchFailed,
           fmt::format("{} {} bytes at {:#x} of shared memory, a race: thread {} {} byte {:#x} at PTX line {}, and no "
@@ -188,6 +199,8 @@ void Block::start(Launch &owner, uint64_t number) {
   sharedMemory.assign(owner.sharedBytes(), 0xff);
   shadow.reset(owner.sharedBytes(), count);
   barriers.fill({});
+  mbarriers.clear();
+  inFlight.clear();
   instructions = 0;
   ended = 0;
   ready.resize(count);
@@ -204,6 +217,12 @@ void Block::start(Launch &owner, uint64_t number) {
     thread.hasFenced = false;
     thread.copies.clear();
     thread.copyGroups.clear();
+    thread.bulkGroups.clear();
+    thread.products.clear();
+    thread.startedProducts = 0;
+    thread.productGroups.clear();
+    thread.busySlots.clear();
+    thread.hasWarpgroupFence = false;
     thread.frames.clear();
     thread.params.clear();
     thread.enter(owner.program->kernel(), nullptr);
@@ -215,10 +234,27 @@ uint32_t Block::lanesOfWarp(uint32_t warp) const {
   return lanes == 32 ? ~0u : (1u << lanes) - 1;
 }
 
+// Whether an instruction touches a register of a product that goes on, which is a fault.
+bool Block::isBusy(Thread &thread, const Inst *inst) {
+  const std::vector<std::vector<uint32_t>> &touched = thread.code().touched;
+  const auto index = size_t(inst - thread.code().insts.data());
+  if (index >= touched.size() || std::ranges::none_of(touched[index], [&](uint32_t slot) {
+        return std::ranges::binary_search(thread.busySlots, slot);
+      }))
+    return false;
+  thread.fault(inst, FaultCode::LaunchFailed,
+               "touches a register of a wgmma that goes on; no wgmma.wait_group has waited for its end");
+  return true;
+}
+
 void Block::runThread(Thread &thread, uint64_t budget) {
   const Inst *inst = thread.next;
   uint64_t left = budget;
   do {
+    if (!thread.busySlots.empty() && isBusy(thread, inst)) [[unlikely]] {
+      inst = nullptr;
+      break;
+    }
     if (thread.registers[inst->guard] == inst->expected) [[likely]]
       inst = inst->run(inst, thread.registers, thread);
     else
@@ -237,6 +273,10 @@ bool Block::run(uint64_t budget) {
   while (ended < threads.size()) {
     if (launch->hasFault)
       return true;
+    if (!inFlight.empty() && (ready.empty() || random.below(16) == 0)) {
+      endOneInFlight();
+      continue;
+    }
     if (ready.empty()) {
       explainDeadlock();
       return true;
@@ -257,6 +297,11 @@ bool Block::run(uint64_t budget) {
     thread.isListed = false;
     ready[place] = ready.back();
     ready.pop_back();
+  }
+  if (!inFlight.empty()) {
+    const InFlight &first = inFlight.front();
+    setFault(threads[first.thread], first.inst, FaultCode::LaunchFailed,
+             "has started a copy that goes on when all threads of the block have ended");
   }
   return true;
 }
@@ -395,7 +440,25 @@ bool Block::complete(Barrier &barrier, const Inst *inst) {
   return true;
 }
 
+void Block::endOneInFlight() {
+  const size_t place = random.below(inFlight.size());
+  const InFlight operation = std::move(inFlight[place]);
+  inFlight.erase(inFlight.begin() + long(place));
+  operation.end();
+}
+
 void Block::explainDeadlock() {
+  for (Thread &thread : threads)
+    if (thread.state == Thread::State::AtMbarrier) {
+      const Mbarrier &barrier = mbarriers[thread.waitAddress];
+      setFault(
+          thread, thread.next, FaultCode::LaunchFailed,
+          fmt::format("waits for the mbarrier at {:#x} of shared memory, whose phase {} lacks {} of {} arrivals and {} "
+                      "bytes; {} of the block's {} threads have ended, and the block cannot proceed",
+                      thread.waitAddress, barrier.phase, barrier.pending, barrier.expected, barrier.bytes, ended,
+                      threads.size()));
+      return;
+    }
   for (Thread &thread : threads) {
     if (thread.state == Thread::State::AtBarrier) {
       const Barrier &barrier = barriers[thread.barrier];

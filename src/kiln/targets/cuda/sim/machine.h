@@ -3,12 +3,14 @@
 #define KILN_TARGETS_CUDA_SIM_MACHINE_H
 
 #include "kiln/base/random.h"
+#include "kiln/targets/cuda/sim/mbarrier.h"
 #include "kiln/targets/cuda/sim/program.h"
 #include "kiln/targets/cuda/sim/shared_shadow.h"
 
 #include <array>
 #include <bitset>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,7 +42,7 @@ inline constexpr uint64_t kBarrierArrives = 1, kBarrierAligned = 2, kBarrierRedu
                           kBarrierOr = 8, kBarrierCount = 12;
 
 struct Thread {
-  enum class State : uint8_t { Ready, AtBarrier, AtMeeting, Ended };
+  enum class State : uint8_t { Ready, AtBarrier, AtMeeting, AtMbarrier, AtCopies, Ended };
 
   Block *block = nullptr;
   const Inst *next = nullptr;
@@ -48,8 +50,9 @@ struct Thread {
   State state = State::Ready;
   uint32_t index = 0; // in its block
   uint32_t tid[3] = {};
-  uint32_t waitMask = 0; // AtMeeting: of its warp
-  uint32_t barrier = 0;  // AtBarrier
+  uint32_t waitMask = 0;    // AtMeeting: of its warp
+  uint32_t barrier = 0;     // AtBarrier
+  uint32_t waitAddress = 0; // AtMbarrier: in shared memory
   Meeting meeting = nullptr;
   bool sameInstruction = false;
   bool isListed = false;  // in its block's list of those that can run
@@ -74,6 +77,23 @@ struct Thread {
   };
   std::vector<Copy> copies;                  // not committed
   std::vector<std::vector<Copy>> copyGroups; // the oldest first
+  // Copies from shared memory that cp.async.bulk has started: how many of each group go on. The last is not committed.
+  std::vector<std::shared_ptr<uint32_t>> bulkGroups;
+
+  // Products of wgmma take place when the thread waits for them; until then their registers are busy.
+  struct WarpgroupProduct {
+    const Inst *inst;
+    uint64_t a, b;                 // descriptors; of `a` only where it is not in registers
+    std::array<uint32_t, 4> parts; // of a in registers
+    bool adds;                     // to what is there
+    uint32_t number;               // of the thread's products
+  };
+  uint32_t startedProducts = 0;
+  std::vector<WarpgroupProduct> products; // not committed
+  std::vector<std::vector<WarpgroupProduct>> productGroups;
+  std::vector<uint32_t> busySlots; // of the frame; sorted
+  size_t endedGroups = 0;          // of `productGroups`, while a wait goes on
+  bool hasWarpgroupFence = false;
 
   const Code &code() const { return *frames.back().code; }
   uint8_t *frameParams() { return params.data() + frames.back().params; }
@@ -88,6 +108,8 @@ struct Thread {
   // The bytes behind an address, or null where the access is a fault, which is told then.
   uint8_t *global(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
   uint8_t *shared(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
+  // Of any number of bytes.
+  uint8_t *sharedUnaligned(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
   uint8_t *localMemory(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
   uint8_t *launchParams(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
   uint8_t *generic(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
@@ -146,6 +168,7 @@ struct Block {
   // A thread comes to a barrier; `expected` is how many threads do, 0 for all of the block; `value` is what it votes.
   const Inst *arrive(Thread &thread, const Inst *inst, uint32_t barrier, uint32_t expected, bool value);
   void end(Thread &thread);
+  void wake(Thread &thread);
   Thread &lane(uint32_t warp, uint32_t lane) { return threads[warp * 32 + lane]; }
   uint32_t lanesOfWarp(uint32_t warp) const;
   void setFault(const Thread &thread, const Inst *inst, FaultCode code, std::string_view what);
@@ -160,13 +183,26 @@ struct Block {
     Clocks clocks;
   };
   std::array<Barrier, 16> barriers;
+  std::unordered_map<uint32_t, Mbarrier> mbarriers; // by address in shared memory
+  // Ends a barrier's phase where nothing is lacking, and wakes who waits.
+  void completePhase(Mbarrier &barrier);
+  // Bytes that a thread's copy has brought; false where there is no barrier.
+  bool completeBytes(uint32_t address, int64_t bytes, uint32_t thread);
+  // What goes on beside the threads, and ends at some time while they run.
+  struct InFlight {
+    uint32_t thread;
+    const Inst *inst;
+    std::function<void()> end;
+  };
+  std::vector<InFlight> inFlight;
 
 private:
+  bool isBusy(Thread &thread, const Inst *inst);
   void runThread(Thread &thread, uint64_t budget);
   bool tryMeeting(uint32_t warp, uint32_t mask, Meeting meeting, bool sameInstruction);
   bool complete(Barrier &barrier, const Inst *inst);
-  void wake(Thread &thread);
   void explainDeadlock();
+  void endOneInFlight();
 
   std::vector<uint32_t> ready; // threads that can run
   uint32_t ended = 0;

@@ -1,4 +1,5 @@
 // Products of small matrices by a warp, and the loads that lay their fragments out.
+#include "kiln/targets/cuda/sim/matrix_elements.h"
 #include "kiln/targets/cuda/sim/memory_access.h"
 
 #include <algorithm>
@@ -45,33 +46,12 @@ uint32_t registersOf(uint32_t elements, Type element) {
   return std::max<uint32_t>(elements / 32 / perRegister(element), 1);
 }
 
-int64_t integerPart(uint64_t bits, Type type, uint32_t index) {
-  const uint32_t width = typeBits(type);
-  const uint64_t part = bits >> (index * width) & ((uint64_t(1) << width) - 1);
-  return isSigned(type) ? int64_t(part << (64 - width)) >> (64 - width) : int64_t(part);
-}
-double floatPart(uint64_t bits, Type type, uint32_t index) {
-  switch (type) {
-  case Type::F16: return halfToFloat(uint16_t(bits >> (16 * index)));
-  case Type::BF16: return brainToFloat(uint16_t(bits >> (16 * index)));
-  case Type::TF32: return get<float>(bits & 0xffffe000); // the lower bits are not looked at
-  case Type::F32: return get<float>(bits);
-  case Type::E4M3: return decode(uint8_t(bits >> (8 * index)), kE4M3);
-  case Type::E5M2: return decode(uint8_t(bits >> (8 * index)), kE5M2);
-  default: return get<double>(bits);
-  }
-}
-
 // The operands of a warp as matrices of numbers; integers are exact as doubles.
 struct Matrices {
   std::array<double, 16 * 64> a; // m x k
   std::array<double, 64 * 8> b;  // k x n
   std::array<double, 16 * 8> c;  // m x n
 };
-
-double part(uint64_t bits, Type type, uint32_t index) {
-  return isFloat(type) ? floatPart(bits, type, index) : double(integerPart(bits, type, index));
-}
 
 // Where a thread's parts of the operands are: the manual's figures of fragments, for all shapes with 8 columns. Rows
 // repeat every 8 lanes' groups; the parts of a register lie along k.

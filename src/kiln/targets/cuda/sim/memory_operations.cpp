@@ -345,16 +345,22 @@ const Inst *fence(const Inst *i, uint64_t *, Thread &t) {
   t.hasFenced = true;
   return i + 1;
 }
+const Inst *fenceProxy(const Inst *i, uint64_t *, Thread &t) {
+  t.block->shadow.fenceProxy(t.index);
+  return i + 1;
+}
 void decodeFence(Decoder &in) {
   in.skipModifiers({"sc", "acq_rel", "acquire", "release"});
-  if (in.take("proxy"))
-    in.skipModifiers({"async", "alias", "async::generic", "async.global", "global", "shared::cta", "shared::cluster",
-                      "shared::cluster", "generic", "tensormap::generic", "sync_restrict::shared::cta",
-                      "sync_restrict::shared::cluster"});
+  in.inst.run = &fence;
+  if (in.take("proxy")) {
+    if (in.take("async"))
+      in.inst.run = &fenceProxy;
+    in.skipModifiers({"alias", "async::generic", "async.global", "global", "shared::cta", "shared::cluster", "generic",
+                      "tensormap::generic", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
+  }
   in.take("mbarrier_init");
   takeScope(in);
   in.expectOperands(0);
-  in.inst.run = &fence;
 }
 void decodeMembar(Decoder &in) {
   if (in.takeOneOf({"cta", "gl", "sys"}).empty())

@@ -82,6 +82,7 @@ struct Code {
       results; // places of its own in the frame's parameters: offset, bytes
   std::deque<std::vector<uint32_t>> lists;
   std::deque<std::vector<const Inst *>> tables; // of brx.idx
+  std::vector<std::vector<uint32_t>> touched; // by instruction: its slots, where the function has wgmma; of wgmma none
 };
 
 // A kernel with all that it calls.

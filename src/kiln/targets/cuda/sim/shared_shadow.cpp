@@ -10,6 +10,7 @@ void SharedShadow::reset(uint32_t byteCount, uint32_t threads) {
   known.resize(threads);
   for (Clocks &each : known)
     each.clear();
+  proxyFences.assign(threads, ProxyFence());
   floor = 0;
   hasVectors = false;
   strongAddresses.clear();
@@ -28,6 +29,12 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
     if (byte.writeClock > floor && !(strong && byte.strongWrite) && !isOrdered(thread, byte.writer, byte.writeClock))
         [[unlikely]]
       return {Problem::Kind::Race, i, byte.writer, byte.writeLine, true};
+    if (access == Access::AsyncRead && !byte.asyncWrite) {
+      const ProxyFence &own = proxyFences[thread];
+      if (byte.writeClock > proxyFences[byte.writer].clock && byte.writeClock > own.floor &&
+          (own.known.empty() || byte.writeClock > own.known[byte.writer]))
+        return {Problem::Kind::Unfenced, i, byte.writer, byte.writeLine, true};
+    }
     if (writes(access)) {
       if (byte.readClock > floor && !(strong && byte.strongRead)) {
         if (!isOrdered(thread, byte.reader, byte.readClock)) [[unlikely]]
@@ -39,6 +46,7 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
       byte.writer = uint16_t(thread);
       byte.writeLine = line;
       byte.strongWrite = strong;
+      byte.asyncWrite = false;
     }
     if (reads(access)) {
       // The last reader, and one other that nothing orders before it.
@@ -58,6 +66,21 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
 void SharedShadow::setInFlight(uint32_t offset, uint32_t count, bool isInFlight) {
   for (uint32_t i = offset; i < offset + count; ++i)
     bytes[i].isInFlight = isInFlight;
+}
+
+void SharedShadow::setWrittenAsync(uint32_t thread, uint32_t line, uint32_t offset, uint32_t count) {
+  for (uint32_t i = offset; i < offset + count; ++i) {
+    Byte &byte = bytes[i];
+    byte.isInFlight = byte.strongWrite = false;
+    byte.asyncWrite = true;
+    byte.writeClock = clocks[thread];
+    byte.writer = uint16_t(thread);
+    byte.writeLine = line;
+  }
+}
+
+void SharedShadow::fenceProxy(uint32_t thread) {
+  proxyFences[thread] = {clocks[thread]++, floor, known[thread]};
 }
 
 void SharedShadow::meetAll() {

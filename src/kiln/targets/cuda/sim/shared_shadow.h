@@ -15,12 +15,13 @@
 namespace kiln::cudasim {
 
 // Strong accesses are atomic, volatile, relaxed and so on: they do not race with each other, and order threads.
-enum class Access : uint8_t { Read, Write, StrongRead, StrongWrite, StrongUpdate };
+// AsyncRead is one by the async proxy, for a thread that has started it.
+enum class Access : uint8_t { Read, Write, AsyncRead, StrongRead, StrongWrite, StrongUpdate };
 inline bool reads(Access access) {
   return access != Access::Write && access != Access::StrongWrite;
 }
 inline bool writes(Access access) {
-  return access != Access::Read && access != Access::StrongRead;
+  return access != Access::Read && access != Access::AsyncRead && access != Access::StrongRead;
 }
 inline bool isStrong(Access access) {
   return access >= Access::StrongRead;
@@ -34,7 +35,7 @@ public:
   void reset(uint32_t bytes, uint32_t threads);
 
   struct Problem {
-    enum class Kind : uint8_t { None, Uninitialized, Race, InFlight } kind = Kind::None;
+    enum class Kind : uint8_t { None, Uninitialized, Race, InFlight, Unfenced } kind = Kind::None;
     uint32_t byte = 0;        // offset in shared memory
     uint32_t otherThread = 0; // Race: and what it did, where
     uint32_t otherLine = 0;
@@ -45,6 +46,11 @@ public:
 
   // An asynchronous copy into these bytes has started, or has ended: nothing may touch them between the two.
   void setInFlight(uint32_t offset, uint32_t bytes, bool isInFlight);
+
+  // The asynchronous copy that a thread has started has written these bytes.
+  void setWrittenAsync(uint32_t thread, uint32_t line, uint32_t offset, uint32_t bytes);
+  // fence.proxy.async: what the thread has written, or knows of, may be read asynchronously.
+  void fenceProxy(uint32_t thread);
 
   // All threads have met.
   void meetAll();
@@ -61,7 +67,7 @@ private:
     uint32_t writeClock = 0, readClock = 0, otherClock = 0; // 0: never
     uint32_t writeLine = 0, readLine = 0;
     uint16_t writer = 0, reader = 0, otherReader = 0;
-    bool strongWrite = false, strongRead = false, isInFlight = false;
+    bool strongWrite = false, strongRead = false, isInFlight = false, asyncWrite = false;
   };
   bool isOrdered(uint32_t thread, uint32_t other, uint32_t clock) const {
     return clock <= floor || other == thread || (!known[thread].empty() && clock <= known[thread][other]);
@@ -70,6 +76,12 @@ private:
   std::vector<Byte> bytes;
   std::vector<uint32_t> clocks; // by thread
   std::vector<Clocks> known;    // by thread
+  // By thread, at its last fence of the async proxy: its own clock, the floor, and what it knew of others.
+  struct ProxyFence {
+    uint32_t clock = 0, floor = 0;
+    Clocks known;
+  };
+  std::vector<ProxyFence> proxyFences;
   uint32_t floor = 0;
   bool hasVectors = false; // some thread's `known` is not empty
   std::unordered_map<uint64_t, Clocks> strongAddresses;
