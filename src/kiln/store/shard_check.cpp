@@ -26,11 +26,12 @@ static Status changedByHand(std::string_view table, const Statement &row, std::s
   return dataLoss("table '{}', key {}: {}: the store was changed by hand, or is damaged", table, row.text(0), what);
 }
 
-// No real number is infinite, and no integer is negative but seeds, which are unsigned ones in two's complement.
+// No number is infinite or negative but seeds, which are unsigned ones in two's complement, and no probability is above 1.
 static Status checkNumbers(std::string_view table, const Statement &row) {
   for (int i = 0; i < row.columns(); ++i) {
     const std::string_view column = row.columnName(i);
-    if (row.isReal(i) && !std::isfinite(row.real(i)))
+    const double most = column == "escape_probability" ? 1 : std::numeric_limits<double>::max();
+    if (row.isReal(i) && !(0 <= row.real(i) && row.real(i) <= most))
       return changedByHand(table, row, fmt::format("'{}' is {}", column, row.real(i)));
     if (row.isInteger(i) && row.integer(i) < 0 && column != "seed")
       return changedByHand(table, row, fmt::format("'{}' is {}", column, row.integer(i)));
