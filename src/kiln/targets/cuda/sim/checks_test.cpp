@@ -285,7 +285,7 @@ done: st.global.u32 [%out+8], %y;
   EXPECT_EQ(simulated.read<uint32_t>(out, 4), (std::vector<uint32_t>{120, 77, 40, 30}));
 }
 
-TEST(Threads, speed) {
+TEST(Threads, countInstructions) {
   KernelRun simulated(kernel(R"(mov.u32 %x, 0; mov.u32 %y, 0;
 again: mad.lo.u32 %y, %x, 3, %y; xor.b32 %y, %y, %t; add.u32 %x, %x, 1; setp.lt.u32 %p, %x, 20000; @%p bra again;
   st.global.u32 [%a], %y;)"));
