@@ -227,7 +227,7 @@ TEST_F(RunModuleTest, Devices) {
   EXPECT_EQ(unknown.exitCode, 1);
   EXPECT_CONTAINS(unknown.error, "--device=local-taks: no driver 'local-taks' in this build");
   EXPECT_CONTAINS(unknown.error, "did you mean 'local-task'?");
-  EXPECT_CONTAINS(unknown.error, "The devices are: cuda-sim://0, local-sync, local-task");
+  EXPECT_CONTAINS(unknown.error, "The devices are: cuda-sim://0, discrete, local-sync, local-task");
 
   ProcessResult drivers = runTool("kiln-run-module", {"--list_drivers=vulkan"});
   EXPECT_EQ(drivers.exitCode, 0);
@@ -253,7 +253,7 @@ TEST_F(RunModuleTest, WorkersAndAllocators) {
                                           "--device_allocator="s + allocator, "--function=fill", "--input=2"})
                   .out,
               "EXEC @fill\nresult[0]: hal.buffer_view\n2xf32=1.5 1.5\n");
-  EXPECT_CONTAINS(run("fill", {"--device_allocator=odd"}).error, "'odd' is not one of direct|caching|debug");
+  EXPECT_CONTAINS(run("fill", {"--device_allocator=odd"}).error, "'odd' is not one of default|direct|caching|debug");
 }
 
 TEST_F(RunModuleTest, Statistics) {

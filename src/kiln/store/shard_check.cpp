@@ -26,7 +26,8 @@ static Status changedByHand(std::string_view table, const Statement &row, std::s
   return dataLoss("table '{}', key {}: {}: the store was changed by hand, or is damaged", table, row.text(0), what);
 }
 
-// No number is infinite or negative but seeds, which are unsigned ones in two's complement, and no probability is above 1.
+// No number is infinite or negative but seeds, which are unsigned ones in two's complement, and no probability is
+// above 1.
 static Status checkNumbers(std::string_view table, const Statement &row) {
   for (int i = 0; i < row.columns(); ++i) {
     const std::string_view column = row.columnName(i);

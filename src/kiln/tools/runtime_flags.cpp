@@ -58,9 +58,9 @@ void RuntimeFlags::addDeviceFlags(FlagParser &parser) {
               "A device: a driver, or driver://path; see --list_devices. The default is local-task. A program that was "
               "compiled for several devices gets them in this order."},
              devices);
-  parser.addChoice({"device_allocator", "direct|caching|debug",
+  parser.addChoice({"device_allocator", "default|direct|caching|debug",
                     "direct allocates and frees each buffer; caching keeps freed memory; debug finds writes outside of "
-                    "buffers."},
+                    "buffers. The default is caching on GPUs, direct elsewhere."},
                    deviceAllocator);
   parser.add({"task_topology_group_count", "N",
               "How many workers local-task has; 0 is one for each physical core that this process may use."},
@@ -157,9 +157,10 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
   hal::DriverRegistry registry;
   hal::registerDrivers(registry);
   hal::DeviceOptions options;
-  options.allocator = flags.deviceAllocator == "caching" ? hal::AllocatorKind::Caching
-                      : flags.deviceAllocator == "debug" ? hal::AllocatorKind::Debug
-                                                         : hal::AllocatorKind::Direct;
+  options.allocator = flags.deviceAllocator == "caching"  ? hal::AllocatorKind::Caching
+                      : flags.deviceAllocator == "debug"  ? hal::AllocatorKind::Debug
+                      : flags.deviceAllocator == "direct" ? hal::AllocatorKind::Direct
+                                                          : hal::AllocatorKind::Default;
   options.task.workerCount = flags.workers;
   options.executableFolder = flags.executableFolder ? *flags.executableFolder : defaultExecutableFolder();
   std::vector<std::string> uris = flags.devices;

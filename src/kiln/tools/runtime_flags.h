@@ -26,7 +26,7 @@ struct RuntimeFlags {
   std::vector<std::string> inputs;
 
   std::vector<std::string> devices; // local-task where none is named
-  std::string deviceAllocator = "direct";
+  std::string deviceAllocator = "default";
   uint32_t workers = 0;                        // 0: the device's choice
   std::optional<std::string> executableFolder; // defaultExecutableFolder() where it is not given
   bool printStatistics = false;

@@ -29,6 +29,7 @@ static Status createDevice(kiln_instance_t *handle, const char *uri, const kiln_
   KILN_ASSIGN_OR_RETURN(kiln_device_options_t options, readOptions("kiln_device_options_t", given, fields));
   hal::DeviceOptions deviceOptions;
   switch (options.allocator) {
+  case KILN_ALLOCATOR_DEFAULT: deviceOptions.allocator = hal::AllocatorKind::Default; break;
   case KILN_ALLOCATOR_DIRECT: deviceOptions.allocator = hal::AllocatorKind::Direct; break;
   case KILN_ALLOCATOR_CACHING: deviceOptions.allocator = hal::AllocatorKind::Caching; break;
   case KILN_ALLOCATOR_DEBUG: deviceOptions.allocator = hal::AllocatorKind::Debug; break;

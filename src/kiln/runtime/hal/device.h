@@ -26,7 +26,7 @@ namespace kiln::hal {
 
 // What a device is created with; a driver reads what concerns it.
 struct DeviceOptions {
-  AllocatorKind allocator = AllocatorKind::Direct;
+  AllocatorKind allocator = AllocatorKind::Default;
   // Given the allocator of that kind, makes the one that the device uses. May be empty.
   std::function<Ref<Allocator>(Ref<Allocator>)> wrapAllocator;
   // Workers of devices that run on the CPU.

@@ -1,18 +1,15 @@
 #include "kiln/runtime/hal/host_allocator.h"
 
-#include "kiln/runtime/hal/caching_allocator.h"
 #include "kiln/runtime/hal/debug_allocator.h"
 
 namespace kiln::hal {
 
-static Ref<Allocator> decorate(Ref<Allocator> direct, const DeviceOptions &options, bool zeroReused) {
+static Ref<Allocator> decorate(Ref<Allocator> direct, const DeviceOptions &options,
+                               const CachingAllocatorOptions &caching) {
   switch (options.allocator) {
+  case AllocatorKind::Default:
   case AllocatorKind::Direct: break;
-  case AllocatorKind::Caching: {
-    CachingAllocatorOptions caching;
-    caching.zeroReused = zeroReused;
-    return makeRef<CachingAllocator>(std::move(direct), caching);
-  }
+  case AllocatorKind::Caching: return makeRef<CachingAllocator>(std::move(direct), caching);
   case AllocatorKind::Debug: {
     DebugAllocatorOptions debug;
     debug.onDamage = options.onMemoryDamage;
@@ -22,13 +19,16 @@ static Ref<Allocator> decorate(Ref<Allocator> direct, const DeviceOptions &optio
   return direct;
 }
 
-Ref<Allocator> decorateAllocator(Ref<Allocator> direct, const DeviceOptions &options, bool zeroReused) {
-  Ref<Allocator> allocator = decorate(std::move(direct), options, zeroReused);
+Ref<Allocator> decorateAllocator(Ref<Allocator> direct, const DeviceOptions &options,
+                                 const CachingAllocatorOptions &caching) {
+  Ref<Allocator> allocator = decorate(std::move(direct), options, caching);
   return options.wrapAllocator ? options.wrapAllocator(std::move(allocator)) : allocator;
 }
 
 Ref<Allocator> createHostAllocator(const DeviceOptions &options, FreshMemory fresh) {
-  return decorateAllocator(makeRef<HeapAllocator>(fresh), options, fresh == FreshMemory::Zeros);
+  CachingAllocatorOptions caching;
+  caching.zeroReused = fresh == FreshMemory::Zeros;
+  return decorateAllocator(makeRef<HeapAllocator>(fresh), options, caching);
 }
 
 } // namespace kiln::hal

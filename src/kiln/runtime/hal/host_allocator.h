@@ -3,14 +3,15 @@
 #define KILN_RUNTIME_HAL_HOST_ALLOCATOR_H
 
 #include "kiln/runtime/hal/allocator.h"
+#include "kiln/runtime/hal/caching_allocator.h"
 #include "kiln/runtime/hal/device.h"
 #include "kiln/runtime/hal/heap_allocator.h"
 
 namespace kiln::hal {
 
-// A device's direct allocator, wrapped as the options ask for. `zeroReused`: kept memory holds zeros when it is handed
-// out again.
-Ref<Allocator> decorateAllocator(Ref<Allocator> direct, const DeviceOptions &options, bool zeroReused = false);
+// A device's direct allocator, wrapped as the options ask for; `caching` is for the one that keeps memory.
+Ref<Allocator> decorateAllocator(Ref<Allocator> direct, const DeviceOptions &options,
+                                 const CachingAllocatorOptions &caching = {});
 
 // A HeapAllocator, decorated as `options.allocator` says. Memory that a debugging one hands out is poisoned in any
 // case.

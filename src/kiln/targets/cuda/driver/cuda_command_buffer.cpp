@@ -50,9 +50,29 @@ bool CudaCommandBuffer::canAddress(const Buffer &buffer) const {
   return CudaBuffer::addressOf(*context, buffer) != 0;
 }
 
-CUdeviceptr CudaCommandBuffer::addressOf(std::span<const Binding> bindings, const SlotRange &range) const {
-  const Binding &binding = bindings[range.slot];
-  return CudaBuffer::addressOf(*context, *binding.buffer) + binding.offset + range.offset;
+uint64_t CudaCommandBuffer::blocksOf(const Command &command) {
+  const uint64_t *count = command.workgroupCount;
+  // What a launch can have in one dimension.
+  uint64_t blocks = std::min<uint64_t>(count[0] * count[1] * count[2], INT32_MAX);
+  return command.kernel->scratchBytes ? CudaQueue::scratchBlocks(command.kernel->scratchBytes, blocks) : blocks;
+}
+
+Result<std::vector<uint64_t>> CudaCommandBuffer::resolve(CudaQueue &queue, std::span<const Binding> bindings) const {
+  std::vector<uint64_t> addresses;
+  addresses.reserve(ranges.size() + 1);
+  for (const SlotRange &range : ranges) {
+    const Binding &binding = bindings[range.slot];
+    addresses.push_back(CudaBuffer::addressOf(*context, *binding.buffer) + binding.offset + range.offset);
+  }
+  uint64_t bytes = 0;
+  for (const Command &command : commands)
+    if (command.kind == Command::Kind::Dispatch && command.kernel->scratchBytes)
+      bytes = std::max(bytes, command.kernel->scratchBytes * blocksOf(command));
+  addresses.push_back(0);
+  if (bytes) {
+    KILN_ASSIGN_OR_RETURN(addresses.back(), queue.reserveScratch(bytes));
+  }
+  return addresses;
 }
 
 // CUDA fills with one, two or four bytes at aligned addresses. Anything else is columns of an array whose rows are the
@@ -78,33 +98,25 @@ CUresult CudaCommandBuffer::fill(CUstream stream, CUdeviceptr target, uint64_t l
   return result;
 }
 
-Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::span<const Binding> bindings) const {
+Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::span<const uint64_t> addresses) const {
   const CudaKernel &kernel = *command.kernel;
   const uint64_t *count = command.workgroupCount;
-  // What a launch can have in one dimension, and what there may be of scratch memory.
-  uint64_t blocks = std::min<uint64_t>(count[0] * count[1] * count[2], INT32_MAX);
-  CUdeviceptr scratch = 0;
-  if (kernel.scratchBytes) {
-    KILN_ASSIGN_OR_RETURN(CudaQueue::Scratch memory, queue.reserveScratch(kernel.scratchBytes, blocks));
-    blocks = std::min(blocks, memory.blocks);
-    scratch = memory.address;
-  }
 
   std::array<uint64_t, kGpuMostParameters + kGpuFixedParameters> values;
   std::array<void *, kGpuMostParameters + kGpuFixedParameters> parameters;
   size_t used = 0;
   for (uint32_t i = 0; i < kernel.bindingCount; ++i)
-    values[used++] = addressOf(bindings, ranges[command.firstRange + i]);
+    values[used++] = addresses[command.firstRange + i];
   for (uint32_t i = 0; i < kernel.constantCount; ++i)
     values[used++] = constants[command.firstConstant + i];
   for (int i = 0; i < 3; ++i)
     values[used++] = count[i];
-  values[used++] = scratch;
+  values[used++] = kernel.scratchBytes ? addresses.back() : 0;
   for (size_t i = 0; i < used; ++i)
     parameters[i] = &values[i];
   const CudaLibrary &cuda = context->cuda();
   CUresult result =
-      cuda.cuLaunchKernel(kernel.function, unsigned(blocks), 1, 1, kernel.threads[0], kernel.threads[1],
+      cuda.cuLaunchKernel(kernel.function, unsigned(blocksOf(command)), 1, 1, kernel.threads[0], kernel.threads[1],
                           kernel.threads[2], kernel.dynamicSharedBytes, queue.stream(), parameters.data(), nullptr);
   if (result == cuda::kSuccess) [[likely]]
     return okStatus();
@@ -112,22 +124,28 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
                                         count[1], count[2]));
 }
 
-Status CudaCommandBuffer::enqueue(CudaQueue &queue, std::span<const Binding> bindings) const {
+Status CudaCommandBuffer::enqueue(CudaQueue &queue, std::span<const Binding> bindings) {
+  KILN_ASSIGN_OR_RETURN(std::vector<uint64_t> addresses, resolve(queue, bindings));
+  if (mode() != CommandBufferMode::Replay || commands.size() < 2)
+    return enqueueEach(queue, addresses);
+  std::span<const uint64_t> all = addresses; // whose memory moves into the graphs
+  return graphs.launch(queue.stream(), std::move(addresses), [&] { return enqueueEach(queue, all); });
+}
+
+Status CudaCommandBuffer::enqueueEach(CudaQueue &queue, std::span<const uint64_t> addresses) const {
   const CudaLibrary &cuda = context->cuda();
   for (const Command &command : commands) {
-    const SlotRange *range = ranges.data() + command.firstRange;
+    const uint64_t *address = addresses.data() + command.firstRange;
+    const uint64_t length = command.kind == Command::Kind::Dispatch ? 0 : ranges[command.firstRange].length;
     switch (command.kind) {
-    case Command::Kind::Dispatch: KILN_RETURN_IF_ERROR(launch(queue, command, bindings)); break;
+    case Command::Kind::Dispatch: KILN_RETURN_IF_ERROR(launch(queue, command, addresses)); break;
     case Command::Kind::Fill:
-      KILN_RETURN_IF_ERROR(cuda.check(
-          fill(queue.stream(), addressOf(bindings, *range), range->length, command.pattern, command.patternWidth),
-          fmt::format("fill {} bytes", range->length)));
+      KILN_RETURN_IF_ERROR(cuda.check(fill(queue.stream(), *address, length, command.pattern, command.patternWidth),
+                                      fmt::format("fill {} bytes", length)));
       break;
     case Command::Kind::Copy:
-      KILN_RETURN_IF_ERROR(
-          cuda.check(cuda.cuMemcpyDtoDAsync_v2(addressOf(bindings, range[1]), addressOf(bindings, range[0]),
-                                               range->length, queue.stream()),
-                     fmt::format("copy {} bytes on the device", range->length)));
+      KILN_RETURN_IF_ERROR(cuda.check(cuda.cuMemcpyDtoDAsync_v2(address[1], address[0], length, queue.stream()),
+                                      fmt::format("copy {} bytes on the device", length)));
       break;
     }
   }

@@ -4,6 +4,7 @@
 
 #include "kiln/runtime/hal/command_buffer.h"
 #include "kiln/targets/cuda/driver/cuda_executable.h"
+#include "kiln/targets/cuda/driver/cuda_graphs.h"
 
 #include <span>
 #include <string>
@@ -13,15 +14,15 @@ namespace kiln::hal {
 
 class CudaQueue;
 
-// After finalize immutable, and so shared by all executions.
+// After finalize immutable but for its graphs, and so shared by all executions.
 class CudaCommandBuffer final : public CommandBuffer {
 public:
   CudaCommandBuffer(Device *device, Ref<CudaContext> context, CommandBufferMode mode, uint32_t slotCount)
-      : CommandBuffer(device, mode, slotCount), context(std::move(context)) {}
+      : CommandBuffer(device, mode, slotCount), context(context), graphs(std::move(context)) {}
 
-  // Puts the commands into the queue's stream, for a table that has been checked. The queue is locked, and its context
-  // the thread's.
-  Status enqueue(CudaQueue &queue, std::span<const Binding> bindings) const;
+  // Puts the commands into the queue's stream, for a table that has been checked, as a graph where that is worth it.
+  // The queue is locked, and its context the thread's.
+  Status enqueue(CudaQueue &queue, std::span<const Binding> bindings);
   // "dispatch 'a'", or "one of the dispatches 'a', 'b', ...": for errors of the device, which do not say where they
   // arose.
   std::string describe() const;
@@ -46,15 +47,19 @@ private:
     uint64_t workgroupCount[3] = {0, 0, 0};
     uint32_t firstConstant = 0;
   };
-  CUdeviceptr addressOf(std::span<const Binding> bindings, const SlotRange &range) const;
+  static uint64_t blocksOf(const Command &command);
+  // The address of each range, and, last, that of the scratch memory that all dispatches share.
+  Result<std::vector<uint64_t>> resolve(CudaQueue &queue, std::span<const Binding> bindings) const;
+  Status enqueueEach(CudaQueue &queue, std::span<const uint64_t> addresses) const;
   CUresult fill(CUstream stream, CUdeviceptr target, uint64_t length, uint64_t pattern, uint32_t width) const;
-  Status launch(CudaQueue &queue, const Command &command, std::span<const Binding> bindings) const;
+  Status launch(CudaQueue &queue, const Command &command, std::span<const uint64_t> addresses) const;
 
   Ref<CudaContext> context;
   std::vector<Command> commands;
   std::vector<SlotRange> ranges;
   std::vector<uint64_t> constants;
   std::vector<Ref<Executable>> executables;
+  CudaGraphs graphs;
 };
 
 } // namespace kiln::hal

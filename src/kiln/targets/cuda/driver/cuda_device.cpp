@@ -7,10 +7,19 @@
 
 namespace kiln::hal {
 
+// Memory is kept unless the options say otherwise, as allocating it takes longer than most calls; half of it at most.
+static Ref<Allocator> createAllocator(const Ref<CudaContext> &context, DeviceOptions options) {
+  if (options.allocator == AllocatorKind::Default)
+    options.allocator = AllocatorKind::Caching;
+  CachingAllocatorOptions caching;
+  caching.maxKept = context->properties().memoryBytes / 2;
+  return decorateAllocator(makeRef<CudaAllocator>(context), options, caching);
+}
+
 CudaDevice::CudaDevice(std::string uri, Ref<CudaContext> cudaContext, Ref<CudaQueue> queue,
                        const DeviceOptions &options)
-    : Device(std::move(uri), decorateAllocator(makeRef<CudaAllocator>(cudaContext), options)),
-      context(std::move(cudaContext)), submissions(std::move(queue)) {}
+    : Device(std::move(uri), createAllocator(cudaContext, options)), context(std::move(cudaContext)),
+      submissions(std::move(queue)) {}
 
 Result<Ref<CudaDevice>> CudaDevice::create(std::string uri, Ref<CudaContext> context, const DeviceOptions &options) {
   KILN_ASSIGN_OR_RETURN(Ref<CudaQueue> queue, CudaQueue::create(context));

@@ -19,6 +19,15 @@ using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
 using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
+using CUgraph = struct CUgraph_st *;
+using CUgraphNode = struct CUgraphNode_st *;
+using CUgraphExec = struct CUgraphExec_st *;
+
+// CUgraphExecUpdateResultInfo: why a graph could not be updated.
+struct CudaGraphUpdate {
+  int result = 0;
+  CUgraphNode node = nullptr, fromNode = nullptr;
+};
 
 // The numbers of CUDA that are used, under names of their own.
 namespace cuda {
@@ -29,6 +38,7 @@ inline constexpr int kMaxThreadsPerBlock = 1, kMultiprocessors = 16, kL2Bytes = 
 inline constexpr int kFunctionDynamicSharedBytes = 8;
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
 inline constexpr unsigned kStreamNonBlocking = 1;
+inline constexpr int kCaptureOfThread = 1; // what other threads do has no part in it
 inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2;
 } // namespace cuda
 

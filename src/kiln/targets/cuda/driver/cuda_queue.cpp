@@ -212,13 +212,15 @@ void CudaQueue::reap() {
   }
 }
 
-Result<CudaQueue::Scratch> CudaQueue::reserveScratch(uint64_t bytesOfBlock, uint64_t blocks) {
+uint64_t CudaQueue::scratchBlocks(uint64_t bytesOfBlock, uint64_t blocks) {
   // Enough for every multiprocessor to have several blocks, where these are small.
   constexpr uint64_t kMost = uint64_t(256) << 20;
-  uint64_t wanted = std::clamp<uint64_t>(kMost / bytesOfBlock, 1, blocks);
-  uint64_t bytes = wanted * bytesOfBlock;
+  return std::clamp<uint64_t>(kMost / bytesOfBlock, 1, blocks);
+}
+
+Result<CUdeviceptr> CudaQueue::reserveScratch(uint64_t bytes) {
   if (bytes <= scratchBytes)
-    return Scratch{scratch, wanted};
+    return scratch;
   const CudaLibrary &cuda = context->cuda();
   KILN_RETURN_IF_ERROR(cuda.check(cuda.cuStreamSynchronize(cudaStream), "await the dispatches before"));
   if (scratch)
@@ -227,7 +229,7 @@ Result<CudaQueue::Scratch> CudaQueue::reserveScratch(uint64_t bytesOfBlock, uint
   KILN_RETURN_IF_ERROR(
       cuda.check(cuda.cuMemAlloc_v2(&scratch, bytes), fmt::format("allocate {} bytes of scratch memory", bytes)));
   scratchBytes = bytes;
-  return Scratch{scratch, wanted};
+  return scratch;
 }
 
 } // namespace kiln::hal

@@ -79,12 +79,10 @@ public:
   // Nothing is submitted any more; called by the device's destructor, on any thread.
   void shutDown();
 
-  // Memory for as many blocks as there is room for, at most `blocks`. The queue is locked.
-  struct Scratch {
-    CUdeviceptr address = 0;
-    uint64_t blocks = 0;
-  };
-  Result<Scratch> reserveScratch(uint64_t bytesOfBlock, uint64_t blocks);
+  // Of `blocks` blocks those that get scratch memory at the same time.
+  static uint64_t scratchBlocks(uint64_t bytesOfBlock, uint64_t blocks);
+  // At least so much of it, which all submissions share. The queue is locked.
+  Result<CUdeviceptr> reserveScratch(uint64_t bytes);
 
 private:
   explicit CudaQueue(Ref<CudaContext> context) : context(std::move(context)) {}

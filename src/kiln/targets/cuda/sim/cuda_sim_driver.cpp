@@ -18,7 +18,11 @@ Result<Ref<Device>> CudaSimDriver::createDevice(const DeviceUri &uri, const Devi
   auto [last, error] = std::from_chars(uri.path.data(), end, seed);
   if (!uri.path.empty() && (error != std::errc() || last != end || seed < 0))
     return notFound("'{}' is no seed; simulated GPUs are cuda-sim://0 to cuda-sim://{}", uri.path, INT32_MAX);
-  return createCudaDevice(cudasim::simulatedCuda(), seed, uri, options);
+  // Memory that is not kept has no room behind its end.
+  DeviceOptions exact = options;
+  if (exact.allocator == AllocatorKind::Default)
+    exact.allocator = AllocatorKind::Direct;
+  return createCudaDevice(cudasim::simulatedCuda(), seed, uri, exact);
 }
 
 void registerCudaSimDriver(DriverRegistry &registry) {

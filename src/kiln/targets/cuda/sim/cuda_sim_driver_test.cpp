@@ -3,6 +3,8 @@
 
 #include "kiln/schema/gpu_executable.h"
 #include "kiln/schema/gpu_executable_generated.h"
+#include "kiln/targets/cuda/driver/cuda_driver.h"
+#include "kiln/targets/cuda/sim/sim_library.h"
 
 #include "gtest/gtest.h"
 
@@ -127,6 +129,81 @@ TEST_F(CudaSim, memoryHasAnEnd) {
   Result<Ref<Buffer>> buffer = device->allocator().allocate(BufferUsage::Result, uint64_t(17) << 30);
   EXPECT_EQ(buffer.status().code(), StatusCode::ResourceExhausted);
   EXPECT_NE(buffer.status().message().find("bytes are free"), std::string_view::npos) << buffer.status().toString();
+}
+
+// The library with a count of what is asked of it.
+int launchedGraphs = 0, madeGraphs = 0, updatedGraphs = 0;
+
+CudaLibrary countingLibrary() {
+  CudaFunctions functions = cudasim::simulatedCuda();
+  functions.cuGraphLaunch = [](CUgraphExec executable, CUstream stream) {
+    ++launchedGraphs;
+    return cudasim::simulatedCuda().cuGraphLaunch(executable, stream);
+  };
+  functions.cuGraphInstantiateWithFlags = [](CUgraphExec *executable, CUgraph graph, unsigned long long flags) {
+    ++madeGraphs;
+    return cudasim::simulatedCuda().cuGraphInstantiateWithFlags(executable, graph, flags);
+  };
+  functions.cuGraphExecUpdate_v2 = [](CUgraphExec executable, CUgraph graph, CudaGraphUpdate *update) {
+    ++updatedGraphs;
+    return cudasim::simulatedCuda().cuGraphExecUpdate_v2(executable, graph, update);
+  };
+  return CudaLibrary(functions, cudasim::simulatedCuda().version());
+}
+
+// Commands are launched one by one, then as a graph once their addresses come again; a graph that was not used for
+// longest is updated for others.
+TEST_F(CudaSim, recordingsBecomeGraphs) {
+  static const CudaLibrary library = countingLibrary();
+  Result<Ref<Device>> opened = createCudaDevice(library, 104, {"cuda-sim", "104"}, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().toString();
+  device = *opened;
+  Result<Ref<Executable>> executable = load(kernel("red.global.add.u32 [%a], 1;"));
+  ASSERT_TRUE(executable.ok()) << executable.status().toString();
+  Result<Ref<CommandBuffer>> commands = device->createCommandBuffer(CommandBufferMode::Replay, 1);
+  ASSERT_TRUE((*commands)->fill({0, 0, 64}, 5, 4).ok());
+  std::vector<SlotRange> bindings{{0, 0, 64}};
+  Dispatch dispatch;
+  dispatch.executable = executable->get();
+  dispatch.bindings = bindings;
+  ASSERT_TRUE((*commands)->barrier().ok());
+  ASSERT_TRUE((*commands)->dispatch(dispatch).ok());
+  ASSERT_TRUE((*commands)->finalize().ok());
+
+  std::vector<Ref<Buffer>> buffers;
+  for (int i = 0; i < 6; ++i)
+    buffers.push_back(*device->allocator().allocate(BufferUsage::Result, 64));
+  auto runOn = [&](Ref<Buffer> buffer) {
+    std::vector<uint32_t> words(16, 77);
+    ASSERT_TRUE(buffer->write(0, std::as_bytes(std::span(words))).ok());
+    std::vector<Binding> table{{buffer.get(), 0, 64}};
+    Result<Ref<Fence>> fence = device->execute(nullptr, commands->get(), table);
+    ASSERT_TRUE(fence.ok());
+    Status status = (*fence)->wait();
+    ASSERT_TRUE(status.ok()) << status.toString();
+    ASSERT_TRUE(buffer->read(0, std::as_writable_bytes(std::span(words))).ok());
+    EXPECT_EQ(words[0], 5u + 32u);
+    EXPECT_EQ(words[1], 5u);
+  };
+  launchedGraphs = madeGraphs = updatedGraphs = 0;
+  runOn(buffers[0]);
+  EXPECT_EQ(launchedGraphs, 0);
+  runOn(buffers[0]);
+  EXPECT_EQ(launchedGraphs, 1);
+  runOn(buffers[0]);
+  EXPECT_EQ(launchedGraphs, 2);
+  EXPECT_EQ(madeGraphs, 1);
+  for (int i = 1; i < 4; ++i)
+    for (int times = 0; times < 2; ++times)
+      runOn(buffers[i]);
+  EXPECT_EQ(madeGraphs, 4);
+  for (int i = 4; i < 6; ++i)
+    for (int times = 0; times < 3; ++times)
+      runOn(buffers[i]);
+  EXPECT_EQ(madeGraphs, 4);
+  EXPECT_EQ(updatedGraphs, 2);
+  EXPECT_EQ(launchedGraphs, 2 + 3 + 4);
+  commands = Ref<CommandBuffer>();
 }
 
 TEST(CudaSimDriver, pathsAreSeeds) {

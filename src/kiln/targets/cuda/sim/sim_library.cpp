@@ -14,7 +14,8 @@ using namespace kiln::hal;
 namespace {
 
 // Numbers of CUDA that only the library itself gives.
-constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNoBinary = 209, kNotFound = 500;
+constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNoBinary = 209, kNotFound = 500,
+                   kCaptureUnsupported = 900, kUpdateFailure = 910;
 constexpr int kMajorVersion = 9, kMinorVersion = 0, kCudaVersion = 13000;
 constexpr uint32_t kMostSharedBytes = 232448, kSharedBytesUnasked = 49152;
 
@@ -79,7 +80,34 @@ CUresult check(const SimDevice *device) {
   return cuda::kSuccess;
 }
 
+// Operations of a stream, in order.
+struct SimGraph {
+  std::vector<SimStream::Operation> operations;
+
+  static SimStream::Operation copyOf(const SimStream::Operation &operation) {
+    SimStream::Operation copy;
+    copy.work = operation.work;
+    if (operation.launch)
+      copy.launch = std::make_unique<Launch>(*operation.launch);
+    return copy;
+  }
+};
+SimGraph &of(CUgraph graph) {
+  return *reinterpret_cast<SimGraph *>(graph);
+}
+SimGraph &of(CUgraphExec executable) {
+  return *reinterpret_cast<SimGraph *>(executable);
+}
+// The graphs of streams that this thread captures.
+thread_local std::map<CUstream, std::unique_ptr<SimGraph>> captures;
+
 CUresult enqueue(CUstream stream, SimStream::Operation operation) {
+  if (auto capture = captures.find(stream); capture != captures.end()) {
+    if (operation.event)
+      return fail(kCaptureUnsupported, "the simulator captures no events");
+    capture->second->operations.push_back(std::move(operation));
+    return cuda::kSuccess;
+  }
   SimDevice &device = *of(stream).device;
   return device.enqueue(of(stream), std::move(operation)) ? cuda::kSuccess : check(&device);
 }
@@ -110,6 +138,8 @@ CUresult cuGetErrorName(CUresult error, const char **text) {
       {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"},
       {716, "CUDA_ERROR_MISALIGNED_ADDRESS"},
       {719, "CUDA_ERROR_LAUNCH_FAILED"},
+      {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+      {910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE"},
   };
   const auto *found = std::ranges::find(kNames, error, &std::pair<CUresult, const char *>::first);
   *text = found == std::end(kNames) ? nullptr : found->second;
@@ -190,6 +220,8 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
   return cuda::kSuccess;
 }
 CUresult cuStreamSynchronize(CUstream stream) {
+  if (captures.contains(stream))
+    return fail(kCaptureUnsupported, "the stream is captured and cannot be awaited");
   SimDevice *device = of(stream).device;
   device->synchronize(of(stream));
   return check(device);
@@ -430,6 +462,53 @@ CUresult cuLaunchKernel(CUfunction function, unsigned blocksX, unsigned blocksY,
   SimStream::Operation operation;
   operation.launch = std::move(launch);
   return enqueue(stream, std::move(operation));
+}
+
+//===--- Graphs ---------------------------------------------------------------------------------------------------===//
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, int) {
+  if (CUresult result = check(of(stream).device))
+    return result;
+  const bool isNew = captures.try_emplace(stream, std::make_unique<SimGraph>()).second;
+  return isNew ? cuda::kSuccess : fail(kInvalidValue, "the stream is captured already");
+}
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph) {
+  auto capture = captures.extract(stream);
+  if (capture.empty())
+    return fail(kInvalidValue, "the stream is not captured");
+  *graph = reinterpret_cast<CUgraph>(capture.mapped().release());
+  return cuda::kSuccess;
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph, unsigned long long) {
+  auto made = std::make_unique<SimGraph>();
+  std::ranges::transform(of(graph).operations, std::back_inserter(made->operations), SimGraph::copyOf);
+  *executable = reinterpret_cast<CUgraphExec>(made.release());
+  return cuda::kSuccess;
+}
+// Parameters and sizes may be others; what kind of operations there are, and of which kernels, may not.
+CUresult cuGraphExecUpdate_v2(CUgraphExec executable, CUgraph graph, CudaGraphUpdate *) {
+  auto isLike = [](const SimStream::Operation &a, const SimStream::Operation &b) {
+    return bool(a.launch) == bool(b.launch) && (!a.launch || a.launch->program == b.launch->program);
+  };
+  if (!std::ranges::equal(of(executable).operations, of(graph).operations, isLike))
+    return fail(kUpdateFailure, "the graph has other operations than the one to be updated");
+  of(executable).operations.clear();
+  std::ranges::transform(of(graph).operations, std::back_inserter(of(executable).operations), SimGraph::copyOf);
+  return cuda::kSuccess;
+}
+CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+  for (const SimStream::Operation &operation : of(executable).operations)
+    if (CUresult result = enqueue(stream, SimGraph::copyOf(operation)))
+      return result;
+  return cuda::kSuccess;
+}
+CUresult cuGraphExecDestroy(CUgraphExec executable) {
+  delete &of(executable);
+  return cuda::kSuccess;
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete &of(graph);
+  return cuda::kSuccess;
 }
 
 CudaFunctions table() {

@@ -14,6 +14,9 @@ using CUstream = void *;
 using CUevent = void *;
 using CUmodule = void *;
 using CUfunction = void *;
+using CUgraph = void *;
+using CUgraphExec = void *;
+struct CudaGraphUpdate;
 
 #define KILN_CUDA_FUNCTION(name, parameters) extern "C" CUresult name parameters;
 #include "kiln/targets/cuda/driver/cuda_functions.def"
