@@ -112,7 +112,10 @@ bool HandleTable::release(HandleKind kind, const void *handle, vm::AnyRef *last)
   Slot *slot = liveSlot(*shard, kind, number);
   if (!slot)
     return false;
-  if (slot->count == kPermanent || --slot->count > 0)
+  if (slot->count == kPermanent)
+    return true;
+  --slot->count;
+  if (slot->count > 0)
     return true;
   dropped = vm::AnyRef::adopt(slot->object, slot->type);
   *slot = {nullptr, nullptr, slot->generation + 1, 0, HandleKind::None};

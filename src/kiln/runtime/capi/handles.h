@@ -118,7 +118,7 @@ Result<Ref<typename HandleTraits<Handle>::Object>> argument(const Handle *handle
   return object;
 }
 // An argument that must not be NULL.
-inline Status needed(const void *pointer, const char *name) {
+template <typename T> Status needed(const T *pointer, const char *name) {
   return pointer ? okStatus() : invalidArgument("`{}` is NULL", name);
 }
 // An array that may be NULL where it is empty.

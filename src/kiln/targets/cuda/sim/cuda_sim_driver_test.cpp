@@ -173,7 +173,7 @@ TEST_F(CudaSim, recordingsBecomeGraphs) {
   std::vector<Ref<Buffer>> buffers;
   for (int i = 0; i < 6; ++i)
     buffers.push_back(*device->allocator().allocate(BufferUsage::Result, 64));
-  auto runOn = [&](Ref<Buffer> buffer) {
+  auto runOn = [&](const Ref<Buffer> &buffer) {
     std::vector<uint32_t> words(16, 77);
     ASSERT_TRUE(buffer->write(0, std::as_bytes(std::span(words))).ok());
     std::vector<Binding> table{{buffer.get(), 0, 64}};
