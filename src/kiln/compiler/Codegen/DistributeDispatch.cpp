@@ -97,18 +97,6 @@ SmallVector<TilingInterface> findLast(func::FuncOp function) {
 //===--- Distribution
 //----------------------------------------------------------------------------------------------===//
 
-// The grid for the loops that are cut, from the outside to the inside: x varies fastest.
-SmallVector<Attribute> createMapping(MLIRContext *context, unsigned rank) {
-  SmallVector<Attribute> mapping;
-  for (unsigned dim = 0; dim < rank; ++dim) {
-    unsigned place = rank - 1 - dim;
-    if (rank > 3)
-      place += static_cast<unsigned>(gpu::MappingId::LinearDim0);
-    mapping.push_back(gpu::GPUBlockMappingAttr::get(context, static_cast<gpu::MappingId>(place)));
-  }
-  return mapping;
-}
-
 // Tiling asks for each tile of a tensor.pad whether it is padding alone, and makes it apart then. What fills a tile and
 // copies what there is to copy needs no such question: here the copy is one of no elements, at the end of the tile.
 void dropPadGuard(RewriterBase &rewriter, Operation *tiled) {
@@ -143,7 +131,7 @@ LogicalResult tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<i
   tiling.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
   tiling.setTileSizes(getAsIndexOpFoldResult(rewriter.getContext(), tiles));
   unsigned rank = llvm::count_if(tiles, [](int64_t tile) { return tile != 0; });
-  tiling.setMapping(createMapping(rewriter.getContext(), rank));
+  tiling.setMapping(workgroupMapping(rewriter.getContext(), rank));
   scf::SCFTileAndFuseOptions options;
   options.setTilingOptions(tiling);
   options.setFusionControlFn([](tensor::ExtractSliceOp, OpResult producer, bool) {
@@ -296,8 +284,11 @@ private:
     HAL::ExecutableExportOp exportOp = findExport(function);
     if (!exportOp)
       return success(); // A function that dispatches call.
-    if (!exportOp.getWorkgroupCount().empty())
+    if (!exportOp.getWorkgroupCount().empty()) {
+      if (succeeded(verifyNoTensors(function)))
+        return success(); // By a pass before.
       return function.emitOpError("is distributed already: its export has a workgroup count");
+    }
     auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering");
     TileConfig config = lowering ? lowering.getConfiguration() : TileConfig();
 

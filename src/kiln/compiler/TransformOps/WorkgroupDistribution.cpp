@@ -273,6 +273,17 @@ static FailureOr<SmallVector<Value, 3>> computeCount(OpBuilder &builder, HAL::Ex
   return xyz;
 }
 
+SmallVector<Attribute> workgroupMapping(MLIRContext *context, unsigned rank) {
+  SmallVector<Attribute> mapping;
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    unsigned place = rank - 1 - dim;
+    if (rank > 3)
+      place += static_cast<unsigned>(gpu::MappingId::LinearDim0);
+    mapping.push_back(gpu::GPUBlockMappingAttr::get(context, static_cast<gpu::MappingId>(place)));
+  }
+  return mapping;
+}
+
 LogicalResult populateWorkgroupCount(RewriterBase &rewriter, scf::ForallOp loop) {
   FailureOr<BlockMapping> mapping = getBlockMapping(loop);
   if (failed(mapping))

@@ -13,6 +13,9 @@ namespace kiln {
 // The export of a dispatch's function; null where there is none.
 HAL::ExecutableExportOp findExport(mlir::FunctionOpInterface function);
 
+// The mapping of `rank` loops to the grid, from the outside to the inside: x varies fastest.
+llvm::SmallVector<mlir::Attribute> workgroupMapping(mlir::MLIRContext *context, unsigned rank);
+
 // Fills in the count region of the function's export from the loop's bounds. The bounds may depend on push constants,
 // on extents of bindings and on arithmetic; anything else is an error at that op. A region that is filled is raised to
 // the maximum of what it returns and this loop's bounds.

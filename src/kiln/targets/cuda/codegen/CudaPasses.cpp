@@ -52,6 +52,7 @@ void registerCudaDialects(DialectRegistry &registry) {
 void registerCudaPasses() {
   registerPass([] { return createCudaSelectLowering(); });
   registerPass([] { return createCudaLowerExecutableTarget(); });
+  registerPass([] { return createCudaEmitContractions(); });
   registerPass([] { return createCudaMapToThreads(); });
   registerPass([] { return createCudaExpandMath(); });
   registerPass([] { return createCudaConvertToLLVM(); });

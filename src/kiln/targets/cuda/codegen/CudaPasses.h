@@ -26,6 +26,8 @@ void registerCudaPasses();
 inline constexpr llvm::StringLiteral threadsAttr = "kiln.threads";
 // On a kernel: the bytes of scratch memory that each block needs, an i64.
 inline constexpr llvm::StringLiteral scratchBytesAttr = "kiln.scratch_bytes";
+// On a dispatch's function, and then on its kernel: the bytes of shared memory that a launch asks for, an i64.
+inline constexpr llvm::StringLiteral dynamicSharedBytesAttr = "kiln.dynamic_shared_bytes";
 
 } // namespace kiln
 

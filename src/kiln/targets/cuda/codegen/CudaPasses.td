@@ -26,6 +26,20 @@ def CudaLowerExecutableTarget : Pass<"kiln-cuda-lower-executable-target", "kiln:
   ];
 }
 
+def CudaEmitContractions : Pass<"kiln-cuda-emit-contractions", "kiln::HAL::ExecutableVariantOp"> {
+  let summary = "writes the kernels of contractions, with tiles in shared memory";
+  let description = [{
+    A dispatch whose `lowering` names instructions of a tiled kernel, and which is one contraction of bindings with what is
+    computed of its result element by element, becomes a kernel: tiles of both inputs are copied to shared memory some
+    steps ahead of the arithmetic, sums stay in registers, and so does what follows them until it is stored. Tails are
+    filled up with zeros where tiles are read, and left out where they are written. Any other dispatch gets the simple
+    form, which is told as a remark.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
+                           "mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect", "mlir::memref::MemRefDialect",
+                           "mlir::scf::SCFDialect", "mlir::vector::VectorDialect", "kiln::Util::UtilDialect"];
+}
+
 def CudaMapToThreads : Pass<"kiln-cuda-map-to-threads", "mlir::func::FuncOp"> {
   let summary = "distributes what a workgroup does over the threads of a block";
   let description = [{

@@ -44,6 +44,34 @@ FailureOr<CudaTarget> CudaTarget::resolve(const CudaOptions &options, Location l
   return target;
 }
 
+int CudaTarget::generation() const {
+  int number = 0;
+  StringRef digits = StringRef(architecture).drop_front(strlen("sm_"));
+  digits.consumeInteger(10, number);
+  return number;
+}
+
+int64_t CudaTarget::sharedLimit() const {
+  switch (generation()) {
+  case 75: return 64 * 1024;
+  case 80:
+  case 87: return 163 * 1024;
+  case 90:
+  case 100: return 227 * 1024;
+  default: return 99 * 1024;
+  }
+}
+
+int64_t CudaTarget::multiprocessors() const {
+  switch (generation()) {
+  case 75: return 40;
+  case 80: return 108;
+  case 90: return 132;
+  case 100: return 148;
+  default: return 84;
+  }
+}
+
 CudaTarget CudaTarget::of(Operation *op) {
   auto variant = dyn_cast<HAL::ExecutableVariantOp>(op);
   if (!variant)

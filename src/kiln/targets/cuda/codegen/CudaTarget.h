@@ -15,6 +15,12 @@ struct CudaTarget {
   // Bytes of shared memory that every architecture gives a block without being asked.
   static constexpr int64_t sharedBytes = 48 * 1024;
 
+  int generation() const; // 80 of sm_80, 90 of sm_90a
+  // Bytes of shared memory that a block may ask for.
+  int64_t sharedLimit() const;
+  // Of the product that is most common with this architecture.
+  int64_t multiprocessors() const;
+
   // An error at `loc` says what is wrong with the options.
   static mlir::FailureOr<CudaTarget> resolve(const CudaOptions &options, mlir::Location loc);
   // Of the variant that the op is in; outside of one the default.

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Transforms/Passes.h"
@@ -55,6 +56,7 @@ private:
     OpPassManager passes(HAL::ExecutableVariantOp::getOperationName());
     if (withDistribution) {
       passes.nest<ModuleOp>().nest<func::FuncOp>().addPass(createPrepareDispatch());
+      passes.addPass(createCudaEmitContractions());
       passes.addPass(createDistributeDispatch());
     }
     OpPassManager &kernels = passes.nest<ModuleOp>().nest<func::FuncOp>();

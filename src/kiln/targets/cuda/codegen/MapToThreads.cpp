@@ -270,14 +270,16 @@ class CudaMapToThreadsPass : public impl::CudaMapToThreadsBase<CudaMapToThreadsP
       function.emitOpError("has control flow between blocks; dispatches for GPUs have structured control flow");
       return signalPassFailure();
     }
-    replaceCopies(function);
-    int64_t threads = chooseThreads(function);
-    Distributor(function, threads).run();
     IRRewriter rewriter(function.getContext());
+    if (!function->hasAttr(threadsAttr)) { // Not written for its threads already.
+      replaceCopies(function);
+      int64_t threads = chooseThreads(function);
+      Distributor(function, threads).run();
+      function->setAttr(threadsAttr, rewriter.getI32IntegerAttr(threads));
+    }
     if (failed(convertBooleanMemory(rewriter, function)))
       return signalPassFailure();
     loopOverWorkgroups(function);
-    function->setAttr(threadsAttr, rewriter.getI32IntegerAttr(threads));
   }
 };
 

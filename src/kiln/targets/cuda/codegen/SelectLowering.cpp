@@ -1,5 +1,8 @@
+#include "kiln/compiler/Codegen/Configuration.h"
 #include "kiln/compiler/Codegen/DispatchRoot.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/SimpleTile.h"
+#include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
 
 using namespace mlir;
 
@@ -12,68 +15,53 @@ namespace {
 
 class CudaSelectLoweringPass : public impl::CudaSelectLoweringBase<CudaSelectLoweringPass> {
   void runOnOperation() override {
-    getOperation().walk([&](func::FuncOp function) {
-      if (!function.isExternal() && !function->hasAttr("lowering"))
-        select(function);
+    CudaTarget target = CudaTarget::of(getOperation());
+    WalkResult result = getOperation().walk([&](func::FuncOp function) {
+      return function.isExternal() || function->hasAttr("lowering") ? WalkResult::advance()
+                                                                    : WalkResult(select(function, target));
     });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 
-  static void select(func::FuncOp function) {
+  static LogicalResult select(func::FuncOp function, const CudaTarget &target) {
     std::optional<DispatchRoot> root = findRoot(function);
     StringRef strategy = root ? root->strategy : "default";
-    TileConfig config;
-    config.instructions = "simt";
-    if (root)
-      chooseTile(*root, config);
+    FailureOr<std::optional<TileConfig>> given = takeConfiguration(function);
+    if (failed(given))
+      return failure();
+    std::optional<TileConfig> config = *given;
+    if (config && failed(verify(function, *config, target)))
+      return failure();
+    if (auto contraction = root ? dyn_cast<linalg::LinalgOp>(root->op.getOperation()) : linalg::LinalgOp();
+        !config && contraction && strategy == "contraction")
+      config = chooseContractionConfig(contraction, target);
+    if (!config)
+      config = root ? chooseSimpleTile(*root) : simple();
     Builder builder(function.getContext());
     function->setAttr("lowering",
-                      HAL::LoweringAttr::get(function.getContext(), builder.getStringAttr(strategy), config));
+                      HAL::LoweringAttr::get(function.getContext(), builder.getStringAttr(strategy), *config));
+    return success();
   }
 
-  // How many elements of the result a block computes: enough for its threads to have some each, in rows that are read
-  // and written in whole lines of the cache.
-  static void chooseTile(const DispatchRoot &root, TileConfig &config) {
-    LoopShape shape = LoopShape::of(root.op);
-    auto extent = [&](unsigned place) -> int64_t {
-      if (place >= shape.resultLoops.size())
-        return 1;
-      int64_t known = shape.extents[shape.resultLoops[place]];
-      return ShapedType::isDynamic(known) ? kLarge : known;
-    };
-    int64_t reduced = 1;
-    for (auto [size, isParallel] : llvm::zip(shape.extents, shape.parallel))
-      if (!isParallel)
-        reduced *= ShapedType::isDynamic(size) ? kLarge : size;
-    if (root.strategy == "contraction" && extent(1) > 1 && extent(0) > 1) {
-      config.n = config.m = 32;
-      return;
-    }
-    if (root.strategy == "contraction" || root.strategy == "reduction") {
-      // Several threads share an element where the reduction is long.
-      config.n = reduced >= 1024 ? 1 : reduced >= 32 ? 8 : 256;
-      config.m = 1;
-      if (isAlongColumns(root.op))
-        config.n = 32;
-      return;
-    }
-    config.n = extent(1) == 1 ? kElements : std::min<int64_t>(extent(0), 64);
-    config.m = std::max<int64_t>(1, kElements / std::max<int64_t>(1, config.n));
+  static LogicalResult verify(func::FuncOp function, const TileConfig &config, const CudaTarget &target) {
+    if (config.instructions == "simt")
+      return success();
+    if (!isTiledKernel(config))
+      return function.emitOpError("has a configuration for instructions '")
+             << config.instructions << "'; cuda has " << kSimtFfma << ", " << kMmaSync << " and simt";
+    TileConfig complete = config;
+    completeContractionConfig(complete);
+    if (std::string reason = checkContractionConfig(complete, target); !reason.empty())
+      return function.emitOpError("has the configuration '") << config.name() << "', which " << reason;
+    return success();
   }
 
-  // Whether elements that are beside each other in the result come from ones that are beside each other in the input.
-  static bool isAlongColumns(TilingInterface op) {
-    auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation());
-    if (!linalgOp || linalgOp.getNumDpsInputs() == 0)
-      return false;
-    AffineMap map = linalgOp.getMatchingIndexingMap(linalgOp.getDpsInputOperands().back());
-    if (map.getNumResults() == 0)
-      return false;
-    auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
-    return dim && linalgOp.getIteratorTypesArray()[dim.getPosition()] == utils::IteratorType::parallel;
+  static TileConfig simple() {
+    TileConfig config;
+    config.instructions = "simt";
+    return config;
   }
-
-  static constexpr int64_t kElements = 1024; // of a block without a reduction
-  static constexpr int64_t kLarge = 4096;    // for an extent that is not known
 };
 
 } // namespace

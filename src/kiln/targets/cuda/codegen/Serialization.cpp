@@ -107,11 +107,12 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
     LLVM::LLVMFuncOp function = findKernel(*module, op.getSymName());
     auto threads = function->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getMaxntidAttrName());
     auto scratch = function->getAttrOfType<IntegerAttr>(scratchBytesAttr);
+    auto shared = function->getAttrOfType<IntegerAttr>(dynamicSharedBytesAttr);
     std::string name = op.getSymName().str(), symbol = symbolOf(name, ordinal);
     kernels.push_back(schema::CreateGpuKernelDirect(
         builder, name.c_str(), symbol.c_str(), std::distance(modules.begin(), module),
         op.getLayout().getBindings().size(), op.getLayout().getConstants(), threads ? threads[0] : 1, 1, 1,
-        /*dynamic_shared_bytes=*/0, scratch ? scratch.getInt() : 0));
+        shared ? shared.getInt() : 0, scratch ? scratch.getInt() : 0));
     function.setSymName(symbol);
   }
 

@@ -1,3 +1,4 @@
+#include "kiln/compiler/Codegen/Configuration.h"
 #include "kiln/targets/cpu/codegen/strategy/ConfigChecks.h"
 #include "kiln/targets/cpu/codegen/strategy/ConfigFitting.h"
 #include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
@@ -73,8 +74,7 @@ private:
     std::optional<DispatchRoot> root = findRoot(function);
     StringRef strategy = root ? root->strategy : "default";
     if (Operation *op = findConfigured(function))
-      return failed(takeConfiguration(function, op, strategy, root)) ? failure()
-                                                                     : dumpKey(function, root, target, "ir");
+      return failed(useGiven(function, op, strategy, root)) ? failure() : dumpKey(function, root, target, "ir");
     if (HAL::LoweringAttr found = root ? tuned.find(function, *root, target) : HAL::LoweringAttr()) {
       function->setAttr("lowering", found);
       return dumpKey(function, root, target, "tuning-db");
@@ -97,39 +97,24 @@ private:
                          source);
   }
 
-  // An op of the source program may carry its dispatch's configuration: what it says is taken as it is.
-  static Operation *findConfigured(func::FuncOp function) {
-    Operation *configured = nullptr;
-    function.walk([&](Operation *op) {
-      if (op->hasAttr(kConfigurationAttr))
-        configured = op;
-    });
-    return configured;
-  }
-
-  static LogicalResult takeConfiguration(func::FuncOp function, Operation *op, StringRef strategy,
-                                         const std::optional<DispatchRoot> &root) {
-    auto text = op->getAttrOfType<StringAttr>(kConfigurationAttr);
-    if (!text)
-      return op->emitOpError("has a '") << kConfigurationAttr << "' that is no text, as in \"tile_config_...\"";
-    Result<TileConfig> config = TileConfig::parse(text.getValue());
-    if (!config.ok())
-      return function.emitOpError("has a wrong configuration: ") << StringRef(config.status().message());
-    HAL::LoweringAttr lowering = lowerBy(function, strategy, *config);
-    if (failed(verifyLowering(function, lowering)) || (root && failed(verifyConfigurationFits(op, *root, *config))))
+  // What an op of the source program says of its dispatch is taken as it is.
+  static LogicalResult useGiven(func::FuncOp function, Operation *op, StringRef strategy,
+                                const std::optional<DispatchRoot> &root) {
+    FailureOr<std::optional<TileConfig>> config = takeConfiguration(function);
+    if (failed(config))
       return failure();
-    op->removeAttr(kConfigurationAttr);
+    HAL::LoweringAttr lowering = lowerBy(function, strategy, **config);
+    if (failed(verifyLowering(function, lowering)) || (root && failed(verifyConfigurationFits(op, *root, **config))))
+      return failure();
     function->setAttr("lowering", lowering);
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-    return linalgOp ? verifyConvolution(linalgOp, *config) : success();
+    return linalgOp ? verifyConvolution(linalgOp, **config) : success();
   }
 
   static HAL::LoweringAttr lowerBy(func::FuncOp function, StringRef strategy, const TileConfig &config) {
     MLIRContext *context = function.getContext();
     return HAL::LoweringAttr::get(context, StringAttr::get(context, strategy), config);
   }
-
-  static constexpr StringRef kConfigurationAttr = "kiln.configuration";
 
   TuningLookup tuned;
   std::shared_ptr<const TuningTable> table; // shared with the copies that run in other threads

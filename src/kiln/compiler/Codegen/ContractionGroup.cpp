@@ -1,0 +1,440 @@
+#include "kiln/compiler/Codegen/ContractionGroup.h"
+
+#include "kiln/compiler/Codegen/Combiner.h"
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+// The loop of each result of a map that is a projected permutation; nullopt for others.
+static std::optional<SmallVector<unsigned>> loopsOf(AffineMap map) {
+  if (!map.isProjectedPermutation())
+    return std::nullopt;
+  SmallVector<unsigned> loops;
+  for (AffineExpr expr : map.getResults())
+    loops.push_back(cast<AffineDimExpr>(expr).getPosition());
+  return loops;
+}
+
+std::optional<ContractionLoops> ContractionLoops::of(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 1)
+    return std::nullopt;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (AffineMap map : maps)
+    if (!map.isProjectedPermutation() || map.getNumResults() == 0)
+      return std::nullopt;
+  ContractionLoops loops;
+  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+  SmallVector<unsigned> first, second;
+  for (unsigned loop = 0; loop < kinds.size(); ++loop) {
+    bool inFirst = maps[0].isFunctionOfDim(loop), inSecond = maps[1].isFunctionOfDim(loop);
+    if (kinds[loop] == utils::IteratorType::reduction) {
+      if (!inFirst || !inSecond)
+        return std::nullopt;
+      loops.k = loop;
+    } else if (inFirst && inSecond) {
+      loops.batch.push_back(loop);
+    } else if (inFirst || inSecond) {
+      (inFirst ? first : second).push_back(loop);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (first.size() != 1 || second.size() != 1)
+    return std::nullopt;
+  unsigned innermost = cast<AffineDimExpr>(maps[2].getResults().back()).getPosition();
+  if (innermost != first[0] && innermost != second[0])
+    return std::nullopt;
+  loops.isSwapped = innermost == first[0];
+  loops.n = innermost;
+  loops.m = loops.isSwapped ? second[0] : first[0];
+  return loops;
+}
+
+Value bindingOf(Value tensor) {
+  auto toTensor = tensor.getDefiningOp<bufferization::ToTensorOp>();
+  if (!toTensor || !toTensor.getBuffer().getDefiningOp<HAL::InterfaceBindingSubspanOp>())
+    return {};
+  return toTensor.getBuffer();
+}
+
+static unsigned bindingNumber(Value memory) {
+  return memory.getDefiningOp<HAL::InterfaceBindingSubspanOp>().getBinding();
+}
+
+namespace {
+
+class GroupFinder {
+public:
+  explicit GroupFinder(func::FuncOp function) : function(function) {}
+
+  std::optional<ContractionGroup> find() {
+    if (!function.getFunctionBody().hasOneBlock() || !findRoot() || !findInitial() || !findSteps() || !findStores() ||
+        hasOthers() || hasConflicts())
+      return std::nullopt;
+    return group;
+  }
+
+private:
+  bool findRoot() {
+    for (auto op : function.getFunctionBody().getOps<linalg::LinalgOp>())
+      if (op.getNumReductionLoops() != 0) {
+        if (group.root)
+          return false;
+        group.root = op;
+      }
+    if (!group.root || group.root->getNumResults() != 1)
+      return false;
+    std::optional<ContractionLoops> loops = ContractionLoops::of(group.root);
+    group.sum = loops ? findCombiner(group.root, 0) : nullptr;
+    if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(group.sum))
+      return false;
+    group.batch = loops->batch;
+    group.m = loops->m;
+    group.n = loops->n;
+    group.k = loops->k;
+    group.isSwapped = loops->isSwapped;
+    group.extents = group.root.getStaticLoopRanges();
+    if (llvm::is_contained(group.extents, 0) || group.root.hasIndexSemantics())
+      return false;
+    for (unsigned i = 0; i < 2; ++i) {
+      OpOperand *operand = group.root.getDpsInputOperand(i);
+      ContractionGroup::Input &input = (i == 0) != group.isSwapped ? group.lhs : group.rhs;
+      input.memory = bindingOf(operand->get());
+      if (!input.memory)
+        return false;
+      input.loops = *loopsOf(group.root.getMatchingIndexingMap(operand));
+    }
+    known[group.root->getResult(0)] = group.resultLoops();
+    return true;
+  }
+
+  bool findInitial() {
+    Value init = group.root.getDpsInits()[0];
+    if (auto fill = init.getDefiningOp<linalg::FillOp>())
+      group.initial = fill.value();
+    else
+      group.initial = bindingOf(init);
+    return group.initial != nullptr;
+  }
+
+  // Elementwise operations on the result, in the order of the text.
+  bool findSteps() {
+    for (auto op : function.getFunctionBody().getOps<linalg::LinalgOp>()) {
+      if (op == group.root || isa<linalg::FillOp>(op))
+        continue;
+      std::optional<SmallVector<unsigned>> loops = loopsOfStep(op);
+      if (!loops)
+        return false;
+      for (OpOperand &init : op.getDpsInitsMutable()) {
+        AffineMap map = op.getMatchingIndexingMap(&init);
+        if (!map.isPermutation() || (op.payloadUsesValueFromOperand(&init) && !isReadable(init.get())))
+          return false;
+        known[op.getTiedOpResult(&init)] = placesOf(map, *loops);
+      }
+      for (OpOperand *input : op.getDpsInputOperands())
+        if (!isReadable(input->get()))
+          return false;
+      group.epilogue.push_back({op, *loops});
+    }
+    return true;
+  }
+
+  // Loops of an operation as the root's, by the values that it takes from the group.
+  std::optional<SmallVector<unsigned>> loopsOfStep(linalg::LinalgOp op) {
+    if (op.getNumReductionLoops() != 0 || !op.hasPureTensorSemantics())
+      return std::nullopt;
+    std::optional<SmallVector<unsigned>> found;
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto value = known.find(operand.get());
+      if (value == known.end())
+        continue;
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      if (!map.isPermutation())
+        return std::nullopt;
+      SmallVector<unsigned> loops(op.getNumLoops());
+      for (auto [expr, loop] : llvm::zip(map.getResults(), value->second))
+        loops[cast<AffineDimExpr>(expr).getPosition()] = loop;
+      if (found && *found != loops)
+        return std::nullopt;
+      found = loops;
+    }
+    return found;
+  }
+
+  static SmallVector<unsigned> placesOf(AffineMap map, ArrayRef<unsigned> loops) {
+    return llvm::map_to_vector(map.getResults(),
+                               [&](AffineExpr expr) { return loops[cast<AffineDimExpr>(expr).getPosition()]; });
+  }
+
+  bool isReadable(Value value) {
+    return known.contains(value) || !isa<ShapedType>(value.getType()) || bindingOf(value) ||
+           value.getDefiningOp<linalg::FillOp>();
+  }
+
+  bool findStores() {
+    for (auto op : function.getFunctionBody().getOps<bufferization::MaterializeInDestinationOp>()) {
+      auto value = known.find(op.getSource());
+      if (value == known.end() || !isa<MemRefType>(op.getDest().getType()) ||
+          !op.getDest().getDefiningOp<HAL::InterfaceBindingSubspanOp>())
+        return false;
+      group.stores.push_back({op.getSource(), op.getDest(), value->second});
+    }
+    return !group.stores.empty();
+  }
+
+  // Whether there is anything that the group does not say.
+  bool hasOthers() {
+    for (Operation &op : function.getFunctionBody().front()) {
+      bool isData = isa<linalg::LinalgOp, bufferization::ToTensorOp, bufferization::MaterializeInDestinationOp,
+                        tensor::EmptyOp, tensor::DimOp>(op);
+      if (isa<tensor::DimOp>(op) && !llvm::all_of(op.getUsers(), llvm::IsaPred<tensor::EmptyOp>))
+        return true;
+      if (!isData && (!isMemoryEffectFree(&op) || llvm::any_of(op.getOperandTypes(), llvm::IsaPred<ShapedType>)) &&
+          !isa<HAL::InterfaceBindingSubspanOp, func::ReturnOp>(op))
+        return true;
+    }
+    return false;
+  }
+
+  // Whether a binding that is stored to is read in another order.
+  bool hasConflicts() {
+    for (const ContractionGroup::Store &store : group.stores) {
+      unsigned stored = bindingNumber(store.memory);
+      auto isStored = [&](Value memory) { return memory && bindingNumber(memory) == stored; };
+      if (isStored(group.lhs.memory) || isStored(group.rhs.memory))
+        return true;
+      if (isa<MemRefType>(group.initial.getType()) && isStored(group.initial) && store.loops != group.resultLoops())
+        return true;
+      for (ContractionGroup::Step &step : group.epilogue)
+        for (OpOperand &operand : step.op->getOpOperands()) {
+          if (!isa<ShapedType>(operand.get().getType()) || known.contains(operand.get()) ||
+              !isStored(bindingOf(operand.get())))
+            continue;
+          AffineMap map = step.op.getMatchingIndexingMap(&operand);
+          if (!map.isProjectedPermutation() || placesOf(map, step.loops) != store.loops)
+            return true;
+        }
+      for (const ContractionGroup::Store &other : group.stores)
+        if (&other != &store && isStored(other.memory))
+          return true;
+    }
+    return false;
+  }
+
+  func::FuncOp function;
+  ContractionGroup group;
+  llvm::DenseMap<Value, SmallVector<unsigned>> known; // values of the group, with the loop of each dimension
+};
+
+} // namespace
+
+std::optional<ContractionGroup> ContractionGroup::of(func::FuncOp function) {
+  return GroupFinder(function).find();
+}
+
+SmallVector<unsigned> ContractionGroup::resultLoops() const {
+  auto op = root;
+  return *loopsOf(op.getMatchingIndexingMap(op.getDpsInitOperand(0)));
+}
+
+Value ContractionGroup::extent(OpBuilder &b, Location loc, unsigned loop) const {
+  if (ShapedType::isStatic(extents[loop]))
+    return arith::ConstantIndexOp::create(b, loc, extents[loop]);
+  for (const Input *input : {&lhs, &rhs})
+    for (auto [dim, each] : llvm::enumerate(input->loops))
+      if (each == loop)
+        return memref::DimOp::create(b, loc, input->memory, dim);
+  llvm_unreachable("each loop is one of an input's");
+}
+
+//===--- Epilogue -------------------------------------------------------------------------------------------------===//
+
+namespace {
+
+// The values of some elements beside each other, or one for all of them.
+using Elements = SmallVector<Value>;
+
+class EpilogueEmitter {
+public:
+  EpilogueEmitter(OpBuilder &b, Location loc, const ContractionGroup &group, ArrayRef<Value> indices, unsigned width)
+      : b(b), loc(loc), group(group), indices(indices), width(width) {}
+
+  void run(ArrayRef<Value> sums) {
+    Elements results(sums);
+    Operation *sum = group.sum;
+    auto root = group.root;
+    if (isa<MemRefType>(group.initial.getType())) {
+      Elements initial = load(group.initial, root.getMatchingIndexingMap(root.getDpsInitOperand(0)), rootLoops());
+      for (auto [result, value] : llvm::zip(results, initial))
+        result = combine(sum, value, result);
+    } else if (!isNeutral(sum, group.initial)) {
+      for (Value &result : results)
+        result = combine(sum, group.initial, result);
+    }
+    values[root->getResult(0)] = results;
+    for (const ContractionGroup::Step &step : group.epilogue)
+      compute(step);
+    for (const ContractionGroup::Store &store : group.stores)
+      emitStore(store);
+  }
+
+private:
+  SmallVector<unsigned> rootLoops() const { return llvm::to_vector(llvm::seq<unsigned>(0, group.extents.size())); }
+
+  static bool isNeutral(Operation *sum, Value value) {
+    std::optional<TypedAttr> neutral = arith::getNeutralElement(sum);
+    Attribute constant;
+    if (!matchPattern(value, m_Constant(&constant)))
+      return false;
+    auto number = dyn_cast<FloatAttr>(constant);
+    return (neutral && constant == *neutral) || (number && number.getValue().isZero());
+  }
+
+  Value combine(Operation *op, Value x, Value y) {
+    Operation *clone = b.clone(*op);
+    clone->setOperands({x, y});
+    return clone->getResult(0);
+  }
+
+  // The index of a root's loop, for one of the elements.
+  Value indexOf(unsigned loop, unsigned element) {
+    if (loop != group.n || element == 0)
+      return indices[loop];
+    Value distance = arith::ConstantIndexOp::create(b, loc, element);
+    return arith::AddIOp::create(b, loc, indices[loop], distance);
+  }
+
+  SmallVector<Value> placeOf(AffineMap map, ArrayRef<unsigned> loops, unsigned element) {
+    SmallVector<Value> operands = llvm::map_to_vector(loops, [&](unsigned loop) { return indexOf(loop, element); });
+    SmallVector<Value> place;
+    for (AffineExpr expr : map.getResults()) {
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        place.push_back(operands[dim.getPosition()]);
+      else
+        place.push_back(
+            affine::AffineApplyOp::create(b, loc, AffineMap::get(map.getNumDims(), 0, expr), operands).getResult());
+    }
+    return place;
+  }
+
+  // Whether the elements lie beside each other in memory, from a place that is a multiple of their number.
+  bool isVector(Value memory, ArrayRef<unsigned> innermostLoops) {
+    auto type = cast<MemRefType>(memory.getType());
+    return width > 1 && !innermostLoops.empty() && innermostLoops.back() == group.n &&
+           llvm::count(innermostLoops, group.n) == 1 && ShapedType::isStatic(type.getShape().back()) &&
+           type.getShape().back() % width == 0 && !type.getElementType().isInteger(1) &&
+           type.getElementType().isIntOrFloat() && type.getLayout().isIdentity();
+  }
+
+  llvm::MaybeAlign alignment(Type element) {
+    return llvm::MaybeAlign(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) * width);
+  }
+
+  Elements load(Value memory, AffineMap map, ArrayRef<unsigned> loops) {
+    Elements elements;
+    SmallVector<unsigned> innermost;
+    bool isPermutation = map.isProjectedPermutation();
+    if (isPermutation)
+      for (AffineExpr expr : map.getResults())
+        innermost.push_back(loops[cast<AffineDimExpr>(expr).getPosition()]);
+    if (isPermutation && isVector(memory, innermost)) {
+      Type element = cast<MemRefType>(memory.getType()).getElementType();
+      auto type = VectorType::get({width}, element);
+      Value vector = vector::LoadOp::create(b, loc, type, memory, placeOf(map, loops, 0), /*nontemporal=*/false,
+                                            alignment(element));
+      for (unsigned i = 0; i < width; ++i)
+        elements.push_back(vector::ExtractOp::create(b, loc, vector, ArrayRef<int64_t>{i}));
+      return elements;
+    }
+    bool isSame = isPermutation && !llvm::is_contained(innermost, group.n);
+    for (unsigned i = 0; i < width; ++i)
+      elements.push_back(i > 0 && isSame ? elements[0]
+                                         : memref::LoadOp::create(b, loc, memory, placeOf(map, loops, i)).getResult());
+    return elements;
+  }
+
+  Elements operandOf(const ContractionGroup::Step &step, OpOperand &operand) {
+    Value value = operand.get();
+    if (auto found = values.find(value); found != values.end())
+      return found->second;
+    auto op = step.op;
+    if (auto fill = value.getDefiningOp<linalg::FillOp>())
+      return Elements(width, fill.value());
+    if (Value memory = bindingOf(value))
+      return load(memory, op.getMatchingIndexingMap(&operand), step.loops);
+    return Elements(width, value);
+  }
+
+  void compute(const ContractionGroup::Step &step) {
+    auto op = step.op;
+    Block *body = op.getBlock();
+    SmallVector<Elements> operands;
+    for (OpOperand &operand : op->getOpOperands()) {
+      BlockArgument argument = op.getMatchingBlockArgument(&operand);
+      operands.push_back(argument.use_empty() ? Elements(width) : operandOf(step, operand));
+    }
+    for (unsigned i = 0; i < width; ++i) {
+      IRMapping mapping;
+      for (OpOperand &operand : op->getOpOperands())
+        if (Value value = operands[operand.getOperandNumber()][i])
+          mapping.map(op.getMatchingBlockArgument(&operand), value);
+      for (Operation &inner : body->without_terminator()) {
+        if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+          mapping.map(index.getResult(), indexOf(step.loops[index.getDim()], i));
+          continue;
+        }
+        Operation *clone = b.clone(inner, mapping);
+        SmallVector<linalg::IndexOp> nested;
+        clone->walk([&](linalg::IndexOp index) { nested.push_back(index); });
+        for (linalg::IndexOp index : nested) {
+          index.replaceAllUsesWith(indexOf(step.loops[index.getDim()], i));
+          index.erase();
+        }
+      }
+      for (auto [result, yielded] : llvm::zip(op->getResults(), body->getTerminator()->getOperands()))
+        values[result].push_back(mapping.lookupOrDefault(yielded));
+    }
+  }
+
+  void emitStore(const ContractionGroup::Store &store) {
+    const Elements &elements = values[store.value];
+    auto type = cast<MemRefType>(store.memory.getType());
+    auto placeAt = [&](unsigned element) {
+      return llvm::map_to_vector(store.loops, [&](unsigned loop) { return indexOf(loop, element); });
+    };
+    if (isVector(store.memory, store.loops)) {
+      auto vectorType = VectorType::get({width}, type.getElementType());
+      Value vector = vector::FromElementsOp::create(b, loc, vectorType, elements);
+      vector::StoreOp::create(b, loc, vector, store.memory, placeAt(0), /*nontemporal=*/false,
+                              alignment(type.getElementType()));
+      return;
+    }
+    for (unsigned i = 0; i < width; ++i)
+      memref::StoreOp::create(b, loc, elements[i], store.memory, placeAt(i));
+  }
+
+  OpBuilder &b;
+  Location loc;
+  const ContractionGroup &group;
+  ArrayRef<Value> indices;
+  unsigned width;
+  llvm::DenseMap<Value, Elements> values;
+};
+
+} // namespace
+
+void GroupEpilogue::emit(OpBuilder &b, Location loc, ArrayRef<Value> sums, ArrayRef<Value> indices) const {
+  EpilogueEmitter(b, loc, group, indices, sums.size()).run(sums);
+}
+
+} // namespace kiln

@@ -1,0 +1,82 @@
+// A dispatch that is one contraction of bindings, with what is computed of its result element by element: everything
+// that a kernel with tiles of its own has to know.
+#ifndef KILN_COMPILER_CODEGEN_CONTRACTIONGROUP_H
+#define KILN_COMPILER_CODEGEN_CONTRACTIONGROUP_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace kiln {
+
+struct ContractionGroup {
+  // A binding that the contraction multiplies.
+  struct Input {
+    mlir::Value memory;
+    // For each dimension of the memory, the root's loop that it runs along.
+    llvm::SmallVector<unsigned> loops;
+
+    mlir::MemRefType type() const { return mlir::cast<mlir::MemRefType>(memory.getType()); }
+    unsigned innermost() const { return loops.back(); }
+  };
+  // An elementwise operation, and for each loop of it the root's.
+  struct Step {
+    mlir::linalg::LinalgOp op;
+    llvm::SmallVector<unsigned> loops;
+  };
+  // A value that is stored, and for each dimension of the memory the root's loop.
+  struct Store {
+    mlir::Value value, memory;
+    llvm::SmallVector<unsigned> loops;
+  };
+
+  mlir::linalg::LinalgOp root;
+  llvm::SmallVector<unsigned> batch; // loops that both inputs and the result have
+  unsigned m = 0, n = 0, k = 0;      // n is the innermost of the result
+  // Of all loops of the root; kDynamic where it is not constant.
+  llvm::SmallVector<int64_t> extents;
+  Input lhs, rhs;                 // lhs has m, rhs has n
+  bool isSwapped = false;         // rhs is the root's first operand
+  mlir::Operation *sum = nullptr; // of the body: adds what an iteration gives
+  // What the sum starts with: a scalar, or a binding with the loops of the root's result.
+  mlir::Value initial;
+  llvm::SmallVector<Step> epilogue; // in order
+  llvm::SmallVector<Store> stores;
+
+  // The group that makes up all of the dispatch, which kiln-codegen-prepare-dispatch has gone over; nullopt where there
+  // is more in it, or something else.
+  static std::optional<ContractionGroup> of(mlir::func::FuncOp function);
+
+  llvm::SmallVector<unsigned> resultLoops() const;
+  // The extent of a loop as an index.
+  mlir::Value extent(mlir::OpBuilder &b, mlir::Location loc, unsigned loop) const;
+};
+
+// The loops of a contraction that has one each of m, n and k; nullopt for others.
+struct ContractionLoops {
+  llvm::SmallVector<unsigned> batch;
+  unsigned m = 0, n = 0, k = 0;
+  bool isSwapped = false;
+
+  static std::optional<ContractionLoops> of(mlir::linalg::LinalgOp op);
+};
+
+// The memory of a tensor that is a binding, or null.
+mlir::Value bindingOf(mlir::Value tensor);
+
+// Computes the group's epilogue for elements that lie beside each other along n, and stores what is to be stored.
+class GroupEpilogue {
+public:
+  explicit GroupEpilogue(const ContractionGroup &group) : group(group) {}
+
+  // `sums` are the root's results of places n, n + 1, ..., all of which exist; `indices` has the first place's index of
+  // each loop of the root (k's is not looked at). Memory that allows it is accessed as vectors.
+  void emit(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<mlir::Value> sums,
+            llvm::ArrayRef<mlir::Value> indices) const;
+
+private:
+  const ContractionGroup &group;
+};
+
+} // namespace kiln
+
+#endif // KILN_COMPILER_CODEGEN_CONTRACTIONGROUP_H

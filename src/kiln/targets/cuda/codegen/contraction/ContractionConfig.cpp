@@ -1,0 +1,131 @@
+#include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
+
+#include "kiln/compiler/Codegen/ContractionGroup.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+bool isTiledKernel(const TileConfig &config) {
+  return config.instructions == kSimtFfma || config.instructions == kMmaSync;
+}
+
+int64_t threadsOf(const TileConfig &config) {
+  int64_t parts = (config.m / config.rows) * (config.n / config.columns);
+  return config.instructions == kMmaSync ? parts * 32 : parts;
+}
+
+void completeContractionConfig(TileConfig &config) {
+  bool isMma = config.instructions == kMmaSync;
+  int64_t most = isMma ? 64 : 8;
+  if (config.rows == 0)
+    config.rows = std::min(config.m, most);
+  if (config.columns == 0)
+    config.columns = std::min(config.n, most);
+  // At least four warps, which four schedulers can take.
+  while (isMma && threadsOf(config) < 128 && std::max(config.rows, config.columns) > 16)
+    (config.rows >= config.columns ? config.rows : config.columns) /= 2;
+  while (!isMma && threadsOf(config) < 64 && std::max(config.rows, config.columns) > 1)
+    (config.rows >= config.columns ? config.rows : config.columns) /= 2;
+}
+
+std::string checkContractionConfig(const TileConfig &config, const CudaTarget &target) {
+  bool isMma = config.instructions == kMmaSync;
+  if (isMma && target.generation() < 80)
+    return llvm::formatv("asks for {0}, which {1} does not have; sm_80 and newer do", config.instructions,
+                         target.architecture);
+  if (target.generation() < 80)
+    return llvm::formatv("asks for {0}, whose asynchronous copies {1} does not have; sm_80 and newer do",
+                         config.instructions, target.architecture);
+  for (int64_t number : {config.m, config.n, config.k, config.rows, config.columns})
+    if (!llvm::isPowerOf2_64(number))
+      return llvm::formatv("has {0} in it; tiles of {1} are powers of two", number, config.instructions);
+  if (config.m % config.rows || config.n % config.columns)
+    return llvm::formatv("has a register tile of {0}x{1} that does not divide its tile of {2}x{3}", config.rows,
+                         config.columns, config.m, config.n);
+  if (isMma && (config.rows < 16 || config.columns < 16 || config.rows * config.columns > 64 * 128))
+    return llvm::formatv("gives a warp {0}x{1}; mma.sync wants 16x16 at least, and registers hold 64x128", config.rows,
+                         config.columns);
+  if (!isMma && config.rows * config.columns > 128)
+    return llvm::formatv("gives a thread {0}x{1}; its registers hold 128 sums", config.rows, config.columns);
+  if (config.stages < 2 || config.stages > 16)
+    return llvm::formatv("has {0} stages; copies to shared memory run 1 to 15 tiles ahead, which is 2 to 16",
+                         config.stages);
+  if (int64_t threads = threadsOf(config); threads < 32 || threads > 1024)
+    return llvm::formatv("makes blocks of {0} threads; there are 32 to 1024 in a block", threads);
+  if (config.packA || config.packB)
+    return "packs an operand; kernels for GPUs pack none";
+  return "";
+}
+
+namespace {
+struct Candidate {
+  int64_t m, n, rows, columns;
+  double rate; // of the arithmetic, where the whole device has such tiles
+};
+} // namespace
+
+// Made for f16 and f32; other types take the same.
+static constexpr Candidate mmaTiles[] = {{128, 256, 64, 64, 1.0}, {128, 128, 64, 64, 0.95}, {128, 64, 64, 32, 0.75},
+                                         {64, 64, 32, 32, 0.6},   {32, 64, 16, 32, 0.4},    {32, 32, 16, 16, 0.25}};
+static constexpr Candidate simtTiles[] = {
+    {128, 128, 8, 8, 1.0}, {128, 64, 8, 8, 0.9}, {64, 64, 8, 4, 0.75}, {32, 64, 4, 4, 0.5}, {32, 32, 4, 4, 0.35}};
+
+std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const CudaTarget &target) {
+  std::optional<ContractionLoops> loops = ContractionLoops::of(op);
+  if (!loops || target.generation() < 80)
+    return std::nullopt;
+  auto elementOf = [&](Value value) { return getElementTypeOrSelf(value.getType()); };
+  Type lhs = elementOf(op.getDpsInputs()[loops->isSwapped ? 1 : 0]);
+  Type rhs = elementOf(op.getDpsInputs()[loops->isSwapped ? 0 : 1]);
+  Type result = elementOf(op.getDpsInits()[0]);
+  for (Type type : {lhs, rhs, result})
+    if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() < 8 ||
+        !llvm::isPowerOf2_32(type.getIntOrFloatBitWidth()) || type.getIntOrFloatBitWidth() > 64)
+      return std::nullopt;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  auto extentOf = [&](unsigned loop) { return ShapedType::isDynamic(extents[loop]) ? 1024 : extents[loop]; };
+  int64_t m = extentOf(loops->m), n = extentOf(loops->n), k = extentOf(loops->k), batch = 1;
+  for (unsigned loop : loops->batch)
+    batch *= std::max<int64_t>(1, extentOf(loop));
+  if (m < 8 || n < 8 || k < 8)
+    return std::nullopt;
+
+  auto isKInner = [&](unsigned input) {
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInputOperand(input));
+    return map.getResults().back() == getAffineDimExpr(loops->k, op.getContext());
+  };
+  bool isHalf = lhs == rhs && (lhs.isF16() || lhs.isBF16()) && (result == lhs || result.isF32());
+  bool isBytes = lhs.isInteger(8) && rhs.isInteger(8) && result.isInteger(32) && isKInner(0) && isKInner(1);
+  bool isMma = isHalf || isBytes;
+  TileConfig config;
+  config.instructions = (isMma ? kMmaSync : kSimtFfma).str();
+  const Candidate *best = nullptr;
+  double least = 0;
+  for (const Candidate &tile : isMma ? ArrayRef<Candidate>(mmaTiles) : ArrayRef<Candidate>(simtTiles)) {
+    int64_t tiles = llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n) * batch;
+    double time = llvm::divideCeil(tiles, target.multiprocessors()) * tile.m * tile.n / tile.rate;
+    if (!best || time < least) {
+      best = &tile;
+      least = time;
+    }
+  }
+  config.m = best->m;
+  config.n = best->n;
+  config.rows = best->rows;
+  config.columns = best->columns;
+  int64_t bytes = std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth()) / 8;
+  config.k = isMma ? (best->n >= 128 ? 64 : 128) / bytes : 16;
+  config.stages = isMma ? 4 : 3;
+  while (config.stages > 2 && config.stages * (config.m + config.n + 32) * config.k * bytes > target.sharedLimit())
+    --config.stages;
+  while ((config.m + config.n + 32) * config.k * bytes * config.stages > target.sharedLimit())
+    config.k /= 2;
+  return config;
+}
+
+} // namespace kiln

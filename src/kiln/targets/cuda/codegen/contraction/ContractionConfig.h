@@ -1,0 +1,35 @@
+// Configurations of contractions: which a dispatch gets by default, and which a kernel can follow.
+#ifndef KILN_TARGETS_CUDA_CODEGEN_CONTRACTION_CONTRACTIONCONFIG_H
+#define KILN_TARGETS_CUDA_CODEGEN_CONTRACTION_CONTRACTIONCONFIG_H
+
+#include "kiln/base/tile_config.h"
+#include "kiln/targets/cuda/codegen/CudaTarget.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace kiln {
+
+struct ContractionGroup;
+
+inline constexpr llvm::StringLiteral kSimtFfma = "simt_ffma";
+inline constexpr llvm::StringLiteral kMmaSync = "tensorcore_mmasync";
+
+// Whether a configuration's instructions are those of a kernel with tiles in shared memory.
+bool isTiledKernel(const TileConfig &config);
+
+// What a contraction gets where nothing else is said; nullopt where a kernel with tiles is not worth it or not
+// possible.
+std::optional<TileConfig> chooseContractionConfig(mlir::linalg::LinalgOp op, const CudaTarget &target);
+
+// Fills in what the configuration leaves open: the parts of warps or threads.
+void completeContractionConfig(TileConfig &config);
+
+// Why a kernel cannot follow a complete configuration; empty where it can.
+std::string checkContractionConfig(const TileConfig &config, const CudaTarget &target);
+
+// Threads of a block.
+int64_t threadsOf(const TileConfig &config);
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CUDA_CODEGEN_CONTRACTION_CONTRACTIONCONFIG_H

@@ -1,0 +1,188 @@
+#include "kiln/compiler/Codegen/DispatchRoot.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+#include "kiln/compiler/TransformOps/DispatchBufferization.h"
+#include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
+#include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/SimpleTile.h"
+#include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
+#include "kiln/targets/cuda/codegen/contraction/ContractionKernels.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+#define GEN_PASS_DEF_CUDAEMITCONTRACTIONS
+#include "kiln/targets/cuda/codegen/CudaPasses.h.inc"
+
+// Alignment of a block's shared memory.
+static constexpr int64_t kSharedAlignment = 1024;
+
+// The block's shared memory: as much of it as the launch asks for.
+static Value sharedMemory(ImplicitLocOpBuilder &b, func::FuncOp function) {
+  constexpr StringLiteral name = "kiln_shared";
+  Operation *module = function->getParentOp();
+  auto global = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(module, b.getStringAttr(name));
+  if (!global) {
+    OpBuilder top = OpBuilder::atBlockBegin(function->getBlock());
+    global = LLVM::GlobalOp::create(top, function.getLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+                                    /*isConstant=*/false, LLVM::Linkage::External, name, Attribute(), kSharedAlignment,
+                                    static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
+  }
+  return LLVM::AddressOfOp::create(b, global);
+}
+
+namespace {
+
+class ContractionEmitter {
+public:
+  ContractionEmitter(func::FuncOp function, const ContractionGroup &group, const TileConfig &config)
+      : function(function), group(group), config(config), rewriter(function.getContext()) {}
+
+  LogicalResult emit(int64_t sharedBytes, llvm::function_ref<void(const TileKernel &)> emitTile) {
+    rewriter.setInsertionPoint(function.getFunctionBody().front().getTerminator());
+    ImplicitLocOpBuilder b(group.root->getLoc(), rewriter);
+    SmallVector<Value> extents;
+    for (unsigned loop = 0; loop < group.extents.size(); ++loop)
+      extents.push_back(group.extent(b, b.getLoc(), loop));
+    SmallVector<OpFoldResult> counts;
+    for (unsigned loop : group.batch)
+      counts.push_back(getAsOpFoldResult(extents[loop]));
+    for (auto [loop, tile] : {std::pair(group.m, config.m), std::pair(group.n, config.n)})
+      counts.push_back(affine::makeComposedFoldedAffineApply(
+          b, b.getLoc(), getAffineDimExpr(0, b.getContext()).ceilDiv(tile), {getAsOpFoldResult(extents[loop])}));
+    auto forall = scf::ForallOp::create(b, counts, /*outputs=*/ValueRange(),
+                                        b.getArrayAttr(workgroupMapping(b.getContext(), counts.size())));
+    b.setInsertionPointToStart(forall.getBody());
+    emitBody(b, forall, counts, extents, emitTile);
+    eraseGroup();
+    int64_t threads = threadsOf(config);
+    function->setAttr(threadsAttr, rewriter.getI32IntegerAttr(threads));
+    function->setAttr(dynamicSharedBytesAttr, rewriter.getI64IntegerAttr(sharedBytes));
+    if (failed(populateWorkgroupCount(rewriter, forall)) || failed(forallToWorkgroup(rewriter, function)))
+      return failure();
+    eraseHALDescriptorTypes(function);
+    return success();
+  }
+
+private:
+  void emitBody(ImplicitLocOpBuilder &b, scf::ForallOp forall, ArrayRef<OpFoldResult> counts, ArrayRef<Value> extents,
+                llvm::function_ref<void(const TileKernel &)> emitTile) {
+    TileKernel kernel{b, group, config, threadsOf(config), Integers(b, 32), Integers(b, 64), {}, {}, {}, {}};
+    kernel.extents.assign(extents.begin(), extents.end());
+    kernel.origin.resize(extents.size());
+    SmallVector<Value> ids(forall.getInductionVars());
+    for (auto [loop, id] : llvm::zip(group.batch, ids))
+      kernel.origin[loop] = id;
+    auto [m, n] = visitInBands(b, ids, counts);
+    kernel.origin[group.m] = arith::MulIOp::create(b, m, arith::ConstantIndexOp::create(b, config.m));
+    kernel.origin[group.n] = arith::MulIOp::create(b, n, arith::ConstantIndexOp::create(b, config.n));
+    kernel.shared = sharedMemory(b, function);
+    kernel.thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
+    emitTile(kernel);
+  }
+
+  // Tiles are visited in bands of rows, so that what runs at one time reads few rows and few columns of the inputs.
+  std::pair<Value, Value> visitInBands(ImplicitLocOpBuilder &b, ArrayRef<Value> ids, ArrayRef<OpFoldResult> counts) {
+    constexpr int64_t band = 8;
+    Value m = ids[ids.size() - 2], n = ids[ids.size() - 1];
+    std::optional<int64_t> rows = getConstantIntValue(counts[counts.size() - 2]),
+                           columns = getConstantIntValue(counts[counts.size() - 1]);
+    if ((rows && *rows == 1) || (columns && *columns == 1))
+      return {m, n};
+    Value rowCount = getValueOrCreateConstantIndexOp(b, b.getLoc(), counts[counts.size() - 2]);
+    Value columnCount = getValueOrCreateConstantIndexOp(b, b.getLoc(), counts[counts.size() - 1]);
+    Value height = arith::ConstantIndexOp::create(b, band);
+    Value first = arith::MulIOp::create(b, arith::DivUIOp::create(b, m, height), height);
+    Value number =
+        arith::AddIOp::create(b, arith::MulIOp::create(b, arith::SubIOp::create(b, m, first), columnCount), n);
+    Value inBand = arith::MinUIOp::create(b, height, arith::SubIOp::create(b, rowCount, first));
+    return {arith::AddIOp::create(b, first, arith::RemUIOp::create(b, number, inBand)).getResult(),
+            arith::DivUIOp::create(b, number, inBand).getResult()};
+  }
+
+  void eraseGroup() {
+    SmallVector<Operation *> ops;
+    for (Operation &op : function.getFunctionBody().front())
+      if (isa<linalg::LinalgOp, bufferization::ToTensorOp, bufferization::MaterializeInDestinationOp, tensor::EmptyOp,
+              tensor::DimOp>(op))
+        ops.push_back(&op);
+    for (Operation *op : llvm::reverse(ops))
+      if (auto dim = dyn_cast<tensor::DimOp>(op); !dim || dim->use_empty())
+        rewriter.eraseOp(op);
+  }
+
+  func::FuncOp function;
+  const ContractionGroup &group;
+  const TileConfig &config;
+  IRRewriter rewriter;
+};
+
+class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitContractionsPass> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> functions;
+    getOperation().walk([&](func::FuncOp function) {
+      auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering");
+      if (!function.isExternal() && lowering && isTiledKernel(lowering.getConfiguration()))
+        functions.push_back(function);
+    });
+    CudaTarget target = CudaTarget::of(getOperation());
+    for (func::FuncOp function : functions)
+      if (failed(emit(function, target)))
+        return signalPassFailure();
+  }
+
+  static LogicalResult emit(func::FuncOp function, const CudaTarget &target) {
+    TileConfig config = function->getAttrOfType<HAL::LoweringAttr>("lowering").getConfiguration();
+    completeContractionConfig(config);
+    if (std::string reason = checkContractionConfig(config, target); !reason.empty())
+      return function.emitOpError("has the configuration '") << config.name() << "', which " << reason;
+    std::optional<ContractionGroup> group = ContractionGroup::of(function);
+    if (!group)
+      return fallBack(function, "is more than a contraction of bindings and what follows it element by element");
+    std::optional<MmaKind> kind;
+    int64_t bytes;
+    if (config.instructions == kMmaSync) {
+      kind = MmaKind::of(*group);
+      if (!kind)
+        return fallBack(function, "multiplies what tensor cores do not");
+      int64_t step = 32 / kind->elementBytes;
+      if (config.k % (2 * step) != 0 || config.k > 4 * step)
+        return function.emitOpError("has the configuration '")
+               << config.name() << "', whose tile of " << config.k << " along K is not " << 2 * step << " or "
+               << 4 * step << ", as tensorcore_mmasync wants for these elements";
+      bytes = sharedBytesOfMmaSync(*group, config);
+    } else {
+      bytes = sharedBytesOfSimt(*group, config);
+    }
+    if (bytes > target.sharedLimit())
+      return function.emitOpError("has the configuration '")
+             << config.name() << "', which needs " << bytes << " bytes of shared memory; " << target.architecture
+             << " has " << target.sharedLimit() << " for a block";
+    return ContractionEmitter(function, *group, config).emit(bytes, [&](const TileKernel &kernel) {
+      kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel);
+    });
+  }
+
+  // Takes the simple form of kiln-cuda-map-to-threads.
+  static LogicalResult fallBack(func::FuncOp function, const Twine &reason) {
+    Util::addRemark(function, Util::Cost::ScalarLoop, function.getLoc(), function.getSymName(),
+                    "computes its contraction without tiles in shared memory, since it " + reason);
+    std::optional<DispatchRoot> root = findRoot(function);
+    TileConfig config = root ? chooseSimpleTile(*root) : TileConfig();
+    function->setAttr("lowering",
+                      HAL::LoweringAttr::get(function.getContext(),
+                                             StringAttr::get(function.getContext(), root ? root->strategy : "default"),
+                                             config));
+    return success();
+  }
+};
+
+} // namespace
+} // namespace kiln

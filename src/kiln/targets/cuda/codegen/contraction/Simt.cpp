@@ -1,0 +1,141 @@
+#include "kiln/targets/cuda/codegen/contraction/ContractionKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+// Rows are those of k: a thread loads neighbours along the outer loop. The padding keeps what is turned on its way in
+// different banks.
+static TileLayout layoutOf(const ContractionGroup &group, const ContractionGroup::Input &input, int64_t outer,
+                           int64_t depth) {
+  TileLayout layout;
+  layout.rows = depth;
+  layout.rowElements = outer;
+  layout.elementBytes = input.type().getElementTypeBitWidth() / 8;
+  layout.padding = input.innermost() == group.k ? 16 : 0;
+  return layout;
+}
+
+int64_t sharedBytesOfSimt(const ContractionGroup &group, const TileConfig &config) {
+  return config.stages * (layoutOf(group, group.lhs, config.m, config.k).bytes() +
+                          layoutOf(group, group.rhs, config.n, config.k).bytes());
+}
+
+namespace {
+
+// What a thread has of a tile along one loop: pieces of `width` neighbours, a piece of each thread after the other.
+struct Share {
+  int64_t count, width, distance; // elements, of a piece, from a piece to the thread's next
+  Value first;
+
+  Share(const Integers &i32, int64_t tile, int64_t count, Value number)
+      : count(count), width(std::min<int64_t>(4, count)), distance(tile / count * width),
+        first(i32.mul(number, width)) {}
+
+  // The place in the tile of the thread's element.
+  Value place(const Integers &i32, int64_t element) const {
+    return i32.add(first, element / width * distance + element % width);
+  }
+};
+
+class SimtEmitter {
+public:
+  explicit SimtEmitter(const TileKernel &kernel)
+      : kernel(kernel), b(kernel.b), config(kernel.config),
+        lhsLayout(layoutOf(kernel.group, kernel.group.lhs, config.m, config.k)),
+        rhsLayout(layoutOf(kernel.group, kernel.group.rhs, config.n, config.k)) {}
+
+  void run() {
+    const Integers &i32 = kernel.i32;
+    const ContractionGroup &group = kernel.group;
+    // Warps are four threads high and eight wide where the block allows it, so that a load of theirs is 128 bytes long
+    // at most.
+    int64_t across = config.n / config.columns, down = config.m / config.rows;
+    Value x, y;
+    if (across % 8 == 0 && down % 4 == 0) {
+      Value lane = i32.rem(kernel.thread, 32), warp = i32.div(kernel.thread, 32);
+      x = i32.add(i32.mul(i32.rem(warp, across / 8), 8), i32.rem(lane, 8));
+      y = i32.add(i32.mul(i32.div(warp, across / 8), 4), i32.div(lane, 8));
+    } else {
+      x = i32.rem(kernel.thread, across);
+      y = i32.div(kernel.thread, across);
+    }
+    Share rows(i32, config.m, config.rows, y), columns(i32, config.n, config.columns, x);
+    TileCopy copies[] = {{kernel, group.lhs, group.m, lhsLayout, 0},
+                         {kernel, group.rhs, group.n, rhsLayout, lhsLayout.bytes()}};
+    auto root = group.root;
+    Type type = getElementTypeOrSelf(root->getResult(0).getType());
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    SmallVector<Value> sums =
+        overDepth(kernel, copies, lhsLayout.bytes() + rhsLayout.bytes(),
+                  SmallVector<Value>(config.rows * config.columns, zero), [&](Value stage, ArrayRef<Value> before) {
+                    SmallVector<Value> values(before);
+                    for (int64_t k = 0; k < config.k; ++k)
+                      multiply(load(stage, lhsLayout, group.lhs, rows, k),
+                               load(i32.add(stage, lhsLayout.bytes()), rhsLayout, group.rhs, columns, k), values);
+                    return values;
+                  });
+    for (int64_t i = 0; i < config.rows; ++i) {
+      Value m = rows.place(i32, i);
+      whereRow(kernel, m, [&] {
+        for (int64_t j = 0; j < config.columns; j += columns.width)
+          finishElements(kernel, ArrayRef<Value>(sums).slice(i * config.columns + j, columns.width), m,
+                         columns.place(i32, j));
+      });
+    }
+  }
+
+private:
+  SmallVector<Value> load(Value stage, const TileLayout &layout, const ContractionGroup::Input &input,
+                          const Share &share, int64_t k) {
+    const Integers &i32 = kernel.i32;
+    Type element = input.type().getElementType();
+    SmallVector<Value> elements;
+    int64_t width = std::min<int64_t>(share.width, 16 / layout.elementBytes);
+    for (int64_t i = 0; i < share.count; i += width) {
+      Value column = i32.mul(share.place(i32, i), layout.elementBytes);
+      Value pointer = kernel.sharedAt(i32.add(stage, layout.offset(i32, i32.constant(k), column)));
+      if (width == 1) {
+        elements.push_back(LLVM::LoadOp::create(b, element, pointer, layout.elementBytes));
+        continue;
+      }
+      Value vector = LLVM::LoadOp::create(b, VectorType::get({width}, element), pointer, width * layout.elementBytes);
+      for (int64_t each = 0; each < width; ++each)
+        elements.push_back(LLVM::ExtractElementOp::create(b, vector, i32.constant(each)));
+    }
+    return elements;
+  }
+
+  void multiply(ArrayRef<Value> rows, ArrayRef<Value> columns, SmallVectorImpl<Value> &sums) {
+    auto root = kernel.group.root;
+    Block *body = root.getBlock();
+    for (auto [i, row] : llvm::enumerate(rows))
+      for (auto [j, column] : llvm::enumerate(columns)) {
+        Value &sum = sums[i * columns.size() + j];
+        IRMapping mapping;
+        mapping.map(body->getArgument(kernel.group.isSwapped ? 1 : 0), row);
+        mapping.map(body->getArgument(kernel.group.isSwapped ? 0 : 1), column);
+        mapping.map(body->getArgument(2), sum);
+        for (Operation &op : body->without_terminator())
+          b.clone(op, mapping);
+        sum = mapping.lookup(body->getTerminator()->getOperand(0));
+      }
+  }
+
+  const TileKernel &kernel;
+  ImplicitLocOpBuilder &b;
+  const TileConfig &config;
+  TileLayout lhsLayout, rhsLayout;
+};
+
+} // namespace
+
+void emitSimt(const TileKernel &kernel) {
+  SimtEmitter(kernel).run();
+}
+
+} // namespace kiln

@@ -1,0 +1,245 @@
+#include "kiln/targets/cuda/codegen/contraction/TileKernel.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+//===--- Integers -------------------------------------------------------------------------------------------------===//
+
+Value Integers::constant(int64_t value) const {
+  return arith::ConstantIntOp::create(b, type, value);
+}
+Value Integers::add(Value x, Value y) const {
+  return b.createOrFold<arith::AddIOp>(x, y);
+}
+Value Integers::add(Value x, int64_t y) const {
+  return y == 0 ? x : add(x, constant(y));
+}
+Value Integers::mul(Value x, Value y) const {
+  return b.createOrFold<arith::MulIOp>(x, y);
+}
+Value Integers::mul(Value x, int64_t y) const {
+  return mul(x, constant(y));
+}
+Value Integers::div(Value x, int64_t y) const {
+  return b.createOrFold<arith::DivUIOp>(x, constant(y));
+}
+Value Integers::rem(Value x, int64_t y) const {
+  return b.createOrFold<arith::RemUIOp>(x, constant(y));
+}
+Value Integers::bitXor(Value x, Value y) const {
+  return b.createOrFold<arith::XOrIOp>(x, y);
+}
+Value Integers::bitXor(Value x, int64_t y) const {
+  return y == 0 ? x : bitXor(x, constant(y));
+}
+Value Integers::bitAnd(Value x, int64_t y) const {
+  return b.createOrFold<arith::AndIOp>(x, constant(y));
+}
+Value Integers::less(Value x, Value y) const {
+  return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, x, y);
+}
+Value Integers::of(Value value) const {
+  if (value.getType() == type)
+    return value;
+  if (value.getType().isIndex())
+    return b.createOrFold<arith::IndexCastOp>(type, value);
+  if (value.getType().getIntOrFloatBitWidth() < type.getWidth())
+    return b.createOrFold<arith::ExtUIOp>(type, value);
+  return b.createOrFold<arith::TruncIOp>(type, value);
+}
+
+//===--- TileKernel -----------------------------------------------------------------------------------------------===//
+
+Value TileKernel::sharedAt(Value offset) const {
+  return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared, ValueRange{offset});
+}
+
+Value TileKernel::index(Value value) const {
+  return b.createOrFold<arith::IndexCastUIOp>(b.getIndexType(), value);
+}
+
+void TileKernel::barrier() const {
+  gpu::BarrierOp::create(b);
+}
+
+void TileKernel::where(Value condition, llvm::function_ref<void()> emit) const {
+  if (!condition)
+    return emit();
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emit();
+}
+
+bool TileKernel::isWhole(unsigned loop, int64_t tile) const {
+  int64_t extent = group.extents[loop];
+  return ShapedType::isStatic(extent) && extent % tile == 0;
+}
+
+//===--- TileLayout -----------------------------------------------------------------------------------------------===//
+
+int64_t TileLayout::panelBytes() const {
+  return std::min<int64_t>(128, rowElements * elementBytes);
+}
+
+int64_t TileLayout::bytes() const {
+  return rows * (rowElements * elementBytes + padding);
+}
+
+Value TileLayout::rowOffset(const Integers &i32, Value row) const {
+  Value linear = i32.mul(row, panelBytes());
+  return i32.bitXor(linear, i32.bitAnd(i32.div(linear, 8), 0x70));
+}
+
+Value TileLayout::offset(const Integers &i32, Value row, Value column) const {
+  if (!isSwizzled)
+    return i32.add(i32.mul(row, rowElements * elementBytes + padding), column);
+  Value inPanel = i32.bitXor(rowOffset(i32, row), i32.rem(column, panelBytes()));
+  return i32.add(i32.mul(i32.div(column, panelBytes()), rows * panelBytes()), inPanel);
+}
+
+//===--- TileCopy -------------------------------------------------------------------------------------------------===//
+
+int64_t alignmentOf(const ContractionGroup::Input &input) {
+  MemRefType type = input.type();
+  int64_t innermost = type.getShape().back(), bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  if (ShapedType::isDynamic(innermost))
+    return bytes;
+  return std::min<int64_t>(16, (innermost * bytes) & -(innermost * bytes));
+}
+
+TileCopy::TileCopy(const TileKernel &kernel, const ContractionGroup::Input &input, unsigned loop,
+                   const TileLayout &layout, int64_t offset)
+    : kernel(kernel), layout(layout), start(offset), element(input.type().getElementType()) {
+  ImplicitLocOpBuilder &b = kernel.b;
+  const Integers &i32 = kernel.i32, &i64 = kernel.i64;
+  const ContractionGroup &group = kernel.group;
+  isKContiguous = input.innermost() == group.k;
+  isTurned = isKContiguous != layout.isKInner;
+  rowCount = isTurned ? layout.rowElements : layout.rows;
+  rowLength = isTurned ? layout.rows : layout.rowElements;
+  int64_t outer = isKContiguous ? rowCount : rowLength, depth = isKContiguous ? rowLength : rowCount;
+  isOuterWhole = kernel.isWhole(loop, outer);
+  isDepthWhole = kernel.isWhole(group.k, depth);
+
+  int64_t alignment = isTurned ? layout.elementBytes : alignmentOf(input);
+  async = alignment >= 4;
+  int64_t bytes = async ? alignment : isTurned ? layout.elementBytes : 16;
+  unit = bytes / layout.elementBytes;
+  int64_t unitsOfRow = rowLength / unit;
+  row = i32.div(kernel.thread, unitsOfRow);
+  column = i32.mul(i32.rem(kernel.thread, unitsOfRow), unit);
+
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, input.memory);
+  memory = LLVM::IntToPtrOp::create(
+      b, LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Global)),
+      i64.of(address));
+  // Strides of the input's dimensions, from the inside to the outside.
+  Value stride = i64.constant(1);
+  origin = i64.constant(0);
+  for (size_t dim = input.loops.size(); dim-- > 0;) {
+    unsigned each = input.loops[dim];
+    if (each != group.k)
+      origin = i64.add(origin, i64.mul(i64.of(kernel.origin[each]), stride));
+    if (each == (isKContiguous ? loop : group.k))
+      rowStride = stride;
+    stride = i64.mul(stride, i64.of(kernel.extents[each]));
+  }
+  outerOrigin = i64.of(kernel.origin[loop]);
+  outerExtent = i64.of(kernel.extents[loop]);
+  depthExtent = i64.of(kernel.extents[group.k]);
+  origin = i64.add(origin, i64.add(i64.mul(i64.of(row), rowStride), i64.of(column)));
+}
+
+void TileCopy::issue(Value stage, Value k) const {
+  int64_t units = rowCount * rowLength / unit;
+  for (int64_t number = 0; number * kernel.threads < units; ++number) {
+    Value condition;
+    if (units - number * kernel.threads < kernel.threads)
+      condition = kernel.i32.less(kernel.thread, kernel.i32.constant(units - number * kernel.threads));
+    kernel.where(condition, [&] { issueUnit(stage, k, number); });
+  }
+}
+
+void TileCopy::issueUnit(Value stage, Value k, int64_t number) const {
+  ImplicitLocOpBuilder &b = kernel.b;
+  const Integers &i32 = kernel.i32, &i64 = kernel.i64;
+  // Threads and the units of a row are powers of two.
+  int64_t ahead = number * kernel.threads * unit;
+  int64_t rowsAhead = ahead / rowLength, columnsAhead = ahead % rowLength;
+  Value unitRow = i32.add(row, rowsAhead), unitColumn = i32.add(column, columnsAhead);
+  Value offset = i64.add(origin, isKContiguous ? k : i64.mul(k, rowStride));
+  offset = i64.add(offset, i64.add(i64.mul(rowStride, rowsAhead), columnsAhead));
+
+  Value outer = i64.add(outerOrigin, i64.of(isKContiguous ? unitRow : unitColumn));
+  Value depth = i64.add(k, i64.of(isKContiguous ? unitColumn : unitRow));
+  Value inside;
+  auto require = [&](Value condition) {
+    inside = inside ? arith::AndIOp::create(b, inside, condition).getResult() : condition;
+  };
+  bool isGathered = !async && unit > 1;
+  // Units divide the rows of the input, so that their first element tells for all; but for what is gathered.
+  if (!isOuterWhole && !(isGathered && !isKContiguous))
+    require(i64.less(outer, outerExtent));
+  if (!isDepthWhole && !(isGathered && isKContiguous))
+    require(i64.less(depth, depthExtent));
+
+  Value columnBytes = i32.mul(isTurned ? unitRow : unitColumn, layout.elementBytes);
+  Value place = layout.offset(i32, isTurned ? unitColumn : unitRow, columnBytes);
+  Value target = kernel.sharedAt(i32.add(i32.add(stage, start), place));
+  if (async) {
+    if (inside)
+      offset = arith::SelectOp::create(b, inside, offset, i64.constant(0));
+    Value source = LLVM::GEPOp::create(b, memory.getType(), element, memory, ValueRange{offset});
+    int64_t bytes = unit * layout.elementBytes;
+    Value size;
+    if (inside)
+      size = arith::SelectOp::create(b, inside, i32.constant(bytes), i32.constant(0));
+    NVVM::CpAsyncOp::create(b, target, source, bytes,
+                            bytes == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA, size);
+    return;
+  }
+  Value inner = isKContiguous ? depth : outer;
+  bool isInnerWhole = isKContiguous ? isDepthWhole : isOuterWhole;
+  Value limit = isGathered && !isInnerWhole ? (isKContiguous ? depthExtent : outerExtent) : Value();
+  LLVM::StoreOp::create(b, gather(offset, inner, limit, inside), target, unit * layout.elementBytes);
+}
+
+// The elements of a unit, loaded one by one, as one value.
+Value TileCopy::gather(Value offset, Value column, Value limit, Value inside) const {
+  ImplicitLocOpBuilder &b = kernel.b;
+  const Integers &i64 = kernel.i64;
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < unit; ++i) {
+    Value condition = inside, place = i64.add(offset, i);
+    if (limit) {
+      Value exists = i64.less(i64.add(column, i), limit);
+      condition = condition ? arith::AndIOp::create(b, condition, exists).getResult() : exists;
+    }
+    if (condition)
+      place = arith::SelectOp::create(b, condition, place, i64.constant(0));
+    Value source = LLVM::GEPOp::create(b, memory.getType(), element, memory, ValueRange{place});
+    Value value = LLVM::LoadOp::create(b, element, source, layout.elementBytes);
+    if (condition)
+      value = arith::SelectOp::create(b, condition, value, zero);
+    elements.push_back(value);
+  }
+  if (unit == 1)
+    return elements[0];
+  Value vector = LLVM::PoisonOp::create(b, VectorType::get({unit}, element));
+  for (auto [i, value] : llvm::enumerate(elements))
+    vector = LLVM::InsertElementOp::create(b, vector, value, kernel.i32.constant(i));
+  return vector;
+}
+
+} // namespace kiln
