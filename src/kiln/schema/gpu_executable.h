@@ -7,11 +7,13 @@
 namespace kiln {
 
 // A runtime loads executables of all versions up to its own.
-inline constexpr uint32_t kGpuExecutableVersion = 1;
+inline constexpr uint32_t kGpuExecutableVersion = 2;
 // Parameters that every kernel has after its bindings and constants: three workgroup counts and the scratch memory.
 inline constexpr uint32_t kGpuFixedParameters = 4;
 // Bindings and constants of one kernel: what every device takes as parameters, less the fixed ones.
 inline constexpr uint32_t kGpuMostParameters = 4096 / 8 - kGpuFixedParameters;
+// Of a tensor map, which takes the place of 16 parameters.
+inline constexpr uint32_t kGpuTensorMapBytes = 128, kGpuMostTensorMaps = 4, kGpuMostTensorRank = 5;
 
 } // namespace kiln
 

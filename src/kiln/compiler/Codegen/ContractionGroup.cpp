@@ -259,6 +259,27 @@ Value ContractionGroup::extent(OpBuilder &b, Location loc, unsigned loop) const 
 
 //===--- Epilogue -------------------------------------------------------------------------------------------------===//
 
+// The index of a root's loop, for one of the elements along n.
+static Value elementIndex(OpBuilder &b, Location loc, const ContractionGroup &group, ArrayRef<Value> indices,
+                          unsigned loop, unsigned element) {
+  if (loop != group.n || element == 0)
+    return indices[loop];
+  Value distance = arith::ConstantIndexOp::create(b, loc, element);
+  return arith::AddIOp::create(b, loc, indices[loop], distance);
+}
+
+static llvm::MaybeAlign alignmentOf(Type element, int64_t width) {
+  return llvm::MaybeAlign(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) * width);
+}
+
+bool hasVectors(const ContractionGroup &group, Value memory, ArrayRef<unsigned> loops, int64_t width) {
+  auto type = cast<MemRefType>(memory.getType());
+  Type element = type.getElementType();
+  return width > 1 && !loops.empty() && loops.back() == group.n && llvm::count(loops, group.n) == 1 &&
+         ShapedType::isStatic(type.getShape().back()) && type.getShape().back() % width == 0 &&
+         element.isIntOrFloat() && !element.isInteger(1) && type.getLayout().isIdentity();
+}
+
 namespace {
 
 // The values of some elements beside each other, or one for all of them.
@@ -269,7 +290,7 @@ public:
   EpilogueEmitter(OpBuilder &b, Location loc, const ContractionGroup &group, ArrayRef<Value> indices, unsigned width)
       : b(b), loc(loc), group(group), indices(indices), width(width) {}
 
-  void run(ArrayRef<Value> sums) {
+  SmallVector<Elements> run(ArrayRef<Value> sums) {
     Elements results(sums);
     Operation *sum = group.sum;
     auto root = group.root;
@@ -284,8 +305,7 @@ public:
     values[root->getResult(0)] = results;
     for (const ContractionGroup::Step &step : group.epilogue)
       compute(step);
-    for (const ContractionGroup::Store &store : group.stores)
-      emitStore(store);
+    return llvm::map_to_vector(group.stores, [&](const ContractionGroup::Store &store) { return values[store.value]; });
   }
 
 private:
@@ -306,16 +326,9 @@ private:
     return clone->getResult(0);
   }
 
-  // The index of a root's loop, for one of the elements.
-  Value indexOf(unsigned loop, unsigned element) {
-    if (loop != group.n || element == 0)
-      return indices[loop];
-    Value distance = arith::ConstantIndexOp::create(b, loc, element);
-    return arith::AddIOp::create(b, loc, indices[loop], distance);
-  }
-
   SmallVector<Value> placeOf(AffineMap map, ArrayRef<unsigned> loops, unsigned element) {
-    SmallVector<Value> operands = llvm::map_to_vector(loops, [&](unsigned loop) { return indexOf(loop, element); });
+    SmallVector<Value> operands =
+        llvm::map_to_vector(loops, [&](unsigned loop) { return elementIndex(b, loc, group, indices, loop, element); });
     SmallVector<Value> place;
     for (AffineExpr expr : map.getResults()) {
       if (auto dim = dyn_cast<AffineDimExpr>(expr))
@@ -327,19 +340,6 @@ private:
     return place;
   }
 
-  // Whether the elements lie beside each other in memory, from a place that is a multiple of their number.
-  bool isVector(Value memory, ArrayRef<unsigned> innermostLoops) {
-    auto type = cast<MemRefType>(memory.getType());
-    return width > 1 && !innermostLoops.empty() && innermostLoops.back() == group.n &&
-           llvm::count(innermostLoops, group.n) == 1 && ShapedType::isStatic(type.getShape().back()) &&
-           type.getShape().back() % width == 0 && !type.getElementType().isInteger(1) &&
-           type.getElementType().isIntOrFloat() && type.getLayout().isIdentity();
-  }
-
-  llvm::MaybeAlign alignment(Type element) {
-    return llvm::MaybeAlign(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8) * width);
-  }
-
   Elements load(Value memory, AffineMap map, ArrayRef<unsigned> loops) {
     Elements elements;
     SmallVector<unsigned> innermost;
@@ -347,11 +347,11 @@ private:
     if (isPermutation)
       for (AffineExpr expr : map.getResults())
         innermost.push_back(loops[cast<AffineDimExpr>(expr).getPosition()]);
-    if (isPermutation && isVector(memory, innermost)) {
+    if (isPermutation && hasVectors(group, memory, innermost, width)) {
       Type element = cast<MemRefType>(memory.getType()).getElementType();
       auto type = VectorType::get({width}, element);
       Value vector = vector::LoadOp::create(b, loc, type, memory, placeOf(map, loops, 0), /*nontemporal=*/false,
-                                            alignment(element));
+                                            alignmentOf(element, width));
       for (unsigned i = 0; i < width; ++i)
         elements.push_back(vector::ExtractOp::create(b, loc, vector, ArrayRef<int64_t>{i}));
       return elements;
@@ -390,37 +390,20 @@ private:
           mapping.map(op.getMatchingBlockArgument(&operand), value);
       for (Operation &inner : body->without_terminator()) {
         if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-          mapping.map(index.getResult(), indexOf(step.loops[index.getDim()], i));
+          mapping.map(index.getResult(), elementIndex(b, loc, group, indices, step.loops[index.getDim()], i));
           continue;
         }
         Operation *clone = b.clone(inner, mapping);
         SmallVector<linalg::IndexOp> nested;
         clone->walk([&](linalg::IndexOp index) { nested.push_back(index); });
         for (linalg::IndexOp index : nested) {
-          index.replaceAllUsesWith(indexOf(step.loops[index.getDim()], i));
+          index.replaceAllUsesWith(elementIndex(b, loc, group, indices, step.loops[index.getDim()], i));
           index.erase();
         }
       }
       for (auto [result, yielded] : llvm::zip(op->getResults(), body->getTerminator()->getOperands()))
         values[result].push_back(mapping.lookupOrDefault(yielded));
     }
-  }
-
-  void emitStore(const ContractionGroup::Store &store) {
-    const Elements &elements = values[store.value];
-    auto type = cast<MemRefType>(store.memory.getType());
-    auto placeAt = [&](unsigned element) {
-      return llvm::map_to_vector(store.loops, [&](unsigned loop) { return indexOf(loop, element); });
-    };
-    if (isVector(store.memory, store.loops)) {
-      auto vectorType = VectorType::get({width}, type.getElementType());
-      Value vector = vector::FromElementsOp::create(b, loc, vectorType, elements);
-      vector::StoreOp::create(b, loc, vector, store.memory, placeAt(0), /*nontemporal=*/false,
-                              alignment(type.getElementType()));
-      return;
-    }
-    for (unsigned i = 0; i < width; ++i)
-      memref::StoreOp::create(b, loc, elements[i], store.memory, placeAt(i));
   }
 
   OpBuilder &b;
@@ -433,8 +416,27 @@ private:
 
 } // namespace
 
-void GroupEpilogue::emit(OpBuilder &b, Location loc, ArrayRef<Value> sums, ArrayRef<Value> indices) const {
-  EpilogueEmitter(b, loc, group, indices, sums.size()).run(sums);
+SmallVector<SmallVector<Value>> computeEpilogue(OpBuilder &b, Location loc, const ContractionGroup &group,
+                                                ArrayRef<Value> sums, ArrayRef<Value> indices) {
+  return EpilogueEmitter(b, loc, group, indices, sums.size()).run(sums);
+}
+
+void storeElements(OpBuilder &b, Location loc, const ContractionGroup &group, const ContractionGroup::Store &store,
+                   ArrayRef<Value> elements, ArrayRef<Value> indices) {
+  Type element = cast<MemRefType>(store.memory.getType()).getElementType();
+  auto placeAt = [&](unsigned number) {
+    return llvm::map_to_vector(store.loops,
+                               [&](unsigned loop) { return elementIndex(b, loc, group, indices, loop, number); });
+  };
+  if (hasVectors(group, store.memory, store.loops, elements.size())) {
+    auto type = VectorType::get({int64_t(elements.size())}, element);
+    Value vector = vector::FromElementsOp::create(b, loc, type, elements);
+    vector::StoreOp::create(b, loc, vector, store.memory, placeAt(0), /*nontemporal=*/false,
+                            alignmentOf(element, elements.size()));
+    return;
+  }
+  for (auto [i, value] : llvm::enumerate(elements))
+    memref::StoreOp::create(b, loc, value, store.memory, placeAt(i));
 }
 
 } // namespace kiln

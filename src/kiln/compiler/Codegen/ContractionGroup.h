@@ -63,19 +63,22 @@ struct ContractionLoops {
 // The memory of a tensor that is a binding, or null.
 mlir::Value bindingOf(mlir::Value tensor);
 
-// Computes the group's epilogue for elements that lie beside each other along n, and stores what is to be stored.
-class GroupEpilogue {
-public:
-  explicit GroupEpilogue(const ContractionGroup &group) : group(group) {}
+// Computes the group's epilogue for elements that lie beside each other along n: `sums` are the root's results of places
+// n, n + 1, ..., all of which exist; `indices` has the first place's index of each loop of the root (k's is not looked
+// at). Gives the elements of each store of the group. Memory that allows it is read as vectors.
+llvm::SmallVector<llvm::SmallVector<mlir::Value>> computeEpilogue(mlir::OpBuilder &b, mlir::Location loc,
+                                                                  const ContractionGroup &group,
+                                                                  llvm::ArrayRef<mlir::Value> sums,
+                                                                  llvm::ArrayRef<mlir::Value> indices);
 
-  // `sums` are the root's results of places n, n + 1, ..., all of which exist; `indices` has the first place's index of
-  // each loop of the root (k's is not looked at). Memory that allows it is accessed as vectors.
-  void emit(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<mlir::Value> sums,
-            llvm::ArrayRef<mlir::Value> indices) const;
+// Stores elements that computeEpilogue has given, as a vector where the memory allows it.
+void storeElements(mlir::OpBuilder &b, mlir::Location loc, const ContractionGroup &group,
+                   const ContractionGroup::Store &store, llvm::ArrayRef<mlir::Value> elements,
+                   llvm::ArrayRef<mlir::Value> indices);
 
-private:
-  const ContractionGroup &group;
-};
+// Whether `width` elements along n lie beside each other in memory whose dimensions run along these loops, from each place
+// that is a multiple of `width`, and may be accessed as a vector.
+bool hasVectors(const ContractionGroup &group, mlir::Value memory, llvm::ArrayRef<unsigned> loops, int64_t width);
 
 } // namespace kiln
 

@@ -3,6 +3,7 @@
 #include "kiln/compiler/Codegen/CodegenPasses.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -39,6 +40,7 @@ void addCudaTranslationPasses(OpPassManager &variantPasses) {
   functionPasses.addPass(createCanonicalizerPass());
   functionPasses.addPass(createCSEPass());
   modulePasses.addPass(createCudaConvertToLLVM());
+  modulePasses.addPass(createConvertNVVMToLLVMPass()); // Instructions that LLVM has no intrinsic of.
 }
 
 void registerCudaDialects(DialectRegistry &registry) {

@@ -28,6 +28,11 @@ inline constexpr llvm::StringLiteral threadsAttr = "kiln.threads";
 inline constexpr llvm::StringLiteral scratchBytesAttr = "kiln.scratch_bytes";
 // On a dispatch's function, and then on its kernel: the bytes of shared memory that a launch asks for, an i64.
 inline constexpr llvm::StringLiteral dynamicSharedBytesAttr = "kiln.dynamic_shared_bytes";
+// On a dispatch that goes over its workgroups itself, and on its kernel: how many blocks a multiprocessor gets, an i32.
+inline constexpr llvm::StringLiteral blocksPerMultiprocessorAttr = "kiln.blocks_per_multiprocessor";
+// On an argument of a dispatch's function, an !llvm.ptr: it is a tensor map, of a dictionary with the fields of
+// GpuTensorMap in schema/gpu_executable.fbs; and on a kernel, the list of them.
+inline constexpr llvm::StringLiteral tensorMapAttr = "kiln.tensor_map", tensorMapsAttr = "kiln.tensor_maps";
 
 } // namespace kiln
 

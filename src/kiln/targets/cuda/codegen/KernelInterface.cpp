@@ -37,8 +37,16 @@ public:
       return function.emitOpError("has ") << bindings.size() << " bindings and " << constants
                                           << " constants; a kernel can take " << kGpuMostParameters;
     Block &entry = function.getFunctionBody().front();
-    bool hasLocal = function.getNumArguments() != 0;
-    if (hasLocal && (function.getNumArguments() != 1 || !function.getArgAttr(0, localMemoryArgAttr)))
+    SmallVector<Attribute> tensorMaps;
+    while (tensorMaps.size() < function.getNumArguments()) {
+      Attribute map = function.getArgAttr(tensorMaps.size(), tensorMapAttr);
+      if (!map)
+        break;
+      tensorMaps.push_back(map);
+    }
+    unsigned local = tensorMaps.size();
+    bool hasLocal = function.getNumArguments() != local;
+    if (hasLocal && (function.getNumArguments() != local + 1 || !function.getArgAttr(local, localMemoryArgAttr)))
       return function.emitOpError("is a dispatch, and must have no arguments; what it uses are ops of hal.interface");
     if (function.getNumResults() != 0)
       return function.emitOpError("is a dispatch, and must have no results");
@@ -57,11 +65,17 @@ public:
     Value scratch = entry.addArgument(global, function.getLoc());
     attributes.push_back(b.getDictionaryAttr({}));
 
-    b.setInsertionPointToStart(&entry);
-    if (hasLocal) {
-      replaceLocalMemory(entry.getArgument(0), scratch);
-      entry.eraseArgument(0);
+    for (unsigned i = 0; i < tensorMaps.size(); ++i) {
+      entry.getArgument(i).replaceAllUsesWith(entry.addArgument(generic, function.getLoc()));
+      attributes.push_back(tensorMapAttributes());
     }
+    if (!tensorMaps.empty())
+      function->setAttr(tensorMapsAttr, b.getArrayAttr(tensorMaps));
+
+    b.setInsertionPointToStart(&entry);
+    if (hasLocal)
+      replaceLocalMemory(entry.getArgument(local), scratch);
+    entry.eraseArguments(0, local + (hasLocal ? 1 : 0));
     function.setFunctionType(b.getFunctionType(entry.getArgumentTypes(), {}));
     function.setAllArgAttrs(attributes);
 
@@ -93,6 +107,15 @@ private:
       list.set("llvm.noalias", b.getUnitAttr());
     if (readOnly)
       list.set("llvm.readonly", b.getUnitAttr());
+    return list.getDictionary(b.getContext());
+  }
+
+  // Passed by value, and read where the launch has put it.
+  DictionaryAttr tensorMapAttributes() {
+    NamedAttrList list;
+    list.set("llvm.align", b.getI64IntegerAttr(64));
+    list.set("llvm.byval", TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), kGpuTensorMapBytes)));
+    list.set("nvvm.grid_constant", b.getUnitAttr());
     return list.getDictionary(b.getContext());
   }
 
@@ -186,6 +209,8 @@ private:
       threads = attr.getInt();
     function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
     function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), b.getDenseI32ArrayAttr({threads, 1, 1}));
+    if (auto blocks = function->getAttrOfType<IntegerAttr>(blocksPerMultiprocessorAttr))
+      function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), blocks);
   }
 
   func::FuncOp function;

@@ -279,7 +279,8 @@ class CudaMapToThreadsPass : public impl::CudaMapToThreadsBase<CudaMapToThreadsP
     }
     if (failed(convertBooleanMemory(rewriter, function)))
       return signalPassFailure();
-    loopOverWorkgroups(function);
+    if (!function->hasAttr(blocksPerMultiprocessorAttr))
+      loopOverWorkgroups(function);
   }
 };
 

@@ -89,6 +89,23 @@ static std::string symbolOf(StringRef name, uint32_t ordinal) {
   return symbol == name && !llvm::isDigit(symbol[0]) ? symbol : ("k" + Twine(ordinal) + "_" + symbol).str();
 }
 
+static std::vector<flatbuffers::Offset<schema::GpuTensorMap>> makeTensorMaps(flatbuffers::FlatBufferBuilder &builder,
+                                                                             LLVM::LLVMFuncOp function) {
+  std::vector<flatbuffers::Offset<schema::GpuTensorMap>> maps;
+  auto list = function->getAttrOfType<ArrayAttr>(tensorMapsAttr);
+  if (!list)
+    return maps;
+  for (DictionaryAttr fields : list.getAsRange<DictionaryAttr>()) {
+    auto number = [&](StringRef name) { return fields.getAs<IntegerAttr>(name).getInt(); };
+    auto numbers = [&](StringRef name) { return fields.getAs<DenseI64ArrayAttr>(name).asArrayRef(); };
+    std::vector<uint64_t> extents(numbers("extents").begin(), numbers("extents").end());
+    std::vector<uint32_t> box(numbers("box").begin(), numbers("box").end());
+    maps.push_back(schema::CreateGpuTensorMapDirect(builder, number("binding"), number("data_type"),
+                                                    number("element_bytes"), &extents, &box));
+  }
+  return maps;
+}
+
 LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const SerializationOptions &options,
                                    SmallVectorImpl<char> &bytes) {
   SmallVector<ModuleOp> modules(variant.getBody().getOps<ModuleOp>());
@@ -108,11 +125,14 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
     auto threads = function->getAttrOfType<DenseI32ArrayAttr>(NVVM::NVVMDialect::getMaxntidAttrName());
     auto scratch = function->getAttrOfType<IntegerAttr>(scratchBytesAttr);
     auto shared = function->getAttrOfType<IntegerAttr>(dynamicSharedBytesAttr);
+    auto blocks = function->getAttrOfType<IntegerAttr>(blocksPerMultiprocessorAttr);
+    std::vector<flatbuffers::Offset<schema::GpuTensorMap>> maps = makeTensorMaps(builder, function);
     std::string name = op.getSymName().str(), symbol = symbolOf(name, ordinal);
     kernels.push_back(schema::CreateGpuKernelDirect(
         builder, name.c_str(), symbol.c_str(), std::distance(modules.begin(), module),
         op.getLayout().getBindings().size(), op.getLayout().getConstants(), threads ? threads[0] : 1, 1, 1,
-        shared ? shared.getInt() : 0, scratch ? scratch.getInt() : 0));
+        shared ? shared.getInt() : 0, scratch ? scratch.getInt() : 0, maps.empty() ? nullptr : &maps,
+        blocks ? blocks.getInt() : 0));
     function.setSymName(symbol);
   }
 

@@ -54,6 +54,8 @@ uint64_t CudaCommandBuffer::blocksOf(const Command &command) {
   const uint64_t *count = command.workgroupCount;
   // What a launch can have in one dimension.
   uint64_t blocks = std::min<uint64_t>(count[0] * count[1] * count[2], INT32_MAX);
+  if (command.kernel->mostBlocks)
+    blocks = std::min<uint64_t>(blocks, command.kernel->mostBlocks);
   return command.kernel->scratchBytes ? CudaQueue::scratchBlocks(command.kernel->scratchBytes, blocks) : blocks;
 }
 
@@ -103,7 +105,7 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
   const uint64_t *count = command.workgroupCount;
 
   std::array<uint64_t, kGpuMostParameters + kGpuFixedParameters> values;
-  std::array<void *, kGpuMostParameters + kGpuFixedParameters> parameters;
+  std::array<void *, kGpuMostParameters + kGpuFixedParameters + kGpuMostTensorMaps> parameters;
   size_t used = 0;
   for (uint32_t i = 0; i < kernel.bindingCount; ++i)
     values[used++] = addresses[command.firstRange + i];
@@ -115,6 +117,17 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
   for (size_t i = 0; i < used; ++i)
     parameters[i] = &values[i];
   const CudaLibrary &cuda = context->cuda();
+  std::array<CudaTensorMap, kGpuMostTensorMaps> maps;
+  static constexpr std::array<uint32_t, kGpuMostTensorRank> kAdjacent{1, 1, 1, 1, 1};
+  for (size_t i = 0; i < kernel.tensors.size(); ++i) {
+    const CudaTensor &tensor = kernel.tensors[i];
+    KILN_RETURN_IF_ERROR(cuda.check(
+        cuda.cuTensorMapEncodeTiled(&maps[i], tensor.dataType, unsigned(tensor.extents.size()), values[tensor.binding],
+                                    tensor.extents.data(), tensor.strides.data(), tensor.box.data(), kAdjacent.data(),
+                                    /*interleave=*/0, cuda::kSwizzle128Bytes, cuda::kPromoteTo256Bytes, /*outside=*/0),
+        fmt::format("describe binding {} of dispatch '{}' for its copies", tensor.binding, kernel.name)));
+    parameters[used + i] = &maps[i];
+  }
   CUresult result =
       cuda.cuLaunchKernel(kernel.function, unsigned(blocksOf(command)), 1, 1, kernel.threads[0], kernel.threads[1],
                           kernel.threads[2], kernel.dynamicSharedBytes, queue.stream(), parameters.data(), nullptr);

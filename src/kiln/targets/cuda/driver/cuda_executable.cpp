@@ -56,6 +56,30 @@ static Status checkKernel(const schema::GpuKernel &kernel, size_t codes, const C
   return okStatus();
 }
 
+static Status checkTensors(const schema::GpuKernel &kernel) {
+  if (!kernel.tensor_maps())
+    return okStatus();
+  if (kernel.tensor_maps()->size() > kGpuMostTensorMaps)
+    return dataLoss("dispatch '{}' has {} tensor maps; {} are possible", kernel.name()->string_view(),
+                    kernel.tensor_maps()->size(), kGpuMostTensorMaps);
+  for (const schema::GpuTensorMap *map : *kernel.tensor_maps()) {
+    size_t rank = map->extents() ? map->extents()->size() : 0;
+    if (map->binding() >= kernel.binding_count() || rank == 0 || rank > kGpuMostTensorRank || !map->box() ||
+        map->box()->size() != rank || map->element_bytes() == 0)
+      return dataLoss("dispatch '{}' has a tensor map that is not one", kernel.name()->string_view());
+  }
+  return okStatus();
+}
+
+static CudaTensor readTensor(const schema::GpuTensorMap &map) {
+  CudaTensor tensor{map.binding(), map.data_type(), {map.extents()->begin(), map.extents()->end()}, {}, {}};
+  tensor.box.assign(map.box()->begin(), map.box()->end());
+  uint64_t stride = map.element_bytes();
+  for (size_t i = 0; i + 1 < tensor.extents.size(); ++i)
+    tensor.strides.push_back(stride *= tensor.extents[i]);
+  return tensor;
+}
+
 static Status checkExpected(const schema::GpuKernel &found, const ExpectedExport &expected, size_t index) {
   if (expected.name != found.name()->string_view())
     return dataLoss("the module expects its export {} to be '{}'; it is '{}'", index, expected.name,
@@ -88,6 +112,7 @@ static Result<const schema::GpuExecutable *> readTable(const ExecutableSource &s
     return dataLoss("the module expects {} exports; it has {}", source.exports.size(), kernels);
   for (size_t i = 0; i < kernels; ++i) {
     KILN_RETURN_IF_ERROR(checkKernel(*table->kernels()->Get(i), codes, device));
+    KILN_RETURN_IF_ERROR(checkTensors(*table->kernels()->Get(i)));
     if (!source.exports.empty())
       KILN_RETURN_IF_ERROR(checkExpected(*table->kernels()->Get(i), source.exports[i], i));
   }
@@ -116,7 +141,12 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(Ref<CudaContext> context, const
                         entry->constant_count(),
                         {entry->threads_x(), entry->threads_y(), entry->threads_z()},
                         entry->dynamic_shared_bytes(),
-                        entry->scratch_bytes()};
+                        entry->scratch_bytes(),
+                        {},
+                        entry->blocks_per_multiprocessor() * uint32_t(context->properties().multiprocessors)};
+      if (entry->tensor_maps())
+        for (const schema::GpuTensorMap *map : *entry->tensor_maps())
+          kernel.tensors.push_back(readTensor(*map));
       CUresult result =
           cuda.cuModuleGetFunction(&kernel.function, executable->modules[entry->code()], entry->symbol()->c_str());
       if (result == cuda::kSuccess && kernel.dynamicSharedBytes)

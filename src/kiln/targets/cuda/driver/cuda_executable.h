@@ -17,6 +17,14 @@ inline constexpr std::string_view kCudaFormat = "ptx";
 // for sm_XY runs on what is as new or newer, that for sm_XYa on nothing else.
 Status checkCudaArchitecture(std::string_view architecture, int major, int minor);
 
+// A binding as a kernel's copies see it; gpu_executable.fbs says what the fields are.
+struct CudaTensor {
+  uint32_t binding = 0;
+  int dataType = 0;
+  std::vector<uint64_t> extents, strides; // of all dimensions, and of all but the innermost
+  std::vector<uint32_t> box;
+};
+
 struct CudaKernel {
   std::string name;
   CUfunction function = nullptr;
@@ -24,6 +32,8 @@ struct CudaKernel {
   uint32_t threads[3] = {1, 1, 1};
   uint32_t dynamicSharedBytes = 0;
   uint64_t scratchBytes = 0; // for each block
+  std::vector<CudaTensor> tensors;
+  uint32_t mostBlocks = 0; // of a launch; 0: any number
 };
 
 class CudaExecutable final : public Executable {

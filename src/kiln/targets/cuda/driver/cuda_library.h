@@ -29,6 +29,11 @@ struct CudaGraphUpdate {
   CUgraphNode node = nullptr, fromNode = nullptr;
 };
 
+// CUtensorMap: what a copy of boxes of a tensor reads.
+struct alignas(64) CudaTensorMap {
+  uint64_t words[16];
+};
+
 // The numbers of CUDA that are used, under names of their own.
 namespace cuda {
 inline constexpr CUresult kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidPtx = 218, kUnsupportedPtx = 222,
@@ -39,6 +44,7 @@ inline constexpr int kFunctionDynamicSharedBytes = 8;
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureOfThread = 1; // what other threads do has no part in it
+inline constexpr int kSwizzle128Bytes = 3, kPromoteTo256Bytes = 3;
 inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2;
 } // namespace cuda
 

@@ -9,7 +9,7 @@ namespace kiln::cudasim {
 Where takeSpace(Decoder &in) {
   if (in.take("global") || in.take("const"))
     return Where::Global;
-  if (in.take("shared") || in.take("shared::cta"))
+  if (in.take("shared") || in.take("shared::cta") || in.take("shared::cluster")) // A cluster is a block here.
     return Where::Shared;
   if (in.take("local"))
     return Where::Local;

@@ -25,6 +25,10 @@ struct Scope {
   };
   std::unordered_map<std::string_view, Entity> names;
   std::unordered_map<std::string_view, Range> ranges;
+  // Of a pair of braces within a function's: its labels, under the names that they have in the function, and its first
+  // instruction.
+  std::unordered_map<std::string, std::string> labels;
+  size_t firstInstruction = 0;
 };
 
 class Parser {
@@ -43,6 +47,8 @@ public:
 
 private:
   // Limits that no code of a compiler comes near: what is damaged must not take all memory.
+  // The module's, a function's parameters' and its body's.
+  static constexpr size_t kFunctionScopes = 3;
   static constexpr uint64_t kMostRegisters = 1 << 16, kMostBytes = uint64_t(1) << 32, kMostScopes = 200;
 
   Status parseTopLevel();
@@ -61,6 +67,7 @@ private:
   Status parseStatement();
   Status parseRegisters();
   Status parseLabel();
+  void endLabels(const Scope &scope);
   Status parseInstruction();
   Result<Operand> parseOperand(int depth);
   Result<Operand> parseList(std::string_view end, int depth);
@@ -406,16 +413,28 @@ Status Parser::parseBody() {
     if (in.atEnd())
       return in.error("'}}' is expected");
     if (in.accept("}")) {
+      endLabels(scopes.back());
       scopes.pop_back();
     } else if (in.accept("{")) {
       if (scopes.size() > kMostScopes)
         return in.error("braces are nested too deeply");
-      scopes.emplace_back();
+      scopes.emplace_back().firstInstruction = function->body.size();
     } else {
       KILN_RETURN_IF_ERROR(parseStatement());
     }
   }
   return okStatus();
+}
+
+// What branches to a label of the scope gets the name that it has in the function.
+void Parser::endLabels(const Scope &scope) {
+  if (scope.labels.empty())
+    return;
+  for (size_t i = scope.firstInstruction; i < function->body.size(); ++i)
+    for (Operand &operand : function->body[i].operands)
+      if (operand.kind == Operand::Kind::Name)
+        if (auto found = scope.labels.find(operand.name); found != scope.labels.end())
+          operand.name = found->second;
 }
 
 Status Parser::parseStatement() {
@@ -493,7 +512,13 @@ Status Parser::parseLabel() {
   }
   if (in.peek().is(".callprototype") || in.peek().is(".calltargets"))
     return in.error("calls through pointers are not simulated");
-  if (!function->labels.emplace(name.text, uint32_t(function->body.size())).second)
+  std::string unique(name.text);
+  if (scopes.size() > kFunctionScopes) {
+    unique += fmt::format("#{}", function->labels.size());
+    if (!scopes.back().labels.emplace(name.text, unique).second)
+      return invalidArgument("line {}: label '{}' is there already", name.line, name.text);
+  }
+  if (!function->labels.emplace(unique, uint32_t(function->body.size())).second)
     return invalidArgument("line {}: label '{}' is there already", name.line, name.text);
   return okStatus();
 }

@@ -70,6 +70,28 @@ $L: @!p bra $L;
   EXPECT_EQ(module.variables[kernel->localVariables[0]].bytes, 32u);
 }
 
+// A pair of braces has labels of its own, and its branches may leave it.
+TEST(PtxParser, labelsBelongToBraces) {
+  Result<std::unique_ptr<Module>> parsed = parsePtx(R"(.version 8.0
+.target sm_90
+.address_size 64
+.entry k() {
+  { again: bra done; bra again; done: bra.uni out; }
+  { again: { bra again; } }
+  out: ret;
+}
+)");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
+  const Function &kernel = *(*parsed)->findFunction("k");
+  auto target = [&](size_t branch) { return kernel.labels.at(kernel.body[branch].operands[0].name); };
+  EXPECT_EQ(target(0), 2u);
+  EXPECT_EQ(target(1), 0u);
+  EXPECT_EQ(target(2), 4u);
+  EXPECT_EQ(target(3), 3u);
+  EXPECT_EQ(errorIn("{ a: ; { a: ; } a: ; }"), "line 4: label 'a' is there already");
+  EXPECT_EQ(errorIn("{ a: ; } bra a;"), "line 4: 'bra a': there is no label 'a'");
+}
+
 TEST(PtxParser, errorsNameLineAndCause) {
   EXPECT_EQ(errorOf(".version 8.0\n.target sm_90\n.address_size 32\n"), // the size has been read
             "line 4: only addresses of 64 bits are simulated, and the text ends");

@@ -2,6 +2,7 @@
 
 #include "kiln/targets/cuda/driver/cuda_executable.h"
 #include "kiln/targets/cuda/sim/sim_device.h"
+#include "kiln/targets/cuda/sim/tensor_map.h"
 
 #include <algorithm>
 #include <cstring>
@@ -437,6 +438,20 @@ CUresult checkLaunch(const SimFunction &function, const Launch &launch) {
   if (launch.dynamicSharedBytes > function.mostDynamicBytes || launch.sharedBytes() > kMostSharedBytes)
     return fail(kInvalidValue, "{} bytes of dynamic shared memory beside {} of static; kernel '{}' may have {}",
                 launch.dynamicSharedBytes, function.program->staticSharedBytes, kernel.name, function.mostDynamicBytes);
+  return cuda::kSuccess;
+}
+
+CUresult cuTensorMapEncodeTiled(CudaTensorMap *map, int dataType, unsigned rank, CUdeviceptr address,
+                                const uint64_t *extents, const uint64_t *strides, const unsigned *box,
+                                const unsigned *elementStrides, int interleave, int swizzle, int, int outside) {
+  TensorMap made;
+  std::string reason = encodeTiled(
+      made, dataType, rank, address, {extents, std::min(rank, TensorMap::kMostRank)},
+      {strides, std::min(rank, TensorMap::kMostRank) - (rank ? 1 : 0)}, {box, std::min(rank, TensorMap::kMostRank)},
+      {elementStrides, std::min(rank, TensorMap::kMostRank)}, interleave, swizzle, outside != 0);
+  if (!reason.empty())
+    return fail(kInvalidValue, "{}", reason);
+  std::memcpy(map, &made, sizeof(made));
   return cuda::kSuccess;
 }
 

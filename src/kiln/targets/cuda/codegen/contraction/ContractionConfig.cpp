@@ -11,16 +11,23 @@ using namespace mlir;
 namespace kiln {
 
 bool isTiledKernel(const TileConfig &config) {
-  return config.instructions == kSimtFfma || config.instructions == kMmaSync;
+  return config.instructions == kSimtFfma || config.instructions == kMmaSync || config.instructions == kWgmma;
 }
 
 int64_t threadsOf(const TileConfig &config) {
+  if (config.instructions == kWgmma)
+    return (config.m / 64 + 1) * 128; // A group of warps for each 64 rows, and one that copies.
   int64_t parts = (config.m / config.rows) * (config.n / config.columns);
   return config.instructions == kMmaSync ? parts * 32 : parts;
 }
 
 void completeContractionConfig(TileConfig &config) {
   bool isMma = config.instructions == kMmaSync;
+  if (config.instructions == kWgmma) {
+    config.rows = config.rows ? config.rows : 64;
+    config.columns = config.columns ? config.columns : config.n;
+    return;
+  }
   int64_t most = isMma ? 64 : 8;
   if (config.rows == 0)
     config.rows = std::min(config.m, most);
@@ -34,9 +41,9 @@ void completeContractionConfig(TileConfig &config) {
 }
 
 std::string checkContractionConfig(const TileConfig &config, const CudaTarget &target) {
-  bool isMma = config.instructions == kMmaSync;
-  if (isMma && target.generation() < 80)
-    return llvm::formatv("asks for {0}, which {1} does not have; sm_80 and newer do", config.instructions,
+  bool isMma = config.instructions == kMmaSync, isGrouped = config.instructions == kWgmma;
+  if (isGrouped && target.architecture != "sm_90a")
+    return llvm::formatv("asks for {0}, which {1} does not have; sm_90a has it alone", config.instructions,
                          target.architecture);
   if (target.generation() < 80)
     return llvm::formatv("asks for {0}, whose asynchronous copies {1} does not have; sm_80 and newer do",
@@ -47,10 +54,15 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
   if (config.m % config.rows || config.n % config.columns)
     return llvm::formatv("has a register tile of {0}x{1} that does not divide its tile of {2}x{3}", config.rows,
                          config.columns, config.m, config.n);
+  if (isGrouped && (config.rows != 64 || config.columns != config.n || config.m < 64 || config.n < 64 ||
+                    config.m > 256 || config.n > 256 || config.m * config.n > 128 * 256))
+    return llvm::formatv("has a tile of {0}x{1}; tensorcore_wgmma has 64 to 256 rows and columns, of which four warps "
+                         "compute 64 rows, and 128x256 at most",
+                         config.m, config.n);
   if (isMma && (config.rows < 16 || config.columns < 16 || config.rows * config.columns > 64 * 128))
     return llvm::formatv("gives a warp {0}x{1}; mma.sync wants 16x16 at least, and registers hold 64x128", config.rows,
                          config.columns);
-  if (!isMma && config.rows * config.columns > 128)
+  if (!isMma && !isGrouped && config.rows * config.columns > 128)
     return llvm::formatv("gives a thread {0}x{1}; its registers hold 128 sums", config.rows, config.columns);
   if (config.stages < 2 || config.stages > 16)
     return llvm::formatv("has {0} stages; copies to shared memory run 1 to 15 tiles ahead, which is 2 to 16",
@@ -72,6 +84,9 @@ struct Candidate {
 // Made for f16 and f32; other types take the same.
 static constexpr Candidate mmaTiles[] = {{128, 256, 64, 64, 1.0}, {128, 128, 64, 64, 0.95}, {128, 64, 64, 32, 0.75},
                                          {64, 64, 32, 32, 0.6},   {32, 64, 16, 32, 0.4},    {32, 32, 16, 16, 0.25}};
+static constexpr Candidate wgmmaTiles[] = {{128, 256, 64, 256, 1.0}, {256, 128, 64, 128, 0.98},
+                                           {128, 128, 64, 128, 0.9}, {128, 64, 64, 64, 0.65},
+                                           {64, 128, 64, 128, 0.65}, {64, 64, 64, 64, 0.5}};
 static constexpr Candidate simtTiles[] = {
     {128, 128, 8, 8, 1.0}, {128, 64, 8, 8, 0.9}, {64, 64, 8, 4, 0.75}, {32, 64, 4, 4, 0.5}, {32, 32, 4, 4, 0.35}};
 
@@ -102,11 +117,21 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
   bool isHalf = lhs == rhs && (lhs.isF16() || lhs.isBF16()) && (result == lhs || result.isF32());
   bool isBytes = lhs.isInteger(8) && rhs.isInteger(8) && result.isInteger(32) && isKInner(0) && isKInner(1);
   bool isMma = isHalf || isBytes;
+  // Boxes are copied where rows are multiples of 16 bytes.
+  auto areBoxes = [&] {
+    return !ShapedType::isDynamicShape(extents) && llvm::all_of(op.getDpsInputs(), [&](Value input) {
+      auto type = cast<ShapedType>(input.getType());
+      return type.getRank() <= 5 && type.getShape().back() * type.getElementTypeBitWidth() % 128 == 0;
+    });
+  };
+  bool isGrouped = isMma && target.architecture == "sm_90a" && areBoxes();
   TileConfig config;
-  config.instructions = (isMma ? kMmaSync : kSimtFfma).str();
+  config.instructions = (isGrouped ? kWgmma : isMma ? kMmaSync : kSimtFfma).str();
   const Candidate *best = nullptr;
   double least = 0;
-  for (const Candidate &tile : isMma ? ArrayRef<Candidate>(mmaTiles) : ArrayRef<Candidate>(simtTiles)) {
+  for (const Candidate &tile : isGrouped ? ArrayRef<Candidate>(wgmmaTiles)
+                               : isMma   ? ArrayRef<Candidate>(mmaTiles)
+                                         : ArrayRef<Candidate>(simtTiles)) {
     int64_t tiles = llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n) * batch;
     double time = llvm::divideCeil(tiles, target.multiprocessors()) * tile.m * tile.n / tile.rate;
     if (!best || time < least) {
@@ -119,6 +144,11 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
   config.rows = best->rows;
   config.columns = best->columns;
   int64_t bytes = std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth()) / 8;
+  if (isGrouped) {
+    config.k = 128 / bytes;
+    config.stages = config.m * config.n >= 128 * 256 ? 4 : config.m * config.n >= 128 * 128 ? 5 : 6;
+    return config;
+  }
   config.k = isMma ? (best->n >= 128 ? 64 : 128) / bytes : 16;
   config.stages = isMma ? 4 : 3;
   while (config.stages > 2 && config.stages * (config.m + config.n + 32) * config.k * bytes > target.sharedLimit())

@@ -13,6 +13,7 @@ struct ContractionGroup;
 
 inline constexpr llvm::StringLiteral kSimtFfma = "simt_ffma";
 inline constexpr llvm::StringLiteral kMmaSync = "tensorcore_mmasync";
+inline constexpr llvm::StringLiteral kWgmma = "tensorcore_wgmma";
 
 // Whether a configuration's instructions are those of a kernel with tiles in shared memory.
 bool isTiledKernel(const TileConfig &config);

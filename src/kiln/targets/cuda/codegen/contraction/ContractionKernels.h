@@ -19,12 +19,29 @@ struct MmaKind {
   static std::optional<MmaKind> of(const ContractionGroup &group);
 };
 
+// What wgmma multiplies: 64 rows, and 32 bytes along k.
+struct WgmmaKind {
+  mlir::NVVM::WGMMATypes lhs, rhs, result;
+  mlir::Type accumulator;
+  int64_t elementBytes;
+
+  // The same as an MmaKind has; nullopt where wgmma or the copies of boxes do not take the inputs as they lie in
+  // memory.
+  static std::optional<WgmmaKind> of(const ContractionGroup &group, const MmaKind &kind);
+};
+
 // Bytes of shared memory that the kernels below need.
 int64_t sharedBytesOfMmaSync(const ContractionGroup &group, const TileConfig &config);
 int64_t sharedBytesOfSimt(const ContractionGroup &group, const TileConfig &config);
+int64_t sharedBytesOfWgmma(const TileConfig &config);
 
 // By mma.sync: each warp computes a part of the tile of config.rows by config.columns.
 void emitMmaSync(const TileKernel &kernel, const MmaKind &kind);
+// By wgmma, with blocks that stay: a group of four warps copies boxes of the inputs, and each of the others computes 64
+// rows of the tile. `total` is the number of tiles, an index; `originOf` gives the origin of each loop for the number
+// of a tile. Adds a tensor map for each input to the arguments of the function.
+void emitWgmma(const TileKernel &kernel, const WgmmaKind &kind, mlir::func::FuncOp function, mlir::Value total,
+               llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value)> originOf);
 // By scalar arithmetic: each thread computes config.rows by config.columns elements.
 void emitSimt(const TileKernel &kernel);
 

@@ -86,7 +86,9 @@ void finishElements(const TileKernel &kernel, ArrayRef<Value> sums, Value m, Val
     SmallVector<Value> indices(kernel.origin);
     indices[group.m] = arith::AddIOp::create(b, kernel.origin[group.m], kernel.index(m));
     indices[group.n] = column;
-    GroupEpilogue(group).emit(b, b.getLoc(), sums, indices);
+    SmallVector<SmallVector<Value>> values = computeEpilogue(b, b.getLoc(), group, sums, indices);
+    for (auto [store, elements] : llvm::zip(group.stores, values))
+      storeElements(b, b.getLoc(), group, store, elements, indices);
   });
 }
 

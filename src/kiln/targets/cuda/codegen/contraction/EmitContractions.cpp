@@ -45,51 +45,95 @@ public:
   ContractionEmitter(func::FuncOp function, const ContractionGroup &group, const TileConfig &config)
       : function(function), group(group), config(config), rewriter(function.getContext()) {}
 
+  // A block for each tile.
   LogicalResult emit(int64_t sharedBytes, llvm::function_ref<void(const TileKernel &)> emitTile) {
-    rewriter.setInsertionPoint(function.getFunctionBody().front().getTerminator());
     ImplicitLocOpBuilder b(group.root->getLoc(), rewriter);
-    SmallVector<Value> extents;
+    auto forall = begin(b, sharedBytes);
+    b.setInsertionPointToStart(forall.getBody());
+    TileKernel kernel = makeKernel(b);
+    kernel.origin = originOf(b, SmallVector<Value>(forall.getInductionVars()));
+    emitTile(kernel);
+    return end(forall);
+  }
+
+  // Blocks that stay, and go over the tiles themselves.
+  LogicalResult emitPersistent(int64_t sharedBytes, int64_t blocksPerMultiprocessor, const WgmmaKind &kind) {
+    ImplicitLocOpBuilder b(group.root->getLoc(), rewriter);
+    auto forall = begin(b, sharedBytes);
+    b.setInsertionPoint(forall);
+    SmallVector<Value> sizes;
+    Value total = arith::ConstantIndexOp::create(b, 1);
+    for (OpFoldResult count : counts) {
+      sizes.push_back(getValueOrCreateConstantIndexOp(b, b.getLoc(), count));
+      total = arith::MulIOp::create(b, total, sizes.back());
+    }
+    TileKernel kernel = makeKernel(b);
+    emitWgmma(kernel, kind, function, total, [&](Value number) {
+      SmallVector<Value> ids(sizes.size());
+      for (size_t i = sizes.size(); i-- > 1; number = arith::DivUIOp::create(b, number, sizes[i]))
+        ids[i] = arith::RemUIOp::create(b, number, sizes[i]);
+      ids[0] = number;
+      return originOf(b, ids);
+    });
+    function->setAttr(blocksPerMultiprocessorAttr, rewriter.getI32IntegerAttr(blocksPerMultiprocessor));
+    return end(forall);
+  }
+
+private:
+  // The loop over tiles, from which the number of workgroups follows.
+  scf::ForallOp begin(ImplicitLocOpBuilder &b, int64_t sharedBytes) {
+    b.setInsertionPoint(function.getFunctionBody().front().getTerminator());
     for (unsigned loop = 0; loop < group.extents.size(); ++loop)
       extents.push_back(group.extent(b, b.getLoc(), loop));
-    SmallVector<OpFoldResult> counts;
     for (unsigned loop : group.batch)
       counts.push_back(getAsOpFoldResult(extents[loop]));
     for (auto [loop, tile] : {std::pair(group.m, config.m), std::pair(group.n, config.n)})
       counts.push_back(affine::makeComposedFoldedAffineApply(
           b, b.getLoc(), getAffineDimExpr(0, b.getContext()).ceilDiv(tile), {getAsOpFoldResult(extents[loop])}));
-    auto forall = scf::ForallOp::create(b, counts, /*outputs=*/ValueRange(),
-                                        b.getArrayAttr(workgroupMapping(b.getContext(), counts.size())));
-    b.setInsertionPointToStart(forall.getBody());
-    emitBody(b, forall, counts, extents, emitTile);
-    eraseGroup();
-    int64_t threads = threadsOf(config);
-    function->setAttr(threadsAttr, rewriter.getI32IntegerAttr(threads));
+    function->setAttr(threadsAttr, rewriter.getI32IntegerAttr(threadsOf(config)));
     function->setAttr(dynamicSharedBytesAttr, rewriter.getI64IntegerAttr(sharedBytes));
-    if (failed(populateWorkgroupCount(rewriter, forall)) || failed(forallToWorkgroup(rewriter, function)))
+    return scf::ForallOp::create(b, counts, /*outputs=*/ValueRange(),
+                                 b.getArrayAttr(workgroupMapping(b.getContext(), counts.size())));
+  }
+
+  LogicalResult end(scf::ForallOp forall) {
+    eraseGroup();
+    if (failed(populateWorkgroupCount(rewriter, forall)))
+      return failure();
+    if (llvm::hasSingleElement(*forall.getBody()))
+      rewriter.eraseOp(forall); // It was for its count.
+    else if (failed(forallToWorkgroup(rewriter, function)))
       return failure();
     eraseHALDescriptorTypes(function);
     return success();
   }
 
-private:
-  void emitBody(ImplicitLocOpBuilder &b, scf::ForallOp forall, ArrayRef<OpFoldResult> counts, ArrayRef<Value> extents,
-                llvm::function_ref<void(const TileKernel &)> emitTile) {
-    TileKernel kernel{b, group, config, threadsOf(config), Integers(b, 32), Integers(b, 64), {}, {}, {}, {}};
-    kernel.extents.assign(extents.begin(), extents.end());
-    kernel.origin.resize(extents.size());
-    SmallVector<Value> ids(forall.getInductionVars());
+  TileKernel makeKernel(ImplicitLocOpBuilder &b) {
+    return {b,
+            group,
+            config,
+            threadsOf(config),
+            Integers(b, 32),
+            Integers(b, 64),
+            sharedMemory(b, function),
+            NVVM::ThreadIdXOp::create(b, b.getI32Type()),
+            {},
+            extents};
+  }
+
+  // Where a tile starts along each loop, by its number along each loop that is cut.
+  SmallVector<Value> originOf(ImplicitLocOpBuilder &b, ArrayRef<Value> ids) {
+    SmallVector<Value> origin(extents.size());
     for (auto [loop, id] : llvm::zip(group.batch, ids))
-      kernel.origin[loop] = id;
-    auto [m, n] = visitInBands(b, ids, counts);
-    kernel.origin[group.m] = arith::MulIOp::create(b, m, arith::ConstantIndexOp::create(b, config.m));
-    kernel.origin[group.n] = arith::MulIOp::create(b, n, arith::ConstantIndexOp::create(b, config.n));
-    kernel.shared = sharedMemory(b, function);
-    kernel.thread = NVVM::ThreadIdXOp::create(b, b.getI32Type());
-    emitTile(kernel);
+      origin[loop] = id;
+    auto [m, n] = visitInBands(b, ids);
+    origin[group.m] = arith::MulIOp::create(b, m, arith::ConstantIndexOp::create(b, config.m));
+    origin[group.n] = arith::MulIOp::create(b, n, arith::ConstantIndexOp::create(b, config.n));
+    return origin;
   }
 
   // Tiles are visited in bands of rows, so that what runs at one time reads few rows and few columns of the inputs.
-  std::pair<Value, Value> visitInBands(ImplicitLocOpBuilder &b, ArrayRef<Value> ids, ArrayRef<OpFoldResult> counts) {
+  std::pair<Value, Value> visitInBands(ImplicitLocOpBuilder &b, ArrayRef<Value> ids) {
     constexpr int64_t band = 8;
     Value m = ids[ids.size() - 2], n = ids[ids.size() - 1];
     std::optional<int64_t> rows = getConstantIntValue(counts[counts.size() - 2]),
@@ -122,6 +166,8 @@ private:
   const ContractionGroup &group;
   const TileConfig &config;
   IRRewriter rewriter;
+  SmallVector<Value> extents;       // of the root's loops
+  SmallVector<OpFoldResult> counts; // of tiles
 };
 
 class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitContractionsPass> {
@@ -147,27 +193,36 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     if (!group)
       return fallBack(function, "is more than a contraction of bindings and what follows it element by element");
     std::optional<MmaKind> kind;
-    int64_t bytes;
-    if (config.instructions == kMmaSync) {
+    std::optional<WgmmaKind> grouped;
+    if (config.instructions != kSimtFfma) {
       kind = MmaKind::of(*group);
       if (!kind)
         return fallBack(function, "multiplies what tensor cores do not");
-      int64_t step = 32 / kind->elementBytes;
-      if (config.k % (2 * step) != 0 || config.k > 4 * step)
+      // 64 or 128 bytes: a row of a tile in shared memory.
+      int64_t most = 128 / kind->elementBytes, least = config.instructions == kWgmma ? most : most / 2;
+      if (config.k != most && config.k != least)
         return function.emitOpError("has the configuration '")
-               << config.name() << "', whose tile of " << config.k << " along K is not " << 2 * step << " or "
-               << 4 * step << ", as tensorcore_mmasync wants for these elements";
-      bytes = sharedBytesOfMmaSync(*group, config);
-    } else {
-      bytes = sharedBytesOfSimt(*group, config);
+               << config.name() << "', whose tile of " << config.k << " along K is not " << least << " or " << most
+               << ", as " << config.instructions << " wants for these elements";
     }
+    if (config.instructions == kWgmma) {
+      grouped = WgmmaKind::of(*group, *kind);
+      if (!grouped)
+        return fallBack(function,
+                        "has inputs whose rows are no multiples of 16 bytes, or lie otherwise than wgmma reads");
+    }
+    int64_t bytes = grouped ? sharedBytesOfWgmma(config)
+                    : kind  ? sharedBytesOfMmaSync(*group, config)
+                            : sharedBytesOfSimt(*group, config);
     if (bytes > target.sharedLimit())
       return function.emitOpError("has the configuration '")
              << config.name() << "', which needs " << bytes << " bytes of shared memory; " << target.architecture
              << " has " << target.sharedLimit() << " for a block";
-    return ContractionEmitter(function, *group, config).emit(bytes, [&](const TileKernel &kernel) {
-      kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel);
-    });
+    ContractionEmitter emitter(function, *group, config);
+    if (grouped)
+      return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && threadsOf(config) <= 256 ? 2 : 1,
+                                    *grouped);
+    return emitter.emit(bytes, [&](const TileKernel &kernel) { kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel); });
   }
 
   // Takes the simple form of kiln-cuda-map-to-threads.

@@ -1,0 +1,433 @@
+#include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/schema/gpu_executable.h"
+#include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/contraction/ContractionKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+static constexpr int64_t kGroupThreads = 128; // of four warps that issue wgmma together
+static constexpr int64_t kGroupRows = 64;
+static constexpr int64_t kStepBytes = 32; // along k, of one instruction
+static constexpr int64_t kRowBytes = 128; // of a box, and of the swizzle
+static constexpr int64_t kBarrierBytes = 1024;
+static constexpr int64_t kOutputBytes = 8 * 1024; // of a part of the result on its way out; each group has two
+
+std::optional<WgmmaKind> WgmmaKind::of(const ContractionGroup &group, const MmaKind &kind) {
+  auto typeOf = [](NVVM::MMATypes type) {
+    switch (type) {
+    case NVVM::MMATypes::f16: return NVVM::WGMMATypes::f16;
+    case NVVM::MMATypes::bf16: return NVVM::WGMMATypes::bf16;
+    case NVVM::MMATypes::tf32: return NVVM::WGMMATypes::tf32;
+    case NVVM::MMATypes::u8: return NVVM::WGMMATypes::u8;
+    default: return NVVM::WGMMATypes::s8;
+    }
+  };
+  for (const ContractionGroup::Input *input : {&group.lhs, &group.rhs}) {
+    if (!input->type().hasStaticShape() || alignmentOf(*input) < 16 || input->loops.size() > kGpuMostTensorRank ||
+        input->loops.size() < 2)
+      return std::nullopt;
+    // Only elements of two bytes are turned on their way.
+    if (kind.elementBytes != 2 && input->innermost() != group.k)
+      return std::nullopt;
+  }
+  return WgmmaKind{typeOf(kind.lhs), typeOf(kind.rhs),
+                   kind.accumulator.isInteger() ? NVVM::WGMMATypes::s32 : NVVM::WGMMATypes::f32, kind.accumulator,
+                   kind.elementBytes};
+}
+
+static int64_t consumersOf(const TileConfig &config) {
+  return config.m / kGroupRows;
+}
+
+int64_t sharedBytesOfWgmma(const TileConfig &config) {
+  return kBarrierBytes + config.stages * (config.m + config.n) * kRowBytes + consumersOf(config) * 2 * kOutputBytes;
+}
+
+// CUDA's number of a type of elements.
+static int64_t dataTypeOf(Type type) {
+  if (type.isF16())
+    return 6;
+  if (type.isBF16())
+    return 9;
+  return type.isF32() ? 7 : 0;
+}
+
+namespace {
+
+// An input on its way: boxes whose rows have 128 bytes, and where wgmma finds them.
+struct BoxedInput {
+  const ContractionGroup::Input &input;
+  unsigned loop;  // that is not k
+  int64_t extent; // of the tile along it
+  int64_t start;  // in a stage
+  bool isKInner;
+  Value map; // the kernel's parameter
+
+  // k has the 128 bytes of a row, or the other loop has them and there is a box for each.
+  int64_t boxes(int64_t elementBytes) const { return isKInner ? 1 : extent * elementBytes / kRowBytes; }
+};
+
+class WgmmaEmitter {
+public:
+  WgmmaEmitter(const TileKernel &kernel, const WgmmaKind &kind, func::FuncOp function, Value total,
+               llvm::function_ref<SmallVector<Value>(Value)> originOf)
+      : kernel(kernel), kind(kind), b(kernel.b), config(kernel.config), group(kernel.group), i32(kernel.i32),
+        total(total), originOf(originOf), consumers(consumersOf(config)),
+        lhs{group.lhs, group.m, config.m, 0, group.lhs.innermost() == group.k, {}},
+        rhs{group.rhs, group.n, config.n, config.m * kRowBytes, group.rhs.innermost() == group.k, {}} {
+    lhs.map = addTensorMap(function, lhs);
+    rhs.map = addTensorMap(function, rhs);
+    auto extents = group.extents;
+    steps = i32.constant(llvm::divideCeil(extents[group.k], config.k));
+    isFirstLane = isZero(i32.rem(kernel.thread, 32));
+  }
+
+  void run() {
+    kernel.where(isZero(kernel.thread), [&] {
+      for (int64_t stage = 0; stage < config.stages; ++stage) {
+        NVVM::MBarrierInitOp::create(b, full(i32.constant(stage)), i32.constant(1), Value());
+        // Each warp says when it has read a stage.
+        NVVM::MBarrierInitOp::create(b, empty(i32.constant(stage)), i32.constant(consumers * 4), Value());
+      }
+      NVVM::FenceMbarrierInitOp::create(b);
+    });
+    kernel.barrier();
+    Value isProducer = i32.less(kernel.thread, i32.constant(kGroupThreads));
+    auto roles = scf::IfOp::create(b, isProducer, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(roles.thenBlock());
+    giveRegisters(/*isProducer=*/true);
+    kernel.where(isZero(kernel.thread), [&] { produce(); });
+    b.setInsertionPointToStart(roles.elseBlock());
+    giveRegisters(/*isProducer=*/false);
+    consume();
+  }
+
+private:
+  // A place in the ring of stages: its number, and the parity of the round.
+  struct Place {
+    Value stage, parity;
+  };
+
+  Value isZero(Value value) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, i32.constant(0)); }
+  Value full(Value stage) { return kernel.sharedAt(i32.mul(stage, 8)); }
+  Value empty(Value stage) { return kernel.sharedAt(i32.add(i32.mul(stage, 8), config.stages * 8)); }
+  Value stageOffset(Value stage) { return i32.add(i32.mul(stage, (config.m + config.n) * kRowBytes), kBarrierBytes); }
+  void wait(Value barrier, Value parity) {
+    NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, i32.constant(10000000));
+  }
+  void arrive(Value barrier) {
+    kernel.where(isFirstLane, [&] { NVVM::MBarrierArriveOp::create(b, Type(), barrier, Value()); });
+  }
+
+  Place after(const Place &place) {
+    Value next = i32.add(place.stage, 1);
+    Value isRound = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, next, i32.constant(config.stages));
+    return {arith::SelectOp::create(b, isRound, i32.constant(0), next), i32.bitXor(place.parity, i32.of(isRound))};
+  }
+
+  // What the block got at its launch is shared out anew, where it has more than two groups.
+  void giveRegisters(bool isProducer) {
+    if (consumers == 1)
+      return;
+    unsigned count = isProducer ? (consumers == 2 ? 40 : 24) : (consumers == 2 ? 232 : 112);
+    NVVM::SetMaxRegisterOp::create(
+        b, count, isProducer ? NVVM::SetMaxRegisterAction::decrease : NVVM::SetMaxRegisterAction::increase);
+  }
+
+  Value addTensorMap(func::FuncOp function, const BoxedInput &boxed) {
+    auto binding = boxed.input.memory.getDefiningOp<HAL::InterfaceBindingSubspanOp>();
+    ArrayRef<int64_t> shape = boxed.input.type().getShape();
+    SmallVector<int64_t> extents(llvm::reverse(shape)), box;
+    for (unsigned loop : llvm::reverse(boxed.input.loops)) {
+      bool isInner = box.empty();
+      if (isInner)
+        box.push_back(kRowBytes / kind.elementBytes);
+      else
+        box.push_back(loop == group.k ? config.k : loop == boxed.loop ? boxed.extent : 1);
+    }
+    NamedAttribute fields[] = {
+        b.getNamedAttr("binding", b.getI64IntegerAttr(binding.getBinding())),
+        b.getNamedAttr("box", b.getDenseI64ArrayAttr(box)),
+        b.getNamedAttr("data_type", b.getI64IntegerAttr(dataTypeOf(boxed.input.type().getElementType()))),
+        b.getNamedAttr("element_bytes", b.getI64IntegerAttr(kind.elementBytes)),
+        b.getNamedAttr("extents", b.getDenseI64ArrayAttr(extents))};
+    unsigned number = function.getNumArguments();
+    (void)function.insertArgument(number, LLVM::LLVMPointerType::get(b.getContext()),
+                                  b.getDictionaryAttr(b.getNamedAttr(tensorMapAttr, b.getDictionaryAttr(fields))),
+                                  function.getLoc());
+    return function.getArgument(number);
+  }
+
+  // Over the tiles that are the block's, with the place in the ring.
+  void overTiles(llvm::function_ref<Place(ArrayRef<Value> origin, Place place)> emit) {
+    Value first = gpu::BlockIdOp::create(b, gpu::Dimension::x), step = gpu::GridDimOp::create(b, gpu::Dimension::x);
+    SmallVector<Value> carried{i32.constant(0), i32.constant(0)};
+    auto loop = scf::ForOp::create(b, first, total, step, carried);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Place place = emit(originOf(loop.getInductionVar()), {loop.getRegionIterArg(0), loop.getRegionIterArg(1)});
+    scf::YieldOp::create(b, ValueRange{place.stage, place.parity});
+  }
+
+  //===--- Copies ---===//
+
+  void produce() {
+    overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
+      auto loop = scf::ForOp::create(b, i32.constant(0), steps, i32.constant(1), ValueRange{place.stage, place.parity});
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      wait(empty(here.stage), i32.bitXor(here.parity, 1));
+      Value barrier = full(here.stage);
+      NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, i32.constant((config.m + config.n) * kRowBytes),
+                                             NVVM::MemScopeKind::CTA,
+                                             /*relaxed=*/false, Value());
+      Value k = i32.mul(loop.getInductionVar(), config.k);
+      for (const BoxedInput *boxed : {&lhs, &rhs})
+        copyBoxes(*boxed, origin, k, stageOffset(here.stage), barrier);
+      Place next = after(here);
+      scf::YieldOp::create(b, ValueRange{next.stage, next.parity});
+      return {loop.getResult(0), loop.getResult(1)};
+    });
+  }
+
+  void copyBoxes(const BoxedInput &boxed, ArrayRef<Value> origin, Value k, Value stage, Value barrier) {
+    int64_t rowElements = kRowBytes / kind.elementBytes;
+    for (int64_t box = 0; box < boxed.boxes(kind.elementBytes); ++box) {
+      SmallVector<Value> place;
+      for (unsigned loop : llvm::reverse(boxed.input.loops)) {
+        Value index = loop == group.k ? k : i32.of(origin[loop]);
+        place.push_back(loop == boxed.loop ? i32.add(index, box * rowElements) : index);
+      }
+      Value target = kernel.sharedAt(i32.add(stage, boxed.start + box * config.k * kRowBytes));
+      target = LLVM::AddrSpaceCastOp::create(
+          b, LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster)),
+          target);
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(b, target, boxed.map, place, barrier, ValueRange(),
+                                                             Value(), Value(), NVVM::TMALoadMode::TILE,
+                                                             /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
+    }
+  }
+
+  //===--- Products ---===//
+
+  void consume() {
+    Value number = i32.add(i32.div(kernel.thread, kGroupThreads), -1);
+    SmallVector<Type> registers(config.n / 2, kind.accumulator);
+    auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), registers);
+    overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
+      Value sums = LLVM::ZeroOp::create(b, type);
+      auto loop = scf::ForOp::create(b, i32.constant(0), steps, i32.constant(1),
+                                     ValueRange{place.stage, place.parity, place.stage, sums});
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(loop.getBody());
+        Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+        wait(full(here.stage), here.parity);
+        Value result = multiply(stageOffset(here.stage), number, loop.getRegionIterArg(3));
+        // The step before is done where one at most is under way.
+        NVVM::WgmmaWaitGroupSyncOp::create(b, 1);
+        Value before = loop.getRegionIterArg(2);
+        kernel.where(i32.less(i32.constant(0), loop.getInductionVar()), [&] { arrive(empty(before)); });
+        Place next = after(here);
+        scf::YieldOp::create(b, ValueRange{next.stage, next.parity, here.stage, result});
+      }
+      NVVM::WgmmaWaitGroupSyncOp::create(b, 0);
+      Value done = loop.getResult(3);
+      arrive(empty(loop.getResult(2)));
+      finish(origin, number, done);
+      return {loop.getResult(0), loop.getResult(1)};
+    });
+  }
+
+  // What wgmma is told of an input in shared memory: distances are in units of 16 bytes.
+  Value descriptor(const BoxedInput &boxed, Value stage, Value offset) {
+    const Integers &i64 = kernel.i64;
+    Value pointer = kernel.sharedAt(i32.add(i32.add(stage, boxed.start), offset));
+    Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), pointer);
+    Value field = i64.div(i64.bitAnd(address, 0x3ffff), 16);
+    constexpr int64_t swizzle128 = int64_t(1) << 62;
+    // Eight rows, and, where rows run along the other loop, the next 128 bytes of it.
+    int64_t fields =
+        swizzle128 | int64_t(8 * kRowBytes / 16) << 32 | (boxed.isKInner ? 1 : config.k * kRowBytes / 16) << 16;
+    return i64.add(field, fields);
+  }
+
+  Value multiply(Value stage, Value number, Value sums) {
+    const Integers &i64 = kernel.i64;
+    int64_t part = lhs.isKInner ? kGroupRows * kRowBytes : config.k * kRowBytes * (kGroupRows * 2 / kRowBytes);
+    Value a = descriptor(lhs, stage, i32.mul(number, part)), c = descriptor(rhs, stage, i32.constant(0));
+    auto layoutOf = [&](bool isKInner, bool isLhs) {
+      return isKInner == isLhs ? NVVM::MMALayout::row : NVVM::MMALayout::col;
+    };
+    int64_t depth = kStepBytes / kind.elementBytes;
+    auto shape = NVVM::MMAShapeAttr::get(b.getContext(), kGroupRows, config.n, depth);
+    std::optional<NVVM::MMAIntOverflow> overflow;
+    if (kind.accumulator.isInteger())
+      overflow = NVVM::MMAIntOverflow::wrapped;
+    NVVM::WgmmaFenceAlignedOp::create(b);
+    for (int64_t step = 0; step * depth < config.k; ++step) {
+      // Bytes along k: within the row, or 128 for each of k.
+      auto ahead = [&](const BoxedInput &boxed) {
+        return step * (boxed.isKInner ? kStepBytes : depth * kRowBytes) / 16;
+      };
+      sums = NVVM::WgmmaMmaAsyncOp::create(
+          b, sums.getType(), sums, i64.add(a, ahead(lhs)), i64.add(c, ahead(rhs)), shape, kind.lhs, kind.rhs,
+          kind.result, NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one,
+          layoutOf(lhs.isKInner, true), layoutOf(rhs.isKInner, false),
+          overflow ? NVVM::MMAIntOverflowAttr::get(b.getContext(), *overflow) : NVVM::MMAIntOverflowAttr());
+    }
+    NVVM::WgmmaGroupSyncAlignedOp::create(b);
+    return sums;
+  }
+
+  //===--- Results ---===//
+
+  // A thread has two elements each of rows lane / 4 and 8 below of its warp's 16 rows, in every eight columns.
+  void finish(ArrayRef<Value> origin, Value number, Value sums) {
+    Value inGroup = i32.rem(kernel.thread, kGroupThreads), lane = i32.rem(kernel.thread, 32);
+    Value row = i32.add(i32.mul(i32.div(inGroup, 32), 16), i32.div(lane, 4));
+    Value column = i32.mul(i32.rem(lane, 4), 2);
+    Value firstRow = i32.mul(number, kGroupRows);
+    auto sumsAt = [&](int64_t block, int64_t half) {
+      SmallVector<Value> pair;
+      for (int64_t i = 0; i < 2; ++i)
+        pair.push_back(LLVM::ExtractValueOp::create(b, sums, block * 4 + half * 2 + i));
+      return pair;
+    };
+    TileKernel tile = kernel;
+    tile.origin.assign(origin.begin(), origin.end());
+    int64_t most = 0;
+    bool isStaged = true;
+    for (const ContractionGroup::Store &store : group.stores) {
+      int64_t bytes = bytesOf(store);
+      most = std::max(most, bytes);
+      isStaged &= bytes > 0 && hasVectors(group, store.memory, store.loops, 16 / std::max<int64_t>(bytes, 1));
+    }
+    if (!isStaged || group.extents[group.n] % 2 != 0) {
+      for (int64_t half = 0; half < 2; ++half) {
+        Value m = i32.add(i32.add(firstRow, row), half * 8);
+        whereRow(tile, m, [&] {
+          for (int64_t block = 0; block < config.n / 8; ++block)
+            finishElements(tile, sumsAt(block, half), m, i32.add(column, block * 8));
+        });
+      }
+      return;
+    }
+    int64_t width = std::min(config.n, kRowBytes / most), turn = 0;
+    for (int64_t begin = 0; begin < config.n; begin += width) {
+      // Of each store: the elements of each block and half.
+      SmallVector<SmallVector<SmallVector<Value>>> elements(group.stores.size());
+      for (int64_t block = begin / 8; block < (begin + width) / 8; ++block)
+        for (int64_t half = 0; half < 2; ++half) {
+          Value m = i32.add(i32.add(firstRow, row), half * 8);
+          SmallVector<SmallVector<Value>> values =
+              computeEpilogue(b, b.getLoc(), group, sumsAt(block, half), existing(tile, m, i32.add(column, block * 8)));
+          for (auto [all, each] : llvm::zip(elements, values))
+            all.push_back(each);
+        }
+      for (auto [store, each] : llvm::zip(group.stores, elements))
+        sendOut(tile, store, each, width, begin, inGroup, number, row, column, turn++);
+    }
+    // Two buffers in turn are enough within a tile; the next one begins with the first again.
+    if (turn % 2 != 0)
+      groupBarrier(number);
+  }
+
+  // Of the warps of a group alone; barrier 0 is all of the block's.
+  void groupBarrier(Value number) {
+    NVVM::BarrierOp::create(b, Type(), i32.add(number, 1), i32.constant(kGroupThreads), NVVM::BarrierReductionAttr(),
+                            Value());
+  }
+
+  static int64_t bytesOf(const ContractionGroup::Store &store) {
+    Type element = cast<MemRefType>(store.memory.getType()).getElementType();
+    return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() / 8 : 0;
+  }
+
+  // The indices of a place in the tile, or of one that exists where it does not.
+  SmallVector<Value> existing(const TileKernel &tile, Value m, Value n) {
+    SmallVector<Value> indices(tile.origin);
+    for (auto [loop, place, whole, width] :
+         {std::tuple(group.m, m, config.m, 1), std::tuple(group.n, n, config.n, 2)}) {
+      indices[loop] = arith::AddIOp::create(b, tile.origin[loop], tile.index(place));
+      if (tile.isWhole(loop, whole))
+        continue;
+      Value last = arith::ConstantIndexOp::create(b, group.extents[loop] - width);
+      indices[loop] = arith::MinUIOp::create(b, indices[loop], last);
+    }
+    return indices;
+  }
+
+  // Through shared memory, so that threads beside each other store 16 bytes beside each other.
+  void sendOut(const TileKernel &tile, const ContractionGroup::Store &store, ArrayRef<SmallVector<Value>> elements,
+               int64_t width, int64_t begin, Value inGroup, Value number, Value row, Value column, int64_t turn) {
+    int64_t bytes = bytesOf(store);
+    TileLayout layout;
+    layout.rows = kGroupRows;
+    layout.rowElements = width;
+    layout.elementBytes = bytes;
+    layout.isSwizzled = true;
+    Value buffer = i32.add(i32.mul(number, 2 * kOutputBytes),
+                           kBarrierBytes + config.stages * (config.m + config.n) * kRowBytes + turn % 2 * kOutputBytes);
+    Type element = cast<MemRefType>(store.memory.getType()).getElementType();
+    for (auto [i, pair] : llvm::enumerate(elements)) {
+      Value place = layout.offset(i32, i32.add(row, i % 2 * 8), i32.mul(i32.add(column, i / 2 * 8), bytes));
+      Value vector = LLVM::PoisonOp::create(b, VectorType::get({2}, element));
+      for (int64_t each = 0; each < 2; ++each)
+        vector = LLVM::InsertElementOp::create(b, vector, pair[each], i32.constant(each));
+      LLVM::StoreOp::create(b, vector, kernel.sharedAt(i32.add(buffer, place)), 2 * bytes);
+    }
+    groupBarrier(number);
+    int64_t perPiece = 16 / bytes, piecesOfRow = width / perPiece;
+    for (int64_t first = 0; first < kGroupRows * piecesOfRow; first += kGroupThreads) {
+      Value piece = i32.add(inGroup, first);
+      Value pieceRow = i32.div(piece, piecesOfRow), pieceColumn = i32.mul(i32.rem(piece, piecesOfRow), perPiece);
+      Value from = kernel.sharedAt(i32.add(buffer, layout.offset(i32, pieceRow, i32.mul(pieceColumn, bytes))));
+      Value vector = LLVM::LoadOp::create(b, VectorType::get({perPiece}, element), from, 16);
+      Value m = i32.add(pieceRow, i32.mul(number, kGroupRows)), n = i32.add(pieceColumn, begin);
+      whereRow(tile, m, [&] {
+        SmallVector<Value> indices(tile.origin);
+        indices[group.m] = arith::AddIOp::create(b, tile.origin[group.m], tile.index(m));
+        indices[group.n] = arith::AddIOp::create(b, tile.origin[group.n], tile.index(n));
+        Value inside;
+        if (!tile.isWhole(group.n, config.n))
+          inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, indices[group.n], tile.extents[group.n]);
+        tile.where(inside, [&] {
+          SmallVector<Value> place = llvm::map_to_vector(store.loops, [&](unsigned loop) { return indices[loop]; });
+          vector::StoreOp::create(b, vector, store.memory, place, /*nontemporal=*/false, llvm::MaybeAlign(16));
+        });
+      });
+    }
+  }
+
+  const TileKernel &kernel;
+  const WgmmaKind &kind;
+  ImplicitLocOpBuilder &b;
+  const TileConfig &config;
+  const ContractionGroup &group;
+  const Integers &i32;
+  Value total;
+  llvm::function_ref<SmallVector<Value>(Value)> originOf;
+  int64_t consumers;
+  BoxedInput lhs, rhs;
+  Value steps, isFirstLane;
+};
+
+} // namespace
+
+void emitWgmma(const TileKernel &kernel, const WgmmaKind &kind, func::FuncOp function, Value total,
+               llvm::function_ref<SmallVector<Value>(Value)> originOf) {
+  WgmmaEmitter(kernel, kind, function, total, originOf).run();
+}
+
+} // namespace kiln
