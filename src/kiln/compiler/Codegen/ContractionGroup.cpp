@@ -122,15 +122,34 @@ private:
     Value init = group.root.getDpsInits()[0];
     if (auto fill = init.getDefiningOp<linalg::FillOp>())
       group.initial = fill.value();
-    else
-      group.initial = bindingOf(init);
+    else if (Value memory = bindingOf(init))
+      group.initial = memory;
+    else if (auto op = init.getDefiningOp<linalg::LinalgOp>())
+      return findStart(op, init);
     return group.initial != nullptr;
+  }
+
+  // An elementwise operation on bindings, with a result for each of the root's.
+  bool findStart(linalg::LinalgOp op, Value result) {
+    if (op.getNumReductionLoops() != 0 || !op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
+        !result.hasOneUse() || op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+      return false;
+    AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    if (!map.isPermutation() ||
+        !llvm::all_of(op.getDpsInputs(), [&](Value input) { return input != result && isReadable(input); }))
+      return false;
+    SmallVector<unsigned> loops(op.getNumLoops());
+    for (auto [expr, loop] : llvm::zip(map.getResults(), group.resultLoops()))
+      loops[cast<AffineDimExpr>(expr).getPosition()] = loop;
+    group.initial = result;
+    group.start = {op, loops};
+    return true;
   }
 
   // Elementwise operations on the result, in the order of the text.
   bool findSteps() {
     for (auto op : function.getFunctionBody().getOps<linalg::LinalgOp>()) {
-      if (op == group.root || isa<linalg::FillOp>(op))
+      if (op == group.root || isa<linalg::FillOp>(op) || (group.start && op == group.start->op))
         continue;
       std::optional<SmallVector<unsigned>> loops = loopsOfStep(op);
       if (!loops)
@@ -215,15 +234,17 @@ private:
         return true;
       if (isa<MemRefType>(group.initial.getType()) && isStored(group.initial) && store.loops != group.resultLoops())
         return true;
-      for (ContractionGroup::Step &step : group.epilogue)
-        for (OpOperand &operand : step.op->getOpOperands()) {
+      auto readsOtherwise = [&](ContractionGroup::Step &step) {
+        return llvm::any_of(step.op->getOpOperands(), [&](OpOperand &operand) {
           if (!isa<ShapedType>(operand.get().getType()) || known.contains(operand.get()) ||
               !isStored(bindingOf(operand.get())))
-            continue;
+            return false;
           AffineMap map = step.op.getMatchingIndexingMap(&operand);
-          if (!map.isProjectedPermutation() || placesOf(map, step.loops) != store.loops)
-            return true;
-        }
+          return !map.isProjectedPermutation() || placesOf(map, step.loops) != store.loops;
+        });
+      };
+      if (llvm::any_of(group.epilogue, readsOtherwise) || (group.start && readsOtherwise(*group.start)))
+        return true;
       for (const ContractionGroup::Store &other : group.stores)
         if (&other != &store && isStored(other.memory))
           return true;
@@ -294,8 +315,12 @@ public:
     Elements results(sums);
     Operation *sum = group.sum;
     auto root = group.root;
-    if (isa<MemRefType>(group.initial.getType())) {
-      Elements initial = load(group.initial, root.getMatchingIndexingMap(root.getDpsInitOperand(0)), rootLoops());
+    if (isa<ShapedType>(group.initial.getType())) {
+      if (group.start)
+        compute(*group.start);
+      Elements initial = group.start
+                             ? values[group.initial]
+                             : load(group.initial, root.getMatchingIndexingMap(root.getDpsInitOperand(0)), rootLoops());
       for (auto [result, value] : llvm::zip(results, initial))
         result = combine(sum, value, result);
     } else if (!isNeutral(sum, group.initial)) {

@@ -37,8 +37,9 @@ struct ContractionGroup {
   Input lhs, rhs;                 // lhs has m, rhs has n
   bool isSwapped = false;         // rhs is the root's first operand
   mlir::Operation *sum = nullptr; // of the body: adds what an iteration gives
-  // What the sum starts with: a scalar, or a binding with the loops of the root's result.
+  // What the sum starts with: a scalar, a binding with the loops of the root's result, or what `start` computes.
   mlir::Value initial;
+  std::optional<Step> start;
   llvm::SmallVector<Step> epilogue; // in order
   llvm::SmallVector<Store> stores;
 

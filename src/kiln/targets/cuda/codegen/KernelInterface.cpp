@@ -93,6 +93,8 @@ public:
     });
     if (result.wasInterrupted())
       return failure();
+    if (CudaTarget::of(function).generation() >= 90)
+      awaitEarlierKernels();
     markKernel();
     return success();
   }
@@ -108,6 +110,16 @@ private:
     if (readOnly)
       list.set("llvm.readonly", b.getUnitAttr());
     return list.getDictionary(b.getContext());
+  }
+
+  // A launch need not wait for the kernels before it to end: this one does, and lets those after it be launched. What a
+  // kernel does before it uses memory comes before, where it says so.
+  void awaitEarlierKernels() {
+    if (function->hasAttr(startsEarlyAttr))
+      return;
+    b.setInsertionPointToStart(&function.getFunctionBody().front());
+    NVVM::GriddepcontrolOp::create(b, function.getLoc(), NVVM::GridDepActionKind::launch_dependents);
+    kiln::awaitEarlierKernels(b, function);
   }
 
   // Passed by value, and read where the launch has put it.
@@ -223,6 +235,14 @@ private:
 };
 
 } // namespace
+
+void awaitEarlierKernels(OpBuilder &b, func::FuncOp function) {
+  // LLVM's intrinsic says that it does nothing to memory, so that loads could move before it.
+  LLVM::InlineAsmOp::create(b, function.getLoc(), TypeRange(), ValueRange(), "griddepcontrol.wait;", "~{memory}",
+                            /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                            LLVM::AsmDialectAttr(), ArrayAttr());
+  function->setAttr(startsEarlyAttr, b.getUnitAttr());
+}
 
 LogicalResult makeKernel(func::FuncOp function, const LLVMTypeConverter &converter) {
   return KernelBuilder(function, converter).build();

@@ -11,6 +11,9 @@ namespace kiln {
 // as one. The error is told at the op that cannot be replaced.
 mlir::LogicalResult makeKernel(mlir::func::FuncOp function, const mlir::LLVMTypeConverter &converter);
 
+// What follows may use what the kernels before have done to memory. Until there, they may still run (startsEarlyAttr).
+void awaitEarlierKernels(mlir::OpBuilder &b, mlir::func::FuncOp function);
+
 } // namespace kiln
 
 #endif // KILN_TARGETS_CUDA_CODEGEN_KERNELINTERFACE_H

@@ -132,7 +132,7 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
         builder, name.c_str(), symbol.c_str(), std::distance(modules.begin(), module),
         op.getLayout().getBindings().size(), op.getLayout().getConstants(), threads ? threads[0] : 1, 1, 1,
         shared ? shared.getInt() : 0, scratch ? scratch.getInt() : 0, maps.empty() ? nullptr : &maps,
-        blocks ? blocks.getInt() : 0));
+        blocks ? blocks.getInt() : 0, function->hasAttr(startsEarlyAttr)));
     function.setSymName(symbol);
   }
 

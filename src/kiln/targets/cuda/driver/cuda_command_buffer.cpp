@@ -128,9 +128,18 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
         fmt::format("describe binding {} of dispatch '{}' for its copies", tensor.binding, kernel.name)));
     parameters[used + i] = &maps[i];
   }
-  CUresult result =
-      cuda.cuLaunchKernel(kernel.function, unsigned(blocksOf(command)), 1, 1, kernel.threads[0], kernel.threads[1],
-                          kernel.threads[2], kernel.dynamicSharedBytes, queue.stream(), parameters.data(), nullptr);
+  // Blocks that start early share multiprocessors with those that still run, and are spread unevenly over them: what is
+  // large, and would take longer for it, waits until all is free.
+  constexpr unsigned kFewBlocks = 32;
+  const auto blocks = unsigned(blocksOf(command));
+  CudaLaunchAttribute early{cuda::kLaunchStartsEarly, 0, {1}};
+  CudaLaunch how{{blocks, 1, 1},
+                 {kernel.threads[0], kernel.threads[1], kernel.threads[2]},
+                 kernel.dynamicSharedBytes,
+                 queue.stream(),
+                 &early,
+                 kernel.startsEarly && blocks <= kFewBlocks ? 1u : 0u};
+  CUresult result = cuda.cuLaunchKernelEx(&how, kernel.function, parameters.data(), nullptr);
   if (result == cuda::kSuccess) [[likely]]
     return okStatus();
   return cuda.check(result, fmt::format("launch dispatch '{}' with {} x {} x {} workgroups", kernel.name, count[0],

@@ -143,7 +143,8 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(Ref<CudaContext> context, const
                         entry->dynamic_shared_bytes(),
                         entry->scratch_bytes(),
                         {},
-                        entry->blocks_per_multiprocessor() * uint32_t(context->properties().multiprocessors)};
+                        entry->blocks_per_multiprocessor() * uint32_t(context->properties().multiprocessors),
+                        entry->starts_early()};
       if (entry->tensor_maps())
         for (const schema::GpuTensorMap *map : *entry->tensor_maps())
           kernel.tensors.push_back(readTensor(*map));

@@ -33,7 +33,8 @@ struct CudaKernel {
   uint32_t dynamicSharedBytes = 0;
   uint64_t scratchBytes = 0; // for each block
   std::vector<CudaTensor> tensors;
-  uint32_t mostBlocks = 0; // of a launch; 0: any number
+  uint32_t mostBlocks = 0;  // of a launch; 0: any number
+  bool startsEarly = false; // it waits itself for the kernels before it
 };
 
 class CudaExecutable final : public Executable {

@@ -34,6 +34,20 @@ struct alignas(64) CudaTensorMap {
   uint64_t words[16];
 };
 
+// CUlaunchAttribute and CUlaunchConfig: how a kernel is launched.
+struct CudaLaunchAttribute {
+  int id = 0, padding = 0;
+  int value[16] = {};
+};
+struct CudaLaunch {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned sharedBytes = 0;
+  CUstream stream = nullptr;
+  CudaLaunchAttribute *attributes = nullptr;
+  unsigned attributeCount = 0;
+};
+static_assert(sizeof(CudaLaunchAttribute) == 72 && sizeof(CudaLaunch) == 56);
+
 // The numbers of CUDA that are used, under names of their own.
 namespace cuda {
 inline constexpr CUresult kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidPtx = 218, kUnsupportedPtx = 222,
@@ -44,6 +58,8 @@ inline constexpr int kFunctionDynamicSharedBytes = 8;
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureOfThread = 1; // what other threads do has no part in it
+// Of a launch that may begin while kernels before it still run; the kernel waits for them itself.
+inline constexpr int kLaunchStartsEarly = 6;
 inline constexpr int kSwizzle128Bytes = 3, kPromoteTo256Bytes = 3;
 inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2;
 } // namespace cuda

@@ -27,6 +27,8 @@ struct Piece {
 const Inst *startLoad(Thread &t, const Inst *i, std::vector<Piece> pieces, uint64_t barrier, uint32_t total,
                       uint8_t outside) {
   Block &block = *t.block;
+  if (!t.mayUseGlobal(i))
+    return nullptr;
   if (!block.mbarriers.contains(uint32_t(barrier)))
     return t.fault(i, FaultCode::IllegalInstruction,
                    fmt::format("uses {:#x} of shared memory, where no mbarrier was initialized", barrier));
@@ -61,6 +63,8 @@ const Inst *startLoad(Thread &t, const Inst *i, std::vector<Piece> pieces, uint6
 // Starts a copy out of shared memory, as a part of the thread's group that is not committed.
 const Inst *startStore(Thread &t, const Inst *i, std::vector<Piece> pieces) {
   Block &block = *t.block;
+  if (!t.mayUseGlobal(i))
+    return nullptr;
   for (const Piece &piece : pieces) {
     if (piece.isInside && !block.launch->memory->find(piece.global, piece.bytes))
       return t.fault(i, FaultCode::IllegalAddress,

@@ -154,6 +154,19 @@ TEST(Checks, orderByFlags) {
   }
 }
 
+TEST(Checks, earlyStart) {
+  const std::string head = ".entry k(.param .u64 out) { .reg .b64 %out; ld.param.u64 %out, [out];\n";
+  auto run = [&](const std::string &body) {
+    KernelRun kernel(head + body + "}");
+    EXPECT_EQ(kernel.loadError(), "");
+    kernel.options.startsEarly = true;
+    return kernel.run({1, 1, 1}, {1, 1, 1}, {kernel.allocate(std::vector<uint32_t>{0})});
+  };
+  EXPECT_EQ(run("griddepcontrol.launch_dependents; griddepcontrol.wait; st.global.u32 [%out], 1;"), "");
+  KILN_EXPECT_HAS(run("st.global.u32 [%out], 1; griddepcontrol.wait;"),
+                  ("uses global memory before griddepcontrol.wait, while the kernels before may still run"));
+}
+
 TEST(Checks, barriersThatNotAllReach) {
   Result result = run("setp.eq.u32 %p, %t, 3; @%p ret; bar.sync 0;", 64);
   EXPECT_EQ(result.code, FaultCode::LaunchFailed);

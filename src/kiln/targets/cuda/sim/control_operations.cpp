@@ -205,6 +205,10 @@ void decodeNanosleep(Decoder &in) {
   in.inst.a = in.source(0, type);
   in.inst.run = &sleep;
 }
+const Inst *awaitEarlierKernels(const Inst *i, uint64_t *, Thread &t) {
+  t.isEarly = false;
+  return i + 1;
+}
 const Inst *nothing(const Inst *i, uint64_t *, Thread &) {
   return i + 1;
 }
@@ -235,10 +239,11 @@ constexpr Opcode kOpcodes[] = {
      }},
     {"griddepcontrol",
      [](Decoder &in) {
-       if (in.takeOneOf({"launch_dependents", "wait"}).empty())
+       const std::string_view what = in.takeOneOf({"launch_dependents", "wait"});
+       if (what.empty())
          in.fail("'.wait' or '.launch_dependents' is expected");
        in.expectOperands(0);
-       in.inst.run = &nothing;
+       in.inst.run = what == "wait" ? &awaitEarlierKernels : &nothing;
      }},
     // Registers are handed out as they are needed here, so that asking for more or less changes nothing.
     {"setmaxnreg",

@@ -101,8 +101,16 @@ bool Thread::isAligned(const Inst *inst, uint64_t address, uint32_t bytes, Acces
   return false;
 }
 
+bool Thread::mayUseGlobal(const Inst *inst) {
+  if (!isEarly) [[likely]]
+    return true;
+  fault(inst, FaultCode::LaunchFailed,
+        "uses global memory before griddepcontrol.wait, while the kernels before may still run");
+  return false;
+}
+
 uint8_t *Thread::global(const Inst *inst, uint64_t address, uint32_t bytes, Access access) {
-  if (!isAligned(inst, address, bytes, access, "global")) [[unlikely]]
+  if (!isAligned(inst, address, bytes, access, "global") || !mayUseGlobal(inst)) [[unlikely]]
     return nullptr;
   uint8_t *found = block->launch->memory->find(address, bytes);
   if (!found) [[unlikely]]
@@ -215,6 +223,7 @@ void Block::start(Launch &owner, uint64_t number) {
     thread.state = Thread::State::Ready;
     thread.isListed = true;
     thread.hasFenced = false;
+    thread.isEarly = owner.options.startsEarly;
     thread.copies.clear();
     thread.copyGroups.clear();
     thread.bulkGroups.clear();

@@ -58,6 +58,7 @@ struct Thread {
   bool isListed = false;  // in its block's list of those that can run
   uint64_t carry = 0;     // of add.cc and its like
   bool hasFenced = false; // what it writes with strong accesses lets others know of what came before
+  bool isEarly = false;   // the kernels before may still run: griddepcontrol.wait is to come
 
   struct Frame {
     const Code *code;
@@ -106,6 +107,8 @@ struct Thread {
   const Inst *fault(const Inst *inst, FaultCode code, std::string_view what);
 
   // The bytes behind an address, or null where the access is a fault, which is told then.
+  // Whether what the kernels before have done to global memory is there; a fault where it may not be.
+  bool mayUseGlobal(const Inst *inst);
   uint8_t *global(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
   uint8_t *shared(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
   // Of any number of bytes.
@@ -125,6 +128,7 @@ struct LaunchOptions {
   // Instructions of one block after which it is taken to run for ever.
   uint64_t mostInstructions = uint64_t(4) << 30;
   uint32_t mostSharedBytes = 232448; // of a block
+  bool startsEarly = false;          // it may run beside the kernels before it, until it waits for them
 };
 
 // One launch of a kernel, and what its blocks share.

@@ -455,18 +455,19 @@ CUresult cuTensorMapEncodeTiled(CudaTensorMap *map, int dataType, unsigned rank,
   return cuda::kSuccess;
 }
 
-CUresult cuLaunchKernel(CUfunction function, unsigned blocksX, unsigned blocksY, unsigned blocksZ, unsigned threadsX,
-                        unsigned threadsY, unsigned threadsZ, unsigned sharedBytes, CUstream stream, void **parameters,
-                        void **) {
+CUresult cuLaunchKernelEx(const CudaLaunch *how, CUfunction function, void **parameters, void **) {
+  const CUstream stream = how->stream;
   if (CUresult result = check(of(stream).device))
     return result;
   const SimFunction &simulated = of(function);
   auto launch = std::make_unique<Launch>();
   launch->program = simulated.program;
   launch->memory = &of(stream).device->memory();
-  launch->grid = {blocksX, blocksY, blocksZ};
-  launch->blockSize = {threadsX, threadsY, threadsZ};
-  launch->dynamicSharedBytes = sharedBytes;
+  std::ranges::copy(how->grid, launch->grid.begin());
+  std::ranges::copy(how->block, launch->blockSize.begin());
+  launch->dynamicSharedBytes = how->sharedBytes;
+  for (const CudaLaunchAttribute &attribute : std::span(how->attributes, how->attributeCount))
+    launch->options.startsEarly |= attribute.id == cuda::kLaunchStartsEarly && attribute.value[0] != 0;
   if (CUresult result = checkLaunch(simulated, *launch))
     return result;
   launch->params.resize(simulated.program->parameterBytes);

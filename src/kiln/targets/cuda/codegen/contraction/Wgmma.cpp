@@ -1,6 +1,7 @@
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/schema/gpu_executable.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/KernelInterface.h"
 #include "kiln/targets/cuda/codegen/contraction/ContractionKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -79,8 +80,8 @@ class WgmmaEmitter {
 public:
   WgmmaEmitter(const TileKernel &kernel, const WgmmaKind &kind, func::FuncOp function, Value total,
                llvm::function_ref<SmallVector<Value>(Value)> originOf)
-      : kernel(kernel), kind(kind), b(kernel.b), config(kernel.config), group(kernel.group), i32(kernel.i32),
-        total(total), originOf(originOf), consumers(consumersOf(config)),
+      : kernel(kernel), kind(kind), function(function), b(kernel.b), config(kernel.config), group(kernel.group),
+        i32(kernel.i32), total(total), originOf(originOf), consumers(consumersOf(config)),
         lhs{group.lhs, group.m, config.m, 0, group.lhs.innermost() == group.k, {}},
         rhs{group.rhs, group.n, config.n, config.m * kRowBytes, group.rhs.innermost() == group.k, {}} {
     lhs.map = addTensorMap(function, lhs);
@@ -91,7 +92,12 @@ public:
   }
 
   void run() {
+    // Barriers are made ready while the kernels before may still run.
+    NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
     kernel.where(isZero(kernel.thread), [&] {
+      for (Value map : {lhs.map, rhs.map})
+        NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(), NVVM::CacheEvictionPriorityAttr(), map, Value(),
+                                 /*tensormap=*/b.getUnitAttr(), UnitAttr(), UnitAttr());
       for (int64_t stage = 0; stage < config.stages; ++stage) {
         NVVM::MBarrierInitOp::create(b, full(i32.constant(stage)), i32.constant(1), Value());
         // Each warp says when it has read a stage.
@@ -100,6 +106,7 @@ public:
       NVVM::FenceMbarrierInitOp::create(b);
     });
     kernel.barrier();
+    awaitEarlierKernels(b, function);
     Value isProducer = i32.less(kernel.thread, i32.constant(kGroupThreads));
     auto roles = scf::IfOp::create(b, isProducer, /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
@@ -412,6 +419,7 @@ private:
 
   const TileKernel &kernel;
   const WgmmaKind &kind;
+  func::FuncOp function;
   ImplicitLocOpBuilder &b;
   const TileConfig &config;
   const ContractionGroup &group;

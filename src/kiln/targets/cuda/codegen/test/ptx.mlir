@@ -13,8 +13,11 @@
 // MATMUL: .target sm_80
 // MATMUL: .visible .entry matmul_dispatch_0_matmul_3456x1024x2048_f16xf16xf32(
 // MATMUL: .maxntid 256
-// MATMUL-NOT: bar.sync
-// MATMUL: fma.rn.f32
+// MATMUL-DAG: cp.async.cg.shared.global
+// MATMUL-DAG: bar.sync
+// MATMUL-DAG: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// MATMUL-DAG: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
+// MATMUL-DAG: st.global.v2.b32
 
 // SOFTMAX: .shared .align 64
 // SOFTMAX: ld.global.nc.b32

@@ -94,8 +94,7 @@ CUresult cuTensorMapEncodeTiled(CudaTensorMap *, int, unsigned, CUdeviceptr, con
                                 const unsigned *, const unsigned *, int, int, int, int) {
   return 0;
 }
-CUresult cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
-                        void **, void **) {
+CUresult cuLaunchKernelEx(const CudaLaunch *, CUfunction, void **, void **) {
   hasFaulted |= fails("fault");
   return 0;
 }

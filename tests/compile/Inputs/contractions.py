@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Products of small integers on a simulated GPU, compared with numpy's: exact in every type and in any order of the sums.
+Each case is a product of given layouts, types, shape and configuration, with what follows it in the same dispatch.
+
+    contractions.py --folder FOLDER --seed N [--count N]"""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+
+import numpy as np
+
+GROUPED, SYNC, SCALAR = "tensorcore_wgmma", "tensorcore_mmasync", "simt_ffma"
+NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i32": np.int32}
+# Element type, type of the result, configurations; None is the compiler's choice.
+KINDS = [
+    ("f16", "f16", [None, f"64x64_64x3_{GROUPED}", f"128x64_64x3_{GROUPED}", f"64x128_64x2_{GROUPED}", f"128x256_64x4_{GROUPED}",
+                    f"64x64_64x3_{SYNC}", f"128x64_32x4_{SYNC}", f"32x32_32x2_{SYNC}", f"64x64_16x2_{SCALAR}"]),
+    ("f16", "f32", [None, f"64x64_64x3_{GROUPED}", f"256x128_64x3_{GROUPED}", f"64x128_64x3_{SYNC}"]),
+    ("f32", "f32", [None, f"64x64_32x3_{GROUPED}", f"64x64_32x3_{SYNC}", f"64x64_16x3_{SCALAR}_8x4", f"128x128_8x2_{SCALAR}"]),
+    ("f64", "f64", [None, f"32x32_16x2_{SCALAR}"]),
+    ("i8", "i32", [None, f"64x64_128x3_{GROUPED}", f"64x64_64x3_{SYNC}", f"32x32_16x2_{SCALAR}_4x4"]),
+]
+# What is computed of the product: of itself, a value for each column, one for each row, and one for each element.
+EPILOGUES = {
+    "none": ([], "{x}"),
+    "bias_relu": (["column"], "max({x} + {column}, 0)"),
+    "residual": (["each", "row"], "{x} + {each} - {row}"),
+}
+
+
+class Case:
+    def __init__(self, rng):
+        self.type, self.result, configurations = rng.choice(KINDS)
+        self.configuration = rng.choice(configurations)
+        self.turned = [rng.random() < 0.5, rng.random() < 0.5]
+        self.batch = rng.choice([0, 0, 0, 3])
+        self.dynamic = self.configuration is None and not self.batch and rng.random() < 0.3
+        # Whole tiles, rows that are multiples of 16 bytes, and anything.
+        step = rng.choice([64, 8, 8, 1])
+        self.m, self.n, self.k = (max(step, rng.randrange(8, 300) // step * step) for _ in range(3))
+        self.epilogue = "none" if self.dynamic else rng.choice(list(EPILOGUES))
+        self.accumulates = not self.dynamic and rng.random() < 0.25
+
+    def name(self):
+        layouts = "".join("n" if turned else "t" for turned in self.turned)
+        return (f"{self.batch}x{self.m}x{self.n}x{self.k} {self.type} {self.result} {layouts} {self.configuration} "
+                f"{self.epilogue}{' accumulates' * self.accumulates}{' dynamic' * self.dynamic}")
+
+    def shapes(self):
+        batch = (self.batch,) if self.batch else ()
+        lhs = (self.k, self.m) if self.turned[0] else (self.m, self.k)
+        rhs = (self.n, self.k) if self.turned[1] else (self.k, self.n)
+        shapes = [(batch + lhs, self.type), (batch + rhs, self.type)]
+        if self.accumulates:
+            shapes.append((batch + (self.m, self.n), self.result))
+        extra = {"column": (self.n,), "row": (self.m,), "each": batch + (self.m, self.n)}
+        return shapes + [(extra[name], self.result) for name in EPILOGUES[self.epilogue][0]]
+
+    def tensor(self, shape, element):
+        return f"tensor<{'x'.join('?' if self.dynamic else str(size) for size in shape)}x{element}>"
+
+    def program(self):
+        isFloat = self.type.startswith("f")
+        inputs = [f"%in{i}: {self.tensor(shape, element)}" for i, (shape, element) in enumerate(self.shapes())]
+        batch = "b, " if self.batch else ""
+        loops = f"({batch}m, n, k)"
+        maps = [f"({batch}{'k, m' if self.turned[0] else 'm, k'})", f"({batch}{'n, k' if self.turned[1] else 'k, n'})", f"({batch}m, n)"]
+        shape = ((self.batch,) if self.batch else ()) + (self.m, self.n)
+        result = self.tensor(shape, self.result)
+        lines = [f"func.func @product({', '.join(inputs)}) -> {result} {{", f"  %zero = arith.constant {'0.0' if isFloat else '0'} : {self.result}"]
+        sizes = ""
+        if self.dynamic:
+            for name, place in (("m", 1 if self.turned[0] else 0), ("n", 0 if self.turned[1] else 1)):
+                lines.append(f"  %c_{name} = arith.constant {place} : index")
+                lines.append(f"  %{name} = tensor.dim %in{0 if name == 'm' else 1}, %c_{name} : {self.tensor(self.shapes()[0][0], self.type)}")
+            sizes = "%m, %n"
+        lines.append(f"  %empty = tensor.empty({sizes}) : {result}")
+        start = "%in2"
+        if not self.accumulates:
+            lines.append(f"  %start = linalg.fill ins(%zero : {self.result}) outs(%empty : {result}) -> {result}")
+            start = "%start"
+        attribute = f', kiln.configuration = "tile_config_{self.configuration}"' if self.configuration else ""
+        kinds = ", ".join(['"parallel"'] * len(shape) + ['"reduction"'])
+        lhs, rhs = (self.tensor(shape_, element) for shape_, element in self.shapes()[:2])
+        lines.append(f"  %product = linalg.generic {{indexing_maps = [{', '.join(f'affine_map<{loops} -> {map}>' for map in maps)}], iterator_types = [{kinds}]}}"
+                     f" ins(%in0, %in1 : {lhs}, {rhs}) outs({start} : {result}) attrs = {{tag = 1{attribute}}} {{")
+        lines.append(f"  ^bb0(%x: {self.type}, %y: {self.type}, %s: {self.result}):")
+        wide = ""
+        if self.type != self.result:
+            wide = "w"
+            for name in "xy":
+                lines.append(f"    %{name}w = arith.{'extf' if isFloat else 'extsi'} %{name} : {self.type} to {self.result}")
+        suffix = "f" if isFloat else "i"
+        lines += [f"    %p = arith.mul{suffix} %x{wide}, %y{wide} : {self.result}", f"    %q = arith.add{suffix} %s, %p : {self.result}",
+                  f"    linalg.yield %q : {self.result}", f"  }} -> {result}"]
+        value = "%product"
+        extras, _ = EPILOGUES[self.epilogue]
+        if extras:
+            first = 3 if self.accumulates else 2
+            loops = f"({batch}m, n)"
+            places = {"column": "(n)", "row": "(m)", "each": loops}
+            epilogueMaps = [loops] + [places[name] for name in extras] + [loops]
+            operands = ", ".join(["%product"] + [f"%in{first + i}" for i in range(len(extras))])
+            types = ", ".join([result] + [self.tensor(*self.shapes()[first + i]) for i in range(len(extras))])
+            parallel = ", ".join(['"parallel"'] * len(shape))
+            lines.append(f"  %out = linalg.generic {{indexing_maps = [{', '.join(f'affine_map<{loops} -> {map}>' for map in epilogueMaps)}], "
+                         f"iterator_types = [{parallel}]}} ins({operands} : {types}) outs(%empty : {result}) {{")
+            arguments = ", ".join(f"%{name}: {self.result}" for name in ["x"] + extras + ["old"])
+            lines.append(f"  ^bb0({arguments}):")
+            if self.epilogue == "bias_relu":
+                lines += [f"    %s = arith.add{suffix} %x, %column : {self.result}",
+                          f"    %r = arith.{'maximumf' if isFloat else 'maxsi'} %s, %zero : {self.result}"]
+            else:
+                lines += [f"    %s = arith.add{suffix} %x, %each : {self.result}", f"    %r = arith.sub{suffix} %s, %row : {self.result}"]
+            lines += [f"    linalg.yield %r : {self.result}", f"  }} -> {result}"]
+            value = "%out"
+        return "\n".join(lines + [f"  return {value} : {result}", "}", ""])
+
+    def expected(self, inputs):
+        wide = np.int64 if self.type == "i8" else np.float64
+        lhs, rhs, *rest = (value.astype(wide) for value in inputs)
+        x = (lhs.swapaxes(-1, -2) if self.turned[0] else lhs) @ (rhs.swapaxes(-1, -2) if self.turned[1] else rhs)
+        if self.accumulates:
+            x = x + rest.pop(0)
+        if self.epilogue == "bias_relu":
+            x = np.maximum(x + rest[0], 0)
+        elif self.epilogue == "residual":
+            x = x + rest[0] - rest[1][:, None]
+        return x
+
+    def run(self, folder, seed):
+        rng = np.random.default_rng(seed)
+        # Sums of f16 stay below 2048, up to where all integers are there.
+        most = 1 if self.result == "f16" else 4
+        inputs = [rng.integers(-most, most + 1, shape).astype(NUMPY[element]) for shape, element in self.shapes()]
+        paths = []
+        for i, value in enumerate(inputs):
+            paths.append(os.path.join(folder, f"in{i}.npy"))
+            np.save(paths[-1], value)
+        program = os.path.join(folder, "product.mlir")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(self.program())
+        architecture = "sm_90a" if self.configuration and GROUPED in self.configuration or seed % 2 else "sm_80"
+        commands = [["kiln-compile", "--iree-hal-target-backends=cuda", f"--iree-hal-cuda-llvm-target-arch={architecture}", program,
+                     "-o", os.path.join(folder, "product.vmfb")],
+                    ["kiln-run-module", f"--device=cuda-sim://{seed}", f"--module={folder}/product.vmfb", "--function=product",
+                     f"--output=@{folder}/out.npy"] + [f"--input=@{path}" for path in paths]]
+        for command in commands:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            if done.returncode:
+                return (done.stdout + done.stderr)[:2000]
+        found, wanted = np.load(os.path.join(folder, "out.npy")), self.expected(inputs)
+        wrong = np.argwhere(found.astype(wanted.dtype) != wanted)
+        return f"{len(wrong)} of {wanted.size} elements are wrong, first {wrong[:3].tolist()}" if len(wrong) else ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--count", type=int, default=10)
+    options = parser.parse_args()
+    os.makedirs(options.folder, exist_ok=True)
+    failures = 0
+    for number in range(options.count):
+        seed = options.seed * 1000 + number
+        case = Case(random.Random(seed))
+        if problem := case.run(options.folder, seed):
+            failures += 1
+            print(f"seed {seed}: {case.name()}: {problem}")
+    print(f"{options.count} products, {failures} wrong")
+    return failures != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
