@@ -31,6 +31,11 @@ class CudaSelectLoweringPass : public impl::CudaSelectLoweringBase<CudaSelectLow
     if (failed(given))
       return failure();
     std::optional<TileConfig> config = *given;
+    if (config && isForCpus(*config)) {
+      function.emitWarning() << "has the configuration '" << config->name()
+                             << "', which is for CPUs; cuda takes its own";
+      config.reset();
+    }
     if (config && failed(verify(function, *config, target)))
       return failure();
     if (auto contraction = root ? dyn_cast<linalg::LinalgOp>(root->op.getOperation()) : linalg::LinalgOp();
@@ -44,12 +49,17 @@ class CudaSelectLoweringPass : public impl::CudaSelectLoweringBase<CudaSelectLow
     return success();
   }
 
+  // A program may be compiled for several targets.
+  static bool isForCpus(const TileConfig &config) {
+    return llvm::is_contained({"fma", "vector", "scalar"}, config.instructions);
+  }
+
   static LogicalResult verify(func::FuncOp function, const TileConfig &config, const CudaTarget &target) {
     if (config.instructions == "simt")
       return success();
     if (!isTiledKernel(config))
       return function.emitOpError("has a configuration for instructions '")
-             << config.instructions << "'; cuda has " << kSimtFfma << ", " << kMmaSync << " and simt";
+             << config.instructions << "'; cuda has " << kSimtFfma << ", " << kMmaSync << ", " << kWgmma << " and simt";
     TileConfig complete = config;
     completeContractionConfig(complete);
     if (std::string reason = checkContractionConfig(complete, target); !reason.empty())

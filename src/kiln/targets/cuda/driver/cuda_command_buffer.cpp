@@ -128,9 +128,11 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
         fmt::format("describe binding {} of dispatch '{}' for its copies", tensor.binding, kernel.name)));
     parameters[used + i] = &maps[i];
   }
-  // Blocks that start early share multiprocessors with those that still run, and are spread unevenly over them: what is
-  // large, and would take longer for it, waits until all is free.
+  // Blocks that start early share multiprocessors with those that still run, and are spread unevenly over them: what
+  // would take longer for it waits until all is free. A block that has a multiprocessor to itself cannot be beside
+  // another.
   constexpr unsigned kFewBlocks = 32;
+  const bool isAlone = kernel.dynamicSharedBytes > uint32_t(context->properties().maxSharedBytes) / 2;
   const auto blocks = unsigned(blocksOf(command));
   CudaLaunchAttribute early{cuda::kLaunchStartsEarly, 0, {1}};
   CudaLaunch how{{blocks, 1, 1},
@@ -138,7 +140,7 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
                  kernel.dynamicSharedBytes,
                  queue.stream(),
                  &early,
-                 kernel.startsEarly && blocks <= kFewBlocks ? 1u : 0u};
+                 kernel.startsEarly && (isAlone || blocks <= kFewBlocks) ? 1u : 0u};
   CUresult result = cuda.cuLaunchKernelEx(&how, kernel.function, parameters.data(), nullptr);
   if (result == cuda::kSuccess) [[likely]]
     return okStatus();

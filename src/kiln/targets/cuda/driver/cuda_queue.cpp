@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <thread>
+
 namespace kiln::hal {
 
 //===--- CudaSemaphore --------------------------------------------------------------------------------------------===//
@@ -16,13 +18,18 @@ CudaSemaphore::CudaSemaphore(Ref<CudaDevice> device) : HostSemaphore(0), device(
 
 CudaSemaphore::~CudaSemaphore() = default;
 
-// Short work is awaited by asking the device over and over, which notices its end within a microsecond.
+// Short work is awaited by asking the device over and over, which notices its end within a microsecond; to be woken
+// takes a tenth of a millisecond. After a while others may use the processor in between.
 Status CudaSemaphore::wait(uint64_t target, Deadline deadline) {
-  constexpr uint64_t kPatience = 200'000; // nanoseconds
-  uint64_t end = monotonicNanoseconds() + kPatience;
-  while (!isReached(target) && !deadline.isImmediate() && deadline.remaining() && monotonicNanoseconds() < end) {
+  constexpr uint64_t kAlone = 200'000, kPatience = 5'000'000; // nanoseconds
+  const uint64_t begin = monotonicNanoseconds();
+  for (uint64_t waited = 0; waited < kPatience && !isReached(target) && !deadline.isImmediate() && deadline.remaining();
+       waited = monotonicNanoseconds() - begin) {
     device->queue().reap();
-    task::cpuRelax();
+    if (waited < kAlone)
+      task::cpuRelax();
+    else
+      std::this_thread::yield();
   }
   return HostSemaphore::wait(target, deadline);
 }

@@ -1,6 +1,7 @@
 #include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
 
 #include "kiln/compiler/Codegen/ContractionGroup.h"
+#include "kiln/targets/cuda/codegen/contraction/ContractionKernels.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -146,7 +147,11 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
   int64_t bytes = std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth()) / 8;
   if (isGrouped) {
     config.k = 128 / bytes;
-    config.stages = config.m * config.n >= 128 * 256 ? 4 : config.m * config.n >= 128 * 128 ? 5 : 6;
+    // As many as fit: the more are on their way, the less their time matters.
+    config.stages = 2;
+    while (config.stages < 16 && sharedBytesOfWgmma(config) <= target.sharedLimit())
+      ++config.stages;
+    --config.stages;
     return config;
   }
   config.k = isMma ? (best->n >= 128 ? 64 : 128) / bytes : 16;

@@ -1,4 +1,4 @@
-// RUN: kiln-opt %s --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(kiln-cuda-select-lowering)))' | FileCheck %s
+// RUN: kiln-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(kiln-cuda-select-lowering)))' | FileCheck %s
 
 #target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_80"}>
 #map = affine_map<(d0, d1) -> (d0, d1)>
@@ -38,6 +38,60 @@ hal.executable private @dispatches {
       func.func @given(%a: tensor<8x8xf32>, %c: tensor<8x8xf32>) -> tensor<8x8xf32> attributes {lowering = #hal.lowering<"contraction", "tile_config_8x16_0x1_simt">} {
         %r = linalg.matmul ins(%a, %a : tensor<8x8xf32>, tensor<8x8xf32>) outs(%c : tensor<8x8xf32>) -> tensor<8x8xf32>
         return %r : tensor<8x8xf32>
+      }
+      // What the program says of its dispatch is taken; what it says for CPUs is not.
+      // CHECK-LABEL: func.func @asked(
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_128x64_32x3_tensorcore_mmasync">
+      func.func @asked(%a: tensor<512x512xf16>, %c: tensor<512x512xf16>) -> tensor<512x512xf16> {
+        %r = linalg.matmul {kiln.configuration = "tile_config_128x64_32x3_tensorcore_mmasync"} ins(%a, %a : tensor<512x512xf16>, tensor<512x512xf16>) outs(%c : tensor<512x512xf16>) -> tensor<512x512xf16>
+        return %r : tensor<512x512xf16>
+      }
+      // CHECK-LABEL: func.func @other(
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_64x64_64x4_tensorcore_mmasync_32x32">
+      // expected-warning @below {{has the configuration 'tile_config_64x64_64x1_fma', which is for CPUs; cuda takes its own}}
+      func.func @other(%a: tensor<512x512xf16>, %c: tensor<512x512xf16>) -> tensor<512x512xf16> {
+        %r = linalg.matmul {kiln.configuration = "tile_config_64x64_64x1_fma"} ins(%a, %a : tensor<512x512xf16>, tensor<512x512xf16>) outs(%c : tensor<512x512xf16>) -> tensor<512x512xf16>
+        return %r : tensor<512x512xf16>
+      }
+    }
+  }
+}
+
+// -----
+
+#target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_90a"}>
+
+hal.executable private @dispatches {
+  hal.executable.variant public @cuda target(#target) {
+    builtin.module {
+      // A GPU that has them multiplies by groups of warps, where rows are multiples of 16 bytes.
+      // CHECK-LABEL: func.func @grouped(
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_128x256_64x4_tensorcore_wgmma_64x256">
+      func.func @grouped(%a: tensor<4096x4096xbf16>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
+        %r = linalg.matmul ins(%a, %a : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+        return %r : tensor<4096x4096xf32>
+      }
+      // CHECK-LABEL: func.func @odd(
+      // CHECK-SAME:    tensorcore_mmasync
+      func.func @odd(%a: tensor<127x513xf16>, %b: tensor<513x255xf16>, %c: tensor<127x255xf16>) -> tensor<127x255xf16> {
+        %r = linalg.matmul ins(%a, %b : tensor<127x513xf16>, tensor<513x255xf16>) outs(%c : tensor<127x255xf16>) -> tensor<127x255xf16>
+        return %r : tensor<127x255xf16>
+      }
+    }
+  }
+}
+
+// -----
+
+#target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_90a"}>
+
+hal.executable private @dispatches {
+  hal.executable.variant public @cuda target(#target) {
+    builtin.module {
+      // expected-error @below {{has a configuration for instructions 'tensorcore_abc'; cuda has simt_ffma, tensorcore_mmasync, tensorcore_wgmma and simt}}
+      func.func @wrong(%a: tensor<512x512xf16>, %c: tensor<512x512xf16>) -> tensor<512x512xf16> {
+        %r = linalg.matmul {kiln.configuration = "tile_config_64x64_64x3_tensorcore_abc"} ins(%a, %a : tensor<512x512xf16>, tensor<512x512xf16>) outs(%c : tensor<512x512xf16>) -> tensor<512x512xf16>
+        return %r : tensor<512x512xf16>
       }
     }
   }
