@@ -44,9 +44,11 @@ def CudaExpandMath : Pass<"kiln-cuda-expand-math", "mlir::func::FuncOp"> {
   let summary = "brings mathematical functions and narrow floats to what the GPU has";
   let description = [{
     Functions of f32 become polynomials where these stay within 2 ULP; f16 and bf16 are computed in f32 and rounded once
-    for each operation. No library of CUDA is used: a function that has no form here is an error at its operation.
+    for each operation, their exponentials and the quotients of f16 from what the hardware approximates in f32. No library
+    of CUDA is used: a function that has no form here is an error at its operation.
   }];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect", "mlir::LLVM::LLVMDialect",
+                           "mlir::NVVM::NVVMDialect"];
 }
 
 def CudaConvertToLLVM : Pass<"kiln-cuda-convert-to-llvm", "mlir::ModuleOp"> {
