@@ -31,13 +31,15 @@ def CudaMapToThreads : Pass<"kiln-cuda-map-to-threads", "mlir::func::FuncOp"> {
   let description = [{
     Each operation of linalg on memory becomes loops in which every thread computes elements of the result of its own; a
     reduction to fewer elements than there are threads is shared by several threads for each element, which combine what
-    they have through shared memory. What comes between runs the same in all threads; what writes memory there runs in one
-    thread, and is told as a remark. Barriers separate what depends on what other threads have written. Around all of it
+    they have through shared memory. Operations that treat rows apart become one loop over rows, whose elements stay in
+    registers (RowLoops.h); elementwise ones and sums of columns load and store vectors, in workgroups that have all of a
+    tile (VectorLoops.h, ColumnLoops.h). What comes between runs the same in all threads; what writes memory there runs
+    in one thread, and is told as a remark. Barriers separate what depends on what other threads have written. Around all of it
     comes a loop over the workgroups that the block is for (schema/gpu_executable.fbs).
   }];
   let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
                            "mlir::linalg::LinalgDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
-                           "kiln::HAL::HALDialect", "kiln::Util::UtilDialect"];
+                           "mlir::vector::VectorDialect", "kiln::HAL::HALDialect", "kiln::Util::UtilDialect"];
 }
 
 def CudaExpandMath : Pass<"kiln-cuda-expand-math", "mlir::func::FuncOp"> {

@@ -16,9 +16,13 @@
 // MATMUL-NOT: bar.sync
 // MATMUL: fma.rn.f32
 
-// SOFTMAX: .shared .align 64
-// SOFTMAX: ld.global.nc.b32
-// SOFTMAX: bar.sync
+// A warp has a row: it is read once, and nobody waits for others.
+// SOFTMAX: .maxntid 128
+// SOFTMAX-NOT: bar.sync
+// SOFTMAX-COUNT-8: ld.global.nc.v4.b32
+// SOFTMAX-NOT: ld.global
+// SOFTMAX-COUNT-10: shfl.sync.bfly.b32
+// SOFTMAX-NOT: ld.global
 
 // MODULE: cuda, ptx, {{.*}} CPU sm_80
 // H100: cuda, ptx, {{.*}} CPU sm_90a
