@@ -200,6 +200,10 @@ def cases():
     for shape in ((300, 64), (64, 7), (1, 64), (2000, 32), (100, 200)):
         yield reduced(shape, (0,), "f32")
     yield reduced((1000, 40), (0,), "f16")
+    # These are done in parts.
+    yield reduced((49152,), (0,), "f32")
+    yield reduced((4096, 16), (0,), "f32")
+    yield reduced((3, 65536), (1,), "i32", "max")
     yield reduced((50, 300), (0,), "i32", "max")
     yield reduced((33, 4, 16), (1,), "f32")
     yield reduced((6, 16, 5, 32), (1, 2), "f32")
