@@ -103,19 +103,18 @@ public:
       isInside = arith::CmpIOp::create(b, lane.loc, arith::CmpIPredicate::ult, column, lane.index(wanted));
       column = arith::MinUIOp::create(b, lane.loc, column, lane.index(wanted - 1));
     }
-    ivs.assign(op.getNumLoops(), Value());
-    SmallVector<int64_t> box = llvm::map_to_vector(parallels, [&](unsigned loop) { return extents[loop]; });
-    box.back() /= lanes;
-    for (auto [loop, iv] : llvm::zip(parallels, lane.decode(column, box)))
-      ivs[loop] = iv;
-    ivs[along] = lane.multiply(ivs[along], lanes);
-
+    ivs = placeOf(column, lanes);
     SmallVector<Value> values = reduce(group);
-    combineGroups(values, memory);
-    Value isFirst =
-        groups == 1 ? Value()
-                    : arith::CmpIOp::create(b, lane.loc, arith::CmpIPredicate::eq, group, lane.index(0)).getResult();
-    lane.where(lane.both(isFirst, isInside), [&] { finish(values); });
+    for (auto [i, value] : llvm::enumerate(values))
+      value = lane.combineLanes(combiners[i / lanes], value, columns, std::min(warp, threads));
+    if (!memory.empty()) {
+      combineGroups(values, group, isInside, memory);
+      return success();
+    }
+    Value isFirst;
+    if (groups > 1)
+      isFirst = arith::CmpIOp::create(b, lane.loc, arith::CmpIPredicate::eq, group, lane.index(0));
+    lane.where(lane.both(isFirst, isInside), [&] { finish(values, ivs); });
     return success();
   }
 
@@ -270,53 +269,73 @@ private:
     return values;
   }
 
-  // Leaves the results with the first group.
-  void combineGroups(SmallVector<Value> &values, ArrayRef<Value> memory) {
-    for (auto [i, value] : llvm::enumerate(values))
-      value = lane.combineLanes(combiners[i / lanes], value, columns, std::min(warp, threads));
-    if (memory.empty())
-      return;
-    // By warps where a warp has all columns, else by groups.
-    int64_t perWarp = std::min(columns, warp), parts = columns < warp ? threads / warp : groups;
+  // By warps where a warp has all columns, else by groups.
+  void combineGroups(ArrayRef<Value> values, Value group, Value isInside, ArrayRef<Value> memory) {
+    int64_t perWarp = std::min(columns, warp);
     auto [warpNumber, laneNumber] = lane.divide(thread, warp, threads);
-    Value place = lane.multiply(lane.divide(laneNumber, perWarp, warp).second, lanes);
     Value isWriter = arith::CmpIOp::create(b, lane.loc, arith::CmpIPredicate::ult, laneNumber, lane.index(perWarp));
-    lane.where(columns < warp ? isWriter : Value(), [&, warpNumber = warpNumber] {
+    lane.where(columns < warp ? isWriter : Value(), [&, warpNumber = warpNumber, laneNumber = laneNumber] {
+      Value place = lane.multiply(laneNumber, lanes);
       for (auto [i, value] : llvm::enumerate(values))
         memref::StoreOp::create(b, lane.loc, value, memory[i / lanes],
                                 ValueRange{warpNumber, lane.add(place, lane.index(i % lanes))});
     });
     gpu::BarrierOp::create(b, lane.loc);
-    Value isFinisher = arith::CmpIOp::create(b, lane.loc, arith::CmpIPredicate::ult, thread, lane.index(columns));
-    auto branch = scf::IfOp::create(b, lane.loc, TypeRange(ValueRange(values)), isFinisher, /*withElseRegion=*/true);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, lane.loc, values);
-      b.setInsertionPointToStart(branch.thenBlock());
-      SmallVector<Value> all = values;
-      int64_t stride = std::max<int64_t>(1, columns / warp);
-      for (int64_t part = 1; part < parts; ++part) {
-        Value from = lane.add(warpNumber, lane.index(part * stride));
-        for (auto [i, value] : llvm::enumerate(all)) {
-          Value theirs = memref::LoadOp::create(b, lane.loc, memory[i / lanes],
-                                                ValueRange{from, lane.add(place, lane.index(i % lanes))});
-          value = lane.combine(combiners[i / lanes], value, theirs);
-        }
-      }
-      scf::YieldOp::create(b, lane.loc, all);
+    if (columns * lanes > threads) {
+      Value isFirst = arith::CmpIOp::create(b, lane.loc, arith::CmpIPredicate::eq, group, lane.index(0));
+      lane.where(lane.both(isFirst, isInside), [&] {
+        auto [row, column] = lane.divide(thread, perWarp, threads);
+        finish(combineParts(SmallVector<Value>(values), row, lane.multiply(column, lanes), memory), ivs);
+      });
+      return;
     }
-    values.assign(branch.getResults().begin(), branch.getResults().end());
+    // A thread for each column, so that few threads do not wait for many loads.
+    Value isFinisher =
+        arith::CmpIOp::create(b, lane.loc, arith::CmpIPredicate::ult, thread, lane.index(wanted * lanes));
+    lane.where(isFinisher, [&] {
+      auto [row, place] = lane.divide(thread, perWarp * lanes, threads);
+      finish(combineParts(SmallVector<Value>(memory.size()), row, place, memory), placeOf(thread, /*width=*/1));
+    });
   }
 
-  void finish(ArrayRef<Value> values) {
+  // What all groups have of neighbouring columns, from `place` on: as many as there are values for each result. The
+  // values are the first group's; null ones are in memory too.
+  SmallVector<Value> combineParts(SmallVector<Value> values, Value row, Value place, ArrayRef<Value> memory) {
+    int64_t parts = columns < warp ? threads / warp : groups, stride = std::max<int64_t>(1, columns / warp);
+    int64_t width = values.size() / memory.size();
+    for (int64_t part = 0; part < parts; ++part)
+      for (auto [i, value] : llvm::enumerate(values)) {
+        if (part == 0 && value)
+          continue;
+        Value theirs = memref::LoadOp::create(
+            b, lane.loc, memory[i / width],
+            ValueRange{lane.add(row, lane.index(part * stride)), lane.add(place, lane.index(i % width))});
+        value = value ? lane.combine(combiners[i / width], value, theirs) : theirs;
+      }
+    return values;
+  }
+
+  // Stores the results of neighbouring columns.
+  void finish(ArrayRef<Value> values, ArrayRef<Value> at) {
+    int64_t width = values.size() / combiners.size();
     for (auto [r, init] : llvm::enumerate(op.getDpsInitsMutable())) {
-      SmallVector<Value> before = fills[r] ? SmallVector<Value>(lanes, fills[r]) : lane.load(init, ivs, along, lanes);
+      SmallVector<Value> before = fills[r] ? SmallVector<Value>(width, fills[r]) : lane.load(init, at, along, width);
       SmallVector<Value> results;
-      for (int64_t l = 0; l < lanes; ++l)
-        results.push_back(lane.combine(combiners[r], before[l], values[r * lanes + l]));
-      lane.store(init, results, ivs, along);
+      for (int64_t l = 0; l < width; ++l)
+        results.push_back(lane.combine(combiners[r], before[l], values[r * width + l]));
+      lane.store(init, results, at, along);
     }
+  }
+
+  // The indices of the parallel loops for a vector of `width` columns.
+  SmallVector<Value> placeOf(Value number, int64_t width) {
+    SmallVector<Value> at(op.getNumLoops());
+    SmallVector<int64_t> vectors = llvm::map_to_vector(parallels, [&](unsigned loop) { return extents[loop]; });
+    vectors.back() /= width;
+    for (auto [loop, iv] : llvm::zip(parallels, lane.decode(number, vectors)))
+      at[loop] = iv;
+    at[along] = lane.multiply(at[along], width);
+    return at;
   }
 
   OpBuilder &b;

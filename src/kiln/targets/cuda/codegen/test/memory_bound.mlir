@@ -56,7 +56,7 @@ func.func @rows(%x: tensor<8192x8192xf32>) -> tensor<8192xf32> {
 // COLUMNS: .maxntid 512
 // COLUMNS-COUNT-8: ld.global.nc.v4.b32
 // COLUMNS-NOT: ld.global
-// COLUMNS: st.global.v4.b32
+// COLUMNS: st.global.b32
 func.func @columns(%x: tensor<8192x8192xf32>) -> tensor<8192xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<8192xf32>
