@@ -195,9 +195,7 @@ private:
         return false;
       box.push_back(extents[loop]);
     }
-    // Larger blocks have fewer registers for each thread.
-    int64_t most = threads > 512 ? mostSteps / 2 : mostSteps;
-    steps = std::clamp<int64_t>(length / groups, 1, most);
+    steps = std::clamp<int64_t>(length / groups, 1, mostSteps);
     steps = llvm::bit_floor(uint64_t(std::min(steps, std::max<int64_t>(1, mostOps / (lanes * lane.bodySize())))));
     return true;
   }

@@ -80,8 +80,8 @@ func.func @softmax(%x: tensor<8192x4096xf16>) -> tensor<8192x4096xf16> {
 
 // Few blocks are large ones. The vector is loaded along the reduction.
 // VECMAT: .maxntid 1024
-// VECMAT: ld.global.nc.v4.b16
-// VECMAT-COUNT-4: ld.global.nc.v4.b32
+// VECMAT-COUNT-9: ld.global.nc.v4.b32
+// VECMAT-NOT: ld.global
 // VECMAT: bar.sync
 // VECMAT: st.global
 func.func @vecmat(%a: tensor<1x4096xf16>, %b: tensor<4096x4096xf16>) -> tensor<1x4096xf32> {
