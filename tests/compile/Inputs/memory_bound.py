@@ -35,9 +35,19 @@ class Case:
 
     def __init__(self, name, inputs, body, expected, dtype):
         self.name, self.inputs, self.expected, self.dtype = name, inputs, np.asarray(expected), dtype
+        self.function = name
         arguments = ", ".join(f"%in{i}: {tensor(array.shape, kind)}" for i, (array, kind) in enumerate(inputs))
         result = tensor(self.expected.shape, dtype)
         self.text = f"func.func @{name}({arguments}) -> {result} {{\n{body}\n  return %out : {result}\n}}\n"
+
+
+class DynamicCase:
+    """A function of memory-bound-dynamic.mlir, called with some shape."""
+
+    def __init__(self, function, shape, compute):
+        self.name, self.function = f"{function}_{'x'.join(map(str, shape))}", function
+        x = random(shape, "f32")
+        self.inputs, self.expected, self.dtype = [(x, "f32")], compute(wide(x)), "f32"
 
 
 def random(shape, dtype, number=0):
@@ -106,13 +116,17 @@ def reduced(shape, dims, dtype, kind="add"):
     return Case(f"{kind}_{'x'.join(map(str, shape))}_{''.join(map(str, dims))}_{dtype}", [(x, dtype)], body, expected, dtype)
 
 
+def softmax_of(x):
+    powers = np.exp(x - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
 def softmax(shape, dtype):
     x = random(shape, dtype)
     kind = tensor(shape, dtype)
     body = (f"  %empty = tensor.empty() : {kind}\n"
             f"  %out = linalg.softmax dimension({len(shape) - 1}) ins(%in0 : {kind}) outs(%empty : {kind}) -> {kind}")
-    powers = np.exp(wide(x) - wide(x).max(axis=-1, keepdims=True))
-    return Case(f"softmax_{'x'.join(map(str, shape))}_{dtype}", [(x, dtype)], body, powers / powers.sum(axis=-1, keepdims=True), dtype)
+    return Case(f"softmax_{'x'.join(map(str, shape))}_{dtype}", [(x, dtype)], body, softmax_of(wide(x)), dtype)
 
 
 def norm(rows, length, dtype):
@@ -221,6 +235,20 @@ def cases():
     yield product("batch_vecmat", [(3, 96), (3, 96, 64)], "f16", lambda a, b: np.einsum("bk,bkn->bn", a, b))
 
 
+def dynamic_cases():
+    yield DynamicCase("dynamic_softmax", (5, 1000), softmax_of)
+    for rows in (13, 0):
+        yield DynamicCase("dynamic_rows", (rows, 100), lambda x: x.sum(axis=1))
+    for length in (1000, 77, 0):
+        yield DynamicCase("dynamic_column_length", (length, 64), lambda x: x.sum(axis=0))
+    for columns in (100, 64):
+        yield DynamicCase("dynamic_columns", (64, columns), lambda x: x.sum(axis=0))
+    for length in (5000, 2048, 3, 0):
+        yield DynamicCase("dynamic_flat", (length,), np.exp)
+    for shape in ((64, 128), (70, 130)):
+        yield DynamicCase("dynamic_transpose", shape, np.transpose)
+
+
 def run(command):
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=300)
     return "" if done.returncode == 0 else f"exit code {done.returncode}: {done.stderr.strip()[:1500]}"
@@ -232,7 +260,7 @@ def difference(case, path):
         return f"has the shape {got.shape}, not {case.expected.shape}"
     tolerance = max(TOLERANCE.get(kind, 0) for kind in [case.dtype] + [kind for _, kind in case.inputs])
     error = np.abs(wide(got) - case.expected.astype(wide(got).dtype))
-    most = tolerance * max(1, float(np.max(np.abs(case.expected))))
+    most = tolerance * max(1, float(np.max(np.abs(case.expected), initial=0)))
     if np.all(error <= most):
         return ""
     place = tuple(int(index) for index in np.argwhere(~(error <= most))[0])
@@ -247,9 +275,11 @@ def main():
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     chosen = [case for case in cases() if options.only in case.name]
+    dynamic = [case for case in dynamic_cases() if options.only in case.name]
     source, module = f"{options.folder}/all.mlir", f"{options.folder}/all.vmfb"
-    with open(source, "w", encoding="utf-8") as file:
-        file.write("".join(case.text for case in chosen))
+    with open(source, "w", encoding="utf-8") as file, open(f"{os.path.dirname(__file__)}/memory-bound-dynamic.mlir") as more:
+        file.write("".join(case.text for case in chosen) + more.read())
+    chosen += dynamic
     if failure := run(["kiln-compile", "--iree-hal-target-backends=cuda", source, "-o", module]):
         sys.exit(failure)
     wrong = 0
@@ -260,7 +290,7 @@ def main():
             inputs.append(f"--input=@{options.folder}/{case.name}.{i}.npy")
         output = f"{options.folder}/{case.name}.npy"
         for seed in options.seeds.split(","):
-            failure = run(["kiln-run-module", f"--device=cuda-sim://{seed}", f"--module={module}", f"--function={case.name}", *inputs,
+            failure = run(["kiln-run-module", f"--device=cuda-sim://{seed}", f"--module={module}", f"--function={case.function}", *inputs,
                            f"--output=@{output}"]) or difference(case, output)
             if failure:
                 print(f"{case.name} with seed {seed}: {failure}", flush=True)

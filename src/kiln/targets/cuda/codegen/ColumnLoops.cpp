@@ -4,7 +4,9 @@
 #include "kiln/targets/cuda/codegen/Lanes.h"
 #include "kiln/targets/cuda/codegen/ThreadLoops.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -69,11 +71,11 @@ int64_t threadsForColumns(linalg::LinalgOp op, std::optional<int64_t> workgroups
   // What a large device runs at a time.
   constexpr int64_t wanted = 128 * most;
   WorkSize size = WorkSize::of(op);
-  int64_t work = usual * mostSteps;
-  if (size.parallel && size.reduction && llvm::MulOverflow(*size.parallel, *size.reduction, work))
-    work = INT64_MAX;
-  int64_t threads =
-      workgroups ? llvm::PowerOf2Ceil(std::clamp(wanted / std::max<int64_t>(1, *workgroups), usual, most)) : usual;
+  int64_t threads = usual, work;
+  if (workgroups)
+    threads = llvm::PowerOf2Ceil(std::clamp(wanted / std::max<int64_t>(1, *workgroups), usual, most));
+  if (!size.parallel || !size.reduction || llvm::MulOverflow(*size.parallel, *size.reduction, work))
+    return threads;
   // With a few vectors for each.
   int64_t enough = llvm::bit_floor(uint64_t(std::max<int64_t>(1, work / (4 * mostSteps))));
   return std::clamp(enough, warp, threads);
@@ -189,13 +191,19 @@ private:
     }
     if (bytes > mostSharedBytes)
       return false;
-    length = 1;
+    int64_t known = 1;
     for (unsigned loop : reductions) {
-      if (llvm::MulOverflow(length, extents[loop], length))
+      if (ShapedType::isDynamic(extents[loop]) && reductions.size() == 1)
+        known = ShapedType::kDynamic;
+      else if (ShapedType::isDynamic(extents[loop]) || llvm::MulOverflow(known, extents[loop], known))
         return false;
       box.push_back(extents[loop]);
     }
-    steps = std::clamp<int64_t>(length / groups, 1, mostSteps);
+    if (ShapedType::isDynamic(known))
+      length = op.createLoopRanges(b, lane.loc)[reductions[0]].size;
+    else
+      length = b.getIndexAttr(known);
+    steps = ShapedType::isDynamic(known) ? mostSteps : std::clamp<int64_t>(known / groups, 1, mostSteps);
     steps = llvm::bit_floor(uint64_t(std::min(steps, std::max<int64_t>(1, mostOps / (lanes * lane.bodySize())))));
     return true;
   }
@@ -205,22 +213,26 @@ private:
     SmallVector<Value> values;
     for (Operation *combiner : combiners)
       values.append(lanes, arith::ConstantOp::create(b, lane.loc, *arith::getNeutralElement(combiner)));
-    int64_t step = groups * steps, whole = length / step * step;
+    int64_t step = groups * steps;
+    AffineExpr all = getAffineDimExpr(0, b.getContext());
+    OpFoldResult whole =
+        affine::makeComposedFoldedAffineApply(b, lane.loc, all.floorDiv(step) * step, ArrayRef<OpFoldResult>{length});
+    std::optional<int64_t> known = getConstantIntValue(whole);
     // Steps that follow each other are one thread's, so that what is the same for all columns lies side by side.
-    Value start = lane.multiply(group, steps);
-    if (whole == step) {
+    Value start = lane.multiply(group, steps), end = getValueOrCreateConstantIndexOp(b, lane.loc, whole);
+    if (known == step) {
       values = addSteps(start, steps, values);
-    } else if (whole > 0) {
-      auto loop = scf::ForOp::create(b, lane.loc, lane.index(0), lane.index(whole), lane.index(step), values);
+    } else if (known != 0) {
+      auto loop = scf::ForOp::create(b, lane.loc, lane.index(0), end, lane.index(step), values);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       SmallVector<Value> carried(loop.getRegionIterArgs());
       scf::YieldOp::create(b, lane.loc, addSteps(lane.add(loop.getInductionVar(), start), steps, carried));
       values.assign(loop.getResults().begin(), loop.getResults().end());
     }
-    if (whole < length) {
-      Value from = lane.add(group, lane.index(whole));
-      auto loop = scf::ForOp::create(b, lane.loc, from, lane.index(length), lane.index(groups), values);
+    if (whole != length) {
+      Value from = lane.add(group, end), to = getValueOrCreateConstantIndexOp(b, lane.loc, length);
+      auto loop = scf::ForOp::create(b, lane.loc, from, to, lane.index(groups), values);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       SmallVector<Value> carried(loop.getRegionIterArgs());
@@ -348,8 +360,9 @@ private:
   unsigned along = 0;
   int64_t lanes = 1;
   int64_t wanted = 1, columns = 1; // vectors of columns, and the same as a power of two
-  int64_t groups = 1, length = 1, steps = 1;
-  SmallVector<int64_t> box; // of the reduction
+  int64_t groups = 1, steps = 1;
+  OpFoldResult length;      // of the reduction
+  SmallVector<int64_t> box; // of the reduction; it is not decoded where it is one loop
   SmallVector<Value> ivs;
 };
 

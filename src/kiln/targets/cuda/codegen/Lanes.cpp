@@ -169,7 +169,12 @@ std::optional<int64_t> boundOf(OpFoldResult extent) {
 std::optional<FullTile> FullTile::of(OpBuilder &b, linalg::LinalgOp op) {
   FullTile tile;
   LaneEmitter emitter(b, op);
-  for (const Range &range : op.createLoopRanges(b, op.getLoc())) {
+  auto kinds = op.getIteratorTypesArray();
+  for (auto [loop, range] : llvm::enumerate(op.createLoopRanges(b, op.getLoc()))) {
+    if (!getConstantIntValue(range.size) && kinds[loop] == utils::IteratorType::reduction) {
+      tile.extents.push_back(ShapedType::kDynamic);
+      continue;
+    }
     std::optional<int64_t> bound = boundOf(range.size);
     if (!bound || *bound == 0)
       return std::nullopt;

@@ -29,13 +29,13 @@ int64_t alignedElements(mlir::Value memory, int64_t most);
 // The constant that an extent does not exceed.
 std::optional<int64_t> boundOf(mlir::OpFoldResult extent);
 
-// The loops of an operation as they are in all workgroups but the last ones: constants.
+// The loops of an operation as they are in all workgroups but the last ones.
 struct FullTile {
-  llvm::SmallVector<int64_t> extents;
+  llvm::SmallVector<int64_t> extents; // kDynamic for a reduction's that is not constant
   // Whether this workgroup has such a tile; null where all have.
   mlir::Value isFull;
 
-  // nullopt where an extent has no bound, or is zero.
+  // nullopt where the extent of a parallel loop has no bound, or one is zero.
   static std::optional<FullTile> of(mlir::OpBuilder &b, mlir::linalg::LinalgOp op);
 };
 
