@@ -116,6 +116,20 @@ def reduced(shape, dims, dtype, kind="add"):
     return Case(f"{kind}_{'x'.join(map(str, shape))}_{''.join(map(str, dims))}_{dtype}", [(x, dtype)], body, expected, dtype)
 
 
+def accumulated(rows, length):
+    """x less the sums of its rows, which are added to given ones."""
+    x, start = random((rows, length), "f32"), random((rows,), "f32", 1)
+    whole, row = tensor((rows, length), "f32"), tensor((rows,), "f32")
+    body = (f"  %twice = arith.addf %in1, %in1 : {row}\n"
+            f"  %sums = linalg.reduce {{ arith.addf }} ins(%in0 : {whole}) outs(%twice : {row}) dimensions = [1]\n"
+            f"  %empty = tensor.empty() : {whole}\n"
+            f"  %out = linalg.generic {{indexing_maps = [{affine(2, (0, 1))}, {affine(2, (0,))}, {affine(2, (0, 1))}],"
+            f" iterator_types = [\"parallel\", \"parallel\"]}} ins(%in0, %sums : {whole}, {row}) outs(%empty : {whole}) {{\n"
+            f"  ^bb0(%a: f32, %s: f32, %o: f32):\n    %d = arith.subf %a, %s : f32\n    linalg.yield %d : f32\n  }} -> {whole}")
+    expected = wide(x) - (2 * wide(start) + wide(x).sum(axis=1))[:, None]
+    return Case(f"accumulated_{rows}x{length}", [(x, "f32"), (start, "f32")], body, expected, "f32")
+
+
 def softmax_of(x):
     powers = np.exp(x - x.max(axis=-1, keepdims=True))
     return powers / powers.sum(axis=-1, keepdims=True)
@@ -224,6 +238,8 @@ def cases():
     for shape in ((7, 1000), (3, 33), (2, 5, 8), (2, 20000)):
         yield softmax(shape, "f32")
     yield softmax((5, 4096), "f16")
+    yield accumulated(9, 200)
+    yield accumulated(4, 3000)
     yield norm(9, 1024, "f16")
     yield norm(3, 3000, "f32")
     yield product("matmul", [(1, 256), (256, 128)], "f16", np.matmul)

@@ -387,9 +387,14 @@ private:
       return operand.get();
     if (auto known = values.find(operand.get()); known != values.end())
       return known->second.front();
+    updatesRowValues |= isWritten(operand.get());
     SmallVector<Value> ivs(rowIvs);
     ivs.resize(lane.op.getNumLoops());
     return lane.load(operand, ivs, /*along=*/0, 1).front();
+  }
+
+  bool isWritten(Value memory) {
+    return llvm::any_of(group.ops, [&](linalg::LinalgOp op) { return llvm::is_contained(op.getDpsInits(), memory); });
   }
 
   void emitOnRows(LaneEmitter &lane) {
@@ -495,6 +500,9 @@ private:
 
   // What stays in memory after the group, as the last operation on it left it.
   void storeAll() {
+    // All threads of a row have read such a value, and one of them stores it.
+    if (updatesRowValues && group.shares.threads > 1)
+      gpu::BarrierOp::create(b, first.loc);
     Value isFirst;
     SmallVector<Chunk> chunks;
     for (auto &[memory, op] : owners) {
@@ -527,8 +535,9 @@ private:
   LaneEmitter first; // for what belongs to no operation
   Value thread;
   int64_t threads;
-  Value team, position; // the number of the row, and of the thread among those of the row
-  Value isRow;          // null: all threads have a row
+  Value team, position;          // the number of the row, and of the thread among those of the row
+  Value isRow;                   // null: all threads have a row
+  bool updatesRowValues = false; // reads values of rows from memory that it writes
   SmallVector<Value> extents, rowIvs;
   SmallVector<Value> partials;
   size_t nextPartial = 0;

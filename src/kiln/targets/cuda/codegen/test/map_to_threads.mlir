@@ -190,3 +190,21 @@ func.func @scan(%a: memref<32xf32>) {
   }
   return
 }
+
+// -----
+
+// All threads of a row have read what one of them overwrites.
+// CHECK-LABEL: func.func @row_update
+//       CHECK:   memref.load %arg1
+//       CHECK:   gpu.barrier
+//       CHECK:   memref.store %{{.*}}, %arg1
+func.func @row_update(%a: memref<4x32xf32>, %sums: memref<4xf32>, %c: memref<4x32xf32>) {
+  linalg.reduce { arith.addf } ins(%a : memref<4x32xf32>) outs(%sums : memref<4xf32>) dimensions = [1]
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%a, %sums : memref<4x32xf32>, memref<4xf32>) outs(%c : memref<4x32xf32>) {
+  ^bb0(%x: f32, %s: f32, %o: f32):
+    %d = arith.subf %x, %s : f32
+    linalg.yield %d : f32
+  }
+  return
+}
