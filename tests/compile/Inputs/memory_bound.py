@@ -242,6 +242,10 @@ def cases():
     yield accumulated(4, 3000)
     yield norm(9, 1024, "f16")
     yield norm(3, 3000, "f32")
+    # Rows that are longer than what threads keep.
+    yield softmax((3, 40000), "f16")
+    yield norm(2, 20000, "f32")
+    yield accumulated(2, 17001)
     yield product("matmul", [(1, 256), (256, 128)], "f16", np.matmul)
     yield product("matmul", [(1, 100), (100, 33)], "f32", np.matmul)
     yield product("matmul", [(40, 256), (256, 1)], "f16", np.matmul)

@@ -178,13 +178,13 @@ private:
       if (llvm::MulOverflow(length, extent, length))
         return false;
     unsigned along = group.rowLoops + group.rowLength.size() - 1;
-    bool hasRows = false, keeps = false;
-    int64_t size = 0;
+    bool hasRows = false;
+    int64_t size = 0, uses = 1;
     for (linalg::LinalgOp op : group.ops) {
       if (op.getNumLoops() == group.rowLoops)
         continue;
       size += LaneEmitter(b, op).bodySize();
-      keeps |= op.getNumReductionLoops() == 0;
+      uses += op.getNumReductionLoops() != 0;
       for (OpOperand &operand : op->getOpOperands()) {
         Along how = alongLoop(op, operand, along);
         if (how == Along::Nothing || isTemporary(operand.get()))
@@ -209,9 +209,9 @@ private:
     while (lanes > 1 && group.rowLength.back() % lanes != 0)
       lanes /= 2;
     group.shares = RowShares::of(length, lanes);
-    if (group.shares.chunks * lanes * size > mostOps)
-      return false;
-    return hasRows && (group.shares.rounds == 1 || !keeps);
+    // What is computed again is written out for each reduction, and to be stored.
+    int64_t times = group.shares.rounds == 1 ? 1 : uses;
+    return hasRows && group.shares.chunks * lanes * size * times <= mostOps;
   }
 
   func::FuncOp function;
@@ -362,6 +362,10 @@ private:
     if (!isa<MemRefType>(operand.get().getType()))
       return spread(operand.get());
     AffineMap map = lane.op.getMatchingIndexingMap(&operand);
+    if (Value value = earlier.lookup(&operand))
+      return spread(value);
+    if (linalg::LinalgOp producer = producers.lookup(&operand))
+      return computeAgain(producer, operand.get(), chunks);
     if (auto known = values.find(operand.get()); known != values.end())
       return known->second.size() == 1 ? spread(known->second.front()) : known->second;
     auto key = std::make_pair(operand.get(), map);
@@ -372,6 +376,7 @@ private:
     bool isSame = true;
     for (unsigned loop = group.rowLoops; loop < lane.op.getNumLoops(); ++loop)
       isSame &= !map.isFunctionOfDim(loop);
+    updatesRowValues |= isSame && isWritten(operand.get());
     Elements elements;
     if (isSame)
       elements = spread(lane.load(operand, chunks.front().ivs, along(), 1).front());
@@ -407,9 +412,45 @@ private:
       owners[init.get()] = lane.op;
   }
 
+  // Of a row that is longer than what its threads keep, elements are computed where they are used.
   void emitElementwise(LaneEmitter &lane) {
     linalg::LinalgOp op = lane.op;
-    SmallVector<Chunk> chunks = chunksFrom(first.index(0), group.shares.chunks, 0);
+    for (OpOperand &init : op.getDpsInitsMutable())
+      owners[init.get()] = op;
+    if (group.shares.rounds == 1) {
+      SmallVector<Chunk> chunks = chunksFrom(first.index(0), group.shares.chunks, 0);
+      for (auto [init, result] : llvm::zip(op.getDpsInitsMutable(), computeElements(lane, chunks)))
+        values[init.get()] = result;
+      return;
+    }
+    // What its operands are now: others may come to have their memory.
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto known = values.find(operand.get()); known != values.end())
+        earlier[&operand] = known->second.front();
+    noteProducers(op);
+    for (OpOperand &init : op.getDpsInitsMutable())
+      writers[init.get()] = op;
+  }
+
+  void noteProducers(linalg::LinalgOp op) {
+    for (OpOperand &operand : op->getOpOperands())
+      if (linalg::LinalgOp writer = writers.lookup(operand.get()))
+        producers[&operand] = writer;
+  }
+
+  Elements computeAgain(linalg::LinalgOp op, Value memory, ArrayRef<Chunk> chunks) {
+    if (!again.contains(op)) {
+      LaneEmitter lane(b, op);
+      SmallVector<Elements> computed = computeElements(lane, chunks); // which may add others
+      again[op] = computed;
+    }
+    unsigned number = llvm::find(op.getDpsInits(), memory) - op.getDpsInits().begin();
+    return again[op][number];
+  }
+
+  // The results of an elementwise operation, by init.
+  SmallVector<Elements> computeElements(LaneEmitter &lane, ArrayRef<Chunk> chunks) {
+    linalg::LinalgOp op = lane.op;
     SmallVector<Elements> operands;
     for (OpOperand &operand : op->getOpOperands())
       operands.push_back(read(lane, operand, chunks));
@@ -421,15 +462,13 @@ private:
         for (auto [result, value] : llvm::zip(results, lane.emitLane(step, chunk.ivs, along(), i)))
           result.push_back(value);
       }
-    for (auto [init, result] : llvm::zip(op.getDpsInitsMutable(), results)) {
-      values[init.get()] = result;
-      owners[init.get()] = op;
-    }
+    return results;
   }
 
   // What the thread has of the reduction, with these chunks.
   SmallVector<Value> reduceChunks(LaneEmitter &lane, ArrayRef<Chunk> chunks, SmallVector<Value> partial) {
     linalg::LinalgOp op = lane.op;
+    again.clear();
     SmallVector<Elements> inputs;
     for (OpOperand *input : op.getDpsInputOperands())
       inputs.push_back(read(lane, *input, chunks));
@@ -457,27 +496,38 @@ private:
       combiners.push_back(findCombiner(op, i));
       partial.push_back(arith::ConstantOp::create(b, lane.loc, *arith::getNeutralElement(combiners.back())));
     }
-    int64_t step = shares.chunks * shares.threads, whole = shares.vectors / step;
-    if (shares.rounds == 1) {
-      partial = reduceChunks(lane, chunksFrom(lane.index(0), shares.chunks, 0), partial);
-    } else {
-      auto loop = scf::ForOp::create(b, lane.loc, lane.index(0), lane.index(whole * step), lane.index(step), partial);
-      {
-        OpBuilder::InsertionGuard guard(b);
-        b.setInsertionPointToStart(loop.getBody());
-        SmallVector<Value> carried(loop.getRegionIterArgs());
-        partial = reduceChunks(lane, chunksFrom(loop.getInductionVar(), shares.chunks, 0), carried);
-        scf::YieldOp::create(b, lane.loc, partial);
-      }
-      partial.assign(loop.getResults().begin(), loop.getResults().end());
-      if (int64_t left = llvm::divideCeil(shares.vectors - whole * step, shares.threads))
-        partial = reduceChunks(lane, chunksFrom(lane.index(whole * step), left, whole * step), partial);
-    }
+    noteProducers(op);
+    partial = overRow(partial, [&](ArrayRef<Chunk> chunks, SmallVector<Value> before) {
+      return reduceChunks(lane, chunks, std::move(before));
+    });
     for (auto [i, init] : llvm::enumerate(op.getDpsInitsMutable())) {
       Value all = combineThreads(lane, combiners[i], partial[i]);
       values[init.get()] = {lane.combine(combiners[i], readOnRow(lane, init), all)};
       owners[init.get()] = op;
     }
+  }
+
+  // All that the thread has of the row, as many chunks at a time as it keeps. What is emitted for them gives what is
+  // carried on.
+  SmallVector<Value> overRow(SmallVector<Value> carried,
+                             llvm::function_ref<SmallVector<Value>(ArrayRef<Chunk>, SmallVector<Value>)> emit) {
+    const RowShares &shares = group.shares;
+    if (shares.rounds == 1)
+      return emit(chunksFrom(first.index(0), shares.chunks, 0), carried);
+    int64_t step = shares.chunks * shares.threads, whole = shares.vectors / step * step;
+    auto loop = scf::ForOp::create(b, first.loc, first.index(0), first.index(whole), first.index(step), carried);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      SmallVector<Value> before(loop.getRegionIterArgs());
+      SmallVector<Value> after = emit(chunksFrom(loop.getInductionVar(), shares.chunks, 0), before);
+      if (!after.empty())
+        scf::YieldOp::create(b, first.loc, after);
+    }
+    carried.assign(loop.getResults().begin(), loop.getResults().end());
+    if (int64_t left = llvm::divideCeil(shares.vectors - whole, shares.threads))
+      carried = emit(chunksFrom(first.index(whole), left, whole), carried);
+    return carried;
   }
 
   Value combineThreads(LaneEmitter &lane, Operation *combiner, Value value) {
@@ -500,34 +550,46 @@ private:
 
   // What stays in memory after the group, as the last operation on it left it.
   void storeAll() {
+    SmallVector<std::pair<LaneEmitter, OpOperand *>> wide, narrow;
+    for (auto &[memory, op] : owners) {
+      if (isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(memory.getDefiningOp()))
+        continue;
+      OpOperand *init =
+          llvm::find_if(op.getDpsInitsMutable(), [memory = memory](OpOperand &each) { return each.get() == memory; });
+      bool isWide = op.getMatchingIndexingMap(init).getNumResults() != group.rowLoops;
+      (isWide ? wide : narrow).emplace_back(LaneEmitter(b, op), init);
+    }
+    if (!wide.empty())
+      overRow({}, [&](ArrayRef<Chunk> chunks, SmallVector<Value>) {
+        storeChunks(wide, chunks);
+        return SmallVector<Value>();
+      });
     // All threads of a row have read such a value, and one of them stores it.
     if (updatesRowValues && group.shares.threads > 1)
       gpu::BarrierOp::create(b, first.loc);
     Value isFirst;
-    SmallVector<Chunk> chunks;
-    for (auto &[memory, op] : owners) {
-      if (isa_and_nonnull<memref::AllocOp, memref::AllocaOp>(memory.getDefiningOp()))
-        continue;
-      LaneEmitter lane(b, op);
-      OpOperand &init =
-          *llvm::find_if(op.getDpsInitsMutable(), [memory = memory](OpOperand &each) { return each.get() == memory; });
-      ArrayRef<Value> elements = values[memory];
-      if (op.getMatchingIndexingMap(&init).getNumResults() == group.rowLoops) {
-        if (!isFirst && group.shares.threads > 1)
-          isFirst = arith::CmpIOp::create(b, lane.loc, arith::CmpIPredicate::eq, position, lane.index(0));
-        SmallVector<Value> ivs(rowIvs);
-        ivs.resize(op.getNumLoops());
-        lane.where(lane.both(isFirst, isRow), [&] { lane.store(init, elements, ivs, /*along=*/0); });
-        continue;
-      }
-      if (chunks.empty())
-        chunks = chunksFrom(lane.index(0), group.shares.chunks, 0);
-      int64_t lanes = group.shares.lanes;
-      for (auto [number, chunk] : llvm::enumerate(chunks))
-        lane.where(lane.both(isRow, chunk.isInside), [&, number = number, &chunk = chunk] {
-          lane.store(init, elements.slice(number * lanes, lanes), chunk.ivs, along());
-        });
+    if (!narrow.empty() && group.shares.threads > 1)
+      isFirst = arith::CmpIOp::create(b, first.loc, arith::CmpIPredicate::eq, position, first.index(0));
+    for (auto &[lane, init] : narrow) {
+      SmallVector<Value> ivs(rowIvs);
+      ivs.resize(lane.op.getNumLoops());
+      lane.where(lane.both(isFirst, isRow),
+                 [&, &lane = lane, init = init] { lane.store(*init, values[init->get()], ivs, /*along=*/0); });
     }
+  }
+
+  // All is computed before any of it is stored, since what is stored may be what is read.
+  void storeChunks(MutableArrayRef<std::pair<LaneEmitter, OpOperand *>> wide, ArrayRef<Chunk> chunks) {
+    again.clear();
+    SmallVector<Elements> results;
+    for (auto &[lane, init] : wide)
+      results.push_back(group.shares.rounds == 1 ? values[init->get()] : computeAgain(lane.op, init->get(), chunks));
+    int64_t lanes = group.shares.lanes;
+    for (auto [target, elements] : llvm::zip(wide, results))
+      for (auto [number, chunk] : llvm::enumerate(chunks))
+        first.where(first.both(isRow, chunk.isInside), [&, number = number, &chunk = chunk] {
+          target.first.store(*target.second, ArrayRef(elements).slice(number * lanes, lanes), chunk.ivs, along());
+        });
   }
 
   RowGroup &group;
@@ -541,7 +603,13 @@ private:
   SmallVector<Value> extents, rowIvs;
   SmallVector<Value> partials;
   size_t nextPartial = 0;
-  llvm::DenseMap<Value, Elements> values;                               // of what the group has written
+  llvm::DenseMap<Value, Elements> values; // of what the group has written
+  // Of rows that are longer than what is kept: which elementwise operation has written an operand, or its value where
+  // it is one for the row; which one has written memory so far; and what has been computed again of some chunks.
+  llvm::DenseMap<OpOperand *, linalg::LinalgOp> producers;
+  llvm::DenseMap<OpOperand *, Value> earlier;
+  llvm::DenseMap<Value, linalg::LinalgOp> writers;
+  llvm::DenseMap<Operation *, SmallVector<Elements>> again;
   llvm::MapVector<Value, linalg::LinalgOp> owners;                      // the operation that has written it last
   SmallVector<std::pair<std::pair<Value, AffineMap>, Elements>> loaded; // of what it has not
 };

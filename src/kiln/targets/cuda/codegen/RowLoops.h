@@ -1,5 +1,6 @@
 // Operations of linalg on memory that treat rows apart from each other, as those of a softmax or of a normalization do,
-// by threads that keep their part of a row in registers from one operation to the next.
+// by threads that keep their part of a row in registers from one operation to the next, or compute it again where the
+// row is too long for that.
 #ifndef KILN_TARGETS_CUDA_CODEGEN_ROWLOOPS_H
 #define KILN_TARGETS_CUDA_CODEGEN_ROWLOOPS_H
 

@@ -208,3 +208,38 @@ func.func @row_update(%a: memref<4x32xf32>, %sums: memref<4xf32>, %c: memref<4x3
   }
   return
 }
+
+// -----
+
+// Of a long row the elements are computed again where they are used: the memory between operations is not.
+// CHECK-LABEL: func.func @long_rows
+//  CHECK-SAME:   kiln.threads = 512 : i32
+//   CHECK-NOT:   memref.alloc() : memref<1x65536xf32>
+//       CHECK:   scf.for
+//       CHECK:     scf.for
+//       CHECK:       vector.load
+//       CHECK:       math.exp
+//   CHECK-NOT:       vector.store
+//       CHECK:     gpu.barrier
+//       CHECK:     scf.for
+//       CHECK:       vector.load
+//       CHECK:       math.exp
+//       CHECK:       arith.divf
+//       CHECK:       vector.store
+func.func @long_rows() {
+  %zero = arith.constant 0.0 : f32
+  %a = hal.interface.binding.subspan binding(0) <readonly> : memref<1x65536xf32>
+  %c = hal.interface.binding.subspan binding(1) <writeonly> : memref<1x65536xf32>
+  %sum = memref.alloc() : memref<1xf32>
+  %kept = memref.alloc() : memref<1x65536xf32>
+  linalg.exp ins(%a : memref<1x65536xf32>) outs(%kept : memref<1x65536xf32>)
+  linalg.fill ins(%zero : f32) outs(%sum : memref<1xf32>)
+  linalg.reduce { arith.addf } ins(%kept : memref<1x65536xf32>) outs(%sum : memref<1xf32>) dimensions = [1]
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+    ins(%kept, %sum : memref<1x65536xf32>, memref<1xf32>) outs(%c : memref<1x65536xf32>) {
+  ^bb0(%x: f32, %s: f32, %o: f32):
+    %d = arith.divf %x, %s : f32
+    linalg.yield %d : f32
+  }
+  return
+}
