@@ -24,6 +24,14 @@ struct SerializationOptions {
   int optimizationLevel = 3;     // 0 to 3
 };
 
+// Which reductions to few results are worth doing in parts that workgroups share, on one target.
+struct ReductionSplit {
+  int64_t fewResults = 16;                 // more than these are shared as they are
+  int64_t mostParts = 256;                 // of all results together
+  int64_t shortestPart = int64_t(1) << 17; // in elements
+  int64_t neighbours = 1; // results that count as one, where they are beside each other in memory as their elements are
+};
+
 class TargetBackend {
 public:
   virtual ~TargetBackend();
@@ -62,6 +70,9 @@ public:
   // The variant as bytes that a driver loads.
   virtual mlir::LogicalResult serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &options,
                                         llvm::SmallVectorImpl<char> &bytes) const = 0;
+
+  // Asked of the first target of a program, before dispatches are formed.
+  virtual ReductionSplit reductionSplit() const { return {}; }
 };
 
 // The backends of this build, in the order of registration.

@@ -88,12 +88,22 @@ class CudaConvertToLLVMPass : public impl::CudaConvertToLLVMBase<CudaConvertToLL
         narrow = NVVM::GridDimXOp::create(b, loc, i32);
       else if (isa<gpu::BarrierOp>(op))
         NVVM::Barrier0Op::create(b, loc);
+      else if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op))
+        shuffle.getShuffleResult().replaceAllUsesWith(exchangeLanes(b, shuffle));
       else
         return;
       if (narrow)
         op->replaceAllUsesWith(ValueRange{arith::IndexCastUIOp::create(b, loc, b.getIndexType(), narrow).getResult()});
       op->erase();
     });
+  }
+
+  // Of all lanes of a warp, by a distance that is a power of two.
+  static Value exchangeLanes(OpBuilder &b, gpu::ShuffleOp op) {
+    Location loc = op.getLoc();
+    auto word = [&](int32_t value) { return LLVM::ConstantOp::create(b, loc, b.getI32Type(), value).getResult(); };
+    return NVVM::ShflOp::create(b, loc, op.getShuffleResult().getType(), word(-1), op.getValue(), op.getOffset(),
+                                word(31), NVVM::ShflKind::bfly, UnitAttr());
   }
 
   // A kernel cannot stop its submission yet, and an assertion must not be dropped.

@@ -62,6 +62,17 @@ void CudaBackend::buildTranslationPipeline(OpPassManager &variantPasses) const {
   addCudaTranslationPasses(variantPasses);
 }
 
+// Several blocks for each multiprocessor of a large device, which has 132 of them, with 64 kB each. A block has 32
+// columns.
+ReductionSplit CudaBackend::reductionSplit() const {
+  ReductionSplit split;
+  split.fewResults = 100;
+  split.mostParts = 512;
+  split.shortestPart = int64_t(1) << 14;
+  split.neighbours = 32;
+  return split;
+}
+
 LogicalResult CudaBackend::serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &serialization,
                                      SmallVectorImpl<char> &bytes) const {
   return serializeCudaVariant(variant, serialization, bytes);

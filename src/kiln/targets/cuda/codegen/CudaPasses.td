@@ -45,22 +45,26 @@ def CudaMapToThreads : Pass<"kiln-cuda-map-to-threads", "mlir::func::FuncOp"> {
   let description = [{
     Each operation of linalg on memory becomes loops in which every thread computes elements of the result of its own; a
     reduction to fewer elements than there are threads is shared by several threads for each element, which combine what
-    they have through shared memory. What comes between runs the same in all threads; what writes memory there runs in one
-    thread, and is told as a remark. Barriers separate what depends on what other threads have written. Around all of it
+    they have through shared memory. Operations that treat rows apart become one loop over rows, whose elements stay in
+    registers (RowLoops.h); elementwise ones and sums of columns load and store vectors, in workgroups that have all of a
+    tile (VectorLoops.h, ColumnLoops.h). What comes between runs the same in all threads; what writes memory there runs
+    in one thread, and is told as a remark. Barriers separate what depends on what other threads have written. Around all of it
     comes a loop over the workgroups that the block is for (schema/gpu_executable.fbs).
   }];
   let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
                            "mlir::linalg::LinalgDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
-                           "kiln::HAL::HALDialect", "kiln::Util::UtilDialect"];
+                           "mlir::vector::VectorDialect", "kiln::HAL::HALDialect", "kiln::Util::UtilDialect"];
 }
 
 def CudaExpandMath : Pass<"kiln-cuda-expand-math", "mlir::func::FuncOp"> {
   let summary = "brings mathematical functions and narrow floats to what the GPU has";
   let description = [{
     Functions of f32 become polynomials where these stay within 2 ULP; f16 and bf16 are computed in f32 and rounded once
-    for each operation. No library of CUDA is used: a function that has no form here is an error at its operation.
+    for each operation, their exponentials and the quotients of f16 from what the hardware approximates in f32. No library
+    of CUDA is used: a function that has no form here is an error at its operation.
   }];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect", "mlir::LLVM::LLVMDialect",
+                           "mlir::NVVM::NVVMDialect"];
 }
 
 def CudaConvertToLLVM : Pass<"kiln-cuda-convert-to-llvm", "mlir::ModuleOp"> {

@@ -4,6 +4,8 @@
 #include "kiln/targets/cuda/codegen/WideFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -17,6 +19,12 @@ namespace {
 
 class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
   void runOnOperation() override {
+    getOperation().walk([](Operation *op) {
+      if (isa<math::ExpOp>(op))
+        approximateExp(op);
+      else if (auto div = dyn_cast<arith::DivFOp>(op); div && div.getType().isF16())
+        divideF16(div);
+    });
     FloatSupport support;
     support.fma = support.convertsF16 = true;
     if (failed(expandMath(getOperation(), support)))
@@ -37,6 +45,44 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
     });
     if (result.wasInterrupted())
       signalPassFailure();
+  }
+
+  // The power of two that the hardware has is off by less than 2^-18 of what is rounded to f16 or bf16.
+  static void approximateExp(Operation *op) {
+    Type type = op->getResult(0).getType();
+    if (!type.isF16() && !type.isBF16())
+      return;
+    OpBuilder b(op);
+    Location loc = op->getLoc();
+    Type f32 = b.getF32Type();
+    Value wide = arith::ExtFOp::create(b, loc, f32, op->getOperand(0));
+    Value log2e = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0x1.715476p+0f));
+    Value exponent = arith::MulFOp::create(b, loc, wide, log2e);
+    // bf16 has numbers as small as the subnormal ones of f32.
+    StringRef name = type.isF16() ? "llvm.nvvm.ex2.approx.ftz.f32" : "llvm.nvvm.ex2.approx.f32";
+    Value power = LLVM::CallIntrinsicOp::create(b, loc, f32, b.getStringAttr(name), exponent).getResult(0);
+    op->getResult(0).replaceAllUsesWith(arith::TruncFOp::create(b, loc, type, power).getResult());
+    op->erase();
+  }
+
+  // The approximate reciprocal and one step of Newton's give the f32 that is nearest but for a bit, and quotients of
+  // f16 are never so close to the middle between two f16 that the bit matters. A divisor of many quotients is inverted
+  // once.
+  static void divideF16(arith::DivFOp op) {
+    OpBuilder b(op);
+    Location loc = op.getLoc();
+    Type f32 = b.getF32Type();
+    Value x = arith::ExtFOp::create(b, loc, f32, op.getLhs()), y = arith::ExtFOp::create(b, loc, f32, op.getRhs());
+    Value inverse = NVVM::RcpApproxFtzF32Op::create(b, loc, f32, y);
+    Value quotient = arith::MulFOp::create(b, loc, x, inverse);
+    Value rest = math::FmaOp::create(b, loc, arith::NegFOp::create(b, loc, quotient), y, x);
+    Value better = math::FmaOp::create(b, loc, rest, inverse, quotient);
+    // The rest of infinities and zeros is NaN or zero: the quotient is right already.
+    Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+    Value hasRest = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ONE, rest, zero);
+    quotient = arith::SelectOp::create(b, loc, hasRest, better, quotient);
+    op.replaceAllUsesWith(arith::TruncFOp::create(b, loc, op.getType(), quotient).getResult());
+    op.erase();
   }
 
   // LLVM 22's back end compares with zero instead, and gives the opposite.

@@ -2,7 +2,9 @@
 #include "kiln/compiler/Codegen/Combiner.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
+#include "kiln/targets/cuda/codegen/ColumnLoops.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/RowLoops.h"
 #include "kiln/targets/cuda/codegen/ThreadLoops.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -11,6 +13,7 @@
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -22,10 +25,30 @@ namespace kiln {
 
 static constexpr int64_t fewestThreads = 32, mostThreads = 256;
 
+// How many workgroups the dispatch has, where that is known.
+static std::optional<int64_t> countWorkgroups(func::FuncOp function) {
+  HAL::ExecutableExportOp exportOp = findExport(function);
+  if (!exportOp || exportOp.getWorkgroupCount().empty())
+    return std::nullopt;
+  int64_t total = 1;
+  for (Value count : exportOp.getWorkgroupCount().front().getTerminator()->getOperands()) {
+    std::optional<int64_t> known = getConstantIntValue(count);
+    if (!known)
+      return std::nullopt;
+    total *= *known;
+  }
+  return total;
+}
+
 // As many threads as the largest operation has work for.
 static int64_t chooseThreads(func::FuncOp function) {
   int64_t threads = fewestThreads;
+  std::optional<int64_t> workgroups = countWorkgroups(function);
   function.walk([&](linalg::LinalgOp op) {
+    if (isAlongColumns(op)) {
+      threads = std::max(threads, threadsForColumns(op, workgroups));
+      return;
+    }
     WorkSize size = WorkSize::of(op);
     int64_t work = size.parallel.value_or(mostThreads);
     if (op.getNumReductionLoops() != 0 && findCombiner(op, 0) && work < mostThreads)
@@ -75,6 +98,7 @@ public:
   }
 
   void run() { visit(function.getFunctionBody().front()); }
+  void run(RowGroup &group) { group.emit(thread); }
 
 private:
   void visit(Block &block) {
@@ -201,6 +225,17 @@ private:
   Accesses since; // the last barrier
 };
 
+// Temporary memory that nothing is left to read.
+void eraseUnusedMemory(func::FuncOp function) {
+  SmallVector<memref::AllocOp> unused;
+  function.walk([&](memref::AllocOp op) {
+    if (op->use_empty())
+      unused.push_back(op);
+  });
+  for (memref::AllocOp op : unused)
+    op.erase();
+}
+
 // Copies become operations that can be distributed.
 void replaceCopies(func::FuncOp function) {
   SmallVector<Operation *> ops;
@@ -271,16 +306,25 @@ class CudaMapToThreadsPass : public impl::CudaMapToThreadsBase<CudaMapToThreadsP
       return signalPassFailure();
     }
     IRRewriter rewriter(function.getContext());
-    if (!function->hasAttr(threadsAttr)) { // Not written for its threads already.
-      replaceCopies(function);
-      int64_t threads = chooseThreads(function);
-      Distributor(function, threads).run();
-      function->setAttr(threadsAttr, rewriter.getI32IntegerAttr(threads));
-    }
+    if (!function->hasAttr(threadsAttr)) // Not written for its threads already.
+      distribute(function);
     if (failed(convertBooleanMemory(rewriter, function)))
       return signalPassFailure();
     if (!function->hasAttr(blocksPerMultiprocessorAttr))
       loopOverWorkgroups(function);
+  }
+
+  static void distribute(func::FuncOp function) {
+    replaceCopies(function);
+    std::optional<RowGroup> group = RowGroup::find(function);
+    int64_t threads = group ? group->threads() : chooseThreads(function);
+    Distributor distributor(function, threads);
+    if (group)
+      distributor.run(*group);
+    else
+      distributor.run();
+    eraseUnusedMemory(function);
+    function->setAttr(threadsAttr, Builder(function.getContext()).getI32IntegerAttr(threads));
   }
 };
 

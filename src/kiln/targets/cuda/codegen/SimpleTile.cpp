@@ -1,25 +1,53 @@
 #include "kiln/targets/cuda/codegen/SimpleTile.h"
 
+#include "kiln/targets/cuda/codegen/ColumnLoops.h"
+#include "kiln/targets/cuda/codegen/Lanes.h"
+#include "kiln/targets/cuda/codegen/RowLoops.h"
+#include "kiln/targets/cuda/codegen/VectorLoops.h"
+
 using namespace mlir;
 
 namespace kiln {
 
-static constexpr int64_t kElements = 1024; // of a block without a reduction
-static constexpr int64_t kLarge = 4096;    // for an extent that is not known
+static constexpr int64_t kFewElements = 256;              // of a block without a reduction, in short operations
+static constexpr int64_t kBlocks = 264, kFewBlocks = 120; // that occupy a large device, fully and once
+static constexpr int64_t kLineBytes = 128;                // of the cache
+static constexpr int64_t kLarge = 4096;                   // for an extent that is not known
 
-// Whether elements that are beside each other in the result come from ones that are beside each other in the input.
-static bool isAlongColumns(TilingInterface op) {
-  auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation());
-  if (!linalgOp || linalgOp.getNumDpsInputs() == 0)
-    return false;
-  AffineMap map = linalgOp.getMatchingIndexingMap(linalgOp.getDpsInputOperands().back());
-  if (map.getNumResults() == 0)
-    return false;
-  auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
-  return dim && linalgOp.getIteratorTypesArray()[dim.getPosition()] == utils::IteratorType::parallel;
+// Bytes of the largest element in memory.
+static int64_t bytesOf(Operation *op) {
+  int64_t bytes = 1;
+  for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    if (isa<ShapedType>(type))
+      bytes = std::max(bytes, bytesOfElement(getElementTypeOrSelf(type)));
+  return bytes;
 }
 
-TileConfig chooseSimpleTile(const DispatchRoot &root) {
+static int64_t lanesOf(Operation *op, int64_t length) {
+  int64_t lanes = std::max<int64_t>(1, accessBytes / bytesOf(op));
+  while (length % lanes != 0)
+    lanes /= 2;
+  return lanes;
+}
+
+// Whole lines of the cache where that leaves enough blocks.
+static int64_t chooseColumns(linalg::LinalgOp op, int64_t columns, int64_t others) {
+  int64_t bytes = bytesOfElement(getElementTypeOrSelf(op.getDpsInputOperands().back()->get().getType()));
+  int64_t most = kLineBytes / std::max<int64_t>(1, bytes);
+  return columns / most * others < kFewBlocks ? most / 2 : most;
+}
+
+// A size that tiles can have without one that is smaller, if there is one that is not much smaller than `most`.
+static int64_t fitTile(int64_t extent, int64_t most) {
+  if (extent <= most)
+    return extent;
+  for (int64_t size = most; size >= most / 4; size -= accessBytes)
+    if (extent % size == 0)
+      return size;
+  return most;
+}
+
+TileConfig chooseSimpleTile(DispatchRoot &root) {
   TileConfig config;
   config.instructions = "simt";
   LoopShape shape = LoopShape::of(root.op);
@@ -37,16 +65,27 @@ TileConfig chooseSimpleTile(const DispatchRoot &root) {
     config.n = config.m = 32;
     return config;
   }
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(root.op.getOperation());
   if (root.strategy == "contraction" || root.strategy == "reduction") {
-    // Several threads share an element where the reduction is long.
-    config.n = reduced >= 1024 ? 1 : reduced >= 32 ? 8 : 256;
-    config.m = 1;
-    if (isAlongColumns(root.op))
-      config.n = 32;
+    int64_t rows = RowShares::of(reduced, lanesOf(root.op, reduced)).rows();
+    if (linalgOp && isAlongColumns(linalgOp))
+      rows = chooseColumns(linalgOp, extent(0), extent(1));
+    config.n = extent(0) == 1 ? 1 : rows;
+    config.m = extent(0) == 1 ? rows : 1;
     return config;
   }
-  config.n = extent(1) == 1 ? kElements : std::min<int64_t>(extent(0), 64);
-  config.m = std::max<int64_t>(1, kElements / std::max<int64_t>(1, config.n));
+  if (linalgOp && movesInnermost(linalgOp)) {
+    config.n = config.m = turnedTile;
+    return config;
+  }
+  int64_t total = 1;
+  for (int64_t size : shape.extents)
+    total *= ShapedType::isDynamic(size) ? kLarge : size;
+  int64_t elements = vectorTileBytes / bytesOf(root.op);
+  while (elements > kFewElements && total / elements < kBlocks)
+    elements /= 2;
+  config.n = fitTile(extent(0), elements);
+  config.m = std::max<int64_t>(1, elements / std::max<int64_t>(1, config.n));
   return config;
 }
 

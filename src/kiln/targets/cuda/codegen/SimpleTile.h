@@ -8,7 +8,7 @@ namespace kiln {
 
 // How many elements of the result a block computes: enough for its threads to have some each, in rows that are read and
 // written in whole lines of the cache.
-TileConfig chooseSimpleTile(const DispatchRoot &root);
+TileConfig chooseSimpleTile(DispatchRoot &root);
 
 } // namespace kiln
 

@@ -1,6 +1,9 @@
 #include "kiln/targets/cuda/codegen/ThreadLoops.h"
 
 #include "kiln/compiler/Codegen/Combiner.h"
+#include "kiln/targets/cuda/codegen/ColumnLoops.h"
+#include "kiln/targets/cuda/codegen/Lanes.h"
+#include "kiln/targets/cuda/codegen/VectorLoops.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,16 +18,6 @@
 using namespace mlir;
 
 namespace kiln {
-
-// The constant that an extent does not exceed.
-static std::optional<int64_t> boundOf(OpFoldResult extent) {
-  if (std::optional<int64_t> known = getConstantIntValue(extent))
-    return known;
-  FailureOr<int64_t> bound = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, ValueBoundsConstraintSet::Variable(cast<Value>(extent)), /*stopCondition=*/nullptr,
-      /*closedUB=*/true);
-  return succeeded(bound) ? std::optional<int64_t>(std::max<int64_t>(*bound, 0)) : std::nullopt;
-}
 
 // The extent of each loop: a constant, or the dimension of an operand, for which no op is made.
 static SmallVector<std::optional<int64_t>> loopBounds(linalg::LinalgOp op) {
@@ -367,12 +360,35 @@ private:
 void emitThreadLoops(OpBuilder &b, linalg::LinalgOp op, Value thread, int64_t threads, ArrayRef<Value> fills) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(op);
-  LoopEmitter emitter(b, op, thread, threads, fills);
-  int64_t share = threadsOfElement(op, threads);
-  if (share > 1)
-    emitter.emitShared(share);
-  else
-    emitter.emitElements();
+  auto emitAny = [&] {
+    LoopEmitter emitter(b, op, thread, threads, fills);
+    int64_t share = threadsOfElement(op, threads);
+    if (share > 1)
+      emitter.emitShared(share);
+    else
+      emitter.emitElements();
+  };
+  auto emitFull = [&](const FullTile &tile) {
+    return op.getNumReductionLoops() == 0 ? emitVectorLoops(b, op, tile, thread, threads)
+                                          : emitColumnLoops(b, op, tile, thread, threads, fills);
+  };
+  std::optional<FullTile> tile = FullTile::of(b, op);
+  if (tile && !tile->isFull) {
+    if (failed(emitFull(*tile)))
+      emitAny();
+    return;
+  }
+  if (!tile)
+    return emitAny();
+  auto branch = scf::IfOp::create(b, op.getLoc(), tile->isFull, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.thenBlock());
+  LogicalResult isEmitted = emitFull(*tile);
+  b.setInsertionPointToStart(branch.elseBlock());
+  if (failed(isEmitted)) {
+    b.setInsertionPoint(op);
+    branch.erase();
+  }
+  emitAny();
 }
 
 } // namespace kiln

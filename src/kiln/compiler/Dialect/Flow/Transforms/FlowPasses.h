@@ -8,6 +8,7 @@ namespace kiln::Flow {
 
 void buildFlowPhase(mlir::OpPassManager &passes, const CompilerContext &context);
 
+std::unique_ptr<mlir::Pass> createSplitReductionsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createDumpDispatchBenchmarksPass(const CompilerContext &context);
 
 void registerFlowPasses(const CompilerContext &context);

@@ -54,10 +54,12 @@ def SplitReductionsPass : Pass<"kiln-flow-split-reductions", "mlir::ModuleOp"> {
   let description = [{
     A linalg.generic or linalg.reduce that reduces very many elements to few results would be the work of one workgroup.
     Upstream's splitReduction makes two of it: one reduces equal parts, each to results of its own, and one reduces
-    those. Floats are added up in another order than before, as vectors add them up in another order already. Extents
-    that are not known, lengths without a divisor of a useful size, reductions in f16 or bf16 and operations that carry
+    those. How few, and how long parts are, is the first target's to say: a GPU wants more parts, and counts results that
+    lie beside each other together. Floats are added up in another order than before, as vectors add them up in another
+    order already. Extents that are not known, lengths without a divisor of a useful size, reductions in f16 or bf16 and operations that carry
     an attribute, such as their configuration, stay as they are.
   }];
+  let constructor = "kiln::Flow::createSplitReductionsPass(context)";
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 

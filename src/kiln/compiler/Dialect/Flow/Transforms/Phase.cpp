@@ -17,7 +17,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createNormalizeOpsPass());
   passes.addPass(createFuseElementwisePass());
   passes.addPass(createCSEPass());
-  passes.addPass(createSplitReductionsPass());
+  passes.addPass(createSplitReductionsPass(context));
   passes.addPass(createFormDispatchesPass());
   passes.addPass(createConvertTensorOpsPass());
   passes.addPass(createOutlineDispatchesPass());
@@ -32,7 +32,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createCarryExtentsPass(); });
   registerPass([] { return createNormalizeOpsPass(); });
   registerPass([] { return createFuseElementwisePass(); });
-  registerPass([] { return createSplitReductionsPass(); });
+  registerPass([&context] { return createSplitReductionsPass(context); });
   registerPass([] { return createFormDispatchesPass(); });
   registerPass([] { return createConvertTensorOpsPass(); });
   registerPass([] { return createOutlineDispatchesPass(); });

@@ -11,16 +11,26 @@ namespace kiln::Flow {
 #define GEN_PASS_DEF_SPLITREDUCTIONSPASS
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
 
-// Reductions to more results have a workgroup for each; more parts than these help nobody, and shorter ones cost more
-// than they bring.
-static constexpr int64_t fewResults = 16, mostParts = 256, shortestPart = int64_t(1) << 17;
+// Whether the results lie beside each other as what they are reduced from does.
+static bool isAlongColumns(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 1)
+    return false;
+  AffineMap input = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
+  AffineMap result = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  return input.getNumResults() != 0 && result.getNumResults() != 0 &&
+         input.getResults().back() == result.getResults().back();
+}
 
 // The largest number of equal parts that are worth it; 1: none are.
-static int64_t countParts(linalg::LinalgOp op) {
+static int64_t countParts(linalg::LinalgOp op, const ReductionSplit &split) {
   auto results = countSteps(op, utils::IteratorType::parallel), length = countSteps(op, utils::IteratorType::reduction);
-  if (!results || !length || *results == 0 || *results > fewResults)
+  if (!results || !length || *results == 0)
     return 1;
-  int64_t parts = std::min(mostParts / *results, *length / shortestPart);
+  int64_t together = isAlongColumns(op) ? std::min(split.neighbours, *results) : 1;
+  int64_t groups = llvm::divideCeil(*results, together), longest;
+  if (groups > split.fewResults || llvm::MulOverflow(*length, together, longest))
+    return 1;
+  int64_t parts = std::min({split.mostParts / groups, longest / split.shortestPart, *length});
   while (parts > 1 && *length % parts != 0)
     --parts;
   return std::max<int64_t>(parts, 1);
@@ -66,14 +76,25 @@ static linalg::LinalgOp collapseReductions(RewriterBase &rewriter, linalg::Gener
 namespace {
 class SplitReductionsPass : public impl::SplitReductionsPassBase<SplitReductionsPass> {
 public:
+  explicit SplitReductionsPass(const CompilerContext &context) : context(&context) {}
+
   void runOnOperation() override {
+    // Programs of tests need not have a target.
+    const CompilerOptions &options = context->options;
+    if (!options.targetBackends.empty() || !options.targetDevices.empty()) {
+      FailureOr<SmallVector<TargetBackend *>> selected = context->selectedBackends(getOperation().getLoc());
+      if (failed(selected))
+        return signalPassFailure();
+      if (!selected->empty())
+        limits = selected->front()->reductionSplit();
+    }
     IRRewriter rewriter(&getContext());
     for (Operation &func : *getOperation().getBody()) {
       if (!isa<FunctionOpInterface, Util::InitializerOp>(func))
         continue;
       SmallVector<linalg::LinalgOp> ops;
       func.walk([&](linalg::LinalgOp op) {
-        if (canSplit(op) && countParts(op) > 1)
+        if (canSplit(op) && countParts(op, limits) > 1)
           ops.push_back(op);
       });
       for (linalg::LinalgOp op : ops)
@@ -83,8 +104,9 @@ public:
 
 private:
   // A reduction that upstream cannot split, because it is no single operation, stays as it is.
-  static void split(RewriterBase &rewriter, linalg::LinalgOp op) {
-    int64_t parts = countParts(op);
+  void split(RewriterBase &rewriter, linalg::LinalgOp op) const {
+    int64_t parts = countParts(op, limits);
+    bool alongColumns = limits.neighbours > 1 && isAlongColumns(op);
     rewriter.setInsertionPoint(op);
     auto generic = dyn_cast<linalg::GenericOp>(op.getOperation());
     if (!generic) {
@@ -100,12 +122,20 @@ private:
     auto control = [&](linalg::LinalgOp) {
       linalg::SplitReductionOptions options;
       options.ratio = parts;
-      options.index = single.getRank(single.getDpsInitOperand(0));
+      // Parts lie as what they are reduced to does, so that all are written in whole vectors.
+      options.index = alongColumns ? 0 : single.getRank(single.getDpsInitOperand(0));
       return options;
     };
     rewriter.setInsertionPoint(single);
     (void)linalg::splitReduction(rewriter, single, control);
   }
+
+  const CompilerContext *context;
+  ReductionSplit limits;
 };
 } // namespace
+
+std::unique_ptr<Pass> createSplitReductionsPass(const CompilerContext &context) {
+  return std::make_unique<SplitReductionsPass>(context);
+}
 } // namespace kiln::Flow

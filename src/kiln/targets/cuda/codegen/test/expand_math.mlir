@@ -18,6 +18,33 @@ func.func @sum(%x: f16) -> f16 {
   return %r : f16
 }
 
+// What is rounded to f16 needs no more than the hardware's power of two.
+// CHECK-LABEL: func.func @narrow_exp
+//       CHECK:   llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+//   CHECK-NOT:   math.fma
+//       CHECK:   arith.truncf {{.*}} : f32 to f16
+func.func @narrow_exp(%x: f16) -> f16 {
+  %r = math.exp %x : f16
+  return %r : f16
+}
+
+// bf16 has subnormal numbers where f32 has them.
+// CHECK-LABEL: func.func @narrower_exp
+//       CHECK:   llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"
+func.func @narrower_exp(%x: bf16) -> bf16 {
+  %r = math.exp %x : bf16
+  return %r : bf16
+}
+
+// CHECK-LABEL: func.func @narrow_quotient
+//       CHECK:   %[[INVERSE:.*]] = nvvm.rcp.approx.ftz.f
+//   CHECK-NOT:   arith.divf
+//       CHECK:   math.fma {{.*}}, %[[INVERSE]]
+func.func @narrow_quotient(%x: f16, %y: f16) -> f16 {
+  %r = arith.divf %x, %y : f16
+  return %r : f16
+}
+
 // -----
 
 func.func @without_form(%x: f64) -> f64 {

@@ -10,7 +10,7 @@
 //   CHECK-NOT:   linalg
 //       CHECK:   gpu.block_id x
 //       CHECK:   gpu.thread_id x
-//       CHECK:   gpu.barrier
+//       CHECK:   gpu.shuffle
 hal.executable private @executable {
   hal.executable.variant public @cuda target(#target) {
     hal.executable.export public @rows ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, writeonly]>)

@@ -19,9 +19,13 @@
 // MATMUL-DAG: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
 // MATMUL-DAG: st.global.v2.b32
 
-// SOFTMAX: .shared .align 64
-// SOFTMAX: ld.global.nc.b32
-// SOFTMAX: bar.sync
+// A warp has a row: it is read once, and nobody waits for others.
+// SOFTMAX: .maxntid 128
+// SOFTMAX-NOT: bar.sync
+// SOFTMAX-COUNT-8: ld.global.nc.v4.b32
+// SOFTMAX-NOT: ld.global
+// SOFTMAX-COUNT-10: shfl.sync.bfly.b32
+// SOFTMAX-NOT: ld.global
 
 // MODULE: cuda, ptx, {{.*}} CPU sm_80
 // H100: cuda, ptx, {{.*}} CPU sm_90a
