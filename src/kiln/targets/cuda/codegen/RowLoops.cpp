@@ -497,8 +497,8 @@ private:
       partial.push_back(arith::ConstantOp::create(b, lane.loc, *arith::getNeutralElement(combiners.back())));
     }
     noteProducers(op);
-    partial = overRow(partial, [&](ArrayRef<Chunk> chunks, SmallVector<Value> before) {
-      return reduceChunks(lane, chunks, std::move(before));
+    partial = overRow(partial, [&](ArrayRef<Chunk> chunks, ArrayRef<Value> before) {
+      return reduceChunks(lane, chunks, SmallVector<Value>(before));
     });
     for (auto [i, init] : llvm::enumerate(op.getDpsInitsMutable())) {
       Value all = combineThreads(lane, combiners[i], partial[i]);
@@ -510,7 +510,7 @@ private:
   // All that the thread has of the row, as many chunks at a time as it keeps. What is emitted for them gives what is
   // carried on.
   SmallVector<Value> overRow(SmallVector<Value> carried,
-                             llvm::function_ref<SmallVector<Value>(ArrayRef<Chunk>, SmallVector<Value>)> emit) {
+                             llvm::function_ref<SmallVector<Value>(ArrayRef<Chunk>, ArrayRef<Value>)> emit) {
     const RowShares &shares = group.shares;
     if (shares.rounds == 1)
       return emit(chunksFrom(first.index(0), shares.chunks, 0), carried);
@@ -560,7 +560,7 @@ private:
       (isWide ? wide : narrow).emplace_back(LaneEmitter(b, op), init);
     }
     if (!wide.empty())
-      overRow({}, [&](ArrayRef<Chunk> chunks, SmallVector<Value>) {
+      overRow({}, [&](ArrayRef<Chunk> chunks, ArrayRef<Value>) {
         storeChunks(wide, chunks);
         return SmallVector<Value>();
       });
