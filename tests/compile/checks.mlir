@@ -23,7 +23,9 @@
 // RUN:   call reshape --input="6xi8=1 2 3 4 5 6" --input="2xi64=2 3"; call reshape --input=6xi8=1 --input="2xi64=2 4"; \
 // RUN:   call reshape --input=6xi8=1 --input="2xi64=-2 -3"; \
 // RUN:   call splat --input=2; call splat --input=-2; call gather --input="2xi32=5 6" --input="3xi32=1 0 9"; \
-// RUN:   call gather --input=0xi32 --input=0xi32; call gather --input=0xi32 --input="1xi32=0"; } | FileCheck %s --check-prefix=MAPS
+// RUN:   call gather --input=0xi32 --input=0xi32; call gather --input=0xi32 --input="1xi32=0"; \
+// RUN:   call generate --input="2xi32=5 6" --input=3; call generate --input=0xi32 --input=0; \
+// RUN:   call generate --input=0xi32 --input=1; } | FileCheck %s --check-prefix=MAPS
 // MAPS: 4xi32=6 5 4 3
 // MAPS: dimension 0 of operand 0 is read from before its start
 // MAPS: dimension 0 of operand 0 is too small for what is read from it
@@ -48,6 +50,9 @@
 // MAPS: 3xi32=6 5 6
 // MAPS: 0xi32=
 // MAPS: elements are taken from a tensor that has none
+// MAPS: 3xi32=5 6 6
+// MAPS: 0xi32=
+// MAPS: 'tensor.generate': elements are taken from a tensor that has none
 
 // CHECK: f32=2
 // CHECK: checks.mlir:[[#]]:8: 'tensor.extract': the index of dimension 0 lies outside of the tensor
@@ -167,5 +172,13 @@ func.func @gather(%x: tensor<?xi32>, %at: tensor<?xi32>) -> tensor<?xi32> {
     %e = tensor.extract %x[%index] : tensor<?xi32>
     linalg.yield %e : i32
   } -> tensor<?xi32>
+  return %r : tensor<?xi32>
+}
+func.func @generate(%x: tensor<?xi32>, %n: index) -> tensor<?xi32> {
+  %r = tensor.generate %n {
+  ^bb0(%i: index):
+    %e = tensor.extract %x[%i] : tensor<?xi32>
+    tensor.yield %e : i32
+  } : tensor<?xi32>
   return %r : tensor<?xi32>
 }

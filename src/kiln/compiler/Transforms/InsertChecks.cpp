@@ -54,8 +54,7 @@ public:
         .Case<tensor::PadOp>([&](auto pad) { checkPadding(pad); })
         .Case<tensor::EmptyOp, tensor::SplatOp>(
             [&](auto made) { checkExtents(made.getType(), made.getDynamicSizes()); })
-        .Case<tensor::GenerateOp>(
-            [&](auto made) { checkExtents(cast<RankedTensorType>(made.getType()), made.getDynamicExtents()); })
+        .Case<tensor::GenerateOp>([&](auto made) { checkGenerated(made); })
         .Case<Flow::TensorReshapeOp, Flow::TensorBitcastOp>([&](auto reshape) {
           checkExtents(cast<RankedTensorType>(reshape.getType()), reshape.getResultDims());
           checkBytes(reshape.getSource(), reshape.getResult(), reshape.getResultDims());
@@ -147,12 +146,31 @@ private:
     }
     for (auto [place, expr] : computed)
       checkRange(loops, place, expr);
-    // An index is held to its tensor, which therefore must have elements.
-    for (auto gather : linalgOp.getBlock()->getOps<tensor::ExtractOp>())
-      for (int64_t dim = 0; dim < cast<RankedTensorType>(gather.getTensor().getType()).getRank(); ++dim)
-        if (int64_t extent = staticDim(gather.getTensor(), dim); ShapedType::isDynamic(extent) || extent == 0)
-          check(either(isEmpty(loops), compare(arith::CmpIPredicate::ne, dimOf(gather.getTensor(), dim), constant(0))),
+    checkGathers(*linalgOp.getBlock(), [&] { return isEmpty(loops); });
+  }
+
+  // An index of a kernel is held to its tensor, which therefore must have elements, unless there is no step at all.
+  void checkGathers(Block &body, function_ref<Value()> hasNoStep) {
+    for (auto gather : body.getOps<tensor::ExtractOp>()) {
+      auto type = cast<RankedTensorType>(gather.getTensor().getType());
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        if (type.isDynamicDim(dim) || type.getDimSize(dim) == 0)
+          check(either(hasNoStep(), compare(arith::CmpIPredicate::ne, dimOf(gather.getTensor(), dim), constant(0))),
                 "elements are taken from a tensor that has none");
+    }
+  }
+
+  void checkGenerated(tensor::GenerateOp made) {
+    auto type = cast<RankedTensorType>(made.getType());
+    checkExtents(type, made.getDynamicExtents());
+    if (llvm::is_contained(type.getShape(), 0))
+      return;
+    checkGathers(made.getBody().front(), [&] {
+      Value isEmpty = arith::ConstantIntOp::create(builder, loc, 0, 1);
+      for (Value extent : made.getDynamicExtents())
+        isEmpty = either(isEmpty, compare(arith::CmpIPredicate::eq, extent, constant(0)));
+      return isEmpty;
+    });
   }
 
   // Whether there is no step at all. Each loop has an operand that it alone indexes, and thereby an extent.
