@@ -25,7 +25,8 @@
 // RUN:   call splat --input=2; call splat --input=-2; call gather --input="2xi32=5 6" --input="3xi32=1 0 9"; \
 // RUN:   call gather --input=0xi32 --input=0xi32; call gather --input=0xi32 --input="1xi32=0"; \
 // RUN:   call generate --input="2xi32=5 6" --input=3; call generate --input=0xi32 --input=0; \
-// RUN:   call generate --input=0xi32 --input=1; } | FileCheck %s --check-prefix=MAPS
+// RUN:   call generate --input=0xi32 --input=1; call pad_from --input="2xi32=1 2" --input="4xi32=5 6 7 8" --input=4; \
+// RUN:   call pad_from --input="2xi32=1 2" --input=0xi32 --input=4; } | FileCheck %s --check-prefix=MAPS
 // MAPS: 4xi32=6 5 4 3
 // MAPS: dimension 0 of operand 0 is read from before its start
 // MAPS: dimension 0 of operand 0 is too small for what is read from it
@@ -53,6 +54,8 @@
 // MAPS: 3xi32=5 6 6
 // MAPS: 0xi32=
 // MAPS: 'tensor.generate': elements are taken from a tensor that has none
+// MAPS: 6xi32=1 2 7 8 8 8
+// MAPS: 'tensor.pad': elements are taken from a tensor that has none
 
 // CHECK: f32=2
 // CHECK: checks.mlir:[[#]]:8: 'tensor.extract': the index of dimension 0 lies outside of the tensor
@@ -180,5 +183,13 @@ func.func @generate(%x: tensor<?xi32>, %n: index) -> tensor<?xi32> {
     %e = tensor.extract %x[%i] : tensor<?xi32>
     tensor.yield %e : i32
   } : tensor<?xi32>
+  return %r : tensor<?xi32>
+}
+func.func @pad_from(%x: tensor<2xi32>, %from: tensor<?xi32>, %high: index) -> tensor<?xi32> {
+  %r = tensor.pad %x low[0] high[%high] {
+  ^bb0(%i: index):
+    %e = tensor.extract %from[%i] : tensor<?xi32>
+    tensor.yield %e : i32
+  } : tensor<2xi32> to tensor<?xi32>
   return %r : tensor<?xi32>
 }

@@ -295,6 +295,7 @@ private:
   void checkPadding(tensor::PadOp pad) {
     checkNotNegative(pad.getLow(), "the padding");
     checkNotNegative(pad.getHigh(), "the padding");
+    checkGathers(pad.getRegion().front(), [&] { return arith::ConstantIntOp::create(builder, loc, 0, 1); });
     if (pad.getLow().empty() && pad.getHigh().empty())
       return;
     // Sums that do not wrap.
@@ -409,6 +410,11 @@ private:
   Location loc;
 };
 
+// Whether the body is computed for each element.
+bool isKernel(Operation *op) {
+  return isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op);
+}
+
 // An index of a kernel that lies outside of a tensor: the nearest element is read instead.
 void clampIndices(tensor::ExtractOp gather) {
   OpBuilder builder(gather);
@@ -437,8 +443,7 @@ public:
       // The host's program only: what stands in the body of a tensor op is a kernel's.
       func.walk<WalkOrder::PreOrder>([&](Operation *op) {
         ops.push_back(op);
-        return isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op) ? WalkResult::skip()
-                                                                            : WalkResult::advance();
+        return isKernel(op) ? WalkResult::skip() : WalkResult::advance();
       });
     }
     // The program's own checks say where they are, too.
@@ -448,8 +453,11 @@ public:
       CheckBuilder(op).insert();
     SmallVector<tensor::ExtractOp> gathers;
     getOperation().walk([&](tensor::ExtractOp extract) {
-      if (extract->getParentOfType<linalg::LinalgOp>() || extract->getParentOfType<tensor::GenerateOp>())
-        gathers.push_back(extract);
+      for (Operation *parent = extract->getParentOp(); parent; parent = parent->getParentOp())
+        if (isKernel(parent)) {
+          gathers.push_back(extract);
+          return;
+        }
     });
     for (tensor::ExtractOp gather : gathers)
       clampIndices(gather);
