@@ -26,7 +26,8 @@
 // RUN:   call gather --input=0xi32 --input=0xi32; call gather --input=0xi32 --input="1xi32=0"; \
 // RUN:   call generate --input="2xi32=5 6" --input=3; call generate --input=0xi32 --input=0; \
 // RUN:   call generate --input=0xi32 --input=1; call pad_from --input="2xi32=1 2" --input="4xi32=5 6 7 8" --input=4; \
-// RUN:   call pad_from --input="2xi32=1 2" --input=0xi32 --input=4; } | FileCheck %s --check-prefix=MAPS
+// RUN:   call pad_from --input="2xi32=1 2" --input=0xi32 --input=4; \
+// RUN:   call slices --input="5xi32=1 2 3 4 5" --input="4xi64=0 2 3 100000000"; } | FileCheck %s --check-prefix=MAPS
 // MAPS: 4xi32=6 5 4 3
 // MAPS: dimension 0 of operand 0 is read from before its start
 // MAPS: dimension 0 of operand 0 is too small for what is read from it
@@ -56,6 +57,7 @@
 // MAPS: 'tensor.generate': elements are taken from a tensor that has none
 // MAPS: 6xi32=1 2 7 8 8 8
 // MAPS: 'tensor.pad': elements are taken from a tensor that has none
+// MAPS: 4xi32=2 4 5 5
 
 // CHECK: f32=2
 // CHECK: checks.mlir:[[#]]:8: 'tensor.extract': the index of dimension 0 lies outside of the tensor
@@ -192,4 +194,17 @@ func.func @pad_from(%x: tensor<2xi32>, %from: tensor<?xi32>, %high: index) -> te
     tensor.yield %e : i32
   } : tensor<2xi32> to tensor<?xi32>
   return %r : tensor<?xi32>
+}
+func.func @slices(%x: tensor<?xi32>, %at: tensor<4xi64>) -> tensor<4xi32> {
+  %one = arith.constant 1 : index
+  %empty = tensor.empty() : tensor<4xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+    ins(%at : tensor<4xi64>) outs(%empty : tensor<4xi32>) {
+  ^bb0(%i: i64, %o: i32):
+    %index = arith.index_cast %i : i64 to index
+    %slice = tensor.extract_slice %x[%index] [2] [1] : tensor<?xi32> to tensor<2xi32>
+    %e = tensor.extract %slice[%one] : tensor<2xi32>
+    linalg.yield %e : i32
+  } -> tensor<4xi32>
+  return %r : tensor<4xi32>
 }

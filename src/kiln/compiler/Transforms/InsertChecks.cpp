@@ -415,21 +415,35 @@ bool isKernel(Operation *op) {
   return isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op);
 }
 
+// The nearest number from 0 to what an extent leaves where so many elements are read.
+Value heldTo(OpBuilder &builder, Location loc, Value index, Value tensor, int64_t dim, int64_t count) {
+  int64_t known = cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
+  Value extent = ShapedType::isDynamic(known) ? tensor::DimOp::create(builder, loc, tensor, dim).getResult()
+                                              : arith::ConstantIndexOp::create(builder, loc, known).getResult();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0),
+        read = arith::ConstantIndexOp::create(builder, loc, count);
+  Value last = arith::SubIOp::create(builder, loc, extent, read);
+  return arith::MinSIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, index, zero), last);
+}
+
 // An index of a kernel that lies outside of a tensor: the nearest element is read instead.
 void clampIndices(tensor::ExtractOp gather) {
   OpBuilder builder(gather);
-  Location loc = gather.getLoc();
-  auto type = cast<RankedTensorType>(gather.getTensor().getType());
-  for (auto [dim, index] : llvm::enumerate(gather.getIndicesMutable())) {
-    Value extent;
-    if (!type.isDynamicDim(dim))
-      extent = arith::ConstantIndexOp::create(builder, loc, type.getDimSize(dim));
-    else
-      extent = tensor::DimOp::create(builder, loc, gather.getTensor(), dim);
-    Value zero = arith::ConstantIndexOp::create(builder, loc, 0), one = arith::ConstantIndexOp::create(builder, loc, 1);
-    Value last = arith::SubIOp::create(builder, loc, extent, one);
-    Value low = arith::MaxSIOp::create(builder, loc, index.get(), zero);
-    index.set(arith::MinSIOp::create(builder, loc, low, last));
+  for (auto [dim, index] : llvm::enumerate(gather.getIndicesMutable()))
+    index.set(heldTo(builder, gather.getLoc(), index.get(), gather.getTensor(), dim, 1));
+}
+
+// The same of slices of known size.
+void clampOffsets(tensor::ExtractSliceOp slice) {
+  OpBuilder builder(slice);
+  auto place = slice.getOffsetsMutable().begin();
+  for (auto [dim, offset, size, stride] :
+       llvm::enumerate(slice.getStaticOffsets(), slice.getStaticSizes(), slice.getStaticStrides())) {
+    if (!ShapedType::isDynamic(offset))
+      continue;
+    OpOperand &operand = *place++;
+    if (!ShapedType::isDynamic(size) && !ShapedType::isDynamic(stride) && size > 0)
+      operand.set(heldTo(builder, slice.getLoc(), operand.get(), slice.getSource(), dim, (size - 1) * stride + 1));
   }
 }
 
@@ -451,16 +465,22 @@ public:
       func.walk([](cf::AssertOp check) { check.setMsg(placeOf(check.getLoc()) + check.getMsg().str()); });
     for (Operation *op : ops)
       CheckBuilder(op).insert();
-    SmallVector<tensor::ExtractOp> gathers;
-    getOperation().walk([&](tensor::ExtractOp extract) {
-      for (Operation *parent = extract->getParentOp(); parent; parent = parent->getParentOp())
-        if (isKernel(parent)) {
-          gathers.push_back(extract);
-          return;
-        }
+    SmallVector<Operation *> reads;
+    getOperation().walk([&](Operation *op) {
+      if (!isa<tensor::ExtractOp, tensor::ExtractSliceOp>(op))
+        return;
+      Operation *parent = op->getParentOp();
+      while (parent && !isKernel(parent))
+        parent = parent->getParentOp();
+      if (parent)
+        reads.push_back(op);
     });
-    for (tensor::ExtractOp gather : gathers)
-      clampIndices(gather);
+    for (Operation *op : reads) {
+      if (auto gather = dyn_cast<tensor::ExtractOp>(op))
+        clampIndices(gather);
+      else
+        clampOffsets(cast<tensor::ExtractSliceOp>(op));
+    }
   }
 };
 } // namespace

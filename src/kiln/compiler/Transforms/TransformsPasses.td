@@ -67,8 +67,8 @@ def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
   let description = [{
     Writes a `cf.assert` in front of each op of the host's program whose dynamic extents, indices or sizes could make a
     kernel read or write outside of its tensors: extents of operands that must be equal, slices and indices that must lie
-    inside. What later turns out to hold always is folded away. Inside of kernels, where nobody could be told, indices of
-    gathers are held to their tensors.
+    inside. What later turns out to hold always is folded away. Inside of kernels, where nobody could be told, places of
+    gathers and slices are held to their tensors.
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
