@@ -87,6 +87,29 @@ func.func @rescale() {
   return
 }
 
+// Twice as large, from half a pixel before the first one on: what lies before it is the first one. Weights add up to 16.
+func.func @resize_from_before() {
+  %a = util.unfoldable_constant dense<[[[[10], [20]], [[30], [50]]]]> : tensor<1x2x2x1xi8>
+  %scale = tosa.const_shape {values = dense<[4, 2, 4, 2]> : tensor<4xindex>} : () -> !tosa.shape<4>
+  %offset = tosa.const_shape {values = dense<-1> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %border = tosa.const_shape {values = dense<1> : tensor<2xindex>} : () -> !tosa.shape<2>
+  %0 = tosa.resize %a, %scale, %offset, %border {mode = BILINEAR}
+    : (tensor<1x2x2x1xi8>, !tosa.shape<4>, !tosa.shape<2>, !tosa.shape<2>) -> tensor<1x4x4x1xi32>
+  check.expect_eq_const(%0, dense<[[
+    [[160], [200], [280], [320]], [[240], [290], [390], [440]],
+    [[400], [470], [610], [680]], [[480], [560], [720], [800]]]]> : tensor<1x4x4x1xi32>) : tensor<1x4x4x1xi32>
+  return
+}
+
+func.func @fourier() {
+  %a = util.unfoldable_constant dense<[[[1.0, 2.0], [3.0, -4.0]]]> : tensor<1x2x2xf32>
+  %real, %imaginary = tosa.rfft2d %a : (tensor<1x2x2xf32>) -> (tensor<1x2x2xf32>, tensor<1x2x2xf32>)
+  check.expect_almost_eq_const(%real, dense<[[[2.0, 6.0], [4.0, -8.0]]]> : tensor<1x2x2xf32>, atol 1.0e-5)
+    : tensor<1x2x2xf32>
+  check.expect_almost_eq_const(%imaginary, dense<0.0> : tensor<1x2x2xf32>, atol 1.0e-5) : tensor<1x2x2xf32>
+  return
+}
+
 // Extents that only the call knows, and one of them is broadcast.
 func.func @dynamic() {
   %a = flow.tensor.dynamic_constant dense<[[1, 2, 3]]> : tensor<1x3xi32> -> tensor<1x?xi32>

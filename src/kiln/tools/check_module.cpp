@@ -73,6 +73,10 @@ int main(int argc, char **argv) {
   auto count = static_cast<int>(theirs.size());
   theirs.push_back(nullptr);
   testing::InitGoogleTest(&count, theirs.data());
+  // It takes what it knows, and would run no test for the sake of what is left.
+  if (count > 1)
+    return reportFailure("kiln-check-module",
+                         invalidArgument("'{}' is no flag of GoogleTest, or has no such value", theirs[1]));
   FlagParser parser("kiln-check-module",
                     "Runs the tests of a compiled module: each exported function without arguments and results, which "
                     "says what it expects by check.expect_eq and the like. Flags of GoogleTest (--gtest_filter=, "

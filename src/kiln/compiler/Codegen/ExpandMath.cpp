@@ -129,6 +129,7 @@ LogicalResult expandMath(func::FuncOp func, const FloatSupport &support) {
                                                                                         : WalkResult::advance();
           })
           .wasInterrupted()) {
+    forEach(func, [](Operation *op) { guardRoundingDivision(op); });
     RewritePatternSet patterns(func.getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     GreedyRewriteConfig untilDone;

@@ -15,6 +15,21 @@ static Value constantOf(OpBuilder &builder, Location loc, Type type, int64_t val
   return arith::ConstantOp::create(builder, loc, attr);
 }
 
+void guardRoundingDivision(Operation *op) {
+  if (!isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
+    return;
+  APInt known;
+  if (matchPattern(op->getOperand(1), m_ConstantInt(&known)) && !known.isZero())
+    return;
+  OpBuilder builder(op);
+  builder.setInsertionPointAfter(op);
+  Location loc = op->getLoc();
+  Value zero = constantOf(builder, loc, op->getResult(0).getType(), 0);
+  Value isZero = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, op->getOperand(1), zero);
+  auto result = arith::SelectOp::create(builder, loc, isZero, zero, op->getResult(0));
+  op->getResult(0).replaceAllUsesExcept(result, result);
+}
+
 void guardDivision(Operation *op) {
   bool isSigned = isa<arith::DivSIOp, arith::RemSIOp>(op);
   bool isRemainder = isa<arith::RemSIOp, arith::RemUIOp>(op);

@@ -10,6 +10,10 @@ namespace kiln {
 // instruction would end the process for one element of a tensor. Leaves other ops alone, and divisors that are known.
 void guardDivision(mlir::Operation *op);
 
+// The same of a division that rounds up or down, which is left for others to expand: they correct what dividing by zero
+// gives.
+void guardRoundingDivision(mlir::Operation *op);
+
 } // namespace kiln
 
 #endif // KILN_COMPILER_CODEGEN_INTEGERDIVISION_H

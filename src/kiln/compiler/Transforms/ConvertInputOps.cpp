@@ -5,6 +5,7 @@
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -46,6 +47,9 @@ private:
         })
         .Case([&](Flow::TensorDynamicConstantOp constant) { return convertDynamicConstant(constant); })
         .Case([&](Flow::TensorBitcastOp cast) { return convertBitcast(cast); })
+        .Case([&](tensor::ReshapeOp reshape) { return convertReshape(reshape); })
+        .Case<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(
+            [&](auto question) { return replace(question, classify(builder, question)); })
         .Case([&](Flow::TensorEmptyOp empty) {
           return replace(empty, tensor::EmptyOp::create(builder, loc, empty.getType(), empty.getResultDims()));
         })
@@ -99,6 +103,54 @@ private:
       made.setInitialValueAttr(value);
     global.erase();
     return success();
+  }
+
+  // The extents are elements of another tensor. Nothing is to be asked or checked where they are known.
+  static LogicalResult convertReshape(tensor::ReshapeOp op) {
+    auto from = dyn_cast<RankedTensorType>(op.getSource().getType());
+    auto to = dyn_cast<RankedTensorType>(op.getType());
+    if (!from || !to || (from.hasStaticShape() && to.hasStaticShape()))
+      return success();
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    SmallVector<Value> dims;
+    for (int64_t dim = 0; dim < to.getRank(); ++dim) {
+      if (!to.isDynamicDim(dim))
+        continue;
+      Value place = arith::ConstantIndexOp::create(builder, loc, dim);
+      Value extent = tensor::ExtractOp::create(builder, loc, op.getShape(), place);
+      if (!extent.getType().isIndex())
+        extent = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), extent);
+      dims.push_back(extent);
+    }
+    return replace(op, Flow::TensorReshapeOp::create(builder, loc, to, op.getSource(), dims));
+  }
+
+  // What kind of number a float is, by comparisons, which all devices and the host have.
+  static Operation *classify(OpBuilder &builder, Operation *op) {
+    Location loc = op->getLoc();
+    Value number = op->getOperand(0);
+    Type type = number.getType();
+    auto element = cast<FloatType>(getElementTypeOrSelf(type));
+    auto constant = [&](const APFloat &value) -> Value {
+      TypedAttr attr = FloatAttr::get(element, value);
+      if (auto shaped = dyn_cast<ShapedType>(type))
+        attr = DenseElementsAttr::get(shaped, attr);
+      return arith::ConstantOp::create(builder, loc, attr);
+    };
+    using arith::CmpFPredicate;
+    if (isa<math::IsNaNOp>(op))
+      return arith::CmpFOp::create(builder, loc, CmpFPredicate::UNO, number, number);
+    Value magnitude = math::AbsFOp::create(builder, loc, number);
+    Value largest = constant(APFloat::getLargest(element.getFloatSemantics()));
+    if (isa<math::IsInfOp>(op))
+      return arith::CmpFOp::create(builder, loc, CmpFPredicate::OGT, magnitude, largest);
+    auto isFinite = arith::CmpFOp::create(builder, loc, CmpFPredicate::OLE, magnitude, largest);
+    if (isa<math::IsFiniteOp>(op))
+      return isFinite;
+    Value smallest = constant(APFloat::getSmallestNormalized(element.getFloatSemantics()));
+    Value isLargeEnough = arith::CmpFOp::create(builder, loc, CmpFPredicate::OGE, magnitude, smallest);
+    return arith::AndIOp::create(builder, loc, isFinite, isLargeEnough);
   }
 
   // The extents of the constant become values that no fold sees.

@@ -51,13 +51,12 @@ public:
         .Case<tensor::CastOp>([&](auto cast) { checkCast(cast); })
         .Case<tensor::ExpandShapeOp>([&](auto expand) { checkExpansion(expand); })
         .Case<tensor::ConcatOp>([&](auto concat) { checkConcat(concat); })
-        .Case<tensor::PadOp>([&](auto pad) {
-          checkNotNegative(pad.getLow(), "the padding");
-          checkNotNegative(pad.getHigh(), "the padding");
-        })
-        .Case<tensor::EmptyOp, tensor::GenerateOp>([&](auto made) { checkExtents(made); })
+        .Case<tensor::PadOp>([&](auto pad) { checkPadding(pad); })
+        .Case<tensor::EmptyOp, tensor::SplatOp>(
+            [&](auto made) { checkExtents(made.getType(), made.getDynamicSizes()); })
+        .Case<tensor::GenerateOp>([&](auto made) { checkGenerated(made); })
         .Case<Flow::TensorReshapeOp, Flow::TensorBitcastOp>([&](auto reshape) {
-          checkExtents(reshape);
+          checkExtents(cast<RankedTensorType>(reshape.getType()), reshape.getResultDims());
           checkBytes(reshape.getSource(), reshape.getResult(), reshape.getResultDims());
         })
         .Case<Flow::TensorTieShapeOp>([&](auto tie) { checkTie(tie); })
@@ -77,6 +76,7 @@ private:
   }
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, loc, a, b); }
   Value subtract(Value a, Value b) { return arith::SubIOp::create(builder, loc, a, b); }
+  Value either(Value a, Value b) { return arith::OrIOp::create(builder, loc, a, b); }
   Value both(Value a, Value b) { return arith::AndIOp::create(builder, loc, a, b); }
   Value multiply(Value a, Value b) { return arith::MulIOp::create(builder, loc, a, b); }
   Value valueOf(OpFoldResult value) { return getValueOrCreateConstantIndexOp(builder, loc, value); }
@@ -145,38 +145,90 @@ private:
       }
     }
     for (auto [place, expr] : computed)
-      checkLargest(loops, place, expr);
+      checkRange(loops, place, expr);
+    checkGathers(*linalgOp.getBlock(), [&] { return isEmpty(loops); });
   }
 
-  // The largest index that an expression of the loops gives lies inside of its dimension.
-  void checkLargest(ArrayRef<Place> loops, Place place, AffineExpr expr) {
-    if (isa<AffineConstantExpr>(expr))
+  // An index of a kernel is held to its tensor, which therefore must have elements, unless there is no step at all.
+  void checkGathers(Block &body, function_ref<Value()> hasNoStep) {
+    for (auto gather : body.getOps<tensor::ExtractOp>()) {
+      auto type = cast<RankedTensorType>(gather.getTensor().getType());
+      for (int64_t dim = 0; dim < type.getRank(); ++dim)
+        if (type.isDynamicDim(dim) || type.getDimSize(dim) == 0)
+          check(either(hasNoStep(), compare(arith::CmpIPredicate::ne, dimOf(gather.getTensor(), dim), constant(0))),
+                "elements are taken from a tensor that has none");
+    }
+  }
+
+  void checkGenerated(tensor::GenerateOp made) {
+    auto type = cast<RankedTensorType>(made.getType());
+    checkExtents(type, made.getDynamicExtents());
+    if (llvm::is_contained(type.getShape(), 0))
       return;
-    bool isDynamic = ShapedType::isDynamic(staticDim(place.operand->get(), place.dim));
-    Value largest = largestOf(loops, expr, isDynamic);
-    if (largest && isDynamic)
-      check(compare(arith::CmpIPredicate::slt, largest, dimOf(place.operand->get(), place.dim)),
-            nameOf(place) + " is too small for what is read from it");
+    checkGathers(made.getBody().front(), [&] {
+      Value isEmpty = arith::ConstantIntOp::create(builder, loc, 0, 1);
+      for (Value extent : made.getDynamicExtents())
+        isEmpty = either(isEmpty, compare(arith::CmpIPredicate::eq, extent, constant(0)));
+      return isEmpty;
+    });
   }
 
-  // Null where the expression is none of sums of multiples; `isDynamic` is set where a loop's extent is.
-  Value largestOf(ArrayRef<Place> loops, AffineExpr expr, bool &isDynamic) {
+  // Whether there is no step at all. Each loop has an operand that it alone indexes, and thereby an extent.
+  Value isEmpty(ArrayRef<Place> loops) {
+    Value isEmpty = arith::ConstantIntOp::create(builder, loc, 0, 1);
+    for (Place loop : loops)
+      isEmpty = either(isEmpty, compare(arith::CmpIPredicate::eq, dimOf(loop.operand->get(), loop.dim), constant(0)));
+    return isEmpty;
+  }
+
+  // All indices that an expression of the loops gives lie inside of its dimension, unless there is no step at all.
+  void checkRange(ArrayRef<Place> loops, Place place, AffineExpr expr) {
+    bool isDynamic = ShapedType::isDynamic(staticDim(place.operand->get(), place.dim));
+    Range range = rangeOf(loops, expr, isDynamic);
+    if (!isDynamic)
+      return;
+    check(either(isEmpty(loops), compare(arith::CmpIPredicate::sge, range.least, constant(0))),
+          nameOf(place) + " is read from before its start");
+    Value extent = dimOf(place.operand->get(), place.dim);
+    check(either(isEmpty(loops), compare(arith::CmpIPredicate::slt, range.largest, extent)),
+          nameOf(place) + " is too small for what is read from it");
+  }
+
+  struct Range {
+    Value least, largest;
+  };
+
+  // `isDynamic` is set where the extent of one of the loops is.
+  Range rangeOf(ArrayRef<Place> loops, AffineExpr expr, bool &isDynamic) {
     if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
-      const Place &place = loops[loop.getPosition()];
-      if (!place.operand)
-        return {};
+      Place place = loops[loop.getPosition()];
       isDynamic |= ShapedType::isDynamic(staticDim(place.operand->get(), place.dim));
-      return add(dimOf(place.operand->get(), place.dim), constant(-1));
+      return {constant(0), add(dimOf(place.operand->get(), place.dim), constant(-1))};
     }
     if (auto number = dyn_cast<AffineConstantExpr>(expr))
-      return number.getValue() >= 0 ? constant(number.getValue()) : Value();
-    auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-    if (!binary || (expr.getKind() != AffineExprKind::Add && expr.getKind() != AffineExprKind::Mul))
-      return {};
-    Value a = largestOf(loops, binary.getLHS(), isDynamic), b = largestOf(loops, binary.getRHS(), isDynamic);
-    if (!a || !b)
-      return {};
-    return expr.getKind() == AffineExprKind::Add ? add(a, b) : multiply(a, b);
+      return {constant(number.getValue()), constant(number.getValue())};
+    auto binary = cast<AffineBinaryOpExpr>(expr);
+    Range a = rangeOf(loops, binary.getLHS(), isDynamic), b = rangeOf(loops, binary.getRHS(), isDynamic);
+    auto divided = [&](Value number) { return arith::FloorDivSIOp::create(builder, loc, number, b.least).getResult(); };
+    switch (expr.getKind()) {
+    case AffineExprKind::Add: return {add(a.least, b.least), add(a.largest, b.largest)};
+    case AffineExprKind::Mul:
+      if (cast<AffineConstantExpr>(binary.getRHS()).getValue() < 0)
+        std::swap(a.least, a.largest);
+      return {multiply(a.least, b.least), multiply(a.largest, b.least)};
+    case AffineExprKind::FloorDiv: return {divided(a.least), divided(a.largest)};
+    case AffineExprKind::CeilDiv: {
+      Value up = subtract(b.least, constant(1));
+      return {divided(add(a.least, up)), divided(add(a.largest, up))};
+    }
+    default: break;
+    }
+    // A remainder takes all values where the number passes a multiple.
+    Value first = divided(a.least), last = divided(a.largest);
+    Value isOnePeriod = compare(arith::CmpIPredicate::eq, first, last), start = multiply(first, b.least);
+    return {
+        arith::SelectOp::create(builder, loc, isOnePeriod, subtract(a.least, start), constant(0)),
+        arith::SelectOp::create(builder, loc, isOnePeriod, subtract(a.largest, start), subtract(b.least, constant(1)))};
   }
 
   //===--- Tensor operations -------------------------------------------------------------------------------------===//
@@ -222,23 +274,39 @@ private:
     }
   }
 
+  static constexpr int64_t mostBytes = int64_t(1) << 60;
+
   // Extents are numbers of elements, and all together they have a size in bytes.
-  void checkExtents(Operation *made) {
-    constexpr int64_t mostBytes = int64_t(1) << 60, widestElement = 8;
-    auto type = cast<RankedTensorType>(made->getResult(0).getType());
+  void checkExtents(RankedTensorType type, ValueRange extents) {
+    constexpr int64_t widestElement = 8;
     int64_t known = widestElement;
     for (int64_t extent : type.getShape())
       if (!ShapedType::isDynamic(extent))
         known *= std::max<int64_t>(extent, 1);
     Value bytes = constant(known);
-    for (Value extent : made->getOperands()) {
-      if (!extent.getType().isIndex())
-        continue;
+    for (Value extent : extents) {
       Value most = arith::DivUIOp::create(builder, loc, constant(mostBytes), bytes);
       if (!extent.getDefiningOp<tensor::DimOp>() || type.getNumDynamicDims() > 1)
         check(compare(arith::CmpIPredicate::ule, extent, most), "an extent is negative, or the tensor is too large");
       bytes = multiply(bytes, arith::MaxSIOp::create(builder, loc, extent, constant(1)));
     }
+  }
+
+  void checkPadding(tensor::PadOp pad) {
+    checkNotNegative(pad.getLow(), "the padding");
+    checkNotNegative(pad.getHigh(), "the padding");
+    checkGathers(pad.getRegion().front(), [&] { return arith::ConstantIntOp::create(builder, loc, 0, 1); });
+    if (pad.getLow().empty() && pad.getHigh().empty())
+      return;
+    // Sums that do not wrap.
+    auto limited = [&](OpFoldResult amount) {
+      return arith::MinUIOp::create(builder, loc, valueOf(amount), constant(mostBytes)).getResult();
+    };
+    SmallVector<Value> extents;
+    for (auto [dim, low, high] : llvm::enumerate(pad.getMixedLowPad(), pad.getMixedHighPad()))
+      if (pad.getResultType().isDynamicDim(dim))
+        extents.push_back(add(dimOf(pad.getSource(), dim), add(limited(low), limited(high))));
+    checkExtents(pad.getResultType(), extents);
   }
 
   // A value of other extents or elements has as many bytes as its source.
@@ -314,6 +382,8 @@ private:
   }
 
   void checkExpansion(tensor::ExpandShapeOp expand) {
+    // So that their products do not wrap.
+    checkExtents(expand.getResultType(), expand.getOutputShape());
     SmallVector<OpFoldResult> shape = getMixedValues(expand.getStaticOutputShape(), expand.getOutputShape(), builder);
     for (auto [dim, group] : llvm::enumerate(expand.getReassociationIndices())) {
       if (!ShapedType::isDynamic(staticDim(expand.getSrc(), dim)))
@@ -340,21 +410,40 @@ private:
   Location loc;
 };
 
+// Whether the body is computed for each element.
+bool isKernel(Operation *op) {
+  return isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op);
+}
+
+// The nearest number from 0 to what an extent leaves where so many elements are read.
+Value heldTo(OpBuilder &builder, Location loc, Value index, Value tensor, int64_t dim, int64_t count) {
+  int64_t known = cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
+  Value extent = ShapedType::isDynamic(known) ? tensor::DimOp::create(builder, loc, tensor, dim).getResult()
+                                              : arith::ConstantIndexOp::create(builder, loc, known).getResult();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0),
+        read = arith::ConstantIndexOp::create(builder, loc, count);
+  Value last = arith::SubIOp::create(builder, loc, extent, read);
+  return arith::MinSIOp::create(builder, loc, arith::MaxSIOp::create(builder, loc, index, zero), last);
+}
+
 // An index of a kernel that lies outside of a tensor: the nearest element is read instead.
 void clampIndices(tensor::ExtractOp gather) {
   OpBuilder builder(gather);
-  Location loc = gather.getLoc();
-  auto type = cast<RankedTensorType>(gather.getTensor().getType());
-  for (auto [dim, index] : llvm::enumerate(gather.getIndicesMutable())) {
-    Value extent;
-    if (!type.isDynamicDim(dim))
-      extent = arith::ConstantIndexOp::create(builder, loc, type.getDimSize(dim));
-    else
-      extent = tensor::DimOp::create(builder, loc, gather.getTensor(), dim);
-    Value zero = arith::ConstantIndexOp::create(builder, loc, 0), one = arith::ConstantIndexOp::create(builder, loc, 1);
-    Value last = arith::SubIOp::create(builder, loc, extent, one);
-    Value low = arith::MaxSIOp::create(builder, loc, index.get(), zero);
-    index.set(arith::MinSIOp::create(builder, loc, low, last));
+  for (auto [dim, index] : llvm::enumerate(gather.getIndicesMutable()))
+    index.set(heldTo(builder, gather.getLoc(), index.get(), gather.getTensor(), dim, 1));
+}
+
+// The same of slices of known size.
+void clampOffsets(tensor::ExtractSliceOp slice) {
+  OpBuilder builder(slice);
+  auto place = slice.getOffsetsMutable().begin();
+  for (auto [dim, offset, size, stride] :
+       llvm::enumerate(slice.getStaticOffsets(), slice.getStaticSizes(), slice.getStaticStrides())) {
+    if (!ShapedType::isDynamic(offset))
+      continue;
+    OpOperand &operand = *place++;
+    if (!ShapedType::isDynamic(size) && !ShapedType::isDynamic(stride) && size > 0)
+      operand.set(heldTo(builder, slice.getLoc(), operand.get(), slice.getSource(), dim, (size - 1) * stride + 1));
   }
 }
 
@@ -368,8 +457,7 @@ public:
       // The host's program only: what stands in the body of a tensor op is a kernel's.
       func.walk<WalkOrder::PreOrder>([&](Operation *op) {
         ops.push_back(op);
-        return isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op) ? WalkResult::skip()
-                                                                            : WalkResult::advance();
+        return isKernel(op) ? WalkResult::skip() : WalkResult::advance();
       });
     }
     // The program's own checks say where they are, too.
@@ -377,13 +465,22 @@ public:
       func.walk([](cf::AssertOp check) { check.setMsg(placeOf(check.getLoc()) + check.getMsg().str()); });
     for (Operation *op : ops)
       CheckBuilder(op).insert();
-    SmallVector<tensor::ExtractOp> gathers;
-    getOperation().walk([&](tensor::ExtractOp extract) {
-      if (extract->getParentOfType<linalg::LinalgOp>() || extract->getParentOfType<tensor::GenerateOp>())
-        gathers.push_back(extract);
+    SmallVector<Operation *> reads;
+    getOperation().walk([&](Operation *op) {
+      if (!isa<tensor::ExtractOp, tensor::ExtractSliceOp>(op))
+        return;
+      Operation *parent = op->getParentOp();
+      while (parent && !isKernel(parent))
+        parent = parent->getParentOp();
+      if (parent)
+        reads.push_back(op);
     });
-    for (tensor::ExtractOp gather : gathers)
-      clampIndices(gather);
+    for (Operation *op : reads) {
+      if (auto gather = dyn_cast<tensor::ExtractOp>(op))
+        clampIndices(gather);
+      else
+        clampOffsets(cast<tensor::ExtractSliceOp>(op));
+    }
   }
 };
 } // namespace

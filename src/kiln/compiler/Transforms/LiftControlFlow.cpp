@@ -68,22 +68,26 @@ SmallVector<Value> branchFrom(RewriterBase &rewriter, scf::IndexSwitchOp op, uns
   return branch.getResults();
 }
 
+LogicalResult lift(RewriterBase &rewriter, func::FuncOp func) {
+  // The lifting takes blocks that can be reached, and no others.
+  (void)eraseUnreachableBlocks(rewriter, func->getRegions());
+  if (func.getBody().empty() || func.getBody().hasOneBlock())
+    return success();
+  Lifting lifting;
+  DominanceInfo dominance(func);
+  if (failed(transformCFGToSCF(func.getBody(), lifting, dominance)))
+    return func.emitError()
+           << "has control flow between blocks that cannot become scf.if and scf.while; write it with scf";
+  return success();
+}
+
 class LiftControlFlowPass : public impl::LiftControlFlowPassBase<LiftControlFlowPass> {
 public:
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      // The lifting takes blocks that can be reached, and no others.
-      (void)eraseUnreachableBlocks(rewriter, func->getRegions());
-      if (func.getBody().empty() || func.getBody().hasOneBlock())
-        continue;
-      Lifting lifting;
-      DominanceInfo dominance(func);
-      if (failed(transformCFGToSCF(func.getBody(), lifting, dominance))) {
-        func.emitError()
-            << "has control flow between blocks that cannot become scf.if and scf.while; write it with scf";
+      if (failed(lift(rewriter, func)))
         return signalPassFailure();
-      }
       SmallVector<scf::IndexSwitchOp> switches;
       func.walk([&](scf::IndexSwitchOp op) { switches.push_back(op); });
       for (scf::IndexSwitchOp op : switches) {

@@ -18,18 +18,20 @@ def ConvertInputOpsPass : Pass<"kiln-convert-input-ops", "mlir::ModuleOp"> {
     Globals of ml_program become those of util. An initial value becomes an initializer, or a constant where nothing sets
     the global; dynamic extents of a global's tensor become globals beside it. `util.func` becomes `func.func`.
     `flow.tensor` operations that tests are written with become operations of tensor and linalg;
-    `flow.tensor.dynamic_constant` becomes a constant whose extents come through an optimization barrier.
+    `flow.tensor.dynamic_constant` becomes a constant whose extents come through an optimization barrier. A
+    `tensor.reshape` gets its extents as values of the host. `math.isnan`, `isinf`, `isfinite` and `isnormal` become
+    comparisons.
   }];
   let dependentDialects = ["::kiln::Util::UtilDialect", "::kiln::Flow::FlowDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect",
-                           "::mlir::linalg::LinalgDialect"];
+                           "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect"];
 }
 
 def LiftControlFlowPass : Pass<"kiln-lift-control-flow", "mlir::ModuleOp"> {
   let summary = "Turns branches between blocks into scf.if and scf.while";
   let description = [{
-    Runs upstream's lifting on each function of several blocks. A case of a `cf.switch` becomes an `scf.if`, in the rest of
-    the one before. What a path does not define, and nothing reads on it, is zero or an empty tensor.
+    Runs upstream's lifting on each function of several blocks. A case of a `cf.switch` or an `scf.index_switch` becomes
+    an `scf.if`, in the rest of the one before. What a path does not define, and nothing reads on it, is zero or an empty tensor.
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
                            "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect"];
@@ -65,8 +67,8 @@ def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
   let description = [{
     Writes a `cf.assert` in front of each op of the host's program whose dynamic extents, indices or sizes could make a
     kernel read or write outside of its tensors: extents of operands that must be equal, slices and indices that must lie
-    inside. What later turns out to hold always is folded away. Inside of kernels, where nobody could be told, indices of
-    gathers are held to their tensors.
+    inside. What later turns out to hold always is folded away. Inside of kernels, where nobody could be told, places of
+    gathers and slices are held to their tensors.
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];

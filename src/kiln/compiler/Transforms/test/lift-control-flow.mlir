@@ -54,6 +54,26 @@ func.func @cases(%which: i32, %a: f32, %b: f32, %c: f32) -> f32 {
 
 // -----
 
+// What was a switch from the start.
+// CHECK-LABEL: func.func @switch
+// CHECK-NOT: index_switch
+// CHECK: arith.cmpi eq
+// CHECK: scf.if %{{.+}} -> (tensor<4xf32>)
+// CHECK-NOT: index_switch
+// CHECK: return
+func.func @switch(%which: index, %a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
+  %r = scf.index_switch %which -> tensor<4xf32>
+  case 2 {
+    scf.yield %b : tensor<4xf32>
+  }
+  default {
+    scf.yield %a : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// -----
+
 // A block that nothing goes to.
 // CHECK-LABEL: func.func @unreachable
 // CHECK-NEXT: return

@@ -53,8 +53,13 @@ static Value decodeExponent(FloatBuilder &f, Value bits) {
 static Value encodeExponent(FloatBuilder &f, Value magnitude) {
   Value even = f.andBits(f.shiftRight(magnitude, kMantissaBits), f.bitsConstant(1));
   Value rounded = f.addBits(f.addBits(magnitude, f.bitsConstant((1u << (kMantissaBits - 1)) - 1)), even);
+  Value exponent = f.shiftRight(rounded, kMantissaBits);
+  // Between the smallest number, which is subnormal, and the next one lie subnormal numbers only.
+  Value isNext = f.compareBits(CmpIPredicate::ugt, magnitude, f.bitsConstant(3u << (kMantissaBits - 2)));
+  Value isSubnormal = f.compareBits(CmpIPredicate::ult, magnitude, f.bitsConstant(1u << kMantissaBits));
+  exponent = f.select(isSubnormal, f.select(isNext, f.bitsConstant(1), f.bitsConstant(0)), exponent);
   Value isSpecial = f.compareBits(CmpIPredicate::uge, magnitude, f.bitsConstant(kInfinity));
-  return f.select(isSpecial, f.bitsConstant(0xff), f.shiftRight(rounded, kMantissaBits));
+  return f.select(isSpecial, f.bitsConstant(0xff), exponent);
 }
 
 Value decodeSmallFloat(OpBuilder &builder, Location loc, FloatType type, Value byte) {

@@ -6,6 +6,7 @@
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Dialect/VM/IR/VMOps.h"
+#include "kiln/compiler/Dialect/VM/Transforms/ExpandHostOps.h"
 #include "kiln/compiler/Interfaces/ConvertTypes.h"
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -54,6 +55,9 @@ public:
     mlir::ModuleOp source = getOperation();
     if (failed(expandRoundingDivisions(source)))
       return signalPassFailure();
+    for (Operation &op : *source.getBody())
+      if (isa<Util::FuncOp, Util::InitializerOp>(op))
+        expandHostOps(&op);
     OpBuilder builder(&getContext());
     builder.setInsertionPointToStart(source.getBody());
     target = ModuleOp::create(builder, source.getLoc(), source.getName().value_or("module"));
