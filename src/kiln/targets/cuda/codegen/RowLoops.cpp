@@ -489,7 +489,6 @@ private:
 
   void emitReduction(LaneEmitter &lane) {
     linalg::LinalgOp op = lane.op;
-    const RowShares &shares = group.shares;
     SmallVector<Operation *> combiners;
     SmallVector<Value> partial;
     for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {

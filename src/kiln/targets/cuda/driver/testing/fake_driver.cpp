@@ -90,10 +90,6 @@ CUresult cuMemcpyDtoHAsync_v2(void *target, CUdeviceptr source, size_t bytes, CU
 // A kernel that reads where it may not is told of by whatever is asked next.
 static bool hasFaulted = false;
 
-CUresult cuTensorMapEncodeTiled(CudaTensorMap *, int, unsigned, CUdeviceptr, const uint64_t *, const uint64_t *,
-                                const unsigned *, const unsigned *, int, int, int, int) {
-  return 0;
-}
 CUresult cuLaunchKernelEx(const CudaLaunch *, CUfunction, void **, void **) {
   hasFaulted |= fails("fault");
   return 0;

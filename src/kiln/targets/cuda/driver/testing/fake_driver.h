@@ -17,6 +17,8 @@ using CUfunction = void *;
 using CUgraph = void *;
 using CUgraphExec = void *;
 struct CudaGraphUpdate;
+struct CudaTensorMap;
+struct CudaLaunch;
 
 #define KILN_CUDA_FUNCTION(name, parameters) extern "C" CUresult name parameters;
 #include "kiln/targets/cuda/driver/cuda_functions.def"
