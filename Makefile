@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 # End-to-end tests that judge no times, which sanitizers change.
 SANITIZED_LIT := tests/compile tests/documents tests/tools
 
-.PHONY: help setup configure build demo test test-all sanitize install bundle fuzz coverage peers bench format lint docs clean
+.PHONY: help setup configure build demo test test-all gcc sanitize install bundle fuzz coverage peers bench format lint docs clean
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,6 +32,11 @@ test: build ## run the unit tests and the tests of the tools
 
 test-all: build ## the same, with the tests that take long
 	@tests/run --build $(BUILD) --jobs $(JOBS) --slow
+
+gcc: setup ## build the runtime side with gcc and run all of its tests, of which .ci/run draws a third
+	cmake --preset runtime -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++
+	@cmake --build build-runtime -j $(JOBS)
+	@tests/run --build build-runtime --jobs $(JOBS)
 
 # The runtime side alone; where a test compiles, it does so with the compiler of the ordinary build.
 sanitize: build ## run the tests of the runtime side with AddressSanitizer, UBSan and ThreadSanitizer

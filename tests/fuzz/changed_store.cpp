@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "fmt/format.h"
 #include "kiln/base/split.h"
 #include "kiln/store/database.h"
 #include "kiln/store/schema.h"

@@ -1,4 +1,5 @@
 // .npy files: all arrays of one, with and without a type that is wanted.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>

@@ -1,5 +1,7 @@
 #include "kiln/schema/tuning_database.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "kiln/base/file.h"

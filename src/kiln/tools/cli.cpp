@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "fmt/format.h"
 #include "kiln/base/flags.h"
 #include "kiln/base/split.h"
 #include "kiln/tools/help_text.h"

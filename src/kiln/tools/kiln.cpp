@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "fmt/format.h"
 #include "kiln/base/flags.h"
 #include "kiln/tools/cli.h"
 #include "kiln/tools/exhaustion.h"

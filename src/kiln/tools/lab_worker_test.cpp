@@ -1,4 +1,5 @@
 // kiln-lab-worker as the lab runs it: whole groups, with the providers that need no compiler.
+#include <algorithm>
 #include <map>
 #include <span>
 #include <string>

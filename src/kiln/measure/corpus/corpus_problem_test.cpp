@@ -1,5 +1,6 @@
 #include "kiln/measure/corpus/corpus_problem.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,5 @@
 // Every planted lie is rejected, and named rightly by the first pass that sees it.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -1,4 +1,5 @@
 // A right product is never rejected, in whatever order it is summed; and the inputs are what they promise.
+#include <algorithm>
 #include <cmath>
 #include <set>
 

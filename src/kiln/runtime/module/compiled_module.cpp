@@ -1,6 +1,8 @@
 // Modules that were compiled to C: their tables, as kiln_compiled.h has them.
 #include "kiln/schema/kiln_compiled.h"
 
+#include <algorithm>
+
 #include "kiln/runtime/module/module.h"
 #include "kiln/schema/version.h"
 #include "kiln/schema/vm_code.h"

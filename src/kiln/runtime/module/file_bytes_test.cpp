@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fmt/format.h"
 #include "kiln/base/file.h"
 #include "kiln/base/sanitized.h"
 #include "kiln/base/watched_pages.h"

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Compiles random programs, runs them, and compares what they give with numpy. Programs that fail stay in the folder.
 
-    run.py [--first N] [--count N] [--targets host,generic,O0,cuda,cuda-sim] [--steps compile,run] --folder FOLDER
+    run.py [--first N] [--count N | --minutes M] [--targets host,generic,O0,cuda,cuda-sim] [--devices local-task,...]
+           [--steps compile,run] --folder FOLDER
 
 With one of the steps alone, modules stay in the folder, or are taken from there: for a machine that has no compiler."""
 
@@ -9,6 +10,7 @@ import argparse
 import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -85,7 +87,7 @@ def call(module, main, device, folder):
     return None
 
 
-def check(number, targets, steps, folder, unwritten):
+def check(number, targets, devices, steps, folder, unwritten):
     """The failures of one program; `unwritten` gets those that a target cannot compile yet."""
     text, mains = random_module(number)
     path = f"{folder}/{number}.mlir"
@@ -101,7 +103,7 @@ def check(number, targets, steps, folder, unwritten):
         if failure:
             failures.append(f"{path} for {target}: {failure}")
             continue
-        for device in devices_of(target) if "run" in steps else []:
+        for device in (devices or devices_of(target)) if "run" in steps else []:
             for main in mains:
                 failure = call(module, main, device, folder)
                 if failure:
@@ -115,19 +117,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--minutes", type=float, help="as many programs as this takes, in place of a count")
     parser.add_argument("--targets", default="host")
+    parser.add_argument("--devices", help="all on which a target's programs run")
     parser.add_argument("--steps", default="compile,run")
     parser.add_argument("--folder", required=True)
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
-    wrong, unwritten = 0, []
-    for number in range(options.first, options.first + options.count):
-        failures = check(number, options.targets.split(","), options.steps.split(","), options.folder, unwritten)
+    targets, steps = options.targets.split(","), options.steps.split(",")
+    devices = options.devices.split(",") if options.devices else None
+    end = time.monotonic() + 60 * options.minutes if options.minutes else None
+    count, wrong, unwritten = 0, 0, []
+    while time.monotonic() < end if end else count < options.count:
+        failures = check(options.first + count, targets, devices, steps, options.folder, unwritten)
+        count += 1
         wrong += bool(failures)
         for failure in failures:
             print(failure, flush=True)
     left_out = f", {len(unwritten)} of them not compiled for a target" if unwritten else ""
-    print(f"{options.count - wrong} of {options.count} programs are right{left_out}")
+    print(f"{count - wrong} of {count} programs are right{left_out}")
     return 1 if wrong else 0
 
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "fmt/format.h"
 #include "kiln/measure/verify/check.h"
 #include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/inputs.h"

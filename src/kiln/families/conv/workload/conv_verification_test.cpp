@@ -1,6 +1,8 @@
 // A right result passes in all forms; mistakes are found and named.
 #include "kiln/families/conv/workload/conv_verification.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "kiln/base/narrow_float.h"

@@ -1,5 +1,6 @@
 #include "kiln/families/matmul/workload/quantized_family.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <gtest/gtest.h>

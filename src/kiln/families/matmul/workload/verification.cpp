@@ -1,5 +1,7 @@
 #include "kiln/families/matmul/workload/verification.h"
 
+#include <algorithm>
+
 #include "kiln/families/matmul/workload/epilogue_check.h"
 #include "kiln/families/matmul/workload/reference.h"
 #include "kiln/measure/verify/check.h"

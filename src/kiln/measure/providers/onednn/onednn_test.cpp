@@ -1,10 +1,12 @@
 // Each kind of operation at odd sizes, plain and with preferred layouts, against plain loops in f64.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <map>
 #include <numeric>
 
+#include "fmt/format.h"
 #include "kiln/measure/providers/onednn_provider.h"
 #include "kiln/measure/workers/shared_tensors.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"

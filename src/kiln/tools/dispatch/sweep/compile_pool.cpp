@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "fmt/format.h"
 #include "kiln/base/clock.h"
 #include "kiln/base/file.h"
 #include "kiln/measure/machine/provenance.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fmt/format.h"
 #include "kiln/base/clock.h"
 #include "kiln/base/own_providers.h"
 #include "kiln/measure/machine/libraries.h"

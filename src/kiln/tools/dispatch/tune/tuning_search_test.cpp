@@ -1,5 +1,6 @@
 #include "kiln/tools/dispatch/tune/tuning_search.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 #include <numeric>
