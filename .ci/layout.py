@@ -35,7 +35,7 @@ MAY_INCLUDE = [
     ("measure/statistics", ["base"]),
     ("measure/machine", ["base", "runtime/task"]),
     ("measure/verify", ["base", "schema", "runtime/io", "runtime/hal"]),
-    ("measure/providers", ["base", "schema", "runtime", "targets/drivers.h", "measure"]),
+    ("measure/providers", ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver", "measure"]),
     ("measure", ["base", "schema", "runtime"]),
     ("store", ["base", "measure/statistics"]),
     ("report", ["base", "store", "measure/statistics"]),

@@ -175,9 +175,10 @@ int runVerb(const Verb &verb, int argc, char **argv, const std::string &commandL
     parser.example(verb.example);
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
+  documents.apply(flags);
   if (Status status = flags.check(); !status.ok())
     return reportFailure(tool, status);
-  for (const std::string &note : documents.notes())
+  for (const std::string &note : documents.notes(flags))
     print(note + "\n");
   for (const auto &[outputs, format] :
        {std::pair(&flags.outputs, std::string()), std::pair(&reports.outputs, reports.format)})

@@ -49,6 +49,15 @@ Result<SharedLibrary> SharedLibrary::open(const std::string &folder, const Libra
   return library;
 }
 
+Result<SharedLibrary> SharedLibrary::openSystems(const std::string &name) {
+  SharedLibrary library;
+  library.path = name;
+  library.handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (const char *why = library.handle ? nullptr : ::dlerror())
+    return unimplemented("cannot load {}", why);
+  return library;
+}
+
 Result<void *> SharedLibrary::findSymbol(const char *symbol) const {
   if (void *address = ::dlsym(handle, symbol))
     return address;

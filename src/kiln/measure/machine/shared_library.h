@@ -22,6 +22,8 @@ public:
   static bool isThere(const std::string &folder, const LibraryFile &file);
   // Unimplemented, with the command that installs it, where the folder lacks it or it cannot be loaded.
   static Result<SharedLibrary> open(const std::string &folder, const LibraryFile &file);
+  // One that the system's loader finds by its name.
+  static Result<SharedLibrary> openSystems(const std::string &name);
 
   // Finds a function, here or in what the library itself was linked with.
   template <typename Function> Status find(const char *name, Function *&function) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kiln/measure/mlir_text.h"
+#include "kiln/measure/providers/device_tensors.h"
 #include "kiln/measure/providers/result_allocator.h"
 #include "kiln/measure/providers/thread_binding.h"
 #include "kiln/runtime/hal/buffer_view.h"
@@ -22,13 +23,20 @@ namespace {
 
 class KilnProvider final : public Provider {
 public:
+  Status setDevice(const std::string &uri) override {
+    deviceUri = uri;
+    return okStatus();
+  }
   Status start(uint32_t threads) override;
   std::string version() const override { return KILN_VERSION; }
   Status load(const LoadRequest &request, TensorMemory &tensors) override;
   Status run(uint32_t set) override;
   Status call(uint32_t set) override;
-  WorkerDevice device() const override { return {std::string(halDevice->uri()), true}; }
-  bool tellsDeviceTimes() const override { return true; }
+  WorkerDevice device() const override;
+  Status upload(SetRange sets) override { return isElsewhere() ? deviceTensors.upload(sets) : okStatus(); }
+  Status fetch(SetRange sets) override { return isElsewhere() ? deviceTensors.fetch(sets) : okStatus(); }
+  Result<Ref<hal::TimedWork>> prepare(std::span<const uint32_t> sets) override;
+  bool tellsDeviceTimes() const override { return !isElsewhere(); }
   void watch(bool on) override;
   DeviceTimes takeDeviceTimes() override { return std::exchange(deviceTimes, {}); }
   bool makesEmptyCalls() const override { return true; }
@@ -38,8 +46,12 @@ private:
   Status findFunction(std::string_view name);
   Status checkFunction() const;
   Result<vm::Value> importInput(size_t tensor, uint32_t set);
+  Result<Ref<hal::Buffer>> inputBuffer(size_t tensor, uint32_t set);
+  bool isElsewhere() const { return !deviceUri.empty(); }
 
   void addDeviceTimes();
+
+  std::string deviceUri; // empty: the CPU
 
   Ref<hal::Device> halDevice;
   Ref<ResultAllocator> allocator;
@@ -53,18 +65,27 @@ private:
   std::vector<std::vector<vm::Value>> arguments;       // of each set
   std::vector<std::vector<std::span<uint8_t>>> places; // of the results, of each set
   std::vector<vm::Value> results;                      // of the last call
+
+  // Of a device with memory of its own.
+  DeviceTensors deviceTensors;
+  std::vector<std::vector<Ref<hal::Buffer>>> devicePlaces; // of the results, of each set
+  std::vector<std::vector<hal::Submission>> submissions;   // that a call makes, of each set; empty: not known yet
 };
 
 Status KilnProvider::start(uint32_t threads) {
   hal::DriverRegistry registry;
   hal::registerDrivers(registry);
   hal::DeviceOptions options;
-  // Freed memory is kept, so that timed calls ask the system for none, as in a program that runs for long.
-  options.allocator = hal::AllocatorKind::Caching;
   options.wrapAllocator = [this](Ref<hal::Allocator> inner) {
     allocator = makeRef<ResultAllocator>(std::move(inner));
     return Ref<hal::Allocator>(allocator);
   };
+  if (isElsewhere()) {
+    KILN_ASSIGN_OR_RETURN(halDevice, registry.createDevice(deviceUri, options));
+    return okStatus();
+  }
+  // Freed memory is kept, so that timed calls ask the system for none, as in a program that runs for long.
+  options.allocator = hal::AllocatorKind::Caching;
   options.task.workerCount = threads;
   options.executionWatch = executions;
   KILN_ASSIGN_OR_RETURN(halDevice, registry.createDevice(threads == 1 ? "local-sync" : "local-task", options));
@@ -81,6 +102,10 @@ Status KilnProvider::load(const LoadRequest &request, TensorMemory &memory) {
   KILN_ASSIGN_OR_RETURN(session, vm::Session::create({module}, {std::move(hal)}));
   KILN_RETURN_IF_ERROR(findFunction(request.function));
   KILN_RETURN_IF_ERROR(checkFunction());
+  if (isElsewhere()) {
+    KILN_ASSIGN_OR_RETURN(deviceTensors, DeviceTensors::create(halDevice->allocator(), memory));
+    submissions.resize(memory.sets());
+  }
   for (uint32_t set = 0; set < memory.sets(); ++set) {
     std::vector<vm::Value> &values = arguments.emplace_back();
     for (size_t i = 0; i < memory.inputs().size(); ++i) {
@@ -88,8 +113,13 @@ Status KilnProvider::load(const LoadRequest &request, TensorMemory &memory) {
       values.push_back(std::move(value));
     }
     std::vector<std::span<uint8_t>> &place = places.emplace_back();
+    std::vector<Ref<hal::Buffer>> &devicePlace = devicePlaces.emplace_back();
     for (size_t i = 0; i < memory.outputs().size(); ++i)
-      place.emplace_back(memory.output(i, set), memory.outputs()[i].bytes);
+      if (isElsewhere()) {
+        KILN_ASSIGN_OR_RETURN(devicePlace.emplace_back(), deviceTensors.output(i, set));
+      } else {
+        place.emplace_back(memory.output(i, set), memory.outputs()[i].bytes);
+      }
   }
   results.resize(function.resultCount());
   return okStatus();
@@ -118,7 +148,25 @@ Status KilnProvider::checkFunction() const {
                          declaration.empty() ? function.name() : declaration);
 }
 
+WorkerDevice KilnProvider::device() const {
+  WorkerDevice device{std::string(halDevice->uri()), !isElsewhere()};
+  if (hal::DeviceClock *clock = halDevice->clock())
+    device.clock = clock->isSimulated() ? WorkerDevice::Clock::Simulated : WorkerDevice::Clock::Device;
+  device.cacheBytes = halDevice->cacheBytes();
+  return device;
+}
+
 Result<vm::Value> KilnProvider::importInput(size_t tensor, uint32_t set) {
+  const SharedTensor &input = tensors->inputs()[tensor];
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, inputBuffer(tensor, set));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::BufferView> view,
+                        hal::BufferView::create(std::move(buffer), signlessType(input.type), input.shape));
+  return vm::Value(std::move(view));
+}
+
+Result<Ref<hal::Buffer>> KilnProvider::inputBuffer(size_t tensor, uint32_t set) {
+  if (isElsewhere())
+    return deviceTensors.input(tensor, set);
   const SharedTensor &input = tensors->inputs()[tensor];
   hal::HostMemory memory;
   memory.data = const_cast<uint8_t *>(tensors->input(tensor, set));
@@ -128,19 +176,39 @@ Result<vm::Value> KilnProvider::importInput(size_t tensor, uint32_t set) {
   // A copy would not follow when inputs of set 0 change.
   if (input.bytes > 0 && buffer->hostPointer() != tensors->input(tensor, set))
     return internalError("the device {} does not use memory of this process in place", halDevice->uri());
-  KILN_ASSIGN_OR_RETURN(Ref<hal::BufferView> view,
-                        hal::BufferView::create(std::move(buffer), signlessType(input.type), input.shape));
-  return vm::Value(std::move(view));
+  return buffer;
 }
 
 Status KilnProvider::call(uint32_t set) {
   for (vm::Value &result : results)
     result = vm::Value();
-  allocator->place(places[set]);
+  if (isElsewhere())
+    allocator->place(devicePlaces[set]);
+  else
+    allocator->place(places[set]);
   KILN_RETURN_IF_ERROR(session->call(function, arguments[set], results));
   if (executions->isOn())
     addDeviceTimes();
   return okStatus();
+}
+
+// What a call submits is the same each time, but for its buffers: those of the set, and what it allocated for itself.
+Result<Ref<hal::TimedWork>> KilnProvider::prepare(std::span<const uint32_t> sets) {
+  hal::DeviceClock *clock = halDevice->clock();
+  if (!clock)
+    return unimplemented("the device {} has no clock of its own", halDevice->uri());
+  std::vector<hal::Submission> all;
+  for (uint32_t set : sets) {
+    std::vector<hal::Submission> &ofSet = submissions[set];
+    if (ofSet.empty()) {
+      halDevice->keepSubmissions(&ofSet);
+      Status called = call(set);
+      halDevice->keepSubmissions(nullptr);
+      KILN_RETURN_IF_ERROR(called);
+    }
+    all.insert(all.end(), ofSet.begin(), ofSet.end());
+  }
+  return clock->prepare(std::move(all));
 }
 
 void KilnProvider::watch(bool on) {
@@ -182,9 +250,15 @@ Status KilnProvider::emptyCall() {
   return done->wait(Deadline::infinite());
 }
 
+static bool isSameRange(const hal::Buffer &a, const hal::Buffer &b) {
+  return a.allocation() == b.allocation() && a.allocationOffset() == b.allocationOffset();
+}
+
 // A program may return what it was given, a constant, or one value twice: that lies elsewhere.
 Status KilnProvider::run(uint32_t set) {
+  KILN_RETURN_IF_ERROR(upload({set, 1}));
   KILN_RETURN_IF_ERROR(call(set));
+  KILN_RETURN_IF_ERROR(fetch({set, 1}));
   for (size_t i = 0; i < tensors->outputs().size(); ++i) {
     const SharedTensor &output = tensors->outputs()[i];
     const hal::BufferView *view = results[i].as<hal::BufferView>();
@@ -193,7 +267,9 @@ Status KilnProvider::run(uint32_t set) {
     if (view->elementType() != signlessType(output.type) || !std::ranges::equal(view->shape(), output.shape))
       return invalidArgument("result {} of the function is {}; the problem's is {}", i, view->typeText(),
                              hal::shapeText(output.type, output.shape));
-    if (view->buffer()->hostPointer() != tensors->output(i, set))
+    const bool isPlaced = isElsewhere() ? isSameRange(*view->buffer(), *devicePlaces[set][i])
+                                        : view->buffer()->hostPointer() == tensors->output(i, set);
+    if (!isPlaced)
       KILN_RETURN_IF_ERROR(
           view->buffer()->read(0, {reinterpret_cast<std::byte *>(tensors->output(i, set)), size_t(output.bytes)}));
   }

@@ -1,4 +1,5 @@
-// A module that Kiln compiled, on the CPU of this process: local-sync for one thread, local-task for more.
+// A module that Kiln compiled, on the CPU of this process: local-sync for one thread, local-task for more. Or on
+// another device.
 #ifndef KILN_MEASURE_PROVIDERS_KILN_PROVIDER_H
 #define KILN_MEASURE_PROVIDERS_KILN_PROVIDER_H
 

@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "kiln/base/status.h"
 #include "kiln/measure/providers/tensor_memory.h"
 #include "kiln/measure/workers/protocol.h"
+#include "kiln/runtime/hal/device_clock.h"
 
 namespace kiln::measure {
 
@@ -25,6 +27,10 @@ public:
   // The families of this build, for a provider that goes by their definitions. Comes before `start`, and they outlive
   // the provider.
   virtual void setFamilies(const FamilyRegistry &families) {}
+  // Has it compute on the device of this URI. Comes before `start`, and not where it is to compute on the CPU.
+  virtual Status setDevice(const std::string &uri) {
+    return unimplemented("this provider computes on the CPU, and not on {}", uri);
+  }
   // Opens the library or the device. Unimplemented where this machine or this build has none.
   virtual Status start(uint32_t threads) = 0;
   // Valid once it has started.
@@ -48,7 +54,8 @@ public:
   // The same, of set 0, all of whose inputs have changed, and with all checks that a timed call leaves out.
   virtual Status run(uint32_t set) { return call(set); }
 
-  // For a device with memory of its own: brings inputs that have changed there, and the outputs of the last call back.
+  // For a device with memory of its own: brings inputs that have changed and outputs as they are there, and the outputs
+  // of the last call back.
   virtual Status upload(SetRange sets) { return okStatus(); }
   virtual Status fetch(SetRange sets) { return okStatus(); }
 
@@ -57,6 +64,10 @@ public:
   virtual bool tellsDeviceTimes() const { return false; }
   virtual void watch(bool on) {}
   virtual DeviceTimes takeDeviceTimes() { return {}; }
+  // Of a device with a clock: calls with these sets, one after the other, put together to be timed by it.
+  virtual Result<Ref<hal::TimedWork>> prepare(std::span<const uint32_t> sets) {
+    return unimplemented("this provider has no device with a clock");
+  }
   // A call on the way that all calls go, from launching to awaiting, without their work.
   virtual bool makesEmptyCalls() const { return false; }
   virtual Status emptyCall() { return unimplemented("this provider makes no empty calls"); }

@@ -1,6 +1,10 @@
 #include "kiln/measure/providers/providers.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "kiln/measure/providers/cblas_provider.h"
+#include "kiln/measure/providers/gpu_providers.h"
 #include "kiln/measure/providers/kiln_provider.h"
 #include "kiln/measure/providers/onednn_provider.h"
 #include "kiln/measure/providers/reference_provider.h"
@@ -20,12 +24,18 @@ static constexpr ProviderEntry kProviders[] = {
 };
 
 std::span<const ProviderEntry> providers() {
-  return kProviders;
+  static const std::vector<ProviderEntry> all = [] {
+    std::vector<ProviderEntry> entries(std::begin(kProviders), std::end(kProviders));
+    std::ranges::copy(gpuProviders(), std::back_inserter(entries));
+    std::ranges::sort(entries, {}, &ProviderEntry::name);
+    return entries;
+  }();
+  return all;
 }
 
 Result<const ProviderEntry *> findProvider(std::string_view name) {
   std::string names;
-  for (const ProviderEntry &entry : kProviders) {
+  for (const ProviderEntry &entry : providers()) {
     if (entry.name == name)
       return &entry;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);

@@ -9,8 +9,14 @@ void ResultAllocator::place(std::span<const std::span<uint8_t>> outputs) {
   places.assign(outputs.begin(), outputs.end());
 }
 
+void ResultAllocator::place(std::span<const Ref<hal::Buffer>> outputs) {
+  std::lock_guard lock(mutex);
+  devicePlaces.assign(outputs.begin(), outputs.end());
+}
+
 Result<Ref<hal::Buffer>> ResultAllocator::allocateBuffer(hal::BufferUsage usage, uint64_t length) {
   std::span<uint8_t> taken;
+  Ref<hal::Buffer> range;
   if (usage == hal::BufferUsage::Result && length > 0) {
     std::lock_guard lock(mutex);
     for (std::span<uint8_t> &place : places)
@@ -18,7 +24,13 @@ Result<Ref<hal::Buffer>> ResultAllocator::allocateBuffer(hal::BufferUsage usage,
         taken = std::exchange(place, {});
         break;
       }
+    for (Ref<hal::Buffer> &place : devicePlaces)
+      if (!range && place && place->byteLength() == length)
+        range = std::exchange(place, nullptr);
   }
+  // A range of its own: this allocator takes back what it has handed out.
+  if (range)
+    return hal::Buffer::subspan(Ref<hal::Buffer>::share(range->allocation()), range->allocationOffset(), length);
   if (taken.empty())
     return inner->allocate(usage, length);
   hal::HostMemory memory;

@@ -14,9 +14,10 @@ class ResultAllocator final : public hal::Allocator {
 public:
   explicit ResultAllocator(Ref<hal::Allocator> inner) : inner(std::move(inner)) {}
 
-  // From now on the first result of each of these lengths lies in that memory, which outlives its buffer. Everything
-  // else comes from the wrapped allocator.
+  // From now on the first result of each of these lengths lies in that memory: of the host, which outlives its buffer,
+  // or a range of a buffer of the device. Everything else comes from the wrapped allocator.
   void place(std::span<const std::span<uint8_t>> outputs);
+  void place(std::span<const Ref<hal::Buffer>> outputs);
 
   void trim() override { inner->trim(); }
   Status verify() override { return inner->verify(); }
@@ -31,7 +32,8 @@ protected:
 private:
   Ref<hal::Allocator> inner;
   std::mutex mutex;
-  std::vector<std::span<uint8_t>> places; // guarded; empty ones are taken
+  std::vector<std::span<uint8_t>> places;     // guarded; empty ones are taken
+  std::vector<Ref<hal::Buffer>> devicePlaces; // guarded; null ones are taken
 };
 
 } // namespace kiln::measure

@@ -27,6 +27,17 @@ Status timeCalls(Provider &provider, const TimeRequest &request, uint32_t sets, 
   return okStatus();
 }
 
+// Each batch was put together before.
+Status timeBatches(std::span<const Ref<hal::TimedWork>> batches, Answer &answer) {
+  for (const Ref<hal::TimedWork> &batch : batches) {
+    const uint64_t started = monotonicNanoseconds();
+    KILN_ASSIGN_OR_RETURN(const double nanoseconds, batch->run());
+    answer.host.push_back(int64_t(monotonicNanoseconds() - started));
+    answer.spans.push_back(int64_t(nanoseconds));
+  }
+  return okStatus();
+}
+
 } // namespace
 
 std::string Conversation::answer(std::string_view line) {
@@ -68,11 +79,15 @@ Result<Answer> Conversation::handle(const Request &request) {
     KILN_RETURN_IF_ERROR(slot->provider->run(message->set));
     return Answer();
   }
+  if (const auto *message = std::get_if<PrepareRequest>(&request))
+    return prepare(*message);
   return time(std::get<TimeRequest>(request));
 }
 
 Result<std::unique_ptr<Provider>> Conversation::startProvider() {
   std::unique_ptr<Provider> provider = makeProvider();
+  if (!device.empty())
+    KILN_RETURN_IF_ERROR(provider->setDevice(device));
   KILN_RETURN_IF_ERROR(provider->start(threads));
   return provider;
 }
@@ -85,6 +100,7 @@ Result<Answer> Conversation::hello(const HelloRequest &request) {
   if (openCounters && !counters)
     counters = openCounters();
   threads = request.threads;
+  device = request.device;
   Result<std::unique_ptr<Provider>> started = startProvider();
   if (!started.ok()) {
     threads = 0;
@@ -138,8 +154,33 @@ Result<Conversation::Slot *> Conversation::find(uint32_t slot, SetRange sets) {
   return &found->second;
 }
 
+Result<Answer> Conversation::prepare(const PrepareRequest &request) {
+  KILN_ASSIGN_OR_RETURN(Slot * slot, find(request.slot, {request.start, 1}));
+  slot->batches.clear();
+  std::vector<Ref<hal::TimedWork>> batches;
+  Answer answer;
+  answer.asGraph = true;
+  uint32_t set = request.start;
+  for (uint64_t done = 0; done < request.calls; done += request.batch) {
+    std::vector<uint32_t> sets;
+    for (uint32_t i = 0; i < request.batch; ++i, set = nextTimingSet(set, slot->tensors.sets()))
+      sets.push_back(set);
+    KILN_ASSIGN_OR_RETURN(Ref<hal::TimedWork> batch, slot->provider->prepare(sets));
+    answer.asGraph = *answer.asGraph && batch->isGraph();
+    batches.push_back(std::move(batch));
+  }
+  slot->prepared = request;
+  slot->batches = std::move(batches);
+  return answer;
+}
+
 Result<Answer> Conversation::time(const TimeRequest &request) {
   KILN_ASSIGN_OR_RETURN(Slot * slot, find(request.slot, {request.start, 1}));
+  if (request.byDevice && (request.watch || request.empty))
+    return invalidArgument("calls that are watched or empty are not timed by the device's clock");
+  if (request.byDevice && (slot->batches.empty() ||
+                           slot->prepared != PrepareRequest{request.slot, request.calls, request.batch, request.start}))
+    return failedPrecondition("these calls were not prepared; 'prepare' comes before a 'time' by the device's clock");
   Provider &provider = *slot->provider;
   if (request.watch && !provider.tellsDeviceTimes())
     return unimplemented("this provider cannot tell when its device was at work");
@@ -149,7 +190,8 @@ Result<Answer> Conversation::time(const TimeRequest &request) {
     counters->start();
   if (request.watch)
     provider.watch(true);
-  Status timed = timeCalls(provider, request, slot->tensors.sets(), answer);
+  Status timed = request.byDevice ? timeBatches(slot->batches, answer)
+                                  : timeCalls(provider, request, slot->tensors.sets(), answer);
   if (counters)
     answer.counts = counters->stop();
   if (request.watch) {

@@ -33,11 +33,14 @@ private:
   struct Slot {
     TensorMemory tensors; // outlives the provider
     std::unique_ptr<Provider> provider;
+    PrepareRequest prepared;                       // what `batches` are for
+    std::vector<Ref<hal::TimedWork>> batches = {}; // calls that were put together
   };
 
   Result<Answer> handle(const Request &request);
   Result<Answer> hello(const HelloRequest &request);
   Result<Answer> load(const LoadRequest &request);
+  Result<Answer> prepare(const PrepareRequest &request);
   Result<Answer> time(const TimeRequest &request);
   Result<std::unique_ptr<Provider>> startProvider();
   Result<Slot *> find(uint32_t slot, SetRange sets);
@@ -47,6 +50,7 @@ private:
   const OpenCounters openCounters;
   std::unique_ptr<CallCounters> counters;
   uint32_t threads = 0;            // 0: before hello
+  std::string device;              // of hello
   std::unique_ptr<Provider> spare; // started for hello, and not loaded yet
   std::map<uint32_t, Slot> slots;
   bool ended = false;

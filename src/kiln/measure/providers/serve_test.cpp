@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "fmt/ranges.h"
 #include "kiln/measure/workers/shared_tensors.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"
 #include "gtest/gtest.h"
@@ -33,6 +34,8 @@ public:
     return okStatus();
   }
 
+  Result<Ref<hal::TimedWork>> prepare(std::span<const uint32_t> sets) override;
+
   bool makesEmptyCalls() const override { return true; }
   Status emptyCall() override {
     happened.emplace_back("empty call");
@@ -41,6 +44,25 @@ public:
 
   static inline uint64_t calls = 0, failing = UINT64_MAX;
 };
+
+// Takes 100 nanoseconds for each call.
+class SilentWork final : public hal::TimedWork {
+public:
+  explicit SilentWork(size_t calls) : calls(calls) {}
+  bool isGraph() const override { return calls < 3; }
+  Result<double> run() override {
+    happened.emplace_back("run a batch");
+    return double(calls) * 100;
+  }
+
+private:
+  const size_t calls;
+};
+
+Result<Ref<hal::TimedWork>> SilentProvider::prepare(std::span<const uint32_t> sets) {
+  happened.emplace_back(fmt::format("prepare {}", fmt::join(sets, " ")));
+  return Ref<hal::TimedWork>(makeRef<SilentWork>(sets.size()));
+}
 
 class FakeCounters final : public CallCounters {
 public:
@@ -164,6 +186,43 @@ TEST_F(ServeTest, EmptyCallsDoNoWork) {
   EXPECT_TRUE(ask(conversation, UploadRequest{0, {0, 1}}).ok);
   EXPECT_TRUE(ask(conversation, FetchRequest{0, {0, 1}}).ok);
   EXPECT_FALSE(ask(conversation, FetchRequest{0, {7, 1}}).ok);
+}
+
+// What was put together is what is timed, and nothing else.
+TEST_F(ServeTest, TimesWhatWasPrepared) {
+  inputs = std::make_unique<SharedTensors>(
+      *SharedTensors::create("in", problem.inputs(), 4, SharedTensors::Pages::Reserved));
+  outputs = std::make_unique<SharedTensors>(
+      *SharedTensors::create("out", problem.outputs(), 4, SharedTensors::Pages::OnDemand));
+  Conversation conversation("silent", makeProvider);
+  EXPECT_TRUE(ask(conversation, HelloRequest()).ok);
+  LoadRequest load = loadRequest(0);
+  load.sets = 4;
+  EXPECT_TRUE(ask(conversation, load).ok);
+  const TimeRequest time = {.calls = 4, .batch = 2, .start = 2, .byDevice = true};
+  EXPECT_NE(ask(conversation, time).error.find("were not prepared"), std::string::npos);
+  happened.clear();
+  Answer prepared = ask(conversation, PrepareRequest{0, 4, 2, 2});
+  EXPECT_EQ(prepared.asGraph, true);
+  EXPECT_EQ(happened, (std::vector<std::string>{"prepare 2 3", "prepare 1 2"}));
+  happened.clear();
+  Answer answer = ask(conversation, time);
+  EXPECT_EQ(answer.spans, (std::vector<int64_t>{200, 200})) << answer.error;
+  EXPECT_EQ(answer.host.size(), 2U);
+  EXPECT_EQ(happened, (std::vector<std::string>{"run a batch", "run a batch"}));
+  TimeRequest other = time;
+  other.start = 1;
+  EXPECT_NE(ask(conversation, other).error.find("were not prepared"), std::string::npos);
+  EXPECT_EQ(ask(conversation, PrepareRequest{0, 3, 3, 1}).asGraph, false);
+  EXPECT_EQ(SilentProvider::calls, 0U);
+}
+
+// What computes on the CPU alone says so.
+TEST_F(ServeTest, NotEveryProviderHasADevice) {
+  Conversation conversation("silent", makeProvider);
+  Answer answer = ask(conversation, HelloRequest{kProtocolVersion, 1, "cuda://1"});
+  EXPECT_TRUE(answer.unsupported);
+  EXPECT_NE(answer.error.find("computes on the CPU, and not on cuda://1"), std::string::npos) << answer.error;
 }
 
 TEST_F(ServeTest, StopsWhenACallFails) {

@@ -86,6 +86,12 @@ Status checkClaims(const TimedRequest &timed) {
     return invalidArgument("the worker was asked to time {} batches of {} calls, and answered with {} of {}", wanted,
                            timed.request.batch, answer.host.size(), answer.batch);
   KILN_RETURN_IF_ERROR(checkSamples(answer.host, timed.elapsed()));
+  if (answer.spans.size() != (timed.request.byDevice ? wanted : 0))
+    return invalidArgument("the worker was asked for {} times by its device's clock, and told {}",
+                           timed.request.byDevice ? wanted : 0, answer.spans.size());
+  for (int64_t span : answer.spans)
+    if (span <= 0)
+      return invalidArgument("the worker says that a batch took its device {} ns", span);
   return answer.device ? checkDevice(timed) : okStatus();
 }
 

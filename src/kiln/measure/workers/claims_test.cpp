@@ -48,6 +48,18 @@ TEST(Claims, NothingTakesNoTime) {
   EXPECT_EQ(errorOf(other), "the worker was asked to time 2 batches of 4 calls, and answered with 1 of 4");
 }
 
+TEST(Claims, SpansComeWhereTheyWereAskedFor) {
+  TimedRequest timed = timedOf({1000, 1000});
+  timed.request.byDevice = true;
+  EXPECT_EQ(errorOf(timed), "the worker was asked for 2 times by its device's clock, and told 0");
+  timed.answer.spans = {900, 0};
+  EXPECT_EQ(errorOf(timed), "the worker says that a batch took its device 0 ns");
+  timed.answer.spans = {900, 800};
+  EXPECT_EQ(errorOf(timed), "");
+  timed.request.byDevice = false;
+  EXPECT_EQ(errorOf(timed), "the worker was asked for 0 times by its device's clock, and told 2");
+}
+
 // Its clock is the lab's where it says so, and then it cannot have worked before it was asked.
 TEST(Claims, DeviceTimesLieWithinTheRequest) {
   auto withDevice = [](const char *clock, int64_t submitted, int64_t started, int64_t ended) {

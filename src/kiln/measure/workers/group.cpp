@@ -58,7 +58,8 @@ Status Group::begin(uint32_t index) {
   options.command = member.candidate->command;
   options.threads = threadsOf(index);
   options.memoryLimit = settings.memoryLimit;
-  options.cpus = processorsOf(settings, options.threads);
+  // What drives a device has threads of its own.
+  options.cpus = isTimedByDevice() ? settings.cpus : processorsOf(settings, options.threads);
   Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::start(options);
   if (!worker.ok())
     return withdraw(index, Outcome::NotStarted, std::string(worker.status().message()));
@@ -83,14 +84,26 @@ void Group::end(uint32_t index) {
 }
 
 Status Group::greet(uint32_t index) {
-  Result<Answer> hello = ask(index, HelloRequest{kProtocolVersion, threadsOf(index)}, settings.startTimeout);
+  Result<Answer> hello =
+      ask(index, HelloRequest{kProtocolVersion, threadsOf(index), settings.device}, settings.startTimeout);
   if (!hello.ok())
     return withdrawFailed(index, hello.status());
   bool copied = std::ranges::any_of(hello->devices, [](const WorkerDevice &device) { return !device.shared; });
   ProviderInfo &provider = result.candidates[index].provider;
   // What one of its processes says holds for all of them.
-  provider = {hello->provider,           hello->version,           hello->note,
-              copied || provider.copied, provider.preparedWeights, provider.flops};
+  provider.name = hello->provider;
+  provider.version = hello->version;
+  provider.note = hello->note;
+  provider.copied = copied || provider.copied;
+  if (isTimedByDevice()) {
+    using Clock = WorkerDevice::Clock;
+    auto hasClock = [](const WorkerDevice &device) { return device.clock != Clock::None; };
+    if (hello->devices.empty() || !std::ranges::all_of(hello->devices, hasClock))
+      return withdraw(
+          index, Outcome::Unsupported,
+          fmt::format("it does not tell what calls take by the clock of {}, which ranks go by", settings.device));
+    provider.simulated = hello->devices.front().clock == Clock::Simulated;
+  }
   members[index].tellsDeviceTimes = hello->tellsDeviceTimes;
   if (!hello->makesEmptyCalls)
     members[index].emptyNanoseconds = 0;

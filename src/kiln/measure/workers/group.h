@@ -49,6 +49,8 @@ struct GroupSettings {
   bool cold = true;
   uint32_t threads = 1;
   uint64_t seed = 0;
+  // That all candidates compute on, as a URI, whose clock then times them; empty: the CPU.
+  std::string device = {};
   std::vector<uint32_t> cpus; // that workers may run on; empty: all
 
   // How long the token is held at least; shorter than 10 ms are refused, since waking up would show. A turn lasts seven
@@ -61,6 +63,8 @@ struct GroupSettings {
   // Calls are timed in batches that take the fastest candidate at least so long, all candidates alike: reading the
   // clock must not show.
   uint64_t minimumSampleNanoseconds = 20'000;
+  // The same by a device's clock: what comes before and after the calls of a batch, some microseconds, must not show.
+  uint64_t minimumDeviceSample = 1'000'000;
   // No new round starts after so long in rounds, whatever the scheduler wants.
   uint64_t measureNanoseconds = uint64_t(60) * 1'000'000'000;
   // Nor does one after so long since the group began to be verified, the first three left out, without which nothing
@@ -91,10 +95,12 @@ struct RoundSamples {
   uint32_t round = 0;
   uint32_t batch = 1;        // calls in each sample
   uint64_t started = 0;      // monotonicNanoseconds()
-  std::vector<int64_t> call; // nanoseconds of each batch
+  std::vector<int64_t> call; // nanoseconds of each batch, by the device's clock where the group has a device
+  bool byDevice = false;     // whose clock `call` is of
   bool cold = false;         // what was used between two calls with one set exceeds the last-level cache
   CallCounts counts;         // of all these calls; empty where the provider does not count
-  // Further calls, one by one, of which the provider has told when its device was at work; they cost a little more.
+  // Further calls, one by one, by the host's clock. Without a device of the group the provider has told when its own
+  // was at work; then they cost a little more.
   std::vector<int64_t> watchedCall;
   std::optional<DeviceTimes> watched;
 };
@@ -115,8 +121,11 @@ public:
 // What a worker says of itself.
 struct ProviderInfo {
   std::string name, version;
-  std::string note;             // what a reader of the results has to know; may be empty
-  bool copied = false;          // its results lie elsewhere, and are copied where the lab sees them
+  std::string note;    // what a reader of the results has to know; may be empty
+  bool copied = false; // its results lie elsewhere, and are copied where the lab sees them
+  // Of a device with a clock: whether it had each batch of calls at once, as a graph, or one call after the other.
+  std::optional<bool> asGraph = {};
+  bool simulated = false;       // its device's clock tells no time
   bool preparedWeights = false; // before they were timed
   std::optional<double> flops;  // of a call, where it declares fewer than the definition
 };

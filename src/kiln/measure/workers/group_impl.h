@@ -30,8 +30,9 @@ struct Member {
   WorkerCosts costs;
   double emptyNanoseconds = 0; // of a call without work; 0: it makes none
   bool tellsDeviceTimes = false;
-  uint64_t life = 1;  // turns of a worker
-  uint64_t turns = 0; // of this worker
+  double deviceCall = 0; // nanoseconds of a call by the device's clock; 0: not known
+  uint64_t life = 1;     // turns of a worker
+  uint64_t turns = 0;    // of this worker
   uint64_t allTurns = 0;
   uint64_t loadedWeights = 0;         // the state of the weights when this worker loaded them
   uint64_t shortestCall = UINT64_MAX; // of the turn's requests
@@ -119,6 +120,10 @@ private:
   }
   Result<TimedRequest> watchRequest(uint32_t index, const Request &request, uint64_t timeout);
   Result<TimedRequest> timeCalls(uint32_t index, TimeRequest request);
+  Status prepareCalls(uint32_t index, uint64_t calls, uint32_t batch, uint32_t start);
+  Status checkSpans(uint32_t index, const TimedRequest &timed);
+  Status timeHostCalls(uint32_t index, RoundSamples &samples);
+  bool isTimedByDevice() const { return !settings.device.empty(); }
   Status withdraw(uint32_t index, Outcome outcome, std::string message);
   Status withdrawTimed(uint32_t index, const Status &status);
   Status withdrawFailed(uint32_t index, const Status &status) {

@@ -37,6 +37,8 @@ constexpr size_t kTurnsToTellCalls = 3;
 constexpr uint64_t kEmptyCalls = 64;
 constexpr int kEmptyTries = 5;
 constexpr size_t kTurnsToBeImplausible = 3;
+// Until a worker wakes up, on a busy machine; that no clock of a worker's tells.
+constexpr uint64_t kUntoldOfRequest = 1'000'000;
 // What copying takes is measured with the inputs of so many sets.
 constexpr uint32_t kCopiedSets = 16;
 // No algorithm is believed to need less of the definition's operations; Winograd's largest has a quarter.
@@ -108,6 +110,17 @@ Result<TimedRequest> Group::timeCalls(uint32_t index, TimeRequest request) {
   return timed;
 }
 
+// Calls that the device is to have together, put together before their inputs and outputs are what they will be.
+Status Group::prepareCalls(uint32_t index, uint64_t calls, uint32_t batch, uint32_t start) {
+  Result<Answer> prepared =
+      ask(index, PrepareRequest{0, calls, batch, start}, calls * members[index].costs.call * 4 + settings.callTimeout);
+  if (!prepared.ok())
+    return withdrawFailed(index, prepared.status());
+  std::optional<bool> &asGraph = result.candidates[index].provider.asGraph;
+  asGraph = prepared->asGraph.value_or(false) && asGraph.value_or(true);
+  return okStatus();
+}
+
 // As many calls as fill the time that warming up is to take: few calls say how many, by the lab's clock, in which
 // answering takes longer than a short call.
 Status Group::warmUp(uint32_t index) {
@@ -118,9 +131,19 @@ Status Group::warmUp(uint32_t index) {
     return elapsed >= settings.warmUpNanoseconds * (requests < kLeastWarmUpRequests ? kLongWarmUp : 1) / 2;
   };
   for (int i = 0; i < kWarmUpRequests && !enough(i); ++i) {
-    Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet});
+    TimeRequest request = {.calls = calls, .start = nextSet};
+    if (isTimedByDevice()) {
+      calls = std::min<uint64_t>(calls, result.sets.timingSets);
+      request = {.calls = calls, .batch = uint32_t(calls), .start = nextSet, .byDevice = true};
+      KILN_RETURN_IF_ERROR(prepareCalls(index, calls, request.batch, nextSet));
+      if (!takesPart(index))
+        return okStatus();
+    }
+    Result<TimedRequest> timed = timeCalls(index, request);
     if (!timed.ok())
       return withdrawTimed(index, timed.status());
+    if (isTimedByDevice())
+      member.deviceCall = double(timed->answer.spans.front()) / double(calls);
     elapsed = timed->spent();
     uint64_t call = callOf(*timed);
     member.costs.call = i == 0 ? call : std::min(call, member.costs.call);
@@ -153,10 +176,13 @@ void Group::planTurns() {
   uint64_t call = UINT64_MAX;
   for (const Member &member : members)
     if (!member.gone)
-      call = std::min(call, std::max<uint64_t>(member.costs.call, 1));
+      call = std::min(call, std::max<uint64_t>(isTimedByDevice() ? uint64_t(member.deviceCall) : member.costs.call, 1));
+  const uint64_t sample = isTimedByDevice() ? settings.minimumDeviceSample : settings.minimumSampleNanoseconds;
   // No call of a cold stretch may go unchecked, and nobody's warming up decides for long how others are timed.
-  uint64_t most = settings.cold ? std::max<uint64_t>(result.sets.timingSets / kStretches, 1) : kMaxBatch;
-  result.batch = uint32_t(std::clamp<uint64_t>((settings.minimumSampleNanoseconds + call - 1) / call, 1, most));
+  // What a device does before and after a batch is small beside large ones.
+  const uint64_t stretches = isTimedByDevice() ? 1 : kStretches;
+  uint64_t most = settings.cold ? std::max<uint64_t>(result.sets.timingSets / stretches, 1) : kMaxBatch;
+  result.batch = uint32_t(std::clamp<uint64_t>((sample + call - 1) / call, 1, most));
   std::vector<int64_t> starts;
   for (const Member &member : members)
     if (!member.gone)
@@ -259,6 +285,7 @@ Status Group::timeTurn(uint32_t index, RoundSamples &samples) {
   if (!takesPart(index))
     return okStatus();
   samples.batch = result.batch;
+  samples.byDevice = isTimedByDevice();
   samples.started = monotonicNanoseconds();
   samples.cold = settings.cold && result.sets.exceedsCache;
   std::vector<Stretch> stretches = planStretches(member.costs.call);
@@ -311,22 +338,27 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
   Member &member = members[index];
   SetRange sets = data->range(stretch.start, stretch.calls);
   bool copied = result.candidates[index].provider.copied;
+  if (isTimedByDevice())
+    KILN_RETURN_IF_ERROR(prepareCalls(index, stretch.calls, result.batch, stretch.start));
+  if (!takesPart(index))
+    return okStatus();
   if (stretch.fresh) {
     bool prepared = result.candidates[index].provider.preparedWeights;
     data->refresh(sets, !prepared);
     weights += !prepared;
   }
   uint64_t beyondCopying = 0;
-  // Others' turns may have changed these sets, too.
-  if (copied)
-    KILN_RETURN_IF_ERROR(askToCopy(index, UploadRequest{0, sets}, data->inputs(), sets, beyondCopying));
-  if (!takesPart(index))
-    return okStatus();
   Result<TimedRequest> timed = internalError("not timed");
   for (bool disturbed = true; disturbed;) {
     if (settings.checkTimed)
       data->poison(sets);
-    timed = timeCalls(index, {.calls = stretch.calls, .batch = result.batch, .start = stretch.start});
+    // Others' turns may have changed these sets, too.
+    if (copied)
+      KILN_RETURN_IF_ERROR(askToCopy(index, UploadRequest{0, sets}, data->inputs(), sets, beyondCopying));
+    if (!takesPart(index))
+      return okStatus();
+    timed = timeCalls(
+        index, {.calls = stretch.calls, .batch = result.batch, .start = stretch.start, .byDevice = isTimedByDevice()});
     if (!timed.ok())
       return withdrawTimed(index, timed.status());
     KILN_ASSIGN_OR_RETURN(disturbed, withdrawWhoRan(index));
@@ -335,10 +367,15 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
     KILN_RETURN_IF_ERROR(askToCopy(index, FetchRequest{0, sets}, data->outputs(), sets, beyondCopying));
   if (!takesPart(index))
     return okStatus();
-  timed->besides = beyondCopying;
-  member.untold.add(*timed);
-  raiseSamples(*timed);
-  const std::vector<int64_t> &host = timed->answer.host;
+  if (isTimedByDevice()) {
+    if (Status claimed = checkSpans(index, *timed); !claimed.ok())
+      return withdrawTimed(index, claimed);
+  } else {
+    timed->besides = beyondCopying;
+    member.untold.add(*timed);
+    raiseSamples(*timed);
+  }
+  const std::vector<int64_t> &host = isTimedByDevice() ? timed->answer.spans : timed->answer.host;
   samples.counts = samples.call.empty() ? timed->answer.counts : samples.counts + timed->answer.counts;
   samples.call.insert(samples.call.end(), host.begin(), host.end());
   result.timedNanoseconds += timed->elapsed();
@@ -350,6 +387,38 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
   member.watchable += timed->elapsed();
   Status told = member.untold.check();
   return told.ok() ? okStatus() : withdrawTimed(index, told);
+}
+
+// What a device had no part in of a batch is what it takes to launch and await it.
+Status Group::checkSpans(uint32_t index, const TimedRequest &timed) {
+  Member &member = members[index];
+  const ProviderInfo &provider = result.candidates[index].provider;
+  const double batch = double(timed.request.batch), span = double(middleOf(timed.answer.spans));
+  member.deviceCall = std::min(member.deviceCall, span / batch);
+  if (provider.simulated)
+    return okStatus();
+  // The worker's clock is believed as far as the lab's bears it out.
+  const uint64_t besides = timed.ownCost() + kUntoldOfRequest;
+  DeviceShare share;
+  share.call =
+      std::max(double(middleOf(timed.answer.host)),
+               double(timed.elapsed() - std::min(timed.elapsed(), besides)) / double(timed.answer.host.size()));
+  share.device = span;
+  share.disturbed = double(timed.disturbed) / double(timed.answer.spans.size());
+  member.deviceClaims.add(share);
+  return member.deviceClaims.check(member.emptyNanoseconds * (provider.asGraph.value_or(false) ? 1 : batch));
+}
+
+// A few calls as a program makes them, each awaited.
+Status Group::timeHostCalls(uint32_t index, RoundSamples &samples) {
+  Member &member = members[index];
+  const uint64_t calls = std::clamp<uint64_t>(member.watchable / kWatchedPart / member.costs.call, 1, kMaximumWatched);
+  member.watchable = 0;
+  Result<TimedRequest> timed = timeCalls(index, {.calls = calls, .start = nextSet});
+  if (!timed.ok())
+    return withdrawTimed(index, timed.status());
+  samples.watchedCall = std::move(timed->answer.host);
+  return okStatus();
 }
 
 // Of sets that were not used for long.
@@ -394,6 +463,8 @@ Status Group::checkOutputs(uint32_t index, const Stretch &stretch) {
 // A few calls more, one by one, now and then, so that they cost little beside the others.
 Status Group::watchCalls(uint32_t index, RoundSamples &samples) {
   Member &member = members[index];
+  if (isTimedByDevice())
+    return member.watchable < kWatchedPart * member.costs.call ? okStatus() : timeHostCalls(index, samples);
   if (!member.tellsDeviceTimes || member.watchable < kWatchedPart * member.costs.call)
     return okStatus();
   uint64_t calls = std::clamp<uint64_t>(member.watchable / kWatchedPart / member.costs.call, 1, kMaximumWatched);

@@ -235,6 +235,10 @@ Result<Request> parseTime(const Json &json, uint32_t slot) {
   KILN_ASSIGN_OR_RETURN(time.start, number(json, "start", kMaxSets));
   KILN_ASSIGN_OR_RETURN(time.watch, flag(json, "watch"));
   KILN_ASSIGN_OR_RETURN(time.empty, flag(json, "empty"));
+  KILN_ASSIGN_OR_RETURN(std::string clock, text(json, "clock", false));
+  if (!clock.empty() && clock != "device")
+    return invalidArgument("\"clock\" is '{}'; it must be device, or left out", clock);
+  time.byDevice = !clock.empty();
   if (time.batch == 0 || time.calls == 0 || time.calls % time.batch != 0)
     return invalidArgument("\"calls\" is {} and \"batch\" {}; calls must be a multiple of batch, and neither 0",
                            time.calls, time.batch);
@@ -242,6 +246,12 @@ Result<Request> parseTime(const Json &json, uint32_t slot) {
     return invalidArgument("\"calls\" is {} and \"batch\" {}; at most {} batches are possible", time.calls, time.batch,
                            kMaxSamples);
   return Request(time);
+}
+
+Result<Request> parsePrepare(const Json &json, uint32_t slot) {
+  KILN_ASSIGN_OR_RETURN(Request time, parseTime(json, slot));
+  const auto &same = std::get<TimeRequest>(time);
+  return Request(PrepareRequest{slot, same.calls, same.batch, same.start});
 }
 
 Result<std::vector<int64_t>> parseTicks(const Json &object, const char *name) {
@@ -308,6 +318,15 @@ Status parseHello(const Json &json, Answer &answer) {
       if (memory != "shared" && memory != "own")
         return invalidArgument("\"memory\" of a device is '{}'; it must be shared or own", memory);
       parsed.shared = memory == "shared";
+      KILN_ASSIGN_OR_RETURN(std::string clock, saidName(device, "clock", false));
+      if (!clock.empty() && clock != "device" && clock != "simulated")
+        return invalidArgument("\"clock\" of a device is '{}'; it must be device or simulated, or left out", clock);
+      parsed.clock = clock.empty()       ? WorkerDevice::Clock::None
+                     : clock == "device" ? WorkerDevice::Clock::Device
+                                         : WorkerDevice::Clock::Simulated;
+      if (member(device, "cache_bytes")) {
+        KILN_ASSIGN_OR_RETURN(parsed.cacheBytes, number(device, "cache_bytes", kMaxCount));
+      }
     }
   }
   if (const Json *promises = member(json, "promises")) {
@@ -324,8 +343,14 @@ void encodeHello(const Answer &answer, Json &json) {
   json["version"] = answer.version;
   if (!answer.note.empty())
     json["note"] = answer.note;
-  for (const WorkerDevice &device : answer.devices)
-    json["devices"].push_back({{"name", device.name}, {"memory", device.shared ? "shared" : "own"}});
+  for (const WorkerDevice &device : answer.devices) {
+    Json &said =
+        json["devices"].emplace_back(Json{{"name", device.name}, {"memory", device.shared ? "shared" : "own"}});
+    if (device.clock != WorkerDevice::Clock::None)
+      said["clock"] = device.clock == WorkerDevice::Clock::Device ? "device" : "simulated";
+    if (device.cacheBytes)
+      said["cache_bytes"] = device.cacheBytes;
+  }
   if (answer.tellsDeviceTimes)
     json["promises"].push_back(kDeviceTimes);
   if (answer.makesEmptyCalls)
@@ -367,7 +392,8 @@ ProblemText problemText(const Problem &problem) {
 }
 
 const char *requestName(const Request &request) {
-  static constexpr const char *kNames[] = {"hello", "load", "unload", "upload", "fetch", "run", "time", "quit"};
+  static constexpr const char *kNames[] = {"hello", "load", "unload", "upload", "fetch",
+                                           "run",   "time", "quit",   "prepare"};
   return kNames[request.index()];
 }
 
@@ -376,6 +402,8 @@ std::string encodeRequest(const Request &request) {
   if (const auto *hello = std::get_if<HelloRequest>(&request)) {
     json["protocol"] = hello->protocol;
     json["threads"] = hello->threads;
+    if (!hello->device.empty())
+      json["device"] = hello->device;
   } else if (const auto *load = std::get_if<LoadRequest>(&request)) {
     json["slot"] = load->slot;
     json["problem"] = encodeProblem(load->problem);
@@ -404,6 +432,13 @@ std::string encodeRequest(const Request &request) {
       json["watch"] = true;
     if (time->empty)
       json["empty"] = true;
+    if (time->byDevice)
+      json["clock"] = "device";
+  } else if (const auto *prepare = std::get_if<PrepareRequest>(&request)) {
+    json["slot"] = prepare->slot;
+    json["calls"] = prepare->calls;
+    json["batch"] = prepare->batch;
+    json["start"] = prepare->start;
   }
   return dump(json);
 }
@@ -417,6 +452,7 @@ Result<Request> parseRequest(std::string_view line) {
     KILN_ASSIGN_OR_RETURN(hello.threads, number(json, "threads", 4096));
     if (hello.threads == 0)
       return invalidArgument("\"threads\" is 0; there must be one at least");
+    KILN_ASSIGN_OR_RETURN(hello.device, text(json, "device", false));
     return Request(hello);
   }
   if (op == "quit")
@@ -438,7 +474,10 @@ Result<Request> parseRequest(std::string_view line) {
   }
   if (op == "time")
     return parseTime(json, slot);
-  return invalidArgument("\"op\" is '{}'; it must be hello, load, unload, upload, fetch, run, time or quit", op);
+  if (op == "prepare")
+    return parsePrepare(json, slot);
+  return invalidArgument("\"op\" is '{}'; it must be hello, load, unload, upload, fetch, run, prepare, time or quit",
+                         op);
 }
 
 Answer Answer::failure(const Status &status) {
@@ -463,11 +502,15 @@ std::string encodeAnswer(const Answer &answer) {
     json["prepared"] = true;
   if (answer.flops)
     json["flops"] = *answer.flops;
+  if (answer.asGraph)
+    json["graph"] = *answer.asGraph;
   if (answer.batch != 0) {
     json["batch"] = answer.batch;
     json["host"] = answer.host;
     if (answer.device)
       json["device"] = encodeDeviceTimes(*answer.device);
+    if (!answer.spans.empty())
+      json["spans"] = answer.spans;
     for (auto [name, field] : countFields(answer.counts))
       if (*field)
         json["counters"][name] = **field;
@@ -503,6 +546,10 @@ static Result<Answer> answerOf(const Json &json) {
     KILN_ASSIGN_OR_RETURN(answer.batch, number(json, "batch", kMaxBatch));
   }
   KILN_ASSIGN_OR_RETURN(answer.host, parseTicks(json, "host"));
+  KILN_ASSIGN_OR_RETURN(answer.spans, parseTicks(json, "spans"));
+  if (member(json, "graph")) {
+    KILN_ASSIGN_OR_RETURN(answer.asGraph, flag(json, "graph"));
+  }
   KILN_ASSIGN_OR_RETURN(answer.device, parseDeviceTimes(json));
   KILN_ASSIGN_OR_RETURN(answer.counts, parseCounts(json));
   return answer;

@@ -53,6 +53,7 @@ struct SharedTensor {
 struct HelloRequest {
   uint32_t protocol = kProtocolVersion;
   uint32_t threads = 1;
+  std::string device = {}; // to compute on, as a URI: "cuda://0"; empty: the CPU
 };
 // A slot holds one problem with its tensors. Later requests name it, and `unload` frees it.
 struct LoadRequest {
@@ -73,7 +74,8 @@ struct SetRange {
 
   bool operator==(const SetRange &) const = default;
 };
-// The inputs of these sets have changed: a worker whose device has memory of its own brings them there.
+// The inputs of these sets have changed, and their outputs hold what must not show: a worker whose device has memory of
+// its own brings both there.
 struct UploadRequest {
   uint32_t slot = 0;
   SetRange sets;
@@ -87,17 +89,28 @@ struct RunRequest {
   uint32_t slot = 0;
   uint32_t set = 0;
 };
+// A `time` by the device's clock comes next, with the same numbers: the calls of each batch are put together, as a
+// graph where the device has such.
+struct PrepareRequest {
+  uint32_t slot = 0;
+  uint64_t calls = 1; // a multiple of batch
+  uint32_t batch = 1;
+  uint32_t start = 0;
+
+  bool operator==(const PrepareRequest &) const = default;
+};
 struct TimeRequest {
   uint32_t slot = 0;
   uint64_t calls = 1; // a multiple of batch
   uint32_t batch = 1;
-  uint32_t start = 0; // the set of the first call
-  bool watch = false; // also tell when the device was at work, in each call
-  bool empty = false; // time calls that launch and await no work
+  uint32_t start = 0;    // the set of the first call
+  bool watch = false;    // also tell when the device was at work, in each call
+  bool empty = false;    // time calls that launch and await no work
+  bool byDevice = false; // by the device's clock, what was prepared
 };
 struct QuitRequest {};
 using Request = std::variant<HelloRequest, LoadRequest, UnloadRequest, UploadRequest, FetchRequest, RunRequest,
-                             TimeRequest, QuitRequest>;
+                             TimeRequest, QuitRequest, PrepareRequest>;
 
 // "hello", "load", ...
 const char *requestName(const Request &request);
@@ -115,6 +128,9 @@ inline uint32_t nextTimingSet(uint32_t set, uint32_t sets) {
 struct WorkerDevice {
   std::string name;
   bool shared = true; // it computes in the lab's memory; otherwise tensors are uploaded and fetched
+  // Whether it has a clock that puts timestamps around calls, which a simulated device may let count what it executes.
+  enum class Clock { None, Device, Simulated } clock = Clock::None;
+  uint64_t cacheBytes = 0; // of its last-level cache, where it tells
 
   bool operator==(const WorkerDevice &) const = default;
 };
@@ -135,6 +151,9 @@ struct Answer {
   uint32_t batch = 0;
   std::vector<int64_t> host;
   std::optional<DeviceTimes> device;
+  std::vector<int64_t> spans; // of each batch, where the device's clock was asked for: nanoseconds
+  // prepare: whether the device gets the calls of a batch at once, as a graph, or one after the other
+  std::optional<bool> asGraph;
   CallCounts counts; // of all calls of the answer, where the worker counts
 
   static Answer failure(const Status &status);

@@ -56,6 +56,10 @@ TEST(Protocol, RequestsSurviveTheWay) {
   EXPECT_TRUE(std::get<TimeRequest>(*parsed).watch);
   EXPECT_FALSE(std::get<TimeRequest>(*parsed).empty);
   EXPECT_EQ(std::get<HelloRequest>(*parseRequest(encodeRequest(HelloRequest{1, 2}))).threads, 2U);
+  EXPECT_EQ(std::get<HelloRequest>(*parseRequest(encodeRequest(HelloRequest{2, 1, "cuda://1"}))).device, "cuda://1");
+  EXPECT_TRUE(std::get<TimeRequest>(*parseRequest(encodeRequest(TimeRequest{.byDevice = true}))).byDevice);
+  PrepareRequest prepare{3, 12, 4, 17};
+  EXPECT_EQ(std::get<PrepareRequest>(*parseRequest(encodeRequest(prepare))), prepare);
   EXPECT_EQ(std::get<RunRequest>(*parseRequest(encodeRequest(RunRequest{3, 5}))).set, 5U);
   EXPECT_EQ(std::get<UnloadRequest>(*parseRequest(encodeRequest(UnloadRequest{9}))).slot, 9U);
   EXPECT_EQ(std::get<UploadRequest>(*parseRequest(encodeRequest(UploadRequest{1, {2, 3}}))).sets, (SetRange{2, 3}));
@@ -71,7 +75,7 @@ TEST(Protocol, BadRequestsAreTold) {
       {"{\"op\":\"run\"", "no JSON"},
       {"[1]", "no JSON object"},
       {"{}", "\"op\" must be a string"},
-      {"{\"op\":\"dance\"}", "'dance'; it must be hello, load, unload, upload, fetch, run, time or quit"},
+      {"{\"op\":\"dance\"}", "'dance'; it must be hello, load, unload, upload, fetch, run, prepare, time or quit"},
       {"{\"op\":\"run\"}", "\"set\" must be an integer"},
       {"{\"op\":\"run\",\"set\":-1}", "\"set\" must be an integer that is not negative"},
       {"{\"op\":\"run\",\"set\":1e300}", "\"set\" must be an integer"},
@@ -122,7 +126,9 @@ TEST(Protocol, AnswersSurviveTheWay) {
   answer.provider = "onednn";
   answer.version = "2.6.3";
   answer.note = "note";
-  answer.devices = {{"cpu", true}, {"gpu", false}};
+  answer.devices = {{"cpu", true},
+                    {"gpu", false, WorkerDevice::Clock::Device, 1 << 20},
+                    {"sim", false, WorkerDevice::Clock::Simulated, 0}};
   answer.tellsDeviceTimes = true;
   Result<Answer> greeted = parseAnswer(encodeAnswer(answer));
   ASSERT_TRUE(greeted.ok()) << greeted.status().message();
@@ -136,9 +142,13 @@ TEST(Protocol, AnswersSurviveTheWay) {
   Answer times;
   times.batch = 2;
   times.host = {5, 6};
+  times.spans = {3, 4};
+  times.asGraph = false;
   times.device = DeviceTimes{"globaltimer", 1'000'000, {1, 4}, {2, 5}, {3, 6}};
   Result<Answer> parsed = parseAnswer(encodeAnswer(times));
   ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+  EXPECT_EQ(parsed->spans, times.spans);
+  EXPECT_EQ(parsed->asGraph, false);
   EXPECT_EQ(parsed->host, times.host);
   EXPECT_EQ(parsed->device, times.device);
   times.device->submitted.clear(); // a device's clock may not see it

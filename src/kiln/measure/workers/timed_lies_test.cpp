@@ -176,6 +176,23 @@ TEST_F(TimedLies, SaysThatItsDeviceTookLess) {
   EXPECT_EQ(measure(fake({"tell", "timed"})).outcome, Outcome::Ok);
 }
 
+// Where a device's clock times calls, it is that clock's times that count, held against the lab's.
+TEST_F(TimedLies, SaysThatItsDeviceTookLessForABatch) {
+  settings.device = "made-up://0";
+  expectLie(fake({"device", "timed"}), Outcome::Rubbish, "device time smaller than it was", 12);
+  expectLie(fake({"idle", "timed"}), Outcome::Wrong, "does nothing when it is timed");
+  expectLie(fake({"clockless"}), Outcome::Unsupported, "it does not tell what calls take by the clock of made-up://0");
+  CandidateResult honest = measure(fake({}), 4);
+  EXPECT_EQ(honest.outcome, Outcome::Ok) << honest.message;
+  EXPECT_EQ(honest.provider.asGraph, true);
+  ASSERT_FALSE(observer.all.empty());
+  for (const RoundSamples &samples : observer.all) {
+    EXPECT_TRUE(samples.byDevice);
+    EXPECT_GE(samples.batch, 2U) << "a batch takes a millisecond";
+  }
+  EXPECT_TRUE(std::ranges::any_of(observer.all, [](const RoundSamples &one) { return !one.watchedCall.empty(); }));
+}
+
 TEST_F(TimedLies, IsFasterThanTheMachine) {
   Candidate candidate = fake({});
   candidate.floors = {{1e9, SpeedFloor::Of::Arithmetic, "a second for each call"}};

@@ -192,9 +192,13 @@ Status RunLoader::load(store::StoredRun found) {
   return okStatus();
 }
 
+static nlohmann::json flagsOf(const store::Run &run) {
+  return nlohmann::json::parse(run.flags, nullptr, /*allow_exceptions=*/false);
+}
+
 // How many problems a run's sweep has; 0 where the store is older, and does not tell.
 static uint64_t plannedProblems(const store::Run &run) {
-  const nlohmann::json flags = nlohmann::json::parse(run.flags, nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json flags = flagsOf(run);
   const auto planned = flags.is_object() ? flags.find("problems") : flags.end();
   return planned != flags.end() && planned->is_number_unsigned() ? planned->get<uint64_t>() : 0;
 }
@@ -218,7 +222,10 @@ Status RunLoader::loadGroups(const std::string &key) {
   return okStatus();
 }
 
+// Those that are known are the CPU's.
 Status RunLoader::loadPeaks() {
+  if (const nlohmann::json flags = flagsOf(*run); flags.is_object() && flags.contains("device"))
+    return okStatus();
   Result<store::Calibration> calibration = reader.calibration(run->machine, run->ended.value_or(run->started));
   if (calibration.status().code() == StatusCode::NotFound)
     return okStatus();

@@ -16,6 +16,8 @@ Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::sp
                            commands->device()->uri(), uri());
   KILN_RETURN_IF_ERROR(commands->checkBindings(bindings));
   KILN_RETURN_IF_ERROR(commands->beginExecution());
+  if (kept) [[unlikely]]
+    kept->emplace_back(commands, bindings);
   return submit(wait, commands, bindings);
 }
 

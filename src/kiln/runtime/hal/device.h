@@ -8,6 +8,7 @@
 #include "kiln/base/status.h"
 #include "kiln/runtime/hal/allocator.h"
 #include "kiln/runtime/hal/command_buffer.h"
+#include "kiln/runtime/hal/device_clock.h"
 #include "kiln/runtime/hal/executable.h"
 #include "kiln/runtime/hal/execution_watch.h"
 #include "kiln/runtime/hal/fence.h"
@@ -50,6 +51,9 @@ public:
   // How many workgroups can run at the same time on workers of this process; 1 where the calling thread does all.
   virtual uint32_t workerCount() const { return 1; }
 
+  // Of the cache that all of the device shares; 0 where it does not tell.
+  virtual uint64_t cacheBytes() const { return 0; }
+
   // Success where the device can load it; otherwise why not. Reads no native code.
   virtual Status checkExecutable(const ExecutableSource &source) const = 0;
   virtual Result<Ref<Executable>> createExecutable(const ExecutableSource &source) = 0;
@@ -61,6 +65,11 @@ public:
   // Runs a finalized command buffer of this device after `wait` (null: at once). The error is of the call; what goes
   // wrong later, also a failure of `wait`, arrives at the fence. Retains everything it uses until completion.
   Result<Ref<Fence>> execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings);
+
+  // Puts timestamps of the device's own clock around submissions; null where it has none. Lives as long as the device.
+  virtual DeviceClock *clock() { return nullptr; }
+  // What `execute` is given is also added to `target` from now on; null ends that. Nobody else executes meanwhile.
+  void keepSubmissions(std::vector<Submission> *target) { kept = target; }
 
   // It works on something that cannot be stopped. From now on `execute` fails; what it was given before may be in use
   // for ever.
@@ -77,6 +86,7 @@ private:
   std::string deviceUri;
   Ref<Allocator> deviceAllocator;
   std::atomic<bool> isLost{false};
+  std::vector<Submission> *kept = nullptr;
 };
 
 } // namespace kiln::hal

@@ -162,6 +162,8 @@ static Status saveCommands(const Lab &lab, const Operation &operation) {
   text +=
       fmt::format("kiln-dispatch profile {} {} --threads={}", shellWord("--generated-dir=" + lab.flags.generatedDir),
                   shellWord(fmt::format("--dispatches=^{}_", problem.name())), lab.flags.threadCount());
+  if (!lab.flags.labDevice.isCpu())
+    text += " " + shellWord("--device=" + lab.flags.labDevice.uri);
   for (const std::string &flag : lab.flags.compilerFlags)
     text += " " + shellWord("--Xcompiler=" + flag);
   return writeFile(lab.folder.folderOf(problem) + "/commands.sh", text + "\n");
@@ -198,6 +200,7 @@ SweepSettings settingsOf(const Lab &lab) {
   SweepSettings settings;
   settings.group.cold = flags.cache == "cold";
   settings.group.threads = flags.threadCount();
+  settings.group.device = flags.labDevice.uri;
   settings.group.seed = flags.seed;
   settings.group.measureNanoseconds = static_cast<uint64_t>(flags.measureSeconds() * 1e9);
   settings.group.memoryLimit = uint64_t(flags.memoryLimitMiB) << 20;
@@ -208,7 +211,7 @@ SweepSettings settingsOf(const Lab &lab) {
     settings.statistics.minimumRounds = settings.statistics.maximumRounds = flags.repetitions;
   settings.profile = flags.profilingEnabled == "true";
   settings.resume = !flags.fresh;
-  settings.calibrate = settings.profile;
+  settings.calibrate = settings.profile && flags.labDevice.isCpu();
   settings.writerOptions.allowNetwork = flags.allowNetworkStore;
   settings.resumeOn = flags.resumeOnEqualHardware ? store::ResumeOn::EqualHardware : store::ResumeOn::SameNode;
   settings.commandLine = lab.commandLine;
@@ -320,8 +323,11 @@ Result<int> measureOperations(const Lab &lab, const std::vector<Operation> &oper
     for (CompilerBuild &variant : variants)
       builds.push_back({std::move(variant)});
   }
+  SweepSettings settings = settingsOf(lab);
+  for (const KnownProvider &provider : providers)
+    settings.group.lastLevelCacheBytes = std::max(settings.group.lastLevelCacheBytes, provider.cacheBytes);
   KILN_ASSIGN_OR_RETURN(SweepSummary summary,
-                        measureWith(lab, operations, providers, std::move(builds), settingsOf(lab), look));
+                        measureWith(lab, operations, providers, std::move(builds), std::move(settings), look));
   if (summary.interrupted)
     return interruptedExitCode();
   KILN_RETURN_IF_ERROR(writeReports(lab, summary.run, asBlocks));

@@ -64,7 +64,11 @@ void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegist
 
 void DispatchFlags::addCompilation(FlagParser &parser) {
   parser.group("How to compile");
-  parser.add({"device", "NAME", "Where to run: llvm-cpu (also: cpu, local-task), the default of this build."}, device);
+  compiles = true;
+  parser.add({"device", "NAME",
+              "Where to run: llvm-cpu (also: cpu, local-task), the default of this build; or a device, such as cuda, "
+              "cuda://1 or cuda-sim, whose clock then times all candidates."},
+             device);
   parser.add({"compiler", "FILE", "The kiln-compile to use; the one beside this tool where none is named."}, compiler);
   parser.add({"Xcompiler", "FLAG", "A flag for kiln-compile."}, compilerFlags);
   parser.add({"num-cpu", "N", "Compilers at the same time; 0 or -1 is one for each processor."}, jobs);
@@ -88,9 +92,9 @@ void DispatchFlags::addParticipants(FlagParser &parser, const KilnAlone *alone) 
   }
   parser.group("Who takes part");
   parser.add({"providers", "NAME,...",
-              "Who takes part: kiln, onednn, onednn:preferred, openblas, mkl, reference. The default is kiln, and each "
-              "library "
-              "that is installed; none is nobody but --provider-command. `kiln-lab-worker --list_providers` says which "
+              "Who takes part: kiln, onednn, onednn:preferred, openblas, mkl, reference; on a GPU kiln, cublas, "
+              "cublaslt. The default is kiln, and each library that is installed; none is nobody but "
+              "--provider-command. `kiln-lab-worker --list_providers` says which "
               "are."},
              providers);
   parser.add({"provider-command", "NAME=COMMAND", "A program that speaks the protocol of docs/lab.md takes part too."},
@@ -161,7 +165,7 @@ uint32_t DispatchFlags::jobCount() const {
   return count ? count : processors();
 }
 uint32_t DispatchFlags::threadCount() const {
-  return threads ? threads : processors();
+  return threads ? threads : labDevice.isCpu() ? processors() : 1;
 }
 
 double DispatchFlags::measureSeconds() const {
@@ -174,7 +178,7 @@ static std::string dashed(const std::string &flag) {
 }
 
 std::vector<std::string> DispatchFlags::allCompilerFlags() const {
-  std::vector<std::string> flags = {"--kiln-hal-target-backends=llvm-cpu"};
+  std::vector<std::string> flags = targetFlags;
   for (const std::string &flag : compilerFlags)
     flags.push_back(dashed(flag));
   return flags;
@@ -265,7 +269,7 @@ Result<std::vector<std::pair<std::string, std::string>>> DispatchFlags::parsedTa
   return pairs;
 }
 
-Status DispatchFlags::check() const {
+Status DispatchFlags::check() {
   uint32_t count = 0;
   auto [end, error] = std::from_chars(jobs.data(), jobs.data() + jobs.size(), count);
   if (jobs != "-1" && (error != std::errc() || end != jobs.data() + jobs.size() || count > 1024))
@@ -285,15 +289,19 @@ Status DispatchFlags::check() const {
   KILN_RETURN_IF_ERROR(parsedTags().status());
   KILN_RETURN_IF_ERROR(parsedVariants().status());
   KILN_RETURN_IF_ERROR(tuning.check());
-  if (device.empty() || device == "llvm-cpu" || device == "cpu" || device == "local-task")
-    return okStatus();
-  return unimplemented("--device={}: this build compiles for and runs on llvm-cpu", device);
+  KILN_ASSIGN_OR_RETURN(labDevice, LabDevice::parse(device));
+  if (!labDevice.isCpu() && !corpus.empty())
+    return unimplemented("--device={}: programs of a corpus are measured on the CPU alone", device);
+  if (compiles) {
+    KILN_ASSIGN_OR_RETURN(targetFlags, labDevice.compilerFlags(cudaArchitecture));
+  }
+  return okStatus();
 }
 
 static Operation operationOf(const measure::Family &family, std::unique_ptr<measure::Problem> problem,
                              const DispatchFlags &flags) {
   Operation operation;
-  operation.configurations = family.configurations(*problem, "llvm-cpu");
+  operation.configurations = family.configurations(*problem, flags.labDevice.target);
   if (flags.configurations && operation.configurations.size() > flags.configurations)
     operation.configurations.resize(flags.configurations);
   if (flags.defaultConfig || operation.configurations.empty())

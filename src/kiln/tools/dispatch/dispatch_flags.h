@@ -8,6 +8,7 @@
 
 #include "kiln/measure/family.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/dispatch/lab_device.h"
 #include "kiln/tools/dispatch/patterns.h"
 #include "kiln/tools/dispatch/sweep/sweep.h"
 #include "kiln/tools/dispatch/tune/tune_flags.h"
@@ -49,6 +50,10 @@ struct DispatchFlags {
 
   // How to compile.
   std::string device;
+  std::string cudaArchitecture; // of a GPU; empty: that of the device
+  LabDevice labDevice;          // what `device` says, once it is checked
+  std::vector<std::string> targetFlags = {"--kiln-hal-target-backends=llvm-cpu"}; // of the compiler, for that device
+  bool compiles = false;                                                          // the verb does
   std::string compiler; // a path; empty: the one beside this tool
   std::vector<std::string> compilerFlags;
   std::vector<std::string> compilerVariants; // NAME=[COMPILER] FLAGS
@@ -97,7 +102,8 @@ struct DispatchFlags {
   // Each with its flags, those of all included.
   Result<std::vector<CompilerBuild>> parsedVariants() const;
   Result<std::vector<std::pair<std::string, std::string>>> parsedTags() const;
-  Status check() const;
+  // Looks for the device, too, where the verb compiles for it.
+  Status check();
 };
 
 // --allow-network-store, of all verbs that write a store.

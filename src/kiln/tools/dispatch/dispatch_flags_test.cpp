@@ -1,6 +1,8 @@
 // What is refused of the flags before anything is done, and what they select.
 #include "kiln/tools/dispatch/dispatch_flags.h"
 
+#include "fmt/ranges.h"
+
 #include "kiln/families/families.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/sweep/known_providers.h"
@@ -27,7 +29,7 @@ TEST(DispatchFlags, WhatCannotBeMeasuredIsRefused) {
     DispatchFlags flags;
     const char *message;
   };
-  const Case cases[] = {
+  Case cases[] = {
       {withFlags([](DispatchFlags &flags) { flags.repetitions = 2'000'000; }),
        "--benchmark-repetitions=2000000: write 1000000 at most"},
       {withFlags([](DispatchFlags &flags) { flags.compilerVariants = {"a=", "b=", "a=-x"}; }),
@@ -44,7 +46,7 @@ TEST(DispatchFlags, WhatCannotBeMeasuredIsRefused) {
        }),
        "--append adds rows to a CSV file; name it, as in --output=table.csv"},
   };
-  for (const auto &[flags, message] : cases) {
+  for (auto &[flags, message] : cases) {
     Status status = flags.check();
     EXPECT_EQ(refusal(status.ok() ? checkAppend(flags) : status), message);
   }
@@ -54,6 +56,23 @@ TEST(DispatchFlags, WhatCannotBeMeasuredIsRefused) {
                       flags.tags = "a:1,b:1";
                     }).check()),
             "");
+}
+
+TEST(DispatchFlags, ADeviceSaysWhatIsCompiledForIt) {
+  auto compiledFor = [](const char *device, const char *architecture) {
+    DispatchFlags flags;
+    flags.device = device;
+    flags.cudaArchitecture = architecture;
+    flags.compiles = true;
+    Status status = flags.check();
+    return status.ok() ? fmt::format("{}", fmt::join(flags.allCompilerFlags(), " ")) : std::string(status.message());
+  };
+  EXPECT_EQ(compiledFor("", ""), "--kiln-hal-target-backends=llvm-cpu");
+  EXPECT_EQ(compiledFor("discrete", ""), "--kiln-hal-target-backends=llvm-cpu");
+  EXPECT_EQ(compiledFor("cuda-sim://7", ""), "--kiln-hal-target-backends=cuda --kiln-hal-cuda-llvm-target-arch=sm_90a");
+  EXPECT_EQ(compiledFor("cuda://1", "sm_80"), "--kiln-hal-target-backends=cuda --kiln-hal-cuda-llvm-target-arch=sm_80")
+      << "no GPU is needed where the architecture is named";
+  EXPECT_NE(compiledFor("vulkan", "").find("no driver 'vulkan' in this build"), std::string::npos);
 }
 
 TEST(DispatchFlags, AFileIsWrittenOnce) {

@@ -33,8 +33,6 @@ constexpr Accepted kAccepted[] = {
     {"build-dir", "DIR", "the compiler and the tools are those beside kiln-dispatch"},
     {"kiln-bin-dir", "DIR", "the compiler and the tools are those beside kiln-dispatch"},
     {"mlir-dialect", "NAME", "programs are in linalg", nullptr, "linalg"},
-    {"cuda-arch", "ARCH", "it has no effect; this build compiles for llvm-cpu"},
-    {"kiln-hal-cuda-llvm-target-arch", "ARCH", "it has no effect; this build compiles for llvm-cpu"},
     {"batch-size", "N", "calls are timed in batches that are as long as the clock needs"},
     {"kiln-hal-benchmark-dispatch-repeat-count", "N", "calls are timed in batches that are as long as the clock needs"},
     {"use-mma-sync", nullptr, "it has no effect; these are instructions of NVIDIA GPUs"},
@@ -50,6 +48,8 @@ constexpr Accepted kAccepted[] = {
     {"save-cmds", nullptr, "`compile` and `sweep` write the commands", hasNoCommands},
 };
 
+constexpr const char *kArchitecture[] = {"cuda-arch", "kiln-hal-cuda-llvm-target-arch"};
+
 } // namespace
 
 void DocumentFlags::add(FlagParser &parser, DispatchFlags &flags, DocumentVerb verb) {
@@ -58,6 +58,9 @@ void DocumentFlags::add(FlagParser &parser, DispatchFlags &flags, DocumentVerb v
   parser.add({"kiln-hal-target-backends", "NAME", "--device."}, flags.device);
   if (auto slices = flags.problemSizes.find("slices"); slices != flags.problemSizes.end())
     parser.add({"kiln-flow-split-matmul-reduction", "SIZES", "--problem-slices."}, slices->second.text);
+  for (const char *name : kArchitecture)
+    parser.add({name, "ARCH", "The GPU to compile for, such as sm_90a; without it, that of --device."},
+               architectures[name]);
   if (!verb.compiles)
     parser.add({"device", "NAME", "Accepted as by the other verbs."}, flags.device);
   parser.group("Accepted, with a note");
@@ -73,8 +76,17 @@ void DocumentFlags::add(FlagParser &parser, DispatchFlags &flags, DocumentVerb v
   }
 }
 
-std::vector<std::string> DocumentFlags::notes() const {
+void DocumentFlags::apply(DispatchFlags &flags) const {
+  for (const auto &[name, architecture] : architectures)
+    if (!architecture.empty())
+      flags.cudaArchitecture = architecture;
+}
+
+std::vector<std::string> DocumentFlags::notes(const DispatchFlags &flags) const {
   std::vector<std::string> lines;
+  for (const auto &[name, architecture] : architectures)
+    if (!architecture.empty() && flags.labDevice.isCpu())
+      lines.push_back(fmt::format("--{}={}: it has no effect; the device is the CPU", name, architecture));
   for (const Accepted &accepted : kAccepted) {
     std::string given;
     if (auto value = values.find(accepted.name); value != values.end() && !value->second.empty()) {

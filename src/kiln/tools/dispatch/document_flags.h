@@ -22,12 +22,14 @@ class DocumentFlags {
 public:
   // Other names of flags that do work are added here, too; these are written to `flags`.
   void add(FlagParser &parser, DispatchFlags &flags, DocumentVerb verb);
+  // Writes the others that do work. Comes before `flags` are checked.
+  void apply(DispatchFlags &flags) const;
   // A line for each that was given, and does not do what it says.
-  std::vector<std::string> notes() const;
+  std::vector<std::string> notes(const DispatchFlags &flags) const;
 
 private:
   // By name; those with a value, and those without.
-  std::map<std::string, std::string> values;
+  std::map<std::string, std::string> values, architectures;
   std::map<std::string, std::optional<std::string>> switches;
 };
 

@@ -31,7 +31,7 @@ Lines notes(std::vector<const char *> arguments) {
   Parsed parsed;
   parse(parsed, std::move(arguments));
   EXPECT_FALSE(parsed.code);
-  return parsed.documents.notes();
+  return parsed.documents.notes(parsed.flags);
 }
 
 TEST(DocumentFlags, NothingIsSaidOfWhatIsNotGiven) {
@@ -62,7 +62,7 @@ TEST(DocumentFlags, FlagsOfOtherVerbsAreAccepted) {
   Parsed parsed;
   parse(parsed, {"--output=t.csv", "--append", "--tags=a:1", "--save-cmds"}, {false, false, {}});
   EXPECT_FALSE(parsed.code);
-  EXPECT_EQ(parsed.documents.notes(),
+  EXPECT_EQ(parsed.documents.notes(parsed.flags),
             Lines({"--output=t.csv: `profile` and `sweep` write tables", "--append: `profile` and `sweep` write tables",
                    "--tags=a:1: `profile` and `sweep` store results, which have tags",
                    "--save-cmds: `compile` and `sweep` write the commands"}));
@@ -73,7 +73,7 @@ TEST(DocumentFlags, OtherNamesDoWhatTheySay) {
   parse(parsed, {"--iree-hal-target-backends=llvm-cpu", "--dispatch=matmul_*"});
   EXPECT_EQ(parsed.flags.device, "llvm-cpu");
   EXPECT_EQ(parsed.flags.dispatches, "matmul_*");
-  EXPECT_EQ(parsed.documents.notes(), Lines());
+  EXPECT_EQ(parsed.documents.notes(parsed.flags), Lines());
 }
 
 TEST(DocumentFlags, EveryStepTakesThem) {

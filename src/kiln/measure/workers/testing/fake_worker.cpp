@@ -234,6 +234,7 @@ bool misbehave(const std::string &how) {
 //   bunch       computes all in its first sample
 //   sometimes   is 'ahead' in two of five processes, by chance
 //   device      says that its device took a tenth of what it did
+//   clockless   has a device without a clock
 // sneak: a thread that computes whenever nothing is asked, as one would that wants to be ahead of the others' turns.
 class ComputesAhead {
 public:
@@ -327,6 +328,10 @@ private:
         answer.note = answer.version = std::string("a\0b\x1b[2J\nc", 9);
       answer.devices = {{"a made-up device", how != "own" && how != "lazy"}};
       answer.tellsDeviceTimes = answer.makesEmptyCalls = how == "tell" || how == "device";
+      if (!hello->device.empty() && how != "clockless") {
+        answer.devices[0].clock = WorkerDevice::Clock::Device;
+        answer.makesEmptyCalls = true;
+      }
     } else if (const auto *message = std::get_if<LoadRequest>(&request)) {
       load(*message);
       answer.preparedWeights = how == "prepare";
@@ -337,6 +342,8 @@ private:
     } else if (const auto *time = std::get_if<TimeRequest>(&request)) {
       answer.batch = time->batch;
       timeCalls(*time, answer);
+    } else if (std::holds_alternative<PrepareRequest>(request)) {
+      answer.asGraph = true;
     } else if (const auto *fetch = std::get_if<FetchRequest>(&request)) {
       std::fprintf(stderr, "fetch %u %u\n", fetch->sets.first, fetch->sets.count);
       fetchResults(fetch->sets);
@@ -509,6 +516,8 @@ private:
         multiplyInChild(multiplyAll);
       uint64_t end = monotonicNanoseconds();
       answer.host.push_back(int64_t(end - begin) + 1);
+      if (request.byDevice)
+        answer.spans.push_back(answer.host.back() / (how == "device" ? 10 : 1) + 1);
       if (request.watch) {
         answer.device->submitted.push_back(int64_t(begin));
         answer.device->started.push_back(int64_t(how == "device" ? begin + (end - begin) / 10 * 9 : begin));

@@ -1,6 +1,8 @@
 // Fences, semaphores, failures, concurrency and lifetimes.
+#include "kiln/base/clock.h"
 #include "kiln/runtime/hal/conformance/conformance.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <unistd.h>
@@ -71,6 +73,45 @@ TEST_P(Conformance, WorkWaitsForItsFence) {
   KILN_ASSERT_OK(done->wait(patience()));
   EXPECT_TRUE(done->isSignaled());
   EXPECT_EQ(contents<uint8_t>(buffer.get()), std::vector<uint8_t>(8, 7));
+}
+
+// What was executed once can be put together and run again, in order, and its time is the device's.
+TEST_P(Conformance, ClocksTimeWhatWasExecuted) {
+  DeviceClock *clock = device->clock();
+  if (!clock)
+    GTEST_SKIP() << "the device has no clock of its own";
+  constexpr uint64_t kBytes = 1 << 16;
+  Ref<Buffer> source = allocate(std::vector<uint8_t>(kBytes, 1)), target = allocate(std::vector<uint8_t>(kBytes, 2));
+  Ref<CommandBuffer> copy = record(2, CommandBufferMode::OneShot), fill = fillWith(*device, 9, kBytes);
+  KILN_ASSERT_OK(copy->copy({0, 0, kBytes}, 1, 0));
+  KILN_ASSERT_OK(copy->finalize());
+  std::vector<Submission> kept;
+  device->keepSubmissions(&kept);
+  KILN_ASSERT_OK(run(*copy, table({source, target})));
+  KILN_ASSERT_OK(run(*fill, table({source})));
+  device->keepSubmissions(nullptr);
+  KILN_ASSERT_OK(run(*fill, table({target})));
+  ASSERT_EQ(kept.size(), 2u);
+  KILN_ASSERT_ASSIGN(Ref<TimedWork> pair, clock->prepare(kept));
+  std::vector<Submission> all;
+  for (int i = 0; i < 30; ++i)
+    all.insert(all.end(), kept.begin(), kept.end());
+  KILN_ASSERT_ASSIGN(Ref<TimedWork> many, clock->prepare(std::move(all)));
+  EXPECT_EQ(contents<uint8_t>(target.get()).front(), 9) << "nothing runs before it is asked to";
+  std::vector<double> ofPair;
+  for (uint8_t value : {4, 5, 6, 7}) {
+    const std::vector<uint8_t> values(kBytes, value);
+    KILN_ASSERT_OK(source->write(0, std::as_bytes(std::span(values))));
+    KILN_ASSERT_ASSIGN(ofPair.emplace_back(), pair->run());
+    EXPECT_GT(ofPair.back(), 0);
+    EXPECT_EQ(contents<uint8_t>(target.get()), values);
+    EXPECT_EQ(contents<uint8_t>(source.get()), std::vector<uint8_t>(kBytes, 9));
+  }
+  const uint64_t before = monotonicNanoseconds();
+  KILN_ASSERT_ASSIGN(const double ofMany, many->run());
+  EXPECT_GT(ofMany, 5 * *std::ranges::min_element(ofPair));
+  if (!clock->isSimulated())
+    EXPECT_LT(ofMany, 1.01 * double(monotonicNanoseconds() - before));
 }
 
 TEST_P(Conformance, ChainsOfWorkKeepTheirOrder) {

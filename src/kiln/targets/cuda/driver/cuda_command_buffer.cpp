@@ -156,6 +156,11 @@ Status CudaCommandBuffer::enqueue(CudaQueue &queue, std::span<const Binding> bin
   return graphs.launch(queue.stream(), std::move(addresses), [&] { return enqueueEach(queue, all); });
 }
 
+Status CudaCommandBuffer::enqueueAlone(CudaQueue &queue, std::span<const Binding> bindings) const {
+  KILN_ASSIGN_OR_RETURN(std::vector<uint64_t> addresses, resolve(queue, bindings));
+  return enqueueEach(queue, addresses);
+}
+
 Status CudaCommandBuffer::enqueueEach(CudaQueue &queue, std::span<const uint64_t> addresses) const {
   const CudaLibrary &cuda = context->cuda();
   for (const Command &command : commands) {

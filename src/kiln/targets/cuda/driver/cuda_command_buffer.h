@@ -23,6 +23,8 @@ public:
   // Puts the commands into the queue's stream, for a table that has been checked, as a graph where that is worth it.
   // The queue is locked, and its context the thread's.
   Status enqueue(CudaQueue &queue, std::span<const Binding> bindings);
+  // The same, never as a graph, which may be part of one.
+  Status enqueueAlone(CudaQueue &queue, std::span<const Binding> bindings) const;
   // "dispatch 'a'", or "one of the dispatches 'a', 'b', ...": for errors of the device, which do not say where they
   // arose.
   std::string describe() const;

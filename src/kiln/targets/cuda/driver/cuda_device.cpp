@@ -16,9 +16,8 @@ static Ref<Allocator> createAllocator(const Ref<CudaContext> &context, DeviceOpt
   return decorateAllocator(makeRef<CudaAllocator>(context), options, caching);
 }
 
-CudaDevice::CudaDevice(std::string uri, Ref<CudaContext> cudaContext, Ref<CudaQueue> queue,
-                       const DeviceOptions &options)
-    : Device(std::move(uri), createAllocator(cudaContext, options)), context(std::move(cudaContext)),
+CudaDevice::CudaDevice(std::string uri, Ref<CudaContext> context, Ref<CudaQueue> queue, const DeviceOptions &options)
+    : Device(std::move(uri), createAllocator(context, options)), cudaContext(std::move(context)),
       submissions(std::move(queue)) {}
 
 Result<Ref<CudaDevice>> CudaDevice::create(std::string uri, Ref<CudaContext> context, const DeviceOptions &options) {
@@ -27,17 +26,17 @@ Result<Ref<CudaDevice>> CudaDevice::create(std::string uri, Ref<CudaContext> con
 }
 
 Status CudaDevice::checkExecutable(const ExecutableSource &source) const {
-  return CudaExecutable::check(source, context->properties());
+  return CudaExecutable::check(source, cudaContext->properties());
 }
 
 Result<Ref<Executable>> CudaDevice::createExecutable(const ExecutableSource &source) {
-  KILN_ASSIGN_OR_RETURN(Ref<CudaExecutable> executable, CudaExecutable::load(context, source));
+  KILN_ASSIGN_OR_RETURN(Ref<CudaExecutable> executable, CudaExecutable::load(cudaContext, source));
   return Ref<Executable>(std::move(executable));
 }
 
 Result<Ref<CommandBuffer>> CudaDevice::createCommandBuffer(CommandBufferMode mode, uint32_t slotCount) {
   KILN_RETURN_IF_ERROR(CommandBuffer::checkSlotCount(slotCount));
-  return Ref<CommandBuffer>(makeRef<CudaCommandBuffer>(this, context, mode, slotCount));
+  return Ref<CommandBuffer>(makeRef<CudaCommandBuffer>(this, cudaContext, mode, slotCount));
 }
 
 Result<Ref<Semaphore>> CudaDevice::createSemaphore(uint64_t initialValue) {

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_CUDA_DRIVER_CUDA_DEVICE_H
 
 #include "kiln/runtime/hal/device.h"
+#include "kiln/targets/cuda/driver/cuda_clock.h"
 #include "kiln/targets/cuda/driver/cuda_queue.h"
 
 #include <string>
@@ -14,6 +15,9 @@ public:
   static Result<Ref<CudaDevice>> create(std::string uri, Ref<CudaContext> context, const DeviceOptions &options);
 
   CudaQueue &queue() const { return *submissions; }
+  const CudaContext &context() const { return *cudaContext; }
+  uint64_t cacheBytes() const override { return uint64_t(cudaContext->properties().l2Bytes); }
+  DeviceClock *clock() override { return &deviceClock; }
 
   Status checkExecutable(const ExecutableSource &source) const override;
   Result<Ref<Executable>> createExecutable(const ExecutableSource &source) override;
@@ -28,8 +32,9 @@ protected:
 private:
   CudaDevice(std::string uri, Ref<CudaContext> context, Ref<CudaQueue> queue, const DeviceOptions &options);
 
-  Ref<CudaContext> context;
+  Ref<CudaContext> cudaContext;
   Ref<CudaQueue> submissions;
+  CudaClock deviceClock{*this};
 };
 
 } // namespace kiln::hal

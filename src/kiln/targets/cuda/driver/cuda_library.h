@@ -62,6 +62,7 @@ inline constexpr int kCaptureOfThread = 1; // what other threads do has no part 
 inline constexpr int kLaunchStartsEarly = 6;
 inline constexpr int kSwizzle128Bytes = 3, kPromoteTo256Bytes = 3;
 inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2;
+inline constexpr unsigned kEventRecordExternal = 1; // as a node of a graph that is captured
 } // namespace cuda
 
 // A table of functions, each a member of its name.
@@ -77,8 +78,11 @@ public:
   // Loads and initializes NVIDIA's, once in a process. Unavailable where there is no library or no device, with what to
   // do.
   static Result<const CudaLibrary *> load();
-  // Another implementation of the functions.
-  CudaLibrary(const CudaFunctions &functions, int version) : CudaFunctions(functions), driverVersion(version) {}
+  // A simulated GPU's functions.
+  CudaLibrary(const CudaFunctions &functions, int version)
+      : CudaFunctions(functions), driverVersion(version), simulated(true) {}
+
+  bool isSimulated() const { return simulated; }
 
   // Success, or an error with CUDA's name and text for it; `what` is what could not be done: "allocate 64 bytes".
   Status check(CUresult result, std::string_view what) const;
@@ -90,6 +94,7 @@ private:
   Status open();
 
   int driverVersion = 0;
+  bool simulated = false;
 };
 
 } // namespace kiln::hal

@@ -79,10 +79,15 @@ public:
   // Nothing is submitted any more; called by the device's destructor, on any thread.
   void shutDown();
 
+  // For whoever puts other work into the stream.
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex); }
+
   // Of `blocks` blocks those that get scratch memory at the same time.
   static uint64_t scratchBlocks(uint64_t bytesOfBlock, uint64_t blocks);
   // At least so much of it, which all submissions share. The queue is locked.
   Result<CUdeviceptr> reserveScratch(uint64_t bytes);
+  // Where it is; 0 where there is none. The queue is locked.
+  CUdeviceptr scratchAddress() const { return scratch; }
 
 private:
   explicit CudaQueue(Ref<CudaContext> context) : context(std::move(context)) {}

@@ -5,7 +5,8 @@
 namespace kiln::cudasim {
 
 SimDevice::SimDevice(uint64_t seed)
-    : deviceSeed(seed), deviceMemory(kMemoryBytes), random(randomBits(seed, 3)), worker([this] { run(); }) {}
+    : deviceSeed(seed), deviceMemory(kMemoryBytes), random(randomBits(seed, 3)), jitter(randomBits(seed, 5)),
+      worker([this] { run(); }) {}
 
 SimDevice::~SimDevice() {
   {
@@ -37,8 +38,10 @@ void SimDevice::destroyStream(SimStream *stream) {
 bool SimDevice::enqueue(SimStream &stream, SimStream::Operation operation) {
   {
     std::lock_guard lock(mutex);
-    if (operation.event)
+    if (operation.event) {
       operation.event->isDone = firstFault.has_value();
+      operation.event->time.reset();
+    }
     if (firstFault)
       return false;
     stream.operations.push_back(std::move(operation));
@@ -55,6 +58,11 @@ void SimDevice::synchronize(SimStream &stream) {
 bool SimDevice::isDone(const SimEvent &event) const {
   std::lock_guard lock(mutex);
   return event.isDone;
+}
+
+std::optional<uint64_t> SimDevice::timeOf(const SimEvent &event) const {
+  std::lock_guard lock(mutex);
+  return event.time;
 }
 
 void SimDevice::awaitEvent(const SimEvent &event) {
@@ -87,6 +95,15 @@ bool SimDevice::step(SimStream::Operation &operation) {
   return operation.running->run(kSlice);
 }
 
+// Nanoseconds that it takes by the device's clock, which goes by what was executed; a few percent are drawn.
+uint64_t SimDevice::costOf(const SimStream::Operation &operation) {
+  constexpr uint64_t kStart = 1000, kInstructionsInNanosecond = 64;
+  if (operation.event)
+    return 0;
+  const uint64_t cost = kStart + (operation.launch ? operation.launch->instructions / kInstructionsInNanosecond : 0);
+  return cost + jitter.below(cost / 32);
+}
+
 void SimDevice::run() {
   std::unique_lock lock(mutex);
   std::vector<SimStream *> busy;
@@ -110,8 +127,12 @@ void SimDevice::run() {
       continue;
     SimStream::Operation done = std::move(operation);
     stream.operations.pop_front();
-    if (done.event)
+    clock += costOf(done);
+    if (done.event) {
       done.event->isDone = true;
+      if (done.event->keepsTime)
+        done.event->time = clock;
+    }
     if (done.launch && done.launch->hasFault) {
       firstFault = done.launch->fault;
       for (const auto &each : streams) {

@@ -20,7 +20,10 @@ class SimDevice;
 // Created by one device, and used with it alone.
 struct SimEvent {
   SimDevice *device = nullptr;
-  bool isDone = true; // guarded by the device; an event that was never recorded is done
+  // Guarded by the device. An event that was never recorded is done.
+  bool isDone = true;
+  std::optional<uint64_t> time; // of the device's clock, nanoseconds; of one that was recorded and keeps it
+  bool keepsTime = true;
 };
 
 struct SimStream {
@@ -56,6 +59,8 @@ public:
   bool enqueue(SimStream &stream, SimStream::Operation operation);
   void synchronize(SimStream &stream);
   bool isDone(const SimEvent &event) const;
+  // Of an event that is done: when it was.
+  std::optional<uint64_t> timeOf(const SimEvent &event) const;
   void awaitEvent(const SimEvent &event);
   // Runs while no kernel does.
   bool free(uint64_t address);
@@ -64,6 +69,7 @@ public:
 private:
   void run();
   bool step(SimStream::Operation &operation);
+  uint64_t costOf(const SimStream::Operation &operation);
 
   const uint64_t deviceSeed;
   Memory deviceMemory;
@@ -75,7 +81,9 @@ private:
   bool stopping = false;                           // guarded
   std::mutex executing;                            // held while an operation goes on
   Random random;                                   // the worker's
+  Random jitter;                                   // of the clock, the worker's
   uint64_t launches = 0;                           // the worker's
+  uint64_t clock = 0;                              // the worker's: nanoseconds of what was executed
   std::thread worker;
 };
 

@@ -15,7 +15,7 @@ using namespace kiln::hal;
 namespace {
 
 // Numbers of CUDA that only the library itself gives.
-constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNoBinary = 209, kNotFound = 500,
+constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNoBinary = 209, kInvalidHandle = 400, kNotFound = 500,
                    kCaptureUnsupported = 900, kUpdateFailure = 910;
 constexpr int kMajorVersion = 9, kMinorVersion = 0, kCudaVersion = 13000;
 constexpr uint32_t kMostSharedBytes = 232448, kSharedBytesUnasked = 49152;
@@ -88,6 +88,7 @@ struct SimGraph {
   static SimStream::Operation copyOf(const SimStream::Operation &operation) {
     SimStream::Operation copy;
     copy.work = operation.work;
+    copy.event = operation.event;
     if (operation.launch)
       copy.launch = std::make_unique<Launch>(*operation.launch);
     return copy;
@@ -102,10 +103,10 @@ SimGraph &of(CUgraphExec executable) {
 // The graphs of streams that this thread captures.
 thread_local std::map<CUstream, std::unique_ptr<SimGraph>> captures;
 
-CUresult enqueue(CUstream stream, SimStream::Operation operation) {
+CUresult enqueue(CUstream stream, SimStream::Operation operation, bool external = false) {
   if (auto capture = captures.find(stream); capture != captures.end()) {
-    if (operation.event)
-      return fail(kCaptureUnsupported, "the simulator captures no events");
+    if (operation.event && !external)
+      return fail(kCaptureUnsupported, "the simulator captures external events only");
     capture->second->operations.push_back(std::move(operation));
     return cuda::kSuccess;
   }
@@ -131,6 +132,7 @@ CUresult cuGetErrorName(CUresult error, const char **text) {
       {201, "CUDA_ERROR_INVALID_CONTEXT"},
       {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
       {218, "CUDA_ERROR_INVALID_PTX"},
+      {400, "CUDA_ERROR_INVALID_HANDLE"},
       {500, "CUDA_ERROR_NOT_FOUND"},
       {600, "CUDA_ERROR_NOT_READY"},
       {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
@@ -165,7 +167,7 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
 }
 CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
   static constexpr std::pair<int, int> kValues[] = {
-      {cuda::kMaxThreadsPerBlock, 1024}, {cuda::kMultiprocessors, 8},   {cuda::kL2Bytes, 50 << 20},
+      {cuda::kMaxThreadsPerBlock, 1024}, {cuda::kMultiprocessors, 8},   {cuda::kL2Bytes, 128 << 10},
       {cuda::kMajor, kMajorVersion},     {cuda::kMinor, kMinorVersion}, {cuda::kMaxSharedBytes, int(kMostSharedBytes)},
   };
   const auto *found = std::ranges::find(kValues, attribute, &std::pair<int, int>::first);
@@ -227,11 +229,12 @@ CUresult cuStreamSynchronize(CUstream stream) {
   device->synchronize(of(stream));
   return check(device);
 }
-CUresult cuEventCreate(CUevent *event, unsigned) {
+CUresult cuEventCreate(CUevent *event, unsigned flags) {
   if (CUresult result = check(current()))
     return result;
   auto handle = std::make_unique<EventHandle>(std::make_shared<SimEvent>());
   (*handle)->device = current();
+  (*handle)->keepsTime = !(flags & cuda::kEventDisableTiming);
   *event = reinterpret_cast<CUevent>(handle.release());
   return cuda::kSuccess;
 }
@@ -244,6 +247,11 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   operation.event = of(event);
   return enqueue(stream, std::move(operation));
 }
+CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned flags) {
+  SimStream::Operation operation;
+  operation.event = of(event);
+  return enqueue(stream, std::move(operation), flags & cuda::kEventRecordExternal);
+}
 CUresult cuEventQuery(CUevent event) {
   SimDevice *device = of(event)->device;
   if (!device->isDone(*of(event)))
@@ -254,6 +262,21 @@ CUresult cuEventSynchronize(CUevent event) {
   SimDevice *device = of(event)->device;
   device->awaitEvent(*of(event));
   return check(device);
+}
+
+CUresult cuEventElapsedTime(float *milliseconds, CUevent from, CUevent to) {
+  SimDevice *device = of(from)->device;
+  if (of(to)->device != device)
+    return fail(kInvalidValue, "the events are of two devices");
+  if (CUresult result = check(device))
+    return result;
+  if (!device->isDone(*of(from)) || !device->isDone(*of(to)))
+    return cuda::kNotReady;
+  std::optional<uint64_t> start = device->timeOf(*of(from)), end = device->timeOf(*of(to));
+  if (!start || !end)
+    return fail(kInvalidHandle, "an event was not recorded, or keeps no time");
+  *milliseconds = float((double(*end) - double(*start)) / 1e6);
+  return cuda::kSuccess;
 }
 
 //===--- Memory ---------------------------------------------------------------------------------------------------===//
@@ -504,12 +527,16 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *executable, CUgraph graph, uns
 // Parameters and sizes may be others; what kind of operations there are, and of which kernels, may not.
 CUresult cuGraphExecUpdate_v2(CUgraphExec executable, CUgraph graph, CudaGraphUpdate *) {
   auto isLike = [](const SimStream::Operation &a, const SimStream::Operation &b) {
-    return bool(a.launch) == bool(b.launch) && (!a.launch || a.launch->program == b.launch->program);
+    return bool(a.launch) == bool(b.launch) && a.event == b.event &&
+           (!a.launch || a.launch->program == b.launch->program);
   };
   if (!std::ranges::equal(of(executable).operations, of(graph).operations, isLike))
     return fail(kUpdateFailure, "the graph has other operations than the one to be updated");
   of(executable).operations.clear();
   std::ranges::transform(of(graph).operations, std::back_inserter(of(executable).operations), SimGraph::copyOf);
+  return cuda::kSuccess;
+}
+CUresult cuGraphUpload(CUgraphExec, CUstream) {
   return cuda::kSuccess;
 }
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {

@@ -4,6 +4,7 @@
 #define KILN_TARGETS_DISCRETE_DRIVER_DISCRETE_DEVICE_H
 
 #include "kiln/runtime/hal/device.h"
+#include "kiln/targets/discrete/driver/discrete_clock.h"
 #include "kiln/targets/discrete/driver/discrete_queue.h"
 
 #include <atomic>
@@ -22,6 +23,9 @@ public:
   Result<Ref<CommandBuffer>> createCommandBuffer(CommandBufferMode mode, uint32_t slotCount) override;
   Result<Ref<Semaphore>> createSemaphore(uint64_t initialValue) override;
 
+  uint64_t cacheBytes() const override { return 1 << 20; }
+  DeviceClock *clock() override { return &deviceClock; }
+
   DiscreteMemory &memory() const { return *deviceMemory; }
   // The queues take turns.
   DiscreteQueue &nextQueue() { return *queues[nextOfQueues.fetch_add(1) % queues.size()]; }
@@ -38,6 +42,7 @@ private:
   const std::string executableFolder;
   std::vector<Ref<DiscreteQueue>> queues;
   std::atomic<uint64_t> nextOfQueues{0}, submissions{0};
+  DiscreteClock deviceClock{*this};
 };
 
 } // namespace kiln::hal

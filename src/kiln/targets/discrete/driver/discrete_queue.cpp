@@ -43,8 +43,9 @@ DiscreteSubmission::DiscreteSubmission(DiscreteDevice &owner, DiscreteCommandBuf
 DiscreteSubmission::~DiscreteSubmission() = default;
 
 Ref<Fence> DiscreteSubmission::start(DiscreteDevice &device, Fence *wait, DiscreteCommandBuffer &commands,
-                                     std::span<const Binding> bindings) {
+                                     std::span<const Binding> bindings, DiscreteTimes *times) {
   auto *submission = new DiscreteSubmission(device, commands, bindings);
+  submission->times = times;
   Ref<Fence> fence = Fence::create(submission->done, 1);
   if (wait)
     submission->listen(*wait);
@@ -68,7 +69,10 @@ Status DiscreteSubmission::run(Random &random, task::Worker &worker) {
       pages->open();
       opened.push_back(pages);
     }
+  const uint64_t started = DiscreteClock::now();
   Status status = runCommands(random, worker);
+  if (times)
+    *times = {started, DiscreteClock::now()};
   for (DiscretePages *pages : opened)
     pages->close();
   return status;

@@ -34,12 +34,18 @@ private:
   const std::shared_ptr<DiscreteMemory> memory;
 };
 
+// When a submission was at work, in ticks of the device's clock.
+struct DiscreteTimes {
+  uint64_t started = 0, ended = 0;
+};
+
 // One execution of a command buffer; retains what it uses.
 class DiscreteSubmission final : public FenceListener {
 public:
-  // Puts it into the queue when `wait`, which may be null, is signalled.
+  // Puts it into the queue when `wait`, which may be null, is signalled. Where `times` is not null, it is written
+  // before the fence is signalled.
   static Ref<Fence> start(DiscreteDevice &device, Fence *wait, DiscreteCommandBuffer &commands,
-                          std::span<const Binding> bindings);
+                          std::span<const Binding> bindings, DiscreteTimes *times = nullptr);
 
 private:
   friend class DiscreteQueue;
@@ -57,6 +63,7 @@ private:
   const Ref<CallLimit> limit; // of the call that submitted it; null where it has none
   std::vector<Ref<Buffer>> retained;
   std::vector<Binding> table; // of what the device sees of the buffers
+  DiscreteTimes *times = nullptr;
 };
 
 class DiscreteQueue final : public RefCounted {

@@ -115,6 +115,8 @@ std::vector<std::string> measurementFlags(const store::StoredRun &run, const sto
     auto found = settings.find(name);
     return found != settings.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
   };
+  if (auto device = settings.find("device"); device != settings.end() && device->is_string())
+    flags.push_back(shellWord("--device=" + device->get<std::string>()));
   if (number("minimumRounds") && number("minimumRounds") == number("maximumRounds"))
     flags.push_back(fmt::format("--benchmark-repetitions={}", number("minimumRounds")));
   if (auto profile = settings.find("profile");
@@ -127,9 +129,12 @@ std::vector<std::string> providerFlags(const Repro &repro) {
   const store::Candidate &candidate = *repro.row.candidate;
   if (repro.isKiln()) {
     std::vector<std::string> flags = {shellWord("--providers=kiln")};
-    // The first flag is what `profile` gives the compiler anyway.
+    // The first flag is what `profile` gives the compiler anyway, and so is the GPU's architecture.
+    constexpr std::string_view kArchitecture = "--kiln-hal-cuda-llvm-target-arch=";
     for (const std::string &flag : repro.source->flags)
-      if (flag != "--kiln-hal-target-backends=llvm-cpu")
+      if (flag.starts_with(kArchitecture))
+        flags.push_back(shellWord("--cuda-arch=" + flag.substr(kArchitecture.size())));
+      else if (!flag.starts_with("--kiln-hal-target-backends="))
         flags.push_back(shellWord("--Xcompiler=" + flag));
     if (repro.source->foreign)
       flags.emplace_back("\"--compiler=${KILN_COMPILER:?set it to the compiler that README.md names}\"");

@@ -24,12 +24,15 @@ Result<KnownProvider> probe(const DispatchFlags &flags, std::string name, std::s
   options.threads = flags.threadCount();
   const uint64_t started = monotonicNanoseconds();
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<measure::WorkerProcess> worker, measure::WorkerProcess::start(options));
-  KILN_ASSIGN_OR_RETURN(measure::Answer answer,
-                        worker->ask(measure::HelloRequest{measure::kProtocolVersion, options.threads},
-                                    Deadline::after(flags.timeoutNanoseconds())));
+  KILN_ASSIGN_OR_RETURN(measure::Answer answer, worker->ask(measure::HelloRequest{measure::kProtocolVersion,
+                                                                                  options.threads, flags.labDevice.uri},
+                                                            Deadline::after(flags.timeoutNanoseconds())));
   const double seconds = secondsSince(started);
   (void)worker->quit(Deadline::after(uint64_t(1'000'000'000))); // it has answered already
-  return KnownProvider{std::move(name), std::move(variant), answer.version, std::move(command), seconds};
+  KnownProvider provider{std::move(name), std::move(variant), answer.version, std::move(command), seconds};
+  for (const measure::WorkerDevice &device : answer.devices)
+    provider.cacheBytes = std::max(provider.cacheBytes, device.cacheBytes);
+  return provider;
 }
 
 // What was meant by a name that no worker has; empty where it is one, or near to none.
@@ -86,7 +89,10 @@ Result<KnownProvider> probeProgram(const DispatchFlags &flags, const std::string
   }
   Status why =
       std::move(provider).status().withContext(fmt::format("provider '{}' (--provider-command={})", name, text));
-  return KnownProvider{std::move(name), "", "", std::move(command), 0, std::string(why.message()), std::move(program)};
+  KnownProvider broken{std::move(name), "", "", std::move(command)};
+  broken.obstacle = why.message();
+  broken.program = std::move(program);
+  return broken;
 }
 
 } // namespace
@@ -113,8 +119,9 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
   // Libraries know nothing of programs that somebody else wrote, unless these are an operation that they have.
   const std::string peers = peersFolder(flags.peersDir);
   if (!asked) {
-    wanted = flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas", "mkl"}
-                                  : std::vector<std::string>{"kiln"};
+    wanted = !flags.labDevice.isCpu() ? std::vector<std::string>{"kiln", "cublas", "cublaslt"}
+             : flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas", "mkl"}
+                                    : std::vector<std::string>{"kiln"};
     leaveOutAbsent(wanted, peers);
   }
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));

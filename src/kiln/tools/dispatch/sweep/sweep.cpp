@@ -44,6 +44,11 @@ static std::string noteOf(const measure::ProviderInfo &told) {
   auto add = [&](const std::string &text) { note += (note.empty() ? "" : "; ") + text; };
   if (told.copied)
     add("copied: its results lie in memory of its own, and what copying them takes at most is not timed");
+  if (told.asGraph)
+    add(*told.asGraph ? "timed by the device's clock, each batch of calls as a graph"
+                      : "timed by the device's clock, calls launched one after the other");
+  if (told.simulated)
+    add("the clock of this simulated device counts what it executes, and says nothing of a GPU's speed");
   if (told.preparedWeights)
     add("weights were prepared before they were timed");
   if (told.flops)
@@ -109,6 +114,10 @@ static std::string settingsJson(const SweepSettings &settings) {
                {"minimumRounds", statistics.minimumRounds},
                {"maximumRounds", statistics.maximumRounds},
                {"profile", settings.profile}};
+  if (!group.device.empty()) {
+    json["device"] = group.device;
+    json["minimumDeviceSample"] = group.minimumDeviceSample;
+  }
   return report::dumpJson(json);
 }
 
@@ -236,6 +245,8 @@ public:
     round.samples.call = samples.call;
     if (samples.watched)
       round.samples.watched = {*samples.watched, samples.watchedCall};
+    else if (!samples.watchedCall.empty())
+      round.samples.watched = {DeviceTimes{.clock = "monotonic"}, samples.watchedCall};
     round.counters = {samples.counts, samples.call.size() * uint64_t(samples.batch)};
     if (samples.round != current)
       KILN_RETURN_IF_ERROR(flush());
@@ -337,6 +348,8 @@ private:
 
   // Without ceilings, columns stay empty and no row is implausible.
   void findCeilings(const measure::Provenance &provenance) {
+    if (!settings.group.device.empty())
+      return; // these are the CPU's
     Result<std::optional<measure::Calibration>> known = readCalibration(provenance);
     if (known.ok() && !*known && settings.calibrate) {
       progress.onWarning("measuring what this machine can do at most, for a few seconds; `kiln calibrate` does it "

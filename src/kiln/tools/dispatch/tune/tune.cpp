@@ -247,6 +247,8 @@ Result<int> Tuning::run() {
 }
 
 Result<int> verbs::tune(const Lab &lab) {
+  if (!lab.flags.labDevice.isCpu())
+    return unimplemented("--device={}: configurations are searched for the CPU alone", lab.flags.labDevice.uri);
   return Tuning(lab).run();
 }
 

@@ -1,0 +1,133 @@
+// Products of all types and layouts by libraries whose matrices are column-major, on a simulated GPU, against the exact
+// checks of the lab.
+#include "kiln/families/families.h"
+#include "kiln/measure/providers/cublas/cublas_provider.h"
+#include "kiln/measure/providers/testing/fake_cublas.h"
+#include "kiln/measure/workers/shared_tensors.h"
+#include "gtest/gtest.h"
+
+namespace kiln::measure {
+namespace {
+
+using verify::Verdict;
+
+class CublasTest : public ::testing::Test {
+protected:
+  void SetUp() override { families::registerFamilies(families); }
+
+  // A provider that has loaded the problem with three sets.
+  void load(const std::string &name, std::unique_ptr<Provider> made) {
+    Result<std::unique_ptr<Problem>> parsed = families.parse(name);
+    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
+    provider.reset();
+    problem = *std::move(parsed);
+    inputs.emplace(*SharedTensors::create("in", problem->inputs(), 3, SharedTensors::Pages::Reserved));
+    outputs.emplace(*SharedTensors::create("out", problem->outputs(), 3, SharedTensors::Pages::OnDemand));
+    LoadRequest request{0, problemText(*problem), "", "", 3, inputs->describe(), outputs->describe()};
+    memory = *TensorMemory::map(request);
+    provider = std::move(made);
+    ASSERT_TRUE(provider->setDevice("cuda-sim").ok());
+    Status status = provider->start(1);
+    ASSERT_TRUE(status.ok()) << status.message();
+    loaded = provider->load(request, memory);
+  }
+
+  Verdict check(size_t pass, uint32_t set) {
+    return problem->check(pass, 1, std::as_const(*inputs).view(set), std::as_const(*outputs).view(set));
+  }
+  void fill(size_t pass, uint32_t set) {
+    ASSERT_TRUE(problem->fillInputs(pass, 1, inputs->set(set)).ok());
+    problem->prefillOutputs(pass, outputs->set(set));
+  }
+
+  // The first verdict that is not right, of each pass by itself, and of the first one in a graph over two sets.
+  Verdict verdict() {
+    for (size_t pass = 0; pass < problem->passes().size(); ++pass) {
+      fill(pass, 0);
+      Status ran = provider->run(0);
+      EXPECT_TRUE(ran.ok()) << ran.message();
+      if (Verdict verdict = check(pass, 0); !verdict.ok())
+        return verdict;
+    }
+    const uint32_t sets[] = {1, 2};
+    Result<Ref<hal::TimedWork>> batch = provider->prepare(sets);
+    EXPECT_TRUE(batch.ok()) << batch.status().message();
+    for (uint32_t set : sets)
+      fill(0, set);
+    EXPECT_TRUE(provider->upload({1, 2}).ok());
+    Result<double> took = (*batch)->run();
+    EXPECT_TRUE(took.ok() && *took > 0) << took.status().message();
+    EXPECT_TRUE((*batch)->isGraph());
+    EXPECT_TRUE(provider->fetch({1, 2}).ok());
+    Verdict first = check(0, 1);
+    return first.ok() ? check(0, 2) : first;
+  }
+
+  FamilyRegistry families;
+  std::unique_ptr<Problem> problem;
+  std::optional<SharedTensors> inputs, outputs;
+  TensorMemory memory;
+  std::unique_ptr<Provider> provider;
+  Status loaded;
+};
+
+constexpr const char *kTypes[][2] = {{"f16", "f16"},  {"f16", "f32"}, {"bf16", "bf16"},
+                                     {"bf16", "f32"}, {"f32", "f32"}, {"i8", "i32"}};
+
+TEST_F(CublasTest, AllTypesAndLayoutsAreRight) {
+  for (auto [operands, result] : kTypes)
+    for (char lhs : {'t', 'n'})
+      for (char rhs : {'t', 'n'})
+        for (std::string shape : {"matmul_17x9x21", "batch_matmul_3x5x8x7"})
+          for (bool lt : {false, true}) {
+            std::string name = fmt::format("{}_{}{}_{}{}_{}t", shape, operands, lhs, operands, rhs, result);
+            load(name, lt ? createCublasLtProvider(testing::fakeCublasLt, false)
+                          : createCublasProvider(testing::fakeCublas, false));
+            ASSERT_TRUE(loaded.ok()) << loaded.message();
+            Verdict found = verdict();
+            EXPECT_TRUE(found.ok()) << name << (lt ? " by cuBLASLt: " : ": ") << found.explanation;
+          }
+}
+
+TEST_F(CublasTest, OfProposalsTheFastestIsTaken) {
+  load("matmul_17x9x21_f16t_f16t_f16t", createCublasLtProvider(testing::fakeCublasLt, false));
+  ASSERT_TRUE(loaded.ok()) << loaded.message();
+  ASSERT_TRUE(provider->call(1).ok());
+  EXPECT_EQ(testing::lastAlgorithm(), testing::kGoodAlgorithm);
+}
+
+TEST_F(CublasTest, EpiloguesAreThoseOfTheProblem) {
+  for (const char *name : {"matmul_bias_17x9x21_f16t_f16n_f16t", "matmul_bias_relu_17x9x21_f32n_f32t_f32t"}) {
+    load(name, createCublasLtProvider(testing::fakeCublasLt, false));
+    ASSERT_TRUE(loaded.ok()) << loaded.message();
+    Verdict found = verdict();
+    EXPECT_TRUE(found.ok()) << name << ": " << found.explanation;
+    load(name, createCublasProvider(testing::fakeCublas, false));
+    EXPECT_EQ(loaded.code(), StatusCode::Unimplemented) << "cuBLAS has no epilogue";
+  }
+  load("matmul_bias_gelu_17x9x21_f16t_f16t_f16t", createCublasLtProvider(testing::fakeCublasLt, false));
+  EXPECT_EQ(loaded.code(), StatusCode::Unimplemented) << loaded.message();
+}
+
+// f32 is f32 unless tf32 was asked for, and then the checks tell it.
+TEST_F(CublasTest, Tf32IsNotF32) {
+  load("matmul_17x9x21_f32t_f32t_f32t", createCublasProvider(testing::fakeCublas, true));
+  ASSERT_TRUE(loaded.ok()) << loaded.message();
+  EXPECT_EQ(verdict().cause, verify::Cause::NarrowedInputs);
+  load("matmul_17x9x21_f16t_f16t_f16t", createCublasProvider(testing::fakeCublas, true));
+  EXPECT_EQ(loaded.code(), StatusCode::Unimplemented);
+}
+
+TEST_F(CublasTest, WhatALibraryHasNotIsSaid) {
+  for (const char *name : {"matmul_17x9x21_i8t_i8t_i8t", "softmax_16x64_f32"}) {
+    if (!families.parse(name).ok())
+      continue;
+    load(name, createCublasProvider(testing::fakeCublas, false));
+    EXPECT_EQ(loaded.code(), StatusCode::Unimplemented) << name << ": " << loaded.message();
+  }
+  std::unique_ptr<Provider> onCpu = createCublasProvider(testing::fakeCublas, false);
+  EXPECT_EQ(onCpu->start(1).code(), StatusCode::Unimplemented);
+}
+
+} // namespace
+} // namespace kiln::measure

@@ -1,0 +1,26 @@
+#include "kiln/measure/providers/gpu_providers.h"
+
+#include "kiln/measure/providers/cublas/cublas_provider.h"
+
+namespace kiln::measure {
+
+template <typename Library> static LoadCublas<Library> from(const std::string &peers) {
+  return [peers](const hal::CudaLibrary &cuda) { return Library::load(peers, cuda); };
+}
+
+static constexpr ProviderEntry kEntries[] = {
+    {"cublas", "cuBLAS on a GPU: f16, bf16, f32, f64, and i8 to i32",
+     [](const std::string &peers) { return createCublasProvider(from<CublasLibrary>(peers), false); }},
+    {"cublas:tf32", "cuBLAS on a GPU, f32 rounded to tf32",
+     [](const std::string &peers) { return createCublasProvider(from<CublasLibrary>(peers), true); }},
+    {"cublaslt", "cuBLASLt on a GPU: the same, and what follows a product",
+     [](const std::string &peers) { return createCublasLtProvider(from<CublasLtLibrary>(peers), false); }},
+    {"cublaslt:tf32", "cuBLASLt on a GPU, f32 rounded to tf32",
+     [](const std::string &peers) { return createCublasLtProvider(from<CublasLtLibrary>(peers), true); }},
+};
+
+std::span<const ProviderEntry> gpuProviders() {
+  return kEntries;
+}
+
+} // namespace kiln::measure

@@ -1,0 +1,102 @@
+#include "kiln/targets/cuda/driver/cuda_clock.h"
+
+#include "kiln/targets/cuda/driver/cuda_command_buffer.h"
+#include "kiln/targets/cuda/driver/cuda_device.h"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace kiln::hal {
+
+bool CudaClock::isSimulated() const {
+  return device.context().cuda().isSimulated();
+}
+
+Result<Ref<TimedWork>> CudaClock::prepare(std::vector<Submission> submissions) {
+  auto all = std::make_shared<std::vector<Submission>>(std::move(submissions));
+  auto enqueue = [all](CudaQueue &queue) {
+    for (const Submission &submission : *all)
+      KILN_RETURN_IF_ERROR(
+          static_cast<CudaCommandBuffer &>(*submission.commands).enqueueAlone(queue, submission.bindings));
+    return okStatus();
+  };
+  KILN_ASSIGN_OR_RETURN(Ref<CudaTimedWork> work, CudaTimedWork::create(Ref<CudaDevice>::share(&device), enqueue));
+  return Ref<TimedWork>(std::move(work));
+}
+
+Result<Ref<CudaTimedWork>> CudaTimedWork::create(Ref<CudaDevice> device, Enqueue enqueue) {
+  Ref<CudaTimedWork> work = Ref<CudaTimedWork>::adopt(new CudaTimedWork(std::move(device), std::move(enqueue)));
+  const CudaLibrary &cuda = work->device->context().cuda();
+  CudaContext::Scope scope(work->device->context());
+  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuEventCreate(&work->started, 0), "make an event"));
+  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuEventCreate(&work->ended, 0), "make an event"));
+  std::unique_lock lock = work->device->queue().lock();
+  KILN_RETURN_IF_ERROR(work->capture());
+  return work;
+}
+
+CudaTimedWork::~CudaTimedWork() {
+  const CudaLibrary &cuda = device->context().cuda();
+  CudaContext::Scope scope(device->context());
+  if (executable)
+    cuda.cuGraphExecDestroy(executable);
+  for (CUevent event : {started, ended})
+    if (event)
+      cuda.cuEventDestroy_v2(event);
+}
+
+// The timestamps are nodes of the graph, so that launching it is no part of the time. An error of `enqueue` is told
+// when its work, which is not captured then, runs.
+Status CudaTimedWork::capture() {
+  const CudaLibrary &cuda = device->context().cuda();
+  CudaQueue &queue = device->queue();
+  if (executable)
+    cuda.cuGraphExecDestroy(std::exchange(executable, nullptr));
+  scratch = queue.scratchAddress();
+  KILN_RETURN_IF_ERROR(
+      cuda.check(cuda.cuStreamBeginCapture_v2(queue.stream(), cuda::kCaptureOfThread), "begin to capture a graph"));
+  const bool isCaptured =
+      cuda.cuEventRecordWithFlags(started, queue.stream(), cuda::kEventRecordExternal) == cuda::kSuccess &&
+      enqueue(queue).ok() &&
+      cuda.cuEventRecordWithFlags(ended, queue.stream(), cuda::kEventRecordExternal) == cuda::kSuccess;
+  CUgraph graph = nullptr;
+  if (cuda.cuStreamEndCapture(queue.stream(), &graph) != cuda::kSuccess || !graph)
+    return okStatus();
+  if (isCaptured && cuda.cuGraphInstantiateWithFlags(&executable, graph, 0) != cuda::kSuccess)
+    executable = nullptr;
+  cuda.cuGraphDestroy(graph);
+  return executable ? cuda.check(cuda.cuGraphUpload(executable, queue.stream()), "upload a graph") : okStatus();
+}
+
+Status CudaTimedWork::launch() {
+  CudaQueue &queue = device->queue();
+  // Scratch memory moves where somebody needs more of it.
+  if (executable && scratch != queue.scratchAddress())
+    KILN_RETURN_IF_ERROR(capture());
+  const CudaLibrary &cuda = device->context().cuda();
+  if (executable)
+    return cuda.check(cuda.cuGraphLaunch(executable, queue.stream()), "launch a graph");
+  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuEventRecord(started, queue.stream()), "record an event"));
+  KILN_RETURN_IF_ERROR(enqueue(queue));
+  return cuda.check(cuda.cuEventRecord(ended, queue.stream()), "record an event");
+}
+
+Result<double> CudaTimedWork::run() {
+  const CudaLibrary &cuda = device->context().cuda();
+  CudaContext::Scope scope(device->context());
+  {
+    std::unique_lock lock = device->queue().lock();
+    KILN_RETURN_IF_ERROR(launch());
+  }
+  if (CUresult result = cuda.cuStreamSynchronize(device->queue().stream()); result != cuda::kSuccess) {
+    device->lose();
+    return cuda.check(result, "run what is timed");
+  }
+  float milliseconds = 0;
+  KILN_RETURN_IF_ERROR(
+      cuda.check(cuda.cuEventElapsedTime(&milliseconds, started, ended), "ask for the time between two events"));
+  return double(milliseconds) * 1e6;
+}
+
+} // namespace kiln::hal
