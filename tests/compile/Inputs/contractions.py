@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Products of small integers on a simulated GPU, compared with numpy's: exact in every type and in any order of the sums.
+"""Products of small integers on a simulated GPU, or on a device, compared with numpy's: exact in every type and in any order of the sums.
 Each case is a product of given layouts, types, shape and configuration, with what follows it in the same dispatch.
 
-    contractions.py --folder FOLDER --seed N [--count N]"""
+    contractions.py --folder FOLDER --seed N [--count N] [--device cuda]"""
 
 import argparse
 import os
@@ -131,7 +131,7 @@ class Case:
             x = x + rest[0] - rest[1][:, None]
         return x
 
-    def run(self, folder, seed):
+    def run(self, folder, seed, device):
         rng = np.random.default_rng(seed)
         # Sums of f16 stay below 2048, up to where all integers are there.
         most = 1 if self.result == "f16" else 4
@@ -146,7 +146,7 @@ class Case:
         architecture = "sm_90a" if self.configuration and GROUPED in self.configuration or seed % 2 else "sm_80"
         commands = [["kiln-compile", "--iree-hal-target-backends=cuda", f"--iree-hal-cuda-llvm-target-arch={architecture}", program,
                      "-o", os.path.join(folder, "product.vmfb")],
-                    ["kiln-run-module", f"--device=cuda-sim://{seed}", f"--module={folder}/product.vmfb", "--function=product",
+                    ["kiln-run-module", f"--device={device or f'cuda-sim://{seed}'}", f"--module={folder}/product.vmfb", "--function=product",
                      f"--output=@{folder}/out.npy"] + [f"--input=@{path}" for path in paths]]
         for command in commands:
             done = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -162,13 +162,14 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, default=10)
+    parser.add_argument("--device", default="", help="in place of the simulated GPU; one of sm_90 runs all cases")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     failures = 0
     for number in range(options.count):
         seed = options.seed * 1000 + number
         case = Case(random.Random(seed))
-        if problem := case.run(options.folder, seed):
+        if problem := case.run(options.folder, seed, options.device):
             failures += 1
             print(f"seed {seed}: {case.name()}: {problem}")
     print(f"{options.count} products, {failures} wrong")

@@ -22,14 +22,6 @@ func.func @gather(%a: tensor<4x4xf32>, %i: tensor<2x1xindex>) -> tensor<2x1x4xf3
 
 // -----
 
-func.func @reshape(%a: tensor<?xf32>, %shape: tensor<2xindex>) -> tensor<?x?xf32> {
-  // expected-error @+1 {{'tensor.reshape' gives a tensor of type 'tensor<?x?xf32>' whose dynamic extents cannot be known on the host}}
-  %0 = tensor.reshape %a(%shape) : (tensor<?xf32>, tensor<2xindex>) -> tensor<?x?xf32>
-  return %0 : tensor<?x?xf32>
-}
-
-// -----
-
 func.func @no_such_dimension(%a: tensor<?xf32>, %b: tensor<?xf32>, %which: i1) -> index {
   %minus = arith.constant -1 : index
   %0 = scf.if %which -> tensor<?xf32> {

@@ -132,10 +132,10 @@ int launch(const Product &product, hal::CUstream stream) {
   void *parameters[std::size(values)];
   for (size_t i = 0; i < std::size(values); ++i)
     parameters[i] = &values[i];
-  return driver->cuLaunchKernel(kernel, unsigned(product.m + 31) / 32, unsigned(product.n), unsigned(product.batch), 32,
-                                1, 1, 0, stream, parameters, nullptr) == hal::cuda::kSuccess
-             ? cublas::kSuccess
-             : kExecutionFailed;
+  hal::CudaLaunch launch{{unsigned(product.m + 31) / 32, unsigned(product.n), unsigned(product.batch)}, {32, 1, 1}};
+  launch.stream = stream;
+  return driver->cuLaunchKernelEx(&launch, kernel, parameters, nullptr) == hal::cuda::kSuccess ? cublas::kSuccess
+                                                                                               : kExecutionFailed;
 }
 
 //===--- cuBLAS --------------------------------------------------------------------------------------------------===//
