@@ -9,6 +9,8 @@
 
 namespace kiln {
 
+// On a dispatch's function that is distributed over workgroups and works on memory already.
+inline constexpr llvm::StringLiteral distributedAttr = "kiln.distributed";
 // The argument that PlaceAllocations adds to a function that needs local memory: memref<Nxi8>.
 inline constexpr llvm::StringLiteral localMemoryArgAttr = "hal.local_memory";
 

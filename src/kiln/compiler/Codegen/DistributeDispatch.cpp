@@ -284,11 +284,10 @@ private:
     HAL::ExecutableExportOp exportOp = findExport(function);
     if (!exportOp)
       return success(); // A function that dispatches call.
-    if (!exportOp.getWorkgroupCount().empty()) {
-      if (succeeded(verifyNoTensors(function)))
-        return success(); // By a pass before.
+    if (function->hasAttr(distributedAttr))
+      return success(); // By a pass before.
+    if (!exportOp.getWorkgroupCount().empty())
       return function.emitOpError("is distributed already: its export has a workgroup count");
-    }
     auto lowering = function->getAttrOfType<HAL::LoweringAttr>("lowering");
     TileConfig config = lowering ? lowering.getConfiguration() : TileConfig();
 

@@ -21,9 +21,11 @@ CudaSemaphore::~CudaSemaphore() = default;
 // Short work is awaited by asking the device over and over, which notices its end within a microsecond; to be woken
 // takes a tenth of a millisecond. After a while others may use the processor in between.
 Status CudaSemaphore::wait(uint64_t target, Deadline deadline) {
-  constexpr uint64_t kAlone = 200'000, kPatience = 5'000'000; // nanoseconds
+  constexpr uint64_t kAlone = 200'000; // nanoseconds
+  // Processors that simulate a GPU are left alone sooner.
+  const uint64_t patience = device->context().cuda().isSimulated() ? kAlone : 5'000'000;
   const uint64_t begin = monotonicNanoseconds();
-  for (uint64_t waited = 0; waited < kPatience && !isReached(target) && !deadline.isImmediate() && deadline.remaining();
+  for (uint64_t waited = 0; waited < patience && !isReached(target) && !deadline.isImmediate() && deadline.remaining();
        waited = monotonicNanoseconds() - begin) {
     device->queue().reap();
     if (waited < kAlone)

@@ -1,3 +1,4 @@
+#include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Codegen/DispatchRoot.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
@@ -105,6 +106,7 @@ private:
     else if (failed(forallToWorkgroup(rewriter, function)))
       return failure();
     eraseHALDescriptorTypes(function);
+    function->setAttr(distributedAttr, rewriter.getUnitAttr());
     return success();
   }
 

@@ -9,7 +9,7 @@
 // CHECK-LABEL: hal.executable.export public @bias_relu
 //       CHECK:   hal.return %c2, %c4, %c1
 // CHECK-LABEL: func.func @bias_relu
-//  CHECK-SAME:   kiln.dynamic_shared_bytes = 49152 : i64, kiln.threads = 128 : i32
+//  CHECK-SAME:   kiln.distributed, kiln.dynamic_shared_bytes = 49152 : i64, kiln.threads = 128 : i32
 //   CHECK-NOT:   tensor<
 //   CHECK-NOT:   memref.alloc
 //       CHECK:   nvvm.cp.async.shared.global {{.*}}, 16, cache = cg, %{{.*}}
@@ -62,7 +62,7 @@ hal.executable private @executable {
 // CHECK-LABEL: func.func @grouped(
 //  CHECK-SAME:   !llvm.ptr {kiln.tensor_map = {binding = 0 : i64, box = array<i64: 64, 128>, data_type = 6 : i64, element_bytes = 2 : i64, extents = array<i64: 512, 1024>}}
 //  CHECK-SAME:   !llvm.ptr {kiln.tensor_map = {binding = 1 : i64, box = array<i64: 64, 64>, data_type = 6 : i64, element_bytes = 2 : i64, extents = array<i64: 1024, 512>}}
-//  CHECK-SAME:   kiln.blocks_per_multiprocessor = 1 : i32, kiln.dynamic_shared_bytes = 230400 : i64, kiln.starts_early, kiln.threads = 384 : i32
+//  CHECK-SAME:   kiln.blocks_per_multiprocessor = 1 : i32, kiln.distributed, kiln.dynamic_shared_bytes = 230400 : i64, kiln.starts_early, kiln.threads = 384 : i32
 //       CHECK:   nvvm.griddepcontrol launch_dependents
 //       CHECK:   nvvm.mbarrier.init
 //       CHECK:   nvvm.fence.mbarrier.init
