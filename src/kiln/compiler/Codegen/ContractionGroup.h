@@ -64,9 +64,9 @@ struct ContractionLoops {
 // The memory of a tensor that is a binding, or null.
 mlir::Value bindingOf(mlir::Value tensor);
 
-// Computes the group's epilogue for elements that lie beside each other along n: `sums` are the root's results of places
-// n, n + 1, ..., all of which exist; `indices` has the first place's index of each loop of the root (k's is not looked
-// at). Gives the elements of each store of the group. Memory that allows it is read as vectors.
+// Computes the group's epilogue for elements that lie beside each other along n: `sums` are the root's results of
+// places n, n + 1, ..., all of which exist; `indices` has the first place's index of each loop of the root (k's is not
+// looked at). Gives the elements of each store of the group. Memory that allows it is read as vectors.
 llvm::SmallVector<llvm::SmallVector<mlir::Value>> computeEpilogue(mlir::OpBuilder &b, mlir::Location loc,
                                                                   const ContractionGroup &group,
                                                                   llvm::ArrayRef<mlir::Value> sums,
@@ -77,8 +77,8 @@ void storeElements(mlir::OpBuilder &b, mlir::Location loc, const ContractionGrou
                    const ContractionGroup::Store &store, llvm::ArrayRef<mlir::Value> elements,
                    llvm::ArrayRef<mlir::Value> indices);
 
-// Whether `width` elements along n lie beside each other in memory whose dimensions run along these loops, from each place
-// that is a multiple of `width`, and may be accessed as a vector.
+// Whether `width` elements along n lie beside each other in memory whose dimensions run along these loops, from each
+// place that is a multiple of `width`, and may be accessed as a vector.
 bool hasVectors(const ContractionGroup &group, mlir::Value memory, llvm::ArrayRef<unsigned> loops, int64_t width);
 
 } // namespace kiln
