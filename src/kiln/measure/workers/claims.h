@@ -65,6 +65,10 @@ public:
   bool suspicious() const;
 
 private:
+  // Whether requests are long enough to tell, and not only those that something delayed.
+  bool tells() const;
+
+  size_t requests = 0;
   // What was spent, of what all samples say, and of what the middle one says; of each request that was long enough to
   // tell.
   std::vector<double> ofAll, ofMiddle;

@@ -113,6 +113,17 @@ TEST(Claims, TimeThatIsLeftOutIsTold) {
   EXPECT_NE(untoldAfter(9, bunched).find("leaves out time"), std::string::npos);
 }
 
+// Requests of few short calls say nothing, unless something delays them; then they are no lie, however many they are.
+TEST(Claims, DelaysOfShortRequestsAccuseNobody) {
+  TimedRequest quick = timedOf({50'000, 50'000}, 250'000, 1), delayed = timedOf({50'000, 3'000'000}, 25'000'000, 1);
+  UntoldTime untold;
+  for (int i = 0; i < 30; ++i) {
+    untold.add(i % 3 == 0 ? delayed : quick);
+    EXPECT_TRUE(untold.check().ok()) << i << ": " << untold.check().message();
+  }
+  EXPECT_FALSE(untold.suspicious()); // which would have it timed until it is accused
+}
+
 // Two threads that await each other without sleeping: while one waits for a processor, the other one spins.
 TEST(Claims, AwaitingAThreadThatIsDisturbedIsNotWork) {
   TimedRequest timed = tellingPart(0.2);
