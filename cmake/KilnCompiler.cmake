@@ -18,17 +18,13 @@ set(is_bundled $<BOOL:$<TARGET_PROPERTY:KILN_BUNDLED>>)
 target_link_libraries(kiln_mlir INTERFACE $<$<NOT:${is_bundled}>:MLIR> $<$<NOT:${is_bundled}>:LLVM>
   $<${is_bundled}:kiln_llvm_archives>)
 
-# One precompiled header for all of the compiler; its libraries reuse it.
-add_library(kiln_compiler_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
-target_link_libraries(kiln_compiler_pch PUBLIC kiln_mlir)
-target_precompile_headers(kiln_compiler_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+kiln_precompiled_header(compiler kiln_mlir)
 
 # kiln_compiler_library(name SOURCES ... DEPS ... TABLEGEN target ...): a kiln_library that includes MLIR.
 # TABLEGEN names the targets whose generated files it includes (also inherited through DEPS' own TABLEGEN).
 function(kiln_compiler_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TABLEGEN" ${ARGN})
-  kiln_library(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} kiln_mlir)
-  target_precompile_headers(${name} REUSE_FROM kiln_compiler_pch)
+  kiln_library(${name} PCH compiler SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} kiln_mlir)
   add_dependencies(${name} kiln_tablegen)
   if(ARG_TABLEGEN)
     add_dependencies(kiln_tablegen ${ARG_TABLEGEN})

@@ -20,7 +20,7 @@ if(KILN_CCACHE)
   # Precompiled headers and ccache get on only with this sloppiness. Clones in other folders share what is cached: paths
   # below the checkout are made relative to the build folder.
   set(ccache env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${KILN_CCACHE})
+      CCACHE_PCH_EXTSUM=1 CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${KILN_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${ccache})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${ccache})
 endif()
@@ -33,7 +33,8 @@ add_compile_options(-Wall -Wextra -Wno-unused-parameter -Werror=return-type -ffu
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-Xclang -fno-pch-timestamp)
 else()
-  add_compile_options(-Wno-maybe-uninitialized) # GCC 12 sees it in std::variant and std::optional where it is not
+  # GCC 12 sees them in std::variant, std::optional and std::vector where they are not.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-free-nonheap-object)
 endif()
 add_link_options(-Wl,--gc-sections)
 
@@ -68,12 +69,46 @@ endif()
 set(KILN_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${KILN_GENERATED_DIR})
 
+# kiln_precompiled_header(runtime lib ...): cmake/runtime_pch.h with the options of these libraries, compiled once with clang
+# and reused by kiln_library(... PCH runtime). What a source forgets to include itself shows with gcc. Compiled headers hold
+# paths, and are not the same in two folders: ccache takes a sum of what is in them instead.
+set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include-pch <PCH_FILE>) # whose path ccache makes relative
+function(kiln_precompiled_header kind)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(header ${CMAKE_SOURCE_DIR}/cmake/${kind}_pch.h)
+    add_library(kiln_${kind}_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
+    target_link_libraries(kiln_${kind}_pch PUBLIC ${ARGN})
+    target_precompile_headers(kiln_${kind}_pch PRIVATE ${header})
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -E -P -isystem ${KILN_LLVM_DIR}/include ${header}
+      OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+    string(SHA256 sum "${text}")
+    file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/kiln_${kind}_pch.dir/cmake_pch.hxx.pch.sum ${sum})
+  endif()
+endfunction()
+function(kiln_use_precompiled_header target kind default)
+  if(NOT kind)
+    set(kind ${default})
+  endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NOT kind STREQUAL "none")
+    target_precompile_headers(${target} REUSE_FROM kiln_${kind}_pch)
+  endif()
+endfunction()
+kiln_precompiled_header(runtime kiln_fmt)
+if(KILN_BUILD_TESTS)
+  kiln_precompiled_header(test kiln_fmt GTest::gtest)
+  if(TARGET kiln_test_pch) # as programs are compiled, not libraries
+    set_target_properties(kiln_test_pch PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(kiln_test_pch PRIVATE -fPIE)
+  endif()
+endif()
+
 # kiln_library(name SOURCES a.cpp ... DEPS lib ...): a static library; includes are written from src/, "kiln/base/status.h".
-# Without SOURCES it is an interface library.
+# Without SOURCES it is an interface library. PCH: runtime, compiler or none.
 function(kiln_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PCH" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   if(ARG_SOURCES)
     add_library(${name} STATIC ${ARG_SOURCES})
+    kiln_use_precompiled_header(${name} "${ARG_PCH}" runtime)
     target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
     target_link_libraries(${name} PUBLIC ${ARG_DEPS} PRIVATE ${ARG_PRIVATE_DEPS})
   else()
@@ -99,11 +134,12 @@ endfunction()
 # kiln_unit_test(name SOURCES a_test.cpp DEPS lib ...): a GoogleTest binary, beside the code it tests. SERIAL is for tests
 # that compare times: ctest runs nothing else beside them.
 function(kiln_unit_test name)
-  cmake_parse_arguments(ARG "SERIAL" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL" "PCH" "SOURCES;DEPS" ${ARGN})
   if(NOT KILN_BUILD_TESTS)
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  kiln_use_precompiled_header(${name} "${ARG_PCH}" test)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${KILN_PROGRAM_LIBRARIES} GTest::gtest_main)

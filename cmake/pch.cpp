@@ -1,1 +1,1 @@
-// Builds the precompiled header of pch.h.
+// Stands for a precompiled header.

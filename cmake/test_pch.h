@@ -1,0 +1,4 @@
+// Headers of other libraries that unit tests of the runtime side include.
+#include "runtime_pch.h"
+
+#include "gtest/gtest.h"
