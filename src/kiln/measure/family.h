@@ -54,7 +54,8 @@ public:
   // Problems that a program with these inputs and outputs may be: all of this family that have such types, and maybe
   // others.
   virtual Problems problemsLike(TensorTypes inputs, TensorTypes outputs) const { return {}; }
-  // Configurations worth trying for a problem on a target ("llvm-cpu"), best guess first; all are legal for it.
+  // Configurations worth trying for a problem on a target ("llvm-cpu", "cuda:sm_90a"), best guess first; all are legal
+  // for it.
   virtual std::vector<std::string> configurations(const Problem &problem, std::string_view target) const = 0;
   // All that a tuner may try, best guess first; all are legal for it.
   virtual std::vector<std::string> configurationSpace(const Problem &problem, std::string_view target) const {

@@ -84,6 +84,9 @@ public:
   virtual bool isWeight(size_t input) const { return false; }
   // What an input is timed with: of a square root no negative numbers, as NaN is nothing that programs compute.
   virtual TimingNumbers timingNumbers(size_t input) const { return {}; }
+  // The same operation with products in tf32, which is what tensor cores make of f32: another problem of the same name,
+  // with {"arithmetic", "tf32"} among its fields. Null where there is none.
+  virtual std::unique_ptr<Problem> inTF32() const { return nullptr; }
   // The arithmetic that the definition asks for, and the bytes that must move at least: each input and output once.
   virtual double flops() const = 0;
   virtual double bytes() const;

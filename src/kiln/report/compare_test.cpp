@@ -559,6 +559,45 @@ TEST_F(Compare, AHistoryTellsWhatChangedFromRunToRun) {
   EXPECT_EQ(differencesOf(history->runs[0]->runs[0], elsewhere).size(), 1U) << "equal nodes are not one node";
 }
 
+// The same dispatches: on the CPU, on one GPU, and twice on another.
+TEST_F(Compare, DevicesAreNotComparedWithEachOther) {
+  int64_t started = 1000;
+  for (const char *device : {"", "NVIDIA H200 (cuda://0)", "NVIDIA H200 (cuda://1)", "NVIDIA H200 (cuda://1)"}) {
+    SampleOptions options = kBase;
+    options.started = started += 1000;
+    options.device = device;
+    options.slowdown = started == 5000 ? 1.08 : 1;
+    fill(options);
+  }
+  const Table cpu = load("latest~3"), first = load("latest~2"), second = load("latest~1"), again = load("latest");
+  for (const auto &[before, after] : {std::pair(&cpu, &first), std::pair(&first, &second)}) {
+    CompareReport report = compare(*before, *after, {});
+    EXPECT_EQ(report.nothing, "no dispatch is in both");
+    EXPECT_EQ(report.regressions, 0U);
+    for (const Comparison &one : report.comparisons)
+      EXPECT_TRUE(one.verdict == Verdict::OnlyBefore || one.verdict == Verdict::OnlyAfter);
+    ASSERT_EQ(report.warnings.size(), 1U);
+  }
+  EXPECT_EQ(compare(cpu, first, {}).warnings[0],
+            "the device differs: 'the CPU' before, 'NVIDIA H200 (cuda://0)' after");
+  EXPECT_EQ(compare(second, again, {}).regressions, 2U * 12);
+  // Three devices, of which the last run alone has one before it to be judged against.
+  Result<std::unique_ptr<store::Reader>> reader = store::Reader::open(path);
+  ASSERT_TRUE(reader.ok());
+  Result<History> history = loadHistory(**reader, again.rows.front().dispatch());
+  ASSERT_TRUE(history.ok()) << history.status().toString();
+  ASSERT_EQ(history->entries.size(), 4U);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(history->entries[i].change.has_value(), i == 3) << i;
+    EXPECT_EQ(history->entries[i].difference, "") << i;
+  }
+  for (const char *format : {"console", "csv", "json", "markdown"}) {
+    Result<std::string> text = formatHistory(*history, format, 160);
+    ASSERT_TRUE(text.ok());
+    EXPECT_NE(text->find("NVIDIA H200 (cuda://1)"), text->npos) << *text;
+  }
+}
+
 TEST_F(Compare, AnEditedProgramIsAnotherProblem) {
   store::Problem before = store::testing::sampleProblem(64, 64, 64), after = before;
   after.flops *= 2;

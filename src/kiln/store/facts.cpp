@@ -41,6 +41,18 @@ std::string Problem::key() const {
       {"problem", name, family, pairsToJson(fields), fmt::format("{:.17g}", flops), fmt::format("{:.17g}", bytes)});
 }
 
+std::string_view Problem::field(std::string_view name) const {
+  for (const auto &[key, value] : fields)
+    if (key == name)
+      return value;
+  return {};
+}
+
+std::string Problem::title() const {
+  const std::string_view arithmetic = field("arithmetic");
+  return arithmetic.empty() ? name : fmt::format("{} in {}", name, arithmetic);
+}
+
 std::string Candidate::key() const {
   return contentKey({"candidate", problem, provider, providerVersion, configuration, variant, compilerFlags, moduleHash,
                      std::to_string(threads)});

@@ -67,6 +67,10 @@ struct Problem {
   double flops = 0, bytes = 0;
 
   std::string key() const;
+  // The name, and where its products are others than the types say, what they are in: "matmul_... in tf32".
+  std::string title() const;
+  // Of a field; empty where there is none of that name.
+  std::string_view field(std::string_view name) const;
 };
 
 // The provider of a problem's results, and how it computes them.

@@ -30,7 +30,8 @@ constexpr FamilyEntry kFamilies[] = {
     {"matmul_bias_gelu_tanh", Epilogue::BiasGeluTanh, kEpilogueFields},
 };
 
-constexpr std::string_view kCommonFields[] = {"batch_count", "m", "n", "k", "lhs", "rhs", "result", "accumulator"};
+constexpr std::string_view kCommonFields[] = {"batch_count", "m",      "n",           "k",         "lhs",
+                                              "rhs",         "result", "accumulator", "arithmetic"};
 
 Result<const FamilyEntry *> findFamily(const ProblemText &problem, bool epilogues) {
   std::string names;
@@ -92,6 +93,9 @@ Result<MatmulShape> readShape(const LoadRequest &request, bool epilogues) {
   const std::string *epilogue = problem.field("epilogue");
   if (epilogue && !problem.family.ends_with("_" + *epilogue))
     return unimplemented("this provider does not know the epilogue '{}' of {}", *epilogue, problem.name);
+  // What computes in f32 is precise enough.
+  if (const std::string *arithmetic = problem.field("arithmetic"); arithmetic && *arithmetic != "tf32")
+    return unimplemented("this provider does not know the arithmetic '{}' of {}", *arithmetic, problem.name);
   MatmulShape shape;
   shape.epilogue = family->epilogue;
   shape.batched = problem.family == "batch_matmul";

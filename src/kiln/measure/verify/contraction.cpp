@@ -88,6 +88,10 @@ Contraction Contraction::dense(int64_t batch, int64_t m, int64_t n, int64_t k, E
           Layout::rowMajor(m, n)};
 }
 
+int Contraction::operandBits(ElementType type) const {
+  return tf32 ? kFormatTF32.significand : exactBits(type);
+}
+
 Status Contraction::validate() const {
   for (auto [name, extent] : {std::pair("batch", batch), std::pair("m", m), std::pair("n", n), std::pair("k", k)})
     KILN_RETURN_IF_ERROR(checkExtent(name, extent));
@@ -98,6 +102,8 @@ Status Contraction::validate() const {
     return unimplemented("results of type {} cannot be verified exactly", hal::elementTypeName(result));
   if (!isResultType(accumulator))
     return unimplemented("an accumulator of type {} cannot be verified exactly", hal::elementTypeName(accumulator));
+  if (tf32 && (lhs != ElementType::F32 || rhs != ElementType::F32 || accumulator != ElementType::F32))
+    return unimplemented("tf32 is for products of f32 that are summed in f32");
   bool integers = isInteger(result);
   if (isInteger(lhs) != integers || isInteger(rhs) != integers || isInteger(accumulator) != integers)
     return invalidArgument("{} x {} summed in {} to {} mixes integers and floating-point numbers",

@@ -39,11 +39,16 @@ struct Contraction {
   Layout lhsLayout, rhsLayout, outLayout; // (i, p), (p, j), (i, j)
   // Elements of the reduction that programs sum by themselves, slice by slice; 0: all at once.
   int64_t slice = 0;
+  // Of f32 operands: only what tf32 has of them is multiplied, and sums are those of tensor cores, which cut off what
+  // they do not hold.
+  bool tf32 = false;
 
   // Row-major operands of one batch after the other.
   static Contraction dense(int64_t batch, int64_t m, int64_t n, int64_t k, ElementType operands, ElementType result,
                            ElementType accumulator);
 
+  // Bits of the integers that an operand of this type is multiplied as.
+  int operandBits(ElementType type) const;
   uint64_t outputCount() const { return static_cast<uint64_t>(batch * m * n); }
 
   // Whether it can be verified exactly: extents and types.

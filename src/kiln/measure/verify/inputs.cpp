@@ -108,7 +108,7 @@ void InputPlan::planSums(const Contraction &contraction) {
     product = std::min(product, kTypicalSums / std::sqrt(k));
   auto largest = static_cast<int32_t>(std::clamp(std::floor(std::sqrt(product)), 1.0, 0x1p15));
   for (auto [side, type] : {std::pair(&lhsSide, contraction.lhs), std::pair(&rhsSide, contraction.rhs)}) {
-    side->high = std::min(largest, static_cast<int32_t>(1) << std::min(exactBits(type), kMostBits));
+    side->high = std::min(largest, static_cast<int32_t>(1) << std::min(contraction.operandBits(type), kMostBits));
     side->low = -side->high;
     if (integers) {
       side->high = static_cast<int32_t>(std::min<int64_t>(largest, largestInteger(type)));
@@ -170,7 +170,7 @@ void InputPlan::planWide(const Contraction &contraction, Side &wide, Side &narro
   resultBound = std::ldexp(1.0, bits);
   int tapBits = std::bit_width(static_cast<uint64_t>(wideTaps - 1));
   ElementType type = &wide == &lhsSide ? contraction.lhs : contraction.rhs;
-  wide.wideBits = std::max(1, std::min(exactBits(type), bits - tapBits));
+  wide.wideBits = std::max(1, std::min(contraction.operandBits(type), bits - tapBits));
   int rest = std::max(0, bits - tapBits - wide.wideBits);
   int64_t sparse = std::max<int64_t>(1, contraction.k / (taps * kMostOneIn));
   narrow.slots = std::min({kMostSlots, sparse, int64_t(1) << std::min(rest, 8)});

@@ -133,12 +133,27 @@ static void fillOperand(ElementType type, const Layout &layout, int64_t batch, i
   }
 }
 
+// The f32 numbers that tf32 has, by cutting off.
+static void keepTF32(std::span<uint8_t> bytes) {
+  constexpr uint32_t kept = ~((1U << (kFormatF32.significand - kFormatTF32.significand)) - 1);
+  for (size_t at = 0; at + sizeof(uint32_t) <= bytes.size(); at += sizeof(uint32_t)) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, bytes.data() + at, sizeof(bits));
+    bits &= kept;
+    std::memcpy(bytes.data() + at, &bits, sizeof(bits));
+  }
+}
+
 Status fillReal(const Contraction &contraction, uint64_t seed, std::span<uint8_t> lhsBytes,
                 std::span<uint8_t> rhsBytes) {
   const Contraction &c = contraction;
   int range = realScaleRange(c);
   fillOperand(c.lhs, c.lhsLayout, c.batch, c.m, c.k, /*scalesRows=*/true, range, randomBits(seed, kLhs), lhsBytes);
   fillOperand(c.rhs, c.rhsLayout, c.batch, c.k, c.n, /*scalesRows=*/false, range, randomBits(seed, kRhs), rhsBytes);
+  if (c.tf32) {
+    keepTF32(lhsBytes);
+    keepTF32(rhsBytes);
+  }
   return okStatus();
 }
 

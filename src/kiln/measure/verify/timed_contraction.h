@@ -44,9 +44,10 @@ std::unique_ptr<TimedCheck> timedActivation(const Contraction &contraction, std:
                                             std::span<const uint64_t> outShape,
                                             const std::function<double(double)> &activation, uint64_t seed);
 
-// The root mean square error of a weighted sum of a contraction's results: `meanSquare` is that of the results.
+// The root mean square error of a weighted sum of a contraction's results: `meanSquare` is that of the results, and
+// `ofInputs` what narrowing the inputs adds to each, relative to its root.
 float deviationOf(ElementType accumulator, ElementType result, int64_t terms, double meanSquare,
-                  std::span<const float> weights);
+                  std::span<const float> weights, double ofInputs = 0);
 
 } // namespace kiln::measure::verify
 

@@ -196,6 +196,10 @@ double halfUlp(ElementType type, double value) {
   return std::ldexp(0.5, exponent - (format->significand - 1));
 }
 
+// Tensor cores add a few products to a sum at once, after cutting all of them off where the largest ends: so many at
+// least, each of which loses up to two roundoffs, and the sum as much.
+constexpr double kProductsPerCut = 4, kCutsPerRounding = 4;
+
 class BoundCheck {
 public:
   BoundCheck(const Contraction &contraction, const RealOperand &lhs, const RealOperand &rhs,
@@ -220,7 +224,7 @@ double BoundCheck::bound(const Exactly &exactly) const {
   std::optional<FloatFormat> accumulator = floatFormat(c.accumulator);
   if (!accumulator)
     return 0; // integers are exact
-  double roundings = double(c.k) * accumulator->unitRoundoff();
+  double roundings = double(c.k) * accumulator->unitRoundoff() * (c.tf32 ? kCutsPerRounding : 1);
   if (roundings >= 1)
     return std::numeric_limits<double>::infinity(); // a sum that long is not bounded at all
   // Products of tiny numbers lose up to half of the accumulator's smallest number each.
@@ -241,6 +245,12 @@ double BoundCheck::deviation(const Exactly &exactly) const {
     return 0;
   double ofStep = 0.42 * accumulator->unitRoundoff();
   double ofSums = ofStep * ofStep * (double(c.k) / 2 + 2) * exactly.squares;
+  if (c.tf32) {
+    // A cut takes 0.72 of the unit roundoff off the sum on average, always towards zero. Partial sums that grow like a
+    // random walk of n steps sum up to n / sqrt(3) times the root of the products' squares: 0.72 / sqrt(3) is 0.42.
+    double cuts = ofStep * double(c.k) / kProductsPerCut;
+    ofSums += cuts * cuts * exactly.squares;
+  }
   double ofResult = halfUlp(c.result, exactly.sum),
          tiny = std::ldexp(1.0, accumulator->lowestExponent - accumulator->significand);
   return std::sqrt(ofSums + ofResult * ofResult / 3 + double(c.k) * tiny * tiny);

@@ -18,6 +18,8 @@ static constexpr Column kColumns[] = {
      20, 0, Page::No, "What the compiler was told besides the configuration."},
     {"module_hash", "Module", Unit::Text, [](const Row &row) { return textOrNothing(row.candidate->moduleHash); }, 12,
      0, Page::No, "Content of the compiled module, or of a provider's command and its files."},
+    {"device", "Device", Unit::Text, [](const Row &row) { return textOrNothing(row.device); }, 10, 0, Page::More,
+     "The device that computed; empty: the CPU."},
     {"threads", "Threads", Unit::Count,
      [](const Row &row) -> Value { return static_cast<int64_t>(row.candidate->threads); }, 2, 0, Page::More,
      "Threads that it may use."},

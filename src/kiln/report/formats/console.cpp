@@ -156,7 +156,7 @@ static std::string headline(const Row &row) {
 static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns,
                          size_t width, bool several, ToldOnce &told) {
   const Row &first = problem.front();
-  text += first.problem->name + "\n";
+  text += first.problem->title() + "\n";
   if (several)
     indent(text, runText(*first.run), width, 2);
   indent(text, headline(first), width, 2);

@@ -78,7 +78,7 @@ static Json problemsJson(const Table &table, const FormatOptions &options, const
           rowJson(*row, columns,
                   distributions ? &options.distributions[static_cast<size_t>(row - table.rows.data())] : nullptr));
     std::optional<NoiseWarning> warning = noiseWarning(problem);
-    json.push_back({{"name", first.problem->name},
+    json.push_back({{"name", first.problem->title()},
                     {"warning", warning ? warning->text() : std::string()},
                     {"default", defaultNote(problem)},
                     {"cut", cutNote(problem)},

@@ -68,7 +68,7 @@ Result<std::string> formatJunit(const Table &table, const FormatOptions &options
     }
     const Row &first = problem.front();
     suites += fmt::format(
-        "  <testsuite name=\"{}{}\" timestamp=\"{}\" {}>\n{}{}  </testsuite>\n", escapedXml(first.problem->name),
+        "  <testsuite name=\"{}{}\" timestamp=\"{}\" {}>\n{}{}  </testsuite>\n", escapedXml(first.problem->title()),
         severalRuns(table) ? fmt::format(" ({})", escapedXml(runText(*first.run))) : "",
         timeText(first.run->started, "%Y-%m-%dT%H:%M:%S"), counts.text(), propertiesOf(*first.run), cases);
   }

@@ -19,7 +19,7 @@ static void writeRow(std::string &text, const std::vector<std::string> &cells) {
 static void writeProblem(std::string &text, const ProblemRows &problem, std::span<const Column *const> columns,
                          bool several) {
   const Row &first = problem.front();
-  text += fmt::format("## {}{}\n\n", escapedMarkdown(first.problem->name),
+  text += fmt::format("## {}{}\n\n", escapedMarkdown(first.problem->title()),
                       several ? escapedMarkdown(fmt::format(" ({})", runText(*first.run))) : "");
   std::vector<const Column *> used;
   for (const Column *column : columns)

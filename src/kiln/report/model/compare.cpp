@@ -31,10 +31,11 @@ const char *verdictText(const Comparison &comparison) {
   return comparison.control && comparison.verdict == Verdict::Same ? "control" : verdictName(comparison.verdict);
 }
 
-// What a dispatch is in any run: not its module's hash and not its version, which are what changes.
+// What a dispatch is in any run: not its module's hash and not its version, which are what changes. On another device
+// it is another one.
 static std::string identity(const Row &row, bool withVariant) {
-  return fmt::format("{}\n{}\n{}\n{}", row.problem->name, row.candidate->provider,
-                     withVariant ? row.candidate->variant : "", row.candidate->configuration);
+  return fmt::format("{}\n{}\n{}\n{}\n{}", row.problem->title(), row.candidate->provider,
+                     withVariant ? row.candidate->variant : "", row.candidate->configuration, row.device);
 }
 
 static constexpr double kAlpha = 0.05;
@@ -86,6 +87,8 @@ std::vector<std::string> differencesOf(const store::Run &before, const store::Ru
   };
   tellKey("the node", before.machine.node, after.machine.node);
   tellKey("the hardware", before.machine.hardware, after.machine.hardware);
+  auto named = [](std::string device) { return device.empty() ? "the CPU" : device; };
+  tell("the device", named(deviceOf(before)), named(deviceOf(after)));
   tell("the cache mode", before.cacheMode, after.cacheMode);
   tell("the data", before.dataDistribution, after.dataDistribution);
   return differences;
@@ -133,7 +136,8 @@ public:
 private:
   void add(const Table &table, size_t run, bool isBefore) {
     for (const ProblemRows &problem : byProblem(table)) {
-      size_t group = groups.try_emplace(problem.front().problem->name, groups.size()).first->second;
+      size_t group = groups.try_emplace(problem.front().problem->title() + "\n" + problem.front().device, groups.size())
+                         .first->second;
       std::vector<Estimate> estimates;
       std::vector<std::optional<measure::RunLevel> *> places;
       for (const Row *row = problem.begin; row != problem.end; ++row) {

@@ -81,7 +81,7 @@ struct CompareReport {
 };
 
 // A side is one run or several, oldest first, each in a table of its own. The tables must outlive the report. A
-// dispatch is found by problem, provider, variant and configuration.
+// dispatch is found by problem, provider, variant, configuration and device.
 using Runs = std::span<const Table *const>;
 CompareReport compareRuns(Runs before, Runs after, const CompareOptions &options);
 // Two variants of the same dispatches in one table: found by problem, provider and configuration.

@@ -86,10 +86,10 @@ Result<History> loadHistory(store::Reader &reader, const std::string &dispatch) 
   std::ranges::sort(history.entries, {}, [](const HistoryEntry &entry) {
     return std::tuple(entry.row->group->started, entry.row->run->started, entry.row->name());
   });
-  std::map<std::string, Level> levels; // variants are other candidates
+  std::map<std::string, Level> levels; // variants are other candidates, and devices other machines
   for (HistoryEntry &entry : history.entries)
     if (entry.row->estimate && entry.row->estimate->median > 0)
-      judge(entry, *tables[entry.row], levels[entry.row->provider()]);
+      judge(entry, *tables[entry.row], levels[entry.row->provider() + "\n" + entry.row->device]);
   return history;
 }
 

@@ -82,10 +82,7 @@ std::string Row::reason() const {
 }
 
 std::string_view Row::field(std::string_view name) const {
-  for (const auto &[key, value] : problem->fields)
-    if (key == name)
-      return value;
-  return {};
+  return problem->field(name);
 }
 
 // "f32t" has elements of type f32: letters and digits up to the layout. Those without sign are multiplied by the same
@@ -164,6 +161,7 @@ struct RunLoader {
   void deriveFromGroups(size_t first);
 
   const store::StoredRun *run = nullptr;
+  std::string device;
   std::unordered_map<std::string, const store::Problem *> problems;
   std::unordered_map<std::string, const store::Candidate *> candidates;
   // Those that rows come from: of each problem the last finished one, else the last.
@@ -176,6 +174,7 @@ struct RunLoader {
 Status RunLoader::load(store::StoredRun found) {
   std::string key = found.key();
   run = &table.runs.emplace_back(std::move(found));
+  device = deviceOf(*run);
   KILN_ASSIGN_OR_RETURN(std::vector<store::Problem> storedProblems, reader.problems(key));
   for (store::Problem &problem : storedProblems) {
     const store::Problem &stored = table.problems.emplace_back(std::move(problem));
@@ -194,6 +193,15 @@ Status RunLoader::load(store::StoredRun found) {
 
 static nlohmann::json flagsOf(const store::Run &run) {
   return nlohmann::json::parse(run.flags, nullptr, /*allow_exceptions=*/false);
+}
+
+// Older stores have the device's URI alone.
+std::string deviceOf(const store::Run &run) {
+  const nlohmann::json flags = flagsOf(run);
+  for (const char *name : {"deviceName", "device"})
+    if (auto found = flags.is_object() ? flags.find(name) : flags.end(); found != flags.end() && found->is_string())
+      return found->get<std::string>();
+  return {};
 }
 
 // How many problems a run's sweep has; 0 where the store is older, and does not tell.
@@ -224,7 +232,7 @@ Status RunLoader::loadGroups(const std::string &key) {
 
 // Those that are known are the CPU's.
 Status RunLoader::loadPeaks() {
-  if (const nlohmann::json flags = flagsOf(*run); flags.is_object() && flags.contains("device"))
+  if (!device.empty())
     return okStatus();
   Result<store::Calibration> calibration = reader.calibration(run->machine, run->ended.value_or(run->started));
   if (calibration.status().code() == StatusCode::NotFound)
@@ -261,6 +269,7 @@ Status RunLoader::loadRows(const std::string &key) {
     row.group = group->second;
     row.groupKey = result.group;
     row.candidateKey = result.candidate;
+    row.device = device;
     row.result = &table.results.emplace_back(std::move(result));
     if (isSuccess(row.result->outcome)) {
       if (auto estimate = estimates.find(row.groupKey + row.candidateKey); estimate != estimates.end())

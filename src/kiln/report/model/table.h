@@ -28,6 +28,9 @@ struct Peaks {
 // members are ignored.
 Result<std::map<uint64_t, Peaks>> parsePeaks(std::string_view json);
 
+// The device that a run's candidates ran on, "NVIDIA H200 (cuda://0)"; empty: the CPU.
+std::string deviceOf(const store::Run &run);
+
 struct Row {
   const store::StoredRun *run = nullptr;
   const store::Problem *problem = nullptr;
@@ -44,6 +47,7 @@ struct Row {
   const store::CandidateEstimate *bestKiln = nullptr;
   std::optional<double> peakGigaflops, peakGigabytes;
   std::string groupKey, candidateKey;
+  std::string device; // see deviceOf
 
   // The problem with its configuration: "matmul_..._tile_config_...". Others have provider and variant in its place.
   std::string dispatch() const;

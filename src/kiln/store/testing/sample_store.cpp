@@ -257,6 +257,8 @@ Status fillSampleStore(Writer &writer, const SampleOptions &options) {
   Run run = sampleRun(options.started);
   if (options.planned)
     run.flags = fmt::format(R"({{"problems":{}}})", options.planned);
+  if (!options.device.empty())
+    run.flags = fmt::format(R"({{"device":"cuda","deviceName":"{}"}})", options.device);
   KILN_RETURN_IF_ERROR(writer.addMachine(sampleMachine()));
   KILN_RETURN_IF_ERROR(writer.addRun(run));
   for (uint64_t i = 0; i < options.problems; ++i)

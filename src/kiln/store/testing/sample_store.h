@@ -28,6 +28,7 @@ struct SampleOptions {
   std::optional<double> cutSeconds = {};   // of all groups
   bool interrupted = true;                 // one problem more is begun, and not finished
   uint64_t planned = 0;                    // problems that the run says that its sweep has; 0: it does not say
+  std::string_view device = {};            // that the run says it was on; empty: the CPU
 };
 
 // One run. Deterministic in the options.

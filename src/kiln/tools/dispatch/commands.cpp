@@ -1,5 +1,7 @@
 #include "kiln/tools/dispatch/commands.h"
 
+#include <algorithm>
+
 #include "kiln/base/clock.h"
 #include "kiln/base/file.h"
 #include "kiln/base/tile_config.h"
@@ -13,6 +15,7 @@
 #include "kiln/tools/dispatch/sweep/known_providers.h"
 #include "kiln/tools/dispatch/sweep/sweep_plan.h"
 #include "kiln/tools/dispatch/sweep/sweep_teller.h"
+#include "kiln/tools/dispatch/sweep/tf32_groups.h"
 #include "kiln/tools/interrupts.h"
 
 namespace kiln {
@@ -256,6 +259,8 @@ SweepGroup groupOf(const Lab &lab, const Operation &operation, size_t index, con
   for (const KnownProvider &provider : providers) {
     SweepCandidate candidate = candidateOf(lab, provider);
     if (provider.name != "kiln") {
+      if (provider.variant == kTF32Variant && lab.flags.providers.empty() && !hasTF32(operation))
+        continue;
       candidate.fact.problem = factOf(*operation.problem).key();
       group.candidates.push_back(std::move(candidate));
       continue;
@@ -280,6 +285,7 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<store::Writer> writer,
                         store::Writer::open(lab.folder.database(), settings.writerOptions));
   settings.writer = writer.get();
+  settings.deviceName = lab.flags.labDevice.description();
   uint64_t start = monotonicNanoseconds();
   for (Build &build : builds)
     KILN_RETURN_IF_ERROR(compileOperations(lab, operations, build));
@@ -298,8 +304,9 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
       sayLines("{}", warning);
   }
   std::vector<SweepGroup> groups;
+  measure::Problems inTF32;
   for (size_t i = 0; i < operations.size(); ++i)
-    groups.push_back(groupOf(lab, operations[i], i, builds, providers));
+    addGroups(groupOf(lab, operations[i], i, builds, providers), !builds.empty(), groups, inTF32);
   catchInterrupts(sayInterrupted); // without Kiln nothing was compiled
   SweepTeller teller(groups.size(), settings);
   KILN_ASSIGN_OR_RETURN(SweepSummary summary, runSweep(groups, settings, lab.folder.database(), teller));
@@ -355,7 +362,8 @@ Result<int> verbs::profile(const Lab &lab) {
   measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, writtenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
-  KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
+  KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers,
+                        findProviders(lab.flags, std::ranges::any_of(operations, hasTF32)));
   announceSweep(lab, operations, providers);
   if (lab.flags.dryRun)
     return tellObstacles(operations);
@@ -366,9 +374,11 @@ Result<int> verbs::sweep(const Lab &lab) {
   measure::QuickLook look(kLookSeconds);
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, chosenOperations(lab));
   KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
-  KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers, findProviders(lab.flags));
+  KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers,
+                        findProviders(lab.flags, std::ranges::any_of(operations, hasTF32)));
   // Reports show how far the compiler's own choice is from the best.
-  if (!lab.flags.noDefaultConfig && std::ranges::find(providers, "kiln", &KnownProvider::name) != providers.end())
+  if (!lab.flags.noDefaultConfig && !lab.flags.mmaSyncOnly() &&
+      std::ranges::find(providers, "kiln", &KnownProvider::name) != providers.end())
     for (Operation &operation : operations)
       operation.addDefaultConfiguration();
   announceSweep(lab, operations, providers);

@@ -18,6 +18,7 @@ namespace kiln {
 
 void DispatchFlags::addSelection(FlagParser &parser, const measure::FamilyRegistry &families, const KilnAlone *alone) {
   parser.group("What to take");
+  selects = true;
   parser.add({"generated-dir", "DIR", "The folder in which generated/ lies, with programs, modules and results."},
              generatedDir);
   parser.add({"operation-kind", "KIND",
@@ -292,16 +293,21 @@ Status DispatchFlags::check() {
   KILN_ASSIGN_OR_RETURN(labDevice, LabDevice::parse(device));
   if (!labDevice.isCpu() && !corpus.empty())
     return unimplemented("--device={}: programs of a corpus are measured on the CPU alone", device);
-  if (compiles) {
-    KILN_ASSIGN_OR_RETURN(targetFlags, labDevice.compilerFlags(cudaArchitecture));
+  if (compiles || selects) {
+    KILN_RETURN_IF_ERROR(labDevice.findArchitecture(cudaArchitecture));
+    targetFlags = labDevice.compilerFlags();
   }
+  if (asksForWmma && labDevice.isGpu())
+    return unimplemented(
+        "--use-wmma: Kiln has no code of tensorcore_wmma; --use-mma-sync takes tensorcore_mmasync, and "
+        "without either flag all classes of instructions take part");
   return okStatus();
 }
 
 static Operation operationOf(const measure::Family &family, std::unique_ptr<measure::Problem> problem,
                              const DispatchFlags &flags) {
   Operation operation;
-  operation.configurations = family.configurations(*problem, flags.labDevice.target);
+  operation.configurations = family.configurations(*problem, flags.labDevice.configurationTarget());
   if (flags.configurations && operation.configurations.size() > flags.configurations)
     operation.configurations.resize(flags.configurations);
   if (flags.defaultConfig || operation.configurations.empty())
@@ -418,12 +424,32 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
   return operations;
 }
 
+// Of operations that have configurations, those of mma.sync; what has only the compiler's own choice keeps it.
+static Status keepMmaSync(std::vector<Operation> &operations) {
+  auto isDefault = [](const std::string &name) { return name == kDefaultConfiguration; };
+  for (Operation &operation : operations)
+    if (!std::ranges::all_of(operation.configurations, isDefault))
+      std::erase_if(operation.configurations, [](const std::string &name) {
+        Result<TileConfig> config = TileConfig::parse(name);
+        return !config.ok() || config->instructions != "tensorcore_mmasync";
+      });
+  const bool any = !operations.empty();
+  std::erase_if(operations, [](const Operation &operation) { return operation.configurations.empty(); });
+  if (any && operations.empty())
+    return notFound(
+        "--use-mma-sync: none of the problems has a configuration of tensorcore_mmasync; it is for f16, bf16, "
+        "f32 as tf32, and i8 with K innermost in both operands, on sm_80 and newer");
+  return okStatus();
+}
+
 Status filterOperations(std::vector<Operation> &operations, const DispatchFlags &flags) {
   KILN_RETURN_IF_ERROR(checkKind(flags.operationKind));
   KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(flags.dispatches));
   std::erase_if(operations, [&](const Operation &operation) {
     return flags.operationKind != "all" && operation.problem->family() != flags.operationKind;
   });
+  if (flags.mmaSyncOnly())
+    KILN_RETURN_IF_ERROR(keepMmaSync(operations));
   std::vector<NamedProblem> names;
   for (const Operation &operation : operations) {
     NamedProblem &named = names.emplace_back(operation.problem->name(), std::vector<std::string>());

@@ -112,6 +112,39 @@ TEST_F(Selection, WhatIsNamedTwiceIsOneProblem) {
   EXPECT_EQ((*operations)[1].problem->name(), "matmul_8x8x8_f32t_f32t_f32t");
 }
 
+TEST_F(Selection, OnAGpuConfigurationsAreTheArchitectures) {
+  auto classesOf = [&](const char *architecture, bool mmaSync) {
+    flags.device = "cuda-sim";
+    flags.cudaArchitecture = architecture;
+    flags.selects = true;
+    flags.usesMmaSync = mmaSync;
+    EXPECT_TRUE(flags.check().ok());
+    Result<std::vector<Operation>> operations = select("64", "64", "64");
+    EXPECT_TRUE(operations.ok() && filterOperations(*operations, flags).ok());
+    std::set<std::string> classes;
+    for (const std::string &name : operations->at(0).configurations)
+      classes.insert(TileConfig::parse(name).ok() ? TileConfig::parse(name)->instructions : name);
+    return classes;
+  };
+  using Classes = std::set<std::string>;
+  flags.types = "f16";
+  EXPECT_EQ(classesOf("", false), (Classes{"simt_ffma", "tensorcore_mmasync", "tensorcore_wgmma"}));
+  EXPECT_EQ(classesOf("sm_80", false), (Classes{"simt_ffma", "tensorcore_mmasync"}));
+  EXPECT_EQ(classesOf("sm_80", true), Classes{"tensorcore_mmasync"});
+  EXPECT_EQ(classesOf("sm_75", false), Classes{"tile_config_default"});
+  flags.cudaArchitecture = "a100";
+  EXPECT_EQ(refusal(flags.check()), "--cuda-arch=a100: write an architecture, such as sm_80 or sm_90a, or native");
+  // What has no configuration of mma.sync has nothing to give.
+  flags.cudaArchitecture = "sm_80";
+  flags.types = "i8";
+  ASSERT_TRUE(flags.check().ok());
+  Result<std::vector<Operation>> operations = select("64", "64", "64");
+  ASSERT_TRUE(operations.ok());
+  flags.usesMmaSync = true;
+  EXPECT_NE(refusal(filterOperations(*operations, flags)).find("--use-mma-sync: none of the problems has"),
+            std::string::npos);
+}
+
 // As a report shows it: the problem need not be among those that the sizes ask for.
 TEST_F(Selection, ADispatchOfAnyProblemIsThatProblem) {
   for (const char *dispatch :

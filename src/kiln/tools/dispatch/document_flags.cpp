@@ -13,6 +13,8 @@ struct Accepted {
   const char *instead;                             // what happens
   bool (*belongs)(const DocumentVerb &) = nullptr; // to the flags of a verb; null: to those of all
   const char *fine = "";                           // the value that is what happens, of which there is nothing to say
+  bool DispatchFlags::*onGpu = nullptr;            // what it sets where the device is a GPU
+  const char *gpuHelp = "";                        // and what happens there
 };
 
 bool measures(const DocumentVerb &verb) {
@@ -28,6 +30,10 @@ bool hasNoCommands(const DocumentVerb &verb) {
   return !verb.output.commands;
 }
 
+constexpr const char *kGpuInstructions = "it has no effect; these are instructions of NVIDIA GPUs";
+constexpr const char *kOnlyMmaSync = "On a GPU, configurations of tensorcore_mmasync alone. ";
+constexpr const char *kNoWmma = "On a GPU an error, as Kiln has no code of tensorcore_wmma. ";
+
 // As in other tools, "iree-" at the start of a flag is "kiln-".
 constexpr Accepted kAccepted[] = {
     {"build-dir", "DIR", "the compiler and the tools are those beside kiln-dispatch"},
@@ -35,10 +41,11 @@ constexpr Accepted kAccepted[] = {
     {"mlir-dialect", "NAME", "programs are in linalg", nullptr, "linalg"},
     {"batch-size", "N", "calls are timed in batches that are as long as the clock needs"},
     {"kiln-hal-benchmark-dispatch-repeat-count", "N", "calls are timed in batches that are as long as the clock needs"},
-    {"use-mma-sync", nullptr, "it has no effect; these are instructions of NVIDIA GPUs"},
-    {"kiln-codegen-llvmgpu-use-mma-sync", nullptr, "it has no effect; these are instructions of NVIDIA GPUs"},
-    {"use-wmma", nullptr, "it has no effect; these are instructions of NVIDIA GPUs"},
-    {"kiln-codegen-llvmgpu-use-wmma", nullptr, "it has no effect; these are instructions of NVIDIA GPUs"},
+    {"use-mma-sync", nullptr, kGpuInstructions, nullptr, "", &DispatchFlags::usesMmaSync, kOnlyMmaSync},
+    {"kiln-codegen-llvmgpu-use-mma-sync", nullptr, kGpuInstructions, nullptr, "", &DispatchFlags::usesMmaSync,
+     kOnlyMmaSync},
+    {"use-wmma", nullptr, kGpuInstructions, nullptr, "", &DispatchFlags::asksForWmma, kNoWmma},
+    {"kiln-codegen-llvmgpu-use-wmma", nullptr, kGpuInstructions, nullptr, "", &DispatchFlags::asksForWmma, kNoWmma},
     {"print-ir-after-all", nullptr, "`kiln-compile --mlir-print-ir-after-all FILE.mlir` prints it, of one file"},
     {"mlir-print-ir-after-all", nullptr, "`kiln-compile --mlir-print-ir-after-all FILE.mlir` prints it, of one file"},
     {"verification-providers", "NAME", "results are checked exactly, which needs no other program", measures},
@@ -67,7 +74,8 @@ void DocumentFlags::add(FlagParser &parser, DispatchFlags &flags, DocumentVerb v
   for (const Accepted &accepted : kAccepted) {
     if (accepted.belongs && !accepted.belongs(verb))
       continue;
-    std::string help = accepted.instead;
+    std::string help = accepted.onGpu ? std::string(accepted.gpuHelp) + "Elsewhere " : "";
+    help += accepted.instead;
     help[0] = help[0] == '`' ? help[0] : static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
     if (accepted.value)
       parser.add({accepted.name, accepted.value, help + "."}, values[accepted.name]);
@@ -80,6 +88,9 @@ void DocumentFlags::apply(DispatchFlags &flags) const {
   for (const auto &[name, architecture] : architectures)
     if (!architecture.empty())
       flags.cudaArchitecture = architecture;
+  for (const Accepted &accepted : kAccepted)
+    if (auto found = switches.find(accepted.name); accepted.onGpu && found != switches.end() && found->second)
+      flags.*accepted.onGpu = flags.*accepted.onGpu || *found->second != "false";
 }
 
 std::vector<std::string> DocumentFlags::notes(const DispatchFlags &flags) const {
@@ -94,7 +105,7 @@ std::vector<std::string> DocumentFlags::notes(const DispatchFlags &flags) const 
         continue;
       given = fmt::format("--{}={}", accepted.name, value->second);
     } else if (auto found = switches.find(accepted.name); found != switches.end() && found->second) {
-      if (*found->second == "false")
+      if (*found->second == "false" || (accepted.onGpu && flags.labDevice.isGpu()))
         continue;
       given = fmt::format("--{}", accepted.name);
     } else {

@@ -68,6 +68,27 @@ TEST(DocumentFlags, FlagsOfOtherVerbsAreAccepted) {
                    "--save-cmds: `compile` and `sweep` write the commands"}));
 }
 
+TEST(DocumentFlags, OnAGpuInstructionsAreChosen) {
+  auto parsed = [](std::vector<const char *> arguments, Parsed &result) {
+    arguments.insert(arguments.begin(), {"--device=cuda-sim", "--cuda-arch=sm_80"});
+    parse(result, std::move(arguments));
+    result.documents.apply(result.flags);
+    return result.flags.check();
+  };
+  Parsed mma, wmma, no, elsewhere;
+  EXPECT_TRUE(parsed({"--iree-codegen-llvmgpu-use-mma-sync"}, mma).ok());
+  EXPECT_TRUE(mma.flags.mmaSyncOnly());
+  EXPECT_EQ(mma.documents.notes(mma.flags), Lines());
+  EXPECT_EQ(parsed({"--use-wmma"}, wmma).message().substr(0, 51),
+            "--use-wmma: Kiln has no code of tensorcore_wmma; --");
+  EXPECT_TRUE(parsed({"--use-wmma=false", "--use-mma-sync=false"}, no).ok());
+  EXPECT_FALSE(no.flags.mmaSyncOnly());
+  parse(elsewhere, {"--use-mma-sync", "--use-wmma"});
+  elsewhere.documents.apply(elsewhere.flags);
+  EXPECT_TRUE(elsewhere.flags.check().ok());
+  EXPECT_FALSE(elsewhere.flags.mmaSyncOnly());
+}
+
 TEST(DocumentFlags, OtherNamesDoWhatTheySay) {
   Parsed parsed;
   parse(parsed, {"--iree-hal-target-backends=llvm-cpu", "--dispatch=matmul_*"});

@@ -10,8 +10,14 @@ namespace kiln {
 
 namespace {
 
-bool isGpu(const LabDevice &device) {
-  return device.target == "cuda";
+// "sm_80", "sm_90a"
+bool isArchitecture(std::string_view text) {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!text.starts_with(kPrefix))
+    return false;
+  text.remove_prefix(kPrefix.size());
+  size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  return digits >= 2 && digits <= 3 && (text.substr(digits).empty() || text.substr(digits) == "a");
 }
 
 // "sm_90" of what the driver tells, with the instructions that later devices lack: "sm_90a".
@@ -23,23 +29,28 @@ std::string ownArchitecture(const std::string &told) {
   return number >= 90 ? told + "a" : told;
 }
 
-Result<std::string> architectureOf(const std::string &uri) {
+Result<hal::DeviceInfo> infoOf(const std::string &uri) {
   hal::DriverRegistry registry;
   hal::registerDrivers(registry);
   KILN_ASSIGN_OR_RETURN(hal::DeviceUri parsed, hal::DeviceUri::parse(uri));
   KILN_ASSIGN_OR_RETURN(hal::Driver * driver, registry.find(parsed.driver));
-  Result<std::vector<hal::DeviceInfo>> devices = driver->devices();
-  if (!devices.ok())
-    return unavailable("{}; to compile for a GPU of another machine, name its architecture, as in --cuda-arch=sm_90a",
-                       devices.status().message());
+  KILN_ASSIGN_OR_RETURN(std::vector<hal::DeviceInfo> devices, driver->devices());
   // Of simulated devices one stands for all.
-  auto found = std::ranges::find(*devices, uri, &hal::DeviceInfo::uri);
-  if (found == devices->end() && !devices->empty())
-    found = devices->begin();
-  if (found != devices->end())
-    for (const auto &[name, value] : found->properties)
-      if (name == "architecture")
-        return ownArchitecture(value);
+  auto found = std::ranges::find(devices, uri, &hal::DeviceInfo::uri);
+  if (found == devices.end() && !devices.empty())
+    found = devices.begin();
+  return found == devices.end() ? unavailable("the driver of {} has no device", uri)
+                                : Result<hal::DeviceInfo>(std::move(*found));
+}
+
+Result<std::string> architectureOf(const std::string &uri) {
+  Result<hal::DeviceInfo> info = infoOf(uri);
+  if (!info.ok())
+    return unavailable("{}; to compile for a GPU of another machine, name its architecture, as in --cuda-arch=sm_90a",
+                       info.status().message());
+  for (const auto &[name, value] : info->properties)
+    if (name == "architecture")
+      return ownArchitecture(value);
   return unavailable("the device {} tells no architecture; name one, as in --cuda-arch=sm_90a", uri);
 }
 
@@ -59,15 +70,29 @@ Result<LabDevice> LabDevice::parse(const std::string &text) {
   return LabDevice{text, uri.driver.starts_with("cuda") ? "cuda" : "llvm-cpu"};
 }
 
-Result<std::vector<std::string>> LabDevice::compilerFlags(const std::string &architecture) const {
-  std::vector<std::string> flags = {"--kiln-hal-target-backends=" + target};
-  if (!isGpu(*this))
-    return flags;
-  std::string chosen = architecture;
-  if (chosen.empty() || chosen == "native") {
-    KILN_ASSIGN_OR_RETURN(chosen, architectureOf(uri));
+Status LabDevice::findArchitecture(const std::string &asked) {
+  if (!isGpu())
+    return okStatus();
+  architecture = asked;
+  if (asked.empty() || asked == "native") {
+    KILN_ASSIGN_OR_RETURN(architecture, architectureOf(uri));
   }
-  flags.push_back("--kiln-hal-cuda-llvm-target-arch=" + chosen);
+  if (!isArchitecture(architecture))
+    return invalidArgument("--cuda-arch={}: write an architecture, such as sm_80 or sm_90a, or native", architecture);
+  return okStatus();
+}
+
+std::string LabDevice::description() const {
+  if (isCpu())
+    return {};
+  Result<hal::DeviceInfo> info = infoOf(uri);
+  return info.ok() ? fmt::format("{} ({})", info->name, info->uri) : uri;
+}
+
+std::vector<std::string> LabDevice::compilerFlags() const {
+  std::vector<std::string> flags = {"--kiln-hal-target-backends=" + target};
+  if (isGpu())
+    flags.push_back("--kiln-hal-cuda-llvm-target-arch=" + architecture);
   return flags;
 }
 

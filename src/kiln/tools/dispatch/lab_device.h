@@ -12,12 +12,20 @@ namespace kiln {
 struct LabDevice {
   std::string uri = {};            // "cuda://0"; empty: the CPU
   std::string target = "llvm-cpu"; // of the compiler
+  std::string architecture = {};   // that a GPU's code is for, "sm_90a"; empty until findArchitecture
 
   bool isCpu() const { return uri.empty(); }
+  bool isGpu() const { return target == "cuda"; }
+  // What families offer configurations for: "llvm-cpu", "cuda:sm_90a".
+  std::string configurationTarget() const { return isGpu() ? target + ":" + architecture : target; }
+  // "NVIDIA H200 (cuda://0)", as its driver tells; the URI where it does not. Empty of the CPU.
+  std::string description() const;
   // What --device says: llvm-cpu, cpu, local-task, or nothing, is the CPU; else a device of the runtime.
   static Result<LabDevice> parse(const std::string &text);
-  // The compiler's flags, with code for `architecture`, or where that is empty for the device itself, which is asked.
-  Result<std::vector<std::string>> compilerFlags(const std::string &architecture) const;
+  // Of a GPU: takes the architecture that was asked for; where that is empty or "native" the device is asked.
+  Status findArchitecture(const std::string &asked);
+  // The compiler's flags, with code for the architecture.
+  std::vector<std::string> compilerFlags() const;
 };
 
 } // namespace kiln

@@ -106,8 +106,8 @@ struct ActivationPlan {
       : key(randomBits(seed, kActivationKey)) {
     using measure::verify::exactBits;
     // Elements below 2, and sums below 8 of which each is a number of the accumulator.
-    fractionBits = std::min({kMostFractionBits, exactBits(spec.lhs.type) - 1, exactBits(spec.result.type) - 1,
-                             exactBits(contraction.accumulator) - 3});
+    fractionBits = std::min({kMostFractionBits, contraction.operandBits(spec.lhs.type) - 1,
+                             exactBits(spec.result.type) - 1, exactBits(contraction.accumulator) - 3});
     int64_t count = std::min(contraction.k, kPlaces);
     for (int64_t place = 0; place < count; ++place) {
       int64_t begin = contraction.k * place / count, end = contraction.k * (place + 1) / count;

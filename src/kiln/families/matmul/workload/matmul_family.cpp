@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "kiln/families/matmul/workload/cpu_configurations.h"
+#include "kiln/families/matmul/workload/cuda_configurations.h"
 #include "kiln/families/matmul/workload/matmul_mlir.h"
 #include "kiln/families/matmul/workload/quantized_spec.h"
 #include "kiln/families/matmul/workload/reference.h"
@@ -26,6 +27,8 @@ measure::Fields MatmulProblem::fields() const {
                             {"rhs", own.rhs.name()},
                             {"result", own.result.name()},
                             {"accumulator", std::string(hal::elementTypeName(own.accumulator))}};
+  if (own.tf32)
+    fields.emplace_back("arithmetic", "tf32");
   if (own.hasBias())
     fields.emplace_back("epilogue", epilogueName(own.epilogue));
   if (own.split != SplitK::None) {
@@ -41,6 +44,14 @@ std::vector<measure::TensorType> MatmulProblem::inputs() const {
   if (own.hasBias())
     tensors.push_back(own.biasTensor());
   return tensors;
+}
+
+std::unique_ptr<Problem> MatmulProblem::inTF32() const {
+  if (own.lhs.type != ElementType::F32 || own.accumulator != ElementType::F32)
+    return nullptr;
+  MatmulSpec narrow = own;
+  narrow.tf32 = true;
+  return std::make_unique<MatmulProblem>(narrow);
 }
 
 double MatmulProblem::flops() const {
@@ -251,11 +262,19 @@ measure::Problems MatmulFamily::problemsLike(measure::TensorTypes inputs, measur
 }
 
 std::vector<std::string> MatmulFamily::configurations(const Problem &problem, std::string_view target) const {
+  if (std::optional<CudaShape> gpu = CudaShape::of(target)) {
+    const auto *product = dynamic_cast<const MatmulProblem *>(&problem);
+    return product ? cudaConfigurations(product->spec(), *gpu, kConfigurationCount) : std::vector<std::string>();
+  }
   const MatmulSpec *spec = specFor(problem, target);
   return spec ? cpuConfigurations(*spec, CpuShape::host(), kConfigurationCount) : std::vector<std::string>();
 }
 
 std::vector<std::string> MatmulFamily::configurationSpace(const Problem &problem, std::string_view target) const {
+  if (std::optional<CudaShape> gpu = CudaShape::of(target)) {
+    const auto *product = dynamic_cast<const MatmulProblem *>(&problem);
+    return product ? measure::namesOf(cudaConfigurationSpace(product->spec(), *gpu)) : std::vector<std::string>();
+  }
   const MatmulSpec *spec = specFor(problem, target);
   return spec ? measure::namesOf(cpuConfigurationSpace(*spec, CpuShape::host())) : std::vector<std::string>();
 }

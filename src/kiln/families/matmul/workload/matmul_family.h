@@ -13,6 +13,7 @@ public:
 
   std::string_view family() const override { return own.family(); }
   // batch_count (1 unless batched), m, n, k, lhs, rhs, result, accumulator: {"lhs", "f32t"}, {"accumulator", "f32"}.
+  // In tf32 {"arithmetic", "tf32"}.
   // Then, of a fused one, epilogue: {"epilogue", "bias_relu"}; of split-k, split_k_mode, split_k_slices, partials:
   // {"split_k_mode", "serial"}, {"split_k_slices", "4"}, {"partials", "f32"}.
   measure::Fields fields() const override;
@@ -20,6 +21,7 @@ public:
   std::vector<measure::TensorType> inputs() const override;
   bool isWeight(size_t input) const override { return input >= 1; } // the right operand, and a bias
   std::vector<measure::TensorType> outputs() const override { return {own.resultTensor()}; }
+  std::unique_ptr<measure::Problem> inTF32() const override;
   // Of the product alone, so that what an epilogue or a split costs shows in GFLOP/s.
   double flops() const override;
   std::string mlir(std::string_view function, std::string_view configuration) const override;
@@ -45,8 +47,8 @@ public:
   // default: f32, f16, bf16 and (without an epilogue) i8, row-major.
   Result<measure::Problems> problems(const measure::ProblemSelection &selection) const override;
   measure::Problems problemsLike(measure::TensorTypes inputs, measure::TensorTypes outputs) const override;
-  // kConfigurationCount of them for llvm-cpu, fewer where the problem is too small to be cut in so many ways; none for
-  // targets that are not known here.
+  // kConfigurationCount of them for llvm-cpu and for GPUs of NVIDIA, fewer where the problem is too small to be cut in
+  // so many ways; none for targets that are not known here.
   std::vector<std::string> configurations(const measure::Problem &problem, std::string_view target) const override;
   // Thousands, 500 and more for all but small problems.
   std::vector<std::string> configurationSpace(const measure::Problem &problem, std::string_view target) const override;

@@ -5,9 +5,11 @@
 #include <cstring>
 #include <functional>
 #include <gtest/gtest.h>
+#include <random>
 
 #include "kiln/base/narrow_float.h"
 #include "kiln/families/families.h"
+#include "kiln/measure/verify/number.h"
 
 namespace kiln::families {
 namespace {
@@ -525,6 +527,82 @@ TEST(MatmulVerification, TensorsOfOtherShapesAreErrors) {
   EXPECT_TRUE(small->reference(inputs, results).ok());
   EXPECT_EQ(other->reference(inputs, results).code(), StatusCode::InvalidArgument);
   EXPECT_EQ(parse("matmul_bias_4x4x4_f32t_f32t_f32t")->reference(inputs, results).code(), StatusCode::InvalidArgument);
+}
+
+//===--- In tf32 -------------------------------------------------------------------------------------------------===//
+
+// What a program that narrows its inputs computes, with sums that are exact, or cut off as tensor cores do it: four
+// products at a time.
+void computeNarrow(Data &data, const measure::verify::FloatFormat &format, bool cuts) {
+  using measure::verify::Rounding, measure::verify::roundTo;
+  const MatmulSpec &s = data.spec();
+  uint64_t element = 0;
+  for (uint64_t m = 0; m < s.m; ++m)
+    for (uint64_t n = 0; n < s.n; ++n, ++element) {
+      double sum = 0;
+      for (uint64_t k = 0; k < s.k; ++k) {
+        sum += roundTo(format, data.left(0, m, k), Rounding::TowardZero) *
+               roundTo(format, data.right(0, k, n), Rounding::TowardZero);
+        if (cuts && k % 4 == 3)
+          sum = roundTo(measure::verify::kFormatF32, sum, Rounding::TowardZero);
+      }
+      Data::store(*data.output, element, sum);
+    }
+}
+
+// The causes of all passes.
+std::vector<measure::verify::Cause> causesOf(const Problem &problem, const std::function<void(Data &)> &compute) {
+  std::vector<measure::verify::Cause> causes;
+  for (size_t pass = 0; pass < problem.passes().size(); ++pass) {
+    Data data(problem);
+    EXPECT_TRUE(data.fill(pass, 7).ok());
+    compute(data);
+    causes.push_back(data.check(pass, 7).cause);
+  }
+  return causes;
+}
+
+TEST(MatmulFamily, InTF32WhatTF32GivesIsRight) {
+  using measure::verify::Cause;
+  std::unique_ptr<Problem> exact = parse("matmul_33x40x256_f32t_f32n_f32t"), narrow = exact->inTF32();
+  ASSERT_TRUE(narrow);
+  EXPECT_EQ(narrow->name(), exact->name());
+  EXPECT_EQ(narrow->passes(), exact->passes());
+  EXPECT_EQ(narrow->fields().back(), (std::pair<std::string, std::string>("arithmetic", "tf32")));
+  const std::vector<Cause> right(4, Cause::None);
+  for (bool cuts : {false, true}) {
+    auto compute = [&](Data &data) { computeNarrow(data, measure::verify::kFormatTF32, cuts); };
+    EXPECT_EQ(causesOf(*narrow, compute), right) << cuts;
+    EXPECT_EQ(causesOf(*exact, compute)[1], Cause::NarrowedInputs) << "f32 promises more";
+  }
+  EXPECT_EQ(causesOf(*narrow, [](Data &data) { EXPECT_TRUE(data.reference().ok()); }), right) << "f32 is better";
+  // But no less than tf32.
+  std::vector<Cause> bf16 =
+      causesOf(*narrow, [](Data &data) { computeNarrow(data, measure::verify::kFormatBF16, false); });
+  EXPECT_EQ(bf16[1], Cause::NarrowedInputs);
+  for (size_t pass = 1; pass < 4; ++pass)
+    EXPECT_NE(bf16[pass], Cause::None) << pass;
+  for (const char *name : {"matmul_33x40x256_f16t_f16t_f32t", "matmul_33x40x256_i8t_i8t_i32t"})
+    EXPECT_FALSE(parse(name)->inTF32()) << name;
+}
+
+TEST(MatmulFamily, InTF32TimedCallsMayBeOffByIt) {
+  std::unique_ptr<Problem> exact = parse("matmul_65x64x512_f32t_f32t_f32t"), narrow = exact->inTF32();
+  Data data(*narrow);
+  for (size_t i = 0; i < 2; ++i) {
+    std::mt19937 random(static_cast<unsigned>(i));
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    for (uint64_t at = 0; at < data.inputs[i].bytes().size() / 4; ++at)
+      Data::store(data.inputs[i], at, uniform(random));
+  }
+  std::vector<io::TensorSpan> inputs = {data.inputs[0].span(), data.inputs[1].span()};
+  const io::TensorSpan output[] = {data.output->span()};
+  auto verdictOf = [&](const Problem &problem) { return problem.timedCheck(inputs, 3)->check(output).ok(); };
+  computeNarrow(data, measure::verify::kFormatTF32, true);
+  EXPECT_TRUE(verdictOf(*narrow));
+  EXPECT_FALSE(verdictOf(*exact));
+  Data::store(*data.output, 11, 10 + Data::load(*data.output, 11)); // more than the root mean square of all
+  EXPECT_FALSE(verdictOf(*narrow));
 }
 
 } // namespace

@@ -69,6 +69,7 @@ struct MatmulSpec {
   SplitK split = SplitK::None;
   uint64_t slices = 1;                     // 1 unless split
   ElementType partials = ElementType::F32; // of split-k
+  bool tf32 = false; // f32 operands are multiplied as tf32; the name does not say it, as the configuration does
 
   bool operator==(const MatmulSpec &) const = default;
 

@@ -28,6 +28,7 @@ static Contraction contractionOf(const MatmulSpec &spec) {
                                                spec.result.type, spec.promisedAccumulator());
   contraction.lhsLayout = layoutOf(spec.lhs, m, k);
   contraction.rhsLayout = layoutOf(spec.rhs, k, n);
+  contraction.tf32 = spec.tf32;
   if (spec.slices > 1)
     contraction.slice = static_cast<int64_t>(spec.sliceLength());
   return contraction;
@@ -141,8 +142,11 @@ static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_
 
 Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) {
   Result<Verdict> verdict = checkOutputs(spec, pass, seed, inputs, outputs);
-  if (verdict.ok())
+  if (verdict.ok()) {
+    if (spec.tf32)
+      verdict->method += "; products in tf32";
     return *std::move(verdict);
+  }
   // Tensors that do not fit say nothing of the result, and must not pass for a right one.
   Verdict failure;
   failure.cause = Cause::Unknown;

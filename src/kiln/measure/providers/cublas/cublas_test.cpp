@@ -16,11 +16,11 @@ protected:
   void SetUp() override { families::registerFamilies(families); }
 
   // A provider that has loaded the problem with three sets.
-  void load(const std::string &name, std::unique_ptr<Provider> made) {
+  void load(const std::string &name, std::unique_ptr<Provider> made, bool inTF32 = false) {
     Result<std::unique_ptr<Problem>> parsed = families.parse(name);
     ASSERT_TRUE(parsed.ok()) << parsed.status().message();
     provider.reset();
-    problem = *std::move(parsed);
+    problem = inTF32 ? (*parsed)->inTF32() : *std::move(parsed);
     inputs.emplace(*SharedTensors::create("in", problem->inputs(), 3, SharedTensors::Pages::Reserved));
     outputs.emplace(*SharedTensors::create("out", problem->outputs(), 3, SharedTensors::Pages::OnDemand));
     LoadRequest request{0, problemText(*problem), "", "", 3, inputs->describe(), outputs->describe()};
@@ -109,8 +109,15 @@ TEST_F(CublasTest, EpiloguesAreThoseOfTheProblem) {
   EXPECT_EQ(loaded.code(), StatusCode::Unimplemented) << loaded.message();
 }
 
-// f32 is f32 unless tf32 was asked for, and then the checks tell it.
+// f32 is f32 unless tf32 was asked for, and then the checks tell it, unless tf32 is what the problem promises.
 TEST_F(CublasTest, Tf32IsNotF32) {
+  for (const char *name : {"matmul_17x9x21_f32t_f32n_f32t", "matmul_bias_relu_17x9x21_f32n_f32t_f32t"}) {
+    load(name, createCublasLtProvider(testing::fakeCublasLt, true), /*inTF32=*/true);
+    ASSERT_TRUE(loaded.ok()) << loaded.message();
+    Verdict right = verdict();
+    EXPECT_TRUE(right.ok()) << right.explanation;
+    EXPECT_NE(right.method.find("; products in tf32"), std::string::npos) << right.method;
+  }
   load("matmul_17x9x21_f32t_f32t_f32t", createCublasProvider(testing::fakeCublas, true));
   ASSERT_TRUE(loaded.ok()) << loaded.message();
   EXPECT_EQ(verdict().cause, verify::Cause::NarrowedInputs);

@@ -300,6 +300,8 @@ Result<int> verbs::repro(const Lab &lab, const ReportFlags &flags) {
                          "with what stands beside it, and run `kiln-dispatch sweep --corpus=FILE` there",
                          repro.dispatch, row.field("file").empty() ? "its file" : row.field("file"));
   KILN_ASSIGN_OR_RETURN(repro.problem, lab.families.parse(row.problem->name));
+  if (std::unique_ptr<measure::Problem> narrow = repro.problem->inTF32(); narrow && row.field("arithmetic") == "tf32")
+    repro.problem = std::move(narrow);
   KILN_RETURN_IF_ERROR(checkFolder(repro.folder));
 
   Operation operation;

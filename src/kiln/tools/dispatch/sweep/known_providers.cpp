@@ -106,7 +106,7 @@ Result<KnownProvider> findKiln(const DispatchFlags &flags) {
   return probe(flags, "kiln", "", {tool, "--provider=kiln"});
 }
 
-Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
+Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags, bool withTF32) {
   std::vector<std::string> wanted;
   bool asked = !flags.providers.empty();
   for (const std::string &list : flags.providers)
@@ -122,6 +122,8 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
     wanted = !flags.labDevice.isCpu() ? std::vector<std::string>{"kiln", "cublas", "cublaslt"}
              : flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas", "mkl"}
                                     : std::vector<std::string>{"kiln"};
+    if (!flags.labDevice.isCpu() && withTF32)
+      wanted.insert(wanted.end(), {"cublas:tf32", "cublaslt:tf32"});
     leaveOutAbsent(wanted, peers);
   }
   KILN_ASSIGN_OR_RETURN(std::string tool, siblingTool("kiln-lab-worker"));
@@ -137,8 +139,9 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags) {
       return notFound("--providers: there is no provider '{}'{}", wish, meant);
     else if (asked || wish == "kiln")
       return std::move(provider).status().withContext(fmt::format("provider '{}'", wish));
-    else
-      sayLines("without {}: {}", wish, provider.status().message());
+    else if (variant.empty() ||
+             std::ranges::find(providers, wish.substr(0, colon), &KnownProvider::name) != providers.end())
+      sayLines("without {}: {}", wish, provider.status().message()); // of a library without variants it is said once
   }
   for (const std::string &text : flags.providerCommands) {
     KILN_ASSIGN_OR_RETURN(KnownProvider provider, probeProgram(flags, text, providers));

@@ -26,8 +26,8 @@ bool isLibrary(std::string_view provider);
 Result<KnownProvider> findKiln(const DispatchFlags &flags);
 
 // Those that were asked for, all of which must work; without a wish, those that do. One external program at least must
-// work, where there are no other providers.
-Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags);
+// work, where there are no other providers. `withTF32`: also libraries' products in tf32.
+Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags, bool withTF32 = false);
 
 } // namespace kiln
 

@@ -116,6 +116,7 @@ static std::string settingsJson(const SweepSettings &settings) {
                {"profile", settings.profile}};
   if (!group.device.empty()) {
     json["device"] = group.device;
+    json["deviceName"] = settings.deviceName;
     json["minimumDeviceSample"] = group.minimumDeviceSample;
   }
   return report::dumpJson(json);

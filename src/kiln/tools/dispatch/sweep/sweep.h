@@ -39,6 +39,7 @@ struct SweepSettings {
   store::Writer *writer = nullptr;    // of the same database, where the caller has opened it; outlives the sweep
   store::WriterOptions writerOptions; // where `writer` is null
   measure::GroupSettings group;
+  std::string deviceName; // of group.device, "NVIDIA H200 (cuda://0)"
   measure::GroupOptions statistics;
   bool profile = true; // else candidates are verified only
   std::string commandLine;

@@ -7,6 +7,7 @@
 #include "kiln/measure/workers/turn_plan.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
+#include "kiln/tools/dispatch/sweep/tf32_groups.h"
 
 namespace kiln {
 
@@ -117,14 +118,16 @@ void announceSweep(const Lab &lab, const std::vector<Operation> &operations,
                    const std::vector<KnownProvider> &providers) {
   const size_t builds = 1 + lab.flags.compilerVariants.size();
   size_t dispatches = 0, libraries = 0;
-  bool withKiln = false;
+  const bool withKiln = std::ranges::find(providers, "kiln", &KnownProvider::name) != providers.end();
+  auto takesPart = [&](const KnownProvider &provider, const Operation &operation) {
+    return !withKiln || provider.name == "kiln" || isRival(provider.variant, operation);
+  };
   std::string names;
   for (const KnownProvider &provider : providers) {
-    if (provider.name == "kiln") {
-      withKiln = true;
+    if (provider.name == "kiln")
       continue;
-    }
-    ++libraries;
+    libraries += static_cast<size_t>(
+        std::ranges::count_if(operations, [&](const Operation &operation) { return takesPart(provider, operation); }));
     // The version of OpenBLAS is a whole line.
     names += fmt::format("{}{}{}{} {}", names.empty() ? "" : ", ", provider.name, provider.variant.empty() ? "" : ":",
                          provider.variant,
@@ -137,15 +140,14 @@ void announceSweep(const Lab &lab, const std::vector<Operation> &operations,
   for (const Operation &operation : operations) {
     std::vector<double> starts;
     for (const KnownProvider &provider : providers)
-      if (provider.obstacle.empty())
+      if (provider.obstacle.empty() && takesPart(provider, operation))
         starts.insert(starts.end(), provider.name == "kiln" ? operation.configurations.size() * builds : 1,
                       provider.startSeconds > 0 ? provider.startSeconds : kUsualStart);
     dispatches += withKiln ? operation.configurations.size() * builds : 0;
     time += measuringTime(*operation.problem, starts, lab.flags.threadCount(), settings);
   }
   sayLines("{}, {} ({} of Kiln{}{})", counted(operations.size(), "problem"),
-           counted(dispatches + libraries * operations.size(), "candidate"), dispatches, names.empty() ? "" : "; ",
-           names);
+           counted(dispatches + libraries, "candidate"), dispatches, names.empty() ? "" : "; ", names);
   say("{}\n", time.text());
 }
 

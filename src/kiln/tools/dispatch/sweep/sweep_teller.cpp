@@ -40,7 +40,8 @@ void SweepTeller::onGroup(size_t index, const SweepGroup &group) {
   clear();
   current = index;
   begun = begun ? begun : monotonicNanoseconds();
-  say("[{}/{}] {}: {}\n", index + 1, groups, group.problem->name(), counted(group.candidates.size(), "candidate"));
+  say("[{}/{}] {}: {}\n", index + 1, groups, factOf(*group.problem).title(),
+      counted(group.candidates.size(), "candidate"));
 }
 
 void SweepTeller::onRound(uint32_t round, double seconds) {

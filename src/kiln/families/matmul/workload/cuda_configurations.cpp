@@ -1,0 +1,252 @@
+#include "kiln/families/matmul/workload/cuda_configurations.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <set>
+#include <tuple>
+
+#include "kiln/measure/tiles.h"
+
+namespace kiln::families {
+
+static constexpr std::string_view kSimtFfma = "simt_ffma", kMmaSync = "tensorcore_mmasync", kWgmma = "tensorcore_wgmma";
+
+std::optional<CudaShape> CudaShape::of(std::string_view target) {
+  constexpr std::string_view kPrefix = "cuda:sm_";
+  if (!target.starts_with(kPrefix))
+    return std::nullopt;
+  target.remove_prefix(kPrefix.size());
+  CudaShape gpu;
+  auto [end, error] = std::from_chars(target.data(), target.data() + target.size(), gpu.generation);
+  if (error != std::errc())
+    return std::nullopt;
+  gpu.hasWgmma = gpu.generation == 90 && end != target.data() + target.size();
+  switch (gpu.generation) {
+  case 80:
+  case 87: break;
+  case 90: gpu.sharedBytes = 227 * 1024, gpu.multiprocessors = 132; break;
+  case 100: gpu.sharedBytes = 227 * 1024, gpu.multiprocessors = 148; break;
+  default: gpu.sharedBytes = 99 * 1024, gpu.multiprocessors = 84;
+  }
+  return gpu;
+}
+
+namespace {
+
+// What the choice of tiles knows of a problem.
+struct Product {
+  int64_t batch, m, n, k;
+  int64_t bytes; // of an operand's element
+  bool lhsKInner, rhsKInner;
+  bool isFloat;
+  bool hasMma, hasWgmma;
+
+  static Product of(const MatmulSpec &spec, const CudaShape &gpu) {
+    Product product{.batch = static_cast<int64_t>(spec.batch),
+                    .m = static_cast<int64_t>(spec.m),
+                    .n = static_cast<int64_t>(spec.n),
+                    .k = static_cast<int64_t>(spec.k),
+                    .bytes = static_cast<int64_t>(hal::elementTypeByteSize(spec.lhs.type)),
+                    .lhsKInner = !spec.lhs.columnMajor,
+                    .rhsKInner = spec.rhs.columnMajor,
+                    .isFloat = spec.lhs.type != ElementType::I8,
+                    .hasMma = false,
+                    .hasWgmma = false};
+    const bool kInner = product.lhsKInner && product.rhsKInner;
+    switch (spec.lhs.type) {
+    case ElementType::F16:
+    case ElementType::BF16:
+    case ElementType::F32: product.hasMma = spec.accumulator == ElementType::F32; break;
+    case ElementType::I8: product.hasMma = kInner; break; // nothing turns bytes on their way
+    default: break;
+    }
+    // Boxes are copied where rows are whole 16 bytes, and only elements of two bytes are turned on their way.
+    const int64_t lhsRow = product.lhsKInner ? static_cast<int64_t>(spec.k) : product.m;
+    const int64_t rhsRow = product.rhsKInner ? static_cast<int64_t>(spec.k) : product.n;
+    product.hasWgmma = product.hasMma && gpu.hasWgmma && (product.bytes == 2 || kInner) &&
+                       lhsRow * product.bytes % 16 == 0 && rhsRow * product.bytes % 16 == 0;
+    return product;
+  }
+
+  // Whether a tile of `most` is none that a smaller one would cover.
+  static bool isWorth(int64_t tile, int64_t extent, int64_t least) {
+    return tile <= std::max(least, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(extent))));
+  }
+};
+
+// Blocks of 32 to 1024 threads.
+constexpr int64_t kMostThreads = 1024;
+
+class Space {
+public:
+  Space(const Product &product, const CudaShape &gpu) : product(product), gpu(gpu) {}
+
+  void addWgmma() {
+    for (int64_t m : {64, 128, 256})
+      for (int64_t n : {64, 128, 256})
+        if (m * n <= 128 * 256 && isWorth(m, n, 64)) {
+          // As many stages as fit, and less.
+          auto shared = [&](int64_t stages) { return 1024 + stages * (m + n) * 128 + m / 64 * 2 * 8192; };
+          int64_t most = 2;
+          while (most < 16 && shared(most + 1) <= gpu.sharedBytes)
+            ++most;
+          for (int64_t stages : std::set<int64_t>{2, 3, 4, 6, most})
+            if (stages <= most && shared(stages) <= gpu.sharedBytes)
+              add(kWgmma, m, n, 128 / product.bytes, stages, 0, 0, 1);
+        }
+  }
+
+  void addMmaSync() {
+    // On sm_90a a part of the multiprocessor's rate.
+    const double rate = gpu.hasWgmma ? 0.6 : 1;
+    for (int64_t m : {16, 32, 64, 128, 256})
+      for (int64_t n : {16, 32, 64, 128, 256})
+        if (m * n <= 256 * 128 && m * n >= 32 * 32 && isWorth(m, n, 32))
+          for (int64_t row : {64, 128})
+            for (int64_t stages : {2, 3, 4, 5, 6, 8, 10})
+              if (stages * (m + n) * row <= gpu.sharedBytes)
+                for (auto [rows, columns] : warpTiles(m, n))
+                  add(kMmaSync, m, n, row / product.bytes, stages, rows, columns, rate);
+  }
+
+  void addSimt() {
+    // Scalars, beside tensor cores.
+    const double rate = product.hasMma ? 0.05 : 1;
+    for (int64_t m : {16, 32, 64, 128})
+      for (int64_t n : {16, 32, 64, 128})
+        if (m * n >= 16 * 32 && isWorth(m, n, 16))
+          for (int64_t k : {8, 16, 32})
+            for (int64_t stages : {2, 3, 4})
+              for (auto [rows, columns] : threadTiles(m, n)) {
+                // What is turned on its way has padding.
+                int64_t padding = (product.lhsKInner ? 16 : 0) + (product.rhsKInner ? 16 : 0);
+                if (stages * k * ((m + n) * product.bytes + padding) <= gpu.sharedBytes)
+                  add(kSimtFfma, m, n, k, stages, rows, columns, rate);
+              }
+  }
+
+  std::vector<RatedConfig> configs;
+
+private:
+  using Tile = std::pair<int64_t, int64_t>;
+
+  bool isWorth(int64_t m, int64_t n, int64_t least) const {
+    return Product::isWorth(m, product.m, least) && Product::isWorth(n, product.n, least);
+  }
+
+  // The compiler's own choice, 0x0, and others.
+  static std::vector<Tile> warpTiles(int64_t m, int64_t n) {
+    int64_t rows = std::min<int64_t>(m, 64), columns = std::min<int64_t>(n, 64);
+    auto warps = [&](int64_t r, int64_t c) { return (m / r) * (n / c); };
+    while (warps(rows, columns) < 4 && std::max(rows, columns) > 16)
+      (rows >= columns ? rows : columns) /= 2;
+    std::vector<Tile> tiles = {{0, 0}};
+    for (int64_t r : {16, 32, 64})
+      for (int64_t c : {16, 32, 64})
+        if (r <= m && c <= n && r * c >= 32 * 16 && Tile(r, c) != Tile(rows, columns) && warps(r, c) >= 4 &&
+            warps(r, c) <= 16)
+          tiles.emplace_back(r, c);
+    return tiles;
+  }
+  static std::vector<Tile> threadTiles(int64_t m, int64_t n) {
+    int64_t rows = std::min<int64_t>(m, 8), columns = std::min<int64_t>(n, 8);
+    auto threads = [&](int64_t r, int64_t c) { return (m / r) * (n / c); };
+    while (threads(rows, columns) < 64 && std::max(rows, columns) > 1)
+      (rows >= columns ? rows : columns) /= 2;
+    std::vector<Tile> tiles = {{0, 0}};
+    for (int64_t r : {4, 8})
+      for (int64_t c : {4, 8, 16})
+        if (r <= m && c <= n && Tile(r, c) != Tile(rows, columns) && threads(r, c) >= 64 &&
+            threads(r, c) <= kMostThreads)
+          tiles.emplace_back(r, c);
+    return tiles;
+  }
+
+  void add(std::string_view instructions, int64_t m, int64_t n, int64_t k, int64_t stages, int64_t rows,
+           int64_t columns, double rate) {
+    TileConfig config;
+    config.m = m, config.n = n, config.k = k;
+    config.stages = stages;
+    config.instructions = instructions;
+    config.rows = rows, config.columns = columns;
+    configs.push_back({config, costOf(config) / rate});
+  }
+
+  // The time of the multiprocessor that has the most tiles, as far as tiles decide it. The numbers stand for nothing
+  // that was measured: larger tiles read less, more stages hide more, and a register tile of the compiler's choice is
+  // as good as any.
+  double costOf(const TileConfig &config) const {
+    auto real = [](int64_t value) { return static_cast<double>(value); };
+    int64_t tiles = product.batch * measure::divideUp(product.m, config.m) * measure::divideUp(product.n, config.n);
+    double read = 60 * (1 / real(config.m) + 1 / real(config.n));
+    double wait = 0.25 / real(config.stages - 1);
+    double depth = real(measure::roundUp(product.k, config.k));
+    double registers = config.rows == 0 ? 1 : 1 + 0.02 * real(64 * 64) / real(config.rows * config.columns * 4);
+    return real(measure::divideUp(tiles, gpu.multiprocessors) * config.m * config.n) * depth * (1 + read + wait) *
+           registers;
+  }
+
+  const Product &product;
+  const CudaShape &gpu;
+};
+
+// The documents' tiles of tensorcore_mmasync: their extents, the bytes of a row of K, and stages.
+struct Documented {
+  int64_t m, n, rowBytes, stages;
+};
+constexpr Documented kDocumented[] = {{128, 256, 64, 3}, {128, 128, 128, 4}, {128, 128, 64, 5},
+                                      {128, 64, 64, 5},  {64, 64, 128, 5},   {64, 64, 64, 10}};
+
+bool isDocumented(const TileConfig &config, int64_t bytes) {
+  return config.instructions == kMmaSync && config.rows == 0 &&
+         std::ranges::any_of(kDocumented, [&](const Documented &one) {
+           return config.m == one.m && config.n == one.n && config.k * bytes == one.rowBytes &&
+                  config.stages == one.stages;
+         });
+}
+
+} // namespace
+
+std::vector<RatedConfig> cudaConfigurationSpace(const MatmulSpec &spec, const CudaShape &gpu) {
+  // Kernels with tiles copy asynchronously, and slices are no products to them.
+  if (gpu.generation < 80 || spec.split != SplitK::None)
+    return {};
+  const Product product = Product::of(spec, gpu);
+  Space space(product, gpu);
+  if (product.hasWgmma)
+    space.addWgmma();
+  if (product.hasMma)
+    space.addMmaSync();
+  space.addSimt();
+  measure::sortByCost(space.configs);
+  return std::move(space.configs);
+}
+
+std::vector<std::string> cudaConfigurations(const MatmulSpec &spec, const CudaShape &gpu, size_t count) {
+  const std::vector<RatedConfig> space = cudaConfigurationSpace(spec, gpu);
+  const auto bytes = static_cast<int64_t>(hal::elementTypeByteSize(spec.lhs.type));
+  std::set<size_t> chosen;
+  auto choose = [&](size_t most, auto &&isWanted) {
+    for (size_t place = 0; place < space.size() && chosen.size() < most; ++place)
+      if (isWanted(space[place].config))
+        chosen.insert(place);
+  };
+  choose(count, [&](const TileConfig &config) { return isDocumented(config, bytes); });
+  // A model that is wrong about a class or a tile costs little where each has its best.
+  std::set<std::tuple<std::string, int64_t, int64_t>> tiles;
+  std::set<std::string> classes;
+  for (const RatedConfig &rated : space)
+    classes.insert(rated.config.instructions);
+  for (const std::string &one : classes)
+    choose(std::min(count, chosen.size() + count / 4), [&](const TileConfig &config) {
+      return config.instructions == one && tiles.insert({one, config.m, config.n}).second;
+    });
+  choose(count, [](const TileConfig &) { return true; });
+  std::vector<std::string> names;
+  for (size_t place : chosen)
+    names.push_back(space[place].config.name());
+  return names;
+}
+
+} // namespace kiln::families
