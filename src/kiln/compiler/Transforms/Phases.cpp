@@ -21,6 +21,7 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   if (context.options.widenFloats)
     passes.addPass(createWidenFloatsPass());
   passes.addPass(createConvertElementwiseToLinalgPass());
+  passes.addPass(createScalarizeBodiesPass());
   passes.addPass(createInsertChecksPass());
   passes.addPass(createDecomposeOpsPass());
   if (context.extendInput)
@@ -44,6 +45,7 @@ void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createLiftControlFlowPass(); });
   registerPass([] { return createCheckInputPass(); });
   registerPass([] { return createRejectRecursionPass(); });
+  registerPass([] { return createScalarizeBodiesPass(); });
   registerPass([] { return createInsertChecksPass(); });
   registerPass([] { return createDecomposeOpsPass(); });
   registerPass([] { return createWidenFloatsPass(); });
