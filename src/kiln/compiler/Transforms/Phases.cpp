@@ -23,6 +23,7 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createConvertElementwiseToLinalgPass());
   passes.addPass(createScalarizeBodiesPass());
   passes.addPass(createInsertChecksPass());
+  passes.addPass(createBoundLoopsPass());
   passes.addPass(createDecomposeOpsPass());
   if (context.extendInput)
     context.extendInput(passes);
@@ -47,6 +48,7 @@ void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createRejectRecursionPass(); });
   registerPass([] { return createScalarizeBodiesPass(); });
   registerPass([] { return createInsertChecksPass(); });
+  registerPass([] { return createBoundLoopsPass(); });
   registerPass([] { return createDecomposeOpsPass(); });
   registerPass([] { return createWidenFloatsPass(); });
   registerPass([] { return createWrapEntryPointsPass(); });

@@ -75,6 +75,16 @@ def ScalarizeBodiesPass : Pass<"kiln-scalarize-bodies", "mlir::ModuleOp"> {
                            "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def BoundLoopsPass : Pass<"kiln-bound-loops", "mlir::ModuleOp"> {
+  let summary = "Lets each scf.for end whose index could pass the largest number of its type";
+  let description = [{
+    Loops are lowered to "add the step, then compare", which wraps where the end lies less than a step below the largest
+    number. Loops that could do so compare as unsigned numbers, where they start at 0 or above: that costs nothing. Others
+    count their iterations. In the body of a tensor operation, where nobody would be told, a step is at least 1.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
   let summary = "Checks at run time what no verifier could know";
   let description = [{
