@@ -1,7 +1,7 @@
 // Loops end also where their index would pass the largest number of its type, on the host and in kernels.
 // REQUIRES: compiler
 // RUN: kiln-compile --iree-hal-target-backends=llvm-cpu %s -o %t.vmfb
-// RUN: call() { %limit kiln-run-module --module=%t.vmfb --function="$@" | grep "result\|xi32"; }; { call constant; \
+// RUN: call() { %limit kiln-run-module --module=%t.vmfb --function="$@" | grep "result\|xi32"; }; { call constant; call far; \
 // RUN:   call from_zero --input=9223372036854775807 --input=4611686018427387904; call from_zero --input=10 --input=3; \
 // RUN:   call from_zero --input=-5 --input=3; call anywhere --input=-2147483648 --input=2147483647 --input=2147483647; \
 // RUN:   call anywhere --input=-7 --input=8 --input=5; call anywhere --input=3 --input=3 --input=1; \
@@ -23,6 +23,21 @@ func.func @constant() -> i64 {
     scf.yield %m : i64
   }
   return %r : i64
+}
+
+// The distance is no signed number.
+// CHECK-NEXT: i32=5
+func.func @far() -> i32 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %start = arith.constant -2147483648 : i32
+  %end = arith.constant 2147483647 : i32
+  %step = arith.constant 1000000000 : i32
+  %r = scf.for %i = %start to %end step %step iter_args(%n = %zero) -> i32 : i32 {
+    %m = arith.addi %n, %one : i32
+    scf.yield %m : i32
+  }
+  return %r : i32
 }
 
 // The sum of the indices.

@@ -48,9 +48,15 @@ private:
     return parent;
   }
 
-  // Whether the end, and a step from any number below it, are numbers of the type.
+  // Whether a step from any number below the end is a number of the type, and so is the distance to the end.
   bool staysInType() {
     std::optional<APInt> step = constantOf(loop.getStep()), end = constantOf(loop.getUpperBound());
+    std::optional<APInt> start = constantOf(loop.getLowerBound());
+    bool isFar = false;
+    if (!loop.getUnsignedCmp() && start && end)
+      (void)end->ssub_ov(*start, isFar);
+    if (isFar)
+      return false;
     if (!step)
       return false;
     if (step->isOne())

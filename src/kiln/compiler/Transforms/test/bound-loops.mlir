@@ -77,6 +77,21 @@ func.func @from_anywhere(%m: i32, %n: i32, %s: i32) -> i32 {
 
 // -----
 
+// A distance that is no signed number is one to upstream's folding only where it is unsigned; here also in steps of one.
+// CHECK-LABEL: func.func @far
+// CHECK: scf.for unsigned
+// CHECK-NEXT: arith.muli
+func.func @far() {
+  %start = arith.constant -2147483648 : i32
+  %end = arith.constant 2147483647 : i32
+  %one = arith.constant 1 : i32
+  scf.for %i = %start to %end step %one : i32 {
+  }
+  return
+}
+
+// -----
+
 // In a kernel no one would be told of a step of 0.
 // CHECK-LABEL: func.func @in_kernel
 // CHECK: ^bb0(%{{.+}}: index):
