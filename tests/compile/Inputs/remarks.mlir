@@ -13,6 +13,21 @@ func.func @sum(%x: tensor<1000003xf32>) -> tensor<f32> {
   return %r : tensor<f32>
 }
 
+// Of several rows, as soon as there is one.
+// CHECK: [[@LINE+3]]:8: remark: one_workgroup: rows_dispatch_0_{{.*}} runs in one workgroup, although at least 1000003 steps could be shared
+func.func @rows(%x: tensor<?x1000003xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %r = linalg.reduce { arith.addf } ins(%x : tensor<?x1000003xf32>) outs(%zero : tensor<f32>) dimensions = [0, 1]
+  return %r : tensor<f32>
+}
+
+// Of so many elements as a call has one workgroup may be all there is to do.
+func.func @unknown(%x: tensor<?xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %r = linalg.reduce { arith.addf } ins(%x : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  return %r : tensor<f32>
+}
+
 // An argument belongs to the caller.
 // CHECK: [[@LINE+2]]:8: remark: copy: put copies 256 bytes in each call: a dispatch updates a tensor that was not computed in the same block
 func.func @put(%x: tensor<64xf32>, %y: tensor<8xf32>) -> tensor<64xf32> {

@@ -14,4 +14,12 @@ std::optional<int64_t> countSteps(linalg::LinalgOp op, std::optional<utils::Iter
   return steps;
 }
 
+int64_t countKnownSteps(linalg::LinalgOp op) {
+  int64_t steps = 1;
+  for (int64_t extent : op.getStaticLoopRanges())
+    if (!ShapedType::isDynamic(extent) && llvm::MulOverflow(steps, extent, steps))
+      return std::numeric_limits<int64_t>::max();
+  return steps;
+}
+
 } // namespace kiln

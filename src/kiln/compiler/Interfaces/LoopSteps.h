@@ -10,6 +10,9 @@ namespace kiln {
 std::optional<int64_t> countSteps(mlir::linalg::LinalgOp op,
                                   std::optional<mlir::utils::IteratorType> kind = std::nullopt);
 
+// The product of the extents that are known, at most the largest number; the others may make it a multiple, or 0.
+int64_t countKnownSteps(mlir::linalg::LinalgOp op);
+
 } // namespace kiln
 
 #endif // KILN_COMPILER_INTERFACES_LOOPSTEPS_H

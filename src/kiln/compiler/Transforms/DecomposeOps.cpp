@@ -1,3 +1,4 @@
+#include "kiln/compiler/Transforms/TensorOps.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -17,18 +18,36 @@ public:
   void runOnOperation() override {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<linalg::AggregatedOpInterface, linalg::PackOp, linalg::UnPackOp, tensor::ConcatOp>(op))
+      if (isAggregate(op))
         ops.push_back(op);
     });
     IRRewriter rewriter(&getContext());
-    for (Operation *op : ops) {
-      rewriter.setInsertionPoint(op);
-      if (failed(decompose(rewriter, op))) {
-        op->emitError() << "'" << op->getName()
-                        << "' of this form is not supported; write it as the ops that it stands for";
+    for (Operation *op : ops)
+      if (failed(decomposeAggregate(rewriter, op)))
         return signalPassFailure();
-      }
-    }
+  }
+
+  static LogicalResult decompose(RewriterBase &rewriter, Operation *op) {
+    if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op))
+      unifyTypes(rewriter, softmax);
+    if (auto pack = dyn_cast<linalg::PackOp>(op); pack && hasDynamicTiles(pack))
+      return rewriter.replaceOp(op, packByIndex(rewriter, pack)), success();
+    if (auto unpack = dyn_cast<linalg::UnPackOp>(op); unpack && hasDynamicTiles(unpack))
+      return rewriter.replaceOp(op, unpackByIndex(rewriter, unpack)), success();
+    // Upstream's lowerings replace the op themselves.
+    if (auto pack = dyn_cast<linalg::PackOp>(op))
+      return linalg::lowerPack(rewriter, pack);
+    if (auto unpack = dyn_cast<linalg::UnPackOp>(op))
+      // Upstream's short form for a single tile takes each dimension to be tiled.
+      return linalg::lowerUnPack(rewriter, unpack,
+                                 /*lowerUnpadLikeWithExtractSlice=*/unpack.getMixedTiles().size() ==
+                                     static_cast<size_t>(unpack.getDestType().getRank()));
+    auto concat = dyn_cast<tensor::ConcatOp>(op);
+    FailureOr<SmallVector<Value>> parts = concat ? decomposeConcat(rewriter, concat)
+                                                 : cast<linalg::AggregatedOpInterface>(op).decomposeOperation(rewriter);
+    if (succeeded(parts))
+      rewriter.replaceOp(op, *parts);
+    return parts;
   }
 
 private:
@@ -153,29 +172,18 @@ private:
     result.setType(type);
     rewriter.setInsertionPoint(op);
   }
-
-  static LogicalResult decompose(RewriterBase &rewriter, Operation *op) {
-    if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op))
-      unifyTypes(rewriter, softmax);
-    if (auto pack = dyn_cast<linalg::PackOp>(op); pack && hasDynamicTiles(pack))
-      return rewriter.replaceOp(op, packByIndex(rewriter, pack)), success();
-    if (auto unpack = dyn_cast<linalg::UnPackOp>(op); unpack && hasDynamicTiles(unpack))
-      return rewriter.replaceOp(op, unpackByIndex(rewriter, unpack)), success();
-    // Upstream's lowerings replace the op themselves.
-    if (auto pack = dyn_cast<linalg::PackOp>(op))
-      return linalg::lowerPack(rewriter, pack);
-    if (auto unpack = dyn_cast<linalg::UnPackOp>(op))
-      // Upstream's short form for a single tile takes each dimension to be tiled.
-      return linalg::lowerUnPack(rewriter, unpack,
-                                 /*lowerUnpadLikeWithExtractSlice=*/unpack.getMixedTiles().size() ==
-                                     static_cast<size_t>(unpack.getDestType().getRank()));
-    auto concat = dyn_cast<tensor::ConcatOp>(op);
-    FailureOr<SmallVector<Value>> parts = concat ? decomposeConcat(rewriter, concat)
-                                                 : cast<linalg::AggregatedOpInterface>(op).decomposeOperation(rewriter);
-    if (succeeded(parts))
-      rewriter.replaceOp(op, *parts);
-    return parts;
-  }
 };
 } // namespace
+
+bool isAggregate(Operation *op) {
+  return isa<linalg::AggregatedOpInterface, linalg::PackOp, linalg::UnPackOp, tensor::ConcatOp>(op);
+}
+
+LogicalResult decomposeAggregate(RewriterBase &rewriter, Operation *op) {
+  rewriter.setInsertionPoint(op);
+  if (succeeded(DecomposeOpsPass::decompose(rewriter, op)))
+    return success();
+  return op->emitError() << "'" << op->getName()
+                         << "' of this form is not supported; write it as the ops that it stands for";
+}
 } // namespace kiln

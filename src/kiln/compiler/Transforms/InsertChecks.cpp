@@ -1,3 +1,4 @@
+#include "kiln/compiler/Transforms/TensorOps.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
@@ -410,11 +411,6 @@ private:
   Location loc;
 };
 
-// Whether the body is computed for each element.
-bool isKernel(Operation *op) {
-  return isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op);
-}
-
 // The nearest number from 0 to what an extent leaves where so many elements are read.
 Value heldTo(OpBuilder &builder, Location loc, Value index, Value tensor, int64_t dim, int64_t count) {
   int64_t known = cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
@@ -431,6 +427,31 @@ void clampIndices(tensor::ExtractOp gather) {
   OpBuilder builder(gather);
   for (auto [dim, index] : llvm::enumerate(gather.getIndicesMutable()))
     index.set(heldTo(builder, gather.getLoc(), index.get(), gather.getTensor(), dim, 1));
+}
+
+// A loop or branch of a kernel may or may not come to a read: from a tensor without elements it gives zero. For other
+// reads the host has seen to elements.
+void readIfNotEmpty(tensor::ExtractOp gather) {
+  auto type = cast<RankedTensorType>(gather.getTensor().getType());
+  if (isKernel(gather->getParentOp()) || (type.hasStaticShape() && type.getNumElements() > 0))
+    return;
+  OpBuilder builder(gather);
+  Location loc = gather.getLoc();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0), isFilled;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    if (!type.isDynamicDim(dim) && type.getDimSize(dim) != 0)
+      continue;
+    Value extent = builder.createOrFold<tensor::DimOp>(loc, gather.getTensor(), dim);
+    Value hasExtent = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, extent, zero);
+    isFilled = isFilled ? arith::AndIOp::create(builder, loc, isFilled, hasExtent) : hasExtent;
+  }
+  auto branch = scf::IfOp::create(builder, loc, gather.getType(), isFilled, /*withElseRegion=*/true);
+  gather.replaceAllUsesWith(branch.getResult(0));
+  builder.setInsertionPointToStart(branch.thenBlock());
+  gather->moveBefore(scf::YieldOp::create(builder, loc, gather.getResult()));
+  builder.setInsertionPointToStart(branch.elseBlock());
+  Value nothing = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(gather.getType()));
+  scf::YieldOp::create(builder, loc, nothing);
 }
 
 // The same of slices of known size.
@@ -476,10 +497,12 @@ public:
         reads.push_back(op);
     });
     for (Operation *op : reads) {
-      if (auto gather = dyn_cast<tensor::ExtractOp>(op))
+      if (auto gather = dyn_cast<tensor::ExtractOp>(op)) {
         clampIndices(gather);
-      else
+        readIfNotEmpty(gather);
+      } else {
         clampOffsets(cast<tensor::ExtractSliceOp>(op));
+      }
     }
   }
 };

@@ -21,7 +21,9 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   if (context.options.widenFloats)
     passes.addPass(createWidenFloatsPass());
   passes.addPass(createConvertElementwiseToLinalgPass());
+  passes.addPass(createScalarizeBodiesPass());
   passes.addPass(createInsertChecksPass());
+  passes.addPass(createBoundLoopsPass());
   passes.addPass(createDecomposeOpsPass());
   if (context.extendInput)
     context.extendInput(passes);
@@ -44,7 +46,9 @@ void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createLiftControlFlowPass(); });
   registerPass([] { return createCheckInputPass(); });
   registerPass([] { return createRejectRecursionPass(); });
+  registerPass([] { return createScalarizeBodiesPass(); });
   registerPass([] { return createInsertChecksPass(); });
+  registerPass([] { return createBoundLoopsPass(); });
   registerPass([] { return createDecomposeOpsPass(); });
   registerPass([] { return createWidenFloatsPass(); });
   registerPass([] { return createWrapEntryPointsPass(); });

@@ -62,6 +62,29 @@ def DecomposeOpsPass : Pass<"kiln-decompose-ops", "mlir::ModuleOp"> {
                            "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def ScalarizeBodiesPass : Pass<"kiln-scalarize-bodies", "mlir::ModuleOp"> {
+  let summary = "Leaves no tensors inside the bodies of tensor operations";
+  let description = [{
+    The body of a `linalg` operation, a `tensor.generate` or a `tensor.pad` computes one element. Tensor operations in it
+    that do not depend on the element move in front of the operation. Of the others, only the elements that the body reads
+    are computed, each where it is read: a reduction becomes loops over scalars, a slice becomes a computation of indices.
+    A tensor of one element is computed once. A larger one that is read several times is computed several times. A loop
+    that carries a tensor, and what has no elements that could be computed alone, are errors.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
+def BoundLoopsPass : Pass<"kiln-bound-loops", "mlir::ModuleOp"> {
+  let summary = "Lets each scf.for end whose index could pass the largest number of its type";
+  let description = [{
+    Loops are lowered to "add the step, then compare", which wraps where the end lies less than a step below the largest
+    number. Loops that could do so compare as unsigned numbers, where they start at 0 or above: that costs nothing. Others
+    count their iterations. In the body of a tensor operation, where nobody would be told, a step is at least 1.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
   let summary = "Checks at run time what no verifier could know";
   let description = [{
@@ -71,7 +94,7 @@ def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
     gathers and slices are held to their tensors.
   }];
   let dependentDialects = ["::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::tensor::TensorDialect"];
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def WidenFloatsPass : Pass<"kiln-widen-floats", "mlir::ModuleOp"> {

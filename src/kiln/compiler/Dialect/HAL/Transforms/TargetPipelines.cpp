@@ -61,6 +61,7 @@ namespace {
 // The longest loop nest of a variant's dispatch, as far as its extents are known.
 struct Work {
   int64_t steps = 0;
+  bool isAll = false;
   std::optional<Location> place;
 };
 } // namespace
@@ -68,8 +69,8 @@ struct Work {
 static Work findWork(ExecutableVariantOp variant) {
   Work work;
   variant.walk([&](linalg::LinalgOp op) {
-    if (int64_t steps = countSteps(op).value_or(0); steps > work.steps)
-      work = {steps, op.getLoc()};
+    if (int64_t steps = countKnownSteps(op); steps > work.steps)
+      work = {steps, countSteps(op).has_value(), op.getLoc()};
   });
   return work;
 }
@@ -125,7 +126,8 @@ public:
         constexpr int64_t worthSharing = int64_t(1) << 18;
         if (work.steps >= worthSharing && isOneWorkgroup(exportOp))
           Util::addRemark(getOperation(), Util::Cost::OneWorkgroup, *work.place, exportOp.getSymName(),
-                          "runs in one workgroup, although " + Twine(work.steps) + " steps could be shared");
+                          "runs in one workgroup, although " + Twine(work.isAll ? "" : "at least ") +
+                              Twine(work.steps) + " steps could be shared");
         continue;
       }
       exportOp.emitError() << "'" << exportOp.getSymName()

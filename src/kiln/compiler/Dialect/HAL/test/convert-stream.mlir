@@ -1,37 +1,86 @@
-// RUN: kiln-compile %s --iree-hal-target-backends=llvm-cpu --compile-to=hal | FileCheck %s
-// RUN: kiln-compile %s --iree-hal-target-backends=llvm-cpu --compile-to=hal \
+// RUN: kiln-opt %s --kiln-hal-convert-stream --iree-hal-target-backends=llvm-cpu --split-input-file | FileCheck %s
+// RUN: kiln-opt %s --kiln-hal-convert-stream --iree-hal-target-backends=llvm-cpu --split-input-file \
 // RUN:   --iree-hal-benchmark-dispatch-repeat-count=3 | FileCheck %s --check-prefix=REPEAT
 
-// All executables are linked into one, and loaded once; a static program records its commands once.
+// A submission of the same commands in each call is recorded by an initializer, after the device and the executable.
+// REPEAT-COUNT-3: hal.command_buffer.dispatch(
+// CHECK: util.global private @__device : !hal.device
+// CHECK: util.global private @__executable_ex : !hal.executable
+// CHECK: util.global private @__command_buffer_0 : !hal.command_buffer
 // CHECK: util.initializer
-// CHECK: hal.device.get
-// CHECK: hal.executable.create({{.*}}) @module_linked
-// CHECK: hal.command_buffer.create
-// CHECK: hal.command_buffer.dispatch
-// CHECK: hal.command_buffer.finalize
-// CHECK: util.global.store {{.*}}, @__command_buffer_0
-// CHECK: hal.executable private @module_linked
-// CHECK: ordinal(0)
-// CHECK: ordinal(1)
-// CHECK-LABEL: util.func @static
-// CHECK-NOT: hal.command_buffer
-// CHECK: util.global.load @__command_buffer_0
-// CHECK: hal.device.execute
-// CHECK: hal.fence.await
-// REPEAT: kiln.dispatch_repeat_count = "3"
-// REPEAT: util.initializer
-// REPEAT-COUNT-3: hal.command_buffer.dispatch
-func.func @static(%a: tensor<64xf32>) -> tensor<64xf32> {
-  %0 = math.absf %a : tensor<64xf32>
-  return %0 : tensor<64xf32>
+// CHECK: %[[DEVICE:.+]] = hal.device.get(
+// CHECK: util.global.store %[[DEVICE]], @__device
+// CHECK: %[[EX:.+]] = hal.executable.create(%[[DEVICE]]) @ex
+// CHECK: util.global.store %[[EX]], @__executable_ex
+// CHECK: %[[COMMANDS:.+]] = hal.command_buffer.create(
+// CHECK: hal.command_buffer.dispatch(%[[COMMANDS]],
+// CHECK: hal.command_buffer.finalize(%[[COMMANDS]])
+// CHECK: util.global.store %[[COMMANDS]], @__command_buffer_0
+// CHECK-LABEL: util.func @main
+// CHECK-SAME: (%[[VIEW:.+]]: !hal.buffer_view)
+// CHECK-NOT: hal.command_buffer.create
+// CHECK: %[[IN:.+]] = hal.buffer_view.buffer(%[[VIEW]])
+// CHECK: %[[OUT:.+]] = hal.buffer.allocate(
+// CHECK: %[[RECORDED:.+]] = util.global.load @__command_buffer_0
+// CHECK: %[[FENCE:.+]] = hal.device.execute(%{{.+}}, %{{.+}}, %[[RECORDED]], %[[IN]], {{.*}}, %[[OUT]],
+// CHECK: hal.fence.await(%[[FENCE]])
+// CHECK-NOT: stream.
+hal.executable private @ex {
+  hal.executable.variant public @llvm_cpu target(<"llvm-cpu", "elf-x86_64", {}>) {
+    hal.executable.export public @f ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, writeonly]>) count() -> (index, index, index) {
+      %c1 = arith.constant 1 : index
+      hal.return %c1, %c1, %c1 : index, index, index
+    }
+    builtin.module {
+    }
+  }
+}
+util.func @main(%a: !hal.buffer_view) -> !hal.buffer_view {
+  %c256 = arith.constant 256 : index
+  %0 = stream.tensor.import %a : !hal.buffer_view -> !stream.resource
+  %1 = stream.resource.alloc external : !stream.resource{%c256}
+  %2 = stream.timepoint.immediate : !stream.timepoint
+  %3 = stream.cmd.execute await(%2) with(%0, %1 : !stream.resource, !stream.resource) {%c256, %c256} {
+  ^bb0(%in: !stream.resource, %out: !stream.resource):
+    %c0 = arith.constant 0 : index
+    %size = arith.constant 256 : index
+    stream.cmd.dispatch @ex::@f[] (%in, %out : !stream.resource, !stream.resource) at(%c0, %c0) for(%size, %size)
+  }
+  %4 = stream.tensor.export %1{%c256} : !stream.resource as tensor<64xf32> -> !hal.buffer_view
+  stream.timepoint.await %3 : !stream.timepoint
+  util.return %4 : !hal.buffer_view
 }
 
-// One whose extents are known at run time only records them at each call.
-// CHECK-LABEL: util.func @dynamic
-// CHECK: hal.command_buffer.create
-// CHECK: hal.command_buffer.dispatch
-// CHECK: hal.device.execute
-func.func @dynamic(%a: tensor<?xf32>) -> tensor<?xf32> {
-  %0 = math.exp %a : tensor<?xf32>
-  return %0 : tensor<?xf32>
+// -----
+
+// One that depends on the call is recorded in it, and gets the workgroup count from the export.
+// CHECK-LABEL: util.func @main
+// CHECK-SAME: (%[[VIEW:.+]]: !hal.buffer_view, %[[N:.+]]: i64)
+// CHECK: %[[COMMANDS:.+]] = hal.command_buffer.create(
+// CHECK: %[[COUNT:.+]] = arith.index_cast %[[N]] : i64 to index
+// CHECK: hal.command_buffer.dispatch(%[[COMMANDS]], %{{[^,]+}}, %{{[^,]+}}, %[[COUNT]],
+// CHECK: hal.command_buffer.finalize(%[[COMMANDS]])
+// CHECK: hal.device.execute(%{{.+}}, %{{.+}}, %[[COMMANDS]],
+hal.executable private @ex {
+  hal.executable.variant public @llvm_cpu target(<"llvm-cpu", "elf-x86_64", {}>) {
+    hal.executable.export public @f ordinal(0) layout(#hal.pipeline.layout<constants = 1, bindings = [readonly]>) count(%n: index) -> (index, index, index) {
+      %c1 = arith.constant 1 : index
+      hal.return %n, %c1, %c1 : index, index, index
+    }
+    builtin.module {
+    }
+  }
+}
+util.func @main(%a: !hal.buffer_view, %n: i64) {
+  %c256 = arith.constant 256 : index
+  %0 = stream.tensor.import %a : !hal.buffer_view -> !stream.resource
+  %2 = stream.timepoint.immediate : !stream.timepoint
+  %3 = stream.cmd.execute await(%2) with(%0 : !stream.resource) {%c256} using(%n : i64) {
+  ^bb0(%in: !stream.resource, %m: i64):
+    %c0 = arith.constant 0 : index
+    %size = arith.constant 256 : index
+    stream.cmd.dispatch @ex::@f[%m : i64] (%in : !stream.resource) at(%c0) for(%size)
+  }
+  stream.timepoint.await %3 : !stream.timepoint
+  util.return
 }

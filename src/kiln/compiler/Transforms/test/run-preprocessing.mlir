@@ -1,8 +1,10 @@
-// RUN: kiln-compile %s --compile-to=preprocessing \
+// RUN: kiln-opt %s --kiln-run-preprocessing \
 // RUN:   '--iree-preprocessing-pass-pipeline=builtin.module(util.func(linalg-generalize-named-ops))' | FileCheck %s
-// RUN: not kiln-compile %s --compile-to=preprocessing --iree-preprocessing-pass-pipeline=no-such-pass 2>&1 \
+// RUN: kiln-opt %s --kiln-run-preprocessing \
+// RUN:   '--iree-preprocessing-pass-pipeline=util.func(linalg-generalize-named-ops)' | FileCheck %s
+// RUN: not kiln-opt %s --kiln-run-preprocessing --iree-preprocessing-pass-pipeline=no-such-pass 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=ERROR
-// RUN: kiln-compile %s --compile-to=preprocessing | FileCheck %s --check-prefix=NONE
+// RUN: kiln-opt %s --kiln-run-preprocessing | FileCheck %s --check-prefix=NONE
 
 // The user's pipeline sees util.func and linalg, and may rewrite them.
 // CHECK: util.func @main
@@ -11,7 +13,7 @@
 // NONE: linalg.matmul
 // ERROR: error: --kiln-preprocessing-pass-pipeline cannot be parsed:
 // ERROR-SAME: no-such-pass
-func.func @main(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
+util.func @main(%a: tensor<4x4xf32>, %b: tensor<4x4xf32>, %c: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %0 = linalg.matmul ins(%a, %b : tensor<4x4xf32>, tensor<4x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %0 : tensor<4x4xf32>
+  util.return %0 : tensor<4x4xf32>
 }

@@ -1,0 +1,20 @@
+// What passes of the input phase ask about operations on tensors.
+#ifndef KILN_COMPILER_TRANSFORMS_TENSOROPS_H
+#define KILN_COMPILER_TRANSFORMS_TENSOROPS_H
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace kiln {
+
+// Whether the op has a body that is computed for each element.
+bool isKernel(mlir::Operation *op);
+
+// Whether the op stands for several tensor operations.
+bool isAggregate(mlir::Operation *op);
+
+// Replaces an aggregate by what it stands for. Emits an error at the op, and fails, where its form is not supported.
+mlir::LogicalResult decomposeAggregate(mlir::RewriterBase &rewriter, mlir::Operation *op);
+
+} // namespace kiln
+
+#endif // KILN_COMPILER_TRANSFORMS_TENSOROPS_H
