@@ -68,6 +68,7 @@ Result<std::vector<std::string>> LabDevice::compilerFlags(const std::string &arc
     KILN_ASSIGN_OR_RETURN(chosen, architectureOf(uri));
   }
   flags.push_back("--kiln-hal-cuda-llvm-target-arch=" + chosen);
+  flags.emplace_back(kNoFallback); // What runs on other GPUs is not measured.
   return flags;
 }
 

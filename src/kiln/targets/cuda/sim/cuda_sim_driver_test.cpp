@@ -100,6 +100,22 @@ TEST_F(CudaSim, codeThatCannotBeLoaded) {
   EXPECT_TRUE(run("ret;").ok());
 }
 
+TEST_F(CudaSim, architecturesDiffer) {
+  open("sm_80/105");
+  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  Status status = load(kernel("ret;"), "sm_90a").status();
+  EXPECT_NE(
+      status.message().find("cannot run on 'simulated sm_80, seed 105': it is for sm_90a, and the device is sm_80"),
+      std::string_view::npos)
+      << status.toString();
+  open("sm_75");
+  status = load(kernel("ret;"), "sm_75").status();
+  EXPECT_NE(status.message().find("cannot compile the code"), std::string_view::npos)
+      << "what the text says counts too: " << status.toString();
+  EXPECT_NE(status.message().find("it is for sm_80, and the device is sm_75"), std::string_view::npos)
+      << status.toString();
+}
+
 TEST_F(CudaSim, launchesThatCannotBe) {
   open("102");
   Result<Ref<Executable>> limited =
@@ -209,7 +225,10 @@ TEST_F(CudaSim, recordingsBecomeGraphs) {
 TEST(CudaSimDriver, pathsAreSeeds) {
   CudaSimDriver driver;
   EXPECT_EQ(driver.createDevice({"cuda-sim", "-1"}, {}).status().code(), StatusCode::NotFound);
-  EXPECT_EQ(driver.createDevice({"cuda-sim", "1x"}, {}).status().code(), StatusCode::NotFound);
+  for (const char *path : {"1x", "sm_81", "sm_80/", "sm_80/-1", "sm_80/x", "sm_80x", "/1", "268435456"})
+    EXPECT_EQ(driver.createDevice({"cuda-sim", path}, {}).status().code(), StatusCode::NotFound) << path;
+  for (const char *path : {"", "7", "268435455", "sm_75", "sm_120/7"})
+    EXPECT_TRUE(driver.createDevice({"cuda-sim", path}, {}).ok()) << path;
   Result<std::vector<DeviceInfo>> devices = driver.devices();
   ASSERT_TRUE(devices.ok()) << devices.status().toString();
   ASSERT_EQ(devices->size(), 1u);
