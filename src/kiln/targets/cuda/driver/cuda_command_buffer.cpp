@@ -1,8 +1,8 @@
 #include "kiln/targets/cuda/driver/cuda_command_buffer.h"
 
-#include "kiln/runtime/hal/device.h"
 #include "kiln/schema/gpu_executable.h"
 #include "kiln/targets/cuda/driver/cuda_allocator.h"
+#include "kiln/targets/cuda/driver/cuda_device.h"
 #include "kiln/targets/cuda/driver/cuda_queue.h"
 
 #include <algorithm>
@@ -31,6 +31,10 @@ Status CudaCommandBuffer::recordDispatch(const Dispatch &dispatch) {
   command.kernel = &executable.kernel(dispatch.exportOrdinal);
   std::copy_n(dispatch.workgroupCount, 3, command.workgroupCount);
   command.firstConstant = uint32_t(constants.size());
+  if (!command.kernel->assertions.empty()) {
+    KILN_RETURN_IF_ERROR(static_cast<CudaDevice *>(device())->queue().failures().enable());
+    hasAssertions = true;
+  }
   ranges.insert(ranges.end(), dispatch.bindings.begin(), dispatch.bindings.end());
   constants.insert(constants.end(), dispatch.constants.begin(), dispatch.constants.end());
   if (executables.empty() || executables.back().get() != dispatch.executable)
@@ -128,6 +132,13 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
         fmt::format("describe binding {} of dispatch '{}' for its copies", tensor.binding, kernel.name)));
     parameters[used + i] = &maps[i];
   }
+  if (!kernel.assertions.empty()) {
+    size_t next = used + kernel.tensors.size();
+    values[used] = queue.failures().address();
+    values[used + 1] = CudaFailures::numberOf(size_t(&command - commands.data()));
+    parameters[next] = &values[used];
+    parameters[next + 1] = &values[used + 1];
+  }
   // Blocks that start early share multiprocessors with those that still run, and are spread unevenly over them: what
   // would take longer for it waits until all is free. A block that has a multiprocessor to itself cannot be beside
   // another.
@@ -179,6 +190,14 @@ Status CudaCommandBuffer::enqueueEach(CudaQueue &queue, std::span<const uint64_t
     }
   }
   return okStatus();
+}
+
+Status CudaCommandBuffer::describeFailure(uint64_t failure) const {
+  const auto [place, assertion] = CudaFailures::decode(failure);
+  const CudaKernel *kernel = place < commands.size() ? commands[place].kernel : nullptr;
+  if (!kernel || assertion >= kernel->assertions.size())
+    return dataLoss("a kernel said that assertion {} of command {} failed; there is none", assertion, place);
+  return failedPrecondition("{} (in dispatch '{}')", kernel->assertions[assertion], kernel->name);
 }
 
 std::string CudaCommandBuffer::describe() const {

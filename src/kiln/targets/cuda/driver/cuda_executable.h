@@ -33,8 +33,9 @@ struct CudaKernel {
   uint32_t dynamicSharedBytes = 0;
   uint64_t scratchBytes = 0; // for each block
   std::vector<CudaTensor> tensors;
-  uint32_t mostBlocks = 0;  // of a launch; 0: any number
-  bool startsEarly = false; // it waits itself for the kernels before it
+  uint32_t mostBlocks = 0;             // of a launch; 0: any number
+  bool startsEarly = false;            // it waits itself for the kernels before it
+  std::vector<std::string> assertions; // what to say of each that fails
 };
 
 class CudaExecutable final : public Executable {

@@ -21,10 +21,14 @@ protected:
   }
 
   // An executable with the kernel `name` of that text, which has a binding and the parameters that follow.
-  Result<Ref<Executable>> load(std::string_view text, std::string_view architecture = "sm_80") {
+  Result<Ref<Executable>> load(std::string_view text, std::string_view architecture = "sm_80",
+                               const std::vector<std::string> &messages = {}) {
     flatbuffers::FlatBufferBuilder builder;
+    auto assertions = builder.CreateVectorOfStrings(messages);
+    const auto name = builder.CreateString("main_dispatch_0"), symbol = builder.CreateString("k");
     std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels{
-        schema::CreateGpuKernelDirect(builder, "main_dispatch_0", "k", 0, 1, 0, 32)};
+        schema::CreateGpuKernel(builder, name, symbol, /*code=*/0, /*binding_count=*/1, /*constant_count=*/0,
+                                /*threads_x=*/32, 1, 1, 0, 0, {}, 0, false, assertions)};
     std::vector<flatbuffers::Offset<flatbuffers::String>> codes{builder.CreateString(std::string(text))};
     schema::FinishGpuExecutableBuffer(
         builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes));
@@ -220,6 +224,63 @@ TEST_F(CudaSim, recordingsBecomeGraphs) {
   EXPECT_EQ(updatedGraphs, 2);
   EXPECT_EQ(launchedGraphs, 2 + 3 + 4);
   commands = Ref<CommandBuffer>();
+}
+
+// Of two commands the second asserts that its binding's first word is odd and below 10. Each round runs it, launched
+// one by one or as a graph, and behind it a recording without assertions, which the device starts by itself.
+TEST_F(CudaSim, assertionsFailWhatFollows) {
+  open("106");
+  Result<Ref<Executable>> asserting = load(
+      ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 b, .param .u64 x, .param .u64 y, "
+      ".param .u64 z, .param .u64 s, .param .u64 f, .param .u64 n) {\n.reg .b64 %a, %f, %n, %o; .reg .b32 %v, %w; "
+      ".reg .pred %p;\nld.param.u64 %a, [b]; ld.param.u64 %f, [f]; ld.param.u64 %n, [n];\n"
+      "ld.global.u32 %v, [%a]; and.b32 %w, %v, 1; setp.ne.u32 %p, %w, 0; @%p bra odd;\n"
+      "atom.global.min.u64 %o, [%f], %n;\nodd: setp.lt.u32 %p, %v, 10; @%p bra small;\n"
+      "or.b64 %n, %n, 1; atom.global.min.u64 %o, [%f], %n;\nsmall: ret; }",
+      "sm_80", {"even", "large"});
+  ASSERT_TRUE(asserting.ok()) << asserting.status().toString();
+  Result<Ref<Executable>> plain = load(kernel("red.global.add.u32 [%a+4], 1;"));
+  ASSERT_TRUE(plain.ok()) << plain.status().toString();
+  auto record = [&](std::initializer_list<Executable *> executables) {
+    Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::Replay, 1);
+    std::vector<SlotRange> bindings{{0, 0, 64}};
+    for (Executable *executable : executables) {
+      Dispatch dispatch;
+      dispatch.executable = executable;
+      dispatch.bindings = bindings;
+      EXPECT_TRUE(commands->dispatch(dispatch).ok());
+      EXPECT_TRUE(commands->barrier().ok());
+    }
+    EXPECT_TRUE(commands->finalize().ok());
+    return commands;
+  };
+  Ref<CommandBuffer> first = record({plain->get(), asserting->get()}), second = record({plain->get()});
+  Ref<Buffer> buffer = *device->allocator().allocate(BufferUsage::Result, 64);
+  std::vector<Binding> table{{buffer.get(), 0, 64}};
+  for (uint32_t value : {2u, 1u, 13u, 3u, 12u, 5u}) {
+    std::vector<uint32_t> words(16, value);
+    ASSERT_TRUE(buffer->write(0, std::as_bytes(std::span(words))).ok());
+    Result<Ref<Fence>> before = device->execute(nullptr, first.get(), table);
+    ASSERT_TRUE(before.ok());
+    Result<Ref<Fence>> after = device->execute(before->get(), second.get(), table);
+    ASSERT_TRUE(after.ok());
+    Result<Ref<Fence>> last = device->execute(after->get(), second.get(), table);
+    ASSERT_TRUE(last.ok());
+    for (const Ref<Fence> &fence : {*last, *after, *before}) {
+      const Status status = fence->wait();
+      // Of several that fail, the first in the text.
+      const std::string_view expected = value % 2 == 0 ? "even (in dispatch 'main_dispatch_0')"
+                                        : value >= 10  ? "large (in dispatch 'main_dispatch_0')"
+                                                       : "";
+      EXPECT_EQ(status.message(), expected) << value;
+      EXPECT_EQ(status.ok(), expected.empty());
+      if (!status.ok())
+        EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+    }
+    // It is known only afterwards, and others wait for no assertion.
+    ASSERT_TRUE(buffer->read(0, std::as_writable_bytes(std::span(words))).ok());
+    EXPECT_EQ(words[1], value + 3 * 32);
+  }
 }
 
 TEST(CudaSimDriver, pathsAreSeeds) {

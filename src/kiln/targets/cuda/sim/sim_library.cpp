@@ -5,6 +5,7 @@
 #include "kiln/targets/cuda/sim/tensor_map.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -306,6 +307,15 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   if (!current())
     return check(current());
   return current()->free(address) ? cuda::kSuccess : fail(kInvalidValue, "{:#x} is no allocation", address);
+}
+
+CUresult cuMemAllocHost_v2(void **memory, size_t bytes) {
+  *memory = std::malloc(bytes);
+  return *memory ? cuda::kSuccess : fail(cuda::kOutOfMemory, "out of memory");
+}
+CUresult cuMemFreeHost(void *memory) {
+  std::free(memory);
+  return cuda::kSuccess;
 }
 
 CUresult copy(CUstream stream, std::initializer_list<CUdeviceptr> ranges, size_t bytes, std::function<void()> work) {
