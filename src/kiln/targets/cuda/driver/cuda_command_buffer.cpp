@@ -121,16 +121,13 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
   for (size_t i = 0; i < used; ++i)
     parameters[i] = &values[i];
   const CudaLibrary &cuda = context->cuda();
-  std::array<CudaTensorMap, kGpuMostTensorMaps> maps;
-  static constexpr std::array<uint32_t, kGpuMostTensorRank> kAdjacent{1, 1, 1, 1, 1};
   for (size_t i = 0; i < kernel.tensors.size(); ++i) {
     const CudaTensor &tensor = kernel.tensors[i];
-    KILN_RETURN_IF_ERROR(cuda.check(
-        cuda.cuTensorMapEncodeTiled(&maps[i], tensor.dataType, unsigned(tensor.extents.size()), values[tensor.binding],
-                                    tensor.extents.data(), tensor.strides.data(), tensor.box.data(), kAdjacent.data(),
-                                    /*interleave=*/0, cuda::kSwizzle128Bytes, cuda::kPromoteTo256Bytes, /*outside=*/0),
-        fmt::format("describe binding {} of dispatch '{}' for its copies", tensor.binding, kernel.name)));
-    parameters[used + i] = &maps[i];
+    CudaTensorMap *map = nullptr;
+    KILN_RETURN_IF_ERROR(
+        cuda.check(tensor.maps.find(cuda, tensor, values[tensor.binding], map),
+                   fmt::format("describe binding {} of dispatch '{}' for its copies", tensor.binding, kernel.name)));
+    parameters[used + i] = map;
   }
   if (!kernel.assertions.empty()) {
     size_t next = used + kernel.tensors.size();

@@ -4,6 +4,7 @@
 
 #include "kiln/runtime/hal/executable.h"
 #include "kiln/targets/cuda/driver/cuda_context.h"
+#include "kiln/targets/cuda/driver/cuda_tensor.h"
 
 #include <string>
 #include <vector>
@@ -16,14 +17,6 @@ inline constexpr std::string_view kCudaFormat = "ptx";
 // What a device of this compute capability says of code for `architecture` ("sm_90a"): success where it runs it. Code
 // for sm_XY runs on what is as new or newer, that for sm_XYa on nothing else.
 Status checkCudaArchitecture(std::string_view architecture, int major, int minor);
-
-// A binding as a kernel's copies see it; gpu_executable.fbs says what the fields are.
-struct CudaTensor {
-  uint32_t binding = 0;
-  int dataType = 0;
-  std::vector<uint64_t> extents, strides; // of all dimensions, and of all but the innermost
-  std::vector<uint32_t> box;
-};
 
 struct CudaKernel {
   std::string name;

@@ -24,11 +24,18 @@ protected:
   Result<Ref<Executable>> load(std::string_view text, std::string_view architecture = "sm_80",
                                const std::vector<std::string> &messages = {}) {
     flatbuffers::FlatBufferBuilder builder;
+    return load(text, architecture, messages, builder, {});
+  }
+  // The same with tensor maps that the builder holds.
+  Result<Ref<Executable>> load(std::string_view text, std::string_view architecture,
+                               const std::vector<std::string> &messages, flatbuffers::FlatBufferBuilder &builder,
+                               const std::vector<flatbuffers::Offset<schema::GpuTensorMap>> &maps) {
+    auto tensorMaps = builder.CreateVector(maps);
     auto assertions = builder.CreateVectorOfStrings(messages);
     const auto name = builder.CreateString("main_dispatch_0"), symbol = builder.CreateString("k");
     std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels{
         schema::CreateGpuKernel(builder, name, symbol, /*code=*/0, /*binding_count=*/1, /*constant_count=*/0,
-                                /*threads_x=*/32, 1, 1, 0, 0, {}, 0, false, assertions)};
+                                /*threads_x=*/32, 1, 1, 0, 0, tensorMaps, 0, false, assertions)};
     std::vector<flatbuffers::Offset<flatbuffers::String>> codes{builder.CreateString(std::string(text))};
     schema::FinishGpuExecutableBuffer(
         builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes));
@@ -152,7 +159,7 @@ TEST_F(CudaSim, memoryHasAnEnd) {
 }
 
 // The library with a count of what is asked of it.
-int launchedGraphs = 0, madeGraphs = 0, updatedGraphs = 0;
+int launchedGraphs = 0, madeGraphs = 0, updatedGraphs = 0, encodedMaps = 0;
 
 CudaLibrary countingLibrary() {
   CudaFunctions functions = cudasim::simulatedCuda();
@@ -163,6 +170,14 @@ CudaLibrary countingLibrary() {
   functions.cuGraphInstantiateWithFlags = [](CUgraphExec *executable, CUgraph graph, unsigned long long flags) {
     ++madeGraphs;
     return cudasim::simulatedCuda().cuGraphInstantiateWithFlags(executable, graph, flags);
+  };
+  functions.cuTensorMapEncodeTiled = [](CudaTensorMap *map, int dataType, unsigned rank, CUdeviceptr address,
+                                        const uint64_t *extents, const uint64_t *strides, const unsigned *box,
+                                        const unsigned *elementStrides, int interleave, int swizzle, int promotion,
+                                        int outside) {
+    ++encodedMaps;
+    return cudasim::simulatedCuda().cuTensorMapEncodeTiled(map, dataType, rank, address, extents, strides, box,
+                                                           elementStrides, interleave, swizzle, promotion, outside);
   };
   functions.cuGraphExecUpdate_v2 = [](CUgraphExec executable, CUgraph graph, CudaGraphUpdate *update) {
     ++updatedGraphs;
@@ -224,6 +239,66 @@ TEST_F(CudaSim, recordingsBecomeGraphs) {
   EXPECT_EQ(updatedGraphs, 2);
   EXPECT_EQ(launchedGraphs, 2 + 3 + 4);
   commands = Ref<CommandBuffer>();
+}
+
+// A tensor map is made once for each of the last eight addresses.
+TEST_F(CudaSim, tensorMapsAreKept) {
+  static const CudaLibrary library = countingLibrary();
+  Result<Ref<Device>> opened = createCudaDevice(library, 107, {"cuda-sim", "107"}, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().toString();
+  device = *opened;
+  // Copies rows 1 and 2 of four rows of 64 f16, and stores the second one's first word, which the swizzle has moved.
+  constexpr std::string_view text =
+      ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 b, .param .u64 x, .param .u64 y, "
+      ".param .u64 z, .param .u64 s, .param .align 64 .b8 m[128]) {\n.shared .align 1024 .b8 t[256]; .shared .align 8 "
+      ".b64 r;\n"
+      ".reg .b64 %a, %m, %s; .reg .b32 %t, %u, %v; .reg .pred %p;\n"
+      "ld.param.u64 %a, [b]; mov.u32 %u, r; mov.u32 %v, t; mov.u32 %t, %tid.x; setp.ne.u32 %p, %t, 0; @%p bra end;\n"
+      "mov.b64 %m, m; cvta.param.u64 %m, %m; mbarrier.init.shared.b64 [%u], 1; fence.proxy.async;\n"
+      "mbarrier.arrive.expect_tx.shared.b64 %s, [%u], 256;\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%v], [%m, {0, 1}], [%u];\n"
+      "wait: mbarrier.try_wait.parity.shared.b64 %p, [%u], 0; @!%p bra wait;\n"
+      "ld.shared.u32 %t, [t+144]; st.global.u32 [%a], %t;\nend: ret; }";
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<uint64_t> extents{64, 4};
+  std::vector<uint32_t> box{64, 2};
+  std::vector<flatbuffers::Offset<schema::GpuTensorMap>> maps{
+      schema::CreateGpuTensorMapDirect(builder, 0, /*f16=*/6, 2, &extents, &box)};
+  Result<Ref<Executable>> executable = load(text, "sm_90a", {}, builder, maps);
+  ASSERT_TRUE(executable.ok()) << executable.status().toString();
+  Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::Replay, 1);
+  std::vector<SlotRange> bindings{{0, 0, 512}};
+  Dispatch dispatch;
+  dispatch.executable = executable->get();
+  dispatch.bindings = bindings;
+  ASSERT_TRUE(commands->dispatch(dispatch).ok());
+  ASSERT_TRUE(commands->finalize().ok());
+  std::vector<Ref<Buffer>> buffers;
+  for (int i = 0; i < 10; ++i)
+    buffers.push_back(*device->allocator().allocate(BufferUsage::Result, 512));
+  auto runOn = [&](int i) {
+    std::vector<uint32_t> words(128);
+    words[64] = 1000 + uint32_t(i);
+    ASSERT_TRUE(buffers[i]->write(0, std::as_bytes(std::span(words))).ok());
+    std::vector<Binding> table{{buffers[i].get(), 0, 512}};
+    Result<Ref<Fence>> fence = device->execute(nullptr, commands.get(), table);
+    ASSERT_TRUE(fence.ok());
+    Status status = (*fence)->wait();
+    ASSERT_TRUE(status.ok()) << status.toString();
+    ASSERT_TRUE(buffers[i]->read(0, std::as_writable_bytes(std::span(words))).ok());
+    EXPECT_EQ(words[0], 1000u + uint32_t(i));
+  };
+  encodedMaps = 0;
+  for (int i : {0, 0, 1, 0, 1})
+    runOn(i);
+  EXPECT_EQ(encodedMaps, 2);
+  for (int i = 2; i < 10; ++i)
+    runOn(i);
+  EXPECT_EQ(encodedMaps, 10);
+  runOn(9);
+  EXPECT_EQ(encodedMaps, 10);
+  runOn(0);
+  EXPECT_EQ(encodedMaps, 11);
 }
 
 // Of two commands the second asserts that its binding's first word is odd and below 10. Each round runs it, launched
