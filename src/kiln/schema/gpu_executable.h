@@ -7,9 +7,10 @@
 namespace kiln {
 
 // A runtime loads executables of all versions up to its own.
-inline constexpr uint32_t kGpuExecutableVersion = 2;
-// Parameters that every kernel has after its bindings and constants: three workgroup counts and the scratch memory.
-inline constexpr uint32_t kGpuFixedParameters = 4;
+inline constexpr uint32_t kGpuExecutableVersion = 3;
+// Parameters that a kernel has beside its bindings, constants and tensor maps: three workgroup counts, the scratch
+// memory, and two for assertions.
+inline constexpr uint32_t kGpuFixedParameters = 6;
 // Bindings and constants of one kernel: what every device takes as parameters, less the fixed ones.
 inline constexpr uint32_t kGpuMostParameters = 4096 / 8 - kGpuFixedParameters;
 // Of a tensor map, which takes the place of 16 parameters.

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -105,6 +106,10 @@ private:
     group.isSwapped = loops->isSwapped;
     group.extents = group.root.getStaticLoopRanges();
     if (llvm::is_contained(group.extents, 0) || group.root.hasIndexSemantics())
+      return false;
+    // Kernels multiply what fills up a tile as well, of which nothing may be asserted.
+    if (!llvm::all_of(group.root.getBlock()->without_terminator(),
+                      [](Operation &op) { return isMemoryEffectFree(&op); }))
       return false;
     for (unsigned i = 0; i < 2; ++i) {
       OpOperand *operand = group.root.getDpsInputOperand(i);

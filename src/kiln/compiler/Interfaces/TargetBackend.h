@@ -20,7 +20,7 @@ class OptionBinder;
 struct SerializationOptions {
   std::string intermediatesPath; // folder for .ll, .bc, .s and .o files
   std::string binariesPath;      // folder for .so, .cubin and the like
-  std::string baseName;          // how those files' names start: <module>_<executable>_<target>
+  std::string baseName;          // how those files' names start: <module>_<executable>_<variant>
   int optimizationLevel = 3;     // 0 to 3
 };
 
@@ -53,9 +53,10 @@ public:
   // The backend must outlive every use.
   virtual void registerPasses() const = 0;
 
-  // The target that its options describe; an error at `loc` says which option is wrong.
-  virtual mlir::FailureOr<HAL::ExecutableTargetAttr> getTarget(mlir::MLIRContext *context,
-                                                               mlir::Location loc) const = 0;
+  // The targets that its options describe, each a variant of every executable; a device takes the first that it can
+  // run. An error at `loc` says which option is wrong.
+  virtual mlir::FailureOr<llvm::SmallVector<HAL::ExecutableTargetAttr>> getTargets(mlir::MLIRContext *context,
+                                                                                   mlir::Location loc) const = 0;
 
   // Three pipelines on `hal.executable.variant`. Configuration: choose the strategy and the configuration of each
   // dispatch, without changing it. Lowering: one pass, kiln-<backend>-lower-executable-target, that applies the

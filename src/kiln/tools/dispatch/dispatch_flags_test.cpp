@@ -69,8 +69,10 @@ TEST(DispatchFlags, ADeviceSaysWhatIsCompiledForIt) {
   };
   EXPECT_EQ(compiledFor("", ""), "--kiln-hal-target-backends=llvm-cpu");
   EXPECT_EQ(compiledFor("discrete", ""), "--kiln-hal-target-backends=llvm-cpu");
-  EXPECT_EQ(compiledFor("cuda-sim://7", ""), "--kiln-hal-target-backends=cuda --kiln-hal-cuda-llvm-target-arch=sm_90a");
-  EXPECT_EQ(compiledFor("cuda://1", "sm_80"), "--kiln-hal-target-backends=cuda --kiln-hal-cuda-llvm-target-arch=sm_80")
+  EXPECT_EQ(compiledFor("cuda-sim://7", ""),
+            "--kiln-hal-target-backends=cuda --kiln-hal-cuda-llvm-target-arch=sm_90a --kiln-cuda-fallback-arch=none");
+  EXPECT_EQ(compiledFor("cuda://1", "sm_80"),
+            "--kiln-hal-target-backends=cuda --kiln-hal-cuda-llvm-target-arch=sm_80 --kiln-cuda-fallback-arch=none")
       << "no GPU is needed where the architecture is named";
   EXPECT_NE(compiledFor("vulkan", "").find("no driver 'vulkan' in this build"), std::string::npos);
 }

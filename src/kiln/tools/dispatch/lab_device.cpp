@@ -91,8 +91,10 @@ std::string LabDevice::description() const {
 
 std::vector<std::string> LabDevice::compilerFlags() const {
   std::vector<std::string> flags = {"--kiln-hal-target-backends=" + target};
-  if (isGpu())
+  if (isGpu()) {
     flags.push_back("--kiln-hal-cuda-llvm-target-arch=" + architecture);
+    flags.emplace_back(kNoFallback); // What runs on other GPUs is not measured.
+  }
   return flags;
 }
 

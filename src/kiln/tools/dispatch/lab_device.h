@@ -3,6 +3,7 @@
 #define KILN_TOOLS_DISPATCH_LAB_DEVICE_H
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/base/status.h"
@@ -13,6 +14,9 @@ struct LabDevice {
   std::string uri = {};            // "cuda://0"; empty: the CPU
   std::string target = "llvm-cpu"; // of the compiler
   std::string architecture = {};   // that a GPU's code is for, "sm_90a"; empty until findArchitecture
+
+  // The compiler's flag by which code for one GPU has none for others beside it.
+  static constexpr std::string_view kNoFallback = "--kiln-cuda-fallback-arch=none";
 
   bool isCpu() const { return uri.empty(); }
   bool isGpu() const { return target == "cuda"; }

@@ -54,12 +54,12 @@ void CpuBackend::registerPasses() const {
   registerCpuStrategyPasses(options);
 }
 
-FailureOr<HAL::ExecutableTargetAttr> CpuBackend::getTarget(MLIRContext *context, Location loc) const {
+FailureOr<SmallVector<HAL::ExecutableTargetAttr>> CpuBackend::getTargets(MLIRContext *context, Location loc) const {
   FailureOr<CpuTarget> target = CpuTarget::resolve(options, loc);
   // A database that cannot be read is told here once; the passes that read it run for each executable.
   if (failed(target) || failed(TuningLookup::load(options.tuningDatabase, options.tuningThreads, loc)))
     return failure();
-  return target->toAttr(context);
+  return SmallVector<HAL::ExecutableTargetAttr>{target->toAttr(context)};
 }
 
 void CpuBackend::buildConfigurationPipeline(OpPassManager &variantPasses) const {

@@ -12,7 +12,6 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -29,9 +28,6 @@ class CudaConvertToLLVMPass : public impl::CudaConvertToLLVMBase<CudaConvertToLL
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MLIRContext *context = &getContext();
-    if (failed(refuseAssertions(module)))
-      return signalPassFailure();
-
     LowerToLLVMOptions options(context);
     options.allocLowering = LowerToLLVMOptions::AllocLowering::None;
     options.dataLayout = llvm::DataLayout(CudaTarget::dataLayout());
@@ -104,16 +100,6 @@ class CudaConvertToLLVMPass : public impl::CudaConvertToLLVMBase<CudaConvertToLL
     auto word = [&](int32_t value) { return LLVM::ConstantOp::create(b, loc, b.getI32Type(), value).getResult(); };
     return NVVM::ShflOp::create(b, loc, op.getShuffleResult().getType(), word(-1), op.getValue(), op.getOffset(),
                                 word(31), NVVM::ShflKind::bfly, UnitAttr());
-  }
-
-  // A kernel cannot stop its submission yet, and an assertion must not be dropped.
-  static LogicalResult refuseAssertions(ModuleOp module) {
-    WalkResult result = module.walk([](cf::AssertOp op) {
-      op.emitError("an assertion in device code cannot be compiled for GPUs yet: they cannot report that it fails. "
-                   "Take it out of the program, or compile for llvm-cpu");
-      return WalkResult::interrupt();
-    });
-    return failure(result.wasInterrupted());
   }
 
   static LogicalResult checkNothingIsLeft(ModuleOp module) {

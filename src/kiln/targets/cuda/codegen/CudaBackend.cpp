@@ -19,10 +19,15 @@ void CudaBackend::bindOptions(OptionBinder &binder) {
   StringRef description =
       "GPU to generate code for: sm_75 to sm_120, a product such as a100, l4, rtx4090 or h100, or native, "
       "the first GPU of this machine. "
-      "Code for sm_80 runs on all newer ones, code for sm_90a on H100 and H200 alone";
+      "Code for sm_80 runs on all newer ones; code for sm_90a runs on H100 and H200 alone, and a module has that of "
+      "--kiln-cuda-fallback-arch beside it";
   binder.flag("kiln-hal-cuda-llvm-target-arch", &options.architecture, "<architecture>", description);
   binder.flag("kiln-cuda-target", &options.architecture, "<architecture>",
               "The same as --kiln-hal-cuda-llvm-target-arch");
+  binder.flag(
+      "kiln-cuda-fallback-arch", &options.fallbackArchitecture, "<architecture>",
+      "What a module for sm_90a, sm_100a or sm_120a, named as such or by a product, holds for other GPUs; none: "
+      "nothing. native and a transform-dialect file go without");
   binder.flag("kiln-codegen-llvmgpu-use-transform-dialect", &options.transformDialectSpec, "<file>",
               "A transform-dialect file that replaces the strategies");
   binder.flag("kiln-codegen-llvmgpu-enable-transform-dialect-jit", &options.transformDialectStrategies,
@@ -37,15 +42,15 @@ void CudaBackend::registerPasses() const {
   registerCudaPasses();
 }
 
-FailureOr<HAL::ExecutableTargetAttr> CudaBackend::getTarget(MLIRContext *context, Location loc) const {
+FailureOr<SmallVector<HAL::ExecutableTargetAttr>> CudaBackend::getTargets(MLIRContext *context, Location loc) const {
   if (options.transformDialectStrategies)
     emitWarning(loc)
         << "--kiln-codegen-llvmgpu-enable-transform-dialect-jit has no effect: no strategy of this compiler "
            "is a transform-dialect program";
-  FailureOr<CudaTarget> target = CudaTarget::resolve(options, loc);
-  if (failed(target))
+  FailureOr<SmallVector<CudaTarget, 2>> targets = CudaTarget::resolve(options, loc);
+  if (failed(targets))
     return failure();
-  return target->toAttr(context);
+  return llvm::map_to_vector(*targets, [&](const CudaTarget &target) { return target.toAttr(context); });
 }
 
 void CudaBackend::buildConfigurationPipeline(OpPassManager &variantPasses) const {

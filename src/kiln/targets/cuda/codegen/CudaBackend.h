@@ -15,7 +15,8 @@ public:
   void bindOptions(OptionBinder &binder) override;
   void registerDialects(mlir::DialectRegistry &registry) const override;
   void registerPasses() const override;
-  mlir::FailureOr<HAL::ExecutableTargetAttr> getTarget(mlir::MLIRContext *context, mlir::Location loc) const override;
+  mlir::FailureOr<llvm::SmallVector<HAL::ExecutableTargetAttr>> getTargets(mlir::MLIRContext *context,
+                                                                           mlir::Location loc) const override;
   void buildConfigurationPipeline(mlir::OpPassManager &variantPasses) const override;
   void buildLoweringPipeline(mlir::OpPassManager &variantPasses) const override;
   void buildTranslationPipeline(mlir::OpPassManager &variantPasses) const override;

@@ -8,7 +8,9 @@ namespace kiln {
 
 struct CudaOptions {
   std::string architecture = "sm_80"; // sm_NN, sm_90a, a product's name such as h100, or native
-  std::string transformDialectSpec;   // a file; empty: the strategies
+  // What a module carries beside code that runs on one architecture alone; or none.
+  std::string fallbackArchitecture = "sm_80";
+  std::string transformDialectSpec; // a file; empty: the strategies
   bool transformDialectStrategies = false;
 };
 

@@ -36,6 +36,9 @@ inline constexpr llvm::StringLiteral startsEarlyAttr = "kiln.starts_early";
 // GpuTensorMap in schema/gpu_executable.fbs; and on a kernel, the list of them.
 inline constexpr llvm::StringLiteral tensorMapAttr = "kiln.tensor_map", tensorMapsAttr = "kiln.tensor_maps";
 
+// On a kernel: what its assertions say, a list of strings.
+inline constexpr llvm::StringLiteral assertionsAttr = "kiln.assertions";
+
 } // namespace kiln
 
 #endif // KILN_TARGETS_CUDA_CODEGEN_CUDAPASSES_H

@@ -10,6 +10,8 @@ using namespace mlir;
 
 namespace kiln {
 
+static constexpr StringLiteral kFallback = "fallback";
+
 static constexpr StringRef architectures[] = {"sm_75",  "sm_80",  "sm_86",   "sm_87",  "sm_89",  "sm_90",
                                               "sm_90a", "sm_100", "sm_100a", "sm_120", "sm_120a"};
 
@@ -22,26 +24,44 @@ static constexpr struct {
     {"b100", "sm_100a"},  {"gb200", "sm_100a"}, {"rtx5090", "sm_120"},
 };
 
-FailureOr<CudaTarget> CudaTarget::resolve(const CudaOptions &options, Location loc) {
-  std::string name = StringRef(options.architecture).lower();
+// The architecture that the value of a flag means; empty where it is none.
+static std::string architectureOf(StringRef value) {
+  std::string name = value.lower();
   for (const auto &known : products)
     if (known.product == name)
       name = known.architecture.str();
-  if (name == "native") {
+  return name == "native" || llvm::is_contained(architectures, name) ? name : "";
+}
+
+FailureOr<SmallVector<CudaTarget, 2>> CudaTarget::resolve(const CudaOptions &options, Location loc) {
+  std::string name = architectureOf(options.architecture);
+  bool isNative = name == "native";
+  if (isNative) {
     llvm::Expected<std::string> native = findNativeArchitecture(architectures);
     if (!native)
       return emitError(loc) << "--kiln-hal-cuda-llvm-target-arch=native: " << llvm::toString(native.takeError())
                             << "; name an architecture, such as sm_80";
     name = *native;
   }
-  if (!llvm::is_contained(architectures, name))
+  if (name.empty())
     return emitError(loc) << "--kiln-hal-cuda-llvm-target-arch: '" << options.architecture
                           << "' is no GPU that this compiler generates code for; it knows "
                           << llvm::join(ArrayRef<StringRef>(architectures), ", ")
                           << ", products such as a100, l4, rtx4090 and h100, and native, which is this machine's";
-  CudaTarget target;
-  target.architecture = name;
-  return target;
+  SmallVector<CudaTarget, 2> targets(1);
+  targets[0].architecture = name;
+  if (targets[0].runsElsewhere() || isNative || !options.transformDialectSpec.empty() ||
+      options.fallbackArchitecture == "none")
+    return targets;
+  CudaTarget &fallback = targets.emplace_back();
+  fallback.architecture = architectureOf(options.fallbackArchitecture);
+  fallback.isFallback = true;
+  if (fallback.architecture.empty() || !fallback.runsElsewhere())
+    return emitError(loc) << "--kiln-cuda-fallback-arch: '" << options.fallbackArchitecture
+                          << "' is none whose code runs on newer GPUs too, such as sm_75, sm_80 or sm_90; none leaves "
+                             "the code for "
+                          << name << " alone";
+  return targets;
 }
 
 int CudaTarget::generation() const {
@@ -77,8 +97,10 @@ CudaTarget CudaTarget::of(Operation *op) {
   if (!variant)
     variant = op->getParentOfType<HAL::ExecutableVariantOp>();
   CudaTarget target;
-  if (variant)
+  if (variant) {
     target.architecture = variant.getTarget().getString("cpu").str();
+    target.isFallback = variant.getTarget().getConfiguration().contains(kFallback);
+  }
   if (target.architecture.empty())
     target.architecture = CudaOptions().architecture;
   return target;
@@ -86,9 +108,12 @@ CudaTarget CudaTarget::of(Operation *op) {
 
 HAL::ExecutableTargetAttr CudaTarget::toAttr(MLIRContext *context) const {
   Builder builder(context);
-  NamedAttribute entries[] = {builder.getNamedAttr("cpu", builder.getStringAttr(architecture))};
+  NamedAttrList entries;
+  entries.set("cpu", builder.getStringAttr(architecture));
+  if (isFallback)
+    entries.set(kFallback, builder.getUnitAttr());
   return HAL::ExecutableTargetAttr::get(context, builder.getStringAttr("cuda"), builder.getStringAttr("ptx"),
-                                        builder.getDictionaryAttr(entries));
+                                        entries.getDictionary(context));
 }
 
 std::string CudaTarget::dataLayout() {

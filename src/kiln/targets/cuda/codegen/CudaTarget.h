@@ -10,6 +10,8 @@ struct CudaOptions;
 
 struct CudaTarget {
   std::string architecture; // sm_80; sm_90a for what runs on that architecture alone
+  // For devices that cannot run the target that the user asked for, whose configurations need not fit this one.
+  bool isFallback = false;
 
   static constexpr llvm::StringLiteral triple = "nvptx64-nvidia-cuda";
   // Bytes of shared memory that every architecture gives a block without being asked.
@@ -21,8 +23,11 @@ struct CudaTarget {
   // Of the product that is most common with this architecture.
   int64_t multiprocessors() const;
 
-  // An error at `loc` says what is wrong with the options.
-  static mlir::FailureOr<CudaTarget> resolve(const CudaOptions &options, mlir::Location loc);
+  bool runsElsewhere() const { return !llvm::StringRef(architecture).ends_with("a"); }
+
+  // The target that the options name, and its fallback where it has one. An error at `loc` says what is wrong with the
+  // options.
+  static mlir::FailureOr<llvm::SmallVector<CudaTarget, 2>> resolve(const CudaOptions &options, mlir::Location loc);
   // Of the variant that the op is in; outside of one the default.
   static CudaTarget of(mlir::Operation *op);
 

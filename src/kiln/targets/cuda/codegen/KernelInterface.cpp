@@ -8,9 +8,11 @@
 #include "kiln/targets/cuda/codegen/CudaTarget.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -72,6 +74,15 @@ public:
     if (!tensorMaps.empty())
       function->setAttr(tensorMapsAttr, b.getArrayAttr(tensorMaps));
 
+    SmallVector<cf::AssertOp> assertions;
+    function.walk([&](cf::AssertOp op) { assertions.push_back(op); });
+    Value failedWord, dispatch;
+    if (!assertions.empty()) {
+      failedWord = entry.addArgument(global, function.getLoc());
+      dispatch = entry.addArgument(i64, function.getLoc());
+      attributes.append(2, b.getDictionaryAttr({}));
+    }
+
     b.setInsertionPointToStart(&entry);
     if (hasLocal)
       replaceLocalMemory(entry.getArgument(local), scratch);
@@ -95,6 +106,7 @@ public:
       return failure();
     if (CudaTarget::of(function).generation() >= 90)
       awaitEarlierKernels();
+    reportFailures(assertions, failedWord, dispatch);
     markKernel();
     return success();
   }
@@ -129,6 +141,27 @@ private:
     list.set("llvm.byval", TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), kGpuTensorMapBytes)));
     list.set("nvvm.grid_constant", b.getUnitAttr());
     return list.getDictionary(b.getContext());
+  }
+
+  // A thread whose assertion fails says so and goes on, since others may wait for it. Of all that fail in a dispatch
+  // the first in the text is told, whichever thread is first.
+  void reportFailures(ArrayRef<cf::AssertOp> assertions, Value word, Value dispatch) {
+    llvm::SetVector<Attribute> messages;
+    for (cf::AssertOp op : assertions) {
+      Location loc = op.getLoc();
+      messages.insert(op.getMsgAttr());
+      int64_t number = llvm::find(messages, op.getMsgAttr()) - messages.begin();
+      Block *before = op->getBlock(), *after = before->splitBlock(op), *report = b.createBlock(after);
+      Value failure = LLVM::OrOp::create(b, loc, dispatch, constant(loc, number));
+      LLVM::AtomicRMWOp::create(b, loc, LLVM::AtomicBinOp::umin, word, failure, LLVM::AtomicOrdering::monotonic,
+                                "device");
+      cf::BranchOp::create(b, loc, after);
+      b.setInsertionPointToEnd(before);
+      cf::CondBranchOp::create(b, loc, op.getArg(), after, report);
+      op.erase();
+    }
+    if (!messages.empty())
+      function->setAttr(assertionsAttr, b.getArrayAttr(messages.getArrayRef()));
   }
 
   Value constant(Location loc, int64_t value) {

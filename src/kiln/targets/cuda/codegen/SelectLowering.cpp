@@ -4,6 +4,8 @@
 #include "kiln/targets/cuda/codegen/SimpleTile.h"
 #include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 
 namespace kiln {
@@ -32,12 +34,18 @@ class CudaSelectLoweringPass : public impl::CudaSelectLoweringBase<CudaSelectLow
       return failure();
     std::optional<TileConfig> config = *given;
     if (config && isForCpus(*config)) {
-      function.emitWarning() << "has the configuration '" << config->name()
-                             << "', which is for CPUs; cuda takes its own";
+      if (!target.isFallback)
+        function.emitWarning() << "has the configuration '" << config->name()
+                               << "', which is for CPUs; cuda takes its own";
       config.reset();
     }
-    if (config && failed(verify(function, *config, target)))
-      return failure();
+    if (config) {
+      std::string reason = reasonAgainst(*config, target);
+      if (!reason.empty() && !target.isFallback)
+        return function.emitOpError("has ") << reason;
+      if (!reason.empty())
+        config.reset();
+    }
     if (auto contraction = root ? dyn_cast<linalg::LinalgOp>(root->op.getOperation()) : linalg::LinalgOp();
         !config && contraction && strategy == "contraction")
       config = chooseContractionConfig(contraction, target);
@@ -54,17 +62,17 @@ class CudaSelectLoweringPass : public impl::CudaSelectLoweringBase<CudaSelectLow
     return llvm::is_contained({"fma", "vector", "scalar"}, config.instructions);
   }
 
-  static LogicalResult verify(func::FuncOp function, const TileConfig &config, const CudaTarget &target) {
+  // Empty where the target can do what the configuration says.
+  static std::string reasonAgainst(const TileConfig &config, const CudaTarget &target) {
     if (config.instructions == "simt")
-      return success();
+      return "";
     if (!isTiledKernel(config))
-      return function.emitOpError("has a configuration for instructions '")
-             << config.instructions << "'; cuda has " << kSimtFfma << ", " << kMmaSync << ", " << kWgmma << " and simt";
+      return llvm::formatv("a configuration for instructions '{0}'; cuda has {1}, {2}, {3} and simt",
+                           config.instructions, kSimtFfma, kMmaSync, kWgmma);
     TileConfig complete = config;
     completeContractionConfig(complete);
-    if (std::string reason = checkContractionConfig(complete, target); !reason.empty())
-      return function.emitOpError("has the configuration '") << config.name() << "', which " << reason;
-    return success();
+    std::string reason = checkContractionConfig(complete, target);
+    return reason.empty() ? "" : llvm::formatv("the configuration '{0}', which {1}", config.name(), reason).str();
   }
 
   static TileConfig simple() {

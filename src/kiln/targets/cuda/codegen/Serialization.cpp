@@ -127,12 +127,16 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
     auto shared = function->getAttrOfType<IntegerAttr>(dynamicSharedBytesAttr);
     auto blocks = function->getAttrOfType<IntegerAttr>(blocksPerMultiprocessorAttr);
     std::vector<flatbuffers::Offset<schema::GpuTensorMap>> maps = makeTensorMaps(builder, function);
+    std::vector<flatbuffers::Offset<flatbuffers::String>> assertions;
+    if (auto messages = function->getAttrOfType<ArrayAttr>(assertionsAttr))
+      for (StringAttr message : messages.getAsRange<StringAttr>())
+        assertions.push_back(builder.CreateString(message.getValue().data(), message.size()));
     std::string name = op.getSymName().str(), symbol = symbolOf(name, ordinal);
     kernels.push_back(schema::CreateGpuKernelDirect(
         builder, name.c_str(), symbol.c_str(), std::distance(modules.begin(), module),
         op.getLayout().getBindings().size(), op.getLayout().getConstants(), threads ? threads[0] : 1, 1, 1,
         shared ? shared.getInt() : 0, scratch ? scratch.getInt() : 0, maps.empty() ? nullptr : &maps,
-        blocks ? blocks.getInt() : 0, function->hasAttr(startsEarlyAttr)));
+        blocks ? blocks.getInt() : 0, function->hasAttr(startsEarlyAttr), assertions.empty() ? nullptr : &assertions));
     function.setSymName(symbol);
   }
 

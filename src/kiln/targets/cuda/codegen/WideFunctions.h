@@ -1,5 +1,5 @@
-// Mathematical functions of f32, computed in f64 and rounded once: what has no polynomial in f32 that is as good; and
-// those of f64 for which no more than f64 is needed.
+// Mathematical functions of f32, computed in f64 and rounded once: what has no polynomial in f32 that is as good;
+// and those of f64, by F64Functions.h.
 #ifndef KILN_TARGETS_CUDA_CODEGEN_WIDEFUNCTIONS_H
 #define KILN_TARGETS_CUDA_CODEGEN_WIDEFUNCTIONS_H
 

@@ -85,13 +85,23 @@ Status CudaTimedWork::launch() {
 Result<double> CudaTimedWork::run() {
   const CudaLibrary &cuda = device->context().cuda();
   CudaContext::Scope scope(device->context());
+  CudaQueue &queue = device->queue();
+  uint64_t *failure = nullptr;
   {
-    std::unique_lock lock = device->queue().lock();
+    std::unique_lock lock = queue.lock();
     KILN_RETURN_IF_ERROR(launch());
+    if (queue.failures().address()) {
+      KILN_ASSIGN_OR_RETURN(failure, queue.failures().collect(queue.stream()));
+    }
   }
-  if (CUresult result = cuda.cuStreamSynchronize(device->queue().stream()); result != cuda::kSuccess) {
+  if (CUresult result = cuda.cuStreamSynchronize(queue.stream()); result != cuda::kSuccess) {
     device->lose();
     return cuda.check(result, "run what is timed");
+  }
+  if (failure) {
+    std::unique_lock lock = queue.lock();
+    if (queue.failures().read(failure) != CudaFailures::kNone)
+      return failedPrecondition("an assertion failed in what is timed");
   }
   float milliseconds = 0;
   KILN_RETURN_IF_ERROR(

@@ -1,8 +1,8 @@
 #include "kiln/targets/cuda/driver/cuda_command_buffer.h"
 
-#include "kiln/runtime/hal/device.h"
 #include "kiln/schema/gpu_executable.h"
 #include "kiln/targets/cuda/driver/cuda_allocator.h"
+#include "kiln/targets/cuda/driver/cuda_device.h"
 #include "kiln/targets/cuda/driver/cuda_queue.h"
 
 #include <algorithm>
@@ -31,6 +31,10 @@ Status CudaCommandBuffer::recordDispatch(const Dispatch &dispatch) {
   command.kernel = &executable.kernel(dispatch.exportOrdinal);
   std::copy_n(dispatch.workgroupCount, 3, command.workgroupCount);
   command.firstConstant = uint32_t(constants.size());
+  if (!command.kernel->assertions.empty()) {
+    KILN_RETURN_IF_ERROR(static_cast<CudaDevice *>(device())->queue().failures().enable());
+    hasAssertions = true;
+  }
   ranges.insert(ranges.end(), dispatch.bindings.begin(), dispatch.bindings.end());
   constants.insert(constants.end(), dispatch.constants.begin(), dispatch.constants.end());
   if (executables.empty() || executables.back().get() != dispatch.executable)
@@ -117,16 +121,20 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
   for (size_t i = 0; i < used; ++i)
     parameters[i] = &values[i];
   const CudaLibrary &cuda = context->cuda();
-  std::array<CudaTensorMap, kGpuMostTensorMaps> maps;
-  static constexpr std::array<uint32_t, kGpuMostTensorRank> kAdjacent{1, 1, 1, 1, 1};
   for (size_t i = 0; i < kernel.tensors.size(); ++i) {
     const CudaTensor &tensor = kernel.tensors[i];
-    KILN_RETURN_IF_ERROR(cuda.check(
-        cuda.cuTensorMapEncodeTiled(&maps[i], tensor.dataType, unsigned(tensor.extents.size()), values[tensor.binding],
-                                    tensor.extents.data(), tensor.strides.data(), tensor.box.data(), kAdjacent.data(),
-                                    /*interleave=*/0, cuda::kSwizzle128Bytes, cuda::kPromoteTo256Bytes, /*outside=*/0),
-        fmt::format("describe binding {} of dispatch '{}' for its copies", tensor.binding, kernel.name)));
-    parameters[used + i] = &maps[i];
+    CudaTensorMap *map = nullptr;
+    KILN_RETURN_IF_ERROR(
+        cuda.check(tensor.maps.find(cuda, tensor, values[tensor.binding], map),
+                   fmt::format("describe binding {} of dispatch '{}' for its copies", tensor.binding, kernel.name)));
+    parameters[used + i] = map;
+  }
+  if (!kernel.assertions.empty()) {
+    size_t next = used + kernel.tensors.size();
+    values[used] = queue.failures().address();
+    values[used + 1] = CudaFailures::numberOf(size_t(&command - commands.data()));
+    parameters[next] = &values[used];
+    parameters[next + 1] = &values[used + 1];
   }
   // Blocks that start early share multiprocessors with those that still run, and are spread unevenly over them: what
   // would take longer for it waits until all is free. A block that has a multiprocessor to itself cannot be beside
@@ -179,6 +187,14 @@ Status CudaCommandBuffer::enqueueEach(CudaQueue &queue, std::span<const uint64_t
     }
   }
   return okStatus();
+}
+
+Status CudaCommandBuffer::describeFailure(uint64_t failure) const {
+  const auto [place, assertion] = CudaFailures::decode(failure);
+  const CudaKernel *kernel = place < commands.size() ? commands[place].kernel : nullptr;
+  if (!kernel || assertion >= kernel->assertions.size())
+    return dataLoss("a kernel said that assertion {} of command {} failed; there is none", assertion, place);
+  return failedPrecondition("{} (in dispatch '{}')", kernel->assertions[assertion], kernel->name);
 }
 
 std::string CudaCommandBuffer::describe() const {

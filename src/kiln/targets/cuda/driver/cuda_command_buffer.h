@@ -28,6 +28,10 @@ public:
   // "dispatch 'a'", or "one of the dispatches 'a', 'b', ...": for errors of the device, which do not say where they
   // arose.
   std::string describe() const;
+  // Whether a kernel of it has assertions.
+  bool canFail() const { return hasAssertions; }
+  // What an assertion says that has failed; `failure` is what its thread has written (CudaFailures).
+  Status describeFailure(uint64_t failure) const;
 
 protected:
   Status recordFill(const SlotRange &target, uint64_t pattern, uint32_t width) override;
@@ -61,6 +65,7 @@ private:
   std::vector<SlotRange> ranges;
   std::vector<uint64_t> constants;
   std::vector<Ref<Executable>> executables;
+  bool hasAssertions = false;
   CudaGraphs graphs;
 };
 

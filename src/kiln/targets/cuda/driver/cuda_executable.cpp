@@ -144,7 +144,11 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(Ref<CudaContext> context, const
                         entry->scratch_bytes(),
                         {},
                         entry->blocks_per_multiprocessor() * uint32_t(context->properties().multiprocessors),
-                        entry->starts_early()};
+                        entry->starts_early(),
+                        {}};
+      if (entry->assertions())
+        for (const flatbuffers::String *message : *entry->assertions())
+          kernel.assertions.push_back(message->str());
       if (entry->tensor_maps())
         for (const schema::GpuTensorMap *map : *entry->tensor_maps())
           kernel.tensors.push_back(readTensor(*map));

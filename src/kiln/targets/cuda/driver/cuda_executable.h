@@ -4,6 +4,7 @@
 
 #include "kiln/runtime/hal/executable.h"
 #include "kiln/targets/cuda/driver/cuda_context.h"
+#include "kiln/targets/cuda/driver/cuda_tensor.h"
 
 #include <string>
 #include <vector>
@@ -17,14 +18,6 @@ inline constexpr std::string_view kCudaFormat = "ptx";
 // for sm_XY runs on what is as new or newer, that for sm_XYa on nothing else.
 Status checkCudaArchitecture(std::string_view architecture, int major, int minor);
 
-// A binding as a kernel's copies see it; gpu_executable.fbs says what the fields are.
-struct CudaTensor {
-  uint32_t binding = 0;
-  int dataType = 0;
-  std::vector<uint64_t> extents, strides; // of all dimensions, and of all but the innermost
-  std::vector<uint32_t> box;
-};
-
 struct CudaKernel {
   std::string name;
   CUfunction function = nullptr;
@@ -33,8 +26,9 @@ struct CudaKernel {
   uint32_t dynamicSharedBytes = 0;
   uint64_t scratchBytes = 0; // for each block
   std::vector<CudaTensor> tensors;
-  uint32_t mostBlocks = 0;  // of a launch; 0: any number
-  bool startsEarly = false; // it waits itself for the kernels before it
+  uint32_t mostBlocks = 0;             // of a launch; 0: any number
+  bool startsEarly = false;            // it waits itself for the kernels before it
+  std::vector<std::string> assertions; // what to say of each that fails
 };
 
 class CudaExecutable final : public Executable {

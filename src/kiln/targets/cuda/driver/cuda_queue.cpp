@@ -66,9 +66,15 @@ Ref<Fence> CudaSubmission::start(CudaDevice &device, Fence *wait, CudaCommandBuf
                                  std::span<const Binding> bindings) {
   std::unique_ptr<CudaSubmission> submission(new CudaSubmission(device, commands, bindings));
   Ref<Fence> fence = Fence::create(submission->done, 1);
-  if (isOrdered(device, wait))
+  submission->done->canFail = commands.canFail();
+  if (isOrdered(device, wait)) {
+    if (wait)
+      for (const SemaphorePoint &point : wait->points())
+        if (auto *before = dynamic_cast<CudaSemaphore *>(point.semaphore.get()); before && before->canFail)
+          submission->after.push_back(Ref<CudaSemaphore>::share(before));
+    submission->done->canFail |= !submission->after.empty();
     device.queue().launch(std::move(submission));
-  else
+  } else
     submission.release()->listen(*wait);
   return fence;
 }
@@ -84,6 +90,7 @@ void CudaSubmission::onSignaled(Status status) {
 void CudaSubmission::complete(Status status) {
   commands = nullptr;
   retained.clear();
+  after.clear();
   if (status.ok())
     status = done->signal(1);
   if (!status.ok())
@@ -170,6 +177,11 @@ void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
   std::unique_lock lock(mutex);
   Result<CUevent> event = takeEvent();
   Status status = event.ok() ? submission->commands->enqueue(*this, submission->table) : event.status();
+  if (status.ok() && submission->commands->canFail()) {
+    Result<uint64_t *> failure = failedAssertions.collect(cudaStream);
+    status = failure.status();
+    submission->failure = failure.ok() ? *failure : nullptr;
+  }
   // The event comes after what was launched before an error, which still uses the buffers.
   if (event.ok()) {
     submission->event = *event;
@@ -181,7 +193,11 @@ void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
     }
   }
   if (!status.ok()) {
+    if (submission->commands->canFail())
+      (void)failedAssertions.clear(cudaStream);
     (void)context->cuda().cuStreamSynchronize(cudaStream);
+    if (submission->failure)
+      failedAssertions.read(submission->failure);
     if (event.ok())
       freeEvents.push_back(*event);
     lock.unlock();
@@ -195,7 +211,7 @@ void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
 }
 
 void CudaQueue::reap() {
-  std::vector<std::pair<std::unique_ptr<CudaSubmission>, CUresult>> ended;
+  std::vector<std::pair<std::unique_ptr<CudaSubmission>, Status>> ended;
   {
     CudaContext::Scope scope(*context);
     std::lock_guard lock(mutex);
@@ -204,21 +220,33 @@ void CudaQueue::reap() {
       if (result == cuda::kNotReady)
         break;
       freeEvents.push_back(pending.front()->event);
-      ended.emplace_back(std::move(pending.front()), result);
+      Status status = outcomeOf(*pending.front(), result);
+      ended.emplace_back(std::move(pending.front()), std::move(status));
       pending.pop_front();
     }
   }
   // Completing a submission may drop the last reference to the device, and with it the one to this queue.
   Ref<CudaQueue> keep = ended.empty() ? nullptr : Ref<CudaQueue>::share(this);
-  for (auto &[submission, result] : ended) {
-    Status status;
-    if (result != cuda::kSuccess) {
-      status = context->cuda().check(result, fmt::format("run {}", submission->commands->describe()));
-      submission->device->lose();
-    }
+  for (auto &[submission, status] : ended) {
     submission->complete(std::move(status));
     submission.reset();
   }
+}
+
+// The queue is locked, so that what was launched behind this submission sees how it ended.
+Status CudaQueue::outcomeOf(const CudaSubmission &submission, CUresult result) {
+  const uint64_t failure = submission.failure ? failedAssertions.read(submission.failure) : CudaFailures::kNone;
+  if (result != cuda::kSuccess) {
+    submission.device->lose();
+    return context->cuda().check(result, fmt::format("run {}", submission.commands->describe()));
+  }
+  Status &status = submission.done->failure;
+  for (const Ref<CudaSemaphore> &before : submission.after)
+    if (status.ok())
+      status = before->failure;
+  if (status.ok() && failure != CudaFailures::kNone)
+    status = submission.commands->describeFailure(failure);
+  return status;
 }
 
 uint64_t CudaQueue::scratchBlocks(uint64_t bytesOfBlock, uint64_t blocks) {

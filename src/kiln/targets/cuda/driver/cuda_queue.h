@@ -10,6 +10,7 @@
 #include "kiln/runtime/hal/fence_listener.h"
 #include "kiln/runtime/hal/host_semaphore.h"
 #include "kiln/targets/cuda/driver/cuda_context.h"
+#include "kiln/targets/cuda/driver/cuda_failures.h"
 
 #include <condition_variable>
 #include <deque>
@@ -39,8 +40,13 @@ public:
   void setLaunched() { launched.store(true, std::memory_order_release); }
 
 private:
+  friend class CudaSubmission;
+  friend class CudaQueue;
+
   Ref<CudaDevice> device;
   std::atomic<bool> launched{false};
+  bool canFail = false; // by an assertion; set before it is launched
+  Status failure;       // guarded by the queue: why it failed although the device works
 };
 
 // One execution of a command buffer; retains what it uses.
@@ -64,7 +70,10 @@ private:
   Ref<CudaCommandBuffer> commands;
   std::vector<Ref<Buffer>> retained;
   std::vector<Binding> table;
-  CUevent event = nullptr; // the queue's
+  // What it was launched behind, and fails with.
+  std::vector<Ref<CudaSemaphore>> after;
+  CUevent event = nullptr;     // the queue's
+  uint64_t *failure = nullptr; // the queue's, where the recording can fail
 };
 
 class CudaQueue final : public RefCounted {
@@ -79,6 +88,7 @@ public:
   // Nothing is submitted any more; called by the device's destructor, on any thread.
   void shutDown();
 
+  CudaFailures &failures() { return failedAssertions; }
   // For whoever puts other work into the stream.
   std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex); }
 
@@ -90,9 +100,10 @@ public:
   CUdeviceptr scratchAddress() const { return scratch; }
 
 private:
-  explicit CudaQueue(Ref<CudaContext> context) : context(std::move(context)) {}
+  explicit CudaQueue(Ref<CudaContext> context) : context(context), failedAssertions(std::move(context)) {}
   ~CudaQueue() override;
   void watch();
+  Status outcomeOf(const CudaSubmission &submission, CUresult result);
   Result<CUevent> takeEvent();
 
   Ref<CudaContext> context;
@@ -103,6 +114,7 @@ private:
   std::vector<CUevent> freeEvents;                     // guarded; destroyed with the queue only
   CUdeviceptr scratch = 0;                             // guarded
   uint64_t scratchBytes = 0;                           // guarded
+  CudaFailures failedAssertions;                       // guarded
   bool stopping = false;                               // guarded
   std::thread watcher;
 };

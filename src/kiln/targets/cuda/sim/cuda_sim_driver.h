@@ -6,12 +6,14 @@
 
 namespace kiln::hal {
 
-// cuda-sim://7 runs threads, blocks and streams in an order that follows from the seed 7; cuda-sim has the seed 0.
+// cuda-sim://7 runs threads, blocks and streams in an order that follows from the seed 7; cuda-sim has the seed 0. It
+// is of sm_90; cuda-sim://sm_80 and cuda-sim://sm_80/7 are of another architecture.
 class CudaSimDriver final : public Driver {
 public:
   std::string_view name() const override { return "cuda-sim"; }
   std::string_view description() const override {
-    return "a simulated NVIDIA GPU that checks what kernels do; cuda-sim://N runs threads in the order of seed N";
+    return "a simulated NVIDIA GPU that checks what kernels do; cuda-sim://N runs threads in the order of seed N, "
+           "cuda-sim://sm_80/N on that architecture";
   }
   Result<std::vector<DeviceInfo>> devices() override;
   Result<Ref<Device>> createDevice(const DeviceUri &uri, const DeviceOptions &options) override;

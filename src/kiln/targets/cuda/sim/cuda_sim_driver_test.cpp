@@ -21,10 +21,21 @@ protected:
   }
 
   // An executable with the kernel `name` of that text, which has a binding and the parameters that follow.
-  Result<Ref<Executable>> load(std::string_view text, std::string_view architecture = "sm_80") {
+  Result<Ref<Executable>> load(std::string_view text, std::string_view architecture = "sm_80",
+                               const std::vector<std::string> &messages = {}) {
     flatbuffers::FlatBufferBuilder builder;
+    return load(text, architecture, messages, builder, {});
+  }
+  // The same with tensor maps that the builder holds.
+  Result<Ref<Executable>> load(std::string_view text, std::string_view architecture,
+                               const std::vector<std::string> &messages, flatbuffers::FlatBufferBuilder &builder,
+                               const std::vector<flatbuffers::Offset<schema::GpuTensorMap>> &maps) {
+    auto tensorMaps = builder.CreateVector(maps);
+    auto assertions = builder.CreateVectorOfStrings(messages);
+    const auto name = builder.CreateString("main_dispatch_0"), symbol = builder.CreateString("k");
     std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels{
-        schema::CreateGpuKernelDirect(builder, "main_dispatch_0", "k", 0, 1, 0, 32)};
+        schema::CreateGpuKernel(builder, name, symbol, /*code=*/0, /*binding_count=*/1, /*constant_count=*/0,
+                                /*threads_x=*/32, 1, 1, 0, 0, tensorMaps, 0, false, assertions)};
     std::vector<flatbuffers::Offset<flatbuffers::String>> codes{builder.CreateString(std::string(text))};
     schema::FinishGpuExecutableBuffer(
         builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes));
@@ -100,6 +111,22 @@ TEST_F(CudaSim, codeThatCannotBeLoaded) {
   EXPECT_TRUE(run("ret;").ok());
 }
 
+TEST_F(CudaSim, architecturesDiffer) {
+  open("sm_80/105");
+  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  Status status = load(kernel("ret;"), "sm_90a").status();
+  EXPECT_NE(
+      status.message().find("cannot run on 'simulated sm_80, seed 105': it is for sm_90a, and the device is sm_80"),
+      std::string_view::npos)
+      << status.toString();
+  open("sm_75");
+  status = load(kernel("ret;"), "sm_75").status();
+  EXPECT_NE(status.message().find("cannot compile the code"), std::string_view::npos)
+      << "what the text says counts too: " << status.toString();
+  EXPECT_NE(status.message().find("it is for sm_80, and the device is sm_75"), std::string_view::npos)
+      << status.toString();
+}
+
 TEST_F(CudaSim, launchesThatCannotBe) {
   open("102");
   Result<Ref<Executable>> limited =
@@ -132,7 +159,7 @@ TEST_F(CudaSim, memoryHasAnEnd) {
 }
 
 // The library with a count of what is asked of it.
-int launchedGraphs = 0, madeGraphs = 0, updatedGraphs = 0;
+int launchedGraphs = 0, madeGraphs = 0, updatedGraphs = 0, encodedMaps = 0;
 
 CudaLibrary countingLibrary() {
   CudaFunctions functions = cudasim::simulatedCuda();
@@ -143,6 +170,14 @@ CudaLibrary countingLibrary() {
   functions.cuGraphInstantiateWithFlags = [](CUgraphExec *executable, CUgraph graph, unsigned long long flags) {
     ++madeGraphs;
     return cudasim::simulatedCuda().cuGraphInstantiateWithFlags(executable, graph, flags);
+  };
+  functions.cuTensorMapEncodeTiled = [](CudaTensorMap *map, int dataType, unsigned rank, CUdeviceptr address,
+                                        const uint64_t *extents, const uint64_t *strides, const unsigned *box,
+                                        const unsigned *elementStrides, int interleave, int swizzle, int promotion,
+                                        int outside) {
+    ++encodedMaps;
+    return cudasim::simulatedCuda().cuTensorMapEncodeTiled(map, dataType, rank, address, extents, strides, box,
+                                                           elementStrides, interleave, swizzle, promotion, outside);
   };
   functions.cuGraphExecUpdate_v2 = [](CUgraphExec executable, CUgraph graph, CudaGraphUpdate *update) {
     ++updatedGraphs;
@@ -206,10 +241,130 @@ TEST_F(CudaSim, recordingsBecomeGraphs) {
   commands = Ref<CommandBuffer>();
 }
 
+// A tensor map is made once for each of the last eight addresses.
+TEST_F(CudaSim, tensorMapsAreKept) {
+  static const CudaLibrary library = countingLibrary();
+  Result<Ref<Device>> opened = createCudaDevice(library, 107, {"cuda-sim", "107"}, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().toString();
+  device = *opened;
+  // Copies rows 1 and 2 of four rows of 64 f16, and stores the second one's first word, which the swizzle has moved.
+  constexpr std::string_view text =
+      ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 b, .param .u64 x, .param .u64 y, "
+      ".param .u64 z, .param .u64 s, .param .align 64 .b8 m[128]) {\n.shared .align 1024 .b8 t[256]; .shared .align 8 "
+      ".b64 r;\n"
+      ".reg .b64 %a, %m, %s; .reg .b32 %t, %u, %v; .reg .pred %p;\n"
+      "ld.param.u64 %a, [b]; mov.u32 %u, r; mov.u32 %v, t; mov.u32 %t, %tid.x; setp.ne.u32 %p, %t, 0; @%p bra end;\n"
+      "mov.b64 %m, m; cvta.param.u64 %m, %m; mbarrier.init.shared.b64 [%u], 1; fence.proxy.async;\n"
+      "mbarrier.arrive.expect_tx.shared.b64 %s, [%u], 256;\n"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%v], [%m, {0, 1}], [%u];\n"
+      "wait: mbarrier.try_wait.parity.shared.b64 %p, [%u], 0; @!%p bra wait;\n"
+      "ld.shared.u32 %t, [t+144]; st.global.u32 [%a], %t;\nend: ret; }";
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<uint64_t> extents{64, 4};
+  std::vector<uint32_t> box{64, 2};
+  std::vector<flatbuffers::Offset<schema::GpuTensorMap>> maps{
+      schema::CreateGpuTensorMapDirect(builder, 0, /*f16=*/6, 2, &extents, &box)};
+  Result<Ref<Executable>> executable = load(text, "sm_90a", {}, builder, maps);
+  ASSERT_TRUE(executable.ok()) << executable.status().toString();
+  Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::Replay, 1);
+  std::vector<SlotRange> bindings{{0, 0, 512}};
+  Dispatch dispatch;
+  dispatch.executable = executable->get();
+  dispatch.bindings = bindings;
+  ASSERT_TRUE(commands->dispatch(dispatch).ok());
+  ASSERT_TRUE(commands->finalize().ok());
+  std::vector<Ref<Buffer>> buffers;
+  for (int i = 0; i < 10; ++i)
+    buffers.push_back(*device->allocator().allocate(BufferUsage::Result, 512));
+  auto runOn = [&](int i) {
+    std::vector<uint32_t> words(128);
+    words[64] = 1000 + uint32_t(i);
+    ASSERT_TRUE(buffers[i]->write(0, std::as_bytes(std::span(words))).ok());
+    std::vector<Binding> table{{buffers[i].get(), 0, 512}};
+    Result<Ref<Fence>> fence = device->execute(nullptr, commands.get(), table);
+    ASSERT_TRUE(fence.ok());
+    Status status = (*fence)->wait();
+    ASSERT_TRUE(status.ok()) << status.toString();
+    ASSERT_TRUE(buffers[i]->read(0, std::as_writable_bytes(std::span(words))).ok());
+    EXPECT_EQ(words[0], 1000u + uint32_t(i));
+  };
+  encodedMaps = 0;
+  for (int i : {0, 0, 1, 0, 1})
+    runOn(i);
+  EXPECT_EQ(encodedMaps, 2);
+  for (int i = 2; i < 10; ++i)
+    runOn(i);
+  EXPECT_EQ(encodedMaps, 10);
+  runOn(9);
+  EXPECT_EQ(encodedMaps, 10);
+  runOn(0);
+  EXPECT_EQ(encodedMaps, 11);
+}
+
+// Of two commands the second asserts that its binding's first word is odd and below 10. Each round runs it, launched
+// one by one or as a graph, and behind it a recording without assertions, which the device starts by itself.
+TEST_F(CudaSim, assertionsFailWhatFollows) {
+  open("106");
+  Result<Ref<Executable>> asserting = load(
+      ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 b, .param .u64 x, .param .u64 y, "
+      ".param .u64 z, .param .u64 s, .param .u64 f, .param .u64 n) {\n.reg .b64 %a, %f, %n, %o; .reg .b32 %v, %w; "
+      ".reg .pred %p;\nld.param.u64 %a, [b]; ld.param.u64 %f, [f]; ld.param.u64 %n, [n];\n"
+      "ld.global.u32 %v, [%a]; and.b32 %w, %v, 1; setp.ne.u32 %p, %w, 0; @%p bra odd;\n"
+      "atom.global.min.u64 %o, [%f], %n;\nodd: setp.lt.u32 %p, %v, 10; @%p bra small;\n"
+      "or.b64 %n, %n, 1; atom.global.min.u64 %o, [%f], %n;\nsmall: ret; }",
+      "sm_80", {"even", "large"});
+  ASSERT_TRUE(asserting.ok()) << asserting.status().toString();
+  Result<Ref<Executable>> plain = load(kernel("red.global.add.u32 [%a+4], 1;"));
+  ASSERT_TRUE(plain.ok()) << plain.status().toString();
+  auto record = [&](std::initializer_list<Executable *> executables) {
+    Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::Replay, 1);
+    std::vector<SlotRange> bindings{{0, 0, 64}};
+    for (Executable *executable : executables) {
+      Dispatch dispatch;
+      dispatch.executable = executable;
+      dispatch.bindings = bindings;
+      EXPECT_TRUE(commands->dispatch(dispatch).ok());
+      EXPECT_TRUE(commands->barrier().ok());
+    }
+    EXPECT_TRUE(commands->finalize().ok());
+    return commands;
+  };
+  Ref<CommandBuffer> first = record({plain->get(), asserting->get()}), second = record({plain->get()});
+  Ref<Buffer> buffer = *device->allocator().allocate(BufferUsage::Result, 64);
+  std::vector<Binding> table{{buffer.get(), 0, 64}};
+  for (uint32_t value : {2u, 1u, 13u, 3u, 12u, 5u}) {
+    std::vector<uint32_t> words(16, value);
+    ASSERT_TRUE(buffer->write(0, std::as_bytes(std::span(words))).ok());
+    Result<Ref<Fence>> before = device->execute(nullptr, first.get(), table);
+    ASSERT_TRUE(before.ok());
+    Result<Ref<Fence>> after = device->execute(before->get(), second.get(), table);
+    ASSERT_TRUE(after.ok());
+    Result<Ref<Fence>> last = device->execute(after->get(), second.get(), table);
+    ASSERT_TRUE(last.ok());
+    for (const Ref<Fence> &fence : {*last, *after, *before}) {
+      const Status status = fence->wait();
+      // Of several that fail, the first in the text.
+      const std::string_view expected = value % 2 == 0 ? "even (in dispatch 'main_dispatch_0')"
+                                        : value >= 10  ? "large (in dispatch 'main_dispatch_0')"
+                                                       : "";
+      EXPECT_EQ(status.message(), expected) << value;
+      EXPECT_EQ(status.ok(), expected.empty());
+      if (!status.ok())
+        EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+    }
+    // It is known only afterwards, and others wait for no assertion.
+    ASSERT_TRUE(buffer->read(0, std::as_writable_bytes(std::span(words))).ok());
+    EXPECT_EQ(words[1], value + 3 * 32);
+  }
+}
+
 TEST(CudaSimDriver, pathsAreSeeds) {
   CudaSimDriver driver;
   EXPECT_EQ(driver.createDevice({"cuda-sim", "-1"}, {}).status().code(), StatusCode::NotFound);
-  EXPECT_EQ(driver.createDevice({"cuda-sim", "1x"}, {}).status().code(), StatusCode::NotFound);
+  for (const char *path : {"1x", "sm_81", "sm_80/", "sm_80/-1", "sm_80/x", "sm_80x", "/1", "268435456"})
+    EXPECT_EQ(driver.createDevice({"cuda-sim", path}, {}).status().code(), StatusCode::NotFound) << path;
+  for (const char *path : {"", "7", "268435455", "sm_75", "sm_120/7"})
+    EXPECT_TRUE(driver.createDevice({"cuda-sim", path}, {}).ok()) << path;
   Result<std::vector<DeviceInfo>> devices = driver.devices();
   ASSERT_TRUE(devices.ok()) << devices.status().toString();
   ASSERT_EQ(devices->size(), 1u);

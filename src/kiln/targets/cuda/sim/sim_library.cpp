@@ -5,6 +5,7 @@
 #include "kiln/targets/cuda/sim/tensor_map.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -17,8 +18,12 @@ namespace {
 // Numbers of CUDA that only the library itself gives.
 constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNoBinary = 209, kInvalidHandle = 400, kNotFound = 500,
                    kCaptureUnsupported = 900, kUpdateFailure = 910;
-constexpr int kMajorVersion = 9, kMinorVersion = 0, kCudaVersion = 13000;
-constexpr uint32_t kMostSharedBytes = 232448, kSharedBytesUnasked = 49152;
+constexpr int kCudaVersion = 13000;
+constexpr uint32_t kSharedBytesUnasked = 49152;
+
+const SimArchitecture &architectureOf(uint64_t device) {
+  return kArchitectures[device >> kSeedBits];
+}
 
 thread_local std::string lastError;
 thread_local std::vector<SimDevice *> contexts;
@@ -158,20 +163,24 @@ CUresult cuDeviceGetCount(int *count) {
 }
 CUresult cuDeviceGet(CUdevice *device, int ordinal) {
   *device = ordinal;
-  return ordinal < 0 ? fail(101, "there is no device {}", ordinal) : cuda::kSuccess;
+  const bool isOne = ordinal >= 0 && size_t(ordinal) >> kSeedBits < kArchitectures.size();
+  return isOne ? cuda::kSuccess : fail(101, "there is no device {}", ordinal);
 }
 CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
-  std::string text = fmt::format("simulated sm_{}{}, seed {}", kMajorVersion, kMinorVersion, device);
+  const SimArchitecture &architecture = architectureOf(device);
+  std::string text = fmt::format("simulated sm_{}{}, seed {}", architecture.major, architecture.minor, device % kSeeds);
   std::strncpy(name, text.c_str(), size_t(length));
   return cuda::kSuccess;
 }
-CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
-  static constexpr std::pair<int, int> kValues[] = {
-      {cuda::kMaxThreadsPerBlock, 1024}, {cuda::kMultiprocessors, 8},   {cuda::kL2Bytes, 128 << 10},
-      {cuda::kMajor, kMajorVersion},     {cuda::kMinor, kMinorVersion}, {cuda::kMaxSharedBytes, int(kMostSharedBytes)},
+CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
+  const SimArchitecture &architecture = architectureOf(device);
+  const std::pair<int, int> values[] = {
+      {cuda::kMaxThreadsPerBlock, 1024},  {cuda::kMultiprocessors, 8},
+      {cuda::kL2Bytes, 128 << 10},        {cuda::kMajor, architecture.major},
+      {cuda::kMinor, architecture.minor}, {cuda::kMaxSharedBytes, int(architecture.mostSharedBytes)},
   };
-  const auto *found = std::ranges::find(kValues, attribute, &std::pair<int, int>::first);
-  if (found == std::end(kValues))
+  const auto *found = std::ranges::find(values, attribute, &std::pair<int, int>::first);
+  if (found == std::end(values))
     return fail(kInvalidValue, "the simulator has no attribute {} of a device", attribute);
   *value = found->second;
   return cuda::kSuccess;
@@ -300,6 +309,15 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   return current()->free(address) ? cuda::kSuccess : fail(kInvalidValue, "{:#x} is no allocation", address);
 }
 
+CUresult cuMemAllocHost_v2(void **memory, size_t bytes) {
+  *memory = std::malloc(bytes);
+  return *memory ? cuda::kSuccess : fail(cuda::kOutOfMemory, "out of memory");
+}
+CUresult cuMemFreeHost(void *memory) {
+  std::free(memory);
+  return cuda::kSuccess;
+}
+
 CUresult copy(CUstream stream, std::initializer_list<CUdeviceptr> ranges, size_t bytes, std::function<void()> work) {
   SimDevice *device = of(stream).device;
   if (CUresult result = check(device))
@@ -406,7 +424,8 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned option
       return fail(cuda::kOutOfMemory, "{}", status.message());
     return fail(cuda::kInvalidPtx, "the simulator does not take the code");
   }
-  Status fits = checkCudaArchitecture(made->loaded->ptx().target, kMajorVersion, kMinorVersion);
+  const SimArchitecture &architecture = architectureOf(device->seed());
+  Status fits = checkCudaArchitecture(made->loaded->ptx().target, architecture.major, architecture.minor);
   if (!fits.ok())
     return fail(kNoBinary, "{}", fits.message());
   *module = reinterpret_cast<CUmodule>(made.release());
@@ -432,9 +451,10 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   if (attribute != cuda::kFunctionDynamicSharedBytes)
     return fail(kInvalidValue, "the simulator has no attribute {} of a function", attribute);
   const uint32_t staticBytes = of(function).program->staticSharedBytes;
-  if (value < 0 || uint32_t(value) + staticBytes > kMostSharedBytes)
+  const uint32_t most = architectureOf(of(function).device->seed()).mostSharedBytes;
+  if (value < 0 || uint32_t(value) + staticBytes > most)
     return fail(kInvalidValue, "{} bytes of dynamic and {} of static shared memory are more than the {} of a block",
-                value, staticBytes, kMostSharedBytes);
+                value, staticBytes, most);
   of(function).mostDynamicBytes = uint32_t(value);
   return cuda::kSuccess;
 }
@@ -458,7 +478,8 @@ CUresult checkLaunch(const SimFunction &function, const Launch &launch) {
     return fail(kInvalidValue, "blocks of {} threads; kernel '{}' is made for {} at most", threads, kernel.name, most);
   if (kernel.maxRegisters * threads > 65536)
     return fail(701, "{} registers for each of {} threads; a block has 65,536", kernel.maxRegisters, threads);
-  if (launch.dynamicSharedBytes > function.mostDynamicBytes || launch.sharedBytes() > kMostSharedBytes)
+  if (launch.dynamicSharedBytes > function.mostDynamicBytes ||
+      launch.sharedBytes() > architectureOf(function.device->seed()).mostSharedBytes)
     return fail(kInvalidValue, "{} bytes of dynamic shared memory beside {} of static; kernel '{}' may have {}",
                 launch.dynamicSharedBytes, function.program->staticSharedBytes, kernel.name, function.mostDynamicBytes);
   return cuda::kSuccess;

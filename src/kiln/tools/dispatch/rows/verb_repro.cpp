@@ -14,6 +14,7 @@
 #include "kiln/runtime/hal/buffer_view.h"
 #include "kiln/runtime/io/npy.h"
 #include "kiln/tools/dispatch/commands.h"
+#include "kiln/tools/dispatch/lab_device.h"
 #include "kiln/tools/dispatch/rows/recompile.h"
 #include "kiln/tools/dispatch/rows/stored_row.h"
 #include "kiln/tools/dispatch/shell_word.h"
@@ -129,12 +130,12 @@ std::vector<std::string> providerFlags(const Repro &repro) {
   const store::Candidate &candidate = *repro.row.candidate;
   if (repro.isKiln()) {
     std::vector<std::string> flags = {shellWord("--providers=kiln")};
-    // The first flag is what `profile` gives the compiler anyway, and so is the GPU's architecture.
+    // `profile` gives the compiler the target anyway, and the GPU's architecture alone.
     constexpr std::string_view kArchitecture = "--kiln-hal-cuda-llvm-target-arch=";
     for (const std::string &flag : repro.source->flags)
       if (flag.starts_with(kArchitecture))
         flags.push_back(shellWord("--cuda-arch=" + flag.substr(kArchitecture.size())));
-      else if (!flag.starts_with("--kiln-hal-target-backends="))
+      else if (!flag.starts_with("--kiln-hal-target-backends=") && flag != LabDevice::kNoFallback)
         flags.push_back(shellWord("--Xcompiler=" + flag));
     if (repro.source->foreign)
       flags.emplace_back("\"--compiler=${KILN_COMPILER:?set it to the compiler that README.md names}\"");

@@ -17,8 +17,10 @@ public:
   explicit LinkExecutablesPass(const CompilerContext &context) : context(&context) {}
 
   void runOnOperation() override {
-    Util::gatherRemarks(getOperation());
     auto executables = llvm::to_vector(getOperation().getOps<ExecutableOp>());
+    for (ExecutableOp executable : executables)
+      dropRemarksOfFallbacks(executable);
+    Util::gatherRemarks(getOperation());
     if (executables.size() < 2 || !canLink(executables))
       return;
     OpBuilder builder(executables.front());
@@ -50,6 +52,14 @@ private:
     Operation *firstModule = nullptr;
     int32_t exports = 0;
   };
+
+  // What a backend's first variant costs is told; the same dispatch for devices that cannot run that one says no more.
+  static void dropRemarksOfFallbacks(ExecutableOp executable) {
+    llvm::DenseSet<StringAttr> backends;
+    for (auto variant : executable.getBody().front().getOps<ExecutableVariantOp>())
+      if (!backends.insert(variant.getTarget().getBackend()).second)
+        Util::dropRemarks(variant);
+  }
 
   bool canLink(ArrayRef<ExecutableOp> executables) {
     for (ExecutableOp executable : executables) {

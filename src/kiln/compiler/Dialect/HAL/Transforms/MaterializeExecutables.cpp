@@ -3,6 +3,7 @@
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -62,10 +63,11 @@ public:
       return signalPassFailure();
     SmallVector<ExecutableTargetAttr> targets;
     for (TargetBackend *backend : *backends) {
-      FailureOr<ExecutableTargetAttr> target = backend->getTarget(&getContext(), getOperation().getLoc());
-      if (failed(target))
+      FailureOr<SmallVector<ExecutableTargetAttr>> described =
+          backend->getTargets(&getContext(), getOperation().getLoc());
+      if (failed(described))
         return signalPassFailure();
-      targets.push_back(*target);
+      llvm::append_range(targets, *described);
     }
     for (Stream::ExecutableOp source : executables)
       materialize(source, targets);
@@ -82,8 +84,13 @@ private:
     convertFunction(func, access);
     auto executable = ExecutableOp::create(builder, loc, source.getSymName());
     builder.setInsertionPointToStart(&executable.getBody().front());
+    llvm::StringSet<> names;
     for (ExecutableTargetAttr target : targets) {
-      auto variant = ExecutableVariantOp::create(builder, loc, target.getSymbolName(), target);
+      std::string name = target.getSymbolName();
+      // A backend's second target is told apart by what it is for: cuda_sm_80.
+      if (!names.insert(name).second)
+        name += ("_" + target.getString("cpu")).str();
+      auto variant = ExecutableVariantOp::create(builder, loc, name, target);
       auto inner = OpBuilder::atBlockBegin(&variant.getBody().front());
       auto exportOp = ExecutableExportOp::create(inner, loc, builder.getStringAttr("public"), func.getSymNameAttr(),
                                                  builder.getI32IntegerAttr(0), layout);

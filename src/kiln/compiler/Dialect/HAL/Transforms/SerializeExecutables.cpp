@@ -29,9 +29,8 @@ private:
     SerializationOptions options;
     options.intermediatesPath = dump.intermediates.empty() ? dump.files : dump.intermediates;
     options.binariesPath = dump.binaries.empty() ? dump.files : dump.binaries;
-    options.baseName = (module.getName().value_or("module") + "_" + getOperation().getSymName() + "_" +
-                        variant.getTarget().getSymbolName())
-                           .str();
+    options.baseName =
+        (module.getName().value_or("module") + "_" + getOperation().getSymName() + "_" + variant.getSymName()).str();
     options.optimizationLevel = context->options.optimizationLevel;
     SmallVector<char> bytes;
     if (failed(backend->serialize(variant, options, bytes)))

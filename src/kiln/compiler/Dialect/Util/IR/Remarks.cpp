@@ -39,6 +39,10 @@ void gatherRemarks(Operation *holder) {
     holder->setAttr(kRemarks, ArrayAttr::get(holder->getContext(), all));
 }
 
+void dropRemarks(Operation *root) {
+  root->walk([](Operation *op) { op->removeAttr(kRemarks); });
+}
+
 SmallVector<RemarkAttr> remarksIn(Operation *root) {
   SmallVector<RemarkAttr> remarks;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {

@@ -14,6 +14,9 @@ void addRemark(mlir::Operation *holder, Cost cost, mlir::Location loc, llvm::Str
 // Moves the remarks of all ops in `holder` to `holder` itself; for when they will be gone.
 void gatherRemarks(mlir::Operation *holder);
 
+// Removes those of `root` and of all in it.
+void dropRemarks(mlir::Operation *root);
+
 // Those of `root` and all in it, in the order of their places in the source.
 llvm::SmallVector<RemarkAttr> remarksIn(mlir::Operation *root);
 

@@ -216,6 +216,8 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     int64_t bytes = grouped ? sharedBytesOfWgmma(config)
                     : kind  ? sharedBytesOfMmaSync(*group, config)
                             : sharedBytesOfSimt(*group, config);
+    if (bytes > target.sharedLimit() && target.isFallback && takeOwnConfiguration(function, group->root, target))
+      return emit(function, target);
     if (bytes > target.sharedLimit())
       return function.emitOpError("has the configuration '")
              << config.name() << "', which needs " << bytes << " bytes of shared memory; " << target.architecture
@@ -225,6 +227,17 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
       return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && threadsOf(config) <= 256 ? 2 : 1,
                                     *grouped);
     return emitter.emit(bytes, [&](const TileKernel &kernel) { kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel); });
+  }
+
+  // Where a configuration was made for another target. False where the function has its own already.
+  static bool takeOwnConfiguration(func::FuncOp function, linalg::LinalgOp root, const CudaTarget &target) {
+    std::optional<TileConfig> own = chooseContractionConfig(root, target);
+    if (!own)
+      return false;
+    auto before = function->getAttrOfType<HAL::LoweringAttr>("lowering");
+    auto after = HAL::LoweringAttr::get(function.getContext(), before.getStrategy(), *own);
+    function->setAttr("lowering", after);
+    return after != before;
   }
 
   // Takes the simple form of kiln-cuda-map-to-threads.

@@ -186,3 +186,31 @@ hal.executable private @executable {
     }
   }
 }
+
+// -----
+
+#target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_80", fallback}>
+
+// A fallback that lacks the shared memory which a configuration needs takes its own.
+// CHECK-LABEL: func.func @large(
+//  CHECK-SAME:   kiln.dynamic_shared_bytes = 65536 : i64, {{.*}} "tile_config_128x128_32x4_tensorcore_mmasync_64x64"
+hal.executable private @executable {
+  hal.executable.variant public @cuda_sm_80 target(#target) {
+    hal.executable.export public @large ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, readonly, writeonly]>)
+    builtin.module {
+      func.func @large() attributes {lowering = #hal.lowering<"contraction", "tile_config_128x256_64x4_tensorcore_mmasync">} {
+        %zero = arith.constant 0.0 : f16
+        %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<1024x512xf16, #hal.descriptor_type<storage_buffer>>
+        %1 = bufferization.to_tensor %0 restrict : memref<1024x512xf16, #hal.descriptor_type<storage_buffer>> to tensor<1024x512xf16>
+        %2 = hal.interface.binding.subspan binding(1) <readonly> : memref<512x1024xf16, #hal.descriptor_type<storage_buffer>>
+        %3 = bufferization.to_tensor %2 restrict : memref<512x1024xf16, #hal.descriptor_type<storage_buffer>> to tensor<512x1024xf16>
+        %6 = hal.interface.binding.subspan binding(2) <writeonly> : memref<1024x1024xf16, #hal.descriptor_type<storage_buffer>>
+        %7 = tensor.empty() : tensor<1024x1024xf16>
+        %8 = linalg.fill ins(%zero : f16) outs(%7 : tensor<1024x1024xf16>) -> tensor<1024x1024xf16>
+        %9 = linalg.matmul ins(%1, %3 : tensor<1024x512xf16>, tensor<512x1024xf16>) outs(%8 : tensor<1024x1024xf16>) -> tensor<1024x1024xf16>
+        bufferization.materialize_in_destination %9 in restrict writable %6 : (tensor<1024x1024xf16>, memref<1024x1024xf16, #hal.descriptor_type<storage_buffer>>) -> ()
+        return
+      }
+    }
+  }
+}

@@ -135,3 +135,21 @@ hal.executable private @dispatches {
     }
   }
 }
+
+// -----
+
+#target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_80", fallback}>
+
+hal.executable private @dispatches {
+  hal.executable.variant public @cuda_sm_80 target(#target) {
+    builtin.module {
+      // What was asked of another target need not be possible here.
+      // CHECK-LABEL: func.func @fallback(
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_64x64_64x4_tensorcore_mmasync_32x32">
+      func.func @fallback(%a: tensor<512x512xf16>, %c: tensor<512x512xf16>) -> tensor<512x512xf16> {
+        %r = linalg.matmul {kiln.configuration = "tile_config_128x256_64x4_tensorcore_wgmma"} ins(%a, %a : tensor<512x512xf16>, tensor<512x512xf16>) outs(%c : tensor<512x512xf16>) -> tensor<512x512xf16>
+        return %r : tensor<512x512xf16>
+      }
+    }
+  }
+}

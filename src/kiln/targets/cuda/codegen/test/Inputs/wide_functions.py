@@ -1,29 +1,30 @@
 #!/usr/bin/env python3
 """Functions that the cuda backend computes in f64: prints a program of them, or holds its results against numpy.
 
-    wide_functions.py program
-    wide_functions.py check FOLDER      with module.vmfb"""
+    wide_functions.py program COUNT
+    wide_functions.py check COUNT FOLDER [FLAG...]      with module.vmfb; flags of kiln-run-module"""
 
 import subprocess
 import sys
 
 import numpy as np
 
-COUNT = 65536
 # Function -> how many operands, and how many units in the last place it may be off.
 F32 = {**{name: (1, 0.51) for name in ("sin", "cos", "tan", "atan", "asin", "acos", "sinh", "cosh", "asinh", "acosh",
                                        "atanh", "cbrt")}, "atan2": (2, 0.51), "powf": (2, 0.51)}
 F64 = {"exp": (1, 1), "exp2": (1, 1), "expm1": (1, 4), "log": (1, 4), "log2": (1, 4), "log10": (1, 4), "log1p": (1, 4),
-       "tanh": (1, 4)}
+       "tanh": (1, 4), **{name: (1, 4) for name in ("tan", "atan", "asin", "acos", "sinh", "cosh", "asinh", "acosh", "atanh")},
+       "sin": (1, 1), "cos": (1, 1), "cbrt": (1, 0.51), "atan2": (2, 4), "powf": (2, 1)}
 REFERENCES = {"atan": np.arctan, "asin": np.arcsin, "acos": np.arccos, "asinh": np.arcsinh, "acosh": np.arccosh,
               "atanh": np.arctanh, "atan2": np.arctan2, "powf": np.power}
 SPECIAL = [0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 0.5, -0.5, 2, -2, 3, -3, 8, 1e-40, -1e-40, 3.4e38, 1e30, 16777216,
-           16777218, 8388608, 1.5707964, 3.1415927, 3141592.6, 709.7, -744.9, 710, 1023.5, -1075, 1e-17]
+           16777218, 8388608, 1.5707964, 3.1415927, 3141592.6, 709.7, -744.9, 710, 1023.5, -1075, 1e-17,
+           5e-324, 6381956970095103.0 * 2.0 ** 797]  # The last is nearer to a multiple of pi / 2 than any other f64.
 
 
-def program():
+def program(count):
     for element, functions in (("f32", F32), ("f64", F64)):
-        tensor = f"tensor<{COUNT}x{element}>"
+        tensor = f"tensor<{count}x{element}>"
         for name, (operands, _) in functions.items():
             arguments = ", ".join(f"%x{i}: {tensor}" for i in range(operands))
             values = ", ".join(f"%x{i}" for i in range(operands))
@@ -31,30 +32,30 @@ def program():
                   f"  %r = math.{name} {values} : {tensor}\n  return %r : {tensor}\n}}")
 
 
-def inputs(element):
+def inputs(element, count):
     """Ordinary numbers of several sizes, any bits, and each special value with each other."""
     generator = np.random.default_rng(5)
     dtype, bits = (np.float32, np.uint32) if element == "f32" else (np.float64, np.uint64)
-    x = generator.integers(0, np.iinfo(bits).max, COUNT, dtype=bits, endpoint=True).view(dtype).copy()
-    half = COUNT // 2
+    x = generator.integers(0, np.iinfo(bits).max, count, dtype=bits, endpoint=True).view(dtype).copy()
+    half = count // 2
     x[:half] = generator.standard_normal(half) * generator.choice([1e-8, 0.01, 1, 10, 300], half)
-    y = np.roll(x, 12345)
-    y[half:half + 9000] = generator.integers(-9, 10, 9000)
+    y = np.roll(x, count // 5)
+    y[half:half + count // 7] = generator.integers(-9, 10, count // 7)
     grid = np.array(np.meshgrid(SPECIAL, SPECIAL)).reshape(2, -1)
     x[:grid.shape[1]], y[:grid.shape[1]] = grid
     return x, y
 
 
-def check(folder):
+def check(elements, folder, flags):
     """Prints what is wrong, and says whether anything is."""
     wrong = False
     for element, functions, wide in (("f32", F32, np.float64), ("f64", F64, np.longdouble)):
-        operands = inputs(element)
+        operands = inputs(element, elements)
         for i, values in enumerate(operands):
             np.save(f"{folder}/{element}{i}.npy", values)
         for name, (count, bound) in functions.items():
             arguments = [f"--input=@{folder}/{element}{i}.npy" for i in range(count)]
-            subprocess.run(["kiln-run-module", f"--module={folder}/module.vmfb", f"--function={name}_{element}",
+            subprocess.run(["kiln-run-module", f"--module={folder}/module.vmfb", f"--function={name}_{element}", *flags,
                             *arguments, f"--output=@{folder}/out.npy"], check=True)
             got = np.load(f"{folder}/out.npy")
             function = REFERENCES.get(name) or getattr(np, name)
@@ -76,4 +77,5 @@ def check(folder):
 
 if __name__ == "__main__":
     np.seterr(all="ignore")
-    sys.exit(program() if sys.argv[1] == "program" else int(check(sys.argv[2])))
+    count = int(sys.argv[2])
+    sys.exit(program(count) if sys.argv[1] == "program" else int(check(count, sys.argv[3], sys.argv[4:])))
