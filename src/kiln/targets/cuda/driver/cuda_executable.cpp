@@ -119,7 +119,7 @@ static Result<const schema::GpuExecutable *> readTable(const ExecutableSource &s
   return table;
 }
 
-Result<Ref<CudaExecutable>> CudaExecutable::load(Ref<CudaContext> context, const ExecutableSource &source) {
+Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context, const ExecutableSource &source) {
   KILN_RETURN_IF_ERROR(check(source, context->properties()));
   std::string name = fmt::format("executable '{}' cannot be used", source.name);
   std::vector<uint64_t> copy;

@@ -36,7 +36,7 @@ public:
   // Whether a device can load it.
   static Status check(const ExecutableSource &source, const CudaProperties &device);
   // Checks it, and has the driver compile its code.
-  static Result<Ref<CudaExecutable>> load(Ref<CudaContext> context, const ExecutableSource &source);
+  static Result<Ref<CudaExecutable>> load(const Ref<CudaContext> &context, const ExecutableSource &source);
 
   const CudaContext &context() const { return *cudaContext; }
   const CudaKernel &kernel(uint32_t ordinal) const { return kernels[ordinal]; }

@@ -263,7 +263,7 @@ TEST_F(CudaSim, tensorMapsAreKept) {
   std::vector<uint64_t> extents{64, 4};
   std::vector<uint32_t> box{64, 2};
   std::vector<flatbuffers::Offset<schema::GpuTensorMap>> maps{
-      schema::CreateGpuTensorMapDirect(builder, 0, /*f16=*/6, 2, &extents, &box)};
+      schema::CreateGpuTensorMapDirect(builder, 0, /*data_type=*/6, 2, &extents, &box)};
   Result<Ref<Executable>> executable = load(text, "sm_90a", {}, builder, maps);
   ASSERT_TRUE(executable.ok()) << executable.status().toString();
   Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::Replay, 1);
