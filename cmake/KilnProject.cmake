@@ -79,7 +79,7 @@ function(kiln_precompiled_header kind)
     add_library(kiln_${kind}_pch STATIC ${CMAKE_SOURCE_DIR}/cmake/pch.cpp)
     target_link_libraries(kiln_${kind}_pch PUBLIC ${ARGN})
     target_precompile_headers(kiln_${kind}_pch PRIVATE ${header})
-    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -E -P -isystem ${KILN_LLVM_DIR}/include ${header}
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -x c++ -std=c++20 -E -P -isystem ${KILN_LLVM_DIR}/include ${header}
       OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
     string(SHA256 sum "${text}")
     file(WRITE ${CMAKE_BINARY_DIR}/CMakeFiles/kiln_${kind}_pch.dir/cmake_pch.hxx.pch.sum ${sum})

@@ -357,7 +357,7 @@ Result<Table> loadTable(store::Reader &reader, const Filter &filter) {
   for (size_t i = 0; i < runs.size(); ++i) {
     const size_t unfinished = table.unfinished.size();
     const uint64_t notBegun = table.notBegun;
-    KILN_RETURN_IF_ERROR((RunLoader{reader, matcher, table, nullptr, {}, {}, {}, {}}.load(std::move(runs[i]))));
+    KILN_RETURN_IF_ERROR((RunLoader{reader, matcher, table, nullptr, {}, {}, {}, {}, {}}.load(std::move(runs[i]))));
     if (superseded[i]) {
       table.unfinished.resize(unfinished);
       table.notBegun = notBegun;

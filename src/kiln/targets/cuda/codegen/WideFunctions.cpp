@@ -13,7 +13,6 @@ namespace kiln {
 
 namespace {
 
-constexpr double pi = std::numbers::pi;
 // Of the arc tangent's series: enough for f32.
 constexpr int kTerms = 17;
 
