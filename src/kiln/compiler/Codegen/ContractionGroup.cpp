@@ -1,6 +1,7 @@
 #include "kiln/compiler/Codegen/ContractionGroup.h"
 
 #include "kiln/compiler/Codegen/Combiner.h"
+#include "kiln/compiler/Codegen/LoopBody.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -9,7 +10,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -327,10 +327,10 @@ public:
                              ? values[group.initial]
                              : load(group.initial, root.getMatchingIndexingMap(root.getDpsInitOperand(0)), rootLoops());
       for (auto [result, value] : llvm::zip(results, initial))
-        result = combine(sum, value, result);
+        result = cloneCombiner(b, sum, value, result);
     } else if (!isNeutral(sum, group.initial)) {
       for (Value &result : results)
-        result = combine(sum, group.initial, result);
+        result = cloneCombiner(b, sum, group.initial, result);
     }
     values[root->getResult(0)] = results;
     for (const ContractionGroup::Step &step : group.epilogue)
@@ -348,12 +348,6 @@ private:
       return false;
     auto number = dyn_cast<FloatAttr>(constant);
     return (neutral && constant == *neutral) || (number && number.getValue().isZero());
-  }
-
-  Value combine(Operation *op, Value x, Value y) {
-    Operation *clone = b.clone(*op);
-    clone->setOperands({x, y});
-    return clone->getResult(0);
   }
 
   SmallVector<Value> placeOf(AffineMap map, ArrayRef<unsigned> loops, unsigned element) {
@@ -407,32 +401,17 @@ private:
 
   void compute(const ContractionGroup::Step &step) {
     auto op = step.op;
-    Block *body = op.getBlock();
     SmallVector<Elements> operands;
     for (OpOperand &operand : op->getOpOperands()) {
       BlockArgument argument = op.getMatchingBlockArgument(&operand);
       operands.push_back(argument.use_empty() ? Elements(width) : operandOf(step, operand));
     }
     for (unsigned i = 0; i < width; ++i) {
-      IRMapping mapping;
-      for (OpOperand &operand : op->getOpOperands())
-        if (Value value = operands[operand.getOperandNumber()][i])
-          mapping.map(op.getMatchingBlockArgument(&operand), value);
-      for (Operation &inner : body->without_terminator()) {
-        if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-          mapping.map(index.getResult(), elementIndex(b, loc, group, indices, step.loops[index.getDim()], i));
-          continue;
-        }
-        Operation *clone = b.clone(inner, mapping);
-        SmallVector<linalg::IndexOp> nested;
-        clone->walk([&](linalg::IndexOp index) { nested.push_back(index); });
-        for (linalg::IndexOp index : nested) {
-          index.replaceAllUsesWith(elementIndex(b, loc, group, indices, step.loops[index.getDim()], i));
-          index.erase();
-        }
-      }
-      for (auto [result, yielded] : llvm::zip(op->getResults(), body->getTerminator()->getOperands()))
-        values[result].push_back(mapping.lookupOrDefault(yielded));
+      auto elements = llvm::map_to_vector(operands, [i](const Elements &operand) { return operand[i]; });
+      SmallVector<Value> yielded = cloneLoopBody(
+          b, op, elements, [&](unsigned loop) { return elementIndex(b, loc, group, indices, step.loops[loop], i); });
+      for (auto [result, value] : llvm::zip(op->getResults(), yielded))
+        values[result].push_back(value);
     }
   }
 

@@ -1,6 +1,7 @@
 #include "kiln/targets/cuda/codegen/ColumnLoops.h"
 
 #include "kiln/compiler/Codegen/Combiner.h"
+#include "kiln/compiler/Codegen/LoopBody.h"
 #include "kiln/targets/cuda/codegen/Lanes.h"
 #include "kiln/targets/cuda/codegen/ThreadLoops.h"
 
@@ -37,18 +38,8 @@ OpOperand *findWholeInput(linalg::LinalgOp op) {
   return nullptr;
 }
 
-// The last loop of the first result that has more than one step.
 static std::optional<unsigned> findColumnLoop(linalg::LinalgOp op) {
-  SmallVector<int64_t> extents = op.getStaticLoopRanges();
-  AffineMap map = op.getMatchingIndexingMap(&op.getDpsInitsMutable()[0]);
-  for (AffineExpr expr : llvm::reverse(map.getResults())) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim)
-      return std::nullopt;
-    if (extents[dim.getPosition()] != 1)
-      return dim.getPosition();
-  }
-  return std::nullopt;
+  return innermostLoop(op.getMatchingIndexingMap(&op.getDpsInitsMutable()[0]), op.getStaticLoopRanges());
 }
 
 bool isAlongColumns(linalg::LinalgOp op) {
@@ -320,7 +311,7 @@ private:
         Value theirs = memref::LoadOp::create(
             b, lane.loc, memory[i / width],
             ValueRange{lane.add(row, lane.index(part * stride)), lane.add(place, lane.index(i % width))});
-        value = value ? lane.combine(combiners[i / width], value, theirs) : theirs;
+        value = value ? cloneCombiner(b, combiners[i / width], value, theirs) : theirs;
       }
     return values;
   }
@@ -332,7 +323,7 @@ private:
       SmallVector<Value> before = fills[r] ? SmallVector<Value>(width, fills[r]) : lane.load(init, at, along, width);
       SmallVector<Value> results;
       for (int64_t l = 0; l < width; ++l)
-        results.push_back(lane.combine(combiners[r], before[l], values[r * width + l]));
+        results.push_back(cloneCombiner(b, combiners[r], before[l], values[r * width + l]));
       lane.store(init, results, at, along);
     }
   }

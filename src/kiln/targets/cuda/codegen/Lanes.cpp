@@ -1,5 +1,6 @@
 #include "kiln/targets/cuda/codegen/Lanes.h"
 
+#include "kiln/compiler/Codegen/LoopBody.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -9,7 +10,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -128,6 +128,17 @@ int64_t alignedElements(Value memory, int64_t most) {
       divisor = std::min(divisor, divisorOfStride(stride));
   }
   return divisor;
+}
+
+std::optional<unsigned> innermostLoop(AffineMap map, ArrayRef<int64_t> extents) {
+  for (AffineExpr expr : llvm::reverse(map.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim)
+      return std::nullopt;
+    if (extents[dim.getPosition()] != 1)
+      return dim.getPosition();
+  }
+  return std::nullopt;
 }
 
 int64_t bytesOfElement(Type element) {
@@ -347,25 +358,7 @@ int64_t LaneEmitter::bodySize() {
 }
 
 SmallVector<Value> LaneEmitter::emitBody(ArrayRef<Value> operands, ArrayRef<Value> ivs) {
-  IRMapping mapping;
-  Block &body = *op.getBlock();
-  for (auto [argument, value] : llvm::zip(body.getArguments(), operands))
-    if (value)
-      mapping.map(argument, value);
-  for (Operation &inner : body.without_terminator()) {
-    Operation *clone = b.clone(inner, mapping);
-    SmallVector<linalg::IndexOp> indices;
-    clone->walk([&](linalg::IndexOp indexOp) { indices.push_back(indexOp); });
-    for (linalg::IndexOp indexOp : indices) {
-      Value iv = ivs[indexOp.getDim()];
-      if (indexOp == clone)
-        mapping.map(inner.getResult(0), iv);
-      indexOp.replaceAllUsesWith(iv);
-      indexOp.erase();
-    }
-  }
-  return llvm::map_to_vector(body.getTerminator()->getOperands(),
-                             [&](Value value) { return mapping.lookupOrDefault(value); });
+  return cloneLoopBody(b, op, operands, [&](unsigned loop) { return ivs[loop]; });
 }
 
 SmallVector<Value> LaneEmitter::emitLane(ArrayRef<Value> operands, ArrayRef<Value> ivs, unsigned along, int64_t lane) {
@@ -373,12 +366,6 @@ SmallVector<Value> LaneEmitter::emitLane(ArrayRef<Value> operands, ArrayRef<Valu
   if (lane > 0 && op.hasIndexSemantics())
     step[along] = add(ivs[along], index(lane));
   return emitBody(operands, step);
-}
-
-Value LaneEmitter::combine(Operation *combiner, Value x, Value y) {
-  Operation *clone = b.clone(*combiner);
-  clone->setOperands({x, y});
-  return clone->getResult(0);
 }
 
 Value LaneEmitter::shuffle(Value value, int64_t distance) {
@@ -410,7 +397,7 @@ Value LaneEmitter::shuffle(Value value, int64_t distance) {
 
 Value LaneEmitter::combineLanes(Operation *combiner, Value value, int64_t from, int64_t to) {
   for (int64_t distance = from; distance < to; distance *= 2)
-    value = combine(combiner, value, shuffle(value, distance));
+    value = cloneCombiner(b, combiner, value, shuffle(value, distance));
   return value;
 }
 

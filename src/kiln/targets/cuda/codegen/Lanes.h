@@ -20,6 +20,9 @@ enum class Along {
 
 Along alongLoop(mlir::linalg::LinalgOp op, mlir::OpOperand &operand, unsigned loop);
 
+// The last loop of a map that has more than one step.
+std::optional<unsigned> innermostLoop(mlir::AffineMap map, llvm::ArrayRef<int64_t> extents);
+
 // Bytes of an element in memory; 0 for a type that vectors cannot have.
 int64_t bytesOfElement(mlir::Type element);
 
@@ -65,7 +68,6 @@ public:
   // The body for step `lane` of the loop `along`.
   llvm::SmallVector<mlir::Value> emitLane(llvm::ArrayRef<mlir::Value> operands, llvm::ArrayRef<mlir::Value> ivs,
                                           unsigned along, int64_t lane);
-  mlir::Value combine(mlir::Operation *combiner, mlir::Value x, mlir::Value y);
   // The other lane's value; `distance` is a power of two below 32, and all threads of the warp are here.
   mlir::Value shuffle(mlir::Value value, int64_t distance);
   // Combines the values of lanes `from`, 2 `from`, ... below `to` apart: all of them get the result.

@@ -1,6 +1,7 @@
 #include "kiln/targets/cuda/codegen/RowLoops.h"
 
 #include "kiln/compiler/Codegen/Combiner.h"
+#include "kiln/compiler/Codegen/LoopBody.h"
 #include "kiln/compiler/Interfaces/RowMemory.h"
 #include "kiln/targets/cuda/codegen/ColumnLoops.h"
 #include "kiln/targets/cuda/codegen/Lanes.h"
@@ -501,7 +502,7 @@ private:
     });
     for (auto [i, init] : llvm::enumerate(op.getDpsInitsMutable())) {
       Value all = combineThreads(lane, combiners[i], partial[i]);
-      values[init.get()] = {lane.combine(combiners[i], readOnRow(lane, init), all)};
+      values[init.get()] = {cloneCombiner(b, combiners[i], readOnRow(lane, init), all)};
       owners[init.get()] = op;
     }
   }

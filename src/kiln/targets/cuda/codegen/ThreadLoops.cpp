@@ -1,6 +1,7 @@
 #include "kiln/targets/cuda/codegen/ThreadLoops.h"
 
 #include "kiln/compiler/Codegen/Combiner.h"
+#include "kiln/compiler/Codegen/LoopBody.h"
 #include "kiln/targets/cuda/codegen/ColumnLoops.h"
 #include "kiln/targets/cuda/codegen/Lanes.h"
 #include "kiln/targets/cuda/codegen/VectorLoops.h"
@@ -11,7 +12,6 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -173,7 +173,7 @@ public:
         for (auto [combiner, buffer] : llvm::zip(combiners, memory)) {
           Value mine = memref::LoadOp::create(b, loc, buffer, thread);
           Value theirs = memref::LoadOp::create(b, loc, buffer, other);
-          memref::StoreOp::create(b, loc, combine(combiner, mine, theirs), buffer, thread);
+          memref::StoreOp::create(b, loc, cloneCombiner(b, combiner, mine, theirs), buffer, thread);
         }
       }
       gpu::BarrierOp::create(b, loc);
@@ -182,7 +182,7 @@ public:
     whereInside(arith::AndIOp::create(b, loc, isFirst, inside), [&] {
       SmallVector<Value> values = initialValues();
       for (auto [value, combiner, buffer] : llvm::zip(values, combiners, memory))
-        value = combine(combiner, value, memref::LoadOp::create(b, loc, buffer, thread));
+        value = cloneCombiner(b, combiner, value, memref::LoadOp::create(b, loc, buffer, thread));
       storeResults(values);
     });
   }
@@ -312,36 +312,11 @@ private:
 
   // The body for one iteration, with what the results are so far.
   SmallVector<Value> emitBody(ArrayRef<Value> values) {
-    IRMapping mapping;
-    Block &body = *op.getBlock();
-    unsigned argument = 0;
-    for (OpOperand *input : op.getDpsInputOperands()) {
-      BlockArgument value = body.getArgument(argument++);
-      if (!value.use_empty())
-        mapping.map(value, load(*input));
-    }
-    for (Value value : values)
-      mapping.map(body.getArgument(argument++), value);
-    for (Operation &inner : body.without_terminator()) {
-      Operation *clone = b.clone(inner, mapping);
-      SmallVector<linalg::IndexOp> indices;
-      clone->walk([&](linalg::IndexOp indexOp) { indices.push_back(indexOp); });
-      for (linalg::IndexOp indexOp : indices) {
-        Value iv = ivs[indexOp.getDim()];
-        if (indexOp == clone)
-          mapping.map(inner.getResult(0), iv);
-        indexOp.replaceAllUsesWith(iv);
-        indexOp.erase();
-      }
-    }
-    return llvm::map_to_vector(body.getTerminator()->getOperands(),
-                               [&](Value value) { return mapping.lookupOrDefault(value); });
-  }
-
-  Value combine(Operation *combiner, Value x, Value y) {
-    Operation *clone = b.clone(*combiner);
-    clone->setOperands({x, y});
-    return clone->getResult(0);
+    SmallVector<Value> elements;
+    for (OpOperand *input : op.getDpsInputOperands())
+      elements.push_back(op.getMatchingBlockArgument(input).use_empty() ? Value() : load(*input));
+    llvm::append_range(elements, values);
+    return cloneLoopBody(b, op, elements, [&](unsigned loop) { return ivs[loop]; });
   }
 
   OpBuilder &b;

@@ -19,18 +19,6 @@ static constexpr int64_t mostLoads = 8, mostVectors = 4;
 // Shared memory that inputs are turned in; and the bytes of its banks, which all threads of a warp use at a time.
 static constexpr int64_t mostTurnedBytes = 32 * 1024, bankBytes = 128;
 
-// The last loop of the map with more than one step.
-static std::optional<unsigned> innermostLoop(AffineMap map, ArrayRef<int64_t> extents) {
-  for (AffineExpr expr : llvm::reverse(map.getResults())) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim)
-      return std::nullopt;
-    if (extents[dim.getPosition()] != 1)
-      return dim.getPosition();
-  }
-  return std::nullopt;
-}
-
 bool movesInnermost(linalg::LinalgOp op) {
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   std::optional<unsigned> result = innermostLoop(op.getMatchingIndexingMap(&op.getDpsInitsMutable()[0]), extents);
