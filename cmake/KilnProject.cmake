@@ -131,6 +131,9 @@ function(kiln_tool name)
   endforeach()
 endfunction()
 
+set(KILN_TEST_SHARE 1 CACHE STRING "Build one of so many programs of unit tests; KILN_TEST_SEED draws which")
+set(KILN_TEST_SEED 1 CACHE STRING "A number")
+
 # kiln_unit_test(name SOURCES a_test.cpp DEPS lib ...): a GoogleTest binary, beside the code it tests. SERIAL is for tests
 # that compare times: ctest runs nothing else beside them.
 function(kiln_unit_test name)
@@ -140,6 +143,12 @@ function(kiln_unit_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   kiln_use_precompiled_header(${name} "${ARG_PCH}" test)
+  string(SHA256 lot "${KILN_TEST_SEED} ${name}")
+  string(SUBSTRING ${lot} 0 8 lot)
+  math(EXPR lot "0x${lot} % ${KILN_TEST_SHARE}")
+  if(NOT lot EQUAL 0)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${KILN_PROGRAM_LIBRARIES} GTest::gtest_main)
