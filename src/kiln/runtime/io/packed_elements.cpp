@@ -5,14 +5,15 @@
 namespace kiln::io {
 
 WholeElements::WholeElements(const TensorSpan &tensor)
-    : bytes(tensor.bytes), elementBytes(hal::elementTypeByteSize(tensor.type)) {
-  if (!hal::isPacked(tensor.type))
-    return;
-  unsigned bits = hal::elementTypeBits(tensor.type), perByte = 8 / bits;
-  unpacked.resize(tensor.elementCount());
-  for (uint64_t i = 0; i < unpacked.size(); ++i)
-    unpacked[i] = tensor.bytes[i / perByte] >> (i % perByte * bits) & ((1u << bits) - 1);
-  bytes = unpacked;
+    : bytes(tensor.bytes), elementBytes(hal::elementTypeByteSize(tensor.type)),
+      packedBits(hal::isPacked(tensor.type) ? hal::elementTypeBits(tensor.type) : 0) {}
+
+const uint8_t *WholeElements::at(uint64_t index) {
+  if (packedBits == 0)
+    return bytes.data() + index * elementBytes;
+  unsigned perByte = 8 / packedBits;
+  unpacked = bytes[index / perByte] >> (index % perByte * packedBits) & ((1u << packedBits) - 1);
+  return &unpacked;
 }
 
 void packElements(ElementType type, std::span<const uint8_t> elements, std::span<uint8_t> packed) {

@@ -4,23 +4,24 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "kiln/runtime/io/host_tensor.h"
 
 namespace kiln::io {
 
-// The elements of a tensor, one after another, each in whole bytes. The tensor must outlive it.
+// The elements of a tensor, each in whole bytes. The tensor must outlive it.
 class WholeElements {
 public:
   explicit WholeElements(const TensorSpan &tensor);
 
-  const uint8_t *at(uint64_t index) const { return bytes.data() + index * elementBytes; }
+  // Until the next call.
+  const uint8_t *at(uint64_t index);
 
 private:
-  std::vector<uint8_t> unpacked; // empty where the tensor's own bytes serve
   std::span<const uint8_t> bytes;
   uint64_t elementBytes;
+  unsigned packedBits; // of an element; 0 where the tensor's own bytes serve
+  uint8_t unpacked = 0;
 };
 
 // Packs elements of a byte each into `packed`, which has exactly the bytes that they take.

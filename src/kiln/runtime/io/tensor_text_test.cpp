@@ -1,5 +1,7 @@
 #include "kiln/runtime/io/tensor_text.h"
 
+#include <sys/mman.h>
+
 #include "kiln/runtime/io/input.h"
 #include "gtest/gtest.h"
 
@@ -54,6 +56,18 @@ TEST(TensorTextTest, RowsWithoutElementsAreNotTold) {
   EXPECT_LT(zeros.size(), 400'000u);
   std::string all = format("100000x1xi8=1", 100'000);
   EXPECT_TRUE(all.ends_with("[1][1]"));
+}
+
+// A tensor of 64 TiB, of which no page is ever there but those of what is printed.
+TEST(TensorTextTest, WhatIsNotPrintedIsNotRead) {
+  constexpr size_t kBytes = size_t(1) << 46;
+  void *pages = ::mmap(nullptr, kBytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pages == MAP_FAILED)
+    GTEST_SKIP() << "this system does not lend so many addresses";
+  std::span<const uint8_t> bytes(static_cast<const uint8_t *>(pages), kBytes);
+  const uint64_t shape[] = {2 * kBytes};
+  EXPECT_EQ(formatTensor({hal::ElementType::I4, shape, bytes}, 2), "140737488355328xi4=0 0...");
+  ::munmap(pages, kBytes);
 }
 
 // What is printed in full is an input that gives the same tensor again.
