@@ -37,6 +37,17 @@ public:
   Value both(Value x, Value y) { return mlir::arith::AndIOp::create(b, loc, x, y); }
   Value either(Value x, Value y) { return mlir::arith::OrIOp::create(b, loc, x, y); }
   Value isNaN(Value x) { return is(CmpFPredicate::UNO, x, x); }
+  // The sine of an angle beyond so many quadrants, of which the last two bits count, from the sine and the cosine of
+  // what is left; the cosine where `shift` is 1.
+  Value turned(Value sine, Value cosine, Value quadrant, int64_t shift) {
+    Value place = mlir::arith::AddIOp::create(b, loc, quadrant, bits(shift));
+    auto hasBit = [&](int64_t bit) -> Value {
+      return mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::ne,
+                                         mlir::arith::AndIOp::create(b, loc, place, bits(bit)), bits(0));
+    };
+    Value result = select(hasBit(1), cosine, sine);
+    return select(hasBit(2), negate(result), result);
+  }
   // c0 + c1 x + c2 x^2 ...
   Value polynomial(Value x, llvm::ArrayRef<double> coefficients) {
     Value sum = constant(coefficients.back());

@@ -253,13 +253,7 @@ private:
     Value squareLow = fma(r.high, r.high, negate(square));
     lost = fma(squareLow, constant(-0.5), fma(negate(r.high), r.low, lost));
     Value c = add(most, fma(mul(square, square), polynomial(square, cosine), lost));
-    Value turned = arith::AddIOp::create(b, loc, quadrant, bits(shift));
-    auto hasBit = [&](int64_t bit) -> Value {
-      return arith::CmpIOp::create(b, loc, CmpIPredicate::ne, arith::AndIOp::create(b, loc, turned, bits(bit)),
-                                   bits(0));
-    };
-    Value result = select(hasBit(1), c, s);
-    return select(hasBit(2), negate(result), result);
+    return turned(s, c, quadrant, shift);
   }
 };
 

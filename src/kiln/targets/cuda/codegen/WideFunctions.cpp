@@ -67,13 +67,7 @@ public:
     }
     Value square = mul(r, r);
     Value s = mul(r, polynomial(square, sine)), c = polynomial(square, cosine);
-    Value turned = arith::AddIOp::create(b, loc, quadrant, bits(shift));
-    auto hasBit = [&](int64_t bit) -> Value {
-      return arith::CmpIOp::create(b, loc, CmpIPredicate::ne, arith::AndIOp::create(b, loc, turned, bits(bit)),
-                                   bits(0));
-    };
-    Value result = select(hasBit(1), c, s);
-    return select(hasBit(2), negate(result), result);
+    return turned(s, c, quadrant, shift);
   }
 
   // NaN for infinities; -0 stays what it is.
