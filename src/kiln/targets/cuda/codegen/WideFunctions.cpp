@@ -7,7 +7,6 @@
 
 using namespace mlir;
 using arith::CmpFPredicate;
-using arith::CmpIPredicate;
 
 namespace kiln {
 
