@@ -355,8 +355,8 @@ TEST_F(Merge, EditedFactsAreRefused) {
   }
 }
 
-// Ranks, intervals and counts have no key, but some cannot be.
-TEST_F(Merge, NumbersThatCannotBeAreRefused) {
+// Ranks, intervals, counts and ties have no key, but some cannot be.
+TEST_F(Merge, FactsThatCannotBeAreRefused) {
   std::string original = folder.file("original.db");
   ASSERT_OK(fillSampleStore(*valueOf(Writer::open(original, {})), {.problems = 1}));
   struct Edit {
@@ -374,6 +374,8 @@ TEST_F(Merge, NumbersThatCannotBeAreRefused) {
       {"estimate", "UPDATE estimate SET ratio_high = 0.5", "a ratio of"},
       {"estimate", "UPDATE estimate SET samples = -1", "'samples' is -1"},
       {"estimate", "UPDATE estimate SET device_median = -5", "'device_median' is -5"},
+      {"estimate", "UPDATE estimate SET ties = '[\"half of a list'", "'ties': the store holds"},
+      {"estimate", "UPDATE estimate SET ties = '[1]'", "'ties': the store holds"},
       {"result", "UPDATE result SET escape_probability = 7", "'escape_probability' is 7"},
       {"result", "UPDATE result SET compile_ms = -5", "'compile_ms' is -5"},
       {"worker", "UPDATE worker SET peak_memory = -1", "'peak_memory' is -1"},

@@ -76,6 +76,8 @@ Status ShardCheck::check(const FactTable &table, const Statement &row) {
     return changedByHand(table.name, row, "the group is not finished");
   if (table.name != "estimate")
     return okStatus();
+  if (Status status = namesFromJson(row.text(12)).status(); !status.ok())
+    return changedByHand(table.name, row, fmt::format("'ties': {}", status.message()));
   KILN_RETURN_IF_ERROR(checkRanges(row));
   return checkMedian(row);
 }
