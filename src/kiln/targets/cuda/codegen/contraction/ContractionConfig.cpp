@@ -126,6 +126,11 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
     });
   };
   bool isGrouped = isMma && target.architecture == "sm_90a" && areBoxes();
+  bool isHeld = isMma && llvm::any_of(op.getDpsInputs(), [](Value input) {
+                  auto type = cast<ShapedType>(input.getType());
+                  int64_t innermost = type.getShape().back();
+                  return (ShapedType::isDynamic(innermost) ? 1 : innermost) * type.getElementTypeBitWidth() % 32 != 0;
+                });
   TileConfig config;
   config.instructions = (isGrouped ? kWgmma : isMma ? kMmaSync : kSimtFfma).str();
   const Candidate *best = nullptr;
@@ -133,6 +138,8 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
   for (const Candidate &tile : isGrouped ? ArrayRef<Candidate>(wgmmaTiles)
                                : isMma   ? ArrayRef<Candidate>(mmaTiles)
                                          : ArrayRef<Candidate>(simtTiles)) {
+    if (isHeld && tile.n > 128)
+      continue; // Its sums leave no registers.
     int64_t tiles = llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n) * batch;
     double time = llvm::divideCeil(tiles, target.multiprocessors()) * tile.m * tile.n / tile.rate;
     if (!best || time < least) {
@@ -143,7 +150,7 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
   config.m = best->m;
   config.n = best->n;
   config.rows = best->rows;
-  config.columns = best->columns;
+  config.columns = isHeld ? std::min<int64_t>(best->columns, 32) : best->columns;
   int64_t bytes = std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth()) / 8;
   if (isGrouped) {
     config.k = 128 / bytes;
@@ -155,6 +162,8 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
     return config;
   }
   config.k = isMma ? (best->n >= 128 ? 64 : 128) / bytes : 16;
+  if (isHeld && (config.m + config.n) * config.k > kMostHeld * threadsOf(config))
+    config.k = 64 / bytes;
   config.stages = isMma ? 4 : 3;
   while (config.stages > 2 && config.stages * (config.m + config.n + 32) * config.k * bytes > target.sharedLimit())
     --config.stages;

@@ -45,6 +45,10 @@ void emitWgmma(const TileKernel &kernel, const WgmmaKind &kind, mlir::func::Func
 // By scalar arithmetic: each thread computes config.rows by config.columns elements.
 void emitSimt(const TileKernel &kernel);
 
+// Elements of the next tile that a thread's registers hold beside its sums. Rows that cp.async does not copy go through
+// registers.
+inline constexpr int64_t kMostHeld = 64;
+
 // Runs over the tiles of k, which are copied to shared memory config.stages - 1 tiles ahead. `compute` gets the offset
 // of the stage, an i32, and what the one before gave. Gives what the last one gave.
 llvm::SmallVector<mlir::Value>

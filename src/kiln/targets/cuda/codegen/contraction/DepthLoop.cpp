@@ -20,10 +20,18 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
     known = llvm::divideCeil(extent, depth);
   Value steps =
       known ? i32.constant(*known) : i32.of(i64.div(i64.add(i64.of(kernel.extents[kernel.group.k]), depth - 1), depth));
+  // What goes through registers is on its way while the tile before is computed with, if there is room for it.
+  int64_t elements = 0;
+  for (const TileCopy &copy : copies)
+    elements += copy.isAsync() ? 0 : copy.elementsOfThread();
+  auto isHeld = [&](const TileCopy &copy) { return !copy.isAsync() && elements <= kMostHeld; };
   auto copyTile = [&](Value stage, Value step) {
     Value k = i64.mul(i64.of(step), depth);
+    SmallVector<SmallVector<Value>> loaded;
     for (const TileCopy &copy : copies)
-      copy.issue(stage, k);
+      loaded.push_back(isHeld(copy) ? copy.load(k, Value()) : SmallVector<Value>());
+    for (auto [copy, elements] : llvm::zip(copies, loaded))
+      isHeld(copy) ? copy.store(stage, elements) : copy.issue(stage, k);
   };
 
   // The workgroup before may still read what is overwritten now.
@@ -44,12 +52,24 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> values(loop.getRegionIterArgs());
   Value filled = values.pop_back_val(), read = values.pop_back_val();
+  // Loads stand before the barrier, as ptxas takes those behind it to where they are used.
+  Value next = i32.add(loop.getInductionVar(), ahead), exists = i32.less(next, steps);
+  Value nextK = i64.mul(i64.of(next), depth);
+  SmallVector<SmallVector<Value>> held;
+  for (const TileCopy &copy : copies)
+    held.push_back(isHeld(copy) ? copy.load(nextK, exists) : SmallVector<Value>());
   NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
   kernel.barrier();
-  Value next = i32.add(loop.getInductionVar(), ahead);
-  kernel.where(i32.less(next, steps), [&] { copyTile(filled, next); });
+  kernel.where(exists, [&] {
+    for (const TileCopy &copy : copies)
+      if (!isHeld(copy))
+        copy.issue(filled, nextK);
+  });
   NVVM::CpAsyncCommitGroupOp::create(b);
   SmallVector<Value> results = compute(read, values);
+  for (auto [copy, values] : llvm::zip(copies, held))
+    if (isHeld(copy))
+      copy.store(filled, values);
   auto following = [&](Value stage) -> Value {
     Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, stage, i32.constant(ahead * stageBytes));
     return arith::SelectOp::create(b, isLast, i32.constant(0), i32.add(stage, stageBytes));

@@ -53,7 +53,19 @@ public:
     b.setInsertionPointToStart(forall.getBody());
     TileKernel kernel = makeKernel(b);
     kernel.origin = originOf(b, SmallVector<Value>(forall.getInductionVars()));
-    emitTile(kernel);
+    Value isAligned = rowsAreAligned(b);
+    if (!isAligned) {
+      emitTile(kernel);
+      return end(forall);
+    }
+    // Once for each way to copy.
+    auto branch = scf::IfOp::create(b, isAligned, /*withElseRegion=*/true);
+    for (Block *block : {branch.thenBlock(), branch.elseBlock()}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(block);
+      kernel.isAligned = block == branch.thenBlock();
+      emitTile(kernel);
+    }
     return end(forall);
   }
 
@@ -108,6 +120,20 @@ private:
     eraseHALDescriptorTypes(function);
     function->setAttr(distributedAttr, rewriter.getUnitAttr());
     return success();
+  }
+
+  // Whether rows of the inputs whose length is not known yet are multiples of 16 bytes; null where all is known.
+  Value rowsAreAligned(ImplicitLocOpBuilder &b) {
+    Value all;
+    for (const ContractionGroup::Input *input : {&group.lhs, &group.rhs}) {
+      if (!ShapedType::isDynamic(input->type().getShape().back()))
+        continue;
+      Value unit = arith::ConstantIndexOp::create(b, 128 / input->type().getElementTypeBitWidth());
+      Value rest = arith::RemUIOp::create(b, extents[input->innermost()], unit);
+      Value isWhole = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, arith::ConstantIndexOp::create(b, 0));
+      all = all ? arith::AndIOp::create(b, all, isWhole).getResult() : isWhole;
+    }
+    return all;
   }
 
   TileKernel makeKernel(ImplicitLocOpBuilder &b) {

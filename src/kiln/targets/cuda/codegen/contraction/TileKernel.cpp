@@ -6,6 +6,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -109,6 +110,11 @@ Value TileLayout::offset(const Integers &i32, Value row, Value column) const {
 
 //===--- TileCopy -------------------------------------------------------------------------------------------------===//
 
+// The conjunction, where null stands for what is always so.
+static Value both(ImplicitLocOpBuilder &b, Value x, Value y) {
+  return x && y ? arith::AndIOp::create(b, x, y).getResult() : x ? x : y;
+}
+
 int64_t alignmentOf(const ContractionGroup::Input &input) {
   MemRefType type = input.type();
   int64_t innermost = type.getShape().back(), bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
@@ -131,7 +137,8 @@ TileCopy::TileCopy(const TileKernel &kernel, const ContractionGroup::Input &inpu
   isOuterWhole = kernel.isWhole(loop, outer);
   isDepthWhole = kernel.isWhole(group.k, depth);
 
-  int64_t alignment = isTurned ? layout.elementBytes : alignmentOf(input);
+  bool isAligned = kernel.isAligned && ShapedType::isDynamic(input.type().getShape().back());
+  int64_t alignment = isTurned ? layout.elementBytes : isAligned ? 16 : alignmentOf(input);
   async = alignment >= 4;
   int64_t bytes = async ? alignment : isTurned ? layout.elementBytes : 16;
   unit = bytes / layout.elementBytes;
@@ -160,86 +167,121 @@ TileCopy::TileCopy(const TileKernel &kernel, const ContractionGroup::Input &inpu
   origin = i64.add(origin, i64.add(i64.mul(i64.of(row), rowStride), i64.of(column)));
 }
 
-void TileCopy::issue(Value stage, Value k) const {
-  int64_t units = rowCount * rowLength / unit;
-  for (int64_t number = 0; number * kernel.threads < units; ++number) {
-    Value condition;
-    if (units - number * kernel.threads < kernel.threads)
-      condition = kernel.i32.less(kernel.thread, kernel.i32.constant(units - number * kernel.threads));
-    kernel.where(condition, [&] { issueUnit(stage, k, number); });
-  }
-}
-
-void TileCopy::issueUnit(Value stage, Value k, int64_t number) const {
+TileCopy::Unit TileCopy::unitAt(Value k, int64_t number) const {
   ImplicitLocOpBuilder &b = kernel.b;
   const Integers &i32 = kernel.i32, &i64 = kernel.i64;
   // Threads and the units of a row are powers of two.
   int64_t ahead = number * kernel.threads * unit;
   int64_t rowsAhead = ahead / rowLength, columnsAhead = ahead % rowLength;
   Value unitRow = i32.add(row, rowsAhead), unitColumn = i32.add(column, columnsAhead);
-  Value offset = i64.add(origin, isKContiguous ? k : i64.mul(k, rowStride));
-  offset = i64.add(offset, i64.add(i64.mul(rowStride, rowsAhead), columnsAhead));
+  Unit result;
+  if (int64_t rest = units() - number * kernel.threads; rest < kernel.threads)
+    result.isMine = i32.less(kernel.thread, i32.constant(rest));
+  result.offset = i64.add(origin, isKContiguous ? k : i64.mul(k, rowStride));
+  result.offset = i64.add(result.offset, i64.add(i64.mul(rowStride, rowsAhead), columnsAhead));
 
   Value outer = i64.add(outerOrigin, i64.of(isKContiguous ? unitRow : unitColumn));
   Value depth = i64.add(k, i64.of(isKContiguous ? unitColumn : unitRow));
-  Value inside;
-  auto require = [&](Value condition) {
-    inside = inside ? arith::AndIOp::create(b, inside, condition).getResult() : condition;
-  };
-  bool isGathered = !async && unit > 1;
+  result.inner = isKContiguous ? depth : outer;
   // Units divide the rows of the input, so that their first element tells for all; but for what is gathered.
-  if (!isOuterWhole && !(isGathered && !isKContiguous))
-    require(i64.less(outer, outerExtent));
-  if (!isDepthWhole && !(isGathered && isKContiguous))
-    require(i64.less(depth, depthExtent));
+  if (!isOuterWhole && !(isGathered() && !isKContiguous))
+    result.inside = i64.less(outer, outerExtent);
+  if (!isDepthWhole && !(isGathered() && isKContiguous))
+    result.inside = both(b, result.inside, i64.less(depth, depthExtent));
 
   Value columnBytes = i32.mul(isTurned ? unitRow : unitColumn, layout.elementBytes);
-  Value place = layout.offset(i32, isTurned ? unitColumn : unitRow, columnBytes);
-  Value target = kernel.sharedAt(i32.add(i32.add(stage, start), place));
-  if (async) {
-    if (inside)
-      offset = arith::SelectOp::create(b, inside, offset, i64.constant(0));
-    Value source = LLVM::GEPOp::create(b, memory.getType(), element, memory, ValueRange{offset});
-    int64_t bytes = unit * layout.elementBytes;
-    Value size;
-    if (inside)
-      size = arith::SelectOp::create(b, inside, i32.constant(bytes), i32.constant(0));
-    NVVM::CpAsyncOp::create(b, target, source, bytes,
-                            bytes == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA, size);
-    return;
-  }
-  Value inner = isKContiguous ? depth : outer;
-  bool isInnerWhole = isKContiguous ? isDepthWhole : isOuterWhole;
-  Value limit = isGathered && !isInnerWhole ? (isKContiguous ? depthExtent : outerExtent) : Value();
-  LLVM::StoreOp::create(b, gather(offset, inner, limit, inside), target, unit * layout.elementBytes);
+  result.place = i32.add(layout.offset(i32, isTurned ? unitColumn : unitRow, columnBytes), start);
+  return result;
 }
 
-// The elements of a unit, loaded one by one, as one value.
-Value TileCopy::gather(Value offset, Value column, Value limit, Value inside) const {
+void TileCopy::issue(Value stage, Value k) const {
+  if (!async)
+    return store(stage, load(k, Value()));
   ImplicitLocOpBuilder &b = kernel.b;
-  const Integers &i64 = kernel.i64;
-  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(element));
-  SmallVector<Value> elements;
-  for (int64_t i = 0; i < unit; ++i) {
-    Value condition = inside, place = i64.add(offset, i);
-    if (limit) {
-      Value exists = i64.less(i64.add(column, i), limit);
-      condition = condition ? arith::AndIOp::create(b, condition, exists).getResult() : exists;
-    }
-    if (condition)
-      place = arith::SelectOp::create(b, condition, place, i64.constant(0));
-    Value source = LLVM::GEPOp::create(b, memory.getType(), element, memory, ValueRange{place});
-    Value value = LLVM::LoadOp::create(b, element, source, layout.elementBytes);
-    if (condition)
-      value = arith::SelectOp::create(b, condition, value, zero);
-    elements.push_back(value);
+  int64_t bytes = unit * layout.elementBytes;
+  for (int64_t number = 0; number * kernel.threads < units(); ++number) {
+    Unit each = unitAt(k, number);
+    kernel.where(each.isMine, [&] {
+      Value offset = each.offset, size;
+      if (each.inside) {
+        offset = arith::SelectOp::create(b, each.inside, offset, kernel.i64.constant(0));
+        size = arith::SelectOp::create(b, each.inside, kernel.i32.constant(bytes), kernel.i32.constant(0));
+      }
+      Value source = LLVM::GEPOp::create(b, memory.getType(), element, memory, ValueRange{offset});
+      NVVM::CpAsyncOp::create(b, kernel.sharedAt(kernel.i32.add(stage, each.place)), source, bytes,
+                              bytes == 16 ? NVVM::LoadCacheModifierKind::CG : NVVM::LoadCacheModifierKind::CA, size);
+    });
   }
-  if (unit == 1)
-    return elements[0];
-  Value vector = LLVM::PoisonOp::create(b, VectorType::get({unit}, element));
-  for (auto [i, value] : llvm::enumerate(elements))
-    vector = LLVM::InsertElementOp::create(b, vector, value, kernel.i32.constant(i));
-  return vector;
+}
+
+int64_t TileCopy::elementsOfThread() const {
+  return llvm::divideCeil(units(), kernel.threads) * unit;
+}
+
+// Loads an element at a byte's distance from `source`, or gives zero.
+static Value loadWhere(ImplicitLocOpBuilder &b, Type element, Value source, int64_t distance, Value condition) {
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  Type loaded = b.getIntegerType(std::max<int64_t>(bytes, 2) * 8);
+  std::string code =
+      llvm::formatv("{{ .reg .pred p; setp.ne.b32 p, $2, 0; mov.b{0} $0, 0; @p ld.global.b{1} $0, [$1+{2}]; }",
+                    loaded.getIntOrFloatBitWidth(), bytes * 8, distance);
+  Value value = LLVM::InlineAsmOp::create(
+                    b, loaded, ValueRange{source, b.createOrFold<arith::ExtUIOp>(b.getI32Type(), condition)}, code,
+                    bytes == 8   ? "=l,l,r"
+                    : bytes == 4 ? "=r,l,r"
+                                 : "=h,l,r",
+                    /*has_side_effects=*/true,
+                    /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+                    .getResult(0);
+  if (bytes == 1)
+    value = arith::TruncIOp::create(b, b.getI8Type(), value);
+  return element.isInteger() ? value : arith::BitcastOp::create(b, element, value).getResult();
+}
+
+SmallVector<Value> TileCopy::load(Value k, Value exists) const {
+  ImplicitLocOpBuilder &b = kernel.b;
+  const Integers &i32 = kernel.i32, &i64 = kernel.i64;
+  Value limit;
+  if (isGathered() && !(isKContiguous ? isDepthWhole : isOuterWhole))
+    limit = isKContiguous ? depthExtent : outerExtent;
+  SmallVector<Value> elements;
+  for (int64_t number = 0; number * kernel.threads < units(); ++number) {
+    Unit each = unitAt(k, number);
+    Value isRead = both(b, both(b, each.inside, each.isMine), exists);
+    Value source = LLVM::GEPOp::create(b, memory.getType(), element, memory, ValueRange{each.offset});
+    Value rest; // how many of the unit's elements are there
+    if (limit)
+      rest = i32.of(arith::MinSIOp::create(b, arith::SubIOp::create(b, limit, each.inner), i64.constant(unit)));
+    if (rest && isRead)
+      rest = arith::SelectOp::create(b, isRead, rest, i32.constant(0));
+    for (int64_t i = 0; i < unit; ++i) {
+      Value condition = rest ? i32.less(i32.constant(i), rest) : isRead;
+      elements.push_back(condition ? loadWhere(b, element, source, i * layout.elementBytes, condition)
+                                   : LLVM::LoadOp::create(b, element,
+                                                          LLVM::GEPOp::create(b, memory.getType(), element, source,
+                                                                              ArrayRef<LLVM::GEPArg>{int32_t(i)}),
+                                                          layout.elementBytes)
+                                         .getResult());
+    }
+  }
+  return elements;
+}
+
+void TileCopy::store(Value stage, ArrayRef<Value> elements) const {
+  ImplicitLocOpBuilder &b = kernel.b;
+  for (int64_t number = 0; number * kernel.threads < units(); ++number) {
+    ArrayRef<Value> values = elements.slice(number * unit, unit);
+    Unit each = unitAt(kernel.i64.constant(0), number);
+    kernel.where(each.isMine, [&] {
+      Value whole = values[0];
+      if (unit > 1) {
+        whole = LLVM::PoisonOp::create(b, VectorType::get({unit}, element));
+        for (auto [i, value] : llvm::enumerate(values))
+          whole = LLVM::InsertElementOp::create(b, whole, value, kernel.i32.constant(i));
+      }
+      LLVM::StoreOp::create(b, whole, kernel.sharedAt(kernel.i32.add(stage, each.place)), unit * layout.elementBytes);
+    });
+  }
 }
 
 } // namespace kiln

@@ -46,6 +46,8 @@ struct TileKernel {
   mlir::Value thread; // an i32
   // Of each loop of the root: the index where the workgroup's tile starts, and the extent. Indices.
   llvm::SmallVector<mlir::Value> origin, extents;
+  // Whether rows of unknown length are known to be multiples of 16 bytes.
+  bool isAligned = false;
 
   mlir::Value sharedAt(mlir::Value offset) const;
   mlir::Value index(mlir::Value value) const;
@@ -88,9 +90,26 @@ public:
 
   bool isAsync() const { return async; }
 
+  // The same in two parts, for what is not asynchronous: the thread's elements of the tile, for which nothing waits
+  // yet, and their way to the stage. Where `exists` is false, nothing is read.
+  llvm::SmallVector<mlir::Value> load(mlir::Value k, mlir::Value exists) const;
+  void store(mlir::Value stage, llvm::ArrayRef<mlir::Value> elements) const;
+  // How many elements of a tile a thread copies.
+  int64_t elementsOfThread() const;
+
 private:
-  void issueUnit(mlir::Value stage, mlir::Value k, int64_t number) const;
-  mlir::Value gather(mlir::Value offset, mlir::Value column, mlir::Value limit, mlir::Value inside) const;
+  // What a thread copies at once.
+  struct Unit {
+    mlir::Value inside; // whether it is in the input, as far as its first element tells; null: it is
+    mlir::Value offset; // of the first element in the input, i64
+    mlir::Value inner;  // the first element's place along the input's innermost dimension, i64
+    mlir::Value place;  // in the stage, i32
+    mlir::Value isMine; // whether the thread has it; null: each thread has one
+  };
+  int64_t units() const { return rowCount * rowLength / unit; }
+  // Whether neighbours are loaded one by one.
+  bool isGathered() const { return !async && unit > 1; }
+  Unit unitAt(mlir::Value k, int64_t number) const;
 
   const TileKernel &kernel;
   TileLayout layout;
@@ -108,7 +127,8 @@ private:
   bool isOuterWhole, isDepthWhole;
 };
 
-// The largest power of two, at most 16, that divides the distance in bytes of any two rows of an input.
+// The largest power of two, at most 16, that divides the distance in bytes of any two rows of an input; the size of an
+// element where the rows' length is not known.
 int64_t alignmentOf(const ContractionGroup::Input &input);
 
 } // namespace kiln

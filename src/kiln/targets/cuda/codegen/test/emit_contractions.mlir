@@ -214,3 +214,77 @@ hal.executable private @executable {
     }
   }
 }
+
+// -----
+
+#target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_80"}>
+
+// Rows of odd length go through registers: the next tile is loaded ahead of the barrier and of the products, which nothing
+// waits for, and stored after them.
+// CHECK-LABEL: func.func @odd
+//       CHECK:   scf.for
+//       CHECK:     llvm.inline_asm {{.*}}@p ld.global.b16
+//   CHECK-NOT:     llvm.store
+//       CHECK:     gpu.barrier
+//   CHECK-NOT:     ld.global
+//   CHECK-NOT:     llvm.store
+//       CHECK:     nvvm.mma.sync
+//       CHECK:     llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr<3>
+hal.executable private @executable {
+  hal.executable.variant public @cuda target(#target) {
+    hal.executable.export public @odd ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, readonly, writeonly]>)
+    builtin.module {
+      func.func @odd() attributes {lowering = #hal.lowering<"contraction", "tile_config_32x32_64x4_tensorcore_mmasync_16x16">} {
+        %zero = arith.constant 0.0 : f16
+        %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<127x513xf16, #hal.descriptor_type<storage_buffer>>
+        %1 = bufferization.to_tensor %0 restrict : memref<127x513xf16, #hal.descriptor_type<storage_buffer>> to tensor<127x513xf16>
+        %2 = hal.interface.binding.subspan binding(1) <readonly> : memref<513x255xf16, #hal.descriptor_type<storage_buffer>>
+        %3 = bufferization.to_tensor %2 restrict : memref<513x255xf16, #hal.descriptor_type<storage_buffer>> to tensor<513x255xf16>
+        %4 = hal.interface.binding.subspan binding(2) <writeonly> : memref<127x255xf16, #hal.descriptor_type<storage_buffer>>
+        %5 = tensor.empty() : tensor<127x255xf16>
+        %6 = linalg.fill ins(%zero : f16) outs(%5 : tensor<127x255xf16>) -> tensor<127x255xf16>
+        %7 = linalg.matmul ins(%1, %3 : tensor<127x513xf16>, tensor<513x255xf16>) outs(%6 : tensor<127x255xf16>) -> tensor<127x255xf16>
+        bufferization.materialize_in_destination %7 in restrict writable %4 : (tensor<127x255xf16>, memref<127x255xf16, #hal.descriptor_type<storage_buffer>>) -> ()
+        return
+      }
+    }
+  }
+}
+
+// -----
+
+#target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_80"}>
+
+// Rows of unknown length are copied by 16 bytes where their length turns out to allow it.
+// CHECK-LABEL: func.func @dynamic
+//       CHECK:   %[[REST:.*]] = arith.remui %{{.*}}, %c8
+//       CHECK:   arith.cmpi eq, %[[REST]], %c0
+//       CHECK:   scf.if
+//   CHECK-NOT:     ld.global
+//       CHECK:     nvvm.cp.async.shared.global {{.*}}, 16, cache = cg
+//       CHECK:   } else {
+//   CHECK-NOT:     nvvm.cp.async.shared.global
+//       CHECK:     @p ld.global.b16
+hal.executable private @executable {
+  hal.executable.variant public @cuda target(#target) {
+    hal.executable.export public @dynamic ordinal(0) layout(#hal.pipeline.layout<constants = 3, bindings = [readonly, readonly, writeonly]>)
+    builtin.module {
+      func.func @dynamic() attributes {lowering = #hal.lowering<"contraction", "tile_config_32x32_64x4_tensorcore_mmasync_16x16">} {
+        %zero = arith.constant 0.0 : f16
+        %d0 = hal.interface.constant.load[0] : index
+        %d1 = hal.interface.constant.load[1] : index
+        %d2 = hal.interface.constant.load[2] : index
+        %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<?x?xf16, #hal.descriptor_type<storage_buffer>>{%d0, %d2}
+        %1 = bufferization.to_tensor %0 restrict : memref<?x?xf16, #hal.descriptor_type<storage_buffer>> to tensor<?x?xf16>
+        %2 = hal.interface.binding.subspan binding(1) <readonly> : memref<?x?xf16, #hal.descriptor_type<storage_buffer>>{%d2, %d1}
+        %3 = bufferization.to_tensor %2 restrict : memref<?x?xf16, #hal.descriptor_type<storage_buffer>> to tensor<?x?xf16>
+        %4 = hal.interface.binding.subspan binding(2) <writeonly> : memref<?x?xf16, #hal.descriptor_type<storage_buffer>>{%d0, %d1}
+        %5 = tensor.empty(%d0, %d1) : tensor<?x?xf16>
+        %6 = linalg.fill ins(%zero : f16) outs(%5 : tensor<?x?xf16>) -> tensor<?x?xf16>
+        %7 = linalg.matmul ins(%1, %3 : tensor<?x?xf16>, tensor<?x?xf16>) outs(%6 : tensor<?x?xf16>) -> tensor<?x?xf16>
+        bufferization.materialize_in_destination %7 in restrict writable %4 : (tensor<?x?xf16>, memref<?x?xf16, #hal.descriptor_type<storage_buffer>>) -> ()
+        return
+      }
+    }
+  }
+}
