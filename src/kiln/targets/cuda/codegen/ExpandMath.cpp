@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -24,6 +25,8 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
         approximateExp(op);
       else if (auto div = dyn_cast<arith::DivFOp>(op); div && div.getType().isF16())
         divideF16(div);
+      else if (auto add = dyn_cast<arith::AddFOp>(op))
+        addOneToTanh(add);
     });
     FloatSupport support;
     support.fma = support.convertsF16 = true;
@@ -35,6 +38,7 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
       if (isa<arith::FPToSIOp, arith::FPToUIOp>(op) && op->getResult(0).getType().isInteger(1))
         convertThroughI32(op);
     });
+    narrowInPairs(getOperation());
     WalkResult result = getOperation().walk([](Operation *op) {
       bool isMath = isa<math::MathDialect>(op->getDialect());
       if (!isMath || hasInstruction(op))
@@ -65,6 +69,35 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
     op->erase();
   }
 
+  // 1 + tanh(x), as in GELU, is 2 / (1 + e^-2x). The hardware's power of two and reciprocal give it within 4 ULP where
+  // x is above -1. Below, they are off by less than 2^-18 of it, where tanh leaves nothing from -9 on.
+  static void addOneToTanh(arith::AddFOp add) {
+    Type type = add.getType();
+    Value tanh = add.getLhs(), one = add.getRhs();
+    if (matchPattern(tanh, m_OneFloat()))
+      std::swap(tanh, one);
+    auto op = tanh.getDefiningOp<math::TanhOp>();
+    if (!op || !op->hasOneUse() || !matchPattern(one, m_OneFloat()) || type.getIntOrFloatBitWidth() > 32)
+      return;
+    OpBuilder b(add);
+    Location loc = add.getLoc();
+    Type f32 = b.getF32Type();
+    auto constant = [&](float value) { return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value)); };
+    Value x = op.getOperand();
+    if (type != f32)
+      x = arith::ExtFOp::create(b, loc, f32, x);
+    Value exponent = arith::MulFOp::create(b, loc, x, constant(-0x1.715476p+1f)); // -2 log2(e)
+    Value power = LLVM::CallIntrinsicOp::create(b, loc, f32, b.getStringAttr("llvm.nvvm.ex2.approx.ftz.f32"), exponent)
+                      .getResult(0);
+    Value inverse = NVVM::RcpApproxFtzF32Op::create(b, loc, f32, arith::AddFOp::create(b, loc, power, constant(1)));
+    Value sum = arith::AddFOp::create(b, loc, inverse, inverse);
+    if (type != f32)
+      sum = arith::TruncFOp::create(b, loc, type, sum);
+    add.replaceAllUsesWith(sum);
+    add.erase();
+    op.erase();
+  }
+
   // The approximate reciprocal and one step of Newton's give the f32 that is nearest but for a bit, and quotients of
   // f16 are never so close to the middle between two f16 that the bit matters. A divisor of many quotients is inverted
   // once.
@@ -83,6 +116,36 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
     quotient = arith::SelectOp::create(b, loc, hasRest, better, quotient);
     op.replaceAllUsesWith(arith::TruncFOp::create(b, loc, op.getType(), quotient).getResult());
     op.erase();
+  }
+
+  // What wgmma has summed up is rounded two by two. ptxas makes pairs of single conversions itself, but then sees sums
+  // read while wgmma is at work, and makes each instruction wait for the one before.
+  static void narrowInPairs(func::FuncOp function) {
+    DenseMap<std::tuple<Value, int64_t, Type, Block *>, Value> pairs;
+    SmallVector<arith::TruncFOp> ops;
+    function.walk([&](arith::TruncFOp op) { ops.push_back(op); });
+    for (arith::TruncFOp op : ops) {
+      Type type = op.getType();
+      auto extract = op.getIn().getDefiningOp<LLVM::ExtractValueOp>();
+      if (!extract || extract.getPosition().size() != 1 || !extract.getType().isF32() ||
+          !(type.isF16() || type.isBF16()))
+        continue;
+      int64_t position = extract.getPosition()[0], first = position & ~int64_t(1);
+      OpBuilder b(op);
+      Location loc = op.getLoc();
+      Value &pair = pairs[{extract.getContainer(), first, type, op->getBlock()}];
+      if (!pair) {
+        Value low = LLVM::ExtractValueOp::create(b, loc, extract.getContainer(), first);
+        Value high = LLVM::ExtractValueOp::create(b, loc, extract.getContainer(), first + 1);
+        StringRef name = type.isF16() ? "llvm.nvvm.ff2f16x2.rn" : "llvm.nvvm.ff2bf16x2.rn";
+        pair = LLVM::CallIntrinsicOp::create(b, loc, VectorType::get({2}, type), b.getStringAttr(name),
+                                             ValueRange{high, low})
+                   .getResult(0);
+      }
+      Value lane = arith::ConstantIntOp::create(b, loc, b.getI32Type(), position - first);
+      op.replaceAllUsesWith(LLVM::ExtractElementOp::create(b, loc, pair, lane).getResult());
+      op.erase();
+    }
   }
 
   // LLVM 22's back end compares with zero instead, and gives the opposite.

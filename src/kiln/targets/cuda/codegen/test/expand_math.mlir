@@ -28,6 +28,29 @@ func.func @narrow_exp(%x: f16) -> f16 {
   return %r : f16
 }
 
+// GELU's 1 + tanh takes two instructions of the hardware; a tanh that something else needs too stays.
+// CHECK-LABEL: func.func @one_and_tanh
+//       CHECK:   %[[POWER:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+//       CHECK:   %[[SUM:.*]] = arith.addf %[[POWER]], %cst{{.*}} : f32
+//       CHECK:   %[[INVERSE:.*]] = nvvm.rcp.approx.ftz.f %[[SUM]]
+//       CHECK:   %[[RESULT:.*]] = arith.addf %[[INVERSE]], %[[INVERSE]] : f32
+//       CHECK:   return %[[RESULT]]
+func.func @one_and_tanh(%x: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  %t = math.tanh %x : f32
+  %r = arith.addf %one, %t : f32
+  return %r : f32
+}
+
+// CHECK-LABEL: func.func @tanh_and_one
+//       CHECK:   arith.divf
+func.func @tanh_and_one(%x: f32) -> (f32, f32) {
+  %one = arith.constant 1.0 : f32
+  %t = math.tanh %x : f32
+  %r = arith.addf %t, %one : f32
+  return %r, %t : f32, f32
+}
+
 // bf16 has subnormal numbers where f32 has them.
 // CHECK-LABEL: func.func @narrower_exp
 //       CHECK:   llvm.call_intrinsic "llvm.nvvm.ex2.approx.f32"
