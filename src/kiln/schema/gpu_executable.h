@@ -7,7 +7,7 @@
 namespace kiln {
 
 // A runtime loads executables of all versions up to its own.
-inline constexpr uint32_t kGpuExecutableVersion = 3;
+inline constexpr uint32_t kGpuExecutableVersion = 4;
 // Parameters that a kernel has beside its bindings, constants and tensor maps: three workgroup counts, the scratch
 // memory, and two for assertions.
 inline constexpr uint32_t kGpuFixedParameters = 6;

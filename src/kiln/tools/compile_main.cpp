@@ -67,7 +67,8 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
   binder.flag(
       "kiln-remarks", &options.remarks,
       "Say on standard error what costs the program time: one_workgroup (work that is not shared), scalar_loop, "
-      "copy, repack (of an operand, in each call), not_fused. kiln-dump-module shows how many there are of each");
+      "copy, repack (of an operand, in each call), not_fused; of a GPU's kernels one_thread, and spill and serialized, "
+      "which ptxas tells. kiln-dump-module shows how many there are of each");
   binder.flag("kiln-remarks-to", &options.remarksTo, "file", "Write the same to a file, as LLVM's YAML remarks");
   binder.flag("serve", &options.serve,
               "Compile many programs in one process: a JSON object on each line of standard input names one, "

@@ -28,6 +28,11 @@ void CudaBackend::bindOptions(OptionBinder &binder) {
       "kiln-cuda-fallback-arch", &options.fallbackArchitecture, "<architecture>",
       "What a module for sm_90a, sm_100a or sm_120a, named as such or by a product, holds for other GPUs; none: "
       "nothing. native and a transform-dialect file go without");
+  binder.flag("kiln-cuda-ptxas", &options.ptxas, "<program>",
+              "NVIDIA's assembler, a file or a name in PATH, such as ptxas: the module holds machine code beside the "
+              "PTX, which "
+              "takes no time to load where the architecture is that of the GPU, and --kiln-remarks tells what the "
+              "assembler says of spilled registers and lost speed");
   binder.flag("kiln-codegen-llvmgpu-use-transform-dialect", &options.transformDialectSpec, "<file>",
               "A transform-dialect file that replaces the strategies");
   binder.flag("kiln-codegen-llvmgpu-enable-transform-dialect-jit", &options.transformDialectStrategies,
@@ -80,7 +85,7 @@ ReductionSplit CudaBackend::reductionSplit() const {
 
 LogicalResult CudaBackend::serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &serialization,
                                      SmallVectorImpl<char> &bytes) const {
-  return serializeCudaVariant(variant, serialization, bytes);
+  return serializeCudaVariant(variant, serialization, options, bytes);
 }
 
 void registerCudaBackend(TargetBackendRegistry &registry) {

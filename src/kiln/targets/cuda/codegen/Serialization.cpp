@@ -1,9 +1,11 @@
 #include "kiln/targets/cuda/codegen/Serialization.h"
 
 #include "kiln/compiler/Codegen/MachineCode.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Interfaces/DumpFiles.h"
 #include "kiln/schema/gpu_executable.h"
 #include "kiln/schema/gpu_executable_generated.h"
+#include "kiln/targets/cuda/codegen/Assembler.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
 #include "kiln/targets/cuda/codegen/PtxCode.h"
 
@@ -24,13 +26,46 @@ namespace kiln {
 
 namespace {
 
-// Makes the PTX of the modules of one variant. Each has its own LLVM context, so that several threads may make one
+// The code of one module. `assembled` is empty where ptxas is not asked.
+struct DeviceCode {
+  SmallString<0> ptx;
+  AssembledCode assembled;
+};
+
+// Makes the code of the modules of one variant. Each has its own LLVM context, so that several threads may make one
 // each.
 class PtxCompiler {
 public:
   PtxCompiler(HAL::ExecutableVariantOp variant, const SerializationOptions &options)
       : variant(variant), options(options), target(CudaTarget::of(variant)) {}
 
+  // Code for other GPUs than the one that is asked for stays PTX.
+  LogicalResult useAssembler(StringRef name) {
+    if (name.empty() || target.isFallback)
+      return success();
+    llvm::Expected<std::string> found = findAssembler(name);
+    if (!found)
+      return variant->emitError() << "--kiln-cuda-ptxas: " << llvm::toString(found.takeError());
+    ptxas = *found;
+    return success();
+  }
+  bool hasAssembler() const { return !ptxas.empty(); }
+
+  LogicalResult compile(ModuleOp inner, StringRef baseName, DeviceCode &code) const {
+    if (failed(compile(inner, baseName, code.ptx)))
+      return failure();
+    if (!hasAssembler())
+      return success();
+    llvm::Expected<AssembledCode> assembled = assemble(ptxas, target.architecture, code.ptx);
+    if (!assembled)
+      return variant->emitError() << "assembling PTX failed: " << llvm::toString(assembled.takeError());
+    code.assembled = std::move(*assembled);
+    return ExecutableDump(variant, options.binariesPath, baseName).write(".cubin", [&](llvm::raw_ostream &os) {
+      os << code.assembled.cubin;
+    });
+  }
+
+private:
   LogicalResult compile(ModuleOp inner, StringRef baseName, SmallVectorImpl<char> &ptx) const {
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> module =
@@ -62,7 +97,6 @@ public:
     });
   }
 
-private:
   LogicalResult report(llvm::Error error) const {
     return variant->emitError() << "compiling to PTX failed: " << llvm::toString(std::move(error));
   }
@@ -70,6 +104,7 @@ private:
   HAL::ExecutableVariantOp variant;
   const SerializationOptions &options;
   CudaTarget target;
+  std::string ptxas;
 };
 
 } // namespace
@@ -107,7 +142,10 @@ static std::vector<flatbuffers::Offset<schema::GpuTensorMap>> makeTensorMaps(fla
 }
 
 LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const SerializationOptions &options,
-                                   SmallVectorImpl<char> &bytes) {
+                                   const CudaOptions &cuda, SmallVectorImpl<char> &bytes) {
+  PtxCompiler compiler(variant, options);
+  if (failed(compiler.useAssembler(cuda.ptxas)))
+    return failure();
   SmallVector<ModuleOp> modules(variant.getBody().getOps<ModuleOp>());
   SmallVector<HAL::ExecutableExportOp> exports(variant.getBody().getOps<HAL::ExecutableExportOp>());
   llvm::sort(exports,
@@ -115,6 +153,8 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
 
   flatbuffers::FlatBufferBuilder builder;
   std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels;
+  llvm::StringMap<HAL::ExecutableExportOp> exportOf; // by symbol
+  llvm::StringMap<Location> placeOf;
   for (auto [ordinal, op] : llvm::enumerate(exports)) {
     if (op.getOrdinal() != ordinal)
       return op.emitOpError("must have ordinal ") << ordinal << ", since ordinals count the exports of a variant";
@@ -137,12 +177,13 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
         op.getLayout().getBindings().size(), op.getLayout().getConstants(), threads ? threads[0] : 1, 1, 1,
         shared ? shared.getInt() : 0, scratch ? scratch.getInt() : 0, maps.empty() ? nullptr : &maps,
         blocks ? blocks.getInt() : 0, function->hasAttr(startsEarlyAttr), assertions.empty() ? nullptr : &assertions));
+    exportOf.try_emplace(symbol, op);
+    placeOf.try_emplace(symbol, function.getLoc());
     function.setSymName(symbol);
   }
 
-  PtxCompiler compiler(variant, options);
   // All are compiled, whichever fails.
-  std::vector<SmallString<0>> codes(modules.size());
+  std::vector<DeviceCode> codes(modules.size());
   std::atomic<bool> hasFailed = false;
   parallelFor(variant.getContext(), 0, modules.size(), [&](size_t i) {
     std::string baseName = options.baseName;
@@ -155,10 +196,21 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
   if (hasFailed)
     return failure();
   std::vector<flatbuffers::Offset<flatbuffers::String>> texts;
-  for (const SmallString<0> &code : codes)
-    texts.push_back(builder.CreateString(code.data(), code.size()));
-  schema::FinishGpuExecutableBuffer(
-      builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &texts));
+  std::vector<flatbuffers::Offset<schema::GpuCubin>> cubins;
+  for (const DeviceCode &code : codes) {
+    texts.push_back(builder.CreateString(code.ptx.data(), code.ptx.size()));
+    for (const AssemblerRemark &remark : code.assembled.remarks)
+      if (auto found = exportOf.find(remark.symbol); found != exportOf.end())
+        Util::addRemark(variant->getParentOp(), remark.cost, placeOf.at(remark.symbol), found->second.getSymName(),
+                        remark.text);
+    if (!compiler.hasAssembler())
+      continue;
+    auto *first = reinterpret_cast<const uint8_t *>(code.assembled.cubin.data());
+    cubins.push_back(schema::CreateGpuCubin(builder, builder.CreateVector(first, code.assembled.cubin.size())));
+  }
+  schema::FinishGpuExecutableBuffer(builder,
+                                    schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &texts,
+                                                                      cubins.empty() ? nullptr : &cubins));
   const char *data = reinterpret_cast<const char *>(builder.GetBufferPointer());
   bytes.assign(data, data + builder.GetSize());
   return success();

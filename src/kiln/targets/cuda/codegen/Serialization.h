@@ -3,12 +3,14 @@
 #define KILN_TARGETS_CUDA_CODEGEN_SERIALIZATION_H
 
 #include "kiln/compiler/Interfaces/TargetBackend.h"
+#include "kiln/targets/cuda/codegen/CudaOptions.h"
 
 namespace kiln {
 
-// The PTX of each of its modules, made on any thread, and the table of kernels. Errors are diagnostics at the variant.
+// The PTX of each of its modules, made on any thread, with machine code where ptxas is to be asked, and the table of
+// kernels. Errors are diagnostics at the variant; what ptxas remarks becomes remarks of the executable.
 mlir::LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const SerializationOptions &options,
-                                         llvm::SmallVectorImpl<char> &bytes);
+                                         const CudaOptions &cuda, llvm::SmallVectorImpl<char> &bytes);
 
 } // namespace kiln
 

@@ -3,6 +3,8 @@
 #include "kiln/schema/gpu_executable.h"
 #include "kiln/schema/gpu_executable_generated.h"
 
+#include <elf.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -90,6 +92,43 @@ static Status checkExpected(const schema::GpuKernel &found, const ExpectedExport
   return okStatus();
 }
 
+// Whether machine code for `architecture` is that of the device.
+static bool isMadeFor(std::string_view architecture, const CudaProperties &device) {
+  return architecture == fmt::format("sm_{}{}", device.major, device.minor) ||
+         architecture == fmt::format("sm_{}{}a", device.major, device.minor);
+}
+
+// The driver takes an image without its length: what the file's own tables name must be in it.
+static Status checkCubins(const schema::GpuExecutable &table) {
+  if (!table.cubins())
+    return okStatus();
+  if (!table.codes() || table.cubins()->size() != table.codes()->size())
+    return dataLoss("it has machine code for {} of its codes", table.cubins()->size());
+  for (const schema::GpuCubin *cubin : *table.cubins()) {
+    const std::span<const uint8_t> bytes(cubin->bytes() ? cubin->bytes()->data() : nullptr,
+                                         cubin->bytes() ? cubin->bytes()->size() : 0);
+    auto isInside = [&](uint64_t offset, uint64_t size) {
+      return offset <= bytes.size() && size <= bytes.size() - offset;
+    };
+    Elf64_Ehdr header = {};
+    bool isWhole = bytes.size() >= sizeof(header);
+    if (isWhole)
+      std::memcpy(&header, bytes.data(), sizeof(header));
+    isWhole = isWhole && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+              header.e_shentsize == sizeof(Elf64_Shdr) &&
+              isInside(header.e_shoff, uint64_t(header.e_shnum) * sizeof(Elf64_Shdr)) &&
+              isInside(header.e_phoff, uint64_t(header.e_phnum) * header.e_phentsize);
+    for (uint64_t i = 0; isWhole && i < header.e_shnum; ++i) {
+      Elf64_Shdr section;
+      std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof(section), sizeof(section));
+      isWhole = section.sh_type == SHT_NOBITS || isInside(section.sh_offset, section.sh_size);
+    }
+    if (!isWhole)
+      return dataLoss("its machine code is damaged");
+  }
+  return okStatus();
+}
+
 // The checked table in the executable's bytes, which are copied where they are not aligned.
 static Result<const schema::GpuExecutable *> readTable(const ExecutableSource &source, const CudaProperties &device,
                                                        std::vector<uint64_t> &copy) {
@@ -110,6 +149,7 @@ static Result<const schema::GpuExecutable *> readTable(const ExecutableSource &s
   size_t kernels = table->kernels() ? table->kernels()->size() : 0, codes = table->codes() ? table->codes()->size() : 0;
   if (!source.exports.empty() && source.exports.size() != kernels)
     return dataLoss("the module expects {} exports; it has {}", source.exports.size(), kernels);
+  KILN_RETURN_IF_ERROR(checkCubins(*table));
   for (size_t i = 0; i < kernels; ++i) {
     KILN_RETURN_IF_ERROR(checkKernel(*table->kernels()->Get(i), codes, device));
     KILN_RETURN_IF_ERROR(checkTensors(*table->kernels()->Get(i)));
@@ -130,9 +170,14 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context
   const CudaLibrary &cuda = context->cuda();
   CudaContext::Scope scope(*context);
   Ref<CudaExecutable> executable = Ref<CudaExecutable>::adopt(new CudaExecutable(context));
+  const bool takesCubins = table.cubins() && isMadeFor(source.cpu, context->properties());
   if (table.codes())
-    for (const flatbuffers::String *code : *table.codes())
-      KILN_RETURN_IF_ERROR(executable->loadCode(code->c_str(), source.name).withContext(name));
+    for (flatbuffers::uoffset_t i = 0; i < table.codes()->size(); ++i) {
+      // The driver may be older than who made the machine code: it compiles the PTX then.
+      if (takesCubins && executable->loadCubin(table.cubins()->Get(i)->bytes()->data()))
+        continue;
+      KILN_RETURN_IF_ERROR(executable->loadCode(table.codes()->Get(i)->c_str(), source.name).withContext(name));
+    }
   if (table.kernels())
     for (const schema::GpuKernel *entry : *table.kernels()) {
       CudaKernel kernel{entry->name()->str(),
@@ -164,6 +209,14 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context
     executable->entries.push_back({kernel.name, kernel.bindingCount, kernel.constantCount, 0});
   executable->exportTable = executable->entries;
   return executable;
+}
+
+bool CudaExecutable::loadCubin(const void *cubin) {
+  CUmodule module = nullptr;
+  if (cudaContext->cuda().cuModuleLoadDataEx(&module, cubin, 0, nullptr, nullptr) != cuda::kSuccess)
+    return false;
+  modules.push_back(module);
+  return true;
 }
 
 Status CudaExecutable::loadCode(const char *text, std::string_view name) {

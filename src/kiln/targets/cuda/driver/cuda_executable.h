@@ -44,6 +44,7 @@ public:
 private:
   explicit CudaExecutable(Ref<CudaContext> context) : cudaContext(std::move(context)) {}
   ~CudaExecutable() override;
+  bool loadCubin(const void *cubin);
   Status loadCode(const char *text, std::string_view name);
 
   Ref<CudaContext> cudaContext;

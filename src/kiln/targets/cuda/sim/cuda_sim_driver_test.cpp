@@ -8,6 +8,8 @@
 
 #include "gtest/gtest.h"
 
+#include <elf.h>
+
 namespace kiln::hal {
 namespace {
 
@@ -29,7 +31,8 @@ protected:
   // The same with tensor maps that the builder holds.
   Result<Ref<Executable>> load(std::string_view text, std::string_view architecture,
                                const std::vector<std::string> &messages, flatbuffers::FlatBufferBuilder &builder,
-                               const std::vector<flatbuffers::Offset<schema::GpuTensorMap>> &maps) {
+                               const std::vector<flatbuffers::Offset<schema::GpuTensorMap>> &maps,
+                               std::span<const std::vector<uint8_t>> cubins = {}) {
     auto tensorMaps = builder.CreateVector(maps);
     auto assertions = builder.CreateVectorOfStrings(messages);
     const auto name = builder.CreateString("main_dispatch_0"), symbol = builder.CreateString("k");
@@ -37,8 +40,12 @@ protected:
         schema::CreateGpuKernel(builder, name, symbol, /*code=*/0, /*binding_count=*/1, /*constant_count=*/0,
                                 /*threads_x=*/32, 1, 1, 0, 0, tensorMaps, 0, false, assertions)};
     std::vector<flatbuffers::Offset<flatbuffers::String>> codes{builder.CreateString(std::string(text))};
+    std::vector<flatbuffers::Offset<schema::GpuCubin>> machineCodes;
+    for (const std::vector<uint8_t> &cubin : cubins)
+      machineCodes.push_back(schema::CreateGpuCubinDirect(builder, &cubin));
     schema::FinishGpuExecutableBuffer(
-        builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes));
+        builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes,
+                                                   cubins.empty() ? nullptr : &machineCodes));
     ExecutableSource source;
     source.name = "test";
     source.format = "ptx";
@@ -71,6 +78,42 @@ protected:
 
   Ref<Device> device;
 };
+
+// The simulator runs PTX alone, and takes that where there is machine code too.
+TEST_F(CudaSim, MachineCodeThatIsNotWholeIsDataLoss) {
+  open("1");
+  auto load = [&](const std::vector<std::vector<uint8_t>> &cubins) {
+    flatbuffers::FlatBufferBuilder builder;
+    return CudaSim::load(kernel(""), "sm_80", {}, builder, {}, cubins).status();
+  };
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shoff = sizeof(header);
+  header.e_shnum = 1;
+  Elf64_Shdr section = {};
+  section.sh_type = SHT_PROGBITS;
+  section.sh_offset = sizeof(header) + sizeof(section);
+  section.sh_size = 8;
+  auto file = [&](size_t contents) {
+    std::vector<uint8_t> bytes(sizeof(header) + sizeof(section) + contents);
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    std::memcpy(bytes.data() + sizeof(header), &section, sizeof(section));
+    return bytes;
+  };
+  EXPECT_TRUE(load({file(8)}).ok());
+  EXPECT_EQ(load({file(7)}).code(), StatusCode::DataLoss);
+  EXPECT_EQ(load({file(8), file(8)}).code(), StatusCode::DataLoss);
+  EXPECT_EQ(load({{}}).code(), StatusCode::DataLoss);
+  section.sh_offset = ~uint64_t(0) - 4;
+  EXPECT_EQ(load({file(8)}).code(), StatusCode::DataLoss);
+  section = {};
+  header.e_shnum = 2;
+  EXPECT_EQ(load({file(8)}).code(), StatusCode::DataLoss);
+  header.e_shnum = 0;
+  header.e_ident[0] = 'x';
+  EXPECT_EQ(load({file(8)}).code(), StatusCode::DataLoss);
+}
 
 TEST_F(CudaSim, faultsNameDispatchAndPlaceAndStay) {
   open("100");

@@ -34,7 +34,8 @@ def Util_Buffer : TypeDef<Util_Dialect, "Buffer"> {
 def Util_Cost : I32EnumAttr<"Cost", "why a program takes longer than it might", [
     I32EnumAttrCase<"OneWorkgroup", 0, "one_workgroup">, I32EnumAttrCase<"ScalarLoop", 1, "scalar_loop">,
     I32EnumAttrCase<"Copy", 2, "copy">, I32EnumAttrCase<"Repack", 3, "repack">,
-    I32EnumAttrCase<"NotFused", 4, "not_fused">, I32EnumAttrCase<"OneThread", 5, "one_thread">]> {
+    I32EnumAttrCase<"NotFused", 4, "not_fused">, I32EnumAttrCase<"OneThread", 5, "one_thread">,
+    I32EnumAttrCase<"Spill", 6, "spill">, I32EnumAttrCase<"Serialized", 7, "serialized">]> {
   let cppNamespace = "::kiln::Util";
   let genSpecializedAttr = 0;
 }

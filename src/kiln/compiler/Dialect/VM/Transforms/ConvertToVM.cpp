@@ -4,6 +4,7 @@
 
 #include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Dialect/VM/IR/VMOps.h"
 #include "kiln/compiler/Dialect/VM/Transforms/ExpandHostOps.h"
@@ -52,6 +53,7 @@ public:
   }
 
   void runOnOperation() override {
+    Util::gatherRemarks(getOperation()); // Executables keep none.
     mlir::ModuleOp source = getOperation();
     if (failed(expandRoundingDivisions(source)))
       return signalPassFailure();

@@ -107,7 +107,13 @@ CUresult cuStreamSynchronize(CUstream) {
   return hasFaulted ? 700 : 0;
 }
 
-CUresult cuModuleLoadDataEx(CUmodule *, const void *, unsigned options, int *names, void **values) {
+CUresult cuModuleLoadDataEx(CUmodule *, const void *image, unsigned options, int *names, void **values) {
+  const bool isMachineCode = std::memcmp(image,
+                                         "\x7f"
+                                         "ELF",
+                                         4) == 0;
+  if (isMachineCode)
+    return fails("new-machine-code") ? 209 : 0;
   if (fails("new-code"))
     return 222;
   if (!fails("bad-code"))
