@@ -1,4 +1,5 @@
-// Tools that get no more memory, threads or descriptors: an error that names it, and no half-written file.
+// Tools that get no more memory, threads, descriptors or room for files: an error that names it, and no half-written
+// file.
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -82,7 +83,23 @@ TEST_F(Exhaustion, MemoryOfBenchmarks) {
 TEST_F(Exhaustion, Descriptors) {
   expectNamedUntilEnough("kiln-run-module",
                          {"--module=" + sample, "--function=fill", "--input=3", "--output=@" + output}, RLIMIT_NOFILE,
-                         3, 1, {"Too many open files"});
+                         3, 1, {"Too many open files; raise the limit of open files (ulimit -n)"});
+  expectNamedUntilEnough("kiln-benchmark-module",
+                         {"--module=" + sample, "--device=local-sync", "--function=fill", "--input=3",
+                          "--benchmark_min_time=1x", "--benchmark_out=" + output},
+                         RLIMIT_NOFILE, 3, 1, {"Too many open files; raise the limit of open files (ulimit -n)"});
+}
+
+TEST_F(Exhaustion, SizesOfFiles) {
+  const std::string advice = "File too large; raise the limit of the size of files (ulimit -f)";
+  expectNamedUntilEnough("kiln-run-module",
+                         {"--module=" + sample, "--function=fill", "--input=3000", "--output=@" + output}, RLIMIT_FSIZE,
+                         1000, 1000, {advice});
+  // The limit holds for what the test reads the table from, too.
+  expectNamedUntilEnough("kiln-benchmark-module",
+                         {"--module=" + sample, "--device=local-sync", "--function=fill", "--input=3",
+                          "--benchmark_min_time=1x", "--benchmark_format=csv", "--benchmark_out=" + output},
+                         RLIMIT_FSIZE, 700, 100, {advice});
 }
 
 TEST_F(Exhaustion, Threads) {

@@ -1,6 +1,7 @@
 #include "gtest/gtest.h"
 
 #include <filesystem>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/tools/sample_modules.h"
@@ -312,13 +313,14 @@ TEST_F(RunModuleTest, FullDiskAndMissingFolders) {
 
   // Files may have 1000 bytes, as if the disk had no more.
   ProcessOptions limited;
-  limited.fileSizeLimit = 1000;
+  limited.limits = {{RLIMIT_FSIZE, 1000}};
   std::string old = folder.write("old.npy", "old");
   std::vector<std::string> before = folder.files();
   for (const std::string &output : {"@" + (folder / "new.npy"), "@" + old, "+" + old, "+" + (folder / "new.bin")}) {
     ProcessResult result = run("fill", {"--input=1000", "--output=" + output}, limited);
     EXPECT_EQ(result.exitCode, 1) << output;
-    EXPECT_CONTAINS(result.error, "cannot write '" + output.substr(1) + "': File too large");
+    EXPECT_CONTAINS(result.error, "cannot write '" + output.substr(1) +
+                                      "': File too large; raise the limit of the size of files (ulimit -f)");
   }
   EXPECT_EQ(folder.files().size(), before.size());
   EXPECT_EQ(readFile(old), "old");

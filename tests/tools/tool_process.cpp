@@ -85,12 +85,6 @@ ProcessResult runTool(const std::string &tool, const std::vector<std::string> &a
     // Whoever started this may ignore it.
     if (options.interruptAfterMilliseconds)
       std::signal(SIGINT, SIG_DFL);
-    if (options.fileSizeLimit) {
-      // A write beyond the limit then fails instead of ending the process.
-      std::signal(SIGXFSZ, SIG_IGN);
-      rlimit limit = {options.fileSizeLimit, options.fileSizeLimit};
-      ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
     for (auto [resource, value] : options.limits) {
       rlimit limit = {value, value};
       if (::setrlimit(static_cast<decltype(RLIMIT_AS)>(resource), &limit) != 0)

@@ -31,8 +31,7 @@ std::string readFile(const std::string &path);
 struct ProcessOptions {
   std::string input;                            // on standard input
   std::string outputPath;                       // where standard output goes; empty: it is captured
-  uint64_t fileSizeLimit = 0;                   // bytes that any file may have, 0 for no limit: a disk that fills up
-  std::vector<std::pair<int, uint64_t>> limits; // others: RLIMIT_AS and the like, and their values
+  std::vector<std::pair<int, uint64_t>> limits; // RLIMIT_AS and the like, and their values
   std::string workingFolder;                    // empty: this process's
   uint64_t interruptAfterMilliseconds = 0;      // when it is sent SIGINT; 0: never
 };

@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "kiln/base/exhaustion.h"
+
 namespace kiln {
 
 const char *statusCodeName(StatusCode code) {
@@ -58,6 +60,7 @@ static StatusCode codeOfErrno(int error) {
   case EPERM:
   case EROFS: return StatusCode::PermissionDenied;
   case ENOMEM:
+  case EFBIG:
   case ENOSPC:
   case EDQUOT:
   case EMFILE:
@@ -70,8 +73,7 @@ static StatusCode codeOfErrno(int error) {
 }
 
 Status errnoStatus(int error, std::string_view what) {
-  const char *advice = error == EMFILE ? "; raise the limit of open files (ulimit -n)" : "";
-  return Status(codeOfErrno(error), fmt::format("{}: {}{}", what, std::strerror(error), advice));
+  return Status(codeOfErrno(error), fmt::format("{}: {}{}", what, std::strerror(error), exhaustionAdvice(error)));
 }
 
 } // namespace kiln

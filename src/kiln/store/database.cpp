@@ -19,7 +19,6 @@ static Status errorOf(const std::string &path, int code, int systemError, std::s
   std::string reason(message);
   if (systemError != 0)
     reason += fmt::format(" ({})", std::strerror(systemError));
-  bool noSpace = systemError == ENOSPC || systemError == EDQUOT || systemError == EFBIG;
   if (systemError == ENOMEM)
     return noMemory(path);
   switch (code & 0xFF) {
@@ -39,11 +38,15 @@ static Status errorOf(const std::string &path, int code, int systemError, std::s
   case SQLITE_CANTOPEN:
     if (systemError == EACCES || systemError == EROFS)
       return permissionDenied("cannot open '{}': {}", path, std::strerror(systemError));
+    if (Status status = errnoStatus(systemError, fmt::format("cannot open '{}'", path));
+        status.code() == StatusCode::ResourceExhausted)
+      return status;
     return notFound("cannot open '{}': {}", path, reason);
   case SQLITE_IOERR:
-    if (noSpace)
-      return resourceExhausted("no space is left for '{}' ({}): free some and try again. What was stored is safe", path,
-                               std::strerror(systemError));
+    if (Status status =
+            errnoStatus(systemError, fmt::format("cannot write '{}', in which what was stored is safe", path));
+        status.code() == StatusCode::ResourceExhausted)
+      return status;
     return unavailable("reading or writing '{}' failed: {}. What was stored before is safe", path, reason);
   case SQLITE_CONSTRAINT: return failedPrecondition("'{}' does not take this: {}", path, reason);
   case SQLITE_ERROR: return invalidArgument("{}", reason);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include <benchmark/benchmark.h>
 
 #include "kiln/base/file.h"
+#include "kiln/base/file_descriptor.h"
 #include "kiln/tools/cli.h"
 #include "kiln/tools/interrupts.h"
 
@@ -261,9 +263,16 @@ struct Reports {
 
 } // namespace
 
+// The library opens files one at a time, and ends the process with a message of its own where it cannot.
+static Status checkDescriptors() {
+  FileDescriptor spare(::dup(STDERR_FILENO));
+  return spare || errno == EBADF ? okStatus() : errnoStatus(errno, "cannot open what Google Benchmark reads");
+}
+
 Result<size_t> runAndReport(const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(std::shared_ptr<Reports> reports, Reports::open(flags));
   catchInterrupts([reports] { (void)reports->finish(); });
+  KILN_RETURN_IF_ERROR(checkDescriptors());
   size_t ran = benchmark::RunSpecifiedBenchmarks(reports->display.get(), reports->second.get());
   KILN_RETURN_IF_ERROR(reports->finish());
   return ran;

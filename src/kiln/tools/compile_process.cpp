@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/runtime/io/file.h"
 #include "kiln/tools/sibling.h"
 
@@ -32,7 +33,7 @@ static Status runWithOutput(const std::string &path, const std::vector<std::stri
     error = posix_spawn(&child, path.c_str(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
-    return errnoStatus(error, fmt::format("cannot start '{}'", path));
+    return noProcess(path, error);
 
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <iostream>
 
+#include "kiln/base/exhaustion.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 
@@ -32,7 +34,8 @@ static json::Object serve(const CompileOne &compile, llvm::StringRef line) {
   } else {
     llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file = llvm::MemoryBuffer::getFile(*input);
     if (!file)
-      return failure("cannot read '" + *input + "': " + file.getError().message());
+      return failure("cannot read '" + *input + "': " + file.getError().message() +
+                     exhaustionAdvice(file.getError().value()));
     program = std::move(*file);
   }
   std::string errors;

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -56,6 +57,7 @@ void endForLackOfThreads(const char *why) {
 void nameWhatIsExhausted(const char *tool) {
   toolName = tool;
   std::set_terminate(endUncaught);
+  (void)std::signal(SIGXFSZ, SIG_IGN);
 }
 
 } // namespace kiln

@@ -1,4 +1,4 @@
-// How a tool ends when the system gives it no more memory or threads.
+// How a tool ends when the system gives it no more memory, threads or room for files.
 #ifndef KILN_TOOLS_EXHAUSTION_H
 #define KILN_TOOLS_EXHAUSTION_H
 
@@ -10,8 +10,10 @@ namespace kiln {
 // Likewise "tool: error: cannot start a thread: <why>; ...".
 [[noreturn]] void endForLackOfThreads(const char *why);
 
-// The first call of a tool's main. An exception that nobody catches, on any thread, ends the process as above where
-// memory or threads were missing. `tool` must live as long as the program.
+// The first call of a tool's main, or the first after what installs handlers of signals itself. An exception that
+// nobody catches, on any thread, ends the process as above where memory or threads were missing. A write beyond the
+// limit of the size of files fails from here on and does not end the process (SIGXFSZ). `tool` must live as long as the
+// program.
 void nameWhatIsExhausted(const char *tool);
 
 } // namespace kiln

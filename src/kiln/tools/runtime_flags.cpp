@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <span>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/flags.h"
 #include "kiln/base/watched_pages.h"
 #include "kiln/runtime/hal/driver.h"
@@ -121,8 +122,10 @@ static Result<Ref<vm::Module>> loadCompiled(const std::string &path) {
   std::string name = std::filesystem::path(path).stem().string();
   name = schema::registrationName(name.starts_with("lib") ? name.substr(3) : name);
   void *library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return notFound("cannot load '{}': {}", path, dlerror());
+  if (!library) {
+    std::string error = dlerror();
+    return notFound("cannot load '{}': {}{}", path, error, exhaustionAdvice(error));
+  }
   auto *registration = reinterpret_cast<const kiln_compiled_module_t *(*)()>(dlsym(library, name.c_str()));
   if (!registration)
     return notFound("'{}' exports no {}: name the file of a module that was compiled to C after the module, "

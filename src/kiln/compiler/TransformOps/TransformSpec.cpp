@@ -1,5 +1,6 @@
 #include "kiln/compiler/TransformOps/TransformSpec.h"
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/compiler/TransformOps/KilnTransformOps.h"
 #include "kiln/compiler/TransformOps/SpecUpdater.h"
 
@@ -73,7 +74,8 @@ FailureOr<std::shared_ptr<const TransformSpec>> TransformSpec::load(MLIRContext 
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return emitError(FileLineColLoc::get(context, path, 0, 0))
-           << "cannot read the transform spec '" << path << "': " << buffer.getError().message();
+           << "cannot read the transform spec '" << path << "': " << buffer.getError().message()
+           << exhaustionAdvice(buffer.getError().value());
 
   std::shared_ptr<TransformSpec> spec(new TransformSpec());
   spec->file = path.str();

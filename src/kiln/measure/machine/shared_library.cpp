@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "kiln/base/exhaustion.h"
+
 namespace kiln::measure {
 
 namespace {
@@ -28,9 +30,12 @@ std::string pathIn(const std::string &folder, std::string_view path) {
 Result<void *> load(const std::string &path) {
   if (void *handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL))
     return handle;
-  const char *why = ::dlerror();
+  const char *said = ::dlerror();
+  std::string why = said ? said : path;
+  if (const char *advice = exhaustionAdvice(why); *advice)
+    return resourceExhausted("cannot load {}{}", why, advice);
   return unimplemented("cannot load {}; `make peers` installs it into build/peers, and --peers-dir=DIR names another",
-                       why ? why : path);
+                       why);
 }
 
 } // namespace
@@ -54,7 +59,7 @@ Result<SharedLibrary> SharedLibrary::openSystems(const std::string &name) {
   library.path = name;
   library.handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (const char *why = library.handle ? nullptr : ::dlerror())
-    return unimplemented("cannot load {}", why);
+    return unimplemented("cannot load {}{}", why, exhaustionAdvice(why));
   return library;
 }
 

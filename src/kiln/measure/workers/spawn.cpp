@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/measure/workers/cache_size.h"
 #include "kiln/measure/workers/process_tree.h"
 
@@ -224,7 +225,7 @@ Result<SpawnedProcess> spawnWorker(const WorkerOptions &options) {
 
   pid_t pid = forkWorker();
   if (pid < 0)
-    return errnoStatus(errno, fmt::format("cannot start '{}'", options.command.front()));
+    return noProcess(options.command.front(), errno);
   if (pid == 0)
     runChild(plan);
   SpawnedProcess process;
@@ -234,7 +235,7 @@ Result<SpawnedProcess> spawnWorker(const WorkerOptions &options) {
   if (int failed = awaitExec(report.ours)) {
     rusage usage = {};
     reapWorker(pid, usage);
-    return errnoStatus(failed, fmt::format("cannot start '{}'", options.command.front()));
+    return noProcess(options.command.front(), failed);
   }
   process.pid = pid;
   process.input = std::move(input.ours);

@@ -1,5 +1,7 @@
 #include "kiln/targets/cpu/codegen/ElfLinker.h"
 
+#include "kiln/base/exhaustion.h"
+
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -95,7 +97,8 @@ private:
 
 static llvm::Error systemError(const char *what) {
   std::error_code error(errno, std::generic_category());
-  return llvm::createStringError(error, "%s failed: %s", what, error.message().c_str());
+  return llvm::createStringError(error, "%s failed: %s%s", what, error.message().c_str(),
+                                 exhaustionAdvice(error.value()));
 }
 
 // One archive, as a process may open fewer files than there are objects.
@@ -139,9 +142,10 @@ llvm::Error linkSharedObject(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects,
     llvm::raw_string_ostream stream(text);
     lld::Result result = lld::lldMain(args, stream, stream, {{lld::Gnu, &lld::elf::link}});
     usable = result.canRunAgain;
-    if (result.retCode != 0 || !usable)
-      return llvm::createStringError(
-          "%s%s", usable ? "" : "LLD crashed: ", text.empty() ? "LLD failed without a message" : text.c_str());
+    if (result.retCode != 0 || !usable) {
+      text = text.empty() ? "LLD failed without a message" : llvm::StringRef(text).rtrim().str();
+      return llvm::createStringError("%s%s%s", usable ? "" : "LLD crashed: ", text.c_str(), exhaustionAdvice(text));
+    }
   }
   output.finish();
   return llvm::Error::success();

@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/driver/elf_image.h"
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/file.h"
 #include "kiln/base/file_descriptor.h"
 #include "kiln/targets/cpu/driver/executable_folder.h"
@@ -91,7 +92,7 @@ static Result<void *> open(std::string_view name, const std::string &path) {
     error = library ? "" : dlerror();
   }
   if (!library)
-    return dataLoss("executable '{}' cannot be loaded: {}", name, error);
+    return dataLoss("executable '{}' cannot be loaded: {}{}", name, error, exhaustionAdvice(error));
   return library;
 }
 

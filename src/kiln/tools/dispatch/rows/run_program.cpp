@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kiln/base/exhaustion.h"
 #include "kiln/base/file.h"
 #include "kiln/runtime/io/file.h"
 
@@ -54,7 +55,7 @@ Result<ProgramOutput> runProgram(const std::vector<std::string> &command, std::s
     failure = posix_spawn(&child, argv.front(), &actions, nullptr, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0)
-    return errnoStatus(failure, fmt::format("cannot start '{}'", command.front()));
+    return noProcess(command.front(), failure);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0)
     if (errno != EINTR)
