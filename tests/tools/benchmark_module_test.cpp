@@ -198,6 +198,23 @@ TEST_F(BenchmarkModuleTest, InterruptedItKeepsTheRepetitionsBefore) {
   EXPECT_CONTAINS(kept, "\"aggregate_name\": \"median\"");
 }
 
+TEST_F(BenchmarkModuleTest, WhatInterruptedItIsSaid) {
+  std::string module = "--module=" + folder.write("endless.vmfb", endlessModule());
+  ProcessOptions options;
+  options.interruptAfterMilliseconds = 1000;
+  ProcessResult interrupted = run({module}, options);
+  EXPECT_EQ(interrupted.exitCode, 130);
+  EXPECT_TRUE(std::regex_search(interrupted.error,
+                                std::regex("kiln-benchmark-module: error: interrupted after [0-9.]+ s while measuring "
+                                           "forever; what was measured before is in the report\n")))
+      << interrupted.error;
+  ProcessResult late = run({module, "--timeout=0.5"});
+  EXPECT_EQ(late.exitCode, 124);
+  EXPECT_CONTAINS(late.out, "BM_spin/");
+  EXPECT_CONTAINS(late.error, "error: --timeout=0.5: ended after 0.");
+  EXPECT_CONTAINS(late.error, " s while measuring forever; what was measured before is in the report");
+}
+
 TEST_F(BenchmarkModuleTest, InterruptedInABatchItEnds) {
   std::string module = "--module=" + folder.write("endless.vmfb", endlessModule());
   ProcessOptions options;

@@ -56,6 +56,16 @@ TEST_F(RunMlirTest, FlagsOfTheCompiler) {
             "abs.mlir\n--iree-llvmcpu-target-cpu=generic\n--x=a,b\n--kiln-hal-target-backends=llvm-cpu\n");
 }
 
+TEST_F(RunMlirTest, ACompilationThatTakesTooLongIsEnded) {
+  std::string ended = folder / "ended";
+  ProcessResult result =
+      run("trap 'touch " + ended + "; kill $!; exit 1' TERM; sleep 30 & wait", {"abs.mlir", "--timeout=0.5"});
+  EXPECT_EQ(result.exitCode, 124);
+  EXPECT_CONTAINS(result.error, "kiln-run-mlir: error: --timeout=0.5: ended after ");
+  EXPECT_CONTAINS(result.error, " s while compiling 'abs.mlir'; nothing was written\n");
+  EXPECT_TRUE(fs::exists(ended));
+}
+
 TEST_F(RunMlirTest, Failures) {
   ProcessResult failed = run("echo 'abs.mlir:1:1: error: no' >&2; exit 1", {"abs.mlir"});
   EXPECT_EQ(failed.exitCode, 1);

@@ -241,6 +241,7 @@ Result<bool> run(BenchmarkFlags &flags) {
   KILN_ASSIGN_OR_RETURN(bool listed, flags.runtime.printLists());
   if (listed)
     return true;
+  KILN_RETURN_IF_ERROR(flags.runtime.startTimeout());
   KILN_RETURN_IF_ERROR(checkFlags(flags));
   uint64_t iterations = takeFixedIterations(flags.library);
   KILN_ASSIGN_OR_RETURN(ReportFlags report, takeReportFlags(flags.library));
@@ -259,8 +260,10 @@ Result<bool> run(BenchmarkFlags &flags) {
 
   for (Row &row : rows) {
     auto *registered = benchmark::RegisterBenchmark(("BM_" + row.name).c_str(), [&](benchmark::State &state) {
-      if (!isInterrupted())
+      if (!isInterrupted()) {
+        setStep(fmt::format("while measuring {}; what was measured before is in the report", row.name));
         row.status = measure(state, program, flags, row);
+      }
       if (isInterrupted())
         skipInterrupted(state, flags.batchSize);
       else if (!row.status.ok())
@@ -289,6 +292,7 @@ Result<bool> run(BenchmarkFlags &flags) {
 
 int main(int argc, char **argv) {
   nameWhatIsExhausted("kiln-benchmark-module");
+  catchInterrupts([] { reportInterrupted("kiln-benchmark-module"); });
   FlagParser parser(
       "kiln-benchmark-module",
       "Times calls of a module's functions, allocating and freeing results included. Without --function it "
@@ -301,8 +305,8 @@ int main(int argc, char **argv) {
     return *code;
   Result<bool> succeeded = run(flags);
   if (!succeeded.ok())
-    return reportFailure(parser.tool(), succeeded.status());
+    return reportEnd(parser.tool(), succeeded.status());
   if (isInterrupted())
-    return interruptedExitCode();
+    return reportInterrupted(parser.tool());
   return *succeeded ? 0 : 1;
 }

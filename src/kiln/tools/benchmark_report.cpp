@@ -271,7 +271,10 @@ static Status checkDescriptors() {
 
 Result<size_t> runAndReport(const ReportFlags &flags) {
   KILN_ASSIGN_OR_RETURN(std::shared_ptr<Reports> reports, Reports::open(flags));
-  catchInterrupts([reports] { (void)reports->finish(); });
+  catchInterrupts([reports] {
+    (void)reports->finish();
+    reportInterrupted("kiln-benchmark-module");
+  });
   KILN_RETURN_IF_ERROR(checkDescriptors());
   size_t ran = benchmark::RunSpecifiedBenchmarks(reports->display.get(), reports->second.get());
   KILN_RETURN_IF_ERROR(reports->finish());

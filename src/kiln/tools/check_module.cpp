@@ -1,7 +1,10 @@
 // kiln-check-module: runs the tests of a compiled module, each of which is a function without arguments and results
 // that says by `check` ops what it expects.
+#include <algorithm>
 #include <charconv>
 
+#include "fmt/format.h"
+#include "kiln/base/flags.h"
 #include "kiln/tools/check_functions.h"
 #include "kiln/tools/exhaustion.h"
 #include "kiln/tools/runtime_flags.h"
@@ -26,13 +29,22 @@ public:
   FunctionTest(const Program &program, std::string name) : program(program), name(std::move(name)) {}
 
   void TestBody() override {
-    if (Status status = run(); !status.ok())
+    if (isInterrupted())
+      GTEST_SKIP() << "the tool was interrupted before";
+    setStep(fmt::format("while running the test {}", name));
+    Status status = run();
+    if (status.ok())
+      return;
+    if (isInterrupted() && status.code() == StatusCode::Cancelled)
+      ADD_FAILURE() << (isTimedOut() ? "it did not end before --timeout" : "it was interrupted");
+    else
       ADD_FAILURE() << status.message();
   }
 
 private:
   // In a session of its own: tests see nothing of each other.
   Status run() {
+    CallLimit::Scope scope(untilInterrupted());
     KILN_ASSIGN_OR_RETURN(Ref<vm::NativeModule> check, createCheckModule(addFailure));
     KILN_ASSIGN_OR_RETURN(std::unique_ptr<vm::Session> session, program.createSession(check));
     KILN_ASSIGN_OR_RETURN(vm::Function function, session->lookup(name));
@@ -62,10 +74,36 @@ Status registerTests(const Program &program) {
   return okStatus();
 }
 
+// A misspelt filter must not look like tests that passed. Called when GoogleTest has applied it.
+Status checkFilter() {
+  constexpr size_t shown = 8;
+  const testing::UnitTest &all = *testing::UnitTest::GetInstance();
+  std::string filter = GTEST_FLAG_GET(filter);
+  if (all.test_to_run_count() > 0 || filter == "*")
+    return okStatus();
+  const testing::TestSuite &suite = *all.GetTestSuite(0);
+  std::vector<std::string> names;
+  for (int i = 0; i < suite.total_test_count(); ++i) {
+    if (suite.GetTestInfo(i)->is_in_another_shard())
+      return okStatus();
+    names.emplace_back(suite.GetTestInfo(i)->name());
+  }
+  std::string first = filter.substr(0, filter.find_first_of(":-"));
+  std::erase(first, '*');
+  std::string suiteName = fmt::format("{}.", suite.name());
+  std::string_view nearest = nearestName(first.starts_with(suiteName) ? first.substr(suiteName.size()) : first, names);
+  size_t count = std::min(names.size(), shown);
+  return notFound("--gtest_filter={} leaves no test to run{}. The tests are {}{}{}", filter,
+                  nearest.empty() ? "" : fmt::format("; did you mean '{}{}'?", suiteName, nearest), suiteName,
+                  fmt::join(names.begin(), names.begin() + count, fmt::format(", {}", suiteName)),
+                  count < names.size() ? ", ..." : "");
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   nameWhatIsExhausted("kiln-check-module");
+  catchInterrupts([] { reportInterrupted("kiln-check-module"); });
   // GoogleTest gets its own flags only: it would answer --help, too.
   std::vector<char *> ours = {argv[0]}, theirs = {argv[0]};
   for (int i = 1; i < argc; ++i)
@@ -89,8 +127,8 @@ int main(int argc, char **argv) {
     return *code;
 
   Result<bool> listed = runtime.printLists();
-  if (!listed.ok())
-    return reportFailure(parser.tool(), listed.status());
+  if (Status status = listed.ok() ? runtime.startTimeout() : listed.status(); !status.ok())
+    return reportFailure(parser.tool(), status);
   if (*listed)
     return 0;
   Result<Program> program = Program::open(runtime);
@@ -98,6 +136,10 @@ int main(int argc, char **argv) {
   if (!registered.ok())
     return reportFailure(parser.tool(), registered);
   int code = RUN_ALL_TESTS();
+  if (isInterrupted())
+    return reportInterrupted(parser.tool());
+  if (Status status = checkFilter(); !status.ok())
+    return reportFailure(parser.tool(), status);
   Status memory = program->verifyMemory();
   return memory.ok() ? code : reportFailure(parser.tool(), memory);
 }

@@ -4,19 +4,39 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kiln/base/exhaustion.h"
 #include "kiln/runtime/io/file.h"
+#include "kiln/tools/interrupts.h"
 #include "kiln/tools/sibling.h"
 
 extern char **environ;
 
 namespace kiln {
+
+// Waits for the end of a child, which is told to end where this tool is interrupted. Returns what waitpid says of it.
+static Result<int> awaitChild(pid_t child) {
+  constexpr int kAskMilliseconds = 50;
+  // Readable when the child has ended. Where there is none, the child is awaited as it is.
+  io::FileDescriptor ended(int(::syscall(SYS_pidfd_open, child, 0)));
+  pollfd waited = {ended.get(), POLLIN, 0};
+  while (ended && !isInterrupted() && ::poll(&waited, 1, kAskMilliseconds) <= 0)
+    ;
+  if (isInterrupted())
+    (void)::kill(child, SIGTERM);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0)
+    if (errno != EINTR)
+      return errnoStatus(errno, "cannot wait for kiln-compile");
+  return status;
+}
 
 // Starts the program with its standard output on `output`, and waits for it.
 static Status runWithOutput(const std::string &path, const std::vector<std::string> &arguments, int output) {
@@ -35,10 +55,9 @@ static Status runWithOutput(const std::string &path, const std::vector<std::stri
   if (error != 0)
     return noProcess(path, error);
 
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0)
-    if (errno != EINTR)
-      return errnoStatus(errno, "cannot wait for kiln-compile");
+  KILN_ASSIGN_OR_RETURN(int status, awaitChild(child));
+  if (isInterrupted())
+    return cancelled("interrupted");
   if (WIFSIGNALED(status))
     return internalError("kiln-compile was ended by {}", strsignal(WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0)

@@ -1,13 +1,20 @@
 #include "kiln/tools/interrupts.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <mutex>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/time.h>
 #include <thread>
 #include <unistd.h>
+
+#include "kiln/base/clock.h"
+#include "kiln/base/exhaustion.h"
+#include "kiln/tools/cli.h"
 
 namespace kiln {
 
@@ -17,8 +24,26 @@ constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 // To end by itself, and then to leave: together less than a second.
 constexpr int kGraceMilliseconds = 700, kLeaveMilliseconds = 200;
 
+// In the place of a signal's number.
+constexpr int kTimedOut = -1;
+constexpr int kTimedOutExitCode = 124;
+
 std::atomic<int> firstSignal{0};
 int bell = -1; // counts the signals
+Status watching = failedPrecondition("interrupts are not caught");
+double timeoutSeconds = 0;
+
+// What other threads than the tool's own look at.
+struct Shared {
+  std::mutex mutex;
+  std::function<void()> leave;
+  std::string step;
+  const uint64_t began = monotonicNanoseconds();
+};
+Shared &shared() {
+  static auto &object = *new Shared; // never freed: the process may exit while another thread reads it
+  return object;
+}
 
 void ring(int signal) {
   int error = errno;
@@ -30,7 +55,7 @@ void ring(int signal) {
   errno = error;
 }
 
-void watch(const std::function<void()> &leave) {
+void watch() {
   uint64_t signals = 0;
   while (::read(bell, &signals, sizeof(signals)) < 0 && errno == EINTR)
     ;
@@ -42,7 +67,8 @@ void watch(const std::function<void()> &leave) {
   action.sa_handler = [](int) { ::_exit(interruptedExitCode()); };
   itimerval soon = {{}, {0, kLeaveMilliseconds * 1000}};
   if (::sigaction(SIGALRM, &action, nullptr) == 0 && ::setitimer(ITIMER_REAL, &soon, nullptr) == 0)
-    leave();
+    if (std::function<void()> leave = (std::lock_guard(shared().mutex), shared().leave))
+      leave();
   ::_exit(interruptedExitCode());
 }
 
@@ -55,16 +81,25 @@ CallLimit &untilInterrupted() {
 }
 
 void catchInterrupts(std::function<void()> leave) {
+  {
+    std::lock_guard lock(shared().mutex);
+    shared().leave = std::move(leave);
+  }
   if (bell >= 0)
     return;
   bell = ::eventfd(0, EFD_CLOEXEC);
-  if (bell < 0)
-    return; // out of descriptors: signals end the process at once, as without this
+  // Out of descriptors or threads: signals end the process at once, as without this.
+  if (bell < 0) {
+    watching = errnoStatus(errno, "cannot watch for the end of the time");
+    return;
+  }
   untilInterrupted();
   try {
-    std::thread([leave = std::move(leave)] { watch(leave); }).detach();
-  } catch (const std::system_error &) {
-    return; // out of threads: likewise
+    std::thread(watch).detach();
+    watching = okStatus();
+  } catch (const std::system_error &error) {
+    watching = noThread("the thread that ends the tool", error);
+    return;
   }
   struct sigaction action = {}, former;
   action.sa_handler = ring;
@@ -74,12 +109,54 @@ void catchInterrupts(std::function<void()> leave) {
       (void)::sigaction(signal, &action, nullptr);
 }
 
+Status interruptAfter(double seconds) {
+  if (seconds == 0)
+    return okStatus();
+  KILN_RETURN_IF_ERROR(Status(watching));
+  timeoutSeconds = seconds;
+  constexpr double longest = 1e9; // decades, which a clock can still count
+  try {
+    std::thread([seconds = std::min(seconds, longest)] {
+      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+      ring(kTimedOut);
+    }).detach();
+  } catch (const std::system_error &error) {
+    return noThread("the thread that watches the time", error);
+  }
+  return okStatus();
+}
+
 bool isInterrupted() {
   return firstSignal.load(std::memory_order_relaxed) != 0;
 }
 
+bool isTimedOut() {
+  return firstSignal.load(std::memory_order_relaxed) == kTimedOut;
+}
+
 int interruptedExitCode() {
-  return 128 + firstSignal.load(std::memory_order_relaxed);
+  return isTimedOut() ? kTimedOutExitCode : 128 + firstSignal.load(std::memory_order_relaxed);
+}
+
+void setStep(std::string step) {
+  std::lock_guard lock(shared().mutex);
+  shared().step = std::move(step);
+}
+
+int reportInterrupted(std::string_view tool) {
+  static std::atomic_flag isSaid = ATOMIC_FLAG_INIT;
+  if (isSaid.test_and_set())
+    return interruptedExitCode();
+  std::string step = (std::lock_guard(shared().mutex), shared().step);
+  std::string cause = isTimedOut() ? fmt::format("--timeout={}: ended", timeoutSeconds) : "interrupted";
+  double seconds = double(monotonicNanoseconds() - shared().began) / 1e9;
+  reportFailure(tool, cancelled("{} after {:.1f} s{}{}", cause, seconds, step.empty() ? "" : " ", step));
+  return interruptedExitCode();
+}
+
+int reportEnd(std::string_view tool, const Status &status) {
+  bool isCause = isInterrupted() && status.code() == StatusCode::Cancelled;
+  return isCause ? reportInterrupted(tool) : reportFailure(tool, status);
 }
 
 } // namespace kiln

@@ -10,20 +10,38 @@
 #define KILN_TOOLS_INTERRUPTS_H
 
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "kiln/base/call_limit.h"
+#include "kiln/base/status.h"
 
 namespace kiln {
 
-// From here on; the first call in a process counts. A tool that is still there some time after it was interrupted, or
+// From here on; a later call replaces `leave`. A tool that is still there some time after it was interrupted, or
 // when it is asked again, is in the middle of a long step: then `leave` is called, on a thread of its own, to tell and
 // to keep what can be kept without waiting for that step, and the process exits.
 void catchInterrupts(std::function<void()> leave);
+// From here on, the tool is interrupted after so many seconds as if it were asked to end; after catchInterrupts. 0 is
+// no limit.
+Status interruptAfter(double seconds);
+
 bool isInterrupted();
-// 128 and the number of the signal, as a shell says.
+// Whether interruptAfter did it, and no signal.
+bool isTimedOut();
+// 128 and the number of the signal, as a shell says; 124 after interruptAfter, as timeout(1) says.
 int interruptedExitCode();
 // For calls that are to end where the tool is interrupted.
 CallLimit &untilInterrupted();
+
+// What the tool does from here on, and what is left of it where it is interrupted meanwhile: "while calling @main;
+// nothing was written".
+void setStep(std::string step);
+// Prints on standard error that the tool was interrupted, after how long, and the step; once, whoever calls it first.
+// Returns the exit code.
+int reportInterrupted(std::string_view tool);
+// Of what made a tool fail: reportInterrupted where that is because it was interrupted, else reportFailure.
+int reportEnd(std::string_view tool, const Status &status);
 
 } // namespace kiln
 

@@ -39,7 +39,9 @@ Result<bool> run(const MlirFlags &flags) {
   if (flags.files.size() > 1)
     return invalidArgument("one file is compiled, and {} are named: {}, {}", flags.files.size(), flags.files[0],
                            flags.files[1]);
+  KILN_RETURN_IF_ERROR(flags.runtime.startTimeout());
   std::string name = flags.files.empty() ? "-" : flags.files.front();
+  setStep(fmt::format("while compiling '{}'; nothing was written", name));
   KILN_ASSIGN_OR_RETURN(Ref<vm::Module> module, compileModule(compilerArguments(flags), name));
   KILN_ASSIGN_OR_RETURN(Program program, Program::open(flags.runtime, std::move(module)));
   return runFunction(program, flags.runtime, flags.output);
@@ -49,6 +51,7 @@ Result<bool> run(const MlirFlags &flags) {
 
 int main(int argc, char **argv) {
   nameWhatIsExhausted("kiln-run-mlir");
+  catchInterrupts([] { reportInterrupted("kiln-run-mlir"); });
   FlagParser parser("kiln-run-mlir",
                     "Compiles a program with kiln-compile, for the CPU unless a flag says otherwise, and "
                     "calls one of its functions like kiln-run-module.");
@@ -67,6 +70,6 @@ int main(int argc, char **argv) {
     return *code;
   Result<bool> matched = run(flags);
   if (!matched.ok())
-    return reportFailure(parser.tool(), matched.status());
+    return reportEnd(parser.tool(), matched.status());
   return *matched ? 0 : 1;
 }

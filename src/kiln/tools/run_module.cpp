@@ -6,6 +6,7 @@ using namespace kiln;
 
 int main(int argc, char **argv) {
   nameWhatIsExhausted("kiln-run-module");
+  catchInterrupts([] { reportInterrupted("kiln-run-module"); });
   FlagParser parser("kiln-run-module",
                     "Calls one exported function of a compiled module and prints its results, writes "
                     "them to files, or compares them with what is expected.");
@@ -21,13 +22,13 @@ int main(int argc, char **argv) {
     return *code;
 
   Result<bool> listed = runtime.printLists();
-  if (!listed.ok())
-    return reportFailure(parser.tool(), listed.status());
+  if (Status status = listed.ok() ? runtime.startTimeout() : listed.status(); !status.ok())
+    return reportFailure(parser.tool(), status);
   if (*listed)
     return 0;
   Result<Program> program = Program::open(runtime);
   Result<bool> matched = program.ok() ? runFunction(*program, runtime, output) : Result<bool>(program.status());
   if (!matched.ok())
-    return reportFailure(parser.tool(), matched.status());
+    return reportEnd(parser.tool(), matched.status());
   return *matched ? 0 : 1;
 }

@@ -71,6 +71,10 @@ void RuntimeFlags::addDeviceFlags(FlagParser &parser) {
   parser.addOptionalValue({"dump_devices", "DRIVER", "Shows what is known of each device."}, dumpDevices);
 
   parser.group("Diagnosis");
+  parser.add({"timeout", "SECONDS",
+              "Ends the tool after so many seconds, with exit code 124, and says what it did; as with Ctrl-C, what was "
+              "measured or tested before is kept. 0 is no limit."},
+             timeoutSeconds);
   parser.add({"print_statistics", "", "Prints the memory that each device handed out, to standard error."},
              printStatistics);
   parser.addOptionalValue(
@@ -149,6 +153,7 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
   program.trace = flags.traceExecution;
   // Modules first: that a file is missing is told before any device is started.
   for (const std::string &path : flags.modules) {
+    setStep(fmt::format("while loading '{}'", path));
     KILN_ASSIGN_OR_RETURN(Ref<vm::Module> module,
                           path.ends_with(".so") ? loadCompiled(path) : vm::Module::loadFile(path));
     program.modules.push_back(std::move(module));

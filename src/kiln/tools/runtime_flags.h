@@ -13,6 +13,7 @@
 #include "kiln/runtime/module/module.h"
 #include "kiln/runtime/vm/session.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/interrupts.h"
 
 namespace kiln {
 
@@ -31,6 +32,7 @@ struct RuntimeFlags {
   std::optional<std::string> executableFolder; // defaultExecutableFolder() where it is not given
   bool printStatistics = false;
   bool traceExecution = false;
+  double timeoutSeconds = 0; // 0: none
 
   std::optional<std::string> listDrivers, listDevices, dumpDevices;
   std::vector<std::string> parameters;
@@ -44,6 +46,9 @@ struct RuntimeFlags {
 
   // Prints the lists that were asked for. True where there were any, and the tool is done.
   Result<bool> printLists() const;
+
+  // After catchInterrupts, for --timeout.
+  Status startTimeout() const { return interruptAfter(timeoutSeconds); }
 
 private:
   void addModules(FlagParser &parser);
