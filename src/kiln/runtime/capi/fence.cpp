@@ -88,12 +88,16 @@ Status submit(kiln_session_t *session, const kiln_function_t *functionHandle, st
   auto call = std::make_unique<AsyncCall>();
   KILN_ASSIGN_OR_RETURN(call->function, calledFunction(session, functionHandle, arguments, std::nullopt));
   KILN_RETURN_IF_ERROR(readHandles("fences", options.fences, options.fence_count, call->waits));
+  uint64_t instance = call->function->session->instance;
+  for (size_t i = 0; i < call->waits.size(); ++i)
+    KILN_RETURN_IF_ERROR(checkInstance(call->waits[i]->instance, instance, fmt::format("fence {}", i)));
   if (options.limit) {
     KILN_ASSIGN_OR_RETURN(call->limit, argument(options.limit, "limit"));
   }
   call->arguments.resize(arguments.size());
-  KILN_RETURN_IF_ERROR(readArguments(call->function->function, arguments, call->arguments));
+  KILN_RETURN_IF_ERROR(readArguments(*call->function, arguments, call->arguments));
   call->fence = makeRef<FenceObject>();
+  call->fence->instance = instance;
   Ref<SessionObject> object = call->function->session;
   KILN_ASSIGN_OR_RETURN(call->fence->thread, object->queue.start());
   // The handle is made first: afterwards the call cannot be taken back.

@@ -2,6 +2,7 @@
 #ifndef KILN_RUNTIME_CAPI_HANDLES_H
 #define KILN_RUNTIME_CAPI_HANDLES_H
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -13,10 +14,6 @@
 #include "kiln/runtime/module/module.h"
 #include "kiln/runtime/vm/any_ref.h"
 #include "kiln/runtime/vm/native_module.h"
-
-namespace kiln::vm {
-class Program;
-}
 
 namespace kiln::capi {
 
@@ -62,10 +59,26 @@ struct StatusObject final : RefCounted {
 };
 
 struct InstanceObject final : RefCounted {
+  // Counts from 1; never that of two instances.
+  const uint64_t number = nextNumber();
   std::mutex mutex;
   hal::DriverRegistry drivers; // guarded
+
+private:
+  static uint64_t nextNumber() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
 };
 
+// Objects of two instances are never used together; 0 is of no instance, and goes with all.
+inline Status checkInstance(uint64_t have, uint64_t needed, std::string_view what) {
+  if (have == needed || have == 0 || needed == 0)
+    return okStatus();
+  return invalidArgument("{} belongs to another kiln_instance_t; make both with devices of one instance", what);
+}
+
+struct ProgramObject;
 struct SessionObject;
 struct FunctionObject;
 struct FenceObject;
@@ -83,7 +96,7 @@ KILN_HANDLE(kiln_instance_t, InstanceObject, Instance)
 KILN_HANDLE(kiln_device_t, hal::Device, Device)
 KILN_HANDLE(kiln_module_t, vm::Module, Module)
 KILN_HANDLE(kiln_native_module_t, vm::NativeModule, NativeModule)
-KILN_HANDLE(kiln_program_t, vm::Program, Program)
+KILN_HANDLE(kiln_program_t, ProgramObject, Program)
 KILN_HANDLE(kiln_session_t, SessionObject, Session)
 KILN_HANDLE(kiln_function_t, FunctionObject, Function)
 KILN_HANDLE(kiln_fence_t, FenceObject, Fence)

@@ -38,6 +38,7 @@ static Status createDevice(kiln_instance_t *handle, const char *uri, const kiln_
   deviceOptions.task.workerCount = options.worker_count;
   std::lock_guard lock(instance->mutex);
   KILN_ASSIGN_OR_RETURN(Ref<hal::Device> device, instance->drivers.createDevice(uri, deviceOptions));
+  device->allocator().setInstance(instance->number);
   *out = giveHandle<kiln_device_t>(std::move(device));
   return okStatus();
 }

@@ -94,7 +94,9 @@ KILN_API void kiln_set_misuse_handler(kiln_misuse_fn_t handler, void *context);
 typedef struct kiln_instance_t kiln_instance_t;
 typedef struct kiln_device_t kiln_device_t;
 
-/* Knows the drivers of this build. Pass KILN_API_VERSION; fails where the library does not support it. */
+/* Knows the drivers of this build. Pass KILN_API_VERSION; fails where the library does not support it. Devices of two
+ * instances, and what was made with them (sessions, buffer views, fences), cannot be used together: that is an error.
+ */
 KILN_API kiln_status_t *kiln_instance_create(uint32_t api_version, kiln_instance_t **out_instance);
 KILN_API void kiln_instance_release(kiln_instance_t *instance);
 

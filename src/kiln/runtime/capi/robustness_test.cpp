@@ -330,20 +330,70 @@ TEST_F(CApiRobustness, FunctionsAreOfTheirSession) {
             std::string::npos);
 }
 
-// Devices of one instance run what was made with another's.
-TEST_F(CApiRobustness, InstancesMix) {
+TEST_F(CApiRobustness, InstancesDoNotMix) {
   kiln_instance_t *other = nullptr;
-  kiln_device_t *task = nullptr;
+  kiln_device_t *foreign = nullptr;
   must(kiln_instance_create(KILN_API_VERSION, &other));
-  must(kiln_device_create(other, "local-task", nullptr, &task));
+  const std::string belongs = " belongs to another kiln_instance_t; make both with devices of one instance";
+
+  for (kiln_allocator_t allocator : {KILN_ALLOCATOR_DIRECT, KILN_ALLOCATOR_CACHING, KILN_ALLOCATOR_DEBUG}) {
+    kiln_device_options_t deviceOptions = {sizeof(kiln_device_options_t), allocator, 0};
+    must(kiln_device_create(other, "local-sync", &deviceOptions, &foreign));
+    kiln_value_t in = argument(), out = {};
+    must(kiln_buffer_view_create(foreign, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &in.as.ref));
+    EXPECT_EQ(textOf(kiln_session_call(session, function, &in, 1, &out, 1)),
+              "argument 0 of @abs: the buffer view" + belongs);
+    kiln_fence_t *fence = nullptr;
+    EXPECT_EQ(textOf(kiln_session_submit(session, function, &in, 1, nullptr, &fence)),
+              "argument 0 of @abs: the buffer view" + belongs);
+    kiln_ref_release(in.as.ref);
+    if (allocator != KILN_ALLOCATOR_DEBUG)
+      kiln_device_release(foreign);
+  }
+
+  kiln_device_t *both[] = {device, foreign};
+  kiln_session_options_t options = sessionOptions();
+  options.devices = both;
+  options.device_count = 2;
+  kiln_session_t *mixed = nullptr;
+  kiln_program_t *program = nullptr;
+  EXPECT_EQ(textOf(kiln_session_create(&options, &mixed)), "device 1, 'local-sync'," + belongs);
+  EXPECT_EQ(textOf(kiln_program_create(&options, &program)), "device 1, 'local-sync'," + belongs);
+
+  // A session of the other instance, made of a program: its views and fences are no more of this one.
+  options.devices = &foreign;
+  options.device_count = 1;
+  must(kiln_program_create(&options, &program));
+  kiln_session_options_t ofProgram = {};
+  ofProgram.struct_size = sizeof(ofProgram);
+  ofProgram.program = program;
+  must(kiln_session_create(&ofProgram, &mixed));
+  const kiln_function_t *abs = lookUp(mixed, "abs");
   kiln_value_t in = argument(), out = {};
-  in.as.ref = {};
-  must(kiln_buffer_view_create(task, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &in.as.ref));
-  kiln_device_release(task);
-  kiln_instance_release(other);
-  must(kiln_session_call(session, function, &in, 1, &out, 1));
-  kiln_ref_release(in.as.ref);
+  EXPECT_EQ(textOf(kiln_session_call(mixed, abs, &in, 1, &out, 1)), "argument 0 of @abs: the buffer view" + belongs);
+  kiln_ref_t view = {};
+  must(kiln_buffer_view_create(foreign, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &view));
+  in.as.ref = view;
+  kiln_fence_t *fence = nullptr, *none = nullptr;
+  must(kiln_session_submit(mixed, abs, &in, 1, nullptr, &fence));
+  must(kiln_fence_wait(fence, KILN_NO_TIMEOUT));
+  must(kiln_fence_results(fence, &out, 1));
+  EXPECT_EQ(textOf(kiln_session_call(session, function, &out, 1, &in, 1)),
+            "argument 0 of @abs: the buffer view" + belongs);
+  kiln_submit_options_t after = {};
+  after.struct_size = sizeof(after);
+  after.fences = &fence;
+  after.fence_count = 1;
+  in = argument();
+  EXPECT_EQ(textOf(kiln_session_submit(session, function, &in, 1, &after, &none)), "fence 0" + belongs);
+
   kiln_ref_release(out.as.ref);
+  kiln_ref_release(view);
+  kiln_fence_release(fence);
+  kiln_session_release(mixed);
+  kiln_program_release(program);
+  kiln_device_release(foreign);
+  kiln_instance_release(other);
   EXPECT_TRUE(misuses.empty());
 }
 

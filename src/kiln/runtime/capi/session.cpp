@@ -7,8 +7,9 @@
 
 #include "kiln/runtime/capi/options.h"
 #include "kiln/runtime/capi/session_object.h"
+#include "kiln/runtime/hal/device.h"
 #include "kiln/runtime/vm/hal_module.h"
-#include "kiln/runtime/vm/program.h"
+#include "kiln/runtime/vm/hal_types.h"
 
 using namespace kiln;
 using namespace kiln::capi;
@@ -61,7 +62,15 @@ vm::SessionOptions limitsOf(const kiln_session_options_t &options) {
 struct ProgramParts {
   std::vector<Ref<vm::Module>> modules;
   std::vector<Ref<vm::NativeModule>> natives{1};
+  uint64_t instance = 0; // of the devices
 };
+
+Status checkDevices(std::span<const Ref<hal::Device>> devices) {
+  for (size_t i = 1; i < devices.size(); ++i)
+    KILN_RETURN_IF_ERROR(checkInstance(devices[i]->allocator().instance(), devices[0]->allocator().instance(),
+                                       fmt::format("device {}, '{}',", i, devices[i]->uri())));
+  return okStatus();
+}
 
 Result<ProgramParts> readParts(const kiln_session_options_t &options) {
   ProgramParts parts;
@@ -70,6 +79,8 @@ Result<ProgramParts> readParts(const kiln_session_options_t &options) {
   KILN_RETURN_IF_ERROR(readHandles("devices", options.devices, options.device_count, devices));
   KILN_RETURN_IF_ERROR(
       readHandles("native_modules", options.native_modules, options.native_module_count, parts.natives));
+  KILN_RETURN_IF_ERROR(checkDevices(devices));
+  parts.instance = devices.empty() ? 0 : devices.front()->allocator().instance();
   KILN_ASSIGN_OR_RETURN(parts.natives.front(), vm::createHalModule(std::move(devices)));
   return parts;
 }
@@ -80,19 +91,23 @@ Status createProgram(const kiln_session_options_t *given, kiln_program_t **out) 
   if (options.program)
     return invalidArgument("`program` of the options is for sessions; a program is made of modules");
   KILN_ASSIGN_OR_RETURN(ProgramParts parts, readParts(options));
-  KILN_ASSIGN_OR_RETURN(Ref<vm::Program> program, vm::Program::create(parts.modules, parts.natives, limitsOf(options)));
-  *out = giveHandle<kiln_program_t>(std::move(program));
+  auto object = makeRef<ProgramObject>();
+  object->instance = parts.instance;
+  KILN_ASSIGN_OR_RETURN(object->program, vm::Program::create(parts.modules, parts.natives, limitsOf(options)));
+  *out = giveHandle<kiln_program_t>(std::move(object));
   return okStatus();
 }
 
-Result<std::unique_ptr<vm::Session>> createVmSession(const kiln_session_options_t &options) {
+Result<std::unique_ptr<vm::Session>> createVmSession(const kiln_session_options_t &options, uint64_t &instance) {
   if (options.program) {
-    KILN_ASSIGN_OR_RETURN(Ref<vm::Program> program, argument(options.program, "program"));
+    KILN_ASSIGN_OR_RETURN(Ref<ProgramObject> object, argument(options.program, "program"));
     if (options.module_count || options.device_count || options.native_module_count)
       return invalidArgument("modules, devices or native modules are given beside a program, which has its own");
-    return program->createSession(limitsOf(options));
+    instance = object->instance;
+    return object->program->createSession(limitsOf(options));
   }
   KILN_ASSIGN_OR_RETURN(ProgramParts parts, readParts(options));
+  instance = parts.instance;
   return vm::Session::create(parts.modules, parts.natives, limitsOf(options));
 }
 
@@ -100,7 +115,7 @@ Status createSession(const kiln_session_options_t *given, kiln_session_t **out) 
   KILN_RETURN_IF_ERROR(needed(out, "out_session"));
   KILN_ASSIGN_OR_RETURN(kiln_session_options_t options, readSessionOptions(given));
   auto object = makeRef<SessionObject>();
-  KILN_ASSIGN_OR_RETURN(object->session, createVmSession(options));
+  KILN_ASSIGN_OR_RETURN(object->session, createVmSession(options, object->instance));
   try {
     std::lock_guard lock(object->mutex);
     for (const vm::Function &function : object->session->exports())
@@ -131,10 +146,12 @@ Status lookup(kiln_session_t *handle, const char *name, const kiln_function_t **
   return okStatus();
 }
 
-Status readArgument(const kiln_value_t &argument, vm::Value &value) {
+Status readArgument(const kiln_value_t &argument, uint64_t instance, vm::Value &value) {
   switch (argument.kind) {
   case KILN_KIND_REF: {
     KILN_ASSIGN_OR_RETURN(vm::AnyRef object, refArgument(argument.as.ref));
+    if (Ref<hal::BufferView> view = object.get<hal::BufferView>())
+      KILN_RETURN_IF_ERROR(checkInstance(view->buffer()->instance(), instance, "the buffer view"));
     value = vm::Value(std::move(object));
     return okStatus();
   }
@@ -157,7 +174,7 @@ Status call(kiln_session_t *sessionHandle, const kiln_function_t *functionHandle
     return failedPrecondition("asynchronous calls of this session have not ended; wait for the fence of the last");
   std::ranges::fill(results, kiln_value_t{KILN_KIND_REF, {}});
   CallValues<vm::Value> in(arguments.size()), out(results.size());
-  KILN_RETURN_IF_ERROR(readArguments(function->function, arguments, in.span()));
+  KILN_RETURN_IF_ERROR(readArguments(*function, arguments, in.span()));
   KILN_RETURN_IF_ERROR(session.session->call(function->function, in.span(), out.span()));
   giveResults(out.span(), results);
   return okStatus();
@@ -183,11 +200,11 @@ Result<Ref<FunctionObject>> calledFunction(kiln_session_t *sessionHandle, const 
   return function;
 }
 
-Status readArguments(const vm::Function &function, std::span<const kiln_value_t> arguments,
+Status readArguments(const FunctionObject &function, std::span<const kiln_value_t> arguments,
                      std::span<vm::Value> values) {
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (Status status = readArgument(arguments[i], values[i]); !status.ok())
-      return std::move(status).withContext(fmt::format("argument {} of @{}", i, function.name()));
+    if (Status status = readArgument(arguments[i], function.session->instance, values[i]); !status.ok())
+      return std::move(status).withContext(fmt::format("argument {} of @{}", i, function.function.name()));
   return okStatus();
 }
 

@@ -14,9 +14,15 @@
 #include "kiln/runtime/capi/call_queue.h"
 #include "kiln/runtime/capi/values.h"
 #include "kiln/runtime/hal/host_semaphore.h"
+#include "kiln/runtime/vm/program.h"
 #include "kiln/runtime/vm/session.h"
 
 namespace kiln::capi {
+
+struct ProgramObject final : RefCounted {
+  Ref<vm::Program> program;
+  uint64_t instance = 0; // of its devices
+};
 
 // A function that the program has a handle of. An export's name stands at one place of its module's metadata, which
 // makes it the function's identity.
@@ -27,6 +33,7 @@ struct KnownFunction {
 
 struct SessionObject final : RefCounted {
   std::unique_ptr<vm::Session> session;
+  uint64_t instance = 0;  // of its devices
   size_t exportCount = 0; // the first of `functions`; the others were looked up in other modules
 
   std::mutex mutex;
@@ -48,6 +55,7 @@ struct FenceObject final : RefCounted {
   const Ref<hal::HostSemaphore> ended = makeRef<hal::HostSemaphore>(0); // 1 when the call has succeeded
   std::vector<vm::Value> results;                                       // valid, and constant, from then on
   std::thread::id thread;                                               // that runs the call
+  uint64_t instance = 0;                                                // of its session
 
   bool isSignaled() const { return ended->isReached(1); }
   // Fails with DEADLINE_EXCEEDED where the wait ends before the call, as the limit where there is one that is over,
@@ -61,7 +69,7 @@ Result<Ref<FunctionObject>> calledFunction(kiln_session_t *session, const kiln_f
                                            std::span<const kiln_value_t> arguments,
                                            std::optional<std::span<kiln_value_t>> results);
 // What the program passes to the function.
-Status readArguments(const vm::Function &function, std::span<const kiln_value_t> arguments,
+Status readArguments(const FunctionObject &function, std::span<const kiln_value_t> arguments,
                      std::span<vm::Value> values);
 // Moves values to the program, all or, where it throws, none.
 void giveResults(std::span<vm::Value> values, std::span<kiln_value_t> results);

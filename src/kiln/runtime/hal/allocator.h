@@ -34,6 +34,10 @@ public:
   // What this allocator has handed out; of a wrapped one, what its wrapper holds.
   AllocatorStatistics statistics() const;
 
+  // Of the instance of the C API whose device this allocator is of; 0 where there is none. Set before the first buffer.
+  uint64_t instance() const { return instanceNumber; }
+  void setInstance(uint64_t number) { instanceNumber = number; }
+
   // Gives memory that is kept for reuse back to the system.
   virtual void trim() {}
   // The first damage found in memory that is or was allocated, where this allocator looks for any; checks live buffers.
@@ -76,6 +80,7 @@ private:
   void takeBack(Buffer *buffer);
 
   Counter hostLocal, deviceLocal, transient;
+  uint64_t instanceNumber = 0;
 };
 
 } // namespace kiln::hal

@@ -50,6 +50,11 @@ Result<Ref<Buffer>> Buffer::subspan(Ref<Buffer> buffer, uint64_t offset, uint64_
   return Ref<Buffer>::adopt(new SpanBuffer(std::move(allocation), start, length));
 }
 
+uint64_t Buffer::instance() const {
+  const Buffer *whole = allocation();
+  return whole->owner ? whole->owner->instance() : 0;
+}
+
 Result<Ref<Buffer>> Buffer::clone() {
   Allocator *allocator = allocation()->owner.get();
   if (!allocator)

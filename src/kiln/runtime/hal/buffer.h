@@ -50,6 +50,9 @@ public:
   // Where this buffer starts in allocation().
   uint64_t allocationOffset() const { return offset; }
 
+  // Allocator::instance of the allocator that handed the memory out.
+  uint64_t instance() const;
+
   // First byte where the host can address the memory at any time, else null. Without check of access.
   void *hostPointer() const { return host; }
 
