@@ -78,11 +78,19 @@ public:
   Status checkContents() const override {
     KILN_RETURN_IF_ERROR(checkReadable());
     struct stat info = {};
-    if (mapped.empty() || (::fstat(file.get(), &info) == 0 && Version(info) == version))
+    if (mapped.empty())
       return okStatus();
+    if (::fstat(file.get(), &info) != 0)
+      return errnoStatus(errno, fmt::format("cannot tell whether the file of module '{}' was changed", path));
+    if (Version(info) == version)
+      return okStatus();
+    std::string change =
+        info.st_size == version.size
+            ? fmt::format("its modification time is another one, and its {} bytes may be others, too", version.size)
+            : fmt::format("it had {} bytes and has {}", version.size, info.st_size);
     return failedPrecondition("the file of module '{}' was changed since it was loaded, and constants are read from "
-                              "it: it had {} bytes and has {}. Load the module again",
-                              path, version.size, info.st_size);
+                              "it: {}. Load the module again",
+                              path, change);
   }
 
   Status checkUnchanged() const override {

@@ -146,6 +146,17 @@ TEST_F(FileBytesTest, AnotherSizeIsAChange) {
   EXPECT_TRUE(contains(status, fmt::format("it had {} bytes and has {}", size, size + 4))) << status.toString();
 }
 
+TEST_F(FileBytesTest, AnotherTimeIsAChangeAndIsSaid) {
+  Ref<Module> module = load(withConstants(4));
+  ASSERT_TRUE(module);
+  fs::last_write_time(path, fs::last_write_time(path) + std::chrono::seconds(1));
+  Status status = module->file().file->checkUnchanged();
+  EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+  EXPECT_TRUE(contains(status, fmt::format("its modification time is another one, and its {} bytes may be others, too",
+                                           fs::file_size(path))))
+      << status.toString();
+}
+
 TEST_F(FileBytesTest, AnotherFileOfTheNameIsAChangeButNotOfTheContents) {
   Ref<Module> module = load(withConstants(4));
   ASSERT_TRUE(module);
