@@ -90,9 +90,13 @@ TEST_F(Package, TheExampleBuildsWithCMake) {
 TEST_F(Package, TheExampleBuildsWithPkgConfig) {
   if (run("pkg-config --version").first != 0)
     GTEST_SKIP() << "there is no pkg-config here";
-  MUST_RUN(std::string(KILN_CC " ") + kExample + "/call.c $(PKG_CONFIG_PATH=" + library +
-           "/pkgconfig pkg-config --cflags --libs 'kiln >= 0.1') -o " + folder + "/call");
+  const std::string package = "export PKG_CONFIG_PATH=" + library + "/pkgconfig; ";
+  const std::string compile =
+      std::string(KILN_CC " ") + kExample + "/call.c $(pkg-config --cflags --libs 'kiln >= 0.1') ";
+  MUST_RUN(package + compile + "-o " + folder + "/call");
   expectAbs("LD_LIBRARY_PATH=" + library + " " + folder + "/call");
+  MUST_RUN(package + compile + "-Wl,-rpath,$(pkg-config --variable=libdir kiln) -o " + folder + "/with-rpath");
+  expectAbs(folder + "/with-rpath");
 }
 
 TEST_F(Package, TheExampleIsShort) {
