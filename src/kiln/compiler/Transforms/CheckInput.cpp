@@ -5,6 +5,7 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/schema/limits.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -94,6 +95,16 @@ private:
     return success();
   }
 
+  // Of a tensor that leaves or enters the program as a buffer view.
+  static LogicalResult checkRank(Operation *op, Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || tensor.getRank() <= schema::kMaxViewRank)
+      return success();
+    return op->emitError() << "'" << op->getName() << "' has a tensor of rank " << tensor.getRank()
+                           << " at the program's boundary, where at most " << schema::kMaxViewRank
+                           << " dimensions are possible; pass fewer, and use tensor.expand_shape inside";
+  }
+
   LogicalResult checkOp(Operation *op) {
     // These have verifiers of their own.
     if (isPastInput && isa<Flow::ExecutableOp, Util::FuncOp, Util::GlobalOp, Util::InitializerOp>(op))
@@ -118,12 +129,19 @@ private:
                                 << "' has no body, and imports from the embedding program are not supported yet";
       if (failed(checkType(op, func.getFunctionType())))
         return failure();
-      for (Type type : llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes()))
+      for (Type type : llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes())) {
+        if (func.isPublic() && failed(checkRank(func, type)))
+          return failure();
         if (func.isPublic() && Encoding::isPacked(type))
           return func.emitError() << "'" << func.getSymName() << "' has the type " << type
                                   << " at its boundary, where Kiln packs no truth values; give bytes, and use "
                                      "flow.tensor.bitcast inside";
+      }
     }
+    if (isa_and_nonnull<Check::CheckDialect>(dialect))
+      for (Type type : op->getOperandTypes())
+        if (failed(checkRank(op, type)))
+          return failure();
     for (Type type : op->getResultTypes())
       if (failed(checkType(op, type)))
         return failure();

@@ -6,6 +6,7 @@
 #include "kiln/base/status.h"
 #include "kiln/runtime/hal/buffer.h"
 #include "kiln/runtime/hal/element_type.h"
+#include "kiln/schema/limits.h"
 
 #include <array>
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace kiln::hal {
 
 class BufferView : public RefCounted {
 public:
-  static constexpr uint32_t kMaxRank = 32;
+  static constexpr uint32_t kMaxRank = schema::kMaxViewRank;
 
   // The buffer must hold at least the bytes that shape and type need; a longer one is cut to them.
   static Result<Ref<BufferView>> create(Ref<Buffer> buffer, ElementType type, std::span<const uint64_t> shape);
