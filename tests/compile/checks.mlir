@@ -27,7 +27,8 @@
 // RUN:   call generate --input="2xi32=5 6" --input=3; call generate --input=0xi32 --input=0; \
 // RUN:   call generate --input=0xi32 --input=1; call pad_from --input="2xi32=1 2" --input="4xi32=5 6 7 8" --input=4; \
 // RUN:   call pad_from --input="2xi32=1 2" --input=0xi32 --input=4; \
-// RUN:   call slices --input="5xi32=1 2 3 4 5" --input="4xi64=0 2 3 100000000"; } | FileCheck %s --check-prefix=MAPS
+// RUN:   call slices --input="5xi32=1 2 3 4 5" --input="4xi64=0 2 3 100000000"; \
+// RUN:   call slices --input="5xi32=1 2 3 4 5" --input="4xi64=0 2 3 1"; } | FileCheck %s --check-prefix=MAPS
 // MAPS: 4xi32=6 5 4 3
 // MAPS: dimension 0 of operand 0 is read from before its start
 // MAPS: dimension 0 of operand 0 is too small for what is read from it
@@ -57,7 +58,8 @@
 // MAPS: 'tensor.generate': elements are taken from a tensor that has none
 // MAPS: 6xi32=1 2 7 8 8 8
 // MAPS: 'tensor.pad': elements are taken from a tensor that has none
-// MAPS: 4xi32=2 4 5 5
+// MAPS: 'tensor.extract_slice': the slice lies outside of dimension 0 of its tensor
+// MAPS: 4xi32=2 4 5 3
 
 // CHECK: f32=2
 // CHECK: checks.mlir:[[#]]:8: 'tensor.extract': the index of dimension 0 lies outside of the tensor

@@ -31,7 +31,9 @@ namespace {
 // Writes the checks of one op in front of it. What is known at compile time was the op's verifier's to check.
 class CheckBuilder {
 public:
-  explicit CheckBuilder(Operation *op) : op(op), builder(op), loc(op->getLoc()) {}
+  // With `isPlaced`, messages begin with the place in the source.
+  explicit CheckBuilder(Operation *op, bool isPlaced = true)
+      : op(op), builder(op), loc(op->getLoc()), isPlaced(isPlaced) {}
 
   void insert() {
     TypeSwitch<Operation *>(op)
@@ -92,7 +94,7 @@ private:
 
   // "program.mlir:3:8: 'linalg.matmul': ..."
   void check(Value condition, const Twine &message) {
-    std::string text = placeOf(loc);
+    std::string text = isPlaced ? placeOf(loc) : "";
     llvm::raw_string_ostream os(text);
     // A linalg.generic is what an op on tensors has become; its author knows it by its place.
     if (!isa<linalg::GenericOp>(op))
@@ -409,6 +411,7 @@ private:
   Operation *op;
   OpBuilder builder;
   Location loc;
+  bool isPlaced;
 };
 
 // The nearest number from 0 to what an extent leaves where so many elements are read.
@@ -454,7 +457,46 @@ void readIfNotEmpty(tensor::ExtractOp gather) {
   scf::YieldOp::create(builder, loc, nothing);
 }
 
-// The same of slices of known size.
+// Whether a slice in a kernel lies inside of its tensor for all elements that the kernel computes.
+bool isInside(tensor::ExtractSliceOp slice) {
+  for (auto [dim, offset, size, stride] :
+       llvm::enumerate(slice.getMixedOffsets(), slice.getStaticSizes(), slice.getStaticStrides())) {
+    int64_t extent = slice.getSourceType().getDimSize(dim);
+    // A dynamic number is below zero.
+    if (ShapedType::isDynamic(extent) || size < 1 || stride < 1)
+      return false;
+    if (getConstantIntValue(offset))
+      continue;
+    auto index = dyn_cast<BlockArgument>(cast<Value>(offset));
+    auto made = index ? dyn_cast<tensor::GenerateOp>(index.getOwner()->getParentOp()) : nullptr;
+    if (!made)
+      return false;
+    int64_t offsets = made.getType().getShape()[index.getArgNumber()];
+    if (ShapedType::isDynamic(offsets) || offsets > extent - (size - 1) * stride)
+      return false;
+  }
+  return true;
+}
+
+// The kernel that an op is part of, or null.
+Operation *kernelOf(Operation *op) {
+  Operation *parent = op->getParentOp();
+  while (parent && !isKernel(parent))
+    parent = parent->getParentOp();
+  return parent;
+}
+
+// Whether a slice in a kernel needs a check of its own. One that does not depend on the element is the host's to check,
+// and the value of a padding is computed also where the source lies.
+bool needsCheck(tensor::ExtractSliceOp slice) {
+  if (!kernelOf(slice) || slice->getParentOfType<tensor::PadOp>() || isInside(slice))
+    return false;
+  return llvm::any_of(slice->getOperands(), [](Value value) {
+    return isKernel(value.getParentBlock()->getParentOp()) || kernelOf(value.getParentBlock()->getParentOp());
+  });
+}
+
+// What clampIndices does, of slices of known size.
 void clampOffsets(tensor::ExtractSliceOp slice) {
   OpBuilder builder(slice);
   auto place = slice.getOffsetsMutable().begin();
@@ -470,7 +512,16 @@ void clampOffsets(tensor::ExtractSliceOp slice) {
 
 class InsertChecksPass : public impl::InsertChecksPassBase<InsertChecksPass> {
 public:
+  using InsertChecksPassBase::InsertChecksPassBase;
+
   void runOnOperation() override {
+    if (inBodies) {
+      getOperation().walk([](tensor::ExtractSliceOp slice) {
+        if (needsCheck(slice))
+          CheckBuilder(slice, /*isPlaced=*/false).insert();
+      });
+      return;
+    }
     SmallVector<Operation *> ops;
     for (Operation &func : *getOperation().getBody()) {
       if (!isa<func::FuncOp, Util::InitializerOp>(func))
@@ -490,10 +541,7 @@ public:
     getOperation().walk([&](Operation *op) {
       if (!isa<tensor::ExtractOp, tensor::ExtractSliceOp>(op))
         return;
-      Operation *parent = op->getParentOp();
-      while (parent && !isKernel(parent))
-        parent = parent->getParentOp();
-      if (parent)
+      if (kernelOf(op))
         reads.push_back(op);
     });
     for (Operation *op : reads) {

@@ -21,6 +21,7 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   if (context.options.widenFloats)
     passes.addPass(createWidenFloatsPass());
   passes.addPass(createConvertElementwiseToLinalgPass());
+  passes.addPass(createInsertChecksPass({.inBodies = true}));
   passes.addPass(createScalarizeBodiesPass());
   passes.addPass(createInsertChecksPass());
   passes.addPass(createBoundLoopsPass());

@@ -1,0 +1,93 @@
+// A slice in the body of an operation that lies outside of its tensor fails the call, where it is taken.
+// REQUIRES: compiler
+// RUN: kiln-compile --iree-hal-target-backends=llvm-cpu %s -o %t.vmfb
+// RUN: kiln-compile --iree-hal-target-backends=cuda %s -o %t.cuda.vmfb
+// RUN: call() { kiln-run-module $device --function="$@" 2>&1 | grep -e result -A1 -e error; }; \
+// RUN: calls() { call sums --input="8xf32=1 2 3 4 5 6 7 8" --input="3xi64=0 6 2" --input="3xi64=8 2 3"; \
+// RUN:   for s in 7 -1 9223372036854775807; do call sums --input=8xf32=1 --input="3xi64=0 $s 2" --input=3xi64=2; done; \
+// RUN:   call sums --input=8xf32=1 --input=3xi64=2 --input="3xi64=2 2 7"; call sums --input=8xf32=1 --input=3xi64=2 --input=3xi64=-1; \
+// RUN:   call pairs --input="5xf32=1 2 3 4 5" --input="4xi64=0 1 2 3"; call pairs --input=5xf32=1 --input="4xi64=0 1 2 4"; \
+// RUN:   call chosen --input="5xf32=1 2 3 4 5" --input="4xi64=3 9 0 -5"; call chosen --input=5xf32=1 --input="4xi64=4 9 9 9"; \
+// RUN:   call border --input=2xf32=7 --input="3xf32=1 2 3"; }; \
+// RUN: device="--module=%t.vmfb" calls | FileCheck %s
+// RUN: call() { kiln-run-module --device=cuda-sim --module=%t.cuda.vmfb --function=sums "$@" 2>&1 | grep -e result -A1 -e error; }; \
+// RUN: { call --input=8xf32=1 --input="3xi64=0 7 2" --input=3xi64=2; \
+// RUN:   call --input="8xf32=1 2 3 4 5 6 7 8" --input="3xi64=0 6 2" --input="3xi64=8 2 3"; } | FileCheck %s --check-prefix=SIM
+// SIM: error: {{.*}}slices-in-bodies.mlir:[[#]]:12: 'tensor.extract_slice': the slice lies outside of dimension 0 of its tensor
+// SIM: 3xf32=36 15 12
+
+// CHECK: 3xf32=36 15 12
+// CHECK-COUNT-5: error: {{.*}}slices-in-bodies.mlir:[[#]]:12: 'tensor.extract_slice': the slice lies outside of dimension 0 of its tensor
+func.func @sums(%a: tensor<8xf32>, %starts: tensor<3xindex>, %sizes: tensor<3xindex>) -> tensor<3xf32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %r = tensor.generate {
+  ^bb0(%i: index):
+    %start = tensor.extract %starts[%i] : tensor<3xindex>
+    %size = tensor.extract %sizes[%i] : tensor<3xindex>
+    %row = tensor.extract_slice %a[%start] [%size] [1] : tensor<8xf32> to tensor<?xf32>
+    %s = linalg.reduce { arith.addf } ins(%row : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+    %x = tensor.extract %s[] : tensor<f32>
+    tensor.yield %x : f32
+  } : tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// CHECK: 4xf32=3 5 7 9
+// CHECK: error: {{.*}}the slice lies outside of dimension 0 of its tensor
+func.func @pairs(%a: tensor<5xf32>, %starts: tensor<4xindex>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = linalg.map ins(%starts : tensor<4xindex>) outs(%e : tensor<4xf32>)
+    (%start: index, %init: f32) {
+      %pair = tensor.extract_slice %a[%start] [2] [1] : tensor<5xf32> to tensor<2xf32>
+      %x = tensor.extract %pair[%c0] : tensor<2xf32>
+      %y = tensor.extract %pair[%c1] : tensor<2xf32>
+      %s = arith.addf %x, %y : f32
+      linalg.yield %s : f32
+    }
+  return %r : tensor<4xf32>
+}
+
+// Only in a branch that is taken.
+// CHECK: 4xf32=9 0 3 0
+// CHECK: error: {{.*}}the slice lies outside of dimension 0 of its tensor
+func.func @chosen(%a: tensor<5xf32>, %starts: tensor<4xindex>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %five = arith.constant 5 : index
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = tensor.generate {
+  ^bb0(%i: index):
+    %start = tensor.extract %starts[%i] : tensor<4xindex>
+    %taken = arith.cmpi ult, %start, %five : index
+    %v = scf.if %taken -> f32 {
+      %pair = tensor.extract_slice %a[%start] [2] [1] : tensor<5xf32> to tensor<2xf32>
+      %x = tensor.extract %pair[%c0] : tensor<2xf32>
+      %y = tensor.extract %pair[%c1] : tensor<2xf32>
+      %s = arith.addf %x, %y : f32
+      scf.yield %s : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    tensor.yield %v : f32
+  } : tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// The value of a padding is computed for the places of the source, too, where its slice lies outside.
+// CHECK: 5xf32=1 7 7 1 2
+func.func @border(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<5xf32> {
+  %r = tensor.pad %a low[1] high[2] {
+  ^bb0(%i: index):
+    %two = arith.constant 3 : index
+    %c0 = arith.constant 0 : index
+    %late = arith.cmpi uge, %i, %two : index
+    %above = arith.subi %i, %two : index
+    %start = arith.select %late, %above, %i : index
+    %one = tensor.extract_slice %b[%start] [1] [1] : tensor<3xf32> to tensor<1xf32>
+    %x = tensor.extract %one[%c0] : tensor<1xf32>
+    tensor.yield %x : f32
+  } : tensor<2xf32> to tensor<5xf32>
+  return %r : tensor<5xf32>
+}
