@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "kiln/base/exhaustion.h"
+
 using namespace llvm;
 
 namespace kiln {
@@ -25,8 +27,12 @@ std::string chooseArchitecture(ArrayRef<StringRef> known, int major, int minor) 
 // The library stays loaded: closing NVIDIA's driver while its threads end is not safe.
 Expected<std::string> findNativeArchitecture(ArrayRef<StringRef> known) {
   void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library)
+  if (!library) {
+    const char *reason = dlerror();
+    if (const char *advice = exhaustionAdvice(std::string_view(reason ? reason : "")); *advice)
+      return createStringError("NVIDIA's driver library cannot be loaded: %s%s", reason, advice);
     return createStringError("this machine has no NVIDIA driver (libcuda.so.1 cannot be loaded)");
+  }
   auto initialize = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
   auto getDevice = reinterpret_cast<int (*)(int *, int)>(dlsym(library, "cuDeviceGet"));
   auto getAttribute = reinterpret_cast<int (*)(int *, int, int)>(dlsym(library, "cuDeviceGetAttribute"));

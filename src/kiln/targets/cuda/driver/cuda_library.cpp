@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "kiln/base/exhaustion.h"
+
 namespace kiln::hal {
 
 Result<const CudaLibrary *> CudaLibrary::load() {
@@ -17,6 +19,8 @@ Status CudaLibrary::open() {
   void *handle = dlopen(kName, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char *reason = dlerror();
+    if (const char *advice = exhaustionAdvice(std::string_view(reason ? reason : "")); *advice)
+      return resourceExhausted("NVIDIA's driver library cannot be loaded: {}{}", reason, advice);
     return unavailable("NVIDIA's driver library cannot be loaded: {}. Install NVIDIA's driver, or choose a device of "
                        "another driver; --list_drivers lists them",
                        reason ? reason : kName);
