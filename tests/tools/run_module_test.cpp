@@ -172,7 +172,7 @@ TEST_F(RunModuleTest, ExpectedOutputs) {
 }
 
 TEST_F(RunModuleTest, InterruptedOrOutOfTimeItSaysWhereItIs) {
-  std::string endless = folder.write("endless.vmfb", endlessModule()), output = folder / "x.npy";
+  std::string endless = folder.write("endless.vmfb", endlessModule());
   std::vector<std::string> arguments = {"--module=" + endless, "--function=forever", "--device=local-sync"};
   ProcessOptions options;
   options.interruptAfterMilliseconds = 500;

@@ -40,6 +40,7 @@ const char *toolName = "kiln";
       endForLackOfThreads(std::strerror(EAGAIN));
     endWith({toolName, ": error: ", error.what(), "\n"});
   } catch (...) {
+    std::abort();
   }
   std::abort();
 }

@@ -30,7 +30,6 @@ constexpr int kTimedOutExitCode = 124;
 
 std::atomic<int> firstSignal{0};
 int bell = -1; // counts the signals
-Status watching = failedPrecondition("interrupts are not caught");
 double timeoutSeconds = 0;
 
 // What other threads than the tool's own look at.
@@ -39,6 +38,7 @@ struct Shared {
   std::function<void()> leave;
   std::string step;
   const uint64_t began = monotonicNanoseconds();
+  Status watching = failedPrecondition("interrupts are not caught"); // of the first thread alone
 };
 Shared &shared() {
   static auto &object = *new Shared; // never freed: the process may exit while another thread reads it
@@ -90,15 +90,15 @@ void catchInterrupts(std::function<void()> leave) {
   bell = ::eventfd(0, EFD_CLOEXEC);
   // Out of descriptors or threads: signals end the process at once, as without this.
   if (bell < 0) {
-    watching = errnoStatus(errno, "cannot watch for the end of the time");
+    shared().watching = errnoStatus(errno, "cannot watch for the end of the time");
     return;
   }
   untilInterrupted();
   try {
     std::thread(watch).detach();
-    watching = okStatus();
+    shared().watching = okStatus();
   } catch (const std::system_error &error) {
-    watching = noThread("the thread that ends the tool", error);
+    shared().watching = noThread("the thread that ends the tool", error);
     return;
   }
   struct sigaction action = {}, former;
@@ -112,7 +112,7 @@ void catchInterrupts(std::function<void()> leave) {
 Status interruptAfter(double seconds) {
   if (seconds == 0)
     return okStatus();
-  KILN_RETURN_IF_ERROR(Status(watching));
+  KILN_RETURN_IF_ERROR(Status(shared().watching));
   timeoutSeconds = seconds;
   constexpr double longest = 1e9; // decades, which a clock can still count
   try {

@@ -146,7 +146,7 @@ Status readHandles(const char *name, Handle *const *handles, size_t count,
   constexpr size_t kMaxObjects = 65536; // more was never meant
   if (count > kMaxObjects)
     return invalidArgument("{} `{}` are announced; at most {} are possible", count, name, kMaxObjects);
-  KILN_RETURN_IF_ERROR(neededArray(handles, count, name));
+  KILN_RETURN_IF_ERROR(neededArray(static_cast<const void *>(handles), count, name));
   for (size_t i = 0; i < count; ++i) {
     Result<Ref<typename HandleTraits<Handle>::Object>> object = argument(handles[i], name);
     if (!object.ok())

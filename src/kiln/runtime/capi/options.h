@@ -17,7 +17,7 @@ struct OptionField {
 };
 #define KILN_OPTION_FIELD(Options, field)                                                                              \
   OptionField {                                                                                                        \
-    #field, offsetof(Options, field), offsetof(Options, field) + sizeof(Options::field)                                \
+    #field, offsetof(Options, field), offsetof(Options, field) + sizeof(decltype(Options::field))                      \
   }
 
 // More than any version of an option struct will have: a size beyond it was never set.

@@ -130,7 +130,7 @@ template <typename T> std::vector<T> wrongValues(T right, const void *otherKind)
 // Calls `f` with each argument in turn replaced by each wrong value for it. `mayBe` lists, by position, arguments whose
 // wrong values may succeed (an optional pointer, any number); of handles and other pointers all others must fail.
 template <typename Result, typename... Args>
-void sweep(const char *name, Result (*f)(Args...), std::set<size_t> mayBe, std::type_identity_t<Args>... right) {
+void sweep(const char *name, Result (*f)(Args...), const std::set<size_t> &mayBe, std::type_identity_t<Args>... right) {
   coveredFunctions.insert(name);
   int otherKind = 0;
   kiln_status_t *other = kiln_status_create(KILN_STATUS_ABORTED, "of another kind");

@@ -34,6 +34,7 @@ Result<kiln_session_options_t> readSessionOptions(const kiln_session_options_t *
 const kiln_function_t *addFunction(const Ref<SessionObject> &session, const vm::Function &function) {
   session->functions.reserve(session->functions.size() + 1);
   const kiln_function_t *handle = giveHandle<kiln_function_t>(makeRef<FunctionObject>(session, function));
+  // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): the place of the name is what counts
   session->functions.push_back({function.name().data(), handle});
   return handle;
 }

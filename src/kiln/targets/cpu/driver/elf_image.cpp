@@ -119,7 +119,7 @@ static Result<FileDescriptor> createSealedFile(std::string_view name, std::span<
 static void showAsFile(void *library, int sealed, std::span<const std::byte> bytes, const std::string &path) {
   link_map *loaded = nullptr;
   FileDescriptor shown(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!shown || dlinfo(library, RTLD_DI_LINKMAP, &loaded) != 0)
+  if (!shown || dlinfo(library, RTLD_DI_LINKMAP, static_cast<void *>(&loaded)) != 0)
     return;
   for (const Elf64_Dyn *entry = loaded->l_ld; entry->d_tag != DT_NULL; ++entry)
     if (entry->d_tag == DT_TEXTREL || (entry->d_tag == DT_FLAGS && (entry->d_un.d_val & DF_TEXTREL)))
@@ -145,9 +145,10 @@ static void showAsFile(void *library, int sealed, std::span<const std::byte> byt
       munmap(aside, length);
       return;
     }
-    (void)mmap(place, length, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, shown.get(), offset);
+    [[maybe_unused]] void *file =
+        mmap(place, length, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, shown.get(), offset);
     if (mremap(aside, length, length, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED)
-      (void)mmap(place, length, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, sealed, offset);
+      file = mmap(place, length, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, sealed, offset);
   }
 }
 
