@@ -6,7 +6,7 @@
 #include "kiln/base/status.h"
 #include "kiln/runtime/hal/buffer.h"
 #include "kiln/runtime/hal/element_type.h"
-#include "kiln/schema/limits.h"
+#include "kiln/schema/tensor_limits.h"
 
 #include <array>
 #include <cstdint>

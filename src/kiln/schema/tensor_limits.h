@@ -1,6 +1,6 @@
 // Limits that the compiler and the runtime share.
-#ifndef KILN_SCHEMA_LIMITS_H
-#define KILN_SCHEMA_LIMITS_H
+#ifndef KILN_SCHEMA_TENSOR_LIMITS_H
+#define KILN_SCHEMA_TENSOR_LIMITS_H
 
 #include <cstdint>
 
@@ -11,4 +11,4 @@ inline constexpr uint32_t kMaxViewRank = 32;
 
 } // namespace kiln::schema
 
-#endif // KILN_SCHEMA_LIMITS_H
+#endif // KILN_SCHEMA_TENSOR_LIMITS_H
