@@ -1,5 +1,6 @@
 #include "kiln/targets/cuda/codegen/Assembler.h"
 
+#include "kiln/base/exhaustion.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -52,14 +53,16 @@ Expected<AssembledCode> assemble(StringRef ptxas, StringRef architecture, String
   SmallString<128> names[3]; // of the PTX, the cubin, and what is said
   scope_exit cleanUp([&] {
     for (const SmallString<128> &name : names)
-      if (!name.empty())
-        sys::fs::remove(name);
+      if (!name.empty()) {
+        [[maybe_unused]] std::error_code error = sys::fs::remove(name);
+      }
   });
   static constexpr const char *suffixes[] = {"ptx", "cubin", "txt"};
   for (auto [name, suffix] : zip(names, suffixes)) {
     int descriptor = -1;
     if (std::error_code error = sys::fs::createTemporaryFile("kiln", suffix, descriptor, name))
-      return createStringError(error, "cannot make a temporary file: %s", error.message().c_str());
+      return createStringError(error, "cannot make a temporary file: %s%s", error.message().c_str(),
+                               exhaustionAdvice(error.value()));
     raw_fd_ostream file(descriptor, /*shouldClose=*/true);
     if (&name == names)
       file << ptx;
@@ -67,7 +70,8 @@ Expected<AssembledCode> assemble(StringRef ptxas, StringRef architecture, String
     if (file.has_error()) {
       std::error_code error = file.error();
       file.clear_error();
-      return createStringError(error, "cannot write '%s': %s", name.c_str(), error.message().c_str());
+      return createStringError(error, "cannot write '%s': %s%s", name.c_str(), error.message().c_str(),
+                               exhaustionAdvice(error.value()));
     }
   }
   std::string target = ("-arch=" + architecture).str();
