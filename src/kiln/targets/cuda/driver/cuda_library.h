@@ -60,6 +60,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureOfThread = 1; // what other threads do has no part in it
 // Of a launch that may begin while kernels before it still run; the kernel waits for them itself.
 inline constexpr int kLaunchStartsEarly = 6;
+inline constexpr int kLaunchClusters = 4; // blocks in x, y and z
 inline constexpr int kSwizzle128Bytes = 3, kPromoteTo256Bytes = 3;
 inline constexpr unsigned kEventBlockingSync = 1, kEventDisableTiming = 2;
 inline constexpr unsigned kEventRecordExternal = 1; // as a node of a graph that is captured

@@ -12,10 +12,6 @@ namespace kiln::cudasim {
 
 namespace {
 
-uint64_t sharedOffset(uint64_t address) {
-  return address >> kRegionBits == kSharedWindow >> kRegionBits ? address - kSharedWindow : address;
-}
-
 // One run of bytes that a copy moves: null in global memory where it is outside of the tensor.
 struct Piece {
   uint64_t global, shared;
@@ -23,41 +19,86 @@ struct Piece {
   bool isInside;
 };
 
-// Starts a copy into shared memory, which brings `total` bytes to a barrier.
-const Inst *startLoad(Thread &t, const Inst *i, std::vector<Piece> pieces, uint64_t barrier, uint32_t total,
-                      uint8_t outside) {
-  Block &block = *t.block;
+// Writes what a copy brings into a block, and tells its barrier there.
+void endLoad(Block &block, const Thread &thread, const Inst *i, const std::vector<Piece> &pieces, uint64_t barrier,
+             uint32_t total, uint8_t outside) {
+  const Block &from = *thread.block;
+  if (block.hasEnded() && &block != &from)
+    return thread.block->setFault(
+        thread, i, FaultCode::IllegalAddress,
+        fmt::format("copies into the shared memory of block {} of its cluster, all threads of "
+                    "which have ended; barrier.cluster is missing at its end",
+                    block.describe()));
+  for (const Piece &piece : pieces) {
+    uint8_t *to = block.sharedMemory.data() + piece.shared;
+    if (const uint8_t *source = piece.isInside ? block.launch->memory->find(piece.global, piece.bytes) : nullptr)
+      std::memcpy(to, source, piece.bytes);
+    else
+      std::memset(to, outside, piece.bytes);
+    block.cluster->shadow.setWrittenAsync(thread.number, i->line, block.shadowStart() + uint32_t(piece.shared),
+                                          piece.bytes);
+  }
+  if (!block.completeBytes(uint32_t(barrier), total, thread.number))
+    thread.block->setFault(thread, i, FaultCode::IllegalInstruction, "has an mbarrier that is gone when the copy ends");
+}
+
+// Starts a copy into the shared memory of each of `blocks`, at the same offsets, which brings `total` bytes to the
+// barrier of each.
+const Inst *startLoad(Thread &t, const Inst *i, std::span<Block *const> blocks, std::vector<Piece> pieces,
+                      uint64_t barrier, uint32_t total, uint8_t outside) {
   if (!t.mayUseGlobal(i))
     return nullptr;
-  if (!block.mbarriers.contains(uint32_t(barrier)))
-    return t.fault(i, FaultCode::IllegalInstruction,
-                   fmt::format("uses {:#x} of shared memory, where no mbarrier was initialized", barrier));
-  for (const Piece &piece : pieces) {
-    if (piece.isInside && !block.launch->memory->find(piece.global, piece.bytes))
+  for (const Piece &piece : pieces)
+    if (piece.isInside && !t.block->launch->memory->find(piece.global, piece.bytes))
       return t.fault(i, FaultCode::IllegalAddress,
                      fmt::format("copies {} bytes from {:#x} of global memory, {}", piece.bytes, piece.global,
-                                 block.launch->memory->explain(piece.global, piece.bytes)));
-    if (!t.sharedUnaligned(i, piece.shared, piece.bytes, Access::Write))
+                                 t.block->launch->memory->explain(piece.global, piece.bytes)));
+  auto shared = std::make_shared<const std::vector<Piece>>(std::move(pieces));
+  for (Block *block : blocks) {
+    if (!mayUseMbarrier(t, i, *block, barrier, /*isAsync=*/true))
       return nullptr;
+    for (const Piece &piece : *shared)
+      if (!t.sharedOf(*block, i, piece.shared, piece.bytes, Access::Write))
+        return nullptr;
+    for (const Piece &piece : *shared)
+      block->cluster->shadow.setInFlight(block->shadowStart() + uint32_t(piece.shared), piece.bytes, true);
+    t.block->inFlight.push_back({t.index, i, [=, &t] { endLoad(*block, t, i, *shared, barrier, total, outside); }});
   }
-  for (const Piece &piece : pieces)
-    block.shadow.setInFlight(uint32_t(piece.shared), piece.bytes, true);
-  block.inFlight.push_back({t.index, i, [=, &block, thread = t.index, pieces = std::move(pieces)] {
-                              for (const Piece &piece : pieces) {
-                                uint8_t *to = block.sharedMemory.data() + piece.shared;
-                                const uint8_t *from =
-                                    piece.isInside ? block.launch->memory->find(piece.global, piece.bytes) : nullptr;
-                                if (from)
-                                  std::memcpy(to, from, piece.bytes);
-                                else
-                                  std::memset(to, outside, piece.bytes);
-                                block.shadow.setWrittenAsync(thread, i->line, uint32_t(piece.shared), piece.bytes);
-                              }
-                              if (!block.completeBytes(uint32_t(barrier), total, thread))
-                                block.setFault(block.threads[thread], i, FaultCode::IllegalInstruction,
-                                               "has an mbarrier that is gone when the copy ends");
-                            }});
   return i + 1;
+}
+
+// Where a copy into shared memory goes: the blocks of its mask, or the one that its addresses name.
+struct Destination {
+  std::vector<Block *> blocks;
+  uint64_t data = 0, barrier = 0; // offsets
+};
+
+// False where that is a fault. `mask` is null where there is none.
+bool findDestination(Thread &t, const Inst *i, uint64_t data, uint64_t barrier, const uint64_t *mask,
+                     Destination &found) {
+  Block *dataOwner = t.sharedOwner(i, data, found.data);
+  Block *barrierOwner = dataOwner ? t.sharedOwner(i, barrier, found.barrier) : nullptr;
+  if (!barrierOwner)
+    return false;
+  if (dataOwner != barrierOwner) {
+    t.fault(i, FaultCode::IllegalAddress, "has its mbarrier in another block's shared memory than what it copies to");
+    return false;
+  }
+  if (!mask) {
+    found.blocks = {dataOwner};
+    return true;
+  }
+  const std::vector<std::unique_ptr<Block>> &blocks = t.block->cluster->blocks;
+  const auto bits = uint16_t(*mask);
+  if (bits == 0 || bits >> blocks.size()) {
+    t.fault(i, FaultCode::IllegalInstruction,
+            fmt::format("copies to the blocks of the mask {:#x}; the cluster has {}", bits, blocks.size()));
+    return false;
+  }
+  for (size_t rank = 0; rank < blocks.size(); ++rank)
+    if (bits >> rank & 1)
+      found.blocks.push_back(blocks[rank].get());
+  return true;
 }
 
 // Starts a copy out of shared memory, as a part of the thread's group that is not committed.
@@ -90,12 +131,30 @@ const Inst *startStore(Thread &t, const Inst *i, std::vector<Piece> pieces) {
   return i + 1;
 }
 
+// A copy out of shared memory is of the block's own.
+bool findSource(Thread &t, const Inst *i, uint64_t address, uint64_t &offset) {
+  const Block *owner = t.sharedOwner(i, address, offset);
+  if (owner && owner != t.block)
+    t.fault(i, FaultCode::IllegalAddress, "copies from another block's shared memory to global memory");
+  return owner == t.block;
+}
+
 //===--- Bytes ----------------------------------------------------------------------------------------------------===//
+
+// Of multicasts, the third of what `list` ends with is the slot of the mask; else 0.
+const uint64_t *maskOf(const uint32_t *ending, const uint64_t *r) {
+  return ending[2] ? r + ending[2] : nullptr;
+}
 
 // `d` has the size's slot; `a` and `imm` the global address, `b` and the first of `list` the shared one, `c` and the
 // second of `list` the barrier's.
 template <bool isLoad> const Inst *copyBytes(const Inst *i, uint64_t *r, Thread &t) {
-  const uint64_t global = r[i->a] + i->imm, shared = sharedOffset(r[i->b] + i->list[0]);
+  Destination to;
+  const uint64_t global = r[i->a] + i->imm, address = r[i->b] + i->list[0];
+  if (isLoad ? !findDestination(t, i, address, r[i->c] + i->list[1], maskOf(i->list, r), to)
+             : !findSource(t, i, address, to.data))
+    return nullptr;
+  const uint64_t shared = to.data;
   const auto bytes = uint32_t(r[i->d]);
   if ((global | shared | bytes) % 16)
     return t.fault(
@@ -104,7 +163,7 @@ template <bool isLoad> const Inst *copyBytes(const Inst *i, uint64_t *r, Thread 
                     bytes, global, shared));
   std::vector<Piece> pieces{{global, shared, bytes, true}};
   if (isLoad)
-    return startLoad(t, i, std::move(pieces), sharedOffset(r[i->c] + i->list[1]), bytes, 0);
+    return startLoad(t, i, to.blocks, std::move(pieces), to.barrier, bytes, 0);
   return startStore(t, i, std::move(pieces));
 }
 
@@ -140,7 +199,7 @@ void splitBox(const TensorMap &map, std::span<const int32_t> origin, uint64_t sh
   }
 }
 
-// `a` has the map's address, `list` the coordinates' slots and then the two offsets; `extra` the rank.
+// `a` has the map's address, `list` the coordinates' slots and then what copyBytes has there; `extra` the rank.
 template <bool isLoad> const Inst *copyBox(const Inst *i, uint64_t *r, Thread &t) {
   const uint64_t address = r[i->a] + i->imm;
   uint8_t *bytes = t.generic(i, address, 64, Access::Read);
@@ -154,7 +213,11 @@ template <bool isLoad> const Inst *copyBox(const Inst *i, uint64_t *r, Thread &t
                        ? fmt::format("has {} coordinates for a tensor map of {} dimensions", i->extra, map.rank)
                        : "has no tensor map at its address");
   const uint32_t *offsets = i->list + i->extra;
-  const uint64_t shared = sharedOffset(r[i->b] + offsets[0]);
+  Destination to;
+  if (isLoad ? !findDestination(t, i, r[i->b] + offsets[0], r[i->c] + offsets[1], maskOf(offsets, r), to)
+             : !findSource(t, i, r[i->b] + offsets[0], to.data))
+    return nullptr;
+  const uint64_t shared = to.data;
   if (shared % 128)
     return t.fault(i, FaultCode::Misaligned,
                    fmt::format("copies a box at {:#x} of shared memory, which is no multiple of 128", shared));
@@ -164,8 +227,7 @@ template <bool isLoad> const Inst *copyBox(const Inst *i, uint64_t *r, Thread &t
   std::vector<Piece> pieces;
   splitBox(map, origin, shared, pieces);
   if (isLoad)
-    return startLoad(t, i, std::move(pieces), sharedOffset(r[i->c] + offsets[1]), map.boxBytes(),
-                     map.fillsNan ? 0xff : 0);
+    return startLoad(t, i, to.blocks, std::move(pieces), to.barrier, map.boxBytes(), map.fillsNan ? 0xff : 0);
   return startStore(t, i, std::move(pieces));
 }
 
@@ -213,11 +275,15 @@ void decodeBulkCopy(Decoder &in) {
   const std::string_view space = in.takeOneOf({"shared::cta", "shared::cluster"});
   if (space.empty() || !in.take("global") || (place(space) < place("global")) != isLoad)
     return in.fail("it copies from global to shared memory with an mbarrier, and back with a group");
-  in.skipModifiers({"tile", "L2::cache_hint"});
+  const bool isMulticast = in.take("multicast::cluster");
+  if (isMulticast && (!isLoad || space != "shared::cluster"))
+    return in.fail("it copies from global memory to shared::cluster where it copies to several blocks");
+  const bool hasHint = in.take("L2::cache_hint");
+  in.take("tile");
   const Operand &first = in.operand(0), &second = in.operand(1);
   const Operand &global = isLoad ? second : first, &shared = isLoad ? first : second;
   const size_t sizes = isTensor ? 0 : 1;
-  in.expectOperands(2 + sizes + isLoad, 3 + sizes + isLoad);
+  in.expectOperands(2 + sizes + isLoad + isMulticast + hasHint);
   if (in.failed())
     return;
   std::vector<uint32_t> slots;
@@ -240,6 +306,7 @@ void decodeBulkCopy(Decoder &in) {
     in.inst.c = in.address(in.operand(2 + sizes), barrierAt);
   slots.push_back(uint32_t(sharedAt));
   slots.push_back(uint32_t(barrierAt));
+  slots.push_back(isMulticast ? in.source(3 + sizes, Type::U16) : 0);
   in.inst.list = in.list(std::move(slots));
   in.inst.run = isTensor ? isLoad ? &copyBox<true> : &copyBox<false> : isLoad ? &copyBytes<true> : &copyBytes<false>;
 }

@@ -169,8 +169,8 @@ void decodeBarrier(Decoder &in, bool isAligned) {
 bool meetInWarp(Block &block, uint32_t warp, uint32_t mask) {
   std::vector<uint32_t> members;
   for (uint32_t lanes = mask; lanes; lanes &= lanes - 1)
-    members.push_back(warp * 32 + uint32_t(std::countr_zero(lanes)));
-  block.shadow.meet(members);
+    members.push_back(block.lane(warp, uint32_t(std::countr_zero(lanes))).number);
+  block.cluster->shadow.meet(members);
   return true;
 }
 const Inst *warpBarrier(const Inst *i, uint64_t *r, Thread &t) {
@@ -224,7 +224,7 @@ constexpr Opcode kOpcodes[] = {
        in.inst.run = &endThread;
      }},
     {"bar", decodeBar},
-    {"barrier", [](Decoder &in) { decodeBarrier(in, false); }},
+    {"barrier", [](Decoder &in) { in.take("cluster") ? decodeClusterBarrier(in) : decodeBarrier(in, false); }},
     {"trap",
      [](Decoder &in) {
        in.expectOperands(0);

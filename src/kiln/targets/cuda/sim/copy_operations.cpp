@@ -10,7 +10,7 @@ namespace {
 
 // A copy takes place when its thread waits for it. Until then its target may not be touched.
 bool finish(Thread &t, const Thread::Copy &copy) {
-  t.block->shadow.setInFlight(uint32_t(copy.target), copy.bytes, false);
+  t.block->cluster->shadow.setInFlight(t.block->shadowStart() + uint32_t(copy.target), copy.bytes, false);
   uint8_t *to = t.shared(copy.inst, copy.target, copy.bytes, Access::Write);
   if (!to)
     return false;
@@ -47,7 +47,7 @@ const Inst *copy(const Inst *i, uint64_t *r, Thread &t) {
     return nullptr;
   if (!t.shared(i, target, bytes, Access::Write))
     return nullptr;
-  t.block->shadow.setInFlight(uint32_t(target), bytes, true);
+  t.block->cluster->shadow.setInFlight(t.block->shadowStart() + uint32_t(target), bytes, true);
   t.copies.push_back({i, source, target, bytes, sourceBytes});
   return i + 1;
 }

@@ -17,7 +17,8 @@ static const Opcode *findOpcode(std::string_view name) {
     auto *all = new std::unordered_map<std::string_view, const Opcode *>();
     for (std::span<const Opcode> opcodes :
          {integerOpcodes(), bitOpcodes(), comparisonOpcodes(), floatOpcodes(), conversionOpcodes(), memoryOpcodes(),
-          controlOpcodes(), warpOpcodes(), matrixOpcodes(), copyOpcodes(), mbarrierOpcodes(), warpgroupOpcodes()})
+          controlOpcodes(), warpOpcodes(), matrixOpcodes(), copyOpcodes(), mbarrierOpcodes(), warpgroupOpcodes(),
+          clusterOpcodes()})
       for (const Opcode &opcode : opcodes)
         (*all)[opcode.name] = &opcode;
     return all;
@@ -275,6 +276,21 @@ uint32_t Decoder::special(const std::string &name) {
       {"%nctaid.x", SpecialKind::NctaidX},
       {"%nctaid.y", SpecialKind::NctaidY},
       {"%nctaid.z", SpecialKind::NctaidZ},
+      {"%clusterid.x", SpecialKind::ClusterIdX},
+      {"%clusterid.y", SpecialKind::ClusterIdY},
+      {"%clusterid.z", SpecialKind::ClusterIdZ},
+      {"%nclusterid.x", SpecialKind::NclusterIdX},
+      {"%nclusterid.y", SpecialKind::NclusterIdY},
+      {"%nclusterid.z", SpecialKind::NclusterIdZ},
+      {"%cluster_ctaid.x", SpecialKind::ClusterCtaidX},
+      {"%cluster_ctaid.y", SpecialKind::ClusterCtaidY},
+      {"%cluster_ctaid.z", SpecialKind::ClusterCtaidZ},
+      {"%cluster_nctaid.x", SpecialKind::ClusterNctaidX},
+      {"%cluster_nctaid.y", SpecialKind::ClusterNctaidY},
+      {"%cluster_nctaid.z", SpecialKind::ClusterNctaidZ},
+      {"%cluster_ctarank", SpecialKind::ClusterCtaRank},
+      {"%cluster_nctarank", SpecialKind::ClusterNctaRank},
+      {"%is_explicit_cluster", SpecialKind::IsExplicitCluster},
       {"%laneid", SpecialKind::LaneId},
       {"%warpid", SpecialKind::WarpId},
       {"%nwarpid", SpecialKind::NWarpId},

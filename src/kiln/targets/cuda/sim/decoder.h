@@ -30,6 +30,7 @@ std::span<const Opcode> matrixOpcodes();
 std::span<const Opcode> copyOpcodes();
 std::span<const Opcode> mbarrierOpcodes();
 std::span<const Opcode> warpgroupOpcodes();
+std::span<const Opcode> clusterOpcodes();
 
 // The kernel that is decoded, and what its codes share.
 class ProgramBuilder {

@@ -28,6 +28,8 @@ std::string KernelRun::run(std::array<uint32_t, 3> grid, std::array<uint32_t, 3>
   launch.options.seed = seed;
   launch.params.resize(launch.program->parameterBytes);
   std::memcpy(launch.params.data(), params.data(), std::min(launch.params.size(), params.size() * 8));
+  if (std::string problem = launch.takeClusters({}); !problem.empty())
+    return problem;
   LaunchRun running(launch);
   while (!running.run(uint64_t(1) << 30)) {
   }

@@ -28,6 +28,21 @@ void Thread::fillSpecials(const Code &code) {
     case SpecialKind::NctaidX: value = launch.grid[0]; break;
     case SpecialKind::NctaidY: value = launch.grid[1]; break;
     case SpecialKind::NctaidZ: value = launch.grid[2]; break;
+    case SpecialKind::ClusterIdX: value = block->cluster->id[0]; break;
+    case SpecialKind::ClusterIdY: value = block->cluster->id[1]; break;
+    case SpecialKind::ClusterIdZ: value = block->cluster->id[2]; break;
+    case SpecialKind::NclusterIdX: value = launch.grid[0] / launch.cluster[0]; break;
+    case SpecialKind::NclusterIdY: value = launch.grid[1] / launch.cluster[1]; break;
+    case SpecialKind::NclusterIdZ: value = launch.grid[2] / launch.cluster[2]; break;
+    case SpecialKind::ClusterCtaidX: value = block->id[0] % launch.cluster[0]; break;
+    case SpecialKind::ClusterCtaidY: value = block->id[1] % launch.cluster[1]; break;
+    case SpecialKind::ClusterCtaidZ: value = block->id[2] % launch.cluster[2]; break;
+    case SpecialKind::ClusterNctaidX: value = launch.cluster[0]; break;
+    case SpecialKind::ClusterNctaidY: value = launch.cluster[1]; break;
+    case SpecialKind::ClusterNctaidZ: value = launch.cluster[2]; break;
+    case SpecialKind::ClusterCtaRank: value = block->rank; break;
+    case SpecialKind::ClusterNctaRank: value = launch.blocksOfCluster(); break;
+    case SpecialKind::IsExplicitCluster: value = launch.hasClusters; break;
     case SpecialKind::LaneId: value = lane(); break;
     case SpecialKind::WarpId: value = index / 32; break;
     case SpecialKind::NWarpId: value = (threadCount + 31) / 32; break;
@@ -116,7 +131,7 @@ uint8_t *Thread::global(const Inst *inst, uint64_t address, uint32_t bytes, Acce
   if (!found) [[unlikely]]
     badAddress(inst, address, bytes, access, "global", block->launch->memory->explain(address, bytes));
   else if (isStrong(access))
-    block->shadow.strongAccess(index, address, access, hasFenced);
+    block->cluster->shadow.strongAccess(number, address, access, hasFenced);
   return found;
 }
 
@@ -126,17 +141,57 @@ uint8_t *Thread::shared(const Inst *inst, uint64_t address, uint32_t bytes, Acce
   return sharedUnaligned(inst, address, bytes, access);
 }
 
-uint8_t *Thread::sharedUnaligned(const Inst *inst, uint64_t address, uint32_t bytes, Access access) {
-  const size_t size = block->sharedMemory.size();
+uint8_t *Thread::sharedOfCluster(const Inst *inst, uint64_t address, uint32_t bytes, Access access) {
+  uint64_t offset = 0;
+  if (!isAligned(inst, address, bytes, access, "shared")) [[unlikely]]
+    return nullptr;
+  Block *owner = sharedOwner(inst, address, offset);
+  return owner ? sharedOf(*owner, inst, offset, bytes, access) : nullptr;
+}
+
+Block *Thread::sharedOwner(const Inst *inst, uint64_t address, uint64_t &offset) {
+  if (address >> kRegionBits == kSharedWindow >> kRegionBits)
+    address -= kSharedWindow;
+  offset = address & ((uint64_t(1) << kClusterRankShift) - 1);
+  const uint64_t rank = address >> kClusterRankShift;
+  const std::vector<std::unique_ptr<Block>> &blocks = block->cluster->blocks;
+  if (rank == 0)
+    return block;
+  if (rank <= blocks.size())
+    return blocks[rank - 1].get();
+  fault(
+      inst, FaultCode::IllegalAddress,
+      fmt::format("uses {:#x} of shared memory, which is in none of the cluster's {} blocks", address, blocks.size()));
+  return nullptr;
+}
+
+bool Thread::mayUseShared(const Inst *inst, const Block &owner) {
+  if (&owner == block || (owner.instructions && !owner.hasEnded())) [[likely]]
+    return true;
+  fault(inst, FaultCode::IllegalAddress,
+        fmt::format("uses the shared memory of block {} of its cluster, {}", owner.describe(),
+                    owner.hasEnded() ? "all threads of which have ended; barrier.cluster is missing at its end"
+                                     : "which has not begun; barrier.cluster is missing before"));
+  return false;
+}
+
+uint8_t *Thread::sharedOf(Block &owner, const Inst *inst, uint64_t address, uint32_t bytes, Access access) {
+  const size_t size = owner.sharedMemory.size();
   if (address > size || address + bytes > size) [[unlikely]] {
     badAddress(inst, address, bytes, access, "shared", fmt::format("of which the block has {} bytes", size));
     return nullptr;
   }
+  if (!mayUseShared(inst, owner))
+    return nullptr;
+  SharedShadow &shadow = block->cluster->shadow;
+  const uint32_t start = owner.shadowStart();
   if (isStrong(access))
-    block->shadow.strongAccess(index, kSharedWindow + address, access, hasFenced);
-  SharedShadow::Problem problem = block->shadow.note(index, inst->line, uint32_t(address), bytes, access);
+    shadow.strongAccess(number, kSharedWindow + start + address, access, hasFenced);
+  SharedShadow::Problem problem = shadow.note(number, inst->line, start + uint32_t(address), bytes, access);
   if (problem.kind == SharedShadow::Problem::Kind::None) [[likely]]
-    return block->sharedMemory.data() + address;
+    return owner.sharedMemory.data() + address;
+  problem.byte -= start;
+  const std::string other = block->cluster->describe(problem.otherThread, *block);
   if (problem.kind == SharedShadow::Problem::Kind::Uninitialized)
     fault(inst, FaultCode::LaunchFailed,
           fmt::format("reads {} bytes at {:#x} of shared memory, of which byte {:#x} was never written", bytes, address,
@@ -146,19 +201,19 @@ uint8_t *Thread::sharedUnaligned(const Inst *inst, uint64_t address, uint32_t by
           fmt::format(
               "{} {} bytes at {:#x} of shared memory, into which an asynchronous copy of thread {} goes on, from PTX "
               "line {}; nothing has waited for its end",
-              nameOf(access), bytes, address, block->describe(problem.otherThread), problem.otherLine));
+              nameOf(access), bytes, address, other, problem.otherLine));
   else if (problem.kind == SharedShadow::Problem::Kind::Unfenced)
     fault(inst, FaultCode::LaunchFailed,
           fmt::format(
               "has {} bytes at {:#x} of shared memory read asynchronously, of which thread {} wrote byte {:#x} at PTX "
               "line {}; fence.proxy.async is missing between the two",
-              bytes, address, block->describe(problem.otherThread), problem.byte, problem.otherLine));
+              bytes, address, other, problem.byte, problem.otherLine));
   else
     fault(inst, FaultCode::LaunchFailed,
           fmt::format("{} {} bytes at {:#x} of shared memory, a race: thread {} {} byte {:#x} at PTX line {}, and no "
                       "barrier is between the two",
-                      nameOf(access), bytes, address, block->describe(problem.otherThread),
-                      problem.otherWrote ? "wrote" : "read", problem.byte, problem.otherLine));
+                      nameOf(access), bytes, address, other, problem.otherWrote ? "wrote" : "read", problem.byte,
+                      problem.otherLine));
   return nullptr;
 }
 
@@ -188,7 +243,7 @@ uint8_t *Thread::launchParams(const Inst *inst, uint64_t address, uint32_t bytes
 uint8_t *Thread::generic(const Inst *inst, uint64_t address, uint32_t bytes, Access access) {
   const uint64_t offset = address & ((uint64_t(1) << kRegionBits) - 1);
   switch (address >> kRegionBits) {
-  case kSharedWindow >> kRegionBits: return shared(inst, offset, bytes, access);
+  case kSharedWindow >> kRegionBits: return sharedOfCluster(inst, offset, bytes, access);
   case kLocalWindow >> kRegionBits: return localMemory(inst, offset, bytes, access);
   case kParamWindow >> kRegionBits: return launchParams(inst, offset, bytes, access);
   default: return global(inst, address, bytes, access);
@@ -197,15 +252,16 @@ uint8_t *Thread::generic(const Inst *inst, uint64_t address, uint32_t bytes, Acc
 
 //===--- Block ----------------------------------------------------------------------------------------------------===//
 
-void Block::start(Launch &owner, uint64_t number) {
-  launch = &owner;
-  id = {uint32_t(number % owner.grid[0]), uint32_t(number / owner.grid[0] % owner.grid[1]),
-        uint32_t(number / owner.grid[0] / owner.grid[1])};
-  random = Random(randomBits(owner.options.seed, number, 1));
-  const uint32_t count = owner.threadsOfBlock();
+void Block::start(Cluster &owner, uint32_t rankInCluster, std::array<uint32_t, 3> blockId) {
+  cluster = &owner;
+  launch = owner.launch;
+  rank = rankInCluster;
+  id = blockId;
+  const uint64_t place = (uint64_t(id[2]) * launch->grid[1] + id[1]) * launch->grid[0] + id[0];
+  random = Random(randomBits(launch->options.seed, place, 1));
+  const uint32_t count = launch->threadsOfBlock();
   threads.resize(count);
-  sharedMemory.assign(owner.sharedBytes(), 0xff);
-  shadow.reset(owner.sharedBytes(), count);
+  sharedMemory.assign(launch->sharedBytes(), 0xff);
   barriers.fill({});
   mbarriers.clear();
   inFlight.clear();
@@ -217,13 +273,16 @@ void Block::start(Launch &owner, uint64_t number) {
     Thread &thread = threads[i];
     thread.block = this;
     thread.index = i;
-    thread.tid[0] = i % owner.blockSize[0];
-    thread.tid[1] = i / owner.blockSize[0] % owner.blockSize[1];
-    thread.tid[2] = i / owner.blockSize[0] / owner.blockSize[1];
+    thread.number = rank * count + i;
+    thread.clusterPhases = 0;
+    thread.hasArrivedAtCluster = false;
+    thread.tid[0] = i % launch->blockSize[0];
+    thread.tid[1] = i / launch->blockSize[0] % launch->blockSize[1];
+    thread.tid[2] = i / launch->blockSize[0] / launch->blockSize[1];
     thread.state = Thread::State::Ready;
     thread.isListed = true;
     thread.hasFenced = false;
-    thread.isEarly = owner.options.startsEarly;
+    thread.isEarly = launch->options.startsEarly;
     thread.copies.clear();
     thread.copyGroups.clear();
     thread.bulkGroups.clear();
@@ -234,7 +293,7 @@ void Block::start(Launch &owner, uint64_t number) {
     thread.hasWarpgroupFence = false;
     thread.frames.clear();
     thread.params.clear();
-    thread.enter(owner.program->kernel(), nullptr);
+    thread.enter(launch->program->kernel(), nullptr);
   }
 }
 
@@ -277,24 +336,22 @@ void Block::runThread(Thread &thread, uint64_t budget) {
   launch->ticks += used;
 }
 
-bool Block::run(uint64_t budget) {
+void Block::run(uint64_t budget) {
   const uint64_t limit = instructions + budget;
-  while (ended < threads.size()) {
+  while (!hasEnded()) {
     if (launch->hasFault)
-      return true;
+      return;
     if (!inFlight.empty() && (ready.empty() || random.below(16) == 0)) {
       endOneInFlight();
       continue;
     }
-    if (ready.empty()) {
-      explainDeadlock();
-      return true;
-    }
+    if (ready.empty())
+      return;
     if (instructions >= limit) {
       if (instructions > launch->options.mostInstructions)
         setFault(threads[ready[0]], threads[ready[0]].next, FaultCode::LaunchTimeout,
                  fmt::format("still runs after {} instructions of its block", instructions));
-      return launch->hasFault;
+      return;
     }
     const size_t place = random.below(ready.size());
     Thread &thread = threads[ready[place]];
@@ -312,12 +369,12 @@ bool Block::run(uint64_t budget) {
     setFault(threads[first.thread], first.inst, FaultCode::LaunchFailed,
              "has started a copy that goes on when all threads of the block have ended");
   }
-  return true;
 }
 
 void Block::end(Thread &thread) {
   thread.state = Thread::State::Ended;
   ++ended;
+  cluster->end(thread);
   // Those of its warp may have waited for it alone.
   const uint32_t warp = thread.index / 32;
   for (uint32_t lanes = lanesOfWarp(warp); lanes; lanes &= lanes - 1) {
@@ -402,8 +459,8 @@ const Inst *Block::arrive(Thread &thread, const Inst *inst, uint32_t number, uin
     thread.state = Thread::State::AtBarrier;
     thread.barrier = number;
     barrier.waiting.push_back(thread.index);
-  } else if (barrier.arrived < all) {
-    shadow.release(thread.index, barrier.clocks);
+  } else {
+    cluster->shadow.release(thread.number, barrier.clocks);
   }
   if (barrier.arrived == expected && !complete(barrier, inst))
     return nullptr;
@@ -424,13 +481,13 @@ bool Block::complete(Barrier &barrier, const Inst *inst) {
     }
   }
   const uint32_t votes = barrier.votes, arrived = barrier.arrived;
-  if (barrier.waiting.size() == threads.size()) {
-    shadow.meetAll();
+  if (barrier.waiting.size() == threads.size() && cluster->blocks.size() == 1) {
+    cluster->shadow.meetAll();
   } else {
     for (uint32_t member : barrier.waiting)
-      shadow.release(member, barrier.clocks);
+      cluster->shadow.release(threads[member].number, barrier.clocks);
     for (uint32_t member : barrier.waiting)
-      shadow.acquire(member, barrier.clocks);
+      cluster->shadow.acquire(threads[member].number, barrier.clocks);
   }
   std::vector<uint32_t> waiting = std::move(barrier.waiting);
   barrier = {};
@@ -456,7 +513,7 @@ void Block::endOneInFlight() {
   operation.end();
 }
 
-void Block::explainDeadlock() {
+bool Block::explainDeadlock() {
   for (Thread &thread : threads)
     if (thread.state == Thread::State::AtMbarrier) {
       const Mbarrier &barrier = mbarriers[thread.waitAddress];
@@ -466,7 +523,7 @@ void Block::explainDeadlock() {
                       "bytes; {} of the block's {} threads have ended, and the block cannot proceed",
                       thread.waitAddress, barrier.phase, barrier.pending, barrier.expected, barrier.bytes, ended,
                       threads.size()));
-      return;
+      return true;
     }
   for (Thread &thread : threads) {
     if (thread.state == Thread::State::AtBarrier) {
@@ -476,7 +533,7 @@ void Block::explainDeadlock() {
           fmt::format("waits at barrier {} for {} threads, of which {} have come; {} of the block's {} threads have "
                       "ended, and the block cannot proceed",
                       thread.barrier, barrier.expected, barrier.arrived, ended, threads.size()));
-      return;
+      return true;
     }
   }
   for (Thread &thread : threads) {
@@ -486,9 +543,14 @@ void Block::explainDeadlock() {
           fmt::format("waits for the threads {:#x} of its warp, of which some do not come to this instruction; {} of "
                       "the block's {} threads have ended, and the block cannot proceed",
                       thread.waitMask, ended, threads.size()));
-      return;
+      return true;
     }
   }
+  return false;
+}
+
+std::string Block::describe() const {
+  return fmt::format("({}, {}, {})", id[0], id[1], id[2]);
 }
 
 std::string Block::describe(uint32_t thread) const {
@@ -511,46 +573,9 @@ void Block::setFault(const Thread &thread, const Inst *inst, FaultCode code, std
     if (file != module.files.end() && instruction.sourceLine)
       place += fmt::format(" ({}:{})", file->second, instruction.sourceLine);
   }
-  launch->fault = {code, fmt::format("kernel '{}', {}{}, block ({}, {}, {}), thread {}: {}",
-                                     launch->program->kernel().function->name, text, place, id[0], id[1], id[2],
-                                     describe(thread.index), what)};
-}
-
-//===--- LaunchRun ------------------------------------------------------------------------------------------------===//
-
-LaunchRun::LaunchRun(Launch &launch) : launch(launch), random(randomBits(launch.options.seed, 2)) {
-  blockCount = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-  offset = random.below(blockCount);
-  // With what has no common factor with the count, multiples visit every block once.
-  do
-    multiplier = 1 + random.below(blockCount);
-  while (std::gcd(multiplier, blockCount) != 1);
-}
-
-bool LaunchRun::run(uint64_t budget) {
-  // Blocks that wait for others have these beside them.
-  constexpr size_t kMostRunning = 64;
-  const uint64_t limit = launch.instructions + budget;
-  while (!launch.hasFault && (started < blockCount || !running.empty())) {
-    if (launch.instructions >= limit)
-      return false;
-    // A block runs to its end where it is short; those that take long share the time.
-    constexpr uint64_t kSlice = 1 << 20;
-    if (started < blockCount && running.size() < kMostRunning) {
-      if (spare.empty())
-        spare.push_back(std::make_unique<Block>());
-      const auto number = uint64_t((static_cast<unsigned __int128>(started++) * multiplier + offset) % blockCount);
-      spare.back()->start(launch, number);
-      running.push_back(std::move(spare.back()));
-      spare.pop_back();
-    }
-    const size_t place = running.size() - 1 - (random.below(2) ? 0 : random.below(running.size()));
-    if (!running[place]->run(kSlice))
-      continue;
-    spare.push_back(std::move(running[place]));
-    running.erase(running.begin() + long(place));
-  }
-  return true;
+  launch->fault = {code,
+                   fmt::format("kernel '{}', {}{}, block {}, thread {}: {}", launch->program->kernel().function->name,
+                               text, place, describe(), describe(thread.index), what)};
 }
 
 } // namespace kiln::cudasim

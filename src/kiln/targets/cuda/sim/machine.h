@@ -32,6 +32,7 @@ struct Fault {
 };
 
 struct Block;
+struct Cluster;
 
 // What threads of a warp do together once all of them are there: `mask` has them, each at its `next`. False where that
 // was a fault.
@@ -42,23 +43,26 @@ inline constexpr uint64_t kBarrierArrives = 1, kBarrierAligned = 2, kBarrierRedu
                           kBarrierOr = 8, kBarrierCount = 12;
 
 struct Thread {
-  enum class State : uint8_t { Ready, AtBarrier, AtMeeting, AtMbarrier, AtCopies, Ended };
+  enum class State : uint8_t { Ready, AtBarrier, AtMeeting, AtMbarrier, AtCopies, AtCluster, Ended };
 
   Block *block = nullptr;
   const Inst *next = nullptr;
   uint64_t *registers = nullptr; // of the function that it is in
   State state = State::Ready;
-  uint32_t index = 0; // in its block
+  uint32_t index = 0;  // in its block
+  uint32_t number = 0; // in its cluster
   uint32_t tid[3] = {};
   uint32_t waitMask = 0;    // AtMeeting: of its warp
   uint32_t barrier = 0;     // AtBarrier
   uint32_t waitAddress = 0; // AtMbarrier: in shared memory
   Meeting meeting = nullptr;
   bool sameInstruction = false;
-  bool isListed = false;  // in its block's list of those that can run
-  uint64_t carry = 0;     // of add.cc and its like
-  bool hasFenced = false; // what it writes with strong accesses lets others know of what came before
-  bool isEarly = false;   // the kernels before may still run: griddepcontrol.wait is to come
+  bool isListed = false;            // in its block's list of those that can run
+  uint64_t carry = 0;               // of add.cc and its like
+  bool hasFenced = false;           // what it writes with strong accesses lets others know of what came before
+  bool isEarly = false;             // the kernels before may still run: griddepcontrol.wait is to come
+  uint64_t clusterPhases = 0;       // of barrier.cluster that it has waited for
+  bool hasArrivedAtCluster = false; // and is to wait for that phase
 
   struct Frame {
     const Code *code;
@@ -106,13 +110,22 @@ struct Thread {
   // Ends the launch with this error; null.
   const Inst *fault(const Inst *inst, FaultCode code, std::string_view what);
 
-  // The bytes behind an address, or null where the access is a fault, which is told then.
   // Whether what the kernels before have done to global memory is there; a fault where it may not be.
   bool mayUseGlobal(const Inst *inst);
+  // The bytes behind an address, or null where the access is a fault, which is told then.
   uint8_t *global(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
   uint8_t *shared(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
-  // Of any number of bytes.
-  uint8_t *sharedUnaligned(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
+  uint8_t *sharedOfCluster(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
+  // Of any number of bytes, at an offset in the block's own shared memory, or in that of one of its cluster.
+  uint8_t *sharedUnaligned(const Inst *inst, uint64_t offset, uint32_t bytes, Access access) {
+    return sharedOf(*block, inst, offset, bytes, access);
+  }
+  uint8_t *sharedOf(Block &owner, const Inst *inst, uint64_t offset, uint32_t bytes, Access access);
+  // The block in whose shared memory an address lies, and where there: an address of the window of shared::cluster, or
+  // a generic one. Null where that is a fault, which is told then.
+  Block *sharedOwner(const Inst *inst, uint64_t address, uint64_t &offset);
+  // Whether a block's shared memory is there to be used.
+  bool mayUseShared(const Inst *inst, const Block &owner);
   uint8_t *localMemory(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
   uint8_t *launchParams(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
   uint8_t *generic(const Inst *inst, uint64_t address, uint32_t bytes, Access access);
@@ -136,6 +149,8 @@ struct Launch {
   const Program *program = nullptr;
   Memory *memory = nullptr;
   std::array<uint32_t, 3> grid{1, 1, 1}, blockSize{1, 1, 1};
+  std::array<uint32_t, 3> cluster{1, 1, 1}; // blocks; the grid is a multiple of them
+  bool hasClusters = false;                 // the kernel or the launch asks for them
   uint32_t dynamicSharedBytes = 0;
   std::vector<uint8_t> params;
   LaunchOptions options;
@@ -145,7 +160,12 @@ struct Launch {
   bool hasFault = false;
   Fault fault{};
 
+  // Takes the clusters that the kernel asks for, or the launch; no zeros where it does. Gives why they are not
+  // possible, empty where they are.
+  std::string takeClusters(std::array<uint32_t, 3> asked);
+
   uint32_t threadsOfBlock() const { return blockSize[0] * blockSize[1] * blockSize[2]; }
+  uint32_t blocksOfCluster() const { return cluster[0] * cluster[1] * cluster[2]; }
   uint32_t sharedBytes() const { return dynamicSharedOffset() + dynamicSharedBytes; }
   uint32_t dynamicSharedOffset() const {
     const uint32_t align = program->dynamicSharedAlign;
@@ -155,16 +175,24 @@ struct Launch {
 
 struct Block {
   Launch *launch = nullptr;
+  Cluster *cluster = nullptr;
+  uint32_t rank = 0; // in its cluster
   std::array<uint32_t, 3> id{};
   std::vector<Thread> threads;
   std::vector<uint8_t> sharedMemory;
-  SharedShadow shadow;
   Random random{0};
   uint64_t instructions = 0;
 
-  void start(Launch &owner, uint64_t number);
-  // Runs up to about so many instructions; true once all threads have ended, or a fault has ended the launch.
-  bool run(uint64_t budget);
+  void start(Cluster &owner, uint32_t rankInCluster, std::array<uint32_t, 3> blockId);
+  // Runs up to about so many instructions, until all threads have ended, none can run, or a fault has ended the launch.
+  void run(uint64_t budget);
+  bool hasEnded() const { return ended == threads.size(); }
+  // Whether nothing goes on in it, unless another block of its cluster does something for it.
+  bool isStuck() const { return !hasEnded() && ready.empty() && inFlight.empty(); }
+  // Makes a fault of what a thread waits for; false where none waits for anything in the block.
+  bool explainDeadlock();
+  // Where its shared memory starts in what is known of its cluster's.
+  uint32_t shadowStart() const { return rank * uint32_t(sharedMemory.size()); }
 
   // A thread comes to a meeting of the threads of `mask`, and stops; the last one has it take place. Those that do the
   // same thing run the same handler. With `sameInstruction` they must be at one place, and none may have ended.
@@ -177,6 +205,7 @@ struct Block {
   uint32_t lanesOfWarp(uint32_t warp) const;
   void setFault(const Thread &thread, const Inst *inst, FaultCode code, std::string_view what);
   // "(3, 0, 0)"
+  std::string describe() const;
   std::string describe(uint32_t thread) const;
 
   struct Barrier {
@@ -190,7 +219,7 @@ struct Block {
   std::unordered_map<uint32_t, Mbarrier> mbarriers; // by address in shared memory
   // Ends a barrier's phase where nothing is lacking, and wakes who waits.
   void completePhase(Mbarrier &barrier);
-  // Bytes that a thread's copy has brought; false where there is no barrier.
+  // Bytes that a copy has brought, of the thread of that number in the cluster; false where there is no barrier.
   bool completeBytes(uint32_t address, int64_t bytes, uint32_t thread);
   // What goes on beside the threads, and ends at some time while they run.
   struct InFlight {
@@ -205,7 +234,6 @@ private:
   void runThread(Thread &thread, uint64_t budget);
   bool tryMeeting(uint32_t warp, uint32_t mask, Meeting meeting, bool sameInstruction);
   bool complete(Barrier &barrier, const Inst *inst);
-  void explainDeadlock();
   void endOneInFlight();
 
   std::vector<uint32_t> ready; // threads that can run
@@ -213,7 +241,34 @@ private:
   friend struct Thread;
 };
 
-// Runs all blocks of a launch, some at a time.
+// Blocks that run together and reach each other's shared memory; one alone where the kernel asks for no clusters.
+struct Cluster {
+  Launch *launch = nullptr;
+  std::array<uint32_t, 3> id{};
+  std::vector<std::unique_ptr<Block>> blocks; // by rank
+  SharedShadow shadow;                        // of the shared memory of all, by rank; of threads by their numbers
+
+  void start(Launch &owner, uint64_t number);
+  // Runs up to about so many instructions; true once all blocks have ended, or a fault has ended the launch.
+  bool run(uint64_t budget);
+  // A thread by its number: "(3, 0, 0)", and of which block where that is another one than `here`.
+  std::string describe(uint32_t number, const Block &here) const;
+
+  // barrier.cluster: a thread arrives, and later waits for all others that have not ended.
+  const Inst *arrive(Thread &thread, const Inst *inst, bool releases);
+  const Inst *wait(Thread &thread, const Inst *inst);
+  void end(const Thread &thread);
+
+private:
+  void tryComplete();
+
+  Random random{0};
+  uint32_t arrived = 0, live = 0; // threads
+  uint64_t completedPhases = 0;
+  Clocks clocks, completed; // of who has arrived in this phase, and in the ones before
+};
+
+// Runs all clusters of a launch, some at a time.
 class LaunchRun {
 public:
   explicit LaunchRun(Launch &launch);
@@ -223,9 +278,9 @@ public:
 private:
   Launch &launch;
   Random random;
-  uint64_t blockCount, started = 0;
-  uint64_t multiplier = 1, offset = 0; // blocks start in the order of (i * multiplier + offset) % blockCount
-  std::vector<std::unique_ptr<Block>> running, spare;
+  uint64_t clusterCount, started = 0;
+  uint64_t multiplier = 1, offset = 0; // clusters start in the order of (i * multiplier + offset) % clusterCount
+  std::vector<std::unique_ptr<Cluster>> running, spare;
 };
 
 } // namespace kiln::cudasim

@@ -13,8 +13,13 @@ struct Mbarrier {
   uint32_t pending = 0;  // that the current phase lacks
   int64_t bytes = 0;     // that it lacks
   uint64_t phase = 0;    // phases that are complete
-  Clocks clocks;         // of who has arrived in the current phase
-  Clocks completed;      // of who had arrived in the ones before
+  // Of who has arrived in the current phase, and of who had arrived in the ones before: of the barrier's block, for any
+  // wait, and of others of its cluster, for waits of the cluster's scope.
+  Clocks clocks, completed, remoteClocks, remoteCompleted;
+  // Who has initialized it, when and where; when it was fenced for the async proxy, 0 while it was not; and by which
+  // phase of barrier.cluster all know of that, 0 while they do not.
+  uint32_t initializer = 0, initClock = 0, initLine = 0, fenceClock = 0;
+  uint64_t knownPhase = 0;
 
   // Ends the phase where nothing is lacking; true then.
   bool tryComplete() {
@@ -24,6 +29,8 @@ struct Mbarrier {
     pending = expected;
     completed = std::move(clocks);
     clocks.clear();
+    remoteCompleted = std::move(remoteClocks);
+    remoteClocks.clear();
     return true;
   }
 };

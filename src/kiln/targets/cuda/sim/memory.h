@@ -19,6 +19,8 @@ inline constexpr uint64_t kSharedWindow = uint64_t(1) << kRegionBits;
 inline constexpr uint64_t kLocalWindow = uint64_t(2) << kRegionBits;
 inline constexpr uint64_t kParamWindow = uint64_t(3) << kRegionBits;
 inline constexpr uint64_t kFirstRegion = 16;
+// Addresses of shared memory in a cluster: below 1 << this the block's own; else, above it, a block's rank plus one.
+inline constexpr int kClusterRankShift = 24;
 inline constexpr uint64_t kBaseInRegion = uint64_t(1) << (kRegionBits - 1);
 
 struct Allocation {

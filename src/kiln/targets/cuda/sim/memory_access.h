@@ -6,7 +6,7 @@
 
 namespace kiln::cudasim {
 
-enum class Where : uint8_t { Generic, Global, Shared, Local, LaunchParam, FrameParam };
+enum class Where : uint8_t { Generic, Global, Shared, SharedCluster, Local, LaunchParam, FrameParam };
 
 template <Where where>
 uint8_t *locate(Thread &thread, const Inst *inst, uint64_t address, uint32_t bytes, Access access) {
@@ -14,6 +14,8 @@ uint8_t *locate(Thread &thread, const Inst *inst, uint64_t address, uint32_t byt
     return thread.global(inst, address, bytes, access);
   else if constexpr (where == Where::Shared)
     return thread.shared(inst, address, bytes, access);
+  else if constexpr (where == Where::SharedCluster)
+    return thread.sharedOfCluster(inst, address, bytes, access);
   else if constexpr (where == Where::Local)
     return thread.localMemory(inst, address, bytes, access);
   else if constexpr (where == Where::LaunchParam)
@@ -28,6 +30,7 @@ inline uint8_t *locate(Where where, Thread &thread, const Inst *inst, uint64_t a
   switch (where) {
   case Where::Global: return thread.global(inst, address, bytes, access);
   case Where::Shared: return thread.shared(inst, address, bytes, access);
+  case Where::SharedCluster: return thread.sharedOfCluster(inst, address, bytes, access);
   case Where::Local: return thread.localMemory(inst, address, bytes, access);
   case Where::LaunchParam: return thread.launchParams(inst, address, bytes, access);
   case Where::FrameParam: return thread.frameParams() + address;

@@ -9,8 +9,10 @@ namespace kiln::cudasim {
 Where takeSpace(Decoder &in) {
   if (in.take("global") || in.take("const"))
     return Where::Global;
-  if (in.take("shared") || in.take("shared::cta") || in.take("shared::cluster")) // A cluster is a block here.
+  if (in.take("shared") || in.take("shared::cta"))
     return Where::Shared;
+  if (in.take("shared::cluster"))
+    return Where::SharedCluster;
   if (in.take("local"))
     return Where::Local;
   if (in.take("param") || in.take("param::entry") || in.take("param::func"))
@@ -143,6 +145,7 @@ Handler pickAccess(Where where, Type type, bool isLoad, bool isVector) {
   case Where::Generic: return pickAccess<Where::Generic>(type, isLoad, isVector);
   case Where::Global: return pickAccess<Where::Global>(type, isLoad, isVector);
   case Where::Shared: return pickAccess<Where::Shared>(type, isLoad, isVector);
+  case Where::SharedCluster: return pickAccess<Where::SharedCluster>(type, isLoad, isVector);
   case Where::Local: return pickAccess<Where::Local>(type, isLoad, isVector);
   case Where::LaunchParam: return pickAccess<Where::LaunchParam>(type, isLoad, isVector);
   case Where::FrameParam: return pickAccess<Where::FrameParam>(type, isLoad, isVector);
@@ -345,8 +348,16 @@ const Inst *fence(const Inst *i, uint64_t *, Thread &t) {
   t.hasFenced = true;
   return i + 1;
 }
-const Inst *fenceProxy(const Inst *i, uint64_t *, Thread &t) {
-  t.block->shadow.fenceProxy(t.index);
+// What the thread has initialized may be used by the async proxy, and by others that know of the fence.
+const Inst *fenceMbarriers(const Inst *i, uint64_t *, Thread &t) {
+  for (auto &[address, barrier] : t.block->mbarriers)
+    if (barrier.initializer == t.number && !barrier.fenceClock)
+      barrier.fenceClock = t.block->cluster->shadow.clockOf(t.number);
+  return i + 1;
+}
+const Inst *fenceProxy(const Inst *i, uint64_t *r, Thread &t) {
+  fenceMbarriers(i, r, t);
+  t.block->cluster->shadow.fenceProxy(t.number);
   return i + 1;
 }
 void decodeFence(Decoder &in) {
@@ -358,7 +369,8 @@ void decodeFence(Decoder &in) {
     in.skipModifiers({"alias", "async::generic", "async.global", "global", "shared::cta", "shared::cluster", "generic",
                       "tensormap::generic", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"});
   }
-  in.take("mbarrier_init");
+  if (in.take("mbarrier_init"))
+    in.inst.run = &fenceMbarriers;
   takeScope(in);
   in.expectOperands(0);
 }
@@ -375,7 +387,8 @@ const Inst *addOffset(const Inst *i, uint64_t *r, Thread &) {
 }
 uint64_t windowOf(Where where) {
   switch (where) {
-  case Where::Shared: return kSharedWindow;
+  case Where::Shared:
+  case Where::SharedCluster: return kSharedWindow;
   case Where::Local: return kLocalWindow;
   case Where::LaunchParam: return kParamWindow;
   default: return 0;
@@ -394,10 +407,11 @@ void decodeCvta(Decoder &in) {
   in.inst.run = &addOffset;
 }
 
-// `imm`: the window's number, or 0 for global memory.
-const Inst *isInSpace(const Inst *i, uint64_t *r, Thread &) {
+// `imm`: the window's number, or 0 for global memory; `extra`: of shared memory the block's own alone.
+const Inst *isInSpace(const Inst *i, uint64_t *r, Thread &t) {
   const uint64_t region = r[i->a] >> kRegionBits;
-  r[i->d] = i->imm ? region == i->imm : region >= kFirstRegion;
+  const uint64_t rank = (r[i->a] - kSharedWindow) >> kClusterRankShift; // plus one, or 0 for the block itself
+  r[i->d] = i->imm ? region == i->imm && (!i->extra || rank == 0 || rank == t.block->rank + 1) : region >= kFirstRegion;
   return i + 1;
 }
 void decodeIsspacep(Decoder &in) {
@@ -406,6 +420,7 @@ void decodeIsspacep(Decoder &in) {
   in.inst.d = in.target(0, Type::Pred);
   in.inst.a = in.source(1, Type::U64);
   in.inst.imm = windowOf(where) >> kRegionBits;
+  in.inst.extra = where == Where::Shared;
   if (where == Where::Generic)
     in.fail("a state space is expected");
   in.inst.run = &isInSpace;

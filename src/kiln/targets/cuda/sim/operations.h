@@ -60,6 +60,9 @@ void decodeFloatDiv(Decoder &in, Type type);
 void decodeFloatMinMax(Decoder &in, bool isMax, Type type);
 void decodeFloatAbsNeg(Decoder &in, bool isNeg, Type type);
 
+// With `barrier.cluster` taken.
+void decodeClusterBarrier(Decoder &in);
+
 // Rounding modifiers of arithmetic, nearest where there is none.
 Rounding takeRounding(Decoder &in);
 

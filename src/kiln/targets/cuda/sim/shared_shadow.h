@@ -1,8 +1,9 @@
-// What is known of each byte of a block's shared memory: whether it was written, and which threads have used it since
-// they last met. Two threads race where both use a byte, one writes it, and nothing orders the two.
+// What is known of each byte of the shared memory of a block, or of all blocks of a cluster: whether it was written,
+// and which threads have used it since they last met. Two threads race where both use a byte, one writes it, and
+// nothing orders the two.
 //
 // Order is kept by clocks: a thread's own rises whenever it lets others know of what it did; `known` has the clocks of
-// others up to which it knows. A barrier of the whole block raises the floor under all, so that what came before it is
+// others up to which it knows. A barrier of all threads raises the floor under all, so that what came before it is
 // known to everybody and no vectors are needed.
 #ifndef KILN_TARGETS_CUDA_SIM_SHARED_SHADOW_H
 #define KILN_TARGETS_CUDA_SIM_SHARED_SHADOW_H
@@ -59,6 +60,9 @@ public:
   // A thread lets those know that look into `clocks` later, and another learns what is there.
   void release(uint32_t thread, Clocks &clocks);
   void acquire(uint32_t thread, const Clocks &clocks);
+  // Where the thread's clock is, and whether a thread knows of what another did up to a clock.
+  uint32_t clockOf(uint32_t thread) const { return clocks[thread]; }
+  bool knows(uint32_t thread, uint32_t other, uint32_t clock) const { return isOrdered(thread, other, clock); }
   // A strong access to an address of any space: it learns from those before, and tells those after where it releases.
   void strongAccess(uint32_t thread, uint64_t address, Access access, bool releases);
 

@@ -17,7 +17,7 @@ namespace {
 
 // Numbers of CUDA that only the library itself gives.
 constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNoBinary = 209, kInvalidHandle = 400, kNotFound = 500,
-                   kCaptureUnsupported = 900, kUpdateFailure = 910;
+                   kCaptureUnsupported = 900, kUpdateFailure = 910, kInvalidClusterSize = 912;
 constexpr int kCudaVersion = 13000;
 constexpr uint32_t kSharedBytesUnasked = 49152;
 
@@ -510,10 +510,16 @@ CUresult cuLaunchKernelEx(const CudaLaunch *how, CUfunction function, void **par
   std::ranges::copy(how->grid, launch->grid.begin());
   std::ranges::copy(how->block, launch->blockSize.begin());
   launch->dynamicSharedBytes = how->sharedBytes;
-  for (const CudaLaunchAttribute &attribute : std::span(how->attributes, how->attributeCount))
+  std::array<uint32_t, 3> clusters{};
+  for (const CudaLaunchAttribute &attribute : std::span(how->attributes, how->attributeCount)) {
     launch->options.startsEarly |= attribute.id == cuda::kLaunchStartsEarly && attribute.value[0] != 0;
+    if (attribute.id == cuda::kLaunchClusters)
+      std::copy_n(attribute.value, 3, clusters.begin());
+  }
   if (CUresult result = checkLaunch(simulated, *launch))
     return result;
+  if (std::string problem = launch->takeClusters(clusters); !problem.empty())
+    return fail(kInvalidClusterSize, "{}", problem);
   launch->params.resize(simulated.program->parameterBytes);
   for (size_t i = 0; i < simulated.program->parameters.size(); ++i) {
     const Program::Parameter &each = simulated.program->parameters[i];

@@ -56,7 +56,7 @@ std::string run(const Case &test, std::vector<float> &d, std::vector<int> &expec
   .shared .align 1024 .b8 dataA[8192]; .shared .align 1024 .b8 dataB[8192]; .shared .align 8 .b64 barrier;
   mov.b64 %mapA, mapA; cvta.param.u64 %mapA, %mapA; mov.b64 %mapB, mapB; cvta.param.u64 %mapB, %mapB;
   mov.u32 %t, %tid.x; setp.eq.u32 %p, %t, 0; mov.u32 %x, 0;
-  @%p mbarrier.init.shared.b64 [barrier], 1; bar.sync 0;
+  @%p mbarrier.init.shared.b64 [barrier], 1; fence.mbarrier_init.release.cluster; bar.sync 0;
   @%p mbarrier.arrive.expect_tx.shared.b64 %state, [barrier], 16384;
   @%p cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [dataA], [%mapA, {%x, %x}], [barrier];
   @%p cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [dataB], [%mapB, {%x, %x}], [barrier];
