@@ -11,6 +11,7 @@
 namespace kiln {
 
 static constexpr std::string_view kPrefix = "tile_config_";
+static constexpr std::string_view kCluster = "cluster";
 static constexpr int64_t kLargest = int64_t(1) << 31;
 static constexpr int64_t kMostThreads = 4096; // what a worker takes
 
@@ -22,6 +23,8 @@ std::string TileConfig::name() const {
     text += fmt::format("_v{}", lanes);
   if (packA || packB)
     text += fmt::format("_pack{}{}", packA ? "a" : "", packB ? "b" : "");
+  if (hasCluster())
+    text += fmt::format("_{}{}x{}", kCluster, clusterM, clusterN);
   if (threads != 0)
     text += fmt::format("_t{}", threads);
   return text;
@@ -56,7 +59,8 @@ static std::optional<std::pair<int64_t, int64_t>> parsePair(std::string_view tex
 
 static bool isOption(std::string_view word) {
   bool isCount = (word.starts_with("v") || word.starts_with("t")) && parseNumber(word.substr(1));
-  return isCount || parsePair(word) || word == "packa" || word == "packb" || word == "packab";
+  bool isCluster = word.starts_with(kCluster) && parsePair(word.substr(kCluster.size()));
+  return isCount || isCluster || parsePair(word) || word == "packa" || word == "packb" || word == "packab";
 }
 
 static bool isInstructionWord(std::string_view word) {
@@ -68,7 +72,7 @@ Result<TileConfig> TileConfig::parse(std::string_view name) {
   auto error = [&](const std::string &message) {
     return invalidArgument(
         "'{}' is no configuration: {}; the form is tile_config_{{M}}x{{N}}_{{K}}x{{stages}}_{{class}}, "
-        "then optionally _{{rows}}x{{columns}}, _v{{lanes}}, _pack{{a|b|ab}}, _t{{threads}}",
+        "then optionally _{{rows}}x{{columns}}, _v{{lanes}}, _pack{{a|b|ab}}, _cluster{{M}}x{{N}}, _t{{threads}}",
         name, message);
   };
   if (!name.starts_with(kPrefix))
@@ -117,6 +121,13 @@ Result<TileConfig> TileConfig::parse(std::string_view name) {
   if (std::string_view pack = word(); pack == "packa" || pack == "packb" || pack == "packab") {
     config.packA = pack != "packb";
     config.packB = pack.ends_with("b");
+    ++at;
+  }
+  if (word().starts_with(kCluster)) {
+    std::optional<std::pair<int64_t, int64_t>> cluster = parsePair(word().substr(kCluster.size()));
+    if (!cluster || cluster->first < 1 || cluster->second < 1 || *cluster == std::pair<int64_t, int64_t>(1, 1))
+      return error(fmt::format("'{}' is no cluster of two workgroups or more", word()));
+    std::tie(config.clusterM, config.clusterN) = *cluster;
     ++at;
   }
   if (word().starts_with("t")) {

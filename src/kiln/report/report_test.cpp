@@ -121,6 +121,7 @@ TEST_F(Report, ColumnsDeriveWhatTheySay) {
     EXPECT_EQ(textIn(row, "tile_m"), std::to_string(row.configuration->m));
     EXPECT_EQ(textIn(row, "instruction_class"), "fma");
     EXPECT_EQ(textIn(row, "pack"), row.configuration->packB ? "b" : "");
+    EXPECT_EQ(textIn(row, "cluster"), "");
     EXPECT_EQ(textIn(row, "register_tile"), "6x32");
     if (row.ranked()) {
       double best = numberIn(row, "best_percent");

@@ -2,7 +2,7 @@
 """Products of small integers on a simulated GPU, or on a device, compared with numpy's: exact in every type and in any order of the sums.
 Each case is a product of given layouts, types, shape and configuration, with what follows it in the same dispatch.
 
-    contractions.py --folder FOLDER --seed N [--count N] [--device cuda]"""
+    contractions.py --folder FOLDER --seed N [--count N] [--device cuda] [--only cluster]"""
 
 import argparse
 import os
@@ -17,11 +17,13 @@ NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8,
 # Element type, type of the result, configurations; None is the compiler's choice.
 KINDS = [
     ("f16", "f16", [None, f"64x64_64x3_{GROUPED}", f"128x64_64x3_{GROUPED}", f"64x128_64x2_{GROUPED}", f"128x256_64x4_{GROUPED}",
+                    f"128x64_64x3_{GROUPED}_cluster2x1", f"64x64_64x2_{GROUPED}_cluster1x2", f"64x128_64x3_{GROUPED}_cluster2x2",
+                    f"64x64_64x3_{GROUPED}_cluster4x1", f"64x64_64x2_{GROUPED}_cluster2x4",
                     f"64x64_64x3_{SYNC}", f"128x64_32x4_{SYNC}", f"32x32_32x2_{SYNC}", f"64x64_16x2_{SCALAR}"]),
-    ("f16", "f32", [None, f"64x64_64x3_{GROUPED}", f"256x128_64x3_{GROUPED}", f"64x128_64x3_{SYNC}"]),
-    ("f32", "f32", [None, f"64x64_32x3_{GROUPED}", f"64x64_32x3_{SYNC}", f"64x64_16x3_{SCALAR}_8x4", f"128x128_8x2_{SCALAR}"]),
+    ("f16", "f32", [None, f"64x64_64x3_{GROUPED}", f"256x128_64x3_{GROUPED}", f"64x256_64x2_{GROUPED}_cluster2x1", f"64x128_64x3_{SYNC}"]),
+    ("f32", "f32", [None, f"64x64_32x3_{GROUPED}", f"64x64_32x3_{GROUPED}_cluster2x2", f"64x64_32x3_{SYNC}", f"64x64_16x3_{SCALAR}_8x4", f"128x128_8x2_{SCALAR}"]),
     ("f64", "f64", [None, f"32x32_16x2_{SCALAR}"]),
-    ("i8", "i32", [None, f"64x64_128x3_{GROUPED}", f"64x64_64x3_{SYNC}", f"32x32_16x2_{SCALAR}_4x4"]),
+    ("i8", "i32", [None, f"64x64_128x3_{GROUPED}", f"64x64_128x3_{GROUPED}_cluster2x1", f"64x64_64x3_{SYNC}", f"32x32_16x2_{SCALAR}_4x4"]),
 ]
 # What is computed of the product: of itself, a value for each column, one for each row, and one for each element.
 EPILOGUES = {
@@ -32,9 +34,9 @@ EPILOGUES = {
 
 
 class Case:
-    def __init__(self, rng):
+    def __init__(self, rng, only):
         self.type, self.result, configurations = rng.choice(KINDS)
-        self.configuration = rng.choice(configurations)
+        self.configuration = rng.choice([each for each in configurations if only in (each or "")] or configurations)
         self.turned = [rng.random() < 0.5, rng.random() < 0.5]
         self.batch = rng.choice([0, 0, 0, 3])
         self.dynamic = self.configuration is None and not self.batch and rng.random() < 0.3
@@ -163,12 +165,13 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--device", default="", help="in place of the simulated GPU; one of sm_90 runs all cases")
+    parser.add_argument("--only", default="", help="a part of the names of the configurations to take, where a type has such")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     failures = 0
     for number in range(options.count):
         seed = options.seed * 1000 + number
-        case = Case(random.Random(seed))
+        case = Case(random.Random(seed), options.only)
         if problem := case.run(options.folder, seed, options.device):
             failures += 1
             print(f"seed {seed}: {case.name()}: {problem}")

@@ -19,6 +19,12 @@ static Value pack(const Row &row) {
   return textOrNothing(std::string(row.configuration->packA ? "a" : "") + (row.configuration->packB ? "b" : ""));
 }
 
+static Value cluster(const Row &row) {
+  if (!row.configuration || !row.configuration->hasCluster())
+    return {};
+  return fmt::format("{}x{}", row.configuration->clusterM, row.configuration->clusterN);
+}
+
 static constexpr Column kColumns[] = {
     {"tile_m", "Tile m", Unit::Count, number<&TileConfig::m>, 4, 0, Page::More,
      "Rows of the result to a workgroup; 0: all."},
@@ -42,6 +48,8 @@ static constexpr Column kColumns[] = {
     {"lanes", "Lanes", Unit::Count, number<&TileConfig::lanes>, 3, 0, Page::No,
      "Elements of a vector; 0: as many as a register holds."},
     {"pack", "Pack", Unit::Text, pack, 3, 0, Page::No, "Operands that are copied into panels first: a, b, ab."},
+    {"cluster", "Cluster", Unit::Text, cluster, 3, 0, Page::No,
+     "Workgroups along m and n that share what they read; empty: each reads for itself."},
     {"config_threads", "Config threads", Unit::Count, number<&TileConfig::threads>, 3, 0, Page::No,
      "Threads that the configuration asks for; 0: as many as the sweep gives."},
 };

@@ -256,6 +256,9 @@ private:
     function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), b.getDenseI32ArrayAttr({threads, 1, 1}));
     if (auto blocks = function->getAttrOfType<IntegerAttr>(blocksPerMultiprocessorAttr))
       function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), blocks);
+    if (auto cluster = function->getAttrOfType<IntegerAttr>(clusterBlocksAttr))
+      function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                        b.getDenseI32ArrayAttr({int32_t(cluster.getInt()), 1, 1}));
   }
 
   func::FuncOp function;

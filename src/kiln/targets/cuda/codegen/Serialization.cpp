@@ -166,6 +166,7 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
     auto scratch = function->getAttrOfType<IntegerAttr>(scratchBytesAttr);
     auto shared = function->getAttrOfType<IntegerAttr>(dynamicSharedBytesAttr);
     auto blocks = function->getAttrOfType<IntegerAttr>(blocksPerMultiprocessorAttr);
+    auto cluster = function->getAttrOfType<IntegerAttr>(clusterBlocksAttr);
     std::vector<flatbuffers::Offset<schema::GpuTensorMap>> maps = makeTensorMaps(builder, function);
     std::vector<flatbuffers::Offset<flatbuffers::String>> assertions;
     if (auto messages = function->getAttrOfType<ArrayAttr>(assertionsAttr))
@@ -176,7 +177,8 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
         builder, name.c_str(), symbol.c_str(), std::distance(modules.begin(), module),
         op.getLayout().getBindings().size(), op.getLayout().getConstants(), threads ? threads[0] : 1, 1, 1,
         shared ? shared.getInt() : 0, scratch ? scratch.getInt() : 0, maps.empty() ? nullptr : &maps,
-        blocks ? blocks.getInt() : 0, function->hasAttr(startsEarlyAttr), assertions.empty() ? nullptr : &assertions));
+        blocks ? blocks.getInt() : 0, function->hasAttr(startsEarlyAttr), assertions.empty() ? nullptr : &assertions,
+        cluster ? cluster.getInt() : 1));
     exportOf.try_emplace(symbol, op);
     placeOf.try_emplace(symbol, function.getLoc());
     function.setSymName(symbol);

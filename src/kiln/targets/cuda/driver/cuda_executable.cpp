@@ -55,6 +55,9 @@ static Status checkKernel(const schema::GpuKernel &kernel, size_t codes, const C
     return failedPrecondition("dispatch '{}' needs {} bytes of shared memory; '{}' has {} for a block",
                               kernel.name()->string_view(), kernel.dynamic_shared_bytes(), device.name,
                               device.maxSharedBytes);
+  if (kernel.cluster_blocks() == 0 || kernel.cluster_blocks() > kGpuMostClusterBlocks)
+    return dataLoss("dispatch '{}' has clusters of {} blocks; 1 to {} are possible", kernel.name()->string_view(),
+                    kernel.cluster_blocks(), kGpuMostClusterBlocks);
   return okStatus();
 }
 
@@ -190,7 +193,8 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context
                         {},
                         entry->blocks_per_multiprocessor() * uint32_t(context->properties().multiprocessors),
                         entry->starts_early(),
-                        {}};
+                        {},
+                        entry->cluster_blocks()};
       if (entry->assertions())
         for (const flatbuffers::String *message : *entry->assertions())
           kernel.assertions.push_back(message->str());
@@ -203,12 +207,31 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context
         result =
             cuda.cuFuncSetAttribute(kernel.function, cuda::kFunctionDynamicSharedBytes, int(kernel.dynamicSharedBytes));
       KILN_RETURN_IF_ERROR(cuda.check(result, fmt::format("load dispatch '{}'", kernel.name)).withContext(name));
+      KILN_RETURN_IF_ERROR(executable->limitClusters(kernel).withContext(name));
       executable->kernels.push_back(std::move(kernel));
     }
   for (const CudaKernel &kernel : executable->kernels)
     executable->entries.push_back({kernel.name, kernel.bindingCount, kernel.constantCount, 0});
   executable->exportTable = executable->entries;
   return executable;
+}
+
+Status CudaExecutable::limitClusters(CudaKernel &kernel) const {
+  if (kernel.clusterBlocks == 1 || !kernel.mostBlocks)
+    return okStatus();
+  // Groups of multiprocessors that clusters do not fill leave some of them without blocks.
+  const CudaLaunch how{{kernel.clusterBlocks, 1, 1},
+                       {kernel.threads[0], kernel.threads[1], kernel.threads[2]},
+                       kernel.dynamicSharedBytes};
+  int clusters = 0;
+  const CudaLibrary &cuda = cudaContext->cuda();
+  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuOccupancyMaxActiveClusters(&clusters, kernel.function, &how),
+                                  fmt::format("ask how many clusters of dispatch '{}' run at a time", kernel.name)));
+  if (clusters <= 0)
+    return failedPrecondition("'{}' has no room for a cluster of {} blocks of dispatch '{}'",
+                              cudaContext->properties().name, kernel.clusterBlocks, kernel.name);
+  kernel.mostBlocks = std::min(kernel.mostBlocks / kernel.clusterBlocks, uint32_t(clusters)) * kernel.clusterBlocks;
+  return okStatus();
 }
 
 bool CudaExecutable::loadCubin(const void *cubin) {

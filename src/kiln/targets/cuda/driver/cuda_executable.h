@@ -26,9 +26,10 @@ struct CudaKernel {
   uint32_t dynamicSharedBytes = 0;
   uint64_t scratchBytes = 0; // for each block
   std::vector<CudaTensor> tensors;
-  uint32_t mostBlocks = 0;             // of a launch; 0: any number
+  uint32_t mostBlocks = 0;             // of a launch; 0: any number; a multiple of `clusterBlocks`
   bool startsEarly = false;            // it waits itself for the kernels before it
   std::vector<std::string> assertions; // what to say of each that fails
+  uint32_t clusterBlocks = 1;          // that run together
 };
 
 class CudaExecutable final : public Executable {
@@ -44,6 +45,8 @@ public:
 private:
   explicit CudaExecutable(Ref<CudaContext> context) : cudaContext(std::move(context)) {}
   ~CudaExecutable() override;
+  // Of a kernel that stays on its multiprocessors: so many blocks that all of its clusters run at a time.
+  Status limitClusters(CudaKernel &kernel) const;
   bool loadCubin(const void *cubin);
   Status loadCode(const char *text, std::string_view name);
 

@@ -141,6 +141,11 @@ bool findSource(Thread &t, const Inst *i, uint64_t address, uint64_t &offset) {
 
 //===--- Bytes ----------------------------------------------------------------------------------------------------===//
 
+// What is added to an address in a register may be negative.
+uint64_t extended(uint32_t offset) {
+  return uint64_t(int64_t(int32_t(offset)));
+}
+
 // Of multicasts, the third of what `list` ends with is the slot of the mask; else 0.
 const uint64_t *maskOf(const uint32_t *ending, const uint64_t *r) {
   return ending[2] ? r + ending[2] : nullptr;
@@ -150,8 +155,8 @@ const uint64_t *maskOf(const uint32_t *ending, const uint64_t *r) {
 // second of `list` the barrier's.
 template <bool isLoad> const Inst *copyBytes(const Inst *i, uint64_t *r, Thread &t) {
   Destination to;
-  const uint64_t global = r[i->a] + i->imm, address = r[i->b] + i->list[0];
-  if (isLoad ? !findDestination(t, i, address, r[i->c] + i->list[1], maskOf(i->list, r), to)
+  const uint64_t global = r[i->a] + i->imm, address = r[i->b] + extended(i->list[0]);
+  if (isLoad ? !findDestination(t, i, address, r[i->c] + extended(i->list[1]), maskOf(i->list, r), to)
              : !findSource(t, i, address, to.data))
     return nullptr;
   const uint64_t shared = to.data;
@@ -214,8 +219,9 @@ template <bool isLoad> const Inst *copyBox(const Inst *i, uint64_t *r, Thread &t
                        : "has no tensor map at its address");
   const uint32_t *offsets = i->list + i->extra;
   Destination to;
-  if (isLoad ? !findDestination(t, i, r[i->b] + offsets[0], r[i->c] + offsets[1], maskOf(offsets, r), to)
-             : !findSource(t, i, r[i->b] + offsets[0], to.data))
+  if (isLoad ? !findDestination(t, i, r[i->b] + extended(offsets[0]), r[i->c] + extended(offsets[1]),
+                                maskOf(offsets, r), to)
+             : !findSource(t, i, r[i->b] + extended(offsets[0]), to.data))
     return nullptr;
   const uint64_t shared = to.data;
   if (shared % 128)

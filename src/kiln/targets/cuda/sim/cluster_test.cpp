@@ -325,9 +325,11 @@ TEST(Clusters, boxesAreMulticast) {
   const std::string text =
       replaced(initialize(), "[%bar], 64", "[%bar], 1") + meetRelaxed() +
       "@%p mbarrier.arrive.expect_tx.shared.b64 %state, [%bar], 1024; shl.b32 %y, %rank, 2; shl.b32 %x, %rank, 9; "
-      "mov.u32 %far, data; add.u32 %far, %far, %x; mov.u16 %mask, 3; mov.u32 %x, 0;\n"
-      "@%p cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%far], "
-      "[%map, {%x, %y}], [%bar], %mask;\n"
+      "mov.u32 %far, data; add.u32 %far, %far, %x; mov.u16 %mask, 3; mov.u32 %x, 0; add.u32 %far, %far, 16; add.u32 "
+      "%farbar, %bar, 8;\n"
+      "@%p cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%far+-16], "
+      "[%map, {%x, %y}], [%farbar+-8], %mask;\n"
       "again: mbarrier.try_wait.parity.shared.b64 %w, [%bar], 0; @!%w bra again;\n"
       // Row 5 of the first 64 words, and the row that is outside.
       "ld.shared.u32 %x, [%s+512]; setp.lt.u32 %q, %t, 32; @%q bra write; ld.shared.u32 %x, [%s+768];\nwrite: " +

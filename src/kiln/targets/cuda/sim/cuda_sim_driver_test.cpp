@@ -284,6 +284,64 @@ TEST_F(CudaSim, recordingsBecomeGraphs) {
   commands = Ref<CommandBuffer>();
 }
 
+// A launch has as many blocks as clusters that run at a time, of which 8 multiprocessors hold two of three blocks.
+TEST_F(CudaSim, clustersAreWhole) {
+  open("108");
+  auto loaded = [&](uint32_t clusterBlocks, std::string_view required) {
+    flatbuffers::FlatBufferBuilder builder;
+    std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels{
+        schema::CreateGpuKernelDirect(builder, "main_dispatch_0", "k", 0, 1, 0, 32, 1, 1, 0, 0, nullptr,
+                                      /*blocks_per_multiprocessor=*/1, false, nullptr, clusterBlocks)};
+    const std::string text = fmt::format(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 b, .param .u64 x, .param .u64 y, "
+        ".param .u64 z, .param .u64 s) .explicitcluster {} {{\n.reg .b64 %a; .reg .b32 %t; .reg .pred %p;\n"
+        "ld.param.u64 %a, [b]; mov.u32 %t, %tid.x; setp.eq.u32 %p, %t, 0; @%p red.global.add.u32 [%a], 1; "
+        "mov.u32 %t, %cluster_nctarank; @%p red.global.add.u32 [%a+4], %t; ret; }}",
+        required);
+    std::vector<flatbuffers::Offset<flatbuffers::String>> codes{builder.CreateString(text)};
+    schema::FinishGpuExecutableBuffer(
+        builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes));
+    ExecutableSource source;
+    source.name = "test";
+    source.format = "ptx";
+    source.cpu = "sm_90";
+    source.bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+    return device->createExecutable(source);
+  };
+  auto words = [&](Executable &executable) -> Result<std::vector<uint32_t>> {
+    KILN_ASSIGN_OR_RETURN(Ref<CommandBuffer> commands, device->createCommandBuffer(CommandBufferMode::OneShot, 1));
+    Dispatch dispatch;
+    dispatch.executable = &executable;
+    dispatch.workgroupCount[0] = 12;
+    std::vector<SlotRange> bindings{{0, 0, 64}};
+    dispatch.bindings = bindings;
+    KILN_RETURN_IF_ERROR(commands->dispatch(dispatch));
+    KILN_RETURN_IF_ERROR(commands->finalize());
+    KILN_ASSIGN_OR_RETURN(Ref<Buffer> buffer, device->allocator().allocate(BufferUsage::Result, 64));
+    std::vector<uint32_t> values(16);
+    KILN_RETURN_IF_ERROR(buffer->write(0, std::as_bytes(std::span(values))));
+    std::vector<Binding> table{{buffer.get(), 0, 64}};
+    KILN_ASSIGN_OR_RETURN(Ref<Fence> fence, device->execute(nullptr, commands.get(), table));
+    KILN_RETURN_IF_ERROR(fence->wait(Deadline::infinite()));
+    KILN_RETURN_IF_ERROR(buffer->read(0, std::as_writable_bytes(std::span(values))));
+    return values;
+  };
+  Result<Ref<Executable>> executable = loaded(3, ".reqnctapercluster 3");
+  ASSERT_TRUE(executable.ok()) << executable.status().toString();
+  Result<std::vector<uint32_t>> found = words(**executable);
+  ASSERT_TRUE(found.ok()) << found.status().toString();
+  EXPECT_EQ((*found)[0], 6u);
+  EXPECT_EQ((*found)[1], 18u);
+  EXPECT_EQ(
+      loaded(9, ".reqnctapercluster 3").status().message(),
+      "executable 'test' cannot be used: dispatch 'main_dispatch_0' has clusters of 9 blocks; 1 to 8 are possible");
+  // What the executable says and what its code says differ.
+  const Status status = words(**loaded(1, ".reqnctapercluster 3")).status();
+  EXPECT_NE(status.message().find("a grid of 8 x 1 x 1 blocks, which is no multiple of the clusters of 3 x 1 x 1"),
+            std::string_view::npos)
+      << status.toString();
+}
+
 // A tensor map is made once for each of the last eight addresses.
 TEST_F(CudaSim, tensorMapsAreKept) {
   static const CudaLibrary library = countingLibrary();

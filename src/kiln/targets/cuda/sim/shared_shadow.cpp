@@ -122,6 +122,15 @@ void SharedShadow::acquire(uint32_t thread, const Clocks &from) {
   raise(known[thread], from);
 }
 
+void SharedShadow::tell(uint32_t thread, std::span<const uint32_t> others) {
+  hasVectors = true;
+  for (uint32_t other : others) {
+    known[other].resize(clocks.size());
+    known[other][thread] = std::max(known[other][thread], clocks[thread]);
+  }
+  ++clocks[thread];
+}
+
 void SharedShadow::strongAccess(uint32_t thread, uint64_t address, Access access, bool releases) {
   if (reads(access) && !strongAddresses.empty())
     if (auto there = strongAddresses.find(address); there != strongAddresses.end())

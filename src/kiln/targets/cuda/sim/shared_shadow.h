@@ -60,6 +60,8 @@ public:
   // A thread lets those know that look into `clocks` later, and another learns what is there.
   void release(uint32_t thread, Clocks &clocks);
   void acquire(uint32_t thread, const Clocks &clocks);
+  // The others know of what the thread itself has done, and of nothing that it knows of others.
+  void tell(uint32_t thread, std::span<const uint32_t> others);
   // Where the thread's clock is, and whether a thread knows of what another did up to a clock.
   uint32_t clockOf(uint32_t thread) const { return clocks[thread]; }
   bool knows(uint32_t thread, uint32_t other, uint32_t clock) const { return isOrdered(thread, other, clock); }

@@ -20,6 +20,7 @@ constexpr CUresult kInvalidValue = 1, kInvalidContext = 201, kNoBinary = 209, kI
                    kCaptureUnsupported = 900, kUpdateFailure = 910, kInvalidClusterSize = 912;
 constexpr int kCudaVersion = 13000;
 constexpr uint32_t kSharedBytesUnasked = 49152;
+constexpr int kMultiprocessors = 8;
 
 const SimArchitecture &architectureOf(uint64_t device) {
   return kArchitectures[device >> kSeedBits];
@@ -175,7 +176,7 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice device) {
 CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
   const SimArchitecture &architecture = architectureOf(device);
   const std::pair<int, int> values[] = {
-      {cuda::kMaxThreadsPerBlock, 1024},  {cuda::kMultiprocessors, 8},
+      {cuda::kMaxThreadsPerBlock, 1024},  {cuda::kMultiprocessors, kMultiprocessors},
       {cuda::kL2Bytes, 128 << 10},        {cuda::kMajor, architecture.major},
       {cuda::kMinor, architecture.minor}, {cuda::kMaxSharedBytes, int(architecture.mostSharedBytes)},
   };
@@ -496,6 +497,16 @@ CUresult cuTensorMapEncodeTiled(CudaTensorMap *map, int dataType, unsigned rank,
   if (!reason.empty())
     return fail(kInvalidValue, "{}", reason);
   std::memcpy(map, &made, sizeof(made));
+  return cuda::kSuccess;
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function, const CudaLaunch *how) {
+  Launch launch;
+  launch.program = of(function).program;
+  std::ranges::copy(how->grid, launch.grid.begin());
+  if (std::string problem = launch.takeClusters({}); !problem.empty())
+    return fail(kInvalidClusterSize, "{}", problem);
+  *clusters = kMultiprocessors / int(launch.blocksOfCluster());
   return cuda::kSuccess;
 }
 

@@ -3,7 +3,9 @@
 #include "kiln/targets/cuda/sim/operations.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <numeric>
 
 namespace kiln::cudasim {
 
@@ -193,6 +195,10 @@ bool waitAll(Block &block, uint32_t warp, uint32_t) {
         multiply(t, product);
       }
   }
+  // The first lane has read for all of the warp.
+  std::array<uint32_t, 31> others;
+  std::iota(others.begin(), others.end(), block.lane(warp, 1).number);
+  block.cluster->shadow.tell(block.lane(warp, 0).number, others);
   for (uint32_t lane = 0; lane < 32; ++lane) {
     Thread &t = block.lane(warp, lane);
     t.productGroups.erase(t.productGroups.begin(), t.productGroups.begin() + long(t.endedGroups));

@@ -60,6 +60,8 @@ static std::vector<double> describe(const TileConfig &config, const Extents &pro
       instructions,
       config.packA ? 1.0 : 0.0,
       config.packB ? 1.0 : 0.0,
+      std::log2(static_cast<double>(config.clusterM)),
+      std::log2(static_cast<double>(config.clusterN)),
       // Tiles.
       std::log2(m),
       std::log2(n),

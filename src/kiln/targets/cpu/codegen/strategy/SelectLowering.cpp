@@ -29,6 +29,8 @@ LogicalResult verifyLowering(func::FuncOp function, HAL::LoweringAttr lowering) 
            << config.stages << " stages; llvm-cpu does not overlap K tiles, so it must be 1";
   if (config.packA)
     return function.emitOpError("has a configuration that packs A; llvm-cpu packs only B (_packb)");
+  if (config.hasCluster())
+    return function.emitOpError("has a configuration with clusters of workgroups, which only GPUs have");
   constexpr int64_t largestTile = 32;
   int64_t lanes = config.lanes ? config.lanes : 4;
   if (config.rows * std::max<int64_t>(1, llvm::divideCeil(config.columns, lanes)) > largestTile * 8 ||

@@ -70,6 +70,13 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
                          config.stages);
   if (int64_t threads = threadsOf(config); threads < 32 || threads > 1024)
     return llvm::formatv("makes blocks of {0} threads; there are 32 to 1024 in a block", threads);
+  if (config.hasCluster() && !isGrouped)
+    return llvm::formatv("has clusters, in which blocks share what {0} copies; {1} does not", kWgmma,
+                         config.instructions);
+  if (int64_t blocks = config.clusterM * config.clusterN;
+      !llvm::isPowerOf2_64(config.clusterM) || !llvm::isPowerOf2_64(config.clusterN) || blocks > 8)
+    return llvm::formatv("has clusters of {0}x{1}; they are powers of two, of 8 blocks at most", config.clusterM,
+                         config.clusterN);
   if (config.packA || config.packB)
     return "packs an operand; kernels for GPUs pack none";
   return "";

@@ -73,6 +73,8 @@ public:
   LogicalResult emitPersistent(int64_t sharedBytes, int64_t blocksPerMultiprocessor, const WgmmaKind &kind) {
     ImplicitLocOpBuilder b(group.root->getLoc(), rewriter);
     auto forall = begin(b, sharedBytes);
+    if (config.hasCluster())
+      function->setAttr(clusterBlocksAttr, rewriter.getI32IntegerAttr(config.clusterM * config.clusterN));
     b.setInsertionPoint(forall);
     SmallVector<Value> sizes;
     Value total = arith::ConstantIndexOp::create(b, 1);
@@ -100,13 +102,18 @@ private:
       extents.push_back(group.extent(b, b.getLoc(), loop));
     for (unsigned loop : group.batch)
       counts.push_back(getAsOpFoldResult(extents[loop]));
-    for (auto [loop, tile] : {std::pair(group.m, config.m), std::pair(group.n, config.n)})
-      counts.push_back(affine::makeComposedFoldedAffineApply(
-          b, b.getLoc(), getAffineDimExpr(0, b.getContext()).ceilDiv(tile), {getAsOpFoldResult(extents[loop])}));
+    SmallVector<OpFoldResult> blocks(counts);
+    for (auto [loop, tile, cluster] :
+         {std::tuple(group.m, config.m, config.clusterM), std::tuple(group.n, config.n, config.clusterN)}) {
+      AffineExpr clusters = getAffineDimExpr(0, b.getContext()).ceilDiv(tile * cluster);
+      OpFoldResult extent = getAsOpFoldResult(extents[loop]);
+      counts.push_back(affine::makeComposedFoldedAffineApply(b, b.getLoc(), clusters, {extent}));
+      blocks.push_back(affine::makeComposedFoldedAffineApply(b, b.getLoc(), clusters * cluster, {extent}));
+    }
     function->setAttr(threadsAttr, rewriter.getI32IntegerAttr(threadsOf(config)));
     function->setAttr(dynamicSharedBytesAttr, rewriter.getI64IntegerAttr(sharedBytes));
-    return scf::ForallOp::create(b, counts, /*outputs=*/ValueRange(),
-                                 b.getArrayAttr(workgroupMapping(b.getContext(), counts.size())));
+    return scf::ForallOp::create(b, blocks, /*outputs=*/ValueRange(),
+                                 b.getArrayAttr(workgroupMapping(b.getContext(), blocks.size())));
   }
 
   LogicalResult end(scf::ForallOp forall) {
@@ -149,20 +156,21 @@ private:
             extents};
   }
 
-  // Where a tile starts along each loop, by its number along each loop that is cut.
+  // Where a tile starts along each loop, by its number along each loop that is cut; of clusters, where the first of a
+  // cluster's tiles does.
   SmallVector<Value> originOf(ImplicitLocOpBuilder &b, ArrayRef<Value> ids) {
     SmallVector<Value> origin(extents.size());
     for (auto [loop, id] : llvm::zip(group.batch, ids))
       origin[loop] = id;
     auto [m, n] = visitInBands(b, ids);
-    origin[group.m] = arith::MulIOp::create(b, m, arith::ConstantIndexOp::create(b, config.m));
-    origin[group.n] = arith::MulIOp::create(b, n, arith::ConstantIndexOp::create(b, config.n));
+    origin[group.m] = arith::MulIOp::create(b, m, arith::ConstantIndexOp::create(b, config.m * config.clusterM));
+    origin[group.n] = arith::MulIOp::create(b, n, arith::ConstantIndexOp::create(b, config.n * config.clusterN));
     return origin;
   }
 
   // Tiles are visited in bands of rows, so that what runs at one time reads few rows and few columns of the inputs.
   std::pair<Value, Value> visitInBands(ImplicitLocOpBuilder &b, ArrayRef<Value> ids) {
-    constexpr int64_t band = 8;
+    const int64_t band = 8 / config.clusterM;
     Value m = ids[ids.size() - 2], n = ids[ids.size() - 1];
     std::optional<int64_t> rows = getConstantIntValue(counts[counts.size() - 2]),
                            columns = getConstantIntValue(counts[counts.size() - 1]);
@@ -195,7 +203,7 @@ private:
   const TileConfig &config;
   IRRewriter rewriter;
   SmallVector<Value> extents;       // of the root's loops
-  SmallVector<OpFoldResult> counts; // of tiles
+  SmallVector<OpFoldResult> counts; // of tiles, or of clusters of them
 };
 
 class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitContractionsPass> {

@@ -54,7 +54,7 @@ struct TileKernel {
   void barrier() const;
   // Calls `emit` where the condition holds; always where it is null.
   void where(mlir::Value condition, llvm::function_ref<void()> emit) const;
-  // Whether every tile of the loop is whole.
+  // Whether every tile of the loop is whole, with those that complete a cluster.
   bool isWhole(unsigned loop, int64_t tile) const;
 };
 

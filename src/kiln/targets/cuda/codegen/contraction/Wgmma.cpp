@@ -63,15 +63,20 @@ static int64_t dataTypeOf(Type type) {
 
 namespace {
 
-// An input on its way: boxes whose rows have 128 bytes, and where wgmma finds them.
+// An input on its way: boxes whose rows have 128 bytes, and where wgmma finds them. Blocks of a cluster that read the
+// same tile of it copy a part each, to all of them.
 struct BoxedInput {
   const ContractionGroup::Input &input;
   unsigned loop;  // that is not k
   int64_t extent; // of the tile along it
   int64_t start;  // in a stage
   bool isKInner;
-  Value map; // the kernel's parameter
+  int64_t sharers; // blocks that read the same tile
+  Value map;       // the kernel's parameter
 
+  // Boxes that a block copies of a tile, and into how many each is cut where there are more blocks than boxes.
+  int64_t boxesOfBlock(int64_t elementBytes) const { return std::max<int64_t>(1, boxes(elementBytes) / sharers); }
+  int64_t cuts(int64_t elementBytes) const { return std::max<int64_t>(1, sharers / boxes(elementBytes)); }
   // k has the 128 bytes of a row, or the other loop has them and there is a box for each.
   int64_t boxes(int64_t elementBytes) const { return isKInner ? 1 : extent * elementBytes / kRowBytes; }
 };
@@ -82,13 +87,18 @@ public:
                llvm::function_ref<SmallVector<Value>(Value)> originOf)
       : kernel(kernel), kind(kind), function(function), b(kernel.b), config(kernel.config), group(kernel.group),
         i32(kernel.i32), total(total), originOf(originOf), consumers(consumersOf(config)),
-        lhs{group.lhs, group.m, config.m, 0, group.lhs.innermost() == group.k, {}},
-        rhs{group.rhs, group.n, config.n, config.m * kRowBytes, group.rhs.innermost() == group.k, {}} {
+        lhs{group.lhs, group.m, config.m, 0, group.lhs.innermost() == group.k, config.clusterN, {}},
+        rhs{group.rhs, group.n, config.n, config.m * kRowBytes, group.rhs.innermost() == group.k, config.clusterM, {}} {
     lhs.map = addTensorMap(function, lhs);
     rhs.map = addTensorMap(function, rhs);
     auto extents = group.extents;
     steps = i32.constant(llvm::divideCeil(extents[group.k], config.k));
-    isFirstLane = isZero(i32.rem(kernel.thread, 32));
+    lane = i32.rem(kernel.thread, 32);
+    if (!config.hasCluster())
+      return;
+    Value rank = NVVM::ClusterId::create(b, b.getI32Type());
+    clusterRow = i32.div(rank, config.clusterN);
+    clusterColumn = i32.rem(rank, config.clusterN);
   }
 
   void run() {
@@ -101,21 +111,29 @@ public:
       for (int64_t stage = 0; stage < config.stages; ++stage) {
         NVVM::MBarrierInitOp::create(b, full(i32.constant(stage)), i32.constant(1), Value());
         // Each warp says when it has read a stage.
-        NVVM::MBarrierInitOp::create(b, empty(i32.constant(stage)), i32.constant(consumers * 4), Value());
+        NVVM::MBarrierInitOp::create(b, empty(i32.constant(stage)), i32.constant(consumers * 4 * peers()), Value());
       }
       NVVM::FenceMbarrierInitOp::create(b);
     });
-    kernel.barrier();
+    // Blocks of a cluster write to each other, which begins and ends with all of them there.
+    if (config.hasCluster())
+      clusterBarrier();
+    else
+      kernel.barrier();
     awaitEarlierKernels(b, function);
     Value isProducer = i32.less(kernel.thread, i32.constant(kGroupThreads));
     auto roles = scf::IfOp::create(b, isProducer, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(roles.thenBlock());
-    giveRegisters(/*isProducer=*/true);
-    kernel.where(isZero(kernel.thread), [&] { produce(); });
-    b.setInsertionPointToStart(roles.elseBlock());
-    giveRegisters(/*isProducer=*/false);
-    consume();
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(roles.thenBlock());
+      giveRegisters(/*isProducer=*/true);
+      kernel.where(isZero(kernel.thread), [&] { produce(); });
+      b.setInsertionPointToStart(roles.elseBlock());
+      giveRegisters(/*isProducer=*/false);
+      consume();
+    }
+    if (config.hasCluster())
+      clusterBarrier();
   }
 
 private:
@@ -131,8 +149,50 @@ private:
   void wait(Value barrier, Value parity) {
     NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, i32.constant(10000000));
   }
-  void arrive(Value barrier) {
-    kernel.where(isFirstLane, [&] { NVVM::MBarrierArriveOp::create(b, Type(), barrier, Value()); });
+  // Where blocks of a cluster arrive.
+  void waitForCluster(Value barrier, Value parity) {
+    scf::WhileOp::create(
+        b, TypeRange(), ValueRange(),
+        [&](OpBuilder &, Location, ValueRange) {
+          Value isDone = NVVM::MBarrierTryWaitOp::create(b, b.getI1Type(), barrier, parity, i32.constant(10000000),
+                                                         NVVM::MemScopeKind::CLUSTER, /*relaxed=*/false);
+          Value isLacking = arith::XOrIOp::create(b, isDone, arith::ConstantIntOp::create(b, 1, 1));
+          scf::ConditionOp::create(b, isLacking, ValueRange());
+        },
+        [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(b); });
+  }
+  void clusterBarrier() {
+    NVVM::ClusterArriveOp::create(b, UnitAttr());
+    NVVM::ClusterWaitOp::create(b, UnitAttr());
+  }
+  // The blocks that copy to a block, itself among them.
+  int64_t peers() const { return config.clusterM + config.clusterN - 1; }
+  // A warp has read a stage: each of its first lanes tells one of those that copy there. `peer` is the lane's.
+  void release(Value stage, Value peer) {
+    kernel.where(i32.less(lane, i32.constant(peers())), [&] {
+      if (!config.hasCluster()) {
+        NVVM::MBarrierArriveOp::create(b, Type(), empty(stage), Value());
+        return;
+      }
+      Value remote = NVVM::MapaOp::create(b, clusterPointer(), empty(stage), peer);
+      NVVM::MBarrierArriveOp::create(b, Type(), remote, Value(), NVVM::MemScopeKind::CLUSTER);
+    });
+  }
+  // The rank of a lane's peer: the blocks of the same row of the cluster first, and then the others of the column.
+  Value peerOfLane() {
+    if (!config.hasCluster())
+      return Value();
+    Value inColumn = i32.add(lane, -config.clusterN);
+    Value isBefore = i32.less(inColumn, clusterRow);
+    Value row = arith::SelectOp::create(b, isBefore, inColumn, i32.add(inColumn, 1));
+    Value ofColumn = i32.add(i32.mul(row, config.clusterN), clusterColumn);
+    Value ofRow = i32.add(i32.mul(clusterRow, config.clusterN), lane);
+    Value peer = arith::SelectOp::create(b, i32.less(lane, i32.constant(config.clusterN)), ofRow, ofColumn);
+    // A rank of the cluster for all lanes, since addresses of their blocks may be computed before lanes part.
+    return arith::MinUIOp::create(b, peer, i32.constant(config.clusterM * config.clusterN - 1));
+  }
+  Type clusterPointer() {
+    return LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster));
   }
 
   Place after(const Place &place) {
@@ -158,8 +218,10 @@ private:
       bool isInner = box.empty();
       if (isInner)
         box.push_back(kRowBytes / kind.elementBytes);
+      else if (loop == group.k || loop == boxed.loop)
+        box.push_back(rowsOf(boxed));
       else
-        box.push_back(loop == group.k ? config.k : loop == boxed.loop ? boxed.extent : 1);
+        box.push_back(1);
     }
     NamedAttribute fields[] = {
         b.getNamedAttr("binding", b.getI64IntegerAttr(binding.getBinding())),
@@ -174,14 +236,31 @@ private:
     return function.getArgument(number);
   }
 
+  // Of a box.
+  int64_t rowsOf(const BoxedInput &boxed) const {
+    return (boxed.isKInner ? boxed.extent : config.k) / boxed.cuts(kind.elementBytes);
+  }
+
   // Over the tiles that are the block's, with the place in the ring.
   void overTiles(llvm::function_ref<Place(ArrayRef<Value> origin, Place place)> emit) {
-    Value first = gpu::BlockIdOp::create(b, gpu::Dimension::x), step = gpu::GridDimOp::create(b, gpu::Dimension::x);
+    Value first, step;
+    if (config.hasCluster()) {
+      first = kernel.index(NVVM::ClusterIdXOp::create(b, b.getI32Type()));
+      step = kernel.index(NVVM::ClusterDimXOp::create(b, b.getI32Type()));
+    } else {
+      first = gpu::BlockIdOp::create(b, gpu::Dimension::x);
+      step = gpu::GridDimOp::create(b, gpu::Dimension::x);
+    }
     SmallVector<Value> carried{i32.constant(0), i32.constant(0)};
     auto loop = scf::ForOp::create(b, first, total, step, carried);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Place place = emit(originOf(loop.getInductionVar()), {loop.getRegionIterArg(0), loop.getRegionIterArg(1)});
+    SmallVector<Value> origin = originOf(loop.getInductionVar());
+    if (config.hasCluster())
+      for (auto [along, number, extent] :
+           {std::tuple(group.m, clusterRow, config.m), std::tuple(group.n, clusterColumn, config.n)})
+        origin[along] = arith::AddIOp::create(b, origin[along], kernel.index(i32.mul(number, extent)));
+    Place place = emit(origin, {loop.getRegionIterArg(0), loop.getRegionIterArg(1)});
     scf::YieldOp::create(b, ValueRange{place.stage, place.parity});
   }
 
@@ -193,7 +272,8 @@ private:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
       Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      wait(empty(here.stage), i32.bitXor(here.parity, 1));
+      Value before = i32.bitXor(here.parity, 1);
+      config.hasCluster() ? waitForCluster(empty(here.stage), before) : wait(empty(here.stage), before);
       Value barrier = full(here.stage);
       NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, i32.constant((config.m + config.n) * kRowBytes),
                                              NVVM::MemScopeKind::CTA,
@@ -208,27 +288,46 @@ private:
   }
 
   void copyBoxes(const BoxedInput &boxed, ArrayRef<Value> origin, Value k, Value stage, Value barrier) {
-    int64_t rowElements = kRowBytes / kind.elementBytes;
-    for (int64_t box = 0; box < boxed.boxes(kind.elementBytes); ++box) {
+    int64_t rowElements = kRowBytes / kind.elementBytes, rows = rowsOf(boxed), cuts = boxed.cuts(kind.elementBytes);
+    int64_t count = boxed.boxesOfBlock(kind.elementBytes);
+    Value mask, part = i32.constant(0); // of the tile
+    if (boxed.sharers > 1) {
+      mask = maskOf(boxed);
+      part = &boxed == &lhs ? clusterColumn : clusterRow;
+    }
+    for (int64_t each = 0; each < count; ++each) {
+      Value box = i32.add(i32.mul(part, count), each);
+      Value alongLoop = i32.mul(i32.div(box, cuts), rowElements), alongRows = i32.mul(i32.rem(box, cuts), rows);
       SmallVector<Value> place;
       for (unsigned loop : llvm::reverse(boxed.input.loops)) {
         Value index = loop == group.k ? k : i32.of(origin[loop]);
-        place.push_back(loop == boxed.loop ? i32.add(index, box * rowElements) : index);
+        if (loop == boxed.loop)
+          index = i32.add(index, boxed.isKInner ? alongRows : alongLoop);
+        else if (loop == group.k && !boxed.isKInner)
+          index = i32.add(index, alongRows);
+        place.push_back(index);
       }
-      Value target = kernel.sharedAt(i32.add(stage, boxed.start + box * config.k * kRowBytes));
-      target = LLVM::AddrSpaceCastOp::create(
-          b, LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::SharedCluster)),
-          target);
-      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(b, target, boxed.map, place, barrier, ValueRange(),
-                                                             Value(), Value(), NVVM::TMALoadMode::TILE,
+      Value target = kernel.sharedAt(i32.add(i32.add(stage, boxed.start), i32.mul(box, rows * kRowBytes)));
+      target = LLVM::AddrSpaceCastOp::create(b, clusterPointer(), target);
+      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(b, target, boxed.map, place, barrier, ValueRange(), mask,
+                                                             Value(), NVVM::TMALoadMode::TILE,
                                                              /*isCTAOnly=*/false, NVVM::CTAGroupKindAttr(), Value());
     }
+  }
+
+  // A bit for each block of the cluster that reads the same tile of an input: those of its row, or of its column.
+  Value maskOf(const BoxedInput &boxed) {
+    int64_t bits = 0;
+    for (int64_t i = 0; i < boxed.sharers; ++i)
+      bits |= int64_t(1) << (&boxed == &lhs ? i : i * config.clusterN);
+    Value first = &boxed == &lhs ? i32.mul(clusterRow, config.clusterN) : clusterColumn;
+    return Integers(b, 16).of(arith::ShLIOp::create(b, i32.constant(bits), first));
   }
 
   //===--- Products ---===//
 
   void consume() {
-    Value number = i32.add(i32.div(kernel.thread, kGroupThreads), -1);
+    Value number = i32.add(i32.div(kernel.thread, kGroupThreads), -1), peer = peerOfLane();
     SmallVector<Type> registers(config.n / 2, kind.accumulator);
     auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), registers);
     overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
@@ -244,13 +343,13 @@ private:
         // The step before is done where one at most is under way.
         NVVM::WgmmaWaitGroupSyncOp::create(b, 1);
         Value before = loop.getRegionIterArg(2);
-        kernel.where(i32.less(i32.constant(0), loop.getInductionVar()), [&] { arrive(empty(before)); });
+        kernel.where(i32.less(i32.constant(0), loop.getInductionVar()), [&] { release(before, peer); });
         Place next = after(here);
         scf::YieldOp::create(b, ValueRange{next.stage, next.parity, here.stage, result});
       }
       NVVM::WgmmaWaitGroupSyncOp::create(b, 0);
       Value done = loop.getResult(3);
-      arrive(empty(loop.getResult(2)));
+      release(loop.getResult(2), peer);
       finish(origin, number, done);
       return {loop.getResult(0), loop.getResult(1)};
     });
@@ -301,7 +400,7 @@ private:
 
   // A thread has two elements each of rows lane / 4 and 8 below of its warp's 16 rows, in every eight columns.
   void finish(ArrayRef<Value> origin, Value number, Value sums) {
-    Value inGroup = i32.rem(kernel.thread, kGroupThreads), lane = i32.rem(kernel.thread, 32);
+    Value inGroup = i32.rem(kernel.thread, kGroupThreads);
     Value row = i32.add(i32.mul(i32.div(inGroup, 32), 16), i32.div(lane, 4));
     Value column = i32.mul(i32.rem(lane, 4), 2);
     Value firstRow = i32.mul(number, kGroupRows);
@@ -428,7 +527,8 @@ private:
   llvm::function_ref<SmallVector<Value>(Value)> originOf;
   int64_t consumers;
   BoxedInput lhs, rhs;
-  Value steps, isFirstLane;
+  Value steps, lane;
+  Value clusterRow, clusterColumn; // of the block; null where there are no clusters
 };
 
 } // namespace

@@ -102,6 +102,59 @@ hal.executable private @executable {
 }
 
 // -----
+#target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_90a"}>
+
+// Clusters of two blocks below each other, which are 8 x 4 tiles of 1000 rows: each block copies its own tile of the left input
+// and half of the boxes of the right one, to both; who multiplies tells both when a stage is free.
+// CHECK-LABEL: hal.executable.export public @clustered
+//       CHECK:   hal.return %c4, %c8, %c1
+// CHECK-LABEL: func.func @clustered(
+//  CHECK-SAME:   box = array<i64: 64, 128>
+//  CHECK-SAME:   box = array<i64: 64, 64>
+//  CHECK-SAME:   kiln.cluster_blocks = 2 : i32
+//       CHECK:   %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctarank
+//       CHECK:   nvvm.mbarrier.init %{{.*}}, %[[ONE:.*]] :
+//       CHECK:   nvvm.mbarrier.init
+//       CHECK:   nvvm.fence.mbarrier.init
+//       CHECK:   nvvm.cluster.arrive
+//       CHECK:   nvvm.cluster.wait
+//       CHECK:   llvm.inline_asm {{.*}}griddepcontrol.wait
+//       CHECK:   nvvm.read.ptx.sreg.clusterid.x
+//       CHECK:   nvvm.read.ptx.sreg.nclusterid.x
+//       CHECK:   nvvm.mbarrier.try_wait {{.*}} {scope = #nvvm.mem_scope<cluster>}
+//       CHECK:   nvvm.mbarrier.arrive.expect_tx
+//       CHECK:   nvvm.cp.async.bulk.tensor.shared.cluster.global
+//   CHECK-NOT:   multicast_mask
+//   CHECK-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} multicast_mask = %
+//   CHECK-NOT:   nvvm.cp.async.bulk
+//       CHECK:   nvvm.setmaxregister increase 232
+//       CHECK:   nvvm.wgmma.wait.group.sync.aligned 1
+//       CHECK:   %[[REMOTE:.*]] = nvvm.mapa %
+//       CHECK:   nvvm.mbarrier.arrive %[[REMOTE]] {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
+//       CHECK:   nvvm.cluster.arrive
+//       CHECK:   nvvm.cluster.wait
+hal.executable private @executable {
+  hal.executable.variant public @cuda target(#target) {
+    hal.executable.export public @clustered ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, readonly, writeonly]>)
+    builtin.module {
+      func.func @clustered() attributes {lowering = #hal.lowering<"contraction", "tile_config_128x256_64x4_tensorcore_wgmma_cluster2x1">} {
+        %zero = arith.constant 0.0 : f16
+        %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<1000x512xf16, #hal.descriptor_type<storage_buffer>>
+        %1 = bufferization.to_tensor %0 restrict : memref<1000x512xf16, #hal.descriptor_type<storage_buffer>> to tensor<1000x512xf16>
+        %2 = hal.interface.binding.subspan binding(1) <readonly> : memref<512x1024xf16, #hal.descriptor_type<storage_buffer>>
+        %3 = bufferization.to_tensor %2 restrict : memref<512x1024xf16, #hal.descriptor_type<storage_buffer>> to tensor<512x1024xf16>
+        %6 = hal.interface.binding.subspan binding(2) <writeonly> : memref<1000x1024xf16, #hal.descriptor_type<storage_buffer>>
+        %7 = tensor.empty() : tensor<1000x1024xf16>
+        %8 = linalg.fill ins(%zero : f16) outs(%7 : tensor<1000x1024xf16>) -> tensor<1000x1024xf16>
+        %9 = linalg.matmul ins(%1, %3 : tensor<1000x512xf16>, tensor<512x1024xf16>) outs(%8 : tensor<1000x1024xf16>) -> tensor<1000x1024xf16>
+        bufferization.materialize_in_destination %9 in restrict writable %6 : (tensor<1000x1024xf16>, memref<1000x1024xf16, #hal.descriptor_type<storage_buffer>>) -> ()
+        return
+      }
+    }
+  }
+}
+
+// -----
 
 #target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_80"}>
 
