@@ -93,7 +93,8 @@ public:
             ++most;
           for (int64_t stages : std::set<int64_t>{2, 3, 4, 6, most})
             if (stages <= most && shared(stages) <= gpu.sharedBytes)
-              add(kWgmma, m, n, 128 / product.bytes, stages, 0, 0, 1);
+              for (auto [clusterM, clusterN] : clusters(m, n))
+                add(kWgmma, m, n, 128 / product.bytes, stages, 0, 0, 1, clusterM, clusterN);
         }
   }
 
@@ -135,6 +136,15 @@ private:
     return Product::isWorth(m, product.m, least) && Product::isWorth(n, product.n, least);
   }
 
+  // Of blocks, each of which has a tile of the result.
+  std::vector<Tile> clusters(int64_t m, int64_t n) const {
+    std::vector<Tile> all;
+    for (auto [rows, columns] : {Tile(1, 1), Tile(2, 1), Tile(1, 2), Tile(2, 2), Tile(4, 1)})
+      if (rows <= measure::divideUp(product.m, m) && columns <= measure::divideUp(product.n, n))
+        all.emplace_back(rows, columns);
+    return all;
+  }
+
   // The compiler's own choice, 0x0, and others.
   static std::vector<Tile> warpTiles(int64_t m, int64_t n) {
     int64_t rows = std::min<int64_t>(m, 64), columns = std::min<int64_t>(n, 64);
@@ -164,21 +174,26 @@ private:
   }
 
   void add(std::string_view instructions, int64_t m, int64_t n, int64_t k, int64_t stages, int64_t rows,
-           int64_t columns, double rate) {
+           int64_t columns, double rate, int64_t clusterM = 1, int64_t clusterN = 1) {
     TileConfig config;
     config.m = m, config.n = n, config.k = k;
     config.stages = stages;
     config.instructions = instructions;
     config.rows = rows, config.columns = columns;
+    config.clusterM = clusterM, config.clusterN = clusterN;
     configs.push_back({config, costOf(config) / rate});
   }
 
   // The time of the multiprocessor that has the most tiles, as far as tiles decide it. The numbers stand for nothing
   // that was measured: larger tiles read less, more stages hide more, and a register tile of the compiler's choice is
-  // as good as any.
+  // as good as any. What clusters gain is not known; they have whole numbers of tiles.
   double costOf(const TileConfig &config) const {
     auto real = [](int64_t value) { return static_cast<double>(value); };
-    int64_t tiles = product.batch * measure::divideUp(product.m, config.m) * measure::divideUp(product.n, config.n);
+    auto along = [](int64_t extent, int64_t tile, int64_t cluster) {
+      return measure::roundUp(measure::divideUp(extent, tile), cluster);
+    };
+    int64_t tiles =
+        product.batch * along(product.m, config.m, config.clusterM) * along(product.n, config.n, config.clusterN);
     double read = 60 * (1 / real(config.m) + 1 / real(config.n));
     double wait = 0.25 / real(config.stages - 1);
     double depth = real(measure::roundUp(product.k, config.k));
@@ -233,6 +248,12 @@ std::vector<std::string> cudaConfigurations(const MatmulSpec &spec, const CudaSh
         chosen.insert(place);
   };
   choose(count, [&](const TileConfig &config) { return isDocumented(config, bytes); });
+  // The model knows nothing of what clusters gain: a few of two blocks are measured beside what has none.
+  std::set<std::tuple<int64_t, int64_t, int64_t, int64_t>> clusters;
+  choose(std::min(count, chosen.size() + count / 8), [&](const TileConfig &config) {
+    return config.clusterM * config.clusterN == 2 &&
+           clusters.insert({config.m, config.n, config.clusterM, config.clusterN}).second;
+  });
   // A model that is wrong about a class or a tile costs little where each has its best.
   std::set<std::tuple<std::string, int64_t, int64_t>> tiles;
   std::set<std::string> classes;
@@ -240,7 +261,7 @@ std::vector<std::string> cudaConfigurations(const MatmulSpec &spec, const CudaSh
     classes.insert(rated.config.instructions);
   for (const std::string &one : classes)
     choose(std::min(count, chosen.size() + count / 4), [&](const TileConfig &config) {
-      return config.instructions == one && tiles.insert({one, config.m, config.n}).second;
+      return config.instructions == one && !config.hasCluster() && tiles.insert({one, config.m, config.n}).second;
     });
   choose(count, [](const TileConfig &) { return true; });
   std::vector<std::string> names;

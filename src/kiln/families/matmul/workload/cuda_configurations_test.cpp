@@ -16,6 +16,13 @@ std::vector<std::string> namesFor(std::string_view problem, std::string_view tar
   return family.configurations(**parsed, target);
 }
 
+std::vector<std::string> spaceOf(std::string_view problem, std::string_view target) {
+  const MatmulFamily family(problem.substr(0, problem.find_first_of("0123456789") - 1));
+  Result<std::unique_ptr<measure::Problem>> parsed = family.parse(problem);
+  EXPECT_TRUE(parsed.ok()) << parsed.status().toString();
+  return family.configurationSpace(**parsed, target);
+}
+
 std::set<std::string> classesFor(std::string_view problem, std::string_view target) {
   std::set<std::string> classes;
   for (const std::string &name : namesFor(problem, target)) {
@@ -59,6 +66,21 @@ TEST(CudaConfigurations, ClassesAreThoseThatMultiplyTheTypes) {
   EXPECT_EQ(classesFor("matmul_512x511x512_f16t_f16t_f16t", "cuda:sm_90a"), mma) << "rows are not whole 16 bytes";
   EXPECT_TRUE(classesFor("matmul_512x512x512_f16t_f16t_f16t", "cuda:sm_75").empty());
   EXPECT_TRUE(classesFor("matmul_512x512x512_f16t_f16t_f16t", "cuda:a100").empty());
+}
+
+// A sweep measures clusters of two, and tune has larger ones, where there are so many tiles.
+TEST(CudaConfigurations, ClustersAreMeasuredBesideTheSameTiles) {
+  const std::string_view problem = "matmul_4096x4096x4096_f16t_f16t_f16t";
+  std::vector<std::string> names = namesFor(problem, "cuda:sm_90a"), space = spaceOf(problem, "cuda:sm_90a");
+  const Names all(names.begin(), names.end()), every(space.begin(), space.end());
+  EXPECT_EQ(
+      std::ranges::count_if(names, [](const std::string &name) { return name.find("_cluster") != std::string::npos; }),
+      4);
+  for (const char *tail : {"", "_cluster2x1", "_cluster1x2"})
+    EXPECT_TRUE(all.contains("tile_config_128x256_64x4_tensorcore_wgmma" + std::string(tail))) << tail;
+  EXPECT_TRUE(every.contains("tile_config_256x128_64x3_tensorcore_wgmma_cluster4x1"));
+  for (const std::string &name : spaceOf("matmul_64x4096x512_f16t_f16t_f16t", "cuda:sm_90a"))
+    EXPECT_TRUE(name.find("_cluster2x") == std::string::npos && name.find("_cluster4x") == std::string::npos) << name;
 }
 
 TEST(CudaConfigurations, SharedMemoryIsTheArchitectures) {
