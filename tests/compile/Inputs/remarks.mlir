@@ -1,5 +1,8 @@
 #id = affine_map<(i) -> (i)>
 #none = affine_map<(i) -> ()>
+#elements = affine_map<(r, c) -> (r, c)>
+#rows = affine_map<(r, c) -> (r)>
+#columns = affine_map<(r, c) -> (c)>
 
 // A length without divisors is no two equal parts.
 // CHECK: [[@LINE+3]]:8: remark: one_workgroup: sum_dispatch_0_{{.*}} runs in one workgroup, although 1000003 steps could be shared
@@ -44,6 +47,34 @@ func.func @both(%a: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>)
   %0 = linalg.matmul ins(%a, %a : tensor<16x16xf32>, tensor<16x16xf32>) outs(%zero : tensor<16x16xf32>) -> tensor<16x16xf32>
   %1 = math.exp %0 : tensor<16x16xf32>
   return %0, %1 : tensor<16x16xf32>, tensor<16x16xf32>
+}
+
+// Sums of rows and of columns are no loops that could be one, and sines cost more than memory.
+// CHECK: [[@LINE+12]]:8: remark: not_fused: sides stores the result of 'linalg.generic' and loads it for 'linalg.generic': 2 operations use it
+// CHECK: [[@LINE+17]]:8: remark: not_fused: sides stores the result of 'linalg.generic' and loads it for 'linalg.generic': 2 operations use it
+func.func @sides(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<16xf32>
+  %e = tensor.empty() : tensor<16x16xf32>
+  %d = linalg.generic {indexing_maps = [#elements, #elements, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<16x16xf32>, tensor<16x16xf32>) outs(%e : tensor<16x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = math.sin %a : f32
+    %t = arith.subf %s, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<16x16xf32>
+  %r = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<16x16xf32>) outs(%zero : tensor<16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<16xf32>
+  %c = linalg.generic {indexing_maps = [#elements, #columns], iterator_types = ["reduction", "parallel"]}
+      ins(%d : tensor<16x16xf32>) outs(%zero : tensor<16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<16xf32>
+  return %r, %c : tensor<16xf32>, tensor<16xf32>
 }
 
 // CHECK: [[@LINE+3]]:8: remark: repack: packed_dispatch_0_{{.*}} copies operand 1 of 'linalg.matmul' into panels in each call

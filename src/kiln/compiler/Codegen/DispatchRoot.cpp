@@ -13,14 +13,19 @@ static StringRef strategyOf(TilingInterface op) {
     return llvm::is_contained(op.getLoopIteratorTypes(), utils::IteratorType::reduction) ? "reduction" : "default";
   if (linalgOp.getNumReductionLoops() == 0)
     return "elementwise";
-  // What is the same all along the reduction, such as a row's mean in its variance, takes no part in products.
+  // What is the same all along the reduction, such as a row's mean in its variance, takes no part in products. Nor is
+  // there a product to tile where each element of all inputs is read once, as in a sum of differences.
   SmallVector<unsigned> reductions;
   linalgOp.getReductionDims(reductions);
-  unsigned reduced = llvm::count_if(linalgOp.getDpsInputOperands(), [&](OpOperand *input) {
+  SmallVector<AffineMap> reduced;
+  for (OpOperand *input : linalgOp.getDpsInputOperands()) {
     AffineMap map = linalgOp.getMatchingIndexingMap(input);
-    return llvm::any_of(reductions, [&](unsigned loop) { return map.isFunctionOfDim(loop); });
-  });
-  return reduced >= 2 ? "contraction" : "reduction";
+    if (llvm::any_of(reductions, [&](unsigned loop) { return map.isFunctionOfDim(loop); }))
+      reduced.push_back(map);
+  }
+  bool readsOnce =
+      linalgOp.getNumParallelLoops() != 0 && llvm::all_of(reduced, [](AffineMap map) { return map.isPermutation(); });
+  return reduced.size() >= 2 && !readsOnce ? "contraction" : "reduction";
 }
 
 std::optional<DispatchRoot> findRoot(func::FuncOp function) {

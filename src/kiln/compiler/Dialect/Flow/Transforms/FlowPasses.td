@@ -41,8 +41,10 @@ def NormalizeOpsPass : Pass<"kiln-flow-normalize-ops", "mlir::ModuleOp"> {
 def FuseElementwisePass : Pass<"kiln-flow-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Fuses elementwise operations into one";
   let description = [{
-    Elementwise operations become linalg.generic, and a producer with one use is computed where it is used. Named
-    operations with a reduction, such as linalg.matmul, keep their names: specs match them. Tensors of one value become
+    Elementwise operations become linalg.generic, and a producer with one use is computed where it is used. One with
+    several uses is computed in each, if its arithmetic is cheap and that loads no more than storing it would take. Named
+    operations with a reduction, such as linalg.matmul, keep their names: specs match them; a linalg.reduce does not if it
+    reduces what an elementwise operation computes. Tensors of one value become
     linalg.fill, so that they are computed in place and not stored. A constant of at most 1,048,576 elements that is only
     transposed is transposed now.
   }];
@@ -60,6 +62,16 @@ def SplitReductionsPass : Pass<"kiln-flow-split-reductions", "mlir::ModuleOp"> {
     an attribute, such as their configuration, stay as they are.
   }];
   let constructor = "kiln::Flow::createSplitReductionsPass(context)";
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def MergeReductionsPass : Pass<"kiln-flow-merge-reductions", "mlir::ModuleOp"> {
+  let summary = "Reduces what was computed in several ways at once";
+  let description = [{
+    Where reductions over the same loops are all that uses the result of an elementwise operation, they become one
+    linalg.generic with several results, which computes that operation itself: what lies between them is not stored.
+    Reductions that have to wait for each other, sums in f16 or bf16, and operations that carry an attribute stay apart.
+  }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 

@@ -62,7 +62,24 @@ static bool isElementwiseConsumer(Operation *consumer, Value value) {
                       [&](OpOperand &init) { return generic.getMatchingIndexingMap(&init).isIdentity(); });
 }
 
-// What a user is told of an elementwise operation that gets `value` through memory.
+// Whether `consumer` could compute what `producer` makes of one element, or what it has of one row, where it uses it:
+// what is used again and again, as by a product, is better stored.
+static bool couldFuse(linalg::LinalgOp producer, linalg::LinalgOp consumer, Value value) {
+  SmallVector<unsigned> reductions;
+  consumer.getReductionDims(reductions);
+  if (reductions.empty())
+    return true;
+  return llvm::any_of(consumer.getDpsInputOperands(), [&](OpOperand *input) {
+    AffineMap map = consumer.getMatchingIndexingMap(input);
+    if (input->get() != value)
+      return false;
+    if (producer.getNumReductionLoops() == 0)
+      return map.isPermutation();
+    return llvm::none_of(reductions, [&](unsigned loop) { return map.isFunctionOfDim(loop); });
+  });
+}
+
+// What a user is told of an operation that gets `value` through memory.
 static std::string whyNotFused(linalg::LinalgOp consumer, Value value) {
   Operation *producer = value.getDefiningOp();
   std::string text = "stores the result of '" + producer->getName().getStringRef().str() + "' and loads it for '" +
@@ -70,8 +87,8 @@ static std::string whyNotFused(linalg::LinalgOp consumer, Value value) {
   llvm::SmallPtrSet<Operation *, 4> users(value.user_begin(), value.user_end());
   if (users.size() > 1)
     return text + std::to_string(users.size()) + " operations use it";
-  return text + (isElementwiseConsumer(consumer, value) ? "one dispatch cannot hold both"
-                                                        : "its elements are not used one by one, in their order");
+  bool isInOrder = consumer.getNumReductionLoops() != 0 || isElementwiseConsumer(consumer, value);
+  return text + (isInOrder ? "one dispatch cannot hold both" : "its elements are not used one by one, in their order");
 }
 
 namespace {
@@ -139,12 +156,12 @@ private:
     for (auto [index, group] : llvm::enumerate(groups)) {
       for (Operation *op : group) {
         auto consumer = dyn_cast<linalg::LinalgOp>(op);
-        if (!consumer || consumer.getNumLoops() != consumer.getNumParallelLoops())
+        if (!consumer)
           continue;
         for (Value value : llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
-          Operation *producer = value.getDefiningOp();
-          auto found = groupOf.find(producer);
-          if (!isa_and_nonnull<linalg::LinalgOp>(producer) || found == groupOf.end() || found->second == index)
+          auto producer = value.getDefiningOp<linalg::LinalgOp>();
+          auto found = producer ? groupOf.find(producer) : groupOf.end();
+          if (found == groupOf.end() || found->second == index || !couldFuse(producer, consumer, value))
             continue;
           auto function = op->getParentOfType<FunctionOpInterface>();
           Util::addRemark(getOperation(), Util::Cost::NotFused, op->getLoc(), function ? function.getName() : "",

@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
+#include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -37,6 +38,78 @@ bool keepsResultWhole(Operation *producer, OpOperand *operand) {
          (to.getNumReductionLoops() == 0 && to.getMatchingIndexingMap(operand).isPermutation());
 }
 
+// Whether the body computes an element in a few instructions.
+bool isCheap(linalg::GenericOp op) {
+  constexpr size_t mostOps = 8;
+  return llvm::range_size(op.getBody()->without_terminator()) <= mostOps &&
+         llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+           return isa<arith::ArithDialect>(inner.getDialect()) && inner.getNumRegions() == 0 &&
+                  !isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
+                       arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemFOp>(inner);
+         });
+}
+
+int64_t bytesOf(Value tensor) {
+  Type element = getElementTypeOrSelf(tensor.getType());
+  return element.isIndex() ? 8 : llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+}
+
+// Whether each user of an elementwise operation can compute its result anew for no more traffic with memory than
+// storing it and loading it again takes. What reads the result of a reduction stays in the dispatch of that one, and
+// reductions that can be merged share it.
+bool isBetterRepeated(linalg::GenericOp op) {
+  if (op.getNumLoops() != op.getNumParallelLoops() || op->getNumResults() != 1 || !op.hasPureTensorSemantics() ||
+      !isCheap(op))
+    return false;
+  int64_t loaded = 0;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    auto producer = input->get().getDefiningOp<linalg::LinalgOp>();
+    if (producer && producer.getNumReductionLoops() != 0)
+      return false;
+    loaded += bytesOf(input->get());
+  }
+  Value result = op.getResult(0);
+  llvm::SmallPtrSet<Operation *, 4> users;
+  for (OpOperand &use : result.getUses()) {
+    auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!user || user->getBlock() != op->getBlock() || !user.getMatchingIndexingMap(&use).isPermutation() ||
+        !linalg::areElementwiseOpsFusable(&use))
+      return false;
+    users.insert(user);
+  }
+  int64_t count = users.size();
+  return count > 1 && count * loaded <= loaded + (count + 1) * bytesOf(result) && findSiblingReductions(result).empty();
+}
+
+// Gives each user of what is better repeated an operation of its own; whether there was any.
+bool repeatCheap(RewriterBase &rewriter, Operation *func) {
+  SmallVector<linalg::GenericOp> ops;
+  func->walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  bool changed = false;
+  for (linalg::GenericOp op : ops) {
+    if (!isBetterRepeated(op))
+      continue;
+    llvm::SmallSetVector<Operation *, 4> users(op->user_begin(), op->user_end());
+    for (Operation *user : llvm::drop_begin(users)) {
+      rewriter.setInsertionPoint(op);
+      Operation *copy = rewriter.clone(*op);
+      rewriter.modifyOpInPlace(user, [&] { user->replaceUsesOfWith(op.getResult(0), copy->getResult(0)); });
+    }
+    changed = true;
+  }
+  return changed;
+}
+
+// A linalg.reduce that would load what an elementwise operation stores for it; as a linalg.generic it computes that.
+bool reducesComputed(linalg::LinalgOp op) {
+  return isa<linalg::ReduceOp>(op) && op->getDiscardableAttrDictionary().empty() &&
+         llvm::any_of(op.getDpsInputs(), [&](Value input) {
+           auto producer = input.getDefiningOp<linalg::LinalgOp>();
+           return producer && producer.getNumLoops() == producer.getNumParallelLoops() &&
+                  producer->getBlock() == op->getBlock();
+         });
+}
+
 class FuseElementwisePass : public impl::FuseElementwisePassBase<FuseElementwisePass> {
 public:
   void runOnOperation() override {
@@ -51,7 +124,8 @@ private:
     IRRewriter rewriter(func->getContext());
     SmallVector<linalg::LinalgOp> named;
     func->walk([&](linalg::LinalgOp op) {
-      if (!isa<linalg::GenericOp, linalg::FillOp>(op) && op.getNumLoops() == op.getNumParallelLoops())
+      bool isElementwise = op.getNumLoops() == op.getNumParallelLoops();
+      if (!isa<linalg::GenericOp, linalg::FillOp>(op) && (isElementwise || reducesComputed(op)))
         named.push_back(op);
     });
     for (linalg::LinalgOp op : named) {
@@ -60,7 +134,7 @@ private:
         return op.emitError() << "'" << op->getName() << "' cannot be written as a linalg.generic";
     }
 
-    RewritePatternSet patterns(func->getContext());
+    RewritePatternSet set(func->getContext());
     linalg::ControlFusionFn onlyOneUse = [](OpOperand *operand) {
       Operation *producer = operand->get().getDefiningOp();
       return producer && producer->hasOneUse() && producer->getBlock() == operand->getOwner()->getBlock() &&
@@ -73,15 +147,18 @@ private:
       auto type = cast<RankedTensorType>(operand->get().getType());
       return operand->get().hasOneUse() && type.getNumElements() <= mostElements;
     };
-    linalg::populateConstantFoldLinalgOperations(patterns, isMovedNow);
-    linalg::populateElementwiseOpsFusionPatterns(patterns, onlyOneUse);
-    linalg::GenericOp::getCanonicalizationPatterns(patterns, func->getContext());
-    tensor::EmptyOp::getCanonicalizationPatterns(patterns, func->getContext());
+    linalg::populateConstantFoldLinalgOperations(set, isMovedNow);
+    linalg::populateElementwiseOpsFusionPatterns(set, onlyOneUse);
+    linalg::GenericOp::getCanonicalizationPatterns(set, func->getContext());
+    tensor::EmptyOp::getCanonicalizationPatterns(set, func->getContext());
     // Each rewrite leaves fewer ops, so this ends; a long program of many small ops takes more rounds than the default.
     GreedyRewriteConfig untilDone;
     untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-    if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone)))
-      return func->emitError() << "fusing its elementwise ops did not come to an end";
+    FrozenRewritePatternSet patterns(std::move(set));
+    do {
+      if (failed(applyPatternsGreedily(func, patterns, untilDone)))
+        return func->emitError() << "fusing its elementwise ops did not come to an end";
+    } while (repeatCheap(rewriter, func));
 
     RewritePatternSet splats(func->getContext());
     splats.add<SplatToFill>(func->getContext());

@@ -18,6 +18,8 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createFuseElementwisePass());
   passes.addPass(createCSEPass());
   passes.addPass(createSplitReductionsPass(context));
+  passes.addPass(createCSEPass());
+  passes.addPass(createMergeReductionsPass());
   passes.addPass(createFormDispatchesPass());
   passes.addPass(createConvertTensorOpsPass());
   passes.addPass(createOutlineDispatchesPass());
@@ -33,6 +35,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createNormalizeOpsPass(); });
   registerPass([] { return createFuseElementwisePass(); });
   registerPass([&context] { return createSplitReductionsPass(context); });
+  registerPass([] { return createMergeReductionsPass(); });
   registerPass([] { return createFormDispatchesPass(); });
   registerPass([] { return createConvertTensorOpsPass(); });
   registerPass([] { return createOutlineDispatchesPass(); });

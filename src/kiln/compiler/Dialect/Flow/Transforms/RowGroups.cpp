@@ -37,16 +37,22 @@ static bool haveUsefulSize(linalg::LinalgOp op, unsigned rows) {
   return length > 0 && length <= longestRow && (count >= fewRows || length < longRow);
 }
 
-// The number of row loops, if the operation reduces the rows of one tensor and can start a group.
+// The number of row loops, if the operation reduces rows and can start a group. Of a product's operands, one is no
+// rows.
 static std::optional<unsigned> rowsOfRoot(Operation *root) {
   auto op = dyn_cast<linalg::LinalgOp>(root);
-  if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
-      !op.hasPureTensorSemantics())
+  if (!op || op.getNumReductionLoops() == 0 || !op.hasPureTensorSemantics())
     return std::nullopt;
   std::optional<unsigned> rows = countRowLoops(op);
-  bool fits = rows && *rows > 0 && op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity() &&
-              op.getMatchingIndexingMap(op.getDpsInitOperand(0)) == rowsOf(op, *rows) && haveUsefulSize(op, *rows);
-  return fits ? rows : std::nullopt;
+  if (!rows || *rows == 0 || !haveUsefulSize(op, *rows))
+    return std::nullopt;
+  bool readsElements = llvm::any_of(op.getDpsInputOperands(),
+                                    [&](OpOperand *input) { return op.getMatchingIndexingMap(input).isIdentity(); });
+  bool readsRows =
+      llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) { return isRowwise(op, *input, *rows); });
+  bool givesRows = llvm::all_of(op.getDpsInitsMutable(),
+                                [&](OpOperand &init) { return op.getMatchingIndexingMap(&init) == rowsOf(op, *rows); });
+  return readsElements && readsRows && givesRows ? rows : std::nullopt;
 }
 
 // Whether the body of `op` reads elements of what the group computes.

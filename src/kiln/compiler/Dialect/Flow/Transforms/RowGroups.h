@@ -10,7 +10,7 @@ namespace kiln::Flow {
 // The first operation of the block that uses a result of the group, itself or inside of it; null where there is none.
 mlir::Operation *findFirstUser(llvm::ArrayRef<mlir::Operation *> group);
 
-// Whether the user of the group, whose first operation must reduce the rows of one tensor, treats rows apart from each
+// Whether the user of the group, whose first operation must reduce rows of tensors, treats rows apart from each
 // other too, and what is kept of a row for all of them is not too much. A workgroup that has some of the rows can then
 // compute all of the group for them, without another one's help.
 bool canJoinRows(mlir::Operation *user, llvm::ArrayRef<mlir::Operation *> group);

@@ -76,3 +76,49 @@ util.func @shared_constant(%x: tensor<4x3xf32>, %z: tensor<4x2xf32>) -> (tensor<
   %r = linalg.matmul ins(%x, %t : tensor<4x3xf32>, tensor<3x2xf32>) outs(%z : tensor<4x2xf32>) -> tensor<4x2xf32>
   util.return %r, %c : tensor<4x2xf32>, tensor<2x3xf32>
 }
+
+// A difference is computed for each of two, which loads no more than storing it would take.
+// CHECK-LABEL: util.func @repeated
+// CHECK: linalg.generic {{.+}} ins(%{{.+}}, %{{.+}} : tensor<4x8xf32>, tensor<4x8xf32>) outs(%{{.+}} : tensor<4xf32>)
+// CHECK: arith.subf
+// CHECK: linalg.generic {{.+}} ins(%{{.+}}, %{{.+}} : tensor<4x8xf32>, tensor<4x8xf32>) outs(%{{.+}} : tensor<4x8xf32>)
+// CHECK: arith.subf
+// CHECK: math.exp
+// CHECK-NOT: linalg.generic
+util.func @repeated(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4xf32>) -> (tensor<4xf32>, tensor<4x8xf32>) {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %u = linalg.sub ins(%x, %y : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %s = linalg.reduce { arith.addf } ins(%u : tensor<4x8xf32>) outs(%z : tensor<4xf32>) dimensions = [1]
+  %p = linalg.exp ins(%u : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  util.return %s, %p : tensor<4xf32>, tensor<4x8xf32>
+}
+
+// For four that would load more.
+// CHECK-LABEL: util.func @used_too_often
+// CHECK-COUNT-1: arith.subf
+// CHECK-NOT: arith.subf
+util.func @used_too_often(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %u = linalg.sub ins(%x, %y : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %a = linalg.abs ins(%u : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %b = linalg.exp ins(%u : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %c = linalg.square ins(%u : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %d = linalg.negf ins(%u : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  util.return %a, %b, %c, %d : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// A sine costs more than memory does.
+// CHECK-LABEL: util.func @costly
+// CHECK-COUNT-1: math.sin
+// CHECK-NOT: math.sin
+util.func @costly(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %s = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.sin %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %a = linalg.abs ins(%s : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %b = linalg.exp ins(%s : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  util.return %a, %b : tensor<4x8xf32>, tensor<4x8xf32>
+}

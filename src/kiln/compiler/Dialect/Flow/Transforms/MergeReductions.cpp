@@ -1,0 +1,152 @@
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
+
+#include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace kiln::Flow {
+#define GEN_PASS_DEF_MERGEREDUCTIONSPASS
+#include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
+
+// What `op` needs and has to move in front of `place`, in its order; nullopt where that needs `place` or cannot move.
+static std::optional<SmallVector<Operation *>> findNeeded(Operation *op, Operation *place) {
+  llvm::SetVector<Operation *> needed;
+  BackwardSliceOptions options;
+  options.omitUsesFromAbove = false;
+  options.filter = [&](Operation *other) {
+    return other->getBlock() == place->getBlock() && (other == place || place->isBeforeInBlock(other));
+  };
+  if (failed(getBackwardSlice(op, &needed, options)) || needed.contains(place))
+    return std::nullopt;
+  if (!llvm::all_of(needed, [](Operation *other) { return isMemoryEffectFree(other); }))
+    return std::nullopt;
+  SmallVector<Operation *> ordered = llvm::to_vector(needed);
+  llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return ordered;
+}
+
+// One operation with the results of all, in place of the first.
+static void merge(RewriterBase &rewriter, MutableArrayRef<linalg::LinalgOp> ops) {
+  SmallVector<Value> inputs, inits, results;
+  SmallVector<AffineMap> inputMaps, maps;
+  SmallVector<Location> places;
+  for (linalg::LinalgOp op : ops) {
+    llvm::append_range(inputs, op.getDpsInputs());
+    llvm::append_range(inits, op.getDpsInits());
+    for (OpOperand *input : op.getDpsInputOperands())
+      inputMaps.push_back(op.getMatchingIndexingMap(input));
+    for (OpOperand &init : op.getDpsInitsMutable())
+      maps.push_back(op.getMatchingIndexingMap(&init));
+    llvm::append_range(results, op->getResults());
+    places.push_back(op.getLoc());
+  }
+  inputMaps.append(maps);
+  rewriter.setInsertionPoint(ops.front());
+  auto merged = linalg::GenericOp::create(
+      rewriter, rewriter.getFusedLoc(places), ValueRange(inits).getTypes(), inputs, inits, inputMaps,
+      ops.front().getIteratorTypesArray(), [&](OpBuilder &builder, Location loc, ValueRange arguments) {
+        ValueRange elements = arguments.take_front(inputs.size()), sums = arguments.drop_front(inputs.size());
+        SmallVector<Value> yielded;
+        for (linalg::LinalgOp op : ops) {
+          IRMapping mapping;
+          auto own = op.getBlock()->getArguments();
+          mapping.map(own.take_front(op.getNumDpsInputs()), elements.take_front(op.getNumDpsInputs()));
+          mapping.map(own.drop_front(op.getNumDpsInputs()), sums.take_front(op.getNumDpsInits()));
+          elements = elements.drop_front(op.getNumDpsInputs());
+          sums = sums.drop_front(op.getNumDpsInits());
+          for (Operation &inner : op.getBlock()->without_terminator())
+            builder.clone(inner, mapping);
+          for (Value value : op.getBlock()->getTerminator()->getOperands())
+            yielded.push_back(mapping.lookupOrDefault(value));
+        }
+        linalg::YieldOp::create(builder, loc, yielded);
+      });
+  rewriter.replaceAllUsesWith(results, merged.getResults());
+  for (linalg::LinalgOp op : ops)
+    rewriter.eraseOp(op);
+}
+
+// Merges the users of `value` if nothing else uses it; whether it did.
+static bool mergeUsers(RewriterBase &rewriter, Value value) {
+  SmallVector<linalg::LinalgOp> reductions = findSiblingReductions(value);
+  if (reductions.empty())
+    return false;
+  for (linalg::LinalgOp op : llvm::drop_begin(reductions)) {
+    std::optional<SmallVector<Operation *>> needed = findNeeded(op, reductions.front());
+    if (!needed)
+      return false;
+    for (Operation *other : *needed)
+      rewriter.moveOpBefore(other, reductions.front());
+  }
+  merge(rewriter, reductions);
+  return true;
+}
+
+static bool isMerged(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumReductionLoops() != 0 && generic.getNumResults() > 1;
+}
+
+static bool isReshape(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
+}
+
+// What a value's only user, if it is a reshape, makes of it, and so on.
+static Value throughReshapes(Value value) {
+  while (value.hasOneUse() && isReshape(*value.user_begin()))
+    value = value.user_begin()->getResult(0);
+  return value;
+}
+
+// Whether the operand is reshaped for merged reductions and nothing else.
+static bool isOnTheWay(OpOperand *operand) {
+  Value end = throughReshapes(operand->get());
+  return isReshape(operand->getOwner()) && end != operand->get() && end.hasOneUse() && isMerged(*end.user_begin());
+}
+
+namespace {
+class MergeReductionsPass : public impl::MergeReductionsPassBase<MergeReductionsPass> {
+public:
+  void runOnOperation() override {
+    for (Operation &func : *getOperation().getBody())
+      if (isa<FunctionOpInterface, Util::InitializerOp>(func) && failed(runOnFunction(&func)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult runOnFunction(Operation *func) {
+    SmallVector<linalg::GenericOp> producers;
+    func->walk([&](linalg::GenericOp op) {
+      if (op.getNumLoops() == op.getNumParallelLoops() && op->getNumResults() == 1 && op.hasPureTensorSemantics())
+        producers.push_back(op);
+    });
+    IRRewriter rewriter(func->getContext());
+    bool hasMerged = false;
+    for (linalg::GenericOp producer : producers) {
+      hasMerged |= mergeUsers(rewriter, throughReshapes(producer.getResult(0)));
+    }
+    if (!hasMerged)
+      return success();
+
+    // A reduction that was split sees its producer reshaped; the producer takes that shape, and then goes into it.
+    RewritePatternSet patterns(func->getContext());
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+    linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, isOnTheWay);
+    linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns, isOnTheWay);
+    linalg::populateElementwiseOpsFusionPatterns(
+        patterns, [](OpOperand *operand) { return operand->get().hasOneUse() && isMerged(operand->getOwner()); });
+    GreedyRewriteConfig untilDone;
+    untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
+    if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone)))
+      return func->emitError() << "merging its reductions did not come to an end";
+    return success();
+  }
+};
+} // namespace
+} // namespace kiln::Flow
