@@ -110,6 +110,13 @@ bool reducesComputed(linalg::LinalgOp op) {
          });
 }
 
+// Enough for any program that is written by hand. A GPU's kernel takes some hundred bindings, and each step of fusing a
+// long chain makes all operands of the operation anew.
+bool hasRoomForInputs(Operation *producer, Operation *consumer) {
+  constexpr unsigned mostOperands = 64;
+  return producer->getNumOperands() + consumer->getNumOperands() <= mostOperands;
+}
+
 class FuseElementwisePass : public impl::FuseElementwisePassBase<FuseElementwisePass> {
 public:
   void runOnOperation() override {
@@ -138,7 +145,7 @@ private:
     linalg::ControlFusionFn onlyOneUse = [](OpOperand *operand) {
       Operation *producer = operand->get().getDefiningOp();
       return producer && producer->hasOneUse() && producer->getBlock() == operand->getOwner()->getBlock() &&
-             keepsResultWhole(producer, operand);
+             keepsResultWhole(producer, operand) && hasRoomForInputs(producer, operand->getOwner());
     };
     // Of a constant that others read as it is, and of a large one, which takes the compiler long, each call makes a
     // transposed copy.
