@@ -4,6 +4,7 @@
 
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -93,6 +94,23 @@ private:
   std::thread reader;
 };
 
+// LLD resets all options of the command line that are registered. While this lives, none are: what the user gave stays,
+// and threads that generate code read their options meanwhile.
+class OptionsKept {
+public:
+  OptionsKept() : registered(std::move(llvm::cl::getRegisteredOptions())) { llvm::cl::getRegisteredOptions().clear(); }
+  ~OptionsKept() {
+    auto &options = llvm::cl::getRegisteredOptions();
+    registered.insert(options.begin(), options.end());
+    options = std::move(registered);
+  }
+  OptionsKept(const OptionsKept &) = delete;
+  OptionsKept &operator=(const OptionsKept &) = delete;
+
+private:
+  llvm::DenseMap<llvm::StringRef, llvm::cl::Option *> registered;
+};
+
 } // namespace
 
 static llvm::Error systemError(const char *what) {
@@ -140,6 +158,7 @@ llvm::Error linkSharedObject(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects,
     if (!usable)
       return llvm::createStringError("LLD crashed before in this process and cannot be used again; start a new one");
     llvm::raw_string_ostream stream(text);
+    OptionsKept options;
     lld::Result result = lld::lldMain(args, stream, stream, {{lld::Gnu, &lld::elf::link}});
     usable = result.canRunAgain;
     if (result.retCode != 0 || !usable) {
