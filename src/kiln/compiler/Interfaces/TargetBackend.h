@@ -58,6 +58,9 @@ public:
   virtual mlir::FailureOr<llvm::SmallVector<HAL::ExecutableTargetAttr>> getTargets(mlir::MLIRContext *context,
                                                                                    mlir::Location loc) const = 0;
 
+  // An error where a file that an option names cannot be used. Runs outside of passes, as reading one may load dialects.
+  virtual mlir::LogicalResult checkFiles(mlir::MLIRContext *context) const { return mlir::success(); }
+
   // Three pipelines on `hal.executable.variant`. Configuration: choose the strategy and the configuration of each
   // dispatch, without changing it. Lowering: one pass, kiln-<backend>-lower-executable-target, that applies the
   // strategy or the user's spec, and fills in the workgroup count. Translation: from there to what `serialize` takes.

@@ -1,6 +1,7 @@
 #include "kiln/targets/cpu/codegen/CpuBackend.h"
 
 #include "kiln/compiler/Interfaces/OptionBinder.h"
+#include "kiln/compiler/TransformOps/TransformSpec.h"
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/Serialization.h"
@@ -60,6 +61,11 @@ FailureOr<SmallVector<HAL::ExecutableTargetAttr>> CpuBackend::getTargets(MLIRCon
   if (failed(target) || failed(TuningLookup::load(options.tuningDatabase, options.tuningThreads, loc)))
     return failure();
   return SmallVector<HAL::ExecutableTargetAttr>{target->toAttr(context)};
+}
+
+LogicalResult CpuBackend::checkFiles(MLIRContext *context) const {
+  return success(options.transformDialectSpec.empty() ||
+                 succeeded(TransformSpec::load(context, options.transformDialectSpec)));
 }
 
 void CpuBackend::buildConfigurationPipeline(OpPassManager &variantPasses) const {

@@ -1,6 +1,7 @@
 #include "kiln/targets/cuda/codegen/CudaBackend.h"
 
 #include "kiln/compiler/Interfaces/OptionBinder.h"
+#include "kiln/compiler/TransformOps/TransformSpec.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
 #include "kiln/targets/cuda/codegen/CudaTarget.h"
 #include "kiln/targets/cuda/codegen/Serialization.h"
@@ -56,6 +57,11 @@ FailureOr<SmallVector<HAL::ExecutableTargetAttr>> CudaBackend::getTargets(MLIRCo
   if (failed(targets))
     return failure();
   return llvm::map_to_vector(*targets, [&](const CudaTarget &target) { return target.toAttr(context); });
+}
+
+LogicalResult CudaBackend::checkFiles(MLIRContext *context) const {
+  return success(options.transformDialectSpec.empty() ||
+                 succeeded(TransformSpec::load(context, options.transformDialectSpec)));
 }
 
 void CudaBackend::buildConfigurationPipeline(OpPassManager &variantPasses) const {

@@ -17,6 +17,7 @@ public:
   void registerPasses() const override;
   mlir::FailureOr<llvm::SmallVector<HAL::ExecutableTargetAttr>> getTargets(mlir::MLIRContext *context,
                                                                            mlir::Location loc) const override;
+  mlir::LogicalResult checkFiles(mlir::MLIRContext *context) const override;
   void buildConfigurationPipeline(mlir::OpPassManager &variantPasses) const override;
   void buildLoweringPipeline(mlir::OpPassManager &variantPasses) const override;
   void buildTranslationPipeline(mlir::OpPassManager &variantPasses) const override;

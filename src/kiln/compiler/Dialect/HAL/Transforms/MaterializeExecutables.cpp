@@ -54,9 +54,22 @@ class MaterializeExecutablesPass : public impl::MaterializeExecutablesPassBase<M
 public:
   explicit MaterializeExecutablesPass(const CompilerContext &context) : context(&context) {}
 
+  // Files that options name are read where they are used, for each executable; a program without any reads them too.
+  LogicalResult initialize(MLIRContext *mlirContext) override {
+    FailureOr<SmallVector<TargetBackend *>> backends = failure();
+    {
+      ScopedDiagnosticHandler toldLater(mlirContext, [](Diagnostic &) { return success(); });
+      backends = context->selectedBackends(UnknownLoc::get(mlirContext));
+    }
+    return success(failed(backends) || llvm::all_of(*backends, [&](TargetBackend *backend) {
+                     return succeeded(backend->checkFiles(mlirContext));
+                   }));
+  }
+
   void runOnOperation() override {
     auto executables = llvm::to_vector(getOperation().getOps<Stream::ExecutableOp>());
-    if (executables.empty())
+    const CompilerOptions &options = context->options;
+    if (executables.empty() && options.targetBackends.empty() && options.targetDevices.empty())
       return;
     FailureOr<SmallVector<TargetBackend *>> backends = context->selectedBackends(getOperation().getLoc());
     if (failed(backends))
