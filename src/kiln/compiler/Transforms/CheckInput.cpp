@@ -39,6 +39,10 @@ static const char *reasonAgainst(Type type) {
     return "programs are written on tensors; Kiln decides about memory";
   if (auto tensor = dyn_cast<RankedTensorType>(type); tensor && tensor.getEncoding())
     return "tensors with an encoding are not supported";
+  if (!isa<RankedTensorType>(type) && !type.isIntOrIndexOrFloat())
+    return "values are ranked tensors and scalars, of i1, i2, i4, i8, i16, i32, i64, index, f4E2M1FN, f8E4M3FN and "
+           "other "
+           "floats of 8 bits, f16, bf16, f32 and f64";
   return "element types are i1, i2, i4, i8, i16, i32, i64, index, f4E2M1FN, f8E4M3FN and other floats of 8 bits, f16, "
          "bf16, f32 and f64";
 }
@@ -59,7 +63,7 @@ private:
         return parent->emitError() << "has control flow between blocks, which Kiln does not compile; write it with scf";
       for (Block &block : region) {
         for (BlockArgument arg : block.getArguments())
-          if (failed(checkType(arg.getOwner()->getParentOp(), arg.getType())))
+          if (failed(checkType(parent, arg.getType())))
             return failure();
         for (Operation &op : block)
           if (failed(checkOp(&op)))
@@ -70,28 +74,39 @@ private:
   }
 
   LogicalResult checkType(Operation *op, Type type) {
-    if (auto function = dyn_cast<FunctionType>(type)) {
-      for (Type part : llvm::concat<const Type>(function.getInputs(), function.getResults()))
-        if (failed(checkType(op, part)))
-          return failure();
-      return success();
-    }
+    return checkType(op->getLoc(), "'" + op->getName().getStringRef() + "'", type);
+  }
+
+  // `holder` says in an error what has the type.
+  LogicalResult checkType(Location loc, const Twine &holder, Type type) {
     if (isSupportedType(type))
-      return checkSize(op, type);
-    return op->emitError() << "'" << op->getName() << "' has the type " << type
-                           << ", which Kiln does not compile: " << reasonAgainst(type);
+      return checkSize(loc, holder, type);
+    return emitError(loc) << holder << " has the type " << type
+                          << ", which Kiln does not compile: " << reasonAgainst(type);
   }
 
   // Sizes in bytes are 64-bit numbers everywhere.
-  LogicalResult checkSize(Operation *op, Type type) {
+  LogicalResult checkSize(Location loc, const Twine &holder, Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor)
       return success();
     int64_t bytes = 8; // of the largest element
     for (int64_t extent : tensor.getShape())
       if (!ShapedType::isDynamic(extent) && extent != 0 && llvm::MulOverflow(bytes, extent, bytes))
-        return op->emitError() << "'" << op->getName() << "' has the type " << type
-                               << ", whose size in bytes is no 64-bit number";
+        return emitError(loc) << holder << " has the type " << type << ", whose size in bytes is no 64-bit number";
+    return success();
+  }
+
+  // Results have no places of their own in the source.
+  LogicalResult checkBoundary(func::FuncOp func) {
+    for (BlockArgument argument : func.getArguments())
+      if (failed(checkType(argument.getLoc(),
+                           "argument " + Twine(argument.getArgNumber()) + " of '" + func.getSymName() + "'",
+                           argument.getType())))
+        return failure();
+    for (auto [number, type] : llvm::enumerate(func.getResultTypes()))
+      if (failed(checkType(func.getLoc(), "result " + Twine(number) + " of '" + func.getSymName() + "'", type)))
+        return failure();
     return success();
   }
 
@@ -127,7 +142,7 @@ private:
       if (func.isExternal())
         return func.emitError() << "'" << func.getSymName()
                                 << "' has no body, and imports from the embedding program are not supported yet";
-      if (failed(checkType(op, func.getFunctionType())))
+      if (failed(checkBoundary(func)))
         return failure();
       for (Type type : llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes())) {
         if (func.isPublic() && failed(checkRank(func, type)))

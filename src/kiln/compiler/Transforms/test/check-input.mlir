@@ -8,8 +8,31 @@ func.func @supported(%a: tensor<?x4xbf16>, %n: index) -> tensor<?x4xbf16> {
 
 // -----
 
-// expected-error @+1 {{'func.func' has the type 'memref<4xf32>', which Kiln does not compile: programs are written on tensors; Kiln decides about memory}}
-func.func @memory(%a: memref<4xf32>) {
+func.func @memory(%a: tensor<4xf32>,
+                  // expected-error @+1 {{argument 1 of 'memory' has the type 'memref<4xf32>', which Kiln does not compile: programs are written on tensors; Kiln decides about memory}}
+                  %b: memref<4xf32>) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 1 of 'short_vector' has the type 'vector<4xf32>', which Kiln does not compile: values are ranked tensors and scalars, of i1,}}
+func.func @short_vector(%a: tensor<4xf32>, %b: vector<4xf32>) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{result 1 of 'wide' has the type 'i128', which Kiln does not compile: element types are i1,}}
+func.func @wide(%a: i64) -> (i64, i128) {
+  %0 = arith.extsi %a : i64 to i128
+  return %a, %0 : i64, i128
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 of 'huge' has the type 'tensor<4611686018427387904xf32>', whose size in bytes is no 64-bit number}}
+func.func @huge(%a: tensor<4611686018427387904xf32>) {
   return
 }
 
