@@ -24,6 +24,20 @@ void addFailure(std::string_view place, const std::string &message) {
   ADD_FAILURE_AT(file.empty() ? "unknown source" : file.c_str(), line) << message;
 }
 
+// The "file.mlir:12" with which a message starts as "file.mlir:12:8: ..."; empty where it does not.
+std::string_view placeIn(std::string_view message) {
+  std::string_view place = message.substr(0, message.find(": "));
+  auto endsInNumber = [&] {
+    size_t colon = place.rfind(':');
+    return colon != place.npos && colon + 1 < place.size() &&
+           place.find_first_not_of("0123456789", colon + 1) == place.npos;
+  };
+  if (!endsInNumber())
+    return {};
+  place = place.substr(0, place.rfind(':'));
+  return endsInNumber() ? place : std::string_view();
+}
+
 class FunctionTest : public testing::Test {
 public:
   FunctionTest(const Program &program, std::string name) : program(program), name(std::move(name)) {}
@@ -38,7 +52,7 @@ public:
     if (isInterrupted() && status.code() == StatusCode::Cancelled)
       ADD_FAILURE() << (isTimedOut() ? "it did not end before --timeout" : "it was interrupted");
     else
-      ADD_FAILURE() << status.message();
+      addFailure(placeIn(status.message()), std::string(status.message()));
   }
 
 private:

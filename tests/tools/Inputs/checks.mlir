@@ -49,3 +49,11 @@ func.func @wrong_call() {
   cf.assert %false, "it was said so"
   return
 }
+
+func.func @wrong_division() {
+  %zero = util.unfoldable_constant 0 : i32
+  %seven = arith.constant 7 : i32
+  %quotient = arith.divsi %seven, %zero : i32
+  check.expect_false(%quotient) : i32
+  return
+}

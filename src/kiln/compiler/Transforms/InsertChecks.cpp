@@ -66,6 +66,10 @@ public:
         .Case<linalg::PackOp>(
             [&](auto pack) { checkTiles(pack, pack.getSource(), pack.getDest(), !pack.getPaddingValue()); })
         .Case<linalg::UnPackOp>([&](auto unpack) { checkTiles(unpack, unpack.getDest(), unpack.getSource(), false); })
+        .Case<arith::DivUIOp, arith::CeilDivUIOp, arith::RemUIOp, arith::RemSIOp>(
+            [&](auto division) { checkDivision(division.getLhs(), division.getRhs(), /*overflows=*/false); })
+        .Case<arith::DivSIOp, arith::CeilDivSIOp, arith::FloorDivSIOp>(
+            [&](auto division) { checkDivision(division.getLhs(), division.getRhs(), /*overflows=*/true); })
         .Case<scf::ForOp>([&](auto loop) {
           check(compare(arith::CmpIPredicate::sgt, loop.getStep(), zeroOf(loop.getStep())), "the step must be above 0");
         });
@@ -112,6 +116,26 @@ private:
     for (Value value : values)
       if (value.getType().isIndex() && !value.getDefiningOp<tensor::DimOp>())
         check(compare(arith::CmpIPredicate::sge, value, constant(0)), what + " must not be negative");
+  }
+
+  // The virtual machine refuses these divisions as well, but does not know where they stand in the source. Quotients of
+  // less than 32 bits do not overflow there.
+  void checkDivision(Value number, Value divisor, bool overflows) {
+    Type type = divisor.getType();
+    if (!type.isIntOrIndex())
+      return;
+    check(compare(arith::CmpIPredicate::ne, divisor, zeroOf(divisor)), "integer division by zero");
+    unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+    if (!overflows || bits < 32)
+      return;
+    auto constantOf = [&](APInt value) {
+      return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value)).getResult();
+    };
+    Value isLeast = compare(arith::CmpIPredicate::eq, number, constantOf(APInt::getSignedMinValue(bits)));
+    Value isMinusOne = compare(arith::CmpIPredicate::eq, divisor, constantOf(APInt::getAllOnes(bits)));
+    Value fits = arith::XOrIOp::create(builder, loc, both(isLeast, isMinusOne),
+                                       arith::ConstantIntOp::create(builder, loc, 1, 1));
+    check(fits, "signed overflow in an integer division: the least value by -1");
   }
 
   //===--- Structured operations ---------------------------------------------------------------------------------===//

@@ -90,8 +90,8 @@ def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
   let description = [{
     Writes a `cf.assert` in front of each op of the host's program whose dynamic extents, indices or sizes could make a
     kernel read or write outside of its tensors: extents of operands that must be equal, slices and indices that must lie
-    inside. What later turns out to hold always is folded away. Inside of kernels places of gathers and slices are held
-    to their tensors.
+    inside; and in front of each division of integers, by zero or with a quotient that is too large. What later turns out
+    to hold always is folded away. Inside of kernels places of gathers and slices are held to their tensors.
 
     With `in-bodies` only slices in kernels are checked, by a `cf.assert` of the kernel, where they depend on the element
     that is computed. It runs before bodies are taken apart into reads of elements, which are no slices any more.

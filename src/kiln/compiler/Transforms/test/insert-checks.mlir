@@ -23,6 +23,35 @@ func.func @host(%t: tensor<?x4xf32>, %i: index, %s: index) -> f32 {
 
 // -----
 
+// A division says where it stands: its divisor is not zero, and a signed one has a quotient. Narrow quotients wrap, and
+// a division in a kernel is left alone.
+// CHECK-LABEL: func.func @divisions
+// CHECK-SAME: (%[[A:.+]]: i32, %[[B:.+]]: i32, %[[N:.+]]: i8, %{{.+}}: tensor<4xi32>)
+// CHECK: %[[DIVIDES:.+]] = arith.cmpi ne, %[[B]], %{{.+}} : i32
+// CHECK: cf.assert %[[DIVIDES]], "insert-checks.mlir:[[#]]:8: 'arith.divsi': integer division by zero"
+// CHECK: arith.cmpi eq, %[[A]], %c-2147483648_i32
+// CHECK: arith.cmpi eq, %[[B]], %c-1_i32
+// CHECK: cf.assert %{{.+}}, "insert-checks.mlir:[[#]]:8: 'arith.divsi': signed overflow in an integer division: the least value by -1"
+// CHECK: arith.divsi
+// CHECK: cf.assert %{{.+}} 'arith.remsi': integer division by zero"
+// CHECK-NEXT: arith.remsi
+// CHECK: cf.assert %{{.+}} 'arith.floordivsi': integer division by zero"
+// CHECK-NEXT: arith.floordivsi
+// CHECK-NOT: cf.assert
+func.func @divisions(%a: i32, %b: i32, %n: i8, %t: tensor<4xi32>) -> (i32, i32, i8, tensor<4xi32>) {
+  %q = arith.divsi %a, %b : i32
+  %r = arith.remsi %a, %b : i32
+  %f = arith.floordivsi %n, %n : i8
+  %k = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%t : tensor<4xi32>) {
+  ^bb0(%x: i32):
+    %d = arith.divui %a, %x : i32
+    linalg.yield %d : i32
+  } -> tensor<4xi32>
+  return %q, %r, %f, %k : i32, i32, i8, tensor<4xi32>
+}
+
+// -----
+
 // Extents that one loop has in two operands must be equal. What the types say is not asked.
 // CHECK-LABEL: func.func @extents
 // CHECK: cf.assert {{.*}} "insert-checks.mlir:[[#]]:8: 'linalg.add': dimension 0 of operand 0 and dimension 0 of operand 1 must be equal"
