@@ -137,7 +137,7 @@ private:
     if (!known && !isa<cf::AssertOp, Flow::TensorReshapeOp, Flow::TensorTieShapeOp, Flow::TensorBitcastOp>(op))
       return op->emitError() << "'" << op->getName()
                              << "' is not an op that Kiln compiles; programs consist of func, arith, math, tensor, "
-                                "linalg, and scf.for, scf.while and scf.if on the host";
+                                "linalg, and scf.for, scf.while, scf.if and, on tensors, scf.forall on the host";
     if (auto func = dyn_cast<func::FuncOp>(op)) {
       if (func.isExternal())
         return func.emitError() << "'" << func.getSymName()

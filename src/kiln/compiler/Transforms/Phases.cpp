@@ -14,6 +14,7 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createLowerTosaPass());
   passes.addPass(createConvertInputOpsPass());
   passes.addPass(createLiftControlFlowPass());
+  passes.addPass(createLowerForallPass());
   passes.addPass(createCheckInputPass());
   passes.addPass(Flow::createNormalizeOpsPass({.keepEmpty = true}));
   passes.addPass(createSoundInlinerPass());
@@ -45,6 +46,7 @@ void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createLowerTosaPass(); });
   registerPass([] { return createConvertInputOpsPass(); });
   registerPass([] { return createLiftControlFlowPass(); });
+  registerPass([] { return createLowerForallPass(); });
   registerPass([] { return createCheckInputPass(); });
   registerPass([] { return createRejectRecursionPass(); });
   registerPass([] { return createScalarizeBodiesPass(); });

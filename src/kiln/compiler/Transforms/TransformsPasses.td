@@ -85,6 +85,16 @@ def BoundLoopsPass : Pass<"kiln-bound-loops", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def LowerForallPass : Pass<"kiln-lower-forall", "mlir::ModuleOp"> {
+  let summary = "Turns scf.forall on tensors into loops";
+  let description = [{
+    An scf.forall becomes a nest of scf.for, one turn after the other, as each turn is dispatches that use all workers.
+    What a turn reads of a shared output is what it was before the loop; what it inserts (tensor.parallel_insert_slice)
+    goes into the tensor that the loop carries. Of slices that overlap, the last one stays.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def InsertChecksPass : Pass<"kiln-insert-checks", "mlir::ModuleOp"> {
   let summary = "Checks at run time what no verifier could know";
   let description = [{

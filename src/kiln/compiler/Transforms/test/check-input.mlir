@@ -68,13 +68,19 @@ func.func private @imported(tensor<4xf32>)
 
 // -----
 
-func.func @parallel(%a: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'scf.forall' is not an op that Kiln compiles}}
-  %0 = scf.forall (%i) in (4) shared_outs(%o = %a) -> tensor<4xf32> {
-    scf.forall.in_parallel {
+func.func @parallel(%a: tensor<4xf32>, %n: index, %s: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{'scf.parallel' is not an op that Kiln compiles; programs consist of func, arith, math, tensor, linalg, and scf.for, scf.while, scf.if and, on tensors, scf.forall on the host}}
+  %0 = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%s) -> f32 {
+    %e = tensor.extract %a[%i] : tensor<4xf32>
+    scf.reduce(%e : f32) {
+    ^bb0(%x: f32, %y: f32):
+      %t = arith.addf %x, %y : f32
+      scf.reduce.return %t : f32
     }
   }
-  return %0 : tensor<4xf32>
+  return %0 : f32
 }
 
 // -----
