@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
+#include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
@@ -28,15 +29,6 @@ struct SplatToFill : OpRewritePattern<arith::ConstantOp> {
     return success();
   }
 };
-
-// Whether each element of the producer's result is computed once where it is used, if it does not go away there: it
-// stays where the producer updates its output, or where it alone says how far loops go.
-bool keepsResultWhole(Operation *producer, OpOperand *operand) {
-  auto from = dyn_cast<linalg::GenericOp>(producer);
-  auto to = dyn_cast<linalg::GenericOp>(operand->getOwner());
-  return !from || !to || linalg::getPreservedProducerResults(from, to, operand).empty() ||
-         (to.getNumReductionLoops() == 0 && to.getMatchingIndexingMap(operand).isPermutation());
-}
 
 // Whether the body computes an element in a few instructions.
 bool isCheap(linalg::GenericOp op) {
@@ -110,13 +102,6 @@ bool reducesComputed(linalg::LinalgOp op) {
          });
 }
 
-// Enough for any program that is written by hand. A GPU's kernel takes some hundred bindings, and each step of fusing a
-// long chain makes all operands of the operation anew.
-bool hasRoomForInputs(Operation *producer, Operation *consumer) {
-  constexpr unsigned mostOperands = 64;
-  return producer->getNumOperands() + consumer->getNumOperands() <= mostOperands;
-}
-
 class FuseElementwisePass : public impl::FuseElementwisePassBase<FuseElementwisePass> {
 public:
   void runOnOperation() override {
@@ -142,11 +127,6 @@ private:
     }
 
     RewritePatternSet set(func->getContext());
-    linalg::ControlFusionFn onlyOneUse = [](OpOperand *operand) {
-      Operation *producer = operand->get().getDefiningOp();
-      return producer && producer->hasOneUse() && producer->getBlock() == operand->getOwner()->getBlock() &&
-             keepsResultWhole(producer, operand) && hasRoomForInputs(producer, operand->getOwner());
-    };
     // Of a constant that others read as it is, and of a large one, which takes the compiler long, each call makes a
     // transposed copy.
     linalg::ControlFusionFn isMovedNow = [](OpOperand *operand) {
@@ -155,7 +135,7 @@ private:
       return operand->get().hasOneUse() && type.getNumElements() <= mostElements;
     };
     linalg::populateConstantFoldLinalgOperations(set, isMovedNow);
-    linalg::populateElementwiseOpsFusionPatterns(set, onlyOneUse);
+    linalg::populateElementwiseOpsFusionPatterns(set, canTakeIn);
     linalg::GenericOp::getCanonicalizationPatterns(set, func->getContext());
     tensor::EmptyOp::getCanonicalizationPatterns(set, func->getContext());
     // Each rewrite leaves fewer ops, so this ends; a long program of many small ops takes more rounds than the default.

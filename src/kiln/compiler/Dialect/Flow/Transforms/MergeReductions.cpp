@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
+#include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
@@ -14,18 +15,22 @@ namespace kiln::Flow {
 #define GEN_PASS_DEF_MERGEREDUCTIONSPASS
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
 
-// What `op` needs and has to move in front of `place`, in its order; nullopt where that needs `place` or cannot move.
-static std::optional<SmallVector<Operation *>> findNeeded(Operation *op, Operation *place) {
+// What the other reductions need and has to move in front of the first one, in its order; nullopt where they need one
+// another, or where that cannot move.
+static std::optional<SmallVector<Operation *>> findNeeded(ArrayRef<linalg::LinalgOp> reductions) {
+  Operation *place = reductions.front();
   llvm::SetVector<Operation *> needed;
   BackwardSliceOptions options;
   options.omitUsesFromAbove = false;
   options.filter = [&](Operation *other) {
     return other->getBlock() == place->getBlock() && (other == place || place->isBeforeInBlock(other));
   };
-  if (failed(getBackwardSlice(op, &needed, options)) || needed.contains(place))
-    return std::nullopt;
-  if (!llvm::all_of(needed, [](Operation *other) { return isMemoryEffectFree(other); }))
-    return std::nullopt;
+  for (linalg::LinalgOp op : llvm::drop_begin(reductions))
+    if (failed(getBackwardSlice(op.getOperation(), &needed, options)))
+      return std::nullopt;
+  for (Operation *other : needed)
+    if (!isMemoryEffectFree(other) || llvm::is_contained(reductions, other))
+      return std::nullopt;
   SmallVector<Operation *> ordered = llvm::to_vector(needed);
   llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   return ordered;
@@ -75,15 +80,16 @@ static void merge(RewriterBase &rewriter, MutableArrayRef<linalg::LinalgOp> ops)
 // Merges the users of `value` if nothing else uses it; whether it did.
 static bool mergeUsers(RewriterBase &rewriter, Value value) {
   SmallVector<linalg::LinalgOp> reductions = findSiblingReductions(value);
-  if (reductions.empty())
+  unsigned operands = 0;
+  for (linalg::LinalgOp op : reductions)
+    operands += op->getNumOperands();
+  if (reductions.empty() || !hasRoomForOperands(operands))
     return false;
-  for (linalg::LinalgOp op : llvm::drop_begin(reductions)) {
-    std::optional<SmallVector<Operation *>> needed = findNeeded(op, reductions.front());
-    if (!needed)
-      return false;
-    for (Operation *other : *needed)
-      rewriter.moveOpBefore(other, reductions.front());
-  }
+  std::optional<SmallVector<Operation *>> needed = findNeeded(reductions);
+  if (!needed)
+    return false;
+  for (Operation *op : *needed)
+    rewriter.moveOpBefore(op, reductions.front());
   merge(rewriter, reductions);
   return true;
 }
@@ -140,7 +146,7 @@ private:
     linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, isOnTheWay);
     linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns, isOnTheWay);
     linalg::populateElementwiseOpsFusionPatterns(
-        patterns, [](OpOperand *operand) { return operand->get().hasOneUse() && isMerged(operand->getOwner()); });
+        patterns, [](OpOperand *operand) { return canTakeIn(operand) && isMerged(operand->getOwner()); });
     GreedyRewriteConfig untilDone;
     untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone)))

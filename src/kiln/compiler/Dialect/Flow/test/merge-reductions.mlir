@@ -116,6 +116,66 @@ util.func @one_after_the_other(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>, %st
   util.return %m : tensor<64xf32>
 }
 
+// The third one starts from the result of the second one.
+// CHECK-LABEL: util.func @third_after_second
+// CHECK: arith.subf
+// CHECK-COUNT-3: linalg.generic {{.+}} iterator_types = ["parallel", "reduction"]
+// CHECK: util.return
+util.func @third_after_second(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>, %start: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %empty = tensor.empty() : tensor<64x64xf32>
+  %d = linalg.generic {indexing_maps = [#elements, #elements, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<64x64xf32>, tensor<64x64xf32>) outs(%empty : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %t = arith.subf %a, %b : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  %s = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<64x64xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  %m = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<64x64xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.minimumf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  %l = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<64x64xf32>) outs(%m : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.maximumf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  util.return %s, %l : tensor<64xf32>, tensor<64xf32>
+}
+
+// What updates its output would be written again and again by the reductions.
+// CHECK-LABEL: util.func @updated
+// CHECK: %[[D:.+]] = linalg.generic
+// CHECK: linalg.generic {{.+}} ins(%[[D]] : tensor<64x64xf32>) outs(%{{.+}}, %{{.+}} : tensor<64xf32>, tensor<64xf32>)
+util.func @updated(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>, %start: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %d = linalg.generic {indexing_maps = [#elements, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<64x64xf32>) outs(%y : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.subf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  %s = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<64x64xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  %m = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<64x64xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.minimumf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  util.return %s, %m : tensor<64xf32>, tensor<64xf32>
+}
+
 // Rows and columns are other loops.
 // CHECK-LABEL: util.func @other_loops
 // CHECK: arith.subf
