@@ -58,7 +58,8 @@ public:
   virtual mlir::FailureOr<llvm::SmallVector<HAL::ExecutableTargetAttr>> getTargets(mlir::MLIRContext *context,
                                                                                    mlir::Location loc) const = 0;
 
-  // An error where a file that an option names cannot be used. Runs outside of passes, as reading one may load dialects.
+  // An error where a file that an option names cannot be used. Runs outside of passes, as reading one may load
+  // dialects.
   virtual mlir::LogicalResult checkFiles(mlir::MLIRContext *context) const { return mlir::success(); }
 
   // Three pipelines on `hal.executable.variant`. Configuration: choose the strategy and the configuration of each

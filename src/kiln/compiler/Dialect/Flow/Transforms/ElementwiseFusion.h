@@ -6,8 +6,8 @@
 
 namespace kiln::Flow {
 
-// Whether an operation with so many operands is still one dispatch. It is enough for any program that is written by hand;
-// a GPU's kernel takes some hundred bindings, and each step of fusing a long chain makes all operands anew.
+// Whether an operation with so many operands is still one dispatch. It is enough for any program that is written by
+// hand; a GPU's kernel takes some hundred bindings, and each step of fusing a long chain makes all operands anew.
 bool hasRoomForOperands(unsigned operands);
 
 // Whether the operand's owner may take in what computes the operand: it is the only use, in the same block, and each
