@@ -153,12 +153,18 @@ static bool reducesRows(TilingInterface op) {
 
 // The row's tile says how many elements a workgroup reads; a result that sums up many takes as many more. `unit` is how
 // many results are computed together.
-static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t unit) {
+static TileConfig fitElements(TileConfig config, const Problem &problem, int64_t unit, bool isOfRows) {
   int64_t budget = std::max<int64_t>(1, config.m * config.n / std::max<int64_t>(1, known(problem.k)));
   int64_t narrowest = std::min<int64_t>(config.n, unit == 1 ? 1 : 4 * unit);
   int64_t width = std::clamp<int64_t>(llvm::alignTo(budget, unit), std::min(narrowest, config.n), config.n);
-  if (problem.k != 1 && ShapedType::isStatic(problem.m) && problem.m == 1)
-    width = std::max(std::min(narrowest, budget), budget);
+  const Parallelism &wanted = parallelism[0];
+  if (isOfRows && problem.m == 1)
+    width = budget;
+  // Parts of few long columns are narrower, down to a vector.
+  else if (problem.k != 1 && problem.m == 1)
+    while (width >= 2 * unit && double(known(problem.n)) / width < wanted.workgroups &&
+           double(width) * known(problem.k) >= wanted.operations)
+      width = llvm::alignTo(width / 2, unit);
   config.n = shareEvenly(problem.n, std::max<int64_t>(1, width), unit);
   config.m = std::max<int64_t>(1, budget / std::max<int64_t>(1, config.n));
   if (ShapedType::isStatic(problem.m))
@@ -191,8 +197,9 @@ TileConfig fitConfig(const TileConfig &base, const DispatchRoot &root, const Ker
   }
   // So few rows, taken as many at a time as a vector has lanes, would leave workers without any.
   constexpr int64_t manyWorkgroups = 16;
-  bool isFewRows = reducesRows(root.op) && known(problem.m) * known(problem.n) < manyWorkgroups * lanes;
-  TileConfig config = fitElements(base, problem, isFewRows ? 1 : lanes);
+  bool isOfRows = reducesRows(root.op);
+  bool isFewRows = isOfRows && known(problem.m) * known(problem.n) < manyWorkgroups * lanes;
+  TileConfig config = fitElements(base, problem, isFewRows ? 1 : lanes, isOfRows);
   limitKept(config, problem, bytesBeside(root));
   return config;
 }
