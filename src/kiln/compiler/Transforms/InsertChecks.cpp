@@ -128,7 +128,7 @@ private:
     unsigned bits = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
     if (!overflows || bits < 32)
       return;
-    auto constantOf = [&](APInt value) {
+    auto constantOf = [&](const APInt &value) {
       return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value)).getResult();
     };
     Value isLeast = compare(arith::CmpIPredicate::eq, number, constantOf(APInt::getSignedMinValue(bits)));

@@ -266,9 +266,9 @@ TEST(CorpusProblem, QuickOnesAreComparedInEachRequest) {
   CorpusProblem problem(negate());
   problem.setWideBaseline(computeNegative);
   Memory inputs(problem.inputs());
-  for (int request = 0; request < 10; ++request) {
+  for (uint64_t request = 0; request < 10; ++request) {
     int compared = 0;
-    for (uint64_t set = 64 * request; set < uint64_t(64 * (request + 1)); ++set)
+    for (uint64_t set = 64 * request; set < 64 * (request + 1); ++set)
       compared += !problem.leavesOutTimedCheck(set) && problem.timedCheck(inputs.view(), set);
     EXPECT_GE(compared, 1) << request;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));

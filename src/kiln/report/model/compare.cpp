@@ -87,7 +87,7 @@ std::vector<std::string> differencesOf(const store::Run &before, const store::Ru
   };
   tellKey("the node", before.machine.node, after.machine.node);
   tellKey("the hardware", before.machine.hardware, after.machine.hardware);
-  auto named = [](std::string device) { return device.empty() ? "the CPU" : device; };
+  auto named = [](const std::string &device) { return device.empty() ? std::string("the CPU") : device; };
   tell("the device", named(deviceOf(before)), named(deviceOf(after)));
   tell("the cache mode", before.cacheMode, after.cacheMode);
   tell("the data", before.dataDistribution, after.dataDistribution);

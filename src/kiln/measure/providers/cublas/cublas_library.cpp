@@ -27,7 +27,7 @@ Result<SharedLibrary> openLibrary(const char *name, const std::string &peersFold
     const char *needs[] = {needed.c_str()};
     if (SharedLibrary::isThere(peersFolder, {path.c_str()}))
       return SharedLibrary::open(peersFolder, {path.c_str(), needs});
-    if (Result<SharedLibrary> library = SharedLibrary::openSystems(file.c_str()); library.ok())
+    if (Result<SharedLibrary> library = SharedLibrary::openSystems(file); library.ok())
       return library;
     tried += (tried.empty() ? "" : " or ") + file;
   }

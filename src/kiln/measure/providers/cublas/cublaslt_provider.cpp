@@ -63,7 +63,8 @@ protected:
 
 private:
   template <typename T> Status setAttribute(int attribute, T value) {
-    return checkCublas(library.cublasLtMatmulDescSetAttribute(description, attribute, &value, sizeof(value)),
+    return checkCublas(library.cublasLtMatmulDescSetAttribute(description, attribute, static_cast<const void *>(&value),
+                                                              sizeof(value)),
                        "describe a product");
   }
 

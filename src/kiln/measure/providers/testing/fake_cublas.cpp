@@ -27,26 +27,29 @@ struct TypeText {
   const char *load;        // {0}: a register of the accumulator, {1}: the address
   const char *store;
 };
-const std::map<int, TypeText> kTypes = {
-    {cublas::kF16,
-     {2, "f32", "ld.global.b16 %h, [{1}]; cvt.f32.f16 {0}, %h;", "cvt.rn.f16.f32 %h, {0}; st.global.b16 [{1}], %h;"}},
-    {cublas::kBF16,
-     {2, "f32", "ld.global.b16 %h, [{1}]; mov.b16 %zero, 0; mov.b32 {0}, {{%zero, %h}};",
-      "cvt.rn.bf16.f32 %h, {0}; st.global.b16 [{1}], %h;"}},
-    {cublas::kF32, {4, "f32", "ld.global.f32 {0}, [{1}];", "st.global.f32 [{1}], {0};"}},
-    {cublas::kF64, {8, "f64", "ld.global.f64 {0}, [{1}];", "st.global.f64 [{1}], {0};"}},
-    {cublas::kI8, {1, "s32", "ld.global.s8 {0}, [{1}];", ""}},
-    {cublas::kI32, {4, "s32", "", "st.global.s32 [{1}], {0};"}},
-};
+const TypeText &typeText(int type) {
+  static const std::map<int, TypeText> kTypes = {
+      {cublas::kF16,
+       {2, "f32", "ld.global.b16 %h, [{1}]; cvt.f32.f16 {0}, %h;", "cvt.rn.f16.f32 %h, {0}; st.global.b16 [{1}], %h;"}},
+      {cublas::kBF16,
+       {2, "f32", "ld.global.b16 %h, [{1}]; mov.b16 %zero, 0; mov.b32 {0}, {{%zero, %h}};",
+        "cvt.rn.bf16.f32 %h, {0}; st.global.b16 [{1}], %h;"}},
+      {cublas::kF32, {4, "f32", "ld.global.f32 {0}, [{1}];", "st.global.f32 [{1}], {0};"}},
+      {cublas::kF64, {8, "f64", "ld.global.f64 {0}, [{1}];", "st.global.f64 [{1}], {0};"}},
+      {cublas::kI8, {1, "s32", "ld.global.s8 {0}, [{1}];", ""}},
+      {cublas::kI32, {4, "s32", "", "st.global.s32 [{1}], {0};"}},
+  };
+  return kTypes.at(type);
+}
 
 std::string loadText(int type, const char *into, const char *address) {
-  return fmt::format(fmt::runtime(kTypes.at(type).load), into, address);
+  return fmt::format(fmt::runtime(typeText(type).load), into, address);
 }
 
 // c[i + j * strideC] = sum over p of a[i * rowA + p * stepA] * b[p * stepB + j * columnB], then a bias for each i, and
 // relu.
 std::string kernelText(int operands, int result, bool tf32) {
-  const TypeText &in = kTypes.at(operands), &out = kTypes.at(result);
+  const TypeText &in = typeText(operands), &out = typeText(result);
   const std::string type = in.accumulator;
   const std::string multiply = type == "s32" ? "mad.lo.s32" : "fma.rn." + type;
   const std::string narrow =
