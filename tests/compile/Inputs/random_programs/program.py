@@ -8,6 +8,8 @@ NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.flo
          "i32": np.int32, "i64": np.int64, "index": np.int64, "i16": np.int16}
 WIDTH = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
 # Of the largest element: what many operations in this type, each rounded, may add up to. A fault gives more.
+EPSILON = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}  # of a unit in the last place
+NOISE = "noise"
 TOLERANCE = {"f64": 1e-9, "f32": 1e-3, "f16": 4e-2, "bf16": 3e-1}
 
 
@@ -120,6 +122,8 @@ class Function:
         def action(env):
             result = to_type(dtype, compute(env))
             assert result.shape == value.shape, (text, result.shape, value.shape)
+            if NOISE in env and is_float(dtype):
+                result = to_type(dtype, result * (1 + EPSILON[dtype] * env[NOISE].uniform(-4, 4, value.shape)))
             env[value.name] = result
         self.step(action)
         self.pool.append(value)
@@ -186,9 +190,11 @@ class Function:
         return "\n".join([f"func.func @{self.name}({args}) -> ({types}) {{"]
                          + self.lines + [f"  return {names} : {types}", "}", ""])
 
-    def call(self, arrays):
-        """Runs the tape on other arguments."""
+    def call(self, arrays, noise=None):
+        """Runs the tape on other arguments. With a generator as noise, each step is off by some units in the last place."""
         env = {arg.name: array for arg, array in zip(self.args, arrays)}
+        if noise is not None:
+            env[NOISE] = noise
         for action in self.tape:
             action(env)
         return [env[value.name] for value in self.results]
