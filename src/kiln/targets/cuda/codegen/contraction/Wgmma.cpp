@@ -327,7 +327,11 @@ private:
   //===--- Products ---===//
 
   void consume() {
-    Value number = i32.add(i32.div(kernel.thread, kGroupThreads), -1), peer = peerOfLane();
+    // From the first lane: ptxas takes it that all lanes have the same, and computes with it once for the warp.
+    Value own = i32.add(i32.div(kernel.thread, kGroupThreads), -1);
+    Value number = NVVM::ShflOp::create(b, b.getI32Type(), i32.constant(-1), own, i32.constant(0), i32.constant(31),
+                                        NVVM::ShflKind::idx, UnitAttr());
+    Value peer = peerOfLane();
     SmallVector<Type> registers(config.n / 2, kind.accumulator);
     auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), registers);
     overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
