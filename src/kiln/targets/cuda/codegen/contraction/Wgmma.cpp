@@ -332,6 +332,8 @@ private:
     Value number = NVVM::ShflOp::create(b, b.getI32Type(), i32.constant(-1), own, i32.constant(0), i32.constant(31),
                                         NVVM::ShflKind::idx, UnitAttr());
     Value peer = peerOfLane();
+    int64_t part = lhs.isKInner ? kGroupRows * kRowBytes : config.k * kRowBytes * (kGroupRows * 2 / kRowBytes);
+    Value a = descriptor(lhs, i32.mul(number, part)), c = descriptor(rhs, i32.constant(0));
     SmallVector<Type> registers(config.n / 2, kind.accumulator);
     auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), registers);
     overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
@@ -343,7 +345,7 @@ private:
         b.setInsertionPointToStart(loop.getBody());
         Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
         wait(full(here.stage), here.parity);
-        Value result = multiply(stageOffset(here.stage), number, loop.getRegionIterArg(3));
+        Value result = multiply(here.stage, a, c, loop.getRegionIterArg(3));
         // The step before is done where one at most is under way.
         NVVM::WgmmaWaitGroupSyncOp::create(b, 1);
         Value before = loop.getRegionIterArg(2);
@@ -359,10 +361,10 @@ private:
     });
   }
 
-  // What wgmma is told of an input in shared memory: distances are in units of 16 bytes.
-  Value descriptor(const BoxedInput &boxed, Value stage, Value offset) {
+  // What wgmma is told of an input in the first stage of shared memory: distances are in units of 16 bytes.
+  Value descriptor(const BoxedInput &boxed, Value offset) {
     const Integers &i64 = kernel.i64;
-    Value pointer = kernel.sharedAt(i32.add(i32.add(stage, boxed.start), offset));
+    Value pointer = kernel.sharedAt(i32.add(i32.add(stageOffset(i32.constant(0)), boxed.start), offset));
     Value address = LLVM::PtrToIntOp::create(b, b.getI64Type(), pointer);
     Value field = i64.div(i64.bitAnd(address, 0x3ffff), 16);
     constexpr int64_t swizzle128 = int64_t(1) << 62;
@@ -372,10 +374,12 @@ private:
     return i64.add(field, fields);
   }
 
-  Value multiply(Value stage, Value number, Value sums) {
+  // `a` and `c` are the descriptors of the first stage; what is added for another stays within their address.
+  Value multiply(Value stage, Value a, Value c, Value sums) {
     const Integers &i64 = kernel.i64;
-    int64_t part = lhs.isKInner ? kGroupRows * kRowBytes : config.k * kRowBytes * (kGroupRows * 2 / kRowBytes);
-    Value a = descriptor(lhs, stage, i32.mul(number, part)), c = descriptor(rhs, stage, i32.constant(0));
+    Value distance = i64.of(i32.mul(stage, (config.m + config.n) * kRowBytes / 16));
+    a = i64.add(a, distance);
+    c = i64.add(c, distance);
     auto layoutOf = [&](bool isKInner, bool isLhs) {
       return isKInner == isLhs ? NVVM::MMALayout::row : NVVM::MMALayout::col;
     };
