@@ -44,16 +44,35 @@ static void multiply(RewriterBase &rewriter, Operation *op) {
     rewriter.modifyOpInPlace(use.getOwner(), [&] { use.set(rewriter.clone(*op)->getResult(0)); });
 }
 
+// Gives each operation but the first that updates the value a copy of it.
+static void copyForFurtherInits(RewriterBase &rewriter, Value value) {
+  SmallVector<OpOperand *> inits;
+  for (OpOperand &use : value.getUses())
+    if (auto op = dyn_cast<DestinationStyleOpInterface>(use.getOwner()); op && op.isDpsInit(&use))
+      inits.push_back(&use);
+  for (OpOperand *init : llvm::drop_begin(inits, std::min<size_t>(1, inits.size()))) {
+    rewriter.setInsertionPoint(init->getOwner());
+    Location loc = init->getOwner()->getLoc();
+    Value empty = tensor::EmptyOp::create(rewriter, loc, tensor::getMixedSizes(rewriter, loc, value),
+                                          getElementTypeOrSelf(value));
+    Value copy = linalg::CopyOp::create(rewriter, loc, value, empty).getResult(0);
+    rewriter.modifyOpInPlace(init->getOwner(), [&] { init->set(copy); });
+  }
+}
+
 // Upstream puts a store's memory in the place of the empty tensor that the stored value was computed in. The analysis
 // does not see that the store writes this memory, so nothing else may be computed in it.
 LogicalResult eliminateEmptyTensors(RewriterBase &rewriter, Operation *root) {
-  SmallVector<Operation *> fills, empties;
-  root->walk([&](linalg::FillOp op) {
+  SmallVector<Operation *> cheap, others, empties;
+  root->walk([&](linalg::LinalgOp op) {
     if (op.hasPureTensorSemantics())
-      fills.push_back(op);
+      (isa<linalg::FillOp, linalg::CopyOp>(op) ? cheap : others).push_back(op);
   });
-  for (Operation *fill : fills)
-    multiply(rewriter, fill);
+  for (Operation *op : cheap)
+    multiply(rewriter, op);
+  for (Operation *op : others)
+    for (Value result : op->getResults())
+      copyForFurtherInits(rewriter, result);
   root->walk([&](tensor::EmptyOp op) { empties.push_back(op); });
   for (Operation *empty : empties)
     multiply(rewriter, empty);

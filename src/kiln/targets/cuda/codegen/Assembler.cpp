@@ -81,6 +81,9 @@ Expected<AssembledCode> assemble(StringRef ptxas, StringRef architecture, String
   int code = sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects, kMostSeconds, 0, &reason);
   auto said = MemoryBuffer::getFile(names[2]);
   std::string output = said ? (*said)->getBuffer().trim().str() : "";
+  constexpr size_t mostTold = 4000;
+  if (code != 0 && output.size() > mostTold)
+    output.erase(0, output.size() - mostTold); // the end has the error
   if (code != 0)
     return createStringError("%s failed%s%s", ptxas.str().c_str(), reason.empty() ? ": " : (": " + reason).c_str(),
                              output.c_str());

@@ -120,7 +120,13 @@ static Status checkCubins(const schema::GpuExecutable &table) {
     isWhole = isWhole && std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
               header.e_shentsize == sizeof(Elf64_Shdr) &&
               isInside(header.e_shoff, uint64_t(header.e_shnum) * sizeof(Elf64_Shdr)) &&
+              (header.e_phnum == 0 || header.e_phentsize == sizeof(Elf64_Phdr)) &&
               isInside(header.e_phoff, uint64_t(header.e_phnum) * header.e_phentsize);
+    for (uint64_t i = 0; isWhole && i < header.e_phnum; ++i) {
+      Elf64_Phdr segment;
+      std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof(segment), sizeof(segment));
+      isWhole = isInside(segment.p_offset, segment.p_filesz);
+    }
     for (uint64_t i = 0; isWhole && i < header.e_shnum; ++i) {
       Elf64_Shdr section;
       std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof(section), sizeof(section));

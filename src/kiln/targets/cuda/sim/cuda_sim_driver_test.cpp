@@ -110,7 +110,18 @@ TEST_F(CudaSim, MachineCodeThatIsNotWholeIsDataLoss) {
   section = {};
   header.e_shnum = 2;
   EXPECT_EQ(load({file(8)}).code(), StatusCode::DataLoss);
-  header.e_shnum = 0;
+  header.e_shnum = 1;
+  EXPECT_TRUE(load({file(8)}).ok());
+  // The same bytes as the header of a segment, whose offset lies where a section has its flags.
+  header.e_phnum = 1;
+  header.e_phoff = header.e_shoff;
+  EXPECT_EQ(load({file(8)}).code(), StatusCode::DataLoss);
+  header.e_phentsize = sizeof(Elf64_Phdr);
+  EXPECT_TRUE(load({file(8)}).ok());
+  section.sh_flags = ~uint64_t(0);
+  EXPECT_EQ(load({file(8)}).code(), StatusCode::DataLoss);
+  header.e_phnum = 0;
+  EXPECT_TRUE(load({file(8)}).ok());
   header.e_ident[0] = 'x';
   EXPECT_EQ(load({file(8)}).code(), StatusCode::DataLoss);
 }
