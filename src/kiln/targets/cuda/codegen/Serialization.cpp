@@ -171,7 +171,7 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
     std::vector<flatbuffers::Offset<flatbuffers::String>> assertions;
     if (auto messages = function->getAttrOfType<ArrayAttr>(assertionsAttr))
       for (StringAttr message : messages.getAsRange<StringAttr>())
-        assertions.push_back(builder.CreateString(message.getValue().data(), message.size()));
+        assertions.push_back(builder.CreateString(message.str()));
     std::string name = op.getSymName().str(), symbol = symbolOf(name, ordinal);
     kernels.push_back(schema::CreateGpuKernelDirect(
         builder, name.c_str(), symbol.c_str(), std::distance(modules.begin(), module),
