@@ -94,7 +94,8 @@ static bool mergeUsers(RewriterBase &rewriter, Value value) {
   return true;
 }
 
-static bool isMerged(Operation *op) {
+// What merge makes, or a program has, such as the largest element and its place.
+static bool reducesSeveralWays(Operation *op) {
   auto generic = dyn_cast<linalg::GenericOp>(op);
   return generic && generic.getNumReductionLoops() != 0 && generic.getNumResults() > 1;
 }
@@ -110,10 +111,11 @@ static Value throughReshapes(Value value) {
   return value;
 }
 
-// Whether the operand is reshaped for merged reductions and nothing else.
+// Whether the operand is reshaped for such an operation and nothing else.
 static bool isOnTheWay(OpOperand *operand) {
   Value end = throughReshapes(operand->get());
-  return isReshape(operand->getOwner()) && end != operand->get() && end.hasOneUse() && isMerged(*end.user_begin());
+  return isReshape(operand->getOwner()) && end != operand->get() && end.hasOneUse() &&
+         reducesSeveralWays(*end.user_begin());
 }
 
 namespace {
@@ -146,7 +148,7 @@ private:
     linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, isOnTheWay);
     linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns, isOnTheWay);
     linalg::populateElementwiseOpsFusionPatterns(
-        patterns, [](OpOperand *operand) { return canTakeIn(operand) && isMerged(operand->getOwner()); });
+        patterns, [](OpOperand *operand) { return canTakeIn(operand) && reducesSeveralWays(operand->getOwner()); });
     GreedyRewriteConfig untilDone;
     untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone)))
