@@ -172,7 +172,7 @@ class Arithmetic:
         dims, dtype, affine = out
         if np.prod(space, dtype=np.int64) > self.f.maximum:
             return None
-        init = start or (self.f.fill(dims, dtype, 0) if self.chance(0.75) else self.start(dims, dtype))
+        init = start or self.start(dims, dtype, zero=self.chance(0.75))
         reduced = tuple(i for i, kind in enumerate(iterators) if kind == "reduction")
         wide = np.float64 if is_float(dtype) else np.int64
 

@@ -16,7 +16,7 @@ class Values:
     def __init__(self, rng, name, dtypes, dims, helpers=()):
         self.f = Function(rng, name)
         self.rng, self.dtypes, self.helpers, self.depth = rng, dtypes, list(helpers), 0
-        self.dims = []
+        self.dims, self.starts = [], set()
         for size, dynamic in dims:
             self.dims.append(self.dynamic_dim(size) if dynamic else Dim(size))
 
@@ -83,13 +83,19 @@ class Values:
             return self.f.fill(dims, dtype, 1)
         return self.f.argument(dims, dtype)
 
-    def start(self, dims, dtype):
-        """A tensor of just these extents, dynamic or not, as outputs of linalg ops need it."""
-        value = self.of(dims, dtype)
-        if value.type == tensor_type(dims, dtype):
-            return value
-        return self.f.define(f"tensor.cast {value.name} : {value.type} to {tensor_type(dims, dtype)}", dims, dtype,
-                             lambda env: env[value.name], value.exact)
+    def start(self, dims, dtype, zero=False):
+        """A tensor of just these extents, dynamic or not, as outputs of linalg ops need it; often one that others start from."""
+        type_ = tensor_type(dims, dtype)
+        shape = tuple(d.size for d in dims)
+        earlier = [v for v in self.f.pool if v.name in self.starts and v.type == type_ and v.shape == shape]
+        if earlier and self.chance(0.4):
+            return self.choice(earlier)
+        value = self.f.fill(dims, dtype, 0) if zero else self.of(dims, dtype)
+        if value.type != type_:
+            value = self.f.define(f"tensor.cast {value.name} : {value.type} to {type_}", dims, dtype,
+                                  lambda env, cast=value.name: env[cast], value.exact)
+        self.starts.add(value.name)
+        return value
 
     def tamed(self, value):
         """Floats of a size that the next op can take."""
