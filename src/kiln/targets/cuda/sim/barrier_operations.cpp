@@ -137,6 +137,8 @@ const Inst *arrive(const Inst *i, uint64_t *r, Thread &t) {
     // Within the scope of a block, what another one has done is not known.
     if (!(i->extra & kRelaxed && !t.hasFenced) && (!isRemote || i->extra & kClusterScope))
       t.block->cluster->shadow.release(t.number, isRemote ? barrier->remoteClocks : barrier->clocks);
+    else
+      t.block->cluster->shadow.release(t.number, barrier->relaxedClocks);
   }
   owner->completePhase(*barrier);
   return i + 1;
@@ -158,6 +160,8 @@ const Inst *test(const Inst *i, uint64_t *r, Thread &t) {
       shadow.acquire(t.number, barrier->completed);
     if (i->extra & kClusterScope && !(i->extra & kRelaxed) && !barrier->remoteCompleted.empty())
       shadow.acquire(t.number, barrier->remoteCompleted);
+    if (!barrier->relaxedCompleted.empty())
+      shadow.acquireAsyncReads(t.number, barrier->relaxedCompleted);
     return i + 1;
   }
   if (!(i->extra & kSleeps)) {

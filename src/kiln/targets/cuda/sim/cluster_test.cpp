@@ -314,6 +314,25 @@ TEST(Clusters, copiesWaitForReadersOfAllBlocks) {
   KILN_EXPECT_HAS(
       faultOf(replaced(twice, "arrive.release.cluster.shared::cluster", "arrive.shared::cluster"), "a race"), "a race");
   KILN_EXPECT_HAS(faultOf(replaced(twice, acquire, ""), "a race"), "a race");
+
+  // Reads by the async proxy that were waited for are over: an arrival suffices that orders no memory.
+  std::string copied = replaced(twice, "ld.shared.u32 %x, [%s];\nbar.sync 0;\n",
+                                "@%p cp.async.bulk.global.shared::cta.bulk_group [%out], [data], 256; @%p "
+                                "cp.async.bulk.commit_group; @%p cp.async.bulk.wait_group.read 0;\n");
+  copied = replaced(copied, "arrive.release.cluster.shared::cluster", "arrive.shared::cluster");
+  copied = replaced(copied, "parity.acquire.cluster.shared.b64 %w, [%bar+8]", "parity.shared.b64 %w, [%bar+8]");
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Outcome found = Text{copied}.run(seed);
+    ASSERT_EQ(found.text, "") << seed;
+    EXPECT_EQ(found.out[kThreads + 7], (64 + 7) * 3 + 1u);
+  }
+  KILN_EXPECT_HAS(faultOf(replaced(copied, "@%p mbarrier.arrive.shared::cluster.b64 _, [%farbar+8];", ""), "lacks"),
+                  "lacks 1 of 2 arrivals");
+  // A thread's own reads are not, and neither is what it has written.
+  KILN_EXPECT_HAS(faultOf(replaced(copied, "@%p mbarrier.arrive.shared::cluster",
+                                   "@%p ld.shared.u32 %x, [data]; @%p mbarrier.arrive.shared::cluster"),
+                          "a race"),
+                  "a race");
 }
 
 // A box of 8 rows of 32 words: each block copies four of its rows to both.

@@ -8,8 +8,10 @@ void SharedShadow::reset(uint32_t byteCount, uint32_t threads) {
   bytes.assign(byteCount, Byte());
   clocks.assign(threads, 1);
   known.resize(threads);
-  for (Clocks &each : known)
-    each.clear();
+  knownAsyncReads.resize(threads);
+  for (auto *clocksOfAll : {&known, &knownAsyncReads})
+    for (Clocks &each : *clocksOfAll)
+      each.clear();
   proxyFences.assign(threads, ProxyFence());
   floor = 0;
   hasVectors = false;
@@ -37,9 +39,9 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
     }
     if (writes(access)) {
       if (byte.readClock > floor && !(strong && byte.strongRead)) {
-        if (!isOrdered(thread, byte.reader, byte.readClock)) [[unlikely]]
+        if (!isReadOver(thread, byte, byte.reader, byte.readClock)) [[unlikely]]
           return {Problem::Kind::Race, i, byte.reader, byte.readLine, false};
-        if (byte.otherClock > floor && !isOrdered(thread, byte.otherReader, byte.otherClock)) [[unlikely]]
+        if (byte.otherClock > floor && !isReadOver(thread, byte, byte.otherReader, byte.otherClock)) [[unlikely]]
           return {Problem::Kind::Race, i, byte.otherReader, byte.readLine, false};
       }
       byte.writeClock = clock;
@@ -55,6 +57,7 @@ SharedShadow::Problem SharedShadow::note(uint32_t thread, uint32_t line, uint32_
         byte.otherClock = byte.readClock;
       }
       byte.strongRead = strong && (byte.readClock <= floor || byte.strongRead);
+      byte.asyncRead = access == Access::AsyncRead && (byte.readClock <= floor || byte.asyncRead);
       byte.readClock = clock;
       byte.reader = uint16_t(thread);
       byte.readLine = line;
@@ -88,8 +91,9 @@ void SharedShadow::meetAll() {
   std::ranges::fill(clocks, floor + 1);
   if (!hasVectors && strongAddresses.empty())
     return;
-  for (Clocks &each : known)
-    each.clear();
+  for (auto *clocksOfAll : {&known, &knownAsyncReads})
+    for (Clocks &each : *clocksOfAll)
+      each.clear();
   strongAddresses.clear();
   hasVectors = false;
 }
@@ -120,6 +124,11 @@ void SharedShadow::release(uint32_t thread, Clocks &into) {
 void SharedShadow::acquire(uint32_t thread, const Clocks &from) {
   hasVectors = true;
   raise(known[thread], from);
+}
+
+void SharedShadow::acquireAsyncReads(uint32_t thread, const Clocks &from) {
+  hasVectors = true;
+  raise(knownAsyncReads[thread], from);
 }
 
 void SharedShadow::tell(uint32_t thread, std::span<const uint32_t> others) {

@@ -60,6 +60,9 @@ public:
   // A thread lets those know that look into `clocks` later, and another learns what is there.
   void release(uint32_t thread, Clocks &clocks);
   void acquire(uint32_t thread, const Clocks &clocks);
+  // As acquire, from those who told without releasing: only their reads by the async proxy, which they have waited for,
+  // are over for the thread.
+  void acquireAsyncReads(uint32_t thread, const Clocks &clocks);
   // The others know of what the thread itself has done, and of nothing that it knows of others.
   void tell(uint32_t thread, std::span<const uint32_t> others);
   // Where the thread's clock is, and whether a thread knows of what another did up to a clock.
@@ -73,15 +76,20 @@ private:
     uint32_t writeClock = 0, readClock = 0, otherClock = 0; // 0: never
     uint32_t writeLine = 0, readLine = 0;
     uint16_t writer = 0, reader = 0, otherReader = 0;
-    bool strongWrite = false, strongRead = false, isInFlight = false, asyncWrite = false;
+    bool strongWrite = false, strongRead = false, isInFlight = false, asyncWrite = false, asyncRead = false;
   };
   bool isOrdered(uint32_t thread, uint32_t other, uint32_t clock) const {
     return clock <= floor || other == thread || (!known[thread].empty() && clock <= known[thread][other]);
   }
+  bool isReadOver(uint32_t thread, const Byte &byte, uint32_t reader, uint32_t clock) const {
+    return isOrdered(thread, reader, clock) ||
+           (byte.asyncRead && !knownAsyncReads[thread].empty() && clock <= knownAsyncReads[thread][reader]);
+  }
 
   std::vector<Byte> bytes;
-  std::vector<uint32_t> clocks; // by thread
-  std::vector<Clocks> known;    // by thread
+  std::vector<uint32_t> clocks;        // by thread
+  std::vector<Clocks> known;           // by thread
+  std::vector<Clocks> knownAsyncReads; // by thread, beyond `known`
   // By thread, at its last fence of the async proxy: its own clock, the floor, and what it knew of others.
   struct ProxyFence {
     uint32_t clock = 0, floor = 0;

@@ -258,9 +258,16 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
              << " has " << target.sharedLimit() << " for a block";
     ContractionEmitter emitter(function, *group, config);
     if (grouped)
-      return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && threadsOf(config) <= 256 ? 2 : 1,
-                                    *grouped);
+      return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && fitsTwice(config) ? 2 : 1, *grouped);
     return emitter.emit(bytes, [&](const TileKernel &kernel) { kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel); });
+  }
+
+  // Whether the registers of a multiprocessor suffice for two blocks: a thread of a warpgroup that multiplies needs
+  // about 40 besides its sums.
+  static bool fitsTwice(const TileConfig &config) {
+    constexpr int64_t kRegisters = 65536, kBesides = 40, kRowsOfWarpgroup = 64;
+    const int64_t threads = threadsOf(config), sums = kRowsOfWarpgroup * config.n / 128;
+    return threads <= 256 && sums + kBesides <= kRegisters / (2 * threads);
   }
 
   // Where a configuration was made for another target. False where the function has its own already.

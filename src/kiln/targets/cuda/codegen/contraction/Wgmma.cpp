@@ -149,25 +149,15 @@ private:
   void wait(Value barrier, Value parity) {
     NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, i32.constant(10000000));
   }
-  // Where blocks of a cluster arrive.
-  void waitForCluster(Value barrier, Value parity) {
-    scf::WhileOp::create(
-        b, TypeRange(), ValueRange(),
-        [&](OpBuilder &, Location, ValueRange) {
-          Value isDone = NVVM::MBarrierTryWaitOp::create(b, b.getI1Type(), barrier, parity, i32.constant(10000000),
-                                                         NVVM::MemScopeKind::CLUSTER, /*relaxed=*/false);
-          Value isLacking = arith::XOrIOp::create(b, isDone, arith::ConstantIntOp::create(b, 1, 1));
-          scf::ConditionOp::create(b, isLacking, ValueRange());
-        },
-        [&](OpBuilder &, Location, ValueRange) { scf::YieldOp::create(b); });
-  }
   void clusterBarrier() {
     NVVM::ClusterArriveOp::create(b, UnitAttr());
     NVVM::ClusterWaitOp::create(b, UnitAttr());
   }
   // The blocks that copy to a block, itself among them.
   int64_t peers() const { return config.clusterM + config.clusterN - 1; }
-  // A warp has read a stage: each of its first lanes tells one of those that copy there. `peer` is the lane's.
+  // A warp has read a stage: each of its first lanes tells one of those that copy there. `peer` is the lane's. In the
+  // block's scope to other blocks too: the reads are over, as wgmma was waited for, and nothing else is passed on, for
+  // which a release to the cluster would be a fence of all memory in each stage.
   void release(Value stage, Value peer) {
     kernel.where(i32.less(lane, i32.constant(peers())), [&] {
       if (!config.hasCluster()) {
@@ -175,7 +165,7 @@ private:
         return;
       }
       Value remote = NVVM::MapaOp::create(b, clusterPointer(), empty(stage), peer);
-      NVVM::MBarrierArriveOp::create(b, Type(), remote, Value(), NVVM::MemScopeKind::CLUSTER);
+      NVVM::MBarrierArriveOp::create(b, Type(), remote, Value());
     });
   }
   // The rank of a lane's peer: the blocks of the same row of the cluster first, and then the others of the column.
@@ -273,7 +263,7 @@ private:
       b.setInsertionPointToStart(loop.getBody());
       Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
       Value before = i32.bitXor(here.parity, 1);
-      config.hasCluster() ? waitForCluster(empty(here.stage), before) : wait(empty(here.stage), before);
+      wait(empty(here.stage), before);
       Value barrier = full(here.stage);
       NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, i32.constant((config.m + config.n) * kRowBytes),
                                              NVVM::MemScopeKind::CTA,

@@ -12,7 +12,7 @@
 // TWO: .visible .entry two_dispatch_0
 // TWO: .explicitcluster
 // TWO: .reqnctapercluster 2, 1, 1
-// What is full one thread tells, what is empty the eight warps of two blocks that multiply.
+// No stage orders memory among blocks. What is full one thread tells, what is empty the eight warps of two blocks that multiply.
 // TWO: mov.b32 [[FULL:%r[0-9]+]], 1;
 // TWO: mbarrier.init.shared.b64 [kiln_shared], [[FULL]];
 // TWO: mov.b32 [[EMPTY:%r[0-9]+]], 16;
@@ -21,11 +21,11 @@
 // TWO: barrier.cluster.arrive;
 // TWO: barrier.cluster.wait;
 // TWO: griddepcontrol.wait;
-// TWO-DAG: mbarrier.try_wait.parity.acquire.cluster.shared.b64
+// TWO-DAG: mbarrier.try_wait.parity.shared.b64
 // TWO-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [
 // TWO-DAG: cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [
 // TWO-DAG: mapa.shared::cluster.u64
-// TWO-DAG: mbarrier.arrive.release.cluster.shared::cluster.b64
+// TWO-DAG: mbarrier.arrive.shared::cluster.b64
 // TWO: barrier.cluster.arrive;
 // TWO: barrier.cluster.wait;
 // TWO: ret;

@@ -121,7 +121,7 @@ hal.executable private @executable {
 //       CHECK:   llvm.inline_asm {{.*}}griddepcontrol.wait
 //       CHECK:   nvvm.read.ptx.sreg.clusterid.x
 //       CHECK:   nvvm.read.ptx.sreg.nclusterid.x
-//       CHECK:   nvvm.mbarrier.try_wait {{.*}} {scope = #nvvm.mem_scope<cluster>}
+//       CHECK:   nvvm.mbarrier.try_wait.parity
 //       CHECK:   nvvm.mbarrier.arrive.expect_tx
 //       CHECK:   nvvm.cp.async.bulk.tensor.shared.cluster.global
 //   CHECK-NOT:   multicast_mask
@@ -130,7 +130,7 @@ hal.executable private @executable {
 //       CHECK:   nvvm.setmaxregister increase 232
 //       CHECK:   nvvm.wgmma.wait.group.sync.aligned 1
 //       CHECK:   %[[REMOTE:.*]] = nvvm.mapa %
-//       CHECK:   nvvm.mbarrier.arrive %[[REMOTE]] {scope = #nvvm.mem_scope<cluster>} : !llvm.ptr<7>
+//       CHECK:   nvvm.mbarrier.arrive %[[REMOTE]] : !llvm.ptr<7>
 //       CHECK:   nvvm.cluster.arrive
 //       CHECK:   nvvm.cluster.wait
 hal.executable private @executable {
