@@ -399,6 +399,15 @@ TEST_F(Merge, FactsThatCannotBeAreRefused) {
   }
 }
 
+// What was taken can be read: counts may be as large as they are, and their sums larger than an integer.
+TEST_F(Merge, LargeCountsCanBeSummed) {
+  const std::string shard = folder.file("shard.db");
+  ASSERT_OK(fillSampleStore(*valueOf(Writer::open(shard, {})), {.problems = 1}));
+  edit(shard, "UPDATE counters SET cycles = 9223372036854775807, flops = 9223372036854775807");
+  ASSERT_OK(mergeInto(path, {shard}));
+  EXPECT_TRUE(readEverything(path).ok());
+}
+
 // JSON that is nested deeper than a stack is has no place in a store, and texts are cut where they are read.
 TEST_F(Merge, JsonTooDeepIsRefusedAndLongTextsAreCut) {
   std::string shard = folder.file("shard.db");

@@ -285,15 +285,18 @@ static Counters countersAt(const Statement &row, int column) {
           static_cast<uint64_t>(row.integer(column))};
 }
 
+static std::string sumOf(std::string_view column) {
+  return fmt::format("iif(count(c.{0}) = count(*), CAST(total(c.{0}) AS INTEGER), NULL)", column);
+}
+
 Result<std::vector<CountedCalls>> Reader::counters(const std::string &run) {
   std::vector<CountedCalls> counted;
-  // A sum over some of the rounds only would not belong to the number of calls.
+  // A sum over some of the rounds only would not belong to the number of calls. total() is a double: sum() is an error
+  // where integers overflow.
   KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT c.grp, c.candidate, sum(c.calls), iif(count(c.cycles) = count(*), sum(c.cycles), NULL), "
-      "iif(count(c.instructions) = count(*), sum(c.instructions), NULL), "
-      "iif(count(c.cache_misses) = count(*), sum(c.cache_misses), NULL), "
-      "iif(count(c.flops) = count(*), sum(c.flops), NULL) "
-      "FROM grp g JOIN counters c ON c.grp = g.key WHERE g.run = ?1 GROUP BY c.grp, c.candidate",
+      fmt::format("SELECT c.grp, c.candidate, {}, {}, {}, {}, {} ", sumOf("calls"), sumOf("cycles"),
+                  sumOf("instructions"), sumOf("cache_misses"), sumOf("flops")) +
+          "FROM grp g JOIN counters c ON c.grp = g.key WHERE g.run = ?1 GROUP BY c.grp, c.candidate",
       [&](const Statement &row) -> Status {
         counted.push_back({textOf(row, 0), textOf(row, 1), countersAt(row, 2)});
         return okStatus();
