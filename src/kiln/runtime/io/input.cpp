@@ -75,8 +75,9 @@ Status parseValues(std::string_view values, HostTensor &tensor) {
   uint64_t elementBytes = hal::elementTypeByteSize(tensor.type());
   uint64_t needed = tensor.elementCount(), found = 0;
   // Packed elements are parsed into a byte each, and packed at the end.
-  std::vector<uint8_t> whole(hal::isPacked(tensor.type()) ? needed : 0);
-  std::span<uint8_t> bytes = whole.empty() ? tensor.bytes() : std::span<uint8_t>(whole);
+  const uint64_t wholeBytes = hal::isPacked(tensor.type()) ? needed : 0;
+  KILN_ASSIGN_OR_RETURN(HostTensor whole, HostTensor::zeros(ElementType::UI8, {wholeBytes}));
+  std::span<uint8_t> bytes = wholeBytes ? whole.bytes() : tensor.bytes();
   uint8_t spare[8]; // where a value is parsed for which the tensor has no room
   for (size_t i = 0; i < values.size();) {
     if (isSeparator(values[i])) {
@@ -97,8 +98,8 @@ Status parseValues(std::string_view values, HostTensor &tensor) {
     found = needed;
   }
   if (found == needed) {
-    if (!whole.empty())
-      packElements(tensor.type(), whole, tensor.bytes());
+    if (wholeBytes)
+      packElements(tensor.type(), whole.bytes(), tensor.bytes());
     return okStatus();
   }
   if (found == 1 && needed == 0)
