@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 LOOPS = "ijk"
-DTYPES = {"f32": np.float32, "f64": np.float64, "i32": np.int32}
+DTYPES = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i32": np.int32}
 
 
 def tensor(shape, dtype):
@@ -48,7 +48,7 @@ class Program:
         self.part = tensor(["?"] * len(left) if self.dynamic else left, self.dtype)
         suffix, kind = ("i", self.dtype) if self.dtype[0] == "i" else ("f", self.dtype)
         lowest = "minsi" if suffix == "i" else "minimumf"
-        largest = {"f32": "0x7F800000", "f64": "0x7FF0000000000000", "i32": "2147483647"}[kind]
+        largest = {"f16": "0x7C00", "f32": "0x7F800000", "f64": "0x7FF0000000000000", "i32": "2147483647"}[kind]
         zero = "0" if suffix == "i" else "0.0"
         extents = "".join(f"  %c{axis} = arith.constant {axis} : index\n  %n{axis} = tensor.dim %x, %c{axis} : {self.whole}\n"
                           for axis in range(len(self.shape))) if self.dynamic else ""
@@ -93,6 +93,9 @@ PROGRAMS = [
     Program("middle", (5, 77, 12), (1,)),
     Program("inner_two", (6, 10, 31), (1, 2)),
     Program("doubles", (40, 50), (1,), "f64"),
+    Program("halves", (40, 50), (1,), "f16"),
+    Program("long_halves", (3, 20000), (1,), "f16"),
+    Program("columns_of_halves", (300, 130), (0,), "f16"),
     Program("integers", (40, 50), (1,), "i32"),
     Program("named", (40, 50), (1,), form="reduce"),
     Program("dynamic", (11, 45), (1,), dynamic=True),
@@ -134,7 +137,8 @@ def main():
             run(["kiln-run-module", f"--device={device}", f"--module={module}", f"--function={program.name}", *inputs,
                  *(f"--output=@{output}" for output in outputs)])
             for output, expected in zip(outputs, program.expected()):
-                most = {"f32": 1e-5, "f64": 1e-12, "i32": 0}[program.dtype] * np.prod(program.shape) ** 0.5
+                # Sums of f16 are computed in f32, and rounded once.
+                most = 2**-10 if program.dtype == "f16" else {"f32": 1e-5, "f64": 1e-12, "i32": 0}[program.dtype] * np.prod(program.shape) ** 0.5
                 if not np.all(np.abs(np.load(output) - expected) <= most * (1 + np.abs(expected))):
                     print(f"{program.name} on {device}: {output} is {np.load(output)}, not {expected}")
                     wrong += 1

@@ -41,44 +41,78 @@ static Value widenInit(OpBuilder &builder, Location loc, Value init) {
   return linalg::FillOp::create(builder, loc, value, empty).getResult(0);
 }
 
+// What adds to init `index`, if that is a sum of narrow floats.
+static Operation *findNarrowSum(linalg::LinalgOp op, unsigned index) {
+  if (!isNarrow(op.getDpsInits()[index].getType()))
+    return nullptr;
+  return dyn_cast_or_null<arith::AddFOp>(findCombiner(op, index));
+}
+
+static Value termOf(linalg::LinalgOp op, unsigned index) {
+  Operation *sum = findNarrowSum(op, index);
+  BlockArgument init = op.getBlock()->getArgument(op.getNumDpsInputs() + index);
+  return sum->getOperand(sum->getOperand(0) == init ? 1 : 0);
+}
+
+// The product that is the term of a sum, and nothing else uses.
+static arith::MulFOp findProduct(linalg::LinalgOp op, unsigned index) {
+  auto product = termOf(op, index).getDefiningOp<arith::MulFOp>();
+  return product && product->hasOneUse() && product->getBlock() == op.getBlock() ? product : arith::MulFOp();
+}
+
 static void widen(RewriterBase &rewriter, linalg::LinalgOp op) {
   Location loc = op.getLoc();
   rewriter.setInsertionPoint(op);
-  Type wide = rewriter.getF32Type();
-  Operation *sum = findCombiner(op, 0);
-  Value wideInit = widenInit(rewriter, loc, op.getDpsInits()[0]);
+  SmallVector<Value> inits(op.getDpsInits());
+  SmallVector<unsigned> sums;
+  llvm::SmallPtrSet<Operation *, 4> replaced;
+  for (auto [index, init] : llvm::enumerate(inits)) {
+    Operation *sum = findNarrowSum(op, index);
+    if (!sum)
+      continue;
+    sums.push_back(index);
+    replaced.insert(sum);
+    if (arith::MulFOp product = findProduct(op, index))
+      replaced.insert(product);
+    init = widenInit(rewriter, loc, init);
+  }
   auto generic = linalg::GenericOp::create(
-      rewriter, loc, wideInit.getType(), op.getDpsInputs(), wideInit, op.getIndexingMapsArray(),
+      rewriter, loc, ValueRange(inits).getTypes(), op.getDpsInputs(), inits, op.getIndexingMapsArray(),
       op.getIteratorTypesArray(), [&](OpBuilder &builder, Location innerLoc, ValueRange arguments) {
         IRMapping mapping;
         mapping.map(op.getBlock()->getArguments(), arguments);
         auto extend = [&](Value narrow) -> Value {
-          return arith::ExtFOp::create(builder, innerLoc, wide, mapping.lookupOrDefault(narrow));
+          return arith::ExtFOp::create(builder, innerLoc, builder.getF32Type(), mapping.lookupOrDefault(narrow));
         };
-        Value init = op.getBlock()->getArguments().back();
-        Value term = sum->getOperand(0) == init ? sum->getOperand(1) : sum->getOperand(0);
-        auto product = term.getDefiningOp<arith::MulFOp>();
-        if (product && (!product->hasOneUse() || product->getBlock() != op.getBlock()))
-          product = {};
         for (Operation &inner : op.getBlock()->without_terminator())
-          if (&inner != sum && &inner != product)
+          if (!replaced.contains(&inner))
             builder.clone(inner, mapping);
-        Value wideTerm =
-            product ? arith::MulFOp::create(builder, innerLoc, extend(product.getLhs()), extend(product.getRhs()))
-                          .getResult()
-                    : extend(term);
-        Value total = arith::AddFOp::create(builder, innerLoc, arguments.back(), wideTerm);
-        linalg::YieldOp::create(builder, innerLoc, total);
+        for (unsigned index : sums) {
+          arith::MulFOp product = findProduct(op, index);
+          Value term =
+              product ? arith::MulFOp::create(builder, innerLoc, extend(product.getLhs()), extend(product.getRhs()))
+                            .getResult()
+                      : extend(termOf(op, index));
+          Value total = arith::AddFOp::create(builder, innerLoc, arguments[op.getNumDpsInputs() + index], term);
+          mapping.map(findNarrowSum(op, index)->getResult(0), total);
+        }
+        SmallVector<Value> yielded;
+        for (Value value : op.getBlock()->getTerminator()->getOperands())
+          yielded.push_back(mapping.lookupOrDefault(value));
+        linalg::YieldOp::create(builder, innerLoc, yielded);
       });
-  Type narrow = getElementTypeOrSelf(op.getDpsInits()[0].getType());
-  rewriter.replaceOp(op, convert(rewriter, loc, generic.getResult(0), narrow));
+  SmallVector<Value> results(generic.getResults());
+  for (unsigned index : sums)
+    results[index] = convert(rewriter, loc, results[index], getElementTypeOrSelf(op.getDpsInits()[index].getType()));
+  rewriter.replaceOp(op, results);
 }
 
 void widenNarrowSums(RewriterBase &rewriter, func::FuncOp function) {
   SmallVector<linalg::LinalgOp> ops;
   function.walk([&](linalg::LinalgOp op) {
-    if (op.getNumReductionLoops() != 0 && op.getNumDpsInits() == 1 && op.hasPureTensorSemantics() &&
-        isNarrow(op.getDpsInits()[0].getType()) && isa_and_nonnull<arith::AddFOp>(findCombiner(op, 0)))
+    auto isNarrowSum = [&](unsigned index) { return findNarrowSum(op, index) != nullptr; };
+    if (op.getNumReductionLoops() != 0 && op.hasPureTensorSemantics() &&
+        llvm::any_of(llvm::seq<unsigned>(op.getNumDpsInits()), isNarrowSum))
       ops.push_back(op);
   });
   for (linalg::LinalgOp op : ops)

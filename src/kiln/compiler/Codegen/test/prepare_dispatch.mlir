@@ -112,6 +112,45 @@ func.func @narrow() {
   return
 }
 
+// So is each sum of several reductions of the same elements; the smallest element stays as it is.
+// CHECK-LABEL: func.func @narrow_reductions()
+// CHECK:         %{{.+}}:3 = linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} {{.*}} outs(%{{.+}}, %{{.+}}, %{{.+}} : tensor<8xf32>, tensor<8xbf16>, tensor<8xf32>)
+// CHECK:         ^bb0(%[[A:.+]]: bf16, %[[SUM:.+]]: f32, %[[LEAST:.+]]: bf16, %[[SQUARES:.+]]: f32):
+// CHECK:           %[[NEXT_LEAST:.+]] = arith.minimumf %[[A]], %[[LEAST]] : bf16
+// CHECK:           %[[WIDE:.+]] = arith.extf %[[A]] : bf16 to f32
+// CHECK:           %[[NEXT_SUM:.+]] = arith.addf %[[SUM]], %[[WIDE]] : f32
+// CHECK:           %[[SQUARE:.+]] = arith.mulf {{.*}} : f32
+// CHECK:           %[[NEXT_SQUARES:.+]] = arith.addf %[[SQUARES]], %[[SQUARE]] : f32
+// CHECK:           linalg.yield %[[NEXT_SUM]], %[[NEXT_LEAST]], %[[NEXT_SQUARES]] : f32, bf16, f32
+// CHECK-COUNT-2: arith.truncf {{.*}} : f32 to bf16
+func.func @narrow_reductions() {
+  %zero = arith.constant 0.0 : bf16
+  %large = arith.constant 0x7F80 : bf16
+  %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<8x4xbf16>
+  %a = bufferization.to_tensor %0 restrict : memref<8x4xbf16> to tensor<8x4xbf16>
+  %1 = hal.interface.binding.subspan binding(1) <writeonly> : memref<8xbf16>
+  %2 = hal.interface.binding.subspan binding(2) <writeonly> : memref<8xbf16>
+  %3 = hal.interface.binding.subspan binding(3) <writeonly> : memref<8xbf16>
+  %e = tensor.empty() : tensor<8xbf16>
+  %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<8xbf16>) -> tensor<8xbf16>
+  %l = linalg.fill ins(%large : bf16) outs(%e : tensor<8xbf16>) -> tensor<8xbf16>
+  %x:3 = linalg.generic {
+    indexing_maps = [#map, affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r)>],
+    iterator_types = ["parallel", "reduction"]
+  } ins(%a : tensor<8x4xbf16>) outs(%f, %l, %f : tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>) {
+  ^bb0(%in: bf16, %sum: bf16, %least: bf16, %squares: bf16):
+    %s = arith.addf %sum, %in : bf16
+    %m = arith.minimumf %in, %least : bf16
+    %p = arith.mulf %in, %in : bf16
+    %q = arith.addf %p, %squares : bf16
+    linalg.yield %s, %m, %q : bf16, bf16, bf16
+  } -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>)
+  bufferization.materialize_in_destination %x#0 in restrict writable %1 : (tensor<8xbf16>, memref<8xbf16>) -> ()
+  bufferization.materialize_in_destination %x#1 in restrict writable %2 : (tensor<8xbf16>, memref<8xbf16>) -> ()
+  bufferization.materialize_in_destination %x#2 in restrict writable %3 : (tensor<8xbf16>, memref<8xbf16>) -> ()
+  return
+}
+
 // Sums that the program itself rounds at each step are left as they are.
 // CHECK-LABEL: func.func @rounded_each_step()
 // CHECK:         linalg.generic {{.*}} ins(%{{.+}}, %{{.+}} : tensor<8x4xf16>, tensor<4x8xf16>) outs(%{{.+}} : tensor<8x8xf16>)

@@ -5,17 +5,13 @@ using namespace mlir;
 namespace kiln::Flow {
 
 // The map by which a reduction reads each element of `value` once; null where `op` is no reduction that can be merged.
-// Sums of narrow floats are widened one by one in code generation.
 static AffineMap mapOfMergeable(Operation *op, Value value) {
   auto reduction = dyn_cast<linalg::LinalgOp>(op);
   if (!isa<linalg::GenericOp, linalg::ReduceOp>(op) || reduction.getNumReductionLoops() == 0 ||
       !reduction.hasPureTensorSemantics() || !op->getDiscardableAttrDictionary().empty())
     return {};
-  for (Value init : reduction.getDpsInits()) {
-    Type element = getElementTypeOrSelf(init.getType());
-    if (init == value || (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32))
-      return {};
-  }
+  if (llvm::is_contained(reduction.getDpsInits(), value))
+    return {};
   AffineMap map;
   for (OpOperand *input : reduction.getDpsInputOperands()) {
     if (input->get() != value)
