@@ -149,7 +149,8 @@ class Arithmetic:
         axis = int(self.rng.integers(value.rank))
         kept = [a for a in range(value.rank) if a != axis]
         dims = [value.dims[a] for a in kept]
-        low = self.f.fill(dims, value.dtype, -60000 if is_float(value.dtype) else -2**31)
+        lowest = {"f16": -60000, "i32": -2**31, "i64": -2**63}.get(value.dtype, -1e38)
+        low = self.f.fill(dims, value.dtype, lowest)
         zero = self.f.fill(dims, "i32", 0)
         body, name, best, place = Body(self.f), self.f.new(), self.f.new(), self.f.new()
         index = body.cast(body.index(axis), "i32")
