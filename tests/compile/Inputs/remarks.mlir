@@ -38,6 +38,36 @@ func.func @put(%x: tensor<64xf32>, %y: tensor<8xf32>) -> tensor<64xf32> {
   return %r : tensor<64xf32>
 }
 
+// CHECK: [[@LINE+2]]:8: remark: copy: part copies 48 bytes in each call: the result of 'tensor.extract_slice' is stored, and 'linalg.generic' loads it
+func.func @part(%x: tensor<16x16xf16>) -> tensor<24xf16> {
+  %s = tensor.extract_slice %x[4, 0] [4, 6] [2, 2] : tensor<16x16xf16> to tensor<4x6xf16>
+  %flat = tensor.collapse_shape %s [[0, 1]] : tensor<4x6xf16> into tensor<24xf16>
+  %r = math.absf %flat : tensor<24xf16>
+  return %r : tensor<24xf16>
+}
+
+// CHECK: [[@LINE+3]]:8: remark: copy: border copies a tensor in each call: the result of 'tensor.pad' is stored, and 2 operations load it
+func.func @border(%x: tensor<?x2xf32>, %y: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[1, 1] high[1, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<?x2xf32> to tensor<?x4xf32>
+  %abs = linalg.abs ins(%p : tensor<?x4xf32>) outs(%y : tensor<?x4xf32>) -> tensor<?x4xf32>
+  %zeros = arith.constant dense<0.0> : tensor<4xf32>
+  %sums = linalg.reduce { arith.addf } ins(%p : tensor<?x4xf32>) outs(%zeros : tensor<4xf32>) dimensions = [0]
+  return %abs, %sums : tensor<?x4xf32>, tensor<4xf32>
+}
+
+// What the caller gets, or is updated, has to be stored.
+func.func @stored(%x: tensor<16xf32>, %y: tensor<2xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %s = tensor.extract_slice %x[0] [8] [1] : tensor<16xf32> to tensor<8xf32>
+  %r = math.absf %s : tensor<8xf32>
+  %t = tensor.extract_slice %x[8] [8] [1] : tensor<16xf32> to tensor<8xf32>
+  %u = tensor.insert_slice %y into %t[3] [2] [1] : tensor<2xf32> into tensor<8xf32>
+  return %s, %r, %u : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
 // CHECK: [[@LINE+7]]:8: remark: not_fused: both stores the result of 'linalg.matmul' and loads it for 'linalg.generic': 2 operations use it
 // YAML: Name: not_fused
 // YAML: Line: [[@LINE+5]], Column: 8 }

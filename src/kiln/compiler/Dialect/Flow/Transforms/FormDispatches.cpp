@@ -91,6 +91,37 @@ static std::string whyNotFused(linalg::LinalgOp consumer, Value value) {
   return text + (isInOrder ? "one dispatch cannot hold both" : "its elements are not used one by one, in their order");
 }
 
+// The operations that load what `copy`, a slice or padding, stores; none where something has to have it in memory, such
+// as the caller or what updates it.
+static llvm::SetVector<Operation *> findLoads(Operation *copy) {
+  llvm::SetVector<Operation *> loads;
+  SmallVector<Value> views{copy->getResult(0)};
+  while (!views.empty()) {
+    for (OpOperand &use : views.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      auto destination = dyn_cast<DestinationStyleOpInterface>(user);
+      if (isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ReshapeOp, TensorReshapeOp>(user))
+        views.push_back(user->getResult(0));
+      else if (isDispatchable(user) && !(destination && destination.isDpsInit(&use)))
+        loads.insert(user);
+      else if (!isa<tensor::DimOp>(user))
+        return {};
+    }
+  }
+  return loads;
+}
+
+static std::string whatIsCopied(Operation *copy, ArrayRef<Operation *> loads) {
+  auto type = cast<RankedTensorType>(copy->getResult(0).getType());
+  std::string what = "a tensor", who = std::to_string(loads.size()) + " operations load it";
+  if (type.hasStaticShape() && type.getElementType().isIntOrFloat())
+    what = std::to_string(type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8)) + " bytes";
+  if (loads.size() == 1)
+    who = "'" + loads.front()->getName().getStringRef().str() + "' loads it";
+  return "copies " + what + " in each call: the result of '" + copy->getName().getStringRef().str() +
+         "' is stored, and " + who;
+}
+
 namespace {
 class FormDispatchesPass : public impl::FormDispatchesPassBase<FormDispatchesPass> {
 public:
@@ -155,6 +186,8 @@ private:
         groupOf[op] = index;
     for (auto [index, group] : llvm::enumerate(groups)) {
       for (Operation *op : group) {
+        if (isa<tensor::ExtractSliceOp, tensor::PadOp>(op))
+          remarkCopy(op);
         auto consumer = dyn_cast<linalg::LinalgOp>(op);
         if (!consumer)
           continue;
@@ -163,12 +196,20 @@ private:
           auto found = producer ? groupOf.find(producer) : groupOf.end();
           if (found == groupOf.end() || found->second == index || !couldFuse(producer, consumer, value))
             continue;
-          auto function = op->getParentOfType<FunctionOpInterface>();
-          Util::addRemark(getOperation(), Util::Cost::NotFused, op->getLoc(), function ? function.getName() : "",
-                          whyNotFused(consumer, value));
+          addRemark(Util::Cost::NotFused, op, whyNotFused(consumer, value));
         }
       }
     }
+  }
+
+  void remarkCopy(Operation *op) {
+    if (llvm::SetVector<Operation *> loads = findLoads(op); !loads.empty())
+      addRemark(Util::Cost::Copy, op, whatIsCopied(op, loads.getArrayRef()));
+  }
+
+  void addRemark(Util::Cost cost, Operation *op, const std::string &text) {
+    auto function = op->getParentOfType<FunctionOpInterface>();
+    Util::addRemark(getOperation(), cost, op->getLoc(), function ? function.getName() : "", text);
   }
 
   // Whether `user` is an elementwise operation on the result of `op`, and its only use.
