@@ -46,8 +46,8 @@
 // MAPS: 2x3xi8=
 // MAPS-COUNT-2: 'tensor.expand_shape': an extent is negative, or the tensor is too large
 // MAPS: 2x3xi8=[1 2 3][4 5 6]
-// MAPS: 'flow.tensor.reshape': the result must have as many bytes as the source
-// MAPS: 'flow.tensor.reshape': an extent is negative, or the tensor is too large
+// MAPS: 'tensor.reshape': the result must have as many bytes as the source
+// MAPS: 'tensor.reshape': an extent is negative, or the tensor is too large
 // MAPS: 2xi32=7 7
 // MAPS: 'tensor.splat': an extent is negative, or the tensor is too large
 // MAPS: 3xi32=6 5 6

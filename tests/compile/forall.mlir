@@ -7,7 +7,10 @@
 // RUN: run --function=shifted --input="5xi32=1 2 3 4 5" --input=0 --expected_output="5xi32=1 2 3 4 5" && \
 // RUN: run --function=columns --input="2x3xi32=1 2 3 4 5 6" --expected_output="3x2xi32=1 4 2 5 3 6" --expected_output="3xi32=5 7 9"
 // RUN: not kiln-run-module --module=%t.vmfb --function=shifted --input="5xi32=1" --input=5 2>&1 | FileCheck %s
-// CHECK: forall.mlir:{{[0-9]+}}:7: 'tensor.insert_slice': the slice lies outside of dimension 0 of its tensor
+// RUN: not kiln-run-module --module=%t.vmfb --function=row --input="1x4xi32=1" --input=0 2>&1 | FileCheck %s --check-prefix=STEP
+// RUN: not kiln-run-module --module=%t.vmfb --function=row --input="1x4xi32=1" --input=3 2>&1 | FileCheck %s --check-prefix=ROW
+// What is wrong is told of what the program says, not of what became of it.
+// CHECK: forall.mlir:{{[0-9]+}}:7: 'tensor.parallel_insert_slice': the slice lies outside of dimension 0 of its tensor
 
 // Each tile starts from ones.
 func.func @tiles(%x: tensor<4x3xf32>, %y: tensor<3x4xf32>) -> tensor<4x4xf32> {
@@ -37,6 +40,18 @@ func.func @shifted(%x: tensor<5xi32>, %n: index) -> tensor<5xi32> {
     }
   }
   return %r : tensor<5xi32>
+}
+
+// STEP: forall.mlir:[[@LINE+2]]:8: 'scf.forall': the step must be above 0
+func.func @row(%x: tensor<1x4xi32>, %n: index) -> tensor<1x4xi32> {
+  %r = scf.forall (%i) = (0) to (4) step (%n) shared_outs(%o = %x) -> tensor<1x4xi32> {
+    %e = tensor.extract_slice %x[0, 0] [1, 2] [1, 1] : tensor<1x4xi32> to tensor<2xi32>
+    scf.forall.in_parallel {
+      // ROW: forall.mlir:[[@LINE+1]]:7: 'tensor.parallel_insert_slice': the slice lies outside of dimension 1 of its tensor
+      tensor.parallel_insert_slice %e into %o[0, %i] [1, 2] [1, 1] : tensor<2xi32> into tensor<1x4xi32>
+    }
+  }
+  return %r : tensor<1x4xi32>
 }
 
 // Two results, of slices that lose a dimension.

@@ -9,8 +9,8 @@
 // RUN:   | FileCheck %s
 // CHECK: result[0]: hal.buffer_view
 // CHECK-NEXT: 8xi16=1 0 1 0 1 0 1 0
-// CHECK: 'flow.tensor.reshape': the result must have as many bytes as the source
-// CHECK: 'flow.tensor.reshape': an extent is negative, or the tensor is too large
+// CHECK: 'flow.tensor.bitcast': the result must have as many bytes as the source
+// CHECK: 'flow.tensor.bitcast': an extent is negative, or the tensor is too large
 // CHECK: 'flow.tensor.tie_shape': dimension 0 of the tensor is another one
 
 func.func private @twice(%a: tensor<?xf32>) -> tensor<?xf32> {

@@ -1,3 +1,4 @@
+#include "kiln/compiler/Transforms/NameInSource.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
@@ -51,14 +52,16 @@ private:
         .Case<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(
             [&](auto question) { return replace(question, classify(builder, question)); })
         .Case([&](Flow::TensorEmptyOp empty) {
-          return replace(empty, tensor::EmptyOp::create(builder, loc, empty.getType(), empty.getResultDims()));
+          return replaceKeepingName(empty,
+                                    tensor::EmptyOp::create(builder, loc, empty.getType(), empty.getResultDims()));
         })
         .Case([&](Flow::TensorSplatOp splat) {
-          Value empty = tensor::EmptyOp::create(builder, loc, splat.getType(), splat.getResultDims());
-          return replace(splat, linalg::FillOp::create(builder, loc, splat.getValue(), empty));
+          auto empty = tensor::EmptyOp::create(builder, loc, splat.getType(), splat.getResultDims());
+          keepNameInSource(empty, splat);
+          return replace(splat, linalg::FillOp::create(builder, loc, splat.getValue(), empty.getResult()));
         })
         .Case([&](Flow::TensorLoadOp load) {
-          return replace(load, tensor::ExtractOp::create(builder, loc, load.getSource(), load.getIndices()));
+          return replaceKeepingName(load, tensor::ExtractOp::create(builder, loc, load.getSource(), load.getIndices()));
         })
         .Default(success());
   }
@@ -67,6 +70,12 @@ private:
     op->replaceAllUsesWith(with);
     op->erase();
     return success();
+  }
+
+  // For what kiln-insert-checks may find wrong.
+  static LogicalResult replaceKeepingName(Operation *op, Operation *with) {
+    keepNameInSource(with, op);
+    return replace(op, with);
   }
 
   static StringRef nameOf(SymbolRefAttr symbol) { return symbol.getLeafReference().getValue(); }
@@ -123,7 +132,7 @@ private:
         extent = arith::IndexCastOp::create(builder, loc, builder.getIndexType(), extent);
       dims.push_back(extent);
     }
-    return replace(op, Flow::TensorReshapeOp::create(builder, loc, to, op.getSource(), dims));
+    return replaceKeepingName(op, Flow::TensorReshapeOp::create(builder, loc, to, op.getSource(), dims));
   }
 
   // What kind of number a float is, by comparisons, which all devices and the host have.
@@ -183,7 +192,8 @@ private:
     if (bitsOf(from) % 8 != 0 || bitsOf(to) % 8 != 0)
       return success();
     OpBuilder builder(op);
-    return replace(op, Flow::TensorReshapeOp::create(builder, op.getLoc(), to, op.getSource(), op.getResultDims()));
+    return replaceKeepingName(
+        op, Flow::TensorReshapeOp::create(builder, op.getLoc(), to, op.getSource(), op.getResultDims()));
   }
 
   //===--- Globals -----------------------------------------------------------------------------------------------===//

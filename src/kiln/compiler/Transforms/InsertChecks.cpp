@@ -1,3 +1,4 @@
+#include "kiln/compiler/Transforms/NameInSource.h"
 #include "kiln/compiler/Transforms/TensorOps.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
@@ -102,7 +103,7 @@ private:
     llvm::raw_string_ostream os(text);
     // A linalg.generic is what an op on tensors has become; its author knows it by its place.
     if (!isa<linalg::GenericOp>(op))
-      os << "'" << op->getName() << "': ";
+      os << "'" << nameInSource(op) << "': ";
     os << message;
     cf::AssertOp::create(builder, loc, condition, text);
   }
@@ -576,6 +577,7 @@ public:
         clampOffsets(cast<tensor::ExtractSliceOp>(op));
       }
     }
+    getOperation().walk([](Operation *op) { op->removeAttr(kNameInSource); });
   }
 };
 } // namespace

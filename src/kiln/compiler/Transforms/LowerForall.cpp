@@ -1,3 +1,4 @@
+#include "kiln/compiler/Transforms/NameInSource.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,12 +42,15 @@ static void lower(scf::ForallOp forall) {
                                              result, mapped(insert.getMixedOffsets(), mapping),
                                              mapped(insert.getMixedSizes(), mapping),
                                              mapped(insert.getMixedStrides(), mapping));
+      keepNameInSource(result.getDefiningOp(), insert);
     }
     return next;
   };
   scf::LoopNest nest =
       scf::buildLoopNest(builder, forall.getLoc(), forall.getLowerBound(builder), forall.getUpperBound(builder),
                          forall.getStep(builder), forall.getOutputs(), emitTurn);
+  for (scf::ForOp loop : nest.loops)
+    keepNameInSource(loop, forall);
   forall.replaceAllUsesWith(nest.results);
   forall.erase();
 }

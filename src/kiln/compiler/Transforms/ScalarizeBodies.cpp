@@ -1,3 +1,4 @@
+#include "kiln/compiler/Transforms/NameInSource.h"
 #include "kiln/compiler/Transforms/TensorOps.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
@@ -41,7 +42,7 @@ public:
     Operation *op = tensor.getDefiningOp();
     if (!op) {
       Operation *owner = cast<BlockArgument>(tensor).getOwner()->getParentOp();
-      return owner->emitError() << "'" << owner->getName() << "' passes on a tensor in the body of '"
+      return owner->emitError() << "'" << nameInSource(owner) << "' passes on a tensor in the body of '"
                                 << kernel->getName() << "'; Kiln computes single elements there, so pass on those",
              Value();
     }
@@ -91,7 +92,7 @@ public:
           return choose(branch.getCondition(), part(branch.thenBlock()), part(branch.elseBlock()));
         })
         .Default([&](Operation *other) {
-          return other->emitError() << "'" << other->getName() << "' gives a tensor in the body of '"
+          return other->emitError() << "'" << nameInSource(other) << "' gives a tensor in the body of '"
                                     << kernel->getName() << "', of which Kiln does not compute single elements",
                  Value();
         });
@@ -113,7 +114,7 @@ public:
       return tensor::DimOp::create(b, loc, cast.getSource(), dim);
     if (!result || failed(reifyResultShapes(b, result.getOwner(), shapes))) {
       Operation *op = result ? result.getOwner() : cast<BlockArgument>(tensor).getOwner()->getParentOp();
-      return op->emitError() << "'" << op->getName() << "' gives a tensor in the body of '" << kernel->getName()
+      return op->emitError() << "'" << nameInSource(op) << "' gives a tensor in the body of '" << kernel->getName()
                              << "' whose extents cannot be computed there",
              Value();
     }
@@ -280,7 +281,7 @@ private:
   }
 
   Value unsupported(linalg::LinalgOp op) {
-    return op->emitError() << "'" << op->getName() << "' in the body of '" << kernel->getName()
+    return op->emitError() << "'" << nameInSource(op) << "' in the body of '" << kernel->getName()
                            << "' has results whose elements Kiln cannot compute one by one",
            Value();
   }
@@ -367,7 +368,7 @@ public:
       eraseUnused();
     }
     for (Operation *op : opsOfBody([](Operation *op) { return givesTensor(op); }))
-      return op->emitError() << "'" << op->getName() << "' gives a tensor in the body of '" << kernel->getName()
+      return op->emitError() << "'" << nameInSource(op) << "' gives a tensor in the body of '" << kernel->getName()
                              << "', of which Kiln does not compute single elements";
     return success();
   }

@@ -1,6 +1,6 @@
 // RUN: kiln-opt %s --kiln-lower-forall | FileCheck %s
 
-// What is inserted goes into what the loops carry; what is read is the tensor from before them.
+// What is inserted goes into what the loops carry; what is read is the tensor from before them. Errors name what was written.
 // CHECK-LABEL: func.func @two_results
 // CHECK-SAME: (%[[X:.+]]: tensor<8x6xf32>, %[[Y:.+]]: tensor<8xf32>, %[[N:.+]]: index)
 // CHECK: %[[R:.+]]:2 = scf.for %[[I:.+]] = %{{.+}} to %[[N]] step %{{.+}} iter_args(%[[A:.+]] = %[[X]], %[[B:.+]] = %[[Y]])
@@ -8,8 +8,9 @@
 // CHECK: %[[S:.+]] = tensor.extract_slice %[[X]][%[[I]], %[[J]]] [2, 3] [1, 1]
 // CHECK: %[[E:.+]] = tensor.extract_slice %[[Y]][%[[I]]] [2] [1]
 // CHECK: %[[BI:.+]] = tensor.insert_slice %[[E]] into %[[BB]][%[[J]]] [2] [1]
-// CHECK: %[[AI:.+]] = tensor.insert_slice %[[S]] into %[[AA]][%[[I]], %[[J]]] [2, 3] [1, 1]
+// CHECK: %[[AI:.+]] = tensor.insert_slice %[[S]] into %[[AA]][%[[I]], %[[J]]] [2, 3] [1, 1] {kiln.name_in_source = "tensor.parallel_insert_slice"}
 // CHECK: scf.yield %[[AI]], %[[BI]]
+// CHECK: } {kiln.name_in_source = "scf.forall"}
 // CHECK: scf.yield %[[RR]]#0, %[[RR]]#1
 // CHECK: return %[[R]]#0, %[[R]]#1
 func.func @two_results(%x: tensor<8x6xf32>, %y: tensor<8xf32>, %n: index) -> (tensor<8x6xf32>, tensor<8xf32>) {
@@ -25,7 +26,7 @@ func.func @two_results(%x: tensor<8x6xf32>, %y: tensor<8xf32>, %n: index) -> (te
 }
 
 // CHECK-LABEL: func.func @nested
-// CHECK-NOT: scf.forall
+// CHECK-NOT: scf.forall (
 // CHECK: return
 func.func @nested(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = scf.forall (%i) in (4) shared_outs(%o = %x) -> tensor<4x4xf32> {
@@ -45,7 +46,7 @@ func.func @nested(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // Without results there is nothing that it could do, and memory is not compiled.
 // CHECK-LABEL: func.func @nothing
-// CHECK-NOT: scf.forall
+// CHECK-NOT: scf.forall (
 // CHECK: return
 func.func @nothing() {
   scf.forall (%i) in (4) {

@@ -114,3 +114,23 @@ func.func @diagonals(%a: tensor<4x4xf32>, %z: tensor<7xf32>) -> tensor<7xf32> {
   } : tensor<7xf32>
   return %r : tensor<7xf32>
 }
+
+// -----
+
+func.func @written_as_forall(%a: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %r = tensor.generate {
+  ^bb0(%i: index):
+    // expected-error @+1 {{'scf.forall' gives a tensor in the body of 'tensor.generate', of which Kiln does not compute single elements}}
+    %s = scf.for %j = %c0 to %i step %c1 iter_args(%t = %a) -> tensor<4xf32> {
+      %e = tensor.extract %a[%j] : tensor<4xf32>
+      %n = tensor.insert %e into %t[%j] : tensor<4xf32>
+      scf.yield %n : tensor<4xf32>
+    } {kiln.name_in_source = "scf.forall"}
+    %y = tensor.extract %s[%i] : tensor<4xf32>
+    tensor.yield %y : f32
+  } : tensor<4xf32>
+  return %r : tensor<4xf32>
+}

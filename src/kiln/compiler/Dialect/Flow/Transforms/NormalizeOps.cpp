@@ -86,8 +86,10 @@ static void separateReshape(IRRewriter &rewriter, tensor::InsertSliceOp op) {
   auto type = RankedTensorType::get(shape, op.getSourceType().getElementType());
   Value source =
       tensor::ExpandShapeOp::create(rewriter, op.getLoc(), type, op.getSource(), *groups, op.getMixedSizes());
-  rewriter.replaceOpWithNewOp<tensor::InsertSliceOp>(op, source, op.getDest(), op.getMixedOffsets(), op.getMixedSizes(),
-                                                     op.getMixedStrides());
+  auto insert = tensor::InsertSliceOp::create(rewriter, op.getLoc(), source, op.getDest(), op.getMixedOffsets(),
+                                              op.getMixedSizes(), op.getMixedStrides());
+  insert->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  rewriter.replaceOp(op, insert);
 }
 
 // Upstream gives a transpose the type that its result is cast to, and one that leaves all in its place then folds into
