@@ -1,6 +1,7 @@
 #include "kiln/targets/cpu/codegen/ElfLinker.h"
 
 #include "kiln/base/exhaustion.h"
+#include "kiln/compiler/Codegen/MemoryFile.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ArchiveWriter.h"
@@ -13,7 +14,6 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
@@ -21,36 +21,6 @@ LLD_HAS_DRIVER(elf)
 namespace kiln {
 
 namespace {
-
-// A file without a name in any file system; LLD opens it through /proc.
-class MemoryFile {
-public:
-  explicit MemoryFile(const char *name) : fd(memfd_create(name, MFD_CLOEXEC)) {}
-  ~MemoryFile() {
-    if (fd >= 0)
-      close(fd);
-  }
-  MemoryFile(const MemoryFile &) = delete;
-  MemoryFile &operator=(const MemoryFile &) = delete;
-
-  bool valid() const { return fd >= 0; }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd); }
-
-  bool write(llvm::ArrayRef<char> bytes) const {
-    while (!bytes.empty()) {
-      ssize_t count = ::write(fd, bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR)
-        continue;
-      if (count <= 0)
-        return false;
-      bytes = bytes.drop_front(count);
-    }
-    return true;
-  }
-
-private:
-  int fd;
-};
 
 // What LLD writes its output to. It makes a temporary file beside a regular file that it is to replace, which a file in
 // memory cannot have, but writes to a pipe as it is. A thread reads it, since a pipe holds little.
@@ -113,12 +83,6 @@ private:
 
 } // namespace
 
-static llvm::Error systemError(const char *what) {
-  std::error_code error(errno, std::generic_category());
-  return llvm::createStringError(error, "%s failed: %s%s", what, error.message().c_str(),
-                                 exhaustionAdvice(error.value()));
-}
-
 // One archive, as a process may open fewer files than there are objects.
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 archiveOf(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects) {
@@ -137,16 +101,17 @@ llvm::Error linkSharedObject(llvm::ArrayRef<llvm::SmallVector<char, 0>> objects,
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> archive = archiveOf(objects);
   if (!archive)
     return archive.takeError();
-  MemoryFile input("kiln.a");
-  if (!input.valid())
-    return systemError("creating a file in memory for the linker");
-  if (!input.write((*archive)->getBuffer()))
-    return systemError("writing the object files for the linker");
+  llvm::Expected<MemoryFile> input = MemoryFile::create("kiln.a", (*archive)->getBuffer());
+  if (!input)
+    return input.takeError();
 
   OutputPipe output(sharedObject);
-  if (!output.valid())
-    return systemError("creating a pipe for the linker");
-  std::string inputPath = input.path(), outputPath = output.path(), name = soname.str();
+  if (!output.valid()) {
+    std::error_code error(errno, std::generic_category());
+    return llvm::createStringError(error, "creating a pipe for the linker failed: %s%s", error.message().c_str(),
+                                   exhaustionAdvice(error.value()));
+  }
+  std::string inputPath = input->path(), outputPath = output.path(), name = soname.str();
   const char *args[] = {"ld.lld",         "--shared", "--threads=1",      "--hash-style=gnu", "--build-id=none",
                         "--eh-frame-hdr", "-znow",    "-zrelro",          "-znoexecstack",    "-soname",
                         name.c_str(),     "-o",       outputPath.c_str(), "--whole-archive",  inputPath.c_str()};

@@ -1,10 +1,11 @@
 #include "kiln/targets/cuda/codegen/Assembler.h"
 
-#include "kiln/base/exhaustion.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "kiln/compiler/Codegen/MemoryFile.h"
+
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Object/ELF.h"
 #include "llvm/Support/Program.h"
 
 using namespace llvm;
@@ -49,51 +50,82 @@ std::vector<AssemblerRemark> remarksOf(StringRef output) {
   return remarks;
 }
 
-Expected<AssembledCode> assemble(StringRef ptxas, StringRef architecture, StringRef ptx) {
-  SmallString<128> names[3]; // of the PTX, the cubin, and what is said
-  scope_exit cleanUp([&] {
-    for (const SmallString<128> &name : names)
-      if (!name.empty()) {
-        [[maybe_unused]] std::error_code error = sys::fs::remove(name);
-      }
-  });
-  static constexpr const char *suffixes[] = {"ptx", "cubin", "txt"};
-  for (auto [name, suffix] : zip(names, suffixes)) {
-    int descriptor = -1;
-    if (std::error_code error = sys::fs::createTemporaryFile("kiln", suffix, descriptor, name))
-      return createStringError(error, "cannot make a temporary file: %s%s", error.message().c_str(),
-                               exhaustionAdvice(error.value()));
-    raw_fd_ostream file(descriptor, /*shouldClose=*/true);
-    if (&name == names)
-      file << ptx;
-    file.close();
-    if (file.has_error()) {
-      std::error_code error = file.error();
-      file.clear_error();
-      return createStringError(error, "cannot write '%s': %s%s", name.c_str(), error.message().c_str(),
-                               exhaustionAdvice(error.value()));
+// Whether the file of machine code defines each kernel as a function.
+static Error checkKernels(const object::ELF64LEFile &file, ArrayRef<StringRef> kernels) {
+  StringSet<> functions;
+  auto sections = file.sections();
+  if (!sections)
+    return sections.takeError();
+  for (const auto &section : *sections) {
+    if (section.sh_type != ELF::SHT_SYMTAB)
+      continue;
+    auto symbols = file.symbols(&section);
+    if (!symbols)
+      return symbols.takeError();
+    auto names = file.getStringTableForSymtab(section);
+    if (!names)
+      return names.takeError();
+    for (const auto &symbol : *symbols) {
+      auto name = symbol.getName(*names);
+      if (!name)
+        return name.takeError();
+      if (symbol.getType() == ELF::STT_FUNC && symbol.isDefined())
+        functions.insert(*name);
     }
   }
-  std::string target = ("-arch=" + architecture).str();
-  StringRef arguments[] = {ptxas, "-v", target, names[0], "-o", names[1]};
-  std::optional<StringRef> redirects[] = {StringRef(), names[2].str(), names[2].str()};
+  for (StringRef kernel : kernels)
+    if (!functions.contains(kernel))
+      return createStringError("it does not define the kernel '%s'", kernel.str().c_str());
+  return Error::success();
+}
+
+// Whether these are machine code for GPUs; the driver would be the next to look at them, on another machine.
+static Error checkCubin(StringRef cubin, ArrayRef<StringRef> kernels) {
+  if (!cubin.starts_with(ELF::ElfMagic))
+    return createStringError("it is no ELF file");
+  auto file = object::ELF64LEFile::create(cubin);
+  if (!file)
+    return file.takeError();
+  const auto &header = file->getHeader();
+  if (header.e_ident[ELF::EI_CLASS] != ELF::ELFCLASS64 || header.e_ident[ELF::EI_DATA] != ELF::ELFDATA2LSB ||
+      header.e_machine != ELF::EM_CUDA)
+    return createStringError("it is an ELF file for another machine than NVIDIA's GPUs (machine %u)",
+                             unsigned(header.e_machine));
+  return checkKernels(*file, kernels);
+}
+
+Expected<AssembledCode> assemble(StringRef ptxas, StringRef architecture, StringRef ptx, ArrayRef<StringRef> kernels) {
+  Expected<MemoryFile> input = MemoryFile::create("kiln.ptx", ptx);
+  if (!input)
+    return input.takeError();
+  Expected<MemoryFile> made = MemoryFile::create("kiln.cubin"), said = MemoryFile::create("kiln.txt");
+  if (!made || !said)
+    return joinErrors(made.takeError(), said.takeError());
+  std::string target = ("-arch=" + architecture).str(), inputPath = input->path(), cubinPath = made->path(),
+              saidPath = said->path();
+  StringRef arguments[] = {ptxas, "-v", target, inputPath, "-o", cubinPath};
+  std::optional<StringRef> redirects[] = {StringRef(), saidPath, saidPath};
   std::string reason;
   int code = sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects, kMostSeconds, 0, &reason);
-  auto said = MemoryBuffer::getFile(names[2]);
-  std::string output = said ? (*said)->getBuffer().trim().str() : "";
+  Expected<SmallString<0>> text = said->read();
+  if (!text)
+    return text.takeError();
+  std::string output = text->str().trim().str();
   constexpr size_t mostTold = 4000;
   if (code != 0 && output.size() > mostTold)
     output.erase(0, output.size() - mostTold); // the end has the error
   if (code != 0)
     return createStringError("%s failed%s%s", ptxas.str().c_str(), reason.empty() ? ": " : (": " + reason).c_str(),
                              output.c_str());
-  auto cubin = MemoryBuffer::getFile(names[1], /*IsText=*/false, /*RequiresNullTerminator=*/false);
-  if (!cubin || (*cubin)->getBufferSize() == 0)
+  Expected<SmallString<0>> cubin = made->read();
+  if (!cubin)
+    return cubin.takeError();
+  if (cubin->empty())
     return createStringError("%s wrote nothing: %s", ptxas.str().c_str(), output.c_str());
-  AssembledCode result;
-  result.cubin = (*cubin)->getBuffer();
-  result.remarks = remarksOf(output);
-  return result;
+  if (Error error = checkCubin(*cubin, kernels))
+    return createStringError("%s wrote what is no machine code of these kernels: %s", ptxas.str().c_str(),
+                             toString(std::move(error)).c_str());
+  return AssembledCode{std::move(*cubin), remarksOf(output)};
 }
 
 } // namespace kiln

@@ -21,9 +21,13 @@ struct AssembledCode {
   std::vector<AssemblerRemark> remarks;
 };
 
-// `ptxas` is a file, or a name that is looked for in PATH. `architecture` is as CudaTarget has it.
+// `ptxas` is a file, or a name that is looked for in PATH.
 llvm::Expected<std::string> findAssembler(llvm::StringRef ptxas);
-llvm::Expected<AssembledCode> assemble(llvm::StringRef ptxas, llvm::StringRef architecture, llvm::StringRef ptx);
+
+// `architecture` is as CudaTarget has it, `kernels` are the symbols of those that the PTX holds. Fails where `ptxas`
+// does, or has written something else than code for a GPU with these kernels. No files are left, whoever ends.
+llvm::Expected<AssembledCode> assemble(llvm::StringRef ptxas, llvm::StringRef architecture, llvm::StringRef ptx,
+                                       llvm::ArrayRef<llvm::StringRef> kernels);
 
 // What the output of `ptxas -v` says of kernels.
 std::vector<AssemblerRemark> remarksOf(llvm::StringRef output);

@@ -56,7 +56,11 @@ public:
       return failure();
     if (!hasAssembler())
       return success();
-    llvm::Expected<AssembledCode> assembled = assemble(ptxas, target.architecture, code.ptx);
+    SmallVector<StringRef> kernels;
+    for (auto function : inner.getOps<LLVM::LLVMFuncOp>())
+      if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
+        kernels.push_back(function.getSymName());
+    llvm::Expected<AssembledCode> assembled = assemble(ptxas, target.architecture, code.ptx, kernels);
     if (!assembled)
       return variant->emitError() << "assembling PTX failed: " << llvm::toString(assembled.takeError());
     code.assembled = std::move(*assembled);
