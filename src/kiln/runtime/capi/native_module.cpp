@@ -2,7 +2,7 @@
 #include <deque>
 #include <mutex>
 
-#include "kiln/runtime/capi/values.h"
+#include "kiln/runtime/capi/view_argument.h"
 
 using namespace kiln;
 using namespace kiln::capi;
@@ -44,10 +44,11 @@ Status storeResults(const schema::Signature &signature, std::span<kiln_value_t> 
       status = internalError("the native function has changed the kind of its result {}", i);
     } else if (results[i].kind == KILN_KIND_REF) {
       Result<vm::AnyRef> object = refArgument(results[i].as.ref);
-      if (object.ok())
+      Status fits = object.ok() ? checkInstance(*object, call.owner) : object.status();
+      if (fits.ok())
         *ref++ = *std::move(object);
       else
-        status = internalError("result {} of the native function: {}", i, object.status().message());
+        status = internalError("result {} of the native function: {}", i, fits.message());
     } else {
       *value++ = scalarBits(results[i]);
     }

@@ -397,6 +397,58 @@ TEST_F(CApiRobustness, InstancesDoNotMix) {
   EXPECT_TRUE(misuses.empty());
 }
 
+// What a native function returns goes where arguments go.
+TEST_F(CApiRobustness, InstancesDoNotMixInNativeFunctions) {
+  kiln_instance_t *other = nullptr;
+  kiln_device_t *foreign = nullptr;
+  kiln_ref_t foreignView = {};
+  must(kiln_instance_create(KILN_API_VERSION, &other));
+  must(kiln_device_create(other, "local-sync", nullptr, &foreign));
+  must(kiln_buffer_view_create(foreign, KILN_ELEMENT_TYPE_F32, shape, 1, numbers, sizeof(numbers), &foreignView));
+  auto returnView = [](void *context, const kiln_value_t *, size_t, kiln_value_t *results, size_t) {
+    results[0].as.ref = *static_cast<const kiln_ref_t *>(context);
+    kiln_ref_retain(results[0].as.ref);
+    return static_cast<kiln_status_t *>(nullptr);
+  };
+  kiln_native_module_t *host = nullptr;
+  must(kiln_native_module_create("host", &host));
+  for (auto [name, signature] : {std::pair("scale", "fi_f"), {"sum", "I*_I"}, {"fail", "_"}})
+    must(kiln_native_module_add(host, name, signature, returnNothing, nullptr));
+  must(kiln_native_module_add(host, "mix", "IFr_rFI", returnView, &foreignView));
+
+  kiln_session_options_t options = sessionOptions();
+  options.native_modules = &host;
+  kiln_session_t *mixing = nullptr, *theirs = nullptr;
+  must(kiln_session_create(&options, &mixing));
+  options.devices = &foreign;
+  kiln_program_t *program = nullptr;
+  must(kiln_program_create(&options, &program));
+  kiln_session_options_t ofProgram = {};
+  ofProgram.struct_size = sizeof(ofProgram);
+  ofProgram.program = program;
+  must(kiln_session_create(&ofProgram, &theirs));
+
+  kiln_value_t in[3] = {{KILN_KIND_I64, {}}, {KILN_KIND_F64, {}}, argument()}, out[3] = {};
+  const std::string text = textOf(kiln_session_call(mixing, lookUp(mixing, "mix"), in, 3, out, 3));
+  EXPECT_EQ(
+      text.substr(0, text.find('\n')),
+      "result 0 of the native function: the buffer view belongs to another kiln_instance_t; make both with devices of "
+      "one instance");
+  // The same function, called by a session of the view's instance.
+  in[2].as.ref = foreignView;
+  must(kiln_session_call(theirs, lookUp(theirs, "mix"), in, 3, out, 3));
+  kiln_ref_release(out[0].as.ref);
+
+  kiln_session_release(theirs);
+  kiln_session_release(mixing);
+  kiln_program_release(program);
+  kiln_native_module_release(host);
+  kiln_ref_release(foreignView);
+  kiln_device_release(foreign);
+  kiln_instance_release(other);
+  EXPECT_TRUE(misuses.empty());
+}
+
 // As a program would that was compiled with a newer header, or forgot something.
 TEST_F(CApiRobustness, OptionsOfOtherVersions) {
   struct Newer {

@@ -7,6 +7,7 @@
 
 #include "kiln/runtime/capi/options.h"
 #include "kiln/runtime/capi/session_object.h"
+#include "kiln/runtime/capi/view_argument.h"
 #include "kiln/runtime/hal/device.h"
 #include "kiln/runtime/vm/hal_module.h"
 #include "kiln/runtime/vm/hal_types.h"
@@ -50,13 +51,15 @@ void releaseFunctions(SessionObject &session) {
     HandleTable::release(HandleKind::Function, function.handle);
 }
 
-vm::SessionOptions limitsOf(const kiln_session_options_t &options) {
-  vm::SessionOptions limits;
+// `instance` is that of the devices.
+vm::SessionOptions vmOptions(const kiln_session_options_t &options, uint64_t instance) {
+  vm::SessionOptions result;
+  result.owner = instance;
   if (options.max_call_depth)
-    limits.maxCallDepth = options.max_call_depth;
+    result.maxCallDepth = options.max_call_depth;
   if (options.stack_bytes)
-    limits.stackBytes = options.stack_bytes;
-  return limits;
+    result.stackBytes = options.stack_bytes;
+  return result;
 }
 
 // What the options ask to be instantiated, as Session::create and Program::create take it.
@@ -94,7 +97,8 @@ Status createProgram(const kiln_session_options_t *given, kiln_program_t **out) 
   KILN_ASSIGN_OR_RETURN(ProgramParts parts, readParts(options));
   auto object = makeRef<ProgramObject>();
   object->instance = parts.instance;
-  KILN_ASSIGN_OR_RETURN(object->program, vm::Program::create(parts.modules, parts.natives, limitsOf(options)));
+  KILN_ASSIGN_OR_RETURN(object->program,
+                        vm::Program::create(parts.modules, parts.natives, vmOptions(options, parts.instance)));
   *out = giveHandle<kiln_program_t>(std::move(object));
   return okStatus();
 }
@@ -105,11 +109,11 @@ Result<std::unique_ptr<vm::Session>> createVmSession(const kiln_session_options_
     if (options.module_count || options.device_count || options.native_module_count)
       return invalidArgument("modules, devices or native modules are given beside a program, which has its own");
     instance = object->instance;
-    return object->program->createSession(limitsOf(options));
+    return object->program->createSession(vmOptions(options, instance));
   }
   KILN_ASSIGN_OR_RETURN(ProgramParts parts, readParts(options));
   instance = parts.instance;
-  return vm::Session::create(parts.modules, parts.natives, limitsOf(options));
+  return vm::Session::create(parts.modules, parts.natives, vmOptions(options, instance));
 }
 
 Status createSession(const kiln_session_options_t *given, kiln_session_t **out) {
@@ -151,8 +155,7 @@ Status readArgument(const kiln_value_t &argument, uint64_t instance, vm::Value &
   switch (argument.kind) {
   case KILN_KIND_REF: {
     KILN_ASSIGN_OR_RETURN(vm::AnyRef object, refArgument(argument.as.ref));
-    if (Ref<hal::BufferView> view = object.get<hal::BufferView>())
-      KILN_RETURN_IF_ERROR(checkInstance(view->buffer()->instance(), instance, "the buffer view"));
+    KILN_RETURN_IF_ERROR(checkInstance(object, instance));
     value = vm::Value(std::move(object));
     return okStatus();
   }

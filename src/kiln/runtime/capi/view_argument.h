@@ -15,6 +15,16 @@ inline Result<Ref<hal::BufferView>> viewArgument(kiln_ref_t ref) {
     return invalidArgument("the reference is {}; a hal.buffer_view is needed", object.typeName());
   return view;
 }
+// Whether an object may be given to a session of the instance.
+inline Status checkInstance(const vm::AnyRef &object, uint64_t instance) {
+  if (auto *view = object.as<hal::BufferView>())
+    return checkInstance(view->buffer()->instance(), instance, "the buffer view");
+  if (auto *buffer = object.as<hal::Buffer>())
+    return checkInstance(buffer->instance(), instance, "the buffer");
+  if (auto *device = object.as<hal::Device>())
+    return checkInstance(device->allocator().instance(), instance, "the device");
+  return okStatus();
+}
 // A copy of its elements takes so many bytes.
 inline Status checkCopySize(const hal::BufferView &view, const void *memory, size_t size, const char *name) {
   if (size != view.byteLength())

@@ -55,6 +55,7 @@ public:
                        static_cast<uint32_t>(values.size()),
                        static_cast<uint32_t>(refs.size()),
                        repeat,
+                       /*owner=*/0,
                        &valueResult,
                        &refResult};
     Status status = function.pointer(function.context, call);

@@ -9,6 +9,7 @@
 #include "kiln/runtime/module/instruction.h"
 #include "kiln/runtime/vm/arithmetic.h"
 #include "kiln/runtime/vm/program_objects.h"
+#include "kiln/runtime/vm/session.h"
 #include "kiln/schema/vm_code.h"
 
 namespace kiln::vm {
@@ -19,9 +20,9 @@ using schema::Register;
 static constexpr uint32_t kMaxNativeDepth = 64;
 static constexpr uint32_t kMaxBacktraceFrames = 16;
 
-Interpreter::Interpreter(size_t stackBytes, uint32_t maxCallDepth, FILE *trace)
-    : stack(new std::byte[stackBytes]), top(stack.get()), end(stack.get() + stackBytes), maxDepth(maxCallDepth),
-      trace(trace) {}
+Interpreter::Interpreter(const SessionOptions &options)
+    : stack(new std::byte[options.stackBytes]), top(stack.get()), end(stack.get() + options.stackBytes),
+      maxDepth(options.maxCallDepth), owner(options.owner), trace(options.trace) {}
 
 Frame *Interpreter::push(Frame *caller, Instance *instance, const FunctionInfo *function) {
   size_t valueBytes = (size_t(function->valueRegisters) + function->valueScratch) * sizeof(uint64_t);

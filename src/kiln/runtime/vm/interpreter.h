@@ -18,6 +18,7 @@ namespace kiln::vm {
 
 class Interpreter;
 struct Instance;
+struct SessionOptions;
 
 // What an import of a module turned out to be: a native function, or a function of another instance.
 struct ResolvedImport {
@@ -60,7 +61,7 @@ StatusCode statusCodeOf(uint64_t number);
 // Runs functions on a stack of bounded size. One thread at a time. A native function may call `call` again.
 class Interpreter {
 public:
-  Interpreter(size_t stackBytes, uint32_t maxCallDepth, FILE *trace);
+  explicit Interpreter(const SessionOptions &options);
 
   // Counts and kinds of arguments and results have been checked.
   Status call(Instance &instance, const FunctionInfo &function, std::span<const Value> arguments,
@@ -94,7 +95,8 @@ private:
   Frame *innermost = nullptr; // the frame that was pushed last
   uint32_t depth = 0;         // of frames
   uint32_t nativeDepth = 0;   // of calls from the host, one within the other
-  uint32_t maxDepth;
+  const uint32_t maxDepth;
+  const uint64_t owner;      // of the session
   uint32_t jumps = 0;        // calls within machine code since it was asked whether the call is over
   uintptr_t stackLimit = 0;  // the lowest address of the stack of the thread that is in a call, for machine code
   Status failure;            // that machine code was told to return for
@@ -119,6 +121,7 @@ inline Status Interpreter::callNative(Frame *frame, const NativeFunction &native
                          ? 0
                          : static_cast<uint32_t>((values.size() + refs.size() - signature.arguments.size()) /
                                                  signature.repeated.size());
+  call.owner = owner;
   call.valueResults = valueResults;
   call.refResults = frame->refs + frame->function->refRegisters;
   return native.pointer(native.context, call);

@@ -25,6 +25,7 @@ struct NativeCall {
   uint32_t valueCount;
   uint32_t refCount;
   uint32_t repeatCount;   // of the signature's repeated group
+  uint64_t owner;         // SessionOptions::owner of the session
   uint64_t *valueResults; // zero at the start
   AnyRef *refResults;     // null at the start
 };

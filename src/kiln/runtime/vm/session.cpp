@@ -12,7 +12,7 @@ namespace kiln::vm {
 enum class WhenBusy { Fail, Wait };
 
 struct Session::State {
-  State(const SessionOptions &options) : interpreter(options.stackBytes, options.maxCallDepth, options.trace) {}
+  State(const SessionOptions &options) : interpreter(options) {}
 
   // Instances refer to native functions, and are destroyed first.
   std::vector<Ref<NativeModule>> natives;

@@ -34,6 +34,8 @@ struct SessionOptions {
   // RESOURCE_EXHAUSTED.
   uint32_t maxCallDepth = 1024;
   size_t stackBytes = size_t(1) << 20;
+  // Whose objects native functions may give the session: NativeCall::owner.
+  uint64_t owner = 0;
   // What the modules are called in the session, by the others and in messages; one name for each. None: as they were
   // compiled.
   std::vector<std::string> names;
