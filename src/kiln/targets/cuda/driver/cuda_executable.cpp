@@ -68,10 +68,14 @@ static Status checkTensors(const schema::GpuKernel &kernel) {
     return dataLoss("dispatch '{}' has {} tensor maps; {} are possible", kernel.name()->string_view(),
                     kernel.tensor_maps()->size(), kGpuMostTensorMaps);
   for (const schema::GpuTensorMap *map : *kernel.tensor_maps()) {
-    size_t rank = map->extents() ? map->extents()->size() : 0;
-    if (map->binding() >= kernel.binding_count() || rank == 0 || rank > kGpuMostTensorRank || !map->box() ||
-        map->box()->size() != rank || map->element_bytes() == 0)
-      return dataLoss("dispatch '{}' has a tensor map that is not one", kernel.name()->string_view());
+    size_t rank = map->extents() ? map->extents()->size() : 0, sides = map->box() ? map->box()->size() : 0;
+    if (rank == 0 || rank > kGpuMostTensorRank || sides != rank)
+      return dataLoss(
+          "dispatch '{}' has a tensor map with {} extents and a box of {}; each has the same number, 1 to {}",
+          kernel.name()->string_view(), rank, sides, kGpuMostTensorRank);
+    if (map->binding() >= kernel.binding_count() || map->element_bytes() == 0)
+      return dataLoss("dispatch '{}' has a tensor map of binding {} of {}, with elements of {} bytes",
+                      kernel.name()->string_view(), map->binding(), kernel.binding_count(), map->element_bytes());
   }
   return okStatus();
 }

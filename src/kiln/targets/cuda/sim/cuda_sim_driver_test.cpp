@@ -353,6 +353,30 @@ TEST_F(CudaSim, clustersAreWhole) {
       << status.toString();
 }
 
+// A forged one would be read, by the driver and by copies, as far as the longer of its lists goes.
+TEST_F(CudaSim, tensorMapsAreChecked) {
+  open("110");
+  auto refusal = [&](size_t count, uint32_t binding, uint8_t elementBytes, const std::vector<uint64_t> &extents,
+                     const std::vector<uint32_t> &box) {
+    flatbuffers::FlatBufferBuilder builder;
+    std::vector<flatbuffers::Offset<schema::GpuTensorMap>> maps;
+    for (size_t i = 0; i < count; ++i)
+      maps.push_back(schema::CreateGpuTensorMapDirect(builder, binding, /*data_type=*/6, elementBytes, &extents, &box));
+    return std::string(load(kernel(""), "sm_80", {}, builder, maps).status().message());
+  };
+  const std::string dispatch = "executable 'test' cannot be used: dispatch 'main_dispatch_0' has ";
+  const std::string ranks = "; each has the same number, 1 to 5";
+  EXPECT_EQ(refusal(1, 0, 2, {8, 8}, {8, 8}), "");
+  EXPECT_EQ(refusal(1, 0, 2, {8, 8}, {8}), dispatch + "a tensor map with 2 extents and a box of 1" + ranks);
+  EXPECT_EQ(refusal(1, 0, 2, {8}, {8, 8, 8}), dispatch + "a tensor map with 1 extents and a box of 3" + ranks);
+  EXPECT_EQ(refusal(1, 0, 2, {}, {}), dispatch + "a tensor map with 0 extents and a box of 0" + ranks);
+  EXPECT_EQ(refusal(1, 0, 2, {1, 1, 1, 1, 1, 1}, {1, 1, 1, 1, 1, 1}),
+            dispatch + "a tensor map with 6 extents and a box of 6" + ranks);
+  EXPECT_EQ(refusal(1, 1, 2, {8}, {8}), dispatch + "a tensor map of binding 1 of 1, with elements of 2 bytes");
+  EXPECT_EQ(refusal(1, 0, 0, {8}, {8}), dispatch + "a tensor map of binding 0 of 1, with elements of 0 bytes");
+  EXPECT_EQ(refusal(5, 0, 2, {8}, {8}), dispatch + "5 tensor maps; 4 are possible");
+}
+
 // A tensor map is made once for each of the last eight addresses.
 TEST_F(CudaSim, tensorMapsAreKept) {
   static const CudaLibrary library = countingLibrary();
