@@ -29,9 +29,9 @@ def NormalizeOpsPass : Pass<"kiln-flow-normalize-ops", "mlir::ModuleOp"> {
   let summary = "Removes work on nothing, and strides that do not matter";
   let description = [{
     An operation with a loop of no iterations gives what its results start from, and a tensor that has no elements needs no
-    dispatch. The stride of a slice of one element becomes 1. A slice that loses some of its dimensions of one element and
-    keeps others keeps them all, and is reshaped. A transpose that leaves all in its place goes. Code generation need not
-    know such forms. The input phase does so for slices and transposes before anything is folded: upstream's folding of a
+    dispatch. A tensor that is padding alone is filled or generated. The stride of a slice of one element becomes 1. A slice
+    that loses some of its dimensions of one element and keeps others keeps them all, and is reshaped. A transpose that leaves
+    all in its place goes. Code generation need not know such forms. The input phase does so for slices and transposes before anything is folded: upstream's folding of a
     constant index may take the wrong one of such dimensions, and that of a transpose may change a type.
   }];
   let options = [Option<"keepEmpty", "keep-empty", "bool", "false", "leaves work on nothing as it is">];

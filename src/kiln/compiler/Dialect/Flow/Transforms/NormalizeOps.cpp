@@ -43,6 +43,42 @@ template <typename SliceOp> static void normalizeStrides(SliceOp op) {
   op.setStaticStrides(strides);
 }
 
+static SmallVector<Value> dynamicExtents(OpBuilder &builder, Operation *op, ArrayRef<OpFoldResult> shape) {
+  SmallVector<Value> extents;
+  for (auto [extent, size] : llvm::zip(cast<RankedTensorType>(op->getResult(0).getType()).getShape(), shape))
+    if (ShapedType::isDynamic(extent))
+      extents.push_back(getValueOrCreateConstantIndexOp(builder, op->getLoc(), size));
+  return extents;
+}
+
+// Whether nothing of the source is in the result: it has no elements, or must have none for the extents to be what they
+// are.
+static bool isPaddingAlone(tensor::PadOp op) {
+  if (hasNoElements(op.getSource()))
+    return true;
+  for (auto [extent, low, high] : llvm::zip(op.getType().getShape(), op.getStaticLow(), op.getStaticHigh()))
+    for (int64_t padding : {low, high})
+      if (!ShapedType::isDynamic(extent) && !ShapedType::isDynamic(padding) && padding >= extent)
+        return true;
+  return false;
+}
+
+// Code generation would cut a tile that is padding alone out of the source where that ends.
+static void replacePadding(IRRewriter &rewriter, tensor::PadOp op) {
+  ReifiedRankedShapedTypeDims shapes;
+  if (!isPaddingAlone(op) || failed(reifyResultShapes(rewriter, op, shapes)))
+    return;
+  Value value = cast<tensor::YieldOp>(op.getBody()->getTerminator()).getValue();
+  if (!op->isAncestor(value.getParentRegion()->getParentOp())) {
+    Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), op.getType(), dynamicExtents(rewriter, op, shapes[0]));
+    rewriter.replaceOpWithNewOp<linalg::FillOp>(op, value, empty);
+    return;
+  }
+  auto made = tensor::GenerateOp::create(rewriter, op.getLoc(), op.getType(), dynamicExtents(rewriter, op, shapes[0]));
+  rewriter.inlineRegionBefore(op.getRegion(), made.getBody(), made.getBody().begin());
+  rewriter.replaceOp(op, made);
+}
+
 // How dimensions of the tensor become those of the slice, if it loses some and which is not plain to see: others of one
 // element stay.
 static std::optional<SmallVector<ReassociationIndices>> groupsOfSlice(OffsetSizeAndStrideOpInterface op,
@@ -125,6 +161,8 @@ public:
           separateReshape(rewriter, extract);
         else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
           separateReshape(rewriter, insert);
+        else if (auto pad = dyn_cast<tensor::PadOp>(op); pad && !keepEmpty)
+          replacePadding(rewriter, pad);
         else if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
           removeIfIdentity(rewriter, transpose);
       });

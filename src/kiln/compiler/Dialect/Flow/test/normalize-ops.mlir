@@ -55,3 +55,42 @@ util.func @transposed_to_the_same(%a: tensor<3x?xf32>, %b: tensor<3x?xf32>) -> t
   %r = linalg.transpose ins(%a : tensor<3x?xf32>) outs(%b : tensor<3x?xf32>) permutation = [0, 1]
   util.return %r : tensor<3x?xf32>
 }
+
+// CHECK-LABEL: util.func @padding_alone
+// CHECK-SAME: %{{.+}}: tensor<0x?xf32>, %[[LOW:.+]]: index, %[[V:.+]]: f32
+// CHECK: %[[E:.+]] = tensor.empty(%{{.+}}) : tensor<2x?xf32>
+// CHECK: %[[F:.+]] = linalg.fill ins(%[[V]] : f32) outs(%[[E]] : tensor<2x?xf32>)
+// CHECK: util.return %[[F]]
+util.func @padding_alone(%a: tensor<0x?xf32>, %low: index, %v: f32) -> tensor<2x?xf32> {
+  %r = tensor.pad %a low[2, %low] high[0, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %v : f32
+  } : tensor<0x?xf32> to tensor<2x?xf32>
+  util.return %r : tensor<2x?xf32>
+}
+
+// The extents say that the tensor has no rows.
+// CHECK-LABEL: util.func @no_rows
+// CHECK: %[[G:.+]] = tensor.generate {
+// CHECK-NEXT: ^bb0(%[[I:.+]]: index, %[[J:.+]]: index):
+// CHECK-NEXT: %[[SUM:.+]] = arith.addi %[[I]], %[[J]]
+// CHECK-NEXT: tensor.yield %[[SUM]]
+// CHECK: util.return %[[G]]
+util.func @no_rows(%a: tensor<?x3xindex>, %low: index) -> tensor<2x4xindex> {
+  %r = tensor.pad %a low[%low, 1] high[2, 0] {
+  ^bb0(%i: index, %j: index):
+    %s = arith.addi %i, %j : index
+    tensor.yield %s : index
+  } : tensor<?x3xindex> to tensor<2x4xindex>
+  util.return %r : tensor<2x4xindex>
+}
+
+// CHECK-LABEL: util.func @a_row
+// CHECK: tensor.pad
+util.func @a_row(%a: tensor<?x3xf32>, %low: index, %v: f32) -> tensor<2x4xf32> {
+  %r = tensor.pad %a low[%low, 1] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %v : f32
+  } : tensor<?x3xf32> to tensor<2x4xf32>
+  util.return %r : tensor<2x4xf32>
+}
