@@ -31,7 +31,7 @@ constexpr uint64_t kMin64 = uint64_t(1) << 63, kMax64 = kMin64 - 1, kNeg64 = ~ui
 
 // One call of a module with one function "f", whose registers v0, v1, ... are the arguments.
 Status callF(schema::ModuleDesc &desc, std::span<const Value> arguments, std::span<Value> results,
-             SessionOptions options = {}) {
+             const SessionOptions &options = {}) {
   KILN_ASSIGN_OR_RETURN(Ref<Module> module, testing::loadDesc(desc));
   KILN_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::create({module}, {}, options));
   KILN_ASSIGN_OR_RETURN(Function function, session->lookup("f"));
