@@ -95,8 +95,8 @@ static constexpr Candidate mmaTiles[] = {{128, 256, 64, 64, 1.0}, {128, 128, 64,
 static constexpr Candidate wgmmaTiles[] = {{128, 256, 64, 256, 1.0}, {256, 128, 64, 128, 0.98},
                                            {128, 128, 64, 128, 0.9}, {128, 64, 64, 64, 0.65},
                                            {64, 128, 64, 128, 0.65}, {64, 64, 64, 64, 0.5}};
-static constexpr Candidate simtTiles[] = {
-    {128, 128, 8, 8, 1.0}, {128, 64, 8, 8, 0.9}, {64, 64, 8, 4, 0.75}, {32, 64, 4, 4, 0.5}, {32, 32, 4, 4, 0.35}};
+static constexpr Candidate simtTiles[] = {{128, 128, 8, 8, 1.0}, {64, 128, 8, 8, 0.92}, {128, 64, 8, 8, 0.9},
+                                          {64, 64, 8, 4, 0.75},  {32, 64, 4, 4, 0.5},   {32, 32, 4, 4, 0.35}};
 
 std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const CudaTarget &target) {
   std::optional<ContractionLoops> loops = ContractionLoops::of(op);

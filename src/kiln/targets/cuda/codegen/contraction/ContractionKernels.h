@@ -45,9 +45,11 @@ void emitWgmma(const TileKernel &kernel, const WgmmaKind &kind, mlir::func::Func
 // By scalar arithmetic: each thread computes config.rows by config.columns elements.
 void emitSimt(const TileKernel &kernel);
 
-// Elements of the next tile that a thread's registers hold beside its sums. Rows that cp.async does not copy go through
-// registers.
-inline constexpr int64_t kMostHeld = 64;
+// Rows that cp.async does not copy go through registers. Elements of a tile that a thread holds at most, with its sums
+// in all tiles that it holds while it multiplies, in all tiles before it does, and how many tiles at most.
+inline constexpr int64_t kMostHeld = 64, kMostHeldAndSums = 128, kMostHeldAtFirst = 160, kMostTilesHeld = 4;
+// Few tiles of k with few sums are written out one after the other, where it is known which elements exist.
+inline constexpr int64_t kMostUnrolled = 12, kMostSumsUnrolled = 16;
 
 // Runs over the tiles of k, which are copied to shared memory config.stages - 1 tiles ahead. `compute` gets the offset
 // of the stage, an i32, and what the one before gave. Gives what the last one gave.

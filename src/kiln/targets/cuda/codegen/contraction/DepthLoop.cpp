@@ -1,12 +1,21 @@
 #include "kiln/targets/cuda/codegen/contraction/ContractionKernels.h"
 
+#include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <deque>
+
 using namespace mlir;
 
 namespace kiln {
+
+// Whether a condition is known not to hold.
+static bool isNever(Value condition) {
+  return condition && getConstantIntValue(condition) == 0;
+}
 
 SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies, int64_t stageBytes,
                              ArrayRef<Value> initial,
@@ -20,31 +29,93 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
     known = llvm::divideCeil(extent, depth);
   Value steps =
       known ? i32.constant(*known) : i32.of(i64.div(i64.add(i64.of(kernel.extents[kernel.group.k]), depth - 1), depth));
-  // What goes through registers is on its way while the tile before is computed with, if there is room for it.
-  int64_t elements = 0;
+  // What goes through registers is on its way while the tiles before are computed with, if there is room for it: so
+  // many tiles, besides those that are in shared memory.
+  int64_t elements = 0, sums = 0;
   for (const TileCopy &copy : copies)
     elements += copy.isAsync() ? 0 : copy.elementsOfThread();
+  for (Value each : initial)
+    sums += isa<VectorType>(each.getType()) ? cast<VectorType>(each.getType()).getNumElements() : 1;
   auto isHeld = [&](const TileCopy &copy) { return !copy.isAsync() && elements <= kMostHeld; };
-  auto copyTile = [&](Value stage, Value step) {
-    Value k = i64.mul(i64.of(step), depth);
-    SmallVector<SmallVector<Value>> loaded;
+  // Sums of single products take longer than loads.
+  int64_t tilesHeld = elements && kernel.config.instructions == kMmaSync
+                          ? std::clamp<int64_t>((kMostHeldAndSums - sums) / elements, 1, kMostTilesHeld)
+                          : 1;
+  if (known)
+    tilesHeld = std::clamp<int64_t>(*known - ahead + 1, 1, tilesHeld);
+  const bool areFirstTogether = elements * (ahead + tilesHeld - 1) <= kMostHeldAtFirst;
+  if (!areFirstTogether)
+    tilesHeld = 1;
+
+  using Elements = SmallVector<SmallVector<Value>>; // of a tile, by copy; none where the tile is known not to exist
+  auto load = [&](Value step, Value exists) {
+    Elements loaded;
+    if (isNever(exists))
+      return loaded;
     for (const TileCopy &copy : copies)
-      loaded.push_back(isHeld(copy) ? copy.load(k, Value()) : SmallVector<Value>());
-    for (auto [copy, elements] : llvm::zip(copies, loaded))
-      isHeld(copy) ? copy.store(stage, elements) : copy.issue(stage, k);
+      loaded.push_back(isHeld(copy) ? copy.load(i64.mul(i64.of(step), depth), exists) : SmallVector<Value>());
+    return loaded;
+  };
+  auto store = [&](Value stage, const Elements &loaded) {
+    for (auto [copy, values] : llvm::zip(copies, loaded))
+      if (isHeld(copy))
+        copy.store(stage, values);
+  };
+  auto issue = [&](Value stage, Value step, Value exists) {
+    if (isNever(exists))
+      return;
+    kernel.where(exists, [&] {
+      for (const TileCopy &copy : copies)
+        if (!isHeld(copy))
+          copy.issue(stage, i64.mul(i64.of(step), depth));
+    });
   };
 
   // The workgroup before may still read what is overwritten now.
   kernel.barrier();
+  std::deque<Elements> held;
+  auto isThere = [&](int64_t step) { return !known || step < *known; };
+  auto existsAt = [&](int64_t step) { return known ? Value() : i32.less(i32.constant(step), steps); };
+  auto loadFirst = [&](int64_t step) { held.push_back(load(i32.constant(step), existsAt(step))); };
+  for (int64_t step = 0; areFirstTogether && step < ahead + tilesHeld - 1; ++step)
+    if (isThere(step))
+      loadFirst(step);
   for (int64_t step = 0; step < ahead; ++step) {
-    if (!known)
-      kernel.where(i32.less(i32.constant(step), steps),
-                   [&] { copyTile(i32.constant(step * stageBytes), i32.constant(step)); });
-    else if (step < *known)
-      copyTile(i32.constant(step * stageBytes), i32.constant(step));
+    if (isThere(step)) {
+      if (!areFirstTogether)
+        loadFirst(step);
+      store(i32.constant(step * stageBytes), held.front());
+      held.pop_front();
+      issue(i32.constant(step * stageBytes), i32.constant(step), existsAt(step));
+    }
     NVVM::CpAsyncCommitGroupOp::create(b);
   }
+  // Computes with the tile at `read`, while others are on their way. Loads stand before the barrier, as ptxas takes
+  // those behind it to where they are used.
+  auto iterate = [&](Value step, Value read, Value filled, ArrayRef<Value> before) {
+    Value issued = i32.add(step, ahead), loaded = i32.add(issued, tilesHeld - 1);
+    held.push_back(load(loaded, i32.less(loaded, steps)));
+    NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
+    kernel.barrier();
+    issue(filled, issued, i32.less(issued, steps));
+    NVVM::CpAsyncCommitGroupOp::create(b);
+    SmallVector<Value> results = compute(read, before);
+    store(filled, held.front());
+    held.pop_front();
+    return results;
+  };
+  if (known && elements && *known <= kMostUnrolled && sums <= kMostSumsUnrolled) {
+    auto stageOf = [&](int64_t step) { return i32.constant(step % kernel.config.stages * stageBytes); };
+    SmallVector<Value> values(initial);
+    for (int64_t step = 0; step < *known; ++step)
+      values = iterate(i32.constant(step), stageOf(step), stageOf(step + ahead), values);
+    return values;
+  }
+
   SmallVector<Value> carried(initial);
+  for (const Elements &tile : held)
+    for (const SmallVector<Value> &values : tile)
+      llvm::append_range(carried, values);
   carried.push_back(i32.constant(0));
   carried.push_back(i32.constant(ahead * stageBytes));
   auto loop = scf::ForOp::create(b, i32.constant(0), steps, i32.constant(1), carried);
@@ -52,24 +123,17 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> values(loop.getRegionIterArgs());
   Value filled = values.pop_back_val(), read = values.pop_back_val();
-  // Loads stand before the barrier, as ptxas takes those behind it to where they are used.
-  Value next = i32.add(loop.getInductionVar(), ahead), exists = i32.less(next, steps);
-  Value nextK = i64.mul(i64.of(next), depth);
-  SmallVector<SmallVector<Value>> held;
-  for (const TileCopy &copy : copies)
-    held.push_back(isHeld(copy) ? copy.load(nextK, exists) : SmallVector<Value>());
-  NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
-  kernel.barrier();
-  kernel.where(exists, [&] {
-    for (const TileCopy &copy : copies)
-      if (!isHeld(copy))
-        copy.issue(filled, nextK);
-  });
-  NVVM::CpAsyncCommitGroupOp::create(b);
-  SmallVector<Value> results = compute(read, values);
-  for (auto [copy, values] : llvm::zip(copies, held))
-    if (isHeld(copy))
-      copy.store(filled, values);
+  ArrayRef<Value> rest = ArrayRef(values).drop_front(initial.size());
+  for (Elements &tile : held)
+    for (SmallVector<Value> &each : tile) {
+      each.assign(rest.take_front(each.size()).begin(), rest.take_front(each.size()).end());
+      rest = rest.drop_front(each.size());
+    }
+  SmallVector<Value> results =
+      iterate(loop.getInductionVar(), read, filled, ArrayRef(values).take_front(initial.size()));
+  for (const Elements &tile : held)
+    for (const SmallVector<Value> &each : tile)
+      llvm::append_range(results, each);
   auto following = [&](Value stage) -> Value {
     Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, stage, i32.constant(ahead * stageBytes));
     return arith::SelectOp::create(b, isLast, i32.constant(0), i32.add(stage, stageBytes));
@@ -77,7 +141,7 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
   results.push_back(following(read));
   results.push_back(following(filled));
   scf::YieldOp::create(b, results);
-  return SmallVector<Value>(loop.getResults().drop_back(2));
+  return SmallVector<Value>(loop.getResults().take_front(initial.size()));
 }
 
 void whereRow(const TileKernel &kernel, Value m, llvm::function_ref<void()> emit) {

@@ -141,7 +141,8 @@ TileCopy::TileCopy(const TileKernel &kernel, const ContractionGroup::Input &inpu
   bool isAligned = kernel.isAligned && ShapedType::isDynamic(input.type().getShape().back());
   int64_t alignment = isTurned ? layout.elementBytes : isAligned ? 16 : alignmentOf(input);
   async = alignment >= 4;
-  int64_t bytes = async ? alignment : isTurned ? layout.elementBytes : 16;
+  // What is gathered goes to shared memory by words, so that neighbours are loaded by neighbours.
+  int64_t bytes = async ? alignment : isTurned ? layout.elementBytes : std::max<int64_t>(4, layout.elementBytes);
   unit = bytes / layout.elementBytes;
   int64_t unitsOfRow = rowLength / unit;
   row = i32.div(kernel.thread, unitsOfRow);
@@ -168,6 +169,11 @@ TileCopy::TileCopy(const TileKernel &kernel, const ContractionGroup::Input &inpu
   origin = i64.add(origin, i64.add(i64.mul(i64.of(row), rowStride), i64.of(column)));
 }
 
+bool TileCopy::isInDepth(Value k) const {
+  std::optional<int64_t> known = getConstantIntValue(k), extent = getConstantIntValue(depthExtent);
+  return isDepthWhole || (known && extent && *known + kernel.config.k <= *extent);
+}
+
 TileCopy::Unit TileCopy::unitAt(Value k, int64_t number) const {
   ImplicitLocOpBuilder &b = kernel.b;
   const Integers &i32 = kernel.i32, &i64 = kernel.i64;
@@ -187,7 +193,7 @@ TileCopy::Unit TileCopy::unitAt(Value k, int64_t number) const {
   // Units divide the rows of the input, so that their first element tells for all; but for what is gathered.
   if (!isOuterWhole && !(isGathered() && !isKContiguous))
     result.inside = i64.less(outer, outerExtent);
-  if (!isDepthWhole && !(isGathered() && isKContiguous))
+  if (!isInDepth(k) && !(isGathered() && isKContiguous))
     result.inside = both(b, result.inside, i64.less(depth, depthExtent));
 
   Value columnBytes = i32.mul(isTurned ? unitRow : unitColumn, layout.elementBytes);
@@ -222,20 +228,18 @@ int64_t TileCopy::elementsOfThread() const {
 // Loads an element at a byte's distance from `source`, or gives zero.
 static Value loadWhere(ImplicitLocOpBuilder &b, Type element, Value source, int64_t distance, Value condition) {
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  Type loaded = b.getIntegerType(std::max<int64_t>(bytes, 2) * 8);
+  Type loaded = b.getIntegerType(std::max<int64_t>(bytes, 4) * 8);
   std::string code =
-      llvm::formatv("{{ .reg .pred p; setp.ne.b32 p, $2, 0; mov.b{0} $0, 0; @p ld.global.b{1} $0, [$1+{2}]; }",
+      llvm::formatv("{{ .reg .pred p; setp.ne.b32 p, $2, 0; mov.b{0} $0, 0; @p ld.global.u{1} $0, [$1+{2}]; }",
                     loaded.getIntOrFloatBitWidth(), bytes * 8, distance);
   Value value = LLVM::InlineAsmOp::create(
                     b, loaded, ValueRange{source, b.createOrFold<arith::ExtUIOp>(b.getI32Type(), condition)}, code,
-                    bytes == 8   ? "=l,l,r"
-                    : bytes == 4 ? "=r,l,r"
-                                 : "=h,l,r",
+                    bytes == 8 ? "=l,l,r" : "=r,l,r",
                     /*has_side_effects=*/true,
                     /*is_align_stack=*/false, LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
                     .getResult(0);
-  if (bytes == 1)
-    value = arith::TruncIOp::create(b, b.getI8Type(), value);
+  if (bytes < 4)
+    value = arith::TruncIOp::create(b, b.getIntegerType(bytes * 8), value);
   return element.isInteger() ? value : arith::BitcastOp::create(b, element, value).getResult();
 }
 
@@ -243,7 +247,7 @@ SmallVector<Value> TileCopy::load(Value k, Value exists) const {
   ImplicitLocOpBuilder &b = kernel.b;
   const Integers &i32 = kernel.i32, &i64 = kernel.i64;
   Value limit;
-  if (isGathered() && !(isKContiguous ? isDepthWhole : isOuterWhole))
+  if (isGathered() && !(isKContiguous ? isInDepth(k) : isOuterWhole))
     limit = isKContiguous ? depthExtent : outerExtent;
   SmallVector<Value> elements;
   for (int64_t number = 0; number * kernel.threads < units(); ++number) {

@@ -272,17 +272,15 @@ hal.executable private @executable {
 
 #target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_80"}>
 
-// Rows of odd length go through registers: the next tile is loaded ahead of the barrier and of the products, which nothing
-// waits for, and stored after them.
+// Rows of odd length go through registers. Where there are few tiles of k they are written out: the first five are all on
+// their way before one is stored, and only the last is looked at for where it ends.
 // CHECK-LABEL: func.func @odd
-//       CHECK:   scf.for
-//       CHECK:     llvm.inline_asm {{.*}}@p ld.global.b16
-//   CHECK-NOT:     llvm.store
-//       CHECK:     gpu.barrier
-//   CHECK-NOT:     ld.global
-//   CHECK-NOT:     llvm.store
-//       CHECK:     nvvm.mma.sync
-//       CHECK:     llvm.store {{.*}} {alignment = 16 : i64} : vector<8xf16>, !llvm.ptr<3>
+//   CHECK-NOT:   scf.for
+//   CHECK-NOT:   llvm.store
+//   CHECK-COUNT-80: {{llvm.load|@p ld.global.u16}}
+//       CHECK:   llvm.store {{.*}} {alignment = 4 : i64} : vector<2xf16>, !llvm.ptr<3>
+//       CHECK:   gpu.barrier
+//       CHECK:   nvvm.mma.sync
 hal.executable private @executable {
   hal.executable.variant public @cuda target(#target) {
     hal.executable.export public @odd ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, readonly, writeonly]>)
@@ -308,6 +306,42 @@ hal.executable private @executable {
 
 #target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_80"}>
 
+// And otherwise in a loop: a tile is loaded ahead of the barrier and of the products, which nothing waits for, and one
+// that was loaded two steps before is stored after them.
+// CHECK-LABEL: func.func @odd_loop
+//       CHECK:   scf.for
+//       CHECK:     llvm.inline_asm {{.*}}@p ld.global.u16
+//   CHECK-NOT:     llvm.store
+//       CHECK:     gpu.barrier
+//   CHECK-NOT:     ld.global
+//   CHECK-NOT:     llvm.store
+//       CHECK:     nvvm.mma.sync
+//       CHECK:     llvm.store {{.*}} {alignment = 4 : i64} : vector<2xf16>, !llvm.ptr<3>
+hal.executable private @executable {
+  hal.executable.variant public @cuda target(#target) {
+    hal.executable.export public @odd_loop ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, readonly, writeonly]>)
+    builtin.module {
+      func.func @odd_loop() attributes {lowering = #hal.lowering<"contraction", "tile_config_32x32_64x4_tensorcore_mmasync_16x16">} {
+        %zero = arith.constant 0.0 : f16
+        %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<127x1025xf16, #hal.descriptor_type<storage_buffer>>
+        %1 = bufferization.to_tensor %0 restrict : memref<127x1025xf16, #hal.descriptor_type<storage_buffer>> to tensor<127x1025xf16>
+        %2 = hal.interface.binding.subspan binding(1) <readonly> : memref<1025x255xf16, #hal.descriptor_type<storage_buffer>>
+        %3 = bufferization.to_tensor %2 restrict : memref<1025x255xf16, #hal.descriptor_type<storage_buffer>> to tensor<1025x255xf16>
+        %4 = hal.interface.binding.subspan binding(2) <writeonly> : memref<127x255xf16, #hal.descriptor_type<storage_buffer>>
+        %5 = tensor.empty() : tensor<127x255xf16>
+        %6 = linalg.fill ins(%zero : f16) outs(%5 : tensor<127x255xf16>) -> tensor<127x255xf16>
+        %7 = linalg.matmul ins(%1, %3 : tensor<127x1025xf16>, tensor<1025x255xf16>) outs(%6 : tensor<127x255xf16>) -> tensor<127x255xf16>
+        bufferization.materialize_in_destination %7 in restrict writable %4 : (tensor<127x255xf16>, memref<127x255xf16, #hal.descriptor_type<storage_buffer>>) -> ()
+        return
+      }
+    }
+  }
+}
+
+// -----
+
+#target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_80"}>
+
 // Rows of unknown length are copied by 16 bytes where their length turns out to allow it.
 // CHECK-LABEL: func.func @dynamic
 //       CHECK:   %[[REST:.*]] = arith.remui %{{.*}}, %c8
@@ -317,7 +351,7 @@ hal.executable private @executable {
 //       CHECK:     nvvm.cp.async.shared.global {{.*}}, 16, cache = cg
 //       CHECK:   } else {
 //   CHECK-NOT:     nvvm.cp.async.shared.global
-//       CHECK:     @p ld.global.b16
+//       CHECK:     @p ld.global.u16
 hal.executable private @executable {
   hal.executable.variant public @cuda target(#target) {
     hal.executable.export public @dynamic ordinal(0) layout(#hal.pipeline.layout<constants = 3, bindings = [readonly, readonly, writeonly]>)
