@@ -39,15 +39,33 @@ Verdict verdictOf(Result<Verdict> result) {
   return verdict;
 }
 
-Result<Verdict> checkCase(const ContractionCase &subject, Pass pass, uint64_t seed, const CheckOptions &options) {
-  TensorOperand out(subject.result, subject.outLayout, subject.outBytes);
+static Verdict rightOutput(uint64_t elements, Pass pass) {
   Verdict verdict;
-  verdict.total = static_cast<uint64_t>(subject.batch * subject.m * subject.n);
+  verdict.total = elements;
   // An error escapes only where every wrong row is orthogonal to a random vector.
   verdict.escapeProbability = 1.0 / static_cast<double>(kPrime);
   verdict.method =
       fmt::format("exact: integers ({}), projection modulo 2^61-1; an error escapes with probability {:.1e}",
                   passName(pass), verdict.escapeProbability);
+  return verdict;
+}
+
+static std::string unusedNote(const Contraction &contraction, Pass pass, uint64_t seed, bool hasBias) {
+  const double used = InputPlan::make(contraction, pass, seed, 1, hasBias).usedPart();
+  return used < 1
+             ? fmt::format("; only {:.2g} % of the reduction's positions had a product other than zero", used * 100)
+             : std::string();
+}
+
+Verdict rightVerdict(const Contraction &contraction, Pass pass, uint64_t seed, bool hasBias) {
+  Verdict verdict = rightOutput(contraction.outputCount(), pass);
+  verdict.method += unusedNote(contraction, pass, seed, hasBias);
+  return verdict;
+}
+
+Result<Verdict> checkCase(const ContractionCase &subject, Pass pass, uint64_t seed, const CheckOptions &options) {
+  TensorOperand out(subject.result, subject.outLayout, subject.outBytes);
+  Verdict verdict = rightOutput(static_cast<uint64_t>(subject.batch * subject.m * subject.n), pass);
   for (const std::vector<int32_t> *numbers : {&subject.columns.scale, &subject.columns.bias})
     if (!numbers->empty() && static_cast<int64_t>(numbers->size()) != subject.n)
       return invalidArgument("{} numbers are given for {} columns", numbers->size(), subject.n);
@@ -69,7 +87,7 @@ Result<Verdict> checkContraction(const Contraction &contraction, Pass pass, uint
                                  std::span<const uint8_t> outBytes, const CheckOptions &options,
                                  const ColumnMap &columns) {
   const Contraction &c = contraction;
-  KILN_RETURN_IF_ERROR(c.validate(lhsBytes, rhsBytes, outBytes));
+  KILN_RETURN_IF_ERROR(c.validate(lhsBytes.size(), rhsBytes.size(), outBytes.size()));
   TensorOperand lhs(c.lhs, c.lhsLayout, lhsBytes), rhs(c.rhs, c.rhsLayout, rhsBytes);
   std::optional<Layout> otherLhs = otherOrder(c.lhsLayout, c.m, c.k), otherRhs = otherOrder(c.rhsLayout, c.k, c.n);
   TensorOperand swappedLhs(c.lhs, otherLhs.value_or(c.lhsLayout), lhsBytes);
@@ -87,9 +105,7 @@ Result<Verdict> checkContraction(const Contraction &contraction, Pass pass, uint
   if (otherLhs && otherRhs)
     subject.swaps.push_back({"both operands", &swappedLhs, &swappedRhs});
   KILN_ASSIGN_OR_RETURN(Verdict verdict, checkCase(subject, pass, seed, options));
-  if (double used = InputPlan::make(c, pass, seed, 1, !columns.bias.empty()).usedPart(); used < 1)
-    verdict.method +=
-        fmt::format("; only {:.2g} % of the reduction's positions had a product other than zero", used * 100);
+  verdict.method += unusedNote(c, pass, seed, !columns.bias.empty());
   return verdict;
 }
 

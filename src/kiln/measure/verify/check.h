@@ -83,6 +83,9 @@ Result<Verdict> checkContraction(const Contraction &contraction, Pass pass, uint
                                  const ColumnMap &columns = {});
 Result<Verdict> checkCase(const ContractionCase &subject, Pass pass, uint64_t seed, const CheckOptions &options = {});
 
+// What checkContraction says of an output that is right.
+Verdict rightVerdict(const Contraction &contraction, Pass pass, uint64_t seed, bool hasBias);
+
 // For callers that need a verdict: a check that could not be made is not ok, and its explanation says why.
 Verdict verdictOf(Result<Verdict> result);
 

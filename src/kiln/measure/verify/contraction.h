@@ -54,8 +54,7 @@ struct Contraction {
   // Whether it can be verified exactly: extents and types.
   Status validate() const;
   // Whether each tensor has the bytes that its layout reaches.
-  Status validate(std::span<const uint8_t> lhsBytes, std::span<const uint8_t> rhsBytes,
-                  std::span<const uint8_t> outBytes) const;
+  Status validate(uint64_t lhsBytes, uint64_t rhsBytes, uint64_t outBytes) const;
 };
 
 // A pass is a set of inputs that shows mistakes of one kind. `Sums` comes first and names most mistakes best.

@@ -29,7 +29,6 @@ constexpr double kSmallSums = 2048;
 // What is dropped at an end of the reduction is seldom more than a few vectors.
 constexpr int64_t kMostEnds = 64, kEndsOneIn = 16;
 constexpr int64_t kMostSlots = 16, kMostOneIn = 4; // elements that are not zero against a wide operand
-constexpr int kLargestPrefill = 63, kSmallestPrefill = 3;
 
 int sumBits(const Contraction &contraction) {
   return std::min(exactBits(contraction.accumulator), kMostBits);
@@ -37,30 +36,6 @@ int sumBits(const Contraction &contraction) {
 
 int resultBits(const Contraction &contraction) {
   return std::min(exactBits(contraction.result), kMostBits);
-}
-
-int64_t divideUp(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-// Bits of a line's random number: whether it has one sign, and which its ends have.
-constexpr uint64_t kOneSign = 0x10000, kEndSign = 0x20000;
-// Bits of an element's: one in eight is other than most.
-constexpr uint64_t kMostlyOnes = 14;
-// More than there are lines.
-constexpr uint64_t kManyLines = uint64_t(1) << 40;
-
-// A random integer in [0, bound), from the upper bits.
-uint32_t below(uint64_t bits, uint32_t bound) {
-  return static_cast<uint32_t>((bits >> 32) * bound >> 32);
-}
-
-uint64_t lineBits(uint64_t line, int64_t position) {
-  return scramble(line + static_cast<uint64_t>(position + 1) * 0x9E3779B97F4A7C15u);
-}
-
-int32_t withSign(uint64_t bits, int32_t magnitude) {
-  return bits & 1 ? -magnitude : magnitude;
 }
 
 } // namespace
@@ -177,113 +152,6 @@ void InputPlan::planWide(const Contraction &contraction, Side &wide, Side &narro
   narrow.high = 1;
 }
 
-bool InputPlan::isEnd(int64_t r) const {
-  if (r < ends || r >= reduction - ends)
-    return true;
-  int64_t inPiece = piece == reduction ? r : r % piece;
-  return inPiece < ends || inPiece >= piece - ends;
-}
-
-// One sign for the ends of a line, so that what is dropped there does not cancel.
-int32_t InputPlan::atEnd(const Side &side, uint64_t line, int32_t value) const {
-  bool negative = !(line & kOneSign) && (line & kEndSign) && side.low < 0;
-  return negative ? std::max(-std::abs(value), side.low) : std::min(std::abs(value), side.high);
-}
-
-int32_t InputPlan::plain(const Side &side, uint64_t line, int64_t position, int64_t r) const {
-  bool end = (side.biased || side.sparse > 1) && isEnd(r);
-  if (side.sparse > 1 && !end && (static_cast<uint64_t>(position) + line) % static_cast<uint64_t>(side.sparse) != 0)
-    return 0;
-  uint64_t bits = lineBits(line, position);
-  int32_t value = integers
-                      ? side.low + static_cast<int32_t>(below(bits, static_cast<uint32_t>(side.high - side.low) + 1))
-                      : withSign(bits, 1 + static_cast<int32_t>(below(bits, side.high)));
-  // What is multiplied by zero may be missing.
-  if (value == 0)
-    value = 1;
-  if (end)
-    return atEnd(side, line, value);
-  if (!side.biased || !(line & kOneSign))
-    return value;
-  // A line of nothing but ones would be like any other such line.
-  if (side.high == 1)
-    return (bits & kMostlyOnes) ? 1 : -1;
-  return std::min(std::abs(value), side.high);
-}
-
-// The second half of the reduction mirrors the first: negated on the left, the same on the right, and for a few pairs
-// one more or less.
-int32_t InputPlan::cancelling(const Side &side, uint64_t line, int64_t position, bool negate) const {
-  int64_t mirror = reduction - 1 - position;
-  if (position == mirror) {
-    if (side.middle == 0)
-      return 0;
-    uint64_t bits = lineBits(line, position);
-    return withSign(bits, 1 + static_cast<int32_t>(below(bits, side.middle)));
-  }
-  if (position < mirror)
-    return plain(side, line, position, position);
-  int32_t value = plain(side, line, mirror, mirror);
-  int32_t residue = 0;
-  if (side.residueEvery && (mirror + static_cast<int64_t>(line % 0xFFFF)) % side.residueEvery == 0)
-    residue = withSign(lineBits(line, position), 1);
-  value = negate ? -value : value;
-  return value + (value != 0 && value == -residue ? -residue : residue);
-}
-
-int32_t InputPlan::wideOrSparse(const Side &side, uint64_t line, int64_t position, int64_t extent) const {
-  if (side.wideBits) {
-    uint64_t bits = lineBits(line, position);
-    uint32_t top = 1u << (side.wideBits - 1);
-    return withSign(bits, static_cast<int32_t>(top | below(bits, top) | 1));
-  }
-  if (side.slots) {
-    Single one = singleOf(side, line, side.slots == 1 ? 0 : position / divideUp(extent, side.slots), extent);
-    return position == one.position ? one.value : 0;
-  }
-  return 0;
-}
-
-InputPlan::Single InputPlan::singleOf(const Side &side, uint64_t line, int64_t slot, int64_t extent) {
-  int64_t length = divideUp(extent, side.slots);
-  uint64_t bits = lineBits(line, slot);
-  return {slot * length + below(bits, static_cast<uint32_t>(length)), withSign(bits, 1)};
-}
-
-InputPlan::Single InputPlan::single(bool isLhs, uint64_t line, int64_t slot) const {
-  return isLhs ? singleOf(lhsSide, line, slot, reduction) : singleOf(rhsSide, line, slot, taps * reduction);
-}
-
-// The remainder by `sparse` is which positions are not zero: neighbours have others each, so that all are somewhere.
-static uint64_t staggered(uint64_t bits, int64_t sparse, uint64_t which) {
-  auto count = static_cast<uint64_t>(sparse);
-  return sparse > 1 ? bits - bits % count + which % count : bits;
-}
-
-uint64_t InputPlan::lhsLine(int64_t b, int64_t row) const {
-  return staggered(randomBits(lhsSide.key, row, b), lhsSide.sparse, lhsSide.key % kManyLines + row + b);
-}
-
-uint64_t InputPlan::rhsLine(int64_t b, int64_t column) const {
-  return staggered(randomBits(rhsSide.key, column, b), rhsSide.sparse, rhsSide.key % kManyLines + column + b);
-}
-
-int32_t InputPlan::lhsOf(uint64_t line, int64_t r) const {
-  if (lhsSide.wideBits || lhsSide.slots)
-    return wideOrSparse(lhsSide, line, r, reduction);
-  return cancels ? cancelling(lhsSide, line, r, /*negate=*/true) : plain(lhsSide, line, r, r);
-}
-
-int32_t InputPlan::rhsOf(uint64_t line, int64_t tap, int64_t r) const {
-  if (rhsSide.wideBits || rhsSide.slots)
-    return wideOrSparse(rhsSide, line, tap * reduction + r, taps * reduction);
-  if (!cancels)
-    return plain(rhsSide, line, tap * reduction + r, r);
-  uint64_t ofTap =
-      staggered(scramble(line + static_cast<uint64_t>(tap)), rhsSide.sparse, line + static_cast<uint64_t>(tap));
-  return cancelling(rhsSide, ofTap, r, /*negate=*/false);
-}
-
 namespace {
 
 // The bits of each small integer in a narrow type.
@@ -355,7 +223,7 @@ void fillSparse(ElementType type, const Layout &layout, int64_t lineStride, int6
         std::memset(at(line, position), 0, (lineStride == 1 ? count : 1) * size);
   for (int64_t line = 0; line < count; ++line)
     for (int64_t slot = 0; slot < plan.slots(isLhs); ++slot) {
-      InputPlan::Single single = plan.single(isLhs, lines[line], slot);
+      InputNumbers::Single single = plan.single(isLhs, lines[line], slot);
       if (single.position >= begin && single.position < end)
         storeInteger(type, single.value, at(line, single.position));
     }
@@ -405,19 +273,13 @@ Status fillInputs(const Contraction &contraction, Pass pass, uint64_t seed, std:
                   std::span<uint8_t> rhsBytes, unsigned threads, bool roomForBias) {
   Contraction withoutOutput = contraction;
   withoutOutput.outLayout = {}; // there is none yet: a layout that reaches one element
-  uint8_t element[8] = {};
-  KILN_RETURN_IF_ERROR(withoutOutput.validate(lhsBytes, rhsBytes, element));
+  KILN_RETURN_IF_ERROR(withoutOutput.validate(lhsBytes.size(), rhsBytes.size(), sizeof(uint64_t)));
   InputPlan plan = InputPlan::make(contraction, pass, seed, 1, roomForBias);
   auto part = [&](int64_t begin, int64_t end) {
     fillPart(contraction, plan, begin, end, lhsBytes.data(), rhsBytes.data());
   };
   forParts(contraction.k, contraction.k * (contraction.m + contraction.n) * contraction.batch, threads, part);
   return okStatus();
-}
-
-static int32_t prefillPattern(uint64_t element) {
-  return kSmallestPrefill +
-         static_cast<int32_t>(below(randomBits(0x5EED, element), kLargestPrefill - kSmallestPrefill + 1));
 }
 
 void prefillOutput(ElementType type, Pass pass, std::span<uint8_t> outBytes) {
@@ -429,14 +291,14 @@ void prefillOutput(ElementType type, Pass pass, std::span<uint8_t> outBytes) {
   auto count = static_cast<int64_t>(outBytes.size()) / size;
   forParts(count, count, 2, [&](int64_t begin, int64_t end) {
     for (int64_t element = begin; element < end; ++element)
-      storeInteger(type, prefillPattern(element), outBytes.data() + element * size);
+      storeInteger(type, InputNumbers::prefill(element), outBytes.data() + element * size);
   });
 }
 
 double prefilledNumber(ElementType type, Pass pass, uint64_t element) {
   if (pass == Pass::WideRhs && !isInteger(type))
     return std::numeric_limits<double>::quiet_NaN();
-  return prefillPattern(element);
+  return InputNumbers::prefill(element);
 }
 
 } // namespace kiln::measure::verify

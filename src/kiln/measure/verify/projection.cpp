@@ -107,28 +107,34 @@ Product multiplyTransposed(const Operand &operand, int64_t b, int64_t rows, int6
   return multiply({operand, b, columns, rows, true}, vector, threads);
 }
 
+RowWeights rowWeights(const ColumnMap &columns, uint64_t seed, int64_t count) {
+  RowWeights weights;
+  weights.ofOutputs = randomFieldVector(randomBits(seed, kRowVector), count);
+  weights.ofSums.resize(count);
+  for (int64_t j = 0; j < count; ++j) {
+    const int64_t weight = weights.ofOutputs[j];
+    weights.ofSums[j] = reduce(static_cast<Int128>(columns.scaleAt(j)) * weight);
+    weights.bias += static_cast<Int128>(columns.biasAt(j)) * weight;
+  }
+  return weights;
+}
+
 Result<std::vector<WrongLines>> findWrongRows(const ContractionCase &subject, const Operand &out, uint64_t seed,
                                               unsigned threads) {
   const Operand &lhs = *subject.lhs, &rhs = *subject.rhs;
-  std::vector<int64_t> x = randomFieldVector(randomBits(seed, kRowVector), subject.n);
-  // (scale * sum + bias) . x = sum . (scale * x) + bias . x
-  std::vector<int64_t> scaled(subject.n);
-  Int128 bias = 0;
-  for (int64_t j = 0; j < subject.n; ++j) {
-    scaled[j] = reduce(static_cast<Int128>(subject.columns.scaleAt(j)) * x[j]);
-    bias += static_cast<Int128>(subject.columns.biasAt(j)) * x[j];
-  }
+  const RowWeights weights = rowWeights(subject.columns, seed, subject.n);
   std::vector<WrongLines> wrong;
   for (int64_t b = 0; b < subject.batch; ++b) {
-    Product projected = multiply(rhs, b, subject.k, subject.n, scaled, threads);
+    Product projected = multiply(rhs, b, subject.k, subject.n, weights.ofSums, threads);
     Product expected = multiply(lhs, b, subject.m, subject.k, projected.elements, threads);
     if (anyBad(projected) || anyBad(expected))
       return invalidArgument("batch {}: {} holds something else than integers; exact verification needs the inputs "
                              "that it makes",
                              b, anyBad(expected) ? "lhs" : "rhs");
     for (int64_t &element : expected.elements)
-      element = reduce(bias + element);
-    std::vector<int64_t> rows = differences(expected, multiply(out, b, subject.m, subject.n, x, threads));
+      element = reduce(weights.bias + element);
+    std::vector<int64_t> rows =
+        differences(expected, multiply(out, b, subject.m, subject.n, weights.ofOutputs, threads));
     if (!rows.empty())
       wrong.push_back({b, std::move(rows), {}});
   }

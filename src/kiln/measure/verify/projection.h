@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/measure/verify/check.h"
+#include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/operand.h"
 
 namespace kiln::measure::verify {
@@ -24,10 +25,20 @@ Product multiply(const Operand &operand, int64_t b, int64_t rows, int64_t column
 Product multiplyTransposed(const Operand &operand, int64_t b, int64_t rows, int64_t columns,
                            std::span<const int64_t> vector, unsigned threads);
 
+// What the columns of an output are multiplied by, and what stands for that where it is scale * sum + bias in each
+// column: (scale * sum + bias) . x = sum . (scale * x) + bias . x
+struct RowWeights {
+  std::vector<int64_t> ofOutputs, ofSums; // x, and scale * x
+  Int128 bias = 0;                        // bias . x
+};
+RowWeights rowWeights(const ColumnMap &columns, uint64_t seed, int64_t count);
+
 // Where one batch is wrong.
 struct WrongLines {
   int64_t b = 0;
   std::vector<int64_t> rows, columns; // ascending; each wrong element is in one of each
+
+  bool operator==(const WrongLines &) const = default;
 };
 
 // The batches whose output is wrong, in ascending order, with their rows; columns are left empty. Fails where an

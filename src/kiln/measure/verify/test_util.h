@@ -22,6 +22,15 @@ inline void storeNumber(ElementType type, double value, uint8_t *element) {
     io::storeFloat(type, value, element);
 }
 
+struct Data;
+
+// Looks at everything that Data::check is asked for and at what it found; empty but where a test's program fills it in.
+using AlsoCheck = std::function<void(const Data &data, const ColumnMap &columns, const Verdict &verdict)>;
+inline AlsoCheck &alsoCheck() {
+  static AlsoCheck function;
+  return function;
+}
+
 // Inputs of a pass and an output that is as it is before a run.
 struct Data {
   Contraction contraction;
@@ -72,6 +81,8 @@ struct Data {
   Verdict check(const CheckOptions &options = {}, const ColumnMap &columns = {}) const {
     Result<Verdict> verdict = checkContraction(contraction, pass, seed, lhs, rhs, out, options, columns);
     EXPECT_TRUE(verdict.ok()) << verdict.status().toString();
+    if (alsoCheck())
+      alsoCheck()(*this, columns, *verdict);
     return *verdict;
   }
 

@@ -297,7 +297,7 @@ Verdict BoundCheck::run(const SampleOptions &options) const {
 Result<Verdict> checkWithinBound(const Contraction &contraction, std::span<const uint8_t> lhsBytes,
                                  std::span<const uint8_t> rhsBytes, std::span<const uint8_t> outBytes,
                                  const SampleOptions &options) {
-  KILN_RETURN_IF_ERROR(contraction.validate(lhsBytes, rhsBytes, outBytes));
+  KILN_RETURN_IF_ERROR(contraction.validate(lhsBytes.size(), rhsBytes.size(), outBytes.size()));
   TensorOperand lhs(contraction.lhs, contraction.lhsLayout, lhsBytes);
   TensorOperand rhs(contraction.rhs, contraction.rhsLayout, rhsBytes);
   return BoundCheck(contraction, lhs, rhs, outBytes).run(options);

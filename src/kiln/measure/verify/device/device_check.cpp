@@ -1,0 +1,305 @@
+#include "kiln/measure/verify/device/device_check.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <optional>
+#include <type_traits>
+
+#include "kiln/measure/verify/device/kernels_ptx.h"
+#include "kiln/measure/verify/device/tasks.h"
+#include "kiln/measure/verify/field.h"
+#include "kiln/measure/verify/inputs.h"
+#include "kiln/measure/verify/number.h"
+#include "kiln/schema/gpu_executable.h"
+#include "kiln/schema/gpu_executable_generated.h"
+
+namespace kiln::measure::verify {
+
+// In the order of DeviceCheck::Kernel; none has constants.
+static constexpr hal::ExpectedExport kKernels[] = {
+    {"fill_operand", 2, 0},
+    {"prefill_output", 2, 0},
+    {"project", 5, 0},
+};
+// Blocks of a launch, which take several turns where there is more to do.
+static constexpr int64_t kMostBlocks = int64_t(1) << 24;
+// Columns that a thread takes at least, where there are so many.
+static constexpr int64_t kColumnsOfThread = 16;
+// Rows that a block projects at least where neighbours in memory are of different rows: what a warp reads lies
+// together.
+static constexpr int32_t kRowsTogether = 32;
+
+// Elements of a tensor that are compared with the host's.
+static constexpr uint64_t kSamples = 8;
+
+// The first one, the last one, and random ones.
+static int64_t placeOf(uint64_t sample, int64_t extent) {
+  if (sample % kSamples < 2)
+    return sample % kSamples == 0 ? 0 : extent - 1;
+  return static_cast<int64_t>(randomBits(0x5A3F1E, sample) % static_cast<uint64_t>(extent));
+}
+
+static std::optional<DeviceFormat> formatOf(ElementType type) {
+  const auto bytes = static_cast<int32_t>(hal::elementTypeByteSize(type));
+  switch (type) {
+  case ElementType::F16: return DeviceFormat{bytes, true, true, true, 5, 10, 15};
+  case ElementType::BF16: return DeviceFormat{bytes, true, true, true, 8, 7, 127};
+  case ElementType::F32: return DeviceFormat{bytes, true, true, true, 8, 23, 127};
+  case ElementType::F64: return DeviceFormat{bytes, true, true, true, 11, 52, 1023};
+  case ElementType::F8E4M3FN: return DeviceFormat{bytes, true, true, false, 4, 3, 7};
+  case ElementType::F8E5M2: return DeviceFormat{bytes, true, true, true, 5, 2, 15};
+  case ElementType::I8:
+  case ElementType::SI8:
+  case ElementType::I16:
+  case ElementType::SI16:
+  case ElementType::I32:
+  case ElementType::SI32: return DeviceFormat{bytes, false, true};
+  case ElementType::UI8: return DeviceFormat{bytes, false, false};
+  default: return std::nullopt;
+  }
+}
+
+static DeviceFormat supportedFormat(ElementType type) {
+  return formatOf(type).value_or(DeviceFormat());
+}
+
+Result<std::unique_ptr<DeviceCheck>> DeviceCheck::create(hal::Device &device) {
+  auto check = std::unique_ptr<DeviceCheck>(new DeviceCheck(device));
+  KILN_RETURN_IF_ERROR(check->load());
+  return check;
+}
+
+Status DeviceCheck::load() {
+  if (deviceKernels().empty())
+    return unimplemented("this build has no kernels that check results on devices: clang was not there to make them");
+  flatbuffers::FlatBufferBuilder builder;
+  std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels;
+  for (const hal::ExpectedExport &entry : kKernels) {
+    const std::string name(entry.name);
+    kernels.push_back(schema::CreateGpuKernelDirect(builder, fmt::format("verification's {}", name).c_str(),
+                                                    name.c_str(), 0, entry.bindingCount, 0, kCheckThreads));
+  }
+  const std::vector<flatbuffers::Offset<flatbuffers::String>> codes{
+      builder.CreateString(deviceKernels().data(), deviceKernels().size())};
+  schema::FinishGpuExecutableBuffer(
+      builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes));
+  hal::ExecutableSource source;
+  source.name = "verification";
+  source.format = "ptx";
+  source.cpu = deviceKernelsArchitecture();
+  source.bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+  if (!device.checkExecutable(source).ok())
+    return unimplemented("the device {} does not run the kernels that check results, which are PTX for {}",
+                         device.uri(), source.cpu);
+  KILN_ASSIGN_OR_RETURN(executable, device.createExecutable(source));
+  return okStatus();
+}
+
+Status DeviceCheck::supports(const Contraction &contraction) {
+  KILN_RETURN_IF_ERROR(contraction.validate());
+  for (ElementType type : {contraction.lhs, contraction.rhs, contraction.result})
+    if (!formatOf(type))
+      return unimplemented("devices cannot check tensors of type {}", hal::elementTypeName(type));
+  for (const Layout *layout : {&contraction.lhsLayout, &contraction.rhsLayout, &contraction.outLayout})
+    if (layout->groups != 1)
+      return unimplemented("devices cannot check tensors in groups");
+  return okStatus();
+}
+
+Result<Ref<hal::Buffer>> DeviceCheck::allocate(uint64_t bytes) {
+  return device.allocator().allocate(hal::BufferUsage::Transient, std::max<uint64_t>(bytes, sizeof(uint64_t)));
+}
+
+template <typename T> Result<Ref<hal::Buffer>> DeviceCheck::upload(std::span<const T> values) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, allocate(values.size_bytes()));
+  KILN_RETURN_IF_ERROR(buffer->write(0, std::as_bytes(values)));
+  return buffer;
+}
+
+template <typename T>
+Status DeviceCheck::launch(Kernel kernel, const T &task, std::initializer_list<hal::Buffer *> buffers) {
+  if (task.blocks() == 0)
+    return okStatus();
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> description, upload(std::span(&task, 1)));
+  std::vector<hal::Binding> bindings = {{description.get(), 0, description->byteLength()}};
+  for (hal::Buffer *buffer : buffers)
+    bindings.push_back({buffer, 0, buffer->byteLength()});
+  std::vector<hal::SlotRange> ranges;
+  for (const hal::Binding &binding : bindings)
+    ranges.push_back({uint32_t(ranges.size()), 0, binding.length});
+  KILN_ASSIGN_OR_RETURN(Ref<hal::CommandBuffer> commands,
+                        device.createCommandBuffer(hal::CommandBufferMode::OneShot, uint32_t(bindings.size())));
+  hal::Dispatch dispatch;
+  dispatch.executable = executable.get();
+  dispatch.exportOrdinal = uint32_t(kernel);
+  dispatch.workgroupCount[0] = uint64_t(std::min(task.blocks(), kMostBlocks));
+  dispatch.bindings = ranges;
+  KILN_RETURN_IF_ERROR(commands->dispatch(dispatch));
+  KILN_RETURN_IF_ERROR(commands->finalize());
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Fence> done, device.execute(nullptr, commands.get(), bindings));
+  return done->wait(Deadline::infinite());
+}
+
+// All bits are set where there is no value.
+Status DeviceCheck::compareElement(std::string_view what, hal::Buffer &tensor, int64_t element, ElementType type,
+                                   std::optional<int32_t> value) {
+  const uint64_t size = hal::elementTypeByteSize(type);
+  std::array<uint8_t, sizeof(uint64_t)> expected, found;
+  expected.fill(0xFF);
+  if (value)
+    storeInteger(type, *value, expected.data());
+  KILN_RETURN_IF_ERROR(tensor.read(element * size, std::as_writable_bytes(std::span(found).first(size))));
+  if (std::equal(found.begin(), found.begin() + int64_t(size), expected.begin()))
+    return okStatus();
+  return internalError("the device {} made another element {} of {} than the host", device.uri(), element, what);
+}
+
+Status DeviceCheck::fill(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs) {
+  const Contraction &c = subject.contraction;
+  KILN_RETURN_IF_ERROR(supports(c));
+  Contraction withoutOutput = c;
+  withoutOutput.outLayout = {}; // an element that every buffer has room for
+  KILN_RETURN_IF_ERROR(withoutOutput.validate(lhs.byteLength(), rhs.byteLength(), sizeof(uint64_t)));
+  FillTask task;
+  task.numbers = InputPlan::make(c, subject.pass, subject.seed, 1, subject.roomForBias).numbers();
+  task.batch = c.batch;
+  task.positions = c.k;
+  auto fillWith = [&](bool isLhs, ElementType type, int64_t lines, int64_t batchStride, int64_t lineStride,
+                      int64_t positionStride, hal::Buffer &tensor) {
+    task.isLhs = isLhs;
+    task.format = supportedFormat(type);
+    task.lines = lines;
+    task.batchStride = batchStride, task.lineStride = lineStride, task.positionStride = positionStride;
+    task.linesAreInner = lineStride < positionStride;
+    KILN_RETURN_IF_ERROR(launch(Kernel::Fill, task, {&tensor}));
+    if (task.blocks() == 0)
+      return okStatus();
+    for (uint64_t sample = 0; sample < kSamples; ++sample) {
+      const int64_t b = placeOf(sample, c.batch), line = placeOf(sample + kSamples, lines),
+                    position = placeOf(sample + 2 * kSamples, c.k);
+      const int32_t value =
+          isLhs ? task.numbers.lhs(b, line, position) : task.numbers.rhs(b, /*tap=*/0, position, line);
+      KILN_RETURN_IF_ERROR(compareElement(
+          isLhs ? "lhs" : "rhs", tensor, b * batchStride + line * lineStride + position * positionStride, type, value));
+    }
+    return okStatus();
+  };
+  KILN_RETURN_IF_ERROR(fillWith(true, c.lhs, c.m, c.lhsLayout.batch, c.lhsLayout.row, c.lhsLayout.column, lhs));
+  return fillWith(false, c.rhs, c.n, c.rhsLayout.batch, c.rhsLayout.column, c.rhsLayout.row, rhs);
+}
+
+Status DeviceCheck::prefill(const DeviceCase &subject, hal::Buffer &out) {
+  const ElementType type = subject.contraction.result;
+  KILN_RETURN_IF_ERROR(supports(subject.contraction));
+  PrefillTask task;
+  task.format = supportedFormat(type);
+  task.allBits = subject.pass == Pass::WideRhs && !isInteger(type);
+  task.elements = static_cast<int64_t>(out.byteLength() / hal::elementTypeByteSize(type));
+  KILN_RETURN_IF_ERROR(launch(Kernel::Prefill, task, {&out}));
+  for (uint64_t sample = 0; sample < kSamples && task.elements > 0; ++sample) {
+    const int64_t element = placeOf(sample, task.elements);
+    const std::optional<int32_t> value =
+        task.allBits ? std::nullopt : std::optional(InputNumbers::prefill(static_cast<uint64_t>(element)));
+    KILN_RETURN_IF_ERROR(compareElement("the output", out, element, type, value));
+  }
+  return okStatus();
+}
+
+Result<DeviceCheck::Projected> DeviceCheck::project(ElementType type, const Layout &layout, int64_t batch, int64_t rows,
+                                                    int64_t columns, std::span<const int64_t> vector,
+                                                    int64_t vectorStride, hal::Buffer &tensor) {
+  ProjectTask task;
+  task.format = supportedFormat(type);
+  const uint64_t lanes = std::bit_floor(uint64_t(std::clamp<int64_t>(columns / kColumnsOfThread, 1, kCheckThreads)));
+  task.rowsPerBlock = std::max(kCheckThreads / int32_t(lanes), layout.row < layout.column ? kRowsTogether : 1);
+  task.batch = batch, task.rows = rows, task.columns = columns;
+  task.batchStride = layout.batch, task.rowStride = layout.row, task.columnStride = layout.column;
+  task.vectorStride = vectorStride;
+  Projected projected;
+  projected.elements.resize(batch * rows);
+  // What no block has written is wrong.
+  projected.bad.assign(batch * rows, UINT32_MAX);
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> weights, upload(vector));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> elements, allocate(projected.elements.size() * sizeof(int64_t)));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> bad, upload(std::span<const uint32_t>(projected.bad)));
+  KILN_RETURN_IF_ERROR(launch(Kernel::Project, task, {&tensor, weights.get(), elements.get(), bad.get()}));
+  KILN_RETURN_IF_ERROR(elements->read(0, std::as_writable_bytes(std::span(projected.elements))));
+  KILN_RETURN_IF_ERROR(bad->read(0, std::as_writable_bytes(std::span(projected.bad))));
+  if (std::ranges::find(projected.bad, UINT32_MAX) != projected.bad.end())
+    return internalError("the device {} left out rows that it was to check", device.uri());
+  return projected;
+}
+
+Result<RowSums> DeviceCheck::expect(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs) {
+  const Contraction &c = subject.contraction;
+  KILN_RETURN_IF_ERROR(supports(c));
+  Contraction withoutOutput = c;
+  withoutOutput.outLayout = {};
+  KILN_RETURN_IF_ERROR(withoutOutput.validate(lhs.byteLength(), rhs.byteLength(), sizeof(uint64_t)));
+  const RowWeights weights = rowWeights(subject.columns, subject.seed, c.n);
+  KILN_ASSIGN_OR_RETURN(Projected ofRhs, project(c.rhs, c.rhsLayout, c.batch, c.k, c.n, weights.ofSums, 0, rhs));
+  KILN_ASSIGN_OR_RETURN(Projected ofLhs, project(c.lhs, c.lhsLayout, c.batch, c.m, c.k, ofRhs.elements, c.k, lhs));
+  auto holdsOthers = [](const Projected &operand) {
+    return std::ranges::any_of(operand.bad, [](uint32_t bad) { return bad != 0; });
+  };
+  if (holdsOthers(ofRhs) || holdsOthers(ofLhs))
+    return invalidArgument("{} holds something else than integers after the run; exact verification needs the inputs "
+                           "that it makes",
+                           holdsOthers(ofLhs) ? "lhs" : "rhs");
+  for (int64_t &element : ofLhs.elements)
+    element = reduce(weights.bias + element);
+  return std::move(ofLhs.elements);
+}
+
+Result<std::vector<WrongLines>> DeviceCheck::findWrongRows(const DeviceCase &subject, const RowSums &expected,
+                                                           hal::Buffer &out) {
+  const Contraction &c = subject.contraction;
+  KILN_RETURN_IF_ERROR(supports(c));
+  Contraction outputAlone = c;
+  outputAlone.lhsLayout = outputAlone.rhsLayout = {};
+  KILN_RETURN_IF_ERROR(outputAlone.validate(sizeof(uint64_t), sizeof(uint64_t), out.byteLength()));
+  const RowWeights weights = rowWeights(subject.columns, subject.seed, c.n);
+  KILN_ASSIGN_OR_RETURN(Projected actual, project(c.result, c.outLayout, c.batch, c.m, c.n, weights.ofOutputs, 0, out));
+  if (expected.size() != actual.elements.size())
+    return invalidArgument("{} rows are expected of an output with {}", expected.size(), actual.elements.size());
+  std::vector<WrongLines> wrong;
+  for (int64_t b = 0; b < c.batch; ++b) {
+    WrongLines lines{b, {}, {}};
+    for (int64_t i = 0; i < c.m; ++i)
+      if (const int64_t row = b * c.m + i; actual.bad[row] != 0 || actual.elements[row] != expected[row])
+        lines.rows.push_back(i);
+    if (!lines.rows.empty())
+      wrong.push_back(std::move(lines));
+  }
+  return wrong;
+}
+
+Status DeviceCheck::checkPlanted(const DeviceCase &subject, const RowSums &expected, uint64_t element,
+                                 hal::Buffer &out) {
+  const Contraction &c = subject.contraction;
+  if (element >= c.outputCount())
+    return outOfRange("element {} of {} was to be wrong", element, c.outputCount());
+  const auto rowNumber = static_cast<int64_t>(element) / c.n;
+  const int64_t b = rowNumber / c.m, row = rowNumber % c.m;
+  const uint64_t place = c.outLayout.offset(b, row, static_cast<int64_t>(element) % c.n);
+  // Another lowest bit makes another number of it.
+  const uint64_t byte = place * hal::elementTypeByteSize(c.result);
+  std::array<std::byte, 1> lowest;
+  auto flip = [&] {
+    lowest[0] ^= std::byte(1);
+    return out.write(byte, lowest);
+  };
+  KILN_RETURN_IF_ERROR(out.read(byte, lowest));
+  KILN_RETURN_IF_ERROR(flip());
+  Result<std::vector<WrongLines>> found = findWrongRows(subject, expected, out);
+  KILN_RETURN_IF_ERROR(flip());
+  KILN_RETURN_IF_ERROR(found.status());
+  if (found->size() == 1 && found->front().b == b && found->front().rows == std::vector(1, row))
+    return okStatus();
+  return internalError("the check on {} does not see that element {} of the output is wrong, where it was made so",
+                       device.uri(), element);
+}
+
+} // namespace kiln::measure::verify

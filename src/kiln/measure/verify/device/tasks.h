@@ -1,0 +1,70 @@
+// What kernels.cpp is told, which the host copies to the device byte by byte.
+#ifndef KILN_MEASURE_VERIFY_DEVICE_TASKS_H
+#define KILN_MEASURE_VERIFY_DEVICE_TASKS_H
+
+#include "kiln/measure/verify/input_numbers.h"
+
+namespace kiln::measure::verify {
+
+inline constexpr int32_t kCheckThreads = 256; // of a block
+
+// Elements of a tensor: integers, or a sign, an exponent and a fraction.
+struct DeviceFormat {
+  int32_t bytes = 0;
+  bool isFloat = false;
+  bool isSigned = false;     // of integers
+  bool hasInfinity = true;   // otherwise only the largest fraction of the largest exponent is no number
+  int32_t exponentBits = 0;  // of floats
+  int32_t fractionBits = 0;  // likewise, without the leading one
+  int32_t exponentOfOne = 0; // as it is stored
+};
+
+// An operand's inputs: the number at (b, line, position) lies at b * batchStride + line * lineStride + position *
+// positionStride, in elements.
+struct FillTask {
+  InputNumbers numbers;
+  DeviceFormat format;
+  bool isLhs = false;
+  bool linesAreInner = false; // neighbours in memory are of different lines
+  int64_t batch = 0, lines = 0, positions = 0;
+  int64_t batchStride = 0, lineStride = 0, positionStride = 0;
+
+  // A thread makes a few positions of one line, and a warp what lies together.
+  static constexpr int64_t kPositions = 8;
+  int64_t linesOfBlock() const { return linesAreInner ? kCheckThreads : 1; }
+  int64_t positionsOfBlock() const { return linesAreInner ? kPositions : kPositions * kCheckThreads; }
+  int64_t lineBlocks() const { return (lines + linesOfBlock() - 1) / linesOfBlock(); }
+  int64_t positionBlocks() const { return (positions + positionsOfBlock() - 1) / positionsOfBlock(); }
+  int64_t blocks() const { return batch * lineBlocks() * positionBlocks(); }
+};
+
+// What an output holds before a run.
+struct PrefillTask {
+  DeviceFormat format;
+  bool allBits = false; // all of them are set
+  int64_t elements = 0;
+
+  int64_t blocks() const { return (elements + kCheckThreads - 1) / kCheckThreads; }
+};
+
+// Matrices times vectors in the field of 2^61-1 elements: element (b, row) of the result is the sum over columns of the
+// integer at b * batchStride + row * rowStride + column * columnStride times element b * vectorStride + column of the
+// vector.
+struct ProjectTask {
+  DeviceFormat format;
+  int32_t rowsPerBlock = 1; // a power of two; the block's other threads share a row's columns
+  int64_t batch = 0, rows = 0, columns = 0;
+  int64_t batchStride = 0, rowStride = 0, columnStride = 0;
+  int64_t vectorStride = 0;
+
+  int64_t blocksPerMatrix() const { return (rows + rowsPerBlock - 1) / rowsPerBlock; }
+  int64_t blocks() const { return batch * blocksPerMatrix(); }
+};
+
+// The host and the device agree on where fields lie.
+static_assert(sizeof(InputNumbers) == 168 && sizeof(DeviceFormat) == 20 && sizeof(FillTask) == 240 &&
+              sizeof(PrefillTask) == 32 && sizeof(ProjectTask) == 80);
+
+} // namespace kiln::measure::verify
+
+#endif // KILN_MEASURE_VERIFY_DEVICE_TASKS_H

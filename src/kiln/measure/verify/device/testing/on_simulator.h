@@ -1,0 +1,58 @@
+// For the tests of this folder: contractions that a simulated GPU checks beside the host.
+#ifndef KILN_MEASURE_VERIFY_DEVICE_TESTING_ON_SIMULATOR_H
+#define KILN_MEASURE_VERIFY_DEVICE_TESTING_ON_SIMULATOR_H
+
+#include <memory>
+#include <vector>
+
+#include "kiln/measure/verify/device/device_check.h"
+#include "kiln/measure/verify/test_util.h"
+#include "kiln/runtime/hal/driver.h"
+#include "kiln/targets/drivers.h"
+#include "gtest/gtest.h"
+
+namespace kiln::measure::verify {
+
+inline Ref<hal::Device> openDevice(const std::string &uri) {
+  hal::DriverRegistry registry;
+  hal::registerDrivers(registry);
+  Result<Ref<hal::Device>> device = registry.createDevice(uri);
+  EXPECT_TRUE(device.ok()) << device.status().toString();
+  return device.ok() ? *device : nullptr;
+}
+
+inline Ref<hal::Buffer> bufferOf(hal::Device &device, std::span<const uint8_t> bytes) {
+  Result<Ref<hal::Buffer>> buffer = device.allocator().allocate(hal::BufferUsage::Transient, bytes.size());
+  EXPECT_TRUE(buffer.ok() && (*buffer)->write(0, std::as_bytes(bytes)).ok());
+  return *buffer;
+}
+
+inline std::vector<uint8_t> bytesOf(hal::Buffer &buffer) {
+  std::vector<uint8_t> bytes(buffer.byteLength());
+  EXPECT_TRUE(buffer.read(0, std::as_writable_bytes(std::span(bytes))).ok());
+  return bytes;
+}
+
+inline std::vector<WrongLines> wrongRowsOnHost(const Data &data, const ColumnMap &columns = {}) {
+  const Contraction &c = data.contraction;
+  TensorOperand lhs(c.lhs, c.lhsLayout, data.lhs), rhs(c.rhs, c.rhsLayout, data.rhs),
+      out(c.result, c.outLayout, data.out);
+  ContractionCase subject = {c.batch,       c.m,  c.n,  c.k,      c.lhs,       c.rhs, c.result,
+                             c.accumulator, &lhs, &rhs, data.out, c.outLayout, {},    {}};
+  subject.columns = columns;
+  Result<std::vector<WrongLines>> rows = findWrongRows(subject, out, data.seed, 1);
+  EXPECT_TRUE(rows.ok()) << rows.status().toString();
+  return *rows;
+}
+
+inline Result<std::vector<WrongLines>> wrongRowsOnDevice(hal::Device &device, DeviceCheck &check, const Data &data,
+                                                         const ColumnMap &columns = {}) {
+  const DeviceCase subject{data.contraction, data.pass, data.seed, !columns.bias.empty(), columns};
+  Ref<hal::Buffer> lhs = bufferOf(device, data.lhs), rhs = bufferOf(device, data.rhs), out = bufferOf(device, data.out);
+  KILN_ASSIGN_OR_RETURN(RowSums expected, check.expect(subject, *lhs, *rhs));
+  return check.findWrongRows(subject, expected, *out);
+}
+
+} // namespace kiln::measure::verify
+
+#endif // KILN_MEASURE_VERIFY_DEVICE_TESTING_ON_SIMULATOR_H
