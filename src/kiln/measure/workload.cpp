@@ -25,6 +25,10 @@ void Problem::prefillOutputs(size_t, MutableTensors outputs) const {
     std::ranges::fill(output.bytes, uint8_t(0xFF));
 }
 
+Result<verify::DeviceCase> Problem::deviceCase(size_t, uint64_t) const {
+  return unimplemented("devices have no check of the family {}", family());
+}
+
 std::unique_ptr<verify::TimedCheck> Problem::timedCheck(Tensors, uint64_t) const {
   return nullptr;
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/measure/verify/device/device_case.h"
 #include "kiln/measure/verify/timed_check.h"
 #include "kiln/measure/verify/verdict.h"
 #include "kiln/runtime/io/host_tensor.h"
@@ -110,6 +111,9 @@ public:
   virtual void prefillOutputs(size_t pass, MutableTensors outputs) const;
   // Whether `outputs` are right for `inputs`, and if not, where and why. Takes far less time than computing them.
   virtual verify::Verdict check(size_t pass, uint64_t seed, Tensors inputs, Tensors outputs) const = 0;
+  // The same pass for a device that makes the inputs, which are the same, and checks the output by itself. Otherwise an
+  // error, which says why the host does it.
+  virtual Result<verify::DeviceCase> deviceCase(size_t pass, uint64_t seed) const;
   // For inputs as they are timed with (fillForTiming): what outputs have to be, coarsely; see verify/timed_check.h.
   // Takes far less time than computing them. `seed` draws what is looked at. Null where nothing is known of the
   // operation.

@@ -46,6 +46,7 @@ static Status work(const std::string &name, const std::string &peers) {
   };
   measure::Conversation conversation(std::string(entry->provider()), makeProvider,
                                      [] { return measure::openCallCounters(measure::SystemFiles()); });
+  conversation.setFamilies(families);
   return measure::serve(conversation, STDIN_FILENO, answers);
 }
 

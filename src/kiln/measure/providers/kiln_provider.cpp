@@ -35,6 +35,14 @@ public:
   WorkerDevice device() const override;
   Status upload(SetRange sets) override { return isElsewhere() ? deviceTensors.upload(sets) : okStatus(); }
   Status fetch(SetRange sets) override { return isElsewhere() ? deviceTensors.fetch(sets) : okStatus(); }
+  hal::Device *deviceOfChecks() override { return isElsewhere() ? halDevice.get() : nullptr; }
+  Result<Ref<hal::Buffer>> inputOnDevice(size_t tensor, uint32_t set) override {
+    return deviceTensors.input(tensor, set);
+  }
+  Result<Ref<hal::Buffer>> outputOnDevice(size_t tensor, uint32_t set) override {
+    return deviceTensors.output(tensor, set);
+  }
+  Status runOnDevice(uint32_t set) override;
   Result<Ref<hal::TimedWork>> prepare(std::span<const uint32_t> sets) override;
   bool tellsDeviceTimes() const override { return !isElsewhere(); }
   void watch(bool on) override;
@@ -47,6 +55,7 @@ private:
   Status checkFunction() const;
   Result<vm::Value> importInput(size_t tensor, uint32_t set);
   Result<Ref<hal::Buffer>> inputBuffer(size_t tensor, uint32_t set);
+  Result<const hal::BufferView *> checkedResult(size_t output);
   bool isElsewhere() const { return !deviceUri.empty(); }
 
   void addDeviceTimes();
@@ -254,24 +263,43 @@ static bool isSameRange(const hal::Buffer &a, const hal::Buffer &b) {
   return a.allocation() == b.allocation() && a.allocationOffset() == b.allocationOffset();
 }
 
+// Of the last call, with the problem's type.
+Result<const hal::BufferView *> KilnProvider::checkedResult(size_t output) {
+  const SharedTensor &wanted = tensors->outputs()[output];
+  const hal::BufferView *view = results[output].as<hal::BufferView>();
+  if (!view)
+    return internalError("result {} of the function is no buffer view", output);
+  if (view->elementType() != signlessType(wanted.type) || !std::ranges::equal(view->shape(), wanted.shape))
+    return invalidArgument("result {} of the function is {}; the problem's is {}", output, view->typeText(),
+                           hal::shapeText(wanted.type, wanted.shape));
+  return view;
+}
+
 // A program may return what it was given, a constant, or one value twice: that lies elsewhere.
 Status KilnProvider::run(uint32_t set) {
   KILN_RETURN_IF_ERROR(upload({set, 1}));
   KILN_RETURN_IF_ERROR(call(set));
   KILN_RETURN_IF_ERROR(fetch({set, 1}));
   for (size_t i = 0; i < tensors->outputs().size(); ++i) {
-    const SharedTensor &output = tensors->outputs()[i];
-    const hal::BufferView *view = results[i].as<hal::BufferView>();
-    if (!view)
-      return internalError("result {} of the function is no buffer view", i);
-    if (view->elementType() != signlessType(output.type) || !std::ranges::equal(view->shape(), output.shape))
-      return invalidArgument("result {} of the function is {}; the problem's is {}", i, view->typeText(),
-                             hal::shapeText(output.type, output.shape));
+    KILN_ASSIGN_OR_RETURN(const hal::BufferView *view, checkedResult(i));
     const bool isPlaced = isElsewhere() ? isSameRange(*view->buffer(), *devicePlaces[set][i])
                                         : view->buffer()->hostPointer() == tensors->output(i, set);
     if (!isPlaced)
-      KILN_RETURN_IF_ERROR(
-          view->buffer()->read(0, {reinterpret_cast<std::byte *>(tensors->output(i, set)), size_t(output.bytes)}));
+      KILN_RETURN_IF_ERROR(view->buffer()->read(
+          0, {reinterpret_cast<std::byte *>(tensors->output(i, set)), size_t(tensors->outputs()[i].bytes)}));
+  }
+  return okStatus();
+}
+
+Status KilnProvider::runOnDevice(uint32_t set) {
+  KILN_RETURN_IF_ERROR(call(set));
+  for (size_t i = 0; i < tensors->outputs().size(); ++i) {
+    KILN_ASSIGN_OR_RETURN(const hal::BufferView *view, checkedResult(i));
+    if (isSameRange(*view->buffer(), *devicePlaces[set][i]))
+      continue;
+    std::vector<std::byte> bytes(tensors->outputs()[i].bytes);
+    KILN_RETURN_IF_ERROR(view->buffer()->read(0, bytes));
+    KILN_RETURN_IF_ERROR(devicePlaces[set][i]->write(0, bytes));
   }
   return okStatus();
 }

@@ -14,6 +14,7 @@
 #include "kiln/base/status.h"
 #include "kiln/measure/providers/tensor_memory.h"
 #include "kiln/measure/workers/protocol.h"
+#include "kiln/runtime/hal/device.h"
 #include "kiln/runtime/hal/device_clock.h"
 
 namespace kiln::measure {
@@ -59,6 +60,14 @@ public:
   virtual Status upload(SetRange sets) { return okStatus(); }
   virtual Status fetch(SetRange sets) { return okStatus(); }
 
+  // Of a device on which results may be checked where they are: it, and its memory of tensors. Null where there is
+  // none.
+  virtual hal::Device *deviceOfChecks() { return nullptr; }
+  virtual Result<Ref<hal::Buffer>> inputOnDevice(size_t tensor, uint32_t set) { return noDeviceMemory(); }
+  virtual Result<Ref<hal::Buffer>> outputOnDevice(size_t tensor, uint32_t set) { return noDeviceMemory(); }
+  // As `run`, with the inputs that are there, and results stay there.
+  virtual Status runOnDevice(uint32_t set) { return noDeviceMemory(); }
+
   // Whether it can tell when its device was at work. `watch` turns that on or off, and `takeDeviceTimes` has a value
   // for each call since it was turned on.
   virtual bool tellsDeviceTimes() const { return false; }
@@ -71,6 +80,9 @@ public:
   // A call on the way that all calls go, from launching to awaiting, without their work.
   virtual bool makesEmptyCalls() const { return false; }
   virtual Status emptyCall() { return unimplemented("this provider makes no empty calls"); }
+
+private:
+  static Status noDeviceMemory() { return unimplemented("this provider has no device with memory of its own"); }
 };
 
 } // namespace kiln::measure

@@ -81,6 +81,8 @@ Result<Answer> Conversation::handle(const Request &request) {
   }
   if (const auto *message = std::get_if<PrepareRequest>(&request))
     return prepare(*message);
+  if (const auto *message = std::get_if<VerifyRequest>(&request))
+    return verify(*message);
   return time(std::get<TimeRequest>(request));
 }
 
@@ -114,6 +116,7 @@ Result<Answer> Conversation::hello(const HelloRequest &request) {
   answer.devices = {spare->device()};
   answer.tellsDeviceTimes = spare->tellsDeviceTimes();
   answer.makesEmptyCalls = spare->makesEmptyCalls();
+  answer.checksOnDevice = families && spare->deviceOfChecks();
   return answer;
 }
 
@@ -129,6 +132,7 @@ Result<Answer> Conversation::load(const LoadRequest &request) {
   Status loaded = tensors.ok() ? okStatus() : tensors.status();
   if (loaded.ok()) {
     slot.tensors = *std::move(tensors);
+    slot.problem = request.problem;
     slot.provider = std::move(provider);
     loaded = slot.provider->load(request, slot.tensors);
   }
@@ -171,6 +175,19 @@ Result<Answer> Conversation::prepare(const PrepareRequest &request) {
   }
   slot->prepared = request;
   slot->batches = std::move(batches);
+  return answer;
+}
+
+Result<Answer> Conversation::verify(const VerifyRequest &request) {
+  KILN_ASSIGN_OR_RETURN(Slot * slot, find(request.slot, {}));
+  if (!families)
+    return unimplemented("this worker knows no families of problems");
+  if (!slot->verification) {
+    KILN_ASSIGN_OR_RETURN(slot->verification,
+                          DeviceVerification::create(*slot->provider, *families, slot->problem, slot->tensors));
+  }
+  Answer answer;
+  KILN_ASSIGN_OR_RETURN(answer.verdict, slot->verification->verify(request));
   return answer;
 }
 

@@ -10,6 +10,7 @@
 
 #include "kiln/base/status.h"
 #include "kiln/measure/machine/call_counters.h"
+#include "kiln/measure/providers/device_verification.h"
 #include "kiln/measure/providers/provider.h"
 #include "kiln/measure/workers/protocol.h"
 
@@ -24,6 +25,8 @@ public:
   // starts, so that its threads are counted.
   Conversation(std::string name, MakeProvider makeProvider, OpenCounters openCounters = nullptr)
       : name(std::move(name)), makeProvider(std::move(makeProvider)), openCounters(openCounters) {}
+  // The families that make problems from their names, which checks on devices need; they outlive the conversation.
+  void setFamilies(const FamilyRegistry &registry) { families = &registry; }
   // The answer to a line; empty for `quit`.
   std::string answer(std::string_view line);
   bool over() const { return ended; }
@@ -32,15 +35,18 @@ private:
   // A problem with its tensors, and its provider.
   struct Slot {
     TensorMemory tensors; // outlives the provider
+    ProblemText problem;
     std::unique_ptr<Provider> provider;
-    PrepareRequest prepared;                       // what `batches` are for
-    std::vector<Ref<hal::TimedWork>> batches = {}; // calls that were put together
+    std::unique_ptr<DeviceVerification> verification; // once it was asked for
+    PrepareRequest prepared;                          // what `batches` are for
+    std::vector<Ref<hal::TimedWork>> batches = {};    // calls that were put together
   };
 
   Result<Answer> handle(const Request &request);
   Result<Answer> hello(const HelloRequest &request);
   Result<Answer> load(const LoadRequest &request);
   Result<Answer> prepare(const PrepareRequest &request);
+  Result<Answer> verify(const VerifyRequest &request);
   Result<Answer> time(const TimeRequest &request);
   Result<std::unique_ptr<Provider>> startProvider();
   Result<Slot *> find(uint32_t slot, SetRange sets);
@@ -48,6 +54,7 @@ private:
   const std::string name;
   const MakeProvider makeProvider;
   const OpenCounters openCounters;
+  const FamilyRegistry *families = nullptr;
   std::unique_ptr<CallCounters> counters;
   uint32_t threads = 0;            // 0: before hello
   std::string device;              // of hello

@@ -217,6 +217,23 @@ TEST_F(ServeTest, TimesWhatWasPrepared) {
   EXPECT_EQ(SilentProvider::calls, 0U);
 }
 
+// Only who has a device, and knows problems by their names, checks there.
+TEST_F(ServeTest, NotEveryWorkerChecksOnADevice) {
+  Conversation conversation("silent", makeProvider);
+  EXPECT_FALSE(ask(conversation, HelloRequest()).checksOnDevice);
+  EXPECT_NE(ask(conversation, VerifyRequest{}).error.find("slot 0 holds no problem"), std::string::npos);
+  EXPECT_TRUE(ask(conversation, loadRequest(0)).ok);
+  Answer answer = ask(conversation, VerifyRequest{});
+  EXPECT_TRUE(answer.unsupported);
+  EXPECT_NE(answer.error.find("knows no families"), std::string::npos) << answer.error;
+  FamilyRegistry none;
+  conversation.setFamilies(none);
+  answer = ask(conversation, VerifyRequest{});
+  EXPECT_TRUE(answer.unsupported);
+  EXPECT_NE(answer.error.find("no device that checks results"), std::string::npos) << answer.error;
+  EXPECT_TRUE(std::ranges::find(happened, "run") == happened.end());
+}
+
 // What computes on the CPU alone says so.
 TEST_F(ServeTest, NotEveryProviderHasADevice) {
   Conversation conversation("silent", makeProvider);

@@ -105,6 +105,7 @@ Status Group::greet(uint32_t index) {
     provider.simulated = hello->devices.front().clock == Clock::Simulated;
   }
   members[index].tellsDeviceTimes = hello->tellsDeviceTimes;
+  members[index].checksOnDevice = hello->checksOnDevice && members[index].candidate->isOwn;
   if (!hello->makesEmptyCalls)
     members[index].emptyNanoseconds = 0;
   else if (members[index].emptyNanoseconds == 0)
@@ -152,7 +153,6 @@ Status Group::admitAll() {
 Status Group::verifyAll(uint32_t first, uint32_t last) {
   size_t passes = problem.passes().size();
   for (size_t pass = 0; pass < passes && goesOn(); ++pass) {
-    KILN_RETURN_IF_ERROR(problem.fillInputs(pass, settings.seed, data->inputs().set(0)));
     for (uint32_t i = first; i < last && goesOn(); ++i)
       if (takesPart(i))
         KILN_RETURN_IF_ERROR(verifyPass(i, pass));
@@ -160,8 +160,67 @@ Status Group::verifyAll(uint32_t first, uint32_t last) {
   return okStatus();
 }
 
+// Once for all who need them: a device that makes them itself does not.
+Status Group::fillOnHost(size_t pass) {
+  if (filledPass == pass)
+    return okStatus();
+  filledPass.reset();
+  KILN_RETURN_IF_ERROR(problem.fillInputs(pass, settings.seed, data->inputs().set(0)));
+  filledPass = pass;
+  return okStatus();
+}
+
+// The verdict of a candidate that is right by its device's check. Of one that is not, the verdict is the host's, of the
+// same inputs and outputs, which says more; where the host finds nothing wrong, the candidate is none the better for
+// it. Nothing where the host has to check, and why, or where the candidate is withdrawn.
+Result<std::optional<verify::Verdict>> Group::verifyOnDevice(uint32_t index, size_t pass, std::string &obstacle) {
+  std::optional<verify::Verdict> none;
+  if (!members[index].checksOnDevice) {
+    obstacle = "its worker does not check on the device";
+    return none;
+  }
+  Result<verify::DeviceCase> subject = problem.deviceCase(pass, settings.seed);
+  if (!subject.ok()) {
+    obstacle = std::string(subject.status().message());
+    return none;
+  }
+  const uint64_t planted = random() % std::max<uint64_t>(subject->right.total, 1);
+  Result<Answer> answer = ask(index, VerifyRequest{0, uint32_t(pass), settings.seed, planted}, settings.callTimeout);
+  if (answer.status().code() == StatusCode::Unimplemented) {
+    obstacle = std::string(answer.status().message());
+    return none;
+  }
+  if (answer.ok() && !answer->verdict)
+    KILN_RETURN_IF_ERROR(withdraw(index, Outcome::Rubbish, "its answer to 'verify' has no verdict"));
+  else if (!answer.ok())
+    KILN_RETURN_IF_ERROR(withdrawFailed(index, answer.status()));
+  if (!takesPart(index))
+    return none;
+  if (answer->verdict->wrongRows == 0) {
+    verify::Verdict right = subject->right;
+    right.method += "; made and checked on the device, where a planted wrong element was found";
+    return std::optional(right);
+  }
+  KILN_RETURN_IF_ERROR(fillOnHost(pass));
+  if (Result<Answer> fetched = ask(index, FetchRequest{0, {0, 1}}, settings.callTimeout); !fetched.ok()) {
+    KILN_RETURN_IF_ERROR(withdrawFailed(index, fetched.status()));
+    return none;
+  }
+  verify::Verdict verdict =
+      problem.check(pass, settings.seed, std::as_const(data->inputs()).view(0), std::as_const(data->outputs()).view(0));
+  verdict.method += "; made and checked on the device, and explained on the host";
+  if (verdict.ok()) {
+    verdict.cause = verify::Cause::Unknown;
+    verdict.explanation = fmt::format("the device's check finds {} wrong rows, and the host's none: one of the checks "
+                                      "is wrong, or what is fetched is not what the device has",
+                                      answer->verdict->wrongRows);
+  }
+  return std::optional(verdict);
+}
+
 // One run on set 0, of which nobody else has written the outputs.
 Status Group::runPass(uint32_t index, size_t pass) {
+  KILN_RETURN_IF_ERROR(fillOnHost(pass));
   for (bool disturbed = true; disturbed;) {
     problem.prefillOutputs(pass, data->outputs().set(0));
     Result<Answer> ran = ask(index, RunRequest{}, settings.callTimeout);
@@ -187,21 +246,40 @@ Result<bool> Group::withdrawWhoRan(uint32_t index) {
   return any;
 }
 
-Status Group::verifyPass(uint32_t index, size_t pass) {
-  Member &member = members[index];
+// The verdict of one run. Nothing where the candidate is withdrawn, or wrote the same bytes as in the last pass
+// `again`.
+Result<std::optional<verify::Verdict>> Group::runAndCheck(uint32_t index, size_t pass, bool again) {
+  std::optional<verify::Verdict> verdict;
+  std::string obstacle;
+  if (isTimedByDevice()) {
+    KILN_ASSIGN_OR_RETURN(verdict, verifyOnDevice(index, pass, obstacle));
+    if (verdict || !takesPart(index))
+      return verdict;
+  }
   KILN_RETURN_IF_ERROR(runPass(index, pass));
   if (!takesPart(index))
-    return okStatus();
+    return verdict;
   std::vector<io::TensorSpan> written = std::as_const(data->outputs()).view(0);
-  verify::Verdict verdict = problem.check(pass, settings.seed, std::as_const(data->inputs()).view(0), written);
-  result.candidates[index].verdicts.push_back(verdict);
-  if (verdict.ok()) {
-    member.outputHash = hashOf(written);
+  const uint64_t hash = hashOf(written);
+  if (again && hash == members[index].outputHash)
+    return verdict;
+  members[index].outputHash = hash;
+  verdict = problem.check(pass, settings.seed, std::as_const(data->inputs()).view(0), written);
+  if (isTimedByDevice())
+    verdict->method += fmt::format("; made and checked on the host: {}", obstacle);
+  return verdict;
+}
+
+Status Group::verifyPass(uint32_t index, size_t pass) {
+  KILN_ASSIGN_OR_RETURN(std::optional<verify::Verdict> verdict, runAndCheck(index, pass, /*again=*/false));
+  if (!verdict)
     return okStatus();
-  }
-  return withdraw(
-      index, Outcome::Wrong,
-      fmt::format("pass '{}': {}: {}", problem.passes()[pass], verify::causeName(verdict.cause), verdict.explanation));
+  result.candidates[index].verdicts.push_back(*verdict);
+  if (verdict->ok())
+    return okStatus();
+  return withdraw(index, Outcome::Wrong,
+                  fmt::format("pass '{}': {}: {}", problem.passes()[pass], verify::causeName(verdict->cause),
+                              verdict->explanation));
 }
 
 Status Group::withdrawTimed(uint32_t index, const Status &status) {
@@ -216,20 +294,13 @@ Status Group::verifyAgain(uint32_t index) {
   size_t passes = problem.passes().size();
   if (passes == 0)
     return okStatus();
-  Member &member = members[index];
-  KILN_RETURN_IF_ERROR(runPass(index, passes - 1));
-  if (!takesPart(index))
+  KILN_ASSIGN_OR_RETURN(std::optional<verify::Verdict> verdict, runAndCheck(index, passes - 1, /*again=*/true));
+  if (!verdict || verdict->ok())
     return okStatus();
-  std::vector<io::TensorSpan> written = std::as_const(data->outputs()).view(0);
-  if (hashOf(written) == member.outputHash)
-    return okStatus();
-  verify::Verdict verdict = problem.check(passes - 1, settings.seed, std::as_const(data->inputs()).view(0), written);
-  if (verdict.ok())
-    return okStatus();
-  result.candidates[index].verdicts.push_back(verdict);
+  result.candidates[index].verdicts.push_back(*verdict);
   return withdraw(index, Outcome::Wrong,
                   fmt::format("right before it was timed, and wrong afterwards: {}: {}",
-                              verify::causeName(verdict.cause), verdict.explanation));
+                              verify::causeName(verdict->cause), verdict->explanation));
 }
 
 Status Group::finishAll() {

@@ -43,6 +43,8 @@ struct Candidate {
   std::string function;
   uint32_t threads = 0; // that it runs with; 0: as many as the group's settings say
   std::vector<SpeedFloor> floors = {};
+  // Whether the command is the lab's own program, whose word is taken for what it checked on a device.
+  bool isOwn = false;
 };
 
 struct GroupSettings {

@@ -30,6 +30,7 @@ struct Member {
   WorkerCosts costs;
   double emptyNanoseconds = 0; // of a call without work; 0: it makes none
   bool tellsDeviceTimes = false;
+  bool checksOnDevice = false;
   double deviceCall = 0; // nanoseconds of a call by the device's clock; 0: not known
   uint64_t life = 1;     // turns of a worker
   uint64_t turns = 0;    // of this worker
@@ -88,6 +89,9 @@ private:
   void end(uint32_t index);
   Status verifyAll(uint32_t first, uint32_t last);
   Status verifyPass(uint32_t index, size_t pass);
+  Result<std::optional<verify::Verdict>> verifyOnDevice(uint32_t index, size_t pass, std::string &obstacle);
+  Result<std::optional<verify::Verdict>> runAndCheck(uint32_t index, size_t pass, bool again);
+  Status fillOnHost(size_t pass);
   Status runPass(uint32_t index, size_t pass);
   Result<bool> withdrawWhoRan(uint32_t index);
   Status warmUp(uint32_t index);
@@ -150,9 +154,10 @@ private:
   std::unique_ptr<TimedData> data;
   // Of a machine whose host has taken nothing yet no more is asked.
   const bool isShared = mostStolen({}, stolenNanoseconds(usableCpus())) > 0;
-  uint32_t nextSet = 1;       // the timing set that the next call is to use: the one that was used longest ago
-  double copyNanoseconds = 0; // that the lab needs for a byte; 0: not known yet
-  uint64_t weights = 0;       // how often the weights of timing sets have changed
+  std::optional<size_t> filledPass; // whose inputs set 0 holds
+  uint32_t nextSet = 1;             // the timing set that the next call is to use: the one that was used longest ago
+  double copyNanoseconds = 0;       // that the lab needs for a byte; 0: not known yet
+  uint64_t weights = 0;             // how often the weights of timing sets have changed
   // Draws what no worker may foresee.
   std::mt19937_64 random = seeded();
   GroupResult result;

@@ -334,6 +334,65 @@ TEST_F(GroupTest, TimeIsCapped) {
   EXPECT_FALSE(result->stoppedByTime);
 }
 
+class DeviceGroupTest : public GroupTest {
+protected:
+  void SetUp() override {
+    GroupTest::SetUp();
+    settings.device = "cuda://0";
+  }
+  // Of one of the lab's own workers, whose answers to `verify` are as the fake is told.
+  CandidateResult ownWorker(const std::string &how) {
+    Candidate candidate = fake({how, "always"});
+    candidate.isOwn = true;
+    return result(candidate);
+  }
+  CandidateResult result(const Candidate &candidate) {
+    Result<GroupResult> result = run({candidate});
+    EXPECT_TRUE(result.ok()) << result.status().message();
+    return result.ok() ? result->candidates[0] : CandidateResult();
+  }
+};
+
+// What a device checked the host does not, and what the host checks is said.
+TEST_F(DeviceGroupTest, PassesAreCheckedOnTheDeviceOrOnTheHost) {
+  CandidateResult right = ownWorker("checkright");
+  ASSERT_EQ(right.outcome, Outcome::Ok) << right.message;
+  ASSERT_EQ(right.verdicts.size(), 2U);
+  EXPECT_EQ(right.verdicts[0].method,
+            "each row; made and checked on the device, where a planted wrong element was found");
+  EXPECT_EQ(right.verdicts[1].method, "each element; made and checked on the host: the host counts better");
+  EXPECT_TRUE(std::ranges::find(problem.checkedPasses, 0U) == problem.checkedPasses.end());
+
+  CandidateResult unknown = ownWorker("checkunknown");
+  EXPECT_EQ(unknown.outcome, Outcome::Ok) << unknown.message;
+  EXPECT_EQ(unknown.verdicts.at(0).method,
+            "each element; made and checked on the host: this device has no kernels for it");
+}
+
+// The word of a program that is not the lab's own is not taken.
+TEST_F(DeviceGroupTest, OthersAreCheckedOnTheHost) {
+  CandidateResult other = result(fake({"checkright", "always"}));
+  EXPECT_EQ(other.outcome, Outcome::Ok) << other.message;
+  EXPECT_EQ(other.verdicts.at(0).method,
+            "each element; made and checked on the host: its worker does not check on the device");
+}
+
+TEST_F(DeviceGroupTest, ACheckThatFailsIsNoPass) {
+  CandidateResult lost = ownWorker("checklost");
+  EXPECT_EQ(lost.outcome, Outcome::Failed);
+  EXPECT_EQ(lost.message, "the device is lost");
+  EXPECT_EQ(ownWorker("checksilent").outcome, Outcome::Rubbish);
+  // Of what is wrong the host says how; where it sees nothing, it is wrong still.
+  CandidateResult wrong = ownWorker("checkwrong");
+  EXPECT_EQ(wrong.outcome, Outcome::Wrong);
+  EXPECT_NE(wrong.message.find("element (0, 0, "), std::string::npos) << wrong.message;
+  EXPECT_EQ(wrong.verdicts.at(0).method, "each element; made and checked on the device, and explained on the host");
+  CandidateResult differs = ownWorker("checkdiffers");
+  EXPECT_EQ(differs.outcome, Outcome::Wrong);
+  EXPECT_NE(differs.message.find("the device's check finds 3 wrong rows, and the host's none"), std::string::npos)
+      << differs.message;
+}
+
 TEST_F(GroupTest, SettingsAreChecked) {
   settings.roundNanoseconds = 1'000;
   EXPECT_FALSE(run({fake({})}).ok());

@@ -20,6 +20,7 @@ constexpr uint32_t kMaxBatch = uint32_t(1) << 24;
 constexpr uint64_t kMaxCalls = uint64_t(1) << 32;
 constexpr uint64_t kMaxSamples = uint64_t(1) << 20; // of an answer, which is a line
 constexpr size_t kMaxTensors = 64;
+constexpr uint64_t kMaxPasses = 64;
 constexpr uint64_t kMaxCount = uint64_t(1) << 50; // sums of thousands of them do not overflow
 
 std::string dump(const Json &json) {
@@ -302,7 +303,7 @@ Json encodeDeviceTimes(const DeviceTimes &times) {
   return json;
 }
 
-constexpr const char *kDeviceTimes = "device times", *kEmptyCalls = "empty calls";
+constexpr const char *kDeviceTimes = "device times", *kEmptyCalls = "empty calls", *kDeviceChecks = "device checks";
 
 // A promise that is not known is no error: a worker may be newer.
 Status parseHello(const Json &json, Answer &answer) {
@@ -334,6 +335,7 @@ Status parseHello(const Json &json, Answer &answer) {
       return invalidArgument("\"promises\" must be a list");
     answer.tellsDeviceTimes = std::ranges::find(*promises, kDeviceTimes) != promises->end();
     answer.makesEmptyCalls = std::ranges::find(*promises, kEmptyCalls) != promises->end();
+    answer.checksOnDevice = std::ranges::find(*promises, kDeviceChecks) != promises->end();
   }
   return okStatus();
 }
@@ -355,6 +357,8 @@ void encodeHello(const Answer &answer, Json &json) {
     json["promises"].push_back(kDeviceTimes);
   if (answer.makesEmptyCalls)
     json["promises"].push_back(kEmptyCalls);
+  if (answer.checksOnDevice)
+    json["promises"].push_back(kDeviceChecks);
 }
 
 // Under the names of the protocol.
@@ -392,8 +396,8 @@ ProblemText problemText(const Problem &problem) {
 }
 
 const char *requestName(const Request &request) {
-  static constexpr const char *kNames[] = {"hello", "load", "unload", "upload", "fetch",
-                                           "run",   "time", "quit",   "prepare"};
+  static constexpr const char *kNames[] = {"hello", "load", "unload", "upload",  "fetch",
+                                           "run",   "time", "quit",   "prepare", "verify"};
   return kNames[request.index()];
 }
 
@@ -439,6 +443,11 @@ std::string encodeRequest(const Request &request) {
     json["calls"] = prepare->calls;
     json["batch"] = prepare->batch;
     json["start"] = prepare->start;
+  } else if (const auto *verify = std::get_if<VerifyRequest>(&request)) {
+    json["slot"] = verify->slot;
+    json["pass"] = verify->pass;
+    json["seed"] = verify->seed;
+    json["planted"] = verify->planted;
   }
   return dump(json);
 }
@@ -476,8 +485,16 @@ Result<Request> parseRequest(std::string_view line) {
     return parseTime(json, slot);
   if (op == "prepare")
     return parsePrepare(json, slot);
-  return invalidArgument("\"op\" is '{}'; it must be hello, load, unload, upload, fetch, run, prepare, time or quit",
-                         op);
+  if (op == "verify") {
+    VerifyRequest verify;
+    verify.slot = slot;
+    KILN_ASSIGN_OR_RETURN(verify.pass, number(json, "pass", kMaxPasses));
+    KILN_ASSIGN_OR_RETURN(verify.seed, number(json, "seed", UINT64_MAX));
+    KILN_ASSIGN_OR_RETURN(verify.planted, number(json, "planted", UINT64_MAX));
+    return Request(verify);
+  }
+  return invalidArgument(
+      "\"op\" is '{}'; it must be hello, load, unload, upload, fetch, run, verify, prepare, time or quit", op);
 }
 
 Answer Answer::failure(const Status &status) {
@@ -504,6 +521,10 @@ std::string encodeAnswer(const Answer &answer) {
     json["flops"] = *answer.flops;
   if (answer.asGraph)
     json["graph"] = *answer.asGraph;
+  if (answer.verdict)
+    json["verdict"] = {{"wrong_rows", answer.verdict->wrongRows},
+                       {"make_ns", answer.verdict->makeNanoseconds},
+                       {"check_ns", answer.verdict->checkNanoseconds}};
   if (answer.batch != 0) {
     json["batch"] = answer.batch;
     json["host"] = answer.host;
@@ -541,6 +562,14 @@ static Result<Answer> answerOf(const Json &json) {
     if (!flops->is_number() || !(flops->get<double>() > 0))
       return invalidArgument("\"flops\" must be a number above 0: the operations of a call");
     answer.flops = flops->get<double>();
+  }
+  if (const Json *verdict = member(json, "verdict")) {
+    if (!verdict->is_object())
+      return invalidArgument("\"verdict\" must be an object");
+    Answer::DeviceVerdict &parsed = answer.verdict.emplace();
+    KILN_ASSIGN_OR_RETURN(parsed.wrongRows, number(*verdict, "wrong_rows", UINT64_MAX));
+    KILN_ASSIGN_OR_RETURN(parsed.makeNanoseconds, number(*verdict, "make_ns", UINT64_MAX));
+    KILN_ASSIGN_OR_RETURN(parsed.checkNanoseconds, number(*verdict, "check_ns", UINT64_MAX));
   }
   if (member(json, "batch")) {
     KILN_ASSIGN_OR_RETURN(answer.batch, number(json, "batch", kMaxBatch));

@@ -89,6 +89,14 @@ struct RunRequest {
   uint32_t slot = 0;
   uint32_t set = 0;
 };
+// Asked of who promises device checks: the device makes the inputs of a pass in set 0, the worker runs, and the device
+// checks what it computed. One element is made wrong for a moment then, counted row by row, which has to be found.
+struct VerifyRequest {
+  uint32_t slot = 0;
+  uint32_t pass = 0;
+  uint64_t seed = 0;
+  uint64_t planted = 0;
+};
 // A `time` by the device's clock comes next, with the same numbers: the calls of each batch are put together, as a
 // graph where the device has such.
 struct PrepareRequest {
@@ -110,7 +118,7 @@ struct TimeRequest {
 };
 struct QuitRequest {};
 using Request = std::variant<HelloRequest, LoadRequest, UnloadRequest, UploadRequest, FetchRequest, RunRequest,
-                             TimeRequest, QuitRequest, PrepareRequest>;
+                             TimeRequest, QuitRequest, PrepareRequest, VerifyRequest>;
 
 // "hello", "load", ...
 const char *requestName(const Request &request);
@@ -142,7 +150,7 @@ struct Answer {
   // hello; the note, which may be empty, says what a reader of the results has to know
   std::string provider, version, note;
   std::vector<WorkerDevice> devices;
-  bool tellsDeviceTimes = false, makesEmptyCalls = false; // promises
+  bool tellsDeviceTimes = false, makesEmptyCalls = false, checksOnDevice = false; // promises
   // load: whether weights were prepared ahead, and how many operations a call does where the algorithm has fewer than
   // the definition
   bool preparedWeights = false;
@@ -154,6 +162,12 @@ struct Answer {
   std::vector<int64_t> spans; // of each batch, where the device's clock was asked for: nanoseconds
   // prepare: whether the device gets the calls of a batch at once, as a graph, or one after the other
   std::optional<bool> asGraph;
+  // verify: how many rows of the output are wrong, and what making and checking took, in nanoseconds
+  struct DeviceVerdict {
+    uint64_t wrongRows = 0;
+    uint64_t makeNanoseconds = 0, checkNanoseconds = 0;
+  };
+  std::optional<DeviceVerdict> verdict;
   CallCounts counts; // of all calls of the answer, where the worker counts
 
   static Answer failure(const Status &status);

@@ -60,6 +60,11 @@ TEST(Protocol, RequestsSurviveTheWay) {
   EXPECT_TRUE(std::get<TimeRequest>(*parseRequest(encodeRequest(TimeRequest{.byDevice = true}))).byDevice);
   PrepareRequest prepare{3, 12, 4, 17};
   EXPECT_EQ(std::get<PrepareRequest>(*parseRequest(encodeRequest(prepare))), prepare);
+  const auto verify = std::get<VerifyRequest>(*parseRequest(encodeRequest(VerifyRequest{3, 2, UINT64_MAX, 77})));
+  EXPECT_EQ(verify.slot, 3U);
+  EXPECT_EQ(verify.pass, 2U);
+  EXPECT_EQ(verify.seed, UINT64_MAX);
+  EXPECT_EQ(verify.planted, 77U);
   EXPECT_EQ(std::get<RunRequest>(*parseRequest(encodeRequest(RunRequest{3, 5}))).set, 5U);
   EXPECT_EQ(std::get<UnloadRequest>(*parseRequest(encodeRequest(UnloadRequest{9}))).slot, 9U);
   EXPECT_EQ(std::get<UploadRequest>(*parseRequest(encodeRequest(UploadRequest{1, {2, 3}}))).sets, (SetRange{2, 3}));
@@ -75,8 +80,11 @@ TEST(Protocol, BadRequestsAreTold) {
       {"{\"op\":\"run\"", "no JSON"},
       {"[1]", "no JSON object"},
       {"{}", "\"op\" must be a string"},
-      {"{\"op\":\"dance\"}", "'dance'; it must be hello, load, unload, upload, fetch, run, prepare, time or quit"},
+      {"{\"op\":\"dance\"}",
+       "'dance'; it must be hello, load, unload, upload, fetch, run, verify, prepare, time or quit"},
       {"{\"op\":\"run\"}", "\"set\" must be an integer"},
+      {"{\"op\":\"verify\",\"pass\":1,\"seed\":1}", "\"planted\" must be an integer"},
+      {"{\"op\":\"verify\",\"pass\":65,\"seed\":1,\"planted\":0}", "\"pass\" is 65; at most 64"},
       {"{\"op\":\"run\",\"set\":-1}", "\"set\" must be an integer that is not negative"},
       {"{\"op\":\"run\",\"set\":1e300}", "\"set\" must be an integer"},
       {"{\"op\":\"run\",\"set\":99999999999}", "at most"},

@@ -229,6 +229,7 @@ static SweepCandidate candidateOf(const Lab &lab, const KnownProvider &provider)
   candidate.fact.moduleHash = provider.program;
   candidate.fact.threads = lab.flags.threadCount();
   candidate.worker.command = provider.command;
+  candidate.worker.isOwn = provider.program.empty();
   candidate.obstacle = provider.obstacle;
   return candidate;
 }

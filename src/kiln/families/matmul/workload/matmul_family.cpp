@@ -80,6 +80,10 @@ measure::verify::Verdict MatmulProblem::check(size_t pass, uint64_t seed, measur
   return families::check(own, pass, seed, inputs, outputs);
 }
 
+Result<measure::verify::DeviceCase> MatmulProblem::deviceCase(size_t pass, uint64_t seed) const {
+  return families::deviceCase(own, pass, seed);
+}
+
 std::unique_ptr<measure::verify::TimedCheck> MatmulProblem::timedCheck(measure::Tensors inputs, uint64_t seed) const {
   return families::timedCheck(own, inputs, seed);
 }

@@ -82,6 +82,12 @@ static Status checkInputs(const MatmulSpec &spec, auto inputs) {
   return okStatus();
 }
 
+static void storeBias(const MatmulSpec &spec, const BiasPlan &plan, std::span<uint8_t> bytes) {
+  const uint64_t size = hal::elementTypeByteSize(spec.result.type);
+  for (size_t j = 0; j < plan.bias.size(); ++j)
+    measure::verify::storeInteger(spec.result.type, plan.bias[j], bytes.data() + j * size);
+}
+
 Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::MutableTensors inputs) {
   Contraction contraction = contractionOf(spec);
   KILN_RETURN_IF_ERROR(checkInputs(spec, inputs));
@@ -94,12 +100,8 @@ Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::M
       std::ranges::fill(inputs[2].bytes, uint8_t(0));
     return measure::verify::fillReal(contraction, seed, inputs[0].bytes, inputs[1].bytes);
   }
-  if (spec.hasBias()) {
-    uint64_t size = hal::elementTypeByteSize(spec.result.type);
-    BiasPlan plan = planBias(spec, contraction, chosen.exact, seed);
-    for (size_t j = 0; j < plan.bias.size(); ++j)
-      measure::verify::storeInteger(spec.result.type, plan.bias[j], inputs[2].bytes.data() + j * size);
-  }
+  if (spec.hasBias())
+    storeBias(spec, planBias(spec, contraction, chosen.exact, seed), inputs[2].bytes);
   return measure::verify::fillInputs(contraction, chosen.exact, seed, inputs[0].bytes, inputs[1].bytes, 2,
                                      spec.hasBias());
 }
@@ -140,11 +142,13 @@ static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_
   return verdict;
 }
 
+static constexpr std::string_view kProductsInTF32 = "; products in tf32";
+
 Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) {
   Result<Verdict> verdict = checkOutputs(spec, pass, seed, inputs, outputs);
   if (verdict.ok()) {
     if (spec.tf32)
-      verdict->method += "; products in tf32";
+      verdict->method += kProductsInTF32;
     return *std::move(verdict);
   }
   // Tensors that do not fit say nothing of the result, and must not pass for a right one.
@@ -153,6 +157,24 @@ Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::Tenso
   failure.method = "none";
   failure.explanation = verdict.status().message();
   return failure;
+}
+
+Result<measure::verify::DeviceCase> deviceCase(const MatmulSpec &spec, size_t pass, uint64_t seed) {
+  const Contraction contraction = contractionOf(spec);
+  KILN_ASSIGN_OR_RETURN(PassPlan chosen, passOf(spec, contraction, pass));
+  if (chosen.kind != PassKind::Exact)
+    return unimplemented("the pass compares numbers in f64");
+  measure::verify::DeviceCase subject{contraction, chosen.exact, seed, spec.hasBias()};
+  subject.right = rightVerdict(contraction, chosen.exact, seed, spec.hasBias());
+  if (spec.tf32)
+    subject.right.method += kProductsInTF32;
+  if (spec.hasBias()) {
+    const BiasPlan plan = planBias(spec, contraction, chosen.exact, seed);
+    subject.columns = plan.columns;
+    subject.bias.resize(plan.bias.size() * hal::elementTypeByteSize(spec.result.type));
+    storeBias(spec, plan, subject.bias);
+  }
+  return subject;
 }
 
 std::unique_ptr<measure::verify::TimedCheck> timedCheck(const MatmulSpec &spec, measure::Tensors inputs,

@@ -24,6 +24,12 @@ public:
   Status run(uint32_t set) final;
   Status upload(SetRange sets) final { return deviceTensors.upload(sets); }
   Status fetch(SetRange sets) final { return deviceTensors.fetch(sets); }
+  hal::Device *deviceOfChecks() final { return &gpu(); }
+  Result<Ref<hal::Buffer>> inputOnDevice(size_t tensor, uint32_t set) final { return deviceTensors.input(tensor, set); }
+  Result<Ref<hal::Buffer>> outputOnDevice(size_t tensor, uint32_t set) final {
+    return deviceTensors.output(tensor, set);
+  }
+  Status runOnDevice(uint32_t set) final { return call(set); }
   Result<Ref<hal::TimedWork>> prepare(std::span<const uint32_t> sets) final;
   bool makesEmptyCalls() const final { return true; }
   Status emptyCall() final;

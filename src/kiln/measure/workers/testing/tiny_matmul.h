@@ -77,6 +77,15 @@ public:
   std::vector<TensorType> inputs() const override { return {tensor(in, lhs, m, k), tensor(in, rhs, k, n)}; }
   std::vector<TensorType> outputs() const override { return {tensor(out, result, m, n)}; }
   bool isWeight(size_t input) const override { return weights && input == 1; }
+  // Of the first pass alone.
+  Result<verify::DeviceCase> deviceCase(size_t pass, uint64_t seed) const override {
+    if (pass != 0)
+      return unimplemented("the host counts better");
+    verify::DeviceCase subject;
+    subject.right.method = "each row";
+    subject.right.total = m * n;
+    return subject;
+  }
   std::unique_ptr<verify::TimedCheck> timedCheck(measure::Tensors inputs, uint64_t seed) const override {
     if (!checksTimed)
       return nullptr;

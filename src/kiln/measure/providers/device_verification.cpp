@@ -1,0 +1,72 @@
+#include "kiln/measure/providers/device_verification.h"
+
+#include <algorithm>
+
+#include "kiln/base/clock.h"
+
+namespace kiln::measure {
+
+// The problem that the lab means, with all that its fields say.
+static Result<std::unique_ptr<Problem>> problemOf(const FamilyRegistry &families, const ProblemText &text) {
+  Result<std::unique_ptr<Problem>> parsed = families.parse(text.name);
+  if (!parsed.ok())
+    return unimplemented("no family makes the problem {} from its name: {}", text.name, parsed.status().message());
+  std::unique_ptr<Problem> problem = *std::move(parsed);
+  if (problem->fields() != text.fields)
+    problem = problem->inTF32();
+  if (!problem || problem->family() != text.family || problem->fields() != text.fields)
+    return unimplemented("the problem {} has fields that its name does not tell", text.name);
+  return problem;
+}
+
+static bool areThose(TensorTypes types, const std::vector<SharedTensor> &tensors) {
+  return std::ranges::equal(types, tensors, [](const TensorType &type, const SharedTensor &tensor) {
+    return type.type == tensor.type && type.shape == tensor.shape;
+  });
+}
+
+Result<std::unique_ptr<DeviceVerification>> DeviceVerification::create(Provider &provider,
+                                                                       const FamilyRegistry &families,
+                                                                       const ProblemText &text,
+                                                                       const TensorMemory &tensors) {
+  hal::Device *device = provider.deviceOfChecks();
+  if (!device)
+    return unimplemented("this provider has no device that checks results");
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<Problem> problem, problemOf(families, text));
+  if (!areThose(problem->inputs(), tensors.inputs()) || !areThose(problem->outputs(), tensors.outputs()))
+    return invalidArgument("the tensors are not those of the problem {}", text.name);
+  KILN_ASSIGN_OR_RETURN(std::unique_ptr<verify::DeviceCheck> check, verify::DeviceCheck::create(*device));
+  return std::unique_ptr<DeviceVerification>(new DeviceVerification(provider, std::move(problem), std::move(check)));
+}
+
+// What is right is known before the program runs: what it does to its inputs changes nothing.
+Result<Answer::DeviceVerdict> DeviceVerification::verify(const VerifyRequest &request) {
+  constexpr uint32_t kSet = 0;
+  Answer::DeviceVerdict verdict;
+  KILN_ASSIGN_OR_RETURN(const verify::DeviceCase subject, problem->deviceCase(request.pass, request.seed));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> lhs, provider.inputOnDevice(0, kSet));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> rhs, provider.inputOnDevice(1, kSet));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> out, provider.outputOnDevice(0, kSet));
+  uint64_t began = monotonicNanoseconds();
+  KILN_RETURN_IF_ERROR(check->fill(subject, *lhs, *rhs));
+  KILN_RETURN_IF_ERROR(check->prefill(subject, *out));
+  if (!subject.bias.empty()) {
+    KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> bias, provider.inputOnDevice(2, kSet));
+    KILN_RETURN_IF_ERROR(bias->write(0, std::as_bytes(std::span(subject.bias))));
+  }
+  verdict.makeNanoseconds = monotonicNanoseconds() - began;
+  began = monotonicNanoseconds();
+  KILN_ASSIGN_OR_RETURN(const verify::RowSums expected, check->expect(subject, *lhs, *rhs));
+  verdict.checkNanoseconds = monotonicNanoseconds() - began;
+  KILN_RETURN_IF_ERROR(provider.runOnDevice(kSet));
+  began = monotonicNanoseconds();
+  KILN_ASSIGN_OR_RETURN(const std::vector<verify::WrongLines> wrong, check->findWrongRows(subject, expected, *out));
+  for (const verify::WrongLines &lines : wrong)
+    verdict.wrongRows += lines.rows.size();
+  if (verdict.wrongRows == 0 && subject.contraction.outputCount() > 0)
+    KILN_RETURN_IF_ERROR(check->checkPlanted(subject, expected, request.planted, *out));
+  verdict.checkNanoseconds += monotonicNanoseconds() - began;
+  return verdict;
+}
+
+} // namespace kiln::measure
