@@ -1,6 +1,7 @@
 #include "kiln/schema/tuning_database.h"
 
 #include <cmath>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -57,6 +58,9 @@ static Result<TuningProvenance> parseProvenance(const Json &object) {
   KILN_ASSIGN_OR_RETURN(provenance.date, textOf(*found, "date"));
   KILN_ASSIGN_OR_RETURN(provenance.kiln, textOf(*found, "kiln"));
   KILN_ASSIGN_OR_RETURN(provenance.run, textOf(*found, "run"));
+  if (found->contains("device")) {
+    KILN_ASSIGN_OR_RETURN(provenance.device, nonEmptyTextOf(*found, "device"));
+  }
   return provenance;
 }
 
@@ -97,6 +101,8 @@ static std::string entryText(const TuningEntry &entry) {
                    {"date", measured.date},
                    {"kiln", measured.kiln},
                    {"run", measured.run}}}};
+  if (!measured.device.empty())
+    object["measured"]["device"] = measured.device;
   return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -156,6 +162,13 @@ const TuningEntry *TuningDatabase::findAny(std::string_view operation, std::stri
     return nullptr;
   const TuningEntry &last = std::prev(next)->second;
   return last.operation == operation && last.target == target ? &last : nullptr;
+}
+
+std::vector<std::string> TuningDatabase::targets() const {
+  std::set<std::string> targets;
+  for (const auto &[key, entry] : entries)
+    targets.insert(entry.target);
+  return {targets.begin(), targets.end()};
 }
 
 std::string TuningDatabase::text() const {

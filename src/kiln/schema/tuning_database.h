@@ -1,6 +1,6 @@
 // The tuning database: which configuration was measured to be the best for an operation on a target. docs/formats.md
 // has the file; docs/tuning.md says who writes it and who reads it. The compiler alone makes the texts that operations
-// and targets are known by here (targets/cpu/codegen/strategy/TuningLookup.h), so that they never differ.
+// and targets are known by here (compiler/Codegen/TuningLookup.h), so that they never differ.
 #ifndef KILN_SCHEMA_TUNING_DATABASE_H
 #define KILN_SCHEMA_TUNING_DATABASE_H
 
@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "kiln/base/status.h"
 #include "kiln/base/tile_config.h"
@@ -25,13 +26,14 @@ struct TuningProvenance {
   std::string date;        // "2026-05-01T12:00:00Z"
   std::string kiln;        // the version that measured
   std::string run;         // the key of that run in its store
+  std::string device = {}; // "NVIDIA H200 (cuda://0)"; empty of the CPU
 
   bool operator==(const TuningProvenance &) const = default;
 };
 
 struct TuningEntry {
   std::string operation, target;
-  uint32_t threads = 1; // that it was measured with
+  uint32_t threads = 1; // that it was measured with; 1 on a device
   TileConfig configuration;
   TuningProvenance provenance;
 
@@ -55,6 +57,8 @@ public:
   // The one that was measured with the most threads.
   const TuningEntry *findAny(std::string_view operation, std::string_view target) const;
   size_t size() const { return entries.size(); }
+  // Those that there are entries for, each once, in order.
+  std::vector<std::string> targets() const;
 
   // One line for each entry, in the order of operation, target, threads: equal databases have equal texts.
   std::string text() const;

@@ -37,8 +37,11 @@ TEST(TuningDatabase, ComesBackAsItWas) {
   EXPECT_EQ(database.text(), "");
   std::vector<TuningEntry> entries = {entryOf("b \"q\" \\", 2, kSmall, kEarly), entryOf("a", 16, kLarge, kLate),
                                       entryOf("a", 2, kSmall, kLate)};
+  entries[1].target = "cuda sm_90a";
+  entries[1].provenance.device = "NVIDIA H200 (cuda://0)";
   for (const TuningEntry &entry : entries)
     database.set(entry);
+  EXPECT_EQ(database.targets(), (std::vector<std::string>{"cuda sm_90a", "llvm-cpu x86_64 znver4 +avx,+avx2"}));
   Result<TuningDatabase> parsed = TuningDatabase::parse(database.text());
   ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
   EXPECT_EQ(parsed->size(), 3U);
@@ -129,6 +132,7 @@ TEST(TuningDatabase, WhatIsMalformedIsRejectedWithItsLine) {
            Case{with("1250.5", "-1"), "\"median_ns\" is missing, or no positive number"},
            Case{with("\"measured\"", "\"mesured\""), "\"measured\" is missing"},
            Case{with("\"date\"", "\"day\""), "\"date\" is missing"},
+           Case{with("\"run\":\"00ff\"", "\"run\":\"00ff\",\"device\":0"), "\"device\" is missing, or no text"},
            Case{std::string("\xff\xfe"), "no JSON object"},
        }) {
     Result<TuningDatabase> parsed = TuningDatabase::parse(good + test.line + "\n");

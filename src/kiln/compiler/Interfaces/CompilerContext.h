@@ -28,6 +28,7 @@ struct CompilerOptions {
   bool optimizeBytecodeModule = true;    // CSE, canonicalization and the like on the VM's program
   int optimizationLevel = 3;
   bool widenFloats = false; // see the pass kiln-widen-floats
+  TuningOptions tuning;
   DumpOptions dump;
 };
 

@@ -3,6 +3,7 @@
 #ifndef KILN_COMPILER_INTERFACES_TARGETBACKEND_H
 #define KILN_COMPILER_INTERFACES_TARGETBACKEND_H
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,9 +33,19 @@ struct ReductionSplit {
   int64_t neighbours = 1; // results that count as one, where they are beside each other in memory as their elements are
 };
 
+// How tuning databases are asked (docs/tuning.md), by all backends alike.
+struct TuningOptions {
+  std::string database; // a path; empty: none
+  int64_t threads = 0;  // takes what was measured with so many threads of a CPU; 0: with the most
+  std::string keys;     // folder for what tuning databases know dispatches by; empty: not written
+};
+
 class TargetBackend {
 public:
   virtual ~TargetBackend();
+
+  // What the compiler's flags say of tuning databases; outlives the backend. Said before anything else is asked.
+  void shareTuning(const TuningOptions &options) { shared = &options; }
 
   // As in --kiln-hal-target-backends: "llvm-cpu".
   virtual llvm::StringRef name() const = 0;
@@ -78,6 +89,12 @@ public:
 
   // Asked of the first target of a program, before dispatches are formed.
   virtual ReductionSplit reductionSplit() const { return {}; }
+
+protected:
+  const TuningOptions &tuning() const { return *shared; }
+
+private:
+  const TuningOptions *shared = nullptr;
 };
 
 // The backends of this build, in the order of registration.

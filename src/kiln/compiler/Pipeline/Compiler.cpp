@@ -25,6 +25,8 @@ namespace kiln {
 
 Compiler::Compiler(void (*registerBackends)(TargetBackendRegistry &)) {
   registerBackends(shared.backends);
+  for (const auto &backend : shared.backends.backends())
+    backend->shareTuning(shared.options.tuning);
 }
 
 void Compiler::bindOptions(OptionBinder &binder) {
@@ -50,6 +52,16 @@ void Compiler::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-compute-in-f64", &options.widenFloats,
               "Compute in f64 whatever floats the program has, between arguments and results of their own types: what "
               "kiln-dispatch compares programs of a corpus with");
+  binder.group("Tuning");
+  binder.flag(
+      "tuning-db", &options.tuning.database, "<file>",
+      "Tuning database of `kiln-dispatch tune`: dispatches that it knows are compiled with the configuration that "
+      "was measured to be the fastest. What the program or a transform-dialect file says goes before it");
+  binder.flag("tuning-threads", &options.tuning.threads, "<count>",
+              "Takes from the tuning database what was measured with so many threads of a CPU; 0: with the most");
+  binder.flag("dump-tuning-keys-to", &options.tuning.keys, "<folder>",
+              "Writes a file for each dispatch, with what tuning databases know it by, and the configuration that was "
+              "chosen");
   binder.group("Dumps of executables");
   DumpOptions &dump = options.dump;
   binder.flag("kiln-hal-dump-executable-sources-to", &dump.sources, "folder",

@@ -1,11 +1,11 @@
 #include "kiln/targets/cpu/codegen/CpuBackend.h"
 
+#include "kiln/compiler/Codegen/TuningLookup.h"
 #include "kiln/compiler/Interfaces/OptionBinder.h"
 #include "kiln/compiler/TransformOps/TransformSpec.h"
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/Serialization.h"
-#include "kiln/targets/cpu/codegen/strategy/TuningLookup.h"
 
 using namespace mlir;
 
@@ -34,15 +34,6 @@ void CpuBackend::bindOptions(OptionBinder &binder) {
   binder.flag("kiln-codegen-llvmcpu-use-transform-dialect", &options.transformDialectSpec, "<file>",
               "Transform-dialect file that tiles, vectorizes and bufferizes the dispatches instead of the built-in "
               "strategies");
-  binder.flag(
-      "tuning-db", &options.tuningDatabase, "<file>",
-      "Tuning database of `kiln-dispatch tune`: dispatches that it knows are compiled with the configuration that "
-      "was measured to be the fastest. What the program or a transform-dialect file says goes before it");
-  binder.flag("tuning-threads", &options.tuningThreads, "<count>",
-              "Takes from the tuning database what was measured with so many threads; 0: with the most");
-  binder.flag("dump-tuning-keys-to", &options.tuningKeys, "<folder>",
-              "Writes a file for each dispatch, with what tuning databases know it by, and the configuration that was "
-              "chosen");
 }
 
 void CpuBackend::registerDialects(DialectRegistry &registry) const {
@@ -52,13 +43,13 @@ void CpuBackend::registerDialects(DialectRegistry &registry) const {
 
 void CpuBackend::registerPasses() const {
   registerCpuTranslationPasses();
-  registerCpuStrategyPasses(options);
+  registerCpuStrategyPasses(options, tuning());
 }
 
 FailureOr<SmallVector<HAL::ExecutableTargetAttr>> CpuBackend::getTargets(MLIRContext *context, Location loc) const {
   FailureOr<CpuTarget> target = CpuTarget::resolve(options, loc);
   // A database that cannot be read is told here once; the passes that read it run for each executable.
-  if (failed(target) || failed(TuningLookup::load(options.tuningDatabase, options.tuningThreads, loc)))
+  if (failed(target) || failed(checkTuning(tuning(), target->tuningName(), loc)))
     return failure();
   return SmallVector<HAL::ExecutableTargetAttr>{target->toAttr(context)};
 }
@@ -69,7 +60,7 @@ LogicalResult CpuBackend::checkFiles(MLIRContext *context) const {
 }
 
 void CpuBackend::buildConfigurationPipeline(OpPassManager &variantPasses) const {
-  addCpuConfigurationPasses(variantPasses, options);
+  addCpuConfigurationPasses(variantPasses, tuning());
 }
 
 void CpuBackend::buildLoweringPipeline(OpPassManager &variantPasses) const {

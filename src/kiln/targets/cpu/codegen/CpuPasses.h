@@ -12,6 +12,7 @@
 namespace kiln {
 
 struct CpuOptions;
+struct TuningOptions;
 
 #define GEN_PASS_DECL
 #include "kiln/targets/cpu/codegen/CpuPasses.h.inc"
@@ -23,14 +24,15 @@ void registerCpuTranslationDialects(mlir::DialectRegistry &registry);
 
 // Defined in strategy/. Choosing a strategy and a configuration; and kiln-llvmcpu-lower-executable-target, which
 // applies them or the options' transform-dialect spec.
-void addCpuConfigurationPasses(mlir::OpPassManager &variantPasses, const CpuOptions &options);
+void addCpuConfigurationPasses(mlir::OpPassManager &variantPasses, const TuningOptions &tuning);
 void addCpuLoweringPasses(mlir::OpPassManager &variantPasses, const CpuOptions &options);
 // Makes the dialects and interfaces that those passes need known.
 void registerCpuStrategyDialects(mlir::DialectRegistry &registry);
 
-// Registers every pass under its name; those that have options get them from `options`, which must outlive every use.
+// Registers every pass under its name; those that have options get them from what is given, which must outlive every
+// use.
 void registerCpuTranslationPasses();
-void registerCpuStrategyPasses(const CpuOptions &options);
+void registerCpuStrategyPasses(const CpuOptions &options, const TuningOptions &tuning);
 
 } // namespace kiln
 

@@ -202,6 +202,11 @@ CpuTarget CpuTarget::fromAttr(HAL::ExecutableTargetAttr attr) {
   return target;
 }
 
+std::string CpuTarget::tuningName() const {
+  std::string text = "llvm-cpu " + llvm::Triple(triple).getArchName().str() + " " + cpu;
+  return features.empty() ? text : text + " " + features;
+}
+
 CpuTarget CpuTarget::of(Operation *op) {
   if (auto variant = isa<HAL::ExecutableVariantOp>(op) ? cast<HAL::ExecutableVariantOp>(op)
                                                        : op->getParentOfType<HAL::ExecutableVariantOp>())

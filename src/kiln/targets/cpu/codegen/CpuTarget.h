@@ -33,6 +33,9 @@ struct CpuTarget {
   llvm::StringRef baselineCpu() const;
   // As in the executable format: elf-x86_64.
   std::string format() const;
+  // What tuning databases know it by, which is all that code generation knows of it: "llvm-cpu x86_64 znver4
+  // +avx,+avx2".
+  std::string tuningName() const;
 
   HAL::ExecutableTargetAttr toAttr(mlir::MLIRContext *context) const;
 

@@ -1,5 +1,6 @@
 #include "kiln/targets/cuda/codegen/CudaBackend.h"
 
+#include "kiln/compiler/Codegen/TuningLookup.h"
 #include "kiln/compiler/Interfaces/OptionBinder.h"
 #include "kiln/compiler/TransformOps/TransformSpec.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
@@ -45,7 +46,7 @@ void CudaBackend::registerDialects(DialectRegistry &registry) const {
 }
 
 void CudaBackend::registerPasses() const {
-  registerCudaPasses();
+  registerCudaPasses(tuning());
 }
 
 FailureOr<SmallVector<HAL::ExecutableTargetAttr>> CudaBackend::getTargets(MLIRContext *context, Location loc) const {
@@ -54,7 +55,7 @@ FailureOr<SmallVector<HAL::ExecutableTargetAttr>> CudaBackend::getTargets(MLIRCo
         << "--kiln-codegen-llvmgpu-enable-transform-dialect-jit has no effect: no strategy of this compiler "
            "is a transform-dialect program";
   FailureOr<SmallVector<CudaTarget, 2>> targets = CudaTarget::resolve(options, loc);
-  if (failed(targets))
+  if (failed(targets) || failed(checkTuning(tuning(), targets->front().tuningName(), loc)))
     return failure();
   return llvm::map_to_vector(*targets, [&](const CudaTarget &target) { return target.toAttr(context); });
 }
@@ -65,7 +66,7 @@ LogicalResult CudaBackend::checkFiles(MLIRContext *context) const {
 }
 
 void CudaBackend::buildConfigurationPipeline(OpPassManager &variantPasses) const {
-  variantPasses.addPass(createCudaSelectLowering());
+  variantPasses.addPass(createCudaSelectLowering(cudaSelectionOptions(tuning())));
 }
 
 void CudaBackend::buildLoweringPipeline(OpPassManager &variantPasses) const {

@@ -1,6 +1,7 @@
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
 
 #include "kiln/compiler/Codegen/CodegenPasses.h"
+#include "kiln/compiler/Interfaces/TargetBackend.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
@@ -51,8 +52,15 @@ void registerCudaDialects(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
-void registerCudaPasses() {
-  registerPass([] { return createCudaSelectLowering(); });
+CudaSelectLoweringOptions cudaSelectionOptions(const TuningOptions &tuning) {
+  CudaSelectLoweringOptions options;
+  options.tuningDatabase = tuning.database;
+  options.tuningKeys = tuning.keys;
+  return options;
+}
+
+void registerCudaPasses(const TuningOptions &tuning) {
+  registerPass([&tuning] { return createCudaSelectLowering(cudaSelectionOptions(tuning)); });
   registerPass([] { return createCudaLowerExecutableTarget(); });
   registerPass([] { return createCudaEmitContractions(); });
   registerPass([] { return createCudaMapToThreads(); });

@@ -10,6 +10,8 @@
 
 namespace kiln {
 
+struct TuningOptions;
+
 #define GEN_PASS_DECL
 #include "kiln/targets/cuda/codegen/CudaPasses.h.inc"
 
@@ -19,8 +21,12 @@ void addCudaTranslationPasses(mlir::OpPassManager &variantPasses);
 // The dialects that the passes work on, and the translations to LLVM IR that serializing needs.
 void registerCudaDialects(mlir::DialectRegistry &registry);
 
-// Registers every pass under its name.
-void registerCudaPasses();
+// Registers every pass under its name, with what the options say, which must outlive every use.
+void registerCudaPasses(const TuningOptions &tuning);
+CudaSelectLoweringOptions cudaSelectionOptions(const TuningOptions &tuning);
+
+// On a dispatch's function whose configuration is a tuning database's: that file's path.
+inline constexpr llvm::StringLiteral tunedByAttr = "kiln.tuned_by";
 
 // On a dispatch's function, and then on its kernel: how many threads a block has, an i32.
 inline constexpr llvm::StringLiteral threadsAttr = "kiln.threads";

@@ -9,8 +9,16 @@ def CudaSelectLowering : Pass<"kiln-cuda-select-lowering", "kiln::HAL::Executabl
   let summary = "chooses the strategy and the configuration of each dispatch";
   let description = [{
     Finds what each dispatch is mainly about, its root operation, and writes `lowering = #hal.lowering<strategy,
-    configuration>` on its function, unless it has one: the tile of the result that a block of threads computes.
+    configuration>` on its function, unless it has one: the tile of the result that a block of threads computes. The
+    configuration is what the program says (`kiln.configuration`), else what the tuning database says of the operation on
+    this architecture (docs/tuning.md), else what the extents ask for. One of the database that the target cannot follow,
+    or that computes f32 in tf32, is a warning, and the default is taken.
   }];
+  let options = [
+    Option<"tuningDatabase", "tuning-db", "std::string", "", "the tuning database; empty: none">,
+    Option<"tuningKeys", "dump-tuning-keys-to", "std::string", "",
+           "a folder that gets a file for each dispatch, with what tuning databases know it by; empty: none">,
+  ];
 }
 
 def CudaLowerExecutableTarget : Pass<"kiln-cuda-lower-executable-target", "kiln::HAL::ExecutableVariantOp"> {

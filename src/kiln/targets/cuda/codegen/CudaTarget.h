@@ -23,6 +23,9 @@ struct CudaTarget {
   // Of the product that is most common with this architecture.
   int64_t multiprocessors() const;
 
+  // What tuning databases know it by: "cuda sm_90a".
+  std::string tuningName() const { return "cuda " + architecture; }
+
   bool runsElsewhere() const { return !llvm::StringRef(architecture).ends_with("a"); }
 
   // The target that the options name, and its fallback where it has one. An error at `loc` says what is wrong with the

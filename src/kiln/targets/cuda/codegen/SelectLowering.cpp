@@ -1,5 +1,7 @@
 #include "kiln/compiler/Codegen/Configuration.h"
+#include "kiln/compiler/Codegen/ContractionGroup.h"
 #include "kiln/compiler/Codegen/DispatchRoot.h"
+#include "kiln/compiler/Codegen/TuningLookup.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
 #include "kiln/targets/cuda/codegen/SimpleTile.h"
 #include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
@@ -16,6 +18,17 @@ namespace kiln {
 namespace {
 
 class CudaSelectLoweringPass : public impl::CudaSelectLoweringBase<CudaSelectLoweringPass> {
+public:
+  using CudaSelectLoweringBase::CudaSelectLoweringBase;
+
+  LogicalResult initialize(MLIRContext *context) override {
+    FailureOr<TuningLookup> database = TuningLookup::load(tuningDatabase, /*threads=*/0, UnknownLoc::get(context));
+    if (failed(database))
+      return failure();
+    tuned = *std::move(database);
+    return success();
+  }
+
   void runOnOperation() override {
     CudaTarget target = CudaTarget::of(getOperation());
     WalkResult result = getOperation().walk([&](func::FuncOp function) {
@@ -26,35 +39,73 @@ class CudaSelectLoweringPass : public impl::CudaSelectLoweringBase<CudaSelectLow
       signalPassFailure();
   }
 
-  static LogicalResult select(func::FuncOp function, const CudaTarget &target) {
+private:
+  LogicalResult select(func::FuncOp function, const CudaTarget &target) const {
     std::optional<DispatchRoot> root = findRoot(function);
-    StringRef strategy = root ? root->strategy : "default";
-    FailureOr<std::optional<TileConfig>> given = takeConfiguration(function);
+    FailureOr<std::optional<TileConfig>> given = takeGiven(function, target);
     if (failed(given))
       return failure();
-    std::optional<TileConfig> config = *given;
-    if (config && isForCpus(*config)) {
-      if (!target.isFallback)
-        function.emitWarning() << "has the configuration '" << config->name()
-                               << "', which is for CPUs; cuda takes its own";
-      config.reset();
+    if (*given)
+      return choose(function, root, target, **given, "ir");
+    auto contraction = root ? dyn_cast<linalg::LinalgOp>(root->op.getOperation()) : linalg::LinalgOp();
+    auto faultOf = [&](HAL::LoweringAttr lowering) {
+      return faultOfTuned(contraction, lowering.getConfiguration(), target);
+    };
+    if (HAL::LoweringAttr found =
+            root ? tuned.find(function, *root, target.tuningName(), faultOf) : HAL::LoweringAttr()) {
+      if (isTiledKernel(found.getConfiguration()))
+        function->setAttr(tunedByAttr, StringAttr::get(function.getContext(), tuned.source()));
+      return choose(function, root, target, found.getConfiguration(), "tuning-db");
     }
-    if (config) {
-      std::string reason = reasonAgainst(*config, target);
-      if (!reason.empty() && !target.isFallback)
-        return function.emitOpError("has ") << reason;
-      if (!reason.empty())
-        config.reset();
-    }
-    if (auto contraction = root ? dyn_cast<linalg::LinalgOp>(root->op.getOperation()) : linalg::LinalgOp();
-        !config && contraction && strategy == "contraction")
+    std::optional<TileConfig> config;
+    if (contraction && root->strategy == "contraction")
       config = chooseContractionConfig(contraction, target);
     if (!config)
       config = root ? chooseSimpleTile(*root) : simple();
-    Builder builder(function.getContext());
-    function->setAttr("lowering",
-                      HAL::LoweringAttr::get(function.getContext(), builder.getStringAttr(strategy), *config));
-    return success();
+    return choose(function, root, target, *config, "default");
+  }
+
+  LogicalResult choose(func::FuncOp function, const std::optional<DispatchRoot> &root, const CudaTarget &target,
+                       const TileConfig &config, StringRef source) const {
+    MLIRContext *context = function.getContext();
+    auto strategy = StringAttr::get(context, root ? root->strategy : "default");
+    auto lowering = HAL::LoweringAttr::get(context, strategy, config);
+    function->setAttr("lowering", lowering);
+    // What is for other devices would take the file's place.
+    if (tuningKeys.empty() || !root || target.isFallback)
+      return success();
+    return dumpTuningKey(tuningKeys, function, *root, target.tuningName(), lowering, source);
+  }
+
+  // What the program says of its dispatch; nullopt where it says nothing, or nothing for this target.
+  static FailureOr<std::optional<TileConfig>> takeGiven(func::FuncOp function, const CudaTarget &target) {
+    FailureOr<std::optional<TileConfig>> given = takeConfiguration(function);
+    if (failed(given) || !*given)
+      return given;
+    const TileConfig &config = **given;
+    if (isForCpus(config)) {
+      if (!target.isFallback)
+        function.emitWarning() << "has the configuration '" << config.name()
+                               << "', which is for CPUs; cuda takes its own";
+      return std::optional<TileConfig>();
+    }
+    std::string reason = reasonAgainst(config, target);
+    if (!reason.empty() && !target.isFallback)
+      return function.emitOpError("has the configuration '") << config.name() << "', which " << reason;
+    return reason.empty() ? given : std::optional<TileConfig>();
+  }
+
+  // Why what was tuned is not taken; empty where it is. What kernels need in memory is known when they are written.
+  static std::string faultOfTuned(linalg::LinalgOp contraction, const TileConfig &config, const CudaTarget &target) {
+    if (std::string reason = reasonAgainst(config, target); !reason.empty())
+      return "it " + reason;
+    if (!isTiledKernel(config))
+      return "";
+    if (!contraction || !ContractionLoops::of(contraction))
+      return "it is for contractions, and this is none";
+    bool isF32 = llvm::all_of(contraction.getDpsInputs(),
+                              [](Value input) { return getElementTypeOrSelf(input.getType()).isF32(); });
+    return isF32 && config.instructions != kSimtFfma ? "it computes f32 in tf32, which nobody asked for" : "";
   }
 
   // A program may be compiled for several targets.
@@ -62,17 +113,16 @@ class CudaSelectLoweringPass : public impl::CudaSelectLoweringBase<CudaSelectLow
     return llvm::is_contained({"fma", "vector", "scalar"}, config.instructions);
   }
 
-  // Empty where the target can do what the configuration says.
+  // What the configuration does that the target cannot; empty where there is nothing.
   static std::string reasonAgainst(const TileConfig &config, const CudaTarget &target) {
     if (config.instructions == "simt")
       return "";
     if (!isTiledKernel(config))
-      return llvm::formatv("a configuration for instructions '{0}'; cuda has {1}, {2}, {3} and simt",
-                           config.instructions, kSimtFfma, kMmaSync, kWgmma);
+      return llvm::formatv("is for instructions '{0}'; cuda has {1}, {2}, {3} and simt", config.instructions, kSimtFfma,
+                           kMmaSync, kWgmma);
     TileConfig complete = config;
     completeContractionConfig(complete);
-    std::string reason = checkContractionConfig(complete, target);
-    return reason.empty() ? "" : llvm::formatv("the configuration '{0}', which {1}", config.name(), reason).str();
+    return checkContractionConfig(complete, target);
   }
 
   static TileConfig simple() {
@@ -80,6 +130,8 @@ class CudaSelectLoweringPass : public impl::CudaSelectLoweringBase<CudaSelectLow
     config.instructions = "simt";
     return config;
   }
+
+  TuningLookup tuned;
 };
 
 } // namespace

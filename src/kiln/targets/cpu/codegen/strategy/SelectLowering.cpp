@@ -1,10 +1,13 @@
 #include "kiln/compiler/Codegen/Configuration.h"
+#include "kiln/compiler/Codegen/TuningLookup.h"
 #include "kiln/targets/cpu/codegen/strategy/ConfigChecks.h"
 #include "kiln/targets/cpu/codegen/strategy/ConfigFitting.h"
 #include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
 #include "kiln/targets/cpu/codegen/strategy/Strategy.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
-#include "kiln/targets/cpu/codegen/strategy/TuningLookup.h"
+#include "kiln/targets/cpu/codegen/strategy/TuningTable.h"
+
+#include "llvm/Support/Threading.h"
 
 using namespace mlir;
 
@@ -37,6 +40,21 @@ LogicalResult verifyLowering(func::FuncOp function, HAL::LoweringAttr lowering) 
       config.rows > largestTile || !llvm::isPowerOf2_64(lanes) || lanes > 128)
     return function.emitOpError("has a configuration with a register tile that no CPU can hold");
   return success();
+}
+
+// What verifyLowering says is wrong, instead of saying it as an error; empty where nothing is.
+static std::string faultOf(func::FuncOp function, HAL::LoweringAttr lowering) {
+  std::string text;
+  uint64_t thread = llvm::get_threadid();
+  // Handlers see what every thread says; other threads' errors go on to where they would have gone.
+  ScopedDiagnosticHandler handler(function.getContext(), [&](Diagnostic &diagnostic) {
+    if (llvm::get_threadid() != thread)
+      return failure();
+    text += (text.empty() ? "" : "; ") + diagnostic.str();
+    return success();
+  });
+  bool legal = succeeded(verifyLowering(function, lowering));
+  return legal ? "" : text.empty() ? "it cannot be followed" : text;
 }
 
 namespace {
@@ -77,7 +95,9 @@ private:
     StringRef strategy = root ? root->strategy : "default";
     if (Operation *op = findConfigured(function))
       return failed(useGiven(function, op, strategy, root)) ? failure() : dumpKey(function, root, target, "ir");
-    if (HAL::LoweringAttr found = root ? tuned.find(function, *root, target) : HAL::LoweringAttr()) {
+    auto fault = [&](HAL::LoweringAttr lowering) { return faultOf(function, lowering); };
+    if (HAL::LoweringAttr found =
+            root ? tuned.find(function, *root, target.tuningName(), fault) : HAL::LoweringAttr()) {
       function->setAttr("lowering", found);
       return dumpKey(function, root, target, "tuning-db");
     }
@@ -95,8 +115,8 @@ private:
                         StringRef source) const {
     if (tuningKeys.empty() || !root)
       return success();
-    return dumpTuningKey(tuningKeys, function, *root, target, function->getAttrOfType<HAL::LoweringAttr>("lowering"),
-                         source);
+    return dumpTuningKey(tuningKeys, function, *root, target.tuningName(),
+                         function->getAttrOfType<HAL::LoweringAttr>("lowering"), source);
   }
 
   // What an op of the source program says of its dispatch is taken as it is.

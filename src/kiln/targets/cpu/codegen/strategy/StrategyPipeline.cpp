@@ -1,5 +1,6 @@
 // The strategy's part in CpuPasses.h: pipelines, dialects, registration.
 #include "kiln/compiler/Codegen/CodegenPasses.h"
+#include "kiln/compiler/Interfaces/TargetBackend.h"
 #include "kiln/targets/cpu/codegen/CpuOptions.h"
 #include "kiln/targets/cpu/codegen/CpuPasses.h"
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
@@ -10,16 +11,16 @@ using namespace mlir;
 
 namespace kiln {
 
-static SelectLoweringOptions selectionOptions(const CpuOptions &options) {
+static SelectLoweringOptions selectionOptions(const TuningOptions &tuning) {
   SelectLoweringOptions selection;
-  selection.tuningDatabase = options.tuningDatabase;
-  selection.tuningThreads = options.tuningThreads;
-  selection.tuningKeys = options.tuningKeys;
+  selection.tuningDatabase = tuning.database;
+  selection.tuningThreads = tuning.threads;
+  selection.tuningKeys = tuning.keys;
   return selection;
 }
 
-void addCpuConfigurationPasses(OpPassManager &variantPasses, const CpuOptions &options) {
-  variantPasses.addPass(createSelectLowering(selectionOptions(options)));
+void addCpuConfigurationPasses(OpPassManager &variantPasses, const TuningOptions &tuning) {
+  variantPasses.addPass(createSelectLowering(selectionOptions(tuning)));
 }
 
 static LowerExecutableTargetOptions loweringOptions(const CpuOptions &options) {
@@ -36,8 +37,8 @@ void registerCpuStrategyDialects(DialectRegistry &registry) {
   registerCodegenDialects(registry);
 }
 
-void registerCpuStrategyPasses(const CpuOptions &options) {
-  registerPass([&options] { return createSelectLowering(selectionOptions(options)); });
+void registerCpuStrategyPasses(const CpuOptions &options, const TuningOptions &tuning) {
+  registerPass([&tuning] { return createSelectLowering(selectionOptions(tuning)); });
   registerPass([&options] { return createLowerExecutableTarget(loweringOptions(options)); });
   registerPass([] { return createEmitKernels(); });
 }

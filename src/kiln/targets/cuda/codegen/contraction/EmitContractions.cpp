@@ -1,5 +1,6 @@
 #include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Codegen/DispatchRoot.h"
+#include "kiln/compiler/Codegen/TuningLookup.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
@@ -14,6 +15,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 
@@ -215,9 +218,11 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
         functions.push_back(function);
     });
     CudaTarget target = CudaTarget::of(getOperation());
-    for (func::FuncOp function : functions)
+    for (func::FuncOp function : functions) {
       if (failed(emit(function, target)))
         return signalPassFailure();
+      function->removeAttr(tunedByAttr);
+    }
   }
 
   static LogicalResult emit(func::FuncOp function, const CudaTarget &target) {
@@ -237,9 +242,9 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
       // 64 or 128 bytes: a row of a tile in shared memory.
       int64_t most = 128 / kind->elementBytes, least = config.instructions == kWgmma ? most : most / 2;
       if (config.k != most && config.k != least)
-        return function.emitOpError("has the configuration '")
-               << config.name() << "', whose tile of " << config.k << " along K is not " << least << " or " << most
-               << ", as " << config.instructions << " wants for these elements";
+        return refuse(function, group->root, config, target,
+                      llvm::formatv("has a tile of {0} along K that is not {1} or {2}, as {3} wants for these elements",
+                                    config.k, least, most, config.instructions));
     }
     if (config.instructions == kWgmma) {
       grouped = WgmmaKind::of(*group, *kind);
@@ -250,12 +255,10 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     int64_t bytes = grouped ? sharedBytesOfWgmma(config)
                     : kind  ? sharedBytesOfMmaSync(*group, config)
                             : sharedBytesOfSimt(*group, config);
-    if (bytes > target.sharedLimit() && target.isFallback && takeOwnConfiguration(function, group->root, target))
-      return emit(function, target);
     if (bytes > target.sharedLimit())
-      return function.emitOpError("has the configuration '")
-             << config.name() << "', which needs " << bytes << " bytes of shared memory; " << target.architecture
-             << " has " << target.sharedLimit() << " for a block";
+      return refuse(function, group->root, config, target,
+                    llvm::formatv("needs {0} bytes of shared memory; {1} has {2} for a block", bytes,
+                                  target.architecture, target.sharedLimit()));
     ContractionEmitter emitter(function, *group, config);
     if (grouped)
       return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && fitsTwice(config) ? 2 : 1, *grouped);
@@ -270,7 +273,19 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     return threads <= 256 && sums + kBesides <= kRegisters / (2 * threads);
   }
 
-  // Where a configuration was made for another target. False where the function has its own already.
+  // A configuration that was made for another target, or is a tuning database's, makes room for the function's own; any
+  // other that does what `reason` says is an error.
+  static LogicalResult refuse(func::FuncOp function, linalg::LinalgOp root, const TileConfig &config,
+                              const CudaTarget &target, const std::string &reason) {
+    auto database = function->getAttrOfType<StringAttr>(tunedByAttr);
+    if (!(target.isFallback || database) || !takeOwnConfiguration(function, root, target))
+      return function.emitOpError("has the configuration '") << config.name() << "', which " << reason;
+    if (database)
+      warnOfTuning(function, database.getValue(), config, "it " + reason);
+    return emit(function, target);
+  }
+
+  // False where the function has its own already.
   static bool takeOwnConfiguration(func::FuncOp function, linalg::LinalgOp root, const CudaTarget &target) {
     std::optional<TileConfig> own = chooseContractionConfig(root, target);
     if (!own)

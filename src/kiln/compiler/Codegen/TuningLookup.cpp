@@ -1,11 +1,9 @@
-#include "kiln/targets/cpu/codegen/strategy/TuningLookup.h"
+#include "kiln/compiler/Codegen/TuningLookup.h"
 
 #include "kiln/base/file.h"
 #include "kiln/compiler/Interfaces/DumpFiles.h"
-#include "kiln/targets/cpu/codegen/strategy/Strategy.h"
 
-#include "llvm/Support/Threading.h"
-#include "llvm/TargetParser/Triple.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -85,16 +83,11 @@ std::string tuningOperation(const DispatchRoot &root) {
   return text;
 }
 
-std::string tuningTarget(const CpuTarget &target) {
-  std::string text = "llvm-cpu " + llvm::Triple(target.triple).getArchName().str() + " " + target.cpu;
-  return target.features.empty() ? text : text + " " + target.features;
-}
-
-LogicalResult dumpTuningKey(StringRef folder, func::FuncOp function, const DispatchRoot &root, const CpuTarget &target,
+LogicalResult dumpTuningKey(StringRef folder, func::FuncOp function, const DispatchRoot &root, StringRef target,
                             HAL::LoweringAttr chosen, StringRef source) {
   if (failed(makeDumpFolder(function, folder)))
     return failure();
-  TuningKeyRecord record{function.getSymName().str(), tuningOperation(root), tuningTarget(target),
+  TuningKeyRecord record{function.getSymName().str(), tuningOperation(root), target.str(),
                          chosen.getConfiguration().name(), source.str()};
   Status status = writeFile(dumpPath(folder, function.getSymName() + ".json"), record.text());
   return status.ok() ? success() : function.emitError(StringRef(status.message()));
@@ -117,37 +110,45 @@ FailureOr<TuningLookup> TuningLookup::load(const std::string &path, int64_t thre
   return lookup;
 }
 
-// What verifyLowering says is wrong, instead of saying it as an error; empty where nothing is.
-static std::string whyNot(func::FuncOp function, HAL::LoweringAttr lowering) {
-  std::string text;
-  uint64_t thread = llvm::get_threadid();
-  // Handlers see what every thread says; other threads' errors go on to where they would have gone.
-  ScopedDiagnosticHandler handler(function.getContext(), [&](Diagnostic &diagnostic) {
-    if (llvm::get_threadid() != thread)
-      return failure();
-    text += (text.empty() ? "" : "; ") + diagnostic.str();
-    return success();
-  });
-  bool legal = succeeded(verifyLowering(function, lowering));
-  return legal ? "" : text.empty() ? "it cannot be followed" : text;
-}
-
-HAL::LoweringAttr TuningLookup::find(func::FuncOp function, const DispatchRoot &root, const CpuTarget &target) const {
+HAL::LoweringAttr TuningLookup::find(func::FuncOp function, const DispatchRoot &root, StringRef target,
+                                     llvm::function_ref<std::string(HAL::LoweringAttr)> faultOf) const {
   if (!database)
     return {};
-  std::string operation = tuningOperation(root), name = tuningTarget(target);
-  const TuningEntry *entry =
-      threads ? database->find(operation, name, static_cast<uint32_t>(threads)) : database->findAny(operation, name);
+  std::string operation = tuningOperation(root);
+  const TuningEntry *entry = threads ? database->find(operation, target, static_cast<uint32_t>(threads))
+                                     : database->findAny(operation, target);
   if (!entry)
     return {};
   MLIRContext *context = function.getContext();
   auto lowering = HAL::LoweringAttr::get(context, StringAttr::get(context, root.strategy), entry->configuration);
-  std::string fault = whyNot(function, lowering);
+  std::string fault = faultOf(lowering);
   if (fault.empty())
     return lowering;
-  function.emitWarning("takes the default configuration, since what '")
-      << path << "' says of it, " << entry->configuration.name() << ", is not legal for it: " << fault;
+  warnOfTuning(function, path, entry->configuration, fault);
   return {};
+}
+
+void TuningLookup::warnWithout(StringRef target, Location loc) const {
+  if (!database || database->size() == 0)
+    return;
+  std::vector<std::string> targets = database->targets();
+  if (!llvm::is_contained(targets, target))
+    emitWarning(loc) << "--tuning-db: nothing in '" << path << "' was measured for " << target
+                     << ", so that dispatches take their defaults there; it was measured for "
+                     << llvm::join(targets, ", ");
+}
+
+void warnOfTuning(func::FuncOp function, StringRef path, const TileConfig &config, StringRef fault) {
+  function.emitWarning("takes the default configuration, since what '")
+      << path << "' says of it, " << config.name() << ", is not legal for it: " << fault;
+}
+
+LogicalResult checkTuning(const TuningOptions &options, StringRef target, Location loc) {
+  FailureOr<TuningLookup> lookup = TuningLookup::load(options.database, options.threads, loc);
+  if (failed(lookup))
+    return failure();
+  lookup->warnWithout(target, loc);
+  return success();
 }
 
 } // namespace kiln
