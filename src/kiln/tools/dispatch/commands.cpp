@@ -204,6 +204,7 @@ SweepSettings settingsOf(const Lab &lab) {
   settings.group.cold = flags.cache == "cold";
   settings.group.threads = flags.threadCount();
   settings.group.device = flags.labDevice.uri;
+  settings.onGpu = flags.labDevice.isGpu();
   settings.group.seed = flags.seed;
   settings.group.measureNanoseconds = static_cast<uint64_t>(flags.measureSeconds() * 1e9);
   settings.group.memoryLimit = uint64_t(flags.memoryLimitMiB) << 20;
@@ -221,7 +222,7 @@ SweepSettings settingsOf(const Lab &lab) {
   return settings;
 }
 
-static SweepCandidate candidateOf(const Lab &lab, const KnownProvider &provider) {
+SweepCandidate candidateOf(const Lab &lab, const KnownProvider &provider) {
   SweepCandidate candidate;
   candidate.fact.provider = provider.name;
   candidate.fact.providerVersion = provider.version;
@@ -232,11 +233,6 @@ static SweepCandidate candidateOf(const Lab &lab, const KnownProvider &provider)
   candidate.worker.isOwn = provider.program.empty();
   candidate.obstacle = provider.obstacle;
   return candidate;
-}
-
-Result<SweepCandidate> kilnCandidate(const Lab &lab) {
-  KILN_ASSIGN_OR_RETURN(KnownProvider kiln, findKiln(lab.flags));
-  return candidateOf(lab, kiln);
 }
 
 SweepCandidate configured(SweepCandidate candidate, const Operation &operation, const std::string &configuration,

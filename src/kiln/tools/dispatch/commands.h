@@ -8,6 +8,8 @@
 
 namespace kiln {
 
+struct KnownProvider;
+
 // `show`: what of a dispatch.
 struct ShowFlags {
   bool ir = false, assembly = false;
@@ -61,8 +63,8 @@ Result<int> families(const Lab &lab);
 
 // The settings of a sweep, as the flags ask for them.
 SweepSettings settingsOf(const Lab &lab);
-// Kiln as a candidate, without a problem and a module; an error where it does not work.
-Result<SweepCandidate> kilnCandidate(const Lab &lab);
+// A provider as a candidate, without a problem and a module.
+SweepCandidate candidateOf(const Lab &lab, const KnownProvider &provider);
 // The same with a problem, and with a configuration that was compiled into the file `module`.
 SweepCandidate configured(SweepCandidate candidate, const Operation &operation, const std::string &configuration,
                           const CompileResult &compiled, std::string module);

@@ -30,8 +30,10 @@ Result<KnownProvider> probe(const DispatchFlags &flags, std::string name, std::s
   const double seconds = secondsSince(started);
   (void)worker->quit(Deadline::after(uint64_t(1'000'000'000))); // it has answered already
   KnownProvider provider{std::move(name), std::move(variant), answer.version, std::move(command), seconds};
-  for (const measure::WorkerDevice &device : answer.devices)
+  for (const measure::WorkerDevice &device : answer.devices) {
     provider.cacheBytes = std::max(provider.cacheBytes, device.cacheBytes);
+    provider.isSimulated |= device.clock == measure::WorkerDevice::Clock::Simulated;
+  }
   return provider;
 }
 

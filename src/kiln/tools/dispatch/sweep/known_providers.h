@@ -15,6 +15,7 @@ struct KnownProvider {
   std::vector<std::string> command;
   double startSeconds = 0;   // until it has answered hello
   uint64_t cacheBytes = 0;   // of the device's last-level cache, where it tells
+  bool isSimulated = false;  // the device's clock tells no time
   std::string obstacle = {}; // why it does not work; empty where it does
   std::string program = {};  // which one it is, of a command of the user's: see programHash
 };

@@ -40,6 +40,7 @@ struct SweepSettings {
   store::WriterOptions writerOptions; // where `writer` is null
   measure::GroupSettings group;
   std::string deviceName; // of group.device, "NVIDIA H200 (cuda://0)"
+  bool onGpu = false;     // group.device is one
   measure::GroupOptions statistics;
   bool profile = true; // else candidates are verified only
   std::string commandLine;

@@ -17,8 +17,8 @@ namespace {
 struct Range {
   double least, most;
 };
-// What a core does in a call, and what memory gives to a check that reads a result.
-constexpr Range kFlopsOfThread = {80e9, 20e9}, kBytesOfCheck = {8e9, 2e9};
+// What a core does in a call, or a GPU in all, and what memory gives to a check that reads a result.
+constexpr Range kFlopsOfThread = {80e9, 20e9}, kFlopsOfGpu = {400e12, 10e12}, kBytesOfCheck = {8e9, 2e9};
 // A dispatch in its module: 32 of a matrix product took 3 s to 5 s, and a compiler starts in less than a second.
 constexpr Range kCompiling = {0.05, 0.2}, kCompilerStart = {0, 1};
 // Filling two last-level caches with data for a cold group, and what is stored of it.
@@ -51,8 +51,8 @@ double turnSeconds(double start, double call, double Range::*end) {
 double secondsAt(const measure::Problem &problem, std::span<const double> starts, uint32_t threads,
                  const SweepSettings &settings, double Range::*end) {
   const bool isMost = end == &Range::most;
-  const double call =
-      problem.flops() / (kFlopsOfThread.*end * std::max(threads, 1U)) + problem.bytes() / (kBytesOfCheck.*end) / 4;
+  const double rate = settings.onGpu ? kFlopsOfGpu.*end : kFlopsOfThread.*end * std::max(threads, 1U);
+  const double call = problem.flops() / rate + problem.bytes() / (kBytesOfCheck.*end) / 4;
   const double check = problem.bytes() / (kBytesOfCheck.*end);
   double verifying = 0, round = 0, longest = 0;
   for (double start : starts) {

@@ -21,6 +21,10 @@ bool hasTF32(const Operation &operation) {
   return operation.problem->inTF32() && std::ranges::any_of(operation.configurations, isTensorCores);
 }
 
+bool leaveOutTF32(Operation &operation) {
+  return operation.problem->inTF32() && std::erase_if(operation.configurations, isTensorCores) > 0;
+}
+
 bool isRival(std::string_view variant, const Operation &operation) {
   if (variant == kTF32Variant)
     return hasTF32(operation);

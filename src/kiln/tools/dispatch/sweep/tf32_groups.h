@@ -16,6 +16,8 @@ inline constexpr std::string_view kTF32Variant = "tf32";
 
 // Whether the operation has both a problem in tf32 and a configuration that computes it so.
 bool hasTF32(const Operation &operation);
+// Takes those configurations out of the operation. Whether there were any.
+bool leaveOutTF32(Operation &operation);
 // Whether a library's candidate of this variant is measured beside Kiln with the operation's configurations: rivals are
 // those that promise the same.
 bool isRival(std::string_view variant, const Operation &operation);

@@ -18,18 +18,17 @@ namespace fs = std::filesystem;
 // What counts as better, for --patience.
 static constexpr double kNoticeable = 0.01;
 
-static SweepSettings batchSettings(const Lab &lab);
+static SweepSettings batchSettings(const TuningSetup &setup);
 
 // What finalists take where nothing cuts them short, and what a candidate takes in a batch. How long compiling takes is
 // known when the key is.
-static TuningBudget budgetOf(const Lab &lab, const measure::Problem &problem) {
+static TuningBudget budgetOf(const Lab &lab, const measure::Problem &problem, const TuningSetup &setup) {
   const TuneFlags &flags = lab.flags.tuning;
   const uint32_t threads = lab.flags.threadCount();
-  constexpr double usualStart = 0.008;
-  std::vector<double> starts(flags.finalists + 1, usualStart);
-  const double finals = measuringTime(problem, starts, threads, settingsOf(lab)).most;
+  std::vector<double> starts(flags.finalists + 1, setup.startSeconds);
+  const double finals = measuringTime(problem, starts, threads, setup.settings).most;
   // Half of what one more candidate takes, as a first guess: batches show the time, and a group has a limit.
-  SweepSettings batch = batchSettings(lab);
+  SweepSettings batch = batchSettings(setup);
   batch.statistics.maximumRounds = batch.statistics.minimumRounds;
   double two = measuringTime(problem, {starts.data(), 2}, threads, batch).most;
   double one = measuringTime(problem, {starts.data(), 1}, threads, batch).most;
@@ -40,11 +39,16 @@ static SearchOptions searchOptions(const DispatchFlags &flags) {
   return {.seed = flags.seed, .batch = flags.tuning.batch, .exhaustive = flags.tuning.exhaustive};
 }
 
-ProblemTuner::ProblemTuner(const Lab &lab, const Operation &operation, const SweepCandidate &kiln)
-    : lab(lab), operation(operation), kiln(kiln), space(tuningFeatures(*operation.problem, operation.configurations,
-                                                                       TuningMachine::detect(lab.flags.threadCount())),
-                                                        kTuningKinds, searchOptions(lab.flags)),
-      budget(budgetOf(lab, *operation.problem)) {}
+static TuningMachine machineOf(const DispatchFlags &flags) {
+  return flags.labDevice.isGpu() ? TuningMachine::ofGpu(flags.labDevice.configurationTarget())
+                                 : TuningMachine::detect(flags.threadCount());
+}
+
+ProblemTuner::ProblemTuner(const Lab &lab, const Operation &operation, const TuningSetup &setup)
+    : lab(lab), operation(operation), setup(setup),
+      space(tuningFeatures(*operation.problem, operation.configurations, machineOf(lab.flags)), kTuningKinds,
+            searchOptions(lab.flags)),
+      budget(budgetOf(lab, *operation.problem, setup)) {}
 
 double ProblemTuner::spent() const {
   return storedSeconds + secondsSince(begun);
@@ -146,7 +150,7 @@ void ProblemTuner::suggest(const std::string &configuration) {
 
 SweepCandidate ProblemTuner::candidateOf(const std::string &configuration) const {
   const CompileResult &result = compiled.at(configuration);
-  SweepCandidate candidate = kiln;
+  SweepCandidate candidate = setup.kiln;
   candidate.fact.compilerFlags = recordedFlags(lab.flags.compiler, lab.flags.allCompilerFlags());
   return configured(std::move(candidate), operation, configuration, result,
                     fmt::format("{}/{}.vmfb", lab.folder.cache(), result.key));
@@ -231,8 +235,8 @@ double ProblemTuner::bestTime() const {
 //===--- The search -----------------------------------------------------------------------------------------------===//
 
 // Few rounds: what is close to the best is measured again when others are compared with it, or as a finalist.
-static SweepSettings batchSettings(const Lab &lab) {
-  SweepSettings settings = settingsOf(lab);
+static SweepSettings batchSettings(const TuningSetup &setup) {
+  SweepSettings settings = setup.settings;
   settings.statistics.target = 0.02;
   settings.statistics.tieWithin = 0.005;
   settings.statistics.rankingError = 0.05;
@@ -293,7 +297,7 @@ void ProblemTuner::tell(const Batch &batch, const TuneStep &step) const {
 }
 
 Result<bool> ProblemTuner::search(TuneSession &session, SweepProgress &progress) {
-  SweepSettings settings = batchSettings(lab);
+  SweepSettings settings = batchSettings(setup);
   std::string why;
   while (why.empty()) {
     uint64_t started = monotonicNanoseconds();

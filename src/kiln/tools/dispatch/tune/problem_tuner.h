@@ -18,10 +18,17 @@
 
 namespace kiln {
 
+// Who is measured, and how.
+struct TuningSetup {
+  SweepCandidate kiln; // without a problem
+  SweepSettings settings;
+  double startSeconds = 0.008; // of a worker; this is usual on the CPU
+};
+
 class ProblemTuner {
 public:
-  // `kiln` is a candidate without a problem. The operation's configurations are the space; all must outlive this.
-  ProblemTuner(const Lab &lab, const Operation &operation, const SweepCandidate &kiln);
+  // The operation's configurations are the space; all must outlive this.
+  ProblemTuner(const Lab &lab, const Operation &operation, const TuningSetup &setup);
 
   // What the compiler knows the problem's operation by, with the configuration that it chooses by itself.
   Status findKey();
@@ -61,7 +68,7 @@ private:
 
   const Lab &lab;
   const Operation &operation;
-  const SweepCandidate &kiln;
+  const TuningSetup &setup;
   TuningKeyRecord record;
   TuningSearch space;
   std::map<std::string, CompileResult> compiled; // by configuration

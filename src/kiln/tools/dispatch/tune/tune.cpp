@@ -1,11 +1,14 @@
 // kiln-dispatch tune.
 #include <algorithm>
+#include <set>
 
 #include "kiln/base/file.h"
 #include "kiln/base/time_text.h"
 #include "kiln/tools/dispatch/commands.h"
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/say.h"
+#include "kiln/tools/dispatch/sweep/known_providers.h"
+#include "kiln/tools/dispatch/sweep/tf32_groups.h"
 #include "kiln/tools/dispatch/tune/problem_tuner.h"
 #include "kiln/tools/interrupts.h"
 #include "kiln/tools/version.h"
@@ -41,6 +44,8 @@ public:
 
 private:
   Status select();
+  Status prepare();
+  uint32_t entryThreads() const;
   void announce() const;
   std::string sessionKey() const;
   Result<TuningDatabase> readDatabase() const;
@@ -52,7 +57,8 @@ private:
   const Lab &lab;
   std::string path;
   std::vector<Operation> operations; // with their spaces
-  SweepCandidate kiln;
+  TuningSetup setup;
+  bool isSimulated = false;
   QuietProgress progress;
   std::vector<TunedProblem> tuned;
   double spent = 0;  // seconds, on searching
@@ -61,20 +67,36 @@ private:
 
 } // namespace
 
-// The spaces take the place of the configurations that a sweep tries; patterns choose among them.
+// The spaces take the place of the configurations that a sweep tries; patterns choose among them. Products of f32 that
+// are computed in tf32 are others: the compiler takes none of them for f32, and so none is searched.
 Status Tuning::select() {
   KILN_ASSIGN_OR_RETURN(operations, selectOperations(lab.families, lab.flags));
+  std::set<const measure::Problem *> exact;
   for (Operation &operation : operations) {
     KILN_ASSIGN_OR_RETURN(const measure::Family *family, lab.families.find(operation.problem->family()));
-    operation.configurations = family->configurationSpace(*operation.problem, "llvm-cpu");
+    operation.configurations =
+        family->configurationSpace(*operation.problem, lab.flags.labDevice.configurationTarget());
+    if (leaveOutTF32(operation))
+      exact.insert(operation.problem.get());
     if (lab.flags.configurations && operation.configurations.size() > lab.flags.configurations)
       operation.configurations.resize(lab.flags.configurations);
   }
-  if (!operations.empty() &&
-      std::ranges::all_of(operations, [](const Operation &operation) { return operation.configurations.empty(); }))
-    return notFound("{} has nothing to tune: what the compiler chooses is its only configuration",
-                    operations.front().problem->name());
-  KILN_RETURN_IF_ERROR(filterOperations(operations, lab.flags));
+  // What is named, or stands for all, and has no space.
+  KILN_ASSIGN_OR_RETURN(NamePatterns patterns, NamePatterns::parse(lab.flags.dispatches));
+  std::string untunable;
+  for (const Operation &operation : operations)
+    if (untunable.empty() && operation.configurations.empty() &&
+        patterns.matches(operation.dispatch(kDefaultConfiguration)))
+      untunable = operation.problem->name();
+  if (Status status = filterOperations(operations, lab.flags); !status.ok() || operations.empty())
+    return untunable.empty()
+               ? status
+               : notFound("{} has nothing to tune: what the compiler chooses is its only configuration", untunable);
+  for (const Operation &operation : operations)
+    if (exact.contains(operation.problem.get()))
+      sayLines("{}: without what computes it in tf32, which a program of f32 is never compiled to; `kiln-dispatch "
+               "sweep` measures that",
+               operation.problem->name());
   for (const std::string &flag : lab.flags.compilerFlags)
     if (flag.find("tuning-db") != std::string::npos)
       return invalidArgument("--Xcompiler={}: a tuning compares with what the compiler chooses by itself; it reads and "
@@ -93,12 +115,34 @@ void Tuning::announce() const {
   }
   say("{}, at most {}, at most about {}\n", counted(operations.size(), "problem"), counted(trials, "trial"),
       durationText(static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds()));
+  if (isSimulated)
+    sayLines("{} counts what it executes, and says nothing of a GPU's speed: what is found here is for tests alone",
+             lab.flags.labDevice.uri);
 }
 
 Result<TuningDatabase> Tuning::readDatabase() const {
   if (access(path.c_str(), F_OK) != 0)
     return TuningDatabase();
   return TuningDatabase::open(path);
+}
+
+// Who is measured and how, as it is known before the first problem.
+Status Tuning::prepare() {
+  KILN_ASSIGN_OR_RETURN(KnownProvider provider, findKiln(lab.flags));
+  setup.kiln = candidateOf(lab, provider);
+  setup.settings = settingsOf(lab);
+  if (lab.flags.labDevice.isGpu()) {
+    setup.startSeconds = provider.startSeconds;
+    setup.settings.group.lastLevelCacheBytes = provider.cacheBytes;
+    setup.settings.deviceName = lab.flags.labDevice.description();
+  }
+  isSimulated = provider.isSimulated;
+  return okStatus();
+}
+
+// A device has no threads to choose among.
+uint32_t Tuning::entryThreads() const {
+  return lab.flags.labDevice.isGpu() ? 1 : lab.flags.threadCount();
 }
 
 // When a search ends is not part of it: one that was ended may go on for longer.
@@ -109,15 +153,15 @@ std::string Tuning::sessionKey() const {
     text += flag + "\n";
   std::vector<SweepGroup> groups;
   for (const Operation &operation : operations) {
-    groups.push_back({operation.problem.get(), {kiln}});
+    groups.push_back({operation.problem.get(), {setup.kiln}});
     for (const std::string &configuration : operation.configurations)
       text += configuration + "\n";
   }
-  return store::contentKey({text, sweepKey(groups, settingsOf(lab))});
+  return store::contentKey({text, sweepKey(groups, setup.settings)});
 }
 
 Result<bool> Tuning::searchOne(TuneSession &session, const Operation &operation) {
-  ProblemTuner tuner(lab, operation, kiln);
+  ProblemTuner tuner(lab, operation, setup);
   Status found = tuner.findKey();
   if (!found.ok()) {
     spent += tuner.spent();
@@ -125,7 +169,7 @@ Result<bool> Tuning::searchOne(TuneSession &session, const Operation &operation)
   }
   say("  the default is {}\n", tuner.key().configuration);
   KILN_ASSIGN_OR_RETURN(TuningDatabase database, readDatabase());
-  if (const TuningEntry *old = database.find(tuner.key().operation, tuner.key().target, lab.flags.threadCount()))
+  if (const TuningEntry *old = database.find(tuner.key().operation, tuner.key().target, entryThreads()))
     tuner.suggest(old->configuration.name());
   Result<bool> done = tuner.search(session, progress);
   if (!done.ok() || !*done) {
@@ -169,7 +213,7 @@ Status Tuning::conclude(const TunedProblem &problem, const TuneStep &step, Tunin
         "{}: the default configuration gave no result in the end, and there is nothing to compare "
         "with; `kiln-dispatch explain` says why",
         name);
-  uint32_t threads = lab.flags.threadCount();
+  uint32_t threads = entryThreads();
   double least = 1 + lab.flags.tuning.leastGain / 100.0;
   bool isDefault = fastest == standard || winner->fact.configuration == problem.key.configuration;
   if (isDefault || standard->estimate->rank == fastest->estimate->rank || standard->estimate->ratioLow < least) {
@@ -190,7 +234,8 @@ Status Tuning::conclude(const TunedProblem &problem, const TuneStep &step, Tunin
                       fastest->estimate->ratio / standard->estimate->ratio,
                       timeText(step.started, "%Y-%m-%dT%H:%M:%SZ"),
                       kVersion,
-                      step.run};
+                      step.run,
+                      setup.settings.deviceName};
   say("{}: {} takes {:.2f} of the default's time\n", name, winner->fact.configuration, entry.provenance.defaultRatio);
   database.set(std::move(entry));
   return okStatus();
@@ -201,7 +246,7 @@ Result<int> Tuning::conclude(TuneSession &session) {
   for (const TunedProblem &problem : tuned)
     groups.push_back(problem.finalists);
   // What is left is for all of them alike.
-  SweepSettings settings = settingsOf(lab);
+  SweepSettings settings = setup.settings;
   // None is dropped: a few rounds would not tell for certain by how much a slow default is slower.
   settings.statistics.dropBeyond = measure::GroupOptions::kNeverDrop;
   const double left = static_cast<double>(operations.size()) * lab.flags.tuning.budgetSeconds() - spent;
@@ -230,7 +275,7 @@ Result<int> Tuning::conclude(TuneSession &session) {
 Result<int> Tuning::run() {
   KILN_RETURN_IF_ERROR(select());
   KILN_RETURN_IF_ERROR(readDatabase().status());
-  KILN_ASSIGN_OR_RETURN(kiln, kilnCandidate(lab));
+  KILN_RETURN_IF_ERROR(prepare());
   announce();
   if (lab.flags.dryRun)
     return 0;
@@ -247,8 +292,10 @@ Result<int> Tuning::run() {
 }
 
 Result<int> verbs::tune(const Lab &lab) {
-  if (!lab.flags.labDevice.isCpu())
-    return unimplemented("--device={}: configurations are searched for the CPU alone", lab.flags.labDevice.uri);
+  if (!lab.flags.labDevice.isCpu() && !lab.flags.labDevice.isGpu())
+    return unimplemented(
+        "--device={}: it runs the CPU's code; configurations are searched on the CPU itself, and on GPUs",
+        lab.flags.labDevice.uri);
   return Tuning(lab).run();
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "kiln/base/tile_config.h"
+#include "kiln/families/matmul/workload/cuda_configurations.h"
 #include "kiln/measure/cpu_shape.h"
 
 namespace kiln {
@@ -15,6 +17,15 @@ TuningMachine TuningMachine::detect(uint32_t threads) {
   const measure::CpuShape cpu = measure::CpuShape::host();
   machine.l1Bytes = static_cast<double>(cpu.l1Bytes);
   machine.l2Bytes = static_cast<double>(cpu.l2Bytes);
+  return machine;
+}
+
+TuningMachine TuningMachine::ofGpu(std::string_view target) {
+  TuningMachine machine;
+  machine.isGpu = true;
+  const families::CudaShape gpu = families::CudaShape::of(target).value_or(families::CudaShape());
+  machine.threads = static_cast<double>(gpu.multiprocessors);
+  machine.l1Bytes = static_cast<double>(gpu.sharedBytes);
   return machine;
 }
 
@@ -52,20 +63,23 @@ static std::vector<double> describe(const TileConfig &config, const Extents &pro
   double rows = size(config.rows, 1), columns = size(config.columns, 1);
   double workgroups = std::ceil(problem.m / m) * std::ceil(problem.n / n);
   double bytes = problem.elementBytes;
-  return {
-      // The kind.
-      std::log2(rows),
-      std::log2(columns),
-      std::log2(1 + static_cast<double>(config.lanes)),
-      instructions,
-      config.packA ? 1.0 : 0.0,
-      config.packB ? 1.0 : 0.0,
+  const std::vector<double> registers = {
+      std::log2(rows), std::log2(columns),       std::log2(1 + static_cast<double>(config.lanes)),
+      instructions,    config.packA ? 1.0 : 0.0, config.packB ? 1.0 : 0.0,
+  };
+  const std::vector<double> tiles = {
       std::log2(static_cast<double>(config.clusterM)),
       std::log2(static_cast<double>(config.clusterN)),
-      // Tiles.
       std::log2(m),
       std::log2(n),
       std::log2(k),
+  };
+  // The kind comes first.
+  std::vector<double> numbers = machine.isGpu ? std::vector<double>{instructions} : registers;
+  std::ranges::copy(tiles, std::back_inserter(numbers));
+  if (machine.isGpu)
+    std::ranges::copy_n(registers.begin(), 2, std::back_inserter(numbers));
+  const double others[] = {
       std::log2(static_cast<double>(config.stages)),
       // How work is shared, and what is left over.
       std::log2(workgroups / machine.threads),
@@ -76,6 +90,8 @@ static std::vector<double> describe(const TileConfig &config, const Extents &pro
       std::log2(k * columns * bytes / machine.l1Bytes),
       std::log2(k * (m + n) * bytes / machine.l2Bytes),
   };
+  std::ranges::copy(others, std::back_inserter(numbers));
+  return numbers;
 }
 
 std::vector<std::vector<double>> tuningFeatures(const measure::Problem &problem, const std::vector<std::string> &space,

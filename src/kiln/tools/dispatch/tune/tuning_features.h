@@ -4,22 +4,27 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/measure/workload.h"
 
 namespace kiln {
 
-// What of a machine the best configuration depends on.
+// What of a machine the best configuration depends on. A GPU has multiprocessors for threads, and shared memory for L1.
 struct TuningMachine {
   double threads = 1;
   double l1Bytes = 32 << 10, l2Bytes = 1 << 20;
+  bool isGpu = false;
 
   // Of the machine that this runs on.
   static TuningMachine detect(uint32_t threads);
+  // Of a target such as "cuda:sm_90a".
+  static TuningMachine ofGpu(std::string_view target);
 };
 
-// How many of the numbers tell kinds of configurations apart: register tile, instructions, packing.
+// How many of the numbers tell kinds of configurations apart: register tile, instructions, packing; on a GPU, where
+// register tiles follow from them, instructions, tiles and clusters.
 inline constexpr size_t kTuningKinds = 6;
 
 // For each configuration of the space, which has its best guess first: its tiles, what the last tiles and the last

@@ -175,13 +175,13 @@ TEST(RegressionForest, FollowsPoints) {
 
 //===--- Features -------------------------------------------------------------------------------------------------===//
 
-TEST(TuningFeatures, TellConfigurationsOfARealSpaceApart) {
+void expectApart(const char *name, const char *target, const TuningMachine &machine) {
   families::MatmulFamily family("matmul");
-  Result<std::unique_ptr<measure::Problem>> problem = family.parse("matmul_256x512x128_f32t_f32t_f32t");
+  Result<std::unique_ptr<measure::Problem>> problem = family.parse(name);
   ASSERT_TRUE(problem.ok());
-  std::vector<std::string> space = family.configurationSpace(**problem, "llvm-cpu");
+  std::vector<std::string> space = family.configurationSpace(**problem, target);
   EXPECT_GE(space.size(), 500U);
-  std::vector<std::vector<double>> features = tuningFeatures(**problem, space, {.threads = 2});
+  std::vector<std::vector<double>> features = tuningFeatures(**problem, space, machine);
   ASSERT_EQ(features.size(), space.size());
   std::set<std::vector<double>> different;
   size_t length = features.front().size();
@@ -192,6 +192,30 @@ TEST(TuningFeatures, TellConfigurationsOfARealSpaceApart) {
     different.insert(numbers);
   }
   EXPECT_EQ(different.size(), space.size());
+}
+
+TEST(TuningFeatures, TellConfigurationsOfARealSpaceApart) {
+  expectApart("matmul_256x512x128_f32t_f32t_f32t", "llvm-cpu", {.threads = 2});
+  expectApart("matmul_3456x1024x2048_f16t_f16t_f16t", "cuda:sm_90a", TuningMachine::ofGpu("cuda:sm_90a"));
+}
+
+// On a GPU the first batch has tiles and clusters of each class, whatever the register tiles are.
+TEST(TuningFeatures, KindsOfAGpuAreInstructionsTilesAndClusters) {
+  families::MatmulFamily family("matmul");
+  Result<std::unique_ptr<measure::Problem>> problem = family.parse("matmul_3456x1024x2048_f16t_f16t_f16t");
+  ASSERT_TRUE(problem.ok());
+  std::vector<std::vector<double>> features =
+      tuningFeatures(**problem,
+                     {"tile_config_128x256_64x4_tensorcore_wgmma", "tile_config_128x256_64x3_tensorcore_wgmma",
+                      "tile_config_128x256_64x4_tensorcore_wgmma_cluster2x1",
+                      "tile_config_128x128_64x4_tensorcore_wgmma", "tile_config_128x256_64x4_tensorcore_mmasync"},
+                     TuningMachine::ofGpu("cuda:sm_90a"));
+  auto kind = [&](size_t place) {
+    return std::vector<double>(features[place].begin(), features[place].begin() + kTuningKinds);
+  };
+  EXPECT_EQ(kind(0), kind(1));
+  for (size_t other : {2U, 3U, 4U})
+    EXPECT_NE(kind(0), kind(other)) << other;
 }
 
 TEST(TuningFeatures, TakeAnyName) {
