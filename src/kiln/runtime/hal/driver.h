@@ -5,6 +5,7 @@
 #include "kiln/base/ref.h"
 #include "kiln/base/status.h"
 #include "kiln/runtime/hal/device.h"
+#include "kiln/runtime/hal/device_monitor.h"
 
 #include <memory>
 #include <span>
@@ -39,6 +40,10 @@ public:
   virtual Result<std::vector<DeviceInfo>> devices() = 0;
   // `uri.driver` is this driver.
   virtual Result<Ref<Device>> createDevice(const DeviceUri &uri, const DeviceOptions &options) = 0;
+  // Unimplemented where its devices tell nothing of themselves; Unavailable where what tells it is not there.
+  virtual Result<std::unique_ptr<DeviceMonitor>> monitor(const DeviceUri &uri) {
+    return unimplemented("devices of {} tell nothing of clocks and power", name());
+  }
 };
 
 // Filled by kiln::hal::registerDrivers (targets/drivers.h). Not thread-safe; devices may outlive it.

@@ -2,6 +2,7 @@
 
 #include "kiln/targets/cuda/driver/cuda_device.h"
 #include "kiln/targets/cuda/driver/cuda_executable.h"
+#include "kiln/targets/cuda/driver/nvml_monitor.h"
 
 #include <charconv>
 #include <memory>
@@ -52,15 +53,35 @@ Result<std::vector<DeviceInfo>> CudaDriver::devices() {
   return infos;
 }
 
-Result<Ref<Device>> CudaDriver::createDevice(const DeviceUri &uri, const DeviceOptions &options) {
-  KILN_ASSIGN_OR_RETURN(const CudaLibrary *cuda, CudaLibrary::load());
-  KILN_ASSIGN_OR_RETURN(int count, countDevices(*cuda));
+static Result<int> ordinalOf(const CudaLibrary &cuda, const DeviceUri &uri) {
+  KILN_ASSIGN_OR_RETURN(int count, countDevices(cuda));
   int ordinal = 0;
   const char *end = uri.path.data() + uri.path.size();
   auto [last, error] = std::from_chars(uri.path.data(), end, ordinal);
   if (!uri.path.empty() && (error != std::errc() || last != end || ordinal < 0 || ordinal >= count))
     return notFound("there is no GPU '{}'; there are {}, from cuda://0 on", uri.path, count);
+  return ordinal;
+}
+
+Result<Ref<Device>> CudaDriver::createDevice(const DeviceUri &uri, const DeviceOptions &options) {
+  KILN_ASSIGN_OR_RETURN(const CudaLibrary *cuda, CudaLibrary::load());
+  KILN_ASSIGN_OR_RETURN(int ordinal, ordinalOf(*cuda, uri));
   return createCudaDevice(*cuda, ordinal, uri, options);
+}
+
+// By its place on the bus, since NVML numbers GPUs otherwise.
+Result<std::unique_ptr<DeviceMonitor>> CudaDriver::monitor(const DeviceUri &uri) {
+  KILN_ASSIGN_OR_RETURN(const CudaLibrary *cuda, CudaLibrary::load());
+  KILN_ASSIGN_OR_RETURN(int ordinal, ordinalOf(*cuda, uri));
+  CUdevice device = 0;
+  KILN_RETURN_IF_ERROR(cuda->check(cuda->cuDeviceGet(&device, ordinal), fmt::format("open GPU {}", ordinal)));
+  int place[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    constexpr int kAttributes[] = {cuda::kPciDomain, cuda::kPciBus, cuda::kPciDevice};
+    KILN_RETURN_IF_ERROR(cuda->check(cuda->cuDeviceGetAttribute(&place[i], kAttributes[i], device),
+                                     fmt::format("find GPU {} on the bus", ordinal)));
+  }
+  return openNvml(kNvmlName, fmt::format("{:08X}:{:02X}:{:02X}.0", place[0], place[1], place[2]));
 }
 
 void registerCudaDriver(DriverRegistry &registry) {

@@ -14,6 +14,7 @@ public:
   // Unavailable on a machine without driver or GPU.
   Result<std::vector<DeviceInfo>> devices() override;
   Result<Ref<Device>> createDevice(const DeviceUri &uri, const DeviceOptions &options) override;
+  Result<std::unique_ptr<DeviceMonitor>> monitor(const DeviceUri &uri) override;
 };
 
 // What the drivers over a library of CUDA share: a device's description under the URI scheme://ordinal, and a device.

@@ -53,7 +53,7 @@ namespace cuda {
 inline constexpr CUresult kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidPtx = 218, kUnsupportedPtx = 222,
                           kNotReady = 600;
 inline constexpr int kMaxThreadsPerBlock = 1, kMultiprocessors = 16, kL2Bytes = 38, kMajor = 75, kMinor = 76,
-                     kMaxSharedBytes = 97;
+                     kMaxSharedBytes = 97, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
 inline constexpr int kFunctionDynamicSharedBytes = 8;
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
 inline constexpr unsigned kStreamNonBlocking = 1;

@@ -50,7 +50,13 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice) {
 }
 
 CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
-  *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 4 : attribute == 1 ? 1024 : 1 << 20;
+  const bool isPlace = attribute == 33 || attribute == 34 || attribute == 50; // of the GPU of fake_nvml.cpp
+  *value = attribute == 75   ? 9
+           : attribute == 76 ? 0
+           : attribute == 16 ? 4
+           : attribute == 1  ? 1024
+           : isPlace         ? (attribute == 33 ? 0x19 : 0)
+                             : 1 << 20;
   return 0;
 }
 
