@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kiln/base/call_facts.h"
+#include "kiln/base/device_state.h"
 #include "kiln/base/estimate.h"
 #include "kiln/base/outcome.h"
 
@@ -177,7 +178,8 @@ struct Round {
   uint64_t batch = 1; // calls that each sample sums
   std::string cacheMode = {};
   Samples samples = {};
-  Counters counters = {}; // of all calls of the round
+  Counters counters = {};  // of all calls of the round
+  DeviceState device = {}; // while they were made; empty where nothing told
 
   bool operator==(const Round &) const = default;
 };

@@ -337,7 +337,7 @@ TEST_F(Merge, EditedFactsAreRefused) {
       {"allocation", "UPDATE allocation SET description = '{}'"},
       {"estimate", "UPDATE estimate SET median = median / 10, low = low / 10, high = high / 10, rank = 1"},
       {"estimate", "UPDATE estimate SET median = median * 0.999"},
-      {"estimate", "DELETE FROM counters; DELETE FROM round"},
+      {"estimate", "DELETE FROM counters; DELETE FROM device_state; DELETE FROM round"},
       {"round", "UPDATE round SET samples = x'0105' WHERE candidate NOT IN (SELECT candidate FROM estimate)"},
       {"round", "UPDATE round SET batch = 0 WHERE candidate NOT IN (SELECT candidate FROM estimate)"},
   };
@@ -384,6 +384,7 @@ TEST_F(Merge, FactsThatCannotBeAreRefused) {
       {"round", "UPDATE round SET batch = 0", "a batch of 0 calls"},
       {"round", "UPDATE round SET megahertz = 9e999", "'megahertz' is inf"},
       {"counters", "UPDATE counters SET cycles = -1", "'cycles' is -1"},
+      {"device_state", "UPDATE device_state SET watts = -1", "'watts' is -1"},
   };
   for (const auto &[table, sql, text] : edits) {
     SCOPED_TRACE(sql);

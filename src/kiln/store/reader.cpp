@@ -305,11 +305,37 @@ Result<std::vector<CountedCalls>> Reader::counters(const std::string &run) {
   return counted;
 }
 
+// From five columns.
+static DeviceState deviceStateAt(const Statement &row, int column) {
+  return {row.optionalReal(column), row.optionalReal(column + 1), row.optionalReal(column + 2),
+          row.optionalReal(column + 3), row.isNull(column + 4) ? "" : textOf(row, column + 4)};
+}
+
+Result<std::vector<DeviceStates>> Reader::deviceStates(const std::string &run) {
+  std::vector<DeviceStates> states;
+  KILN_RETURN_IF_ERROR(impl->each(
+      "SELECT d.grp, d.candidate, low_megahertz, high_megahertz, watts, celsius, throttling "
+      "FROM grp g JOIN device_state d ON d.grp = g.key WHERE g.run = ?1 ORDER BY d.grp, d.candidate",
+      [&](const Statement &row) -> Status {
+        std::string group = textOf(row, 0), candidate = textOf(row, 1);
+        if (states.empty() || states.back().group != group || states.back().candidate != candidate)
+          states.push_back({std::move(group), std::move(candidate), {}});
+        const DeviceState state = deviceStateAt(row, 2);
+        states.back().state.add(state);
+        ++states.back().rounds;
+        states.back().moved += state.moved();
+        return okStatus();
+      },
+      run));
+  return states;
+}
+
 Result<std::vector<Round>> Reader::rounds(const std::string &group, const std::optional<std::string> &candidate) {
   std::vector<Round> rounds;
   KILN_RETURN_IF_ERROR(impl->each(
       "SELECT candidate, idx, started, load, megahertz, batch, cache_mode, samples, ifnull(calls, 0), cycles, "
-      "instructions, cache_misses, flops FROM round LEFT JOIN counters USING (grp, candidate, idx) "
+      "instructions, cache_misses, flops, low_megahertz, high_megahertz, watts, celsius, throttling FROM round "
+      "LEFT JOIN counters USING (grp, candidate, idx) LEFT JOIN device_state USING (grp, candidate, idx) "
       "WHERE grp = ?1 AND (?2 = '' OR candidate = ?2) ORDER BY idx, started",
       [&](const Statement &row) -> Status {
         Result<Samples> samples = decodeSamples(row.blob(7));
@@ -318,7 +344,7 @@ Result<std::vector<Round>> Reader::rounds(const std::string &group, const std::o
               fmt::format("'{}', group {}, round {}", impl->connection->path(), group, row.integer(1)));
         rounds.push_back({group, textOf(row, 0), static_cast<uint64_t>(row.integer(1)), row.integer(2), row.real(3),
                           row.optionalReal(4), static_cast<uint64_t>(row.integer(5)), textOf(row, 6),
-                          *std::move(samples), countersAt(row, 8)});
+                          *std::move(samples), countersAt(row, 8), deviceStateAt(row, 13)});
         return okStatus();
       },
       group, candidate.value_or("")));

@@ -47,6 +47,13 @@ struct CountedCalls {
   Counters counters;
 };
 
+// How the device was while a candidate's calls were made in the rounds of a group that told it.
+struct DeviceStates {
+  std::string group, candidate;
+  DeviceState state;
+  uint64_t rounds = 0, moved = 0; // moved: during which its clock did
+};
+
 // What `query` returns, as text; a NULL is empty, a blob is x'0a1b' as SQL writes it, and a long one only its size.
 struct QueryResult {
   std::vector<std::string> columns;
@@ -78,6 +85,8 @@ public:
 
   // Of those candidates of which something was counted.
   Result<std::vector<CountedCalls>> counters(const std::string &run);
+  // In the order of groups and candidates.
+  Result<std::vector<DeviceStates>> deviceStates(const std::string &run);
 
   // In the order of the rounds. With a candidate, only its.
   Result<std::vector<Round>> rounds(const std::string &group, const std::optional<std::string> &candidate = {});

@@ -179,6 +179,22 @@ CREATE TABLE grp_cut (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
+// A row where the device told how it was.
+static constexpr const char *kDeviceStates = R"sql(
+CREATE TABLE device_state (                -- of a device, while a round's calls were made on it
+  grp TEXT NOT NULL,
+  candidate TEXT NOT NULL,
+  idx INTEGER NOT NULL,
+  low_megahertz REAL,                      -- the clock of its multiprocessors; null, as those below: not told
+  high_megahertz REAL,
+  watts REAL,                              -- the most
+  celsius REAL,
+  throttling TEXT NOT NULL,                -- what held the clock down, with commas between; empty: nothing
+  PRIMARY KEY (grp, candidate, idx),
+  FOREIGN KEY (grp, candidate, idx) REFERENCES round
+) STRICT, WITHOUT ROWID;
+)sql";
+
 // Where something was measured becomes three facts; problems are known by their content; ends of runs and interruptions
 // of groups become sets, so that copies of a store that went different ways can meet. Tables are made anew where a key
 // or a constraint changes. {0} and {1} are the keys of a node and of an allocation of which nothing is known.
@@ -341,6 +357,7 @@ static constexpr FactTable kFactTables[] = {
     {"worker", 2, "grp, candidate, name, version, note, processes, peak_memory"},
     {"round", 3, "grp, candidate, idx, started, load, megahertz, batch, cache_mode, samples"},
     {"counters", 3, "grp, candidate, idx, calls, cycles, instructions, cache_misses, flops"},
+    {"device_state", 3, "grp, candidate, idx, low_megahertz, high_megahertz, watts, celsius, throttling"},
     {"estimate", 2,
      "grp, candidate, median, p10, p90, low, high, device_median, launch_median, rounds, samples, rank, ties, "
      "ratio, ratio_low, ratio_high, dropped"},
@@ -393,6 +410,12 @@ static Status createWorkers(Connection &connection) {
 static Status createCuts(Connection &connection) {
   static constexpr std::string_view kTable[] = {"grp_cut"};
   KILN_RETURN_IF_ERROR(connection.execute(kCuts));
+  return forbidChanges(connection, kTable);
+}
+
+static Status createDeviceStates(Connection &connection) {
+  static constexpr std::string_view kTable[] = {"device_state"};
+  KILN_RETURN_IF_ERROR(connection.execute(kDeviceStates));
   return forbidChanges(connection, kTable);
 }
 
@@ -460,6 +483,7 @@ static constexpr Migration kMigrations[] = {
     {"groups that time cut short", createCuts},
     {"facts of copies that meet", letShardsMeet},
     {"no times of rows that were rejected", leaveRejectedTimesOut},
+    {"how devices were", createDeviceStates},
 };
 
 std::span<const Migration> migrations() {

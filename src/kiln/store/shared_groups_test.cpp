@@ -100,9 +100,10 @@ TEST_F(SharedGroupsTest, NobodyJoinsAFinishedGroup) {
 TEST_F(SharedGroupsTest, AnEarlierCopyMeetsTheFinishedGroup) {
   for (const char *sql : {"DELETE FROM estimate; DELETE FROM grp_cut; DELETE FROM grp_end",
                           "DELETE FROM estimate; DELETE FROM grp_cut; DELETE FROM grp_end; DELETE FROM worker; DELETE "
-                          "FROM result; DELETE FROM counters WHERE idx > 1; DELETE FROM round WHERE idx > 1",
+                          "FROM result; DELETE FROM counters WHERE idx > 1; DELETE FROM device_state WHERE idx > 1; "
+                          "DELETE FROM round WHERE idx > 1",
                           "DELETE FROM estimate; DELETE FROM grp_cut; DELETE FROM grp_end; DELETE FROM worker; DELETE "
-                          "FROM result; DELETE FROM counters; DELETE FROM round"}) {
+                          "FROM result; DELETE FROM counters; DELETE FROM device_state; DELETE FROM round"}) {
     SCOPED_TRACE(sql);
     edited(sql);
     std::string one = folder.file("one.db"), two = folder.file("two.db");

@@ -152,6 +152,25 @@ TEST_F(Store, CountersOfRounds) {
   EXPECT_EQ(w->addRounds(std::vector{counted}).code(), StatusCode::AlreadyExists);
 }
 
+TEST_F(Store, DeviceStatesOfRounds) {
+  std::unique_ptr<Writer> w = begin();
+  Round steady = round(0), moving = round(1);
+  steady.device = {1980, 1980, 650.5, 60, ""};
+  moving.device = {1755, 1965, std::nullopt, 62, "heat,power limit"};
+  Round bare{group.key(), onednn.key(), 0, 6, 0, {}, 1, "warm", {{7}, {}, {}}};
+  ASSERT_OK(w->addRounds(std::vector{steady, moving, bare}));
+  std::unique_ptr<Reader> r = reader();
+  EXPECT_EQ(valueOf(r->rounds(group.key(), kiln.key())), (std::vector{steady, moving}));
+  EXPECT_EQ(valueOf(r->rounds(group.key(), onednn.key()))[0].device, DeviceState());
+  std::vector<DeviceStates> states = valueOf(r->deviceStates(run.key()));
+  ASSERT_EQ(states.size(), 1U) << "a candidate of which nothing was told has none";
+  EXPECT_EQ(states[0].candidate, kiln.key());
+  EXPECT_EQ(states[0].state, (DeviceState{1755, 1980, 650.5, 62, "heat,power limit"}));
+  EXPECT_EQ(states[0].rounds, 2U);
+  EXPECT_EQ(states[0].moved, 1U);
+  EXPECT_TRUE(valueOf(r->deviceStates("another")).empty());
+}
+
 TEST_F(Store, KeysTellContentsApart) {
   EXPECT_NE(contentKey({"ab", "c"}), contentKey({"a", "bc"}));
   EXPECT_NE(contentKey({"a"}), contentKey({"a", ""}));

@@ -287,6 +287,9 @@ Status Writer::addRounds(std::span<const Round> rounds) {
       if (const Counters &c = r.counters; c.any())
         KILN_RETURN_IF_ERROR(impl->add("counters", r.group, r.candidate, r.index, c.calls, c.cycles, c.instructions,
                                        c.cacheMisses, c.flops));
+      if (const DeviceState &d = r.device; d.any())
+        KILN_RETURN_IF_ERROR(impl->add("device_state", r.group, r.candidate, r.index, d.lowMegahertz, d.highMegahertz,
+                                       d.watts, d.celsius, d.throttling));
     }
     return okStatus();
   });

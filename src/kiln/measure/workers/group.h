@@ -95,8 +95,9 @@ std::vector<uint32_t> processorsOf(const GroupSettings &settings, uint32_t threa
 struct RoundSamples {
   uint32_t candidate = 0;
   uint32_t round = 0;
-  uint32_t batch = 1;        // calls in each sample
-  uint64_t started = 0;      // monotonicNanoseconds()
+  uint32_t batch = 1;                               // calls in each sample
+  uint64_t started = 0;                             // monotonicNanoseconds()
+  std::vector<std::pair<uint64_t, uint64_t>> timed; // from when to when its calls were timed, likewise
   std::vector<int64_t> call; // nanoseconds of each batch, by the device's clock where the group has a device
   bool byDevice = false;     // whose clock `call` is of
   bool cold = false;         // what was used between two calls with one set exceeds the last-level cache

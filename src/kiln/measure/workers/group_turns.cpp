@@ -375,6 +375,7 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
     member.untold.add(*timed);
     raiseSamples(*timed);
   }
+  samples.timed.emplace_back(timed->sent, timed->answered);
   const std::vector<int64_t> &host = isTimedByDevice() ? timed->answer.spans : timed->answer.host;
   samples.counts = samples.call.empty() ? timed->answer.counts : samples.counts + timed->answer.counts;
   samples.call.insert(samples.call.end(), host.begin(), host.end());

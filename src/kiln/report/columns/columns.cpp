@@ -8,8 +8,8 @@ namespace kiln::report {
 
 static std::vector<Column> collect() {
   std::vector<Column> all;
-  for (std::span<const Column> part :
-       {documentColumns(), measuredColumns(), counterColumns(), configurationColumns(), provenanceColumns()})
+  for (std::span<const Column> part : {documentColumns(), measuredColumns(), counterColumns(), deviceColumns(),
+                                       configurationColumns(), provenanceColumns()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -70,6 +70,7 @@ Result<const Column *> findColumn(std::string_view name);
 std::span<const Column> documentColumns();
 std::span<const Column> measuredColumns();
 std::span<const Column> counterColumns();
+std::span<const Column> deviceColumns();
 std::span<const Column> configurationColumns();
 std::span<const Column> provenanceColumns();
 

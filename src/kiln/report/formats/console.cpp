@@ -190,7 +190,7 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     indent(text, warning->text(), width, 2);
-  for (const std::string &note : {defaultNote(problem), cutNote(problem)})
+  for (const std::string &note : {defaultNote(problem), clockNote(problem), cutNote(problem)})
     if (!note.empty())
       indent(text, note, width, 2);
   explain(text, untimed, width, told);

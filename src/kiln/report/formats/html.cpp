@@ -81,6 +81,7 @@ static Json problemsJson(const Table &table, const FormatOptions &options, const
     json.push_back({{"name", first.problem->title()},
                     {"warning", warning ? warning->text() : std::string()},
                     {"default", defaultNote(problem)},
+                    {"clock", clockNote(problem)},
                     {"cut", cutNote(problem)},
                     {"family", first.problem->family},
                     {"fields", first.problem->fields},

@@ -33,7 +33,7 @@ static void writeProblem(std::string &text, const ProblemRows &problem, std::spa
   }
   if (std::optional<NoiseWarning> warning = noiseWarning(problem))
     text += warning->text() + "\n\n";
-  for (const std::string &note : {defaultNote(problem), cutNote(problem)})
+  for (const std::string &note : {defaultNote(problem), clockNote(problem), cutNote(problem)})
     if (!note.empty())
       text += note + "\n\n";
   writeRow(text, header);

@@ -80,6 +80,23 @@ std::string defaultNote(const ProblemRows &problem) {
                      best == problem.end ? "" : fmt::format(", {}", best->shortName()));
 }
 
+std::string clockNote(const ProblemRows &problem) {
+  DeviceState all;
+  uint64_t rounds = 0, moved = 0;
+  for (const Row *row = problem.begin; row != problem.end; ++row)
+    if (const store::DeviceStates *states = row->deviceStates) {
+      all.add(states->state);
+      rounds += states->rounds;
+      moved += states->moved;
+    }
+  if (moved == 0 && all.throttling.empty())
+    return "";
+  std::string text = fmt::format("the device's clock moved in {} of {} turns", moved, rounds);
+  if (all.moved())
+    text += fmt::format(", {:.0f} to {:.0f} MHz in all", *all.lowMegahertz, *all.highMegahertz);
+  return all.throttling.empty() ? text : fmt::format("{}; it was held down by: {}", text, all.throttling);
+}
+
 std::string cutNote(double seconds, size_t candidates, std::string_view flag) {
   std::string text = fmt::format("time was up after {:.3g} s of rounds", seconds);
   return candidates > 1 ? fmt::format("{}: give more `{}` to settle ranks", text, flag) : text;

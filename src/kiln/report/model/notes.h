@@ -19,6 +19,9 @@ std::vector<std::string> providerNotes(const Table &table);
 // How Kiln's default configuration stands to the best one that was found for the problem, or that it ties with it: one
 // line; empty where it did not take part, has no rank, or no other configuration has one.
 std::string defaultNote(const ProblemRows &problem);
+// That the device's clock moved in rounds of a problem, and what held it down: one line; empty where it did not, or
+// nothing told it.
+std::string clockNote(const ProblemRows &problem);
 // Of a group whose rounds ended because their `seconds` were over: one line.
 std::string cutNote(double seconds, size_t candidates, std::string_view flag = "--minutes");
 // The same for a problem's rows; empty where its rounds had shown enough.

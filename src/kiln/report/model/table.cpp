@@ -253,6 +253,12 @@ Status RunLoader::loadRows(const std::string &key) {
   KILN_ASSIGN_OR_RETURN(std::vector<store::CountedCalls> storedCounters, reader.counters(key));
   for (const store::CountedCalls &counted : storedCounters)
     counters.emplace(counted.group + counted.candidate, &table.counters.emplace_back(counted.counters));
+  std::unordered_map<std::string, const store::DeviceStates *> deviceStates;
+  KILN_ASSIGN_OR_RETURN(std::vector<store::DeviceStates> storedStates, reader.deviceStates(key));
+  for (store::DeviceStates &states : storedStates) {
+    const store::DeviceStates &stored = table.deviceStates.emplace_back(std::move(states));
+    deviceStates.emplace(stored.group + stored.candidate, &stored);
+  }
   KILN_ASSIGN_OR_RETURN(std::vector<store::CandidateResult> storedResults, reader.results(key));
   for (store::CandidateResult &result : storedResults) {
     auto group = groups.find(result.group);
@@ -276,6 +282,8 @@ Status RunLoader::loadRows(const std::string &key) {
         row.estimate = estimate->second;
       if (auto counted = counters.find(row.groupKey + row.candidateKey); counted != counters.end())
         row.counters = counted->second;
+      if (auto states = deviceStates.find(row.groupKey + row.candidateKey); states != deviceStates.end())
+        row.deviceStates = states->second;
     }
     if (Result<TileConfig> configuration = TileConfig::parse(row.candidate->configuration); configuration.ok())
       row.configuration = *std::move(configuration);

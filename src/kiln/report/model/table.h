@@ -39,8 +39,9 @@ struct Row {
   const store::CandidateResult *result = nullptr;
   // Null where nothing was concluded, and where the row was rejected: its times are those of something else.
   const store::CandidateEstimate *estimate = nullptr;
-  const store::Counters *counters = nullptr; // null where nothing was counted, and where the row was rejected
-  std::optional<TileConfig> configuration;   // where its name is one
+  const store::Counters *counters = nullptr;         // null where nothing was counted, and where the row was rejected
+  const store::DeviceStates *deviceStates = nullptr; // null where the device told nothing, and likewise
+  std::optional<TileConfig> configuration;           // where its name is one
   // Of the same group: the fastest right result of a library, and how wide its interval is (half of it, of its median).
   const store::CandidateEstimate *bestVendor = nullptr;
   // Of the same group: the fastest right result of Kiln with a configuration, or with its own choice.
@@ -95,6 +96,7 @@ struct Table {
   std::deque<store::CandidateResult> results;
   std::deque<store::CandidateEstimate> estimates;
   std::deque<store::Counters> counters;
+  std::deque<store::DeviceStates> deviceStates;
 };
 
 struct Filter {

@@ -205,6 +205,7 @@ std::vector<Round> GroupMaker::rounds(const std::vector<Sample> &samples, uint64
     if (sample.candidate.provider == "kiln") {
       auto cycles = static_cast<uint64_t>(sample.nanoseconds * 3);
       round.counters = {{20 * cycles, 20 * cycles * 2, 20 * 64, 20 * cycles * 16}, 20};
+      round.device = {1980, 1980, 512.5, 61, ""};
     }
     rounds.push_back(std::move(round));
   }
@@ -278,6 +279,7 @@ Status readEverything(Reader &reader) {
     KILN_RETURN_IF_ERROR(reader.results(run.key()).status());
     KILN_RETURN_IF_ERROR(reader.estimates(run.key()).status());
     KILN_RETURN_IF_ERROR(reader.counters(run.key()).status());
+    KILN_RETURN_IF_ERROR(reader.deviceStates(run.key()).status());
     KILN_ASSIGN_OR_RETURN(std::vector<StoredGroup> groups, reader.groups(run.key()));
     for (const StoredGroup &group : groups)
       KILN_RETURN_IF_ERROR(reader.rounds(group.key()).status());

@@ -283,6 +283,7 @@ Result<SweepSummary> measureWith(const Lab &lab, const std::vector<Operation> &o
                         store::Writer::open(lab.folder.database(), settings.writerOptions));
   settings.writer = writer.get();
   settings.deviceName = lab.flags.labDevice.description();
+  settings.monitor = lab.flags.labDevice.monitor();
   uint64_t start = monotonicNanoseconds();
   for (Build &build : builds)
     KILN_RETURN_IF_ERROR(compileOperations(lab, operations, build));

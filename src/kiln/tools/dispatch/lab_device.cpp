@@ -5,6 +5,7 @@
 
 #include "kiln/runtime/hal/driver.h"
 #include "kiln/targets/drivers.h"
+#include "kiln/tools/dispatch/say.h"
 
 namespace kiln {
 
@@ -87,6 +88,24 @@ std::string LabDevice::description() const {
     return {};
   Result<hal::DeviceInfo> info = infoOf(uri);
   return info.ok() ? fmt::format("{} ({})", info->name, info->uri) : uri;
+}
+
+std::shared_ptr<hal::DeviceMonitor> LabDevice::monitor() const {
+  if (isCpu())
+    return nullptr;
+  hal::DriverRegistry registry;
+  hal::registerDrivers(registry);
+  auto open = [&]() -> Result<std::unique_ptr<hal::DeviceMonitor>> {
+    KILN_ASSIGN_OR_RETURN(hal::DeviceUri parsed, hal::DeviceUri::parse(uri));
+    KILN_ASSIGN_OR_RETURN(hal::Driver * driver, registry.find(parsed.driver));
+    return driver->monitor(parsed);
+  };
+  Result<std::unique_ptr<hal::DeviceMonitor>> opened = open();
+  if (opened.ok())
+    return *std::move(opened);
+  if (opened.status().code() != StatusCode::Unimplemented)
+    sayLines("without clocks, power and temperature of {}: {}", uri, opened.status().message());
+  return nullptr;
 }
 
 std::vector<std::string> LabDevice::compilerFlags() const {

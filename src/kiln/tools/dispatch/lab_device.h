@@ -2,11 +2,13 @@
 #ifndef KILN_TOOLS_DISPATCH_LAB_DEVICE_H
 #define KILN_TOOLS_DISPATCH_LAB_DEVICE_H
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kiln/base/status.h"
+#include "kiln/runtime/hal/device_monitor.h"
 
 namespace kiln {
 
@@ -28,6 +30,8 @@ struct LabDevice {
   static Result<LabDevice> parse(const std::string &text);
   // Of a GPU: takes the architecture that was asked for; where that is empty or "native" the device is asked.
   Status findArchitecture(const std::string &asked);
+  // What tells of its clock and power; null where nothing does, which is said where something should.
+  std::shared_ptr<hal::DeviceMonitor> monitor() const;
   // The compiler's flags, with code for the architecture.
   std::vector<std::string> compilerFlags() const;
 };

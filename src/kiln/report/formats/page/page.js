@@ -274,7 +274,7 @@ function showProblem() {
     make("p", { class: "quiet" }, problem.fields.map(([name, value]) => `${name} ${value}`).join(", ")));
   if (!rows.length) { place.append(make("p", {}, "No rows.")); return; }
   if (problem.warning) place.append(make("p", { class: "note" }, ...sentence(problem.warning)));
-  for (const text of [problem.default, problem.cut]) if (text) place.append(make("p", { class: "note" }, ...sentence(text)));
+  for (const text of [problem.default, problem.clock, problem.cut]) if (text) place.append(make("p", { class: "note" }, ...sentence(text)));
   const timed = rows.filter(fine), told = rows.filter((r) => !fine(r));
   if (timed.length) place.append(problemTable(timed));
   if (told.length) place.append(make("h3", {}, "Without a time"), failureTable(told));

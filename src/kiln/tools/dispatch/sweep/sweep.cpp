@@ -25,6 +25,7 @@
 #include "kiln/tools/dispatch/duration.h"
 #include "kiln/tools/dispatch/rows/part_times.h"
 #include "kiln/tools/dispatch/sweep/ceilings.h"
+#include "kiln/tools/dispatch/sweep/device_watch.h"
 #include "kiln/tools/dispatch/sweep/machine_facts.h"
 #include "kiln/tools/printing.h"
 #include "kiln/tools/version.h"
@@ -231,6 +232,8 @@ public:
       : parts(group.candidates.size()), group(group), key(key), writer(writer), progress(progress) {
     std::vector<uint32_t> bound = measure::processorsOf(settings.group, settings.group.threads);
     processor = bound.empty() ? 0 : bound.front();
+    if (settings.monitor)
+      watch.emplace(*settings.monitor);
   }
 
   Status onRound(const measure::RoundSamples &samples) override {
@@ -249,6 +252,8 @@ public:
     else if (!samples.watchedCall.empty())
       round.samples.watched = {DeviceTimes{.clock = "monotonic"}, samples.watchedCall};
     round.counters = {samples.counts, samples.call.size() * uint64_t(samples.batch)};
+    if (watch)
+      round.device = watch->during(samples.timed);
     if (samples.round != current)
       KILN_RETURN_IF_ERROR(flush());
     current = samples.round;
@@ -288,6 +293,7 @@ private:
   std::vector<store::Round> pending;
   measure::SystemFiles files;
   unsigned processor; // one of those that workers run on
+  std::optional<DeviceWatch> watch;
 };
 
 // How long ceilings are measured where there are none, and where a row exceeds them; and how often in a sweep.

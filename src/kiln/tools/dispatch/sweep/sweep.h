@@ -3,6 +3,7 @@
 #ifndef KILN_TOOLS_DISPATCH_SWEEP_SWEEP_H
 #define KILN_TOOLS_DISPATCH_SWEEP_SWEEP_H
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "kiln/measure/machine/system_files.h"
 #include "kiln/measure/statistics/group_statistics.h"
 #include "kiln/measure/workers/group.h"
+#include "kiln/runtime/hal/device_monitor.h"
 #include "kiln/store/reader.h"
 #include "kiln/store/writer.h"
 #include "kiln/tools/dispatch/sweep/generated.h"
@@ -39,8 +41,9 @@ struct SweepSettings {
   store::Writer *writer = nullptr;    // of the same database, where the caller has opened it; outlives the sweep
   store::WriterOptions writerOptions; // where `writer` is null
   measure::GroupSettings group;
-  std::string deviceName; // of group.device, "NVIDIA H200 (cuda://0)"
-  bool onGpu = false;     // group.device is one
+  std::string deviceName;                      // of group.device, "NVIDIA H200 (cuda://0)"
+  bool onGpu = false;                          // group.device is one
+  std::shared_ptr<hal::DeviceMonitor> monitor; // of group.device; null: nothing tells of it
   measure::GroupOptions statistics;
   bool profile = true; // else candidates are verified only
   std::string commandLine;

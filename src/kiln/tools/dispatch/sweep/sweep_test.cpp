@@ -7,8 +7,13 @@
 
 #include "kiln/measure/machine/test_files.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"
+#include "kiln/report/columns/columns.h"
+#include "kiln/report/model/notes.h"
 #include "kiln/report/model/table.h"
 #include "kiln/store/testing/temporary_folder.h"
+#ifdef KILN_FAKE_NVML
+#include "kiln/targets/cuda/driver/nvml_monitor.h"
+#endif
 #include "kiln/tools/dispatch/sweep/sweep_teller.h"
 #include "gtest/gtest.h"
 
@@ -164,6 +169,57 @@ TEST_F(SweepTest, WithoutTimeForARowItIsNotProfiled) {
                 result.error.starts_with("1 round was finished in "))
         << result.error;
   }
+}
+
+#ifdef KILN_FAKE_NVML
+// A library as NVIDIA's tells of clocks, and the worker's calls are on the CPU.
+TEST_F(SweepTest, ClocksAndPowerOfADeviceStandWithItsRounds) {
+  add("one", {});
+  add("two", {});
+  for (const char *mode : {"moving", "steady"}) {
+    setenv("FAKE_NVML", mode, 1);
+    const bool moves = std::string_view(mode) == "moving";
+    Result<std::unique_ptr<hal::DeviceMonitor>> monitor = hal::openNvml(KILN_FAKE_NVML, "00000000:19:00.0");
+    ASSERT_TRUE(monitor.ok()) << monitor.status().message();
+    settings.monitor = *std::move(monitor);
+    run();
+    Result<report::Table> table = report::loadTable(*reader, {});
+    ASSERT_TRUE(table.ok()) << table.status().message();
+    ASSERT_EQ(table->rows.size(), 2U);
+    size_t moved = 0;
+    for (const report::Row &row : table->rows) {
+      ASSERT_TRUE(row.deviceStates) << mode;
+      const store::DeviceStates &states = *row.deviceStates;
+      EXPECT_EQ(states.rounds, row.estimate->rounds) << "each round has its own";
+      EXPECT_EQ(states.state.highMegahertz, 1980);
+      EXPECT_EQ(states.state.watts, 700);
+      EXPECT_EQ(states.state.celsius, 61);
+      EXPECT_EQ(std::get<int64_t>((*report::findColumn("moved_rounds"))->value(row)), int64_t(states.moved));
+      moved += states.moved;
+      for (const store::Round &round : *reader->rounds(row.groupKey, row.candidateKey))
+        EXPECT_TRUE(round.device.any());
+    }
+    EXPECT_EQ(moved > 0, moves);
+    EXPECT_EQ(report::clockNote(report::byProblem(*table).front()),
+              moves
+                  ? fmt::format("the device's clock moved in {} of 8 turns, 1755 to 1980 MHz in all; it was held down "
+                                "by: heat,power limit",
+                                moved)
+                  : "");
+  }
+}
+#endif
+
+// Without a library that tells, nothing is made up.
+TEST_F(SweepTest, WhatNothingTellsOfADeviceIsAbsent) {
+  add("one", {});
+  run();
+  Result<report::Table> table = report::loadTable(*reader, {});
+  ASSERT_TRUE(table.ok() && table->rows.size() == 1) << table.status().message();
+  EXPECT_FALSE(table->rows[0].deviceStates);
+  EXPECT_EQ(report::clockNote(report::byProblem(*table).front()), "");
+  for (const char *column : {"device_low_mhz", "device_high_mhz", "moved_rounds", "device_watts", "throttling"})
+    EXPECT_TRUE(std::holds_alternative<std::monostate>((*report::findColumn(column))->value(table->rows[0]))) << column;
 }
 
 TEST_F(SweepTest, OfOneAloneNoRankIsToBeSettled) {

@@ -135,6 +135,7 @@ Status Tuning::prepare() {
     setup.startSeconds = provider.startSeconds;
     setup.settings.group.lastLevelCacheBytes = provider.cacheBytes;
     setup.settings.deviceName = lab.flags.labDevice.description();
+    setup.settings.monitor = lab.flags.labDevice.monitor();
   }
   isSimulated = provider.isSimulated;
   return okStatus();
