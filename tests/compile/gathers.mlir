@@ -1,16 +1,16 @@
 // What a body reads outside of a tensor is the nearest element, the same on each device. Upstream says nothing of it.
 // REQUIRES: compiler
-// RUN: call() { kiln-run-module $device --module=%t.vmfb --function="$@" 2>&1 | grep -e xi32= -e xf32= -e error || true; }; \
+// RUN: call() { kiln-run-module $device --module=%t.vmfb --function="$@" 2>&1; }; \
 // RUN: calls() { kiln-compile --iree-hal-target-backends=$1 %s -o %t.vmfb && \
 // RUN:   call elements --input="5xf32=1 2 3 4 5" --input="9xi64=0 4 5 -1 9223372036854775807 -9223372036854775808 2 4294967296 3" && \
 // RUN:   call rows --input="3x2xi32=1 2 3 4 5 6" --input="3x2xi32=2 1 3 -1 -7 9" && \
-// RUN:   call rows --input=0x2xi32 --input=3x2xi32=0 && \
+// RUN:   ! call rows --input=0x2xi32 --input=3x2xi32=0 && \
 // RUN:   call border --input="2xf32=10 20" --input="3xf32=1 2 3" --input="6xi64=2 -1 99 99 1 9223372036854775806" && \
 // RUN:   call chosen --input="4xf32=1 2 3 4" --input="3xi64=-5 9 2" && \
 // RUN:   call chosen --input=0xf32 --input="3xi64=-5 9 2"; }; \
-// RUN: { device= calls llvm-cpu; device=--device=cuda-sim calls cuda; } > %t.out
-// RUN: FileCheck %s < %t.out
-// RUN: tail -n 6 %t.out | FileCheck %s
+// RUN: device= calls llvm-cpu > %t.cpu && device=--device=cuda-sim calls cuda > %t.gpu
+// RUN: FileCheck %s < %t.cpu
+// RUN: FileCheck %s < %t.gpu
 
 #id = affine_map<(i) -> (i)>
 
@@ -29,8 +29,8 @@ func.func @elements(%a: tensor<5xf32>, %at: tensor<?xi64>) -> tensor<?xf32> {
 }
 
 // Each index is held to its own dimension. The host sees that there is nothing to read.
-// CHECK-NEXT: 3xi32=6 5 2
-// CHECK-NEXT: {{.*}}error: gathers.mlir:[[@LINE+4]]:8: 'tensor.generate': elements are taken from a tensor that has none
+// CHECK: 3xi32=6 5 2
+// CHECK: error: gathers.mlir:[[@LINE+4]]:8: 'tensor.generate': elements are taken from a tensor that has none
 func.func @rows(%a: tensor<?x2xi32>, %at: tensor<3x2xi32>) -> tensor<3xi32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -47,7 +47,7 @@ func.func @rows(%a: tensor<?x2xi32>, %at: tensor<3x2xi32>) -> tensor<3xi32> {
 }
 
 // The value of a padding, computed in the middle as well.
-// CHECK-NEXT: 6xf32=6 2 10 20 5 6
+// CHECK: 6xf32=6 2 10 20 5 6
 func.func @border(%a: tensor<2xf32>, %b: tensor<3xf32>, %at: tensor<6xi64>) -> tensor<6xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -65,8 +65,8 @@ func.func @border(%a: tensor<2xf32>, %b: tensor<3xf32>, %at: tensor<6xi64>) -> t
 }
 
 // Only a branch comes to it.
-// CHECK-NEXT: 3xf32=1 4 3
-// CHECK-NEXT: 3xf32=1 0 0
+// CHECK: 3xf32=1 4 3
+// CHECK: 3xf32=1 0 0
 func.func @chosen(%a: tensor<?xf32>, %at: tensor<3xi64>) -> tensor<3xf32> {
   %zero = arith.constant 0 : i64
   %one = arith.constant 1.0 : f32

@@ -1,6 +1,7 @@
 """What the scripts of this folder that run `kiln-dispatch` share: its flags, finding it, and its commands with a log of each."""
 
 import os
+import shutil
 import subprocess
 import tarfile
 import time
@@ -31,8 +32,11 @@ class Lab:
             parser.error("--bundle or --tools is missing")
         scratch = os.path.join(self.output, "bundle")
         if not os.path.isdir(scratch):
+            part = scratch + ".part"
+            shutil.rmtree(part, ignore_errors=True)
             with tarfile.open(options.bundle) as tar:
-                tar.extractall(scratch)
+                tar.extractall(part)
+            os.rename(part, scratch)
         self.tools = os.path.join(scratch, os.listdir(scratch)[0], "bin")
 
     def path(self, name):

@@ -31,7 +31,8 @@ static constexpr Column kColumns[] = {
     {"device_celsius", "Celsius", Unit::Count, told<&DeviceState::celsius>, 7, 0, Page::More,
      "The highest temperature of the device while it was timed."},
     {"throttling", "Throttling", Unit::Text, throttling, 12, 0, Page::More,
-     "What held the device's clock down in some of its rounds: power limit, heat, power brake, hardware; empty: "
+     "What held the device's clock down in some of its rounds: power limit, heat, power brake, hardware, sync boost, "
+     "display; empty: "
      "nothing."},
 };
 

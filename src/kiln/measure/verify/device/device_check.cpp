@@ -33,11 +33,12 @@ static constexpr int32_t kRowsTogether = 32;
 // Elements of a tensor that are compared with the host's.
 static constexpr uint64_t kSamples = 8;
 
-// The first one, the last one, and random ones.
-static int64_t placeOf(uint64_t sample, int64_t extent) {
+// The first one, the last one, and random ones, which are others in each pass and for each seed.
+static int64_t placeOf(const DeviceCase &subject, uint64_t sample, int64_t extent) {
   if (sample % kSamples < 2)
     return sample % kSamples == 0 ? 0 : extent - 1;
-  return static_cast<int64_t>(randomBits(0x5A3F1E, sample) % static_cast<uint64_t>(extent));
+  const uint64_t seed = randomBits(subject.seed ^ 0x5A3F1E, static_cast<uint64_t>(subject.pass));
+  return static_cast<int64_t>(randomBits(seed, sample) % static_cast<uint64_t>(extent));
 }
 
 static std::optional<DeviceFormat> formatOf(ElementType type) {
@@ -177,8 +178,8 @@ Status DeviceCheck::fill(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffe
     if (task.blocks() == 0)
       return okStatus();
     for (uint64_t sample = 0; sample < kSamples; ++sample) {
-      const int64_t b = placeOf(sample, c.batch), line = placeOf(sample + kSamples, lines),
-                    position = placeOf(sample + 2 * kSamples, c.k);
+      const int64_t b = placeOf(subject, sample, c.batch), line = placeOf(subject, sample + kSamples, lines),
+                    position = placeOf(subject, sample + 2 * kSamples, c.k);
       const int32_t value =
           isLhs ? task.numbers.lhs(b, line, position) : task.numbers.rhs(b, /*tap=*/0, position, line);
       KILN_RETURN_IF_ERROR(compareElement(
@@ -199,7 +200,7 @@ Status DeviceCheck::prefill(const DeviceCase &subject, hal::Buffer &out) {
   task.elements = static_cast<int64_t>(out.byteLength() / hal::elementTypeByteSize(type));
   KILN_RETURN_IF_ERROR(launch(Kernel::Prefill, task, {&out}));
   for (uint64_t sample = 0; sample < kSamples && task.elements > 0; ++sample) {
-    const int64_t element = placeOf(sample, task.elements);
+    const int64_t element = placeOf(subject, sample, task.elements);
     const std::optional<int32_t> value =
         task.allBits ? std::nullopt : std::optional(InputNumbers::prefill(static_cast<uint64_t>(element)));
     KILN_RETURN_IF_ERROR(compareElement("the output", out, element, type, value));

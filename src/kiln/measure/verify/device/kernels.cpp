@@ -103,8 +103,8 @@ bool decode(const DeviceFormat &format, uint64_t bits, int32_t &value) {
   const bool isInteger = isNumber && exponent <= 30 && dropped == 0 && magnitude <= uint64_t(kLargestInteger);
   const bool isZero = exponentBits == 0 && fraction == 0;
   const bool isNegative = bits >> (format.exponentBits + format.fractionBits) & 1;
-  const int32_t number = isNegative ? -int32_t(magnitude) : int32_t(magnitude);
-  value = isInteger ? number : 0;
+  const int32_t number = isInteger ? int32_t(magnitude) : 0;
+  value = isNegative ? -number : number;
   return isInteger || isZero;
 }
 
