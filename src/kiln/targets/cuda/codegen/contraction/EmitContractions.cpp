@@ -238,7 +238,7 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     if (config.instructions != kSimtFfma) {
       kind = MmaKind::of(*group);
       if (!kind)
-        return fallBack(function, "multiplies what tensor cores do not");
+        return takeAnother(function, group->root, config, target, "multiplies what tensor cores do not");
       // 64 or 128 bytes: a row of a tile in shared memory.
       int64_t most = 128 / kind->elementBytes, least = config.instructions == kWgmma ? most : most / 2;
       if (config.k != most && config.k != least)
@@ -249,8 +249,8 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     if (config.instructions == kWgmma) {
       grouped = WgmmaKind::of(*group, *kind);
       if (!grouped)
-        return fallBack(function,
-                        "has inputs whose rows are no multiples of 16 bytes, or lie otherwise than wgmma reads");
+        return takeAnother(function, group->root, config, target,
+                           "has inputs whose rows are no multiples of 16 bytes, or lie otherwise than wgmma reads");
     }
     int64_t bytes = grouped ? sharedBytesOfWgmma(config)
                     : kind  ? sharedBytesOfMmaSync(*group, config)
@@ -282,6 +282,17 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
       return function.emitOpError("has the configuration '") << config.name() << "', which " << reason;
     if (database)
       warnOfTuning(function, database.getValue(), config, "it " + reason);
+    return emit(function, target);
+  }
+
+  // Where instructions do not fit the operation: a tuning database's configuration makes room for the function's own,
+  // and any other for the simple form.
+  static LogicalResult takeAnother(func::FuncOp function, linalg::LinalgOp root, const TileConfig &config,
+                                   const CudaTarget &target, const std::string &reason) {
+    auto database = function->getAttrOfType<StringAttr>(tunedByAttr);
+    if (!database || !takeOwnConfiguration(function, root, target))
+      return fallBack(function, reason);
+    warnOfTuning(function, database.getValue(), config, "the operation " + reason);
     return emit(function, target);
   }
 

@@ -20,6 +20,8 @@
 // WARNING-NOT: {{warning|error}}
 // KERNEL-DAG: warning: {{.*}}tile_config_64x64_16x4_tensorcore_mmasync_32x32, is not legal for it: it has a tile of 16 along K that is not 32 or 64, as tensorcore_mmasync wants for these elements
 // KERNEL-DAG: warning: {{.*}}tile_config_256x128_64x16_tensorcore_wgmma_64x128, is not legal for it: it needs 852992 bytes of shared memory; sm_90a has 232448 for a block
+// KERNEL-DAG: warning: {{.*}}tile_config_32x32_64x3_tensorcore_mmasync{{.*}}, is not legal for it: the operation multiplies what tensor cores do not
+// KERNEL-DAG: warning: {{.*}}tile_config_64x64_64x4_tensorcore_wgmma{{.*}}, is not legal for it: the operation has inputs whose rows are no multiples of 16 bytes
 // OTHER: warning: --tuning-db: nothing in '{{.*}}tuning.json' was measured for cuda sm_89, so that dispatches take their defaults there; it was measured for cuda sm_80, cuda sm_90a, llvm-cpu x86_64 generic
 // OTHER-NOT: {{warning|error}}
 
