@@ -118,7 +118,11 @@ const Inst *startStore(Thread &t, const Inst *i, std::vector<Piece> pieces) {
     t.bulkGroups.push_back(std::make_shared<uint32_t>(0));
   std::shared_ptr<uint32_t> group = t.bulkGroups.back();
   ++*group;
-  block.inFlight.push_back({t.index, i, [&block, group, pieces = std::move(pieces)] {
+  // It reads until it ends, whatever the thread has told others since it began.
+  block.inFlight.push_back({t.index, i, [&t, i, &block, group, pieces = std::move(pieces)] {
+                              for (const Piece &piece : pieces)
+                                if (!t.sharedUnaligned(i, piece.shared, piece.bytes, Access::AsyncRead))
+                                  return;
                               for (const Piece &piece : pieces)
                                 if (uint8_t *to = piece.isInside ? block.launch->memory->find(piece.global, piece.bytes)
                                                                  : nullptr)

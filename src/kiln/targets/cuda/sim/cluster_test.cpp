@@ -328,6 +328,9 @@ TEST(Clusters, copiesWaitForReadersOfAllBlocks) {
   }
   KILN_EXPECT_HAS(faultOf(replaced(copied, "@%p mbarrier.arrive.shared::cluster.b64 _, [%farbar+8];", ""), "lacks"),
                   "lacks 1 of 2 arrivals");
+  KILN_EXPECT_HAS(
+      faultOf(replaced(copied, "@%p cp.async.bulk.wait_group.read 0;", ""), "into which an asynchronous copy"),
+      "into which an asynchronous copy");
   // A thread's own reads are not, and neither is what it has written.
   KILN_EXPECT_HAS(faultOf(replaced(copied, "@%p mbarrier.arrive.shared::cluster",
                                    "@%p ld.shared.u32 %x, [data]; @%p mbarrier.arrive.shared::cluster"),
