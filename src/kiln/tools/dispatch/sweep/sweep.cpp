@@ -228,12 +228,10 @@ private:
 class GroupRecorder final : public measure::GroupObserver {
 public:
   GroupRecorder(const SweepGroup &group, const std::string &key, const SweepSettings &settings, store::Writer &writer,
-                SweepProgress &progress)
-      : parts(group.candidates.size()), group(group), key(key), writer(writer), progress(progress) {
+                SweepProgress &progress, DeviceWatch *watch)
+      : parts(group.candidates.size()), group(group), key(key), writer(writer), progress(progress), watch(watch) {
     std::vector<uint32_t> bound = measure::processorsOf(settings.group, settings.group.threads);
     processor = bound.empty() ? 0 : bound.front();
-    if (settings.monitor)
-      watch.emplace(*settings.monitor);
   }
 
   Status onRound(const measure::RoundSamples &samples) override {
@@ -293,7 +291,7 @@ private:
   std::vector<store::Round> pending;
   measure::SystemFiles files;
   unsigned processor; // one of those that workers run on
-  std::optional<DeviceWatch> watch;
+  DeviceWatch *watch; // null: nothing tells of the device
 };
 
 // How long ceilings are measured where there are none, and where a row exceeds them; and how often in a sweep.
@@ -315,6 +313,8 @@ public:
       writer = own.get();
     }
     KILN_RETURN_IF_ERROR(begin(database));
+    if (settings.monitor)
+      watch.emplace(settings.monitor);
     for (size_t i = 0; i < groups.size() && !summary.interrupted; ++i) {
       if (finished.contains(factOf(*groups[i].problem).key())) {
         ++summary.resumed;
@@ -461,7 +461,8 @@ private:
     for (size_t i = 0; i < measuring.workers.size(); ++i)
       statistics.addCandidate();
     StatisticsScheduler scheduler(std::move(statistics), settings.profile);
-    GroupRecorder recorder(measuring.live, measuring.fact.key(), settings, *writer, progress);
+    GroupRecorder recorder(measuring.live, measuring.fact.key(), settings, *writer, progress,
+                           watch ? &*watch : nullptr);
     recorder.confirm = [&](uint64_t count, std::vector<measure::SpeedFloor> floors) {
       return confirmFloors(*group.problem, count, std::move(floors));
     };
@@ -616,6 +617,7 @@ private:
   std::optional<measure::Calibration> calibration; // of this machine
   std::set<uint64_t> threads;                      // of all candidates
   int confirmations = 0;                           // how often the ceilings were measured again
+  std::optional<DeviceWatch> watch;                // one for all groups, as a monitor has one user
   SweepSummary summary;
 };
 
