@@ -138,7 +138,7 @@ const Inst *arrive(const Inst *i, uint64_t *r, Thread &t) {
     if (!(i->extra & kRelaxed && !t.hasFenced) && (!isRemote || i->extra & kClusterScope))
       t.block->cluster->shadow.release(t.number, isRemote ? barrier->remoteClocks : barrier->clocks);
     else
-      t.block->cluster->shadow.release(t.number, barrier->relaxedClocks);
+      t.block->cluster->shadow.release(t.number, barrier->unorderedClocks);
   }
   owner->completePhase(*barrier);
   return i + 1;
@@ -160,8 +160,8 @@ const Inst *test(const Inst *i, uint64_t *r, Thread &t) {
       shadow.acquire(t.number, barrier->completed);
     if (i->extra & kClusterScope && !(i->extra & kRelaxed) && !barrier->remoteCompleted.empty())
       shadow.acquire(t.number, barrier->remoteCompleted);
-    if (!barrier->relaxedCompleted.empty())
-      shadow.acquireAsyncReads(t.number, barrier->relaxedCompleted);
+    if (!barrier->unorderedCompleted.empty())
+      shadow.acquireAsyncReads(t.number, barrier->unorderedCompleted);
     return i + 1;
   }
   if (!(i->extra & kSleeps)) {

@@ -17,7 +17,7 @@ struct Mbarrier {
   // wait, and of others of its cluster, for waits of the cluster's scope.
   Clocks clocks, completed, remoteClocks, remoteCompleted;
   // Of who has arrived without ordering memory: relaxed, or from another block in the scope of its own.
-  Clocks relaxedClocks, relaxedCompleted;
+  Clocks unorderedClocks, unorderedCompleted;
   // Who has initialized it, when and where; when it was fenced for the async proxy, 0 while it was not; and by which
   // phase of barrier.cluster all know of that, 0 while they do not.
   uint32_t initializer = 0, initClock = 0, initLine = 0, fenceClock = 0;
@@ -33,8 +33,8 @@ struct Mbarrier {
     clocks.clear();
     remoteCompleted = std::move(remoteClocks);
     remoteClocks.clear();
-    relaxedCompleted = std::move(relaxedClocks);
-    relaxedClocks.clear();
+    unorderedCompleted = std::move(unorderedClocks);
+    unorderedClocks.clear();
     return true;
   }
 };
