@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <regex>
+#include <utility>
 
+#include "kiln/tools/benchmark_report.h"
 #include "tests/tools/sample_modules.h"
 #include "tests/tools/tool_process.h"
 
@@ -257,6 +259,17 @@ TEST_F(BenchmarkModuleTest, TheBuildTypeIsThatOfThisBuild) {
   EXPECT_CONTAINS(readFile(report), "\"BM_spin/iterations:1/process_time/real_time\",1,");
   std::string json = run({"--function=spin", "--benchmark_format=json", "--benchmark_min_time=1x"}).out;
   EXPECT_CONTAINS(json, isDebug ? "\"library_build_type\": \"debug\"" : "\"library_build_type\": \"release\"");
+}
+
+TEST(BenchmarkReport, RoundingUpToAPowerOfTenShowsNoFourthDigit) {
+  for (auto [time, text] : {std::pair(0.0999996, "0.100"),
+                            {0.000099996, "0.000100"},
+                            {0.0000999, "0.0000999"},
+                            {0.0001, "0.000100"},
+                            {0.01004, "0.0100"},
+                            {0.00999, "0.00999"}})
+    EXPECT_EQ(fmt::format("{:.{}f}", time, decimalsOfThreeDigits(time)), text);
+  EXPECT_EQ(decimalsOfThreeDigits(1e-300), 15);
 }
 
 // A call of some microseconds in a column of milliseconds.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -63,8 +62,7 @@ std::string timeColumn(double time, const char *unit, int decimals) {
 void widen(std::string &row, size_t at, double time, const char *unit) {
   if (at == std::string::npos || !(time > 0) || time >= 0.1)
     return;
-  int decimals = std::min(2 - int(std::floor(std::log10(time))), 15);
-  row.replace(at, timeColumn(time, unit, 3).size(), timeColumn(time, unit, decimals));
+  row.replace(at, timeColumn(time, unit, 3).size(), timeColumn(time, unit, decimalsOfThreeDigits(time)));
 }
 
 // Held by whoever writes a report: where the benchmarks are interrupted in a long call, another thread ends it.

@@ -4,10 +4,12 @@
 #ifndef KILN_TOOLS_BENCHMARK_REPORT_H
 #define KILN_TOOLS_BENCHMARK_REPORT_H
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "fmt/format.h"
 #include "kiln/base/status.h"
 
 namespace kiln {
@@ -23,6 +25,12 @@ struct ReportFlags {
 // Reads what the library's flags, or the environment variables that it takes for flags (BENCHMARK_FORMAT), say of
 // reports. Changes the flags so that the library writes no file itself.
 Result<ReportFlags> takeReportFlags(std::vector<std::string> &libraryFlags);
+
+// How many decimals show three digits of a time below 1. One that is rounded up to a power of ten has one less.
+inline int decimalsOfThreeDigits(double time) {
+  std::string rounded = fmt::format("{:.2e}", time); // 9.99e-05
+  return std::min(2 - std::stoi(rounded.substr(rounded.find('e') + 1)), 15);
+}
 
 // What a benchmark says to State::SkipWithError where it was interrupted. Reports leave such repetitions out.
 inline constexpr const char *kInterrupted = "interrupted";
