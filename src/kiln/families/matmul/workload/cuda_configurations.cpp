@@ -41,6 +41,7 @@ struct Product {
   bool lhsKInner, rhsKInner;
   bool isFloat;
   bool hasMma, hasWgmma;
+  bool isHeld = false; // an input of wgmma goes through registers
 
   static Product of(const MatmulSpec &spec, const CudaShape &gpu) {
     Product product{.batch = static_cast<int64_t>(spec.batch),
@@ -61,10 +62,13 @@ struct Product {
     case ElementType::I8: product.hasMma = kInner; break; // nothing turns bytes on their way
     default: break;
     }
-    // Boxes are copied where rows are whole 16 bytes, and only elements of two bytes are turned on their way.
+    // Boxes are copied where rows are whole 16 bytes. wgmma turns elements of two bytes, and one input of four bytes
+    // may be turned on its way into registers.
     const int64_t lhsRow = product.lhsKInner ? static_cast<int64_t>(spec.k) : product.m;
     const int64_t rhsRow = product.rhsKInner ? static_cast<int64_t>(spec.k) : product.n;
-    product.hasWgmma = product.hasMma && gpu.hasWgmma && (product.bytes == 2 || kInner) &&
+    product.isHeld = product.bytes == 4 && !kInner;
+    product.hasWgmma = product.hasMma && gpu.hasWgmma &&
+                       (product.bytes != 4 || product.lhsKInner || product.rhsKInner) &&
                        lhsRow * product.bytes % 16 == 0 && rhsRow * product.bytes % 16 == 0;
     return product;
   }
@@ -86,8 +90,12 @@ public:
     for (int64_t m : {64, 128, 256})
       for (int64_t n : {64, 128, 256})
         if (m * n <= 128 * 256 && isWorth(m, n, 64)) {
+          // Groups of four warps that multiply: as many as 64 fit into the rows, which may be the columns of B.
+          const int64_t groups = (product.isHeld && product.lhsKInner ? n : m) / 64;
+          if (product.isHeld && groups > 2)
+            continue;
           // As many stages as fit, and less.
-          auto shared = [&](int64_t stages) { return 1024 + stages * (m + n) * 128 + m / 64 * 2 * 8192; };
+          auto shared = [&](int64_t stages) { return 1024 + stages * (m + n) * 128 + groups * 2 * 8192; };
           int64_t most = 2;
           while (most < 16 && shared(most + 1) <= gpu.sharedBytes)
             ++most;
@@ -138,6 +146,8 @@ private:
 
   // Of blocks, each of which has a tile of the result.
   std::vector<Tile> clusters(int64_t m, int64_t n) const {
+    if (product.isHeld)
+      return {{1, 1}};
     std::vector<Tile> all;
     for (auto [rows, columns] : {Tile(1, 1), Tile(2, 1), Tile(1, 2), Tile(2, 2), Tile(4, 1)})
       if (rows <= measure::divideUp(product.m, m) && columns <= measure::divideUp(product.n, n))

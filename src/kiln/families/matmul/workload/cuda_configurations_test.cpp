@@ -61,8 +61,10 @@ TEST(CudaConfigurations, ClassesAreThoseThatMultiplyTheTypes) {
   EXPECT_EQ(classesFor("matmul_512x512x512_f16t_f16t_f16t_accf16", "cuda:sm_90a"), simt);
   EXPECT_EQ(classesFor("matmul_512x512x512_i8t_i8t_i32t", "cuda:sm_90a"), simt);
   EXPECT_EQ(classesFor("matmul_512x512x512_i8t_i8n_i32t", "cuda:sm_90a"), all);
-  EXPECT_EQ(classesFor("matmul_512x512x512_f32t_f32t_f32t", "cuda:sm_90a"), mma) << "K is not innermost";
+  EXPECT_EQ(classesFor("matmul_512x512x512_f32n_f32t_f32t", "cuda:sm_90a"), mma) << "K is innermost in neither";
   EXPECT_EQ(classesFor("matmul_512x512x512_f32t_f32n_f32t", "cuda:sm_90a"), all);
+  for (const char *turned : {"f32t_f32t", "f32n_f32n"})
+    EXPECT_EQ(classesFor(std::string("matmul_512x512x512_") + turned + "_f32t", "cuda:sm_90a"), all) << turned;
   EXPECT_EQ(classesFor("matmul_512x511x512_f16t_f16t_f16t", "cuda:sm_90a"), mma) << "rows are not whole 16 bytes";
   EXPECT_TRUE(classesFor("matmul_512x512x512_f16t_f16t_f16t", "cuda:sm_75").empty());
   EXPECT_TRUE(classesFor("matmul_512x512x512_f16t_f16t_f16t", "cuda:a100").empty());
@@ -81,6 +83,19 @@ TEST(CudaConfigurations, ClustersAreMeasuredBesideTheSameTiles) {
   EXPECT_TRUE(every.contains("tile_config_256x128_64x3_tensorcore_wgmma_cluster4x1"));
   for (const std::string &name : spaceOf("matmul_64x4096x512_f16t_f16t_f16t", "cuda:sm_90a"))
     EXPECT_TRUE(name.find("_cluster2x") == std::string::npos && name.find("_cluster4x") == std::string::npos) << name;
+}
+
+// Two groups of warps hold 128 columns of B, or rows of A; registers are shared with no other block.
+TEST(CudaConfigurations, WhatGoesThroughRegistersHasTilesOfItsOwn) {
+  for (auto [layouts, fits, large] :
+       {std::tuple("f32t_f32t", "256x128_32x4", "128x256"), {"f32n_f32n", "128x256_32x4", "256x128"}}) {
+    std::vector<std::string> space = spaceOf(std::string("matmul_4096x4096x4096_") + layouts + "_f32t", "cuda:sm_90a");
+    EXPECT_EQ(std::ranges::count(space, std::string("tile_config_") + fits + "_tensorcore_wgmma"), 1) << layouts;
+    for (const std::string &name : space)
+      EXPECT_FALSE(name.ends_with("wgmma") && name.starts_with(std::string("tile_config_") + large)) << name;
+    EXPECT_TRUE(
+        std::ranges::none_of(space, [](const std::string &name) { return name.find("_cluster") != name.npos; }));
+  }
 }
 
 TEST(CudaConfigurations, SharedMemoryIsTheArchitectures) {

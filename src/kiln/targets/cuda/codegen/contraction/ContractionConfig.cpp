@@ -16,9 +16,9 @@ bool isTiledKernel(const TileConfig &config) {
 }
 
 int64_t threadsOf(const TileConfig &config) {
-  if (config.instructions == kWgmma)
-    return (config.m / 64 + 1) * 128; // A group of warps for each 64 rows, and one that copies.
   int64_t parts = (config.m / config.rows) * (config.n / config.columns);
+  if (config.instructions == kWgmma)
+    return (parts + 1) * 128; // Groups of four warps, and one that copies.
   return config.instructions == kMmaSync ? parts * 32 : parts;
 }
 
@@ -55,11 +55,16 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
   if (config.m % config.rows || config.n % config.columns)
     return llvm::formatv("has a register tile of {0}x{1} that does not divide its tile of {2}x{3}", config.rows,
                          config.columns, config.m, config.n);
-  if (isGrouped && (config.rows != 64 || config.columns != config.n || config.m < 64 || config.n < 64 ||
-                    config.m > 256 || config.n > 256 || config.m * config.n > 128 * 256))
-    return llvm::formatv("has a tile of {0}x{1}; tensorcore_wgmma has 64 to 256 rows and columns, of which four warps "
-                         "compute 64 rows, and 128x256 at most",
+  if (isGrouped &&
+      (config.m < 64 || config.n < 64 || config.m > 256 || config.n > 256 || config.m * config.n > 128 * 256))
+    return llvm::formatv("has a tile of {0}x{1}; tensorcore_wgmma has 64 to 256 rows and columns, and 128x256 at most",
                          config.m, config.n);
+  if (isGrouped && (config.rows != 64 || config.columns != config.n) &&
+      (config.rows != config.m || config.columns != 64))
+    return llvm::formatv(
+        "gives four warps {0}x{1}; of tensorcore_wgmma they compute 64 rows of the tile, or 64 columns "
+        "where B is turned",
+        config.rows, config.columns);
   if (isMma && (config.rows < 16 || config.columns < 16 || config.rows * config.columns > 64 * 128))
     return llvm::formatv("gives a warp {0}x{1}; mma.sync wants 16x16 at least, and registers hold 64x128", config.rows,
                          config.columns);

@@ -24,6 +24,8 @@ struct WgmmaKind {
   mlir::NVVM::WGMMATypes lhs, rhs, result;
   mlir::Type accumulator;
   int64_t elementBytes;
+  // The rows come from registers, where they are turned; and they are the columns of the result.
+  bool isHeld = false, isSwapped = false;
 
   // The same as an MmaKind has; nullopt where wgmma or the copies of boxes do not take the inputs as they lie in
   // memory.

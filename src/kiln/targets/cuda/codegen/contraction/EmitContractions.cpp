@@ -251,6 +251,22 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
       if (!grouped)
         return takeAnother(function, group->root, config, target,
                            "has inputs whose rows are no multiples of 16 bytes, or lie otherwise than wgmma reads");
+      const TileConfig given = function->getAttrOfType<HAL::LoweringAttr>("lowering").getConfiguration();
+      config.rows = grouped->isSwapped ? config.m : 64;
+      config.columns = grouped->isSwapped ? 64 : config.n;
+      if (given.rows != 0 && (given.rows != config.rows || given.columns != config.columns))
+        return refuse(function, group->root, given, target,
+                      llvm::formatv("gives four warps {0}x{1}; of these inputs they compute {2}x{3}", given.rows,
+                                    given.columns, config.rows, config.columns));
+      if (grouped->isHeld && (config.m / config.rows) * (config.n / config.columns) > 2)
+        return refuse(function, group->root, given, target,
+                      llvm::formatv("has {0} {1} in a tile; of the input that goes through registers there are 128 at "
+                                    "most, by two groups of four warps",
+                                    grouped->isSwapped ? config.n : config.m, grouped->isSwapped ? "columns" : "rows"));
+      if (grouped->isHeld && config.hasCluster())
+        return refuse(
+            function, group->root, given, target,
+            "has clusters, whose blocks share what wgmma reads by itself; here an input goes through registers");
     }
     int64_t bytes = grouped ? sharedBytesOfWgmma(config)
                     : kind  ? sharedBytesOfMmaSync(*group, config)
@@ -261,16 +277,17 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
                                   target.architecture, target.sharedLimit()));
     ContractionEmitter emitter(function, *group, config);
     if (grouped)
-      return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && fitsTwice(config) ? 2 : 1, *grouped);
+      return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && fitsTwice(config, *grouped) ? 2 : 1,
+                                    *grouped);
     return emitter.emit(bytes, [&](const TileKernel &kernel) { kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel); });
   }
 
   // Whether the registers of a multiprocessor suffice for two blocks: a thread of a warpgroup that multiplies needs
-  // about 40 besides its sums.
-  static bool fitsTwice(const TileConfig &config) {
-    constexpr int64_t kRegisters = 65536, kBesides = 40, kRowsOfWarpgroup = 64;
-    const int64_t threads = threadsOf(config), sums = kRowsOfWarpgroup * config.n / 128;
-    return threads <= 256 && sums + kBesides <= kRegisters / (2 * threads);
+  // about 40 besides its sums, and those of two stages where it holds rows.
+  static bool fitsTwice(const TileConfig &config, const WgmmaKind &kind) {
+    constexpr int64_t kRegisters = 65536, kBesides = 40, kHeld = 32, kThreadsOfWarpgroup = 128;
+    const int64_t threads = threadsOf(config), sums = config.rows * config.columns / kThreadsOfWarpgroup;
+    return threads <= 256 && sums + kBesides + (kind.isHeld ? kHeld : 0) <= kRegisters / (2 * threads);
   }
 
   // A configuration that was made for another target, or is a tuning database's, makes room for the function's own; any

@@ -10,6 +10,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
 using namespace mlir;
 
 namespace kiln {
@@ -31,21 +34,26 @@ std::optional<WgmmaKind> WgmmaKind::of(const ContractionGroup &group, const MmaK
     default: return NVVM::WGMMATypes::s8;
     }
   };
-  for (const ContractionGroup::Input *input : {&group.lhs, &group.rhs}) {
+  for (const ContractionGroup::Input *input : {&group.lhs, &group.rhs})
     if (!input->type().hasStaticShape() || alignmentOf(*input) < 16 || input->loops.size() > kGpuMostTensorRank ||
         input->loops.size() < 2)
       return std::nullopt;
-    // Only elements of two bytes are turned on their way.
-    if (kind.elementBytes != 2 && input->innermost() != group.k)
-      return std::nullopt;
-  }
-  return WgmmaKind{typeOf(kind.lhs), typeOf(kind.rhs),
-                   kind.accumulator.isInteger() ? NVVM::WGMMATypes::s32 : NVVM::WGMMATypes::f32, kind.accumulator,
-                   kind.elementBytes};
+  WgmmaKind found{typeOf(kind.lhs), typeOf(kind.rhs),
+                  kind.accumulator.isInteger() ? NVVM::WGMMATypes::s32 : NVVM::WGMMATypes::f32, kind.accumulator,
+                  kind.elementBytes};
+  // wgmma turns elements of two bytes itself. Of four, one input may be turned on its way into registers.
+  bool turnsLhs = group.lhs.innermost() != group.k, turnsRhs = group.rhs.innermost() != group.k;
+  if (kind.elementBytes == 2 || (!turnsLhs && !turnsRhs))
+    return found;
+  if (kind.elementBytes != 4 || (turnsLhs && turnsRhs))
+    return std::nullopt;
+  found.isHeld = true;
+  found.isSwapped = turnsRhs;
+  return found;
 }
 
 static int64_t consumersOf(const TileConfig &config) {
-  return config.m / kGroupRows;
+  return config.m / config.rows * (config.n / config.columns);
 }
 
 int64_t sharedBytesOfWgmma(const TileConfig &config) {
@@ -88,7 +96,8 @@ public:
       : kernel(kernel), kind(kind), function(function), b(kernel.b), config(kernel.config), group(kernel.group),
         i32(kernel.i32), total(total), originOf(originOf), consumers(consumersOf(config)),
         lhs{group.lhs, group.m, config.m, 0, group.lhs.innermost() == group.k, config.clusterN, {}},
-        rhs{group.rhs, group.n, config.n, config.m * kRowBytes, group.rhs.innermost() == group.k, config.clusterM, {}} {
+        rhs{group.rhs, group.n, config.n, config.m * kRowBytes, group.rhs.innermost() == group.k, config.clusterM, {}},
+        rows(kind.isSwapped ? rhs : lhs), columns(kind.isSwapped ? lhs : rhs) {
     lhs.map = addTensorMap(function, lhs);
     rhs.map = addTensorMap(function, rhs);
     auto extents = group.extents;
@@ -322,10 +331,21 @@ private:
     Value number = NVVM::ShflOp::create(b, b.getI32Type(), i32.constant(-1), own, i32.constant(0), i32.constant(31),
                                         NVVM::ShflKind::idx, UnitAttr());
     Value peer = peerOfLane();
-    int64_t part = lhs.isKInner ? kGroupRows * kRowBytes : config.k * kRowBytes * (kGroupRows * 2 / kRowBytes);
-    Value a = descriptor(lhs, i32.mul(number, part)), c = descriptor(rhs, i32.constant(0));
-    SmallVector<Type> registers(config.n / 2, kind.accumulator);
+    // Where the group's 64 rows start.
+    Value part = i32.mul(number, rows.isKInner ? kGroupRows * kRowBytes : config.k * kGroupRows * kind.elementBytes);
+    Value second = descriptor(columns, i32.constant(0));
+    SmallVector<Type> registers(columns.extent / 2, kind.accumulator);
     auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), registers);
+    if (kind.isHeld) {
+      Value first = heldPlace(part);
+      overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
+        auto [next, sums] = consumeHeld(place, first, second, type, peer);
+        finish(origin, number, sums);
+        return next;
+      });
+      return;
+    }
+    Value first = descriptor(rows, part);
     overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
       Value sums = LLVM::ZeroOp::create(b, type);
       auto loop = scf::ForOp::create(b, i32.constant(0), steps, i32.constant(1),
@@ -335,7 +355,7 @@ private:
         b.setInsertionPointToStart(loop.getBody());
         Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
         wait(full(here.stage), here.parity);
-        Value result = multiply(here.stage, a, c, loop.getRegionIterArg(3));
+        Value result = multiply(here.stage, first, second, loop.getRegionIterArg(3));
         // The step before is done where one at most is under way.
         NVVM::WgmmaWaitGroupSyncOp::create(b, 1);
         Value before = loop.getRegionIterArg(2);
@@ -364,50 +384,185 @@ private:
     return i64.add(field, fields);
   }
 
-  // `a` and `c` are the descriptors of the first stage; what is added for another stays within their address.
-  Value multiply(Value stage, Value a, Value c, Value sums) {
+  // Where the stage's matrix is that a descriptor of the first stage tells of: what is added stays in its address.
+  Value descriptorAt(Value descriptor, Value stage) {
     const Integers &i64 = kernel.i64;
-    Value distance = i64.of(i32.mul(stage, (config.m + config.n) * kRowBytes / 16));
-    a = i64.add(a, distance);
-    c = i64.add(c, distance);
+    return i64.add(descriptor, i64.of(i32.mul(stage, (config.m + config.n) * kRowBytes / 16)));
+  }
+  // Elements along k of an instruction.
+  int64_t depth() const { return kStepBytes / kind.elementBytes; }
+  // How far a descriptor moves with a step along k: within the row, or by 128 bytes for each of k.
+  int64_t ahead(const BoxedInput &boxed, int64_t step) const {
+    return step * (boxed.isKInner ? kStepBytes : depth() * kRowBytes) / 16;
+  }
+
+  // `first` and `second` are the descriptors of the first stage.
+  Value multiply(Value stage, Value first, Value second, Value sums) {
+    const Integers &i64 = kernel.i64;
+    first = descriptorAt(first, stage);
+    second = descriptorAt(second, stage);
     auto layoutOf = [&](bool isKInner, bool isLhs) {
       return isKInner == isLhs ? NVVM::MMALayout::row : NVVM::MMALayout::col;
     };
-    int64_t depth = kStepBytes / kind.elementBytes;
-    auto shape = NVVM::MMAShapeAttr::get(b.getContext(), kGroupRows, config.n, depth);
+    auto shape = NVVM::MMAShapeAttr::get(b.getContext(), kGroupRows, columns.extent, depth());
     std::optional<NVVM::MMAIntOverflow> overflow;
     if (kind.accumulator.isInteger())
       overflow = NVVM::MMAIntOverflow::wrapped;
     NVVM::WgmmaFenceAlignedOp::create(b);
-    for (int64_t step = 0; step * depth < config.k; ++step) {
-      // Bytes along k: within the row, or 128 for each of k.
-      auto ahead = [&](const BoxedInput &boxed) {
-        return step * (boxed.isKInner ? kStepBytes : depth * kRowBytes) / 16;
-      };
+    for (int64_t step = 0; step * depth() < config.k; ++step)
       sums = NVVM::WgmmaMmaAsyncOp::create(
-          b, sums.getType(), sums, i64.add(a, ahead(lhs)), i64.add(c, ahead(rhs)), shape, kind.lhs, kind.rhs,
-          kind.result, NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one,
-          layoutOf(lhs.isKInner, true), layoutOf(rhs.isKInner, false),
+          b, sums.getType(), sums, i64.add(first, ahead(rows, step)), i64.add(second, ahead(columns, step)), shape,
+          kind.lhs, kind.rhs, kind.result, NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one,
+          layoutOf(rows.isKInner, true), layoutOf(columns.isKInner, false),
           overflow ? NVVM::MMAIntOverflowAttr::get(b.getContext(), *overflow) : NVVM::MMAIntOverflowAttr());
+    NVVM::WgmmaGroupSyncAlignedOp::create(b);
+    return sums;
+  }
+
+  //===--- Rows that go through registers ---===//
+
+  // wgmma reads elements of four bytes along k alone, or takes those of its rows from registers, whichever way they lie
+  // in shared memory: a box has rows of 32 of them, one for each of k. A thread holds two rows at k = lane % 4 and 4
+  // above. They are neighbours here, loaded at once, so that what wgmma calls rows 0 to 63 comes in another order.
+
+  // Which of the group's 64 rows is the thread's first. A quarter of 16 bytes for each two of a warp's eight lanes / 4,
+  // chosen so that the banks of four lanes % 4 differ, which are rows of the box when the input is read, and every
+  // second row of the result when it is written.
+  Value firstHeldRow() {
+    Value warp = i32.rem(i32.div(kernel.thread, 32), 4), eighth = i32.div(lane, 4);
+    Value piece = i32.bitXor(i32.add(i32.mul(i32.rem(warp, 2), 2), i32.div(eighth, 4)),
+                             i32.mul(i32.rem(i32.div(eighth, 2), 2), 5));
+    return i32.add(i32.mul(i32.div(warp, 2), kRowBytes / kind.elementBytes),
+                   i32.add(i32.mul(piece, 4), i32.mul(i32.rem(eighth, 2), 2)));
+  }
+
+  // Where they are in the first stage, for k = lane % 4.
+  Value heldPlace(Value part) {
+    TileLayout box;
+    box.rows = config.k;
+    box.rowElements = kGroupRows;
+    box.elementBytes = kind.elementBytes;
+    box.isSwizzled = true;
+    Value place = box.offset(i32, i32.rem(lane, 4), i32.mul(firstHeldRow(), kind.elementBytes));
+    return i32.add(i32.add(i32.add(stageOffset(i32.constant(0)), rows.start), part), place);
+  }
+
+  // The registers of all steps of a stage: four each.
+  SmallVector<Value> loadHeld(Value stage, Value first) {
+    Value place = i32.add(first, i32.mul(stage, (config.m + config.n) * kRowBytes));
+    auto pair = VectorType::get({2}, b.getI32Type());
+    SmallVector<Value> registers;
+    for (int64_t k = 0; k < config.k; k += 4) {
+      // Four rows below, the piece of 16 bytes is another one.
+      Value at = i32.add(i32.bitXor(place, k % 8 * 16), k * kRowBytes);
+      Value loaded = LLVM::LoadOp::create(b, pair, kernel.sharedAt(at), 8);
+      for (int64_t i = 0; i < 2; ++i)
+        registers.push_back(LLVM::ExtractElementOp::create(b, loaded, i32.constant(i)));
+    }
+    return registers;
+  }
+
+  // Over the steps of a tile: where the ring goes on, and the sums. While a stage is multiplied, the next is loaded.
+  std::pair<Place, Value> consumeHeld(const Place &place, Value first, Value second, Type type, Value peer) {
+    wait(full(place.stage), place.parity);
+    SmallVector<Value> carried{place.stage, place.parity, LLVM::ZeroOp::create(b, type)};
+    llvm::append_range(carried, loadHeld(place.stage, first));
+    auto loop = scf::ForOp::create(b, i32.constant(1), steps, i32.constant(1), carried);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+      ValueRange held = loop.getRegionIterArgs().drop_front(3);
+      Value sums = multiplyHeld(here.stage, held, second, loop.getRegionIterArg(2));
+      Place next = after(here);
+      wait(full(next.stage), next.parity);
+      SmallVector<Value> results{next.stage, next.parity, sums};
+      llvm::append_range(results, loadHeld(next.stage, first));
+      awaitHeld(held);
+      release(here.stage, peer);
+      scf::YieldOp::create(b, results);
+    }
+    Place last{loop.getResult(0), loop.getResult(1)};
+    ValueRange held = loop.getResults().drop_front(3);
+    Value sums = multiplyHeld(last.stage, held, second, loop.getResult(2));
+    awaitHeld(held);
+    release(last.stage, peer);
+    return {after(last), sums};
+  }
+
+  // The dialect has wgmma with rows in shared memory alone.
+  Value multiplyHeld(Value stage, ValueRange held, Value second, Value sums) {
+    const Integers &i64 = kernel.i64;
+    second = descriptorAt(second, stage);
+    int64_t count = columns.extent / 2;
+    // Results, the registers of rows, the descriptor, and results as they were before.
+    std::string results, constraints, before;
+    for (int64_t i = 0; i < count; ++i) {
+      results += llvm::formatv("{0}${1}", i ? ", " : "", i);
+      constraints += "=f,";
+      before += llvm::formatv(",{0}", i);
+    }
+    constraints += "r,r,r,r,l" + before;
+    std::string text =
+        llvm::formatv("{{ .reg .pred p; setp.eq.b32 p, 0, 0; wgmma.mma_async.sync.aligned.m{0}n{1}k{2}.f32.tf32.tf32 "
+                      "{{{3}}, {{${4}, ${5}, ${6}, ${7}}, ${8}, p, 1, 1; }",
+                      kGroupRows, columns.extent, depth(), results, count, count + 1, count + 2, count + 3, count + 4);
+    NVVM::WgmmaFenceAlignedOp::create(b);
+    for (int64_t step = 0; step * depth() < config.k; ++step) {
+      SmallVector<Value> operands(held.slice(step * 4, 4));
+      operands.push_back(i64.add(second, ahead(columns, step)));
+      for (int64_t i = 0; i < count; ++i)
+        operands.push_back(LLVM::ExtractValueOp::create(b, sums, i));
+      sums = assembly(sums.getType(), operands, text, constraints);
     }
     NVVM::WgmmaGroupSyncAlignedOp::create(b);
     return sums;
   }
 
+  // The end of what goes on, for the warp: other lanes have loaded from the stage that one releases. What was held is
+  // an operand, so that its registers are no others' before.
+  void awaitHeld(ValueRange held) {
+    std::string constraints = llvm::join(SmallVector<StringRef>(held.size(), "r"), ",");
+    assembly(Type(), held, "wgmma.wait_group.sync.aligned 0;", constraints);
+    NVVM::SyncWarpOp::create(b, i32.constant(-1));
+  }
+
+  Value assembly(Type result, ValueRange operands, StringRef text, StringRef constraints) {
+    auto op =
+        LLVM::InlineAsmOp::create(b, result ? TypeRange(result) : TypeRange(), operands, text, constraints,
+                                  /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                  LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+    return result ? op.getResult(0) : Value();
+  }
+
   //===--- Results ---===//
 
-  // A thread has two elements each of rows lane / 4 and 8 below of its warp's 16 rows, in every eight columns.
+  // A thread has two rows of its group's 64, and two columns beside each other in every eight. Where the rows are those
+  // of the result, they are lane / 4 and 8 below in its warp's 16, or neighbours where they were held; where they are
+  // its columns, a pair of them is at two rows.
+  struct Pair {
+    Value m, n;        // of the first, in the tile
+    Value row, column; // and in what is stored at once
+    SmallVector<Value> sums;
+  };
+  // One of two in eight of wgmma's columns: those `block` behind `begin`, where what is stored at once starts.
+  Pair pairAt(Value number, Value sums, int64_t begin, int64_t block, int64_t which) {
+    Value row =
+        kind.isHeld ? firstHeldRow() : i32.add(i32.mul(i32.rem(i32.div(kernel.thread, 32), 4), 16), i32.div(lane, 4));
+    Value column = i32.add(i32.mul(i32.rem(lane, 4), 2), block);
+    if (kind.isSwapped)
+      column = i32.add(column, which);
+    else
+      row = i32.add(row, which * (kind.isHeld ? 1 : 8));
+    Value wholeRow = i32.add(i32.mul(number, kGroupRows), row), wholeColumn = i32.add(column, begin);
+    int64_t first = (begin + block) / 2;
+    auto sum = [&](int64_t i) { return LLVM::ExtractValueOp::create(b, sums, first + i).getResult(); };
+    if (kind.isSwapped)
+      return {wholeColumn, wholeRow, column, row, {sum(which), sum(which + 2)}};
+    return {wholeRow, wholeColumn, row, column, {sum(which * 2), sum(which * 2 + 1)}};
+  }
+
   void finish(ArrayRef<Value> origin, Value number, Value sums) {
-    Value inGroup = i32.rem(kernel.thread, kGroupThreads);
-    Value row = i32.add(i32.mul(i32.div(inGroup, 32), 16), i32.div(lane, 4));
-    Value column = i32.mul(i32.rem(lane, 4), 2);
-    Value firstRow = i32.mul(number, kGroupRows);
-    auto sumsAt = [&](int64_t block, int64_t half) {
-      SmallVector<Value> pair;
-      for (int64_t i = 0; i < 2; ++i)
-        pair.push_back(LLVM::ExtractValueOp::create(b, sums, block * 4 + half * 2 + i));
-      return pair;
-    };
     TileKernel tile = kernel;
     tile.origin.assign(origin.begin(), origin.end());
     int64_t most = 0;
@@ -418,33 +573,53 @@ private:
       isStaged &= bytes > 0 && hasVectors(group, store.memory, store.loops, 16 / std::max<int64_t>(bytes, 1));
     }
     if (!isStaged || group.extents[group.n] % 2 != 0) {
-      for (int64_t half = 0; half < 2; ++half) {
-        Value m = i32.add(i32.add(firstRow, row), half * 8);
-        whereRow(tile, m, [&] {
-          for (int64_t block = 0; block < config.n / 8; ++block)
-            finishElements(tile, sumsAt(block, half), m, i32.add(column, block * 8));
-        });
-      }
+      finishByPairs(tile, number, sums);
       return;
     }
-    int64_t width = std::min(config.n, kRowBytes / most), turn = 0;
-    for (int64_t begin = 0; begin < config.n; begin += width) {
-      // Of each store: the elements of each block and half.
+    // Of wgmma's columns, as many at once as a buffer holds, or as rows of the result with 128 bytes have.
+    int64_t width = std::min(columns.extent, kind.isSwapped ? kOutputBytes / (kGroupRows * most) : kRowBytes / most);
+    int64_t turn = 0;
+    for (int64_t begin = 0; begin < columns.extent; begin += width) {
+      // Of each store: the elements of each pair.
       SmallVector<SmallVector<SmallVector<Value>>> elements(group.stores.size());
-      for (int64_t block = begin / 8; block < (begin + width) / 8; ++block)
-        for (int64_t half = 0; half < 2; ++half) {
-          Value m = i32.add(i32.add(firstRow, row), half * 8);
+      SmallVector<Pair> pairs;
+      for (int64_t block = 0; block < width; block += 8)
+        for (int64_t which = 0; which < 2; ++which) {
+          Pair &pair = pairs.emplace_back(pairAt(number, sums, begin, block, which));
           SmallVector<SmallVector<Value>> values =
-              computeEpilogue(b, b.getLoc(), group, sumsAt(block, half), existing(tile, m, i32.add(column, block * 8)));
+              computeEpilogue(b, b.getLoc(), group, pair.sums, existing(tile, pair.m, pair.n));
           for (auto [all, each] : llvm::zip(elements, values))
             all.push_back(each);
         }
+      Value atRow = i32.mul(number, kGroupRows), atColumn = i32.constant(begin);
+      OutputPart part{kGroupRows, width, atRow, atColumn};
+      if (kind.isSwapped)
+        part = {width, kGroupRows, atColumn, atRow};
       for (auto [store, each] : llvm::zip(group.stores, elements))
-        sendOut(tile, store, each, width, begin, inGroup, number, row, column, turn++);
+        sendOut(tile, store, part, pairs, each, number, turn++);
     }
     // Two buffers in turn are enough within a tile; the next one begins with the first again.
     if (turn % 2 != 0)
       groupBarrier(number);
+  }
+
+  // Each thread its elements, where rows of the result are not stored 16 bytes at once.
+  void finishByPairs(const TileKernel &tile, Value number, Value sums) {
+    for (int64_t which = 0; which < 2; ++which) {
+      auto finishBlock = [&](int64_t block) {
+        Pair pair = pairAt(number, sums, 0, block, which);
+        finishElements(tile, pair.sums, pair.m, pair.n);
+      };
+      if (kind.isSwapped) {
+        for (int64_t block = 0; block < columns.extent; block += 8)
+          whereRow(tile, pairAt(number, sums, 0, block, which).m, [&] { finishBlock(block); });
+        continue;
+      }
+      whereRow(tile, pairAt(number, sums, 0, 0, which).m, [&] {
+        for (int64_t block = 0; block < columns.extent; block += 8)
+          finishBlock(block);
+      });
+    }
   }
 
   // Of the warps of a group alone; barrier 0 is all of the block's.
@@ -472,33 +647,40 @@ private:
     return indices;
   }
 
+  // What a group stores at once: rows and columns, of which the first is at m and n of the tile.
+  struct OutputPart {
+    int64_t rows, columns;
+    Value m, n;
+  };
+
   // Through shared memory, so that threads beside each other store 16 bytes beside each other.
-  void sendOut(const TileKernel &tile, const ContractionGroup::Store &store, ArrayRef<SmallVector<Value>> elements,
-               int64_t width, int64_t begin, Value inGroup, Value number, Value row, Value column, int64_t turn) {
+  void sendOut(const TileKernel &tile, const ContractionGroup::Store &store, const OutputPart &part,
+               ArrayRef<Pair> pairs, ArrayRef<SmallVector<Value>> elements, Value number, int64_t turn) {
     int64_t bytes = bytesOf(store);
     TileLayout layout;
-    layout.rows = kGroupRows;
-    layout.rowElements = width;
+    layout.rows = part.rows;
+    layout.rowElements = part.columns;
     layout.elementBytes = bytes;
     layout.isSwizzled = true;
     Value buffer = i32.add(i32.mul(number, 2 * kOutputBytes),
                            kBarrierBytes + config.stages * (config.m + config.n) * kRowBytes + turn % 2 * kOutputBytes);
     Type element = cast<MemRefType>(store.memory.getType()).getElementType();
-    for (auto [i, pair] : llvm::enumerate(elements)) {
-      Value place = layout.offset(i32, i32.add(row, i % 2 * 8), i32.mul(i32.add(column, i / 2 * 8), bytes));
+    for (auto [pair, values] : llvm::zip(pairs, elements)) {
+      Value place = layout.offset(i32, pair.row, i32.mul(pair.column, bytes));
       Value vector = LLVM::PoisonOp::create(b, VectorType::get({2}, element));
       for (int64_t each = 0; each < 2; ++each)
-        vector = LLVM::InsertElementOp::create(b, vector, pair[each], i32.constant(each));
+        vector = LLVM::InsertElementOp::create(b, vector, values[each], i32.constant(each));
       LLVM::StoreOp::create(b, vector, kernel.sharedAt(i32.add(buffer, place)), 2 * bytes);
     }
     groupBarrier(number);
-    int64_t perPiece = 16 / bytes, piecesOfRow = width / perPiece;
-    for (int64_t first = 0; first < kGroupRows * piecesOfRow; first += kGroupThreads) {
+    Value inGroup = i32.rem(kernel.thread, kGroupThreads);
+    int64_t perPiece = 16 / bytes, piecesOfRow = part.columns / perPiece;
+    for (int64_t first = 0; first < part.rows * piecesOfRow; first += kGroupThreads) {
       Value piece = i32.add(inGroup, first);
       Value pieceRow = i32.div(piece, piecesOfRow), pieceColumn = i32.mul(i32.rem(piece, piecesOfRow), perPiece);
       Value from = kernel.sharedAt(i32.add(buffer, layout.offset(i32, pieceRow, i32.mul(pieceColumn, bytes))));
       Value vector = LLVM::LoadOp::create(b, VectorType::get({perPiece}, element), from, 16);
-      Value m = i32.add(pieceRow, i32.mul(number, kGroupRows)), n = i32.add(pieceColumn, begin);
+      Value m = i32.add(pieceRow, part.m), n = i32.add(pieceColumn, part.n);
       whereRow(tile, m, [&] {
         SmallVector<Value> indices(tile.origin);
         indices[group.m] = arith::AddIOp::create(b, tile.origin[group.m], tile.index(m));
@@ -525,6 +707,7 @@ private:
   llvm::function_ref<SmallVector<Value>(Value)> originOf;
   int64_t consumers;
   BoxedInput lhs, rhs;
+  const BoxedInput &rows, &columns; // of wgmma: the one of which a group has 64 rows, and the other
   Value steps, lane;
   Value clusterRow, clusterColumn; // of the block; null where there are no clusters
 };
