@@ -1,6 +1,7 @@
 #include "kiln/base/tile_config.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <tuple>
@@ -24,10 +25,14 @@ std::string TileConfig::name() const {
   if (packA || packB)
     text += fmt::format("_pack{}{}", packA ? "a" : "", packB ? "b" : "");
   if (hasCluster())
-    text += fmt::format("_{}{}x{}", kCluster, clusterM, clusterN);
+    text += fmt::format("_{}{}", kCluster, clusterName());
   if (threads != 0)
     text += fmt::format("_t{}", threads);
   return text;
+}
+
+std::string TileConfig::clusterName() const {
+  return fmt::format("{}x{}{}", clusterM, clusterN, clusterK == 1 ? "" : fmt::format("x{}", clusterK));
 }
 
 static bool isDigit(char c) {
@@ -57,9 +62,19 @@ static std::optional<std::pair<int64_t, int64_t>> parsePair(std::string_view tex
   return std::make_pair(*a, *b);
 }
 
+// "2x1", or "1x1x4" where the reduction has parts.
+static std::optional<std::array<int64_t, 3>> parseCluster(std::string_view text) {
+  size_t third = text.find('x', text.find('x') + 1);
+  std::optional<std::pair<int64_t, int64_t>> pair = parsePair(text.substr(0, third));
+  std::optional<int64_t> parts = third == std::string_view::npos ? 1 : parseNumber(text.substr(third + 1));
+  if (!pair || !parts || (third != std::string_view::npos && *parts == 1))
+    return std::nullopt;
+  return std::array{pair->first, pair->second, *parts};
+}
+
 static bool isOption(std::string_view word) {
   bool isCount = (word.starts_with("v") || word.starts_with("t")) && parseNumber(word.substr(1));
-  bool isCluster = word.starts_with(kCluster) && parsePair(word.substr(kCluster.size()));
+  bool isCluster = word.starts_with(kCluster) && parseCluster(word.substr(kCluster.size()));
   return isCount || isCluster || parsePair(word) || word == "packa" || word == "packb" || word == "packab";
 }
 
@@ -72,7 +87,8 @@ Result<TileConfig> TileConfig::parse(std::string_view name) {
   auto error = [&](const std::string &message) {
     return invalidArgument(
         "'{}' is no configuration: {}; the form is tile_config_{{M}}x{{N}}_{{K}}x{{stages}}_{{class}}, "
-        "then optionally _{{rows}}x{{columns}}, _v{{lanes}}, _pack{{a|b|ab}}, _cluster{{M}}x{{N}}, _t{{threads}}",
+        "then optionally _{{rows}}x{{columns}}, _v{{lanes}}, _pack{{a|b|ab}}, _cluster{{M}}x{{N}}[x{{K}}], "
+        "_t{{threads}}",
         name, message);
   };
   if (!name.starts_with(kPrefix))
@@ -124,10 +140,10 @@ Result<TileConfig> TileConfig::parse(std::string_view name) {
     ++at;
   }
   if (word().starts_with(kCluster)) {
-    std::optional<std::pair<int64_t, int64_t>> cluster = parsePair(word().substr(kCluster.size()));
-    if (!cluster || cluster->first < 1 || cluster->second < 1 || *cluster == std::pair<int64_t, int64_t>(1, 1))
+    std::optional<std::array<int64_t, 3>> cluster = parseCluster(word().substr(kCluster.size()));
+    if (!cluster || std::ranges::min(*cluster) < 1 || std::ranges::max(*cluster) == 1)
       return error(fmt::format("'{}' is no cluster of two workgroups or more", word()));
-    std::tie(config.clusterM, config.clusterN) = *cluster;
+    std::tie(config.clusterM, config.clusterN, config.clusterK) = std::tuple_cat(*cluster);
     ++at;
   }
   if (word().starts_with("t")) {

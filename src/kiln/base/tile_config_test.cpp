@@ -27,6 +27,8 @@ TEST(TileConfig, NamesComeBackAsTheyWere) {
            "tile_config_128x256_64x4_tensorcore_wgmma_cluster2x1",
            "tile_config_96x128_256x1_fma_12x32_v16_packab_cluster1x4_t2",
            "tile_config_96x128_256x1_cluster_fma",
+           "tile_config_32x32_64x4_tensorcore_mmasync_16x16_cluster1x1x4",
+           "tile_config_32x32_64x4_simt_ffma_cluster2x1x2_t2",
        }) {
     Result<TileConfig> config = TileConfig::parse(name);
     ASSERT_TRUE(config.ok()) << config.status().toString();
@@ -41,8 +43,8 @@ TEST(TileConfig, ConfigurationsComeBackAsTheyWere) {
         for (const char *instructions : {"fma", "vector", "tensorcore_mmasync"})
           for (int64_t threads : {0, 3}) {
             bool packA = (pack & 1) != 0, packB = (pack & 2) != 0;
-            TileConfig config{96,    128,   256,   2,           instructions, rows,   rows * 2,
-                              lanes, packA, packB, 1 + threads, 1 + rows / 6, threads};
+            TileConfig config{96,    128,   256,   2,           instructions, rows,          rows * 2,
+                              lanes, packA, packB, 1 + threads, 1 + rows / 6, 1 + lanes / 8, threads};
             Result<TileConfig> parsed = TileConfig::parse(config.name());
             ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
             EXPECT_EQ(*parsed, config) << config.name();
@@ -56,6 +58,12 @@ TEST(TileConfig, FieldsAreWhatTheNameSays) {
   EXPECT_EQ(clustered->clusterM, 2);
   EXPECT_EQ(clustered->clusterN, 1);
   EXPECT_TRUE(clustered->hasCluster());
+  EXPECT_EQ(clustered->clusterK, 1);
+  Result<TileConfig> split = TileConfig::parse("tile_config_32x32_64x4_simt_ffma_cluster1x1x4");
+  ASSERT_TRUE(split.ok());
+  EXPECT_EQ(split->clusterM * split->clusterN, 1);
+  EXPECT_EQ(split->clusterK, 4);
+  EXPECT_TRUE(split->hasCluster());
   Result<TileConfig> config = TileConfig::parse("tile_config_96x128_256x3_fma_12x32_v16_packb_t2");
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config->m, 96);
@@ -88,6 +96,7 @@ TEST(TileConfig, MalformedNamesAreRejectedWithTheirFault) {
                         Case{"tile_config_8x8_64x0_fma", "at least one stage"},
                         Case{"tile_config_8x8_64x1_fma_cluster1x1", "'cluster1x1' is no cluster"},
                         Case{"tile_config_8x8_64x1_fma_cluster0x2", "'cluster0x2' is no cluster"},
+                        Case{"tile_config_8x8_64x1_fma_cluster1x1x0", "'cluster1x1x0' is no cluster"},
                         Case{"tile_config_8x8_64x1_fma_t2_cluster2x1", "'cluster2x1' is out of place"},
                         Case{"tile_config_8x8_64x1", "names no instruction class"},
                         Case{"tile_config_8x8_64x1_8x8", "names no instruction class"},

@@ -19,11 +19,13 @@ KINDS = [
     ("f16", "f16", [None, f"64x64_64x3_{GROUPED}", f"128x64_64x3_{GROUPED}", f"64x128_64x2_{GROUPED}", f"128x256_64x4_{GROUPED}",
                     f"128x64_64x3_{GROUPED}_cluster2x1", f"64x64_64x2_{GROUPED}_cluster1x2", f"64x128_64x3_{GROUPED}_cluster2x2",
                     f"64x64_64x3_{GROUPED}_cluster4x1", f"64x64_64x2_{GROUPED}_cluster2x4",
-                    f"64x64_64x3_{SYNC}", f"128x64_32x4_{SYNC}", f"32x32_32x2_{SYNC}", f"64x64_16x2_{SCALAR}"]),
+                    f"64x64_64x3_{SYNC}", f"128x64_32x4_{SYNC}", f"32x32_32x2_{SYNC}", f"64x64_16x2_{SCALAR}",
+                    f"32x32_64x3_{SYNC}_cluster1x1x4", f"64x32_32x2_{SYNC}_16x16_cluster1x1x3", f"32x32_16x2_{SCALAR}_cluster1x1x2"]),
     ("f16", "f32", [None, f"64x64_64x3_{GROUPED}", f"256x128_64x3_{GROUPED}", f"64x256_64x2_{GROUPED}_cluster2x1", f"64x128_64x3_{SYNC}"]),
-    ("f32", "f32", [None, f"64x64_32x3_{GROUPED}", f"128x128_32x2_{GROUPED}", f"64x64_32x3_{GROUPED}_cluster2x2", f"64x64_32x3_{SYNC}", f"64x64_16x3_{SCALAR}_8x4", f"128x128_8x2_{SCALAR}"]),
-    ("f64", "f64", [None, f"32x32_16x2_{SCALAR}"]),
-    ("i8", "i32", [None, f"64x64_128x3_{GROUPED}", f"64x64_128x3_{GROUPED}_cluster2x1", f"64x64_64x3_{SYNC}", f"32x32_16x2_{SCALAR}_4x4"]),
+    ("f32", "f32", [None, f"64x64_32x3_{GROUPED}", f"128x128_32x2_{GROUPED}", f"64x64_32x3_{GROUPED}_cluster2x2", f"64x64_32x3_{SYNC}", f"64x64_16x3_{SCALAR}_8x4", f"128x128_8x2_{SCALAR}",
+                    f"32x64_16x3_{SCALAR}_4x4_cluster1x1x5", f"64x64_32x3_{SYNC}_cluster1x1x2"]),
+    ("f64", "f64", [None, f"32x32_16x2_{SCALAR}", f"32x32_16x2_{SCALAR}_cluster1x1x2"]),
+    ("i8", "i32", [None, f"64x64_128x3_{GROUPED}", f"64x64_128x3_{GROUPED}_cluster2x1", f"64x64_64x3_{SYNC}", f"32x32_16x2_{SCALAR}_4x4", f"64x64_64x3_{SYNC}_cluster1x1x8"]),
 ]
 # What is computed of the product: of itself, a value for each column, one for each row, and one for each element.
 EPILOGUES = {
@@ -38,7 +40,7 @@ class Case:
         self.type, self.result, configurations = rng.choice(KINDS)
         self.configuration = rng.choice([each for each in configurations if only in (each or "")] or configurations)
         self.turned = [rng.random() < 0.5, rng.random() < 0.5]
-        if self.type == "f32" and "cluster" in (self.configuration or ""):
+        if self.type == "f32" and f"{GROUPED}_cluster" in (self.configuration or ""):
             self.turned = [False, True]  # K is innermost: what goes through registers is shared with no other block
         self.batch = rng.choice([0, 0, 0, 3])
         self.dynamic = self.configuration is None and not self.batch and rng.random() < 0.3
@@ -147,7 +149,7 @@ class Case:
         program = os.path.join(folder, "product.mlir")
         with open(program, "w", encoding="utf-8") as file:
             file.write(self.program())
-        architecture = "sm_90a" if self.configuration and GROUPED in self.configuration or seed % 2 else "sm_80"
+        architecture = "sm_90a" if self.configuration and (GROUPED in self.configuration or "cluster" in self.configuration) or seed % 2 else "sm_80"
         commands = [["kiln-compile", "--iree-hal-target-backends=cuda", f"--iree-hal-cuda-llvm-target-arch={architecture}", program,
                      "-o", os.path.join(folder, "product.vmfb")],
                     ["kiln-run-module", f"--device={device or f'cuda-sim://{seed}'}", f"--module={folder}/product.vmfb", "--function=product",

@@ -22,7 +22,7 @@ static Value pack(const Row &row) {
 static Value cluster(const Row &row) {
   if (!row.configuration || !row.configuration->hasCluster())
     return {};
-  return fmt::format("{}x{}", row.configuration->clusterM, row.configuration->clusterN);
+  return row.configuration->clusterName();
 }
 
 static constexpr Column kColumns[] = {

@@ -116,7 +116,8 @@ public:
             for (int64_t stages : {2, 3, 4, 5, 6, 8, 10})
               if (stages * (m + n) * row <= gpu.sharedBytes)
                 for (auto [rows, columns] : warpTiles(m, n))
-                  add(kMmaSync, m, n, row / product.bytes, stages, rows, columns, rate);
+                  for (int64_t parts : depthParts(m, n, row / product.bytes))
+                    add(kMmaSync, m, n, row / product.bytes, stages, rows, columns, rate, 1, 1, parts);
   }
 
   void addSimt() {
@@ -131,7 +132,8 @@ public:
                 // What is turned on its way has padding.
                 int64_t padding = (product.lhsKInner ? 16 : 0) + (product.rhsKInner ? 16 : 0);
                 if (stages * k * ((m + n) * product.bytes + padding) <= gpu.sharedBytes)
-                  add(kSimtFfma, m, n, k, stages, rows, columns, rate);
+                  for (int64_t parts : depthParts(m, n, k))
+                    add(kSimtFfma, m, n, k, stages, rows, columns, rate, 1, 1, parts);
               }
   }
 
@@ -152,6 +154,16 @@ private:
     for (auto [rows, columns] : {Tile(1, 1), Tile(2, 1), Tile(1, 2), Tile(2, 2), Tile(4, 1)})
       if (rows <= measure::divideUp(product.m, m) && columns <= measure::divideUp(product.n, n))
         all.emplace_back(rows, columns);
+    return all;
+  }
+
+  // Into how many parts the blocks of a cluster may cut k, where one tile for each leaves multiprocessors without work.
+  std::vector<int64_t> depthParts(int64_t m, int64_t n, int64_t k) const {
+    const int64_t tiles = product.batch * measure::divideUp(product.m, m) * measure::divideUp(product.n, n);
+    std::vector<int64_t> all = {1};
+    for (int64_t parts : {2, 4, 8})
+      if (gpu.generation >= 90 && tiles * parts <= gpu.multiprocessors && measure::divideUp(product.k, k) >= 2 * parts)
+        all.push_back(parts);
     return all;
   }
 
@@ -184,13 +196,13 @@ private:
   }
 
   void add(std::string_view instructions, int64_t m, int64_t n, int64_t k, int64_t stages, int64_t rows,
-           int64_t columns, double rate, int64_t clusterM = 1, int64_t clusterN = 1) {
+           int64_t columns, double rate, int64_t clusterM = 1, int64_t clusterN = 1, int64_t clusterK = 1) {
     TileConfig config;
     config.m = m, config.n = n, config.k = k;
     config.stages = stages;
     config.instructions = instructions;
     config.rows = rows, config.columns = columns;
-    config.clusterM = clusterM, config.clusterN = clusterN;
+    config.clusterM = clusterM, config.clusterN = clusterN, config.clusterK = clusterK;
     configs.push_back({config, costOf(config) / rate});
   }
 
@@ -202,11 +214,13 @@ private:
     auto along = [](int64_t extent, int64_t tile, int64_t cluster) {
       return measure::roundUp(measure::divideUp(extent, tile), cluster);
     };
-    int64_t tiles =
-        product.batch * along(product.m, config.m, config.clusterM) * along(product.n, config.n, config.clusterN);
+    int64_t tiles = product.batch * along(product.m, config.m, config.clusterM) *
+                    along(product.n, config.n, config.clusterN) * config.clusterK;
     double read = 60 * (1 / real(config.m) + 1 / real(config.n));
     double wait = 0.25 / real(config.stages - 1);
-    double depth = real(measure::roundUp(product.k, config.k));
+    // Each block of a cluster that cuts k reads a part of the others' sums, which is as a tile of k for each.
+    double depth = real(measure::roundUp(measure::divideUp(product.k, config.clusterK), config.k) +
+                        (config.clusterK - 1) * config.k);
     double registers = config.rows == 0 ? 1 : 1 + 0.02 * real(64 * 64) / real(config.rows * config.columns * 4);
     return real(measure::divideUp(tiles, gpu.multiprocessors) * config.m * config.n) * depth * (1 + read + wait) *
            registers;
@@ -224,7 +238,7 @@ constexpr Documented kDocumented[] = {{128, 256, 64, 3}, {128, 128, 128, 4}, {12
                                       {128, 64, 64, 5},  {64, 64, 128, 5},   {64, 64, 64, 10}};
 
 bool isDocumented(const TileConfig &config, int64_t bytes) {
-  return config.instructions == kMmaSync && config.rows == 0 &&
+  return config.instructions == kMmaSync && config.rows == 0 && !config.hasCluster() &&
          std::ranges::any_of(kDocumented, [&](const Documented &one) {
            return config.m == one.m && config.n == one.n && config.k * bytes == one.rowBytes &&
                   config.stages == one.stages;
@@ -258,11 +272,11 @@ std::vector<std::string> cudaConfigurations(const MatmulSpec &spec, const CudaSh
         chosen.insert(place);
   };
   choose(count, [&](const TileConfig &config) { return isDocumented(config, bytes); });
-  // The model knows nothing of what clusters gain: a few of two blocks are measured beside what has none.
-  std::set<std::tuple<int64_t, int64_t, int64_t, int64_t>> clusters;
+  // The model knows little of what clusters gain: a few are measured beside what has none.
+  std::set<std::tuple<int64_t, int64_t, std::string>> clusters;
   choose(std::min(count, chosen.size() + count / 8), [&](const TileConfig &config) {
-    return config.clusterM * config.clusterN == 2 &&
-           clusters.insert({config.m, config.n, config.clusterM, config.clusterN}).second;
+    return (config.clusterM * config.clusterN == 2 || config.clusterK != 1) &&
+           clusters.insert({config.m, config.n, config.clusterName()}).second;
   });
   // A model that is wrong about a class or a tile costs little where each has its best.
   std::set<std::tuple<std::string, int64_t, int64_t>> tiles;

@@ -85,6 +85,18 @@ TEST(CudaConfigurations, ClustersAreMeasuredBesideTheSameTiles) {
     EXPECT_TRUE(name.find("_cluster2x") == std::string::npos && name.find("_cluster4x") == std::string::npos) << name;
 }
 
+// Where a tile for each multiprocessor is more than there are, k is cut.
+TEST(CudaConfigurations, PartsOfKAreMeasuredWhereTilesAreFew) {
+  auto parts = [](const std::vector<std::string> &names) {
+    return std::ranges::count_if(names, [](const std::string &name) { return name.find("_cluster1x1x") != name.npos; });
+  };
+  const std::string_view odd = "matmul_127x255x513_f16t_f16t_f16t";
+  EXPECT_GT(parts(namesFor(odd, "cuda:sm_90a")), 0);
+  EXPECT_GT(parts(spaceOf(odd, "cuda:sm_120")), 100);
+  EXPECT_EQ(parts(spaceOf(odd, "cuda:sm_80")), 0) << "it has no clusters";
+  EXPECT_EQ(parts(spaceOf("matmul_4096x4096x4096_f16t_f16t_f16t", "cuda:sm_90a")), 0);
+}
+
 // Two groups of warps hold 128 columns of B, or rows of A; registers are shared with no other block.
 TEST(CudaConfigurations, WhatGoesThroughRegistersHasTilesOfItsOwn) {
   for (auto [layouts, fits, large] :

@@ -36,7 +36,7 @@ inline constexpr llvm::StringLiteral scratchBytesAttr = "kiln.scratch_bytes";
 inline constexpr llvm::StringLiteral dynamicSharedBytesAttr = "kiln.dynamic_shared_bytes";
 // On a dispatch that goes over its workgroups itself, and on its kernel: how many blocks a multiprocessor gets, an i32.
 inline constexpr llvm::StringLiteral blocksPerMultiprocessorAttr = "kiln.blocks_per_multiprocessor";
-// On a dispatch that goes over its workgroups itself, and on its kernel: how many blocks are a cluster, an i32.
+// On a dispatch's function, and then on its kernel: how many blocks beside each other are a cluster, an i32.
 inline constexpr llvm::StringLiteral clusterBlocksAttr = "kiln.cluster_blocks";
 // On a dispatch's function that waits for the kernels before it, and on its kernel.
 inline constexpr llvm::StringLiteral startsEarlyAttr = "kiln.starts_early";

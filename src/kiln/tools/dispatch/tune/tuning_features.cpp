@@ -61,7 +61,7 @@ static std::vector<double> describe(const TileConfig &config, const Extents &pro
   auto size = [](int64_t tile, double whole) { return tile > 0 ? static_cast<double>(tile) : std::max(1.0, whole); };
   double m = size(config.m, problem.m), n = size(config.n, problem.n), k = size(config.k, problem.k);
   double rows = size(config.rows, 1), columns = size(config.columns, 1);
-  double workgroups = std::ceil(problem.m / m) * std::ceil(problem.n / n);
+  double workgroups = std::ceil(problem.m / m) * std::ceil(problem.n / n) * static_cast<double>(config.clusterK);
   double bytes = problem.elementBytes;
   const std::vector<double> registers = {
       std::log2(rows), std::log2(columns),       std::log2(1 + static_cast<double>(config.lanes)),
@@ -70,6 +70,7 @@ static std::vector<double> describe(const TileConfig &config, const Extents &pro
   const std::vector<double> tiles = {
       std::log2(static_cast<double>(config.clusterM)),
       std::log2(static_cast<double>(config.clusterN)),
+      std::log2(static_cast<double>(config.clusterK)),
       std::log2(m),
       std::log2(n),
       std::log2(k),

@@ -22,6 +22,10 @@ int64_t threadsOf(const TileConfig &config) {
   return config.instructions == kMmaSync ? parts * 32 : parts;
 }
 
+int64_t blocksOfCluster(const TileConfig &config) {
+  return config.clusterM * config.clusterN * config.clusterK;
+}
+
 void completeContractionConfig(TileConfig &config) {
   bool isMma = config.instructions == kMmaSync;
   if (config.instructions == kWgmma) {
@@ -75,13 +79,17 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
                          config.stages);
   if (int64_t threads = threadsOf(config); threads < 32 || threads > 1024)
     return llvm::formatv("makes blocks of {0} threads; there are 32 to 1024 in a block", threads);
-  if (config.hasCluster() && !isGrouped)
+  if (config.hasCluster() && target.generation() < 90)
+    return llvm::formatv("has clusters, which {0} does not; sm_90 and newer do", target.architecture);
+  if ((config.clusterM != 1 || config.clusterN != 1) && !isGrouped)
     return llvm::formatv("has clusters, in which blocks share what {0} copies; {1} does not", kWgmma,
                          config.instructions);
-  if (int64_t blocks = config.clusterM * config.clusterN;
-      !llvm::isPowerOf2_64(config.clusterM) || !llvm::isPowerOf2_64(config.clusterN) || blocks > 8)
-    return llvm::formatv("has clusters of {0}x{1}; they are powers of two, of 8 blocks at most", config.clusterM,
-                         config.clusterN);
+  if (config.clusterK != 1 && isGrouped)
+    return llvm::formatv("cuts K into parts for the blocks of a cluster; {0} does not, {1} and {2} do", kWgmma,
+                         kMmaSync, kSimtFfma);
+  if (!llvm::isPowerOf2_64(config.clusterM) || !llvm::isPowerOf2_64(config.clusterN) || blocksOfCluster(config) > 8)
+    return llvm::formatv("has clusters of {0}; there are 8 blocks at most, and powers of two along M and N",
+                         config.clusterName());
   if (config.packA || config.packB)
     return "packs an operand; kernels for GPUs pack none";
   return "";

@@ -28,8 +28,9 @@ void completeContractionConfig(TileConfig &config);
 // Why a kernel cannot follow a complete configuration; empty where it can.
 std::string checkContractionConfig(const TileConfig &config, const CudaTarget &target);
 
-// Threads of a block.
+// Threads of a block, and blocks of a cluster.
 int64_t threadsOf(const TileConfig &config);
+int64_t blocksOfCluster(const TileConfig &config);
 
 } // namespace kiln
 

@@ -60,6 +60,29 @@ overDepth(const TileKernel &kernel, llvm::ArrayRef<TileCopy> copies, int64_t sta
           llvm::ArrayRef<mlir::Value> initial,
           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, llvm::ArrayRef<mlir::Value>)> compute);
 
+// A block's sums of a tile. Where blocks of a cluster compute parts of k, each part comes to where the others read it,
+// in the stages' memory, and the blocks finish elements in turn.
+class TileSums {
+public:
+  TileSums(const TileKernel &kernel, llvm::ArrayRef<mlir::Value> sums);
+  // As finishElements, of `count` sums.
+  void finish(int64_t first, int64_t count, mlir::Value m, mlir::Value n);
+  // All threads come here at last: nobody's memory is read any more.
+  void end();
+
+  static int64_t sharedBytes(const TileConfig &config, int64_t sumBytes) {
+    return config.clusterK == 1 ? 0 : config.m * config.n * sumBytes;
+  }
+
+private:
+  mlir::Value placeOf(int64_t sum) const;
+  void clusterBarrier();
+
+  const TileKernel &kernel;
+  llvm::SmallVector<mlir::Value> sums;
+  int64_t turn = 0;
+};
+
 // Finishes elements that lie beside each other along n, at `m` and `n` (i32) within the tile. Rows are taken to exist.
 void finishElements(const TileKernel &kernel, llvm::ArrayRef<mlir::Value> sums, mlir::Value m, mlir::Value n);
 // Calls `emit` for a row of the tile, at `m` (i32), if it exists.

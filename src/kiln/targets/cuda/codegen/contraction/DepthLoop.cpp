@@ -24,11 +24,18 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
   const Integers &i32 = kernel.i32, &i64 = kernel.i64;
   int64_t depth = kernel.config.k, ahead = kernel.config.stages - 1;
   int64_t extent = kernel.group.extents[kernel.group.k];
+  // Of the block's part: the last ones may reach beyond k, where tiles are zeros.
+  const int64_t ofParts = depth * kernel.config.clusterK;
   std::optional<int64_t> known;
   if (ShapedType::isStatic(extent))
-    known = llvm::divideCeil(extent, depth);
-  Value steps =
-      known ? i32.constant(*known) : i32.of(i64.div(i64.add(i64.of(kernel.extents[kernel.group.k]), depth - 1), depth));
+    known = llvm::divideCeil(extent, ofParts);
+  Value steps = known ? i32.constant(*known)
+                      : i32.of(i64.div(i64.add(i64.of(kernel.extents[kernel.group.k]), ofParts - 1), ofParts));
+  auto placeOf = [&](Value step) {
+    if (kernel.part)
+      step = i32.add(i32.mul(kernel.part, steps), step);
+    return i64.mul(i64.of(step), depth);
+  };
   // What goes through registers is on its way while the tiles before are computed with, if there is room for it: so
   // many tiles, besides those that are in shared memory.
   int64_t elements = 0, sums = 0;
@@ -53,7 +60,7 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
     if (isNever(exists))
       return loaded;
     for (const TileCopy &copy : copies)
-      loaded.push_back(isHeld(copy) ? copy.load(i64.mul(i64.of(step), depth), exists) : SmallVector<Value>());
+      loaded.push_back(isHeld(copy) ? copy.load(placeOf(step), exists) : SmallVector<Value>());
     return loaded;
   };
   auto store = [&](Value stage, const Elements &loaded) {
@@ -67,7 +74,7 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
     kernel.where(exists, [&] {
       for (const TileCopy &copy : copies)
         if (!isHeld(copy))
-          copy.issue(stage, i64.mul(i64.of(step), depth));
+          copy.issue(stage, placeOf(step));
     });
   };
 

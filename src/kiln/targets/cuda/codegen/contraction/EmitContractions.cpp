@@ -49,13 +49,18 @@ public:
   ContractionEmitter(func::FuncOp function, const ContractionGroup &group, const TileConfig &config)
       : function(function), group(group), config(config), rewriter(function.getContext()) {}
 
-  // A block for each tile.
+  // A block for each tile, or as many as there are parts of k, beside each other.
   LogicalResult emit(int64_t sharedBytes, llvm::function_ref<void(const TileKernel &)> emitTile) {
     ImplicitLocOpBuilder b(group.root->getLoc(), rewriter);
     auto forall = begin(b, sharedBytes);
     b.setInsertionPointToStart(forall.getBody());
     TileKernel kernel = makeKernel(b);
-    kernel.origin = originOf(b, SmallVector<Value>(forall.getInductionVars()));
+    SmallVector<Value> ids(forall.getInductionVars());
+    if (config.clusterK != 1) {
+      kernel.part = NVVM::ClusterId::create(b, b.getI32Type());
+      ids.back() = arith::DivUIOp::create(b, ids.back(), arith::ConstantIndexOp::create(b, config.clusterK));
+    }
+    kernel.origin = originOf(b, ids);
     Value isAligned = rowsAreAligned(b);
     if (!isAligned) {
       emitTile(kernel);
@@ -76,8 +81,6 @@ public:
   LogicalResult emitPersistent(int64_t sharedBytes, int64_t blocksPerMultiprocessor, const WgmmaKind &kind) {
     ImplicitLocOpBuilder b(group.root->getLoc(), rewriter);
     auto forall = begin(b, sharedBytes);
-    if (config.hasCluster())
-      function->setAttr(clusterBlocksAttr, rewriter.getI32IntegerAttr(config.clusterM * config.clusterN));
     b.setInsertionPoint(forall);
     SmallVector<Value> sizes;
     Value total = arith::ConstantIndexOp::create(b, 1);
@@ -111,8 +114,11 @@ private:
       AffineExpr clusters = getAffineDimExpr(0, b.getContext()).ceilDiv(tile * cluster);
       OpFoldResult extent = getAsOpFoldResult(extents[loop]);
       counts.push_back(affine::makeComposedFoldedAffineApply(b, b.getLoc(), clusters, {extent}));
-      blocks.push_back(affine::makeComposedFoldedAffineApply(b, b.getLoc(), clusters * cluster, {extent}));
+      int64_t parts = loop == group.n ? config.clusterK : 1;
+      blocks.push_back(affine::makeComposedFoldedAffineApply(b, b.getLoc(), clusters * (cluster * parts), {extent}));
     }
+    if (config.hasCluster())
+      function->setAttr(clusterBlocksAttr, rewriter.getI32IntegerAttr(blocksOfCluster(config)));
     function->setAttr(threadsAttr, rewriter.getI32IntegerAttr(threadsOf(config)));
     function->setAttr(dynamicSharedBytesAttr, rewriter.getI64IntegerAttr(sharedBytes));
     return scf::ForallOp::create(b, blocks, /*outputs=*/ValueRange(),
@@ -271,6 +277,8 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     int64_t bytes = grouped ? sharedBytesOfWgmma(config)
                     : kind  ? sharedBytesOfMmaSync(*group, config)
                             : sharedBytesOfSimt(*group, config);
+    if (!grouped)
+      bytes = std::max(bytes, TileSums::sharedBytes(config, sumBytesOf(*group, kind)));
     if (bytes > target.sharedLimit())
       return refuse(function, group->root, config, target,
                     llvm::formatv("needs {0} bytes of shared memory; {1} has {2} for a block", bytes,
@@ -280,6 +288,12 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
       return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && fitsTwice(config, *grouped) ? 2 : 1,
                                     *grouped);
     return emitter.emit(bytes, [&](const TileKernel &kernel) { kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel); });
+  }
+
+  static int64_t sumBytesOf(const ContractionGroup &group, const std::optional<MmaKind> &kind) {
+    auto root = group.root;
+    Type type = kind ? kind->accumulator : getElementTypeOrSelf(root->getResult(0).getType());
+    return type.getIntOrFloatBitWidth() / 8;
   }
 
   // Whether the registers of a multiprocessor suffice for two blocks: a thread of a warpgroup that multiplies needs

@@ -188,6 +188,7 @@ public:
                                           return values;
                                         });
 
+    TileSums tile(kernel, sums);
     // A thread has two elements each of rows lane / 4 and 8 below.
     row = i32.add(row, i32.div(lane, 4));
     column = i32.add(column, i32.mul(i32.rem(lane, 4), 2));
@@ -195,10 +196,10 @@ public:
       Value m = i32.add(row, i * 8);
       whereRow(kernel, m, [&] {
         for (int64_t j = 0; j < columnFragments * 2; ++j)
-          finishElements(kernel, ArrayRef<Value>(sums).slice(place(i / 2, j) + i % 2 * 2, 2), m,
-                         i32.add(column, j * 8));
+          tile.finish(place(i / 2, j) + i % 2 * 2, 2, m, i32.add(column, j * 8));
       });
     }
+    tile.end();
   }
 
 private:

@@ -79,14 +79,15 @@ public:
                                load(i32.add(stage, lhsLayout.bytes()), rhsLayout, group.rhs, columns, k), values);
                     return values;
                   });
+    TileSums tile(kernel, sums);
     for (int64_t i = 0; i < config.rows; ++i) {
       Value m = rows.place(i32, i);
       whereRow(kernel, m, [&] {
         for (int64_t j = 0; j < config.columns; j += columns.width)
-          finishElements(kernel, ArrayRef<Value>(sums).slice(i * config.columns + j, columns.width), m,
-                         columns.place(i32, j));
+          tile.finish(i * config.columns + j, columns.width, m, columns.place(i32, j));
       });
     }
+    tile.end();
   }
 
 private:

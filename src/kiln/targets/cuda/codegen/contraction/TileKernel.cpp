@@ -83,7 +83,7 @@ void TileKernel::where(Value condition, llvm::function_ref<void()> emit) const {
 
 bool TileKernel::isWhole(unsigned loop, int64_t tile) const {
   int64_t extent = group.extents[loop];
-  tile *= loop == group.m ? config.clusterM : loop == group.n ? config.clusterN : 1;
+  tile *= loop == group.m ? config.clusterM : loop == group.n ? config.clusterN : loop == group.k ? config.clusterK : 1;
   return ShapedType::isStatic(extent) && extent % tile == 0;
 }
 

@@ -48,6 +48,8 @@ struct TileKernel {
   llvm::SmallVector<mlir::Value> origin, extents;
   // Whether rows of unknown length are known to be multiples of 16 bytes.
   bool isAligned = false;
+  // The block's number among those of its cluster, each of which computes a part of k; null where one computes all.
+  mlir::Value part; // i32
 
   mlir::Value sharedAt(mlir::Value offset) const;
   mlir::Value index(mlir::Value value) const;

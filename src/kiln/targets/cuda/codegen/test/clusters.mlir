@@ -39,7 +39,7 @@
 // FOUR-NOT: complete_tx::bytes [
 
 // OLD: has the configuration 'tile_config_128x256_64x4_tensorcore_wgmma_cluster2x1', which asks for tensorcore_wgmma, which sm_80 does not have
-// LARGE: which has clusters of 4x4; they are powers of two, of 8 blocks at most
+// LARGE: which has clusters of 4x4; there are 8 blocks at most, and powers of two along M and N
 // SYNC: which has clusters, in which blocks share what tensorcore_wgmma copies; tensorcore_mmasync does not
 
 func.func @two(%lhs: tensor<4096x4096xf16>, %rhs: tensor<4096x4096xf16>) -> tensor<4096x4096xf16> {
