@@ -33,7 +33,10 @@ struct ProcessOptions {
   std::string outputPath;                       // where standard output goes; empty: it is captured
   std::vector<std::pair<int, uint64_t>> limits; // RLIMIT_AS and the like, and their values
   std::string workingFolder;                    // empty: this process's
-  uint64_t interruptAfterMilliseconds = 0;      // when it is sent SIGINT; 0: never
+  // When it is sent SIGINT: once it has printed this on standard output, and has then had so much processor time, which
+  // takes the longer the busier the machine is. Never where neither is given.
+  std::string interruptWhenPrinted;
+  double interruptAfterCpuSeconds = 0;
 };
 
 struct ProcessResult {
