@@ -175,7 +175,7 @@ TEST_F(RunModuleTest, InterruptedOrOutOfTimeItSaysWhereItIs) {
   std::string endless = folder.write("endless.vmfb", endlessModule());
   std::vector<std::string> arguments = {"--module=" + endless, "--function=forever", "--device=local-sync"};
   ProcessOptions options;
-  options.interruptWhenPrinted = "EXEC @forever";
+  options.whenPrinted = "EXEC @forever";
   ProcessResult interrupted = runTool("kiln-run-module", arguments, options);
   EXPECT_EQ(interrupted.exitCode, 130);
   EXPECT_LT(interrupted.secondsAfterInterrupt, 30); // the call has no end
