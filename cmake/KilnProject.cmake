@@ -42,7 +42,7 @@ add_link_options(-Wl,--gc-sections)
 # are loaded by programs that know nothing of sanitizers.
 set(KILN_SANITIZE "" CACHE STRING "Sanitizers to build with, as -fsanitize= takes them; see the presets asan, tsan, fuzz")
 option(KILN_FUZZERS "Link the targets of tests/fuzz with libFuzzer; otherwise they run their corpora and nothing else" OFF)
-set(KILN_TEST_TIMEOUT 120) # seconds of a unit test
+set(KILN_TEST_TIMEOUT 600) # seconds of a unit test, of which some take two minutes on a busy machine
 if(KILN_SANITIZE)
   set(KILN_TEST_TIMEOUT 900) # ThreadSanitizer makes work in one thread 10 times slower, and more
   add_compile_options(-fsanitize=${KILN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -6,7 +6,7 @@
 #   lit-22 -D slow=1 src tests                 with the tests that say REQUIRES: slow
 #
 # A test is a .mlir or .test file outside folders named Inputs; its RUN lines are run by bash, with this build's tools,
-# the compat links, FileCheck and not on the PATH. Features for REQUIRES: are set below. A test may take 120 seconds,
+# the compat links, FileCheck and not on the PATH. Features for REQUIRES: are set below. A test may take 10 minutes,
 # with slow ones two hours, and its processes 6 GiB each; %limit before a command holds it to 2 seconds of processor
 # time and 1 GiB. In a build with sanitizers memory is not limited; what is about such limits says UNSUPPORTED: sanitized.
 # Without the compiler, what tests IR is left out, and a test of the tools that compiles says
@@ -104,4 +104,4 @@ if not sanitized:
     resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 if lit.util.killProcessAndChildrenIsSupported()[0] and not lit_config.maxIndividualTestTime:
-    lit_config.maxIndividualTestTime = 7200 if lit_config.params.get("slow") else 120
+    lit_config.maxIndividualTestTime = 7200 if lit_config.params.get("slow") else 600

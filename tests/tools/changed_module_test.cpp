@@ -1,14 +1,13 @@
 // Files that change while a tool uses them: it says so, and is not ended by a signal.
 #include "gtest/gtest.h"
 
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
 #include <sys/stat.h>
-#include <thread>
 
+#include "kiln/base/sanitized.h"
 #include "tests/tools/sample_modules.h"
 #include "tests/tools/tool_process.h"
 
@@ -16,6 +15,9 @@ namespace kiln::testing {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Longer than a tool needs to load a module, in a build with sanitizers too.
+constexpr double kCpuSeconds = kSanitized ? 3 : 0.3;
 
 class ChangedModule : public ::testing::Test {
 protected:
@@ -39,13 +41,13 @@ TEST_F(ChangedModule, EndsABenchmarkWithAnErrorThatNamesTheFile) {
   for (const char *device : {"local-sync", "local-task"})
     for (const std::function<void()> &change : changes()) {
       folder.write("weights.vmfb", constantModule());
-      auto run = std::async(std::launch::async, [&] {
-        return runTool("kiln-benchmark-module", {"--module=" + module, std::string("--device=") + device,
-                                                 "--function=constant_copy", "--benchmark_min_time=60s"});
-      });
-      std::this_thread::sleep_for(std::chrono::milliseconds(400));
-      change();
-      ProcessResult result = run.get();
+      ProcessOptions options;
+      options.whenCpuSeconds = kCpuSeconds;
+      options.meanwhile = change;
+      ProcessResult result = runTool("kiln-benchmark-module",
+                                     {"--module=" + module, std::string("--device=") + device,
+                                      "--function=constant_copy", "--benchmark_min_time=100s"},
+                                     options);
       EXPECT_EQ(result.exitCode, 1) << result.out << result.error;
       EXPECT_CONTAINS(result.out + result.error, module);
     }
@@ -77,20 +79,20 @@ TEST_F(ChangedModule, FailsTheCallOfKilnRunModule) {
 TEST_F(ChangedModule, CodeThatRunsDoesNotDependOnTheFolderOfExecutables) {
   std::string executables = folder / "executables";
   std::string abs = folder.write("abs.vmfb", absModule());
-  auto run = std::async(std::launch::async, [&] {
-    return runTool("kiln-benchmark-module",
-                   {"--module=" + abs, "--device=local-sync", "--function=abs", "--input=f32=-2",
-                    "--benchmark_min_time=1.5s", "--executable_folder=" + executables});
-  });
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  ASSERT_TRUE(fs::exists(executables));
   size_t count = 0;
-  for (const fs::directory_entry &file : fs::directory_iterator(executables)) {
-    fs::resize_file(file, 0);
-    ++count;
-  }
+  ProcessOptions options;
+  options.whenCpuSeconds = kCpuSeconds;
+  options.meanwhile = [&] {
+    for (const fs::directory_entry &file : fs::directory_iterator(executables)) {
+      fs::resize_file(file, 0);
+      ++count;
+    }
+  };
+  ProcessResult result = runTool("kiln-benchmark-module",
+                                 {"--module=" + abs, "--device=local-sync", "--function=abs", "--input=f32=-2",
+                                  "--benchmark_min_time=1.5s", "--executable_folder=" + executables},
+                                 options);
   EXPECT_EQ(count, 1u);
-  ProcessResult result = run.get();
   EXPECT_EQ(result.exitCode, 0) << result.out << result.error;
   EXPECT_CONTAINS(result.out, "BM_abs");
 }

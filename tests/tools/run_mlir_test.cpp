@@ -19,9 +19,11 @@ protected:
     module = folder.write("abs.vmfb", absModule());
   }
 
-  ProcessResult run(const std::string &compiler, const std::vector<std::string> &arguments, std::string input = "") {
-    std::string script = folder.write("kiln-compile", "#!/bin/sh\nprintf '%s\\n' \"$@\" > " + (folder / "arguments") +
-                                                          "\ncat > " + (folder / "input") + "\n" + compiler + "\n");
+  ProcessResult run(const std::string &compiler, const std::vector<std::string> &arguments, std::string input = "",
+                    const std::string &first = "") {
+    std::string script =
+        folder.write("kiln-compile", "#!/bin/sh\n" + first + "\nprintf '%s\\n' \"$@\" > " + (folder / "arguments") +
+                                         "\ncat > " + (folder / "input") + "\n" + compiler + "\n");
     fs::permissions(script, fs::perms::owner_all);
     ProcessOptions options;
     options.input = std::move(input);
@@ -58,10 +60,11 @@ TEST_F(RunMlirTest, FlagsOfTheCompiler) {
 
 TEST_F(RunMlirTest, ACompilationThatTakesTooLongIsEnded) {
   std::string ended = folder / "ended";
-  ProcessResult result =
-      run("trap 'touch " + ended + "; kill $!; exit 1' TERM; sleep 30 & wait", {"abs.mlir", "--timeout=0.5"});
+  // The script takes some milliseconds to its trap, and 4 seconds are enough for that on a busy machine, too.
+  ProcessResult result = run("sleep 60 & wait", {"abs.mlir", "--timeout=4"}, "",
+                             "trap 'touch " + ended + "; kill $! 2> /dev/null; exit 1' TERM");
   EXPECT_EQ(result.exitCode, 124);
-  EXPECT_CONTAINS(result.error, "kiln-run-mlir: error: --timeout=0.5: ended after ");
+  EXPECT_CONTAINS(result.error, "kiln-run-mlir: error: --timeout=4: ended after ");
   EXPECT_CONTAINS(result.error, " s while compiling 'abs.mlir'; nothing was written\n");
   EXPECT_TRUE(fs::exists(ended));
 }

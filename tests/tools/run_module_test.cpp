@@ -175,16 +175,16 @@ TEST_F(RunModuleTest, InterruptedOrOutOfTimeItSaysWhereItIs) {
   std::string endless = folder.write("endless.vmfb", endlessModule());
   std::vector<std::string> arguments = {"--module=" + endless, "--function=forever", "--device=local-sync"};
   ProcessOptions options;
-  options.interruptAfterMilliseconds = 500;
+  options.whenPrinted = "EXEC @forever";
   ProcessResult interrupted = runTool("kiln-run-module", arguments, options);
   EXPECT_EQ(interrupted.exitCode, 130);
-  EXPECT_LT(interrupted.secondsAfterInterrupt, 1.5);
+  EXPECT_LT(interrupted.secondsAfterInterrupt, 30); // the call has no end
   EXPECT_CONTAINS(interrupted.error, "kiln-run-module: error: interrupted after ");
   EXPECT_CONTAINS(interrupted.error, " s while calling @forever; nothing was written\n");
-  arguments.push_back("--timeout=0.25");
+  arguments.push_back("--timeout=4"); // long beside loading the module, on a busy machine too
   ProcessResult late = runTool("kiln-run-module", arguments);
   EXPECT_EQ(late.exitCode, 124);
-  EXPECT_CONTAINS(late.error, "kiln-run-module: error: --timeout=0.25: ended after ");
+  EXPECT_CONTAINS(late.error, "kiln-run-module: error: --timeout=4: ended after ");
   EXPECT_CONTAINS(late.error, " s while calling @forever; nothing was written\n");
   EXPECT_EQ(run("fill", {"--input=3", "--timeout=100"}).exitCode, 0);
   EXPECT_CONTAINS(run("fill", {"--input=3", "--timeout=-1"}).error, "--timeout: '-1' is no number of 0 or more");

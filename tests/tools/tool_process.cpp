@@ -63,6 +63,28 @@ static void redirect(int target, const std::string &path, int flags) {
   ::close(fd);
 }
 
+// Of all its threads.
+static double cpuSeconds(pid_t process) {
+  clockid_t clock;
+  timespec time = {};
+  if (::clock_getcpuclockid(process, &clock) == 0)
+    ::clock_gettime(clock, &time);
+  return double(time.tv_sec) + double(time.tv_nsec) / 1e9;
+}
+
+// Returns at the moment that the options name, or when it has ended.
+static void awaitMoment(pid_t child, const std::string &out, const ProcessOptions &options) {
+  auto runs = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    siginfo_t info = {};
+    return ::waitid(P_PID, id_t(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+  };
+  while (readFile(out).find(options.whenPrinted) == std::string::npos && runs()) {
+  }
+  for (double begin = cpuSeconds(child); cpuSeconds(child) - begin < options.whenCpuSeconds && runs();) {
+  }
+}
+
 ProcessResult runTool(const std::string &tool, const std::vector<std::string> &arguments,
                       const ProcessOptions &options) {
   Folder scratch;
@@ -75,6 +97,7 @@ ProcessResult runTool(const std::string &tool, const std::vector<std::string> &a
     argv.push_back(const_cast<char *>(argument.c_str()));
   argv.push_back(nullptr);
 
+  bool hasMoment = !options.whenPrinted.empty() || options.whenCpuSeconds > 0;
   pid_t child = ::fork();
   if (child == 0) {
     redirect(0, in, O_RDONLY);
@@ -83,7 +106,7 @@ ProcessResult runTool(const std::string &tool, const std::vector<std::string> &a
     if (!options.workingFolder.empty() && ::chdir(options.workingFolder.c_str()) != 0)
       ::_exit(126);
     // Whoever started this may ignore it.
-    if (options.interruptAfterMilliseconds)
+    if (hasMoment)
       std::signal(SIGINT, SIG_DFL);
     for (auto [resource, value] : options.limits) {
       rlimit limit = {value, value};
@@ -97,8 +120,11 @@ ProcessResult runTool(const std::string &tool, const std::vector<std::string> &a
   int status = 0;
   rusage usage = {};
   uint64_t interrupted = 0;
-  if (child > 0 && options.interruptAfterMilliseconds) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(options.interruptAfterMilliseconds));
+  if (child > 0 && hasMoment)
+    awaitMoment(child, out, options);
+  if (child > 0 && options.meanwhile) {
+    options.meanwhile();
+  } else if (child > 0 && hasMoment) {
     interrupted = monotonicNanoseconds();
     ::kill(child, SIGINT);
   }

@@ -3,6 +3,7 @@
 #define KILN_TESTS_TOOLS_TOOL_PROCESS_H
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,7 +34,12 @@ struct ProcessOptions {
   std::string outputPath;                       // where standard output goes; empty: it is captured
   std::vector<std::pair<int, uint64_t>> limits; // RLIMIT_AS and the like, and their values
   std::string workingFolder;                    // empty: this process's
-  uint64_t interruptAfterMilliseconds = 0;      // when it is sent SIGINT; 0: never
+  // The moment when it is sent SIGINT, or `meanwhile` is called instead: once it has printed this on standard output,
+  // and has then had so much processor time, which takes the longer the busier the machine is. Never where neither is
+  // given.
+  std::string whenPrinted;
+  double whenCpuSeconds = 0;
+  std::function<void()> meanwhile;
 };
 
 struct ProcessResult {

@@ -1,8 +1,7 @@
 #include "kiln/base/expression.h"
 
+#include <ctime>
 #include <gtest/gtest.h>
-
-#include "kiln/base/clock.h"
 
 namespace kiln {
 namespace {
@@ -24,7 +23,7 @@ TEST(Expression, IsWhatUsersWrite) {
 
 // Each of these took exponential time, or all of the stack.
 TEST(Expression, NoneTakesForEver) {
-  const uint64_t start = monotonicNanoseconds();
+  const std::clock_t start = std::clock(); // processor time
   const std::string name = "matmul_128x128x128_f32t_f32t_f32t_tile_config_default";
   EXPECT_FALSE(finds("(([a-z0-9_]+)+)+Z", name));
   EXPECT_FALSE(finds("(a|a|[a-z_0-9]*)*Z", name));
@@ -32,7 +31,7 @@ TEST(Expression, NoneTakesForEver) {
   for (size_t depth : {2'000, 60'000})
     EXPECT_EQ(parseExpression(std::string(depth, '(') + "m" + std::string(depth, ')')).status().code(),
               StatusCode::InvalidArgument);
-  EXPECT_LT(monotonicNanoseconds() - start, uint64_t(5'000'000'000));
+  EXPECT_LT(std::clock() - start, 20 * CLOCKS_PER_SEC);
 }
 
 } // namespace

@@ -1,9 +1,11 @@
 #include "kiln/schema/tuning_database.h"
 
 #include <algorithm>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
+#include "fmt/format.h"
 #include "kiln/base/file.h"
 
 namespace kiln {
@@ -143,7 +145,8 @@ TEST(TuningDatabase, WhatIsMalformedIsRejectedWithItsLine) {
 }
 
 TEST(TuningDatabase, FilesAreNamedInErrors) {
-  std::string path = testing::TempDir() + "/tuning_database_test.json";
+  // Of this process alone: others may run the same test.
+  std::string path = fmt::format("{}tuning_database_test_{}.json", testing::TempDir(), ::getpid());
   EXPECT_EQ(TuningDatabase::open(path + ".missing").status().code(), StatusCode::NotFound);
   ASSERT_TRUE(writeFile(path, "{}\n").ok());
   Result<TuningDatabase> opened = TuningDatabase::open(path);

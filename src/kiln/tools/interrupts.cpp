@@ -21,8 +21,7 @@ namespace kiln {
 namespace {
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
-// To end by itself, and then to leave: together less than a second.
-constexpr int kGraceMilliseconds = 700, kLeaveMilliseconds = 200;
+static_assert(InterruptPatience().toEnd + InterruptPatience().toLeave < 1000);
 
 // In the place of a signal's number.
 constexpr int kTimedOut = -1;
@@ -55,17 +54,17 @@ void ring(int signal) {
   errno = error;
 }
 
-void watch() {
+void watch(InterruptPatience patience) {
   uint64_t signals = 0;
   while (::read(bell, &signals, sizeof(signals)) < 0 && errno == EINTR)
     ;
   pollfd again = {bell, POLLIN, 0};
   if (signals < 2)
-    (void)::poll(&again, 1, kGraceMilliseconds);
+    (void)::poll(&again, 1, patience.toEnd);
   // It may wait for somebody who reads what the tool prints.
   struct sigaction action = {};
   action.sa_handler = [](int) { ::_exit(interruptedExitCode()); };
-  itimerval soon = {{}, {0, kLeaveMilliseconds * 1000}};
+  itimerval soon = {{}, {patience.toLeave / 1000, patience.toLeave % 1000 * 1000}};
   if (::sigaction(SIGALRM, &action, nullptr) == 0 && ::setitimer(ITIMER_REAL, &soon, nullptr) == 0)
     if (std::function<void()> leave = (std::lock_guard(shared().mutex), shared().leave))
       leave();
@@ -80,7 +79,7 @@ CallLimit &untilInterrupted() {
   return limit;
 }
 
-void catchInterrupts(std::function<void()> leave) {
+void catchInterrupts(std::function<void()> leave, InterruptPatience patience) {
   {
     std::lock_guard lock(shared().mutex);
     shared().leave = std::move(leave);
@@ -95,7 +94,7 @@ void catchInterrupts(std::function<void()> leave) {
   }
   untilInterrupted();
   try {
-    std::thread(watch).detach();
+    std::thread(watch, patience).detach();
     shared().watching = okStatus();
   } catch (const std::system_error &error) {
     shared().watching = noThread("the thread that ends the tool", error);

@@ -18,10 +18,15 @@
 
 namespace kiln {
 
-// From here on; a later call replaces `leave`. A tool that is still there some time after it was interrupted, or
+// In milliseconds: how long a tool may take to end by itself, and then `leave`. Together less than a second.
+struct InterruptPatience {
+  int toEnd = 700, toLeave = 200;
+};
+
+// From here on; a later call replaces `leave` alone. A tool that is still there some time after it was interrupted, or
 // when it is asked again, is in the middle of a long step: then `leave` is called, on a thread of its own, to tell and
-// to keep what can be kept without waiting for that step, and the process exits.
-void catchInterrupts(std::function<void()> leave);
+// to keep what can be kept without waiting for that step, and the process exits. Tests may be patient for longer.
+void catchInterrupts(std::function<void()> leave, InterruptPatience patience = {});
 // From here on, the tool is interrupted after so many seconds as if it were asked to end; after catchInterrupts. 0 is
 // no limit.
 Status interruptAfter(double seconds);

@@ -1,14 +1,13 @@
-// How many threads of a worker compute, and where each may run: looked up in /proc while calls are timed.
+// How many threads of a worker compute, and where each may run: looked up in /proc when calls were timed.
 #include <algorithm>
-#include <chrono>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <future>
 #include <map>
 #include <sched.h>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "kiln/base/clock.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"
@@ -50,10 +49,8 @@ protected:
     return times;
   }
 
-  // Those threads that do a fair share of the work within 0.2 seconds from now.
-  std::vector<pid_t> computing() const {
-    std::map<pid_t, uint64_t> before = runTimes();
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  // Those threads that have done a fair share of the work since then.
+  std::vector<pid_t> computingSince(std::map<pid_t, uint64_t> before) const {
     std::map<pid_t, uint64_t> after = runTimes();
     uint64_t most = 0;
     for (auto &[thread, time] : after)
@@ -92,9 +89,9 @@ protected:
     uint64_t begin = monotonicNanoseconds();
     ASSERT_TRUE(ask(TimeRequest{.calls = 4, .start = 1}).ok());
     uint64_t call = (monotonicNanoseconds() - begin) / 4 + 1;
-    std::future<std::vector<pid_t>> watched = std::async(std::launch::async, [&] { return computing(); });
+    std::map<pid_t, uint64_t> before = runTimes();
     ASSERT_TRUE(ask(TimeRequest{.calls = 400'000'000 / call + 1, .start = 1}).ok());
-    std::vector<pid_t> busy = watched.get();
+    std::vector<pid_t> busy = computingSince(std::move(before));
     EXPECT_EQ(busy.size(), threads);
     std::set<int> places;
     for (pid_t thread : busy) {

@@ -6,6 +6,7 @@
 
 #include <functional>
 
+#include "kiln/base/clock.h"
 #include "kiln/measure/corpus/goldens.h"
 #include "kiln/measure/corpus/signature.h"
 #include "kiln/measure/workload.h"
@@ -60,6 +61,8 @@ public:
   void setWideBaseline(Baseline computes) { wide = std::move(computes); }
   // Why there is none.
   void setNoWideBaseline(std::string why) { wideFailed = std::move(why); }
+  // By which timed checks have their share of the time, in nanoseconds; monotonicNanoseconds but for tests.
+  void setClock(std::function<uint64_t()> nanoseconds) { clock = std::move(nanoseconds); }
 
   std::string_view family() const override { return kFamily; }
   std::string name() const override { return fullName; }
@@ -122,6 +125,7 @@ private:
   Status obstacleStatus;
   std::unique_ptr<Problem> known;
   Baseline baseline, wide;
+  std::function<uint64_t()> clock = monotonicNanoseconds;
   // Why the wide one cannot be compared with, as a pass has shown; what holds for one pass holds for those after it.
   mutable std::string wideFailed = {};
   // What timed checks have taken so far, since when, and what the last run of a baseline took.

@@ -1,10 +1,8 @@
 #include "kiln/measure/corpus/corpus_problem.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <thread>
 
 #include "gtest/gtest.h"
 
@@ -14,6 +12,8 @@ namespace {
 using io::ElementType;
 using verify::Cause;
 using verify::Verdict;
+
+constexpr uint64_t kMillisecond = 1'000'000;
 
 Program program(std::vector<TensorType> inputs, std::vector<TensorType> outputs) {
   Program program;
@@ -248,30 +248,46 @@ TEST(CorpusProblem, TimedCallsAreComparedWithTheBaseline) {
 }
 
 TEST(CorpusProblem, TimedCallsAreComparedAsOftenAsThereIsTime) {
+  uint64_t now = kMillisecond;
   CorpusProblem problem(negate());
-  problem.setWideBaseline([](auto inputs, auto outputs) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  problem.setClock([&] { return now; });
+  problem.setWideBaseline([&](auto inputs, auto outputs) {
+    now += 60 * kMillisecond;
     return computeNegative(inputs, outputs);
   });
   Memory inputs(problem.inputs());
   EXPECT_EQ(problem.fewestTimedChecks(), 8U);
   EXPECT_FALSE(problem.leavesOutTimedCheck(0)) << "the first is always";
   ASSERT_NE(problem.timedCheck(inputs.view(), 0), nullptr);
-  for (uint64_t seed = 1; seed < 100; ++seed)
-    EXPECT_TRUE(problem.leavesOutTimedCheck(seed)) << "so soon there is no time for another";
+  auto leavesOut = [&] {
+    int count = 0;
+    for (uint64_t seed = 1; seed < 100; ++seed)
+      count += problem.leavesOutTimedCheck(seed);
+    return count;
+  };
+  EXPECT_EQ(leavesOut(), 99) << "so soon there is no time for another";
+  now = kMillisecond + 20 * 60 * kMillisecond;
+  EXPECT_EQ(leavesOut(), 99) << "a twentieth of the time is used up";
+  now += kMillisecond;
+  EXPECT_LT(leavesOut(), 99);
 }
 
 // The first request that is checked must not use up the time of those after it.
 TEST(CorpusProblem, QuickOnesAreComparedInEachRequest) {
+  uint64_t now = kMillisecond;
   CorpusProblem problem(negate());
-  problem.setWideBaseline(computeNegative);
+  problem.setClock([&] { return now; });
+  problem.setWideBaseline([&](auto inputs, auto outputs) {
+    now += kMillisecond;
+    return computeNegative(inputs, outputs);
+  });
   Memory inputs(problem.inputs());
   for (uint64_t request = 0; request < 10; ++request) {
     int compared = 0;
     for (uint64_t set = 64 * request; set < 64 * (request + 1); ++set)
       compared += !problem.leavesOutTimedCheck(set) && problem.timedCheck(inputs.view(), set);
-    EXPECT_GE(compared, 1) << request;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    EXPECT_EQ(compared, 1) << request;
+    now += 10 * kMillisecond;
   }
 }
 

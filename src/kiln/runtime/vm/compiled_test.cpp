@@ -273,7 +273,7 @@ TEST(Compiled, callsEndAtTheirLimit) {
   Result<Both> both = load(recursionDesc());
   ASSERT_TRUE(both.ok()) << both.status().toString();
   for (const char *name : {"loop", "tree"}) {
-    Ref<CallLimit> limit = makeRef<CallLimit>(Deadline::after(20'000'000));
+    Ref<CallLimit> limit = makeRef<CallLimit>(Deadline::after(200'000'000)); // in which the call has begun
     CallLimit::Scope scope(*limit);
     Value argument = Value::i64(60), result;
     bool isLoop = std::string_view(name) == "loop";

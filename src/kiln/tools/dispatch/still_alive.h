@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdio>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -13,10 +14,10 @@ namespace kiln {
 // How long a tool says nothing where standard error is no terminal.
 inline constexpr std::chrono::milliseconds kLongestSilence{25'000};
 
-// Until it is destroyed, prints "  still compiling, 50 s" on standard error each time that so long has passed.
+// Until it is destroyed, prints "  still compiling, 50 s" each time that so long has passed.
 class StillAlive {
 public:
-  explicit StillAlive(std::string doing, std::chrono::milliseconds every = kLongestSilence);
+  explicit StillAlive(std::string doing, std::chrono::milliseconds every = kLongestSilence, std::FILE *out = stderr);
   ~StillAlive();
 
 private:

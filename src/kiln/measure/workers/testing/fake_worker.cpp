@@ -87,15 +87,15 @@ constexpr uint64_t kBurnFor = uint64_t(20) * 1'000'000'000;
   ::_exit(0);
 }
 
-// Timers of this process continue it after somebody has stopped it. Stopping ends a timer whose signal is not delivered
-// yet: there are several.
+// Timers of this process continue it after somebody has stopped it, soon, and then twice a second for 20 seconds.
+// Stopping ends a timer whose signal is not delivered yet: there are several.
 void continueLater() {
-  for (long milliseconds = 1; milliseconds < 1000; milliseconds *= 2) {
+  for (long milliseconds = 1; milliseconds < 20'000; milliseconds = std::min(2 * milliseconds, milliseconds + 500)) {
     sigevent event = {};
     event.sigev_notify = SIGEV_SIGNAL;
     event.sigev_signo = SIGCONT;
     timer_t timer;
-    itimerspec once = {{}, {0, milliseconds * 1'000'000}};
+    itimerspec once = {{}, {milliseconds / 1000, milliseconds % 1000 * 1'000'000}};
     if (::timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 || ::timer_settime(timer, 0, &once, nullptr) != 0)
       ::_exit(4);
   }
@@ -107,6 +107,7 @@ void startSleepingChild(bool awakes) {
   if (child == 0) {
     if (awakes)
       continueLater();
+    std::fprintf(stderr, "child %d\n", int(::getpid()));
     std::this_thread::sleep_for(kForever);
     std::_Exit(0);
   }
@@ -132,7 +133,7 @@ void startSession() {
 }
 
 // A process in a session of its own that has no parent here any more. It computes, or goes on from one process to the
-// next as fast as it can, for two seconds.
+// next as fast as it can, for 20 seconds.
 void startDaemon(bool hops) {
   pid_t child = ::fork();
   if (child == 0) {
@@ -142,7 +143,7 @@ void startDaemon(bool hops) {
       std::fprintf(stderr, "child %d\n", int(daemon));
       std::_Exit(0);
     }
-    for (Deadline end = Deadline::after(2'000'000'000); hops && end.remaining() > 0;)
+    for (Deadline end = Deadline::after(kBurnFor); hops && end.remaining() > 0;)
       if (::fork() != 0)
         ::_exit(0);
     if (!hops)
@@ -181,7 +182,7 @@ bool misbehave(const std::string &how) {
   if (how == "noanswer")
     say("{\"result\":1}\n");
   if (how == "twice")
-    say("{\"ok\":true}\n");
+    say("{\"ok\":true}\n{\"ok\":true}\n"); // at once
   if (how == "endless")
     for (std::string text(1 << 20, 'x');;)
       say(text);
@@ -220,7 +221,7 @@ bool misbehave(const std::string &how) {
     for (const char *name : {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "OMP_PROC_BIND", "GOMP_SPINCOUNT",
                              "KMP_BLOCKTIME", "OPENBLAS_THREAD_TIMEOUT", "OPENBLAS_CORETYPE", "FAKE"})
       std::fprintf(stderr, "%s=%s\n", name, std::getenv(name) ? std::getenv(name) : "");
-  return how != "rubbish" && how != "nojson" && how != "noanswer";
+  return how != "rubbish" && how != "nojson" && how != "noanswer" && how != "twice";
 }
 
 // What it does for the calls of one request, in the words of docs/verification.md:

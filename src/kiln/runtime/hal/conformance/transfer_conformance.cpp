@@ -56,12 +56,12 @@ TEST_P(Conformance, LongFillsAndCopiesEndWithTheirCall) {
   KILN_ASSERT_OK(fill->finalize());
   KILN_ASSERT_OK(copy->copy({0, 0, kBytes}, 1, 0));
   KILN_ASSERT_OK(copy->finalize());
-  for (auto [commands, buffers] : {std::pair(fill, table({source})), std::pair(copy, table({source, target}))}) {
+  for (const auto &[commands, buffers] : {std::pair(fill, table({source})), std::pair(copy, table({source, target}))}) {
     Ref<CallLimit> limit = makeRef<CallLimit>(Deadline::after(1'000'000), CallLimit::Stuck::Await);
     CallLimit::Scope scope(*limit);
-    Ref<Fence> fence;
-    KILN_ASSERT_ASSIGN(fence, execute(*commands, buffers));
-    KILN_EXPECT_ERROR(fence->wait(patience()), DeadlineExceeded, "");
+    // On a busy machine it may be over before it is submitted.
+    Result<Ref<Fence>> fence = execute(*commands, buffers);
+    KILN_EXPECT_ERROR(fence.ok() ? (*fence)->wait(patience()) : fence.status(), DeadlineExceeded, "");
   }
 }
 
