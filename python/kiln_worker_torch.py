@@ -81,7 +81,7 @@ class Torch:
     note = ("eager; filters of channels-last convolutions are brought into PyTorch's layout before they are timed; "
             "activations after a product are calls of their own; split-k problems as plain products")
     mode = None  # of torch.compile, where that is asked for
-    uri, gpu = "", None
+    uri, gpu, problem, compiled = "", None, None, None
 
     def use(self, uri):
         self.uri = uri
@@ -115,7 +115,9 @@ class Torch:
 
     def load(self, problem, module, function, sets):
         check(problem)
-        self.problem, self.prepared, self.compiled = problem, False, None
+        if self.problem != problem:
+            self.compiled = None  # else only weights have changed
+        self.problem, self.prepared = problem, False
         self.tensors = self.calls = self.batches = self.results = None  # what was loaded before goes first
         self.host = [[self.tensor(tensor) for tensor in inputs + outputs] for inputs, outputs in sets]
         self.tensors = [[tensor.to(self.gpu.name) for tensor in each] for each in self.host] if self.gpu else self.host
