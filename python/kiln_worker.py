@@ -9,7 +9,20 @@ reader of the results has to know a note, and the methods below.
     run(set)                              computes, and writes the outputs of the set
     call(set)                             the same, for timing: the results may stay in other memory, and then there is
     fetch(set)                            which copies those of the set's last call to its outputs
-    upload(set)                           where its device has memory of its own: the inputs of the set have changed
+    upload(set)                           where its device has memory of its own: the set has other inputs, and its
+                                          outputs hold what must not show
+
+A provider that computes on a device has these as well:
+
+    use(uri)                              comes before start, where the lab asks for a device, as "cuda://0"; raises
+                                          Unsupported where it is none for this provider
+    device                                known after start: what docs/lab.md has `devices` of `hello` say of it, or None
+                                          where it computes on the CPU
+    prepare(batches)                      each batch is a list of sets. Puts the calls of each together, so that the
+                                          device can have them at once, and returns as many objects: run() makes the
+                                          calls and returns the nanoseconds between the device's timestamps before the
+                                          first and after the last one, and is_graph says that they are in a graph
+    empty()                               takes the way of a call, from launching to awaiting, and does no work
 """
 
 import json
@@ -99,18 +112,59 @@ def following(set, count):
     return set + 1 if set + 1 < count else min(1, count - 1)
 
 
+def _device(provider):
+    return getattr(provider, "device", None)
+
+
 def _time(provider, request, count):
     """Calls, each with the next set."""
-    if request.get("watch") or request.get("empty"):
-        raise Unsupported("this worker promised neither device times nor empty calls")
+    if request.get("watch"):
+        raise Unsupported("this worker did not promise device times")
+    if request.get("empty") and not _device(provider):
+        raise Unsupported("this worker did not promise empty calls")
+    call = (lambda _: provider.empty()) if request.get("empty") else provider.call
     samples, chosen, clock = [], request["start"], time.perf_counter_ns
     for _ in range(request["calls"] // request["batch"]):
         begin = clock()
         for _ in range(request["batch"]):
-            provider.call(chosen)
+            call(chosen)
             chosen = following(chosen, count)
         samples.append(max(clock() - begin, 1))
     return {"ok": True, "batch": request["batch"], "host": samples}
+
+
+def _asked(request):
+    return [request[name] for name in ("calls", "batch", "start")]
+
+
+def _prepare(provider, request, state):
+    if not _device(provider):
+        raise Unsupported("this provider has no device with a clock")
+    state.pop("prepared", None)
+    batches, chosen = [], request["start"]
+    for _ in range(request["calls"] // request["batch"]):
+        batches.append([])
+        for _ in range(request["batch"]):
+            batches[-1].append(chosen)
+            chosen = following(chosen, state["sets"])
+    prepared = provider.prepare(batches)
+    state["prepared"] = _asked(request), prepared
+    return {"ok": True, "graph": all(batch.is_graph for batch in prepared)}
+
+
+def _time_batches(request, state):
+    """Each batch was put together before."""
+    if request.get("watch") or request.get("empty"):
+        raise ValueError("calls that are watched or empty are not timed by the device's clock")
+    asked, batches = state.get("prepared", (None, []))
+    if asked != _asked(request):
+        raise RuntimeError("these calls were not prepared; 'prepare' comes before a 'time' by the device's clock")
+    host, spans, clock = [], [], time.perf_counter_ns
+    for batch in batches:
+        begin = clock()
+        spans.append(batch.run())
+        host.append(max(clock() - begin, 1))
+    return {"ok": True, "batch": request["batch"], "host": host, "spans": spans}
 
 
 def _for_each(method, sets, count):
@@ -125,10 +179,15 @@ def _answer(provider, request, state):
     if op == "hello":
         if request["protocol"] != 2:
             raise Unsupported(f"this worker speaks protocol 2, not {request['protocol']}")
+        if uri := request.get("device"):
+            if not hasattr(provider, "use"):
+                raise Unsupported(f"this provider computes on the CPU, and not on {uri}")
+            provider.use(uri)
         provider.start(request["threads"])
-        memory = "own" if hasattr(provider, "fetch") else "shared"
+        cpu = {"name": "cpu", "memory": "own" if hasattr(provider, "fetch") else "shared"}
         return {"ok": True, "provider": provider.name, "version": provider.version,
-                "note": getattr(provider, "note", ""), "devices": [{"name": "cpu", "memory": memory}]}
+                "note": getattr(provider, "note", ""), "devices": [_device(provider) or cpu],
+                "promises": ["empty calls"] if _device(provider) else []}
     if op == "load":
         if state:
             raise RuntimeError("this worker holds one problem at a time; unload it first")
@@ -149,8 +208,10 @@ def _answer(provider, request, state):
     if op == "run":
         provider.run(request["set"])
         return {"ok": True}
+    if op == "prepare":
+        return _prepare(provider, request, state)
     if op == "time":
-        return _time(provider, request, state["sets"])
+        return _time_batches(request, state) if request.get("clock") else _time(provider, request, state["sets"])
     raise ValueError(f"'{op}' is no request")
 
 

@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
-"""An external provider for the lab: PyTorch on the CPU, eagerly, as most people run it.
+"""An external provider for the lab: PyTorch on the CPU or an NVIDIA GPU, eagerly, as most people run it, or compiled.
 
     pip install torch
     kiln-dispatch sweep ... --provider-command=torch="python3 python/kiln_worker_torch.py"
+    kiln-dispatch sweep --device=cuda ... --provider-command=compiled="python3 python/kiln_worker_torch.py --compiled"
 
 The example to follow for a library of functions: each family of problems is one method below, which turns a problem's
-fields and the tensors of one set into a function without arguments that computes the result."""
+fields and the tensors of one set into a function, and into what it is to be called with. It is computed on the device that
+the lab asks for."""
 
+import argparse
+import os
+import re
 import warnings
 
 from kiln_worker import Unsupported, check, serve, touch
@@ -14,12 +19,76 @@ from kiln_worker import Unsupported, check, serve, touch
 TYPES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i8": "int8", "i32": "int32"}
 
 
+class Gpu:
+    """The device of a URI, in PyTorch's words. All work goes into one stream."""
+
+    def __init__(self, torch, uri):
+        found = re.fullmatch(r"cuda(?:://(\d*))?", uri)
+        if not found:
+            raise Unsupported(f"this provider computes on the CPU and on NVIDIA's GPUs, as cuda://0, and not on {uri}")
+        try:
+            torch.cuda.init()
+        except (RuntimeError, AssertionError) as error:  # no driver, one that is too old, a build for CPUs
+            raise Unsupported(f"PyTorch {torch.__version__} cannot compute on {uri}: {error}") from None
+        index, count = int(found[1] or 0), torch.cuda.device_count()
+        if index >= count:
+            raise ValueError(f"PyTorch sees no GPU {index}; it sees {count}, from cuda://0 on")
+        self.torch, self.name = torch, f"cuda:{index}"
+        torch.cuda.set_device(index)
+        self.stream = torch.cuda.Stream()
+        torch.cuda.set_stream(self.stream)
+        self.scratch = torch.empty([16], device=self.name)
+        self.description = {"name": uri, "memory": "own", "clock": "device",
+                            "cache_bytes": torch.cuda.get_device_properties(index).L2_cache_size}
+        self.timestamp()
+
+    def timestamp(self):
+        """One that becomes a node of the graph that it is recorded in."""
+        try:
+            return self.torch.cuda.Event(enable_timing=True, external=True)
+        except TypeError:
+            raise Unsupported(f"PyTorch {self.torch.__version__} cannot put timestamps into graphs; "
+                              "pip install --upgrade torch") from None
+
+    def empty(self):
+        self.scratch.zero_()
+        self.stream.synchronize()
+
+
+class Batch:
+    """Calls in a CUDA graph, with the device's timestamps before the first and after the last one."""
+    is_graph = True
+
+    def __init__(self, gpu, pool, sets, calls, results):
+        self.gpu, self.results, self.of_sets = gpu, results, {}
+        self.graph, self.begin, self.end = gpu.torch.cuda.CUDAGraph(), gpu.timestamp(), gpu.timestamp()
+        with gpu.torch.cuda.graph(self.graph, pool=pool, stream=gpu.stream):
+            self.begin.record()
+            for index in sets:
+                self.of_sets[index] = calls[index]()
+            self.end.record()
+        self.run()  # a graph's first launch brings it to the device
+
+    def run(self):
+        self.graph.replay()
+        self.gpu.stream.synchronize()
+        self.results.update(self.of_sets)
+        return max(round(self.begin.elapsed_time(self.end) * 1e6), 1)
+
+
 class Torch:
-    name, version = "torch", ""
+    name, version, device = "torch", "", None
     note = ("eager; filters of channels-last convolutions are brought into PyTorch's layout before they are timed; "
             "activations after a product are calls of their own; split-k problems as plain products")
+    mode = None  # of torch.compile, where that is asked for
+    uri, gpu, problem, compiled = "", None, None, None
+
+    def use(self, uri):
+        self.uri = uri
 
     def start(self, threads):
+        # What compiles in processes of its own would have to be stopped with this one.
+        os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
         try:
             import torch
         except ImportError as error:
@@ -29,6 +98,14 @@ class Torch:
         torch.set_num_interop_threads(1)
         torch.set_grad_enabled(False)
         self.torch, self.aten, self.version = torch, torch.ops.aten, torch.__version__
+        if not self.uri:
+            return
+        self.gpu = Gpu(torch, self.uri)
+        self.device = self.gpu.description
+        # Products are of the types that the problem says, and summed up in f32.
+        products = torch.backends.cuda.matmul
+        products.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        products.allow_fp16_reduced_precision_reduction = products.allow_bf16_reduced_precision_reduction = False
 
     def tensor(self, tensor):
         if tensor.type not in TYPES:
@@ -37,109 +114,181 @@ class Torch:
         return self.torch.frombuffer(tensor.memory, dtype=dtype).reshape(tensor.shape)
 
     def load(self, problem, module, function, sets):
-        family, fields = problem["family"], problem["fields"]
         check(problem)
+        if self.problem != problem:
+            self.compiled = None  # else only weights have changed
+        self.problem, self.prepared = problem, False
+        self.tensors = self.calls = self.batches = self.results = None  # what was loaded before goes first
+        self.host = [[self.tensor(tensor) for tensor in inputs + outputs] for inputs, outputs in sets]
+        self.tensors = [[tensor.to(self.gpu.name) for tensor in each] for each in self.host] if self.gpu else self.host
+        self.outputs, self.calls = [None] * len(sets), [None] * len(sets)
+        for index in range(len(sets)):
+            self.bind(index)
+        self.results = {}  # each set has its own, until its turn comes again
+        try:
+            for index in {0, len(sets) - 1}:  # what PyTorch cannot do shows now, and nothing is compiled later
+                self.calls[index]()
+        except NotImplementedError as error:
+            raise Unsupported(f"PyTorch: {str(error).splitlines()[0]}") from None
+        if self.gpu:
+            self.gpu.stream.synchronize()
+        else:
+            touch(sets)
+
+    def bind(self, index):
+        """Makes the call of a set, and says where its result belongs."""
+        function, *inputs, output = self.function(self.problem["family"], self.problem["fields"], self.tensors[index])
+        self.outputs[index] = output
+        if self.mode is None:
+            self.calls[index] = lambda: function(*inputs, out=output)
+            return
+        if not self.compiled:
+            self.torch.compiler.reset()  # it compiles a function for so many shapes, and then no longer
+            self.compiled = self.torch.compile(function, mode=self.mode, dynamic=False, fullgraph=True)
+        compiled = self.compiled
+        self.calls[index] = lambda: compiled(*inputs)
+
+    def function(self, family, fields, tensors):
+        """A function, the inputs that it takes, and the output. Called with `out` it may write there; what it returns is
+        the result in each case."""
         if family == "qmatmul":
             raise Unsupported("PyTorch has no product with zero points")
         method = self.matmul if "matmul" in family else getattr(self, family)
-        self.make = lambda index: method(family, fields, *self.tensors[index])
-        self.tensors = [[self.tensor(tensor) for tensor in inputs + outputs] for inputs, outputs in sets]
-        self.calls = [self.make(index) for index in range(len(sets))]
-        self.results = [None] * len(sets)  # each set has its own, until its turn comes again
-        self.calls[0]()  # what PyTorch cannot do shows now
-        touch(sets)
+        return method(family, fields, *tensors)
 
     def run(self, index):
-        result, output = self.make(index)(), self.tensors[index][-1]
-        if result.data_ptr() != output.data_ptr():
-            output.copy_(result)
-
-    def fetch(self, index):
-        result, output = self.results[index], self.tensors[index][-1]
-        if result is not None and result.data_ptr() != output.data_ptr():
-            output.copy_(result)
+        self.upload(index)
+        if self.prepared:
+            self.bind(index)  # weights have changed
+        self.call(index)
+        self.fetch(index)
 
     def call(self, index):
         self.results[index] = None
         self.results[index] = self.calls[index]()
+        if self.gpu:
+            self.gpu.stream.synchronize()
+
+    def fetch(self, index):
+        self.place(self.results.get(index), self.outputs[index])
+        if self.gpu:
+            self.host[index][-1].copy_(self.tensors[index][-1])
+
+    def upload(self, index):
+        if not self.gpu:
+            return
+        for target, source in zip(self.tensors[index], self.host[index]):
+            target.copy_(source)
+        # What a graph did not compute must not pass for a result of it.
+        self.place(self.outputs[index], self.results.get(index))
+
+    def place(self, source, target):
+        if source is not None and target is not None and source.data_ptr() != target.data_ptr():
+            target.copy_(source)
+
+    def prepare(self, batches):
+        self.batches, self.results = {}, {}  # graphs of before go, and their results
+        pool = self.torch.cuda.graph_pool_handle()
+        for sets in map(tuple, batches):
+            if sets not in self.batches:
+                self.batches[sets] = Batch(self.gpu, pool, sets, self.calls, self.results)
+        return [self.batches[tuple(sets)] for sets in batches]
+
+    def empty(self):
+        self.gpu.empty()
 
     def matmul(self, family, fields, lhs, rhs, *rest):
-        torch, output = self.torch, rest[-1]
+        torch, aten, output = self.torch, self.aten, rest[-1]
         if lhs.dtype != rhs.dtype or (lhs.dtype != output.dtype and output.dtype != torch.int32):
             raise Unsupported(f"PyTorch does not multiply {lhs.dtype} x {rhs.dtype} to {output.dtype}")
         # A column-major matrix is, in memory, the row-major one of its transpose.
         lhs, rhs, result = (tensor.transpose(-1, -2) if fields[name][-1] == "n" else tensor
                             for name, tensor in (("lhs", lhs), ("rhs", rhs), ("result", output)))
+        multiply = torch.matmul
         if lhs.dtype == torch.int8:
             if family != "matmul":
                 raise Unsupported(f"PyTorch has no {family} of int8")
-            product = lambda: torch._int_mm(lhs, rhs, out=result)
+            multiply = torch._int_mm
         elif "bias" in family:
-            product = lambda: torch.addmm(rest[0], lhs, rhs, out=result)
-        else:
-            product = lambda: torch.matmul(lhs, rhs, out=result)
+            multiply = lambda lhs, rhs, bias, **out: torch.addmm(bias, lhs, rhs, **out)
+        activate = lambda product: product
         if family.endswith("relu"):
-            return lambda: (product(), self.aten.relu_(result))[-1]
+            activate = aten.relu_
         if "gelu" in family:
             form = "tanh" if family.endswith("tanh") else "none"
-            return lambda: (product(), self.aten.gelu.out(result, approximate=form, out=result))[-1]
-        return product
+            activate = lambda product: aten.gelu_(product, approximate=form)
+        return lambda *inputs, **out: activate(multiply(*inputs, **out)), lhs, rhs, *rest[:-1], result
 
     def conv2d(self, family, fields, image, kernel, output):
         if not image.dtype == kernel.dtype == output.dtype or not image.dtype.is_floating_point:
             raise Unsupported(f"PyTorch does not convolve {image.dtype} x {kernel.dtype} to {output.dtype}")
-        last = fields["layout"] == "nhwc_hwcf"
+        torch, last = self.torch, fields["layout"] == "nhwc_hwcf"
         if last:
+            self.prepared = True
             image = image.permute(0, 3, 1, 2)
-            kernel = kernel.permute(3, 2, 0, 1).contiguous(memory_format=self.torch.channels_last)
+            kernel = kernel.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
+            output = output.permute(0, 3, 1, 2)
         pair = lambda name: (fields[name + "_h"], fields[name + "_w"])
-        stride, padding, dilation = pair("stride"), pair("pad"), pair("dilation")
-
-        def convolve():
-            result = self.torch.conv2d(image, kernel, None, stride, padding, dilation, fields["groups"])
-            return result.permute(0, 2, 3, 1) if last else result
-        return convolve
+        options = (pair("stride"), pair("pad"), pair("dilation"), fields["groups"])
+        return lambda image, kernel, **_: torch.conv2d(image, kernel, None, *options), image, kernel, output
 
     def elementwise(self, family, fields, *tensors):
-        op, output = fields["op"], tensors[-1]
+        op, options = fields["op"], {}
         if op in ("gelu", "gelu_tanh"):
-            form = "tanh" if op == "gelu_tanh" else "none"
-            return lambda: self.aten.gelu.out(tensors[0], approximate=form, out=output)
-        if op not in ("add", "mul", "relu", "exp", "tanh", "sigmoid", "sqrt"):
+            op, options = "gelu", {"approximate": "tanh" if op == "gelu_tanh" else "none"}
+        elif op not in ("add", "mul", "relu", "exp", "tanh", "sigmoid", "sqrt"):
             raise Unsupported(f"this adapter does not know the operation {op}")
-        function = getattr(self.aten, op).out
-        return lambda: function(*tensors[:-1], out=output)
+        function = getattr(self.aten, op)
+        return (lambda *inputs, **out: (function.out if out else function)(*inputs, **options, **out)), *tensors
 
     def reduction(self, family, fields, matrix, output):
-        op, torch = fields["op"], self.torch
+        op, torch, options = fields["op"], self.torch, {}
         if op in ("sum", "mean"):
-            return lambda: getattr(torch, op)(matrix, 1, dtype=output.dtype, out=output)
-        if op not in ("max", "min") or matrix.dtype != output.dtype:
+            function, options = getattr(torch, op), {"dtype": output.dtype}
+        elif op in ("max", "min") and matrix.dtype == output.dtype:
+            function = torch.amax if op == "max" else torch.amin
+        else:
             raise Unsupported(f"PyTorch does not do {op} of {matrix.dtype} to {output.dtype}")
-        function = torch.amax if op == "max" else torch.amin
-        return lambda: function(matrix, 1, out=output)
+        return lambda matrix, **out: function(matrix, 1, **options, **out), matrix, output
 
     def layer_norm(self, family, fields, matrix, gamma, beta, output):
-        columns, epsilon = matrix.shape[1:], float(fields["epsilon"])
-        return lambda: self.torch.nn.functional.layer_norm(matrix, columns, gamma, beta, epsilon)
+        function, columns, epsilon = self.torch.nn.functional.layer_norm, matrix.shape[1:], float(fields["epsilon"])
+        return lambda *inputs, **_: function(inputs[0], columns, *inputs[1:], epsilon), matrix, gamma, beta, output
 
     def rms_norm(self, family, fields, matrix, gamma, output):
-        columns, epsilon = matrix.shape[1:], float(fields["epsilon"])
-        return lambda: self.torch.nn.functional.rms_norm(matrix, columns, gamma, epsilon)
+        function, columns, epsilon = self.torch.nn.functional.rms_norm, matrix.shape[1:], float(fields["epsilon"])
+        return lambda *inputs, **_: function(inputs[0], columns, inputs[1], epsilon), matrix, gamma, output
 
     def transpose(self, family, fields, tensor, output):
         moved = tensor.permute([int(digit) for digit in fields["permutation"]])
-        return lambda: output.copy_(moved)
+        copy = lambda moved: moved.clone(memory_format=self.torch.contiguous_format)
+        return lambda moved, **out: out["out"].copy_(moved) if out else copy(moved), moved, output
 
     def softmax(self, family, fields, matrix, output):
-        return lambda: self.torch.softmax(matrix, 1, out=output)
+        softmax = self.torch.softmax
+        return lambda matrix, **out: softmax(matrix, 1, **out), matrix, output
 
     def attention(self, family, fields, queries, keys, values, output):
-        if fields["type"] != "f32":
+        if fields["type"] != "f32" and not self.gpu:
             raise Unsupported(f"this adapter has no attention of {fields['type']}")
         function, causal = self.torch.nn.functional.scaled_dot_product_attention, fields["mask"] == "causal"
-        return lambda: function(queries[None], keys[None], values[None], is_causal=causal)[0]
+        compute = lambda *inputs, **_: function(*(tensor[None] for tensor in inputs), is_causal=causal)[0]
+        return compute, queries, keys, values, output
+
+
+class Compiled(Torch):
+    name = "torch-compiled"
+    note = ("compiled by torch.compile when it is loaded, and calls give their results in memory of their own; filters of "
+            "channels-last convolutions are brought into PyTorch's layout before they are timed; split-k problems as "
+            "plain products")
+    mode = "default"
+
+    def use(self, uri):
+        super().use(uri)
+        self.mode = "max-autotune-no-cudagraphs"  # a batch is a graph anyhow
 
 
 if __name__ == "__main__":
-    serve(Torch())
+    parser = argparse.ArgumentParser(description="speaks the protocol of docs/lab.md")
+    parser.add_argument("--compiled", action="store_true", help="by torch.compile, in place of eagerly")
+    serve(Compiled() if parser.parse_args().compiled else Torch())

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Talks to a worker as the lab does, about small problems of every family, and says of each whether the result is
-right. NumPy computes what is expected, in f64.
+right. NumPy computes what is expected, in f64. On a device, the results of timed calls are looked at, too, and --spans prints
+what its clock said of them.
 
-    drive_families.py [--threads N] [--only REGEX] [--one-worker] -- COMMAND..."""
+    drive_families.py [--device cuda://0 [--spans]] [--threads N] [--only REGEX] [--one-worker] -- COMMAND..."""
 
 import argparse
 import itertools
@@ -54,8 +55,9 @@ class Tensor:
             start = index * self.spec["stride"]
             self.memory[start:start + self.spec["bytes"]] = numpy.frombuffer(raw.tobytes(), "u1")
 
-    def values(self):
-        raw = numpy.frombuffer(self.memory[:self.spec["bytes"]].tobytes(), TYPES[self.type])
+    def values(self, index=0):
+        start = index * self.spec["stride"]
+        raw = numpy.frombuffer(self.memory[start:start + self.spec["bytes"]].tobytes(), TYPES[self.type])
         return (from_bf16(raw) if self.type == "bf16" else raw).astype("f8").reshape(self.shape)
 
 
@@ -243,7 +245,14 @@ class Worker:
         return self.process.wait()
 
 
-def drive(worker, case, folder):
+def error_of(inputs, output, expected, index):
+    """Of the result of a set, where that is too large; else 0."""
+    wanted = expected(*(tensor.values(index) for tensor in inputs))
+    error = numpy.abs(output.values(index) - wanted) / numpy.maximum(numpy.abs(wanted), 1)
+    return 0 if error.max() <= TOLERANCE[output.type] else error.max()  # NaN is wrong, too
+
+
+def drive(worker, case, folder, options):
     family, _, fields, inputs, result, expected = case
     inputs = [Tensor(folder, type, shape) for type, shape in inputs]
     fill = lambda: [tensor.fill(low=0 if fields.get("op") == "sqrt" else -3) for tensor in inputs]
@@ -256,12 +265,14 @@ def drive(worker, case, folder):
             fill()
             output.memory[:] = 0xFF
             worker.ask(op="run", set=0)
-            wanted = expected(*(tensor.values() for tensor in inputs))
-            error = numpy.abs(output.values() - wanted) / numpy.maximum(numpy.abs(wanted), 1)
-            if not error.max() <= TOLERANCE[result]:  # NaN is wrong, too
-                return f"wrong by {error.max():.3g}"
+            if error := error_of(inputs, output, expected, 0):
+                return f"wrong by {error:.3g}"
+        spans = drive_on_device(worker, inputs, output, expected, fill) if options.device else ""
+        if spans.startswith("wrong"):
+            return spans
         samples = worker.ask(op="time", calls=20, start=1, batch=2)["host"]
-        return "right" if samples and min(samples) > 0 else f"wrong samples: {samples}"
+        right = "right" + spans if options.spans else "right"
+        return right if samples and min(samples) > 0 else f"wrong samples: {samples}"
     except RuntimeError as error:
         return str(error)
     finally:
@@ -271,9 +282,31 @@ def drive(worker, case, folder):
             pass
 
 
+def drive_on_device(worker, inputs, output, expected, fill):
+    """Two batches, prepared with other inputs than they are timed with; weights stay, as they may be prepared."""
+    calls = {"calls": 4, "batch": 2, "start": 2}  # sets 2, 1, 2, 1
+    graph = worker.ask(op="prepare", **calls)["graph"]
+    kept = [tensor.memory.copy() for tensor in inputs[1:]]
+    fill()
+    for tensor, memory in zip(inputs[1:], kept):
+        tensor.memory[:] = memory
+    output.memory[:] = 0xFF
+    worker.ask(op="upload", sets={"first": 1, "count": 2})
+    answer = worker.ask(op="time", clock="device", **calls)
+    worker.ask(op="fetch", sets={"first": 1, "count": 2})
+    for index in (1, 2):
+        if error := error_of(inputs, output, expected, index):
+            return f"wrong by {error:.3g} when timed"
+    if len(answer["host"]) != 2 or min(answer["spans"]) <= 0:
+        return f"wrong times: {answer}"
+    return f", {'a graph' if graph else 'no graph'} of {answer['spans']} ns"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", help="to compute on; left out, it is the CPU")
+    parser.add_argument("--spans", action="store_true")
     parser.add_argument("--only", default="", help="a regular expression of the lines that are to be printed")
     parser.add_argument("--one-worker", action="store_true", help="for all problems, where it can load more than one")
     parser.add_argument("command", nargs="+")
@@ -284,9 +317,9 @@ def main():
             continue
         if not worker:
             worker = Worker(options.command, options.threads)
-            worker.ask(op="hello", protocol=2, threads=options.threads)
+            worker.ask(op="hello", protocol=2, threads=options.threads, **({"device": options.device} if options.device else {}))
         with tempfile.TemporaryDirectory() as folder:
-            print(f"{case[0]} {case[1]}: {drive(worker, case, folder)}", flush=True)
+            print(f"{case[0]} {case[1]}: {drive(worker, case, folder, options)}", flush=True)
         if not options.one_worker:
             print("", end="" if worker.quit() == 0 else "the worker ended badly\n")
             worker = None
