@@ -12,18 +12,22 @@ using namespace mlir;
 namespace kiln {
 
 bool isTiledKernel(const TileConfig &config) {
-  return config.instructions == kSimtFfma || config.instructions == kMmaSync || config.instructions == kWgmma;
+  return config.instructions == kSimtFfma || multipliesByWarps(config) || config.instructions == kWgmma;
+}
+
+bool multipliesByWarps(const TileConfig &config) {
+  return config.instructions == kMmaSync || config.instructions == kWmma;
 }
 
 int64_t threadsOf(const TileConfig &config) {
   if (config.instructions == kWgmma)
     return (config.m / 64 + 1) * 128; // A group of warps for each 64 rows, and one that copies.
   int64_t parts = (config.m / config.rows) * (config.n / config.columns);
-  return config.instructions == kMmaSync ? parts * 32 : parts;
+  return multipliesByWarps(config) ? parts * 32 : parts;
 }
 
 void completeContractionConfig(TileConfig &config) {
-  bool isMma = config.instructions == kMmaSync;
+  bool isMma = multipliesByWarps(config);
   if (config.instructions == kWgmma) {
     config.rows = config.rows ? config.rows : 64;
     config.columns = config.columns ? config.columns : config.n;
@@ -42,7 +46,7 @@ void completeContractionConfig(TileConfig &config) {
 }
 
 std::string checkContractionConfig(const TileConfig &config, const CudaTarget &target) {
-  bool isMma = config.instructions == kMmaSync, isGrouped = config.instructions == kWgmma;
+  bool isMma = multipliesByWarps(config), isGrouped = config.instructions == kWgmma;
   if (isGrouped && target.architecture != "sm_90a")
     return llvm::formatv("asks for {0}, which {1} does not have; sm_90a has it alone", config.instructions,
                          target.architecture);
@@ -61,8 +65,8 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
                          "compute 64 rows, and 128x256 at most",
                          config.m, config.n);
   if (isMma && (config.rows < 16 || config.columns < 16 || config.rows * config.columns > 64 * 128))
-    return llvm::formatv("gives a warp {0}x{1}; mma.sync wants 16x16 at least, and registers hold 64x128", config.rows,
-                         config.columns);
+    return llvm::formatv("gives a warp {0}x{1}; {2} wants 16x16 at least, and registers hold 64x128", config.rows,
+                         config.columns, config.instructions);
   if (!isMma && !isGrouped && config.rows * config.columns > 128)
     return llvm::formatv("gives a thread {0}x{1}; its registers hold 128 sums", config.rows, config.columns);
   if (config.stages < 2 || config.stages > 16)

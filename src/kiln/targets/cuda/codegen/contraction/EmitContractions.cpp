@@ -236,7 +236,7 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     std::optional<MmaKind> kind;
     std::optional<WgmmaKind> grouped;
     if (config.instructions != kSimtFfma) {
-      kind = MmaKind::of(*group);
+      kind = MmaKind::of(*group, config.instructions);
       if (!kind)
         return takeAnother(function, group->root, config, target, "multiplies what tensor cores do not");
       // 64 or 128 bytes: a row of a tile in shared memory.
@@ -252,9 +252,11 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
         return takeAnother(function, group->root, config, target,
                            "has inputs whose rows are no multiples of 16 bytes, or lie otherwise than wgmma reads");
     }
-    int64_t bytes = grouped ? sharedBytesOfWgmma(config)
-                    : kind  ? sharedBytesOfMmaSync(*group, config)
-                            : sharedBytesOfSimt(*group, config);
+    const bool isWmma = config.instructions == kWmma;
+    int64_t bytes = grouped  ? sharedBytesOfWgmma(config)
+                    : isWmma ? sharedBytesOfWmma(*group, config)
+                    : kind   ? sharedBytesOfMmaSync(*group, config)
+                             : sharedBytesOfSimt(*group, config);
     if (bytes > target.sharedLimit())
       return refuse(function, group->root, config, target,
                     llvm::formatv("needs {0} bytes of shared memory; {1} has {2} for a block", bytes,
@@ -262,7 +264,9 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     ContractionEmitter emitter(function, *group, config);
     if (grouped)
       return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && fitsTwice(config) ? 2 : 1, *grouped);
-    return emitter.emit(bytes, [&](const TileKernel &kernel) { kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel); });
+    return emitter.emit(bytes, [&](const TileKernel &kernel) {
+      isWmma ? emitWmma(kernel, *kind) : kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel);
+    });
   }
 
   // Whether the registers of a multiprocessor suffice for two blocks: a thread of a warpgroup that multiplies needs
