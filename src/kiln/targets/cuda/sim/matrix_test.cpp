@@ -194,6 +194,7 @@ TEST(Matrices, loadsAndStores) {
   }
 }
 
+// NOLINTBEGIN(performance-inefficient-string-concatenation): kernels are put together.
 // Products of wmma, whose fragments nothing but wmma understands.
 struct Fragments {
   int m = 16, n = 16, k = 16;
@@ -411,6 +412,8 @@ TEST(Matrices, fragmentsThatAreNone) {
        })
     EXPECT_NE(errorOf(code).find(error), std::string::npos) << code << "\n" << errorOf(code);
 }
+
+// NOLINTEND(performance-inefficient-string-concatenation)
 
 std::string copyOf(const std::string &wait) {
   KernelRun kernel(R"(.visible .entry k(.param .u64 in, .param .u64 out) {
