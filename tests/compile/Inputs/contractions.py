@@ -12,20 +12,23 @@ import sys
 
 import numpy as np
 
-GROUPED, SYNC, SCALAR = "tensorcore_wgmma", "tensorcore_mmasync", "simt_ffma"
-NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i32": np.int32}
+GROUPED, SYNC, WMMA, SCALAR = "tensorcore_wgmma", "tensorcore_mmasync", "tensorcore_wmma", "simt_ffma"
+NUMPY = {"f16": np.float16, "bf16": np.float32, "f32": np.float32, "f64": np.float64, "i8": np.int8, "i32": np.int32}
 # Element type, type of the result, configurations; None is the compiler's choice.
 KINDS = [
     ("f16", "f16", [None, f"64x64_64x3_{GROUPED}", f"128x64_64x3_{GROUPED}", f"64x128_64x2_{GROUPED}", f"128x256_64x4_{GROUPED}",
                     f"128x64_64x3_{GROUPED}_cluster2x1", f"64x64_64x2_{GROUPED}_cluster1x2", f"64x128_64x3_{GROUPED}_cluster2x2",
                     f"64x64_64x3_{GROUPED}_cluster4x1", f"64x64_64x2_{GROUPED}_cluster2x4",
-                    f"64x64_64x3_{SYNC}", f"128x64_32x4_{SYNC}", f"32x32_32x2_{SYNC}", f"64x64_16x2_{SCALAR}",
+                    f"64x64_64x3_{SYNC}", f"128x64_32x4_{SYNC}", f"32x32_32x2_{SYNC}",
+                    f"64x64_64x3_{WMMA}", f"128x64_32x4_{WMMA}", f"32x32_32x2_{WMMA}_16x16", f"16x256_32x2_{WMMA}_16x256",
+                    f"64x64_16x2_{SCALAR}",
                     f"32x32_64x3_{SYNC}_cluster1x1x4", f"64x32_32x2_{SYNC}_16x16_cluster1x1x3", f"32x32_16x2_{SCALAR}_cluster1x1x2"]),
-    ("f16", "f32", [None, f"64x64_64x3_{GROUPED}", f"256x128_64x3_{GROUPED}", f"64x256_64x2_{GROUPED}_cluster2x1", f"64x128_64x3_{SYNC}"]),
-    ("f32", "f32", [None, f"64x64_32x3_{GROUPED}", f"128x128_32x2_{GROUPED}", f"64x64_32x3_{GROUPED}_cluster2x2", f"64x64_32x3_{SYNC}", f"64x64_16x3_{SCALAR}_8x4", f"128x128_8x2_{SCALAR}",
+    ("f16", "f32", [None, f"64x64_64x3_{GROUPED}", f"256x128_64x3_{GROUPED}", f"64x256_64x2_{GROUPED}_cluster2x1", f"64x128_64x3_{SYNC}", f"64x128_64x3_{WMMA}"]),
+    ("bf16", "f32", [None, f"64x64_64x3_{GROUPED}", f"64x64_64x3_{SYNC}", f"64x64_64x3_{WMMA}", f"64x32_32x2_{WMMA}_32x32"]),
+    ("f32", "f32", [None, f"64x64_32x3_{GROUPED}", f"128x128_32x2_{GROUPED}", f"64x64_32x3_{GROUPED}_cluster2x2", f"64x64_32x3_{SYNC}", f"64x64_32x3_{WMMA}", f"32x64_16x4_{WMMA}", f"64x64_16x3_{SCALAR}_8x4", f"128x128_8x2_{SCALAR}",
                     f"32x64_16x3_{SCALAR}_4x4_cluster1x1x5", f"64x64_32x3_{SYNC}_cluster1x1x2"]),
     ("f64", "f64", [None, f"32x32_16x2_{SCALAR}", f"32x32_16x2_{SCALAR}_cluster1x1x2"]),
-    ("i8", "i32", [None, f"64x64_128x3_{GROUPED}", f"64x64_128x3_{GROUPED}_cluster2x1", f"64x64_64x3_{SYNC}", f"32x32_16x2_{SCALAR}_4x4", f"64x64_64x3_{SYNC}_cluster1x1x8"]),
+    ("i8", "i32", [None, f"64x64_128x3_{GROUPED}", f"64x64_128x3_{GROUPED}_cluster2x1", f"64x64_64x3_{SYNC}", f"64x64_64x3_{WMMA}", f"32x128_128x2_{WMMA}", f"32x32_16x2_{SCALAR}_4x4", f"64x64_64x3_{SYNC}_cluster1x1x8"]),
 ]
 # What is computed of the product: of itself, a value for each column, one for each row, and one for each element.
 EPILOGUES = {
@@ -69,7 +72,7 @@ class Case:
         return f"tensor<{'x'.join('?' if self.dynamic else str(size) for size in shape)}x{element}>"
 
     def program(self):
-        isFloat = self.type.startswith("f")
+        isFloat = self.type != "i8"
         inputs = [f"%in{i}: {self.tensor(shape, element)}" for i, (shape, element) in enumerate(self.shapes())]
         batch = "b, " if self.batch else ""
         loops = f"({batch}m, n, k)"
@@ -142,10 +145,15 @@ class Case:
         # Sums of f16 stay below 2048, up to where all integers are there.
         most = 1 if self.result == "f16" else 4
         inputs = [rng.integers(-most, most + 1, shape).astype(NUMPY[element]) for shape, element in self.shapes()]
-        paths = []
-        for i, value in enumerate(inputs):
-            paths.append(os.path.join(folder, f"in{i}.npy"))
-            np.save(paths[-1], value)
+        arguments = []
+        for i, (value, (shape, element)) in enumerate(zip(inputs, self.shapes())):
+            path = os.path.join(folder, f"in{i}.{'bin' if element == 'bf16' else 'npy'}")
+            if element == "bf16":  # which numpy lacks: the upper half of an f32
+                (value.view(np.uint32) >> 16).astype(np.uint16).tofile(path)
+                arguments.append(f"--input={'x'.join(map(str, shape))}xbf16=@{path}")
+            else:
+                np.save(path, value)
+                arguments.append(f"--input=@{path}")
         program = os.path.join(folder, "product.mlir")
         with open(program, "w", encoding="utf-8") as file:
             file.write(self.program())
@@ -153,7 +161,7 @@ class Case:
         commands = [["kiln-compile", "--iree-hal-target-backends=cuda", f"--iree-hal-cuda-llvm-target-arch={architecture}", program,
                      "-o", os.path.join(folder, "product.vmfb")],
                     ["kiln-run-module", f"--device={device or f'cuda-sim://{seed}'}", f"--module={folder}/product.vmfb", "--function=product",
-                     f"--output=@{folder}/out.npy"] + [f"--input=@{path}" for path in paths]]
+                     f"--output=@{folder}/out.npy"] + arguments]
         for command in commands:
             done = subprocess.run(command, capture_output=True, text=True, timeout=300)
             if done.returncode:

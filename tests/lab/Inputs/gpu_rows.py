@@ -17,7 +17,7 @@ def check_steps():
 
 def check_classes():
     found = rows("classes")
-    assert {row["instruction_class"] for row in found} == {"simt_ffma", "tensorcore_mmasync", "tensorcore_wgmma"}, found
+    assert {row["instruction_class"] for row in found} == {"simt_ffma", "tensorcore_mmasync", "tensorcore_wgmma", "tensorcore_wmma"}, found
     assert all(row["outcome"] == "ok" and not row["arithmetic"] for row in found), found
 
 

@@ -375,7 +375,7 @@ Result<int> verbs::sweep(const Lab &lab) {
   KILN_ASSIGN_OR_RETURN(std::vector<KnownProvider> providers,
                         findProviders(lab.flags, std::ranges::any_of(operations, hasTF32)));
   // Reports show how far the compiler's own choice is from the best.
-  if (!lab.flags.noDefaultConfig && !lab.flags.mmaSyncOnly() &&
+  if (!lab.flags.noDefaultConfig && lab.flags.askedInstructions().empty() &&
       std::ranges::find(providers, "kiln", &KnownProvider::name) != providers.end())
     for (Operation &operation : operations)
       operation.addDefaultConfiguration();

@@ -297,10 +297,6 @@ Status DispatchFlags::check() {
     KILN_RETURN_IF_ERROR(labDevice.findArchitecture(cudaArchitecture));
     targetFlags = labDevice.compilerFlags();
   }
-  if (asksForWmma && labDevice.isGpu())
-    return unimplemented(
-        "--use-wmma: Kiln has no code of tensorcore_wmma; --use-mma-sync takes tensorcore_mmasync, and "
-        "without either flag all classes of instructions take part");
   return okStatus();
 }
 
@@ -424,21 +420,31 @@ Result<std::vector<Operation>> selectOperations(const measure::FamilyRegistry &f
   return operations;
 }
 
-// Of operations that have configurations, those of mma.sync; what has only the compiler's own choice keeps it.
-static Status keepMmaSync(std::vector<Operation> &operations) {
+std::vector<std::string> DispatchFlags::askedInstructions() const {
+  std::vector<std::string> asked;
+  if (usesMmaSync && labDevice.isGpu())
+    asked.emplace_back("tensorcore_mmasync");
+  if (usesWmma && labDevice.isGpu())
+    asked.emplace_back("tensorcore_wmma");
+  return asked;
+}
+
+// Of operations that have configurations, those of these instructions; what has only the compiler's own choice keeps
+// it.
+static Status keepInstructions(std::vector<Operation> &operations, const std::vector<std::string> &asked) {
   auto isDefault = [](const std::string &name) { return name == kDefaultConfiguration; };
   for (Operation &operation : operations)
     if (!std::ranges::all_of(operation.configurations, isDefault))
-      std::erase_if(operation.configurations, [](const std::string &name) {
+      std::erase_if(operation.configurations, [&](const std::string &name) {
         Result<TileConfig> config = TileConfig::parse(name);
-        return !config.ok() || config->instructions != "tensorcore_mmasync";
+        return !config.ok() || std::ranges::find(asked, config->instructions) == asked.end();
       });
   const bool any = !operations.empty();
   std::erase_if(operations, [](const Operation &operation) { return operation.configurations.empty(); });
   if (any && operations.empty())
-    return notFound(
-        "--use-mma-sync: none of the problems has a configuration of tensorcore_mmasync; it is for f16, bf16, "
-        "f32 as tf32, and i8 with K innermost in both operands, on sm_80 and newer");
+    return notFound("none of the problems has a configuration of {}, which a flag asks for; tensor cores multiply f16, "
+                    "bf16, f32 as tf32, and i8, by mma.sync with K innermost in both operands, on sm_80 and newer",
+                    fmt::join(asked, " or "));
   return okStatus();
 }
 
@@ -448,8 +454,8 @@ Status filterOperations(std::vector<Operation> &operations, const DispatchFlags 
   std::erase_if(operations, [&](const Operation &operation) {
     return flags.operationKind != "all" && operation.problem->family() != flags.operationKind;
   });
-  if (flags.mmaSyncOnly())
-    KILN_RETURN_IF_ERROR(keepMmaSync(operations));
+  if (const std::vector<std::string> asked = flags.askedInstructions(); !asked.empty())
+    KILN_RETURN_IF_ERROR(keepInstructions(operations, asked));
   std::vector<NamedProblem> names;
   for (const Operation &operation : operations) {
     NamedProblem &named = names.emplace_back(operation.problem->name(), std::vector<std::string>());

@@ -54,7 +54,7 @@ struct DispatchFlags {
   LabDevice labDevice;          // what `device` says, once it is checked
   std::vector<std::string> targetFlags = {"--kiln-hal-target-backends=llvm-cpu"}; // of the compiler, for that device
   bool selects = false, compiles = false;                                         // the verb does
-  bool usesMmaSync = false, asksForWmma = false;                                  // of a GPU's instructions
+  bool usesMmaSync = false, usesWmma = false;                                     // of a GPU's instructions
   std::string compiler; // a path; empty: the one beside this tool
   std::vector<std::string> compilerFlags;
   std::vector<std::string> compilerVariants; // NAME=[COMPILER] FLAGS
@@ -103,8 +103,9 @@ struct DispatchFlags {
   // Each with its flags, those of all included.
   Result<std::vector<CompilerBuild>> parsedVariants() const;
   Result<std::vector<std::pair<std::string, std::string>>> parsedTags() const;
-  // Whether configurations of other instructions are left out, the compiler's own choice among them.
-  bool mmaSyncOnly() const { return usesMmaSync && labDevice.isGpu(); }
+  // The instructions whose configurations are kept, where flags ask for some: others are left out, the compiler's own
+  // choice among them.
+  std::vector<std::string> askedInstructions() const;
   // Looks for the device, too, where the verb compiles for it or chooses its configurations.
   Status check();
 };

@@ -115,11 +115,12 @@ TEST_F(Selection, WhatIsNamedTwiceIsOneProblem) {
 }
 
 TEST_F(Selection, OnAGpuConfigurationsAreTheArchitectures) {
-  auto classesOf = [&](const char *architecture, bool mmaSync) {
+  auto classesOf = [&](const char *architecture, bool mmaSync, bool wmma = false) {
     flags.device = "cuda-sim";
     flags.cudaArchitecture = architecture;
     flags.selects = true;
     flags.usesMmaSync = mmaSync;
+    flags.usesWmma = wmma;
     EXPECT_TRUE(flags.check().ok());
     Result<std::vector<Operation>> operations = select("64", "64", "64");
     EXPECT_TRUE(operations.ok() && filterOperations(*operations, flags).ok());
@@ -130,9 +131,11 @@ TEST_F(Selection, OnAGpuConfigurationsAreTheArchitectures) {
   };
   using Classes = std::set<std::string>;
   flags.types = "f16";
-  EXPECT_EQ(classesOf("", false), (Classes{"simt_ffma", "tensorcore_mmasync", "tensorcore_wgmma"}));
-  EXPECT_EQ(classesOf("sm_80", false), (Classes{"simt_ffma", "tensorcore_mmasync"}));
+  EXPECT_EQ(classesOf("", false), (Classes{"simt_ffma", "tensorcore_mmasync", "tensorcore_wgmma", "tensorcore_wmma"}));
+  EXPECT_EQ(classesOf("sm_80", false), (Classes{"simt_ffma", "tensorcore_mmasync", "tensorcore_wmma"}));
   EXPECT_EQ(classesOf("sm_80", true), Classes{"tensorcore_mmasync"});
+  EXPECT_EQ(classesOf("sm_80", false, true), Classes{"tensorcore_wmma"});
+  EXPECT_EQ(classesOf("sm_90a", true, true), (Classes{"tensorcore_mmasync", "tensorcore_wmma"}));
   EXPECT_EQ(classesOf("sm_75", false), Classes{"tile_config_default"});
   flags.cudaArchitecture = "a100";
   EXPECT_EQ(refusal(flags.check()), "--cuda-arch=a100: write an architecture, such as sm_80 or sm_90a, or native");
@@ -143,8 +146,14 @@ TEST_F(Selection, OnAGpuConfigurationsAreTheArchitectures) {
   Result<std::vector<Operation>> operations = select("64", "64", "64");
   ASSERT_TRUE(operations.ok());
   flags.usesMmaSync = true;
-  EXPECT_NE(refusal(filterOperations(*operations, flags)).find("--use-mma-sync: none of the problems has"),
+  EXPECT_NE(refusal(filterOperations(*operations, flags))
+                .find("none of the problems has a configuration of tensorcore_mmasync, "),
             std::string::npos);
+  flags.usesMmaSync = false;
+  flags.usesWmma = true; // of which it has some
+  operations = select("64", "64", "64");
+  ASSERT_TRUE(operations.ok());
+  EXPECT_TRUE(filterOperations(*operations, flags).ok());
 }
 
 // As a report shows it: the problem need not be among those that the sizes ask for.

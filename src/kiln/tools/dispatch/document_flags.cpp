@@ -32,7 +32,7 @@ bool hasNoCommands(const DocumentVerb &verb) {
 
 constexpr const char *kGpuInstructions = "it has no effect; these are instructions of NVIDIA GPUs";
 constexpr const char *kOnlyMmaSync = "On a GPU, configurations of tensorcore_mmasync alone. ";
-constexpr const char *kNoWmma = "On a GPU an error, as Kiln has no code of tensorcore_wmma. ";
+constexpr const char *kOnlyWmma = "On a GPU, configurations of tensorcore_wmma alone. ";
 
 // As in other tools, "iree-" at the start of a flag is "kiln-".
 constexpr Accepted kAccepted[] = {
@@ -44,8 +44,8 @@ constexpr Accepted kAccepted[] = {
     {"use-mma-sync", nullptr, kGpuInstructions, nullptr, "", &DispatchFlags::usesMmaSync, kOnlyMmaSync},
     {"kiln-codegen-llvmgpu-use-mma-sync", nullptr, kGpuInstructions, nullptr, "", &DispatchFlags::usesMmaSync,
      kOnlyMmaSync},
-    {"use-wmma", nullptr, kGpuInstructions, nullptr, "", &DispatchFlags::asksForWmma, kNoWmma},
-    {"kiln-codegen-llvmgpu-use-wmma", nullptr, kGpuInstructions, nullptr, "", &DispatchFlags::asksForWmma, kNoWmma},
+    {"use-wmma", nullptr, kGpuInstructions, nullptr, "", &DispatchFlags::usesWmma, kOnlyWmma},
+    {"kiln-codegen-llvmgpu-use-wmma", nullptr, kGpuInstructions, nullptr, "", &DispatchFlags::usesWmma, kOnlyWmma},
     {"print-ir-after-all", nullptr, "`kiln-compile --mlir-print-ir-after-all FILE.mlir` prints it, of one file"},
     {"mlir-print-ir-after-all", nullptr, "`kiln-compile --mlir-print-ir-after-all FILE.mlir` prints it, of one file"},
     {"verification-providers", "NAME", "results are checked exactly, which needs no other program", measures},

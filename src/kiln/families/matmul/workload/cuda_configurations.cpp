@@ -10,7 +10,8 @@
 
 namespace kiln::families {
 
-static constexpr std::string_view kSimtFfma = "simt_ffma", kMmaSync = "tensorcore_mmasync", kWgmma = "tensorcore_wgmma";
+static constexpr std::string_view kSimtFfma = "simt_ffma", kMmaSync = "tensorcore_mmasync", kWmma = "tensorcore_wmma",
+                                  kWgmma = "tensorcore_wgmma";
 
 std::optional<CudaShape> CudaShape::of(std::string_view target) {
   constexpr std::string_view kPrefix = "cuda:sm_";
@@ -40,7 +41,8 @@ struct Product {
   int64_t bytes; // of an operand's element
   bool lhsKInner, rhsKInner;
   bool isFloat;
-  bool hasMma, hasWgmma;
+  bool isHalf; // f16
+  bool hasMma, hasWmma, hasWgmma;
   bool isHeld = false; // an input of wgmma goes through registers
 
   static Product of(const MatmulSpec &spec, const CudaShape &gpu) {
@@ -52,14 +54,19 @@ struct Product {
                     .lhsKInner = !spec.lhs.columnMajor,
                     .rhsKInner = spec.rhs.columnMajor,
                     .isFloat = spec.lhs.type != ElementType::I8,
+                    .isHalf = spec.lhs.type == ElementType::F16,
                     .hasMma = false,
+                    .hasWmma = false,
                     .hasWgmma = false};
     const bool kInner = product.lhsKInner && product.rhsKInner;
     switch (spec.lhs.type) {
     case ElementType::F16:
     case ElementType::BF16:
-    case ElementType::F32: product.hasMma = spec.accumulator == ElementType::F32; break;
-    case ElementType::I8: product.hasMma = kInner; break; // nothing turns bytes on their way
+    case ElementType::F32: product.hasMma = product.hasWmma = spec.accumulator == ElementType::F32; break;
+    case ElementType::I8:
+      product.hasMma = kInner; // nothing but wmma turns bytes on their way
+      product.hasWmma = true;
+      break;
     default: break;
     }
     // Boxes are copied where rows are whole 16 bytes. wgmma turns elements of two bytes, and one input of four bytes
@@ -120,9 +127,22 @@ public:
                     add(kMmaSync, m, n, row / product.bytes, stages, rows, columns, rate, 1, 1, parts);
   }
 
+  // Beside mma.sync, which can be told more: with the compiler's choice of what a warp has.
+  void addWmma() {
+    const double rate = gpu.hasWgmma ? 0.5 : 0.8;
+    for (int64_t m : {16, 32, 64, 128, 256})
+      for (int64_t n : {16, 32, 64, 128, 256})
+        if (m * n <= 256 * 128 && m * n >= 32 * 32 && isWorth(m, n, 32))
+          for (int64_t row : {64, 128})
+            for (int64_t stages : {2, 3, 4})
+              if (stages * (wmmaBytes(m, row, product.lhsKInner) + wmmaBytes(n, row, product.rhsKInner)) <=
+                  gpu.sharedBytes)
+                add(kWmma, m, n, row / product.bytes, stages, 0, 0, rate);
+  }
+
   void addSimt() {
     // Scalars, beside tensor cores.
-    const double rate = product.hasMma ? 0.05 : 1;
+    const double rate = product.hasWmma ? 0.05 : 1;
     for (int64_t m : {16, 32, 64, 128})
       for (int64_t n : {16, 32, 64, 128})
         if (m * n >= 16 * 32 && isWorth(m, n, 16))
@@ -144,6 +164,12 @@ private:
 
   bool isWorth(int64_t m, int64_t n, int64_t least) const {
     return Product::isWorth(m, product.m, least) && Product::isWorth(n, product.n, least);
+  }
+
+  // Of an operand's tile, whose rows are padded.
+  int64_t wmmaBytes(int64_t outer, int64_t depthBytes, bool isKInner) const {
+    const int64_t padding = product.isHalf ? 32 : 16, depth = depthBytes / product.bytes;
+    return isKInner ? outer * (depthBytes + padding) : depth * (outer * product.bytes + padding);
   }
 
   // Of blocks, each of which has a tile of the result.
@@ -257,6 +283,8 @@ std::vector<RatedConfig> cudaConfigurationSpace(const MatmulSpec &spec, const Cu
     space.addWgmma();
   if (product.hasMma)
     space.addMmaSync();
+  if (product.hasWmma)
+    space.addWmma();
   space.addSimt();
   measure::sortByCost(space.configs);
   return std::move(space.configs);
@@ -284,10 +312,12 @@ std::vector<std::string> cudaConfigurations(const MatmulSpec &spec, const CudaSh
   for (const RatedConfig &rated : space)
     classes.insert(rated.config.instructions);
   for (const std::string &one : classes)
-    choose(std::min(count, chosen.size() + count / 4), [&](const TileConfig &config) {
-      return config.instructions == one && !config.hasCluster() && tiles.insert({one, config.m, config.n}).second;
-    });
-  choose(count, [](const TileConfig &) { return true; });
+    choose(std::min(count, chosen.size() + count / (2 * std::max<size_t>(2, classes.size()))),
+           [&](const TileConfig &config) {
+             return config.instructions == one && !config.hasCluster() &&
+                    tiles.insert({one, config.m, config.n}).second;
+           });
+  choose(count, [](const TileConfig &config) { return !config.hasCluster(); });
   std::vector<std::string> names;
   for (size_t place : chosen)
     names.push_back(space[place].config.name());

@@ -53,13 +53,14 @@ TEST(CudaConfigurations, TheDocumentsAreAmongThem) {
 }
 
 TEST(CudaConfigurations, ClassesAreThoseThatMultiplyTheTypes) {
-  const Names simt = {"simt_ffma"}, mma = {"simt_ffma", "tensorcore_mmasync"},
-              all = {"simt_ffma", "tensorcore_mmasync", "tensorcore_wgmma"};
+  const Names simt = {"simt_ffma"}, wmma = {"simt_ffma", "tensorcore_wmma"},
+              mma = {"simt_ffma", "tensorcore_mmasync", "tensorcore_wmma"},
+              all = {"simt_ffma", "tensorcore_mmasync", "tensorcore_wgmma", "tensorcore_wmma"};
   EXPECT_EQ(classesFor("matmul_512x512x512_f16t_f16t_f16t", "cuda:sm_90a"), all);
   EXPECT_EQ(classesFor("matmul_512x512x512_f16t_f16t_f16t", "cuda:sm_90"), mma);
   EXPECT_EQ(classesFor("batch_matmul_4x512x512x512_bf16n_bf16t_f32t", "cuda:sm_80"), mma);
   EXPECT_EQ(classesFor("matmul_512x512x512_f16t_f16t_f16t_accf16", "cuda:sm_90a"), simt);
-  EXPECT_EQ(classesFor("matmul_512x512x512_i8t_i8t_i32t", "cuda:sm_90a"), simt);
+  EXPECT_EQ(classesFor("matmul_512x512x512_i8t_i8t_i32t", "cuda:sm_90a"), wmma);
   EXPECT_EQ(classesFor("matmul_512x512x512_i8t_i8n_i32t", "cuda:sm_90a"), all);
   EXPECT_EQ(classesFor("matmul_512x512x512_f32n_f32t_f32t", "cuda:sm_90a"), mma) << "K is innermost in neither";
   EXPECT_EQ(classesFor("matmul_512x512x512_f32t_f32n_f32t", "cuda:sm_90a"), all);

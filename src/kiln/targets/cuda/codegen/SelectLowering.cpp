@@ -118,8 +118,8 @@ private:
     if (config.instructions == "simt")
       return "";
     if (!isTiledKernel(config))
-      return llvm::formatv("is for instructions '{0}'; cuda has {1}, {2}, {3} and simt", config.instructions, kSimtFfma,
-                           kMmaSync, kWgmma);
+      return llvm::formatv("is for instructions '{0}'; cuda has {1}, {2}, {3}, {4} and simt", config.instructions,
+                           kSimtFfma, kWmma, kMmaSync, kWgmma);
     TileConfig complete = config;
     completeContractionConfig(complete);
     return checkContractionConfig(complete, target);

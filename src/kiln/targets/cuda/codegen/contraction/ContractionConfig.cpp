@@ -12,14 +12,18 @@ using namespace mlir;
 namespace kiln {
 
 bool isTiledKernel(const TileConfig &config) {
-  return config.instructions == kSimtFfma || config.instructions == kMmaSync || config.instructions == kWgmma;
+  return config.instructions == kSimtFfma || multipliesByWarps(config) || config.instructions == kWgmma;
+}
+
+bool multipliesByWarps(const TileConfig &config) {
+  return config.instructions == kMmaSync || config.instructions == kWmma;
 }
 
 int64_t threadsOf(const TileConfig &config) {
   int64_t parts = (config.m / config.rows) * (config.n / config.columns);
   if (config.instructions == kWgmma)
     return (parts + 1) * 128; // Groups of four warps, and one that copies.
-  return config.instructions == kMmaSync ? parts * 32 : parts;
+  return multipliesByWarps(config) ? parts * 32 : parts;
 }
 
 int64_t blocksOfCluster(const TileConfig &config) {
@@ -27,7 +31,7 @@ int64_t blocksOfCluster(const TileConfig &config) {
 }
 
 void completeContractionConfig(TileConfig &config) {
-  bool isMma = config.instructions == kMmaSync;
+  bool isMma = multipliesByWarps(config);
   if (config.instructions == kWgmma) {
     config.rows = config.rows ? config.rows : 64;
     config.columns = config.columns ? config.columns : config.n;
@@ -46,7 +50,7 @@ void completeContractionConfig(TileConfig &config) {
 }
 
 std::string checkContractionConfig(const TileConfig &config, const CudaTarget &target) {
-  bool isMma = config.instructions == kMmaSync, isGrouped = config.instructions == kWgmma;
+  bool isMma = multipliesByWarps(config), isGrouped = config.instructions == kWgmma;
   if (isGrouped && target.architecture != "sm_90a")
     return llvm::formatv("asks for {0}, which {1} does not have; sm_90a has it alone", config.instructions,
                          target.architecture);
@@ -70,8 +74,8 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
         "where B is turned",
         config.rows, config.columns);
   if (isMma && (config.rows < 16 || config.columns < 16 || config.rows * config.columns > 64 * 128))
-    return llvm::formatv("gives a warp {0}x{1}; mma.sync wants 16x16 at least, and registers hold 64x128", config.rows,
-                         config.columns);
+    return llvm::formatv("gives a warp {0}x{1}; {2} wants 16x16 at least, and registers hold 64x128", config.rows,
+                         config.columns, config.instructions);
   if (!isMma && !isGrouped && config.rows * config.columns > 128)
     return llvm::formatv("gives a thread {0}x{1}; its registers hold 128 sums", config.rows, config.columns);
   if (config.stages < 2 || config.stages > 16)
@@ -84,9 +88,9 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
   if ((config.clusterM != 1 || config.clusterN != 1) && !isGrouped)
     return llvm::formatv("has clusters, in which blocks share what {0} copies; {1} does not", kWgmma,
                          config.instructions);
-  if (config.clusterK != 1 && isGrouped)
-    return llvm::formatv("cuts K into parts for the blocks of a cluster; {0} does not, {1} and {2} do", kWgmma,
-                         kMmaSync, kSimtFfma);
+  if (config.clusterK != 1 && config.instructions != kMmaSync && config.instructions != kSimtFfma)
+    return llvm::formatv("cuts K into parts for the blocks of a cluster; {0} does not, {1} and {2} do",
+                         config.instructions, kMmaSync, kSimtFfma);
   if (!llvm::isPowerOf2_64(config.clusterM) || !llvm::isPowerOf2_64(config.clusterN) || blocksOfCluster(config) > 8)
     return llvm::formatv("has clusters of {0}; there are 8 blocks at most, and powers of two along M and N",
                          config.clusterName());

@@ -12,11 +12,14 @@ namespace kiln {
 struct ContractionGroup;
 
 inline constexpr llvm::StringLiteral kSimtFfma = "simt_ffma";
+inline constexpr llvm::StringLiteral kWmma = "tensorcore_wmma";
 inline constexpr llvm::StringLiteral kMmaSync = "tensorcore_mmasync";
 inline constexpr llvm::StringLiteral kWgmma = "tensorcore_wgmma";
 
 // Whether a configuration's instructions are those of a kernel with tiles in shared memory.
 bool isTiledKernel(const TileConfig &config);
+// Whether each warp of it multiplies for itself, on tensor cores.
+bool multipliesByWarps(const TileConfig &config);
 
 // What a contraction gets where nothing else is said; nullopt where a kernel with tiles is not worth it or not
 // possible.

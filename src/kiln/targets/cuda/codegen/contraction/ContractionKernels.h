@@ -8,16 +8,19 @@
 
 namespace kiln {
 
-// What mma.sync multiplies: 16 rows by 8 columns, and 32 bytes along k.
+// What a warp multiplies by mma.sync or wmma.
 struct MmaKind {
   mlir::NVVM::MMATypes lhs, rhs;
   mlir::Type accumulator;
   int64_t elementBytes;
 
-  // How the root's body is computed on tensor cores; nullopt where they have no such instruction. f32 is computed as
-  // tf32.
-  static std::optional<MmaKind> of(const ContractionGroup &group);
+  // How the root's body is computed on tensor cores by instructions of a class; nullopt where they have none for it.
+  // f32 is computed as tf32.
+  static std::optional<MmaKind> of(const ContractionGroup &group, llvm::StringRef instructions);
 };
+
+// The bits of an f32, rounded to what tensor cores look at.
+mlir::Value roundToTF32(mlir::ImplicitLocOpBuilder &b, mlir::Value bits);
 
 // What wgmma multiplies: 64 rows, and 32 bytes along k.
 struct WgmmaKind {
@@ -34,11 +37,13 @@ struct WgmmaKind {
 
 // Bytes of shared memory that the kernels below need.
 int64_t sharedBytesOfMmaSync(const ContractionGroup &group, const TileConfig &config);
+int64_t sharedBytesOfWmma(const ContractionGroup &group, const TileConfig &config);
 int64_t sharedBytesOfSimt(const ContractionGroup &group, const TileConfig &config);
 int64_t sharedBytesOfWgmma(const TileConfig &config);
 
-// By mma.sync: each warp computes a part of the tile of config.rows by config.columns.
+// By mma.sync, or by wmma: each warp computes a part of the tile of config.rows by config.columns.
 void emitMmaSync(const TileKernel &kernel, const MmaKind &kind);
+void emitWmma(const TileKernel &kernel, const MmaKind &kind);
 // By wgmma, with blocks that stay: a group of four warps copies boxes of the inputs, and each of the others computes 64
 // rows of the tile. `total` is the number of tiles, an index; `originOf` gives the origin of each loop for the number
 // of a tile. Adds a tensor map for each input to the arguments of the function.

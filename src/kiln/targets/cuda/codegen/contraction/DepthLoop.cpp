@@ -45,7 +45,7 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
     sums += isa<VectorType>(each.getType()) ? cast<VectorType>(each.getType()).getNumElements() : 1;
   auto isHeld = [&](const TileCopy &copy) { return !copy.isAsync() && elements <= kMostHeld; };
   // Sums of single products take longer than loads.
-  int64_t tilesHeld = elements && kernel.config.instructions == kMmaSync
+  int64_t tilesHeld = elements && multipliesByWarps(kernel.config)
                           ? std::clamp<int64_t>((kMostHeldAndSums - sums) / elements, 1, kMostTilesHeld)
                           : 1;
   if (known)

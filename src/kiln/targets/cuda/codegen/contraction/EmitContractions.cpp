@@ -242,7 +242,7 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     std::optional<MmaKind> kind;
     std::optional<WgmmaKind> grouped;
     if (config.instructions != kSimtFfma) {
-      kind = MmaKind::of(*group);
+      kind = MmaKind::of(*group, config.instructions);
       if (!kind)
         return takeAnother(function, group->root, config, target, "multiplies what tensor cores do not");
       // 64 or 128 bytes: a row of a tile in shared memory.
@@ -274,9 +274,11 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
             function, group->root, given, target,
             "has clusters, whose blocks share what wgmma reads by itself; here an input goes through registers");
     }
-    int64_t bytes = grouped ? sharedBytesOfWgmma(config)
-                    : kind  ? sharedBytesOfMmaSync(*group, config)
-                            : sharedBytesOfSimt(*group, config);
+    const bool isWmma = config.instructions == kWmma;
+    int64_t bytes = grouped  ? sharedBytesOfWgmma(config)
+                    : isWmma ? sharedBytesOfWmma(*group, config)
+                    : kind   ? sharedBytesOfMmaSync(*group, config)
+                             : sharedBytesOfSimt(*group, config);
     if (!grouped)
       bytes = std::max(bytes, TileSums::sharedBytes(config, sumBytesOf(*group, kind)));
     if (bytes > target.sharedLimit())
@@ -287,7 +289,9 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     if (grouped)
       return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && fitsTwice(config, *grouped) ? 2 : 1,
                                     *grouped);
-    return emitter.emit(bytes, [&](const TileKernel &kernel) { kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel); });
+    return emitter.emit(bytes, [&](const TileKernel &kernel) {
+      isWmma ? emitWmma(kernel, *kind) : kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel);
+    });
   }
 
   static int64_t sumBytesOf(const ContractionGroup &group, const std::optional<MmaKind> &kind) {

@@ -1,3 +1,4 @@
+#include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
 #include "kiln/targets/cuda/codegen/contraction/ContractionKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -12,7 +13,8 @@ static constexpr int64_t kFragment = 16;
 // Bytes along k that an instruction takes.
 static constexpr int64_t kStepBytes = 32;
 
-std::optional<MmaKind> MmaKind::of(const ContractionGroup &group) {
+std::optional<MmaKind> MmaKind::of(const ContractionGroup &group, StringRef instructions) {
+  const bool isWmma = instructions == kWmma;
   auto root = group.root;
   Block *body = root.getBlock();
   Operation *sum = group.sum;
@@ -50,23 +52,25 @@ std::optional<MmaKind> MmaKind::of(const ContractionGroup &group) {
   int64_t bytes = group.lhs.type().getElementTypeBitWidth() / 8;
   bool isInteger = term.getType().isInteger(32);
   if (group.lhs.type().getElementTypeBitWidth() != group.rhs.type().getElementTypeBitWidth() ||
-      (!isInteger && x->second != y->second))
+      ((isWmma || !isInteger) && x->second != y->second))
     return std::nullopt;
-  // Bytes cannot be turned on their way into registers.
-  if (bytes == 1 && (group.lhs.innermost() != group.k || group.rhs.innermost() != group.k))
+  // Bytes cannot be turned on their way into registers, but by wmma.
+  if (bytes == 1 && !isWmma && (group.lhs.innermost() != group.k || group.rhs.innermost() != group.k))
     return std::nullopt;
   return MmaKind{x->second, y->second, term.getType(), bytes};
 }
 
 static TileLayout layoutOf(const ContractionGroup &group, const ContractionGroup::Input &input, int64_t outer,
                            int64_t depth) {
-  TileLayout layout;
-  layout.isKInner = input.innermost() == group.k;
-  layout.rows = layout.isKInner ? outer : depth;
-  layout.rowElements = layout.isKInner ? depth : outer;
-  layout.elementBytes = input.type().getElementTypeBitWidth() / 8;
+  TileLayout layout = TileLayout::asInput(group, input, outer, depth);
   layout.isSwizzled = true;
   return layout;
+}
+
+Value roundToTF32(ImplicitLocOpBuilder &b, Value bits) {
+  Value value = LLVM::BitcastOp::create(b, b.getF32Type(), bits);
+  return NVVM::ConvertFloatToTF32Op::create(b, b.getI32Type(), value,
+                                            NVVM::FPRoundingModeAttr::get(b.getContext(), NVVM::FPRoundingMode::RNA));
 }
 
 int64_t sharedBytesOfMmaSync(const ContractionGroup &group, const TileConfig &config) {
@@ -120,7 +124,7 @@ public:
         int64_t column = (number * kFragment + isSecond * 8) * 4;
         Value place = i32.bitXor(isUpper ? upper : base, column % panel);
         int64_t distance = column / panel * layout.rows * panel + step * 8 * panel;
-        parts.push_back(LLVM::LoadOp::create(b, b.getI32Type(), at(i32.add(begin, place), distance), 4));
+        parts.push_back(LLVM::LoadOp::create(b, b.getI32Type(), kernel.sharedAt(i32.add(begin, place), distance), 4));
       }
       return parts;
     }
@@ -135,9 +139,10 @@ public:
       distance = column / panel * layout.rows * panel + step * 16 * panel;
     }
     auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, b.getI32Type()));
-    Value matrices = NVVM::LdMatrixOp::create(
-        b, type, at(i32.add(begin, place), distance), 4, layout.isKInner ? NVVM::MMALayout::row : NVVM::MMALayout::col,
-        NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
+    Value matrices =
+        NVVM::LdMatrixOp::create(b, type, kernel.sharedAt(i32.add(begin, place), distance), 4,
+                                 layout.isKInner ? NVVM::MMALayout::row : NVVM::MMALayout::col,
+                                 NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8), NVVM::LdStMatrixEltType::B16);
     SmallVector<Value> parts;
     for (int64_t part = 0; part < 4; ++part)
       parts.push_back(LLVM::ExtractValueOp::create(b, matrices, part));
@@ -145,14 +150,6 @@ public:
   }
 
 private:
-  Value at(Value offset, int64_t distance) const {
-    Value pointer = kernel.sharedAt(offset);
-    if (distance == 0)
-      return pointer;
-    return LLVM::GEPOp::create(kernel.b, pointer.getType(), kernel.b.getI8Type(), pointer,
-                               ArrayRef<LLVM::GEPArg>{int32_t(distance)});
-  }
-
   const TileKernel &kernel;
   const TileLayout &layout;
   int64_t start;
@@ -171,14 +168,11 @@ public:
   void run() {
     const Integers &i32 = kernel.i32;
     const ContractionGroup &group = kernel.group;
-    Value lane = i32.rem(kernel.thread, 32), warp = i32.div(kernel.thread, 32);
-    int64_t warpsOfRow = config.n / config.columns;
-    Value row = i32.mul(i32.div(warp, warpsOfRow), config.rows);
-    Value column = i32.mul(i32.rem(warp, warpsOfRow), config.columns);
+    const WarpPart part(kernel);
     TileCopy copies[] = {{kernel, group.lhs, group.m, lhsLayout, 0},
                          {kernel, group.rhs, group.n, rhsLayout, lhsLayout.bytes()}};
-    FragmentLoader lhs(kernel, lhsLayout, 0, /*isLhs=*/true, row, lane);
-    FragmentLoader rhs(kernel, rhsLayout, lhsLayout.bytes(), /*isLhs=*/false, column, lane);
+    FragmentLoader lhs(kernel, lhsLayout, 0, /*isLhs=*/true, part.row, part.lane);
+    FragmentLoader rhs(kernel, rhsLayout, lhsLayout.bytes(), /*isLhs=*/false, part.column, part.lane);
     SmallVector<Value> zeros(rowFragments * columnFragments * 8,
                              arith::ConstantOp::create(b, b.getZeroAttr(kind.accumulator)));
     SmallVector<Value> sums = overDepth(kernel, copies, lhsLayout.bytes() + rhsLayout.bytes(), zeros,
@@ -190,8 +184,8 @@ public:
 
     TileSums tile(kernel, sums);
     // A thread has two elements each of rows lane / 4 and 8 below.
-    row = i32.add(row, i32.div(lane, 4));
-    column = i32.add(column, i32.mul(i32.rem(lane, 4), 2));
+    Value row = i32.add(part.row, i32.div(part.lane, 4));
+    Value column = i32.add(part.column, i32.mul(i32.rem(part.lane, 4), 2));
     for (int64_t i = 0; i < rowFragments * 2; ++i) {
       Value m = i32.add(row, i * 8);
       whereRow(kernel, m, [&] {
@@ -226,9 +220,7 @@ private:
       if (kind.lhs == NVVM::MMATypes::f16)
         value = LLVM::BitcastOp::create(b, VectorType::get({2}, b.getF16Type()), value);
       if (kind.lhs == NVVM::MMATypes::tf32)
-        value = NVVM::ConvertFloatToTF32Op::create(
-            b, b.getI32Type(), LLVM::BitcastOp::create(b, b.getF32Type(), value).getResult(),
-            NVVM::FPRoundingModeAttr::get(b.getContext(), NVVM::FPRoundingMode::RNA));
+        value = roundToTF32(b, value);
     }
     return registers;
   }

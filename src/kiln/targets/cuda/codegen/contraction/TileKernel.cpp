@@ -60,8 +60,11 @@ Value Integers::of(Value value) const {
 
 //===--- TileKernel -----------------------------------------------------------------------------------------------===//
 
-Value TileKernel::sharedAt(Value offset) const {
-  return LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared, ValueRange{offset});
+Value TileKernel::sharedAt(Value offset, int64_t distance) const {
+  Value pointer = LLVM::GEPOp::create(b, shared.getType(), b.getI8Type(), shared, ValueRange{offset});
+  if (distance == 0)
+    return pointer;
+  return LLVM::GEPOp::create(b, pointer.getType(), b.getI8Type(), pointer, ArrayRef<LLVM::GEPArg>{int32_t(distance)});
 }
 
 Value TileKernel::index(Value value) const {
@@ -89,6 +92,16 @@ bool TileKernel::isWhole(unsigned loop, int64_t tile) const {
 
 //===--- TileLayout -----------------------------------------------------------------------------------------------===//
 
+TileLayout TileLayout::asInput(const ContractionGroup &group, const ContractionGroup::Input &input, int64_t outer,
+                               int64_t depth) {
+  TileLayout layout;
+  layout.isKInner = input.innermost() == group.k;
+  layout.rows = layout.isKInner ? outer : depth;
+  layout.rowElements = layout.isKInner ? depth : outer;
+  layout.elementBytes = input.type().getElementTypeBitWidth() / 8;
+  return layout;
+}
+
 int64_t TileLayout::panelBytes() const {
   return std::min<int64_t>(128, rowElements * elementBytes);
 }
@@ -107,6 +120,18 @@ Value TileLayout::offset(const Integers &i32, Value row, Value column) const {
     return i32.add(i32.mul(row, rowElements * elementBytes + padding), column);
   Value inPanel = i32.bitXor(rowOffset(i32, row), i32.rem(column, panelBytes()));
   return i32.add(i32.mul(i32.div(column, panelBytes()), rows * panelBytes()), inPanel);
+}
+
+//===--- WarpPart -------------------------------------------------------------------------------------------------===//
+
+WarpPart::WarpPart(const TileKernel &kernel) {
+  const Integers &i32 = kernel.i32;
+  const TileConfig &config = kernel.config;
+  lane = i32.rem(kernel.thread, 32);
+  warp = i32.div(kernel.thread, 32);
+  int64_t warpsOfRow = config.n / config.columns;
+  row = i32.mul(i32.div(warp, warpsOfRow), config.rows);
+  column = i32.mul(i32.rem(warp, warpsOfRow), config.columns);
 }
 
 //===--- TileCopy -------------------------------------------------------------------------------------------------===//

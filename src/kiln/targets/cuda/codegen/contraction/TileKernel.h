@@ -51,7 +51,8 @@ struct TileKernel {
   // The block's number among those of its cluster, each of which computes a part of k; null where one computes all.
   mlir::Value part; // i32
 
-  mlir::Value sharedAt(mlir::Value offset) const;
+  // At an offset in shared memory, an i32, and some bytes further.
+  mlir::Value sharedAt(mlir::Value offset, int64_t distance = 0) const;
   mlir::Value index(mlir::Value value) const;
   void barrier() const;
   // Calls `emit` where the condition holds; always where it is null.
@@ -70,12 +71,24 @@ struct TileLayout {
   bool isSwizzled = false;
   int64_t padding = 0;
 
+  // Of a tile that lies as the input does, with the same loop inside: `outer` elements along its loop that is not k,
+  // and `depth` along k.
+  static TileLayout asInput(const ContractionGroup &group, const ContractionGroup::Input &input, int64_t outer,
+                            int64_t depth);
   int64_t panelBytes() const;
   int64_t bytes() const;
   // The offset of a byte. `column` counts bytes.
   mlir::Value offset(const Integers &i32, mlir::Value row, mlir::Value column) const;
   // The swizzled offset of the start of a row within a panel: columns are added with exclusive or.
   mlir::Value rowOffset(const Integers &i32, mlir::Value row) const;
+};
+
+// The part of the tile that the thread's warp computes, config.rows by config.columns. Values are i32.
+struct WarpPart {
+  explicit WarpPart(const TileKernel &kernel);
+
+  mlir::Value lane, warp;
+  mlir::Value row, column; // where it starts
 };
 
 // Copies tiles of an input to shared memory, all threads together.

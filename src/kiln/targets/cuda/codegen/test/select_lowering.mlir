@@ -127,7 +127,7 @@ hal.executable private @dispatches {
 hal.executable private @dispatches {
   hal.executable.variant public @cuda target(#target) {
     builtin.module {
-      // expected-error @below {{has the configuration 'tile_config_64x64_64x3_tensorcore_abc', which is for instructions 'tensorcore_abc'; cuda has simt_ffma, tensorcore_mmasync, tensorcore_wgmma and simt}}
+      // expected-error @below {{has the configuration 'tile_config_64x64_64x3_tensorcore_abc', which is for instructions 'tensorcore_abc'; cuda has simt_ffma, tensorcore_wmma, tensorcore_mmasync, tensorcore_wgmma and simt}}
       func.func @wrong(%a: tensor<512x512xf16>, %c: tensor<512x512xf16>) -> tensor<512x512xf16> {
         %r = linalg.matmul {kiln.configuration = "tile_config_64x64_64x3_tensorcore_abc"} ins(%a, %a : tensor<512x512xf16>, tensor<512x512xf16>) outs(%c : tensor<512x512xf16>) -> tensor<512x512xf16>
         return %r : tensor<512x512xf16>
