@@ -16,6 +16,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 
 using namespace mlir;
 
@@ -58,6 +59,9 @@ class CudaConvertToLLVMPass : public impl::CudaConvertToLLVMBase<CudaConvertToLL
     populateFuncToLLVMConversionPatterns(converter, patterns);
     populateNVGPUToNVVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
+    // Canonicalizing makes these of what came out of mma.sync.
+    vector::populateVectorFromElementsUnrollPatterns(patterns);
+    vector::populateVectorToElementsUnrollPatterns(patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     if (failed(applyPartialConversion(module, conversion, std::move(patterns))))

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/NVGPU/TransformOps/NVGPUTransformOps.h"
 #include "mlir/Dialect/NVGPU/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -27,8 +28,8 @@ LogicalResult VectorToMmaConversionOp::verify() {
 
 DiagnosedSilenceableFailure VectorToMmaConversionOp::applyToOne(TransformRewriter &rewriter, Operation *target,
                                                                 ApplyToEachResultList &, TransformState &) {
-  auto failedAt = [&](Operation *op, const Twine &what) {
-    DiagnosedSilenceableFailure failure = emitDefiniteFailure() << what;
+  auto failedAt = [&](Operation *op, const Twine &what) -> DiagnosedSilenceableFailure {
+    DiagnosedDefiniteFailure failure = mlir::emitDefiniteFailure(getOperation()) << what;
     failure.attachNote(op->getLoc()) << "this op";
     return failure;
   };
@@ -49,6 +50,12 @@ DiagnosedSilenceableFailure VectorToMmaConversionOp::applyToOne(TransformRewrite
   if (failed(applyPatternsGreedily(target, std::move(prepare))) ||
       failed(convertVectorToNVVMCompatibleMMASync(rewriter, target)))
     return failedAt(target, "cannot convert all contractions");
+  // The contractions that were converted stay without users, carried by loops.
+  RewritePatternSet asTf32(getContext());
+  scf::ForOp::getCanonicalizationPatterns(asTf32, getContext());
+  nvgpu::populateMmaSyncF32ToTF32Patterns(asTf32);
+  if (failed(applyPatternsGreedily(target, std::move(asTf32))))
+    return failedAt(target, "cannot convert f32 to tf32");
   if (vector::ContractionOp left = findContract()) {
     std::string text;
     llvm::raw_string_ostream(text) << "leaves a vector.contract of " << left.getLhsType() << " and "
@@ -58,10 +65,6 @@ DiagnosedSilenceableFailure VectorToMmaConversionOp::applyToOne(TransformRewrite
                                       "or carried by a loop (transform.apply_patterns.gpu.unroll_vectors_subgroup_mma)";
     return failedAt(left, text);
   }
-  RewritePatternSet asTf32(getContext());
-  nvgpu::populateMmaSyncF32ToTF32Patterns(asTf32);
-  if (failed(applyPatternsGreedily(target, std::move(asTf32))))
-    return failedAt(target, "cannot convert f32 to tf32");
   return DiagnosedSilenceableFailure::success();
 }
 

@@ -74,8 +74,6 @@ class CudaLowerVectorsPass : public impl::CudaLowerVectorsBase<CudaLowerVectorsP
     vector::populateVectorShapeCastLoweringPatterns(patterns);
     vector::populateVectorBitCastLoweringPatterns(patterns, /*targetRank=*/1);
     vector::populateVectorInsertExtractStridedSliceTransforms(patterns);
-    vector::populateVectorFromElementsUnrollPatterns(patterns);
-    vector::populateVectorToElementsUnrollPatterns(patterns);
     vector::populateVectorStepLoweringPatterns(patterns);
     vector::populateVectorRankReducingFMAPattern(patterns);
   }
