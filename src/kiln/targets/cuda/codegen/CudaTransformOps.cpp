@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace kiln::TransformOps;
@@ -24,6 +25,13 @@ LogicalResult VectorToMmaConversionOp::verify() {
   return getUseMmaSync()
              ? success()
              : emitOpError("has to say which instructions: write { use_mma_sync }, the only ones there are");
+}
+
+// Upstream makes nvgpu.mma.sync of any shape whose registers it can count.
+static bool hasInstruction(nvgpu::MmaSyncOp op) {
+  std::array<int64_t, 3> shape = op.getMmaShapeAsArray();
+  int64_t bitsOfDepth = shape[2] * op.getMatrixA().getType().getElementTypeBitWidth();
+  return shape[0] == 16 && shape[1] == 8 && (bitsOfDepth == 128 || bitsOfDepth == 256);
 }
 
 DiagnosedSilenceableFailure VectorToMmaConversionOp::applyToOne(TransformRewriter &rewriter, Operation *target,
@@ -56,14 +64,22 @@ DiagnosedSilenceableFailure VectorToMmaConversionOp::applyToOne(TransformRewrite
   nvgpu::populateMmaSyncF32ToTF32Patterns(asTf32);
   if (failed(applyPatternsGreedily(target, std::move(asTf32))))
     return failedAt(target, "cannot convert f32 to tf32");
+  constexpr StringLiteral advice = ": mma.sync has 16x8x8 and 16x8x16 of f16, 16x8x4 and 16x8x8 of f32, and 16x8x16 "
+                                   "and 16x8x32 of i8, whose operands "
+                                   "are read from memory and whose sums are there or carried by a loop "
+                                   "(transform.apply_patterns.gpu.unroll_vectors_subgroup_mma)";
   if (vector::ContractionOp left = findContract()) {
     std::string text;
     llvm::raw_string_ostream(text) << "leaves a vector.contract of " << left.getLhsType() << " and "
-                                   << left.getRhsType() << " into " << left.getResultType()
-                                   << ": mma.sync has 16x8x8 and 16x8x16 of f16, 16x8x4 and 16x8x8 of f32, and 16x8x16 "
-                                      "and 16x8x32 of i8, whose operands are read from memory and whose sums are there "
-                                      "or carried by a loop (transform.apply_patterns.gpu.unroll_vectors_subgroup_mma)";
+                                   << left.getRhsType() << " into " << left.getResultType() << advice;
     return failedAt(left, text);
+  }
+  nvgpu::MmaSyncOp wrong;
+  target->walk([&](nvgpu::MmaSyncOp op) { wrong = hasInstruction(op) ? wrong : op; });
+  if (wrong) {
+    std::array<int64_t, 3> shape = wrong.getMmaShapeAsArray();
+    return failedAt(wrong,
+                    llvm::formatv("is given products of {0}x{1}x{2}{3}", shape[0], shape[1], shape[2], advice).str());
   }
   return DiagnosedSilenceableFailure::success();
 }

@@ -28,6 +28,8 @@ class CudaLowerVectorsPass : public impl::CudaLowerVectorsBase<CudaLowerVectorsP
     if (function.isExternal())
       return;
     WalkResult sizes = function.walk([](Operation *op) {
+      if (op->hasTrait<OpTrait::ConstantLike>()) // Its users have a place in the program.
+        return WalkResult::advance();
       for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
         if (auto vector = dyn_cast<VectorType>(type); vector && vector.getNumElements() > mostElements) {
           op->emitOpError("works on ") << vector << " in each thread, which has registers for " << mostElements
