@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Bufferization/TransformOps/BufferizationTransformOps.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/Func/TransformOps/FuncTransformOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/TransformOps/GPUTransformOps.h"
 #include "mlir/Dialect/Linalg/TransformOps/DialectExtension.h"
 #include "mlir/Dialect/MemRef/TransformOps/MemRefTransformOps.h"
 #include "mlir/Dialect/SCF/TransformOps/SCFTransformOps.h"
@@ -117,10 +119,23 @@ DiagnosedSilenceableFailure ApplyBufferOptimizationsOp::applyToOne(TransformRewr
   return DiagnosedSilenceableFailure::success();
 }
 
+// Upstream's op gives a launch that is mapped already another block, which its threads do not know of.
+static DiagnosedSilenceableFailure checkMapping(Operation *next, TransformState &state) {
+  if (!isa<transform::MapNestedForallToThreads>(next))
+    return DiagnosedSilenceableFailure::success();
+  for (Operation *target : state.getPayloadOps(next->getOperand(0)))
+    if (isa<gpu::LaunchOp>(target) &&
+        !target->walk([](scf::ForallOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      return mlir::emitDefiniteFailure(next)
+             << "finds no scf.forall to map: the loops of this launch are mapped already, "
+                "or have no mapping to #gpu.thread or #gpu.warp";
+  return DiagnosedSilenceableFailure::success();
+}
+
 DiagnosedSilenceableFailure TraceOp::apply(TransformRewriter &, transform::TransformResults &, TransformState &state) {
   if (auto *extension = state.getExtension<kiln::TraceExtension>())
     extension->enter(getOperation()->getNextNode());
-  return DiagnosedSilenceableFailure::success();
+  return checkMapping(getOperation()->getNextNode(), state);
 }
 
 void TraceOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {

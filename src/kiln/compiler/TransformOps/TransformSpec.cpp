@@ -4,7 +4,7 @@
 #include "kiln/compiler/TransformOps/KilnTransformOps.h"
 #include "kiln/compiler/TransformOps/SpecUpdater.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/TransformOps/LinalgTransformOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Transform/IR/TransformOps.h"
@@ -152,24 +152,35 @@ LogicalResult TransformSpec::apply(Operation *root) const {
   return error;
 }
 
+static bool isMappedToThreads(scf::ForallOp loop) {
+  std::optional<ArrayAttr> mapping = loop.getMapping();
+  return mapping && !mapping->empty() && !isa<gpu::GPUBlockMappingAttr>((*mapping)[0]);
+}
+
 // What a spec has to have done, and has not; empty where all is done.
-static std::string findUnfinished(HAL::ExecutableExportOp exportOp, func::FuncOp function) {
+static std::optional<SpecFault> findUnfinished(HAL::ExecutableExportOp exportOp, func::FuncOp function,
+                                               TransformSpec::Finish finish) {
   std::string unfinished;
   function.walk([&](Operation *op) {
     auto isTensor = [](Type type) { return isa<TensorType>(type); };
     if (llvm::any_of(op->getOperandTypes(), isTensor) || llvm::any_of(op->getResultTypes(), isTensor))
       unfinished = "'" + op->getName().getStringRef().str() + "' on tensors: bufferize it (transform.iree.bufferize)";
-    else if (isa<scf::ForallOp>(op))
-      unfinished = "an scf.forall: distribute it (transform.iree.forall_to_workgroup)";
+    else if (auto loop = dyn_cast<scf::ForallOp>(op))
+      unfinished = isMappedToThreads(loop) ? "an scf.forall over threads: map it "
+                                             "(transform.gpu.map_nested_forall_to_threads)"
+                                           : "an scf.forall: distribute it (transform.iree.forall_to_workgroup)";
     return unfinished.empty() ? WalkResult::advance() : WalkResult::interrupt();
   });
+  if (unfinished.empty() && finish)
+    if (std::optional<SpecFault> fault = finish(function))
+      return fault;
   if (unfinished.empty() && exportOp.getWorkgroupCount().empty())
     unfinished = "an open workgroup count: fill it in "
                  "(transform.iree.populate_workgroup_count_region_using_num_threads_slice)";
-  return unfinished;
+  return unfinished.empty() ? std::nullopt : std::optional(SpecFault{function.getLoc(), unfinished});
 }
 
-LogicalResult TransformSpec::applyInsteadOfStrategy(HAL::ExecutableVariantOp variant) const {
+LogicalResult TransformSpec::applyInsteadOfStrategy(HAL::ExecutableVariantOp variant, Finish finish) const {
   variant.walk([](func::FuncOp function) { function->removeAttr("lowering"); });
   // Names that match nothing are looked for before the spec changes what is there.
   Operation *unmatched = findMatchWithoutPayload(variant);
@@ -179,18 +190,18 @@ LogicalResult TransformSpec::applyInsteadOfStrategy(HAL::ExecutableVariantOp var
     auto function = variant.getInnerModule().lookupSymbol<func::FuncOp>(exportOp.getSymName());
     if (!function)
       continue;
-    std::string unfinished = findUnfinished(exportOp, function);
-    if (unfinished.empty())
+    std::optional<SpecFault> unfinished = findUnfinished(exportOp, function, finish);
+    if (!unfinished)
       continue;
     // At the locations only: these ops in full would bury the message.
     if (unmatched)
       return emitError(unmatched->getLoc())
                  .append("'", unmatched->getName(), "' matches nothing in dispatch ", dispatchNames(variant),
-                         ", and the spec leaves it with ", unfinished)
+                         ", and the spec leaves it with ", unfinished->what)
                  .attachNote(function.getLoc())
              << "the dispatch";
-    return emitError(function.getLoc()) << "dispatch " << dispatchNames(variant) << " is left by the transform spec '"
-                                        << file << "' with " << unfinished;
+    return emitError(unfinished->loc) << "dispatch " << dispatchNames(variant) << " is left by the transform spec '"
+                                      << file << "' with " << unfinished->what;
   }
   return success();
 }

@@ -7,11 +7,18 @@
 
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace kiln {
+
+// Why what a spec leaves cannot become a kernel.
+struct SpecFault {
+  mlir::Location loc; // of the program
+  std::string what;   // an op and why it must not be there
+};
 
 // Immutable once loaded, so that one spec is applied to many dispatches from several threads.
 class TransformSpec {
@@ -26,8 +33,10 @@ public:
   mlir::LogicalResult apply(mlir::Operation *root) const;
 
   // The same for code generation: no configuration of the dispatches stays, and what the spec leaves on tensors, in an
-  // scf.forall or without a workgroup count is an error.
-  mlir::LogicalResult applyInsteadOfStrategy(HAL::ExecutableVariantOp variant) const;
+  // scf.forall or without a workgroup count is an error. `finish` is given what is no longer on tensors, before its
+  // workgroup count is asked for.
+  using Finish = llvm::function_ref<std::optional<SpecFault>(mlir::func::FuncOp)>;
+  mlir::LogicalResult applyInsteadOfStrategy(HAL::ExecutableVariantOp variant, Finish finish = {}) const;
 
   // The first transform.structured.match whose op names do not occur in `root`: what a spec that leaves a dispatch
   // untouched most likely meant. Null where each matches something.

@@ -387,8 +387,7 @@ static SmallVector<scf::ForallOp> workgroupLoops(FunctionOpInterface function) {
   return loops;
 }
 
-// Whether the value is computed from the loop's index.
-static bool dependsOn(Value value, Value index, llvm::DenseSet<Value> &visited) {
+bool dependsOn(Value value, Value index, llvm::DenseSet<Value> &visited) {
   if (value == index)
     return true;
   if (!visited.insert(value).second)

@@ -29,6 +29,10 @@ void populateSingleWorkgroup(mlir::RewriterBase &rewriter, HAL::ExecutableExport
 // fuse.
 mlir::LogicalResult forallToWorkgroup(mlir::RewriterBase &rewriter, mlir::FunctionOpInterface function);
 
+// Whether `value` is computed from `index`, which is defined in the same function. `visited` are values known not to
+// be.
+bool dependsOn(mlir::Value value, mlir::Value index, llvm::DenseSet<mlir::Value> &visited);
+
 // What keeps the loops of a bufferized function from running one iteration in each workgroup: a store into a binding
 // outside of them, or a loop that needs what another one has stored.
 mlir::LogicalResult verifyNoWorkgroupRaces(mlir::FunctionOpInterface function);

@@ -10,10 +10,13 @@
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
 
 using namespace mlir;
 
@@ -37,6 +40,8 @@ class CudaConvertToLLVMPass : public impl::CudaConvertToLLVMBase<CudaConvertToLL
     converter.addTypeAttributeConversion([](BaseMemRefType, HAL::DescriptorTypeAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
     });
+    nvgpu::populateCommonGPUTypeAndAttributeConversions(converter);
+    converter.addConversion([](nvgpu::DeviceAsyncTokenType type) { return IntegerType::get(type.getContext(), 32); });
     for (auto function : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (!function.isExternal() && failed(makeKernel(function, converter)))
         return signalPassFailure();
@@ -52,7 +57,11 @@ class CudaConvertToLLVMPass : public impl::CudaConvertToLLVMBase<CudaConvertToLL
     index::populateIndexToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
+    populateNVGPUToNVVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
+    // Canonicalizing makes these of what came out of mma.sync.
+    vector::populateVectorFromElementsUnrollPatterns(patterns);
+    vector::populateVectorToElementsUnrollPatterns(patterns);
     populateVectorToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     if (failed(applyPartialConversion(module, conversion, std::move(patterns))))

@@ -2,6 +2,7 @@
 
 #include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Interfaces/TargetBackend.h"
+#include "kiln/targets/cuda/codegen/CudaTransformOps.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -46,7 +48,8 @@ void addCudaTranslationPasses(OpPassManager &variantPasses) {
 
 void registerCudaDialects(DialectRegistry &registry) {
   registerCodegenDialects(registry);
-  registry.insert<index::IndexDialect, LLVM::LLVMDialect, NVVM::NVVMDialect, ub::UBDialect>();
+  registerCudaTransformExtension(registry);
+  registry.insert<index::IndexDialect, LLVM::LLVMDialect, nvgpu::NVGPUDialect, NVVM::NVVMDialect, ub::UBDialect>();
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);
@@ -64,6 +67,7 @@ void registerCudaPasses(const TuningOptions &tuning) {
   registerPass([] { return createCudaLowerExecutableTarget(); });
   registerPass([] { return createCudaEmitContractions(); });
   registerPass([] { return createCudaMapToThreads(); });
+  registerPass([] { return createCudaLowerVectors(); });
   registerPass([] { return createCudaExpandMath(); });
   registerPass([] { return createCudaConvertToLLVM(); });
 }

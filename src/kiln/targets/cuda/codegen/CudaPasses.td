@@ -25,9 +25,9 @@ def CudaLowerExecutableTarget : Pass<"kiln-cuda-lower-executable-target", "kiln:
   let summary = "applies the strategy of each dispatch, or the user's transform-dialect spec";
   let description = [{
     Takes each dispatch from tensors to loops over elements in memory, distributed over workgroups and their threads, and
-    fills in the workgroup counts of the exports. With `spec` the file replaces the strategies: it distributes over
-    workgroups, and what it leaves as linalg on memory is distributed over threads. A dispatch that the spec leaves half way
-    is an error.
+    fills in the workgroup counts of the exports. With `spec` the file replaces the strategies: it leaves a gpu.launch
+    with its loops mapped to blocks and threads; or it distributes over workgroups, and what it leaves as linalg on memory
+    is distributed over threads. A dispatch that the spec leaves half way is an error.
   }];
   let options = [
     Option<"spec", "spec", "std::string", "", "a transform-dialect file that replaces the strategies">,
@@ -62,6 +62,17 @@ def CudaMapToThreads : Pass<"kiln-cuda-map-to-threads", "mlir::func::FuncOp"> {
   let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::gpu::GPUDialect",
                            "mlir::linalg::LinalgDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
                            "mlir::vector::VectorDialect", "kiln::HAL::HALDialect", "kiln::Util::UtilDialect"];
+}
+
+def CudaLowerVectors : Pass<"kiln-cuda-lower-vectors", "mlir::func::FuncOp"> {
+  let summary = "lowers the vectors that a transform-dialect spec has made";
+  let description = [{
+    Vectors that a thread computes become vectors of one dimension, which LLVM puts into registers: contractions become
+    multiplications and additions, transfers become loads and stores, with masks element by element. Vectors of more
+    elements than a thread can have are an error at their op.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect",
+                           "mlir::scf::SCFDialect", "mlir::ub::UBDialect", "mlir::vector::VectorDialect"];
 }
 
 def CudaExpandMath : Pass<"kiln-cuda-expand-math", "mlir::func::FuncOp"> {

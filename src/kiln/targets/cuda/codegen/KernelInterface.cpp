@@ -96,6 +96,8 @@ public:
         return WalkResult(replaceSubspan(subspan, bindingArguments));
       if (auto constant = dyn_cast<HAL::InterfaceConstantLoadOp>(op))
         return WalkResult(replaceConstant(constant, constantArguments));
+      if (auto memory = dyn_cast<gpu::DynamicSharedMemoryOp>(op))
+        replaceSharedMemory(memory);
       if (auto count = dyn_cast<HAL::InterfaceWorkgroupCountOp>(op)) {
         count.replaceAllUsesWith(toIndex(op->getLoc(), countArguments[count.getDimension()]));
         count.erase();
@@ -195,6 +197,17 @@ private:
     argument.replaceAllUsesWith(converter.materializeSourceConversion(b, loc, type, descriptor));
   }
 
+  void replaceSharedMemory(gpu::DynamicSharedMemoryOp op) {
+    Location loc = op.getLoc();
+    auto type = cast<MemRefType>(op.getType());
+    Value pointer = dynamicSharedMemory(b, function);
+    int64_t bytes = function->getAttrOfType<IntegerAttr>(dynamicSharedBytesAttr).getInt();
+    Value fields[] = {pointer, pointer, constant(loc, 0), constant(loc, bytes), constant(loc, 1)};
+    Value descriptor = MemRefDescriptor::pack(b, loc, converter, type, fields);
+    op.replaceAllUsesWith(converter.materializeSourceConversion(b, loc, type, descriptor));
+    op.erase();
+  }
+
   LogicalResult replaceSubspan(HAL::InterfaceBindingSubspanOp op, ArrayRef<Value> arguments) {
     auto type = dyn_cast<MemRefType>(op.getType());
     if (!type || !type.getLayout().isIdentity())
@@ -271,6 +284,20 @@ private:
 };
 
 } // namespace
+
+Value dynamicSharedMemory(OpBuilder &b, func::FuncOp function) {
+  constexpr StringLiteral name = "kiln_shared";
+  constexpr int64_t alignment = 1024;
+  Operation *module = function->getParentOp();
+  auto global = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(module, b.getStringAttr(name));
+  if (!global) {
+    OpBuilder top = OpBuilder::atBlockBegin(function->getBlock());
+    global = LLVM::GlobalOp::create(top, function.getLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+                                    /*isConstant=*/false, LLVM::Linkage::External, name, Attribute(), alignment,
+                                    static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
+  }
+  return LLVM::AddressOfOp::create(b, function.getLoc(), global);
+}
 
 void awaitEarlierKernels(OpBuilder &b, func::FuncOp function) {
   // LLVM's intrinsic says that it does nothing to memory, so that loads could move before it.

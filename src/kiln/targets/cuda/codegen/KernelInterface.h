@@ -11,6 +11,9 @@ namespace kiln {
 // as one. The error is told at the op that cannot be replaced.
 mlir::LogicalResult makeKernel(mlir::func::FuncOp function, const mlir::LLVMTypeConverter &converter);
 
+// The block's shared memory, as much of it as the launch asks for (dynamicSharedBytesAttr): a pointer to it.
+mlir::Value dynamicSharedMemory(mlir::OpBuilder &b, mlir::func::FuncOp function);
+
 // What follows may use what the kernels before have done to memory. Until there, they may still run (startsEarlyAttr).
 void awaitEarlierKernels(mlir::OpBuilder &b, mlir::func::FuncOp function);
 

@@ -1,8 +1,9 @@
 #include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
-#include "kiln/compiler/TransformOps/KilnTransformOps.h"
 #include "kiln/compiler/TransformOps/TransformSpec.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/CudaTransformOps.h"
+#include "kiln/targets/cuda/codegen/SpecLaunch.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -28,7 +29,7 @@ public:
   void getDependentDialects(DialectRegistry &registry) const override {
     buildPipeline(/*withDistribution=*/true).getDependentDialects(registry);
     if (!spec.empty())
-      registerTransformExtension(registry);
+      registerCudaTransformExtension(registry);
   }
 
   LogicalResult initialize(MLIRContext *context) override {
@@ -42,7 +43,9 @@ public:
   }
 
   void runOnOperation() override {
-    if (loaded && failed(loaded->applyInsteadOfStrategy(getOperation())))
+    IRRewriter rewriter(&getContext());
+    auto finish = [&](func::FuncOp function) { return takeLaunch(rewriter, function); };
+    if (loaded && failed(loaded->applyInsteadOfStrategy(getOperation(), finish)))
       return signalPassFailure();
     if (!pipeline)
       pipeline = buildPipeline(!loaded);
@@ -60,6 +63,8 @@ private:
       passes.addPass(createDistributeDispatch());
     }
     OpPassManager &kernels = passes.nest<ModuleOp>().nest<func::FuncOp>();
+    if (!withDistribution)
+      kernels.addPass(createCudaLowerVectors());
     kernels.addPass(createCudaMapToThreads());
     kernels.addPass(createCanonicalizerPass());
     kernels.addPass(createCSEPass());

@@ -255,12 +255,13 @@ void replaceCopies(func::FuncOp function) {
 void loopOverWorkgroups(func::FuncOp function) {
   Block &body = function.getFunctionBody().front();
   Location loc = function.getLoc();
-  bool sharesMemory =
-      function
-          .walk([](Operation *op) {
-            return isa<memref::AllocOp, memref::AllocaOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-          })
-          .wasInterrupted();
+  bool sharesMemory = function
+                          .walk([](Operation *op) {
+                            return isa<memref::AllocOp, memref::AllocaOp, gpu::DynamicSharedMemoryOp>(op)
+                                       ? WalkResult::interrupt()
+                                       : WalkResult::advance();
+                          })
+                          .wasInterrupted();
   OpBuilder b = OpBuilder::atBlockBegin(&body);
   Value count[3], total;
   HAL::ExecutableExportOp exportOp = findExport(function);

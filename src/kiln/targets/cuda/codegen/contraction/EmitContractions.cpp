@@ -5,6 +5,7 @@
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/KernelInterface.h"
 #include "kiln/targets/cuda/codegen/SimpleTile.h"
 #include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
 #include "kiln/targets/cuda/codegen/contraction/ContractionKernels.h"
@@ -24,23 +25,6 @@ namespace kiln {
 
 #define GEN_PASS_DEF_CUDAEMITCONTRACTIONS
 #include "kiln/targets/cuda/codegen/CudaPasses.h.inc"
-
-// Alignment of a block's shared memory.
-static constexpr int64_t kSharedAlignment = 1024;
-
-// The block's shared memory: as much of it as the launch asks for.
-static Value sharedMemory(ImplicitLocOpBuilder &b, func::FuncOp function) {
-  constexpr StringLiteral name = "kiln_shared";
-  Operation *module = function->getParentOp();
-  auto global = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(module, b.getStringAttr(name));
-  if (!global) {
-    OpBuilder top = OpBuilder::atBlockBegin(function->getBlock());
-    global = LLVM::GlobalOp::create(top, function.getLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), 0),
-                                    /*isConstant=*/false, LLVM::Linkage::External, name, Attribute(), kSharedAlignment,
-                                    static_cast<unsigned>(NVVM::NVVMMemorySpace::Shared));
-  }
-  return LLVM::AddressOfOp::create(b, global);
-}
 
 namespace {
 
@@ -159,7 +143,7 @@ private:
             threadsOf(config),
             Integers(b, 32),
             Integers(b, 64),
-            sharedMemory(b, function),
+            dynamicSharedMemory(b, function),
             NVVM::ThreadIdXOp::create(b, b.getI32Type()),
             {},
             extents};
