@@ -49,7 +49,7 @@ struct TileKernel {
   // Whether rows of unknown length are known to be multiples of 16 bytes.
   bool isAligned = false;
   // The block's number among those of its cluster, each of which computes a part of k; null where one computes all.
-  mlir::Value part; // i32
+  mlir::Value part = {}; // i32
 
   // At an offset in shared memory, an i32, and some bytes further.
   mlir::Value sharedAt(mlir::Value offset, int64_t distance = 0) const;
