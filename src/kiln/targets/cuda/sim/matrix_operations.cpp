@@ -172,6 +172,7 @@ bool takeShape(Decoder &in, Product &p) {
   for (const std::string &modifier : in.instruction().modifiers) {
     unsigned m = 0, n = 0, k = 0;
     char end = 0;
+    // NOLINTNEXTLINE(bugprone-unchecked-string-to-number-conversion): three digits are no overflow
     if (std::sscanf(modifier.c_str(), "m%3un%3uk%3u%c", &m, &n, &k, &end) == 3) {
       p.m = m, p.n = n, p.k = k;
       return in.take(modifier);

@@ -11,6 +11,10 @@
 namespace kiln::cudasim {
 namespace {
 
+size_t at(int i) {
+  return size_t(i);
+}
+
 // A kernel of one warp that loads a and b registers for each thread, multiplies, and stores d registers.
 std::vector<uint32_t> multiply(const std::string &instruction, int a, int b, int d, const std::string &type,
                                const std::vector<uint32_t> &inputs) {
@@ -39,7 +43,7 @@ std::vector<uint32_t> multiply(const std::string &instruction, int a, int b, int
   EXPECT_EQ(kernel.loadError(), "");
   const uint64_t in = kernel.allocate(inputs), out = kernel.allocate(std::vector<uint32_t>(size_t(32 * d)));
   EXPECT_EQ(kernel.run({1, 1, 1}, {32, 1, 1}, {in, out}, 3), "");
-  return kernel.read<uint32_t>(out, size_t(32 * d));
+  return kernel.read<uint32_t>(out, size_t(32) * d);
 }
 
 // Small integers, so that every order of sums gives the same.
@@ -57,7 +61,7 @@ struct Problem {
   int expected(int row, int column) const {
     int sum = 0;
     for (int i = 0; i < k; ++i)
-      sum += a[size_t(row * k + i)] * b[size_t(i * n + column)];
+      sum += a[at(row * k + i)] * b[at(i * n + column)];
     return sum;
   }
 };
@@ -79,11 +83,11 @@ TEST(Matrices, productsOfHalves) {
       for (int i = 0; i < 8; ++i) { // the manual: rows of a0, a1, a4, a5 are lane / 4; of the others eight below
         const int row = lane / 4 + ((i < 2 || (i >= 4 && i < 6)) ? 0 : 8),
                   column = lane % 4 * 2 + (i & 1) + (i >= 4 ? 8 : 0);
-        a[i / 2] |= bits(problem.a[size_t(row * 16 + column)]) << (16 * (i & 1));
+        a[i / 2] |= bits(problem.a[at(row * 16 + column)]) << (16 * (i & 1));
       }
       for (int i = 0; i < 4; ++i) {
         const int row = lane % 4 * 2 + (i & 1) + (i >= 2 ? 8 : 0);
-        b[i / 2] |= bits(problem.b[size_t(row * 8 + lane / 4)]) << (16 * (i & 1));
+        b[i / 2] |= bits(problem.b[at(row * 8 + lane / 4)]) << (16 * (i & 1));
       }
       inputs.insert(inputs.end(), a, a + 4);
       inputs.insert(inputs.end(), b, b + 2);
@@ -108,9 +112,9 @@ TEST(Matrices, productsOfTf32) {
     // The low 13 bits are not looked at.
     auto bits = [](int value) { return std::bit_cast<uint32_t>(float(value)) | 0x1fff * (value != 0); };
     for (int i = 0; i < 4; ++i)
-      inputs.push_back(bits(problem.a[size_t((lane / 4 + (i & 1) * 8) * 8 + lane % 4 + (i >= 2 ? 4 : 0))]));
+      inputs.push_back(bits(problem.a[at((lane / 4 + (i & 1) * 8) * 8 + lane % 4 + (i >= 2 ? 4 : 0))]));
     for (int i = 0; i < 2; ++i)
-      inputs.push_back(bits(problem.b[size_t((lane % 4 + i * 4) * 8 + lane / 4)]));
+      inputs.push_back(bits(problem.b[at((lane % 4 + i * 4) * 8 + lane / 4)]));
   }
   expectProduct(problem, multiply("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 4, 2, 4, "f32", inputs),
                 [](uint32_t value) { return int(std::bit_cast<float>(value)); });
@@ -124,11 +128,11 @@ TEST(Matrices, productsOfBytes) {
     for (int i = 0; i < 16; ++i) { // the manual: rows of a0 to a3 and a8 to a11 are lane / 4
       const int row = lane / 4 + ((i < 4 || (i >= 8 && i < 12)) ? 0 : 8),
                 column = lane % 4 * 4 + (i & 3) + (i >= 8 ? 16 : 0);
-      a[i / 4] |= uint32_t(uint8_t(problem.a[size_t(row * 32 + column)])) << (8 * (i & 3));
+      a[i / 4] |= uint32_t(uint8_t(problem.a[at(row * 32 + column)])) << (8 * (i & 3));
     }
     for (int i = 0; i < 8; ++i) {
       const int row = lane % 4 * 4 + (i & 3) + (i >= 4 ? 16 : 0);
-      b[i / 4] |= uint32_t(uint8_t(problem.b[size_t(row * 8 + lane / 4)])) << (8 * (i & 3));
+      b[i / 4] |= uint32_t(uint8_t(problem.b[at(row * 8 + lane / 4)])) << (8 * (i & 3));
     }
     inputs.insert(inputs.end(), a, a + 4);
     inputs.insert(inputs.end(), b, b + 2);
@@ -263,8 +267,8 @@ struct Fragments {
         }
       return run.allocate(memory);
     };
-    const uint64_t a = store(0, m, k, type, [&](int row, int column) { return problem.a[size_t(row * k + column)]; });
-    const uint64_t b = store(1, k, n, type, [&](int row, int column) { return problem.b[size_t(row * n + column)]; });
+    const uint64_t a = store(0, m, k, type, [&](int row, int column) { return problem.a[at(row * k + column)]; });
+    const uint64_t b = store(1, k, n, type, [&](int row, int column) { return problem.b[at(row * n + column)]; });
     const uint64_t c = store(2, m, n, sum, [&](int row, int column) { return row - column; });
     const uint64_t d = store(2, m, n, sum, [&](int, int) { return 99; });
     std::string fault = run.run({1, 1, 1}, {32, 1, 1}, {a, b, c, d}, seed);
@@ -380,8 +384,10 @@ std::string throughSharedMemory(const std::string &meeting, bool isWritten = tru
     values[i] = float(i);
   const uint64_t in = kernel.allocate(values), out = kernel.allocate(values);
   std::string fault = kernel.run({1, 1, 1}, {32, 1, 1}, {in, out}, 5);
-  for (size_t i = 0; fault.empty() && i < 32; ++i)
-    EXPECT_EQ(kernel.read<float>(out, 32)[i], float(i % 16 * 16 + i / 16));
+  for (size_t i = 0; fault.empty() && i < 32; ++i) {
+    const size_t expected = i % 16 * 16 + i / 16;
+    EXPECT_EQ(kernel.read<float>(out, 32)[i], float(expected));
+  }
   return fault;
 }
 
@@ -394,7 +400,7 @@ TEST(Matrices, fragmentsInSharedMemory) {
 TEST(Matrices, fragmentsThatAreNone) {
   const std::string four = "{%a0, %a1, %a2, %a3}", eight = "{%d0, %d1, %d2, %d3, %d0, %d1, %d2, %d3}";
   EXPECT_EQ(errorOf("wmma.load.a.sync.aligned.row.m16n16k16.shared::cta.bf16 " + four + ", [%a0];"), "");
-  for (auto [code, error] : {
+  for (const auto &[code, error] : {
            std::pair("wmma.load.a.sync.aligned.row.m16n16k16.f16 " + four + ", [%a0];", "an operand has 8 registers"),
            {"wmma.load.a.sync.aligned.row.m16n16k8.bf16 " + four + ", [%a0];", "it has no fragment of this shape"},
            {"wmma.load.a.sync.aligned.m16n16k16.bf16 " + four + ", [%a0];", "'.row' or '.col' is expected"},
