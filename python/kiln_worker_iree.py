@@ -108,7 +108,7 @@ class Iree:
         if threads > 1:
             self.rt.flags.parse_flags(f"--task_topology_cpu_ids={','.join(map(str, cores(threads)))}",
                                       "--task_worker_spin_us=50")
-        self.device = self.rt.get_driver("local-sync" if threads == 1 else "local-task").create_default_device()
+        self.hal_device = self.rt.get_driver("local-sync" if threads == 1 else "local-task").create_default_device()
 
     def load(self, problem, module, function, sets):
         family, fields = problem["family"], problem["fields"]
@@ -121,7 +121,7 @@ class Iree:
         binary = self.compiler.compile_str(text, target_backends=["llvm-cpu"], extra_args=FLAGS)
         instance = self.rt.VmInstance()
         loaded = self.rt.VmModule.copy_buffer(instance, binary)
-        self.context = self.rt.VmContext(instance, [self.rt.create_hal_module(instance, self.device), loaded])
+        self.context = self.rt.VmContext(instance, [self.rt.create_hal_module(instance, self.hal_device), loaded])
         self.function = loaded.lookup_function("f")
         self.tensors = sets  # whose memory is used as long as there are calls
         self.sets = [self.arguments(inputs + outputs) for inputs, outputs in sets]
@@ -134,7 +134,7 @@ class Iree:
             address = self.numpy.frombuffer(tensor.memory, "u1").ctypes.data
             memory = (ctypes.c_uint8 * len(tensor.memory)).from_address(address)
             place = self.rt.MemoryType.HOST_LOCAL | self.rt.MemoryType.DEVICE_VISIBLE
-            buffer = self.device.allocator.import_host_allocation(memory, place, self.rt.BufferUsage.DEFAULT)
+            buffer = self.hal_device.allocator.import_host_allocation(memory, place, self.rt.BufferUsage.DEFAULT)
             type = getattr(self.rt.HalElementType, TYPES[tensor.type])
             arguments.push_ref(self.rt.HalBufferView(buffer, tensor.shape, type))
         return arguments

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 
 #include <elf.h>
+#include <thread>
 
 namespace kiln::hal {
 namespace {
@@ -141,7 +142,9 @@ TEST_F(CudaSim, faultsNameDispatchAndPlaceAndStay) {
   EXPECT_NE(text.find("0 bytes past the end of an allocation of 64 bytes (CUDA_ERROR_ILLEGAL_ADDRESS: 700)"), text.npos)
       << text;
   EXPECT_FALSE(run("ret;").ok());
-  // The error goes with the context.
+  // The error goes with the context, once whoever completed the last submission has let go of the device.
+  while (!device->unique())
+    std::this_thread::yield();
   device = nullptr;
   open("100");
   EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
