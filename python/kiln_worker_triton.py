@@ -46,7 +46,8 @@ def gelu_tanh(x):
     return x / (1 + tl.exp(-1.5957691216057308 * (x + 0.044715 * x * x * x)))
 
 
-@triton.autotune(TUNED[-2:-1] if INTERPRETED else TUNED, key=["rows", "columns", "depth"])
+@triton.autotune(TUNED[-2:-1] if INTERPRETED else TUNED, key=[
+    "rows", "columns", "depth", "lhs_batch", "lhs_row", "lhs_column", "rhs_batch", "rhs_row", "rhs_column", "out_row", "out_column", "ACTIVATION"])
 @triton.heuristics({"WHOLE": lambda of: of["rows"] % of["M"] == of["columns"] % of["N"] == of["depth"] % of["K"] == 0})
 @triton.jit
 def multiply(lhs, rhs, bias, out, rows, columns, depth, lhs_batch, lhs_row, lhs_column, rhs_batch, rhs_row, rhs_column,

@@ -113,6 +113,11 @@ Result<TileConfig> TileConfig::parse(std::string_view name) {
 
   config.instructions.clear();
   for (; at < words.size() && !isOption(word()); ++at) {
+    // A cluster that is none is no class either.
+    bool isCluster =
+        word().starts_with(kCluster) && word().size() > kCluster.size() && isDigit(word()[kCluster.size()]);
+    if (isCluster)
+      return error(fmt::format("'{}' is no cluster of two workgroups or more", word()));
     if (!isInstructionWord(word()))
       return error(fmt::format("'{}' is no word of an instruction class", word()));
     config.instructions += config.instructions.empty() ? "" : "_";

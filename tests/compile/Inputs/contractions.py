@@ -52,11 +52,13 @@ class Case:
         self.m, self.n, self.k = (max(step, rng.randrange(8, 300) // step * step) for _ in range(3))
         self.epilogue = "none" if self.dynamic else rng.choice(list(EPILOGUES))
         self.accumulates = not self.dynamic and rng.random() < 0.25
+        # (x + 1) * (y + 1): what is added up is not zero beyond K.
+        self.isShifted = (self.configuration is None or SCALAR in self.configuration) and rng.random() < 0.25
 
     def name(self):
         layouts = "".join("n" if turned else "t" for turned in self.turned)
         return (f"{self.batch}x{self.m}x{self.n}x{self.k} {self.type} {self.result} {layouts} {self.configuration} "
-                f"{self.epilogue}{' accumulates' * self.accumulates}{' dynamic' * self.dynamic}")
+                f"{self.epilogue}{' accumulates' * self.accumulates}{' shifted' * self.isShifted}{' dynamic' * self.dynamic}")
 
     def shapes(self):
         batch = (self.batch,) if self.batch else ()
@@ -103,7 +105,12 @@ class Case:
             for name in "xy":
                 lines.append(f"    %{name}w = arith.{'extf' if isFloat else 'extsi'} %{name} : {self.type} to {self.result}")
         suffix = "f" if isFloat else "i"
-        lines += [f"    %p = arith.mul{suffix} %x{wide}, %y{wide} : {self.result}", f"    %q = arith.add{suffix} %s, %p : {self.result}",
+        factors = [f"%{name}{wide}" for name in "xy"]
+        if self.isShifted:
+            lines.append(f"    %one = arith.constant {'1.0' if isFloat else '1'} : {self.result}")
+            lines += [f"    %{name}1 = arith.add{suffix} %{name}{wide}, %one : {self.result}" for name in "xy"]
+            factors = ["%x1", "%y1"]
+        lines += [f"    %p = arith.mul{suffix} {factors[0]}, {factors[1]} : {self.result}", f"    %q = arith.add{suffix} %s, %p : {self.result}",
                   f"    linalg.yield %q : {self.result}", f"  }} -> {result}"]
         value = "%product"
         extras, _ = EPILOGUES[self.epilogue]
@@ -131,6 +138,7 @@ class Case:
     def expected(self, inputs):
         wide = np.int64 if self.type == "i8" else np.float64
         lhs, rhs, *rest = (value.astype(wide) for value in inputs)
+        lhs, rhs = lhs + self.isShifted, rhs + self.isShifted
         x = (lhs.swapaxes(-1, -2) if self.turned[0] else lhs) @ (rhs.swapaxes(-1, -2) if self.turned[1] else rhs)
         if self.accumulates:
             x = x + rest.pop(0)

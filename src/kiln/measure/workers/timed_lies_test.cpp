@@ -82,7 +82,7 @@ protected:
     CandidateResult row = measure(fake({"device", "timed"}), 12);
     ASSERT_TRUE(row.outcome);
     if (!isQuiet && row.outcome == Outcome::Ok)
-      return;
+      GTEST_SKIP() << "others were at work";
     EXPECT_EQ(*row.outcome, Outcome::Rubbish) << row.message;
     EXPECT_TRUE(row.message.starts_with("device time smaller than it was")) << row.message;
   }

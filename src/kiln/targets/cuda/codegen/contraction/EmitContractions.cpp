@@ -225,6 +225,12 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
       return fallBack(function, "is more than a contraction of bindings and what follows it element by element");
     std::optional<MmaKind> kind;
     std::optional<WgmmaKind> grouped;
+    // Tiles of k that reach beyond the inputs have zeros there.
+    if (int64_t depth = group->extents[group->k], tile = config.k * config.clusterK;
+        config.instructions == kSimtFfma && (ShapedType::isDynamic(depth) || depth % tile != 0) &&
+        !isZeroOfZeros(*group))
+      return takeAnother(function, group->root, config, target,
+                         llvm::formatv("adds up what may not be zero for zeros, and K is no multiple of {0}", tile));
     if (config.instructions != kSimtFfma) {
       kind = MmaKind::of(*group, config.instructions);
       if (!kind)
@@ -233,8 +239,9 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
       int64_t most = 128 / kind->elementBytes, least = config.instructions == kWgmma ? most : most / 2;
       if (config.k != most && config.k != least)
         return refuse(function, group->root, config, target,
-                      llvm::formatv("has a tile of {0} along K that is not {1} or {2}, as {3} wants for these elements",
-                                    config.k, least, most, config.instructions));
+                      llvm::formatv("has a tile of {0} along K that is not {1}{2}, as {3} wants for these elements",
+                                    config.k, least == most ? "" : llvm::formatv("{0} or ", least).str(), most,
+                                    config.instructions));
     }
     if (config.instructions == kWgmma) {
       grouped = WgmmaKind::of(*group, *kind);
@@ -276,6 +283,25 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
     return emitter.emit(bytes, [&](const TileKernel &kernel) {
       isWmma ? emitWmma(kernel, *kind) : kind ? emitMmaSync(kernel, *kind) : emitSimt(kernel);
     });
+  }
+
+  // Whether what is added up is known to be zero where both inputs are: a product of them, made wider or negated.
+  static bool isZeroOfZeros(const ContractionGroup &group) {
+    auto root = group.root;
+    Block *body = root.getBlock();
+    Operation *sum = group.sum;
+    Value sums = body->getArguments().back();
+    return isZeroOfZeros(sum->getOperand(0) == sums ? sum->getOperand(1) : sum->getOperand(0), sums);
+  }
+  static bool isZeroOfZeros(Value value, Value sums) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return value != sums;
+    if (isa<arith::MulFOp, arith::MulIOp>(op))
+      return isZeroOfZeros(op->getOperand(0), sums) && isZeroOfZeros(op->getOperand(1), sums);
+    return isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp, arith::TruncFOp, arith::TruncIOp, arith::NegFOp,
+               arith::SIToFPOp, arith::UIToFPOp>(op) &&
+           isZeroOfZeros(op->getOperand(0), sums);
   }
 
   static int64_t sumBytesOf(const ContractionGroup &group, const std::optional<MmaKind> &kind) {
