@@ -265,9 +265,12 @@ TEST_F(GroupTest, WhoSpoilsOthersResultsIsGone) {
   settings.cold = true;
   Result<GroupResult> result = run({fake({"wreck", "load", "1", "slow"}), fake({})}, 6);
   ASSERT_TRUE(result.ok()) << result.status().message();
-  EXPECT_EQ(result->candidates[0].outcome, Outcome::Rubbish);
-  EXPECT_NE(result->candidates[0].message.find("runs while it is stopped"), std::string::npos)
-      << result->candidates[0].message;
+  // Its own results may be found spoiled first.
+  const CandidateResult &gone = result->candidates[0];
+  const std::string_view reason =
+      gone.outcome == Outcome::Wrong ? "wrong when it is timed" : "runs while it is stopped";
+  EXPECT_TRUE(gone.outcome == Outcome::Wrong || gone.outcome == Outcome::Rubbish);
+  EXPECT_NE(gone.message.find(reason), std::string::npos) << gone.message;
   EXPECT_EQ(result->candidates[1].outcome, Outcome::Ok) << result->candidates[1].message;
   EXPECT_EQ(result->candidates[1].rounds, 6U);
 }
