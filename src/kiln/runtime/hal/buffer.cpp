@@ -94,8 +94,10 @@ Status Buffer::read(uint64_t offset, std::span<std::byte> target) {
   KILN_RETURN_IF_ERROR(checkRange("read", MemoryAccess::Read, offset, target.size()));
   if (target.empty())
     return okStatus();
-  KILN_ASSIGN_OR_RETURN(MappedMemory mapping, map(MemoryAccess::Read, offset, target.size()));
-  std::memcpy(target.data(), mapping.data(), target.size());
+  if (host)
+    std::memcpy(target.data(), static_cast<std::byte *>(host) + offset, target.size());
+  else
+    KILN_RETURN_IF_ERROR(allocation()->readRange(this->offset + offset, target));
   return checkReadable();
 }
 
@@ -103,8 +105,9 @@ Status Buffer::write(uint64_t offset, std::span<const std::byte> source) {
   KILN_RETURN_IF_ERROR(checkRange("write", MemoryAccess::Write, offset, source.size()));
   if (source.empty())
     return okStatus();
-  KILN_ASSIGN_OR_RETURN(MappedMemory mapping, map(MemoryAccess::Write, offset, source.size()));
-  std::memcpy(mapping.data(), source.data(), source.size());
+  if (!host)
+    return allocation()->writeRange(this->offset + offset, source);
+  std::memcpy(static_cast<std::byte *>(host) + offset, source.data(), source.size());
   return okStatus();
 }
 
@@ -113,6 +116,18 @@ Result<void *> Buffer::mapRange(MemoryAccess, uint64_t, uint64_t) {
 }
 
 void Buffer::unmapRange(MemoryAccess, uint64_t, uint64_t, void *) {}
+
+Status Buffer::readRange(uint64_t offset, std::span<std::byte> target) {
+  KILN_ASSIGN_OR_RETURN(MappedMemory mapping, map(MemoryAccess::Read, offset, target.size()));
+  std::memcpy(target.data(), mapping.data(), target.size());
+  return okStatus();
+}
+
+Status Buffer::writeRange(uint64_t offset, std::span<const std::byte> source) {
+  KILN_ASSIGN_OR_RETURN(MappedMemory mapping, map(MemoryAccess::Write, offset, source.size()));
+  std::memcpy(mapping.data(), source.data(), source.size());
+  return okStatus();
+}
 
 MappedMemory::MappedMemory(Ref<Buffer> buffer, MemoryAccess access, uint64_t offset, uint64_t length, void *pointer)
     : buffer(std::move(buffer)), access(access), offset(offset), length(length), pointer(pointer) {}

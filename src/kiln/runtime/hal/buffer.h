@@ -90,6 +90,9 @@ protected:
   // For memory without a host pointer: of the allocation, in range, checked. Unmap writes back what was written.
   virtual Result<void *> mapRange(MemoryAccess access, uint64_t offset, uint64_t length);
   virtual void unmapRange(MemoryAccess access, uint64_t offset, uint64_t length, void *pointer);
+  // The same memory, copied: through a mapping, where nothing better is known.
+  virtual Status readRange(uint64_t offset, std::span<std::byte> target);
+  virtual Status writeRange(uint64_t offset, std::span<const std::byte> source);
 
   virtual Status checkMemory() const { return okStatus(); }
 

@@ -19,6 +19,12 @@ protected:
   // A mapping is a copy in host memory, written back when it ends, if it was for writing.
   Result<void *> mapRange(MemoryAccess access, uint64_t offset, uint64_t length) override;
   void unmapRange(MemoryAccess access, uint64_t offset, uint64_t length, void *pointer) override;
+  Status readRange(uint64_t offset, std::span<std::byte> target) override {
+    return context->copyToHost(target.data(), address + offset, target.size());
+  }
+  Status writeRange(uint64_t offset, std::span<const std::byte> source) override {
+    return context->copyToDevice(address + offset, source.data(), source.size());
+  }
 
 private:
   Ref<CudaContext> context;

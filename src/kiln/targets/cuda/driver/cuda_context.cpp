@@ -30,34 +30,27 @@ Result<Ref<CudaContext>> CudaContext::create(const CudaLibrary &cuda, CUdevice d
   KILN_RETURN_IF_ERROR(cuda.check(cuda.cuDevicePrimaryCtxRetain(&result->context, device),
                                   fmt::format("make a context on '{}'", result->deviceProperties.name)));
   Scope scope(*result);
-  KILN_RETURN_IF_ERROR(
-      cuda.check(cuda.cuStreamCreate(&result->transfers, cuda::kStreamNonBlocking), "make a stream for transfers"));
+  KILN_RETURN_IF_ERROR(result->transfers.emplace(cuda).open());
   return result;
 }
 
 CudaContext::~CudaContext() {
   if (transfers) {
     Scope scope(*this);
-    library.cuStreamDestroy_v2(transfers);
+    transfers.reset();
   }
   if (context)
     library.cuDevicePrimaryCtxRelease_v2(device);
 }
 
-Status CudaContext::copyToDevice(CUdeviceptr target, const void *source, uint64_t length) const {
+Status CudaContext::copyToDevice(CUdeviceptr target, const void *source, uint64_t length) {
   Scope scope(*this);
-  CUresult result = library.cuMemcpyHtoDAsync_v2(target, source, length, transfers);
-  if (result == cuda::kSuccess)
-    result = library.cuStreamSynchronize(transfers);
-  return library.check(result, fmt::format("copy {} bytes to the device", length));
+  return transfers->toDevice(target, source, length);
 }
 
-Status CudaContext::copyToHost(void *target, CUdeviceptr source, uint64_t length) const {
+Status CudaContext::copyToHost(void *target, CUdeviceptr source, uint64_t length) {
   Scope scope(*this);
-  CUresult result = library.cuMemcpyDtoHAsync_v2(target, source, length, transfers);
-  if (result == cuda::kSuccess)
-    result = library.cuStreamSynchronize(transfers);
-  return library.check(result, fmt::format("copy {} bytes from the device", length));
+  return transfers->toHost(target, source, length);
 }
 
 } // namespace kiln::hal

@@ -4,7 +4,9 @@
 
 #include "kiln/base/ref.h"
 #include "kiln/targets/cuda/driver/cuda_library.h"
+#include "kiln/targets/cuda/driver/cuda_transfers.h"
 
+#include <optional>
 #include <string>
 
 namespace kiln::hal {
@@ -30,8 +32,8 @@ public:
   const CudaProperties &properties() const { return deviceProperties; }
 
   // Both wait until the copy is done.
-  Status copyToDevice(CUdeviceptr target, const void *source, uint64_t length) const;
-  Status copyToHost(void *target, CUdeviceptr source, uint64_t length) const;
+  Status copyToDevice(CUdeviceptr target, const void *source, uint64_t length);
+  Status copyToHost(void *target, CUdeviceptr source, uint64_t length);
 
   // For as long as it lives, CUDA's functions mean this context on this thread.
   class Scope {
@@ -56,7 +58,7 @@ private:
   const CUdevice device;
   CudaProperties deviceProperties;
   CUcontext context = nullptr;
-  CUstream transfers = nullptr; // does not wait for the work of queues
+  std::optional<CudaTransfers> transfers;
 };
 
 } // namespace kiln::hal

@@ -8,7 +8,9 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <elf.h>
+#include <random>
 #include <thread>
 
 namespace kiln::hal {
@@ -206,6 +208,29 @@ TEST_F(CudaSim, launchesThatCannotBe) {
                                   "kernel 'k' is made for 16 at most (CUDA_ERROR_INVALID_VALUE: 1)"),
             std::string_view::npos)
       << status.toString();
+}
+
+// In many pieces, and at places that nothing is aligned to.
+TEST_F(CudaSim, longCopiesArriveWhole) {
+  open("26");
+  constexpr size_t kBytes = (size_t(19) << 20) + 4321, kOffset = 77;
+  std::vector<std::byte> written(kBytes), found(kBytes);
+  std::mt19937 dice(1);
+  for (std::byte &byte : written)
+    byte = std::byte(dice());
+  Result<Ref<Buffer>> buffer = device->allocator().allocate(BufferUsage::Result, kBytes + 2 * kOffset);
+  ASSERT_TRUE(buffer.ok()) << buffer.status().toString();
+  const std::vector<std::byte> zeros((*buffer)->byteLength());
+  ASSERT_TRUE((*buffer)->write(0, zeros).ok());
+  ASSERT_TRUE((*buffer)->write(kOffset, written).ok());
+  ASSERT_TRUE((*buffer)->read(kOffset, found).ok());
+  EXPECT_TRUE(found == written);
+  // Nothing beside it is touched.
+  std::vector<std::byte> all(zeros.size());
+  ASSERT_TRUE((*buffer)->read(0, all).ok());
+  EXPECT_TRUE(std::all_of(all.begin(), all.begin() + kOffset, [](std::byte byte) { return byte == std::byte(0); }));
+  EXPECT_TRUE(std::all_of(all.end() - kOffset, all.end(), [](std::byte byte) { return byte == std::byte(0); }));
+  EXPECT_TRUE(std::equal(written.begin(), written.end(), all.begin() + kOffset));
 }
 
 TEST_F(CudaSim, memoryHasAnEnd) {
