@@ -115,6 +115,21 @@ static constexpr Candidate wgmmaTiles[] = {{128, 256, 64, 256, 1.0}, {256, 128, 
 static constexpr Candidate simtTiles[] = {{128, 128, 8, 8, 1.0}, {64, 128, 8, 8, 0.92}, {128, 64, 8, 8, 0.9},
                                           {64, 64, 8, 4, 0.75},  {32, 64, 4, 4, 0.5},   {32, 32, 4, 4, 0.35}};
 
+// Into how many parts the blocks of a cluster cut k, of whose tiles there are `steps`: as many as leave two steps for
+// each at least and find a place at once, and no more than that takes. On an H200 two parts gain nothing; with three
+// to eight, products with few tiles take half the time.
+static int64_t chooseDepthParts(int64_t tiles, int64_t steps, int64_t sharedBytes, const CudaTarget &target) {
+  constexpr int64_t kMostParts = 8, kFewestParts = 3, kFewestSteps = 2;
+  if (target.generation() < 90 || sharedBytes > target.sharedLimit())
+    return 1;
+  const int64_t places = target.multiprocessors() * (2 * sharedBytes <= target.sharedLimit() ? 2 : 1);
+  int64_t parts = std::min(kMostParts, places / tiles);
+  while (parts >= kFewestParts && llvm::divideCeil(steps, parts) < kFewestSteps)
+    --parts;
+  parts = parts < kFewestParts ? 1 : llvm::divideCeil(steps, llvm::divideCeil(steps, parts));
+  return parts < kFewestParts ? 1 : parts;
+}
+
 std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const CudaTarget &target) {
   std::optional<ContractionLoops> loops = ContractionLoops::of(op);
   if (!loops || target.generation() < 80)
@@ -193,6 +208,11 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
     --config.stages;
   while ((config.m + config.n + 32) * config.k * bytes * config.stages > target.sharedLimit())
     config.k /= 2;
+  if (isMma && !ShapedType::isDynamicShape(extents)) {
+    const int64_t shared = (config.m + config.n + 32) * config.k * bytes * config.stages + config.m * config.n * 4;
+    const int64_t tiles = llvm::divideCeil(m, config.m) * llvm::divideCeil(n, config.n) * batch;
+    config.clusterK = chooseDepthParts(tiles, llvm::divideCeil(k, config.k), shared, target);
+  }
   return config;
 }
 
