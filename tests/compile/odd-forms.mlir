@@ -37,6 +37,8 @@
 // RUN:   --expected_output=70x40xf32=-39 --expected_output=70xf32=1640
 // RUN: kiln-run-module --module=%t.vmfb --function=narrow_root --input=4xbf16=1.2890625 --input=4xf16=1.2890625 \
 // RUN:   --expected_output=4xi16=16225 --expected_output=4xi16=15116
+// RUN: kiln-run-module --module=%t.vmfb --function=every_second_column --input="5x1xf16=1 2 3 4 5" --input=3 --input=0 --input=1 \
+// RUN:   --expected_output="3x1xf16=1 2 3"
 
 #e = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
@@ -315,4 +317,9 @@ func.func @narrow_root(%a: tensor<4xbf16>, %b: tensor<4xf16>) -> (tensor<4xi16>,
   %2 = arith.bitcast %0 : tensor<4xbf16> to tensor<4xi16>
   %3 = arith.bitcast %1 : tensor<4xf16> to tensor<4xi16>
   return %2, %3 : tensor<4xi16>, tensor<4xi16>
+}
+// Of a single column: its rows lie together, and not what the slice has beside each other.
+func.func @every_second_column(%x: tensor<5x1xf16>, %rows: index, %at: index, %columns: index) -> tensor<?x?xf16> {
+  %0 = tensor.extract_slice %x[0, %at] [%rows, %columns] [1, 2] : tensor<5x1xf16> to tensor<?x?xf16>
+  return %0 : tensor<?x?xf16>
 }

@@ -60,6 +60,10 @@ int64_t strideAlong(linalg::LinalgOp op, OpOperand &operand, unsigned loop) {
       return ShapedType::kDynamic;
     total += *factor * strides[dim];
   }
+  // Vectors are loaded along a last dimension whose elements lie together; no other one counts, as of every second
+  // column of a single one.
+  if (total == 1 && !strides.empty() && strides.back() != 1)
+    return ShapedType::kDynamic;
   // Factors that cancel out, as in a diagonal, still make the operand depend on the loop.
   return total == 0 && map.isFunctionOfDim(loop) ? ShapedType::kDynamic : total;
 }
