@@ -244,6 +244,8 @@ std::vector<double> GroupStatistics::logRatios(uint32_t slower, uint32_t faster)
 // Levels are about all candidates and comparisons about two, so they may disagree about nearly equal ones. The leader
 // is the one of the best that loses its worst comparison by least: mostly it wins them all.
 void GroupStatistics::leadByComparison(std::vector<uint32_t> &order) const {
+  if (order.empty())
+    return;
   const auto running = static_cast<size_t>(
       std::count_if(order.begin(), order.end(), [&](uint32_t candidate) { return !candidates[candidate].dropped; }));
   size_t best = 0;

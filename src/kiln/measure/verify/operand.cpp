@@ -56,6 +56,8 @@ bool loadSlowly(ElementType type, const uint8_t *from, int64_t strideBytes, int6
 } // namespace
 
 bool TensorOperand::load(int64_t offset, int64_t stride, int64_t count, int32_t *out) const {
+  if (count == 0)
+    return true; // also of a tensor without memory
   const uint8_t *from = bytes + offset * elementBytes;
   switch (type) {
   case ElementType::F32: return loadFloatRun<floatOfF32, 4>(from, stride, count, kLargestElement, out);
