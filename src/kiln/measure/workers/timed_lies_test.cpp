@@ -241,6 +241,7 @@ TEST_F(TimedLies, IsFasterThanTheMachine) {
   candidate.floors = {{1e9, SpeedFloor::Of::Arithmetic, "a second for each call"}};
   expectLie(candidate, Outcome::Implausible, "a call takes ");
   // An algorithm with fewer operations says so; bytes move all the same.
+  ASSERT_GT(callOf(1), 0);
   Candidate moving = fake({"fewer", "timed"});
   moving.floors = {{1.2 * callOf(1), SpeedFloor::Of::Arithmetic, "more than a call takes"}};
   EXPECT_EQ(measure(moving).outcome, Outcome::Ok);
