@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 
+# What the word "about" leaves to a machine that is slower than those whose times the plan knows, or busier.
+kAbout = 1.5
 folder = sys.argv[1]
 shape = ["--operation-kind=matmul", "--dtypes=f32", "--threads=1"]
 
@@ -30,7 +32,7 @@ def plan(name, *arguments):
     said, took = run("sweep", *shape, *arguments, codes=(0, 1))  # time may be up before there is a time of each
     line = re.search(r"^about (.*)$", said, re.M).group(1)
     least, _, most = line.partition(" to ")
-    fits = seconds(least) <= took + 1 and took <= seconds(most or least)
+    fits = seconds(least) <= took + 1 and took <= kAbout * seconds(most or least)
     print(f"{name}: {'as it was said' if fits else f'said {line}, took {took:.1f} s'}")
 
 

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <sys/wait.h>
 
+#include "kiln/base/sanitized.h"
 #include "kiln/measure/workers/testing/tiny_matmul.h"
 #include "gtest/gtest.h"
 
@@ -223,6 +224,8 @@ TEST_F(GroupTest, FailuresAnywhereCostTheirRowOnly) {
 
 // Memory comes slowly on a busy machine: the limit on time must not be the first.
 TEST_F(GroupTest, EatingMemoryCostsTheRowOnly) {
+  if (kSanitized)
+    GTEST_SKIP() << "a sanitizer takes memory of its own";
   settings.callTimeout = 60'000'000'000;
   settings.memoryLimit = uint64_t(64) << 20;
   EXPECT_EQ(runBesideGood(fake({"grow", "run"})).outcome, Outcome::MemoryLimit);

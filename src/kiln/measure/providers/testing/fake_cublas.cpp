@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "fmt/format.h"
 
@@ -91,14 +92,24 @@ std::string kernelText(int operands, int result, bool tf32) {
 
 // Compiled once for each kind, in the context of the provider that is there.
 std::map<std::tuple<int, int, bool>, hal::CUfunction> kernels;
+std::vector<hal::CUmodule> modules;
 
 hal::CUfunction kernelOf(int operands, int result, bool tf32) {
   hal::CUfunction &kernel = kernels[{operands, result, tf32}];
   hal::CUmodule module = nullptr;
   if (!kernel && driver->cuModuleLoadDataEx(&module, kernelText(operands, result, tf32).c_str(), 0, nullptr, nullptr) ==
-                     hal::cuda::kSuccess)
+                     hal::cuda::kSuccess) {
+    modules.push_back(module);
     (void)driver->cuModuleGetFunction(&kernel, module, "gemm");
+  }
   return kernel;
+}
+
+void unloadKernels() {
+  for (hal::CUmodule module : modules)
+    (void)driver->cuModuleUnload(module);
+  modules.clear();
+  kernels.clear();
 }
 
 struct Product {
@@ -156,6 +167,7 @@ int cublasCreate_v2(CublasHandle *handle) {
 }
 int cublasDestroy_v2(CublasHandle handle) {
   delete &of(handle);
+  unloadKernels();
   return cublas::kSuccess;
 }
 int cublasGetVersion_v2(CublasHandle, int *version) {
@@ -222,6 +234,7 @@ int cublasLtCreate(CublasLtHandle *handle) {
 }
 int cublasLtDestroy(CublasLtHandle handle) {
   delete reinterpret_cast<Handle *>(handle);
+  unloadKernels();
   return cublas::kSuccess;
 }
 size_t cublasLtGetVersion() {

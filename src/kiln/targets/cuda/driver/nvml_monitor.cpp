@@ -9,7 +9,7 @@ namespace kiln::hal {
 
 namespace {
 
-using NvmlDevice = struct NvmlDeviceHandle *;
+using NvmlDevice = void *; // opaque
 
 constexpr int kSuccess = 0;
 constexpr int kClockOfMultiprocessors = 1, kTemperatureOfGpu = 0;
