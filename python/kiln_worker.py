@@ -11,6 +11,7 @@ reader of the results has to know a note, and the methods below.
     fetch(set)                            which copies those of the set's last call to its outputs
     upload(set)                           where its device has memory of its own: the set has other inputs, and its
                                           outputs hold what must not show
+    upload_outputs(set)                   the same where inputs are those that it has; without it, upload is called
 
 A provider that computes on a device has these as well:
 
@@ -202,6 +203,8 @@ def _answer(provider, request, state):
         state.clear()
         return {"ok": True}
     if op in ("upload", "fetch"):
+        if request.get("outputs_only") and hasattr(provider, "upload_outputs"):
+            op = "upload_outputs"
         if hasattr(provider, op):
             _for_each(getattr(provider, op), request["sets"], state["sets"])
         return {"ok": True}

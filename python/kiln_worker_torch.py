@@ -177,8 +177,14 @@ class Torch:
     def upload(self, index):
         if not self.gpu:
             return
-        for target, source in zip(self.tensors[index], self.host[index]):
+        for target, source in zip(self.tensors[index][:-1], self.host[index]):
             target.copy_(source)
+        self.upload_outputs(index)
+
+    def upload_outputs(self, index):
+        if not self.gpu:
+            return
+        self.tensors[index][-1].copy_(self.host[index][-1])
         # What a graph did not compute must not pass for a result of it.
         self.place(self.outputs[index], self.results.get(index))
 

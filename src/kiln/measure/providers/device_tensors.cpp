@@ -36,7 +36,7 @@ Result<DeviceTensors> DeviceTensors::create(hal::Allocator &allocator, TensorMem
       // One byte more than any range has: a range is never the buffer itself.
       KILN_ASSIGN_OR_RETURN(copy.buffer, allocator.allocate(hal::BufferUsage::External, bytes + 1));
     }
-  KILN_RETURN_IF_ERROR(device.upload({0, memory.sets()}));
+  KILN_RETURN_IF_ERROR(device.upload({0, memory.sets()}, /*outputsOnly=*/false));
   return device;
 }
 
@@ -61,9 +61,9 @@ Status DeviceTensors::forEachRun(const Copy &copy, SetRange sets, const Function
   return okStatus();
 }
 
-Status DeviceTensors::upload(SetRange sets) {
+Status DeviceTensors::upload(SetRange sets, bool outputsOnly) {
   for (const Copies *copies : {&inputs, &outputs})
-    for (const Copy &copy : *copies)
+    for (const Copy &copy : outputsOnly &&copies == &inputs ? Copies() : *copies)
       KILN_RETURN_IF_ERROR(forEachRun(
           copy, sets, [&](uint64_t offset, std::span<std::byte> bytes) { return copy.buffer->write(offset, bytes); }));
   return okStatus();

@@ -26,8 +26,8 @@ public:
     return range(outputs, tensors->outputs()[tensor], set);
   }
 
-  // Inputs, and outputs as they are, to the device.
-  Status upload(SetRange sets);
+  // Inputs, unless the device has them, and outputs as they are, to the device.
+  Status upload(SetRange sets, bool outputsOnly);
   // Outputs from there.
   Status fetch(SetRange sets);
 

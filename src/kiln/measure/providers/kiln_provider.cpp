@@ -33,7 +33,9 @@ public:
   Status run(uint32_t set) override;
   Status call(uint32_t set) override;
   WorkerDevice device() const override;
-  Status upload(SetRange sets) override { return isElsewhere() ? deviceTensors.upload(sets) : okStatus(); }
+  Status upload(SetRange sets, bool outputsOnly) override {
+    return isElsewhere() ? deviceTensors.upload(sets, outputsOnly) : okStatus();
+  }
   Status fetch(SetRange sets) override { return isElsewhere() ? deviceTensors.fetch(sets) : okStatus(); }
   hal::Device *deviceOfChecks() override { return isElsewhere() ? halDevice.get() : nullptr; }
   Result<Ref<hal::Buffer>> inputOnDevice(size_t tensor, uint32_t set) override {
@@ -277,7 +279,7 @@ Result<const hal::BufferView *> KilnProvider::checkedResult(size_t output) {
 
 // A program may return what it was given, a constant, or one value twice: that lies elsewhere.
 Status KilnProvider::run(uint32_t set) {
-  KILN_RETURN_IF_ERROR(upload({set, 1}));
+  KILN_RETURN_IF_ERROR(upload({set, 1}, /*outputsOnly=*/false));
   KILN_RETURN_IF_ERROR(call(set));
   KILN_RETURN_IF_ERROR(fetch({set, 1}));
   for (size_t i = 0; i < tensors->outputs().size(); ++i) {

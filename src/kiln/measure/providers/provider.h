@@ -55,9 +55,9 @@ public:
   // The same, of set 0, all of whose inputs have changed, and with all checks that a timed call leaves out.
   virtual Status run(uint32_t set) { return call(set); }
 
-  // For a device with memory of its own: brings inputs that have changed and outputs as they are there, and the outputs
-  // of the last call back.
-  virtual Status upload(SetRange sets) { return okStatus(); }
+  // For a device with memory of its own: brings inputs, unless they are those that it has, and outputs as they are
+  // there, and the outputs of the last call back.
+  virtual Status upload(SetRange sets, bool outputsOnly) { return okStatus(); }
   virtual Status fetch(SetRange sets) { return okStatus(); }
 
   // Of a device on which results may be checked where they are: it, and its memory of tensors. Null where there is

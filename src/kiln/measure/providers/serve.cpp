@@ -66,7 +66,7 @@ Result<Answer> Conversation::handle(const Request &request) {
   }
   if (const auto *message = std::get_if<UploadRequest>(&request)) {
     KILN_ASSIGN_OR_RETURN(Slot * slot, find(message->slot, message->sets));
-    KILN_RETURN_IF_ERROR(slot->provider->upload(message->sets));
+    KILN_RETURN_IF_ERROR(slot->provider->upload(message->sets, message->outputsOnly));
     return Answer();
   }
   if (const auto *message = std::get_if<FetchRequest>(&request)) {

@@ -1,3 +1,4 @@
+#include "kiln/measure/verify/parts.h"
 #include "kiln/measure/workers/group_impl.h"
 
 namespace kiln::measure {
@@ -9,6 +10,8 @@ constexpr uint64_t kMinimumRound = 10'000'000;
 constexpr uint64_t kAssumedCache = uint64_t(64) << 20;
 // So many workers are there at once while they are verified: the inputs of a pass are made once for all of them.
 constexpr uint32_t kVerifiedTogether = 16;
+// Processes that have a device open at a time, and those that open it.
+constexpr uint32_t kKeptTogether = 24, kIntroducedTogether = 8;
 
 uint64_t hashOf(Tensors tensors) {
   uint64_t hash = 0;
@@ -35,6 +38,8 @@ Status Group::makeData() {
   options.seed = settings.seed;
   options.dataBudget = settings.dataBudget;
   options.freeMemory = settings.freeMemory;
+  // Calls on the CPU find its processors and caches as one thread of the lab leaves them.
+  options.threads = isTimedByDevice() ? unsigned(processors.size()) : 1;
   options.lastLevelCacheBytes = settings.lastLevelCacheBytes;
   if (options.lastLevelCacheBytes == 0) {
     Result<uint64_t> found = lastLevelCacheBytes(usableCpus());
@@ -47,28 +52,80 @@ Status Group::makeData() {
 
 // Who is not withdrawn has a worker that has loaded.
 Status Group::begin(uint32_t index) {
-  Member &member = members[index];
-  uint64_t started = monotonicNanoseconds();
-  if (uint32_t wanted = member.candidate->threads; wanted > processors.size())
-    return withdraw(index, Outcome::NotStarted,
-                    fmt::format("it asks for {} threads, and there are {} processors; threads that take turns measure "
-                                "nothing",
-                                wanted, processors.size()));
+  StartedWorker started = startWorker(index);
+  introduce(index, started);
+  return admit(index, std::move(started));
+}
+
+// A process ends with the thread that started it.
+Group::StartedWorker Group::startWorker(uint32_t index) const {
+  StartedWorker started;
+  started.began = monotonicNanoseconds();
+  if (uint32_t wanted = members[index].candidate->threads; wanted > processors.size()) {
+    started.failure = invalidArgument("it asks for {} threads, and there are {} processors; threads that take turns "
+                                      "measure nothing",
+                                      wanted, processors.size());
+    return started;
+  }
   WorkerOptions options;
-  options.command = member.candidate->command;
+  options.command = members[index].candidate->command;
   options.threads = threadsOf(index);
   options.memoryLimit = settings.memoryLimit;
   // What drives a device has threads of its own.
   options.cpus = isTimedByDevice() ? settings.cpus : processorsOf(settings, options.threads);
-  Result<std::unique_ptr<WorkerProcess>> worker = WorkerProcess::start(options);
-  if (!worker.ok())
-    return withdraw(index, Outcome::NotStarted, std::string(worker.status().message()));
-  member.worker = *std::move(worker);
+  Result<std::unique_ptr<WorkerProcess>> process = WorkerProcess::start(options);
+  if (process.ok())
+    started.process = *std::move(process);
+  else
+    started.failure = process.status();
+  return started;
+}
+
+// It is asked what it is, and to load. Nothing of the group changes: several may be asked at once.
+void Group::introduce(uint32_t index, StartedWorker &started) const {
+  if (!started.process)
+    return;
+  auto ask = [&](const Request &request, uint64_t timeout) {
+    Result<Answer> answer = started.process->ask(request, Deadline::after(timeout));
+    started.process->pause();
+    return answer;
+  };
+  started.hello = ask(HelloRequest{kProtocolVersion, threadsOf(index), settings.device}, settings.startTimeout);
+  if (started.hello->ok())
+    started.loaded = ask(loadRequest(index), settings.loadTimeout);
+  started.took = monotonicNanoseconds() - started.began;
+}
+
+// What came of it.
+Status Group::admit(uint32_t index, StartedWorker started) {
+  Member &member = members[index];
+  if (!started.process)
+    return withdraw(index, Outcome::NotStarted, std::string(started.failure.message()));
+  member.worker = std::move(started.process);
   member.turns = 0;
-  KILN_RETURN_IF_ERROR(greet(index));
+  KILN_RETURN_IF_ERROR(greet(index, *started.hello));
   if (takesPart(index))
-    KILN_RETURN_IF_ERROR(load(index));
-  member.costs.start = std::min(member.costs.start, monotonicNanoseconds() - started);
+    KILN_RETURN_IF_ERROR(takeLoaded(index, *started.loaded));
+  member.costs.start = std::min(member.costs.start, started.took);
+  return okStatus();
+}
+
+// Opening a device takes longer than all else that a start is, and several can be opened at once.
+Status Group::beginAll(uint32_t first, uint32_t last) {
+  if (!isTimedByDevice()) {
+    for (uint32_t i = first; i < last && goesOn(); ++i)
+      KILN_RETURN_IF_ERROR(begin(i));
+    return okStatus();
+  }
+  std::vector<StartedWorker> started;
+  for (uint32_t i = first; i < last; ++i)
+    started.push_back(startWorker(i));
+  verify::forParts(last - first, INT64_MAX, kIntroducedTogether, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      introduce(first + uint32_t(i), started[size_t(i)]);
+  });
+  for (uint32_t i = first; i < last; ++i)
+    KILN_RETURN_IF_ERROR(admit(i, std::move(started[i - first])));
   return okStatus();
 }
 
@@ -83,9 +140,7 @@ void Group::end(uint32_t index) {
   member.worker.reset();
 }
 
-Status Group::greet(uint32_t index) {
-  Result<Answer> hello =
-      ask(index, HelloRequest{kProtocolVersion, threadsOf(index), settings.device}, settings.startTimeout);
+Status Group::greet(uint32_t index, const Result<Answer> &hello) {
   if (!hello.ok())
     return withdrawFailed(index, hello.status());
   bool copied = std::ranges::any_of(hello->devices, [](const WorkerDevice &device) { return !device.shared; });
@@ -113,7 +168,7 @@ Status Group::greet(uint32_t index) {
   return okStatus();
 }
 
-Status Group::load(uint32_t index) {
+LoadRequest Group::loadRequest(uint32_t index) const {
   LoadRequest request;
   request.module = members[index].candidate->module;
   request.problem = problemText(request.module.empty() ? problem.operation() : problem);
@@ -121,7 +176,10 @@ Status Group::load(uint32_t index) {
   request.sets = result.sets.sets();
   request.inputs = data->describeInputs();
   request.outputs = data->describeOutputs();
-  Result<Answer> loaded = ask(index, request, settings.loadTimeout);
+  return request;
+}
+
+Status Group::takeLoaded(uint32_t index, const Result<Answer> &loaded) {
   if (!loaded.ok())
     return withdrawFailed(index, loaded.status());
   ProviderInfo &provider = result.candidates[index].provider;
@@ -129,21 +187,28 @@ Status Group::load(uint32_t index) {
   if (loaded->flops)
     provider.flops = std::min(*loaded->flops, provider.flops.value_or(*loaded->flops));
   members[index].loadedWeights = weights;
+  members[index].inputs.clear();
+  for (uint32_t set = 0; set < result.sets.sets(); ++set)
+    members[index].inputs.push_back(data->generation(set));
   return okStatus();
 }
 
-// Everybody once: what it is, whether it is right, and how long it takes.
+// Everybody once: what it is, whether it is right, and how long it takes. Opening a device takes longer than many
+// turns, so that workers which do go on to have the first ones where they are few.
 Status Group::admitAll() {
-  for (uint32_t first = 0; first < count(); first += kVerifiedTogether) {
-    uint32_t last = std::min(first + kVerifiedTogether, count());
-    for (uint32_t i = first; i < last && goesOn(); ++i) {
-      KILN_RETURN_IF_ERROR(begin(i));
-    }
+  const bool goOn = isTimedByDevice() && count() <= kKeptTogether;
+  const uint32_t together = goOn ? kKeptTogether : kVerifiedTogether;
+  for (uint32_t first = 0; first < count(); first += together) {
+    uint32_t last = std::min(first + together, count());
+    KILN_RETURN_IF_ERROR(beginAll(first, last));
     KILN_RETURN_IF_ERROR(verifyAll(first, last));
     for (uint32_t i = first; i < last; ++i) {
       if (takesPart(i) && goesOn())
         KILN_RETURN_IF_ERROR(warmUp(i));
-      end(i);
+      if (!goOn || !takesPart(i))
+        end(i);
+      else
+        ++result.candidates[i].workers;
     }
   }
   return okStatus();

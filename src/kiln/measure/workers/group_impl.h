@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ struct Member {
   uint64_t life = 1;     // turns of a worker
   uint64_t turns = 0;    // of this worker
   uint64_t allTurns = 0;
+  std::vector<uint32_t> inputs;       // of each set the generation that this worker's device has
   uint64_t loadedWeights = 0;         // the state of the weights when this worker loaded them
   uint64_t shortestCall = UINT64_MAX; // of the turn's requests
   uint64_t watchable = 0;             // nanoseconds of calls since some were watched
@@ -83,9 +85,20 @@ private:
   Status checkSettings() const;
   Status makeData();
   Status admitAll();
+  struct StartedWorker {
+    std::unique_ptr<WorkerProcess> process;
+    Status failure; // where there is none
+    std::optional<Result<Answer>> hello, loaded;
+    uint64_t began = 0, took = 0; // nanoseconds
+  };
   Status begin(uint32_t index);
-  Status greet(uint32_t index);
-  Status load(uint32_t index);
+  Status beginAll(uint32_t first, uint32_t last);
+  StartedWorker startWorker(uint32_t index) const;
+  void introduce(uint32_t index, StartedWorker &started) const;
+  Status admit(uint32_t index, StartedWorker started);
+  Status greet(uint32_t index, const Result<Answer> &hello);
+  LoadRequest loadRequest(uint32_t index) const;
+  Status takeLoaded(uint32_t index, const Result<Answer> &loaded);
   void end(uint32_t index);
   Status verifyAll(uint32_t first, uint32_t last);
   Status verifyPass(uint32_t index, size_t pass);
@@ -107,6 +120,7 @@ private:
   Status timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &samples);
   Status checkOutputs(uint32_t index, const Stretch &stretch);
   std::vector<io::TensorSpan> someInputs();
+  Status uploadFor(uint32_t index, SetRange sets, uint64_t &beyond);
   Status askToCopy(uint32_t index, const Request &request, SharedTensors &tensors, SetRange sets, uint64_t &beyond);
   Status watchCalls(uint32_t index, RoundSamples &samples);
   Status checkTurn(uint32_t index, const Stretch &drawn, RoundSamples &samples);

@@ -236,7 +236,7 @@ Status Group::readyWorker(uint32_t index) {
     Result<Answer> unloaded = ask(index, UnloadRequest{}, settings.callTimeout);
     if (!unloaded.ok())
       return withdrawFailed(index, unloaded.status());
-    KILN_RETURN_IF_ERROR(load(index));
+    KILN_RETURN_IF_ERROR(takeLoaded(index, ask(index, loadRequest(index), settings.loadTimeout)));
   }
   if (member.worker || member.gone)
     return okStatus();
@@ -352,9 +352,8 @@ Status Group::timeStretch(uint32_t index, const Stretch &stretch, RoundSamples &
   for (bool disturbed = true; disturbed;) {
     if (settings.checkTimed)
       data->poison(sets);
-    // Others' turns may have changed these sets, too.
     if (copied)
-      KILN_RETURN_IF_ERROR(askToCopy(index, UploadRequest{0, sets}, data->inputs(), sets, beyondCopying));
+      KILN_RETURN_IF_ERROR(uploadFor(index, sets, beyondCopying));
     if (!takesPart(index))
       return okStatus();
     timed = timeCalls(
@@ -429,6 +428,17 @@ std::vector<io::TensorSpan> Group::someInputs() {
        ++i, set = data->advance(set, 1))
     std::ranges::copy(std::as_const(data->inputs()).view(set), std::back_inserter(some));
   return some;
+}
+
+// Others' turns may have changed inputs, too; those that nobody has need not be brought again.
+Status Group::uploadFor(uint32_t index, SetRange sets, uint64_t &beyond) {
+  UploadRequest request{0, sets, /*outputsOnly=*/true};
+  for (uint32_t i = 0; i < sets.count; ++i) {
+    uint32_t set = data->advance(sets.first, i), &has = members[index].inputs[set];
+    request.outputsOnly = request.outputsOnly && has == data->generation(set);
+    has = data->generation(set);
+  }
+  return askToCopy(index, request, request.outputsOnly ? data->outputs() : data->inputs(), sets, beyond);
 }
 
 // A request that is to copy tensors of these sets and nothing else. What it took beyond that is added to `beyond`.

@@ -421,6 +421,8 @@ std::string encodeRequest(const Request &request) {
   } else if (const auto *upload = std::get_if<UploadRequest>(&request)) {
     json["slot"] = upload->slot;
     json["sets"] = encodeSets(upload->sets);
+    if (upload->outputsOnly)
+      json["outputs_only"] = true;
   } else if (const auto *fetch = std::get_if<FetchRequest>(&request)) {
     json["slot"] = fetch->slot;
     json["sets"] = encodeSets(fetch->sets);
@@ -473,7 +475,10 @@ Result<Request> parseRequest(std::string_view line) {
     return Request(UnloadRequest{slot});
   if (op == "upload" || op == "fetch") {
     KILN_ASSIGN_OR_RETURN(SetRange sets, parseSets(json));
-    return op == "upload" ? Request(UploadRequest{slot, sets}) : Request(FetchRequest{slot, sets});
+    if (op == "fetch")
+      return Request(FetchRequest{slot, sets});
+    KILN_ASSIGN_OR_RETURN(bool outputsOnly, flag(json, "outputs_only"));
+    return Request(UploadRequest{slot, sets, outputsOnly});
   }
   if (op == "run") {
     RunRequest run;

@@ -75,10 +75,11 @@ struct SetRange {
   bool operator==(const SetRange &) const = default;
 };
 // The inputs of these sets have changed, and their outputs hold what must not show: a worker whose device has memory of
-// its own brings both there.
+// its own brings both there. Where it has these inputs since they were uploaded or loaded, it need bring outputs only.
 struct UploadRequest {
   uint32_t slot = 0;
   SetRange sets;
+  bool outputsOnly = false;
 };
 // The outputs of these sets are wanted: a worker whose results lie elsewhere copies those of each set's last call.
 struct FetchRequest {

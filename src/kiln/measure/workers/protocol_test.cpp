@@ -68,6 +68,10 @@ TEST(Protocol, RequestsSurviveTheWay) {
   EXPECT_EQ(std::get<RunRequest>(*parseRequest(encodeRequest(RunRequest{3, 5}))).set, 5U);
   EXPECT_EQ(std::get<UnloadRequest>(*parseRequest(encodeRequest(UnloadRequest{9}))).slot, 9U);
   EXPECT_EQ(std::get<UploadRequest>(*parseRequest(encodeRequest(UploadRequest{1, {2, 3}}))).sets, (SetRange{2, 3}));
+  for (bool outputsOnly : {false, true}) {
+    std::string line = encodeRequest(UploadRequest{1, {2, 3}, outputsOnly});
+    EXPECT_EQ(std::get<UploadRequest>(*parseRequest(line)).outputsOnly, outputsOnly) << line;
+  }
   EXPECT_EQ(std::get<FetchRequest>(*parseRequest(encodeRequest(FetchRequest{1, {2, 3}}))).sets, (SetRange{2, 3}));
   EXPECT_TRUE(std::holds_alternative<QuitRequest>(*parseRequest(encodeRequest(QuitRequest()))));
 }

@@ -11,6 +11,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "kiln/measure/verify/parts.h"
 #include "kiln/measure/workers/timing_data.h"
 #include "kiln/runtime/hal/buffer_view.h"
 
@@ -65,6 +66,7 @@ uint64_t timingSeed(uint64_t seed, uint32_t set, size_t tensor) {
 Result<std::unique_ptr<TimedData>> TimedData::create(const Problem &problem, const TimedDataOptions &options) {
   std::unique_ptr<TimedData> data(new TimedData(problem));
   data->seed = options.seed;
+  data->threads = options.threads;
   std::vector<TensorType> types = problem.inputs();
   uint64_t bytes = 0;
   for (const std::vector<TensorType> &list : {types, problem.outputs()})
@@ -90,8 +92,10 @@ Result<std::unique_ptr<TimedData>> TimedData::create(const Problem &problem, con
   KILN_RETURN_IF_ERROR(data->inputTensors->forbidWriting());
   KILN_RETURN_IF_ERROR(data->outputTensors->forbidSealing());
   data->expected.resize(data->sets.sets());
+  std::vector<Fill> fills;
   for (uint32_t set = 1; set < data->sets.sets(); ++set)
-    data->fill(set, true);
+    fills.push_back(data->drawFill(set));
+  data->fill(fills, true);
   return data;
 }
 
@@ -110,11 +114,28 @@ uint32_t TimedData::advance(uint32_t start, uint64_t calls) const {
   return 1 + uint32_t((start - 1 + calls) % sets.timingSets);
 }
 
-void TimedData::fill(uint32_t set, bool weights) {
-  std::vector<MutableTensor> tensors = inputTensors->set(set);
-  for (size_t i = 0; i < tensors.size(); ++i)
-    if (weights || !problem.isWeight(i))
-      fillForTiming(expected[set].generation ? draw() : timingSeed(seed, set, i), tensors[i], problem.timingNumbers(i));
+void TimedData::forEach(size_t count, const std::function<void(size_t)> &function) const {
+  const uint64_t bytesOfSet = inputTensors->bytes(0).size() + outputTensors->bytes(0).size();
+  verify::forParts(int64_t(count), int64_t(count * bytesOfSet), threads, [&](int64_t begin, int64_t end) {
+    for (; begin < end; ++begin)
+      function(size_t(begin));
+  });
+}
+
+TimedData::Fill TimedData::drawFill(uint32_t set) {
+  Fill one{set, {}};
+  for (size_t i = 0; i < problem.inputs().size(); ++i)
+    one.seeds.push_back(expected[set].generation ? draw() : timingSeed(seed, set, i));
+  return one;
+}
+
+void TimedData::fill(const std::vector<Fill> &fills, bool weights) {
+  forEach(fills.size(), [&](size_t index) {
+    std::vector<MutableTensor> tensors = inputTensors->set(fills[index].set);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (weights || !problem.isWeight(i))
+        fillForTiming(fills[index].seeds[i], tensors[i], problem.timingNumbers(i));
+  });
 }
 
 uint64_t TimedData::draw() {
@@ -130,8 +151,8 @@ uint64_t TimedData::draw() {
 }
 
 void TimedData::refresh(SetRange range, bool weights) {
-  for (uint32_t set : drawSets(range))
-    checkOf(set); // of the inputs that are about to go: answers from memory are told by it
+  makeChecks(drawSets(range), 0); // of the inputs that are about to go: answers from memory are told by it
+  std::vector<Fill> fills;
   for (uint32_t i = 0; i < range.count; ++i) {
     uint32_t set = advance(range.first, i);
     Expected &one = expected[set];
@@ -141,24 +162,40 @@ void TimedData::refresh(SetRange range, bool weights) {
     if (one.made)
       one.former.push_back(std::move(one.current));
     one.made = false;
-    fill(set, weights);
+    fills.push_back(drawFill(set));
   }
+  fill(fills, weights);
 }
 
 void TimedData::poison(SetRange range) {
   // What lies between tensors belongs to nobody.
-  for (uint32_t i = 0; i < range.count; ++i)
-    poisonBytes(outputTensors->bytes(advance(range.first, i)));
+  forEach(range.count, [&](size_t i) { poisonBytes(outputTensors->bytes(advance(range.first, i))); });
 }
 
-const verify::TimedCheck *TimedData::checkOf(uint32_t set, bool required) {
-  Expected &one = expected[set];
-  const uint64_t drawn = one.made ? 0 : draw();
-  if (!one.made && (required || !problem.leavesOutTimedCheck(drawn))) {
-    one.current = problem.timedCheck(std::as_const(*inputTensors).view(set), drawn);
-    one.made = true;
+// Those of these sets that are missing and that the problem does not leave out. At least `required` of all are there
+// afterwards.
+void TimedData::makeChecks(const std::vector<uint32_t> &of, uint64_t required) {
+  std::vector<MissingCheck> missing;
+  for (uint32_t set : of) {
+    Expected &one = expected[set];
+    if (!one.made) {
+      const uint64_t secret = draw();
+      if (required == 0 && problem.leavesOutTimedCheck(secret))
+        continue;
+      missing.push_back({set, secret});
+      one.made = true; // once, where a set is named twice
+    }
+    required -= required > 0;
   }
-  return one.current.get();
+  forEach(missing.size(), [&](size_t i) {
+    expected[missing[i].set].current =
+        problem.timedCheck(std::as_const(*inputTensors).view(missing[i].set), missing[i].secret);
+  });
+}
+
+const verify::TimedCheck *TimedData::checkOf(uint32_t set) {
+  makeChecks({set}, 0);
+  return expected[set].current.get();
 }
 
 // All of few; of many one of each of as many parts, and the last one: work that is not done when the answer comes is
@@ -180,14 +217,18 @@ std::vector<uint32_t> TimedData::drawSets(SetRange range) {
 
 std::optional<verify::Verdict> TimedData::check(SetRange range, uint64_t required, const std::function<void()> &letRun,
                                                 ComparedOutputs &all) {
-  for (uint32_t set : drawSets(range)) {
-    std::vector<io::TensorSpan> written = outputsOf(set);
-    const verify::TimedCheck *expectedOutputs = checkOf(set, required > 0);
-    verify::Verdict verdict;
-    if (expectedOutputs) {
+  const std::vector<uint32_t> drawn = drawSets(range);
+  makeChecks(drawn, required);
+  std::vector<verify::Verdict> verdicts(drawn.size());
+  forEach(drawn.size(), [&](size_t i) {
+    if (const verify::TimedCheck *check = expected[drawn[i]].current.get())
+      verdicts[i] = check->check(outputsOf(drawn[i]));
+  });
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    const uint32_t set = drawn[i];
+    verify::Verdict &verdict = verdicts[i];
+    if (std::vector<io::TensorSpan> written = outputsOf(set); expected[set].current) {
       ++all.sets;
-      required -= required > 0;
-      verdict = expectedOutputs->check(written);
     } else if (std::ranges::all_of(written, [](const io::TensorSpan &tensor) {
                  return poisonedElements(tensor) == tensor.elementCount();
                })) {

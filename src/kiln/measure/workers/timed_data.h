@@ -22,6 +22,7 @@ struct TimedDataOptions {
   uint64_t lastLevelCacheBytes = 0;
   uint64_t dataBudget = 0; // bytes of all sets
   uint64_t freeMemory = UINT64_MAX;
+  unsigned threads = 1; // that fill, poison and check sets
 };
 
 // What timing inputs are filled with at first. Later ones, and what their checks look at, nobody can foresee.
@@ -51,6 +52,9 @@ public:
   // The set after so many calls.
   uint32_t advance(uint32_t start, uint64_t calls) const;
 
+  // How often the inputs of a set have changed.
+  uint32_t generation(uint32_t set) const { return expected[set].generation; }
+
   // New numbers in the inputs of these sets; weights keep theirs unless they are asked for, too.
   void refresh(SetRange range, bool weights);
   // All bits of these sets' outputs, past the caches.
@@ -63,12 +67,25 @@ public:
                                        ComparedOutputs &all);
 
 private:
+  // The secrets of one set's fill or check are drawn in order, and the work is done by all threads.
+  struct Fill {
+    uint32_t set = 0;
+    std::vector<uint64_t> seeds; // of each tensor
+  };
+  struct MissingCheck {
+    uint32_t set = 0;
+    uint64_t secret = 0;
+  };
+
   explicit TimedData(const Problem &problem) : problem(problem) {}
 
   uint64_t draw();
-  void fill(uint32_t set, bool weights);
+  void forEach(size_t count, const std::function<void(size_t index)> &function) const;
+  Fill drawFill(uint32_t set);
+  void fill(const std::vector<Fill> &fills, bool weights);
+  void makeChecks(const std::vector<uint32_t> &of, uint64_t required);
   std::vector<uint32_t> drawSets(SetRange range);
-  const verify::TimedCheck *checkOf(uint32_t set, bool required = false);
+  const verify::TimedCheck *checkOf(uint32_t set);
   std::vector<io::TensorSpan> outputsOf(uint32_t set) const { return std::as_const(*outputTensors).view(set); }
   bool isFormer(uint32_t set) const;
   verify::Cause causeOf(uint32_t set, SetRange range, const std::function<void()> &letRun);
@@ -83,6 +100,7 @@ private:
 
   const Problem &problem;
   uint64_t seed = 0;
+  unsigned threads = 1;
   // Each fill and each check gets a number of its own that follows from no other: inputs tell what they were made from.
   std::vector<uint64_t> secrets; // of the system, not used yet
   SetPlan sets;

@@ -55,7 +55,7 @@ protected:
     EXPECT_TRUE(batch.ok()) << batch.status().message();
     for (uint32_t set : sets)
       fill(0, set);
-    EXPECT_TRUE(provider->upload({1, 2}).ok());
+    EXPECT_TRUE(provider->upload({1, 2}, /*outputsOnly=*/false).ok());
     Result<double> took = (*batch)->run();
     EXPECT_TRUE(took.ok() && *took > 0) << took.status().message();
     EXPECT_TRUE((*batch)->isGraph());

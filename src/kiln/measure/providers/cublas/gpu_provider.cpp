@@ -59,7 +59,7 @@ Status GpuProvider::call(uint32_t set) {
 }
 
 Status GpuProvider::run(uint32_t set) {
-  KILN_RETURN_IF_ERROR(upload({set, 1}));
+  KILN_RETURN_IF_ERROR(upload({set, 1}, /*outputsOnly=*/false));
   KILN_RETURN_IF_ERROR(call(set));
   return fetch({set, 1});
 }

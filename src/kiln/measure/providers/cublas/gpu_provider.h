@@ -22,7 +22,7 @@ public:
   Status load(const LoadRequest &request, TensorMemory &memory) final;
   Status call(uint32_t set) final;
   Status run(uint32_t set) final;
-  Status upload(SetRange sets) final { return deviceTensors.upload(sets); }
+  Status upload(SetRange sets, bool outputsOnly) final { return deviceTensors.upload(sets, outputsOnly); }
   Status fetch(SetRange sets) final { return deviceTensors.fetch(sets); }
   hal::Device *deviceOfChecks() final { return &gpu(); }
   Result<Ref<hal::Buffer>> inputOnDevice(size_t tensor, uint32_t set) final { return deviceTensors.input(tensor, set); }

@@ -342,6 +342,8 @@ private:
       if (how == "fewer")
         answer.flops = 1;
     } else if (const auto *run = std::get_if<RunRequest>(&request)) {
+      if (how == "own")
+        upload(run->set);
       multiply(run->set, run->set);
     } else if (const auto *time = std::get_if<TimeRequest>(&request)) {
       answer.batch = time->batch;
@@ -359,8 +361,13 @@ private:
         return Answer::failure(internalError("the device is lost"));
       if (how != "checksilent")
         answer.verdict = Answer::DeviceVerdict{how == "checkright" ? 0U : 3U};
-    } else if (std::holds_alternative<UploadRequest>(request)) {
+    } else if (const auto *message = std::get_if<UploadRequest>(&request)) {
       std::fprintf(stderr, "upload\n");
+      for (uint32_t i = 0, set = message->sets.first; how == "own" && !message->outputsOnly && i < message->sets.count;
+           ++i) {
+        upload(set);
+        set = nextTimingSet(set, loaded.sets);
+      }
     }
     answered = monotonicNanoseconds();
     if (how == "lie")
@@ -407,6 +414,8 @@ private:
     m = request.outputs[0].shape[0];
     n = request.outputs[0].shape[1];
     k = request.inputs[0].shape[1];
+    for (uint32_t set = 0; set < loaded.sets && how == "own"; ++set)
+      upload(set);
     if (how != "memory" && how != "recognize")
       return;
     for (uint32_t set = 0; set < loaded.sets; ++set) {
@@ -421,6 +430,15 @@ private:
     return reinterpret_cast<float *>(bases[tensor] + shared.offset + set * shared.stride);
   }
 
+  // Inputs, as the memory has them that it computes in.
+  const float *operand(size_t tensor, uint32_t set) {
+    return how == "own" ? uploaded[{tensor, set}].data() : at(tensor, set);
+  }
+  void upload(uint32_t set) {
+    for (size_t tensor : {0, 1})
+      uploaded[{tensor, set}].assign(at(tensor, set), at(tensor, set) + loaded.inputs[tensor].bytes / sizeof(float));
+  }
+
   // Writes into others' results while they have their turns.
   [[noreturn]] void wreck() {
     for (;; std::this_thread::sleep_for(std::chrono::microseconds(200)))
@@ -430,7 +448,7 @@ private:
   }
 
   void product(uint32_t set, float *result, uint64_t rows) {
-    const float *lhs = at(0, set), *rhs = at(1, set);
+    const float *lhs = operand(0, set), *rhs = operand(1, set);
     for (uint64_t i = 0; i < rows; ++i)
       for (uint64_t j = 0; j < n; ++j) {
         float sum = 0;
@@ -550,7 +568,8 @@ private:
   std::vector<uint8_t *> bases;
   std::vector<std::vector<float>> remembered, seen; // of each set: results, and the left operands that they are for
   std::map<uint32_t, std::vector<float>> kept;      // results that lie elsewhere
-  std::map<uint32_t, uint32_t> late;                // sets that are computed when they are fetched, and from which
+  std::map<std::pair<size_t, uint32_t>, std::vector<float>> uploaded; // inputs that do
+  std::map<uint32_t, uint32_t> late; // sets that are computed when they are fetched, and from which
   std::thread later;
   uint64_t m = 0, n = 0, k = 0;
 };
