@@ -94,22 +94,18 @@ public:
   Space(const Product &product, const CudaShape &gpu) : product(product), gpu(gpu) {}
 
   void addWgmma() {
-    for (int64_t m : {64, 128, 256})
-      for (int64_t n : {64, 128, 256})
-        if (m * n <= 128 * 256 && isWorth(m, n, 64)) {
+    for (int64_t m : {64, 128, 192, 256})
+      for (int64_t n : {64, 96, 128, 160, 192, 256})
+        if (m * n <= (m == 192 ? 192 * 192 : 128 * 256) && isWorth(m, n, 64)) {
           // Groups of four warps that multiply: as many as 64 fit into the rows, which may be the columns of B.
-          const int64_t groups = (product.isHeld && product.lhsKInner ? n : m) / 64;
-          if (product.isHeld && groups > 2)
+          const bool turnsRhs = product.isHeld && product.lhsKInner;
+          const int64_t groups = (turnsRhs ? n : m) / 64;
+          if (product.isHeld && (groups > 2 || (turnsRhs && n % 64 != 0)))
             continue;
-          // As many stages as fit, and less.
-          auto shared = [&](int64_t stages) { return 1024 + stages * (m + n) * 128 + groups * 2 * 8192; };
-          int64_t most = 2;
-          while (most < 16 && shared(most + 1) <= gpu.sharedBytes)
-            ++most;
-          for (int64_t stages : std::set<int64_t>{2, 3, 4, 6, most})
-            if (stages <= most && shared(stages) <= gpu.sharedBytes)
-              for (auto [clusterM, clusterN] : clusters(m, n))
-                add(kWgmma, m, n, 128 / product.bytes, stages, 0, 0, 1, clusterM, clusterN);
+          addWgmma(m, n, groups, 0, 0);
+          // Two groups that take turns at whole tiles.
+          if (m == 128 && n >= 96 && n <= 160 && !product.isHeld)
+            addWgmma(m, n, 2, m, n);
         }
   }
 
@@ -143,9 +139,9 @@ public:
   void addSimt() {
     // Scalars, beside tensor cores.
     const double rate = product.hasWmma ? 0.05 : 1;
-    for (int64_t m : {16, 32, 64, 128})
+    for (int64_t m : {16, 32, 64, 96, 112, 128})
       for (int64_t n : {16, 32, 64, 128})
-        if (m * n >= 16 * 32 && isWorth(m, n, 16))
+        if (m * n >= 16 * 32 && (std::has_single_bit(static_cast<uint64_t>(m)) || n == 128) && isWorth(m, n, 16))
           for (int64_t k : {8, 16, 32})
             for (int64_t stages : {2, 3, 4})
               for (auto [rows, columns] : threadTiles(m, n)) {
@@ -162,6 +158,28 @@ public:
 private:
   using Tile = std::pair<int64_t, int64_t>;
 
+  // As many stages as fit, and less.
+  void addWgmma(int64_t m, int64_t n, int64_t groups, int64_t rows, int64_t columns) {
+    const int64_t depth = 128 / product.bytes;
+    auto fits = [&](int64_t stages, int64_t parts) {
+      const int64_t boxed = measure::roundUp(m, 64) + measure::roundUp(n, 64), sums = parts == 1 ? 0 : 4 * m * n;
+      return 1024 + stages * boxed * 128 + groups * 2 * 8192 + sums <= gpu.sharedBytes;
+    };
+    auto most = [&](int64_t parts) {
+      int64_t stages = 1;
+      while (stages < 16 && fits(stages + 1, parts))
+        ++stages;
+      return stages;
+    };
+    for (int64_t stages : std::set<int64_t>{2, 3, 4, 6, most(1)})
+      if (fits(stages, 1))
+        for (auto [clusterM, clusterN] : rows == 0 ? clusters(m, n) : std::vector<Tile>{{1, 1}})
+          add(kWgmma, m, n, depth, stages, rows, columns, 1, clusterM, clusterN);
+    for (int64_t parts : depthParts(m, n, depth))
+      if (parts != 1 && rows == 0 && most(parts) >= 2)
+        add(kWgmma, m, n, depth, most(parts), rows, columns, 1, 1, 1, parts);
+  }
+
   bool isWorth(int64_t m, int64_t n, int64_t least) const {
     return Product::isWorth(m, product.m, least) && Product::isWorth(n, product.n, least);
   }
@@ -176,6 +194,9 @@ private:
   std::vector<Tile> clusters(int64_t m, int64_t n) const {
     if (product.isHeld)
       return {{1, 1}};
+    // Blocks share equal parts of a tile.
+    if (!std::has_single_bit(static_cast<uint64_t>(m)) || !std::has_single_bit(static_cast<uint64_t>(n)))
+      return {{1, 1}};
     std::vector<Tile> all;
     for (auto [rows, columns] : {Tile(1, 1), Tile(2, 1), Tile(1, 2), Tile(2, 2), Tile(4, 1)})
       if (rows <= measure::divideUp(product.m, m) && columns <= measure::divideUp(product.n, n))
@@ -187,7 +208,7 @@ private:
   std::vector<int64_t> depthParts(int64_t m, int64_t n, int64_t k) const {
     const int64_t tiles = product.batch * measure::divideUp(product.m, m) * measure::divideUp(product.n, n);
     std::vector<int64_t> all = {1};
-    for (int64_t parts : {2, 4, 8})
+    for (int64_t parts : {2, 3, 4, 5, 6, 8})
       if (gpu.generation >= 90 && tiles * parts <= gpu.multiprocessors && measure::divideUp(product.k, k) >= 2 * parts)
         all.push_back(parts);
     return all;
@@ -215,7 +236,7 @@ private:
     std::vector<Tile> tiles = {{0, 0}};
     for (int64_t r : {4, 8})
       for (int64_t c : {4, 8, 16})
-        if (r <= m && c <= n && Tile(r, c) != Tile(rows, columns) && threads(r, c) >= 64 &&
+        if (r <= m && c <= n && Tile(r, c) != Tile(rows, columns) && threads(r, c) >= 64 && threads(r, c) % 32 == 0 &&
             threads(r, c) <= kMostThreads)
           tiles.emplace_back(r, c);
     return tiles;

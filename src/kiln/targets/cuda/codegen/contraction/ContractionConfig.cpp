@@ -19,8 +19,13 @@ bool multipliesByWarps(const TileConfig &config) {
   return config.instructions == kMmaSync || config.instructions == kWmma;
 }
 
+bool takesTurns(const TileConfig &config) {
+  return config.instructions == kWgmma && config.rows == config.m && config.m > 64 && config.columns == config.n &&
+         config.n > 64;
+}
+
 int64_t threadsOf(const TileConfig &config) {
-  int64_t parts = (config.m / config.rows) * (config.n / config.columns);
+  int64_t parts = takesTurns(config) ? 2 : (config.m / config.rows) * (config.n / config.columns);
   if (config.instructions == kWgmma)
     return (parts + 1) * 128; // Groups of four warps, and one that copies.
   return multipliesByWarps(config) ? parts * 32 : parts;
@@ -51,27 +56,42 @@ void completeContractionConfig(TileConfig &config) {
 
 std::string checkContractionConfig(const TileConfig &config, const CudaTarget &target) {
   bool isMma = multipliesByWarps(config), isGrouped = config.instructions == kWgmma;
+  bool isSimt = config.instructions == kSimtFfma, sharesCopies = config.clusterM != 1 || config.clusterN != 1;
   if (isGrouped && target.architecture != "sm_90a")
     return llvm::formatv("asks for {0}, which {1} does not have; sm_90a has it alone", config.instructions,
                          target.architecture);
   if (target.generation() < 80)
     return llvm::formatv("asks for {0}, whose asynchronous copies {1} does not have; sm_80 and newer do",
                          config.instructions, target.architecture);
-  for (int64_t number : {config.m, config.n, config.k, config.rows, config.columns})
+  // Groups of four warps have 64 rows each, and threads share rows of B that are powers of two.
+  for (int64_t number : {config.k, isGrouped ? 1 : config.n, isGrouped || isSimt ? 1 : config.m,
+                         isGrouped || isSimt ? 1 : config.rows, isGrouped ? 1 : config.columns})
     if (!llvm::isPowerOf2_64(number))
-      return llvm::formatv("has {0} in it; tiles of {1} are powers of two", number, config.instructions);
+      return llvm::formatv("has {0} in it; tiles of {1} are powers of two{2}", number, config.instructions,
+                           isSimt ? " along N and K" : "");
   if (config.m % config.rows || config.n % config.columns)
     return llvm::formatv("has a register tile of {0}x{1} that does not divide its tile of {2}x{3}", config.rows,
                          config.columns, config.m, config.n);
-  if (isGrouped &&
-      (config.m < 64 || config.n < 64 || config.m > 256 || config.n > 256 || config.m * config.n > 128 * 256))
-    return llvm::formatv("has a tile of {0}x{1}; tensorcore_wgmma has 64 to 256 rows and columns, and 128x256 at most",
+  if (isGrouped && (config.m < 64 || config.n < 64 || config.m > 256 || config.n > 256 ||
+                    config.m * config.n > (config.m == 192 ? 192 * 192 : 128 * 256)))
+    return llvm::formatv("has a tile of {0}x{1}; tensorcore_wgmma has 64 to 256 rows and columns, and 128x256 or "
+                         "192x192 at most",
                          config.m, config.n);
-  if (isGrouped && (config.rows != 64 || config.columns != config.n) &&
+  if (isGrouped && (config.m % 64 || config.n % 32))
+    return llvm::formatv("has a tile of {0}x{1}; of tensorcore_wgmma rows are multiples of 64 and columns of 32",
+                         config.m, config.n);
+  if (isGrouped && sharesCopies && !(llvm::isPowerOf2_64(config.m) && llvm::isPowerOf2_64(config.n)))
+    return llvm::formatv("has a tile of {0}x{1}, of which blocks of a cluster cannot copy equal parts", config.m,
+                         config.n);
+  if (takesTurns(config) && config.m * config.n > 128 * 160)
+    return llvm::formatv("gives four warps {0}x{1}; their registers hold 128x160", config.rows, config.columns);
+  if (takesTurns(config) && config.hasCluster())
+    return "gives four warps a whole tile, which those of clusters do not have";
+  if (isGrouped && !takesTurns(config) && (config.rows != 64 || config.columns != config.n) &&
       (config.rows != config.m || config.columns != 64))
     return llvm::formatv(
-        "gives four warps {0}x{1}; of tensorcore_wgmma they compute 64 rows of the tile, or 64 columns "
-        "where B is turned",
+        "gives four warps {0}x{1}; of tensorcore_wgmma they compute 64 rows of the tile, 64 columns where B is "
+        "turned, or all of it in turn with four others",
         config.rows, config.columns);
   if (isMma && (config.rows < 16 || config.columns < 16 || config.rows * config.columns > 64 * 128))
     return llvm::formatv("gives a warp {0}x{1}; {2} wants 16x16 at least, and registers hold 64x128", config.rows,
@@ -81,16 +101,21 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
   if (config.stages < 2 || config.stages > 16)
     return llvm::formatv("has {0} stages; copies to shared memory run 1 to 15 tiles ahead, which is 2 to 16",
                          config.stages);
+  if (isSimt && threadsOf(config) % 32 != 0)
+    return llvm::formatv("makes blocks of {0} threads; of {1} they are multiples of 32", threadsOf(config),
+                         config.instructions);
   if (int64_t threads = threadsOf(config); threads < 32 || threads > 1024)
     return llvm::formatv("makes blocks of {0} threads; there are 32 to 1024 in a block", threads);
   if (config.hasCluster() && target.generation() < 90)
     return llvm::formatv("has clusters, which {0} does not; sm_90 and newer do", target.architecture);
-  if ((config.clusterM != 1 || config.clusterN != 1) && !isGrouped)
+  if (sharesCopies && !isGrouped)
     return llvm::formatv("has clusters, in which blocks share what {0} copies; {1} does not", kWgmma,
                          config.instructions);
-  if (config.clusterK != 1 && config.instructions != kMmaSync && config.instructions != kSimtFfma)
-    return llvm::formatv("cuts K into parts for the blocks of a cluster; {0} does not, {1} and {2} do",
-                         config.instructions, kMmaSync, kSimtFfma);
+  if (config.clusterK != 1 && config.instructions == kWmma)
+    return llvm::formatv("cuts K into parts for the blocks of a cluster; {0} does not, {1}, {2} and {3} do",
+                         config.instructions, kMmaSync, kWgmma, kSimtFfma);
+  if (config.clusterK != 1 && sharesCopies)
+    return "has clusters whose blocks share copies and compute parts of K; they do one of both";
   if (!llvm::isPowerOf2_64(config.clusterM) || !llvm::isPowerOf2_64(config.clusterN) || blocksOfCluster(config) > 8)
     return llvm::formatv("has clusters of {0}; there are 8 blocks at most, and powers of two along M and N",
                          config.clusterName());

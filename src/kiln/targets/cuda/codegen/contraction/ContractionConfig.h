@@ -21,6 +21,10 @@ bool isTiledKernel(const TileConfig &config);
 // Whether each warp of it multiplies for itself, on tensor cores.
 bool multipliesByWarps(const TileConfig &config);
 
+// Whether the two groups of warps of tensorcore_wgmma have a tile each, so that one multiplies while the other computes
+// what follows: where the configuration gives four warps a whole tile of several times 64 rows.
+bool takesTurns(const TileConfig &config);
+
 // What a contraction gets where nothing else is said; nullopt where a kernel with tiles is not worth it or not
 // possible.
 std::optional<TileConfig> chooseContractionConfig(mlir::linalg::LinalgOp op, const CudaTarget &target);

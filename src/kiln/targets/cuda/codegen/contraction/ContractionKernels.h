@@ -65,6 +65,12 @@ overDepth(const TileKernel &kernel, llvm::ArrayRef<TileCopy> copies, int64_t sta
           llvm::ArrayRef<mlir::Value> initial,
           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, llvm::ArrayRef<mlir::Value>)> compute);
 
+// All threads of all blocks of a cluster meet, and see what the others have written.
+void clusterBarrier(mlir::ImplicitLocOpBuilder &b);
+// What the blocks of a cluster have at the same place in shared memory, added up in the order of their parts of k,
+// whoever adds.
+mlir::Value addUpParts(mlir::ImplicitLocOpBuilder &b, mlir::Value place, mlir::Type type, int64_t parts);
+
 // A block's sums of a tile. Where blocks of a cluster compute parts of k, each part comes to where the others read it,
 // in the stages' memory, and the blocks finish elements in turn.
 class TileSums {
@@ -81,7 +87,6 @@ public:
 
 private:
   mlir::Value placeOf(int64_t sum) const;
-  void clusterBarrier();
 
   const TileKernel &kernel;
   llvm::SmallVector<mlir::Value> sums;

@@ -249,18 +249,25 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
         return takeAnother(function, group->root, config, target,
                            "has inputs whose rows are no multiples of 16 bytes, or lie otherwise than wgmma reads");
       const TileConfig given = function->getAttrOfType<HAL::LoweringAttr>("lowering").getConfiguration();
-      config.rows = grouped->isSwapped ? config.m : 64;
-      config.columns = grouped->isSwapped ? 64 : config.n;
+      if (!takesTurns(config) || grouped->isHeld) {
+        config.rows = grouped->isSwapped ? config.m : 64;
+        config.columns = grouped->isSwapped ? 64 : config.n;
+      }
       if (given.rows != 0 && (given.rows != config.rows || given.columns != config.columns))
         return refuse(function, group->root, given, target,
                       llvm::formatv("gives four warps {0}x{1}; of these inputs they compute {2}x{3}", given.rows,
                                     given.columns, config.rows, config.columns));
+      if (grouped->isSwapped && config.n % 64 != 0)
+        return refuse(function, group->root, given, target,
+                      llvm::formatv("has {0} columns in a tile; of these inputs they are wgmma's rows, and each group "
+                                    "of four warps has 64",
+                                    config.n));
       if (grouped->isHeld && (config.m / config.rows) * (config.n / config.columns) > 2)
         return refuse(function, group->root, given, target,
                       llvm::formatv("has {0} {1} in a tile; of the input that goes through registers there are 128 at "
                                     "most, by two groups of four warps",
                                     grouped->isSwapped ? config.n : config.m, grouped->isSwapped ? "columns" : "rows"));
-      if (grouped->isHeld && config.hasCluster())
+      if (grouped->isHeld && (config.clusterM != 1 || config.clusterN != 1))
         return refuse(
             function, group->root, given, target,
             "has clusters, whose blocks share what wgmma reads by itself; here an input goes through registers");

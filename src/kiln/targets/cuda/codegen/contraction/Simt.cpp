@@ -33,7 +33,7 @@ struct Share {
   Value first;
 
   Share(const Integers &i32, int64_t tile, int64_t count, Value number)
-      : count(count), width(std::min<int64_t>(4, count)), distance(tile / count * width),
+      : count(count), width(std::min<int64_t>(4, count & -count)), distance(tile / count * width),
         first(i32.mul(number, width)) {}
 
   // The place in the tile of the thread's element.

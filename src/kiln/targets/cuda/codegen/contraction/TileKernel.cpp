@@ -153,7 +153,7 @@ TileCopy::TileCopy(const TileKernel &kernel, const ContractionGroup::Input &inpu
                    const TileLayout &layout, int64_t offset)
     : kernel(kernel), layout(layout), start(offset), element(input.type().getElementType()) {
   ImplicitLocOpBuilder &b = kernel.b;
-  const Integers &i32 = kernel.i32, &i64 = kernel.i64;
+  const Integers &i64 = kernel.i64;
   const ContractionGroup &group = kernel.group;
   isKContiguous = input.innermost() == group.k;
   isTurned = isKContiguous != layout.isKInner;
@@ -169,9 +169,7 @@ TileCopy::TileCopy(const TileKernel &kernel, const ContractionGroup::Input &inpu
   // What is gathered goes to shared memory by words, so that neighbours are loaded by neighbours.
   int64_t bytes = async ? alignment : isTurned ? layout.elementBytes : std::max<int64_t>(4, layout.elementBytes);
   unit = bytes / layout.elementBytes;
-  int64_t unitsOfRow = rowLength / unit;
-  row = i32.div(kernel.thread, unitsOfRow);
-  column = i32.mul(i32.rem(kernel.thread, unitsOfRow), unit);
+  std::tie(row, column) = placeOfUnit(kernel.thread);
 
   Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, input.memory);
   memory = LLVM::IntToPtrOp::create(
@@ -194,6 +192,12 @@ TileCopy::TileCopy(const TileKernel &kernel, const ContractionGroup::Input &inpu
   origin = i64.add(origin, i64.add(i64.mul(i64.of(row), rowStride), i64.of(column)));
 }
 
+std::pair<Value, Value> TileCopy::placeOfUnit(Value number) const {
+  const Integers &i32 = kernel.i32;
+  int64_t unitsOfRow = rowLength / unit;
+  return {i32.div(number, unitsOfRow), i32.mul(i32.rem(number, unitsOfRow), unit)};
+}
+
 bool TileCopy::isInDepth(Value k) const {
   std::optional<int64_t> known = getConstantIntValue(k), extent = getConstantIntValue(depthExtent);
   return isDepthWhole || (known && extent && *known + kernel.config.k <= *extent);
@@ -202,15 +206,24 @@ bool TileCopy::isInDepth(Value k) const {
 TileCopy::Unit TileCopy::unitAt(Value k, int64_t number) const {
   ImplicitLocOpBuilder &b = kernel.b;
   const Integers &i32 = kernel.i32, &i64 = kernel.i64;
-  // Threads and the units of a row are powers of two.
-  int64_t ahead = number * kernel.threads * unit;
-  int64_t rowsAhead = ahead / rowLength, columnsAhead = ahead % rowLength;
-  Value unitRow = i32.add(row, rowsAhead), unitColumn = i32.add(column, columnsAhead);
   Unit result;
   if (int64_t rest = units() - number * kernel.threads; rest < kernel.threads)
     result.isMine = i32.less(kernel.thread, i32.constant(rest));
   result.offset = i64.add(origin, isKContiguous ? k : i64.mul(k, rowStride));
-  result.offset = i64.add(result.offset, i64.add(i64.mul(rowStride, rowsAhead), columnsAhead));
+  Value unitRow, unitColumn;
+  if (int64_t unitsOfRow = rowLength / unit; kernel.threads % unitsOfRow && unitsOfRow % kernel.threads) {
+    std::tie(unitRow, unitColumn) = placeOfUnit(i32.add(kernel.thread, number * kernel.threads));
+    Value distance = i64.mul(i64.of(arith::SubIOp::create(b, unitRow, row)), rowStride);
+    // The column may be before the thread's first one.
+    Value across = arith::ExtSIOp::create(b, b.getI64Type(), arith::SubIOp::create(b, unitColumn, column));
+    result.offset = i64.add(result.offset, i64.add(distance, across));
+  } else {
+    int64_t ahead = number * kernel.threads * unit;
+    int64_t rowsAhead = ahead / rowLength, columnsAhead = ahead % rowLength;
+    unitRow = i32.add(row, rowsAhead);
+    unitColumn = i32.add(column, columnsAhead);
+    result.offset = i64.add(result.offset, i64.add(i64.mul(rowStride, rowsAhead), columnsAhead));
+  }
 
   Value outer = i64.add(outerOrigin, i64.of(isKContiguous ? unitRow : unitColumn));
   Value depth = i64.add(k, i64.of(isKContiguous ? unitColumn : unitRow));

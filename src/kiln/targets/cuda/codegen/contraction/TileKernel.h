@@ -125,6 +125,8 @@ private:
   // Whether neighbours are loaded one by one.
   bool isGathered() const { return !async && unit > 1; }
   Unit unitAt(mlir::Value k, int64_t number) const;
+  // Its row and column in the tile, by its number in all threads' order.
+  std::pair<mlir::Value, mlir::Value> placeOfUnit(mlir::Value number) const;
   // Whether the tile at `k` is known not to reach beyond the input along k.
   bool isInDepth(mlir::Value k) const;
 

@@ -2,6 +2,7 @@
 #include "kiln/schema/gpu_executable.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
 #include "kiln/targets/cuda/codegen/KernelInterface.h"
+#include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
 #include "kiln/targets/cuda/codegen/contraction/ContractionKernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -53,11 +54,22 @@ std::optional<WgmmaKind> WgmmaKind::of(const ContractionGroup &group, const MmaK
 }
 
 static int64_t consumersOf(const TileConfig &config) {
-  return config.m / config.rows * (config.n / config.columns);
+  return threadsOf(config) / kGroupThreads - 1;
+}
+
+// Of both inputs, whichever way they lie: boxes of elements of two bytes are 64 wide.
+static int64_t stageBytesOf(const TileConfig &config) {
+  return (llvm::alignTo(config.m, 64) + llvm::alignTo(config.n, 64)) * kRowBytes;
+}
+
+// Where the sums are that blocks of a cluster add up, behind the stages and the results on their way out.
+static int64_t sumsStartOf(const TileConfig &config) {
+  return kBarrierBytes + config.stages * stageBytesOf(config) + consumersOf(config) * 2 * kOutputBytes;
 }
 
 int64_t sharedBytesOfWgmma(const TileConfig &config) {
-  return kBarrierBytes + config.stages * (config.m + config.n) * kRowBytes + consumersOf(config) * 2 * kOutputBytes;
+  constexpr int64_t sumBytes = 4;
+  return sumsStartOf(config) + (config.clusterK == 1 ? 0 : config.m * config.n * sumBytes);
 }
 
 // CUDA's number of a type of elements.
@@ -85,8 +97,11 @@ struct BoxedInput {
   // Boxes that a block copies of a tile, and into how many each is cut where there are more blocks than boxes.
   int64_t boxesOfBlock(int64_t elementBytes) const { return std::max<int64_t>(1, boxes(elementBytes) / sharers); }
   int64_t cuts(int64_t elementBytes) const { return std::max<int64_t>(1, sharers / boxes(elementBytes)); }
-  // k has the 128 bytes of a row, or the other loop has them and there is a box for each.
-  int64_t boxes(int64_t elementBytes) const { return isKInner ? 1 : extent * elementBytes / kRowBytes; }
+  // k has the 128 bytes of a row, or the other loop has them and there is a box for each; the last one may reach into
+  // the next tile.
+  int64_t boxes(int64_t elementBytes) const {
+    return isKInner ? 1 : llvm::divideCeil(extent * elementBytes, kRowBytes);
+  }
 };
 
 class WgmmaEmitter {
@@ -96,16 +111,27 @@ public:
       : kernel(kernel), kind(kind), function(function), b(kernel.b), config(kernel.config), group(kernel.group),
         i32(kernel.i32), total(total), originOf(originOf), consumers(consumersOf(config)),
         lhs{group.lhs, group.m, config.m, 0, group.lhs.innermost() == group.k, config.clusterN, {}},
-        rhs{group.rhs, group.n, config.n, config.m * kRowBytes, group.rhs.innermost() == group.k, config.clusterM, {}},
+        rhs{group.rhs,
+            group.n,
+            config.n,
+            int64_t(llvm::alignTo(config.m, 64)) * kRowBytes,
+            group.rhs.innermost() == group.k,
+            config.clusterM,
+            {}},
         rows(kind.isSwapped ? rhs : lhs), columns(kind.isSwapped ? lhs : rhs) {
     lhs.map = addTensorMap(function, lhs);
     rhs.map = addTensorMap(function, rhs);
     auto extents = group.extents;
-    steps = i32.constant(llvm::divideCeil(extents[group.k], config.k));
+    stepCount = llvm::divideCeil(extents[group.k], config.k * config.clusterK);
+    steps = i32.constant(stepCount);
     lane = i32.rem(kernel.thread, 32);
     if (!config.hasCluster())
       return;
     Value rank = NVVM::ClusterId::create(b, b.getI32Type());
+    if (config.clusterK != 1) {
+      part = rank;
+      return;
+    }
     clusterRow = i32.div(rank, config.clusterN);
     clusterColumn = i32.rem(rank, config.clusterN);
   }
@@ -120,13 +146,16 @@ public:
       for (int64_t stage = 0; stage < config.stages; ++stage) {
         NVVM::MBarrierInitOp::create(b, full(i32.constant(stage)), i32.constant(1), Value());
         // Each warp says when it has read a stage.
-        NVVM::MBarrierInitOp::create(b, empty(i32.constant(stage)), i32.constant(consumers * 4 * peers()), Value());
+        int64_t readers = takesTurns(config) ? 1 : consumers;
+        NVVM::MBarrierInitOp::create(b, empty(i32.constant(stage)), i32.constant(readers * 4 * peers()), Value());
       }
+      for (int64_t group = 0; group < consumers && takesTurns(config); ++group)
+        NVVM::MBarrierInitOp::create(b, turnOf(i32.constant(group)), i32.constant(4), Value());
       NVVM::FenceMbarrierInitOp::create(b);
     });
     // Blocks of a cluster write to each other, which begins and ends with all of them there.
     if (config.hasCluster())
-      clusterBarrier();
+      clusterBarrier(b);
     else
       kernel.barrier();
     awaitEarlierKernels(b, function);
@@ -136,32 +165,31 @@ public:
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(roles.thenBlock());
       giveRegisters(/*isProducer=*/true);
-      kernel.where(isZero(kernel.thread), [&] { produce(); });
+      kernel.where(part ? Value() : isZero(kernel.thread), [&] { produce(); });
       b.setInsertionPointToStart(roles.elseBlock());
       giveRegisters(/*isProducer=*/false);
       consume();
     }
-    if (config.hasCluster())
-      clusterBarrier();
+    if (sharesCopies())
+      clusterBarrier(b);
   }
 
 private:
-  // A place in the ring of stages: its number, and the parity of the round.
+  // A place in the ring of stages: its number, and the parity of the round; and where groups take turns, of the turn.
   struct Place {
-    Value stage, parity;
+    Value stage, parity, turn = {};
   };
 
   Value isZero(Value value) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, i32.constant(0)); }
   Value full(Value stage) { return kernel.sharedAt(i32.mul(stage, 8)); }
   Value empty(Value stage) { return kernel.sharedAt(i32.add(i32.mul(stage, 8), config.stages * 8)); }
-  Value stageOffset(Value stage) { return i32.add(i32.mul(stage, (config.m + config.n) * kRowBytes), kBarrierBytes); }
+  // Which group's turn it is to wait for stages. A group that is a round ahead of them would see the round before.
+  Value turnOf(Value group) { return kernel.sharedAt(i32.add(i32.mul(group, 8), config.stages * 16)); }
+  Value stageOffset(Value stage) { return i32.add(i32.mul(stage, stageBytesOf(config)), kBarrierBytes); }
   void wait(Value barrier, Value parity) {
     NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, i32.constant(10000000));
   }
-  void clusterBarrier() {
-    NVVM::ClusterArriveOp::create(b, UnitAttr());
-    NVVM::ClusterWaitOp::create(b, UnitAttr());
-  }
+  bool sharesCopies() const { return config.clusterM != 1 || config.clusterN != 1; }
   // The blocks that copy to a block, itself among them.
   int64_t peers() const { return config.clusterM + config.clusterN - 1; }
   // A warp has read a stage: each of its first lanes tells one of those that copy there. `peer` is the lane's. In the
@@ -169,7 +197,7 @@ private:
   // which a release to the cluster would be a fence of all memory in each stage.
   void release(Value stage, Value peer) {
     kernel.where(i32.less(lane, i32.constant(peers())), [&] {
-      if (!config.hasCluster()) {
+      if (!sharesCopies()) {
         NVVM::MBarrierArriveOp::create(b, Type(), empty(stage), Value());
         return;
       }
@@ -179,7 +207,7 @@ private:
   }
   // The rank of a lane's peer: the blocks of the same row of the cluster first, and then the others of the column.
   Value peerOfLane() {
-    if (!config.hasCluster())
+    if (!sharesCopies())
       return Value();
     Value inColumn = i32.add(lane, -config.clusterN);
     Value isBefore = i32.less(inColumn, clusterRow);
@@ -200,11 +228,20 @@ private:
     return {arith::SelectOp::create(b, isRound, i32.constant(0), next), i32.bitXor(place.parity, i32.of(isRound))};
   }
 
+  // So many stages further.
+  Place after(const Place &place, int64_t count) {
+    Value next = i32.add(place.stage, count % config.stages);
+    Value isRound = i32.less(i32.constant(config.stages - 1), next);
+    Value rest = arith::SelectOp::create(b, isRound, i32.add(next, -config.stages), next);
+    return {rest, i32.bitXor(i32.bitXor(place.parity, i32.of(isRound)), count / config.stages % 2)};
+  }
+
   // What the block got at its launch is shared out anew, where it has more than two groups.
   void giveRegisters(bool isProducer) {
     if (consumers == 1)
       return;
-    unsigned count = isProducer ? (consumers == 2 ? 40 : 24) : (consumers == 2 ? 232 : 112);
+    unsigned others = consumers == 2 ? 232 : consumers == 3 ? 160 : 112;
+    unsigned count = isProducer ? (consumers == 2 ? 40 : consumers == 3 ? 32 : 24) : others;
     NVVM::SetMaxRegisterOp::create(
         b, count, isProducer ? NVVM::SetMaxRegisterAction::decrease : NVVM::SetMaxRegisterAction::increase);
   }
@@ -240,8 +277,9 @@ private:
     return (boxed.isKInner ? boxed.extent : config.k) / boxed.cuts(kind.elementBytes);
   }
 
-  // Over the tiles that are the block's, with the place in the ring.
-  void overTiles(llvm::function_ref<Place(ArrayRef<Value> origin, Place place)> emit) {
+  // Over the tiles that are the block's, with the place in the ring; where groups take turns, over every second one,
+  // from `turn`, which is 0 or 1.
+  void overTiles(llvm::function_ref<Place(ArrayRef<Value> origin, Place place)> emit, Value turn = {}) {
     Value first, step;
     if (config.hasCluster()) {
       first = kernel.index(NVVM::ClusterIdXOp::create(b, b.getI32Type()));
@@ -251,51 +289,90 @@ private:
       step = gpu::GridDimOp::create(b, gpu::Dimension::x);
     }
     SmallVector<Value> carried{i32.constant(0), i32.constant(0)};
+    if (turn) {
+      first = arith::AddIOp::create(b, first, arith::MulIOp::create(b, step, kernel.index(turn)));
+      step = arith::AddIOp::create(b, step, step);
+      Place second = after({carried[0], carried[1]}, stepCount);
+      // The first group's first turn is there.
+      carried = {i32.mul(turn, second.stage), i32.mul(turn, second.parity), i32.bitXor(turn, 1)};
+    }
     auto loop = scf::ForOp::create(b, first, total, step, carried);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> origin = originOf(loop.getInductionVar());
-    if (config.hasCluster())
+    if (sharesCopies())
       for (auto [along, number, extent] :
            {std::tuple(group.m, clusterRow, config.m), std::tuple(group.n, clusterColumn, config.n)})
         origin[along] = arith::AddIOp::create(b, origin[along], kernel.index(i32.mul(number, extent)));
-    Place place = emit(origin, {loop.getRegionIterArg(0), loop.getRegionIterArg(1)});
-    scf::YieldOp::create(b, ValueRange{place.stage, place.parity});
+    Place place{loop.getRegionIterArg(0), loop.getRegionIterArg(1), turn ? loop.getRegionIterArg(2) : Value()};
+    Value nextTurn = turn ? i32.bitXor(place.turn, 1) : Value();
+    place = emit(origin, place);
+    if (!turn) {
+      scf::YieldOp::create(b, ValueRange{place.stage, place.parity});
+      return;
+    }
+    place = after(place, stepCount); // The other group's.
+    scf::YieldOp::create(b, ValueRange{place.stage, place.parity, nextTurn});
   }
 
   //===--- Copies ---===//
 
   void produce() {
     overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
-      auto loop = scf::ForOp::create(b, i32.constant(0), steps, i32.constant(1), ValueRange{place.stage, place.parity});
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
-      Value before = i32.bitXor(here.parity, 1);
-      wait(empty(here.stage), before);
-      Value barrier = full(here.stage);
-      NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, i32.constant((config.m + config.n) * kRowBytes),
-                                             NVVM::MemScopeKind::CTA,
-                                             /*relaxed=*/false, Value());
-      Value k = i32.mul(loop.getInductionVar(), config.k);
-      for (const BoxedInput *boxed : {&lhs, &rhs})
-        copyBoxes(*boxed, origin, k, stageOffset(here.stage), barrier);
-      Place next = after(here);
-      scf::YieldOp::create(b, ValueRange{next.stage, next.parity});
-      return {loop.getResult(0), loop.getResult(1)};
+      if (!part)
+        return copyTile(origin, place);
+      // All threads of the cluster meet where its blocks' sums are added up.
+      auto branch = scf::IfOp::create(b, TypeRange{place.stage.getType(), place.parity.getType()},
+                                      isZero(kernel.thread), /*addThenBlock=*/true, /*addElseBlock=*/true);
+      for (Block *block : {branch.thenBlock(), branch.elseBlock()}) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(block);
+        Place next = block == branch.thenBlock() ? copyTile(origin, place) : place;
+        scf::YieldOp::create(b, ValueRange{next.stage, next.parity});
+      }
+      clusterBarrier(b);
+      clusterBarrier(b);
+      return {branch.getResult(0), branch.getResult(1)};
     });
+  }
+
+  // The block's part of the inputs of a tile, stage by stage.
+  Place copyTile(ArrayRef<Value> origin, Place place) {
+    auto loop = scf::ForOp::create(b, i32.constant(0), steps, i32.constant(1), ValueRange{place.stage, place.parity});
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
+    Value before = i32.bitXor(here.parity, 1);
+    wait(empty(here.stage), before);
+    Value barrier = full(here.stage);
+    NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, i32.constant(bytesOf(lhs) + bytesOf(rhs)),
+                                           NVVM::MemScopeKind::CTA,
+                                           /*relaxed=*/false, Value());
+    Value step = loop.getInductionVar();
+    // Parts that reach beyond k are copied as zeros.
+    Value k = i32.mul(part ? i32.add(i32.mul(part, steps), step) : step, config.k);
+    for (const BoxedInput *boxed : {&lhs, &rhs})
+      copyBoxes(*boxed, origin, k, stageOffset(here.stage), barrier);
+    Place next = after(here);
+    scf::YieldOp::create(b, ValueRange{next.stage, next.parity});
+    return {loop.getResult(0), loop.getResult(1)};
+  }
+
+  // Of a tile of an input, in a stage.
+  int64_t bytesOf(const BoxedInput &boxed) const {
+    return boxed.boxes(kind.elementBytes) * (boxed.isKInner ? boxed.extent : config.k) * kRowBytes;
   }
 
   void copyBoxes(const BoxedInput &boxed, ArrayRef<Value> origin, Value k, Value stage, Value barrier) {
     int64_t rowElements = kRowBytes / kind.elementBytes, rows = rowsOf(boxed), cuts = boxed.cuts(kind.elementBytes);
     int64_t count = boxed.boxesOfBlock(kind.elementBytes);
-    Value mask, part = i32.constant(0); // of the tile
+    Value mask, share = i32.constant(0); // of the tile
     if (boxed.sharers > 1) {
       mask = maskOf(boxed);
-      part = &boxed == &lhs ? clusterColumn : clusterRow;
+      share = &boxed == &lhs ? clusterColumn : clusterRow;
     }
     for (int64_t each = 0; each < count; ++each) {
-      Value box = i32.add(i32.mul(part, count), each);
+      Value box = i32.add(i32.mul(share, count), each);
       Value alongLoop = i32.mul(i32.div(box, cuts), rowElements), alongRows = i32.mul(i32.rem(box, cuts), rows);
       SmallVector<Value> place;
       for (unsigned loop : llvm::reverse(boxed.input.loops)) {
@@ -331,44 +408,57 @@ private:
     Value number = NVVM::ShflOp::create(b, b.getI32Type(), i32.constant(-1), own, i32.constant(0), i32.constant(31),
                                         NVVM::ShflKind::idx, UnitAttr());
     Value peer = peerOfLane();
-    // Where the group's 64 rows start.
-    Value part = i32.mul(number, rows.isKInner ? kGroupRows * kRowBytes : config.k * kGroupRows * kind.elementBytes);
     Value second = descriptor(columns, i32.constant(0));
     SmallVector<Type> registers(columns.extent / 2, kind.accumulator);
     auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), registers);
     if (kind.isHeld) {
-      Value first = heldPlace(part);
+      Value first = heldPlace(i32.mul(number, rowsBytes()));
       overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
         auto [next, sums] = consumeHeld(place, first, second, type, peer);
-        finish(origin, number, sums);
+        finish(origin, {number, number}, sums);
         return next;
       });
       return;
     }
-    Value first = descriptor(rows, part);
-    overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
-      Value sums = LLVM::ZeroOp::create(b, type);
-      auto loop = scf::ForOp::create(b, i32.constant(0), steps, i32.constant(1),
-                                     ValueRange{place.stage, place.parity, place.stage, sums});
+    // Where the group's rows start: 64 of the tile's, or all where groups take turns.
+    const int64_t count = takesTurns(config) ? config.m / kGroupRows : 1;
+    Value first = descriptor(rows, takesTurns(config) ? i32.constant(0) : i32.mul(number, rowsBytes()));
+    auto consumeTile = [&](ArrayRef<Value> origin, Place place) -> Place {
+      if (place.turn)
+        wait(turnOf(number), place.turn);
+      SmallVector<Value> carried{place.stage, place.parity, place.stage};
+      for (int64_t i = 0; i < count; ++i)
+        carried.push_back(LLVM::ZeroOp::create(b, type));
+      auto loop = scf::ForOp::create(b, i32.constant(0), steps, i32.constant(1), carried);
       {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(loop.getBody());
         Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
         wait(full(here.stage), here.parity);
-        Value result = multiply(here.stage, first, second, loop.getRegionIterArg(3));
+        SmallVector<Value> results = multiply(here.stage, first, second, loop.getRegionIterArgs().drop_front(3));
         // The step before is done where one at most is under way.
         NVVM::WgmmaWaitGroupSyncOp::create(b, 1);
         Value before = loop.getRegionIterArg(2);
         kernel.where(i32.less(i32.constant(0), loop.getInductionVar()), [&] { release(before, peer); });
         Place next = after(here);
-        scf::YieldOp::create(b, ValueRange{next.stage, next.parity, here.stage, result});
+        results.insert(results.begin(), {next.stage, next.parity, here.stage});
+        scf::YieldOp::create(b, results);
       }
+      if (place.turn)
+        kernel.where(isZero(lane),
+                     [&] { NVVM::MBarrierArriveOp::create(b, Type(), turnOf(i32.bitXor(number, 1)), Value()); });
       NVVM::WgmmaWaitGroupSyncOp::create(b, 0);
-      Value done = loop.getResult(3);
       release(loop.getResult(2), peer);
-      finish(origin, number, done);
+      for (int64_t i = 0; i < count; ++i)
+        finish(origin, {number, takesTurns(config) ? i32.constant(i) : number}, loop.getResult(3 + i));
       return {loop.getResult(0), loop.getResult(1)};
-    });
+    };
+    overTiles(consumeTile, takesTurns(config) ? number : Value());
+  }
+
+  // From 64 rows of a tile to the next.
+  int64_t rowsBytes() const {
+    return rows.isKInner ? kGroupRows * kRowBytes : config.k * kGroupRows * kind.elementBytes;
   }
 
   // What wgmma is told of an input in the first stage of shared memory: distances are in units of 16 bytes.
@@ -387,7 +477,7 @@ private:
   // Where the stage's matrix is that a descriptor of the first stage tells of: what is added stays in its address.
   Value descriptorAt(Value descriptor, Value stage) {
     const Integers &i64 = kernel.i64;
-    return i64.add(descriptor, i64.of(i32.mul(stage, (config.m + config.n) * kRowBytes / 16)));
+    return i64.add(descriptor, i64.of(i32.mul(stage, stageBytesOf(config) / 16)));
   }
   // Elements along k of an instruction.
   int64_t depth() const { return kStepBytes / kind.elementBytes; }
@@ -396,8 +486,8 @@ private:
     return step * (boxed.isKInner ? kStepBytes : depth() * kRowBytes) / 16;
   }
 
-  // `first` and `second` are the descriptors of the first stage.
-  Value multiply(Value stage, Value first, Value second, Value sums) {
+  // `first` and `second` are the descriptors of the first stage; `sums` of 64 rows each.
+  SmallVector<Value> multiply(Value stage, Value first, Value second, ValueRange sums) {
     const Integers &i64 = kernel.i64;
     first = descriptorAt(first, stage);
     second = descriptorAt(second, stage);
@@ -408,15 +498,18 @@ private:
     std::optional<NVVM::MMAIntOverflow> overflow;
     if (kind.accumulator.isInteger())
       overflow = NVVM::MMAIntOverflow::wrapped;
+    SmallVector<Value> results(sums);
     NVVM::WgmmaFenceAlignedOp::create(b);
-    for (int64_t step = 0; step * depth() < config.k; ++step)
-      sums = NVVM::WgmmaMmaAsyncOp::create(
-          b, sums.getType(), sums, i64.add(first, ahead(rows, step)), i64.add(second, ahead(columns, step)), shape,
-          kind.lhs, kind.rhs, kind.result, NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one,
-          layoutOf(rows.isKInner, true), layoutOf(columns.isKInner, false),
-          overflow ? NVVM::MMAIntOverflowAttr::get(b.getContext(), *overflow) : NVVM::MMAIntOverflowAttr());
+    for (auto [i, result] : llvm::enumerate(results))
+      for (int64_t step = 0; step * depth() < config.k; ++step)
+        result = NVVM::WgmmaMmaAsyncOp::create(
+            b, result.getType(), result, i64.add(first, int64_t(i) * rowsBytes() / 16 + ahead(rows, step)),
+            i64.add(second, ahead(columns, step)), shape, kind.lhs, kind.rhs, kind.result, NVVM::WGMMAScaleOut::one,
+            NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one, layoutOf(rows.isKInner, true),
+            layoutOf(columns.isKInner, false),
+            overflow ? NVVM::MMAIntOverflowAttr::get(b.getContext(), *overflow) : NVVM::MMAIntOverflowAttr());
     NVVM::WgmmaGroupSyncAlignedOp::create(b);
-    return sums;
+    return results;
   }
 
   //===--- Rows that go through registers ---===//
@@ -437,19 +530,19 @@ private:
   }
 
   // Where they are in the first stage, for k = lane % 4.
-  Value heldPlace(Value part) {
+  Value heldPlace(Value ownRows) {
     TileLayout box;
     box.rows = config.k;
     box.rowElements = kGroupRows;
     box.elementBytes = kind.elementBytes;
     box.isSwizzled = true;
     Value place = box.offset(i32, i32.rem(lane, 4), i32.mul(firstHeldRow(), kind.elementBytes));
-    return i32.add(i32.add(i32.add(stageOffset(i32.constant(0)), rows.start), part), place);
+    return i32.add(i32.add(i32.add(stageOffset(i32.constant(0)), rows.start), ownRows), place);
   }
 
   // The registers of all steps of a stage: four each.
   SmallVector<Value> loadHeld(Value stage, Value first) {
-    Value place = i32.add(first, i32.mul(stage, (config.m + config.n) * kRowBytes));
+    Value place = i32.add(first, i32.mul(stage, stageBytesOf(config)));
     auto pair = VectorType::get({2}, b.getI32Type());
     SmallVector<Value> registers;
     for (int64_t k = 0; k < config.k; k += 4) {
@@ -545,8 +638,12 @@ private:
     Value row, column; // and in what is stored at once
     SmallVector<Value> sums;
   };
+  // Which of the consuming groups the thread is in, and which 64 rows of the tile it finishes.
+  struct Own {
+    Value group, rows;
+  };
   // One of two in eight of wgmma's columns: those `block` behind `begin`, where what is stored at once starts.
-  Pair pairAt(Value number, Value sums, int64_t begin, int64_t block, int64_t which) {
+  Pair pairAt(const Own &own, Value sums, int64_t begin, int64_t block, int64_t which) {
     Value row =
         kind.isHeld ? firstHeldRow() : i32.add(i32.mul(i32.rem(i32.div(kernel.thread, 32), 4), 16), i32.div(lane, 4));
     Value column = i32.add(i32.mul(i32.rem(lane, 4), 2), block);
@@ -554,7 +651,7 @@ private:
       column = i32.add(column, which);
     else
       row = i32.add(row, which * (kind.isHeld ? 1 : 8));
-    Value wholeRow = i32.add(i32.mul(number, kGroupRows), row), wholeColumn = i32.add(column, begin);
+    Value wholeRow = i32.add(i32.mul(own.rows, kGroupRows), row), wholeColumn = i32.add(column, begin);
     int64_t first = (begin + block) / 2;
     auto sum = [&](int64_t i) { return LLVM::ExtractValueOp::create(b, sums, first + i).getResult(); };
     if (kind.isSwapped)
@@ -562,60 +659,114 @@ private:
     return {wholeRow, wholeColumn, row, column, {sum(which * 2), sum(which * 2 + 1)}};
   }
 
-  void finish(ArrayRef<Value> origin, Value number, Value sums) {
+  void finish(ArrayRef<Value> origin, const Own &own, Value sums) {
+    if (!part)
+      return finishTile(origin, own, sums);
+    for (int64_t block = 0; block < columns.extent; block += 8) {
+      Value four = LLVM::PoisonOp::create(b, VectorType::get({4}, kind.accumulator));
+      for (int64_t i = 0; i < 4; ++i)
+        four = LLVM::InsertElementOp::create(b, four, LLVM::ExtractValueOp::create(b, sums, block / 2 + i),
+                                             i32.constant(i));
+      LLVM::StoreOp::create(b, four, placeOfSums(block), 16);
+    }
+    clusterBarrier(b);
+    finishTile(origin, own, sums);
+    clusterBarrier(b);
+  }
+
+  // Of a thread's four sums in eight of wgmma's columns: the same in each block of the cluster.
+  Value placeOfSums(int64_t block) {
+    constexpr int64_t bytes = 16;
+    Value thread = i32.add(kernel.thread, -kGroupThreads);
+    return kernel.sharedAt(
+        i32.add(i32.mul(thread, bytes), sumsStartOf(config) + block / 8 * consumers * kGroupThreads * bytes));
+  }
+
+  // Sums of some of wgmma's columns, of all parts of k. The blocks of the cluster take turns: `emit` is called where it
+  // is this one's, by the number of what it has.
+  void whereOwn(int64_t number, int64_t begin, int64_t count, Value sums, llvm::function_ref<void(Value)> emit) {
+    if (!part)
+      return emit(sums);
+    Value isOwn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, part, i32.constant(number % config.clusterK));
+    kernel.where(isOwn, [&] {
+      auto type = VectorType::get({4}, kind.accumulator);
+      for (int64_t block = begin; block < begin + count; block += 8) {
+        Value four = addUpParts(b, placeOfSums(block), type, config.clusterK);
+        for (int64_t i = 0; i < 4; ++i)
+          sums = LLVM::InsertValueOp::create(b, sums, LLVM::ExtractElementOp::create(b, four, i32.constant(i)),
+                                             block / 2 + i);
+      }
+      emit(sums);
+    });
+  }
+
+  void finishTile(ArrayRef<Value> origin, const Own &own, Value sums) {
     TileKernel tile = kernel;
     tile.origin.assign(origin.begin(), origin.end());
-    int64_t most = 0;
+    int64_t most = 0, fewest = 16;
     bool isStaged = true;
     for (const ContractionGroup::Store &store : group.stores) {
       int64_t bytes = bytesOf(store);
       most = std::max(most, bytes);
+      fewest = std::min(fewest, bytes);
       isStaged &= bytes > 0 && hasVectors(group, store.memory, store.loops, 16 / std::max<int64_t>(bytes, 1));
     }
     if (!isStaged || group.extents[group.n] % 2 != 0) {
-      finishByPairs(tile, number, sums);
+      finishByPairs(tile, own, sums);
       return;
     }
     // Of wgmma's columns, as many at once as a buffer holds, or as rows of the result with 128 bytes have.
     int64_t width = std::min(columns.extent, kind.isSwapped ? kOutputBytes / (kGroupRows * most) : kRowBytes / most);
+    // Something for each block that has a part of k, and for each thread of the group.
+    if (part)
+      width = std::max<int64_t>(32 / fewest,
+                                std::min<int64_t>(width, llvm::bit_floor(uint64_t(columns.extent / config.clusterK))));
     int64_t turn = 0;
     for (int64_t begin = 0; begin < columns.extent; begin += width) {
-      // Of each store: the elements of each pair.
-      SmallVector<SmallVector<SmallVector<Value>>> elements(group.stores.size());
-      SmallVector<Pair> pairs;
-      for (int64_t block = 0; block < width; block += 8)
-        for (int64_t which = 0; which < 2; ++which) {
-          Pair &pair = pairs.emplace_back(pairAt(number, sums, begin, block, which));
-          SmallVector<SmallVector<Value>> values =
-              computeEpilogue(b, b.getLoc(), group, pair.sums, existing(tile, pair.m, pair.n));
-          for (auto [all, each] : llvm::zip(elements, values))
-            all.push_back(each);
-        }
-      Value atRow = i32.mul(number, kGroupRows), atColumn = i32.constant(begin);
-      OutputPart part{kGroupRows, width, atRow, atColumn};
-      if (kind.isSwapped)
-        part = {width, kGroupRows, atColumn, atRow};
-      for (auto [store, each] : llvm::zip(group.stores, elements))
-        sendOut(tile, store, part, pairs, each, number, turn++);
+      int64_t count = std::min(width, columns.extent - begin);
+      whereOwn(begin / width, begin, count, sums, [&](Value totals) {
+        // Of each store: the elements of each pair.
+        SmallVector<SmallVector<SmallVector<Value>>> elements(group.stores.size());
+        SmallVector<Pair> pairs;
+        for (int64_t block = 0; block < count; block += 8)
+          for (int64_t which = 0; which < 2; ++which) {
+            Pair &pair = pairs.emplace_back(pairAt(own, totals, begin, block, which));
+            SmallVector<SmallVector<Value>> values =
+                computeEpilogue(b, b.getLoc(), group, pair.sums, existing(tile, pair.m, pair.n));
+            for (auto [all, each] : llvm::zip(elements, values))
+              all.push_back(each);
+          }
+        Value atRow = i32.mul(own.rows, kGroupRows), atColumn = i32.constant(begin);
+        OutputPart output{kGroupRows, count, atRow, atColumn};
+        if (kind.isSwapped)
+          output = {count, kGroupRows, atColumn, atRow};
+        for (auto [store, each] : llvm::zip(group.stores, elements))
+          sendOut(tile, store, output, pairs, each, own.group, turn++);
+        // Which of two buffers a block had last depends on its turns.
+        if (part)
+          groupBarrier(own.group);
+      });
     }
     // Two buffers in turn are enough within a tile; the next one begins with the first again.
-    if (turn % 2 != 0)
-      groupBarrier(number);
+    if (!part && turn % 2 != 0)
+      groupBarrier(own.group);
   }
 
   // Each thread its elements, where rows of the result are not stored 16 bytes at once.
-  void finishByPairs(const TileKernel &tile, Value number, Value sums) {
+  void finishByPairs(const TileKernel &tile, const Own &own, Value sums) {
     for (int64_t which = 0; which < 2; ++which) {
       auto finishBlock = [&](int64_t block) {
-        Pair pair = pairAt(number, sums, 0, block, which);
-        finishElements(tile, pair.sums, pair.m, pair.n);
+        whereOwn(block / 8, block, 8, sums, [&](Value totals) {
+          Pair pair = pairAt(own, totals, 0, block, which);
+          finishElements(tile, pair.sums, pair.m, pair.n);
+        });
       };
       if (kind.isSwapped) {
         for (int64_t block = 0; block < columns.extent; block += 8)
-          whereRow(tile, pairAt(number, sums, 0, block, which).m, [&] { finishBlock(block); });
+          whereRow(tile, pairAt(own, sums, 0, block, which).m, [&] { finishBlock(block); });
         continue;
       }
-      whereRow(tile, pairAt(number, sums, 0, 0, which).m, [&] {
+      whereRow(tile, pairAt(own, sums, 0, 0, which).m, [&] {
         for (int64_t block = 0; block < columns.extent; block += 8)
           finishBlock(block);
       });
@@ -623,8 +774,8 @@ private:
   }
 
   // Of the warps of a group alone; barrier 0 is all of the block's.
-  void groupBarrier(Value number) {
-    NVVM::BarrierOp::create(b, Type(), i32.add(number, 1), i32.constant(kGroupThreads), NVVM::BarrierReductionAttr(),
+  void groupBarrier(Value group) {
+    NVVM::BarrierOp::create(b, Type(), i32.add(group, 1), i32.constant(kGroupThreads), NVVM::BarrierReductionAttr(),
                             Value());
   }
 
@@ -655,15 +806,15 @@ private:
 
   // Through shared memory, so that threads beside each other store 16 bytes beside each other.
   void sendOut(const TileKernel &tile, const ContractionGroup::Store &store, const OutputPart &part,
-               ArrayRef<Pair> pairs, ArrayRef<SmallVector<Value>> elements, Value number, int64_t turn) {
+               ArrayRef<Pair> pairs, ArrayRef<SmallVector<Value>> elements, Value ofGroup, int64_t turn) {
     int64_t bytes = bytesOf(store);
     TileLayout layout;
     layout.rows = part.rows;
     layout.rowElements = part.columns;
     layout.elementBytes = bytes;
     layout.isSwizzled = true;
-    Value buffer = i32.add(i32.mul(number, 2 * kOutputBytes),
-                           kBarrierBytes + config.stages * (config.m + config.n) * kRowBytes + turn % 2 * kOutputBytes);
+    Value buffer = i32.add(i32.mul(ofGroup, 2 * kOutputBytes),
+                           kBarrierBytes + config.stages * stageBytesOf(config) + turn % 2 * kOutputBytes);
     Type element = cast<MemRefType>(store.memory.getType()).getElementType();
     for (auto [pair, values] : llvm::zip(pairs, elements)) {
       Value place = layout.offset(i32, pair.row, i32.mul(pair.column, bytes));
@@ -672,7 +823,7 @@ private:
         vector = LLVM::InsertElementOp::create(b, vector, values[each], i32.constant(each));
       LLVM::StoreOp::create(b, vector, kernel.sharedAt(i32.add(buffer, place)), 2 * bytes);
     }
-    groupBarrier(number);
+    groupBarrier(ofGroup);
     Value inGroup = i32.rem(kernel.thread, kGroupThreads);
     int64_t perPiece = 16 / bytes, piecesOfRow = part.columns / perPiece;
     for (int64_t first = 0; first < part.rows * piecesOfRow; first += kGroupThreads) {
@@ -705,11 +856,12 @@ private:
   const Integers &i32;
   Value total;
   llvm::function_ref<SmallVector<Value>(Value)> originOf;
-  int64_t consumers;
+  int64_t consumers, stepCount;
   BoxedInput lhs, rhs;
   const BoxedInput &rows, &columns; // of wgmma: the one of which a group has 64 rows, and the other
   Value steps, lane;
-  Value clusterRow, clusterColumn; // of the block; null where there are no clusters
+  Value clusterRow, clusterColumn; // of the block; null where no clusters share what they copy
+  Value part;                      // of k, that is the block's; null where it has all
 };
 
 } // namespace

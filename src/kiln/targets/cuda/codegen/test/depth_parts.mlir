@@ -8,8 +8,8 @@
 // RUN: not kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_80 %s -o - 2>&1 | FileCheck %s --check-prefix=OLD
 // RUN: sed s/cluster1x1x4/cluster1x1x9/ %s > %t/large.mlir
 // RUN: not kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a %t/large.mlir -o - 2>&1 | FileCheck %s --check-prefix=LARGE
-// RUN: sed s/64x32_64x4_tensorcore_mmasync_16x16/64x64_64x4_tensorcore_wgmma/ %s > %t/grouped.mlir
-// RUN: not kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a %t/grouped.mlir -o - 2>&1 | FileCheck %s --check-prefix=GROUPED
+// RUN: sed s/mmasync_16x16/wmma/ %s > %t/wmma.mlir
+// RUN: not kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a %t/wmma.mlir -o - 2>&1 | FileCheck %s --check-prefix=WMMA
 // By default, too, where tiles are few: nine steps of k in as few parts as leave two for each. Scalars are not.
 // RUN: sed 's/ {kiln.configuration = "[a-z0-9_]*"}//' %s > %t/default.mlir
 // RUN: kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90 --iree-hal-dump-executable-files-to=%t/default %t/default.mlir -o %t/default.vmfb
@@ -32,7 +32,7 @@
 
 // OLD: has clusters, which sm_80 does not; sm_90 and newer do
 // LARGE: has clusters of 1x1x9; there are 8 blocks at most
-// GROUPED: cuts K into parts for the blocks of a cluster; tensorcore_wgmma does not, tensorcore_mmasync and simt_ffma do
+// WMMA: cuts K into parts for the blocks of a cluster; tensorcore_wmma does not, tensorcore_mmasync, tensorcore_wgmma and simt_ffma do
 
 func.func @odd(%lhs: tensor<127x513xf16>, %rhs: tensor<513x255xf16>) -> tensor<127x255xf16> {
   %zero = arith.constant 0.0 : f16
