@@ -36,10 +36,12 @@ public:
     for (Operation &op : *getOperation().getBody())
       if (isa<FunctionOpInterface, Util::InitializerOp>(op))
         functions.push_back(&op);
+    // Initializers have no names of their own, and count on from each other.
+    llvm::StringMap<int> counts;
     for (Operation *func : functions) {
       auto named = dyn_cast<SymbolOpInterface>(func);
       std::string prefix = (named ? named.getName() : "initializer").str() + "_dispatch_";
-      int count = 0;
+      int &count = counts[prefix];
       SmallVector<DispatchRegionOp> regions;
       func->walk([&](DispatchRegionOp region) { regions.push_back(region); });
       for (DispatchRegionOp region : regions)

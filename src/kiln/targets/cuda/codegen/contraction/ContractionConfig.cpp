@@ -69,6 +69,9 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
     if (!llvm::isPowerOf2_64(number))
       return llvm::formatv("has {0} in it; tiles of {1} are powers of two{2}", number, config.instructions,
                            isSimt ? " along N and K" : "");
+  if (isGrouped && (config.m % 64 || config.n % 32))
+    return llvm::formatv("has a tile of {0}x{1}; of tensorcore_wgmma rows are multiples of 64 and columns of 32",
+                         config.m, config.n);
   if (config.m % config.rows || config.n % config.columns)
     return llvm::formatv("has a register tile of {0}x{1} that does not divide its tile of {2}x{3}", config.rows,
                          config.columns, config.m, config.n);
@@ -76,9 +79,6 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
                     config.m * config.n > (config.m == 192 ? 192 * 192 : 128 * 256)))
     return llvm::formatv("has a tile of {0}x{1}; tensorcore_wgmma has 64 to 256 rows and columns, and 128x256 or "
                          "192x192 at most",
-                         config.m, config.n);
-  if (isGrouped && (config.m % 64 || config.n % 32))
-    return llvm::formatv("has a tile of {0}x{1}; of tensorcore_wgmma rows are multiples of 64 and columns of 32",
                          config.m, config.n);
   if (isGrouped && sharesCopies && !(llvm::isPowerOf2_64(config.m) && llvm::isPowerOf2_64(config.n)))
     return llvm::formatv("has a tile of {0}x{1}, of which blocks of a cluster cannot copy equal parts", config.m,

@@ -27,19 +27,31 @@ int64_t sharedBytesOfSimt(const ContractionGroup &group, const TileConfig &confi
 
 namespace {
 
-// What a thread has of a tile along one loop: pieces of `width` neighbours, a piece of each thread after the other.
-struct Share {
-  int64_t count, width, distance; // elements, of a piece, from a piece to the thread's next
-  Value first;
+// What a thread has of a tile along one loop: pieces of at most four neighbours, of which there are as many as there
+// are threads along the loop, each thread's after the other's.
+class Share {
+public:
+  struct Piece {
+    int64_t begin, width; // of the thread's elements
+    int64_t start;        // in the tile, of the first thread's
+  };
+  SmallVector<Piece> pieces;
 
-  Share(const Integers &i32, int64_t tile, int64_t count, Value number)
-      : count(count), width(std::min<int64_t>(4, count & -count)), distance(tile / count * width),
-        first(i32.mul(number, width)) {}
-
-  // The place in the tile of the thread's element.
-  Value place(const Integers &i32, int64_t element) const {
-    return i32.add(first, element / width * distance + element % width);
+  Share(int64_t tile, int64_t count, Value number) : number(number) {
+    for (int64_t begin = 0, start = 0; begin < count; begin = pieces.back().begin + pieces.back().width) {
+      int64_t width = std::min<int64_t>(4, llvm::bit_floor(uint64_t(count - begin)));
+      pieces.push_back({begin, width, start});
+      start += tile / count * width;
+    }
   }
+
+  // The place in the tile of an element of a piece.
+  Value place(const Integers &i32, const Piece &piece, int64_t element) const {
+    return i32.add(i32.mul(number, piece.width), piece.start + element);
+  }
+
+private:
+  Value number; // of the thread along the loop
 };
 
 class SimtEmitter {
@@ -64,7 +76,7 @@ public:
       x = i32.rem(kernel.thread, across);
       y = i32.div(kernel.thread, across);
     }
-    Share rows(i32, config.m, config.rows, y), columns(i32, config.n, config.columns, x);
+    Share rows(config.m, config.rows, y), columns(config.n, config.columns, x);
     TileCopy copies[] = {{kernel, group.lhs, group.m, lhsLayout, 0},
                          {kernel, group.rhs, group.n, rhsLayout, lhsLayout.bytes()}};
     auto root = group.root;
@@ -80,13 +92,15 @@ public:
                     return values;
                   });
     TileSums tile(kernel, sums);
-    for (int64_t i = 0; i < config.rows; ++i) {
-      Value m = rows.place(i32, i);
-      whereRow(kernel, m, [&] {
-        for (int64_t j = 0; j < config.columns; j += columns.width)
-          tile.finish(i * config.columns + j, columns.width, m, columns.place(i32, j));
-      });
-    }
+    for (const Share::Piece &ofRows : rows.pieces)
+      for (int64_t i = 0; i < ofRows.width; ++i) {
+        Value m = rows.place(i32, ofRows, i);
+        whereRow(kernel, m, [&] {
+          for (const Share::Piece &piece : columns.pieces)
+            tile.finish((ofRows.begin + i) * config.columns + piece.begin, piece.width, m,
+                        columns.place(i32, piece, 0));
+        });
+      }
     tile.end();
   }
 
@@ -96,17 +110,19 @@ private:
     const Integers &i32 = kernel.i32;
     Type element = input.type().getElementType();
     SmallVector<Value> elements;
-    int64_t width = std::min<int64_t>(share.width, 16 / layout.elementBytes);
-    for (int64_t i = 0; i < share.count; i += width) {
-      Value column = i32.mul(share.place(i32, i), layout.elementBytes);
-      Value pointer = kernel.sharedAt(i32.add(stage, layout.offset(i32, i32.constant(k), column)));
-      if (width == 1) {
-        elements.push_back(LLVM::LoadOp::create(b, element, pointer, layout.elementBytes));
-        continue;
+    for (const Share::Piece &piece : share.pieces) {
+      int64_t width = std::min<int64_t>(piece.width, 16 / layout.elementBytes);
+      for (int64_t i = 0; i < piece.width; i += width) {
+        Value column = i32.mul(share.place(i32, piece, i), layout.elementBytes);
+        Value pointer = kernel.sharedAt(i32.add(stage, layout.offset(i32, i32.constant(k), column)));
+        if (width == 1) {
+          elements.push_back(LLVM::LoadOp::create(b, element, pointer, layout.elementBytes));
+          continue;
+        }
+        Value vector = LLVM::LoadOp::create(b, VectorType::get({width}, element), pointer, width * layout.elementBytes);
+        for (int64_t each = 0; each < width; ++each)
+          elements.push_back(LLVM::ExtractElementOp::create(b, vector, i32.constant(each)));
       }
-      Value vector = LLVM::LoadOp::create(b, VectorType::get({width}, element), pointer, width * layout.elementBytes);
-      for (int64_t each = 0; each < width; ++each)
-        elements.push_back(LLVM::ExtractElementOp::create(b, vector, i32.constant(each)));
     }
     return elements;
   }
