@@ -1,14 +1,152 @@
-"""What the scripts of this folder that run `kiln-dispatch` share: its flags, finding it, and its commands with a log of each."""
+"""What the scripts of this folder share: unpacking a bundle, a store of what is finished, a limit of time, the GPU's clocks, tables
+of Markdown, and for those that run `kiln-dispatch` its flags and its commands with a log of each.
 
+Exit codes: 0 where all is done and right, LEFT where the same command goes on with what is left, WRONG where nothing is left and
+something failed or is wrong."""
+
+import datetime
+import hashlib
+import json
+import math
 import os
 import shutil
 import subprocess
 import tarfile
+import threading
 import time
+
+LEFT, WRONG = 1, 3
+
+
+def exit_code(left, wrong):
+    return LEFT if left else WRONG if wrong else 0
+
+
+def unpacked(bundle, folder):
+    """The folder of a bundle's content: `bundle` itself where it is unpacked, else one below `folder`, which is named after what the
+    archive holds, so that another bundle is not taken for it."""
+    if os.path.isdir(bundle):
+        return os.path.abspath(bundle)
+    with open(bundle, "rb") as file:
+        digest = hashlib.sha256(file.read()).hexdigest()[:12]
+    content = os.path.join(os.path.abspath(folder), f"bundle-{digest}")
+    if not os.path.isdir(content):
+        part = content + ".part"
+        shutil.rmtree(part, ignore_errors=True)
+        with tarfile.open(bundle) as tar:
+            tar.extractall(part)
+        os.rename(part, content)
+    return os.path.join(content, os.listdir(content)[0])
+
+
+def version_of(tools):
+    """Kiln's version, and a digest of the compiler."""
+    compiler = os.path.join(tools, "kiln-compile")
+    with open(compiler, "rb") as file:
+        digest = hashlib.sha256(file.read()).hexdigest()[:12]
+    first = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+    return first.replace("kiln-compile (Kiln)", "Kiln").strip(), digest
+
+
+def now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+class Store:
+    """Records in a file, a line of JSON each, which are appended as things are finished and read again by the next command."""
+
+    def __init__(self, path):
+        self.path, self.records = path, []
+        if os.path.exists(path):
+            with open(path) as file:
+                lines = file.read().split("\n")
+            # What was cut off while it was written does not count.
+            self.records = [json.loads(line) for line in lines[:-1] if line]
+            if lines[-1]:
+                with open(path, "w") as file:
+                    file.write("".join(line + "\n" for line in lines[:-1]))
+
+    def add(self, record):
+        self.records.append(record)
+        with open(self.path, "a") as file:
+            file.write(json.dumps(record) + "\n")
+
+
+class Limit:
+    """Begins nothing further after so many minutes, but always the first thing, so that each command gets on."""
+
+    def __init__(self, minutes):
+        self.minutes, self.begun, self.left, self.start = minutes, 0, 0, time.monotonic()
+
+    def begin(self):
+        """Whether something may begin now; what may not is left."""
+        if self.begun and time.monotonic() - self.start >= self.minutes * 60:
+            self.left += 1
+            return False
+        self.begun += 1
+        return True
+
+    def told(self):
+        return f"{self.left} are left (--limit-minutes); the same command goes on with them"
+
+
+class Clocks:
+    """The SM clock in MHz and the power in watts of the first GPU, which nvidia-smi tells. None where there is no nvidia-smi."""
+
+    # Power averaged over a second lags behind a turn, so the other is asked for where the driver knows it.
+    FIELDS = ("clocks.sm,power.draw.instant", "clocks.sm,power.draw")
+
+    def __init__(self):
+        self.fields = next((fields for fields in self.FIELDS if self.ask(fields)), None)
+
+    def ask(self, fields):
+        command = ["nvidia-smi", "-i", "0", f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
+        try:
+            text = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
+            mhz, watts = map(float, text.strip().split("\n")[0].split(","))
+            return mhz, watts
+        except (OSError, ValueError, subprocess.TimeoutExpired):
+            return None
+
+    def driver(self):
+        try:
+            return subprocess.run(["nvidia-smi", "-i", "0", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
+                                  text=True, timeout=20).stdout.strip()
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+
+    def read(self):
+        return self.ask(self.fields) if self.fields else None
+
+    def during(self, function):
+        """What `function` returns, and of the readings while it ran the one of the most power: a clock that power holds down is up
+        again as soon as the GPU idles, and a turn has pauses."""
+        if not self.fields:
+            return function(), None
+        readings, done = [], threading.Event()
+
+        def watch():
+            while not done.is_set():
+                if reading := self.read():
+                    readings.append(reading)
+                done.wait(0.2)
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            result = function()
+        finally:
+            done.set()
+            watcher.join()
+        return result, max(readings, key=lambda reading: reading[1], default=None)
+
 
 
 def add_flags(parser):
-    parser.add_argument("--bundle", help="the archive that `make bundle` makes")
+    parser.add_argument("--bundle", help="the archive that `make bundle` makes, or a folder that has it unpacked")
     parser.add_argument("--tools", help="in place of a bundle, the folder of a build's tools")
     parser.add_argument("--output", required=True, help="a folder for the table, and for what was printed and stored")
     parser.add_argument("--device", default="cuda")
@@ -30,14 +168,7 @@ class Lab:
             return
         if not options.bundle:
             parser.error("--bundle or --tools is missing")
-        scratch = os.path.join(self.output, "bundle")
-        if not os.path.isdir(scratch):
-            part = scratch + ".part"
-            shutil.rmtree(part, ignore_errors=True)
-            with tarfile.open(options.bundle) as tar:
-                tar.extractall(part)
-            os.rename(part, scratch)
-        self.tools = os.path.join(scratch, os.listdir(scratch)[0], "bin")
+        self.tools = os.path.join(unpacked(options.bundle, self.output), "bin")
 
     def path(self, name):
         return os.path.join(self.output, name)
