@@ -16,7 +16,7 @@ def key(record):
 
 
 def is_of(record, here):
-    """Whether the record is of the same GPU, architecture and compiler."""
+    """Whether the record is of the same GPU, architecture and tools."""
     return all(record[each] == here[each] for each in ("gpu", "arch", "bundle"))
 
 
@@ -92,11 +92,11 @@ def heading(records):
     dates = sorted(record["date"] for record in records)
     when = dates[0] if dates[0] == dates[-1] else f"{dates[0]} to {dates[-1]}"
     return (f"{all_of('gpu')}, driver {all_of('driver') or 'unknown'}, CUDA {all_of('cuda')}, PyTorch {all_of('torch')}, {all_of('kiln')} "
-            f"(compiler {all_of('bundle')}) for {all_of('arch')}, SM clock {f'{min(mhz):.0f} to {max(mhz):.0f} MHz' if mhz else 'unknown'}, {when} UTC")
+            f"(tools {all_of('bundle')}) for {all_of('arch')}, SM clock {f'{min(mhz):.0f} to {max(mhz):.0f} MHz' if mhz else 'unknown'}, {when} UTC")
 
 
 def tables(records, here):
-    """Lines of all tables of one GPU, architecture and compiler: the last record of each row, in the order of the programs."""
+    """Lines of all tables of one GPU, architecture and tools: the last record of each row, in the order of the programs."""
     last = {key(record): record for record in records if is_of(record, here)}
     order = {bar.name: i for i, bar in enumerate(BARS)}
     kept = sorted(last.values(), key=lambda record: order.get(record["name"], len(order)))

@@ -40,12 +40,13 @@ def unpacked(bundle, folder):
 
 
 def version_of(tools):
-    """Kiln's version, and a digest of the compiler."""
-    compiler = os.path.join(tools, "kiln-compile")
-    with open(compiler, "rb") as file:
-        digest = hashlib.sha256(file.read()).hexdigest()[:12]
-    first = subprocess.run([compiler, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
-    return first.replace("kiln-compile (Kiln)", "Kiln").strip(), digest
+    """Kiln's version, and a digest of the compiler and of what runs programs."""
+    digest = hashlib.sha256()
+    for name in ("kiln-compile", "kiln-run-module", "kiln-benchmark-module"):
+        with open(os.path.join(tools, name), "rb") as file:
+            digest.update(file.read())
+    first = subprocess.run([os.path.join(tools, "kiln-compile"), "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+    return first.replace("kiln-compile (Kiln)", "Kiln").strip(), digest.hexdigest()[:12]
 
 
 def now():
