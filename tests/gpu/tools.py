@@ -163,7 +163,6 @@ class Lab:
         if options.rounds:
             self.flags.append(f"--benchmark-repetitions={options.rounds}")
         os.makedirs(self.output, exist_ok=True)
-        self.began = time.monotonic()
         self.tools = options.tools
         if self.tools:
             return
@@ -181,9 +180,6 @@ class Lab:
         with open(self.path(log), "w") as file:
             file.write(f"$ {' '.join(command)}\n{done.stdout}\n--- exit code {done.returncode}\n")
         return done.returncode
-
-    def minutes(self):
-        return (time.monotonic() - self.began) / 60
 
 
 class Table:
