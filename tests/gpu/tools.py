@@ -4,6 +4,7 @@ of Markdown, and for those that run `kiln-dispatch` its flags and its commands w
 Exit codes: 0 where all is done and right, LEFT where the same command goes on with what is left, WRONG where nothing is left and
 something failed or is wrong."""
 
+import ctypes
 import datetime
 import hashlib
 import json
@@ -95,46 +96,92 @@ class Limit:
         return f"{self.left} are left (--limit-minutes); the same command goes on with them"
 
 
-class Clocks:
-    """The SM clock in MHz and the power in watts of the first GPU, which nvidia-smi tells. None where there is no nvidia-smi."""
+class Nvml:
+    """The first GPU by NVIDIA's management library, which takes microseconds to answer. An OSError or AttributeError where it is absent."""
 
-    # Power averaged over a second lags behind a turn, so the other is asked for where the driver knows it.
-    FIELDS = ("clocks.sm,power.draw.instant", "clocks.sm,power.draw")
+    SM, POWER_INSTANT = 1, 186
+
+    class FieldValue(ctypes.Structure):
+        _fields_ = [("field", ctypes.c_uint), ("scope", ctypes.c_uint), ("timestamp", ctypes.c_longlong), ("latency", ctypes.c_longlong),
+                    ("type", ctypes.c_int), ("code", ctypes.c_int), ("value", ctypes.c_ulonglong)]
 
     def __init__(self):
-        self.fields = next((fields for fields in self.FIELDS if self.ask(fields)), None)
+        self.library, self.device = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_void_p()
+        self.call("nvmlInit_v2")
+        self.call("nvmlDeviceGetHandleByIndex_v2", ctypes.c_uint(0), ctypes.byref(self.device))
+
+    def call(self, name, *arguments):
+        if code := getattr(self.library, name)(*arguments):
+            raise OSError(f"{name}: error {code}")
+
+    def driver(self):
+        text = ctypes.create_string_buffer(96)
+        self.call("nvmlSystemGetDriverVersion", text, ctypes.c_uint(len(text)))
+        return text.value.decode()
+
+    def read(self):
+        mhz, milliwatts = ctypes.c_uint(), ctypes.c_uint()
+        self.call("nvmlDeviceGetClockInfo", self.device, ctypes.c_int(self.SM), ctypes.byref(mhz))
+        # Power averaged over a second lags behind a turn, so the other is taken where the driver knows it.
+        instant = self.FieldValue(field=self.POWER_INSTANT)
+        self.call("nvmlDeviceGetFieldValues", self.device, ctypes.c_int(1), ctypes.byref(instant))
+        if instant.code == 0:
+            return float(mhz.value), (instant.value & 0xFFFFFFFF) / 1000
+        self.call("nvmlDeviceGetPowerUsage", self.device, ctypes.byref(milliwatts))
+        return float(mhz.value), milliwatts.value / 1000
+
+
+class NvidiaSmi:
+    """The same by NVIDIA's command, for a machine where the loader does not find the library. An OSError where it is absent."""
+
+    def __init__(self):
+        self.driver()
 
     def ask(self, fields):
         command = ["nvidia-smi", "-i", "0", f"--query-gpu={fields}", "--format=csv,noheader,nounits"]
-        try:
-            text = subprocess.run(command, capture_output=True, text=True, timeout=20).stdout
-            mhz, watts = map(float, text.strip().split("\n")[0].split(","))
-            return mhz, watts
-        except (OSError, ValueError, subprocess.TimeoutExpired):
-            return None
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout.strip()
 
     def driver(self):
-        try:
-            return subprocess.run(["nvidia-smi", "-i", "0", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True,
-                                  text=True, timeout=20).stdout.strip()
-        except (OSError, subprocess.TimeoutExpired):
-            return ""
+        return self.ask("driver_version")
 
     def read(self):
-        return self.ask(self.fields) if self.fields else None
+        mhz, watts = map(float, self.ask("clocks.sm,power.draw").split(","))
+        return mhz, watts
+
+
+class Clocks:
+    """The SM clock in MHz and the power in watts of the first GPU; None where nothing tells them."""
+
+    ERRORS = (OSError, AttributeError, ValueError, subprocess.SubprocessError)
+
+    def __init__(self):
+        self.source = None
+        for kind in (Nvml, NvidiaSmi):
+            try:
+                source = kind()
+                source.read()
+                self.source = source
+                return
+            except self.ERRORS:
+                pass
+
+    def driver(self):
+        return self.source.driver() if self.source else ""
+
+    def read(self):
+        try:
+            return self.source and self.source.read()
+        except self.ERRORS:
+            return None
 
     def during(self, function):
         """What `function` returns, and of the readings while it ran the one of the most power: a clock that power holds down is up
         again as soon as the GPU idles, and a turn has pauses."""
-        if not self.fields:
-            return function(), None
         readings, done = [], threading.Event()
 
         def watch():
-            while not done.is_set():
-                if reading := self.read():
-                    readings.append(reading)
-                done.wait(0.2)
+            while not done.wait(0.1):
+                readings.append(self.read())
         watcher = threading.Thread(target=watch)
         watcher.start()
         try:
@@ -142,8 +189,7 @@ class Clocks:
         finally:
             done.set()
             watcher.join()
-        return result, max(readings, key=lambda reading: reading[1], default=None)
-
+        return result, max(filter(None, [*readings, self.read()]), key=lambda reading: reading[1], default=None)
 
 
 def add_flags(parser):

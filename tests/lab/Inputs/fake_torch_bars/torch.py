@@ -1,6 +1,7 @@
 """What tests/gpu/bars uses of PyTorch, on NumPy and without a GPU. Each call of a product in a graph takes 3 us with cuBLAS and 2 us
-with cuBLASLt, by a clock that knows nothing else."""
+with cuBLASLt, by a clock that knows nothing else. With FAKE_TORCH=wrong what Kiln is compared with is of other inputs."""
 
+import os
 import time
 from types import SimpleNamespace
 
@@ -36,7 +37,7 @@ class Tensor:
         return Tensor(self.array.astype(type))
 
     def double(self):
-        return self.to(float64)
+        return Tensor(self.array + float("wrong" in os.environ.get("FAKE_TORCH", "")))
 
     def cuda(self):
         return self
