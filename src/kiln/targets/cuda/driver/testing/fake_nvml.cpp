@@ -1,6 +1,7 @@
 // A library that takes the place of NVML in tests: a GPU at 00000000:19:00.0, at 700 W and 61 °C. Its clock is 1980
 // MHz, and falls to 1755 MHz for a power limit at every second reading where the environment variable FAKE_NVML is
-// `moving`; where it is `bare` the clock is all that it tells.
+// `moving`; where it is `bare` the clock is all that it tells; where it is
+// `averaged` it does not know the power of this moment.
 #include <cstdlib>
 #include <cstring>
 
@@ -28,6 +29,34 @@ const char *nvmlErrorString(int error) {
 int nvmlDeviceGetHandleByPciBusId_v2(const char *place, void **device) {
   *device = &gpu;
   return std::strcmp(place, "00000000:19:00.0") == 0 ? 0 : kNotFound;
+}
+
+// What the scripts of tests/gpu call besides.
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device) {
+  *device = &gpu;
+  return index == 0 ? 0 : kNotFound;
+}
+
+int nvmlSystemGetDriverVersion(char *text, unsigned size) {
+  std::strncpy(text, "580.95", size);
+  return 0;
+}
+
+struct FieldValue {
+  unsigned field, scope;
+  long long timestamp, latency;
+  int type, code;
+  unsigned value[2];
+};
+
+// The power of this moment, in milliwatts.
+int nvmlDeviceGetFieldValues(void *device, int count, FieldValue *values) {
+  if (device != &gpu || count != 1)
+    return kNotFound;
+  values->code = values->field == 186 && !is("averaged") ? 0 : kNotSupported;
+  values->value[0] = 690'500;
+  values->value[1] = 0xFFFFFFFF; // which a value of 32 bits leaves as it is
+  return 0;
 }
 
 int nvmlDeviceGetClockInfo(void *device, int which, unsigned *megahertz) {
