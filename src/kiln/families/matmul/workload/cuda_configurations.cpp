@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "kiln/measure/tiles.h"
+#include "kiln/targets/cuda/wgmma_cost.h"
 
 namespace kiln::families {
 
@@ -253,9 +254,9 @@ private:
     configs.push_back({config, costOf(config) / rate});
   }
 
-  // The time of the multiprocessor that has the most tiles, as far as tiles decide it. The numbers stand for nothing
-  // that was measured: larger tiles read less, more stages hide more, and a register tile of the compiler's choice is
-  // as good as any. What clusters gain is not known; they have whole numbers of tiles.
+  // The time of the multiprocessor that has the most tiles, as far as tiles decide it. But for wgmma the numbers stand
+  // for nothing that was measured: larger tiles read less, more stages hide more, and a register tile of the compiler's
+  // choice is as good as any. Clusters that share copies were a little slower where they were measured.
   double costOf(const TileConfig &config) const {
     auto real = [](int64_t value) { return static_cast<double>(value); };
     auto along = [](int64_t extent, int64_t tile, int64_t cluster) {
@@ -269,6 +270,15 @@ private:
     double depth = real(measure::roundUp(measure::divideUp(product.k, config.clusterK), config.k) +
                         (config.clusterK - 1) * config.k);
     double registers = config.rows == 0 ? 1 : 1 + 0.02 * real(64 * 64) / real(config.rows * config.columns * 4);
+    if (config.instructions == kWgmma) {
+      // What a multiprocessor multiplies in a microsecond.
+      constexpr double kRate = 2048 * 1755;
+      return kRate *
+             wgmmaMicroseconds({product.m, product.n, measure::divideUp(product.k * product.bytes, 128), product.batch,
+                                0, gpu.multiprocessors},
+                               config) *
+             (1 + wait) * real(config.clusterM * config.clusterN > 1 ? 21 : 20) / 20;
+    }
     return real(measure::divideUp(tiles, gpu.multiprocessors) * config.m * config.n) * depth * (1 + read + wait) *
            registers;
   }

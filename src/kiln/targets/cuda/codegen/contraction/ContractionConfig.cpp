@@ -19,11 +19,6 @@ bool multipliesByWarps(const TileConfig &config) {
   return config.instructions == kMmaSync || config.instructions == kWmma;
 }
 
-bool takesTurns(const TileConfig &config) {
-  return config.instructions == kWgmma && config.rows == config.m && config.m > 64 && config.columns == config.n &&
-         config.n > 64;
-}
-
 int64_t threadsOf(const TileConfig &config) {
   int64_t parts = takesTurns(config) ? 2 : (config.m / config.rows) * (config.n / config.columns);
   if (config.instructions == kWgmma)
@@ -134,11 +129,9 @@ struct Candidate {
 // Made for f16 and f32; other types take the same.
 static constexpr Candidate mmaTiles[] = {{128, 256, 64, 64, 1.0}, {128, 128, 64, 64, 0.95}, {128, 64, 64, 32, 0.75},
                                          {64, 64, 32, 32, 0.6},   {32, 64, 16, 32, 0.4},    {32, 32, 16, 16, 0.25}};
-static constexpr Candidate wgmmaTiles[] = {{128, 256, 64, 256, 1.0}, {256, 128, 64, 128, 0.98},
-                                           {128, 128, 64, 128, 0.9}, {128, 64, 64, 64, 0.65},
-                                           {64, 128, 64, 128, 0.65}, {64, 64, 64, 64, 0.5}};
-static constexpr Candidate simtTiles[] = {{128, 128, 8, 8, 1.0}, {64, 128, 8, 8, 0.92}, {128, 64, 8, 8, 0.9},
-                                          {64, 64, 8, 4, 0.75},  {32, 64, 4, 4, 0.5},   {32, 32, 4, 4, 0.35}};
+static constexpr Candidate simtTiles[] = {{128, 128, 8, 8, 1.0}, {112, 128, 7, 8, 0.97}, {64, 128, 8, 8, 0.92},
+                                          {128, 64, 8, 8, 0.9},  {64, 64, 8, 4, 0.75},   {32, 64, 4, 4, 0.5},
+                                          {32, 32, 4, 4, 0.35}};
 
 // Into how many parts the blocks of a cluster cut k, of whose tiles there are `steps`: as many as leave two steps for
 // each at least and find a place at once, and no more than that takes. On an H200 two parts gain nothing; with three
@@ -154,6 +147,59 @@ static int64_t chooseDepthParts(int64_t tiles, int64_t steps, int64_t sharedByte
   parts = parts < kFewestParts ? 1 : llvm::divideCeil(steps, llvm::divideCeil(steps, parts));
   return parts < kFewestParts ? 1 : parts;
 }
+
+//===--- wgmma ----------------------------------------------------------------------------------------------------===//
+
+// How many operations are computed of each element of the result.
+static int64_t countEpilogueOps(linalg::LinalgOp root) {
+  int64_t count = 0;
+  root->getParentOfType<func::FuncOp>().walk([&](linalg::LinalgOp other) {
+    if (other != root && other.getNumReductionLoops() == 0 && !isa<linalg::FillOp>(other.getOperation()))
+      count += int64_t(other.getBlock()->getOperations().size()) - 1;
+  });
+  return count;
+}
+
+static TileConfig chooseWgmma(const WgmmaProduct &product, int64_t bytes, const CudaTarget &target) {
+  // Tiles of a B that is row-major start at whole rows of 128 bytes: others take twice the requests.
+  constexpr std::pair<int64_t, int64_t> tiles[] = {{128, 256}, {256, 128}, {192, 128}, {128, 192}, {192, 192},
+                                                   {128, 128}, {64, 256},  {128, 64},  {64, 128},  {64, 64}};
+  TileConfig best;
+  double least = 0;
+  auto consider = [&](TileConfig config) {
+    completeContractionConfig(config);
+    // As many stages as fit: the more are on their way, the less their time matters.
+    config.stages = 1;
+    while (config.stages < 16 && sharedBytesOfWgmma(config) <= target.sharedLimit())
+      ++config.stages;
+    --config.stages;
+    if (double time = wgmmaMicroseconds(product, config); config.stages >= 2 && (least == 0 || time < least)) {
+      best = config;
+      least = time;
+    }
+  };
+  for (auto [m, n] : tiles) {
+    TileConfig config;
+    config.instructions = kWgmma.str();
+    config.m = m;
+    config.n = n;
+    config.k = 128 / bytes;
+    consider(config);
+    for (int64_t parts = 2; parts <= 6 && m * n <= 128 * 128; ++parts) {
+      config.clusterK = parts;
+      consider(config);
+    }
+    if (m != 128 || n != 128)
+      continue;
+    config.clusterK = 1;
+    config.rows = m;
+    config.columns = n;
+    consider(config);
+  }
+  return best;
+}
+
+//===--------------------------------------------------------------------------------------------------------------===//
 
 std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const CudaTarget &target) {
   std::optional<ContractionLoops> loops = ContractionLoops::of(op);
@@ -189,19 +235,22 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
       return type.getRank() <= 5 && type.getShape().back() * type.getElementTypeBitWidth() % 128 == 0;
     });
   };
-  bool isGrouped = isMma && target.architecture == "sm_90a" && areBoxes();
+  if (isMma && target.architecture == "sm_90a" && areBoxes()) {
+    const int64_t bytes = lhs.getIntOrFloatBitWidth() / 8;
+    return chooseWgmma(
+        {m, n, int64_t(llvm::divideCeil(k * bytes, 128)), batch, countEpilogueOps(op), target.multiprocessors()}, bytes,
+        target);
+  }
   bool isHeld = isMma && llvm::any_of(op.getDpsInputs(), [](Value input) {
                   auto type = cast<ShapedType>(input.getType());
                   int64_t innermost = type.getShape().back();
                   return (ShapedType::isDynamic(innermost) ? 1 : innermost) * type.getElementTypeBitWidth() % 32 != 0;
                 });
   TileConfig config;
-  config.instructions = (isGrouped ? kWgmma : isMma ? kMmaSync : kSimtFfma).str();
+  config.instructions = (isMma ? kMmaSync : kSimtFfma).str();
   const Candidate *best = nullptr;
   double least = 0;
-  for (const Candidate &tile : isGrouped ? ArrayRef<Candidate>(wgmmaTiles)
-                               : isMma   ? ArrayRef<Candidate>(mmaTiles)
-                                         : ArrayRef<Candidate>(simtTiles)) {
+  for (const Candidate &tile : isMma ? ArrayRef<Candidate>(mmaTiles) : ArrayRef<Candidate>(simtTiles)) {
     if (isHeld && tile.n > 128)
       continue; // Its sums leave no registers.
     int64_t tiles = llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n) * batch;
@@ -216,15 +265,6 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
   config.rows = best->rows;
   config.columns = isHeld ? std::min<int64_t>(best->columns, 32) : best->columns;
   int64_t bytes = std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth()) / 8;
-  if (isGrouped) {
-    config.k = 128 / bytes;
-    // As many as fit: the more are on their way, the less their time matters.
-    config.stages = 2;
-    while (config.stages < 16 && sharedBytesOfWgmma(config) <= target.sharedLimit())
-      ++config.stages;
-    --config.stages;
-    return config;
-  }
   config.k = isMma ? (best->n >= 128 ? 64 : 128) / bytes : 16;
   if (isHeld && (config.m + config.n) * config.k > kMostHeld * threadsOf(config))
     config.k = 64 / bytes;

@@ -4,6 +4,7 @@
 
 #include "kiln/base/tile_config.h"
 #include "kiln/targets/cuda/codegen/CudaTarget.h"
+#include "kiln/targets/cuda/wgmma_cost.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -20,10 +21,6 @@ inline constexpr llvm::StringLiteral kWgmma = "tensorcore_wgmma";
 bool isTiledKernel(const TileConfig &config);
 // Whether each warp of it multiplies for itself, on tensor cores.
 bool multipliesByWarps(const TileConfig &config);
-
-// Whether the two groups of warps of tensorcore_wgmma have a tile each, so that one multiplies while the other computes
-// what follows: where the configuration gives four warps a whole tile of several times 64 rows.
-bool takesTurns(const TileConfig &config);
 
 // What a contraction gets where nothing else is said; nullopt where a kernel with tiles is not worth it or not
 // possible.

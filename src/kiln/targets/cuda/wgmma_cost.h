@@ -1,0 +1,58 @@
+// What a product by wgmma takes: from it the compiler chooses a tile, and the lab what a sweep measures first.
+#ifndef KILN_TARGETS_CUDA_WGMMA_COST_H
+#define KILN_TARGETS_CUDA_WGMMA_COST_H
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kiln/base/tile_config.h"
+
+namespace kiln {
+
+// Whether the two groups of warps of tensorcore_wgmma have a tile each, so that one multiplies while the other computes
+// what follows: where the configuration gives four warps a whole tile of several times 64 rows.
+inline bool takesTurns(const TileConfig &config) {
+  return config.instructions == "tensorcore_wgmma" && config.rows == config.m && config.m > 64 &&
+         config.columns == config.n && config.n > 64;
+}
+
+struct WgmmaProduct {
+  int64_t m, n;
+  int64_t steps; // of 128 bytes along k
+  int64_t batch;
+  int64_t epilogueOps; // that are computed of each element of the result
+  int64_t multiprocessors;
+};
+
+// Microseconds of a configuration without clusters that share copies, fitted to what an H100 took for 31 shapes and up
+// to 46 configurations of each (docs/performance.md). It is within a tenth for most, and tells which tile is the better
+// one; on other GPUs, whose clocks and memory differ, that alone.
+inline double wgmmaMicroseconds(const WgmmaProduct &product, const TileConfig &config) {
+  constexpr double kCycle = 1 / 1755.0, kLaunch = 0.9, kOp = 1.3 / 128 * kCycle;
+  auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  const int64_t tiles = up(product.m, config.m) * up(product.n, config.n) * product.batch;
+  // Not all multiprocessors find a cluster's others in their group.
+  const int64_t places = product.multiprocessors * (config.clusterK > 2 ? 9 : 10) / (10 * config.clusterK);
+  const auto rounds = static_cast<double>(up(tiles, std::max<int64_t>(places, 1)));
+  const auto elements = static_cast<double>(config.m * config.n), rows = static_cast<double>(config.m + config.n);
+  // A multiprocessor gets a little more than 64 bytes in a cycle, and multiplies 2048 pairs of two bytes. Where all of
+  // them do, what they copy costs power that the card then lacks.
+  const double load =
+      static_cast<double>(tiles * config.clusterK) / (rounds * static_cast<double>(product.multiprocessors));
+  const double step = kCycle * std::max(elements / 32 + 1.05 * rows * load * load, 80 + 1.5 * rows);
+  const double multiplying = static_cast<double>(up(product.steps, config.clusterK)) * step;
+  // Barriers, the way of the first stage, and the results' way out.
+  const double around = 0.5 + elements * (6e-5 + static_cast<double>(product.epilogueOps) * kOp);
+  if (takesTurns(config)) // Each group is at one of both.
+    return kLaunch + around + rounds * std::max(multiplying, (multiplying + around) / 2);
+  const double time = kLaunch + rounds * (around + multiplying);
+  if (config.clusterK == 1)
+    return time;
+  // Sums are read from other blocks' memory, which is slow, and it has to be worth it for certain.
+  const double adding = 1.35 + 2.35e-4 * elements;
+  return 1.1 * (time + rounds * adding);
+}
+
+} // namespace kiln
+
+#endif // KILN_TARGETS_CUDA_WGMMA_COST_H
