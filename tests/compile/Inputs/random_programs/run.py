@@ -20,8 +20,9 @@ from program import TOLERANCE, is_float
 CPU = "--iree-hal-target-backends=llvm-cpu"
 TARGETS = {"host": [CPU], "generic": [CPU, "--iree-llvmcpu-target-cpu=generic"], "O0": [CPU, "--iree-opt-level=O0"],
            "cuda": ["--iree-hal-target-backends=cuda"], "cuda-sim": ["--iree-hal-target-backends=cuda"]}
-DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"], "discrete": [],
-           "cuda": [], "cuda-sim": []}
+DEVICES = {"local-sync": [], "local-task": ["--task_topology_group_count=3"],
+           # Without a cache a buffer ends where its pages end, so that what a kernel writes behind it is found.
+           "discrete": ["--device_allocator=direct"], "cuda": [], "cuda-sim": []}
 UNWRITTEN = "op has no form for GPUs here yet"  # what the compiler says of a function of f64 that it cannot compute there
 
 
