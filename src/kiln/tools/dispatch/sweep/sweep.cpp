@@ -412,8 +412,8 @@ private:
     return writer->addRun(run);
   }
 
-  // Finished problems are left out, the time of the others is estimated from theirs, and their rows that failed count as
-  // they do in a sweep that nothing interrupts.
+  // Finished problems are left out, the time of the others is estimated from theirs, and their rows that failed count
+  // as they do in a sweep that nothing interrupts.
   Status goOn(const store::StoredRun &stored, store::Reader &reader) {
     summary.run = stored.key();
     useSeed(stored.seed);
