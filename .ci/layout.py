@@ -26,7 +26,9 @@ MAY_INCLUDE = [
     ("targets/discrete/driver", ["base", "schema", "runtime", "targets/cpu/driver"]),
     ("targets/*/driver", ["base", "schema", "runtime"]),
     ("targets/*/sim", ["base", "schema", "runtime", "targets/*/driver"]),
-    ("targets/*/codegen", ["base", "schema", "compiler"]),
+    ("targets/*/codegen", ["base", "schema", "compiler", "targets/*/architectures.h"]),
+    # Names of devices that the compiler and the lab both take.
+    ("targets/*/architectures.h", []),
     ("targets/drivers.h", ["runtime"]),
     ("targets/backends.h", ["compiler"]),
     ("families/*/lowering", ["base", "schema", "compiler"]),
@@ -45,7 +47,8 @@ MAY_INCLUDE = [
 SIDES = {
     "runtime": ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver", "targets/*/sim",
                 "families", "measure", "store", "report"],
-    "compiler": ["base", "schema", "compiler", "targets/backends.h", "targets/*/codegen", "families/*/lowering"],
+    "compiler": ["base", "schema", "compiler", "targets/backends.h", "targets/*/codegen", "targets/*/architectures.h",
+                 "families/*/lowering"],
 }
 COMPILER_HEADERS = re.compile(r"(mlir|mlir-c|llvm|llvm-c|lld|clang)/")
 VENDOR_HEADERS = re.compile(r"(cuda|cudnn|cublas|nvml|cupti|hip/|hsa/|rocm|roc|vulkan/|CL/|level_zero/)")

@@ -296,6 +296,11 @@ Status DispatchFlags::check() {
   if (compiles || selects) {
     KILN_RETURN_IF_ERROR(labDevice.findArchitecture(cudaArchitecture));
     targetFlags = labDevice.compilerFlags();
+    if (const std::vector<std::string> asked = askedInstructions(); !asked.empty() && !labDevice.hasTensorKernels())
+      return invalidArgument(
+          "{} has no kernels of {}, which a flag asks for; they copy asynchronously, which sm_80 and "
+          "newer do",
+          labDevice.architecture, fmt::join(asked, " or "));
   }
   return okStatus();
 }

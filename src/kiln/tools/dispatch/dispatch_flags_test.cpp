@@ -74,6 +74,7 @@ TEST(DispatchFlags, ADeviceSaysWhatIsCompiledForIt) {
   EXPECT_EQ(compiledFor("cuda://1", "sm_80"),
             "--kiln-hal-target-backends=cuda --kiln-hal-cuda-llvm-target-arch=sm_80 --kiln-cuda-fallback-arch=none")
       << "no GPU is needed where the architecture is named";
+  EXPECT_EQ(compiledFor("cuda://1", "h200"), compiledFor("cuda://1", "sm_90a"));
   EXPECT_NE(compiledFor("vulkan", "").find("no driver 'vulkan' in this build"), std::string::npos);
 }
 
@@ -136,9 +137,17 @@ TEST_F(Selection, OnAGpuConfigurationsAreTheArchitectures) {
   EXPECT_EQ(classesOf("sm_80", true), Classes{"tensorcore_mmasync"});
   EXPECT_EQ(classesOf("sm_80", false, true), Classes{"tensorcore_wmma"});
   EXPECT_EQ(classesOf("sm_90a", true, true), (Classes{"tensorcore_mmasync", "tensorcore_wmma"}));
+  EXPECT_EQ(classesOf("A100", false, true), Classes{"tensorcore_wmma"});
+  EXPECT_EQ(flags.labDevice.architecture, "sm_80");
   EXPECT_EQ(classesOf("sm_75", false), Classes{"tile_config_default"});
-  flags.cudaArchitecture = "a100";
-  EXPECT_EQ(refusal(flags.check()), "--cuda-arch=a100: write an architecture, such as sm_80 or sm_90a, or native");
+  flags.usesMmaSync = flags.usesWmma = true;
+  EXPECT_EQ(refusal(flags.check()), "sm_75 has no kernels of tensorcore_mmasync or tensorcore_wmma, which a flag asks "
+                                    "for; they copy asynchronously, which sm_80 and newer do");
+  flags.usesMmaSync = flags.usesWmma = false;
+  flags.cudaArchitecture = "a1000";
+  EXPECT_EQ(refusal(flags.check()),
+            "--cuda-arch=a1000: write sm_75, sm_80, sm_86, sm_87, sm_89, sm_90, sm_90a, sm_100, "
+            "sm_100a, sm_120, sm_120a, a product such as a100, l4, rtx4090 or h100, or native");
   // What has no configuration of mma.sync has nothing to give.
   flags.cudaArchitecture = "sm_80";
   flags.types = "i8";

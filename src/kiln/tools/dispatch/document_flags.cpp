@@ -66,7 +66,8 @@ void DocumentFlags::add(FlagParser &parser, DispatchFlags &flags, DocumentVerb v
   if (auto slices = flags.problemSizes.find("slices"); slices != flags.problemSizes.end())
     parser.add({"kiln-flow-split-matmul-reduction", "SIZES", "--problem-slices."}, slices->second.text);
   for (const char *name : kArchitecture)
-    parser.add({name, "ARCH", "The GPU to compile for, such as sm_90a; without it, that of --device."},
+    parser.add({name, "ARCH",
+                "The GPU to compile for, such as sm_90a, or a product such as h100; without it, that of --device."},
                architectures[name]);
   if (!verb.compiles)
     parser.add({"device", "NAME", "Accepted as by the other verbs."}, flags.device);

@@ -1,9 +1,9 @@
 #include "kiln/tools/dispatch/lab_device.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "kiln/runtime/hal/driver.h"
+#include "kiln/targets/cuda/architectures.h"
 #include "kiln/targets/drivers.h"
 #include "kiln/tools/dispatch/say.h"
 
@@ -11,23 +11,9 @@ namespace kiln {
 
 namespace {
 
-// "sm_80", "sm_90a"
-bool isArchitecture(std::string_view text) {
-  constexpr std::string_view kPrefix = "sm_";
-  if (!text.starts_with(kPrefix))
-    return false;
-  text.remove_prefix(kPrefix.size());
-  size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  return digits >= 2 && digits <= 3 && (text.substr(digits).empty() || text.substr(digits) == "a");
-}
-
 // "sm_90" of what the driver tells, with the instructions that later devices lack: "sm_90a".
 std::string ownArchitecture(const std::string &told) {
-  int number = 0;
-  const char *end = told.data() + told.size();
-  if (told.size() < 5 || std::from_chars(told.data() + 3, end, number).ptr != end)
-    return told;
-  return number >= 90 ? told + "a" : told;
+  return cudaGenerationOf(told) >= 90 ? told + "a" : told;
 }
 
 Result<hal::DeviceInfo> infoOf(const std::string &uri) {
@@ -74,13 +60,24 @@ Result<LabDevice> LabDevice::parse(const std::string &text) {
 Status LabDevice::findArchitecture(const std::string &asked) {
   if (!isGpu())
     return okStatus();
-  architecture = asked;
   if (asked.empty() || asked == "native") {
-    KILN_ASSIGN_OR_RETURN(architecture, architectureOf(uri));
+    KILN_ASSIGN_OR_RETURN(std::string told, architectureOf(uri));
+    architecture = cudaArchitectureOf(told);
+    return !architecture.empty()
+               ? okStatus()
+               : unavailable("the device {} is of {}, which the compiler generates no code for; name an architecture "
+                             "whose code runs there, as in --cuda-arch=sm_80",
+                             uri, told);
   }
-  if (!isArchitecture(architecture))
-    return invalidArgument("--cuda-arch={}: write an architecture, such as sm_80 or sm_90a, or native", architecture);
-  return okStatus();
+  architecture = cudaArchitectureOf(asked);
+  return !architecture.empty()
+             ? okStatus()
+             : invalidArgument("--cuda-arch={}: write {}, a product such as a100, l4, rtx4090 or h100, or native",
+                               asked, fmt::join(kCudaArchitectures, ", "));
+}
+
+bool LabDevice::hasTensorKernels() const {
+  return isGpu() && cudaGenerationOf(architecture) >= 80;
 }
 
 std::string LabDevice::description() const {

@@ -22,13 +22,16 @@ struct LabDevice {
 
   bool isCpu() const { return uri.empty(); }
   bool isGpu() const { return target == "cuda"; }
+  // Whether kernels of mma.sync and wmma are made for the architecture.
+  bool hasTensorKernels() const;
   // What families offer configurations for: "llvm-cpu", "cuda:sm_90a".
   std::string configurationTarget() const { return isGpu() ? target + ":" + architecture : target; }
   // "NVIDIA H200 (cuda://0)", as its driver tells; the URI where it does not. Empty of the CPU.
   std::string description() const;
   // What --device says: llvm-cpu, cpu, local-task, or nothing, is the CPU; else a device of the runtime.
   static Result<LabDevice> parse(const std::string &text);
-  // Of a GPU: takes the architecture that was asked for; where that is empty or "native" the device is asked.
+  // Of a GPU: takes the architecture, or that of the product, that was asked for; where that is empty or "native" the
+  // device is asked.
   Status findArchitecture(const std::string &asked);
   // What tells of its clock and power; null where nothing does, which is said where something should.
   std::shared_ptr<hal::DeviceMonitor> monitor() const;

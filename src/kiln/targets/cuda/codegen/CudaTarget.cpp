@@ -1,5 +1,6 @@
 #include "kiln/targets/cuda/codegen/CudaTarget.h"
 
+#include "kiln/targets/cuda/architectures.h"
 #include "kiln/targets/cuda/codegen/CudaOptions.h"
 #include "kiln/targets/cuda/codegen/NativeArchitecture.h"
 
@@ -12,32 +13,17 @@ namespace kiln {
 
 static constexpr StringLiteral kFallback = "fallback";
 
-static constexpr StringRef architectures[] = {"sm_75",  "sm_80",  "sm_86",   "sm_87",  "sm_89",  "sm_90",
-                                              "sm_90a", "sm_100", "sm_100a", "sm_120", "sm_120a"};
-
-static constexpr struct {
-  StringRef product, architecture;
-} products[] = {
-    {"t4", "sm_75"},      {"rtx2080", "sm_75"}, {"a100", "sm_80"},     {"a30", "sm_80"},    {"a10", "sm_86"},
-    {"a40", "sm_86"},     {"rtx3090", "sm_86"}, {"orin", "sm_87"},     {"l4", "sm_89"},     {"l40s", "sm_89"},
-    {"rtx4090", "sm_89"}, {"h100", "sm_90a"},   {"h200", "sm_90a"},    {"gh200", "sm_90a"}, {"b200", "sm_100a"},
-    {"b100", "sm_100a"},  {"gb200", "sm_100a"}, {"rtx5090", "sm_120"},
-};
-
 // The architecture that the value of a flag means; empty where it is none.
 static std::string architectureOf(StringRef value) {
-  std::string name = value.lower();
-  for (const auto &known : products)
-    if (known.product == name)
-      name = known.architecture.str();
-  return name == "native" || llvm::is_contained(architectures, name) ? name : "";
+  return value.equals_insensitive("native") ? "native" : cudaArchitectureOf(value);
 }
 
 FailureOr<SmallVector<CudaTarget, 2>> CudaTarget::resolve(const CudaOptions &options, Location loc) {
+  const SmallVector<StringRef> known(std::begin(kCudaArchitectures), std::end(kCudaArchitectures));
   std::string name = architectureOf(options.architecture);
   bool isNative = name == "native";
   if (isNative) {
-    llvm::Expected<std::string> native = findNativeArchitecture(architectures);
+    llvm::Expected<std::string> native = findNativeArchitecture(known);
     if (!native)
       return emitError(loc) << "--kiln-hal-cuda-llvm-target-arch=native: " << llvm::toString(native.takeError())
                             << "; name an architecture, such as sm_80";
@@ -45,8 +31,7 @@ FailureOr<SmallVector<CudaTarget, 2>> CudaTarget::resolve(const CudaOptions &opt
   }
   if (name.empty())
     return emitError(loc) << "--kiln-hal-cuda-llvm-target-arch: '" << options.architecture
-                          << "' is no GPU that this compiler generates code for; it knows "
-                          << llvm::join(ArrayRef<StringRef>(architectures), ", ")
+                          << "' is no GPU that this compiler generates code for; it knows " << llvm::join(known, ", ")
                           << ", products such as a100, l4, rtx4090 and h100, and native, which is this machine's";
   SmallVector<CudaTarget, 2> targets(1);
   targets[0].architecture = name;
@@ -65,10 +50,7 @@ FailureOr<SmallVector<CudaTarget, 2>> CudaTarget::resolve(const CudaOptions &opt
 }
 
 int CudaTarget::generation() const {
-  int number = 0;
-  StringRef digits = StringRef(architecture).drop_front(strlen("sm_"));
-  digits.consumeInteger(10, number);
-  return number;
+  return cudaGenerationOf(architecture);
 }
 
 int64_t CudaTarget::sharedLimit() const {

@@ -64,6 +64,32 @@ public:
     return select(isUsual, copySign(root, x), x);
   }
 
+  Value erf(Value x) {
+    Value a = abs(x);
+    Value isSmall = is(CmpFPredicate::OLT, a, 1);
+    Value known = orElse(is(CmpFPredicate::OLT, a, 6), a, 6); // erf(6) is rounded to 1.
+    // Below 1 the Taylor series without its first term's x, which is added last, so that one rounding counts.
+    SmallVector<double> series;
+    double factor = std::numbers::inv_sqrtpi * 2;
+    for (int i = 0; i <= 17; ++i) {
+      series.push_back(factor / (2 * i + 1));
+      factor /= -(i + 1);
+    }
+    series[0] = 0x1.06eba8214db69p-3; // 2 / sqrt(pi) - 1
+    Value small = fma(x, polynomial(mul(x, x), series), x);
+    // From 1 on 1 - erfc(x), where erfc(x) e^(x^2) is a polynomial of (x - 3) / (x + 3): the one that agrees with it at
+    // the Chebyshev nodes between x = 1 and x = 6.
+    static constexpr double coefficients[] = {0x1.6e9827d229d2dp-3,   -0x1.4e102b9cf8512p-2, 0x1.f6ff20410599bp-3,
+                                              -0x1.336ffbef08cbbp-3,  0x1.258b13b0139fep-4,  -0x1.8fa58eb5bd68fp-6,
+                                              0x1.17c838fea5806p-8,   0x1.73101ea8fe252p-11, -0x1.39085a31b18abp-11,
+                                              0x1.7b9fc8eb630e9p-15,  0x1.0cb1db32e0c9fp-14, -0x1.af2329d757293p-17,
+                                              -0x1.0cb4611cc29f6p-17, 0x1.0f9a79cee3e31p-19, 0x1.57a5fe2b9b75ep-20};
+    Value t = div(sub(known, constant(3)), add(known, constant(3)));
+    Value complement = mul(exp(negate(mul(known, known))), polynomial(t, coefficients));
+    Value large = copySign(sub(constant(1), complement), x);
+    return select(isNaN(x), x, select(isSmall, small, large));
+  }
+
   Value sinh(Value x) {
     Value a = abs(x), square = mul(x, x);
     SmallVector<double> series{1};
@@ -286,6 +312,7 @@ bool expandF64(Operation *op) {
                      .Case([&](math::AcoshOp) { return w.acosh(x); })
                      .Case([&](math::AtanhOp) { return w.atanh(x); })
                      .Case([&](math::CbrtOp) { return w.cbrt(x); })
+                     .Case([&](math::ErfOp) { return w.erf(x); })
                      .Case([&](math::PowFOp) { return w.pow(x, op->getOperand(1)); })
                      .Default([](Operation *) { return Value(); });
   if (!result)

@@ -5,9 +5,22 @@
 
 namespace kiln::hal {
 
+// As on GPUs, memory is kept unless the options say otherwise, and half of it at most.
+static Ref<Allocator> createAllocator(const std::shared_ptr<DiscreteMemory> &memory, DeviceOptions options) {
+  if (options.allocator == AllocatorKind::Default)
+    options.allocator = AllocatorKind::Caching;
+  CachingAllocatorOptions caching;
+  caching.maxKept = memory->bytes / 2;
+  options.wrapAllocator = [memory, outer = std::move(options.wrapAllocator)](Ref<Allocator> inner) {
+    Ref<Allocator> requests = makeRef<DiscreteRequests>(std::move(inner), memory);
+    return outer ? outer(std::move(requests)) : requests;
+  };
+  return decorateAllocator(makeRef<DiscreteAllocator>(memory), options, caching);
+}
+
 DiscreteDevice::DiscreteDevice(std::string uri, std::shared_ptr<DiscreteMemory> memory, const DeviceOptions &options)
-    : Device(std::move(uri), decorateAllocator(makeRef<DiscreteAllocator>(memory), options)),
-      deviceMemory(std::move(memory)), executableFolder(options.executableFolder) {
+    : Device(std::move(uri), createAllocator(memory, options)), deviceMemory(std::move(memory)),
+      executableFolder(options.executableFolder) {
   const DiscreteSettings &settings = deviceMemory->settings;
   for (uint32_t i = 0; i < settings.queues; ++i)
     queues.push_back(makeRef<DiscreteQueue>(settings, i));

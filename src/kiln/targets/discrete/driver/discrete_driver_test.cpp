@@ -10,12 +10,14 @@ namespace kiln::hal {
 
 namespace {
 
-Result<Ref<Device>> open(const std::string &path) {
-  return DiscreteDriver().createDevice({"discrete", path}, {});
+Result<Ref<Device>> open(const std::string &path, AllocatorKind allocator = AllocatorKind::Default) {
+  DeviceOptions options;
+  options.allocator = allocator;
+  return DiscreteDriver().createDevice({"discrete", path}, options);
 }
 
-Ref<Device> mustOpen(const std::string &path) {
-  Result<Ref<Device>> device = open(path);
+Ref<Device> mustOpen(const std::string &path, AllocatorKind allocator = AllocatorKind::Default) {
+  Result<Ref<Device>> device = open(path, allocator);
   EXPECT_TRUE(device.ok()) << device.status().toString();
   return *device;
 }
@@ -61,6 +63,27 @@ TEST(DiscreteDriverTest, FreshMemoryHoldsNothingOfUse) {
   EXPECT_EQ(first(*allocate(*device, 1)), 0xFF);
 }
 
+TEST(DiscreteDriverTest, KeepsFreedMemoryAndForgetsWhatItHeld) {
+  for (AllocatorKind allocator : {AllocatorKind::Default, AllocatorKind::Caching, AllocatorKind::Direct}) {
+    Ref<Device> device = mustOpen("delay-us=0", allocator);
+    auto &memory = static_cast<DiscreteDevice &>(*device).memory();
+    Ref<Buffer> buffer = allocate(*device, 5000);
+    ASSERT_TRUE(fill(*device, *buffer, {7}).ok());
+    EXPECT_EQ(first(*buffer), 7);
+    buffer = nullptr;
+    EXPECT_EQ(memory.used > 0, allocator != AllocatorKind::Direct);
+    const uint64_t used = memory.used;
+    buffer = allocate(*device, 4900);
+    EXPECT_EQ(first(*buffer), 0xFF);
+    if (allocator != AllocatorKind::Direct)
+      EXPECT_EQ(memory.used, used);
+    EXPECT_EQ(device->allocator().statistics().deviceLocal.live, 4900U);
+    buffer = nullptr;
+    device->allocator().trim();
+    EXPECT_EQ(memory.used, 0U);
+  }
+}
+
 TEST(DiscreteDriverTest, CommandsWithoutABarrierRunInAnyOrder) {
   std::set<uint8_t> seen;
   for (int seed = 0; seed < 64 && seen.size() < 2; ++seed) {
@@ -73,7 +96,7 @@ TEST(DiscreteDriverTest, CommandsWithoutABarrierRunInAnyOrder) {
 }
 
 TEST(DiscreteDriverTest, MemoryEnds) {
-  Ref<Device> device = mustOpen("memory-mib=1");
+  Ref<Device> device = mustOpen("memory-mib=1", AllocatorKind::Direct);
   Ref<Buffer> most = allocate(*device, 900'000);
   Status status = device->allocator().allocate(BufferUsage::Result, 200'000).status();
   EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
@@ -82,6 +105,12 @@ TEST(DiscreteDriverTest, MemoryEnds) {
       << status.toString();
   most = nullptr;
   EXPECT_TRUE(device->allocator().allocate(BufferUsage::Result, 1'000'000).ok());
+}
+
+TEST(DiscreteDriverTest, GivesBackWhatItKeepsBeforeMemoryEnds) {
+  Ref<Device> device = mustOpen("memory-mib=1");
+  for (uint64_t length : {300'000, 400'000, 500'000, 600'000, 1'000'000})
+    EXPECT_TRUE(device->allocator().allocate(BufferUsage::Result, length).ok()) << length;
 }
 
 TEST(DiscreteDriverTest, FailsWhereItsUriAsks) {

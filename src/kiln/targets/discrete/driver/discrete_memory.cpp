@@ -40,12 +40,7 @@ Result<Ref<DiscretePages>> DiscretePages::create(std::shared_ptr<DiscreteMemory>
   // What a kernel writes behind the end meets the page that cannot be touched.
   auto *first = static_cast<std::byte *>(pages);
   std::byte *begin = first + bytes - roundUp(length, kAlignment);
-  Ref<DiscretePages> created =
-      Ref<DiscretePages>::adopt(new DiscretePages(std::move(memory), first, bytes, begin, length));
-  created->open();
-  std::memset(begin, kUnwritten, length);
-  created->close();
-  return created;
+  return Ref<DiscretePages>::adopt(new DiscretePages(std::move(memory), first, bytes, begin, length));
 }
 
 DiscretePages::DiscretePages(std::shared_ptr<DiscreteMemory> memory, std::byte *pages, uint64_t pageBytes,
@@ -103,10 +98,20 @@ void DiscreteBuffer::unmapRange(MemoryAccess access, uint64_t offset, uint64_t l
 }
 
 Result<Ref<Buffer>> DiscreteAllocator::allocateBuffer(BufferUsage usage, uint64_t length) {
-  if (memory->allocations.fetch_add(1) + 1 == memory->settings.failAllocation)
-    return resourceExhausted("cannot allocate {} bytes on 'discrete': its URI asks for this failure", length);
   KILN_ASSIGN_OR_RETURN(Ref<DiscretePages> pages, DiscretePages::create(memory, length));
   return Ref<Buffer>(makeRef<DiscreteBuffer>(memory, std::move(pages), usage));
+}
+
+Result<Ref<Buffer>> DiscreteRequests::allocateBuffer(BufferUsage usage, uint64_t length) {
+  if (memory->allocations.fetch_add(1) + 1 == memory->settings.failAllocation)
+    return resourceExhausted("cannot allocate {} bytes on 'discrete': its URI asks for this failure", length);
+  KILN_ASSIGN_OR_RETURN(Ref<Buffer> buffer, inner->allocate(usage, length));
+  if (const DiscreteBuffer *found = DiscreteBuffer::find(*memory, *buffer)) {
+    found->pages().open();
+    std::memset(found->pages().hostPointer(), kUnwritten, length);
+    found->pages().close();
+  }
+  return buffer;
 }
 
 } // namespace kiln::hal

@@ -60,6 +60,7 @@ private:
   const Ref<DiscretePages> devicePages;
 };
 
+// Memory from the device, of which each buffer has pages of its own.
 class DiscreteAllocator final : public Allocator {
 public:
   explicit DiscreteAllocator(std::shared_ptr<DiscreteMemory> memory) : memory(std::move(memory)) {}
@@ -70,6 +71,28 @@ protected:
   Result<Ref<Buffer>> importBuffer(HostMemory &, BufferUsage) override { return Ref<Buffer>(); }
 
 private:
+  const std::shared_ptr<DiscreteMemory> memory;
+};
+
+// What the users of the device allocate from. It wraps the cache, so that memory that was used before holds no numbers
+// either, and so that the allocation that is to fail is counted and fails whatever the cache keeps.
+class DiscreteRequests final : public Allocator {
+public:
+  DiscreteRequests(Ref<Allocator> inner, std::shared_ptr<DiscreteMemory> memory)
+      : inner(std::move(inner)), memory(std::move(memory)) {}
+
+  void trim() override { inner->trim(); }
+  Status verify() override { return inner->verify(); }
+
+protected:
+  Result<Ref<Buffer>> allocateBuffer(BufferUsage usage, uint64_t length) override;
+  Result<Ref<Buffer>> importBuffer(HostMemory &host, BufferUsage usage) override {
+    return importThrough(*inner, host, usage);
+  }
+  void reclaim(Buffer *buffer) override { passBack(*inner, buffer); }
+
+private:
+  const Ref<Allocator> inner;
   const std::shared_ptr<DiscreteMemory> memory;
 };
 

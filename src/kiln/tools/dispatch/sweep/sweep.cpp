@@ -412,15 +412,23 @@ private:
     return writer->addRun(run);
   }
 
-  // Finished problems are left out, and the time of the others is estimated from theirs.
+  // Finished problems are left out, the time of the others is estimated from theirs, and their rows that failed count
+  // as they do in a sweep that nothing interrupts.
   Status goOn(const store::StoredRun &stored, store::Reader &reader) {
     summary.run = stored.key();
     useSeed(stored.seed);
     KILN_ASSIGN_OR_RETURN(std::vector<store::StoredGroup> begun, reader.groups(summary.run));
+    std::set<std::string> ended;
     double seconds = 0;
     for (const store::StoredGroup &group : begun)
-      if (group.ended && finished.insert(group.problem).second)
+      if (group.ended && finished.insert(group.problem).second) {
+        ended.insert(group.key());
         seconds += static_cast<double>(*group.ended - group.started) / 1e9;
+      }
+    KILN_ASSIGN_OR_RETURN(std::vector<store::CandidateResult> results, reader.results(summary.run));
+    for (const store::CandidateResult &one : results)
+      summary.failed += ended.contains(one.group) &&
+                        (isFailure(one.outcome) || (one.outcome == Outcome::NotProfiled && settings.profile));
     const size_t left = groups.size() - std::min(groups.size(), finished.size());
     std::string rest;
     if (!finished.empty() && left > 0)
@@ -521,7 +529,7 @@ private:
         leaveUntimed(results.back(), measuring.live.candidates[i], static_cast<uint32_t>(i), outcome, ranked);
     }
     for (const store::CandidateResult &one : results)
-      summary.failed += !isSuccess(one.outcome) && one.outcome != Outcome::Unsupported;
+      summary.failed += isFailure(one.outcome);
     const std::vector<store::CandidateEstimate> estimates =
         estimatesOf(measuring.fact.key(), measuring.live, std::move(ranked), parts);
     std::vector<const store::CandidateEstimate *> pointers;
@@ -541,6 +549,8 @@ private:
     }
     return writer->finishGroup(measuring.fact.key(), results, estimates, cutSeconds);
   }
+
+  static bool isFailure(Outcome outcome) { return !isSuccess(outcome) && outcome != Outcome::Unsupported; }
 
   // Below three rounds there is no interval, and nothing to state.
   static bool isKnown(const measure::RankedEstimate &estimate) {
