@@ -255,10 +255,12 @@ bool CudaExecutable::loadCubin(const void *cubin) {
 Status CudaExecutable::loadCode(const char *text, std::string_view name) {
   const CudaLibrary &cuda = cudaContext->cuda();
   std::string log(4096, '\0');
-  int options[] = {cuda::kJitErrorLog, cuda::kJitErrorLogBytes};
-  void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
+  int options[] = {cuda::kJitErrorLog, cuda::kJitErrorLogBytes, cuda::kJitLines};
+  void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1), reinterpret_cast<void *>(1)};
+  // Lines are kept for profilers where the code names any, which --kiln-cuda-debug-symbols asks for.
+  const unsigned optionCount = std::strstr(text, "\t.loc\t") ? 3 : 2;
   CUmodule module = nullptr;
-  CUresult result = cuda.cuModuleLoadDataEx(&module, text, 2, options, values);
+  CUresult result = cuda.cuModuleLoadDataEx(&module, text, optionCount, options, values);
   if (result == cuda::kSuccess) {
     modules.push_back(module);
     return okStatus();

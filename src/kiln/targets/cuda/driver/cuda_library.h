@@ -55,7 +55,7 @@ inline constexpr CUresult kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInva
 inline constexpr int kMaxThreadsPerBlock = 1, kMultiprocessors = 16, kL2Bytes = 38, kMajor = 75, kMinor = 76,
                      kMaxSharedBytes = 97, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
 inline constexpr int kFunctionDynamicSharedBytes = 8;
-inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
+inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6, kJitLines = 13;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureOfThread = 1; // what other threads do has no part in it
 // Of a launch that may begin while kernels before it still run; the kernel waits for them itself.
