@@ -25,8 +25,8 @@ public:
   Status enqueue(CudaQueue &queue, std::span<const Binding> bindings);
   // The same, never as a graph, which may be part of one.
   Status enqueueAlone(CudaQueue &queue, std::span<const Binding> bindings) const;
-  // "dispatch 'a'", or "one of the dispatches 'a', 'b', ...": for errors of the device, which do not say where they
-  // arose.
+  // "dispatch 'a' with 4 x 1 x 1 workgroups", or "one of the dispatches 'a' with 4 x 1 x 1 workgroups, 'b' with ...":
+  // for errors of the device, which do not say where they arose.
   std::string describe() const;
   // Whether a kernel of it has assertions.
   bool canFail() const { return hasAssertions; }
@@ -54,6 +54,8 @@ private:
     uint32_t firstConstant = 0;
   };
   static uint64_t blocksOf(const Command &command);
+  // Of a dispatch: "'a' with 4 x 1 x 1 workgroups".
+  static std::string describe(const Command &command);
   // The address of each range, and, last, that of the scratch memory that all dispatches share.
   Result<std::vector<uint64_t>> resolve(CudaQueue &queue, std::span<const Binding> bindings) const;
   Status enqueueEach(CudaQueue &queue, std::span<const uint64_t> addresses) const;
