@@ -201,23 +201,37 @@ std::string CudaCommandBuffer::describe(const Command &command) {
   return fmt::format("'{}' with {} x {} x {} workgroups", command.kernel->name, count[0], count[1], count[2]);
 }
 
-std::string CudaCommandBuffer::describe() const {
-  constexpr size_t kMost = 4;
-  std::vector<std::string> dispatches;
+std::vector<std::string> CudaCommandBuffer::describeDispatches(std::string (*describe)(const Command &)) const {
+  std::vector<std::string> texts;
   for (const Command &command : commands)
     if (command.kind == Command::Kind::Dispatch)
-      if (std::string text = describe(command); std::ranges::find(dispatches, text) == dispatches.end())
-        dispatches.push_back(std::move(text));
+      if (std::string text = describe(command); std::ranges::find(texts, text) == texts.end())
+        texts.push_back(std::move(text));
+  return texts;
+}
+
+// "a", "a, b" or "a, b, c, d and 3 others"
+static std::string listOf(const std::vector<std::string> &items) {
+  constexpr size_t kMost = 4;
+  const size_t named = std::min(items.size(), kMost);
+  std::string text = fmt::format("{}", fmt::join(items.begin(), items.begin() + named, ", "));
+  return items.size() > named ? text + fmt::format(" and {} others", items.size() - named) : text;
+}
+
+Status CudaCommandBuffer::recordFinalize() {
+  if (!context->cuda().ranges())
+    return okStatus();
+  profilerName = listOf(describeDispatches([](const Command &command) { return command.kernel->name; }));
+  if (profilerName.empty())
+    profilerName = "fills and copies";
+  return okStatus();
+}
+
+std::string CudaCommandBuffer::describe() const {
+  const std::vector<std::string> dispatches = describeDispatches(describe);
   if (dispatches.empty())
     return "a fill or a copy";
-  if (dispatches.size() == 1)
-    return "dispatch " + dispatches.front();
-  const size_t named = std::min(dispatches.size(), kMost);
-  std::string text =
-      fmt::format("one of the dispatches {}", fmt::join(dispatches.begin(), dispatches.begin() + named, ", "));
-  if (dispatches.size() > named)
-    text += fmt::format(" and {} others", dispatches.size() - named);
-  return text;
+  return (dispatches.size() == 1 ? "dispatch " : "one of the dispatches ") + listOf(dispatches);
 }
 
 } // namespace kiln::hal

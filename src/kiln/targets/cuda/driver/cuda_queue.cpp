@@ -175,6 +175,7 @@ Result<CUevent> CudaQueue::takeEvent() {
 void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
   CudaContext::Scope scope(*context);
   std::unique_lock lock(mutex);
+  NvtxRange range(context->cuda().ranges(), submission->commands->rangeName());
   Result<CUevent> event = takeEvent();
   Status status = event.ok() ? submission->commands->enqueue(*this, submission->table) : event.status();
   if (status.ok() && submission->commands->canFail()) {

@@ -255,6 +255,37 @@ TEST_F(CudaSim, memoryHasAnEnd) {
   EXPECT_NE(buffer.status().message().find("bytes are free"), std::string_view::npos) << buffer.status().toString();
 }
 
+// Profilers are told of submissions by the names of dispatches, in ranges that end, also where a launch fails.
+TEST_F(CudaSim, submissionsAreRangesOfProfilers) {
+  static std::vector<std::string> told;
+  NvtxRanges ranges;
+  ranges.push = [](const char *name) {
+    told.push_back(name);
+    return 0;
+  };
+  ranges.pop = [] {
+    told.push_back("end");
+    return 0;
+  };
+  static const CudaLibrary library(cudasim::simulatedCuda(), cudasim::simulatedCuda().version(), ranges);
+  Result<Ref<Device>> opened = createCudaDevice(library, 109, {"cuda-sim", "109"}, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().toString();
+  device = *opened;
+  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  EXPECT_EQ(told, (std::vector<std::string>{"main_dispatch_0", "end"}));
+  Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::OneShot, 1);
+  ASSERT_TRUE(commands->fill({0, 0, 64}, 5, 4).ok());
+  ASSERT_TRUE(commands->finalize().ok());
+  Ref<Buffer> buffer = *device->allocator().allocate(BufferUsage::Result, 64);
+  std::vector<Binding> table{{buffer.get(), 0, 64}};
+  ASSERT_TRUE((*device->execute(nullptr, commands.get(), table))->wait().ok());
+  EXPECT_EQ(told, (std::vector<std::string>{"main_dispatch_0", "end", "fills and copies", "end"}));
+  scratchBytes = uint64_t(1) << 40;
+  EXPECT_FALSE(run("ret;").ok());
+  EXPECT_EQ(told.size(), 6u);
+  EXPECT_EQ(told.back(), "end");
+}
+
 // Memory is the device's own: scratch memory, too, is asked for by a number of bytes and a purpose.
 TEST_F(CudaSim, scratchMemoryHasAnEnd) {
   static const CudaLibrary library = [] {
