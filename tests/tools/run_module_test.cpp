@@ -1,5 +1,6 @@
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -44,6 +45,22 @@ TEST_F(RunModuleTest, SoleFunctionAndDefaultDeviceAndStandardInput) {
   options.input = absModule();
   ProcessResult result = runTool("kiln-run-module", {"--module=-", "-input=f32=-3"}, options);
   EXPECT_EQ(result.out, "EXEC @abs\nresult[0]: hal.buffer_view\nf32=3\n") << result.error;
+}
+
+// Flags of the documents for GPUs say what happens instead, on standard error, and only where that is something else.
+TEST_F(RunModuleTest, FlagsThatSetUpDriversAreAccepted) {
+  ProcessResult result = run("identity", {"--input=4xf32=1", "--cuda_use_streams=true", "--cuda_tracing",
+                                          "--cuda_async_allocations=false", "--cuda_allow_inline_execution=false",
+                                          "--cuda_default_index_from_mpi=false", "--cuda_default_index=1"});
+  EXPECT_EQ(result.exitCode, 0) << result.error;
+  EXPECT_EQ(result.out, "EXEC @identity\nresult[0]: hal.buffer_view\n4xf32=1 1 1 1\n");
+  EXPECT_CONTAINS(result.error, "kiln-run-module: note: --cuda_use_streams has no effect. Commands go into a stream");
+  EXPECT_CONTAINS(result.error, "kiln-run-module: note: --cuda_tracing has no effect. There is no Tracy here.");
+  EXPECT_EQ(std::ranges::count(result.error, '\n'), 2) << result.error;
+  EXPECT_CONTAINS(run("identity", {"--input=4xf32=1", "--cuda_default_index=x"}).error, "--cuda_default_index: 'x'");
+  ProcessResult index = run("identity", {"--input=4xf32=1", "--device=cuda", "--cuda_default_index=4096"});
+  EXPECT_EQ(index.exitCode, 1);
+  EXPECT_CONTAINS(index.error, "--device=cuda://4096: ");
 }
 
 TEST_F(RunModuleTest, FunctionNames) {

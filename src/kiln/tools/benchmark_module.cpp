@@ -303,6 +303,7 @@ int main(int argc, char **argv) {
   flags.add(parser);
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
+  flags.runtime.printNotes(parser.tool());
   Result<bool> succeeded = run(flags);
   if (!succeeded.ok())
     return reportEnd(parser.tool(), succeeded.status());

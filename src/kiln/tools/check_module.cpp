@@ -139,6 +139,7 @@ int main(int argc, char **argv) {
   parser.example("kiln-check-module --module=tests.vmfb --device=local-task --gtest_filter='*abs*'");
   if (std::optional<int> code = parser.parse(static_cast<int>(ours.size()), ours.data()))
     return *code;
+  runtime.printNotes(parser.tool());
 
   Result<bool> listed = runtime.printLists();
   if (Status status = listed.ok() ? runtime.startTimeout() : listed.status(); !status.ok())

@@ -58,6 +58,10 @@ void reportWarning(std::string_view tool, std::string_view message) {
   report(fmt::format("{}: warning: {}", tool, message));
 }
 
+void reportNote(std::string_view tool, std::string_view message) {
+  report(fmt::format("{}: note: {}", tool, message));
+}
+
 // Why standard output has failed first, as an errno: the stream itself only remembers that something did.
 static int printError = 0;
 

@@ -19,8 +19,9 @@ std::string messageLines(std::string_view text, size_t width);
 // Prints "tool: error: message" on standard error, in lines that fit where that is a terminal, and otherwise as it is:
 // who searches a log finds it on one line. Gives the exit code of a failure.
 int reportFailure(std::string_view tool, const Status &status);
-// Likewise "tool: warning: message".
+// Likewise "tool: warning: message" and "tool: note: message".
 void reportWarning(std::string_view tool, std::string_view message);
+void reportNote(std::string_view tool, std::string_view message);
 // Prints to standard output. What goes wrong is told by flushStandardOutput.
 void print(std::string_view text);
 // Flushes standard output: what was lost on a full disk must not look like success.

@@ -68,6 +68,7 @@ int main(int argc, char **argv) {
   parser.example("kiln-run-mlir --Xcompiler,kiln-opt-level=O1 abs.mlir --input=f32=-2");
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
+  flags.runtime.printNotes(parser.tool());
   Result<bool> matched = run(flags);
   if (!matched.ok())
     return reportEnd(parser.tool(), matched.status());

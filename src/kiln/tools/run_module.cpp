@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
                  "--input=\"4xf32=[1 2 3 4]\" --input=@b.npy --expected_output=4xf32=3");
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
+  runtime.printNotes(parser.tool());
 
   Result<bool> listed = runtime.printLists();
   if (Status status = listed.ok() ? runtime.startTimeout() : listed.status(); !status.ok())

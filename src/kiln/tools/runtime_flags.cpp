@@ -85,6 +85,12 @@ void RuntimeFlags::addDeviceFlags(FlagParser &parser) {
       executableFolder);
   parser.add({"trace_execution", "", "Prints each instruction of the host program that runs, to standard error."},
              traceExecution);
+  driverFlags.add(parser);
+}
+
+void RuntimeFlags::printNotes(std::string_view tool) const {
+  for (const std::string &line : driverFlags.notes())
+    reportNote(tool, line);
 }
 
 Result<bool> RuntimeFlags::printLists() const {
@@ -174,7 +180,8 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
   std::vector<std::string> uris = flags.devices;
   if (uris.empty())
     uris.push_back("local-task");
-  for (const std::string &uri : uris) {
+  for (const std::string &given : uris) {
+    const std::string uri = flags.driverFlags.deviceOf(given);
     Result<Ref<hal::Device>> device = registry.createDevice(uri, options);
     if (!device.ok())
       return Status(device.status().code(),

@@ -13,6 +13,7 @@
 #include "kiln/runtime/module/module.h"
 #include "kiln/runtime/vm/session.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/driver_flags.h"
 #include "kiln/tools/interrupts.h"
 
 namespace kiln {
@@ -27,6 +28,7 @@ struct RuntimeFlags {
   std::vector<std::string> inputs;
 
   std::vector<std::string> devices; // local-task where none is named
+  DriverFlags driverFlags;
   std::string deviceAllocator = "default";
   uint32_t workers = 0;                        // 0: the device's choice
   std::optional<std::string> executableFolder; // defaultExecutableFolder() where it is not given
@@ -46,6 +48,9 @@ struct RuntimeFlags {
 
   // Prints the lists that were asked for. True where there were any, and the tool is done.
   Result<bool> printLists() const;
+
+  // Prints a line to standard error for each flag that was given and has no effect here.
+  void printNotes(std::string_view tool) const;
 
   // After catchInterrupts, for --timeout.
   Status startTimeout() const { return interruptAfter(timeoutSeconds); }

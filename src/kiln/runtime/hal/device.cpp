@@ -2,13 +2,12 @@
 
 namespace kiln::hal {
 
-Device::Device(std::string uri, Ref<Allocator> allocator)
-    : deviceUri(std::move(uri)), deviceAllocator(std::move(allocator)) {}
+Device::Device(std::string uri, Ref<Allocator> allocator, std::shared_ptr<DeviceLoss> loss)
+    : deviceUri(std::move(uri)), deviceAllocator(std::move(allocator)), loss(std::move(loss)) {}
 
 Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
-  if (isLost.load(std::memory_order_relaxed))
-    return unavailable("device '{}' is lost: what it was given for a call that is over did not end; create it anew",
-                       uri());
+  if (loss->isSet()) [[unlikely]]
+    return loss->status(uri());
   if (!commands)
     return invalidArgument("a null command buffer cannot be executed");
   if (commands->device() != this)

@@ -9,13 +9,13 @@
 #include "kiln/runtime/hal/allocator.h"
 #include "kiln/runtime/hal/command_buffer.h"
 #include "kiln/runtime/hal/device_clock.h"
+#include "kiln/runtime/hal/device_loss.h"
 #include "kiln/runtime/hal/executable.h"
 #include "kiln/runtime/hal/execution_watch.h"
 #include "kiln/runtime/hal/fence.h"
 #include "kiln/runtime/hal/semaphore.h"
 #include "kiln/runtime/task/options.h"
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -71,12 +71,12 @@ public:
   // What `execute` is given is also added to `target` from now on; null ends that. Nobody else executes meanwhile.
   void keepSubmissions(std::vector<Submission> *target) { kept = target; }
 
-  // It works on something that cannot be stopped. From now on `execute` fails; what it was given before may be in use
-  // for ever.
-  void lose() { isLost.store(true, std::memory_order_relaxed); }
+  // From now on `execute` fails, and says why. What it was given before may be in use for ever.
+  void lose(Status why) { loss->set(std::move(why)); }
 
 protected:
-  Device(std::string uri, Ref<Allocator> allocator);
+  // `loss` is shared with what else finds out that the device does not work, such as its buffers.
+  Device(std::string uri, Ref<Allocator> allocator, std::shared_ptr<DeviceLoss> loss = std::make_shared<DeviceLoss>());
   ~Device() override = default;
 
   // With checked arguments.
@@ -85,7 +85,7 @@ protected:
 private:
   std::string deviceUri;
   Ref<Allocator> deviceAllocator;
-  std::atomic<bool> isLost{false};
+  std::shared_ptr<DeviceLoss> loss;
   std::vector<Submission> *kept = nullptr;
 };
 

@@ -128,7 +128,7 @@ Status Fence::waitWithin(const CallLimit *limit) const {
     return status;
   for (const SemaphorePoint &point : points())
     if (!point.semaphore->isReached(point.value))
-      point.semaphore->loseDevice();
+      point.semaphore->loseDevice(unavailable("what it was given for a call that is over did not end"));
   return std::move(limit->status())
       .withContext("what the device was asked to do did not end within a second more, and the device is lost");
 }

@@ -48,8 +48,9 @@ public:
   // already.
   virtual bool unlisten(SemaphoreListener &listener) = 0;
 
-  // What was to signal it does not end: the device that was to do it, if there is one, takes nothing any more.
-  virtual void loseDevice() {}
+  // What was to signal it does not end: the device that was to do it, if there is one, takes nothing any more, and says
+  // why.
+  virtual void loseDevice(Status) {}
 
 protected:
   Semaphore() = default;

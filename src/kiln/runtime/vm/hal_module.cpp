@@ -118,6 +118,13 @@ private:
     return AnyRef(std::move(copy));
   }
 
+  // A buffer, or the error, which says what the memory was asked for where there was not enough.
+  static Result<Ref<Buffer>> orWhatFor(Result<Ref<Buffer>> buffer, std::string_view purpose) {
+    if (buffer.ok() || buffer.status().code() != StatusCode::ResourceExhausted) [[likely]]
+      return buffer;
+    return std::move(buffer).status().withContext(purpose);
+  }
+
   Result<Ref<Device>> callDeviceGet(uint32_t index) {
     if (index >= devices.size())
       return notFound("the program needs device {}; the session has {}", index,
@@ -164,7 +171,9 @@ private:
   Result<Ref<Buffer>> callBufferAllocate(Device &device, uint32_t usage, uint64_t length) {
     if (usage > 1)
       return invalidArgument("there is no buffer usage {}", usage);
-    return device.allocator().allocate(static_cast<BufferUsage>(usage), length);
+    const auto use = static_cast<BufferUsage>(usage);
+    return orWhatFor(device.allocator().allocate(use, length),
+                     use == BufferUsage::Transient ? "memory of intermediate values" : "memory of a result");
   }
 
   Result<Ref<Buffer>> callBufferConstant(Device &device, Rodata &rodata, uint64_t offset, uint64_t length) {
@@ -176,7 +185,7 @@ private:
     memory.length = length;
     memory.access = MemoryAccess::Read;
     memory.checkReadable = [keep = Ref<Rodata>::share(&rodata)] { return keep->checkReadable(); };
-    return device.allocator().importHost(std::move(memory));
+    return orWhatFor(device.allocator().importHost(std::move(memory)), "memory of a constant");
   }
 
   Result<uint64_t> callBufferLength(Buffer &buffer) { return buffer.byteLength(); }

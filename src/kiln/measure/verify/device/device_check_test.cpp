@@ -218,7 +218,7 @@ TEST_F(DeviceCheckTest, WhatCannotBeCheckedIsAnError) {
   other.contraction.result = ElementType::I64;
   EXPECT_EQ(check->fill(other, *lhs, *rhs).code(), StatusCode::Unimplemented);
   // A device that is lost.
-  device->lose();
+  device->lose(unavailable("it is lost"));
   EXPECT_FALSE(check->fill(subject, *lhs, *rhs).ok());
   EXPECT_FALSE(check->prefill(subject, *out).ok());
   EXPECT_FALSE(check->expect(subject, *lhs, *rhs).ok());

@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/codegen/Serialization.h"
 
+#include "kiln/compiler/Codegen/LineTables.h"
 #include "kiln/compiler/Interfaces/DumpFiles.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/DispatchInterface.h"
@@ -8,9 +9,7 @@
 #include "kiln/targets/cpu/codegen/NativeCode.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/IR/Threading.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
@@ -63,14 +62,6 @@ static LogicalResult checkExports(HAL::ExecutableVariantOp variant, SmallVectorI
         entry.messages.push_back(message.str());
   }
   return success();
-}
-
-static LogicalResult addLineTables(ModuleOp module) {
-  PassManager passes(module->getContext(), ModuleOp::getOperationName());
-  LLVM::DIScopeForLLVMFuncOpPassOptions options;
-  options.emissionKind = LLVM::DIEmissionKind::LineTablesOnly;
-  passes.addPass(LLVM::createDIScopeForLLVMFuncOpPass(options));
-  return passes.run(module);
 }
 
 namespace {
@@ -186,7 +177,7 @@ LogicalResult serializeCpuVariant(HAL::ExecutableVariantOp variant, const Serial
   if (failed(checkExports(variant, exports)))
     return failure();
   for (ModuleOp module : modules)
-    if (debugInfo && failed(addLineTables(module)))
+    if (debugInfo && failed(addLineTables(module, LLVM::DIEmissionKind::LineTablesOnly)))
       return failure();
 
   std::string soname =

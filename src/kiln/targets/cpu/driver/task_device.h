@@ -34,7 +34,7 @@ public:
       : HostSemaphore(initialValue), device(std::move(device)) {}
 
   Status wait(uint64_t target, Deadline deadline) override;
-  void loseDevice() override { device->lose(); }
+  void loseDevice(Status why) override { device->lose(std::move(why)); }
 
 private:
   Ref<TaskDevice> device;

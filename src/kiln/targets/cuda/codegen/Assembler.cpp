@@ -94,7 +94,8 @@ static Error checkCubin(StringRef cubin, ArrayRef<StringRef> kernels) {
   return checkKernels(*file, kernels);
 }
 
-Expected<AssembledCode> assemble(StringRef ptxas, StringRef architecture, StringRef ptx, ArrayRef<StringRef> kernels) {
+Expected<AssembledCode> assemble(StringRef ptxas, StringRef architecture, StringRef ptx, ArrayRef<StringRef> kernels,
+                                 bool keepLines) {
   Expected<MemoryFile> input = MemoryFile::create("kiln.ptx", ptx);
   if (!input)
     return input.takeError();
@@ -103,7 +104,9 @@ Expected<AssembledCode> assemble(StringRef ptxas, StringRef architecture, String
     return joinErrors(made.takeError(), said.takeError());
   std::string target = ("-arch=" + architecture).str(), inputPath = input->path(), cubinPath = made->path(),
               saidPath = said->path();
-  StringRef arguments[] = {ptxas, "-v", target, inputPath, "-o", cubinPath};
+  SmallVector<StringRef> arguments = {ptxas, "-v", target, inputPath, "-o", cubinPath};
+  if (keepLines)
+    arguments.push_back("-lineinfo");
   std::optional<StringRef> redirects[] = {StringRef(), saidPath, saidPath};
   std::string reason;
   int code = sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects, kMostSeconds, 0, &reason);

@@ -26,8 +26,9 @@ llvm::Expected<std::string> findAssembler(llvm::StringRef ptxas);
 
 // `architecture` is as CudaTarget has it, `kernels` are the symbols of those that the PTX holds. Fails where `ptxas`
 // does, or has written something else than code for a GPU with these kernels. No files are left, whoever ends.
+// With `keepLines` the machine code names the source lines that the PTX names.
 llvm::Expected<AssembledCode> assemble(llvm::StringRef ptxas, llvm::StringRef architecture, llvm::StringRef ptx,
-                                       llvm::ArrayRef<llvm::StringRef> kernels);
+                                       llvm::ArrayRef<llvm::StringRef> kernels, bool keepLines);
 
 // What the output of `ptxas -v` says of kernels.
 std::vector<AssemblerRemark> remarksOf(llvm::StringRef output);

@@ -35,6 +35,10 @@ void CudaBackend::bindOptions(OptionBinder &binder) {
               "PTX, which "
               "takes no time to load where the architecture is that of the GPU, and --kiln-remarks tells what the "
               "assembler says of spilled registers and lost speed");
+  binder.flag("kiln-cuda-debug-symbols", &options.debugSymbols,
+              "Name the lines of the MLIR source in kernels, as -lineinfo does for CUDA's own compiler, so that "
+              "profilers, compute-sanitizer and the simulator lead back to them. The instructions stay the same; the "
+              "module becomes a little larger, and holds the path of the source");
   binder.flag("kiln-codegen-llvmgpu-use-transform-dialect", &options.transformDialectSpec, "<file>",
               "A transform-dialect file that replaces the strategies");
   binder.flag("kiln-codegen-llvmgpu-enable-transform-dialect-jit", &options.transformDialectStrategies,

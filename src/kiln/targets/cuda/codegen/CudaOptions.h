@@ -11,6 +11,7 @@ struct CudaOptions {
   // What a module carries beside code that runs on one architecture alone; or none.
   std::string fallbackArchitecture = "sm_80";
   std::string ptxas; // makes machine code of the PTX: a file, or a name in PATH; empty: only the device's driver does
+  bool debugSymbols = false;        // kernels name the lines of the MLIR source
   std::string transformDialectSpec; // a file; empty: the strategies
   bool transformDialectStrategies = false;
 };

@@ -1,5 +1,6 @@
 #include "kiln/targets/cuda/codegen/Serialization.h"
 
+#include "kiln/compiler/Codegen/LineTables.h"
 #include "kiln/compiler/Codegen/MachineCode.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Interfaces/DumpFiles.h"
@@ -36,8 +37,8 @@ struct DeviceCode {
 // each.
 class PtxCompiler {
 public:
-  PtxCompiler(HAL::ExecutableVariantOp variant, const SerializationOptions &options)
-      : variant(variant), options(options), target(CudaTarget::of(variant)) {}
+  PtxCompiler(HAL::ExecutableVariantOp variant, const SerializationOptions &options, bool debugSymbols)
+      : variant(variant), options(options), target(CudaTarget::of(variant)), debugSymbols(debugSymbols) {}
 
   // Code for other GPUs than the one that is asked for stays PTX.
   LogicalResult useAssembler(StringRef name) {
@@ -60,7 +61,8 @@ public:
     for (auto function : inner.getOps<LLVM::LLVMFuncOp>())
       if (function->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()))
         kernels.push_back(function.getSymName());
-    llvm::Expected<AssembledCode> assembled = assemble(ptxas, target.architecture, code.ptx, kernels);
+    llvm::Expected<AssembledCode> assembled = assemble(ptxas, target.architecture, code.ptx, kernels,
+                                                       /*keepLines=*/debugSymbols);
     if (!assembled)
       return variant->emitError() << "assembling PTX failed: " << llvm::toString(assembled.takeError());
     code.assembled = std::move(*assembled);
@@ -71,6 +73,9 @@ public:
 
 private:
   LogicalResult compile(ModuleOp inner, StringRef baseName, SmallVectorImpl<char> &ptx) const {
+    // More than directives would make ptxas compile for a debugger, without optimizing.
+    if (debugSymbols && failed(addLineTables(inner, LLVM::DIEmissionKind::DebugDirectivesOnly)))
+      return failure();
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> module =
         translateModuleToLLVMIR(inner, context, options.baseName, /*disableVerification=*/true);
@@ -108,6 +113,7 @@ private:
   HAL::ExecutableVariantOp variant;
   const SerializationOptions &options;
   CudaTarget target;
+  bool debugSymbols;
   std::string ptxas;
 };
 
@@ -147,7 +153,7 @@ static std::vector<flatbuffers::Offset<schema::GpuTensorMap>> makeTensorMaps(fla
 
 LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const SerializationOptions &options,
                                    const CudaOptions &cuda, SmallVectorImpl<char> &bytes) {
-  PtxCompiler compiler(variant, options);
+  PtxCompiler compiler(variant, options, cuda.debugSymbols);
   if (failed(compiler.useAssembler(cuda.ptxas)))
     return failure();
   SmallVector<ModuleOp> modules(variant.getBody().getOps<ModuleOp>());

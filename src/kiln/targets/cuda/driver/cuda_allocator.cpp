@@ -35,25 +35,21 @@ Result<void *> CudaBuffer::mapRange(MemoryAccess access, uint64_t offset, uint64
   return status;
 }
 
-// A failed copy leaves the context unusable, so that every later call tells of it.
+// This cannot return an error. Where the copy fails, the device is lost, so that nothing is computed from what the
+// memory held before.
 void CudaBuffer::unmapRange(MemoryAccess access, uint64_t offset, uint64_t length, void *pointer) {
   if (length && allows(access, MemoryAccess::Write))
-    (void)context->copyToDevice(address + offset, pointer, length);
+    if (Status status = context->copyToDevice(address + offset, pointer, length); !status.ok())
+      context->loss()->set(std::move(status).withContext("what was written to a mapped buffer did not get there"));
   std::free(pointer);
 }
 
 Result<Ref<Buffer>> CudaAllocator::allocateBuffer(BufferUsage usage, uint64_t length) {
-  const CudaLibrary &cuda = context->cuda();
   CudaContext::Scope scope(*context);
   CUdeviceptr address = 0;
-  CUresult result = cuda.cuMemAlloc_v2(&address, std::max<uint64_t>(length, 1));
-  if (result == cuda::kOutOfMemory) {
-    size_t available = 0, total = 0;
-    cuda.cuMemGetInfo_v2(&available, &total);
-    return resourceExhausted("cannot allocate {} bytes on '{}': {} of its {} bytes are free", length,
-                             context->properties().name, available, total);
-  }
-  KILN_RETURN_IF_ERROR(cuda.check(result, fmt::format("allocate {} bytes on the device", length)));
+  CUresult result = context->cuda().cuMemAlloc_v2(&address, std::max<uint64_t>(length, 1));
+  if (result != cuda::kSuccess) [[unlikely]]
+    return context->checkAllocation(result, length, "");
   return Ref<Buffer>(makeRef<CudaBuffer>(context, address, usage, length));
 }
 

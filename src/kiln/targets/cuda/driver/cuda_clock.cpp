@@ -27,10 +27,11 @@ Result<Ref<TimedWork>> CudaClock::prepare(std::vector<Submission> submissions) {
 
 Result<Ref<CudaTimedWork>> CudaTimedWork::create(Ref<CudaDevice> device, Enqueue enqueue) {
   Ref<CudaTimedWork> work = Ref<CudaTimedWork>::adopt(new CudaTimedWork(std::move(device), std::move(enqueue)));
-  const CudaLibrary &cuda = work->device->context().cuda();
-  CudaContext::Scope scope(work->device->context());
-  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuEventCreate(&work->started, 0), "make an event"));
-  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuEventCreate(&work->ended, 0), "make an event"));
+  const CudaContext &context = work->device->context();
+  const CudaLibrary &cuda = context.cuda();
+  CudaContext::Scope scope(context);
+  KILN_RETURN_IF_ERROR(context.check(cuda.cuEventCreate(&work->started, 0), "make an event"));
+  KILN_RETURN_IF_ERROR(context.check(cuda.cuEventCreate(&work->ended, 0), "make an event"));
   std::unique_lock lock = work->device->queue().lock();
   KILN_RETURN_IF_ERROR(work->capture());
   return work;
@@ -49,13 +50,14 @@ CudaTimedWork::~CudaTimedWork() {
 // The timestamps are nodes of the graph, so that launching it is no part of the time. An error of `enqueue` is told
 // when its work, which is not captured then, runs.
 Status CudaTimedWork::capture() {
-  const CudaLibrary &cuda = device->context().cuda();
+  const CudaContext &context = device->context();
+  const CudaLibrary &cuda = context.cuda();
   CudaQueue &queue = device->queue();
   if (executable)
     cuda.cuGraphExecDestroy(std::exchange(executable, nullptr));
   scratch = queue.scratchAddress();
   KILN_RETURN_IF_ERROR(
-      cuda.check(cuda.cuStreamBeginCapture_v2(queue.stream(), cuda::kCaptureOfThread), "begin to capture a graph"));
+      context.check(cuda.cuStreamBeginCapture_v2(queue.stream(), cuda::kCaptureOfThread), "begin to capture a graph"));
   const bool isCaptured =
       cuda.cuEventRecordWithFlags(started, queue.stream(), cuda::kEventRecordExternal) == cuda::kSuccess &&
       enqueue(queue).ok() &&
@@ -66,7 +68,7 @@ Status CudaTimedWork::capture() {
   if (isCaptured && cuda.cuGraphInstantiateWithFlags(&executable, graph, 0) != cuda::kSuccess)
     executable = nullptr;
   cuda.cuGraphDestroy(graph);
-  return executable ? cuda.check(cuda.cuGraphUpload(executable, queue.stream()), "upload a graph") : okStatus();
+  return executable ? context.check(cuda.cuGraphUpload(executable, queue.stream()), "upload a graph") : okStatus();
 }
 
 Status CudaTimedWork::launch() {
@@ -74,17 +76,19 @@ Status CudaTimedWork::launch() {
   // Scratch memory moves where somebody needs more of it.
   if (executable && scratch != queue.scratchAddress())
     KILN_RETURN_IF_ERROR(capture());
-  const CudaLibrary &cuda = device->context().cuda();
+  const CudaContext &context = device->context();
+  const CudaLibrary &cuda = context.cuda();
   if (executable)
-    return cuda.check(cuda.cuGraphLaunch(executable, queue.stream()), "launch a graph");
-  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuEventRecord(started, queue.stream()), "record an event"));
+    return context.check(cuda.cuGraphLaunch(executable, queue.stream()), "launch a graph");
+  KILN_RETURN_IF_ERROR(context.check(cuda.cuEventRecord(started, queue.stream()), "record an event"));
   KILN_RETURN_IF_ERROR(enqueue(queue));
-  return cuda.check(cuda.cuEventRecord(ended, queue.stream()), "record an event");
+  return context.check(cuda.cuEventRecord(ended, queue.stream()), "record an event");
 }
 
 Result<double> CudaTimedWork::run() {
-  const CudaLibrary &cuda = device->context().cuda();
-  CudaContext::Scope scope(device->context());
+  const CudaContext &context = device->context();
+  const CudaLibrary &cuda = context.cuda();
+  CudaContext::Scope scope(context);
   CudaQueue &queue = device->queue();
   uint64_t *failure = nullptr;
   {
@@ -95,8 +99,9 @@ Result<double> CudaTimedWork::run() {
     }
   }
   if (CUresult result = cuda.cuStreamSynchronize(queue.stream()); result != cuda::kSuccess) {
-    device->lose();
-    return cuda.check(result, "run what is timed");
+    Status status = context.check(result, "run what is timed");
+    device->lose(status);
+    return status;
   }
   if (failure) {
     std::unique_lock lock = queue.lock();
@@ -105,7 +110,7 @@ Result<double> CudaTimedWork::run() {
   }
   float milliseconds = 0;
   KILN_RETURN_IF_ERROR(
-      cuda.check(cuda.cuEventElapsedTime(&milliseconds, started, ended), "ask for the time between two events"));
+      context.check(cuda.cuEventElapsedTime(&milliseconds, started, ended), "ask for the time between two events"));
   return double(milliseconds) * 1e6;
 }
 

@@ -124,9 +124,9 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
   for (size_t i = 0; i < kernel.tensors.size(); ++i) {
     const CudaTensor &tensor = kernel.tensors[i];
     CudaTensorMap *map = nullptr;
-    KILN_RETURN_IF_ERROR(
-        cuda.check(tensor.maps.find(cuda, tensor, values[tensor.binding], map),
-                   fmt::format("describe binding {} of dispatch '{}' for its copies", tensor.binding, kernel.name)));
+    KILN_RETURN_IF_ERROR(context->check(
+        tensor.maps.find(cuda, tensor, values[tensor.binding], map),
+        fmt::format("describe binding {} of dispatch '{}' for its copies", tensor.binding, kernel.name)));
     parameters[used + i] = map;
   }
   if (!kernel.assertions.empty()) {
@@ -152,8 +152,7 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
   CUresult result = cuda.cuLaunchKernelEx(&how, kernel.function, parameters.data(), nullptr);
   if (result == cuda::kSuccess) [[likely]]
     return okStatus();
-  return cuda.check(result, fmt::format("launch dispatch '{}' with {} x {} x {} workgroups", kernel.name, count[0],
-                                        count[1], count[2]));
+  return context->check(result, "launch dispatch " + describe(command));
 }
 
 Status CudaCommandBuffer::enqueue(CudaQueue &queue, std::span<const Binding> bindings) {
@@ -177,12 +176,12 @@ Status CudaCommandBuffer::enqueueEach(CudaQueue &queue, std::span<const uint64_t
     switch (command.kind) {
     case Command::Kind::Dispatch: KILN_RETURN_IF_ERROR(launch(queue, command, addresses)); break;
     case Command::Kind::Fill:
-      KILN_RETURN_IF_ERROR(cuda.check(fill(queue.stream(), *address, length, command.pattern, command.patternWidth),
-                                      fmt::format("fill {} bytes", length)));
+      KILN_RETURN_IF_ERROR(context->check(fill(queue.stream(), *address, length, command.pattern, command.patternWidth),
+                                          fmt::format("fill {} bytes", length)));
       break;
     case Command::Kind::Copy:
-      KILN_RETURN_IF_ERROR(cuda.check(cuda.cuMemcpyDtoDAsync_v2(address[1], address[0], length, queue.stream()),
-                                      fmt::format("copy {} bytes on the device", length)));
+      KILN_RETURN_IF_ERROR(context->check(cuda.cuMemcpyDtoDAsync_v2(address[1], address[0], length, queue.stream()),
+                                          fmt::format("copy {} bytes on the device", length)));
       break;
     }
   }
@@ -197,23 +196,42 @@ Status CudaCommandBuffer::describeFailure(uint64_t failure) const {
   return failedPrecondition("{} (in dispatch '{}')", kernel->assertions[assertion], kernel->name);
 }
 
-std::string CudaCommandBuffer::describe() const {
-  constexpr size_t kMost = 4;
-  std::vector<std::string_view> names;
+std::string CudaCommandBuffer::describe(const Command &command) {
+  const uint64_t *count = command.workgroupCount;
+  return fmt::format("'{}' with {} x {} x {} workgroups", command.kernel->name, count[0], count[1], count[2]);
+}
+
+std::vector<std::string> CudaCommandBuffer::describeDispatches(std::string (*describe)(const Command &)) const {
+  std::vector<std::string> texts;
   for (const Command &command : commands)
-    if (command.kind == Command::Kind::Dispatch &&
-        std::find(names.begin(), names.end(), command.kernel->name) == names.end())
-      names.push_back(command.kernel->name);
-  if (names.empty())
+    if (command.kind == Command::Kind::Dispatch)
+      if (std::string text = describe(command); std::ranges::find(texts, text) == texts.end())
+        texts.push_back(std::move(text));
+  return texts;
+}
+
+// "a", "a, b" or "a, b, c, d and 3 others"
+static std::string listOf(const std::vector<std::string> &items) {
+  constexpr size_t kMost = 4;
+  const size_t named = std::min(items.size(), kMost);
+  std::string text = fmt::format("{}", fmt::join(items.begin(), items.begin() + named, ", "));
+  return items.size() > named ? text + fmt::format(" and {} others", items.size() - named) : text;
+}
+
+Status CudaCommandBuffer::recordFinalize() {
+  if (!context->cuda().ranges())
+    return okStatus();
+  profilerName = listOf(describeDispatches([](const Command &command) { return command.kernel->name; }));
+  if (profilerName.empty())
+    profilerName = "fills and copies";
+  return okStatus();
+}
+
+std::string CudaCommandBuffer::describe() const {
+  const std::vector<std::string> dispatches = describeDispatches(describe);
+  if (dispatches.empty())
     return "a fill or a copy";
-  if (names.size() == 1)
-    return fmt::format("dispatch '{}'", names.front());
-  std::string text = "one of the dispatches";
-  for (size_t i = 0; i < std::min(names.size(), kMost); ++i)
-    fmt::format_to(std::back_inserter(text), "{} '{}'", i ? "," : "", names[i]);
-  if (names.size() > kMost)
-    fmt::format_to(std::back_inserter(text), " and {} others", names.size() - kMost);
-  return text;
+  return (dispatches.size() == 1 ? "dispatch " : "one of the dispatches ") + listOf(dispatches);
 }
 
 } // namespace kiln::hal

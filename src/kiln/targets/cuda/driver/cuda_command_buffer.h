@@ -25,9 +25,12 @@ public:
   Status enqueue(CudaQueue &queue, std::span<const Binding> bindings);
   // The same, never as a graph, which may be part of one.
   Status enqueueAlone(CudaQueue &queue, std::span<const Binding> bindings) const;
-  // "dispatch 'a'", or "one of the dispatches 'a', 'b', ...": for errors of the device, which do not say where they
-  // arose.
+  // "dispatch 'a' with 4 x 1 x 1 workgroups", or "one of the dispatches 'a' with 4 x 1 x 1 workgroups, 'b' with ...":
+  // for errors of the device, which do not say where they arose.
   std::string describe() const;
+  // What profilers call a submission of it: "a", or "a, b, c, d and 3 others", by the names of dispatches. Empty where
+  // there is no library to tell them.
+  const std::string &rangeName() const { return profilerName; }
   // Whether a kernel of it has assertions.
   bool canFail() const { return hasAssertions; }
   // What an assertion says that has failed; `failure` is what its thread has written (CudaFailures).
@@ -38,7 +41,7 @@ protected:
   Status recordCopy(const SlotRange &source, const SlotRange &target) override;
   Status recordDispatch(const Dispatch &dispatch) override;
   Status recordBarrier() override { return okStatus(); }
-  Status recordFinalize() override { return okStatus(); }
+  Status recordFinalize() override;
   Status checkExecutable(const Executable &executable) const override;
   bool canAddress(const Buffer &buffer) const override;
 
@@ -54,6 +57,10 @@ private:
     uint32_t firstConstant = 0;
   };
   static uint64_t blocksOf(const Command &command);
+  // Of a dispatch: "'a' with 4 x 1 x 1 workgroups".
+  static std::string describe(const Command &command);
+  // Texts of dispatches in their order, each text once.
+  std::vector<std::string> describeDispatches(std::string (*describe)(const Command &)) const;
   // The address of each range, and, last, that of the scratch memory that all dispatches share.
   Result<std::vector<uint64_t>> resolve(CudaQueue &queue, std::span<const Binding> bindings) const;
   Status enqueueEach(CudaQueue &queue, std::span<const uint64_t> addresses) const;
@@ -66,6 +73,7 @@ private:
   std::vector<uint64_t> constants;
   std::vector<Ref<Executable>> executables;
   bool hasAssertions = false;
+  std::string profilerName;
   CudaGraphs graphs;
 };
 

@@ -43,14 +43,28 @@ CudaContext::~CudaContext() {
     library.cuDevicePrimaryCtxRelease_v2(device);
 }
 
+Status CudaContext::explained(Status status) const {
+  return status.ok() || !deviceLoss->isSet() ? std::move(status) : deviceLoss->status(deviceProperties.name);
+}
+
+Status CudaContext::checkAllocation(CUresult result, uint64_t bytes, std::string_view purpose) const {
+  const std::string amount = fmt::format("{} bytes{}{}", bytes, purpose.empty() ? "" : " ", purpose);
+  if (result != cuda::kOutOfMemory)
+    return check(result, fmt::format("allocate {}", amount));
+  size_t available = 0, total = 0;
+  library.cuMemGetInfo_v2(&available, &total);
+  return resourceExhausted("cannot allocate {} on '{}': {} of its {} bytes are free", amount, deviceProperties.name,
+                           available, total);
+}
+
 Status CudaContext::copyToDevice(CUdeviceptr target, const void *source, uint64_t length) {
   Scope scope(*this);
-  return transfers->toDevice(target, source, length);
+  return explained(transfers->toDevice(target, source, length));
 }
 
 Status CudaContext::copyToHost(void *target, CUdeviceptr source, uint64_t length) {
   Scope scope(*this);
-  return transfers->toHost(target, source, length);
+  return explained(transfers->toHost(target, source, length));
 }
 
 } // namespace kiln::hal

@@ -3,9 +3,11 @@
 #define KILN_TARGETS_CUDA_DRIVER_CUDA_CONTEXT_H
 
 #include "kiln/base/ref.h"
+#include "kiln/runtime/hal/device_loss.h"
 #include "kiln/targets/cuda/driver/cuda_library.h"
 #include "kiln/targets/cuda/driver/cuda_transfers.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -31,6 +33,17 @@ public:
   const CudaLibrary &cuda() const { return library; }
   const CudaProperties &properties() const { return deviceProperties; }
 
+  // Why the device takes no more work, where it does not. A kernel that faults leaves the context unusable, and CUDA
+  // then answers everything with the kernel's error.
+  const std::shared_ptr<DeviceLoss> &loss() const { return deviceLoss; }
+  // As CudaLibrary::check; where the device is lost, the error says why that is so.
+  Status check(CUresult result, std::string_view what) const {
+    return result == cuda::kSuccess ? okStatus() : explained(library.check(result, what));
+  }
+  // The same for an allocation of device memory: where there is not enough, the error says how much is free. `purpose`
+  // follows the number of bytes: "of scratch memory"; it may be empty.
+  Status checkAllocation(CUresult result, uint64_t bytes, std::string_view purpose) const;
+
   // Both wait until the copy is done.
   Status copyToDevice(CUdeviceptr target, const void *source, uint64_t length);
   Status copyToHost(void *target, CUdeviceptr source, uint64_t length);
@@ -53,9 +66,11 @@ public:
 private:
   CudaContext(const CudaLibrary &cuda, CUdevice device) : library(cuda), device(device) {}
   ~CudaContext() override;
+  Status explained(Status status) const;
 
   const CudaLibrary &library;
   const CUdevice device;
+  const std::shared_ptr<DeviceLoss> deviceLoss = std::make_shared<DeviceLoss>();
   CudaProperties deviceProperties;
   CUcontext context = nullptr;
   std::optional<CudaTransfers> transfers;

@@ -17,7 +17,7 @@ static Ref<Allocator> createAllocator(const Ref<CudaContext> &context, DeviceOpt
 }
 
 CudaDevice::CudaDevice(std::string uri, Ref<CudaContext> context, Ref<CudaQueue> queue, const DeviceOptions &options)
-    : Device(std::move(uri), createAllocator(context, options)), cudaContext(std::move(context)),
+    : Device(std::move(uri), createAllocator(context, options), context->loss()), cudaContext(std::move(context)),
       submissions(std::move(queue)) {}
 
 Result<Ref<CudaDevice>> CudaDevice::create(std::string uri, Ref<CudaContext> context, const DeviceOptions &options) {

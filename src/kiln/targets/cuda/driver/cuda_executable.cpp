@@ -216,7 +216,7 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context
       if (result == cuda::kSuccess && kernel.dynamicSharedBytes)
         result =
             cuda.cuFuncSetAttribute(kernel.function, cuda::kFunctionDynamicSharedBytes, int(kernel.dynamicSharedBytes));
-      KILN_RETURN_IF_ERROR(cuda.check(result, fmt::format("load dispatch '{}'", kernel.name)).withContext(name));
+      KILN_RETURN_IF_ERROR(context->check(result, fmt::format("load dispatch '{}'", kernel.name)).withContext(name));
       KILN_RETURN_IF_ERROR(executable->limitClusters(kernel).withContext(name));
       executable->kernels.push_back(std::move(kernel));
     }
@@ -235,8 +235,9 @@ Status CudaExecutable::limitClusters(CudaKernel &kernel) const {
                        kernel.dynamicSharedBytes};
   int clusters = 0;
   const CudaLibrary &cuda = cudaContext->cuda();
-  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuOccupancyMaxActiveClusters(&clusters, kernel.function, &how),
-                                  fmt::format("ask how many clusters of dispatch '{}' run at a time", kernel.name)));
+  KILN_RETURN_IF_ERROR(
+      cudaContext->check(cuda.cuOccupancyMaxActiveClusters(&clusters, kernel.function, &how),
+                         fmt::format("ask how many clusters of dispatch '{}' run at a time", kernel.name)));
   if (clusters <= 0)
     return failedPrecondition("'{}' has no room for a cluster of {} blocks of dispatch '{}'",
                               cudaContext->properties().name, kernel.clusterBlocks, kernel.name);
@@ -255,10 +256,12 @@ bool CudaExecutable::loadCubin(const void *cubin) {
 Status CudaExecutable::loadCode(const char *text, std::string_view name) {
   const CudaLibrary &cuda = cudaContext->cuda();
   std::string log(4096, '\0');
-  int options[] = {cuda::kJitErrorLog, cuda::kJitErrorLogBytes};
-  void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1)};
+  int options[] = {cuda::kJitErrorLog, cuda::kJitErrorLogBytes, cuda::kJitLines};
+  void *values[] = {log.data(), reinterpret_cast<void *>(log.size() - 1), reinterpret_cast<void *>(1)};
+  // Lines are kept for profilers where the code names any, which --kiln-cuda-debug-symbols asks for.
+  const unsigned optionCount = std::strstr(text, "\t.loc\t") ? 3 : 2;
   CUmodule module = nullptr;
-  CUresult result = cuda.cuModuleLoadDataEx(&module, text, 2, options, values);
+  CUresult result = cuda.cuModuleLoadDataEx(&module, text, optionCount, options, values);
   if (result == cuda::kSuccess) {
     modules.push_back(module);
     return okStatus();
@@ -272,7 +275,7 @@ Status CudaExecutable::loadCode(const char *text, std::string_view name) {
   while (log.ends_with('\n'))
     log.pop_back();
   std::string what = fmt::format("compile the code of '{}' for the device", name);
-  return cuda.check(result, log.empty() ? what : fmt::format("{}, of which the driver says \"{}\"", what, log));
+  return cudaContext->check(result, log.empty() ? what : fmt::format("{}, of which the driver says \"{}\"", what, log));
 }
 
 CudaExecutable::~CudaExecutable() {

@@ -24,18 +24,18 @@ Status CudaGraphs::launch(CUstream stream, std::vector<uint64_t> addresses, cons
   entry->lastUse = ++uses;
   if (!entry->isForAddresses)
     KILN_RETURN_IF_ERROR(prepare(stream, *entry, enqueue));
-  return context->cuda().check(context->cuda().cuGraphLaunch(entry->executable, stream), "launch a graph");
+  return context->check(context->cuda().cuGraphLaunch(entry->executable, stream), "launch a graph");
 }
 
 Status CudaGraphs::prepare(CUstream stream, Entry &entry, const std::function<Status()> &enqueue) {
   const CudaLibrary &cuda = context->cuda();
   KILN_RETURN_IF_ERROR(
-      cuda.check(cuda.cuStreamBeginCapture_v2(stream, cuda::kCaptureOfThread), "begin to capture a graph"));
+      context->check(cuda.cuStreamBeginCapture_v2(stream, cuda::kCaptureOfThread), "begin to capture a graph"));
   Status status = enqueue();
   CUgraph graph = nullptr;
   CUresult result = cuda.cuStreamEndCapture(stream, &graph);
   if (status.ok())
-    status = cuda.check(result, "capture a graph");
+    status = context->check(result, "capture a graph");
   if (status.ok() && entry.executable) {
     CudaGraphUpdate update;
     // What cannot be updated is made anew.
@@ -43,7 +43,7 @@ Status CudaGraphs::prepare(CUstream stream, Entry &entry, const std::function<St
       cuda.cuGraphExecDestroy(std::exchange(entry.executable, nullptr));
   }
   if (status.ok() && !entry.executable)
-    status = cuda.check(cuda.cuGraphInstantiateWithFlags(&entry.executable, graph, 0), "make a graph");
+    status = context->check(cuda.cuGraphInstantiateWithFlags(&entry.executable, graph, 0), "make a graph");
   if (graph)
     cuda.cuGraphDestroy(graph);
   entry.isForAddresses = status.ok();

@@ -4,6 +4,7 @@
 #define KILN_TARGETS_CUDA_DRIVER_CUDA_LIBRARY_H
 
 #include "kiln/base/status.h"
+#include "kiln/targets/cuda/driver/nvtx_ranges.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +56,7 @@ inline constexpr CUresult kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInva
 inline constexpr int kMaxThreadsPerBlock = 1, kMultiprocessors = 16, kL2Bytes = 38, kMajor = 75, kMinor = 76,
                      kMaxSharedBytes = 97, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
 inline constexpr int kFunctionDynamicSharedBytes = 8;
-inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;
+inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6, kJitLines = 13;
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr int kCaptureOfThread = 1; // what other threads do has no part in it
 // Of a launch that may begin while kernels before it still run; the kernel waits for them itself.
@@ -80,8 +81,8 @@ public:
   // do.
   static Result<const CudaLibrary *> load();
   // A simulated GPU's functions.
-  CudaLibrary(const CudaFunctions &functions, int version)
-      : CudaFunctions(functions), driverVersion(version), simulated(true) {}
+  CudaLibrary(const CudaFunctions &functions, int version, NvtxRanges ranges = {})
+      : CudaFunctions(functions), driverVersion(version), simulated(true), profilerRanges(ranges) {}
 
   bool isSimulated() const { return simulated; }
 
@@ -89,6 +90,8 @@ public:
   Status check(CUresult result, std::string_view what) const;
   // The highest version of CUDA that the driver knows: 12080 for 12.8.
   int version() const { return driverVersion; }
+  // For telling profilers what is submitted.
+  const NvtxRanges &ranges() const { return profilerRanges; }
 
 private:
   CudaLibrary() = default;
@@ -96,6 +99,7 @@ private:
 
   int driverVersion = 0;
   bool simulated = false;
+  NvtxRanges profilerRanges;
 };
 
 } // namespace kiln::hal

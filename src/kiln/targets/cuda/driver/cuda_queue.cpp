@@ -36,8 +36,8 @@ Status CudaSemaphore::wait(uint64_t target, Deadline deadline) {
   return HostSemaphore::wait(target, deadline);
 }
 
-void CudaSemaphore::loseDevice() {
-  device->lose();
+void CudaSemaphore::loseDevice(Status why) {
+  device->lose(std::move(why));
 }
 
 //===--- CudaSubmission -------------------------------------------------------------------------------------------===//
@@ -103,8 +103,8 @@ Result<Ref<CudaQueue>> CudaQueue::create(Ref<CudaContext> context) {
   Ref<CudaQueue> queue = Ref<CudaQueue>::adopt(new CudaQueue(std::move(context)));
   const CudaLibrary &cuda = queue->context->cuda();
   CudaContext::Scope scope(*queue->context);
-  KILN_RETURN_IF_ERROR(
-      cuda.check(cuda.cuStreamCreate(&queue->cudaStream, cuda::kStreamNonBlocking), "make a stream for dispatches"));
+  KILN_RETURN_IF_ERROR(queue->context->check(cuda.cuStreamCreate(&queue->cudaStream, cuda::kStreamNonBlocking),
+                                             "make a stream for dispatches"));
   queue->watcher = std::thread([raw = queue.get()] { raw->watch(); });
   return queue;
 }
@@ -167,14 +167,15 @@ Result<CUevent> CudaQueue::takeEvent() {
   }
   CUevent event = nullptr;
   const CudaLibrary &cuda = context->cuda();
-  KILN_RETURN_IF_ERROR(
-      cuda.check(cuda.cuEventCreate(&event, cuda::kEventBlockingSync | cuda::kEventDisableTiming), "make an event"));
+  KILN_RETURN_IF_ERROR(context->check(cuda.cuEventCreate(&event, cuda::kEventBlockingSync | cuda::kEventDisableTiming),
+                                      "make an event"));
   return event;
 }
 
 void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
   CudaContext::Scope scope(*context);
   std::unique_lock lock(mutex);
+  NvtxRange range(context->cuda().ranges(), submission->commands->rangeName());
   Result<CUevent> event = takeEvent();
   Status status = event.ok() ? submission->commands->enqueue(*this, submission->table) : event.status();
   if (status.ok() && submission->commands->canFail()) {
@@ -187,10 +188,8 @@ void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
     submission->event = *event;
     CUresult result = context->cuda().cuEventRecord(*event, cudaStream);
     // An event is refused where a kernel has failed already, which is then the error of what was launched.
-    if (status.ok() && result != cuda::kSuccess) {
-      status = context->cuda().check(result, fmt::format("run {}", submission->commands->describe()));
-      submission->device->lose();
-    }
+    if (status.ok() && result != cuda::kSuccess)
+      status = failureOf(*submission, result);
   }
   if (!status.ok()) {
     if (submission->commands->canFail())
@@ -233,13 +232,17 @@ void CudaQueue::reap() {
   }
 }
 
+Status CudaQueue::failureOf(const CudaSubmission &submission, CUresult result) {
+  Status status = context->check(result, fmt::format("run {}", submission.commands->describe()));
+  submission.device->lose(status);
+  return status;
+}
+
 // The queue is locked, so that what was launched behind this submission sees how it ended.
 Status CudaQueue::outcomeOf(const CudaSubmission &submission, CUresult result) {
   const uint64_t failure = submission.failure ? failedAssertions.read(submission.failure) : CudaFailures::kNone;
-  if (result != cuda::kSuccess) {
-    submission.device->lose();
-    return context->cuda().check(result, fmt::format("run {}", submission.commands->describe()));
-  }
+  if (result != cuda::kSuccess)
+    return failureOf(submission, result);
   Status &status = submission.done->failure;
   for (const Ref<CudaSemaphore> &before : submission.after)
     if (status.ok())
@@ -259,12 +262,12 @@ Result<CUdeviceptr> CudaQueue::reserveScratch(uint64_t bytes) {
   if (bytes <= scratchBytes)
     return scratch;
   const CudaLibrary &cuda = context->cuda();
-  KILN_RETURN_IF_ERROR(cuda.check(cuda.cuStreamSynchronize(cudaStream), "await the dispatches before"));
+  KILN_RETURN_IF_ERROR(context->check(cuda.cuStreamSynchronize(cudaStream), "await the dispatches before"));
   if (scratch)
     cuda.cuMemFree_v2(std::exchange(scratch, 0));
   scratchBytes = 0;
-  KILN_RETURN_IF_ERROR(
-      cuda.check(cuda.cuMemAlloc_v2(&scratch, bytes), fmt::format("allocate {} bytes of scratch memory", bytes)));
+  KILN_RETURN_IF_ERROR(context->checkAllocation(cuda.cuMemAlloc_v2(&scratch, bytes), bytes,
+                                                "of scratch memory, which dispatches share,"));
   scratchBytes = bytes;
   return scratch;
 }

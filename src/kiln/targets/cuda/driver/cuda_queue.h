@@ -31,7 +31,7 @@ public:
   ~CudaSemaphore() override;
 
   Status wait(uint64_t target, Deadline deadline) override;
-  void loseDevice() override;
+  void loseDevice(Status why) override;
 
   // Whether what is put into the queue of `other` from now on runs after what signals this.
   bool isLaunchedOn(const CudaDevice &other) const {
@@ -104,6 +104,8 @@ private:
   ~CudaQueue() override;
   void watch();
   Status outcomeOf(const CudaSubmission &submission, CUresult result);
+  // The error of a submission that the device has failed at, which loses the device.
+  Status failureOf(const CudaSubmission &submission, CUresult result);
   Result<CUevent> takeEvent();
 
   Ref<CudaContext> context;

@@ -41,7 +41,7 @@ protected:
     const auto name = builder.CreateString("main_dispatch_0"), symbol = builder.CreateString("k");
     std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels{
         schema::CreateGpuKernel(builder, name, symbol, /*code=*/0, /*binding_count=*/1, /*constant_count=*/0,
-                                /*threads_x=*/32, 1, 1, 0, 0, tensorMaps, 0, false, assertions)};
+                                /*threads_x=*/32, 1, 1, 0, scratchBytes, tensorMaps, 0, false, assertions)};
     std::vector<flatbuffers::Offset<flatbuffers::String>> codes{builder.CreateString(std::string(text))};
     std::vector<flatbuffers::Offset<schema::GpuCubin>> machineCodes;
     for (const std::vector<uint8_t> &cubin : cubins)
@@ -80,6 +80,7 @@ protected:
   }
 
   Ref<Device> device;
+  uint64_t scratchBytes = 0; // of a block of the kernels that are loaded from now on
 };
 
 // The simulator runs PTX alone, and takes that where there is machine code too.
@@ -132,18 +133,32 @@ TEST_F(CudaSim, MachineCodeThatIsNotWholeIsDataLoss) {
 TEST_F(CudaSim, faultsNameDispatchAndPlaceAndStay) {
   open("100");
   EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  Ref<Buffer> buffer = *device->allocator().allocate(BufferUsage::Result, 64);
   Status status = run("st.global.u32 [%a+64], %t;");
   EXPECT_EQ(status.code(), StatusCode::Internal);
   const std::string text(status.message());
-  EXPECT_NE(
-      text.find("cannot run dispatch 'main_dispatch_0': kernel 'k', instruction 'st.global.u32 [%a+64], %t' at PTX "
-                "line 7, block (0, 0, 0), thread ("),
-      text.npos)
+  EXPECT_NE(text.find("cannot run dispatch 'main_dispatch_0' with 1 x 1 x 1 workgroups: kernel 'k', instruction "
+                      "'st.global.u32 [%a+64], %t' at PTX line 7, block (0, 0, 0), thread ("),
+            text.npos)
       << text;
   EXPECT_NE(text.find("writes 4 bytes at"), text.npos) << text;
   EXPECT_NE(text.find("0 bytes past the end of an allocation of 64 bytes (CUDA_ERROR_ILLEGAL_ADDRESS: 700)"), text.npos)
       << text;
-  EXPECT_FALSE(run("ret;").ok());
+  // Whatever is asked of the device later is told of this error.
+  const std::string reason = fmt::format("is lost because of an earlier error: {}; create it anew", text);
+  std::array<std::byte, 64> bytes{};
+  for (const Status &later : {run("ret;"), load(kernel("ret;")).status(), buffer->read(0, bytes),
+                              device->allocator().allocate(BufferUsage::Result, 1 << 20).status()})
+    EXPECT_NE(later.message().find(reason), std::string_view::npos) << later.toString();
+  Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::OneShot, 1);
+  ASSERT_TRUE(commands->fill({0, 0, 64}, 5, 4).ok());
+  ASSERT_TRUE(commands->finalize().ok());
+  std::vector<Binding> table{{buffer.get(), 0, 64}};
+  const Status execution = device->execute(nullptr, commands.get(), table).status();
+  EXPECT_EQ(execution.code(), StatusCode::Unavailable);
+  EXPECT_EQ(execution.message(), fmt::format("device '{}' {}", device->uri(), reason));
+  commands = nullptr;
+  buffer = nullptr;
   // The error goes with the context, once whoever completed the last submission has let go of the device.
   while (!device->unique())
     std::this_thread::yield();
@@ -238,6 +253,93 @@ TEST_F(CudaSim, memoryHasAnEnd) {
   Result<Ref<Buffer>> buffer = device->allocator().allocate(BufferUsage::Result, uint64_t(17) << 30);
   EXPECT_EQ(buffer.status().code(), StatusCode::ResourceExhausted);
   EXPECT_NE(buffer.status().message().find("bytes are free"), std::string_view::npos) << buffer.status().toString();
+}
+
+// Profilers are told of submissions by the names of dispatches, in ranges that end, also where a launch fails.
+TEST_F(CudaSim, submissionsAreRangesOfProfilers) {
+  static std::vector<std::string> told;
+  NvtxRanges ranges;
+  ranges.push = [](const char *name) {
+    told.push_back(name);
+    return 0;
+  };
+  ranges.pop = [] {
+    told.push_back("end");
+    return 0;
+  };
+  static const CudaLibrary library(cudasim::simulatedCuda(), cudasim::simulatedCuda().version(), ranges);
+  Result<Ref<Device>> opened = createCudaDevice(library, 109, {"cuda-sim", "109"}, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().toString();
+  device = *opened;
+  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  EXPECT_EQ(told, (std::vector<std::string>{"main_dispatch_0", "end"}));
+  Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::OneShot, 1);
+  ASSERT_TRUE(commands->fill({0, 0, 64}, 5, 4).ok());
+  ASSERT_TRUE(commands->finalize().ok());
+  Ref<Buffer> buffer = *device->allocator().allocate(BufferUsage::Result, 64);
+  std::vector<Binding> table{{buffer.get(), 0, 64}};
+  ASSERT_TRUE((*device->execute(nullptr, commands.get(), table))->wait().ok());
+  EXPECT_EQ(told, (std::vector<std::string>{"main_dispatch_0", "end", "fills and copies", "end"}));
+  scratchBytes = uint64_t(1) << 40;
+  EXPECT_FALSE(run("ret;").ok());
+  EXPECT_EQ(told.size(), 6u);
+  EXPECT_EQ(told.back(), "end");
+}
+
+// Memory is the device's own: scratch memory, too, is asked for by a number of bytes and a purpose.
+TEST_F(CudaSim, scratchMemoryHasAnEnd) {
+  static const CudaLibrary library = [] {
+    CudaFunctions functions = cudasim::simulatedCuda();
+    functions.cuMemAlloc_v2 = [](CUdeviceptr *address, size_t bytes) {
+      return bytes == 4096 ? cuda::kOutOfMemory : cudasim::simulatedCuda().cuMemAlloc_v2(address, bytes);
+    };
+    return CudaLibrary(functions, cudasim::simulatedCuda().version());
+  }();
+  Result<Ref<Device>> opened = createCudaDevice(library, 107, {"cuda-sim", "107"}, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().toString();
+  device = *opened;
+  scratchBytes = 4096;
+  const Status status = run("ret;");
+  EXPECT_EQ(status.code(), StatusCode::ResourceExhausted);
+  EXPECT_NE(status.message().find("cannot allocate 4096 bytes of scratch memory, which dispatches share, on 'simulated "
+                                  "sm_90, seed 107': "),
+            std::string_view::npos)
+      << status.toString();
+  EXPECT_NE(status.message().find("bytes are free"), std::string_view::npos) << status.toString();
+  // The device works on.
+  scratchBytes = 0;
+  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+}
+
+// What the host has written to a mapping is copied when the mapping ends, which cannot fail. Nothing is computed from
+// memory that does not have it.
+TEST_F(CudaSim, failedWritesOfMappingsLoseTheDevice) {
+  static bool copiesFail = false;
+  static const CudaLibrary library = [] {
+    CudaFunctions functions = cudasim::simulatedCuda();
+    functions.cuMemcpyHtoDAsync_v2 = [](CUdeviceptr target, const void *source, size_t bytes, CUstream stream) {
+      constexpr CUresult kInvalidValue = 1;
+      return copiesFail ? kInvalidValue : cudasim::simulatedCuda().cuMemcpyHtoDAsync_v2(target, source, bytes, stream);
+    };
+    return CudaLibrary(functions, cudasim::simulatedCuda().version());
+  }();
+  Result<Ref<Device>> opened = createCudaDevice(library, 108, {"cuda-sim", "108"}, {});
+  ASSERT_TRUE(opened.ok()) << opened.status().toString();
+  device = *opened;
+  Ref<Buffer> buffer = *device->allocator().allocate(BufferUsage::Result, 64);
+  ASSERT_TRUE(buffer->map(MemoryAccess::ReadWrite).ok());
+  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  copiesFail = true;
+  ASSERT_TRUE(buffer->map(MemoryAccess::Read).ok());
+  EXPECT_TRUE(run("st.global.u32 [%a], %t;").ok());
+  ASSERT_TRUE(buffer->map(MemoryAccess::ReadWrite).ok());
+  copiesFail = false;
+  const Status status = run("st.global.u32 [%a], %t;");
+  EXPECT_EQ(status.code(), StatusCode::Unavailable);
+  EXPECT_NE(status.message().find("device 'cuda-sim://108' is lost because of an earlier error: what was written to a "
+                                  "mapped buffer did not get there: cannot copy 64 bytes to the device: "),
+            std::string_view::npos)
+      << status.toString();
 }
 
 // The library with a count of what is asked of it.

@@ -57,9 +57,10 @@ Status DiscreteDevice::countSubmission() {
   const DiscreteSettings &settings = deviceMemory->settings;
   const uint64_t number = submissions.fetch_add(1) + 1;
   if (settings.loseAt && number >= settings.loseAt) {
-    lose();
-    return Status(StatusCode::Unavailable,
-                  fmt::format("device '{}' was lost at submission {}, as its URI asks", uri(), settings.loseAt));
+    Status why(StatusCode::Unavailable,
+               fmt::format("device '{}' was lost at submission {}, as its URI asks", uri(), settings.loseAt));
+    lose(why);
+    return why;
   }
   if (number == settings.failSubmission)
     return Status(StatusCode::Unavailable,

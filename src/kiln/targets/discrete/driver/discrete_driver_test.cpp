@@ -131,7 +131,9 @@ TEST(DiscreteDriverTest, ALostDeviceTakesNothingMore) {
   Status status = fill(*device, *buffer, {2});
   EXPECT_NE(status.message().find("device 'discrete://lose-at=2' was lost at submission 2"), std::string::npos)
       << status.toString();
-  EXPECT_FALSE(fill(*device, *buffer, {3}).ok());
+  EXPECT_EQ(fill(*device, *buffer, {3}).message(),
+            "device 'discrete://lose-at=2' is lost because of an earlier error: device 'discrete://lose-at=2' was lost "
+            "at submission 2, as its URI asks; create it anew");
 }
 
 TEST(DiscreteDriverTest, SettingsAreChecked) {

@@ -15,7 +15,7 @@ namespace {
 class DiscreteSemaphore final : public HostSemaphore {
 public:
   explicit DiscreteSemaphore(Ref<DiscreteDevice> device) : HostSemaphore(0), device(std::move(device)) {}
-  void loseDevice() override { device->lose(); }
+  void loseDevice(Status why) override { device->lose(std::move(why)); }
 
 private:
   Ref<DiscreteDevice> device;

@@ -32,6 +32,7 @@ static Result<std::string> generatedProgram(const Lab &lab, const report::Row &r
 // are refused where a store names them: they write files, read scripts that are run, or plant mistakes.
 static constexpr std::string_view kHarmlessFlags[] = {
     "compute-in-f64",
+    "cuda-debug-symbols",
     "hal-benchmark-dispatch-repeat-count",
     "hal-target-backends",
     "input-type",
