@@ -1,7 +1,7 @@
 #include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Codegen/DispatchRoot.h"
 #include "kiln/compiler/Codegen/TuningLookup.h"
-#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
@@ -364,8 +364,7 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
 
   // Takes the simple form of kiln-cuda-map-to-threads.
   static LogicalResult fallBack(func::FuncOp function, const Twine &reason) {
-    Util::addRemark(function, Util::Cost::ScalarLoop, function.getLoc(), function.getSymName(),
-                    "computes its contraction without tiles in shared memory, since it " + reason);
+    remarkSimpleContraction(function, reason);
     std::optional<DispatchRoot> root = findRoot(function);
     TileConfig config = root ? chooseSimpleTile(*root) : TileConfig();
     function->setAttr("lowering",
