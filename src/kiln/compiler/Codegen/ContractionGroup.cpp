@@ -12,6 +12,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include "llvm/ADT/SmallSet.h"
+
 using namespace mlir;
 
 namespace kiln {
@@ -26,14 +28,62 @@ static std::optional<SmallVector<unsigned>> loopsOf(AffineMap map) {
   return loops;
 }
 
+// What a map says of slices of k, where each of its results is a loop of its own but for one, which is
+// length * loop + k + first.
+static std::optional<ContractionLoops::Slices> slicesOf(AffineMap map, unsigned k) {
+  std::optional<ContractionLoops::Slices> found;
+  llvm::SmallSet<unsigned, 4> seen;
+  auto isNew = [&](unsigned loop) { return seen.insert(loop).second; };
+  for (AffineExpr expr : map.getResults()) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      if (!isNew(dim.getPosition()))
+        return std::nullopt;
+      continue;
+    }
+    SmallVector<int64_t> terms; // a factor for each loop, and what is added
+    if (found || failed(getFlattenedAffineExpr(expr, map.getNumDims(), /*numSymbols=*/0, &terms)) ||
+        terms.size() != map.getNumDims() + 1)
+      return std::nullopt;
+    found.emplace();
+    found->first = terms.pop_back_val();
+    for (auto [loop, factor] : llvm::enumerate(terms)) {
+      if (factor == 0)
+        continue;
+      if (!isNew(loop) || (loop == k ? factor != 1 : factor < 1 || found->loop))
+        return std::nullopt;
+      if (loop != k) {
+        found->loop = loop;
+        found->length = factor;
+      }
+    }
+    if (found->first < 0 || terms[k] == 0)
+      return std::nullopt;
+  }
+  return found;
+}
+
 std::optional<ContractionLoops> ContractionLoops::of(linalg::LinalgOp op) {
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 1)
+  bool isExtentGiven = op.getNumDpsInputs() == 3 && isa<ShapedType>(op.getDpsInputs()[2].getType()) &&
+                       op.getMatchingBlockArgument(op.getDpsInputOperand(2)).use_empty();
+  if ((op.getNumDpsInputs() != 2 && !isExtentGiven) || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 1)
     return std::nullopt;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  for (AffineMap map : maps)
+  if (isExtentGiven)
+    maps.erase(maps.begin() + 2);
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  ContractionLoops loops;
+  if (!maps[0].isProjectedPermutation() && !maps[1].isProjectedPermutation()) {
+    loops.slices = slicesOf(maps[0], reductions[0]);
+    SmallVector<int64_t> extents = op.getStaticLoopRanges();
+    auto isStatic = [](Value input) { return cast<ShapedType>(input.getType()).hasStaticShape(); };
+    if (!loops.slices || slicesOf(maps[1], reductions[0]) != loops.slices || ShapedType::isDynamicShape(extents) ||
+        llvm::is_contained(extents, 0) || !llvm::all_of(op.getDpsInputs(), isStatic))
+      return std::nullopt;
+  }
+  for (AffineMap map : ArrayRef(maps).drop_front(loops.slices ? 2 : 0))
     if (!map.isProjectedPermutation() || map.getNumResults() == 0)
       return std::nullopt;
-  ContractionLoops loops;
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
   SmallVector<unsigned> first, second;
   for (unsigned loop = 0; loop < kinds.size(); ++loop) {
@@ -59,6 +109,21 @@ std::optional<ContractionLoops> ContractionLoops::of(linalg::LinalgOp op) {
   loops.n = innermost;
   loops.m = loops.isSwapped ? second[0] : first[0];
   return loops;
+}
+
+bool ContractionLoops::areSlicesIndices(linalg::LinalgOp op) const {
+  if (!slices)
+    return true;
+  int64_t length = op.getStaticLoopRanges()[k];
+  if (slices->loop ? slices->length != length || slices->first != 0 : slices->first % length != 0)
+    return false;
+  return llvm::all_of(llvm::seq<unsigned>(2), [&](unsigned number) {
+    OpOperand *input = op.getDpsInputOperand(number);
+    for (auto [expr, extent] : llvm::zip(op.getMatchingIndexingMap(input).getResults(), op.getShape(input)))
+      if (!isa<AffineDimExpr>(expr))
+        return extent % length == 0;
+    return true;
+  });
 }
 
 Value bindingOf(Value tensor) {
@@ -105,6 +170,12 @@ private:
     group.k = loops->k;
     group.isSwapped = loops->isSwapped;
     group.extents = group.root.getStaticLoopRanges();
+    bool areIndices = loops->areSlicesIndices(group.root);
+    if (loops->slices && areIndices && !loops->slices->loop) {
+      group.fixedLoop = group.extents.size();
+      group.fixedIndex = loops->slices->first / group.extents[group.k];
+      group.extents.push_back(1);
+    }
     if (llvm::is_contained(group.extents, 0) || group.root.hasIndexSemantics())
       return false;
     // Kernels multiply what fills up a tile as well, of which nothing may be asserted.
@@ -117,10 +188,45 @@ private:
       input.memory = bindingOf(operand->get());
       if (!input.memory)
         return false;
-      input.loops = *loopsOf(group.root.getMatchingIndexingMap(operand));
+      AffineMap map = group.root.getMatchingIndexingMap(operand);
+      input.view = cast<MemRefType>(input.memory.getType());
+      if (loops->slices)
+        viewSlices(input, map, *loops->slices, areIndices);
+      else
+        input.loops = *loopsOf(map);
     }
     known[group.root->getResult(0)] = group.resultLoops();
     return true;
+  }
+
+  // The dimension that k and the number of the slice run along becomes one for each of them, or one for k where there
+  // is no such number.
+  void viewSlices(ContractionGroup::Input &input, AffineMap map, const ContractionLoops::Slices &slices,
+                  bool areIndices) const {
+    auto [strides, offset] = input.view.getStridesAndOffset();
+    SmallVector<int64_t> shape, steps;
+    auto add = [&](unsigned loop, int64_t extent, int64_t step) {
+      input.loops.push_back(loop);
+      shape.push_back(extent);
+      steps.push_back(step);
+    };
+    const int64_t depth = group.extents[group.k];
+    for (auto [expr, extent, stride] : llvm::zip(map.getResults(), input.view.getShape(), strides)) {
+      if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+        add(dim.getPosition(), extent, stride);
+        continue;
+      }
+      if (areIndices)
+        add(slices.loop ? *slices.loop : *group.fixedLoop, extent / depth, depth * stride);
+      else if (slices.loop)
+        add(*slices.loop, group.extents[*slices.loop], slices.length * stride);
+      add(group.k, depth, stride);
+      offset += areIndices ? 0 : slices.first * stride;
+    }
+    auto layout = StridedLayoutAttr::get(input.view.getContext(), offset, steps);
+    input.view = MemRefType::get(shape, input.view.getElementType(),
+                                 areIndices ? MemRefLayoutAttrInterface() : MemRefLayoutAttrInterface(layout),
+                                 input.view.getMemorySpace());
   }
 
   bool findInitial() {
@@ -339,7 +445,10 @@ public:
   }
 
 private:
-  SmallVector<unsigned> rootLoops() const { return llvm::to_vector(llvm::seq<unsigned>(0, group.extents.size())); }
+  SmallVector<unsigned> rootLoops() const {
+    auto root = group.root;
+    return llvm::to_vector(llvm::seq<unsigned>(0, root.getNumLoops()));
+  }
 
   static bool isNeutral(Operation *sum, Value value) {
     std::optional<TypedAttr> neutral = arith::getNeutralElement(sum);

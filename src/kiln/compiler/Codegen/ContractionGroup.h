@@ -12,10 +12,12 @@ struct ContractionGroup {
   // A binding that the contraction multiplies.
   struct Input {
     mlir::Value memory;
-    // For each dimension of the memory, the root's loop that it runs along.
+    // How the memory is read: its own type, or a view of it where k runs along slices of a dimension.
+    mlir::MemRefType view;
+    // For each dimension of the view, the loop that it runs along.
     llvm::SmallVector<unsigned> loops;
 
-    mlir::MemRefType type() const { return mlir::cast<mlir::MemRefType>(memory.getType()); }
+    mlir::MemRefType type() const { return view; }
     unsigned innermost() const { return loops.back(); }
   };
   // An elementwise operation, and for each loop of it the root's.
@@ -32,8 +34,11 @@ struct ContractionGroup {
   mlir::linalg::LinalgOp root;
   llvm::SmallVector<unsigned> batch; // loops that both inputs and the result have
   unsigned m = 0, n = 0, k = 0;      // n is the innermost of the result
-  // Of all loops of the root; kDynamic where it is not constant.
+  // Of all loops of the root, and of fixedLoop; kDynamic where it is not constant.
   llvm::SmallVector<int64_t> extents;
+  // A loop that the root does not have: both inputs are read at one index of it, the number of their slice of k.
+  std::optional<unsigned> fixedLoop;
+  int64_t fixedIndex = 0;
   Input lhs, rhs;                 // lhs has m, rhs has n
   bool isSwapped = false;         // rhs is the root's first operand
   mlir::Operation *sum = nullptr; // of the body: adds what an iteration gives
@@ -52,13 +57,27 @@ struct ContractionGroup {
   mlir::Value extent(mlir::OpBuilder &b, mlir::Location loc, unsigned loop) const;
 };
 
-// The loops of a contraction that has one each of m, n and k; nullopt for others.
+// The loops of a contraction that has one each of m, n and k; nullopt for others. A third input whose elements are not
+// used may give an extent.
 struct ContractionLoops {
+  // Where along k both inputs are read: at `length` * `loop` + k + `first`, or at k + `first` where there is no loop.
+  struct Slices {
+    std::optional<unsigned> loop; // one of `batch`
+    int64_t length = 0, first = 0;
+
+    bool operator==(const Slices &) const = default;
+  };
+
   llvm::SmallVector<unsigned> batch;
   unsigned m = 0, n = 0, k = 0;
   bool isSwapped = false;
+  std::optional<Slices> slices; // all extents are known then
 
   static std::optional<ContractionLoops> of(mlir::linalg::LinalgOp op);
+
+  // Whether there are no slices, or each is one index of a dimension that both inputs have if that of k is split in
+  // two.
+  bool areSlicesIndices(mlir::linalg::LinalgOp op) const;
 };
 
 // The memory of a tensor that is a binding, or null.

@@ -22,4 +22,37 @@ int64_t countKnownSteps(linalg::LinalgOp op) {
   return steps;
 }
 
+// The inputs of an operation that change along what it reduces.
+static SmallVector<OpOperand *> findReducedInputs(linalg::LinalgOp op) {
+  SmallVector<unsigned> reductions;
+  op.getReductionDims(reductions);
+  SmallVector<OpOperand *> inputs;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (!op.getMatchingBlockArgument(input).use_empty() &&
+        llvm::any_of(reductions, [&](unsigned loop) { return map.isFunctionOfDim(loop); }))
+      inputs.push_back(input);
+  }
+  return inputs;
+}
+
+bool isLikeLargeProduct(linalg::LinalgOp op) {
+  constexpr int64_t kLeast = 8;
+  SmallVector<int64_t> extents = op.getStaticLoopRanges();
+  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+  auto isAtLeast = [&](utils::IteratorType kind, auto isCounted) {
+    int64_t steps = 1;
+    for (unsigned loop = 0; loop < kinds.size() && steps < kLeast; ++loop)
+      if (kinds[loop] == kind && isCounted(loop))
+        steps *= ShapedType::isDynamic(extents[loop]) ? kLeast : extents[loop];
+    return steps >= kLeast;
+  };
+  auto isReused = [&](OpOperand *input) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    return isAtLeast(utils::IteratorType::parallel, [&](unsigned loop) { return !map.isFunctionOfDim(loop); });
+  };
+  return isAtLeast(utils::IteratorType::reduction, [](unsigned) { return true; }) &&
+         llvm::count_if(findReducedInputs(op), isReused) >= 2;
+}
+
 } // namespace kiln

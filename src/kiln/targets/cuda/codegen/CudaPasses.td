@@ -12,13 +12,15 @@ def CudaSelectLowering : Pass<"kiln-cuda-select-lowering", "kiln::HAL::Executabl
     configuration>` on its function, unless it has one: the tile of the result that a block of threads computes. The
     configuration is what the program says (`kiln.configuration`), else what the tuning database says of the operation on
     this architecture (docs/tuning.md), else what the extents ask for. One of the database that the target cannot follow,
-    or that computes f32 in tf32, is a warning, and the default is taken.
+    or that computes f32 in tf32, is a warning, and the default is taken. What is like a large product, and has no default
+    with tiles in shared memory, has a remark that says why; so has what has no tensor cores for types that they have.
   }];
   let options = [
     Option<"tuningDatabase", "tuning-db", "std::string", "", "the tuning database; empty: none">,
     Option<"tuningKeys", "dump-tuning-keys-to", "std::string", "",
            "a folder that gets a file for each dispatch, with what tuning databases know it by; empty: none">,
   ];
+  let dependentDialects = ["::kiln::Util::UtilDialect"];
 }
 
 def CudaLowerExecutableTarget : Pass<"kiln-cuda-lower-executable-target", "kiln::HAL::ExecutableVariantOp"> {

@@ -2,6 +2,8 @@
 #include "kiln/compiler/Codegen/ContractionGroup.h"
 #include "kiln/compiler/Codegen/DispatchRoot.h"
 #include "kiln/compiler/Codegen/TuningLookup.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+#include "kiln/compiler/Interfaces/LoopSteps.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
 #include "kiln/targets/cuda/codegen/SimpleTile.h"
 #include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
@@ -58,8 +60,16 @@ private:
       return choose(function, root, target, found.getConfiguration(), "tuning-db");
     }
     std::optional<TileConfig> config;
-    if (contraction && root->strategy == "contraction")
+    if (contraction && root->strategy == "contraction") {
       config = chooseContractionConfig(contraction, target);
+      if (!config && isLikeLargeProduct(contraction))
+        remarkSimpleContraction(function, reasonForSimpleForm(contraction, target));
+      else if (config && config->instructions == kSimtFfma && areOfTensorCores(contraction))
+        Util::addRemark(
+            function, Util::Cost::ScalarLoop, function.getLoc(), function.getSymName(),
+            "multiplies without tensor cores, which take elements of one type whose sums are f32, and bytes "
+            "that lie beside each other along k, whose sums are i32");
+    }
     if (!config)
       config = root ? chooseSimpleTile(*root) : simple();
     return choose(function, root, target, *config, "default");
@@ -106,6 +116,32 @@ private:
     bool isF32 = llvm::all_of(contraction.getDpsInputs(),
                               [](Value input) { return getElementTypeOrSelf(input.getType()).isF32(); });
     return isF32 && config.instructions != kSimtFfma ? "it computes f32 in tf32, which nobody asked for" : "";
+  }
+
+  // Why chooseContractionConfig gives nothing for an operation like a large product, as remarkSimpleContraction wants
+  // it.
+  static std::string reasonForSimpleForm(linalg::LinalgOp op, const CudaTarget &target) {
+    if (target.generation() < 80)
+      return llvm::formatv("is for {0}; sm_80 and newer have them", target.architecture);
+    if (ContractionLoops::of(op))
+      return "has few rows, few columns, or elements of types that tiles do not have";
+    if (op.getNumDpsInits() != 1)
+      return "has several results";
+    if (op.getNumDpsInputs() != 2)
+      return llvm::formatv("has {0} inputs, not two", op.getNumDpsInputs());
+    if (!llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isProjectedPermutation(); }))
+      return "reads an input at what is computed of several loops, as a convolution does";
+    if (op.getNumReductionLoops() != 1)
+      return llvm::formatv("adds up along {0} loops, not one", op.getNumReductionLoops());
+    return "has several loops of rows or of columns, or a result in which neither is the innermost loop";
+  }
+
+  // Whether tensor cores have the types of both inputs.
+  static bool areOfTensorCores(linalg::LinalgOp op) {
+    return llvm::all_of(ArrayRef(op.getDpsInputOperands()).take_front(2), [](OpOperand *input) {
+      Type type = getElementTypeOrSelf(input->get().getType());
+      return type.isF16() || type.isBF16() || type.isInteger(8);
+    });
   }
 
   // A program may be compiled for several targets.

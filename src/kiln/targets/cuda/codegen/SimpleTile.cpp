@@ -1,5 +1,6 @@
 #include "kiln/targets/cuda/codegen/SimpleTile.h"
 
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/targets/cuda/codegen/ColumnLoops.h"
 #include "kiln/targets/cuda/codegen/Lanes.h"
 #include "kiln/targets/cuda/codegen/RowLoops.h"
@@ -87,6 +88,11 @@ TileConfig chooseSimpleTile(DispatchRoot &root) {
   config.n = fitTile(extent(0), elements);
   config.m = std::max<int64_t>(1, elements / std::max<int64_t>(1, config.n));
   return config;
+}
+
+void remarkSimpleContraction(func::FuncOp function, const Twine &reason) {
+  Util::addRemark(function, Util::Cost::ScalarLoop, function.getLoc(), function.getSymName(),
+                  "computes its contraction without tiles in shared memory, since it " + reason);
 }
 
 } // namespace kiln

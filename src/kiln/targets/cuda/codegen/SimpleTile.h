@@ -10,6 +10,10 @@ namespace kiln {
 // written in whole lines of the cache.
 TileConfig chooseSimpleTile(DispatchRoot &root);
 
+// Adds a remark that a contraction has such a tile, where tiles in shared memory would be faster. `reason` goes on
+// after "since it".
+void remarkSimpleContraction(mlir::func::FuncOp function, const llvm::Twine &reason);
+
 } // namespace kiln
 
 #endif // KILN_TARGETS_CUDA_CODEGEN_SIMPLETILE_H

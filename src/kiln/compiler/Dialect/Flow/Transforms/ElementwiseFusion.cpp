@@ -1,5 +1,8 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
 
+#include "kiln/compiler/Interfaces/LoopSteps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 
 using namespace mlir;
@@ -20,10 +23,29 @@ static bool keepsResultWhole(Operation *producer, OpOperand *operand) {
          (to.getNumReductionLoops() == 0 && to.getMatchingIndexingMap(operand).isPermutation());
 }
 
+static int64_t bitsOf(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
+}
+
+bool isComputedAgain(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
+  auto consumer = dyn_cast<linalg::LinalgOp>(operand->getOwner());
+  if (!producer || !consumer || producer.getNumReductionLoops() != 0 || !consumer.isDpsInput(operand) ||
+      consumer.getMatchingIndexingMap(operand).isPermutation() || !isLikeLargeProduct(consumer))
+    return false;
+  bool isMoved = llvm::all_of(producer.getBlock()->without_terminator(),
+                              llvm::IsaPred<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>);
+  int64_t bits = bitsOf(operand->get().getType());
+  bool isWider = bits >= 32 && producer.getNumDpsInputs() != 0 &&
+                 llvm::all_of(producer.getDpsInputs(), [&](Value input) { return bitsOf(input.getType()) < bits; });
+  return !isMoved && !isWider;
+}
+
 bool canTakeIn(OpOperand *operand) {
   Operation *producer = operand->get().getDefiningOp(), *consumer = operand->getOwner();
   return producer && producer->hasOneUse() && producer->getBlock() == consumer->getBlock() &&
-         keepsResultWhole(producer, operand) &&
+         keepsResultWhole(producer, operand) && !isComputedAgain(operand) &&
          hasRoomForOperands(producer->getNumOperands() + consumer->getNumOperands());
 }
 

@@ -43,7 +43,8 @@ def FuseElementwisePass : Pass<"kiln-flow-fuse-elementwise", "mlir::ModuleOp"> {
   let description = [{
     Elementwise operations become linalg.generic, and a producer with one use is computed where it is used. One with
     several uses is computed in each, if its arithmetic is cheap and that loads no more than storing it would take. An
-    operation takes at most 64 operands that way. Named
+    operation takes at most 64 operands that way. What a large product would compute again for each of many results is
+    computed before it. Named
     operations with a reduction, such as linalg.matmul, keep their names: specs match them; a linalg.reduce does not if it
     reduces what an elementwise operation computes. Tensors of one value become
     linalg.fill, so that they are computed in place and not stored. A constant of at most 1,048,576 elements that is only

@@ -2,6 +2,7 @@
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/Dims.h"
+#include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/RowGroups.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 
@@ -79,6 +80,12 @@ static bool couldFuse(linalg::LinalgOp producer, linalg::LinalgOp consumer, Valu
   });
 }
 
+// Whether `consumer` would compute `value` again for each of many results.
+static bool isInputComputedAgain(linalg::LinalgOp consumer, Value value) {
+  return llvm::any_of(consumer->getOpOperands(),
+                      [&](OpOperand &operand) { return operand.get() == value && isComputedAgain(&operand); });
+}
+
 // What a user is told of an operation that gets `value` through memory.
 static std::string whyNotFused(linalg::LinalgOp consumer, Value value) {
   Operation *producer = value.getDefiningOp();
@@ -87,6 +94,8 @@ static std::string whyNotFused(linalg::LinalgOp consumer, Value value) {
   llvm::SmallPtrSet<Operation *, 4> users(value.user_begin(), value.user_end());
   if (users.size() > 1)
     return text + std::to_string(users.size()) + " operations use it";
+  if (isInputComputedAgain(consumer, value))
+    return text + "each element would be computed again for many results";
   bool isInOrder = consumer.getNumReductionLoops() != 0 || isElementwiseConsumer(consumer, value);
   return text + (isInOrder ? "one dispatch cannot hold both" : "its elements are not used one by one, in their order");
 }
@@ -194,9 +203,12 @@ private:
         for (Value value : llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
           auto producer = value.getDefiningOp<linalg::LinalgOp>();
           auto found = producer ? groupOf.find(producer) : groupOf.end();
-          if (found == groupOf.end() || found->second == index || !couldFuse(producer, consumer, value))
+          if (found == groupOf.end() || found->second == index)
             continue;
-          addRemark(Util::Cost::NotFused, op, whyNotFused(consumer, value));
+          // What follows another reduction in its dispatch is stored by that one.
+          bool isAlone = groups[found->second].front() == producer;
+          if (couldFuse(producer, consumer, value) || (isAlone && isInputComputedAgain(consumer, value)))
+            addRemark(Util::Cost::NotFused, op, whyNotFused(consumer, value));
         }
       }
     }

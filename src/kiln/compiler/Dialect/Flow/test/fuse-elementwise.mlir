@@ -20,8 +20,81 @@ util.func @into_reduction(%x: tensor<4x8xf32>, %z: tensor<4xf32>) -> tensor<4xf3
   util.return %s : tensor<4xf32>
 }
 
-// An update would stay a result of the reduction, which would write it again and again.
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (k, n)>
+#result = affine_map<(m, n, k) -> (m, n)>
+
+// A product would compute each element of its input again for each column, but not where there are few; and where it is only made wider, it
+// is read as it is.
+// CHECK-LABEL: util.func @before_product
+// CHECK: %[[U:.+]] = linalg.generic
+// CHECK: arith.maximumf
+// CHECK: linalg.generic {{.+}} ins(%[[U]], %{{.+}} : tensor<64x64xf16>, tensor<64x64xf16>)
+// CHECK-NOT: arith.maximumf
+util.func @before_product(%x: tensor<64x64xf16>, %y: tensor<64x64xf16>, %z: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f16
+  %e = tensor.empty() : tensor<64x64xf16>
+  %u = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf16>) outs(%e : tensor<64x64xf16>) {
+  ^bb0(%a: f16, %o: f16):
+    %0 = arith.maximumf %a, %zero : f16
+    linalg.yield %0 : f16
+  } -> tensor<64x64xf16>
+  %s = linalg.generic {indexing_maps = [#lhs, #rhs, #result], iterator_types = ["parallel", "parallel", "reduction"]} ins(%u, %y : tensor<64x64xf16>, tensor<64x64xf16>) outs(%z : tensor<64x64xf32>) {
+  ^bb0(%a: f16, %b: f16, %o: f32):
+    %0 = arith.extf %a : f16 to f32
+    %1 = arith.extf %b : f16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %o, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<64x64xf32>
+  util.return %s : tensor<64x64xf32>
+}
+
+// CHECK-LABEL: util.func @into_product
+// CHECK: linalg.generic
+// CHECK: arith.maximumf
+// CHECK: arith.mulf
+// CHECK-NOT: linalg.generic
+// CHECK-LABEL: util.func @wider
+util.func @into_product(%x: tensor<64x64xf16>, %y: tensor<64x4xf16>, %z: tensor<64x4xf16>) -> tensor<64x4xf16> {
+  %zero = arith.constant 0.0 : f16
+  %e = tensor.empty() : tensor<64x64xf16>
+  %u = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf16>) outs(%e : tensor<64x64xf16>) {
+  ^bb0(%a: f16, %o: f16):
+    %0 = arith.maximumf %a, %zero : f16
+    linalg.yield %0 : f16
+  } -> tensor<64x64xf16>
+  %s = linalg.generic {indexing_maps = [#lhs, #rhs, #result], iterator_types = ["parallel", "parallel", "reduction"]} ins(%u, %y : tensor<64x64xf16>, tensor<64x4xf16>) outs(%z : tensor<64x4xf16>) {
+  ^bb0(%a: f16, %b: f16, %o: f16):
+    %0 = arith.mulf %a, %b : f16
+    %1 = arith.addf %o, %0 : f16
+    linalg.yield %1 : f16
+  } -> tensor<64x4xf16>
+  util.return %s : tensor<64x4xf16>
+}
+
+// CHECK: linalg.generic {{.+}} ins(%{{.+}}, %{{.+}} : tensor<64x64xf16>, tensor<64x64xf32>)
+// CHECK: arith.extf
+// CHECK: arith.mulf
+// CHECK-NOT: linalg.generic
 // CHECK-LABEL: util.func @updated
+util.func @wider(%x: tensor<64x64xf16>, %y: tensor<64x64xf32>, %z: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %u = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf16>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%a: f16, %o: f32):
+    %0 = arith.extf %a : f16 to f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  %s = linalg.generic {indexing_maps = [#lhs, #rhs, #result], iterator_types = ["parallel", "parallel", "reduction"]} ins(%u, %y : tensor<64x64xf32>, tensor<64x64xf32>) outs(%z : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x64xf32>
+  util.return %s : tensor<64x64xf32>
+}
+
+// An update would stay a result of the reduction, which would write it again and again.
 // CHECK: %[[U:.+]] = linalg.generic
 // CHECK: linalg.generic {{.+}} ins(%[[U]] : tensor<4x8xf32>)
 util.func @updated(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %z: tensor<4xf32>) -> tensor<4xf32> {

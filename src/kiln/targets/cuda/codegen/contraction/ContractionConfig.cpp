@@ -230,6 +230,8 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
   bool isMma = isHalf || isBytes;
   // Boxes are copied where rows are multiples of 16 bytes.
   auto areBoxes = [&] {
+    if (!loops->areSlicesIndices(op))
+      return false;
     return !ShapedType::isDynamicShape(extents) && llvm::all_of(op.getDpsInputs(), [&](Value input) {
       auto type = cast<ShapedType>(input.getType());
       return type.getRank() <= 5 && type.getShape().back() * type.getElementTypeBitWidth() % 128 == 0;

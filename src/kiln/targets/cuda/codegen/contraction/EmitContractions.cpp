@@ -1,7 +1,7 @@
 #include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Codegen/DispatchRoot.h"
 #include "kiln/compiler/Codegen/TuningLookup.h"
-#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
@@ -155,6 +155,8 @@ private:
     SmallVector<Value> origin(extents.size());
     for (auto [loop, id] : llvm::zip(group.batch, ids))
       origin[loop] = id;
+    if (group.fixedLoop)
+      origin[*group.fixedLoop] = arith::ConstantIndexOp::create(b, group.fixedIndex);
     auto [m, n] = visitInBands(b, ids);
     origin[group.m] = arith::MulIOp::create(b, m, arith::ConstantIndexOp::create(b, config.m * config.clusterM));
     origin[group.n] = arith::MulIOp::create(b, n, arith::ConstantIndexOp::create(b, config.n * config.clusterN));
@@ -244,7 +246,8 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
                                     config.instructions));
     }
     if (config.instructions == kWgmma) {
-      grouped = WgmmaKind::of(*group, *kind);
+      if (group->lhs.type().getLayout().isIdentity() && group->rhs.type().getLayout().isIdentity())
+        grouped = WgmmaKind::of(*group, *kind);
       if (!grouped)
         return takeAnother(function, group->root, config, target,
                            "has inputs whose rows are no multiples of 16 bytes, or lie otherwise than wgmma reads");
@@ -361,8 +364,7 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
 
   // Takes the simple form of kiln-cuda-map-to-threads.
   static LogicalResult fallBack(func::FuncOp function, const Twine &reason) {
-    Util::addRemark(function, Util::Cost::ScalarLoop, function.getLoc(), function.getSymName(),
-                    "computes its contraction without tiles in shared memory, since it " + reason);
+    remarkSimpleContraction(function, reason);
     std::optional<DispatchRoot> root = findRoot(function);
     TileConfig config = root ? chooseSimpleTile(*root) : TileConfig();
     function->setAttr("lowering",

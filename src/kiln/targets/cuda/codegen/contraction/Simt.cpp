@@ -136,7 +136,7 @@ private:
         IRMapping mapping;
         mapping.map(body->getArgument(kernel.group.isSwapped ? 1 : 0), row);
         mapping.map(body->getArgument(kernel.group.isSwapped ? 0 : 1), column);
-        mapping.map(body->getArgument(2), sum);
+        mapping.map(body->getArguments().back(), sum);
         for (Operation &op : body->without_terminator())
           b.clone(op, mapping);
         sum = mapping.lookup(body->getTerminator()->getOperand(0));

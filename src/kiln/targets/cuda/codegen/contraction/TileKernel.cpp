@@ -146,7 +146,14 @@ int64_t alignmentOf(const ContractionGroup::Input &input) {
   int64_t innermost = type.getShape().back(), bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   if (ShapedType::isDynamic(innermost))
     return bytes;
-  return std::min<int64_t>(16, (innermost * bytes) & -(innermost * bytes));
+  int64_t distances = innermost * bytes;
+  if (!type.getLayout().isIdentity()) {
+    auto [strides, offset] = type.getStridesAndOffset();
+    for (int64_t stride : ArrayRef(strides).drop_back())
+      distances |= stride * bytes;
+    distances |= offset * bytes;
+  }
+  return std::min<int64_t>(16, distances & -distances);
 }
 
 TileCopy::TileCopy(const TileKernel &kernel, const ContractionGroup::Input &input, unsigned loop,
@@ -176,10 +183,17 @@ TileCopy::TileCopy(const TileKernel &kernel, const ContractionGroup::Input &inpu
       b, LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(NVVM::NVVMMemorySpace::Global)),
       i64.of(address));
   // Strides of the input's dimensions, from the inside to the outside.
+  const bool isStatic = input.type().hasStaticShape();
+  SmallVector<int64_t> strides;
+  int64_t first = 0;
+  if (isStatic)
+    std::tie(strides, first) = input.type().getStridesAndOffset();
   Value stride = i64.constant(1);
-  origin = i64.constant(0);
+  origin = i64.constant(first);
   for (size_t dim = input.loops.size(); dim-- > 0;) {
     unsigned each = input.loops[dim];
+    if (isStatic)
+      stride = i64.constant(strides[dim]);
     if (each != group.k)
       origin = i64.add(origin, i64.mul(i64.of(kernel.origin[each]), stride));
     if (each == (isKContiguous ? loop : group.k))

@@ -146,8 +146,8 @@ private:
   bool isOuterWhole, isDepthWhole;
 };
 
-// The largest power of two, at most 16, that divides the distance in bytes of any two rows of an input; the size of an
-// element where the rows' length is not known.
+// The largest power of two, at most 16, that divides the distance in bytes of any two rows of an input, and from the
+// start of its memory; the size of an element where the rows' length is not known.
 int64_t alignmentOf(const ContractionGroup::Input &input);
 
 } // namespace kiln

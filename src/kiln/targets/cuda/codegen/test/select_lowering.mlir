@@ -52,6 +52,41 @@ hal.executable private @dispatches {
         %r = linalg.matmul ins(%a, %b : tensor<4096x256xf16>, tensor<256x1xf16>) outs(%c : tensor<4096x1xf32>) -> tensor<4096x1xf32>
         return %r : tensor<4096x1xf32>
       }
+      // What tiles would make faster says why it has none, and what multiplies scalars why it has no tensor cores.
+      // CHECK-LABEL: func.func @convolution(
+      // CHECK-SAME:    kiln.remarks = [#util.remark<scalar_loop, "convolution", "computes its contraction without tiles in shared memory, since it reads an input at what is computed of several loops, as a convolution does"
+      func.func @convolution(%a: tensor<1x34x34x64xf16>, %b: tensor<3x3x64x64xf16>, %c: tensor<1x32x32x64xf32>) -> tensor<1x32x32x64xf32> {
+        %r = linalg.conv_2d_nhwc_hwcf ins(%a, %b : tensor<1x34x34x64xf16>, tensor<3x3x64x64xf16>) outs(%c : tensor<1x32x32x64xf32>) -> tensor<1x32x32x64xf32>
+        return %r : tensor<1x32x32x64xf32>
+      }
+      // CHECK-LABEL: func.func @two_sums(
+      // CHECK-SAME:    since it adds up along 2 loops, not one
+      func.func @two_sums(%a: tensor<64x8x64xf16>, %b: tensor<8x64x64xf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+        %r = linalg.generic {indexing_maps = [affine_map<(m, n, j, k) -> (m, j, k)>, affine_map<(m, n, j, k) -> (j, k, n)>, affine_map<(m, n, j, k) -> (m, n)>],
+                             iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+            ins(%a, %b : tensor<64x8x64xf16>, tensor<8x64x64xf16>) outs(%c : tensor<64x64xf32>) {
+        ^bb0(%x: f16, %y: f16, %before: f32):
+          %product = arith.mulf %x, %y : f16
+          %wide = arith.extf %product : f16 to f32
+          %next = arith.addf %before, %wide : f32
+          linalg.yield %next : f32
+        } -> tensor<64x64xf32>
+        return %r : tensor<64x64xf32>
+      }
+      // CHECK-LABEL: func.func @bytes(
+      // CHECK-SAME:    "multiplies without tensor cores, which take
+      // CHECK-SAME:    _simt_ffma
+      func.func @bytes(%a: tensor<512x512xi8>, %b: tensor<512x512xi8>, %c: tensor<512x512xi32>) -> tensor<512x512xi32> {
+        %r = linalg.matmul ins(%a, %b : tensor<512x512xi8>, tensor<512x512xi8>) outs(%c : tensor<512x512xi32>) -> tensor<512x512xi32>
+        return %r : tensor<512x512xi32>
+      }
+      // Each element of the image is used by one filter alone.
+      // CHECK-LABEL: func.func @depthwise(
+      // CHECK-SAME:    attributes {lowering =
+      func.func @depthwise(%a: tensor<1x34x34x64xf32>, %b: tensor<3x3x64xf32>, %c: tensor<1x32x32x64xf32>) -> tensor<1x32x32x64xf32> {
+        %r = linalg.depthwise_conv_2d_nhwc_hwc ins(%a, %b : tensor<1x34x34x64xf32>, tensor<3x3x64xf32>) outs(%c : tensor<1x32x32x64xf32>) -> tensor<1x32x32x64xf32>
+        return %r : tensor<1x32x32x64xf32>
+      }
       // Two vectors for each of 256 threads, and fewer where there would be few blocks.
       // CHECK-LABEL: func.func @elementwise(
       // CHECK-SAME:    lowering = #hal.lowering<"elementwise", "tile_config_1x2048_0x1_simt">
