@@ -38,11 +38,44 @@ static bool isLastUse(OpOperand &use) {
   });
 }
 
+// The values that control flow may give `value` of: none where it comes from elsewhere.
+static SmallVector<Value> valuesBehind(Value value) {
+  if (auto select = value.getDefiningOp<arith::SelectOp>())
+    return {select.getTrueValue(), select.getFalseValue()};
+  if (auto barrier = value.getDefiningOp<Util::OptimizationBarrierOp>())
+    return {barrier.getOperand(cast<OpResult>(value).getResultNumber())};
+  if (auto choice = value.getDefiningOp<scf::IfOp>()) {
+    unsigned index = cast<OpResult>(value).getResultNumber();
+    return {choice.thenYield().getOperand(index), choice.elseYield().getOperand(index)};
+  }
+  auto arg = dyn_cast<BlockArgument>(value);
+  unsigned index = arg ? arg.getArgNumber() : cast<OpResult>(value).getResultNumber();
+  Operation *op = arg ? arg.getOwner()->getParentOp() : value.getDefiningOp();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    index -= arg ? 1 : 0; // the first argument is the index
+    return {loop.getInitArgs()[index], loop.getYieldedValues()[index]};
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    if (arg && arg.getOwner() == loop.getBeforeBody())
+      return {loop.getInits()[index], loop.getYieldOp().getOperand(index)};
+    return {loop.getConditionOp().getArgs()[index]};
+  }
+  return {};
+}
+
 namespace {
 class MaterializeCopiesPass : public impl::MaterializeCopiesPassBase<MaterializeCopiesPass> {
 public:
   void runOnOperation() override {
     ofLoops.clear();
+    inGlobals.clear();
+    SmallVector<AsyncCloneOp> stored;
+    getOperation().walk([&](AsyncCloneOp op) {
+      if (!op->use_empty() && llvm::all_of(op->getUsers(), llvm::IsaPred<Util::GlobalStoreOp>))
+        stored.push_back(op);
+    });
+    for (AsyncCloneOp op : stored)
+      storeItself(op);
     getOperation().walk([&](Operation *op) {
       if (auto loop = dyn_cast<scf::ForOp>(op))
         giveMemory(carriedBy(loop));
@@ -72,6 +105,34 @@ public:
 private:
   // Memory that this program has written and that only this value names.
   bool isOwn(Value value) const { return isFresh(value) || ofLoops.contains(value); }
+
+  // What a global holds is never written again. So it may be memory that the program has written, or that a global
+  // holds already: then the copy that is stored goes away.
+  void storeItself(AsyncCloneOp copy) {
+    Value source = copy.getSource();
+    llvm::SetVector<Value> values;
+    values.insert(source);
+    for (size_t i = 0; i < values.size(); ++i) {
+      Value value = values[i];
+      if (isFresh(value) || value.getDefiningOp<Util::GlobalLoadOp>())
+        continue;
+      // Control flow gets a copy of a constant.
+      if (value != source && value.getDefiningOp<AsyncConstantOp>())
+        continue;
+      SmallVector<Value> behind = valuesBehind(value);
+      if (behind.empty()) {
+        if (copy->getParentOfType<Util::FuncOp>())
+          remark(copy, copy.getSize(),
+                 value.getDefiningOp<AsyncConstantOp>() ? "a global holds memory of its own, and no part of constants"
+                                                        : "a global holds memory of its own, and not the caller's");
+        return;
+      }
+      values.insert(behind.begin(), behind.end());
+    }
+    inGlobals.insert(values.begin(), values.end());
+    copy.replaceAllUsesWith(source);
+    copy.erase();
+  }
 
   // A value that a loop carries, as one of its blocks gets it.
   struct Carried {
@@ -164,7 +225,8 @@ private:
     bool isShared = llvm::any_of(value.getUses(), [&](OpOperand &other) {
       return &other != &use && isa<TensorExportOp, Util::GlobalStoreOp>(other.getOwner());
     });
-    return isOwn(value) && !isShared && value.getParentBlock() == use.getOwner()->getBlock();
+    return isOwn(value) && !isShared && !inGlobals.contains(value) &&
+           value.getParentBlock() == use.getOwner()->getBlock();
   }
 
   void own(OpOperand &use, Value size) {
@@ -178,16 +240,20 @@ private:
 
   void clone(OpOperand &use, Value size, StringRef reason) {
     Operation *user = use.getOwner();
+    remark(user, size, reason);
+    OpBuilder builder(user);
+    use.set(AsyncCloneOp::create(builder, user->getLoc(), use.get().getType(), use.get(), size));
+  }
+
+  void remark(Operation *user, Value size, StringRef reason) {
     auto function = user->getParentOfType<Util::FuncOp>();
     std::optional<int64_t> bytes = getConstantIntValue(size);
     std::string what = bytes ? std::to_string(*bytes) + " bytes" : "a tensor";
     Util::addRemark(getOperation(), Util::Cost::Copy, user->getLoc(), function ? function.getSymName() : "",
                     "copies " + what + " in each call: " + reason);
-    OpBuilder builder(user);
-    use.set(AsyncCloneOp::create(builder, user->getLoc(), use.get().getType(), use.get(), size));
   }
 
-  llvm::DenseSet<Value> ofLoops;
+  llvm::DenseSet<Value> ofLoops, inGlobals;
 };
 } // namespace
 } // namespace kiln::Stream
