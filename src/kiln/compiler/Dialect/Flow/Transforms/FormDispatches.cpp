@@ -118,7 +118,8 @@ static std::string whatIsCopied(Operation *copy, ArrayRef<Operation *> loads) {
     what = std::to_string(type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8)) + " bytes";
   if (loads.size() == 1)
     who = "'" + loads.front()->getName().getStringRef().str() + "' loads it";
-  return "copies " + what + " in each call: the result of '" + copy->getName().getStringRef().str() +
+  std::string when = copy->getParentOfType<LoopLikeOpInterface>() ? "turn" : "call";
+  return "copies " + what + " in each " + when + ": the result of '" + copy->getName().getStringRef().str() +
          "' is stored, and " + who;
 }
 

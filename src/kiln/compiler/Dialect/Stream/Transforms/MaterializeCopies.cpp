@@ -249,8 +249,9 @@ private:
     auto function = user->getParentOfType<Util::FuncOp>();
     std::optional<int64_t> bytes = getConstantIntValue(size);
     std::string what = bytes ? std::to_string(*bytes) + " bytes" : "a tensor";
+    StringRef when = user->getParentOfType<LoopLikeOpInterface>() ? "turn" : "call";
     Util::addRemark(getOperation(), Util::Cost::Copy, user->getLoc(), function ? function.getSymName() : "",
-                    "copies " + what + " in each call: " + reason);
+                    "copies " + what + " in each " + when + ": " + reason);
   }
 
   llvm::DenseSet<Value> ofLoops, inGlobals;
