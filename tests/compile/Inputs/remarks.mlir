@@ -24,7 +24,8 @@ func.func @rows(%x: tensor<?x1000003xf32>) -> tensor<f32> {
   return %r : tensor<f32>
 }
 
-// Of so many elements as a call has one workgroup may be all there is to do.
+// How many elements there are only a call knows.
+// CHECK: [[@LINE+3]]:8: remark: one_workgroup: unknown_dispatch_0_{{.*}} runs in one workgroup, whatever its length
 func.func @unknown(%x: tensor<?xf32>) -> tensor<f32> {
   %zero = arith.constant dense<0.0> : tensor<f32>
   %r = linalg.reduce { arith.addf } ins(%x : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
@@ -55,6 +56,7 @@ func.func @border(%x: tensor<?x2xf32>, %y: tensor<?x4xf32>) -> (tensor<?x4xf32>,
   } : tensor<?x2xf32> to tensor<?x4xf32>
   %abs = linalg.abs ins(%p : tensor<?x4xf32>) outs(%y : tensor<?x4xf32>) -> tensor<?x4xf32>
   %zeros = arith.constant dense<0.0> : tensor<4xf32>
+  // CHECK: [[@LINE+1]]:11: remark: one_workgroup: border_dispatch_2_{{.*}} runs in one workgroup, whatever its length
   %sums = linalg.reduce { arith.addf } ins(%p : tensor<?x4xf32>) outs(%zeros : tensor<4xf32>) dimensions = [0]
   return %abs, %sums : tensor<?x4xf32>, tensor<4xf32>
 }
