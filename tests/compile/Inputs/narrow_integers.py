@@ -101,7 +101,7 @@ def main():
                 wrong += len(failed)
                 for x, result, expected in failed[:3]:
                     print(f"{target}, {name}, {way}: {x} is {result}, and should be {expected}")
-    print(f"{wrong} numbers are wrong")
+    print(f"{wrong} numbers are wrong, drawn with --seed {options.seed}")
     return 1 if wrong else 0
 
 
