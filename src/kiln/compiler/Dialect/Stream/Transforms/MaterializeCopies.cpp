@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 using namespace mlir;
 
@@ -76,6 +77,7 @@ public:
     });
     for (AsyncCloneOp op : stored)
       storeItself(op);
+    getOperation().walk([&](LoopLikeOpInterface loop) { hoistSizes(loop); });
     getOperation().walk([&](Operation *op) {
       if (auto loop = dyn_cast<scf::ForOp>(op))
         giveMemory(carriedBy(loop));
@@ -141,7 +143,7 @@ private:
     OpOperand *init; // of the loop, where this block is its first
     Value result;    // of the loop, where what this block would get leaves it
     bool isUpdated = false;
-    std::optional<int64_t> bytes = std::nullopt;
+    Value size; // where it is known before the loop
   };
 
   static SmallVector<Carried> carriedBy(scf::ForOp loop) {
@@ -161,6 +163,16 @@ private:
     return all;
   }
 
+  // Sizes that are the same in each turn are known before the loop.
+  static void hoistSizes(LoopLikeOpInterface loop) {
+    moveLoopInvariantCode(
+        loop.getLoopRegions(), [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
+        [](Operation *op, Region *) {
+          return isa<arith::ConstantOp, arith::MulIOp>(op) && op->getResult(0).getType().isIndex();
+        },
+        [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+  }
+
   // Finds out which values a dispatch updates, in the block that gets them or in the other one, and how large they are.
   static void findUpdates(MutableArrayRef<Carried> all) {
     for (Carried &carried : all) {
@@ -170,7 +182,9 @@ private:
           continue;
         carried.isUpdated = true;
         unsigned place = use.getOperandNumber() - dispatch.getResourcesMutable()[0].getOperandNumber();
-        carried.bytes = getConstantIntValue(dispatch.getResourceSizes()[place]);
+        Value size = dispatch.getResourceSizes()[place];
+        if (cast<LoopLikeOpInterface>(carried.arg.getOwner()->getParentOp()).isDefinedOutsideOfLoop(size))
+          carried.size = size;
       }
     }
     for (bool isChanged = true; isChanged;) {
@@ -179,7 +193,7 @@ private:
         for (Carried &carried : all)
           if (next.isUpdated && !carried.isUpdated && next.from->get() == carried.arg) {
             carried.isUpdated = isChanged = true;
-            carried.bytes = next.bytes;
+            carried.size = next.size;
           }
     }
   }
@@ -198,9 +212,9 @@ private:
     for (bool isChanged = true; isChanged;) {
       isChanged = false;
       llvm::erase_if(all, [&](const Carried &carried) {
-        // What is of unknown size is copied in each turn, where its size is known.
+        // What changes its size is copied in each turn, where its size is known.
         bool getsOwn =
-            isOwnInBlockOf(*carried.from) && (!carried.init || carried.bytes || isOwnInBlockOf(*carried.init));
+            isOwnInBlockOf(*carried.from) && (!carried.init || carried.size || isOwnInBlockOf(*carried.init));
         if (!getsOwn)
           isChanged |= ofLoops.erase(carried.arg);
         return !getsOwn;
@@ -211,10 +225,7 @@ private:
         ofLoops.insert(carried.result);
       if (!carried.init || isOwnInBlockOf(*carried.init))
         continue;
-      Operation *loop = carried.init->getOwner();
-      OpBuilder builder(loop);
-      clone(*carried.init, arith::ConstantIndexOp::create(builder, loop->getLoc(), *carried.bytes),
-            "a loop updates a tensor that others use, too");
+      clone(*carried.init, carried.size, "a loop updates a tensor that others use, too");
     }
   }
 
