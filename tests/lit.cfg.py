@@ -18,6 +18,7 @@ import re
 import resource
 import shutil
 import subprocess
+import time
 
 import lit.formats
 import lit.util
@@ -98,7 +99,9 @@ config.environment["IREE_OPT"] = compat  # how the documents name the folder of 
 config.environment["LYING_COMPILE"] = os.path.join(build, "test", "kiln-lying-compile")
 config.substitutions.append(("%limit", "timeout 60 prlimit --cpu=20 --" if sanitized
                              else "timeout 60 prlimit --cpu=2 --data=1073741824 --"))
-config.substitutions.extend([("%repo", repo), ("%build", build), ("%python", python)])
+# Where tests that draw programs and numbers start to: on each day elsewhere, and where KILN_DRAW_SEED says.
+drawn = os.environ.get("KILN_DRAW_SEED") or str(int(time.time()) // 86400 * 1000)
+config.substitutions.extend([("%drawn", drawn), ("%repo", repo), ("%build", build), ("%python", python)])
 
 if not sanitized:
     resource.setrlimit(resource.RLIMIT_DATA, (6 << 30, 6 << 30))

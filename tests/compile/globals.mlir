@@ -2,7 +2,8 @@
 // REQUIRES: compiler
 // RUN: kiln-compile --iree-hal-target-backends=llvm-cpu %s -o %t.vmfb
 // RUN: kiln-check-module --module=%t.vmfb
-// RUN: kiln-compile --iree-hal-target-backends=llvm-cpu %S/Inputs/kept-global.mlir -o %t.kept.vmfb
+// RUN: kiln-compile --iree-hal-target-backends=llvm-cpu --kiln-remarks %S/Inputs/kept-global.mlir -o %t.kept.vmfb 2>&1 | FileCheck %s --check-prefix=REMARK
+// REMARK: kept-global.mlir:4:3: remark: copy: keep copies 12 bytes in each call: a global holds memory of its own, and not the caller's
 // RUN: kiln-run-module --module=%t.kept.vmfb --input=3xf32="1 2 3" | FileCheck %s
 // CHECK: result[0]: hal.buffer_view
 // CHECK-NEXT: 3xf32=2 4 6
@@ -122,5 +123,59 @@ func.func @branches() {
   check.expect_eq_const(%6, dense<[9, 12, 14, 16]> : tensor<4xi32>) : tensor<4xi32>
   %7 = util.global.load @chosen : tensor<4xi32>
   check.expect_eq_const(%7, dense<[10, 12, 14, 16]> : tensor<4xi32>) : tensor<4xi32>
+  return
+}
+
+// What one global keeps another may keep, too; and what a loop gives is kept as it is, also if it had no turn.
+util.global private mutable @left = dense<[1, 2, 3]> : tensor<3xi32>
+util.global private mutable @right = dense<[4, 5, 6]> : tensor<3xi32>
+func.func @exchange() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %turns = util.unfoldable_constant 2 : index
+  %none = util.unfoldable_constant 0 : index
+  %true = util.unfoldable_constant true
+  %nine = arith.constant 9 : i32
+  %l = util.global.load @left : tensor<3xi32>
+  %r = util.global.load @right : tensor<3xi32>
+  util.global.store %l, @right : tensor<3xi32>
+  util.global.store %r, @left : tensor<3xi32>
+  %0 = util.global.load @left : tensor<3xi32>
+  check.expect_eq_const(%0, dense<[4, 5, 6]> : tensor<3xi32>) : tensor<3xi32>
+  // The loop updates what it was given, which both globals keep.
+  %1 = scf.for %i = %c0 to %turns step %c1 iter_args(%s = %l) -> tensor<3xi32> {
+    %t = tensor.insert %nine into %s[%i] : tensor<3xi32>
+    scf.yield %t : tensor<3xi32>
+  }
+  util.global.store %1, @left : tensor<3xi32>
+  %2 = tensor.insert %nine into %1[%turns] : tensor<3xi32>
+  check.expect_eq_const(%2, dense<9> : tensor<3xi32>) : tensor<3xi32>
+  %3 = util.global.load @left : tensor<3xi32>
+  check.expect_eq_const(%3, dense<[9, 9, 3]> : tensor<3xi32>) : tensor<3xi32>
+  %4 = util.global.load @right : tensor<3xi32>
+  check.expect_eq_const(%4, dense<[1, 2, 3]> : tensor<3xi32>) : tensor<3xi32>
+  // Each turn stores what the next one updates.
+  %5 = scf.for %i = %c0 to %turns step %c1 iter_args(%s = %r) -> tensor<3xi32> {
+    %b = scf.if %true -> tensor<3xi32> {
+      scf.yield %s : tensor<3xi32>
+    } else {
+      scf.yield %l : tensor<3xi32>
+    }
+    util.global.store %b, @right : tensor<3xi32>
+    %t = tensor.insert %nine into %s[%i] : tensor<3xi32>
+    scf.yield %t : tensor<3xi32>
+  }
+  check.expect_eq_const(%5, dense<[9, 9, 6]> : tensor<3xi32>) : tensor<3xi32>
+  %6 = util.global.load @right : tensor<3xi32>
+  check.expect_eq_const(%6, dense<[9, 5, 6]> : tensor<3xi32>) : tensor<3xi32>
+  %7 = scf.for %i = %c0 to %none step %c1 iter_args(%s = %4) -> tensor<3xi32> {
+    %t = arith.addi %s, %s : tensor<3xi32>
+    scf.yield %t : tensor<3xi32>
+  }
+  util.global.store %7, @left : tensor<3xi32>
+  %8 = tensor.insert %nine into %7[%c0] : tensor<3xi32>
+  check.expect_eq_const(%8, dense<[9, 2, 3]> : tensor<3xi32>) : tensor<3xi32>
+  %9 = util.global.load @left : tensor<3xi32>
+  check.expect_eq_const(%9, dense<[1, 2, 3]> : tensor<3xi32>) : tensor<3xi32>
   return
 }

@@ -17,8 +17,12 @@
 // RUN:   --expected_output="i32=16"
 // RUN: kiln-run-module --module=%t.vmfb --function=while_kept --input=2 --expected_output="8xf32=7 7 0 0 0 0 0 0" \
 // RUN:   --expected_output="8xf32=7 0 0 0 0 0 0 0"
+// RUN: kiln-run-module --module=%t.vmfb --function=append_to_any --input=3xf32=5 --input=2 --expected_output="3xf32=0 1 5"
+// RUN: kiln-run-module --module=%t.vmfb --function=append_to_any --input=3xf32=5 --input=0 --expected_output="3xf32=5 5 5"
 // CHECK-NOT: remark: copy: {{append|both|read|swap}}
 // CHECK: remark: copy: append copies 32 bytes in each call: a loop updates a tensor that others use, too
+// CHECK-NOT: remark: copy: {{append|both|read|swap}}
+// CHECK: remark: copy: append_to_any copies a tensor in each call: a loop updates a tensor that others use, too
 // CHECK-NOT: remark: copy: {{append|both|read|swap}}
 // CHECK: remark: copy: both copies 16 bytes in each call: a dispatch updates a tensor that is still needed
 // CHECK-NOT: remark: copy: {{append|both|read|swap}}
@@ -29,7 +33,7 @@
 // CHECK-NOT: remark: copy: {{append|both|read|swap}}
 // RUN: kiln-compile --iree-hal-target-backends=llvm-cpu --kiln-remarks %s -o %t.vmfb 2>&1 | FileCheck %s --check-prefix=WHILE
 // WHILE-NOT: remark: copy: while
-// WHILE: remark: copy: while_kept copies 32 bytes in each call: a dispatch updates a tensor that was not computed in the same block
+// WHILE: remark: copy: while_kept copies 32 bytes in each turn: a dispatch updates a tensor that was not computed in the same block
 // WHILE-NOT: remark: copy: while
 // WHILE: remark: copy: while_append copies 32 bytes in each call: a loop updates a tensor that others use, too
 // WHILE-NOT: remark: copy: while
@@ -75,6 +79,21 @@ func.func @append_to_own() -> tensor<8xf32> {
     scf.yield %n : tensor<8xf32>
   }
   return %r : tensor<8xf32>
+}
+
+// The size of a dynamic tensor is known before the loop where it stays the same.
+func.func @append_to_any(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> tensor<?xf32> {
+    %j = arith.index_cast %i : index to i32
+    %v = arith.sitofp %j : i32 to f32
+    %e = tensor.empty() : tensor<1xf32>
+    %one = linalg.fill ins(%v : f32) outs(%e : tensor<1xf32>) -> tensor<1xf32>
+    %m = tensor.insert_slice %one into %t[%i] [1] [1] : tensor<1xf32> into tensor<?xf32>
+    scf.yield %m : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
 }
 
 func.func private @abs(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -45,7 +45,7 @@ uint16_t NarrowFloat::encodeExponent(double magnitude) const {
   int exponent;
   double significand = 2 * std::frexp(magnitude, &exponent); // from 1 to 2
   int biased = magnitude == 0 ? 0 : exponent - 1 + bias;
-  if (magnitude != 0 && (significand > 1.5 || (significand == 1.5 && (biased & 1))))
+  if (magnitude != 0 && significand >= 1.5)
     ++biased;
   return uint16_t(std::clamp(biased, 0, int(nan)));
 }

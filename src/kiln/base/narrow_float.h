@@ -20,8 +20,8 @@ struct NarrowFloat {
   // The one NaN may stand where negative zero would.
   bool hasNegativeZero() const { return nan != 1u << (exponentBits + mantissaBits); }
 
-  // Rounds to nearest, ties to even. What is too large becomes infinity; NaN where the format has none; the largest
-  // number where it has neither.
+  // Rounds to nearest, ties to even; without mantissa, ties go up, as they do in LLVM. What is too large becomes
+  // infinity; NaN where the format has none; the largest number where it has neither.
   uint16_t encode(double value) const;
   // Exact.
   double decode(uint16_t bits) const;

@@ -2,11 +2,12 @@
 """Products of small integers on a simulated GPU, or on a device, compared with numpy's: exact in every type and in any order of the sums.
 Each case is a product of given layouts, types, shape and configuration, with what follows it in the same dispatch.
 
-    contractions.py --folder FOLDER --seed N [--count N] [--device cuda] [--only cluster]"""
+    contractions.py --folder FOLDER [--first N] [--count N] [--device cuda] [--only cluster]"""
 
 import argparse
 import os
 import random
+import shlex
 import subprocess
 import sys
 
@@ -23,7 +24,7 @@ KINDS = [
                     f"128x128_64x4_{GROUPED}_128x128", f"128x96_64x3_{GROUPED}_128x96", f"128x128_64x2_{GROUPED}_128x128",
                     f"64x64_64x3_{GROUPED}_cluster1x1x2", f"128x64_64x2_{GROUPED}_cluster1x1x3", f"64x128_64x3_{GROUPED}_cluster1x1x4",
                     f"64x160_64x2_{GROUPED}_cluster1x1x8",
-                    f"64x64_64x3_{SYNC}", f"128x64_32x4_{SYNC}", f"32x32_32x2_{SYNC}",
+                    f"64x64_64x3_{SYNC}", f"128x64_32x4_{SYNC}", f"32x32_32x2_{SYNC}", f"64x16_32x3_{SYNC}", f"16x64_64x2_{SYNC}",
                     f"64x64_64x3_{WMMA}", f"128x64_32x4_{WMMA}", f"32x32_32x2_{WMMA}_16x16", f"16x256_32x2_{WMMA}_16x256",
                     f"64x64_16x2_{SCALAR}",
                     f"32x32_64x3_{SYNC}_cluster1x1x4", f"64x32_32x2_{SYNC}_16x16_cluster1x1x3", f"32x32_16x2_{SCALAR}_cluster1x1x2"]),
@@ -187,19 +188,19 @@ class Case:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", required=True)
-    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first product, and the next one's is one more")
     parser.add_argument("--count", type=int, default=10)
     parser.add_argument("--device", default="", help="in place of the simulated GPU; one of sm_90 runs all cases")
     parser.add_argument("--only", default="", help="a part of the names of the configurations to take, where a type has such")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     failures = 0
-    for number in range(options.count):
-        seed = options.seed * 1000 + number
+    for seed in range(options.first, options.first + options.count):
         case = Case(random.Random(seed), options.only)
         if problem := case.run(options.folder, seed, options.device):
             failures += 1
             print(f"seed {seed}: {case.name()}: {problem}")
+            print("again:", shlex.join([sys.executable, *sys.argv, "--first", str(seed), "--count", "1"]), flush=True)
     print(f"{options.count} products, {failures} wrong")
     return failures != 0
 

@@ -1,4 +1,4 @@
-// FORMAT and LARGEST, the bits of its largest number, are replaced.
+// Replaced are FORMAT, LARGEST, the bits of its largest number, and MIDDLE, which of two neighbours their middle becomes.
 
 func.func @same(%a: tensor<256xFORMAT>) -> tensor<256xFORMAT> {
   return %a : tensor<256xFORMAT>
@@ -51,7 +51,7 @@ func.func @middles() -> (i32, i32, i32) {
     %r2 = arith.bitcast %rounded_above : FORMAT to i8
     %odd = arith.andi %low, %one : i8
     %even = arith.addi %low, %odd : i8
-    %wrong0 = arith.cmpi ne, %r0, %even : i8
+    %wrong0 = arith.cmpi ne, %r0, %MIDDLE : i8
     %wrong1 = arith.cmpi ne, %r1, %low : i8
     %wrong2 = arith.cmpi ne, %r2, %high : i8
     %w0 = arith.extui %wrong0 : i1 to i32

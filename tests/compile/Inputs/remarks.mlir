@@ -24,7 +24,8 @@ func.func @rows(%x: tensor<?x1000003xf32>) -> tensor<f32> {
   return %r : tensor<f32>
 }
 
-// Of so many elements as a call has one workgroup may be all there is to do.
+// How many elements there are only a call knows.
+// CHECK: [[@LINE+3]]:8: remark: one_workgroup: unknown_dispatch_0_{{.*}} runs in one workgroup, whatever its length
 func.func @unknown(%x: tensor<?xf32>) -> tensor<f32> {
   %zero = arith.constant dense<0.0> : tensor<f32>
   %r = linalg.reduce { arith.addf } ins(%x : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
@@ -55,6 +56,7 @@ func.func @border(%x: tensor<?x2xf32>, %y: tensor<?x4xf32>) -> (tensor<?x4xf32>,
   } : tensor<?x2xf32> to tensor<?x4xf32>
   %abs = linalg.abs ins(%p : tensor<?x4xf32>) outs(%y : tensor<?x4xf32>) -> tensor<?x4xf32>
   %zeros = arith.constant dense<0.0> : tensor<4xf32>
+  // CHECK: [[@LINE+1]]:11: remark: one_workgroup: border_dispatch_2_{{.*}} runs in one workgroup, whatever its length
   %sums = linalg.reduce { arith.addf } ins(%p : tensor<?x4xf32>) outs(%zeros : tensor<4xf32>) dimensions = [0]
   return %abs, %sums : tensor<?x4xf32>, tensor<4xf32>
 }
@@ -105,6 +107,32 @@ func.func @sides(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>) -> (tensor<16xf32
     linalg.yield %t : f32
   } -> tensor<16xf32>
   return %r, %c : tensor<16xf32>, tensor<16xf32>
+}
+
+// CHECK: [[@LINE+4]]:8: remark: not_fused: weights stores the result of 'linalg.generic', 16384 bytes, in each call and loads it for 'linalg.matmul', which uses each element 2 times
+func.func @weights(%a: tensor<2x64xf32>, %w: tensor<64x64xf16>) -> tensor<2x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<2x64xf32>
+  %wide = arith.extf %w : tensor<64x64xf16> to tensor<64x64xf32>
+  %r = linalg.matmul ins(%a, %wide : tensor<2x64xf32>, tensor<64x64xf32>) outs(%zero : tensor<2x64xf32>) -> tensor<2x64xf32>
+  return %r : tensor<2x64xf32>
+}
+
+// What is used often costs a product little to load.
+// CHECK: [[@LINE+4]]:8: remark: repack: often_dispatch_0_{{.*}} copies operand 1 of 'linalg.matmul' into panels in each call
+func.func @often(%a: tensor<128x64xf32>, %w: tensor<64x64xf16>) -> tensor<128x64xf32> {
+  %zero = arith.constant dense<0.0> : tensor<128x64xf32>
+  %wide = arith.extf %w : tensor<64x64xf16> to tensor<64x64xf32>
+  %r = linalg.matmul ins(%a, %wide : tensor<128x64xf32>, tensor<64x64xf32>) outs(%zero : tensor<128x64xf32>) -> tensor<128x64xf32>
+  return %r : tensor<128x64xf32>
+}
+
+// CHECK: [[@LINE+5]]:8: remark: not_fused: reshaped stores the result of 'linalg.generic' and loads it for 'linalg.reduce': it has another shape there
+func.func @reshaped(%a: tensor<64x64xf32>) -> tensor<64x8xf32> {
+  %zero = arith.constant dense<0.0> : tensor<64x8xf32>
+  %e = math.exp %a : tensor<64x64xf32>
+  %t = tensor.expand_shape %e [[0], [1, 2]] output_shape [64, 8, 8] : tensor<64x64xf32> into tensor<64x8x8xf32>
+  %r = linalg.reduce { arith.addf } ins(%t : tensor<64x8x8xf32>) outs(%zero : tensor<64x8xf32>) dimensions = [2]
+  return %r : tensor<64x8xf32>
 }
 
 // CHECK: [[@LINE+3]]:8: remark: repack: packed_dispatch_0_{{.*}} copies operand 1 of 'linalg.matmul' into panels in each call

@@ -2,6 +2,7 @@
 
 #include "kiln/compiler/Interfaces/ConvertTypes.h"
 #include "kiln/compiler/Interfaces/FloatBuilder.h"
+#include "kiln/compiler/Interfaces/RoundIntegers.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -41,15 +42,17 @@ void computeInF32(Operation *op) {
   OpBuilder b(op);
   Location loc = op->getLoc();
   Type wide = b.getF32Type();
-  // An i32 is rounded twice on the way through f32 where the result has fewer bits than f32, but more range than f16.
-  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) && getElementTypeOrSelf(op->getResult(0).getType()).isBF16() &&
-      getElementTypeOrSelf(op->getOperand(0).getType()).getIntOrFloatBitWidth() > 24)
-    wide = b.getF64Type();
   SmallVector<Value> operands;
   for (Value operand : op->getOperands())
     operands.push_back(isNarrow(operand.getType())
                            ? arith::ExtFOp::create(b, loc, withElement(operand.getType(), wide), operand).getResult()
                            : operand);
+  // An i32 is rounded twice on the way through f32 where the result has fewer bits than f32, but more range than f16.
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op) && getElementTypeOrSelf(op->getResult(0).getType()).isBF16() &&
+      getElementTypeOrSelf(op->getOperand(0).getType()).getIntOrFloatBitWidth() > 24) {
+    wide = b.getF64Type();
+    operands[0] = fitIntoF64(b, loc, operands[0], isa<arith::SIToFPOp>(op));
+  }
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
     types.push_back(isNarrow(type) ? withElement(type, wide) : type);

@@ -51,6 +51,7 @@ private:
         .Case([&](tensor::ReshapeOp reshape) { return convertReshape(reshape); })
         .Case<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(
             [&](auto question) { return replace(question, classify(builder, question)); })
+        .Case<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>([&](auto) { return defineShift(op); })
         .Case([&](Flow::TensorEmptyOp empty) {
           return replaceKeepingName(empty,
                                     tensor::EmptyOp::create(builder, loc, empty.getType(), empty.getResultDims()));
@@ -135,18 +136,55 @@ private:
     return replaceKeepingName(op, Flow::TensorReshapeOp::create(builder, loc, to, op.getSource(), dims));
   }
 
+  // The scalar, or a tensor of the shape of `value` that consists of it.
+  static Value likeAll(OpBuilder &builder, Value value, TypedAttr scalar) {
+    Location loc = value.getLoc();
+    auto type = dyn_cast<ShapedType>(value.getType());
+    if (!type)
+      return arith::ConstantOp::create(builder, loc, scalar);
+    if (type.hasStaticShape())
+      return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, scalar));
+    Value element = arith::ConstantOp::create(builder, loc, scalar);
+    Value empty = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, value), scalar.getType());
+    return linalg::FillOp::create(builder, loc, element, empty).getResult(0);
+  }
+
+  // A shift by as many bits as there are, or more, is undefined in arith: here nothing but zeros, or the sign, is left.
+  static LogicalResult defineShift(Operation *op) {
+    Value amount = op->getOperand(1);
+    Type element = getElementTypeOrSelf(amount.getType());
+    if (!element.isIntOrIndex())
+      return success(); // which is refused
+    unsigned width = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+    APInt one;
+    DenseIntElementsAttr many;
+    if (matchPattern(amount, m_ConstantInt(&one)) && one.ult(width))
+      return success();
+    if (matchPattern(amount, m_Constant(&many)) &&
+        llvm::all_of(many.getValues<APInt>(), [&](const APInt &each) { return each.ult(width); }))
+      return success();
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    auto constant = [&](int64_t value) { return likeAll(builder, amount, builder.getIntegerAttr(element, value)); };
+    if (isa<arith::ShRSIOp>(op)) {
+      op->setOperand(1, arith::MinUIOp::create(builder, loc, amount, constant(width - 1)));
+      return success();
+    }
+    Value isInside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, amount, constant(width));
+    Value zero = constant(0);
+    builder.setInsertionPointAfter(op);
+    auto result = arith::SelectOp::create(builder, loc, isInside, op->getResult(0), zero);
+    op->getResult(0).replaceAllUsesExcept(result, result);
+    return success();
+  }
+
   // What kind of number a float is, by comparisons, which all devices and the host have.
   static Operation *classify(OpBuilder &builder, Operation *op) {
     Location loc = op->getLoc();
     Value number = op->getOperand(0);
     Type type = number.getType();
     auto element = cast<FloatType>(getElementTypeOrSelf(type));
-    auto constant = [&](const APFloat &value) -> Value {
-      TypedAttr attr = FloatAttr::get(element, value);
-      if (auto shaped = dyn_cast<ShapedType>(type))
-        attr = DenseElementsAttr::get(shaped, attr);
-      return arith::ConstantOp::create(builder, loc, attr);
-    };
+    auto constant = [&](const APFloat &value) { return likeAll(builder, number, FloatAttr::get(element, value)); };
     using arith::CmpFPredicate;
     if (isa<math::IsNaNOp>(op))
       return arith::CmpFOp::create(builder, loc, CmpFPredicate::UNO, number, number);

@@ -20,7 +20,7 @@ def ConvertInputOpsPass : Pass<"kiln-convert-input-ops", "mlir::ModuleOp"> {
     `flow.tensor` operations that tests are written with become operations of tensor and linalg;
     `flow.tensor.dynamic_constant` becomes a constant whose extents come through an optimization barrier. A
     `tensor.reshape` gets its extents as values of the host. `math.isnan`, `isinf`, `isfinite` and `isnormal` become
-    comparisons.
+    comparisons. Shifts by more bits than there are get the result that Kiln gives them.
   }];
   let dependentDialects = ["::kiln::Util::UtilDialect", "::kiln::Flow::FlowDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect",

@@ -23,16 +23,31 @@ struct TypePair {
 };
 // Of two element types that are one to DLPack, a tensor becomes the first.
 constexpr TypePair kTypes[] = {
-    {ElementType::I1, dlpack::kBool, 8},           {ElementType::I8, dlpack::kInt, 8},
-    {ElementType::I16, dlpack::kInt, 16},          {ElementType::I32, dlpack::kInt, 32},
-    {ElementType::I64, dlpack::kInt, 64},          {ElementType::SI8, dlpack::kInt, 8},
-    {ElementType::SI16, dlpack::kInt, 16},         {ElementType::SI32, dlpack::kInt, 32},
-    {ElementType::SI64, dlpack::kInt, 64},         {ElementType::UI8, dlpack::kUInt, 8},
-    {ElementType::UI16, dlpack::kUInt, 16},        {ElementType::UI32, dlpack::kUInt, 32},
-    {ElementType::UI64, dlpack::kUInt, 64},        {ElementType::F16, dlpack::kFloat, 16},
-    {ElementType::BF16, dlpack::kBFloat, 16},      {ElementType::F32, dlpack::kFloat, 32},
-    {ElementType::F64, dlpack::kFloat, 64},        {ElementType::F8E4M3FN, dlpack::kFloat8E4M3FN, 8},
+    {ElementType::I1, dlpack::kBool, 8},
+    {ElementType::I8, dlpack::kInt, 8},
+    {ElementType::I16, dlpack::kInt, 16},
+    {ElementType::I32, dlpack::kInt, 32},
+    {ElementType::I64, dlpack::kInt, 64},
+    {ElementType::SI8, dlpack::kInt, 8},
+    {ElementType::SI16, dlpack::kInt, 16},
+    {ElementType::SI32, dlpack::kInt, 32},
+    {ElementType::SI64, dlpack::kInt, 64},
+    {ElementType::UI8, dlpack::kUInt, 8},
+    {ElementType::UI16, dlpack::kUInt, 16},
+    {ElementType::UI32, dlpack::kUInt, 32},
+    {ElementType::UI64, dlpack::kUInt, 64},
+    {ElementType::F16, dlpack::kFloat, 16},
+    {ElementType::BF16, dlpack::kBFloat, 16},
+    {ElementType::F32, dlpack::kFloat, 32},
+    {ElementType::F64, dlpack::kFloat, 64},
+    {ElementType::F8E4M3FN, dlpack::kFloat8E4M3FN, 8},
     {ElementType::F8E5M2, dlpack::kFloat8E5M2, 8},
+    {ElementType::F8E4M3, dlpack::kFloat8E4M3, 8},
+    {ElementType::F8E3M4, dlpack::kFloat8E3M4, 8},
+    {ElementType::F8E4M3FNUZ, dlpack::kFloat8E4M3FNUZ, 8},
+    {ElementType::F8E5M2FNUZ, dlpack::kFloat8E5M2FNUZ, 8},
+    {ElementType::F8E4M3B11FNUZ, dlpack::kFloat8E4M3B11FNUZ, 8},
+    {ElementType::F8E8M0FNU, dlpack::kFloat8E8M0FNU, 8},
 };
 
 // ---- To other libraries ----
@@ -110,7 +125,11 @@ Result<ElementType> importedType(const dlpack::DataType &type, kiln_element_type
   std::optional<ElementType> element = hal::elementTypeFromNumber(static_cast<uint32_t>(asked));
   if (!element)
     return invalidArgument("there is no element type {}", static_cast<int>(asked));
-  if (hal::elementTypeByteSize(*element) != hal::elementTypeByteSize(known->element))
+  if (hal::isPacked(*element))
+    return unimplemented("elements of the tensor cannot be understood as {}, of which several share a byte: create the "
+                         "view with kiln_buffer_view_create or kiln_buffer_view_wrap",
+                         hal::elementTypeName(*element));
+  if (hal::elementTypeBits(*element) != type.bits)
     return invalidArgument("elements of the tensor are {}, which cannot be understood as {}: their sizes differ",
                            hal::elementTypeName(known->element), hal::elementTypeName(*element));
   return *element;

@@ -17,8 +17,14 @@ enum TypeCode : uint8_t {
   kFloat = 2,
   kBFloat = 4,
   kBool = 6,
+  kFloat8E3M4 = 7,
+  kFloat8E4M3 = 8,
+  kFloat8E4M3B11FNUZ = 9,
   kFloat8E4M3FN = 10,
+  kFloat8E4M3FNUZ = 11,
   kFloat8E5M2 = 12,
+  kFloat8E5M2FNUZ = 13,
+  kFloat8E8M0FNU = 14,
 };
 
 struct DataType {

@@ -266,7 +266,7 @@ KILN_API kiln_status_t *kiln_buffer_view_to_dlpack_unversioned(kiln_ref_t view, 
  * of 64 and the device can use host memory, else of a copy. Takes the tensor over: its deleter is called once, also on
  * failure, and at once where a copy was made. A tensor that says that it is read-only gives a read-only view.
  * A `type` of 0 is the tensor's, with integers as KILN_ELEMENT_TYPE_I8 to I64 and UI8 to UI64; any other type of the
- * same size says how the bytes are to be understood. */
+ * same size says how the bytes are to be understood. Types whose elements share bytes are refused. */
 KILN_API kiln_status_t *kiln_buffer_view_from_dlpack(kiln_device_t *device, struct DLManagedTensorVersioned *tensor,
                                                      kiln_element_type_t type, kiln_ref_t *out_view);
 KILN_API kiln_status_t *kiln_buffer_view_from_dlpack_unversioned(kiln_device_t *device, struct DLManagedTensor *tensor,

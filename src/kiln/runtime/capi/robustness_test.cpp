@@ -573,6 +573,49 @@ void countTensor(DLManagedTensor *tensor) {
   ++*static_cast<int *>(tensor->context);
 }
 
+// A view is of as many bytes as were given, or there is none: whatever number says what the bytes are.
+TEST_F(CApiRobustness, EveryElementTypeTakesItsOwnBytesOrNone) {
+  constexpr int64_t kElements = 10'000;
+  constexpr unsigned kNumbersTried = 64;
+  std::vector<std::byte> memory(2 * 8 * kElements);
+  uint64_t count = kElements;
+  int64_t extents[1] = {kElements}, strides[1] = {2};
+  int released = 0, taken = 0, tensors = 0;
+  std::set<unsigned> known;
+  for (unsigned number = 0; number < kNumbersTried; ++number) {
+    auto type = static_cast<kiln_element_type_t>(number);
+    for (unsigned bits : {1, 2, 4, 8, 16, 32, 64}) {
+      kiln_ref_t made = {};
+      kiln_status_free(
+          kiln_buffer_view_create(device, type, &count, 1, memory.data(), size_t(kElements) * bits / 8, &made));
+      if (made.object) {
+        EXPECT_TRUE(known.insert(number).second) << "element type " << number << " takes bytes of several lengths";
+        EXPECT_EQ(kiln_buffer_view_byte_size(made), size_t(kElements) * bits / 8);
+      }
+      kiln_ref_release(made);
+      for (unsigned code = 0; code < 24; ++code)
+        for (bool strided : {false, true}) {
+          DLManagedTensor tensor = {
+              {memory.data(), 1, 0, 1, {uint8_t(code), uint8_t(bits), 1}, extents, nullptr, 0}, &released, countTensor};
+          if (strided)
+            tensor.tensor.strides = strides;
+          made = {};
+          ++tensors;
+          kiln_status_free(kiln_buffer_view_from_dlpack_unversioned(device, &tensor, type, &made));
+          if (made.object) {
+            ++taken;
+            EXPECT_EQ(kiln_buffer_view_byte_size(made), size_t(kElements) * bits / 8)
+                << "code " << code << " of DLPack with " << bits << " bits, taken as element type " << number;
+          }
+          kiln_ref_release(made);
+        }
+    }
+  }
+  EXPECT_EQ(known.size(), size_t(KILN_ELEMENT_TYPE_F8E8M0FNU)) << "all element types of kiln.h";
+  EXPECT_GT(taken, 100);
+  EXPECT_EQ(released, tensors);
+}
+
 // Each allocation in turn fails, alone and with all that follow.
 TEST_F(CApiRobustness, EveryFailedAllocationIsAnError) {
   kiln_value_t in = argument(), out = {};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kiln/runtime/module/module.h"
+#include "kiln/schema/name.h"
 #include "kiln/schema/version.h"
 #include "kiln/schema/vm_code.h"
 
@@ -76,7 +77,7 @@ private:
   }
 
   std::string_view name(const char *string) {
-    if (isName(text(string)))
+    if (schema::isName(text(string)))
       return text(string);
     fail("a name is empty or holds control characters");
     return "?";

@@ -1,6 +1,7 @@
 #include "kiln/runtime/module/file_bytes.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -16,6 +17,7 @@
 #include "kiln/base/file_descriptor.h"
 #include "kiln/base/watched_pages.h"
 #include "kiln/schema/container.h"
+#include "kiln/schema/module_writer.h"
 
 namespace kiln::vm {
 
@@ -45,13 +47,17 @@ struct Range {
   uint64_t begin, end;
 };
 
-// What changes when a file is written to.
+int64_t nanosecondsOf(const timespec &time) {
+  return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+// A program that writes to a file can set its time of modification back, but not its time of change, which renaming the
+// file or changing its owner sets, too.
 struct Version {
   explicit Version(const struct stat &info)
-      : size(info.st_size), seconds(info.st_mtim.tv_sec), nanoseconds(info.st_mtim.tv_nsec) {}
-  bool operator==(const Version &) const = default;
+      : size(info.st_size), modified(nanosecondsOf(info.st_mtim)), changed(nanosecondsOf(info.st_ctim)) {}
 
-  int64_t size, seconds, nanoseconds;
+  int64_t size, modified, changed;
 };
 
 // A regular file: its bytes lie at their offsets in one range of memory, of which some pages are the file's.
@@ -82,12 +88,14 @@ public:
       return okStatus();
     if (::fstat(file.get(), &info) != 0)
       return errnoStatus(errno, fmt::format("cannot tell whether the file of module '{}' was changed", path));
-    if (Version(info) == version)
+    Version now(info);
+    if (isUnchanged(now))
       return okStatus();
     std::string change =
-        info.st_size == version.size
-            ? fmt::format("its modification time is another one, and its {} bytes may be others, too", version.size)
-            : fmt::format("it had {} bytes and has {}", version.size, info.st_size);
+        now.size != version.size ? fmt::format("it had {} bytes and has {}", version.size, now.size)
+        : now.modified == version.modified
+            ? fmt::format("its modification time is the same, and its {} bytes are others", now.size)
+            : fmt::format("its modification time is another one, and its {} bytes may be others, too", now.size);
     return failedPrecondition("the file of module '{}' was changed since it was loaded, and constants are read from "
                               "it: {}. Load the module again",
                               path, change);
@@ -105,8 +113,8 @@ public:
 
 private:
   RegularFile(const std::string &path, FileDescriptor opened, const struct stat &info)
-      : path(path), file(std::move(opened)), device(info.st_dev), inode(info.st_ino), version(info),
-        size(info.st_size) {
+      : path(path), file(std::move(opened)), device(info.st_dev), inode(info.st_ino), version(info), size(info.st_size),
+        lastChangeSeen(version.changed) {
     std::error_code error;
     absolutePath = std::filesystem::absolute(path, error).string();
   }
@@ -133,7 +141,7 @@ private:
     if (::mprotect(memory, size, PROT_READ) != 0)
       return errnoStatus(errno, fmt::format("{} '{}'", kCannotLoad, path));
     struct stat now;
-    if (::fstat(file.get(), &now) != 0 || Version(now) != version)
+    if (::fstat(file.get(), &now) != 0 || !isUnchanged(Version(now)))
       return failedPrecondition("{}: the file '{}' was changed while it was read. Load the module again", kCannotLoad,
                                 path);
     if (mapped.empty())
@@ -144,33 +152,40 @@ private:
   Status readSections(uint32_t sectionCount) {
     uint64_t tableEnd = std::min(size, sizeof(ContainerHeader) + uint64_t(sectionCount) * sizeof(SectionEntry));
     KILN_RETURN_IF_ERROR(readRange({0, tableEnd}));
+    findConstants(tableEnd);
     uint64_t end = 0;
-    for (Range constants : rangesToMap(tableEnd)) {
-      KILN_RETURN_IF_ERROR(readRange({end, constants.begin}));
-      void *place = memory + constants.begin;
-      uint64_t length = constants.end - constants.begin;
-      if (::mmap(place, length, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.get(), off_t(constants.begin)) == MAP_FAILED)
+    for (Range range : rangesToMap()) {
+      KILN_RETURN_IF_ERROR(readRange({end, range.begin}));
+      void *place = memory + range.begin;
+      uint64_t length = range.end - range.begin;
+      if (::mmap(place, length, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.get(), off_t(range.begin)) == MAP_FAILED)
         return errnoStatus(errno, fmt::format("cannot map '{}'", path));
       mapped.push_back(std::make_unique<WatchedPages>(place, length));
-      end = constants.end;
+      end = range.end;
     }
     return readRange({end, size});
   }
 
-  // The whole pages of constants, where they are worth it. The table may be damaged: what does not lie in the file, or
-  // not in order, is not mapped.
-  std::vector<Range> rangesToMap(uint64_t tableEnd) const {
-    std::vector<Range> ranges;
-    uint64_t total = 0, previousEnd = tableEnd;
+  // The table may be damaged: what does not lie in the file, or not in order, is left out.
+  void findConstants(uint64_t tableEnd) {
+    uint64_t previousEnd = tableEnd;
     for (uint64_t at = sizeof(ContainerHeader); at + sizeof(SectionEntry) <= tableEnd; at += sizeof(SectionEntry)) {
       SectionEntry entry;
       std::memcpy(&entry, memory + at, sizeof(entry));
       if (entry.kind != schema::SectionKind::Constants || entry.offset > size || entry.length > size - entry.offset ||
           entry.offset < previousEnd)
         continue;
-      uint64_t page = uint64_t(::sysconf(_SC_PAGESIZE));
-      Range range = {(entry.offset + page - 1) / page * page, (entry.offset + entry.length) / page * page};
       previousEnd = entry.offset + entry.length;
+      constants.push_back(entry);
+    }
+  }
+
+  // The whole pages of constants, where they are worth it.
+  std::vector<Range> rangesToMap() const {
+    std::vector<Range> ranges;
+    uint64_t total = 0, page = uint64_t(::sysconf(_SC_PAGESIZE));
+    for (const SectionEntry &entry : constants) {
+      Range range = {(entry.offset + page - 1) / page * page, (entry.offset + entry.length) / page * page};
       total += entry.length;
       if (range.begin < range.end)
         ranges.push_back(range);
@@ -178,6 +193,18 @@ private:
     if (total <= kMaxCopiedConstants)
       ranges.clear();
     return ranges;
+  }
+
+  // Constants are read only where the time of change is the one thing that differs, and then once.
+  bool isUnchanged(const Version &now) const {
+    if (now.size != version.size || now.modified != version.modified)
+      return false;
+    if (now.changed != lastChangeSeen && !std::ranges::all_of(constants, [&](const SectionEntry &entry) {
+          return schema::checksumBytes(view.substr(entry.offset, entry.length)) == entry.checksum;
+        }))
+      return false;
+    lastChangeSeen = now.changed;
+    return true;
   }
 
   Status readRange(Range range) {
@@ -203,6 +230,9 @@ private:
   const ino_t inode;
   const Version version;
   const uint64_t size;
+  mutable std::atomic<int64_t>
+      lastChangeSeen; // the time of change that the file had when its constants were last found right
+  std::vector<SectionEntry> constants;
   char *memory = nullptr;
   std::vector<std::unique_ptr<WatchedPages>> mapped;
 };

@@ -20,8 +20,8 @@ public:
   virtual bool isMapped() const { return false; }
   // Fails where a mapped page could not be read: it has read as zeros since then (base/watched_pages.h).
   virtual Status checkReadable() const { return okStatus(); }
-  // Fails where the mapped file, whatever its name is now, is not what it was when it was opened, in its size or the
-  // time of its last change.
+  // Fails where the mapped file, whatever its name is now, is not what it was when it was opened: in its size, in its
+  // time of modification or, where its time of change says that it may have been written to, in its constants.
   virtual Status checkContents() const { return okStatus(); }
   // The same, and fails also where another file has taken its name. A file without a name any more is as good as it
   // was.

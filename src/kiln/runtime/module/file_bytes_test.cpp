@@ -3,11 +3,13 @@
 
 #include "gtest/gtest.h"
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
 #include "fmt/format.h"
@@ -155,6 +157,44 @@ TEST_F(FileBytesTest, AnotherTimeIsAChangeAndIsSaid) {
   EXPECT_TRUE(contains(status, fmt::format("its modification time is another one, and its {} bytes may be others, too",
                                            fs::file_size(path))))
       << status.toString();
+}
+
+TEST_F(FileBytesTest, OtherBytesOfTheSameSizeAndTimeAreAChange) {
+  Ref<Module> module = load(withConstants(4));
+  ASSERT_TRUE(module);
+  fs::file_time_type time = fs::last_write_time(path);
+  std::string bytes = *schema::writeModuleToString(withConstants(4));
+  bytes[bytes.find(std::string(64, 'B'))] = 'b';
+  // The system counts in ticks of some milliseconds.
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  overwrite(bytes);
+  fs::last_write_time(path, time);
+  for (int i = 0; i < 2; ++i) {
+    Status status = module->file().file->checkContents();
+    EXPECT_EQ(status.code(), StatusCode::FailedPrecondition);
+    EXPECT_TRUE(
+        contains(status, fmt::format("its modification time is the same, and its {} bytes are others", bytes.size())))
+        << status.toString();
+  }
+}
+
+TEST_F(FileBytesTest, OtherRightsAndNamesAreNoChange) {
+  Ref<Module> module = load(withConstants(4));
+  ASSERT_TRUE(module);
+  const FileBytes &file = *module->file().file;
+  auto expectUnchanged = [&](const char *what) {
+    EXPECT_TRUE(file.checkUnchanged().ok()) << what << ": " << file.checkUnchanged().toString();
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  };
+  expectUnchanged("nothing");
+  fs::permissions(path, fs::perms::owner_read);
+  expectUnchanged("rights");
+  fs::create_hard_link(path, folder / "second");
+  expectUnchanged("a second name");
+  fs::rename(path, folder / "third");
+  fs::remove(folder / "second");
+  fs::remove(folder / "third");
+  expectUnchanged("no name");
 }
 
 TEST_F(FileBytesTest, AnotherFileOfTheNameIsAChangeButNotOfTheContents) {

@@ -5,6 +5,7 @@
 
 #include "kiln/runtime/module/verifier.h"
 #include "kiln/schema/module_generated.h"
+#include "kiln/schema/name.h"
 #include "kiln/schema/vm_code.h"
 
 namespace kiln::vm {
@@ -41,10 +42,6 @@ static std::string_view text(const flatbuffers::String *string) {
 
 template <typename T> static size_t sizeOf(const flatbuffers::Vector<T> *vector) {
   return vector ? vector->size() : 0;
-}
-
-bool isName(std::string_view name) {
-  return !name.empty() && std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 0x7f; });
 }
 
 // Fills a Module from its container. Every problem is collected; parts that have one are left out or marked, so that
@@ -95,7 +92,7 @@ private:
   }
 
   std::string_view readName(std::string_view name, const char *what) {
-    if (isName(name))
+    if (schema::isName(name))
       return name;
     problem("the name of a {} is empty or holds control characters", what);
     return "?";
@@ -230,7 +227,7 @@ private:
       info.section = entry->section();
       info.offset = entry->offset();
       const SectionInfo *section = findSection(info.section, SectionKind::Constants);
-      if (!info.name.empty() && !isName(info.name))
+      if (!info.name.empty() && !schema::isName(info.name))
         info.name = readName(info.name, "constant");
       if (!section || info.offset > section->bytes.size() || entry->length() > section->bytes.size() - info.offset ||
           info.offset % 64 != 0)
@@ -261,7 +258,7 @@ private:
     info.cpu = text(entry->cpu());
     info.cpuFeatures = text(entry->cpu_features());
     for (std::string_view *optional : {&info.cpu, &info.cpuFeatures})
-      if (!optional->empty() && !isName(*optional))
+      if (!optional->empty() && !schema::isName(*optional))
         *optional = readName(*optional, "CPU");
     info.section = entry->section();
     if (const SectionInfo *section = findSection(info.section, SectionKind::Executable))

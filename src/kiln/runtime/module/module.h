@@ -99,9 +99,6 @@ struct ExecutableInfo {
   std::vector<VariantInfo> variants;
 };
 
-// Names are printed, so they hold no control characters.
-bool isName(std::string_view name);
-
 class Module final : public RefCounted {
 public:
   // "-" reads standard input. Errors name the file and what is wrong with it.

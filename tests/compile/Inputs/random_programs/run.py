@@ -8,6 +8,7 @@ With one of the steps alone, modules stay in the folder, or are taken from there
 
 import argparse
 import os
+import shlex
 import subprocess
 import sys
 import time
@@ -143,6 +144,9 @@ def main():
         wrong += bool(failures)
         for failure in failures:
             print(failure, flush=True)
+        if failures:
+            number = str(options.first + count - 1)
+            print("again:", shlex.join([sys.executable, *sys.argv, "--first", number, "--count", "1"]), flush=True)
     print(f"{count - wrong} of {count} programs are right")
     return 1 if wrong else 0
 

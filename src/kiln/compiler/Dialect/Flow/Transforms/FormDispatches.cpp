@@ -7,6 +7,7 @@
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -48,6 +49,11 @@ static bool takesClone(OpOperand &use) {
   return op && op.isDpsInit(&use);
 }
 
+static bool hasReduction(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  return linalgOp && linalgOp.getNumReductionLoops() > 0;
+}
+
 // Whether `consumer` computes each element of its results from one element, at the same place, of `value`.
 static bool isElementwiseConsumer(Operation *consumer, Value value) {
   auto generic = dyn_cast<linalg::GenericOp>(consumer);
@@ -86,18 +92,72 @@ static bool isInputComputedAgain(linalg::LinalgOp consumer, Value value) {
                       [&](OpOperand &operand) { return operand.get() == value && isComputedAgain(&operand); });
 }
 
+// The operation whose result `value` is, also in another shape.
+static linalg::LinalgOp findProducer(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (auto producer = dyn_cast<linalg::LinalgOp>(op))
+      return producer;
+    if (!isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ReshapeOp, TensorReshapeOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return {};
+}
+
+// How many elements of its results an operation computes from each element of `value`; nothing where only a call knows.
+static std::optional<int64_t> countUses(linalg::LinalgOp consumer, Value value) {
+  int64_t most = 1;
+  SmallVector<int64_t> extents = consumer.getStaticLoopRanges();
+  for (OpOperand *input : consumer.getDpsInputOperands()) {
+    if (input->get() != value)
+      continue;
+    AffineMap map = consumer.getMatchingIndexingMap(input);
+    int64_t uses = 1;
+    for (auto [loop, extent] : llvm::enumerate(extents))
+      if (!map.isFunctionOfDim(loop) && (ShapedType::isDynamic(extent) || llvm::MulOverflow(uses, extent, uses)))
+        return std::nullopt;
+    most = std::max(most, uses);
+  }
+  return most;
+}
+
+// What is used so often costs a product little to load, next to its arithmetic.
+constexpr int64_t kManyUses = 64;
+
+static std::string nameOf(Operation *op) {
+  return "'" + op->getName().getStringRef().str() + "'";
+}
+static std::string bytesOf(Type tensor) {
+  auto type = cast<RankedTensorType>(tensor);
+  if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return "a tensor";
+  return std::to_string(type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8)) + " bytes";
+}
+// "in each call", or of an operation in a loop "in each turn".
+static std::string howOften(Operation *op) {
+  return op->getParentOfType<LoopLikeOpInterface>() ? " in each turn" : " in each call";
+}
+
 // What a user is told of an operation that gets `value` through memory.
-static std::string whyNotFused(linalg::LinalgOp consumer, Value value) {
-  Operation *producer = value.getDefiningOp();
-  std::string text = "stores the result of '" + producer->getName().getStringRef().str() + "' and loads it for '" +
-                     consumer->getName().getStringRef().str() + "': ";
+static std::string whyNotFused(linalg::LinalgOp producer, linalg::LinalgOp consumer, Value value) {
+  std::string text = "stores the result of " + nameOf(producer) + " and loads it for " + nameOf(consumer) + ": ";
   llvm::SmallPtrSet<Operation *, 4> users(value.user_begin(), value.user_end());
   if (users.size() > 1)
     return text + std::to_string(users.size()) + " operations use it";
-  if (isInputComputedAgain(consumer, value))
-    return text + "each element would be computed again for many results";
+  if (value.getDefiningOp() != producer)
+    return text + "it has another shape there";
   bool isInOrder = consumer.getNumReductionLoops() != 0 || isElementwiseConsumer(consumer, value);
   return text + (isInOrder ? "one dispatch cannot hold both" : "its elements are not used one by one, in their order");
+}
+
+// The same where a product gets it, which would compute an element again for each use.
+static std::string whatIsStored(linalg::LinalgOp producer, linalg::LinalgOp consumer, Value value) {
+  std::optional<int64_t> uses = countUses(consumer, value);
+  return "stores the result of " + nameOf(producer) + ", " + bytesOf(value.getType()) + "," + howOften(producer) +
+         " and loads it for " + nameOf(consumer) + ", which uses each element " +
+         (!uses        ? "as often as only a call knows"
+          : *uses == 1 ? "once"
+                       : std::to_string(*uses) + " times");
 }
 
 // The operations that load what `copy`, a slice or padding, stores; none where something has to have it in memory, such
@@ -121,14 +181,10 @@ static llvm::SetVector<Operation *> findLoads(Operation *copy) {
 }
 
 static std::string whatIsCopied(Operation *copy, ArrayRef<Operation *> loads) {
-  auto type = cast<RankedTensorType>(copy->getResult(0).getType());
-  std::string what = "a tensor", who = std::to_string(loads.size()) + " operations load it";
-  if (type.hasStaticShape() && type.getElementType().isIntOrFloat())
-    what = std::to_string(type.getNumElements() * llvm::divideCeil(type.getElementTypeBitWidth(), 8)) + " bytes";
-  if (loads.size() == 1)
-    who = "'" + loads.front()->getName().getStringRef().str() + "' loads it";
-  return "copies " + what + " in each call: the result of '" + copy->getName().getStringRef().str() +
-         "' is stored, and " + who;
+  std::string who =
+      loads.size() == 1 ? nameOf(loads.front()) + " loads it" : std::to_string(loads.size()) + " operations load it";
+  return "copies " + bytesOf(copy->getResult(0).getType()) + howOften(copy) + ": the result of " + nameOf(copy) +
+         " is stored, and " + who;
 }
 
 namespace {
@@ -163,13 +219,11 @@ private:
       for (Operation &op : block) {
         if (!isDispatchable(&op) || grouped.contains(&op))
           continue;
-        auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-        bool hasReduction = linalgOp && linalgOp.getNumReductionLoops() > 0;
-        if (hasReduction != rootsWithReduction)
+        if (hasReduction(&op) != rootsWithReduction)
           continue;
         SmallVector<Operation *> group{&op};
         grouped.insert(&op);
-        if (hasReduction) {
+        if (rootsWithReduction) {
           // A dispatch stands where its last operation stood, so that only the first of its users can join it.
           for (Operation *user = findFirstUser(group); user && !grouped.contains(user); user = findFirstUser(group)) {
             if (!isOnlyElementwiseUser(group.back(), user) && !canJoinRows(user, group))
@@ -201,14 +255,15 @@ private:
         if (!consumer)
           continue;
         for (Value value : llvm::SetVector<Value>(op->operand_begin(), op->operand_end())) {
-          auto producer = value.getDefiningOp<linalg::LinalgOp>();
+          linalg::LinalgOp producer = findProducer(value);
           auto found = producer ? groupOf.find(producer) : groupOf.end();
           if (found == groupOf.end() || found->second == index)
             continue;
-          // What follows another reduction in its dispatch is stored by that one.
-          bool isAlone = groups[found->second].front() == producer;
-          if (couldFuse(producer, consumer, value) || (isAlone && isInputComputedAgain(consumer, value)))
-            addRemark(Util::Cost::NotFused, op, whyNotFused(consumer, value));
+          if (couldFuse(producer, consumer, value))
+            addRemark(Util::Cost::NotFused, op, whyNotFused(producer, consumer, value));
+          else if (!hasReduction(groups[found->second].front()) &&
+                   (isInputComputedAgain(consumer, value) || countUses(consumer, value).value_or(1) < kManyUses))
+            addRemark(Util::Cost::NotFused, op, whatIsStored(producer, consumer, value));
         }
       }
     }

@@ -8,6 +8,7 @@
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Interfaces/ConvertTypes.h"
 #include "kiln/compiler/Interfaces/FloatBuilder.h"
+#include "kiln/compiler/Interfaces/RoundIntegers.h"
 
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -125,6 +126,8 @@ static Operation *computeWide(OpBuilder &b, Operation *op) {
       operand = decode(b, loc, operand);
     operands.push_back(operand);
   }
+  if (needsF64)
+    operands[0] = fitIntoF64(b, loc, operands[0], isSignedOperation(op));
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
     types.push_back(isNarrowInteger(type) ? Type(b.getI8Type())

@@ -50,12 +50,12 @@ static Value decodeExponent(FloatBuilder &f, Value bits) {
       f.select(f.compareBits(CmpIPredicate::eq, bits, f.bitsConstant(0xff)), f.bitsConstant(kNaN), number));
 }
 
+// The middle of two numbers becomes the larger one, as it does where LLVM folds constants.
 static Value encodeExponent(FloatBuilder &f, Value magnitude) {
-  Value even = f.andBits(f.shiftRight(magnitude, kMantissaBits), f.bitsConstant(1));
-  Value rounded = f.addBits(f.addBits(magnitude, f.bitsConstant((1u << (kMantissaBits - 1)) - 1)), even);
+  Value rounded = f.addBits(magnitude, f.bitsConstant(1u << (kMantissaBits - 1)));
   Value exponent = f.shiftRight(rounded, kMantissaBits);
   // Between the smallest number, which is subnormal, and the next one lie subnormal numbers only.
-  Value isNext = f.compareBits(CmpIPredicate::ugt, magnitude, f.bitsConstant(3u << (kMantissaBits - 2)));
+  Value isNext = f.compareBits(CmpIPredicate::uge, magnitude, f.bitsConstant(3u << (kMantissaBits - 2)));
   Value isSubnormal = f.compareBits(CmpIPredicate::ult, magnitude, f.bitsConstant(1u << kMantissaBits));
   exponent = f.select(isSubnormal, f.select(isNext, f.bitsConstant(1), f.bitsConstant(0)), exponent);
   Value isSpecial = f.compareBits(CmpIPredicate::uge, magnitude, f.bitsConstant(kInfinity));

@@ -11,7 +11,7 @@ mlir::Value decodeSmallFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir:
 
 // The bits, as an i8 with zeros above, of an f32 or f64 rounded to nearest even. What is too large becomes infinity;
 // NaN in a format without infinities; the largest number, as NaN does, in a format without either. f8E8M0FNU, which has
-// neither sign nor zero, takes the magnitude, and its smallest number for a zero.
+// neither sign nor zero, takes the magnitude, its smallest number for a zero, and the larger of two as near.
 mlir::Value encodeSmallFloat(mlir::OpBuilder &builder, mlir::Location loc, mlir::FloatType format, mlir::Value number);
 
 } // namespace kiln::Flow

@@ -58,19 +58,26 @@ private:
 } // namespace
 
 namespace {
-// The longest loop nest of a variant's dispatch, as far as its extents are known.
+// The longest loop nest of a variant's dispatch, as far as its extents are known, and the first one with an extent that
+// only a call knows.
 struct Work {
   int64_t steps = 0;
   bool isAll = false;
-  std::optional<Location> place;
+  std::optional<Location> place, unknownPlace;
 };
 } // namespace
 
 static Work findWork(ExecutableVariantOp variant) {
   Work work;
   variant.walk([&](linalg::LinalgOp op) {
-    if (int64_t steps = countKnownSteps(op); steps > work.steps)
-      work = {steps, countSteps(op).has_value(), op.getLoc()};
+    bool isAll = countSteps(op).has_value();
+    if (!isAll && !work.unknownPlace)
+      work.unknownPlace = op.getLoc();
+    if (int64_t steps = countKnownSteps(op); steps > work.steps) {
+      work.steps = steps;
+      work.isAll = isAll;
+      work.place = op.getLoc();
+    }
   });
   return work;
 }
@@ -124,10 +131,15 @@ public:
       if (!exportOp.getWorkgroupCount().empty()) {
         // Less is done by one worker before others have woken up.
         constexpr int64_t worthSharing = int64_t(1) << 18;
-        if (work.steps >= worthSharing && isOneWorkgroup(exportOp))
+        if (!isOneWorkgroup(exportOp))
+          continue;
+        if (work.steps >= worthSharing)
           Util::addRemark(getOperation(), Util::Cost::OneWorkgroup, *work.place, exportOp.getSymName(),
                           "runs in one workgroup, although " + Twine(work.isAll ? "" : "at least ") +
                               Twine(work.steps) + " steps could be shared");
+        else if (work.unknownPlace)
+          Util::addRemark(getOperation(), Util::Cost::OneWorkgroup, *work.unknownPlace, exportOp.getSymName(),
+                          "runs in one workgroup, whatever its length");
         continue;
       }
       exportOp.emitError() << "'" << exportOp.getSymName()

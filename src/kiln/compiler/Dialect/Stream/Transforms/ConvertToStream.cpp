@@ -335,6 +335,7 @@ private:
   }
 
   // What a global holds is memory that nobody writes any more: a copy, unless the program has just computed it there.
+  // Copies that are not needed go away once it is known which memory loops update.
   LogicalResult convertStore(Util::GlobalStoreOp store) {
     Value value = store.getValue(), size = sizeOf(value);
     if (!size || isa_and_nonnull<AsyncDispatchOp, AsyncSplatOp, AsyncAllocaOp>(value.getDefiningOp()))

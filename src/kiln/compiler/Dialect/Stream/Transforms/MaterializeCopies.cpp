@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 using namespace mlir;
 
@@ -38,11 +39,45 @@ static bool isLastUse(OpOperand &use) {
   });
 }
 
+// The values that control flow may give `value` of: none where it comes from elsewhere.
+static SmallVector<Value> valuesBehind(Value value) {
+  if (auto select = value.getDefiningOp<arith::SelectOp>())
+    return {select.getTrueValue(), select.getFalseValue()};
+  if (auto barrier = value.getDefiningOp<Util::OptimizationBarrierOp>())
+    return {barrier.getOperand(cast<OpResult>(value).getResultNumber())};
+  if (auto choice = value.getDefiningOp<scf::IfOp>()) {
+    unsigned index = cast<OpResult>(value).getResultNumber();
+    return {choice.thenYield().getOperand(index), choice.elseYield().getOperand(index)};
+  }
+  auto arg = dyn_cast<BlockArgument>(value);
+  unsigned index = arg ? arg.getArgNumber() : cast<OpResult>(value).getResultNumber();
+  Operation *op = arg ? arg.getOwner()->getParentOp() : value.getDefiningOp();
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    index -= arg ? 1 : 0; // the first argument is the index
+    return {loop.getInitArgs()[index], loop.getYieldedValues()[index]};
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    if (arg && arg.getOwner() == loop.getBeforeBody())
+      return {loop.getInits()[index], loop.getYieldOp().getOperand(index)};
+    return {loop.getConditionOp().getArgs()[index]};
+  }
+  return {};
+}
+
 namespace {
 class MaterializeCopiesPass : public impl::MaterializeCopiesPassBase<MaterializeCopiesPass> {
 public:
   void runOnOperation() override {
     ofLoops.clear();
+    inGlobals.clear();
+    SmallVector<AsyncCloneOp> stored;
+    getOperation().walk([&](AsyncCloneOp op) {
+      if (!op->use_empty() && llvm::all_of(op->getUsers(), llvm::IsaPred<Util::GlobalStoreOp>))
+        stored.push_back(op);
+    });
+    for (AsyncCloneOp op : stored)
+      storeItself(op);
+    getOperation().walk([&](LoopLikeOpInterface loop) { hoistSizes(loop); });
     getOperation().walk([&](Operation *op) {
       if (auto loop = dyn_cast<scf::ForOp>(op))
         giveMemory(carriedBy(loop));
@@ -73,6 +108,34 @@ private:
   // Memory that this program has written and that only this value names.
   bool isOwn(Value value) const { return isFresh(value) || ofLoops.contains(value); }
 
+  // What a global holds is never written again. So it may be memory that the program has written, or that a global
+  // holds already: then the copy that is stored goes away.
+  void storeItself(AsyncCloneOp copy) {
+    Value source = copy.getSource();
+    llvm::SetVector<Value> values;
+    values.insert(source);
+    for (size_t i = 0; i < values.size(); ++i) {
+      Value value = values[i];
+      if (isFresh(value) || value.getDefiningOp<Util::GlobalLoadOp>())
+        continue;
+      // Control flow gets a copy of a constant.
+      if (value != source && value.getDefiningOp<AsyncConstantOp>())
+        continue;
+      SmallVector<Value> behind = valuesBehind(value);
+      if (behind.empty()) {
+        if (copy->getParentOfType<Util::FuncOp>())
+          remark(copy, copy.getSize(),
+                 value.getDefiningOp<AsyncConstantOp>() ? "a global holds memory of its own, and no part of constants"
+                                                        : "a global holds memory of its own, and not the caller's");
+        return;
+      }
+      values.insert(behind.begin(), behind.end());
+    }
+    inGlobals.insert(values.begin(), values.end());
+    copy.replaceAllUsesWith(source);
+    copy.erase();
+  }
+
   // A value that a loop carries, as one of its blocks gets it.
   struct Carried {
     BlockArgument arg;
@@ -80,7 +143,7 @@ private:
     OpOperand *init; // of the loop, where this block is its first
     Value result;    // of the loop, where what this block would get leaves it
     bool isUpdated = false;
-    std::optional<int64_t> bytes = std::nullopt;
+    Value size; // where it is known before the loop
   };
 
   static SmallVector<Carried> carriedBy(scf::ForOp loop) {
@@ -100,6 +163,16 @@ private:
     return all;
   }
 
+  // Sizes that are the same in each turn are known before the loop.
+  static void hoistSizes(LoopLikeOpInterface loop) {
+    moveLoopInvariantCode(
+        loop.getLoopRegions(), [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
+        [](Operation *op, Region *) {
+          return isa<arith::ConstantOp, arith::MulIOp>(op) && op->getResult(0).getType().isIndex();
+        },
+        [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+  }
+
   // Finds out which values a dispatch updates, in the block that gets them or in the other one, and how large they are.
   static void findUpdates(MutableArrayRef<Carried> all) {
     for (Carried &carried : all) {
@@ -109,7 +182,9 @@ private:
           continue;
         carried.isUpdated = true;
         unsigned place = use.getOperandNumber() - dispatch.getResourcesMutable()[0].getOperandNumber();
-        carried.bytes = getConstantIntValue(dispatch.getResourceSizes()[place]);
+        Value size = dispatch.getResourceSizes()[place];
+        if (cast<LoopLikeOpInterface>(carried.arg.getOwner()->getParentOp()).isDefinedOutsideOfLoop(size))
+          carried.size = size;
       }
     }
     for (bool isChanged = true; isChanged;) {
@@ -118,7 +193,7 @@ private:
         for (Carried &carried : all)
           if (next.isUpdated && !carried.isUpdated && next.from->get() == carried.arg) {
             carried.isUpdated = isChanged = true;
-            carried.bytes = next.bytes;
+            carried.size = next.size;
           }
     }
   }
@@ -137,9 +212,9 @@ private:
     for (bool isChanged = true; isChanged;) {
       isChanged = false;
       llvm::erase_if(all, [&](const Carried &carried) {
-        // What is of unknown size is copied in each turn, where its size is known.
+        // What changes its size is copied in each turn, where its size is known.
         bool getsOwn =
-            isOwnInBlockOf(*carried.from) && (!carried.init || carried.bytes || isOwnInBlockOf(*carried.init));
+            isOwnInBlockOf(*carried.from) && (!carried.init || carried.size || isOwnInBlockOf(*carried.init));
         if (!getsOwn)
           isChanged |= ofLoops.erase(carried.arg);
         return !getsOwn;
@@ -150,10 +225,7 @@ private:
         ofLoops.insert(carried.result);
       if (!carried.init || isOwnInBlockOf(*carried.init))
         continue;
-      Operation *loop = carried.init->getOwner();
-      OpBuilder builder(loop);
-      clone(*carried.init, arith::ConstantIndexOp::create(builder, loop->getLoc(), *carried.bytes),
-            "a loop updates a tensor that others use, too");
+      clone(*carried.init, carried.size, "a loop updates a tensor that others use, too");
     }
   }
 
@@ -164,7 +236,8 @@ private:
     bool isShared = llvm::any_of(value.getUses(), [&](OpOperand &other) {
       return &other != &use && isa<TensorExportOp, Util::GlobalStoreOp>(other.getOwner());
     });
-    return isOwn(value) && !isShared && value.getParentBlock() == use.getOwner()->getBlock();
+    return isOwn(value) && !isShared && !inGlobals.contains(value) &&
+           value.getParentBlock() == use.getOwner()->getBlock();
   }
 
   void own(OpOperand &use, Value size) {
@@ -178,16 +251,21 @@ private:
 
   void clone(OpOperand &use, Value size, StringRef reason) {
     Operation *user = use.getOwner();
-    auto function = user->getParentOfType<Util::FuncOp>();
-    std::optional<int64_t> bytes = getConstantIntValue(size);
-    std::string what = bytes ? std::to_string(*bytes) + " bytes" : "a tensor";
-    Util::addRemark(getOperation(), Util::Cost::Copy, user->getLoc(), function ? function.getSymName() : "",
-                    "copies " + what + " in each call: " + reason);
+    remark(user, size, reason);
     OpBuilder builder(user);
     use.set(AsyncCloneOp::create(builder, user->getLoc(), use.get().getType(), use.get(), size));
   }
 
-  llvm::DenseSet<Value> ofLoops;
+  void remark(Operation *user, Value size, StringRef reason) {
+    auto function = user->getParentOfType<Util::FuncOp>();
+    std::optional<int64_t> bytes = getConstantIntValue(size);
+    std::string what = bytes ? std::to_string(*bytes) + " bytes" : "a tensor";
+    StringRef when = user->getParentOfType<LoopLikeOpInterface>() ? "turn" : "call";
+    Util::addRemark(getOperation(), Util::Cost::Copy, user->getLoc(), function ? function.getSymName() : "",
+                    "copies " + what + " in each " + when + ": " + reason);
+  }
+
+  llvm::DenseSet<Value> ofLoops, inGlobals;
 };
 } // namespace
 } // namespace kiln::Stream

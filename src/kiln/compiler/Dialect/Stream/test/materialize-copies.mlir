@@ -73,3 +73,61 @@ util.func @twice() -> (!hal.buffer_view, !hal.buffer_view) {
   %2 = stream.tensor.export %0{%c64} : !stream.resource as tensor<16xf32> -> !hal.buffer_view
   util.return %1, %2 : !hal.buffer_view, !hal.buffer_view
 }
+
+util.global private mutable @g : !stream.resource
+util.global private mutable @h : !stream.resource
+
+// A global keeps memory that the program has written, also where it comes out of a loop, and what another global keeps. The
+// caller's memory is copied.
+// CHECK-LABEL: util.func @stores
+// CHECK: %[[A:.+]] = stream.tensor.import
+// CHECK: %[[G:.+]] = util.global.load @g
+// CHECK: %[[H:.+]] = util.global.load @h
+// CHECK-NOT: stream.async.clone
+// CHECK: %[[R:.+]] = scf.for
+// CHECK-NOT: stream.async.clone
+// CHECK: util.global.store %[[R]], @h
+// CHECK-NEXT: util.global.store %[[H]], @g
+// CHECK-NEXT: %[[COPY:.+]] = stream.async.clone %[[A]]
+// CHECK-NEXT: util.global.store %[[COPY]], @g
+util.func @stores(%a: !hal.buffer_view, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %0 = stream.tensor.import %a : !hal.buffer_view -> !stream.resource
+  %g = util.global.load @g : !stream.resource
+  %h = util.global.load @h : !stream.resource
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %g) -> !stream.resource {
+    %1 = stream.async.dispatch @ex::@make[] () {} -> {%c64} tied [-1] : () -> !stream.resource
+    scf.yield %1 : !stream.resource
+  }
+  %2 = stream.async.clone %r : !stream.resource -> !stream.resource{%c64}
+  util.global.store %2, @h : !stream.resource
+  %3 = stream.async.clone %h : !stream.resource -> !stream.resource{%c64}
+  util.global.store %3, @g : !stream.resource
+  %4 = stream.async.clone %0 : !stream.resource -> !stream.resource{%c64}
+  util.global.store %4, @g : !stream.resource
+  util.return
+}
+
+// What a global may keep is not the caller's to change: without turns the loop gives what it was given.
+// CHECK-LABEL: util.func @stored_and_returned
+// CHECK: %[[M:.+]] = stream.async.dispatch @ex::@make
+// CHECK: %[[R:.+]] = scf.for
+// CHECK: util.global.store %[[R]], @g
+// CHECK: %[[COPY:.+]] = stream.async.clone %[[M]]
+// CHECK: stream.tensor.export %[[COPY]]
+util.func @stored_and_returned(%n: index) -> !hal.buffer_view {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %0 = stream.async.dispatch @ex::@make[] () {} -> {%c64} tied [-1] : () -> !stream.resource
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %0) -> !stream.resource {
+    %1 = stream.async.dispatch @ex::@make[] () {} -> {%c64} tied [-1] : () -> !stream.resource
+    scf.yield %1 : !stream.resource
+  }
+  %2 = stream.async.clone %r : !stream.resource -> !stream.resource{%c64}
+  util.global.store %2, @g : !stream.resource
+  %3 = stream.tensor.export %0{%c64} : !stream.resource as tensor<16xf32> -> !hal.buffer_view
+  util.return %3 : !hal.buffer_view
+}

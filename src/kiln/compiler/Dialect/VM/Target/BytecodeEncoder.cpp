@@ -4,9 +4,11 @@
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 #include "kiln/compiler/Dialect/VM/Target/FunctionEncoder.h"
 #include "kiln/schema/c_writer.h"
+#include "kiln/schema/name.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -79,6 +81,33 @@ static LogicalResult checkBytes(RodataOp rodata) {
   return success();
 }
 
+// The runtime takes a module with any other name in it for a damaged one.
+static LogicalResult checkName(Operation *op, StringRef what, StringRef name) {
+  if (schema::isName(name))
+    return success();
+  std::string shown;
+  llvm::raw_string_ostream stream(shown);
+  llvm::printEscapedString(name, stream);
+  return op->emitError() << "a " << what << " cannot be called \"" << shown
+                         << "\": " << (name.empty() ? "its name is empty" : "its name holds control characters");
+}
+
+// Names that the user chose first: others are made of them.
+static LogicalResult checkNames(ModuleOp module) {
+  if (failed(checkName(module, "module", module.getSymName())))
+    return failure();
+  Block &body = module.getBody().front();
+  for (auto exportOp : body.getOps<ExportOp>())
+    if (failed(checkName(exportOp, "function", exportOp.getName())))
+      return failure();
+  for (Operation &op : body)
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op);
+        symbol && isa<FuncOp, ImportOp, RodataOp, ExecutableOp>(op) &&
+        failed(checkName(&op, op.getName().stripDialect(), symbol.getName())))
+      return failure();
+  return success();
+}
+
 static std::vector<schema::AttributeDesc> attributesOf(ArrayRef<NamedAttribute> attributes) {
   std::vector<schema::AttributeDesc> result;
   for (NamedAttribute attr : attributes)
@@ -131,6 +160,8 @@ static std::string locationText(Location location) {
 
 // The constants of the result stay the module's.
 static FailureOr<schema::ModuleDesc> describeModule(ModuleOp module) {
+  if (failed(checkNames(module)))
+    return failure();
   schema::ModuleDesc desc;
   desc.name = module.getSymName().str();
   desc.producer = "kiln " KILN_VERSION;

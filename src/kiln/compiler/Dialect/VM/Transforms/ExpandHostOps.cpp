@@ -1,5 +1,7 @@
 #include "kiln/compiler/Dialect/VM/Transforms/ExpandHostOps.h"
 
+#include "kiln/compiler/Interfaces/RoundIntegers.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -49,6 +51,11 @@ public:
         .Case([&](math::TruncOp round) { results = {truncated(round.getOperand())}; })
         .Case([&](math::RoundOp round) { results = {rounded(round.getOperand())}; })
         .Case([&](math::CopySignOp sign) { results = {withSignOf(sign.getLhs(), sign.getRhs())}; })
+        .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto op) {
+          // The VM rounds by way of f64.
+          if (op.getType().isBF16())
+            results = {rounded<decltype(op)>(op.getIn(), op.getType())};
+        })
         .Case<arith::MaxNumFOp, arith::MinNumFOp>([&](auto op) {
           Value a = op.getLhs(), b = op.getRhs();
           Value chosen =
@@ -128,6 +135,11 @@ private:
   Value truncated(Value x) {
     Value isNegative = compare(arith::CmpFPredicate::OLT, x, real(x.getType(), 0));
     return make<arith::SelectOp>(isNegative, make<math::CeilOp>(x), make<math::FloorOp>(x));
+  }
+
+  template <typename Conversion> Value rounded(Value x, Type type) {
+    Value exact = fitIntoF64(builder, loc, x, std::is_same_v<Conversion, arith::SIToFPOp>);
+    return make<arith::TruncFOp>(type, make<Conversion>(builder.getF64Type(), exact));
   }
 
   // Halves go away from zero. Zeros keep their sign, as nothing is added to them.

@@ -7,7 +7,7 @@
 namespace kiln::VM {
 
 // Replaces these operations inside of `host` by some that the VM has: absolute values, counts of bits and wide sums and
-// products of integers; rounding towards and away from zero, signs, maxnumf and minnumf of floats.
+// products of integers; rounding towards and away from zero, signs, maxnumf and minnumf of floats; integers as bf16.
 void expandHostOps(mlir::Operation *host);
 
 } // namespace kiln::VM

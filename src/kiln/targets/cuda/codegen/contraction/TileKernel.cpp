@@ -112,6 +112,9 @@ int64_t TileLayout::bytes() const {
 
 Value TileLayout::rowOffset(const Integers &i32, Value row) const {
   Value linear = i32.mul(row, panelBytes());
+  // Fragments are 16 rows high, and so far the exchange must repeat; of rows of 32 bytes it does after 32.
+  if (panelBytes() < 64)
+    return linear;
   return i32.bitXor(linear, i32.bitAnd(i32.div(linear, 8), 0x70));
 }
 
