@@ -1,3 +1,4 @@
+#include "kiln/compiler/Interfaces/InitUse.h"
 #include "kiln/compiler/Transforms/NameInSource.h"
 #include "kiln/compiler/Transforms/TensorOps.h"
 #include "kiln/compiler/Transforms/Transforms.h"
@@ -252,17 +253,43 @@ private:
 
   //===--- Structured operations ---------------------------------------------------------------------------------===//
 
-  // Loops over all dimensions that the place of the result does not fix, with the elements of the results at this
-  // place.
+  // What the operation stores at this place, or what its init has there if it stores nothing.
   Value elementOf(linalg::LinalgOp op, unsigned result, ValueRange indices) {
     AffineMap map = op.getIndexingMapMatchingResult(op->getResult(result));
     SmallVector<Value> loops(op.getNumLoops());
-    for (auto [expr, index] : llvm::zip(map.getResults(), indices)) {
-      if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && !loops[dim.getPosition()])
-        loops[dim.getPosition()] = index;
-      else if (!isa<AffineConstantExpr>(expr))
+    Value isStored;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (loop && !loops[loop.getPosition()]) {
+        loops[loop.getPosition()] = indices[dim];
+        continue;
+      }
+      auto place = dyn_cast<AffineConstantExpr>(expr);
+      if (!loop && !place)
         return unsupported(op);
+      Value expected = loop ? loops[loop.getPosition()] : number(place.getValue());
+      Value isSame = compare(arith::CmpIPredicate::eq, indices[dim], expected);
+      isStored = isStored ? both(isStored, isSame) : isSame;
     }
+    OpOperand *init = op.getDpsInitOperand(result);
+    if (!isStored || reachesWholeResult(*init))
+      return storedBy(op, result, indices, loops);
+    bool isSupported = true;
+    Value element = choose(
+        isStored,
+        [&](OpBuilder &, Location) {
+          Value stored = storedBy(op, result, indices, loops);
+          isSupported = stored != nullptr;
+          scf::YieldOp::create(b, loc, isSupported ? stored : zero(init->get()));
+        },
+        [&](OpBuilder &, Location) { scf::YieldOp::create(b, loc, read(init->get(), indices)); });
+    return isSupported ? element : Value();
+  }
+
+  // Loops over all dimensions that the place of the result does not fix, with the elements of the results at this
+  // place.
+  Value storedBy(linalg::LinalgOp op, unsigned result, ValueRange indices, SmallVector<Value> &loops) {
+    AffineMap map = op.getIndexingMapMatchingResult(op->getResult(result));
     // Results at other places would not be complete.
     SmallVector<OpOperand *> carried;
     for (OpOperand &init : op.getDpsInitsMutable()) {
@@ -273,7 +300,7 @@ private:
     }
     SmallVector<Value> starts;
     for (OpOperand *init : carried)
-      starts.push_back(op.payloadUsesValueFromOperand(init) ? read(init->get(), indices) : zero(init->get()));
+      starts.push_back(needsInit(*init) ? read(init->get(), indices) : zero(init->get()));
     SmallVector<Value> results = runLoops(op, carried, loops, 0, starts);
     if (results.empty())
       return unsupported(op);

@@ -3,6 +3,8 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/InitUse.h"
+#include "kiln/compiler/Interfaces/SoundPatterns.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -136,12 +138,13 @@ private:
     };
     linalg::populateConstantFoldLinalgOperations(set, isMovedNow);
     linalg::populateElementwiseOpsFusionPatterns(set, canTakeIn);
+    populateDropUnneededInitsPatterns(set);
     linalg::GenericOp::getCanonicalizationPatterns(set, func->getContext());
     tensor::EmptyOp::getCanonicalizationPatterns(set, func->getContext());
     // Each rewrite leaves fewer ops, so this ends; a long program of many small ops takes more rounds than the default.
     GreedyRewriteConfig untilDone;
     untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-    FrozenRewritePatternSet patterns(std::move(set));
+    FrozenRewritePatternSet patterns(std::move(set), unsoundPatterns());
     do {
       if (failed(applyPatternsGreedily(func, patterns, untilDone)))
         return func->emitError() << "fusing its elementwise ops did not come to an end";

@@ -3,6 +3,8 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/InitUse.h"
+#include "kiln/compiler/Interfaces/SoundPatterns.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -149,9 +151,10 @@ private:
     linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns, isOnTheWay);
     linalg::populateElementwiseOpsFusionPatterns(
         patterns, [](OpOperand *operand) { return canTakeIn(operand) && reducesSeveralWays(operand->getOwner()); });
+    populateDropUnneededInitsPatterns(patterns);
     GreedyRewriteConfig untilDone;
     untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-    if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone)))
+    if (failed(applyPatternsGreedily(func, {std::move(patterns), unsoundPatterns()}, untilDone)))
       return func->emitError() << "merging its reductions did not come to an end";
     return success();
   }
