@@ -29,6 +29,16 @@
 // RUN:   call pad_from --input="2xi32=1 2" --input=0xi32 --input=4; \
 // RUN:   call slices --input="5xi32=1 2 3 4 5" --input="4xi64=0 2 3 100000000"; \
 // RUN:   call slices --input="5xi32=1 2 3 4 5" --input="4xi64=0 2 3 1"; } | FileCheck %s --check-prefix=MAPS
+// RUN: call() { kiln-run-module --module=%t.vmfb --function="$@" 2>&1 || true; }; { \
+// RUN:   call start --input=4xf32=1 --input=4xf32=2 --input=100000000xf32=1 --input=4xf32=1; \
+// RUN:   call start --input=4xf32=1 --input=4xf32=2 --input=4xf32=1 --input=4xf32=1; \
+// RUN:   call start_at --input=4xf32=1 --input=4xf32=2 --input=3xf32=1 --input=300000000; \
+// RUN:   call divided --input=4xf32=1 --input=4xf32=2 --input=3 --input=0; } | FileCheck %s --check-prefix=MERGED
+// MERGED: checks.mlir:{{.*}} must be equal
+// MERGED: f32=-4
+// MERGED: f32=-1
+// MERGED: the slice lies outside
+// MERGED: checks.mlir:{{.*}} integer division by zero
 // MAPS: 4xi32=6 5 4 3
 // MAPS: dimension 0 of operand 0 is read from before its start
 // MAPS: dimension 0 of operand 0 is too small for what is read from it
@@ -209,4 +219,39 @@ func.func @slices(%x: tensor<?xi32>, %at: tensor<4xi64>) -> tensor<4xi32> {
     linalg.yield %e : i32
   } -> tensor<4xi32>
   return %r : tensor<4xi32>
+}
+
+// Two sums of one value, of which the second starts from what checks come before.
+func.func @start(%x: tensor<?xf32>, %y: tensor<?xf32>, %a: tensor<?xf32>, %b: tensor<?xf32>) -> (f32, tensor<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %d = arith.subf %x, %y : tensor<?xf32>
+  %s = linalg.reduce { arith.addf } ins(%d : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %v = tensor.extract %s[] : tensor<f32>
+  %q = arith.addf %a, %b : tensor<?xf32>
+  %l = linalg.reduce { arith.addf } ins(%q : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %m = linalg.reduce { arith.minimumf } ins(%d : tensor<?xf32>) outs(%l : tensor<f32>) dimensions = [0]
+  return %v, %m : f32, tensor<f32>
+}
+
+func.func @start_at(%x: tensor<?xf32>, %y: tensor<?xf32>, %a: tensor<?xf32>, %i: index) -> (f32, tensor<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %d = arith.subf %x, %y : tensor<?xf32>
+  %s = linalg.reduce { arith.addf } ins(%d : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %v = tensor.extract %s[] : tensor<f32>
+  %q = tensor.extract_slice %a[%i] [1] [1] : tensor<?xf32> to tensor<1xf32>
+  %l = tensor.collapse_shape %q [] : tensor<1xf32> into tensor<f32>
+  %m = linalg.reduce { arith.minimumf } ins(%d : tensor<?xf32>) outs(%l : tensor<f32>) dimensions = [0]
+  return %v, %m : f32, tensor<f32>
+}
+
+func.func @divided(%x: tensor<?xf32>, %y: tensor<?xf32>, %a: i64, %b: i64) -> (f32, tensor<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %d = arith.subf %x, %y : tensor<?xf32>
+  %s = linalg.reduce { arith.addf } ins(%d : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %v = tensor.extract %s[] : tensor<f32>
+  %q = arith.divsi %a, %b : i64
+  %f = arith.sitofp %q : i64 to f32
+  %l = tensor.from_elements %f : tensor<f32>
+  %m = linalg.reduce { arith.minimumf } ins(%d : tensor<?xf32>) outs(%l : tensor<f32>) dimensions = [0]
+  return %v, %m : f32, tensor<f32>
 }
