@@ -37,7 +37,7 @@ bool isCheap(linalg::GenericOp op) {
   constexpr size_t mostOps = 8;
   return llvm::range_size(op.getBody()->without_terminator()) <= mostOps &&
          llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
-           return isa<arith::ArithDialect>(inner.getDialect()) && inner.getNumRegions() == 0 &&
+           return isa_and_nonnull<arith::ArithDialect>(inner.getDialect()) && inner.getNumRegions() == 0 &&
                   !isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
                        arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemFOp>(inner);
          });
