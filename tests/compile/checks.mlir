@@ -39,6 +39,22 @@
 // MERGED: f32=-1
 // MERGED: the slice lies outside
 // MERGED: checks.mlir:{{.*}} integer division by zero
+// RUN: call() { kiln-run-module --module=%t.vmfb --function="$@" 2>&1 || true; }; { \
+// RUN:   call far --input=4xf32=1 --input=1; call far --input=4xf32=1 --input=2; call far --input=4xf32=1 --input=3; \
+// RUN:   call far --input=4xf32=1 --input=4; call gaps --input="4xf32=1 2 3 4" --input=5; \
+// RUN:   call gaps --input="4xf32=1 2 3 4" --input=6; call falling --input="4xf32=1 2 3 4" --input=4; \
+// RUN:   call falling --input="4xf32=1 2 3 4" --input=5; call waves --input="3xf32=1 2 3" --input=3; \
+// RUN:   call waves --input="3xf32=1 2 3" --input=4; } | FileCheck %s --check-prefix=RANGES
+// RANGES: 1xf32=1
+// RANGES: dimension 0 of operand 0 is too small for what is read from it
+// RANGES: dimension 0 of operand 0 is too small for what is read from it
+// RANGES: dimension 0 of operand 0 is too small for what is read from it
+// RANGES: 5xf32=1 2 3 4 4
+// RANGES: dimension 0 of operand 0 is too small for what is read from it{{$}}
+// RANGES: 4xf32=4 3 2 1
+// RANGES: dimension 0 of operand 0 is read from before its start{{$}}
+// RANGES: 3xf32=1 2 3
+// RANGES: dimension 0 of operand 0 is too small for what is read from it, as far as its index map's terms tell
 // MAPS: 4xi32=6 5 4 3
 // MAPS: dimension 0 of operand 0 is read from before its start
 // MAPS: dimension 0 of operand 0 is too small for what is read from it
@@ -254,4 +270,44 @@ func.func @divided(%x: tensor<?xf32>, %y: tensor<?xf32>, %a: i64, %b: i64) -> (f
   %l = tensor.from_elements %f : tensor<f32>
   %m = linalg.reduce { arith.minimumf } ins(%d : tensor<?xf32>) outs(%l : tensor<f32>) dimensions = [0]
   return %v, %m : f32, tensor<f32>
+}
+
+// The product is no 64-bit number from the third step on; what is left of it would be a place in the tensor.
+func.func @far(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i * 6148914691236517206)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// Along one loop that only rises, what is read is known exactly.
+func.func @gaps(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i - i floordiv 4)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// And where it only falls.
+func.func @falling(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (3 - i + i floordiv 100)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// A place that rises and falls: up to four of its values lie in the tensor, but its terms alone do not say so.
+func.func @waves(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i mod 3 + i floordiv 3)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
 }
