@@ -16,6 +16,17 @@
 // SIM: error: {{.*}}slices-in-bodies.mlir:[[#]]:12: 'tensor.extract_slice': the slice lies outside of dimension 0 of its tensor
 // SIM: 3xf32=36 15 12
 
+// RUN: call() { kiln-run-module --module=%t.vmfb --function="$@" 2>&1 | grep -e result -A1 -e error; }; { \
+// RUN:   call untaken --input=2xf32=1 --input=3xf32=5 --input=100 --input=0; call untaken --input=2xf32=1 --input=3xf32=5 --input=1 --input=1; \
+// RUN:   call untaken --input=2xf32=1 --input=3xf32=5 --input=100 --input=1; call no_element --input=0xf32 --input=3xf32=5 --input=100; \
+// RUN:   call no_element --input=2xf32=1 --input=3xf32=5 --input=1; call no_element --input=2xf32=1 --input=3xf32=5 --input=100; } | FileCheck %s --check-prefix=TAKEN
+// TAKEN: 2xf32=1 1
+// TAKEN: 2xf32=11 11
+// TAKEN: error: {{.*}}the slice lies outside
+// TAKEN: 0xf32=
+// TAKEN: 2xf32=11 11
+// TAKEN: error: {{.*}}the slice lies outside
+
 // CHECK: 3xf32=36 15 12
 // CHECK-COUNT-5: error: {{.*}}slices-in-bodies.mlir:[[#]]:12: 'tensor.extract_slice': the slice lies outside of dimension 0 of its tensor
 func.func @sums(%a: tensor<8xf32>, %starts: tensor<3xindex>, %sizes: tensor<3xindex>) -> tensor<3xf32> {
@@ -90,4 +101,44 @@ func.func @border(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<5xf32> {
     tensor.yield %x : f32
   } : tensor<2xf32> to tensor<5xf32>
   return %r : tensor<5xf32>
+}
+
+// A slice that does not depend on the element stays in the branch that takes it.
+func.func @untaken(%x: tensor<?xf32>, %t: tensor<?xf32>, %offset: index, %c: i1) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %start = arith.constant dense<0.0> : tensor<f32>
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = scf.if %c -> f32 {
+      %s = tensor.extract_slice %t[%offset] [2] [1] : tensor<?xf32> to tensor<2xf32>
+      %u = linalg.reduce { arith.addf } ins(%s : tensor<2xf32>) outs(%start : tensor<f32>) dimensions = [0]
+      %w = tensor.extract %u[] : tensor<f32>
+      scf.yield %w : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    %y = arith.addf %a, %v : f32
+    linalg.yield %y : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// Where there may be no element, it stays as well.
+func.func @no_element(%x: tensor<?xf32>, %t: tensor<?xf32>, %offset: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %start = arith.constant dense<0.0> : tensor<f32>
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = tensor.extract_slice %t[%offset] [2] [1] : tensor<?xf32> to tensor<2xf32>
+    %u = linalg.reduce { arith.addf } ins(%s : tensor<2xf32>) outs(%start : tensor<f32>) dimensions = [0]
+    %w = tensor.extract %u[] : tensor<f32>
+    %y = arith.addf %a, %w : f32
+    linalg.yield %y : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
 }

@@ -496,12 +496,15 @@ Operation *kernelOf(Operation *op) {
   return parent;
 }
 
-// Whether a slice in a kernel needs a check of its own. One that does not depend on the element is the host's to check,
+// Whether a slice in a kernel needs a check of its own. One that moves in front of the kernel is the host's to check,
 // and the value of a padding is computed also where the source lies.
 bool needsCheck(tensor::ExtractSliceOp slice) {
   if (!kernelOf(slice) || slice->getParentOfType<tensor::PadOp>() || isInside(slice))
     return false;
-  return llvm::any_of(slice->getOperands(), [](Value value) {
+  Operation *outermost = kernelOf(slice);
+  while (Operation *outer = kernelOf(outermost))
+    outermost = outer;
+  return !movesInFront(slice, outermost) || llvm::any_of(slice->getOperands(), [](Value value) {
     return isKernel(value.getParentBlock()->getParentOp()) || kernelOf(value.getParentBlock()->getParentOp());
   });
 }

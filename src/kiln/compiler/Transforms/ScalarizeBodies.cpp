@@ -22,6 +22,88 @@ bool isKernel(Operation *op) {
 
 static bool isOneElement(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
+// Whether the kernel computes an element at all. A padding counts as one that does: only the host checks its slices.
+static bool hasStep(Operation *kernel) {
+  if (isa<tensor::PadOp>(kernel))
+    return true;
+  if (auto op = dyn_cast<linalg::LinalgOp>(kernel))
+    return llvm::all_of(op.getStaticLoopRanges(), [](int64_t extent) { return extent > 0; });
+  auto type = cast<RankedTensorType>(kernel->getResult(0).getType());
+  return type.hasStaticShape() && type.getNumElements() > 0;
+}
+
+static bool isStatic(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return !type || type.hasStaticShape();
+}
+
+static bool isStaticSlice(OffsetSizeAndStrideOpInterface slice, Value whole) {
+  return isStatic(whole) && slice.getOffsets().empty() && slice.getSizes().empty() && slice.getStrides().empty();
+}
+
+// Whether the extents of a structured operation's operands may contradict each other.
+static bool comparesExtents(linalg::LinalgOp op) {
+  SmallVector<unsigned> places(op.getNumLoops()), dynamicPlaces(op.getNumLoops());
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    if (!type)
+      continue;
+    for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (!loop && llvm::any_of(op->getOperands(), [](Value value) { return !isStatic(value); }))
+        return true;
+      if (loop) {
+        ++places[loop.getPosition()];
+        dynamicPlaces[loop.getPosition()] += type.isDynamicDim(dim);
+      }
+    }
+  }
+  return llvm::any_of(llvm::zip(places, dynamicPlaces),
+                      [](auto counts) { return std::get<0>(counts) > 1 && std::get<1>(counts) > 0; });
+}
+
+// Whether kiln-insert-checks has something to check of the operation itself, on the host.
+static bool mayFailItself(Operation *op) {
+  auto isDivision = [&] {
+    return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+               arith::FloorDivSIOp>(op);
+  };
+  auto isConstant = [](Value value) { return getConstantIntValue(value).value_or(0) > 0; };
+  auto isExtent = [](Value value) { return value.getDefiningOp<tensor::DimOp>() != nullptr; };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([](tensor::ExtractSliceOp slice) { return !isStaticSlice(slice, slice.getSource()); })
+      .Case([](tensor::InsertSliceOp slice) {
+        return !isStaticSlice(slice, slice.getDest()) || !isStatic(slice.getSource());
+      })
+      .Case([](linalg::LinalgOp linalgOp) { return comparesExtents(linalgOp); })
+      .Case<tensor::ExtractOp, tensor::InsertOp>([](auto access) { return !access.getIndices().empty(); })
+      .Case<tensor::EmptyOp, tensor::SplatOp>([&](auto made) {
+        return made.getDynamicSizes().size() > 1 || !llvm::all_of(made.getDynamicSizes(), isExtent);
+      })
+      .Case([](tensor::CastOp cast) { return !isStatic(cast.getSource()); })
+      .Case([&](scf::ForOp loop) { return !isConstant(loop.getStep()); })
+      .Case<tensor::CollapseShapeOp, tensor::DimOp>([](auto) { return false; })
+      .Default([&](Operation *other) {
+        if (isDivision())
+          return !isConstant(other->getOperand(1));
+        return isa<tensor::TensorDialect, linalg::LinalgDialect>(other->getDialect()) &&
+               !(llvm::all_of(other->getOperands(), isStatic) && llvm::all_of(other->getResults(), isStatic));
+      });
+}
+
+bool movesInFront(Operation *op, Operation *kernel) {
+  if (op->getParentOp() == kernel && hasStep(kernel))
+    return true;
+  WalkResult result = op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    bool isInKernel = inner != op && isKernel(inner->getParentOp());
+    auto gather = dyn_cast<tensor::ExtractOp>(inner);
+    // In a kernel places are held to their tensors, which must have elements.
+    bool mayFail = isInKernel ? gather && !isStatic(gather.getTensor()) : mayFailItself(inner);
+    return mayFail ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
   return type.hasStaticShape() && type.getNumElements() == 1;
 }
 
@@ -432,7 +514,7 @@ private:
         for (Value operand : inner->getOperands())
           isInvariant &= !isInBody(operand) || op->isAncestor(operand.getParentBlock()->getParentOp());
       });
-      if (isInvariant)
+      if (isInvariant && movesInFront(op, kernel))
         rewriter.moveOpBefore(op, kernel);
     }
     return success();

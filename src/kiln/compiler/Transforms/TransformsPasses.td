@@ -66,7 +66,8 @@ def ScalarizeBodiesPass : Pass<"kiln-scalarize-bodies", "mlir::ModuleOp"> {
   let summary = "Leaves no tensors inside the bodies of tensor operations";
   let description = [{
     The body of a `linalg` operation, a `tensor.generate` or a `tensor.pad` computes one element. Tensor operations in it
-    that do not depend on the element move in front of the operation. Of the others, only the elements that the body reads
+    that do not depend on the element move in front of the operation, but for those that may fail where the body might not
+    come to them. Of the others, only the elements that the body reads
     are computed, each where it is read: a reduction becomes loops over scalars, a slice becomes a computation of indices.
     A tensor of one element is computed once. A larger one that is read several times is computed several times. A loop
     that carries a tensor, and what has no elements that could be computed alone, are errors.
