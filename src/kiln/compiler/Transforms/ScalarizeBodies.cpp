@@ -7,7 +7,9 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -20,8 +22,6 @@ bool isKernel(Operation *op) {
   return isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op);
 }
 
-static bool isOneElement(Value tensor) {
-  auto type = cast<RankedTensorType>(tensor.getType());
 // Whether the kernel computes an element at all. A padding counts as one that does: only the host checks its slices.
 static bool hasStep(Operation *kernel) {
   if (isa<tensor::PadOp>(kernel))
@@ -104,6 +104,8 @@ bool movesInFront(Operation *op, Operation *kernel) {
   return !result.wasInterrupted();
 }
 
+static bool isOneElement(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
   return type.hasStaticShape() && type.getNumElements() == 1;
 }
 
@@ -470,6 +472,11 @@ public:
           [&](Operation *op) { return isa<tensor::ExtractOp, tensor::DimOp>(op) && isInBody(op->getOperand(0)); });
       if (reads.empty())
         break;
+      constexpr size_t mostReads = 1 << 16;
+      if (reads.size() > mostReads)
+        return kernel->emitError() << "'" << nameInSource(kernel)
+                                   << "' has a body that reads elements of its own tensors "
+                                   << "in more than " << mostReads << " places; compute them in front of it";
       for (Operation *read : reads)
         if (!replaced.contains(read) && failed(replaceRead(read)))
           return failure();
@@ -502,7 +509,8 @@ private:
     return ops;
   }
 
-  // What does not depend on the element is computed in front, and aggregates become the operations they stand for.
+  // What does not depend on the element is computed in front, and aggregates become the operations they stand for. What
+  // is read twice becomes one read, or a chain of operations that read their operand twice would double with each.
   LogicalResult prepare() {
     for (Operation *op : opsOfBody([](Operation *op) { return isAggregate(op); }))
       if (failed(decomposeAggregate(rewriter, op)))
@@ -517,6 +525,10 @@ private:
       if (isInvariant && movesInFront(op, kernel))
         rewriter.moveOpBefore(op, kernel);
     }
+    if (opsOfBody([](Operation *op) { return givesTensor(op); }).empty())
+      return success();
+    DominanceInfo dominance(kernel);
+    eliminateCommonSubExpressions(rewriter, dominance, kernel);
     return success();
   }
 
