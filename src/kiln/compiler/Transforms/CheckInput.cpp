@@ -10,6 +10,8 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Transforms/Inliner.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -222,6 +224,8 @@ private:
 class RejectRecursionPass : public impl::RejectRecursionPassBase<RejectRecursionPass> {
 public:
   void runOnOperation() override {
+    if (failed(inlineInInitializers()))
+      return signalPassFailure();
     WalkResult result = getOperation()->walk([](func::CallOp call) {
       call.emitError() << "calls '" << call.getCallee()
                        << "' in a recursion, which Kiln does not compile; write it as a loop (scf.while)";
@@ -229,6 +233,30 @@ public:
     });
     if (result.wasInterrupted())
       signalPassFailure();
+  }
+
+private:
+  // MLIR's inliner goes through functions only, whose own calls are inlined by now.
+  LogicalResult inlineInInitializers() {
+    InlinerInterface interface(&getContext());
+    InlinerConfig config;
+    SymbolTable symbols(getOperation());
+    for (auto initializer : getOperation().getOps<Util::InitializerOp>()) {
+      SmallVector<func::CallOp> calls;
+      initializer->walk([&](func::CallOp call) { calls.push_back(call); });
+      for (func::CallOp call : calls) {
+        auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+        bool calls = callee.walk([](func::CallOp) { return WalkResult::interrupt(); }).wasInterrupted();
+        if (calls || failed(inlineCall(interface, config.getCloneCallback(), call, callee, &callee.getFunctionBody())))
+          continue; // A recursion.
+        call.erase();
+      }
+    }
+    // What nothing calls any more has become part of what called it.
+    for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (func.isPrivate() && SymbolTable::symbolKnownUseEmpty(func, getOperation()))
+        func.erase();
+    return success();
   }
 };
 } // namespace

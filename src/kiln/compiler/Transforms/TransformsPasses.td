@@ -48,7 +48,8 @@ def CheckInputPass : Pass<"kiln-check-input", "mlir::ModuleOp"> {
 def RejectRecursionPass : Pass<"kiln-reject-recursion", "mlir::ModuleOp"> {
   let summary = "Reports functions that call themselves";
   let description = [{
-    All calls have been inlined; a call that is left belongs to a recursion, which tensors on a device cannot have.
+    All calls of functions have been inlined, and those of initializers are inlined here; a call that is left belongs to
+    a recursion, which tensors on a device cannot have.
   }];
 }
 
