@@ -29,6 +29,32 @@
 // RUN:   call pad_from --input="2xi32=1 2" --input=0xi32 --input=4; \
 // RUN:   call slices --input="5xi32=1 2 3 4 5" --input="4xi64=0 2 3 100000000"; \
 // RUN:   call slices --input="5xi32=1 2 3 4 5" --input="4xi64=0 2 3 1"; } | FileCheck %s --check-prefix=MAPS
+// RUN: call() { kiln-run-module --module=%t.vmfb --function="$@" 2>&1 || true; }; { \
+// RUN:   call start --input=4xf32=1 --input=4xf32=2 --input=100000000xf32=1 --input=4xf32=1; \
+// RUN:   call start --input=4xf32=1 --input=4xf32=2 --input=4xf32=1 --input=4xf32=1; \
+// RUN:   call start_at --input=4xf32=1 --input=4xf32=2 --input=3xf32=1 --input=300000000; \
+// RUN:   call divided --input=4xf32=1 --input=4xf32=2 --input=3 --input=0; } | FileCheck %s --check-prefix=MERGED
+// MERGED: checks.mlir:{{.*}} must be equal
+// MERGED: f32=-4
+// MERGED: f32=-1
+// MERGED: the slice lies outside
+// MERGED: checks.mlir:{{.*}} integer division by zero
+// RUN: call() { kiln-run-module --module=%t.vmfb --function="$@" 2>&1 || true; }; { \
+// RUN:   call far --input=4xf32=1 --input=1; call far --input=4xf32=1 --input=2; call far --input=4xf32=1 --input=3; \
+// RUN:   call far --input=4xf32=1 --input=4; call gaps --input="4xf32=1 2 3 4" --input=5; \
+// RUN:   call gaps --input="4xf32=1 2 3 4" --input=6; call falling --input="4xf32=1 2 3 4" --input=4; \
+// RUN:   call falling --input="4xf32=1 2 3 4" --input=5; call waves --input="3xf32=1 2 3" --input=3; \
+// RUN:   call waves --input="3xf32=1 2 3" --input=4; } | FileCheck %s --check-prefix=RANGES
+// RANGES: 1xf32=1
+// RANGES: dimension 0 of operand 0 is too small for what is read from it
+// RANGES: dimension 0 of operand 0 is too small for what is read from it
+// RANGES: dimension 0 of operand 0 is too small for what is read from it
+// RANGES: 5xf32=1 2 3 4 4
+// RANGES: dimension 0 of operand 0 is too small for what is read from it{{$}}
+// RANGES: 4xf32=4 3 2 1
+// RANGES: dimension 0 of operand 0 is read from before its start{{$}}
+// RANGES: 3xf32=1 2 3
+// RANGES: dimension 0 of operand 0 is too small for what is read from it, as far as its index map's terms tell
 // MAPS: 4xi32=6 5 4 3
 // MAPS: dimension 0 of operand 0 is read from before its start
 // MAPS: dimension 0 of operand 0 is too small for what is read from it
@@ -209,4 +235,79 @@ func.func @slices(%x: tensor<?xi32>, %at: tensor<4xi64>) -> tensor<4xi32> {
     linalg.yield %e : i32
   } -> tensor<4xi32>
   return %r : tensor<4xi32>
+}
+
+// Two sums of one value, of which the second starts from what checks come before.
+func.func @start(%x: tensor<?xf32>, %y: tensor<?xf32>, %a: tensor<?xf32>, %b: tensor<?xf32>) -> (f32, tensor<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %d = arith.subf %x, %y : tensor<?xf32>
+  %s = linalg.reduce { arith.addf } ins(%d : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %v = tensor.extract %s[] : tensor<f32>
+  %q = arith.addf %a, %b : tensor<?xf32>
+  %l = linalg.reduce { arith.addf } ins(%q : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %m = linalg.reduce { arith.minimumf } ins(%d : tensor<?xf32>) outs(%l : tensor<f32>) dimensions = [0]
+  return %v, %m : f32, tensor<f32>
+}
+
+func.func @start_at(%x: tensor<?xf32>, %y: tensor<?xf32>, %a: tensor<?xf32>, %i: index) -> (f32, tensor<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %d = arith.subf %x, %y : tensor<?xf32>
+  %s = linalg.reduce { arith.addf } ins(%d : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %v = tensor.extract %s[] : tensor<f32>
+  %q = tensor.extract_slice %a[%i] [1] [1] : tensor<?xf32> to tensor<1xf32>
+  %l = tensor.collapse_shape %q [] : tensor<1xf32> into tensor<f32>
+  %m = linalg.reduce { arith.minimumf } ins(%d : tensor<?xf32>) outs(%l : tensor<f32>) dimensions = [0]
+  return %v, %m : f32, tensor<f32>
+}
+
+func.func @divided(%x: tensor<?xf32>, %y: tensor<?xf32>, %a: i64, %b: i64) -> (f32, tensor<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %d = arith.subf %x, %y : tensor<?xf32>
+  %s = linalg.reduce { arith.addf } ins(%d : tensor<?xf32>) outs(%zero : tensor<f32>) dimensions = [0]
+  %v = tensor.extract %s[] : tensor<f32>
+  %q = arith.divsi %a, %b : i64
+  %f = arith.sitofp %q : i64 to f32
+  %l = tensor.from_elements %f : tensor<f32>
+  %m = linalg.reduce { arith.minimumf } ins(%d : tensor<?xf32>) outs(%l : tensor<f32>) dimensions = [0]
+  return %v, %m : f32, tensor<f32>
+}
+
+// The product is no 64-bit number from the third step on; what is left of it would be a place in the tensor.
+func.func @far(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i * 6148914691236517206)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// Along one loop that only rises, what is read is known exactly.
+func.func @gaps(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i - i floordiv 4)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// And where it only falls.
+func.func @falling(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (3 - i + i floordiv 100)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// A place that rises and falls: up to four of its values lie in the tensor, but its terms alone do not say so.
+func.func @waves(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i mod 3 + i floordiv 3)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
 }

@@ -16,6 +16,19 @@
 // SIM: error: {{.*}}slices-in-bodies.mlir:[[#]]:12: 'tensor.extract_slice': the slice lies outside of dimension 0 of its tensor
 // SIM: 3xf32=36 15 12
 
+// RUN: call() { kiln-run-module --module=%t.vmfb --function="$@" 2>&1 | grep -e result -A1 -e error; }; { \
+// RUN:   call untaken --input=2xf32=1 --input=3xf32=5 --input=100 --input=0; call untaken --input=2xf32=1 --input=3xf32=5 --input=1 --input=1; \
+// RUN:   call untaken --input=2xf32=1 --input=3xf32=5 --input=100 --input=1; call no_element --input=0xf32 --input=3xf32=5 --input=100; \
+// RUN:   call no_element --input=2xf32=1 --input=3xf32=5 --input=1; call no_element --input=2xf32=1 --input=3xf32=5 --input=100; \
+// RUN:   call chain --input="2xf32=1 2"; } | FileCheck %s --check-prefix=TAKEN
+// TAKEN: 2xf32=1 1
+// TAKEN: 2xf32=11 11
+// TAKEN: error: {{.*}}the slice lies outside
+// TAKEN: 0xf32=
+// TAKEN: 2xf32=11 11
+// TAKEN: error: {{.*}}the slice lies outside
+// TAKEN: 2xf32=4.1943e+06 8.38861e+06
+
 // CHECK: 3xf32=36 15 12
 // CHECK-COUNT-5: error: {{.*}}slices-in-bodies.mlir:[[#]]:12: 'tensor.extract_slice': the slice lies outside of dimension 0 of its tensor
 func.func @sums(%a: tensor<8xf32>, %starts: tensor<3xindex>, %sizes: tensor<3xindex>) -> tensor<3xf32> {
@@ -90,4 +103,80 @@ func.func @border(%a: tensor<2xf32>, %b: tensor<3xf32>) -> tensor<5xf32> {
     tensor.yield %x : f32
   } : tensor<2xf32> to tensor<5xf32>
   return %r : tensor<5xf32>
+}
+
+// A slice that does not depend on the element stays in the branch that takes it.
+func.func @untaken(%x: tensor<?xf32>, %t: tensor<?xf32>, %offset: index, %c: i1) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %start = arith.constant dense<0.0> : tensor<f32>
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %v = scf.if %c -> f32 {
+      %s = tensor.extract_slice %t[%offset] [2] [1] : tensor<?xf32> to tensor<2xf32>
+      %u = linalg.reduce { arith.addf } ins(%s : tensor<2xf32>) outs(%start : tensor<f32>) dimensions = [0]
+      %w = tensor.extract %u[] : tensor<f32>
+      scf.yield %w : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    %y = arith.addf %a, %v : f32
+    linalg.yield %y : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// Where there may be no element, it stays as well.
+func.func @no_element(%x: tensor<?xf32>, %t: tensor<?xf32>, %offset: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %start = arith.constant dense<0.0> : tensor<f32>
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = tensor.extract_slice %t[%offset] [2] [1] : tensor<?xf32> to tensor<2xf32>
+    %u = linalg.reduce { arith.addf } ins(%s : tensor<2xf32>) outs(%start : tensor<f32>) dimensions = [0]
+    %w = tensor.extract %u[] : tensor<f32>
+    %y = arith.addf %a, %w : f32
+    linalg.yield %y : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+
+// Each operation reads its operand twice; that is one read.
+func.func @chain(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %c0 = arith.constant 0 : index
+  %e = tensor.empty() : tensor<2xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<2xf32>) outs(%e : tensor<2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %e2 = tensor.empty() : tensor<2xf32>
+    %t0 = tensor.from_elements %a, %a : tensor<2xf32>
+    %t1 = linalg.add ins(%t0, %t0 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t2 = linalg.add ins(%t1, %t1 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t3 = linalg.add ins(%t2, %t2 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t4 = linalg.add ins(%t3, %t3 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t5 = linalg.add ins(%t4, %t4 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t6 = linalg.add ins(%t5, %t5 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t7 = linalg.add ins(%t6, %t6 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t8 = linalg.add ins(%t7, %t7 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t9 = linalg.add ins(%t8, %t8 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t10 = linalg.add ins(%t9, %t9 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t11 = linalg.add ins(%t10, %t10 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t12 = linalg.add ins(%t11, %t11 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t13 = linalg.add ins(%t12, %t12 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t14 = linalg.add ins(%t13, %t13 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t15 = linalg.add ins(%t14, %t14 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t16 = linalg.add ins(%t15, %t15 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t17 = linalg.add ins(%t16, %t16 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t18 = linalg.add ins(%t17, %t17 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t19 = linalg.add ins(%t18, %t18 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t20 = linalg.add ins(%t19, %t19 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t21 = linalg.add ins(%t20, %t20 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %t22 = linalg.add ins(%t21, %t21 : tensor<2xf32>, tensor<2xf32>) outs(%e2 : tensor<2xf32>) -> tensor<2xf32>
+    %y = tensor.extract %t22[%c0] : tensor<2xf32>
+    linalg.yield %y : f32
+  } -> tensor<2xf32>
+  return %r : tensor<2xf32>
 }

@@ -1,5 +1,6 @@
 #include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Codegen/DispatchRoot.h"
+#include "kiln/compiler/Interfaces/InitUse.h"
 #include "kiln/compiler/Interfaces/SoundPatterns.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 #include "kiln/compiler/TransformOps/WorkgroupDistribution.h"
@@ -153,13 +154,22 @@ LogicalResult tileAndFuse(RewriterBase &rewriter, TilingInterface op, ArrayRef<i
   return loop ? populateWorkgroupCount(rewriter, loop) : failure();
 }
 
+// Whether the operation stores to some elements of a tensor that another operation of the dispatch computes: that one
+// has to be done as a whole before.
+bool updatesPartOfComputed(TilingInterface tilable) {
+  auto op = dyn_cast<linalg::LinalgOp>(tilable.getOperation());
+  return op && llvm::any_of(op.getDpsInitsMutable(), [](OpOperand &init) {
+           return isa_and_nonnull<TilingInterface>(init.get().getDefiningOp()) && !reachesWholeResult(init);
+         });
+}
+
 // Cuts what ends the dispatch into tiles, one for a workgroup. Fails where that leaves some of it uncut.
 LogicalResult distribute(RewriterBase &rewriter, func::FuncOp function, const TileConfig &config) {
   std::optional<DispatchRoot> root = findRoot(function);
   if (!root)
     return failure();
   for (auto op : function.getFunctionBody().getOps<TilingInterface>())
-    if (llvm::is_contained(LoopShape::of(op).extents, 0))
+    if (llvm::is_contained(LoopShape::of(op).extents, 0) || updatesPartOfComputed(op))
       return failure(); // Nothing to share.
   TileMap map;
   llvm::DenseMap<Operation *, SmallVector<int64_t>> tilesOf;

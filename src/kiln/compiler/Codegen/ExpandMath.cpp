@@ -17,7 +17,7 @@ namespace kiln {
 static void forEach(func::FuncOp func, llvm::function_ref<void(Operation *)> rewrite) {
   SmallVector<Operation *> ops;
   func.walk([&](Operation *op) {
-    if (isa<arith::ArithDialect, math::MathDialect, vector::VectorDialect>(op->getDialect()))
+    if (isa_and_nonnull<arith::ArithDialect, math::MathDialect, vector::VectorDialect>(op->getDialect()))
       ops.push_back(op);
   });
   for (Operation *op : ops)

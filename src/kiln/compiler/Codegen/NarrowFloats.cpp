@@ -23,7 +23,7 @@ static bool isNarrow(Type type) {
 }
 
 bool computesNarrow(Operation *op, const FloatSupport &support) {
-  bool isMath = isa<math::MathDialect>(op->getDialect()) && !isa<math::AbsFOp, math::CopySignOp>(op);
+  bool isMath = isa_and_nonnull<math::MathDialect>(op->getDialect()) && !isa<math::AbsFOp, math::CopySignOp>(op);
   if (!isMath && !isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::RemFOp, arith::MaximumFOp,
                       arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, arith::CmpFOp, arith::SIToFPOp,
                       arith::UIToFPOp, arith::FPToSIOp, arith::FPToUIOp, vector::FMAOp, vector::ReductionOp>(op))

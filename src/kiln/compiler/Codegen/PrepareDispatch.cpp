@@ -1,6 +1,7 @@
 #include "kiln/compiler/Codegen/CodegenPasses.h"
 #include "kiln/compiler/Codegen/LoopCollapsing.h"
 #include "kiln/compiler/Codegen/WidenSums.h"
+#include "kiln/compiler/Interfaces/InitUse.h"
 #include "kiln/compiler/Interfaces/SoundPatterns.h"
 #include "kiln/compiler/TransformOps/DispatchBufferization.h"
 
@@ -87,6 +88,7 @@ public:
     tensor::populateDecomposeTensorConcatPatterns(forming);
     tensor::populateMergeConsecutiveInsertExtractSlicePatterns(forming);
     linalg::populateElementwiseOpsFusionPatterns(forming, fusesWith);
+    populateDropUnneededInitsPatterns(forming);
     linalg::populateFoldReshapeOpsByExpansionPatterns(forming, [](OpOperand *) { return true; });
     linalg::populateEraseUnusedOperandsAndResultsPatterns(forming);
     linalg::GenericOp::getCanonicalizationPatterns(forming, context);
@@ -187,20 +189,25 @@ private:
       rewriter.replaceOp(op, collapsed->results);
   }
 
+  // Bufferization does not copy an init for an operation whose body does not read it, though elements of it may be to
+  // stay.
+  static bool needsCopyByHand(OpOperand &init) {
+    auto op = dyn_cast<linalg::LinalgOp>(init.getOwner());
+    return op && !op.payloadUsesValueFromOperand(&init) && needsInit(init) && !init.get().hasOneUse();
+  }
+
   // What accumulates into a tensor that it must not write would otherwise get a copy of the whole tensor when it is
   // bufferized; as an operation of its own the copy is tiled and fused.
   static void copyReadOnlyInits(RewriterBase &rewriter, func::FuncOp function) {
     SmallVector<DestinationStyleOpInterface> ops;
     function.walk([&](DestinationStyleOpInterface op) { ops.push_back(op); });
     for (DestinationStyleOpInterface op : ops) {
-      auto linalgOp = dyn_cast<linalg::LinalgOp>(op.getOperation());
       for (OpOperand &init : op.getDpsInitsMutable()) {
-        if (!isa<RankedTensorType>(init.get().getType()) || !isReadOnly(init.get()))
+        if (!isa<RankedTensorType>(init.get().getType()) || !(isReadOnly(init.get()) || needsCopyByHand(init)))
           continue;
         rewriter.setInsertionPoint(op);
-        bool isRead = !linalgOp || linalgOp.payloadUsesValueFromOperand(&init);
-        Value fresh =
-            isRead ? createCopy(rewriter, op.getLoc(), init.get()) : createEmptyLike(rewriter, op.getLoc(), init.get());
+        Value fresh = needsInit(init) ? createCopy(rewriter, op.getLoc(), init.get())
+                                      : createEmptyLike(rewriter, op.getLoc(), init.get());
         rewriter.modifyOpInPlace(op, [&] { init.set(fresh); });
       }
     }

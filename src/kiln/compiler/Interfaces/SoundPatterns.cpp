@@ -10,7 +10,9 @@ ArrayRef<std::string> unsoundPatterns() {
   // Puts the source of a pad, which goes into a fill of the same value with a stride, in places that leave the stride
   // out (MLIR 22).
   // Gives a transpose that leaves all in its place; where its result is cast, it folds into a value of another type.
-  static const std::string names[] = {"(anonymous namespace)::FoldInsertPadIntoFill", "FoldTransposeWithTranspose"};
+  // Takes an output that the body does not read for one that is overwritten as a whole; DropUnneededInits does not.
+  static const std::string names[] = {"(anonymous namespace)::FoldInsertPadIntoFill", "FoldTransposeWithTranspose",
+                                      "(anonymous namespace)::RemoveOutsDependency"};
   return names;
 }
 

@@ -351,7 +351,7 @@ std::optional<std::string> fingerprint(func::FuncOp function) {
 std::optional<std::string> narrowestFloat(func::FuncOp function) {
   FloatType narrowest;
   function.walk([&](Operation *op) {
-    if (!isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || isa<arith::ConstantOp>(op))
+    if (!isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) || isa<arith::ConstantOp>(op))
       return;
     for (Type type : op->getResultTypes())
       if (auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));

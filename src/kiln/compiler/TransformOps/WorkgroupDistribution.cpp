@@ -116,7 +116,7 @@ private:
                     [](OpBuilder &b, Location loc, Value x, Value y) {
                       return arith::MaxSIOp::create(b, loc, x, y).getResult();
                     });
-    if (op->getNumResults() == 1 && op->getNumRegions() == 0 && isa<arith::ArithDialect>(op->getDialect()))
+    if (op->getNumResults() == 1 && op->getNumRegions() == 0 && isa_and_nonnull<arith::ArithDialect>(op->getDialect()))
       return arithmetic(op);
     return notComputable(op);
   }

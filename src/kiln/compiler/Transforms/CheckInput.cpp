@@ -10,6 +10,8 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Transforms/Inliner.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -73,6 +75,24 @@ private:
     return success();
   }
 
+  // Of a program behind this phase, which may hold what later phases bring: the types of MLIR's own.
+  LogicalResult checkValues(Operation *holder) {
+    auto check = [&](Operation *op, TypeRange types) {
+      return llvm::all_of(
+          types, [&](Type type) { return !isa<BuiltinDialect>(type.getDialect()) || succeeded(checkType(op, type)); });
+    };
+    WalkResult result = holder->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      bool isFine = check(op, op->getResultTypes());
+      if (auto func = dyn_cast<FunctionOpInterface>(op))
+        isFine = isFine && check(op, func.getArgumentTypes()) && check(op, func.getResultTypes());
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          isFine = isFine && check(op, block.getArgumentTypes());
+      return isFine ? WalkResult::advance() : WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
+  }
+
   LogicalResult checkType(Operation *op, Type type) {
     return checkType(op->getLoc(), "'" + op->getName().getStringRef() + "'", type);
   }
@@ -122,8 +142,10 @@ private:
 
   LogicalResult checkOp(Operation *op) {
     // These have verifiers of their own.
-    if (isPastInput && isa<Flow::ExecutableOp, Util::FuncOp, Util::GlobalOp, Util::InitializerOp>(op))
+    if (isPastInput && isa<Flow::ExecutableOp, Util::GlobalOp>(op))
       return success();
+    if (isPastInput && isa<Util::FuncOp, Util::InitializerOp>(op))
+      return checkValues(op);
     if (auto global = dyn_cast<Util::GlobalOp>(op))
       return checkType(op, global.getType());
     Dialect *dialect = op->getDialect();
@@ -202,6 +224,8 @@ private:
 class RejectRecursionPass : public impl::RejectRecursionPassBase<RejectRecursionPass> {
 public:
   void runOnOperation() override {
+    if (failed(inlineInInitializers()))
+      return signalPassFailure();
     WalkResult result = getOperation()->walk([](func::CallOp call) {
       call.emitError() << "calls '" << call.getCallee()
                        << "' in a recursion, which Kiln does not compile; write it as a loop (scf.while)";
@@ -209,6 +233,30 @@ public:
     });
     if (result.wasInterrupted())
       signalPassFailure();
+  }
+
+private:
+  // MLIR's inliner goes through functions only, whose own calls are inlined by now.
+  LogicalResult inlineInInitializers() {
+    InlinerInterface interface(&getContext());
+    InlinerConfig config;
+    SymbolTable symbols(getOperation());
+    for (auto initializer : getOperation().getOps<Util::InitializerOp>()) {
+      SmallVector<func::CallOp> calls;
+      initializer->walk([&](func::CallOp call) { calls.push_back(call); });
+      for (func::CallOp call : calls) {
+        auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+        bool calls = callee.walk([](func::CallOp) { return WalkResult::interrupt(); }).wasInterrupted();
+        if (calls || failed(inlineCall(interface, config.getCloneCallback(), call, callee, &callee.getFunctionBody())))
+          continue; // A recursion.
+        call.erase();
+      }
+    }
+    // What nothing calls any more has become part of what called it.
+    for (auto func : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (func.isPrivate() && SymbolTable::symbolKnownUseEmpty(func, getOperation()))
+        func.erase();
+    return success();
   }
 };
 } // namespace

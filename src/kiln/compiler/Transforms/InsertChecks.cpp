@@ -1,3 +1,4 @@
+#include "kiln/compiler/Transforms/IndexRange.h"
 #include "kiln/compiler/Transforms/NameInSource.h"
 #include "kiln/compiler/Transforms/TensorOps.h"
 #include "kiln/compiler/Transforms/Transforms.h"
@@ -36,7 +37,8 @@ public:
   explicit CheckBuilder(Operation *op, bool isPlaced = true)
       : op(op), builder(op), loc(op->getLoc()), isPlaced(isPlaced) {}
 
-  void insert() {
+  // Fails, after an error, where the op can only be wrong.
+  LogicalResult insert() {
     TypeSwitch<Operation *>(op)
         .Case<linalg::LinalgOp>([&](auto linalgOp) { checkLoops(linalgOp); })
         .Case<linalg::SoftmaxOp>([&](auto softmax) {
@@ -74,6 +76,7 @@ public:
         .Case<scf::ForOp>([&](auto loop) {
           check(compare(arith::CmpIPredicate::sgt, loop.getStep(), zeroOf(loop.getStep())), "the step must be above 0");
         });
+    return failure(isRejected);
   }
 
 private:
@@ -211,52 +214,34 @@ private:
 
   // All indices that an expression of the loops gives lie inside of its dimension, unless there is no step at all.
   void checkRange(ArrayRef<Place> loops, Place place, AffineExpr expr) {
+    SmallVector<int64_t> extents;
+    for (Place loop : loops)
+      extents.push_back(staticDim(loop.operand->get(), loop.dim));
     bool isDynamic = ShapedType::isDynamic(staticDim(place.operand->get(), place.dim));
-    Range range = rangeOf(loops, expr, isDynamic);
-    if (!isDynamic)
+    for (auto [loop, extent] : llvm::enumerate(extents))
+      isDynamic |= ShapedType::isDynamic(extent) && expr.isFunctionOfDim(loop);
+    if (!isDynamic) {
+      // Its verifier has compared them, in numbers that may have wrapped.
+      if (!llvm::is_contained(extents, 0) && !fitsIn64Bits(expr, extents)) {
+        isRejected = true;
+        std::string index;
+        llvm::raw_string_ostream(index) << expr;
+        op->emitError() << "'" << nameInSource(op) << "' has an index, " << index << " for " << nameOf(place)
+                        << ", that is not a 64-bit number in all steps of its loops";
+      }
       return;
+    }
+    IndexRange range = rangeOf(builder, loc, expr, extents,
+                               [&](unsigned loop) { return dimOf(loops[loop].operand->get(), loops[loop].dim); });
+    // The author may have to write such a map in another way.
+    std::string how = range.isExact ? "" : ", as far as its index map's terms tell when each is bounded for itself";
+    if (range.fits)
+      check(either(isEmpty(loops), range.fits), nameOf(place) + " is too small for what is read from it");
     check(either(isEmpty(loops), compare(arith::CmpIPredicate::sge, range.least, constant(0))),
-          nameOf(place) + " is read from before its start");
+          nameOf(place) + " is read from before its start" + how);
     Value extent = dimOf(place.operand->get(), place.dim);
     check(either(isEmpty(loops), compare(arith::CmpIPredicate::slt, range.largest, extent)),
-          nameOf(place) + " is too small for what is read from it");
-  }
-
-  struct Range {
-    Value least, largest;
-  };
-
-  // `isDynamic` is set where the extent of one of the loops is.
-  Range rangeOf(ArrayRef<Place> loops, AffineExpr expr, bool &isDynamic) {
-    if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
-      Place place = loops[loop.getPosition()];
-      isDynamic |= ShapedType::isDynamic(staticDim(place.operand->get(), place.dim));
-      return {constant(0), add(dimOf(place.operand->get(), place.dim), constant(-1))};
-    }
-    if (auto number = dyn_cast<AffineConstantExpr>(expr))
-      return {constant(number.getValue()), constant(number.getValue())};
-    auto binary = cast<AffineBinaryOpExpr>(expr);
-    Range a = rangeOf(loops, binary.getLHS(), isDynamic), b = rangeOf(loops, binary.getRHS(), isDynamic);
-    auto divided = [&](Value number) { return arith::FloorDivSIOp::create(builder, loc, number, b.least).getResult(); };
-    switch (expr.getKind()) {
-    case AffineExprKind::Add: return {add(a.least, b.least), add(a.largest, b.largest)};
-    case AffineExprKind::Mul:
-      if (cast<AffineConstantExpr>(binary.getRHS()).getValue() < 0)
-        std::swap(a.least, a.largest);
-      return {multiply(a.least, b.least), multiply(a.largest, b.least)};
-    case AffineExprKind::FloorDiv: return {divided(a.least), divided(a.largest)};
-    case AffineExprKind::CeilDiv: {
-      Value up = subtract(b.least, constant(1));
-      return {divided(add(a.least, up)), divided(add(a.largest, up))};
-    }
-    default: break;
-    }
-    // A remainder takes all values where the number passes a multiple.
-    Value first = divided(a.least), last = divided(a.largest);
-    Value isOnePeriod = compare(arith::CmpIPredicate::eq, first, last), start = multiply(first, b.least);
-    return {
-        arith::SelectOp::create(builder, loc, isOnePeriod, subtract(a.least, start), constant(0)),
-        arith::SelectOp::create(builder, loc, isOnePeriod, subtract(a.largest, start), subtract(b.least, constant(1)))};
+          nameOf(place) + " is too small for what is read from it" + how);
   }
 
   //===--- Tensor operations -------------------------------------------------------------------------------------===//
@@ -436,7 +421,7 @@ private:
   Operation *op;
   OpBuilder builder;
   Location loc;
-  bool isPlaced;
+  bool isPlaced, isRejected = false;
 };
 
 // The nearest number from 0 to what an extent leaves where so many elements are read.
@@ -511,12 +496,15 @@ Operation *kernelOf(Operation *op) {
   return parent;
 }
 
-// Whether a slice in a kernel needs a check of its own. One that does not depend on the element is the host's to check,
+// Whether a slice in a kernel needs a check of its own. One that moves in front of the kernel is the host's to check,
 // and the value of a padding is computed also where the source lies.
 bool needsCheck(tensor::ExtractSliceOp slice) {
   if (!kernelOf(slice) || slice->getParentOfType<tensor::PadOp>() || isInside(slice))
     return false;
-  return llvm::any_of(slice->getOperands(), [](Value value) {
+  Operation *outermost = kernelOf(slice);
+  while (Operation *outer = kernelOf(outermost))
+    outermost = outer;
+  return !movesInFront(slice, outermost) || llvm::any_of(slice->getOperands(), [](Value value) {
     return isKernel(value.getParentBlock()->getParentOp()) || kernelOf(value.getParentBlock()->getParentOp());
   });
 }
@@ -543,7 +531,7 @@ public:
     if (inBodies) {
       getOperation().walk([](tensor::ExtractSliceOp slice) {
         if (needsCheck(slice))
-          CheckBuilder(slice, /*isPlaced=*/false).insert();
+          (void)CheckBuilder(slice, /*isPlaced=*/false).insert(); // Slices are not rejected here.
       });
       return;
     }
@@ -561,7 +549,8 @@ public:
     for (auto func : getOperation().getOps<func::FuncOp>())
       func.walk([](cf::AssertOp check) { check.setMsg(placeOf(check.getLoc()) + check.getMsg().str()); });
     for (Operation *op : ops)
-      CheckBuilder(op).insert();
+      if (failed(CheckBuilder(op).insert()))
+        return signalPassFailure();
     SmallVector<Operation *> reads;
     getOperation().walk([&](Operation *op) {
       if (!isa<tensor::ExtractOp, tensor::ExtractSliceOp>(op))

@@ -1,3 +1,4 @@
+#include "kiln/compiler/Interfaces/InitUse.h"
 #include "kiln/compiler/Transforms/NameInSource.h"
 #include "kiln/compiler/Transforms/TensorOps.h"
 #include "kiln/compiler/Transforms/Transforms.h"
@@ -6,7 +7,9 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -17,6 +20,88 @@ namespace kiln {
 
 bool isKernel(Operation *op) {
   return isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op);
+}
+
+// Whether the kernel computes an element at all. A padding counts as one that does: only the host checks its slices.
+static bool hasStep(Operation *kernel) {
+  if (isa<tensor::PadOp>(kernel))
+    return true;
+  if (auto op = dyn_cast<linalg::LinalgOp>(kernel))
+    return llvm::all_of(op.getStaticLoopRanges(), [](int64_t extent) { return extent > 0; });
+  auto type = cast<RankedTensorType>(kernel->getResult(0).getType());
+  return type.hasStaticShape() && type.getNumElements() > 0;
+}
+
+static bool isStatic(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return !type || type.hasStaticShape();
+}
+
+static bool isStaticSlice(OffsetSizeAndStrideOpInterface slice, Value whole) {
+  return isStatic(whole) && slice.getOffsets().empty() && slice.getSizes().empty() && slice.getStrides().empty();
+}
+
+// Whether the extents of a structured operation's operands may contradict each other.
+static bool comparesExtents(linalg::LinalgOp op) {
+  SmallVector<unsigned> places(op.getNumLoops()), dynamicPlaces(op.getNumLoops());
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<RankedTensorType>(operand.get().getType());
+    if (!type)
+      continue;
+    for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (!loop && llvm::any_of(op->getOperands(), [](Value value) { return !isStatic(value); }))
+        return true;
+      if (loop) {
+        ++places[loop.getPosition()];
+        dynamicPlaces[loop.getPosition()] += type.isDynamicDim(dim);
+      }
+    }
+  }
+  return llvm::any_of(llvm::zip(places, dynamicPlaces),
+                      [](auto counts) { return std::get<0>(counts) > 1 && std::get<1>(counts) > 0; });
+}
+
+// Whether kiln-insert-checks has something to check of the operation itself, on the host.
+static bool mayFailItself(Operation *op) {
+  auto isDivision = [&] {
+    return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+               arith::FloorDivSIOp>(op);
+  };
+  auto isConstant = [](Value value) { return getConstantIntValue(value).value_or(0) > 0; };
+  auto isExtent = [](Value value) { return value.getDefiningOp<tensor::DimOp>() != nullptr; };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case([](tensor::ExtractSliceOp slice) { return !isStaticSlice(slice, slice.getSource()); })
+      .Case([](tensor::InsertSliceOp slice) {
+        return !isStaticSlice(slice, slice.getDest()) || !isStatic(slice.getSource());
+      })
+      .Case([](linalg::LinalgOp linalgOp) { return comparesExtents(linalgOp); })
+      .Case<tensor::ExtractOp, tensor::InsertOp>([](auto access) { return !access.getIndices().empty(); })
+      .Case<tensor::EmptyOp, tensor::SplatOp>([&](auto made) {
+        return made.getDynamicSizes().size() > 1 || !llvm::all_of(made.getDynamicSizes(), isExtent);
+      })
+      .Case([](tensor::CastOp cast) { return !isStatic(cast.getSource()); })
+      .Case([&](scf::ForOp loop) { return !isConstant(loop.getStep()); })
+      .Case<tensor::CollapseShapeOp, tensor::DimOp>([](auto) { return false; })
+      .Default([&](Operation *other) {
+        if (isDivision())
+          return !isConstant(other->getOperand(1));
+        return isa<tensor::TensorDialect, linalg::LinalgDialect>(other->getDialect()) &&
+               !(llvm::all_of(other->getOperands(), isStatic) && llvm::all_of(other->getResults(), isStatic));
+      });
+}
+
+bool movesInFront(Operation *op, Operation *kernel) {
+  if (op->getParentOp() == kernel && hasStep(kernel))
+    return true;
+  WalkResult result = op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    bool isInKernel = inner != op && isKernel(inner->getParentOp());
+    auto gather = dyn_cast<tensor::ExtractOp>(inner);
+    // In a kernel places are held to their tensors, which must have elements.
+    bool mayFail = isInKernel ? gather && !isStatic(gather.getTensor()) : mayFailItself(inner);
+    return mayFail ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
 }
 
 static bool isOneElement(Value tensor) {
@@ -252,17 +337,43 @@ private:
 
   //===--- Structured operations ---------------------------------------------------------------------------------===//
 
-  // Loops over all dimensions that the place of the result does not fix, with the elements of the results at this
-  // place.
+  // What the operation stores at this place, or what its init has there if it stores nothing.
   Value elementOf(linalg::LinalgOp op, unsigned result, ValueRange indices) {
     AffineMap map = op.getIndexingMapMatchingResult(op->getResult(result));
     SmallVector<Value> loops(op.getNumLoops());
-    for (auto [expr, index] : llvm::zip(map.getResults(), indices)) {
-      if (auto dim = dyn_cast<AffineDimExpr>(expr); dim && !loops[dim.getPosition()])
-        loops[dim.getPosition()] = index;
-      else if (!isa<AffineConstantExpr>(expr))
+    Value isStored;
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto loop = dyn_cast<AffineDimExpr>(expr);
+      if (loop && !loops[loop.getPosition()]) {
+        loops[loop.getPosition()] = indices[dim];
+        continue;
+      }
+      auto place = dyn_cast<AffineConstantExpr>(expr);
+      if (!loop && !place)
         return unsupported(op);
+      Value expected = loop ? loops[loop.getPosition()] : number(place.getValue());
+      Value isSame = compare(arith::CmpIPredicate::eq, indices[dim], expected);
+      isStored = isStored ? both(isStored, isSame) : isSame;
     }
+    OpOperand *init = op.getDpsInitOperand(result);
+    if (!isStored || reachesWholeResult(*init))
+      return storedBy(op, result, indices, loops);
+    bool isSupported = true;
+    Value element = choose(
+        isStored,
+        [&](OpBuilder &, Location) {
+          Value stored = storedBy(op, result, indices, loops);
+          isSupported = stored != nullptr;
+          scf::YieldOp::create(b, loc, isSupported ? stored : zero(init->get()));
+        },
+        [&](OpBuilder &, Location) { scf::YieldOp::create(b, loc, read(init->get(), indices)); });
+    return isSupported ? element : Value();
+  }
+
+  // Loops over all dimensions that the place of the result does not fix, with the elements of the results at this
+  // place.
+  Value storedBy(linalg::LinalgOp op, unsigned result, ValueRange indices, SmallVector<Value> &loops) {
+    AffineMap map = op.getIndexingMapMatchingResult(op->getResult(result));
     // Results at other places would not be complete.
     SmallVector<OpOperand *> carried;
     for (OpOperand &init : op.getDpsInitsMutable()) {
@@ -273,7 +384,7 @@ private:
     }
     SmallVector<Value> starts;
     for (OpOperand *init : carried)
-      starts.push_back(op.payloadUsesValueFromOperand(init) ? read(init->get(), indices) : zero(init->get()));
+      starts.push_back(needsInit(*init) ? read(init->get(), indices) : zero(init->get()));
     SmallVector<Value> results = runLoops(op, carried, loops, 0, starts);
     if (results.empty())
       return unsupported(op);
@@ -361,6 +472,11 @@ public:
           [&](Operation *op) { return isa<tensor::ExtractOp, tensor::DimOp>(op) && isInBody(op->getOperand(0)); });
       if (reads.empty())
         break;
+      constexpr size_t mostReads = 1 << 16;
+      if (reads.size() > mostReads)
+        return kernel->emitError() << "'" << nameInSource(kernel)
+                                   << "' has a body that reads elements of its own tensors "
+                                   << "in more than " << mostReads << " places; compute them in front of it";
       for (Operation *read : reads)
         if (!replaced.contains(read) && failed(replaceRead(read)))
           return failure();
@@ -393,7 +509,8 @@ private:
     return ops;
   }
 
-  // What does not depend on the element is computed in front, and aggregates become the operations they stand for.
+  // What does not depend on the element is computed in front, and aggregates become the operations they stand for. What
+  // is read twice becomes one read, or a chain of operations that read their operand twice would double with each.
   LogicalResult prepare() {
     for (Operation *op : opsOfBody([](Operation *op) { return isAggregate(op); }))
       if (failed(decomposeAggregate(rewriter, op)))
@@ -405,9 +522,13 @@ private:
         for (Value operand : inner->getOperands())
           isInvariant &= !isInBody(operand) || op->isAncestor(operand.getParentBlock()->getParentOp());
       });
-      if (isInvariant)
+      if (isInvariant && movesInFront(op, kernel))
         rewriter.moveOpBefore(op, kernel);
     }
+    if (opsOfBody([](Operation *op) { return givesTensor(op); }).empty())
+      return success();
+    DominanceInfo dominance(kernel);
+    eliminateCommonSubExpressions(rewriter, dominance, kernel);
     return success();
   }
 

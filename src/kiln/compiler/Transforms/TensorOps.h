@@ -9,6 +9,10 @@ namespace kiln {
 // Whether the op has a body that is computed for each element.
 bool isKernel(mlir::Operation *op);
 
+// Whether an operation in the kernel's body that does not depend on the element may be computed in front of the kernel:
+// the kernel computes it in any case, or it cannot fail.
+bool movesInFront(mlir::Operation *op, mlir::Operation *kernel);
+
 // Whether the op stands for several tensor operations.
 bool isAggregate(mlir::Operation *op);
 

@@ -48,7 +48,8 @@ def CheckInputPass : Pass<"kiln-check-input", "mlir::ModuleOp"> {
 def RejectRecursionPass : Pass<"kiln-reject-recursion", "mlir::ModuleOp"> {
   let summary = "Reports functions that call themselves";
   let description = [{
-    All calls have been inlined; a call that is left belongs to a recursion, which tensors on a device cannot have.
+    All calls of functions have been inlined, and those of initializers are inlined here; a call that is left belongs to
+    a recursion, which tensors on a device cannot have.
   }];
 }
 
@@ -66,7 +67,8 @@ def ScalarizeBodiesPass : Pass<"kiln-scalarize-bodies", "mlir::ModuleOp"> {
   let summary = "Leaves no tensors inside the bodies of tensor operations";
   let description = [{
     The body of a `linalg` operation, a `tensor.generate` or a `tensor.pad` computes one element. Tensor operations in it
-    that do not depend on the element move in front of the operation. Of the others, only the elements that the body reads
+    that do not depend on the element move in front of the operation, but for those that may fail where the body might not
+    come to them. Of the others, only the elements that the body reads
     are computed, each where it is read: a reduction becomes loops over scalars, a slice becomes a computation of indices.
     A tensor of one element is computed once. A larger one that is read several times is computed several times. A loop
     that carries a tensor, and what has no elements that could be computed alone, are errors.

@@ -101,7 +101,7 @@ private:
     body.eraseArguments(0, count);
 
     entry.walk([&](Operation *op) {
-      if (isa<Check::CheckDialect>(op->getDialect()))
+      if (isa_and_nonnull<Check::CheckDialect>(op->getDialect()))
         wrapCheck(op);
     });
     Operation *ret = body.getTerminator();

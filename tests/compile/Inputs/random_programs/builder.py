@@ -17,7 +17,7 @@ LARGE_SIZES = [2, 3, 64, 127, 130, 256, 257, 300, 512]
 FLOATS = ["f32", "f32", "f32", "f16", "bf16", "f64"]
 INTEGERS = ["i32", "i32", "i8", "i64", "i1", "index", "i16"]
 WEIGHTS = {"elementwise": 6, "reduction": 4, "argmax": 1, "contraction": 2, "dense_layer": 2, "convolution": 2,
-           "transpose": 2, "broadcast": 1, "extract_slice": 2, "insert_slice": 1.5, "pad": 1.5, "concat": 1.5,
+           "transpose": 2, "broadcast": 1, "extract_slice": 2, "insert_slice": 1.5, "scatter": 1, "pad": 1.5, "concat": 1.5,
            "reshape": 2, "pack": 1, "reverse": 1, "cast": 0.7, "generate": 0.7, "named": 1, "softmax": 1.5,
            "layer_norm": 1.5, "row_work": 1.5, "attention": 0.7, "call": 0.8, "for_loop": 0.6, "while_loop": 0.3,
            "branch": 0.6, "scan": 0.4}

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bodies import Body
-from program import Dim, Value, loops, tensor_type, to_type
+from program import Affine, Dim, Value, is_permutation, loops, tensor_type, to_type
 
 
 class Movement:
@@ -80,6 +80,32 @@ class Movement:
         return self.f.define(f"tensor.insert_slice {a.name} into {into.name}[{', '.join(offsets)}] "
                              f"[{', '.join(sizes)}] [{', '.join(strides)}] : {a.type} into {into.type}", into.dims,
                              a.dtype, compute, a.exact and into.exact)
+
+    def scatter(self):
+        """Stores to some elements of a tensor, each loop at an offset and with a stride, on a diagonal, in one row."""
+        a = self.tamed(self.pick(low=1, high=3))
+        if any(dim.size == 0 and not dim.value for dim in a.dims):
+            return None  # MLIR's verifier asks for places of the step before the first one.
+        dims, affine = [], []
+        for loop, dim in enumerate(a.dims):
+            stride = 1 if self.chance(0.6) else 2
+            offset = 0 if self.chance(0.6) else int(self.rng.integers(1, 4))
+            size = offset + max(0, dim.size - 1) * stride + 1 + int(self.rng.integers(0, 3))
+            place = (dim, Affine({loop: 1})) if stride == 1 and offset == 0 else (
+                self.computed(size, dim, f"d0 * {stride} + {size - dim.size * stride}"), Affine({loop: stride}, offset))
+            for extent, at in [place] * (2 if self.chance(0.2) else 1):
+                dims.append(extent), affine.append(at)
+        if self.chance(0.4):
+            size, at = int(self.rng.integers(1, 4)), int(self.rng.integers(len(dims) + 1))
+            dims.insert(at, Dim(size)), affine.insert(at, Affine({}, int(self.rng.integers(size))))
+        if is_permutation(affine, a.rank) or np.prod([d.size for d in dims]) > 30000:
+            return None
+        into = self.tamed(self.start(dims, a.dtype))
+        body, names, before = Body(self.f), [self.f.new()], self.f.new()
+        args = [(names[0], a.dtype, a.exact)] + ([(before, into.dtype, into.exact)] if self.chance(0.3) else [])
+        name, dtype, exact = body.random(args, a.dtype, int(self.rng.integers(0, 3)))
+        return self.generic([(a, loops(*range(a.rank)))], ["parallel"] * a.rank, [(into.dims, a.dtype, affine)],
+                            a.shape, body, names, [(name, dtype, exact and into.exact)], [into], [before])[0]
 
     def pad(self):
         a = self.pick(low=1, high=4)

@@ -87,6 +87,12 @@ def loops(*numbers):
     return [Affine({number: 1}) for number in numbers]
 
 
+def is_permutation(affine, rank):
+    """Whether a map has each of so many loops once, and nothing else, so that it reaches all of its tensor."""
+    return len({str(each) for each in affine}) == rank == len(affine) and all(
+        str(each) == f"d{next(iter(each.terms), '')}" for each in affine)
+
+
 class Function:
     """A function: blocks are lists of lines; a tape is a list of steps on an environment, name -> array."""
 

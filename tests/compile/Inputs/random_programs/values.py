@@ -3,7 +3,7 @@
 import numpy as np
 
 from bodies import Body
-from program import Dim, Function, Value, dense, is_float, loops, random_array, spread, tensor_type, to_type
+from program import Dim, Function, Value, dense, is_float, is_permutation, loops, random_array, spread, tensor_type, to_type
 
 
 class NotPossible(Exception):
@@ -177,6 +177,11 @@ class Values:
                 else:
                     array = np.broadcast_to(local[yields[i][0]], space)
                 kept = [loop for loop in range(len(space)) if loop not in reduced]
+                if not is_permutation(affine, len(kept)):
+                    whole = env[init.name].copy()
+                    whole[tuple(each.at(grids) for each in affine)] = to_type(dtype, array)
+                    env[result.name] = whole
+                    continue
                 order = [kept.index(next(iter(each.terms))) for each in affine]
                 array = np.transpose(array, order)
                 if folds:

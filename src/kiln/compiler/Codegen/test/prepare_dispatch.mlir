@@ -182,3 +182,20 @@ func.func @rounded_each_step() {
   bufferization.materialize_in_destination %x in restrict writable %2 : (tensor<8x8xf16>, memref<8x8xf16>) -> ()
   return
 }
+
+// What the diagonal goes into is read again, so that the operation gets a copy of it; it needs all of what was there.
+// CHECK-LABEL: func.func @diagonal(
+// CHECK:         %[[FILL:.+]] = linalg.fill
+// CHECK:         %[[COPY:.+]] = linalg.copy ins(%[[FILL]] :
+// CHECK:         linalg.generic {{.*}} outs(%[[COPY]] :
+func.func @diagonal(%x: tensor<4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i, i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%f : tensor<4x4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<4x4xf32>
+  return %r, %f : tensor<4x4xf32>, tensor<4x4xf32>
+}

@@ -181,3 +181,33 @@ func.func private @inner() -> tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1
   %0 = arith.constant dense<0.0> : tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x4xf32>
   return %0 : tensor<1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x4xf32>
 }
+
+// -----
+
+// A program that starts behind this phase has no memory of its own, either.
+flow.executable private @identity {
+  builtin.module {
+    func.func @identity(%x: tensor<4xf32>) -> tensor<4xf32> {
+      func.return %x : tensor<4xf32>
+    }
+  }
+}
+// expected-error @+1 {{'util.func' has the type 'memref<4xf32>', which Kiln does not compile: programs are written on tensors; Kiln decides about memory}}
+util.func public @memory(%x: memref<4xf32>) -> memref<4xf32> {
+  util.return %x : memref<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{holds no module with a function of one block that it could run}}
+flow.executable private @nothing {
+}
+
+// -----
+
+// expected-error @+1 {{holds no module with a function of one block that it could run}}
+stream.executable private @declared {
+  builtin.module {
+    func.func private @declared()
+  }
+}

@@ -270,17 +270,19 @@ private:
     double depth = real(measure::roundUp(measure::divideUp(product.k, config.clusterK), config.k) +
                         (config.clusterK - 1) * config.k);
     double registers = config.rows == 0 ? 1 : 1 + 0.02 * real(64 * 64) / real(config.rows * config.columns * 4);
-    if (config.instructions == kWgmma) {
-      // What a multiprocessor multiplies in a microsecond.
-      constexpr double kRate = 2048 * 1755;
+    // What a multiprocessor multiplies in a microsecond.
+    constexpr double kRate = 2048 * 1755;
+    if (config.instructions == kWgmma)
       return kRate *
              wgmmaMicroseconds({product.m, product.n, measure::divideUp(product.k * product.bytes, 128), product.batch,
                                 0, gpu.multiprocessors},
                                config) *
              (1 + wait) * real(config.clusterM * config.clusterN > 1 ? 21 : 20) / 20;
-    }
-    return real(measure::divideUp(tiles, gpu.multiprocessors) * config.m * config.n) * depth * (1 + read + wait) *
-           registers;
+    const int64_t rounds = measure::divideUp(tiles, gpu.multiprocessors);
+    // A launch, the way of the first tile, and sums that are read from other blocks' memory.
+    const double around =
+        0.9 + real(rounds) * (0.5 + (config.clusterK == 1 ? 0 : 1.35 + 2.35e-4 * real(config.m * config.n)));
+    return real(rounds * config.m * config.n) * depth * (1 + read + wait) * registers + kRate * around;
   }
 
   const Product &product;

@@ -111,7 +111,7 @@ class ConvertToLLVM : public impl::ConvertToLLVMBase<ConvertToLLVM> {
     LogicalResult result = success();
     // Casts between converted and unconverted values are there because of the ops that are reported.
     module.walk([&](Operation *op) {
-      if (op == module || isa<UnrealizedConversionCastOp>(op) || isa<LLVM::LLVMDialect>(op->getDialect()))
+      if (op == module || isa<UnrealizedConversionCastOp>(op) || isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()))
         return;
       op->emitOpError("cannot be compiled for the CPU: there is no lowering of it to machine code here");
       result = failure();

@@ -79,7 +79,7 @@ class CudaConvertToLLVMPass : public impl::CudaConvertToLLVMBase<CudaConvertToLL
   // Upstream's patterns for these would call CUDA's library for arithmetic as well. Blocks have one dimension.
   static void replaceGpuOps(ModuleOp module) {
     module.walk([&](Operation *op) {
-      if (!isa<gpu::GPUDialect>(op->getDialect()))
+      if (!isa_and_nonnull<gpu::GPUDialect>(op->getDialect()))
         return;
       OpBuilder b(op);
       Location loc = op->getLoc();
@@ -120,7 +120,7 @@ class CudaConvertToLLVMPass : public impl::CudaConvertToLLVMBase<CudaConvertToLL
         result = failure();
       }
       if (op == module || isa<UnrealizedConversionCastOp>(op) ||
-          isa<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
+          isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
         return;
       op->emitOpError("cannot be compiled for GPUs: there is no lowering of it to machine code here");
       result = failure();

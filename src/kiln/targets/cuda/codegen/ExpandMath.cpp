@@ -33,14 +33,14 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
     if (failed(expandMath(getOperation(), support)))
       return signalPassFailure();
     getOperation().walk([](Operation *op) {
-      if (isa<math::MathDialect>(op->getDialect()) && expandInF64(op))
+      if (isa_and_nonnull<math::MathDialect>(op->getDialect()) && expandInF64(op))
         return;
       if (isa<arith::FPToSIOp, arith::FPToUIOp>(op) && op->getResult(0).getType().isInteger(1))
         convertThroughI32(op);
     });
     narrowInPairs(getOperation());
     WalkResult result = getOperation().walk([](Operation *op) {
-      bool isMath = isa<math::MathDialect>(op->getDialect());
+      bool isMath = isa_and_nonnull<math::MathDialect>(op->getDialect());
       if (!isMath || hasInstruction(op))
         return WalkResult::advance();
       op->emitOpError("has no form for GPUs here yet, for elements of ")

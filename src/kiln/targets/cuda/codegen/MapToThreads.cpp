@@ -306,6 +306,14 @@ class CudaMapToThreadsPass : public impl::CudaMapToThreadsBase<CudaMapToThreadsP
       function.emitOpError("has control flow between blocks; dispatches for GPUs have structured control flow");
       return signalPassFailure();
     }
+    WalkResult onTensors = function.walk([](linalg::LinalgOp op) {
+      if (op.hasPureBufferSemantics())
+        return WalkResult::advance();
+      op->emitOpError("still works on tensors; threads share what works on memory");
+      return WalkResult::interrupt();
+    });
+    if (onTensors.wasInterrupted())
+      return signalPassFailure();
     IRRewriter rewriter(function.getContext());
     if (!function->hasAttr(threadsAttr)) // Not written for its threads already.
       distribute(function);

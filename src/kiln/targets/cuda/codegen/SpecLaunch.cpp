@@ -112,7 +112,7 @@ static std::optional<SpecFault> findUnmappedWrite(func::FuncOp function, Value t
   };
   function.walk([&](MemoryEffectOpInterface op) {
     // Instructions of all lanes of a warp.
-    if (!op.hasEffect<MemoryEffects::Write>() || isa<gpu::GPUDialect>(op->getDialect()) ||
+    if (!op.hasEffect<MemoryEffects::Write>() || isa_and_nonnull<gpu::GPUDialect>(op->getDialect()) ||
         !llvm::any_of(op->getOperandTypes(), llvm::IsaPred<BaseMemRefType>))
       return WalkResult::advance();
     SmallVector<Value> places;

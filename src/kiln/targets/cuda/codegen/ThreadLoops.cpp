@@ -2,6 +2,7 @@
 
 #include "kiln/compiler/Codegen/Combiner.h"
 #include "kiln/compiler/Codegen/LoopBody.h"
+#include "kiln/compiler/Interfaces/InitUse.h"
 #include "kiln/targets/cuda/codegen/ColumnLoops.h"
 #include "kiln/targets/cuda/codegen/Lanes.h"
 #include "kiln/targets/cuda/codegen/VectorLoops.h"
@@ -284,9 +285,9 @@ private:
     for (auto [i, init] : llvm::enumerate(op.getDpsInitsMutable())) {
       if (fills[i])
         values.push_back(fills[i]);
-      else if (op.payloadUsesValueFromOperand(&init))
+      else if (needsInit(init))
         values.push_back(load(init));
-      else // Replaced by what the body yields, as there is no reduction, or never read.
+      else // The body does not read it, and yields another.
         values.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(getElementTypeOrSelf(init.get().getType()))));
     }
     return values;

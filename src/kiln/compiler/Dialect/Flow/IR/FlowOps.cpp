@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 
+#include "kiln/compiler/Dialect/Util/IR/ExecutableBody.h"
 #include "kiln/compiler/Dialect/Util/IR/InlineAll.h"
 #include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
 
@@ -28,6 +29,10 @@ LogicalResult TensorDynamicConstantOp::verify() {
   if (!value || value.getElementType() != result.getElementType() || failed(verifyCompatibleShape(value, result)))
     return emitOpError("has the value ") << getValue().getType() << ", which is no " << result;
   return success();
+}
+
+LogicalResult ExecutableOp::verify() {
+  return kiln::Util::verifyExecutableBody(*this);
 }
 
 void ExecutableOp::build(OpBuilder &builder, OperationState &state, StringRef name) {

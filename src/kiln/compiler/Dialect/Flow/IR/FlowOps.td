@@ -55,6 +55,7 @@ def Flow_ExecutableOp : Flow_Op<"executable", [IsolatedFromAbove, SingleBlock, N
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "custom<SymbolVisibility>($sym_visibility) $sym_name attr-dict-with-keyword $body";
   let skipDefaultBuilders = 1;
+  let hasVerifier = 1;
   let builders = [OpBuilder<(ins "llvm::StringRef":$name)>];
   let extraClassDeclaration = [{
     mlir::ModuleOp getInnerModule() { return *getBody().getOps<mlir::ModuleOp>().begin(); }

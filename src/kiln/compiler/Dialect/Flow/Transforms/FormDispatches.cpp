@@ -5,6 +5,7 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/RowGroups.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+#include "kiln/compiler/Interfaces/InitUse.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -45,8 +46,9 @@ static bool takesClone(OpOperand &use) {
   auto type = dyn_cast<RankedTensorType>(use.get().getType());
   if (!type || (use.get().getDefiningOp<tensor::EmptyOp>() && type.hasStaticShape()))
     return true;
+  // A workgroup fills its tiles only, which are not all of an output that the operation stores to in some places.
   auto op = dyn_cast<linalg::LinalgOp>(use.getOwner());
-  return op && op.isDpsInit(&use);
+  return op && op.isDpsInit(&use) && (use.get().getDefiningOp<tensor::EmptyOp>() || reachesWholeResult(use));
 }
 
 static bool hasReduction(Operation *op) {
@@ -223,7 +225,7 @@ private:
           continue;
         SmallVector<Operation *> group{&op};
         grouped.insert(&op);
-        if (rootsWithReduction) {
+        if (rootsWithReduction && llvm::all_of(cast<linalg::LinalgOp>(op).getDpsInitsMutable(), reachesWholeResult)) {
           // A dispatch stands where its last operation stood, so that only the first of its users can join it.
           for (Operation *user = findFirstUser(group); user && !grouped.contains(user); user = findFirstUser(group)) {
             if (!isOnlyElementwiseUser(group.back(), user) && !canJoinRows(user, group))

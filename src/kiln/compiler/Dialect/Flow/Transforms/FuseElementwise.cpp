@@ -3,6 +3,8 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/InitUse.h"
+#include "kiln/compiler/Interfaces/SoundPatterns.h"
 
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -35,7 +37,7 @@ bool isCheap(linalg::GenericOp op) {
   constexpr size_t mostOps = 8;
   return llvm::range_size(op.getBody()->without_terminator()) <= mostOps &&
          llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
-           return isa<arith::ArithDialect>(inner.getDialect()) && inner.getNumRegions() == 0 &&
+           return isa_and_nonnull<arith::ArithDialect>(inner.getDialect()) && inner.getNumRegions() == 0 &&
                   !isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
                        arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemFOp>(inner);
          });
@@ -136,12 +138,13 @@ private:
     };
     linalg::populateConstantFoldLinalgOperations(set, isMovedNow);
     linalg::populateElementwiseOpsFusionPatterns(set, canTakeIn);
+    populateDropUnneededInitsPatterns(set);
     linalg::GenericOp::getCanonicalizationPatterns(set, func->getContext());
     tensor::EmptyOp::getCanonicalizationPatterns(set, func->getContext());
     // Each rewrite leaves fewer ops, so this ends; a long program of many small ops takes more rounds than the default.
     GreedyRewriteConfig untilDone;
     untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-    FrozenRewritePatternSet patterns(std::move(set));
+    FrozenRewritePatternSet patterns(std::move(set), unsoundPatterns());
     do {
       if (failed(applyPatternsGreedily(func, patterns, untilDone)))
         return func->emitError() << "fusing its elementwise ops did not come to an end";

@@ -156,7 +156,7 @@ static LogicalResult lowerScalarOp(Operation *op) {
   } else if (auto bitcast = dyn_cast<arith::BitcastOp>(op)) {
     results.push_back(castTo(b, loc, bitcast.getType(), castTo(b, loc, b.getI8Type(), bitcast.getIn())));
   } else {
-    bool isInteger = isa<arith::ArithDialect>(op->getDialect()) &&
+    bool isInteger = isa_and_nonnull<arith::ArithDialect>(op->getDialect()) &&
                      !isa<arith::AddUIExtendedOp, arith::MulSIExtendedOp, arith::MulUIExtendedOp>(op);
     for (Type type : llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
       if (isNarrowInteger(type) && !isInteger)
@@ -389,7 +389,7 @@ private:
       if (failed(lowerBoundary(op)))
         return failure();
     collect(ops, [](Operation *op) {
-      return isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
+      return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
              !llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
     });
     for (Operation *op : ops)

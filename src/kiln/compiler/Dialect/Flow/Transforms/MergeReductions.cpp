@@ -3,8 +3,11 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/ElementwiseFusion.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/SiblingReductions.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/InitUse.h"
+#include "kiln/compiler/Interfaces/SoundPatterns.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -15,9 +18,36 @@ namespace kiln::Flow {
 #define GEN_PASS_DEF_MERGEREDUCTIONSPASS
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
 
-// What the other reductions need and has to move in front of the first one, in its order; nullopt where they need one
-// another, or where that cannot move.
+// The assertions of the host between the first reduction and the last: one of them may be what lets a later reduction, or
+// what it needs, be computed at all. nullopt where they cannot move in front of the first.
+static std::optional<SmallVector<Operation *>> findAssertions(ArrayRef<linalg::LinalgOp> reductions) {
+  SmallVector<Operation *> assertions;
+  bool hasEffects = false;
+  for (Operation &op : llvm::make_range(reductions.front()->getIterator(), reductions.back()->getIterator())) {
+    if (isa<cf::AssertOp>(op)) {
+      if (hasEffects) // Nothing must happen less often than before.
+        return std::nullopt;
+      assertions.push_back(&op);
+      continue;
+    }
+    if (isMemoryEffectFree(&op) || hasSingleEffect<MemoryEffects::Read>(&op))
+      continue;
+    // An assertion in a loop or a branch may guard what follows; one in a kernel says nothing of what follows.
+    bool isKernel = isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op);
+    bool canFail = !isKernel && op.walk([](cf::AssertOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (canFail)
+      return std::nullopt;
+    hasEffects |= !isKernel;
+  }
+  return assertions;
+}
+
+// What the other reductions need and has to move in front of the first one, in its order, with the assertions that come
+// before; nullopt where they need one another, or where that cannot move.
 static std::optional<SmallVector<Operation *>> findNeeded(ArrayRef<linalg::LinalgOp> reductions) {
+  std::optional<SmallVector<Operation *>> assertions = findAssertions(reductions);
+  if (!assertions)
+    return std::nullopt;
   Operation *place = reductions.front();
   llvm::SetVector<Operation *> needed;
   BackwardSliceOptions options;
@@ -25,12 +55,15 @@ static std::optional<SmallVector<Operation *>> findNeeded(ArrayRef<linalg::Linal
   options.filter = [&](Operation *other) {
     return other->getBlock() == place->getBlock() && (other == place || place->isBeforeInBlock(other));
   };
-  for (linalg::LinalgOp op : llvm::drop_begin(reductions))
-    if (failed(getBackwardSlice(op.getOperation(), &needed, options)))
+  SmallVector<Operation *> ops(*assertions);
+  llvm::append_range(ops, llvm::drop_begin(reductions));
+  for (Operation *op : ops)
+    if (failed(getBackwardSlice(op, &needed, options)))
       return std::nullopt;
   for (Operation *other : needed)
     if (!isMemoryEffectFree(other) || llvm::is_contained(reductions, other))
       return std::nullopt;
+  needed.insert(assertions->begin(), assertions->end());
   SmallVector<Operation *> ordered = llvm::to_vector(needed);
   llvm::sort(ordered, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   return ordered;
@@ -149,9 +182,10 @@ private:
     linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns, isOnTheWay);
     linalg::populateElementwiseOpsFusionPatterns(
         patterns, [](OpOperand *operand) { return canTakeIn(operand) && reducesSeveralWays(operand->getOwner()); });
+    populateDropUnneededInitsPatterns(patterns);
     GreedyRewriteConfig untilDone;
     untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
-    if (failed(applyPatternsGreedily(func, std::move(patterns), untilDone)))
+    if (failed(applyPatternsGreedily(func, {std::move(patterns), unsoundPatterns()}, untilDone)))
       return func->emitError() << "merging its reductions did not come to an end";
     return success();
   }

@@ -2,6 +2,7 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/DispatchName.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Interfaces/InitUse.h"
 
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "llvm/ADT/MapVector.h"
@@ -12,13 +13,6 @@ using namespace mlir;
 namespace kiln::Flow {
 #define GEN_PASS_DEF_OUTLINEDISPATCHESPASS
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
-
-// Whether the operation reads what its init holds, and so updates it.
-static bool updatesInit(OpOperand &init) {
-  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(init.getOwner()))
-    return linalgOp.payloadUsesValueFromOperand(&init);
-  return true;
-}
 
 namespace {
 // What a region becomes: the function's arguments stand for `captured`, in order.
@@ -59,7 +53,7 @@ private:
         continue;
       for (OpOperand &init : destination.getDpsInitsMutable()) {
         Operation *producer = init.get().getDefiningOp();
-        if (updatesInit(init) || (producer && region->isAncestor(producer)))
+        if (needsInit(init) || (producer && region->isAncestor(producer)))
           continue;
         auto type = cast<RankedTensorType>(init.get().getType());
         OpBuilder outside(region);
@@ -96,12 +90,18 @@ private:
            1;
   }
 
-  // A slice is put into a tensor that the region reads elsewhere, too. Under another name for what is updated, the
-  // stream phase copies it; within the kernel the copy would be of the whole tensor in each workgroup.
+  // Whether the operation stores to some elements of this operand's tensor, and the others are to stay as they are.
+  static bool updatesPart(OpOperand &operand) {
+    return isa<tensor::InsertSliceOp>(operand.getOwner()) ||
+           (isa<linalg::LinalgOp>(operand.getOwner()) && !reachesWholeResult(operand));
+  }
+
+  // A tensor of which a part is updated may be read elsewhere in the region, too. Under another name for what is updated,
+  // the stream phase copies it; within the kernel the copy would be of the whole tensor in each workgroup.
   static LogicalResult separateUpdates(DispatchRegionOp region) {
     for (Value result : region.getBody().front().getTerminator()->getOperands()) {
       OpOperand *updated = updatedOperand(region, result);
-      if (!updated || !isa<tensor::InsertSliceOp>(updated->getOwner()) || isUsedOnce(region, updated->get()))
+      if (!updated || !updatesPart(*updated) || isUsedOnce(region, updated->get()))
         continue;
       OpBuilder outside(region);
       FailureOr<SmallVector<Value>> dims = dynamicDims(outside, updated->get());

@@ -295,3 +295,69 @@ util.func @behind_a_store(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>, %start: 
   } -> tensor<64xf32>
   util.return %s, %m : tensor<64xf32>, tensor<64xf32>
 }
+
+// An assertion that guards what the second one starts from moves with it, and stays in front of it.
+// CHECK-LABEL: util.func @guarded
+// CHECK: %[[FITS:.+]] = arith.cmpi
+// CHECK: cf.assert %[[FITS]]
+// CHECK: %[[SLICE:.+]] = tensor.extract_slice
+// CHECK: linalg.generic {{.*}} outs(%{{.+}}, %[[SLICE]] : tensor<64xf32>, tensor<64xf32>)
+util.func @guarded(%x: tensor<64x64xf32>, %start: tensor<64xf32>, %more: tensor<?xf32>, %i: index, %n: index) -> (tensor<64xf32>, tensor<64xf32>) {
+  %empty = tensor.empty() : tensor<64x64xf32>
+  %d = linalg.generic {indexing_maps = [#elements, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<64x64xf32>) outs(%empty : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %a, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  %s = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<64x64xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  %fits = arith.cmpi ult, %i, %n : index
+  cf.assert %fits, "outside"
+  %l = tensor.extract_slice %more[%i] [64] [1] : tensor<?xf32> to tensor<64xf32>
+  %m = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<64x64xf32>) outs(%l : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.minimumf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  util.return %s, %m : tensor<64xf32>, tensor<64xf32>
+}
+
+// An assertion about the first result, or behind an effect, does not move in front; nor does what comes after it.
+// CHECK-LABEL: util.func @about_the_first
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
+// CHECK: cf.assert
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
+// CHECK: util.return
+util.func @about_the_first(%x: tensor<64x64xf32>, %start: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<64x64xf32>
+  %d = linalg.generic {indexing_maps = [#elements, #elements], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<64x64xf32>) outs(%empty : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %a, %a : f32
+    linalg.yield %t : f32
+  } -> tensor<64x64xf32>
+  %s = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<64x64xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.addf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  %first = tensor.extract %s[%c0] : tensor<64xf32>
+  %fits = arith.cmpf ogt, %first, %zero : f32
+  cf.assert %fits, "too small"
+  %m = linalg.generic {indexing_maps = [#elements, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%d : tensor<64x64xf32>) outs(%start : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %t = arith.minimumf %a, %o : f32
+    linalg.yield %t : f32
+  } -> tensor<64xf32>
+  util.return %s, %m : tensor<64xf32>, tensor<64xf32>
+}

@@ -36,7 +36,7 @@ FailureOr<Value> CommandBufferRecorder::record(OpBuilder &builder, Value device,
                                            i32(builder, mode), i32(builder, resources));
   bool first = true;
   for (Operation &op : body) {
-    if (!isa<Stream::StreamDialect>(op.getDialect())) {
+    if (!isa_and_nonnull<Stream::StreamDialect>(op.getDialect())) {
       builder.clone(op, mapping);
       continue;
     }

@@ -18,6 +18,13 @@ public:
 
   void runOnOperation() override {
     mlir::ModuleOp module = getOperation();
+    constexpr int64_t mostRepeats = 1 << 16; // Each is a command of its own.
+    int64_t repeats = context->options.dispatchRepeatCount;
+    if (repeats < 1 || repeats > mostRepeats) {
+      emitError(module->getLoc()) << "--kiln-hal-benchmark-dispatch-repeat-count: " << repeats
+                                  << " is no number from 1 to " << mostRepeats;
+      return signalPassFailure();
+    }
     i32 = IntegerType::get(&getContext(), 32);
     buffer = BufferType::get(&getContext());
     fence = FenceType::get(&getContext());
@@ -80,7 +87,7 @@ public:
     convertValueTypes(module, types);
     for (auto global : module.getOps<Util::GlobalOp>())
       global.setType(types.convertType(global.getType()));
-    if (context->options.dispatchRepeatCount > 1)
+    if (repeats > 1)
       module->setAttr("kiln.dispatch_repeat_count",
                       builder.getStringAttr(std::to_string(context->options.dispatchRepeatCount)));
   }

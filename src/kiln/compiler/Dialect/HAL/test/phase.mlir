@@ -1,6 +1,10 @@
 // RUN: kiln-compile %s --iree-hal-target-backends=llvm-cpu --compile-to=hal | FileCheck %s
 // RUN: kiln-compile %s --iree-hal-target-backends=llvm-cpu --compile-to=hal \
 // RUN:   --iree-hal-benchmark-dispatch-repeat-count=3 | FileCheck %s --check-prefix=REPEAT
+// RUN: for n in -1 0 65537; do not kiln-compile --iree-hal-target-backends=llvm-cpu --iree-hal-benchmark-dispatch-repeat-count=$n %s 2>&1; done | FileCheck %s --check-prefix=COUNT
+// COUNT: --kiln-hal-benchmark-dispatch-repeat-count: -1 is no number from 1 to 65536
+// COUNT: --kiln-hal-benchmark-dispatch-repeat-count: 0 is no number from 1 to 65536
+// COUNT: --kiln-hal-benchmark-dispatch-repeat-count: 65537 is no number from 1 to 65536
 
 // All executables are linked into one, and loaded once; a static program records its commands once.
 // CHECK: util.initializer

@@ -1,5 +1,6 @@
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 
+#include "kiln/compiler/Dialect/Util/IR/ExecutableBody.h"
 #include "kiln/compiler/Dialect/Util/IR/SymbolVisibility.h"
 
 #include "mlir/IR/DialectImplementation.h"
@@ -32,6 +33,10 @@ void StreamDialect::initialize() {
 #define GET_OP_LIST
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.cpp.inc"
       >();
+}
+
+LogicalResult ExecutableOp::verify() {
+  return kiln::Util::verifyExecutableBody(*this);
 }
 
 void ExecutableOp::build(OpBuilder &builder, OperationState &state, StringRef name) {

@@ -201,6 +201,7 @@ def Stream_ExecutableOp : Stream_Op<"executable", [IsolatedFromAbove, SingleBloc
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "custom<SymbolVisibility>($sym_visibility) $sym_name attr-dict-with-keyword $body";
   let skipDefaultBuilders = 1;
+  let hasVerifier = 1;
   let builders = [OpBuilder<(ins "llvm::StringRef":$name)>];
   let extraClassDeclaration = [{
     mlir::ModuleOp getInnerModule() { return *getBody().getOps<mlir::ModuleOp>().begin(); }

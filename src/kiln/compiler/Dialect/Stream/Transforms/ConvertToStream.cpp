@@ -203,7 +203,7 @@ private:
       return success();
     OpBuilder builder(func->getContext());
     Operation *giver = isa<BlockArgument>(value) ? value.getParentBlock()->getParentOp() : value.getDefiningOp();
-    if (isa<scf::SCFDialect>(giver->getDialect()) || isa<Util::GlobalLoadOp>(giver)) {
+    if (isa_and_nonnull<scf::SCFDialect>(giver->getDialect()) || isa<Util::GlobalLoadOp>(giver)) {
       // The extents of what control flow or a global gives are known where they are tied to it. What goes to nobody has
       // lost its ties, and nobody asks for its size.
       for (Operation *user : value.getUsers()) {

@@ -98,7 +98,7 @@ public:
         // Control flow takes whole resources; a constant is a part of one.
         for (OpOperand &operand : op->getOpOperands())
           if (auto constant = operand.get().getDefiningOp<AsyncConstantOp>();
-              constant && !isa<StreamDialect>(op->getDialect()))
+              constant && !isa_and_nonnull<StreamDialect>(op->getDialect()))
             clone(operand, constant.getSize(), "control flow passes a constant on");
       }
     });

@@ -123,7 +123,7 @@ public:
         submit(&op);
         if (failed(scheduleInside(&op)))
           return failure();
-      } else if (op.hasTrait<OpTrait::IsTerminator>() || isa<Check::CheckDialect>(op.getDialect())) {
+      } else if (op.hasTrait<OpTrait::IsTerminator>() || isa_and_nonnull<Check::CheckDialect>(op.getDialect())) {
         submit(&op);
         await(&op);
       } else if (usesPending(&op)) {

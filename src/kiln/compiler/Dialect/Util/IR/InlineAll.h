@@ -9,6 +9,8 @@ namespace kiln::Util {
 struct InlineAll : mlir::DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
   bool isLegalToInline(mlir::Operation *, mlir::Region *, bool, mlir::IRMapping &) const override { return true; }
+  // What is inlined into an initializer.
+  bool isLegalToInline(mlir::Region *, mlir::Region *, bool, mlir::IRMapping &) const override { return true; }
 };
 
 } // namespace kiln::Util

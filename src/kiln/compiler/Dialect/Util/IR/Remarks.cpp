@@ -47,7 +47,9 @@ SmallVector<RemarkAttr> remarksIn(Operation *root) {
   SmallVector<RemarkAttr> remarks;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto known = op->getAttrOfType<ArrayAttr>(kRemarks))
-      llvm::append_range(remarks, known.getAsRange<RemarkAttr>());
+      for (Attribute attribute : known) // A program may bring some that are not ours.
+        if (auto remark = dyn_cast<RemarkAttr>(attribute))
+          remarks.push_back(remark);
   });
   auto key = [](RemarkAttr remark) {
     FileLineColLoc place = placeOf(remark);

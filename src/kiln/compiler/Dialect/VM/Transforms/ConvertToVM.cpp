@@ -216,9 +216,9 @@ private:
       Value source = ConstExecutableOp::create(builder, loc, ref, op->getAttrOfType<FlatSymbolRefAttr>("executable"));
       return replace(callImport(builder, op, resultTypes, {op->getOperand(0), source}));
     }
-    if (isa<HAL::HALDialect>(op->getDialect()))
+    if (isa_and_nonnull<HAL::HALDialect>(op->getDialect()))
       return replace(callImport(builder, op, resultTypes, op->getOperands()));
-    if (isa<Check::CheckDialect>(op->getDialect())) {
+    if (isa_and_nonnull<Check::CheckDialect>(op->getDialect())) {
       SmallVector<Value> operands = {ConstRodataOp::create(builder, loc, ref, addRodata(placeOf(loc), loc))};
       llvm::append_range(operands, op->getOperands());
       if (auto almost = dyn_cast<Check::ExpectAlmostEqOp>(op))

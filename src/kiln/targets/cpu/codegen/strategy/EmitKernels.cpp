@@ -1,5 +1,6 @@
 #include "kiln/compiler/Codegen/BooleanMemory.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
+#include "kiln/compiler/Interfaces/InitUse.h"
 #include "kiln/compiler/Interfaces/LoopSteps.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
 #include "kiln/targets/cpu/codegen/strategy/IndexFolding.h"
@@ -31,8 +32,8 @@ bool isMain(linalg::LinalgOp op, StringRef strategy) {
 // The fill just before `op` that gave all elements of the init their value, and that nothing else needs; null where
 // there is none.
 linalg::FillOp findFill(linalg::LinalgOp op, OpOperand &init) {
-  if (!op.getMatchingIndexingMap(&init).isProjectedPermutation(/*allowZeroInResults=*/true))
-    return {}; // The kernel stores to all of the init only where it reaches all of it.
+  if (!reachesWholeResult(init))
+    return {};
   for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
     auto fill = dyn_cast<linalg::FillOp>(before);
     if (fill && fill.output() == init.get())

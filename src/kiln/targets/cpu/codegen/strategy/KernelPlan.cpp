@@ -106,7 +106,7 @@ static BodyFacts inspectBody(Block *body) {
     }
     bool simpleMath =
         isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::SqrtOp, math::FloorOp, math::CeilOp, math::CopySignOp>(op);
-    facts.cost += isa<math::MathDialect>(op.getDialect()) && !simpleMath ? 16 : 1;
+    facts.cost += isa_and_nonnull<math::MathDialect>(op.getDialect()) && !simpleMath ? 16 : 1;
   }
   return facts;
 }

@@ -1,4 +1,7 @@
 // RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-cuda-expand-math))' --split-input-file --verify-diagnostics | FileCheck %s
+// What belongs to no dialect that is known stays.
+// RUN: echo 'func.func @f() { "test.use"() : () -> () return }' | kiln-opt --allow-unregistered-dialect --pass-pipeline='builtin.module(func.func(kiln-cuda-expand-math))' | FileCheck %s --check-prefix=UNKNOWN
+// UNKNOWN: "test.use"
 
 // Functions become polynomials, and f16 is computed in f32.
 // CHECK-LABEL: func.func @exp

@@ -1,0 +1,74 @@
+#include "kiln/compiler/Interfaces/InitUse.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace kiln {
+
+// The loops that say where the output is stored to; nullopt where those places are not all of it.
+static std::optional<llvm::SmallBitVector> loopsThatReachAll(OpOperand &init) {
+  auto op = cast<linalg::LinalgOp>(init.getOwner());
+  llvm::SmallBitVector found(op.getNumLoops());
+  auto type = dyn_cast<ShapedType>(init.get().getType());
+  if (!type)
+    return found;
+  for (auto [dim, expr] : llvm::enumerate(op.getMatchingIndexingMap(&init).getResults())) {
+    if (auto number = dyn_cast<AffineConstantExpr>(expr)) {
+      if (number.getValue() != 0 || type.getDimSize(dim) != 1)
+        return std::nullopt;
+      continue;
+    }
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (!loop || found.test(loop.getPosition()))
+      return std::nullopt;
+    found.set(loop.getPosition());
+  }
+  return found;
+}
+
+bool reachesWholeResult(OpOperand &init) {
+  return loopsThatReachAll(init).has_value();
+}
+
+bool needsInit(OpOperand &init) {
+  auto op = dyn_cast<linalg::LinalgOp>(init.getOwner());
+  if (!op || op.payloadUsesValueFromOperand(&init))
+    return true;
+  std::optional<llvm::SmallBitVector> loops = loopsThatReachAll(init);
+  if (!loops)
+    return true;
+  // A loop that says nothing of the place may have no step, and then nothing is stored.
+  for (auto [loop, extent] : llvm::enumerate(op.getStaticLoopRanges()))
+    if (!loops->test(loop) && (ShapedType::isDynamic(extent) || extent == 0))
+      return true;
+  return false;
+}
+
+namespace {
+struct DropUnneededInits : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
+    bool isChanged = false;
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      auto type = dyn_cast<RankedTensorType>(init.get().getType());
+      if (!type || needsInit(init) || init.get().getDefiningOp<tensor::EmptyOp>())
+        continue;
+      SmallVector<OpFoldResult> extents = tensor::getMixedSizes(rewriter, op.getLoc(), init.get());
+      Value empty =
+          tensor::EmptyOp::create(rewriter, op.getLoc(), extents, type.getElementType(), type.getEncoding());
+      rewriter.modifyOpInPlace(op, [&] { init.set(empty); });
+      isChanged = true;
+    }
+    return success(isChanged);
+  }
+};
+} // namespace
+
+void populateDropUnneededInitsPatterns(RewritePatternSet &patterns) {
+  patterns.add<DropUnneededInits>(patterns.getContext());
+}
+
+} // namespace kiln
