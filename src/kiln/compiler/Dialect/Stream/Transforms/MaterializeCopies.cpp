@@ -143,7 +143,7 @@ private:
     OpOperand *init; // of the loop, where this block is its first
     Value result;    // of the loop, where what this block would get leaves it
     bool isUpdated = false;
-    Value size; // where it is known before the loop
+    Value size = {}; // where it is known before the loop
   };
 
   static SmallVector<Carried> carriedBy(scf::ForOp loop) {
