@@ -88,6 +88,9 @@ public:
   // The same operation with products in tf32, which is what tensor cores make of f32: another problem of the same name,
   // with {"arithmetic", "tf32"} among its fields. Null where there is none.
   virtual std::unique_ptr<Problem> inTF32() const { return nullptr; }
+  // It is computed where tensor cores may do so: sums of narrow floats in f32 are promised as these keep them, cut off
+  // where f32 ends and not rounded.
+  virtual void promiseSumsOfTensorCores() {}
   // The arithmetic that the definition asks for, and the bytes that must move at least: each input and output once.
   virtual double flops() const = 0;
   virtual double bytes() const;

@@ -39,9 +39,10 @@ struct Contraction {
   Layout lhsLayout, rhsLayout, outLayout; // (i, p), (p, j), (i, j)
   // Elements of the reduction that programs sum by themselves, slice by slice; 0: all at once.
   int64_t slice = 0;
-  // Of f32 operands: only what tf32 has of them is multiplied, and sums are those of tensor cores, which cut off what
-  // they do not hold.
+  // Of f32 operands: only what tf32 has of them is multiplied.
   bool tf32 = false;
+  // Sums are those of tensor cores, which cut off what they do not hold.
+  bool cutsSums = false;
 
   // Row-major operands of one batch after the other.
   static Contraction dense(int64_t batch, int64_t m, int64_t n, int64_t k, ElementType operands, ElementType result,

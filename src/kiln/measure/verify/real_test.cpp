@@ -199,6 +199,44 @@ TEST(RealTest, SumsInTwoHalvesAreRejected) {
       }
 }
 
+// Tensor cores add a few products at once, and cut off what f32 does not hold.
+TEST(RealTest, SumsThatAreCutOffPassWhereTheyArePromised) {
+  auto cut = [](double value) {
+    float nearest = float(value);
+    return std::fabs(double(nearest)) > std::fabs(value) ? double(std::nextafter(nearest, 0.0F)) : double(nearest);
+  };
+  for (const Types &types : kReal) {
+    if (types.operands != ElementType::F16 || types.result != ElementType::F32)
+      continue;
+    for (int64_t k : {64, 1000, 6000}) {
+      RealProduct data(types, {1, 48, 48, k}, 5);
+      data.store([&](int64_t i, int64_t j) {
+        double sum = 0;
+        for (int64_t p = 0; p < k; p += 4) {
+          double some = 0;
+          for (int64_t q = p; q < std::min(p + 4, k); ++q)
+            some += data.left(i, q) * data.right(q, j);
+          sum = cut(sum + some);
+        }
+        return sum;
+      });
+      if (k == 6000) {
+        EXPECT_EQ(data.check().cause, Cause::LessPrecise) << data.check().method;
+      }
+      data.c.cutsSums = true;
+      EXPECT_TRUE(data.check().ok()) << k << ": " << data.check().explanation;
+      // What keeps its sums in fewer bits is none the better for it.
+      data.store([&](int64_t i, int64_t j) {
+        double sum = 0;
+        for (int64_t p = 0; p < k; ++p)
+          sum = roundTo(ElementType::F16, sum + data.left(i, p) * data.right(p, j));
+        return sum;
+      });
+      EXPECT_FALSE(data.check().ok()) << k;
+    }
+  }
+}
+
 TEST(RealTest, ScalesGoAsFarAsTypesDo) {
   EXPECT_EQ(realScaleRange(makeContraction(kAllTypes[0], {1, 64, 64, 64})), 48);
   EXPECT_EQ(realScaleRange(makeContraction(kAllTypes[4], {1, 64, 64, 64})), 48);

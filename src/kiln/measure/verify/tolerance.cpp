@@ -224,7 +224,7 @@ double BoundCheck::bound(const Exactly &exactly) const {
   std::optional<FloatFormat> accumulator = floatFormat(c.accumulator);
   if (!accumulator)
     return 0; // integers are exact
-  double roundings = double(c.k) * accumulator->unitRoundoff() * (c.tf32 ? kCutsPerRounding : 1);
+  double roundings = double(c.k) * accumulator->unitRoundoff() * (c.cutsSums ? kCutsPerRounding : 1);
   if (roundings >= 1)
     return std::numeric_limits<double>::infinity(); // a sum that long is not bounded at all
   // Products of tiny numbers lose up to half of the accumulator's smallest number each.
@@ -245,7 +245,7 @@ double BoundCheck::deviation(const Exactly &exactly) const {
     return 0;
   double ofStep = 0.42 * accumulator->unitRoundoff();
   double ofSums = ofStep * ofStep * (double(c.k) / 2 + 2) * exactly.squares;
-  if (c.tf32) {
+  if (c.cutsSums) {
     // A cut takes 0.72 of the unit roundoff off the sum on average, always towards zero. Partial sums that grow like a
     // random walk of n steps sum up to n / sqrt(3) times the root of the products' squares: 0.72 / sqrt(3) is 0.42.
     double cuts = ofStep * double(c.k) / kProductsPerCut;

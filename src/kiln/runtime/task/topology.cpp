@@ -113,6 +113,8 @@ std::vector<const Cache *> Topology::cachesOf(uint32_t cpu) const {
 Status bindThread(int thread, std::span<const uint32_t> cpus) {
   uint32_t last = *std::ranges::max_element(cpus);
   std::unique_ptr<cpu_set_t, void (*)(cpu_set_t *)> set(CPU_ALLOC(last + 1), [](cpu_set_t *set) { CPU_FREE(set); });
+  if (!set)
+    return resourceExhausted("no memory is left to bind a thread to a core");
   size_t bytes = CPU_ALLOC_SIZE(last + 1);
   CPU_ZERO_S(bytes, set.get());
   for (uint32_t cpu : cpus)

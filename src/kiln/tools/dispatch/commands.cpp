@@ -47,18 +47,26 @@ static Status writeOperations(const Lab &lab, const std::vector<Operation> &oper
 }
 
 // What the flags select, to be written.
+// Of a GPU, what its tensor cores can promise.
+static Result<std::vector<Operation>> promised(const Lab &lab, Result<std::vector<Operation>> operations) {
+  if (operations.ok() && lab.flags.labDevice.isGpu())
+    for (Operation &operation : *operations)
+      operation.problem->promiseSumsOfTensorCores();
+  return operations;
+}
+
 static Result<std::vector<Operation>> chosenOperations(const Lab &lab) {
   if (!lab.flags.corpus.empty())
     return loadCorpus(lab);
   if (lab.flags.operationKind == "corpus")
     return invalidArgument("--operation-kind=corpus: name the folder of your programs with --corpus=DIR");
-  return selectOperations(lab.families, lab.flags);
+  return promised(lab, selectOperations(lab.families, lab.flags));
 }
 
 // What was written before. A corpus is read from where it is, and written anew.
 static Result<std::vector<Operation>> writtenOperations(const Lab &lab) {
   if (lab.flags.corpus.empty())
-    return lab.folder.read(lab.families);
+    return promised(lab, lab.folder.read(lab.families));
   KILN_ASSIGN_OR_RETURN(std::vector<Operation> operations, loadCorpus(lab));
   KILN_RETURN_IF_ERROR(writeOperations(lab, operations, /*quiet=*/true));
   return operations;

@@ -22,6 +22,7 @@ public:
   bool isWeight(size_t input) const override { return input >= 1; } // the right operand, and a bias
   std::vector<measure::TensorType> outputs() const override { return {own.resultTensor()}; }
   std::unique_ptr<measure::Problem> inTF32() const override;
+  void promiseSumsOfTensorCores() override { own.cutsSums = own.sumsNarrowFloats(); }
   // Of the product alone, so that what an epilogue or a split costs shows in GFLOP/s.
   double flops() const override;
   std::string mlir(std::string_view function, std::string_view configuration) const override;

@@ -69,9 +69,15 @@ struct MatmulSpec {
   SplitK split = SplitK::None;
   uint64_t slices = 1;                     // 1 unless split
   ElementType partials = ElementType::F32; // of split-k
-  bool tf32 = false; // f32 operands are multiplied as tf32; the name does not say it, as the configuration does
+  bool tf32 = false;     // f32 operands are multiplied as tf32; the name does not say it, as the configuration does
+  bool cutsSums = false; // on a device; as Problem::promiseSumsOfTensorCores has it
 
   bool operator==(const MatmulSpec &) const = default;
+
+  // Whether products of floats of 16 bits are added up in f32.
+  bool sumsNarrowFloats() const {
+    return (lhs.type == ElementType::F16 || lhs.type == ElementType::BF16) && accumulator == ElementType::F32;
+  }
 
   // With sizes of 1 and f32; nothing for a family that is not of this folder.
   static std::optional<MatmulSpec> ofFamily(std::string_view family);

@@ -29,6 +29,7 @@ static Contraction contractionOf(const MatmulSpec &spec) {
   contraction.lhsLayout = layoutOf(spec.lhs, m, k);
   contraction.rhsLayout = layoutOf(spec.rhs, k, n);
   contraction.tf32 = spec.tf32;
+  contraction.cutsSums = spec.tf32 || spec.cutsSums;
   if (spec.slices > 1)
     contraction.slice = static_cast<int64_t>(spec.sliceLength());
   return contraction;
@@ -142,13 +143,15 @@ static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_
   return verdict;
 }
 
-static constexpr std::string_view kProductsInTF32 = "; products in tf32";
+// What is promised on a device, besides what the problem's name says.
+static std::string_view promiseOf(const MatmulSpec &spec) {
+  return spec.tf32 ? "; products in tf32" : spec.cutsSums ? "; sums as tensor cores keep them" : "";
+}
 
 Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) {
   Result<Verdict> verdict = checkOutputs(spec, pass, seed, inputs, outputs);
   if (verdict.ok()) {
-    if (spec.tf32)
-      verdict->method += kProductsInTF32;
+    verdict->method += promiseOf(spec);
     return *std::move(verdict);
   }
   // Tensors that do not fit say nothing of the result, and must not pass for a right one.
@@ -166,8 +169,7 @@ Result<measure::verify::DeviceCase> deviceCase(const MatmulSpec &spec, size_t pa
     return unimplemented("the pass compares numbers in f64");
   measure::verify::DeviceCase subject{contraction, chosen.exact, seed, spec.hasBias()};
   subject.right = rightVerdict(contraction, chosen.exact, seed, spec.hasBias());
-  if (spec.tf32)
-    subject.right.method += kProductsInTF32;
+  subject.right.method += promiseOf(spec);
   if (spec.hasBias()) {
     const BiasPlan plan = planBias(spec, contraction, chosen.exact, seed);
     subject.columns = plan.columns;

@@ -93,9 +93,23 @@ protected:
     return result;
   }
 
+  // oneDNN computes in bf16 with AVX-512, and exactly with bytes that it lays out ahead with VNNI.
+  bool mayBeRefused(const Case &test) const {
+    auto has = [&](ElementType type) {
+      return std::ranges::any_of(test.inputs, [&](const TensorType &input) { return input.type == type; });
+    };
+    return (has(ElementType::BF16) && !__builtin_cpu_supports("avx512bw")) ||
+           (has(ElementType::I8) && preferred() && !__builtin_cpu_supports("avx512vnni"));
+  }
+
   // Loads, and runs twice with other inputs: nothing may be kept from the time before.
   void expectRight(const Case &test) {
     Status loaded = load(test);
+    if (loaded.code() == StatusCode::Unimplemented && mayBeRefused(test)) {
+      EXPECT_NE(std::string_view(loaded.message()).find("oneDNN does not do this"), std::string_view::npos)
+          << loaded.message();
+      return;
+    }
     ASSERT_TRUE(loaded.ok()) << loaded.message();
     for (int attempt = 0; attempt < 2; ++attempt) {
       fill(test, 0);

@@ -129,9 +129,30 @@ struct Candidate {
 // Made for f16 and f32; other types take the same.
 static constexpr Candidate mmaTiles[] = {{128, 256, 64, 64, 1.0}, {128, 128, 64, 64, 0.95}, {128, 64, 64, 32, 0.75},
                                          {64, 64, 32, 32, 0.6},   {32, 64, 16, 32, 0.4},    {32, 32, 16, 16, 0.25}};
-static constexpr Candidate simtTiles[] = {{128, 128, 8, 8, 1.0}, {112, 128, 7, 8, 0.97}, {64, 128, 8, 8, 0.92},
-                                          {128, 64, 8, 8, 0.9},  {64, 64, 8, 4, 0.75},   {32, 64, 4, 4, 0.5},
-                                          {32, 32, 4, 4, 0.35}};
+
+namespace {
+// A tile of scalars, of which 16 along k take a block so many microseconds: one that has a multiprocessor to itself,
+// and one of several that fill it. Of f32 on an H100 and an H200 (docs/performance.md).
+struct ScalarTile {
+  int64_t m, n, rows, columns; // 0x0: what completeContractionConfig makes of it
+  double alone, among;
+
+  bool isLarge() const { return m * n >= 64 * 128; }
+  // Of a product, in microseconds; with parts of k for the blocks of a cluster.
+  double cost(int64_t tiles, int64_t k, int64_t parts, int64_t multiprocessors) const {
+    const int64_t blocks = tiles * parts;
+    // Large ones are few, and the multiprocessor that has the most is the last.
+    const double share =
+        isLarge() ? double(llvm::divideCeil(blocks, multiprocessors)) : double(blocks) / double(multiprocessors);
+    const double time = 1.4 + double(llvm::divideCeil(k, 16 * parts)) * std::max(alone, among * share);
+    return parts == 1 ? time : time + 1 + 0.1 * double(parts) + 2.5e-4 * double(m * n);
+  }
+};
+} // namespace
+static constexpr ScalarTile scalarTiles[] = {
+    {128, 128, 8, 8, 1.6, 1.6}, {112, 128, 7, 8, 1.5, 1.4}, {64, 128, 8, 8, 0.87, 0.77}, {128, 64, 8, 8, 0.95, 0.76},
+    {64, 64, 0, 0, 1.0, 0.62},  {32, 64, 0, 0, 0.52, 0.36}, {64, 32, 0, 0, 0.55, 0.38},  {32, 32, 0, 0, 0.36, 0.21},
+    {16, 64, 0, 0, 0.36, 0.19}, {16, 32, 0, 0, 0.25, 0.12}, {32, 16, 0, 0, 0.27, 0.14}};
 
 // Into how many parts the blocks of a cluster cut k, of whose tiles there are `steps`: as many as leave two steps for
 // each at least and find a place at once, and no more than that takes. On an H200 two parts gain nothing; with three
@@ -146,6 +167,37 @@ static int64_t chooseDepthParts(int64_t tiles, int64_t steps, int64_t sharedByte
     --parts;
   parts = parts < kFewestParts ? 1 : llvm::divideCeil(steps, llvm::divideCeil(steps, parts));
   return parts < kFewestParts ? 1 : parts;
+}
+
+// With parts of k for the blocks of a cluster where they may be.
+static TileConfig chooseScalarTile(int64_t m, int64_t n, int64_t k, int64_t batch, bool mayCutK, int64_t bytes,
+                                   const CudaTarget &target) {
+  TileConfig best;
+  double least = 0;
+  for (const ScalarTile &tile : scalarTiles) {
+    const int64_t tiles = llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n) * batch;
+    for (int64_t parts : {1, 2, 4, 8}) {
+      // More blocks than find a place at once gain nothing. What large tiles gain was not measured.
+      if (parts > 1 && (!mayCutK || tile.isLarge() || k < 256 * parts || tiles * parts > 3 * target.multiprocessors()))
+        break;
+      double time = tile.cost(tiles, k, parts, target.multiprocessors());
+      if (least != 0 && time >= least)
+        continue;
+      least = time;
+      best.m = tile.m, best.n = tile.n;
+      best.rows = tile.rows, best.columns = tile.columns;
+      best.clusterK = parts;
+      best.stages = tile.m == 16 || tile.n == 16 ? 4 : 3;
+    }
+  }
+  best.instructions = kSimtFfma.str();
+  best.k = 16;
+  completeContractionConfig(best);
+  while (best.stages > 2 && best.stages * (best.m + best.n + 32) * best.k * bytes > target.sharedLimit())
+    --best.stages;
+  while ((best.m + best.n + 32) * best.k * bytes * best.stages > target.sharedLimit())
+    best.k /= 2;
+  return best;
 }
 
 //===--- wgmma ----------------------------------------------------------------------------------------------------===//
@@ -248,11 +300,18 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
                   int64_t innermost = type.getShape().back();
                   return (ShapedType::isDynamic(innermost) ? 1 : innermost) * type.getElementTypeBitWidth() % 32 != 0;
                 });
+  int64_t bytes = std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth()) / 8;
+  if (!isMma) {
+    // Parts may reach beyond k, where a product of zeros is zero, and other bodies may not be.
+    bool mayCutK =
+        target.generation() >= 90 && !ShapedType::isDynamicShape(extents) && linalg::isaContractionOpInterface(op);
+    return chooseScalarTile(m, n, k, batch, mayCutK, bytes, target);
+  }
   TileConfig config;
-  config.instructions = (isMma ? kMmaSync : kSimtFfma).str();
+  config.instructions = kMmaSync.str();
   const Candidate *best = nullptr;
   double least = 0;
-  for (const Candidate &tile : isMma ? ArrayRef<Candidate>(mmaTiles) : ArrayRef<Candidate>(simtTiles)) {
+  for (const Candidate &tile : mmaTiles) {
     if (isHeld && tile.n > 128)
       continue; // Its sums leave no registers.
     int64_t tiles = llvm::divideCeil(m, tile.m) * llvm::divideCeil(n, tile.n) * batch;
@@ -266,16 +325,15 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
   config.n = best->n;
   config.rows = best->rows;
   config.columns = isHeld ? std::min<int64_t>(best->columns, 32) : best->columns;
-  int64_t bytes = std::max(lhs.getIntOrFloatBitWidth(), rhs.getIntOrFloatBitWidth()) / 8;
-  config.k = isMma ? (best->n >= 128 ? 64 : 128) / bytes : 16;
+  config.k = (best->n >= 128 ? 64 : 128) / bytes;
   if (isHeld && (config.m + config.n) * config.k > kMostHeld * threadsOf(config))
     config.k = 64 / bytes;
-  config.stages = isMma ? 4 : 3;
+  config.stages = 4;
   while (config.stages > 2 && config.stages * (config.m + config.n + 32) * config.k * bytes > target.sharedLimit())
     --config.stages;
   while ((config.m + config.n + 32) * config.k * bytes * config.stages > target.sharedLimit())
     config.k /= 2;
-  if (isMma && !ShapedType::isDynamicShape(extents)) {
+  if (!ShapedType::isDynamicShape(extents)) {
     const int64_t shared = (config.m + config.n + 32) * config.k * bytes * config.stages + config.m * config.n * 4;
     const int64_t tiles = llvm::divideCeil(m, config.m) * llvm::divideCeil(n, config.n) * batch;
     config.clusterK = chooseDepthParts(tiles, llvm::divideCeil(k, config.k), shared, target);

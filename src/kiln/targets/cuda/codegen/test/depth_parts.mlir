@@ -10,13 +10,13 @@
 // RUN: not kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a %t/large.mlir -o - 2>&1 | FileCheck %s --check-prefix=LARGE
 // RUN: sed s/mmasync_16x16/wmma/ %s > %t/wmma.mlir
 // RUN: not kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a %t/wmma.mlir -o - 2>&1 | FileCheck %s --check-prefix=WMMA
-// By default, too, where tiles are few: nine steps of k in as few parts as leave two for each. Scalars are not.
+// By default, too, where tiles are few: nine steps of k in as few parts as leave two for each, and of scalars two.
 // RUN: sed 's/ {kiln.configuration = "[a-z0-9_]*"}//' %s > %t/default.mlir
 // RUN: kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90 --iree-hal-dump-executable-files-to=%t/default %t/default.mlir -o %t/default.vmfb
 // RUN: cat %t/default/*_odd_*.ptx | FileCheck %s --check-prefix=DEFAULT
-// RUN: cat %t/default/*_scalar_*.ptx | FileCheck %s --check-prefix=WHOLE --implicit-check-not=cluster
+// RUN: cat %t/default/*_scalar_*.ptx | FileCheck %s --check-prefix=WHOLE
 // DEFAULT: .reqnctapercluster 5, 1, 1
-// WHOLE: .entry
+// WHOLE: .reqnctapercluster 2, 1, 1
 
 // All parts are there before any is read, and all are read before a block ends.
 // PARTS: .explicitcluster
