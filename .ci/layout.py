@@ -26,14 +26,15 @@ MAY_INCLUDE = [
     ("targets/discrete/driver", ["base", "schema", "runtime", "targets/cpu/driver"]),
     ("targets/*/driver", ["base", "schema", "runtime"]),
     ("targets/*/sim", ["base", "schema", "runtime", "targets/*/driver"]),
-    ("targets/*/codegen", ["base", "schema", "compiler", "targets/*/architectures.h"]),
-    # Names of devices that the compiler and the lab both take.
+    ("targets/*/codegen", ["base", "schema", "compiler", "targets/*/architectures.h", "targets/*/wgmma_cost.h"]),
+    # Names of devices that the compiler and the lab both take, and what both expect a product to cost.
     ("targets/*/architectures.h", []),
+    ("targets/*/wgmma_cost.h", ["base"]),
     ("targets/drivers.h", ["runtime"]),
     ("targets/backends.h", ["compiler"]),
     ("families/*/lowering", ["base", "schema", "compiler"]),
     ("families/families.h", ["measure"]),
-    ("families/*/workload", ["base", "schema", "runtime/io", "runtime/hal", "measure"]),
+    ("families/*/workload", ["base", "schema", "runtime/io", "runtime/hal", "measure", "targets/cuda/wgmma_cost.h"]),
     ("measure/statistics", ["base"]),
     ("measure/machine", ["base", "runtime/task"]),
     ("measure/verify", ["base", "schema", "runtime/io", "runtime/hal"]),
@@ -46,9 +47,9 @@ MAY_INCLUDE = [
 # Tests, benchmarks, and suites that run over every target may use all of their own side.
 SIDES = {
     "runtime": ["base", "schema", "runtime", "targets/drivers.h", "targets/*/driver", "targets/*/sim",
-                "families", "measure", "store", "report"],
+                "targets/*/wgmma_cost.h", "families", "measure", "store", "report"],
     "compiler": ["base", "schema", "compiler", "targets/backends.h", "targets/*/codegen", "targets/*/architectures.h",
-                 "families/*/lowering"],
+                 "targets/*/wgmma_cost.h", "families/*/lowering"],
 }
 COMPILER_HEADERS = re.compile(r"(mlir|mlir-c|llvm|llvm-c|lld|clang)/")
 VENDOR_HEADERS = re.compile(r"(cuda|cudnn|cublas|nvml|cupti|hip/|hsa/|rocm|roc|vulkan/|CL/|level_zero/)")

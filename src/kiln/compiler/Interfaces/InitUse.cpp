@@ -57,8 +57,7 @@ struct DropUnneededInits : OpRewritePattern<linalg::GenericOp> {
       if (!type || needsInit(init) || init.get().getDefiningOp<tensor::EmptyOp>())
         continue;
       SmallVector<OpFoldResult> extents = tensor::getMixedSizes(rewriter, op.getLoc(), init.get());
-      Value empty =
-          tensor::EmptyOp::create(rewriter, op.getLoc(), extents, type.getElementType(), type.getEncoding());
+      Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), extents, type.getElementType(), type.getEncoding());
       rewriter.modifyOpInPlace(op, [&] { init.set(empty); });
       isChanged = true;
     }

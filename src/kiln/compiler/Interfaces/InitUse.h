@@ -10,8 +10,8 @@ namespace kiln {
 // result that belongs to this init.
 bool reachesWholeResult(mlir::OpOperand &init);
 
-// Whether the result depends on what the init holds: the body reads it, or some of it stays as it was. An operation that
-// is not structured is taken to need its inits.
+// Whether the result depends on what the init holds: the body reads it, or some of it stays as it was. An operation
+// that is not structured is taken to need its inits.
 bool needsInit(mlir::OpOperand &init);
 
 // Gives each generic an empty tensor in place of an init that it does not need.

@@ -50,7 +50,7 @@ public:
 
   // What was to signal it does not end: the device that was to do it, if there is one, takes nothing any more, and says
   // why.
-  virtual void loseDevice(Status) {}
+  virtual void loseDevice(Status) {} // NOLINT(performance-unnecessary-value-param): others keep it
 
 protected:
   Semaphore() = default;

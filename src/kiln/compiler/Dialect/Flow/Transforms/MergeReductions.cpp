@@ -18,8 +18,8 @@ namespace kiln::Flow {
 #define GEN_PASS_DEF_MERGEREDUCTIONSPASS
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h.inc"
 
-// The assertions of the host between the first reduction and the last: one of them may be what lets a later reduction, or
-// what it needs, be computed at all. nullopt where they cannot move in front of the first.
+// The assertions of the host between the first reduction and the last: one of them may be what lets a later reduction,
+// or what it needs, be computed at all. nullopt where they cannot move in front of the first.
 static std::optional<SmallVector<Operation *>> findAssertions(ArrayRef<linalg::LinalgOp> reductions) {
   SmallVector<Operation *> assertions;
   bool hasEffects = false;

@@ -96,8 +96,8 @@ private:
            (isa<linalg::LinalgOp>(operand.getOwner()) && !reachesWholeResult(operand));
   }
 
-  // A tensor of which a part is updated may be read elsewhere in the region, too. Under another name for what is updated,
-  // the stream phase copies it; within the kernel the copy would be of the whole tensor in each workgroup.
+  // A tensor of which a part is updated may be read elsewhere in the region, too. Under another name for what is
+  // updated, the stream phase copies it; within the kernel the copy would be of the whole tensor in each workgroup.
   static LogicalResult separateUpdates(DispatchRegionOp region) {
     for (Value result : region.getBody().front().getTerminator()->getOperands()) {
       OpOperand *updated = updatedOperand(region, result);
