@@ -8,7 +8,7 @@ hal.executable private @dispatches {
   hal.executable.variant public @cuda target(#target) {
     builtin.module {
       // CHECK-LABEL: func.func @matmul(
-      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_64x64_16x3_simt_ffma_8x4">
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_16x64_16x4_simt_ffma_4x4">
       func.func @matmul(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>, %c: tensor<512x512xf32>) -> tensor<512x512xf32> {
         %r = linalg.matmul ins(%a, %b : tensor<512x512xf32>, tensor<512x512xf32>) outs(%c : tensor<512x512xf32>) -> tensor<512x512xf32>
         return %r : tensor<512x512xf32>

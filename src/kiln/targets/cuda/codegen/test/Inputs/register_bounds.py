@@ -9,7 +9,7 @@ import sys
 
 # Function -> registers of a thread, and bytes of registers that are stored in memory. A bound of registers is the most that
 # ptxas 13.5 uses on any architecture, and about a tenth more.
-BOUNDS = {"halves": (112, 0), "brains": (112, 0), "bytes": (88, 0), "floats": (88, 0), "mmasync": (248, 0), "wmma": (72, 0),
+BOUNDS = {"halves": (112, 0), "brains": (112, 0), "bytes": (88, 0), "floats": (104, 0), "mmasync": (248, 0), "wmma": (72, 0),
           # ptxas stores two registers of these on some of sm_80 to sm_89, to need no more than 128 and 80.
           "simt": (160, 8), "doubles": (104, 8),
           "rows": (48, 0), "total": (48, 0), "softmax": (64, 0), "transpose": (48, 0), "functions": (48, 0)}
