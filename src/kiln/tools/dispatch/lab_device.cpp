@@ -1,6 +1,7 @@
 #include "kiln/tools/dispatch/lab_device.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "kiln/runtime/hal/driver.h"
 #include "kiln/targets/cuda/architectures.h"
