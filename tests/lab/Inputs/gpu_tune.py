@@ -31,7 +31,8 @@ def check_best():
 
 
 def check_taken():
-    (entry,) = entries("tuned.json")
+    # The exact problem may have an entry by now, too.
+    (entry,) = (each for each in entries("tuned.json") if each["measured"]["problem"].startswith("matmul_64x64x64_f16"))
     here = taken("sm_90a")
     assert here["configuration"] == entry["configuration"] and here["source"] == "tuning-db", here
     for architecture in ("sm_80", "sm_90"):
@@ -42,7 +43,7 @@ def check_taken():
 
 def check_exact():
     found = entries("tuned.json")
-    assert found[0]["measured"]["problem"].startswith("matmul_64x64x64_f16"), "entries of other problems stay"
+    assert any(each["measured"]["problem"].startswith("matmul_64x64x64_f16") for each in found), "entries of other problems stay"
     for path in glob.glob("exact.csv"):
         with open(path) as file:
             rows = list(csv.DictReader(file))
