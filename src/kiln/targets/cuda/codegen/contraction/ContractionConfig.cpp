@@ -42,6 +42,9 @@ void completeContractionConfig(TileConfig &config) {
     config.rows = std::min(config.m, most);
   if (config.columns == 0)
     config.columns = std::min(config.n, most);
+  // What divides no tile is an error, and no other one is made of it.
+  if (config.m % config.rows || config.n % config.columns)
+    return;
   // At least four warps, which four schedulers can take.
   while (isMma && threadsOf(config) < 128 && std::max(config.rows, config.columns) > 16)
     (config.rows >= config.columns ? config.rows : config.columns) /= 2;

@@ -34,6 +34,9 @@
 // SHARED: has a tile of 192x160, of which blocks of a cluster cannot copy equal parts
 // ROWS: has a tile of 96x160; of tensorcore_wgmma rows are multiples of 64 and columns of 32
 
+// RUN: sed s/128x128_64x3_tensorcore_wgmma_cluster1x1x4/16x64_16x4_simt_ffma_5x4/ %s > %t/odd.mlir
+// RUN: not kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a %t/odd.mlir -o - 2>&1 | FileCheck %s --check-prefix=ODD
+// ODD: has a register tile of 5x4 that does not divide its tile of 16x64
 // Two groups with a tile each: one waits for its turn before it waits for stages.
 // RUN: sed s/192x160_64x3_tensorcore_wgmma/128x128_64x6_tensorcore_wgmma_128x128/ %s > %t/turns.mlir
 // RUN: mkdir %t/turns && kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a --kiln-cuda-fallback-arch=none --iree-hal-dump-executable-binaries-to=%t/turns %t/turns.mlir -o %t/turns.vmfb
