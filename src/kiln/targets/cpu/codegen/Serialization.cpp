@@ -21,6 +21,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <atomic>
+#include <mutex>
 
 using namespace mlir;
 
@@ -68,13 +69,38 @@ namespace {
 
 using Object = SmallVector<char, 0>;
 
+// The target machines of one variant: as many as there are threads that use one at a time. To make one and its tables
+// of the CPU's instructions takes as long as half a small kernel's machine code.
+class TargetMachines {
+public:
+  TargetMachines(CpuTarget target, int optimizationLevel)
+      : target(std::move(target)), optimizationLevel(optimizationLevel) {}
+
+  // Nobody else uses it until it is given back.
+  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> take() {
+    std::lock_guard lock(mutex);
+    return idle.empty() ? createTargetMachine(target, optimizationLevel) : idle.pop_back_val();
+  }
+
+  void giveBack(std::unique_ptr<llvm::TargetMachine> machine) {
+    std::lock_guard lock(mutex);
+    idle.push_back(std::move(machine));
+  }
+
+private:
+  CpuTarget target;
+  int optimizationLevel;
+  std::mutex mutex;
+  SmallVector<std::unique_ptr<llvm::TargetMachine>> idle;
+};
+
 // Makes object files of one variant. Each has its own LLVM context, so that several threads may make one each.
 class ObjectCompiler {
 public:
   ObjectCompiler(HAL::ExecutableVariantOp variant, const SerializationOptions &options, StringRef soname,
                  ArrayRef<LibraryExport> exports)
       : variant(variant), options(options), soname(soname), exports(exports),
-        target(CpuTarget::fromAttr(variant.getTarget())) {
+        target(CpuTarget::fromAttr(variant.getTarget())), machines(target, options.optimizationLevel) {
     for (const LibraryExport &entry : exports)
       exportNames.insert(entry.name);
   }
@@ -115,10 +141,17 @@ public:
 
 private:
   LogicalResult emit(llvm::Module &module, ExecutableDump intermediates, Object &object) const {
-    auto machineOrError = createTargetMachine(target, options.optimizationLevel);
+    auto machineOrError = machines.take();
     if (!machineOrError)
       return report(machineOrError.takeError());
-    llvm::TargetMachine &machine = **machineOrError;
+    std::unique_ptr<llvm::TargetMachine> taken = std::move(*machineOrError);
+    LogicalResult result = emit(module, *taken, intermediates, object);
+    machines.giveBack(std::move(taken));
+    return result;
+  }
+
+  LogicalResult emit(llvm::Module &module, llvm::TargetMachine &machine, ExecutableDump intermediates,
+                     Object &object) const {
     // Names that do not depend on where or how the compiler was called.
     module.setSourceFileName(soname);
     annotateModule(module, target, machine);
@@ -156,6 +189,7 @@ private:
   StringRef soname;
   ArrayRef<LibraryExport> exports;
   CpuTarget target;
+  mutable TargetMachines machines;
   llvm::StringSet<> exportNames;
 };
 
