@@ -16,6 +16,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Linker/Linker.h"
 #include "llvm/Support/TimeProfiler.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -105,26 +106,28 @@ public:
       exportNames.insert(entry.name);
   }
 
-  // The code of one of the variant's modules.
-  LogicalResult compileModule(ModuleOp inner, StringRef baseName, Object &object) const {
+  // The code of some of the variant's modules.
+  LogicalResult compileModules(ArrayRef<ModuleOp> sources, StringRef baseName, Object &object) const {
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> module;
-    {
+    LogicalResult result = success();
+    for (ModuleOp source : sources) {
       llvm::TimeTraceScope scope("kiln: translate to LLVM IR");
-      module = translateModuleToLLVMIR(inner, context, soname, /*disableVerification=*/true);
-    }
-    if (!module)
-      return failure();
-    // The table of another object names the exports; nothing else leaves this one.
-    for (llvm::Function &function : *module) {
-      if (function.isDeclaration())
+      std::unique_ptr<llvm::Module> translated =
+          translateModuleToLLVMIR(source, context, soname, /*disableVerification=*/true);
+      if (!translated) {
+        result = failure();
         continue;
-      bool isExport = exportNames.contains(function.getName());
-      function.setLinkage(isExport ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
-      if (isExport)
-        function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+      }
+      hideFunctions(*translated);
+      // LLVM says why on standard error; of two modules of a variant no names meet.
+      if (!module)
+        module = std::move(translated);
+      else if (llvm::Linker::linkModules(*module, std::move(translated)))
+        result = source.emitError("cannot be joined with the modules before it; this is a bug of the compiler");
     }
-    return emit(*module, ExecutableDump(variant, options.intermediatesPath, baseName), object);
+    return failed(result) ? failure()
+                          : emit(*module, ExecutableDump(variant, options.intermediatesPath, baseName), object);
   }
 
   // What the driver finds the exports by.
@@ -140,6 +143,18 @@ public:
   }
 
 private:
+  // The table of another object names the exports; nothing else leaves this one.
+  void hideFunctions(llvm::Module &module) const {
+    for (llvm::Function &function : module) {
+      if (function.isDeclaration())
+        continue;
+      bool isExport = exportNames.contains(function.getName());
+      function.setLinkage(isExport ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+      if (isExport)
+        function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
+  }
+
   LogicalResult emit(llvm::Module &module, ExecutableDump intermediates, Object &object) const {
     auto machineOrError = machines.take();
     if (!machineOrError)
@@ -195,6 +210,12 @@ private:
 
 } // namespace
 
+// How many of a variant's modules one object has. A seventh of what LLVM takes for a small kernel it takes for each
+// object, whatever is in it. All threads get work, and the number of threads changes nothing in the objects.
+static size_t modulesOfObject(size_t moduleCount) {
+  return std::min<size_t>(8, 1 + moduleCount / 32);
+}
+
 // Where there are several modules, the names of their files say which dispatch is in them.
 static std::string baseNameOf(ModuleOp module, StringRef baseName, bool isOnly) {
   auto functions = module.getOps<LLVM::LLVMFuncOp>();
@@ -219,11 +240,13 @@ LogicalResult serializeCpuVariant(HAL::ExecutableVariantOp variant, const Serial
       ".so";
   ObjectCompiler compiler(variant, options, soname, exports);
   // All are compiled, whichever fails, and errors are told in the order of the modules.
-  std::vector<Object> objects(modules.size() + 1);
+  size_t count = options.intermediatesPath.empty() ? modulesOfObject(modules.size()) : 1;
+  std::vector<Object> objects(llvm::divideCeil(modules.size(), count) + 1);
   std::atomic<bool> hasFailed = failed(compiler.compileTable(objects.back()));
-  parallelFor(variant.getContext(), 0, modules.size(), [&](size_t i) {
-    std::string baseName = baseNameOf(modules[i], options.baseName, /*isOnly=*/modules.size() == 1);
-    if (failed(compiler.compileModule(modules[i], baseName, objects[i])))
+  parallelFor(variant.getContext(), 0, objects.size() - 1, [&](size_t i) {
+    ArrayRef<ModuleOp> some = ArrayRef(modules).drop_front(i * count).take_front(count);
+    std::string baseName = baseNameOf(some.front(), options.baseName, /*isOnly=*/modules.size() == 1);
+    if (failed(compiler.compileModules(some, baseName, objects[i])))
       hasFailed = true;
   });
   if (hasFailed)
