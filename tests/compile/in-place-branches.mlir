@@ -3,6 +3,7 @@
 // RUN: kiln-compile --iree-hal-target-backends=llvm-cpu --kiln-remarks %s -o %t.vmfb 2> %t.remarks
 // RUN: grep "remark: copy:" %t.remarks | sed "s/.*remark: copy: //" | sort > %t.copies
 // RUN: FileCheck %s --implicit-check-not=copies < %t.copies
+// CHECK: append_to_any copies a tensor in each call: a loop updates a tensor that others use, too
 // CHECK: append_to_argument copies 32 bytes in each call: a loop updates a tensor that others use, too
 // CHECK: constant_or_append copies 32 bytes in each turn: control flow passes a constant on
 // CHECK: kept copies 32 bytes in each call: a result of the program is memory of its own, which nothing else shares
@@ -16,6 +17,8 @@
 // BYTES: HOST_LOCAL: {{.*}} 32B allocated
 // BYTES: TRANSIENT: {{.*}} 0B allocated
 // RUN: kiln-run-module --module=%t.vmfb --function=append_to_argument --input=8xf32=3 --input=6 --expected_output="8xf32=3 7 3 7 3 7 3 3"
+// RUN: kiln-run-module --module=%t.vmfb --function=append_to_any --input=5xf32=9 --input=4 --expected_output="5xf32=9 7 9 7 9"
+// RUN: kiln-run-module --module=%t.vmfb --function=accumulate --input=2x2xf32=1 --input=6 --expected_output="2x2xf32=6"
 // RUN: kiln-run-module --module=%t.vmfb --function=either --input=6 --expected_output="8xf32=9 7 9 7 9 7 0 0"
 // RUN: kiln-run-module --module=%t.vmfb --function=read_after --input=6 --expected_output="8xf32=0 7 0 7 0 7 0 0" \
 // RUN:   --expected_output="f32=63"
@@ -103,6 +106,44 @@ func.func @append_to_argument(%x: tensor<8xf32>, %n: index) -> tensor<8xf32> {
     scf.yield %m : tensor<8xf32>
   }
   return %r : tensor<8xf32>
+}
+
+// The size of a dynamic tensor stays the same in branches, too.
+func.func @append_to_any(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %seven = arith.constant dense<7.0> : tensor<1xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> tensor<?xf32> {
+    %odd = func.call @is_odd(%i) : (index) -> i1
+    %m = scf.if %odd -> tensor<?xf32> {
+      %p = tensor.insert_slice %seven into %t[%i] [1] [1] : tensor<1xf32> into tensor<?xf32>
+      scf.yield %p : tensor<?xf32>
+    } else {
+      scf.yield %t : tensor<?xf32>
+    }
+    scf.yield %m : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
+}
+
+// A product adds to what the loop has.
+func.func @accumulate(%x: tensor<2x2xf32>, %n: index) -> tensor<2x2xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x2xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<2x2xf32>) -> tensor<2x2xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %z) -> tensor<2x2xf32> {
+    %odd = func.call @is_odd(%i) : (index) -> i1
+    %m = scf.if %odd -> tensor<2x2xf32> {
+      %p = linalg.matmul ins(%x, %x : tensor<2x2xf32>, tensor<2x2xf32>) outs(%t : tensor<2x2xf32>) -> tensor<2x2xf32>
+      scf.yield %p : tensor<2x2xf32>
+    } else {
+      scf.yield %t : tensor<2x2xf32>
+    }
+    scf.yield %m : tensor<2x2xf32>
+  }
+  return %r : tensor<2x2xf32>
 }
 
 // Both branches append.
