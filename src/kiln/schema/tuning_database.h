@@ -69,7 +69,7 @@ private:
 };
 
 // What the compiler tells of a dispatch with --dump-tuning-keys-to: what it is known by, what was chosen, and who chose
-// it: "ir", "tuning-db" or "default".
+// it: "ir", "tuning-db", "built-in" (what the target brings along) or "default".
 struct TuningKeyRecord {
   std::string function, operation, target, configuration, source;
 

@@ -110,6 +110,16 @@ FailureOr<TuningLookup> TuningLookup::load(const std::string &path, int64_t thre
   return lookup;
 }
 
+FailureOr<TuningLookup> TuningLookup::parse(StringRef text, StringRef name, Location loc) {
+  Result<TuningDatabase> database = TuningDatabase::parse(text);
+  if (!database.ok())
+    return emitError(loc) << name << ": " << StringRef(database.status().message());
+  TuningLookup lookup;
+  lookup.path = name.str();
+  lookup.database = std::make_shared<const TuningDatabase>(*std::move(database));
+  return lookup;
+}
+
 HAL::LoweringAttr TuningLookup::find(func::FuncOp function, const DispatchRoot &root, StringRef target,
                                      llvm::function_ref<std::string(HAL::LoweringAttr)> faultOf) const {
   if (!database)

@@ -27,6 +27,9 @@ public:
   // `loc`.
   static mlir::FailureOr<TuningLookup> load(const std::string &path, int64_t threads, mlir::Location loc);
 
+  // The text of a database that a target brings along, as entries of any number of threads; `name` stands for its path.
+  static mlir::FailureOr<TuningLookup> parse(llvm::StringRef text, llvm::StringRef name, mlir::Location loc);
+
   // The lowering for the root of the function on the target, whose text this is; null where there is none, or after a
   // warning that says why it cannot be followed: what `faultOf` says of it, which is empty where it can be.
   HAL::LoweringAttr find(mlir::func::FuncOp function, const DispatchRoot &root, llvm::StringRef target,

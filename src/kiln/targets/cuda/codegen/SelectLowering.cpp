@@ -6,6 +6,7 @@
 #include "kiln/compiler/Interfaces/LoopSteps.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
 #include "kiln/targets/cuda/codegen/SimpleTile.h"
+#include "kiln/targets/cuda/codegen/TunedConfigurations.h"
 #include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -27,7 +28,12 @@ public:
     FailureOr<TuningLookup> database = TuningLookup::load(tuningDatabase, /*threads=*/0, UnknownLoc::get(context));
     if (failed(database))
       return failure();
+    FailureOr<TuningLookup> builtIn =
+        TuningLookup::parse(builtInTuning(), "targets/cuda/tuning", UnknownLoc::get(context));
+    if (failed(builtIn))
+      return failure();
     tuned = *std::move(database);
+    this->builtIn = *std::move(builtIn);
     return success();
   }
 
@@ -53,11 +59,14 @@ private:
     auto faultOf = [&](HAL::LoweringAttr lowering) {
       return faultOfTuned(contraction, lowering.getConfiguration(), target);
     };
-    if (HAL::LoweringAttr found =
-            root ? tuned.find(function, *root, target.tuningName(), faultOf) : HAL::LoweringAttr()) {
+    for (auto [lookup, source] : {std::pair(&tuned, "tuning-db"), std::pair(&builtIn, "built-in")}) {
+      HAL::LoweringAttr found =
+          root ? lookup->find(function, *root, target.tuningName(), faultOf) : HAL::LoweringAttr();
+      if (!found)
+        continue;
       if (isTiledKernel(found.getConfiguration()))
-        function->setAttr(tunedByAttr, StringAttr::get(function.getContext(), tuned.source()));
-      return choose(function, root, target, found.getConfiguration(), "tuning-db");
+        function->setAttr(tunedByAttr, StringAttr::get(function.getContext(), lookup->source()));
+      return choose(function, root, target, found.getConfiguration(), source);
     }
     std::optional<TileConfig> config;
     if (contraction && root->strategy == "contraction") {
@@ -167,7 +176,7 @@ private:
     return config;
   }
 
-  TuningLookup tuned;
+  TuningLookup tuned, builtIn; // by the user's database, and what is brought along
 };
 
 } // namespace
