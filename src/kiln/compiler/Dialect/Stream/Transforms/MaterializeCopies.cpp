@@ -1,3 +1,4 @@
+#include "kiln/compiler/Dialect/HAL/IR/Places.h"
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
 
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
@@ -15,7 +16,8 @@ namespace kiln::Stream {
 
 // Memory that this program has just written and that nothing else can see.
 static bool isFresh(Value value) {
-  return isa_and_nonnull<AsyncAllocaOp, AsyncSplatOp, AsyncCloneOp, AsyncDispatchOp>(value.getDefiningOp());
+  return isa_and_nonnull<AsyncAllocaOp, AsyncSplatOp, AsyncCloneOp, AsyncDispatchOp, AsyncTransferOp>(
+      value.getDefiningOp());
 }
 
 // Whether the use reads memory, is done before what follows it in its block overwrites that, and lets nothing else see
@@ -23,7 +25,7 @@ static bool isFresh(Value value) {
 static bool onlyReads(OpOperand &use) {
   auto dispatch = dyn_cast<AsyncDispatchOp>(use.getOwner());
   if (!dispatch)
-    return isa<AsyncCloneOp, AsyncLoadOp>(use.getOwner());
+    return isa<AsyncCloneOp, AsyncLoadOp, AsyncTransferOp>(use.getOwner());
   MutableOperandRange resources = dispatch.getResourcesMutable();
   return llvm::none_of(dispatch.getTied(), [&](int64_t tied) { return tied >= 0 && &resources[tied] == &use; });
 }
@@ -253,7 +255,9 @@ private:
     Operation *user = use.getOwner();
     remark(user, size, reason);
     OpBuilder builder(user);
-    use.set(AsyncCloneOp::create(builder, user->getLoc(), use.get().getType(), use.get(), size));
+    auto copy = AsyncCloneOp::create(builder, user->getLoc(), use.get().getType(), use.get(), size);
+    HAL::setPlace(copy, HAL::placeOf(user));
+    use.set(copy);
   }
 
   void remark(Operation *user, Value size, StringRef reason) {
