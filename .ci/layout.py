@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Checks what the design says of the tree: which folder may include which, where vendor names and the environment may be
-read, how long a file may get, and that nothing of the machine it was written on is left in it."""
+read, how long a file may get, that each pass has a test, and that nothing of the machine it was written on is left in it."""
 
 import argparse
 import os
@@ -57,6 +57,8 @@ COMPILER_SIDE = re.compile(r"(compiler|targets/[^/]+/codegen|families/[^/]+/lowe
 TESTS = re.compile(r"((_t|T)est|_benchmark)\.cpp$|/conformance/|/testing/")
 LONG_FILES = (".cpp", ".c", ".h", ".td", ".def", ".py", ".cmake", ".ts", ".tsx", ".css")
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
+PASS = re.compile(r'\bPass<"([^"]+)"')
+PASS_TESTS = re.compile(r"src/kiln/.*/test/[^/]+\.(mlir|test)$")
 UNFINISHED = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX", "HA" + "CK"]) + r")\b")
 
 
@@ -146,6 +148,16 @@ def check_text(name, text, leaks):
             yield f"{name}:{number}: names something of this machine: {leaks.search(line).group(0)}"
 
 
+def check_passes(texts):
+    """Each pass is run by name, in a test beside the code."""
+    runs = "\n".join(text for name, text in texts.items() if PASS_TESTS.match(name))
+    for name, text in texts.items():
+        for match in PASS.finditer(text) if name.startswith("src/") and name.endswith("Passes.td") else ():
+            if not re.search(rf"(--|[(,=]){re.escape(match.group(1))}(?![\w-])", runs):
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{name}:{line}: no test beside the code runs --{match.group(1)}"
+
+
 def machine_names(root):
     """A pattern of what names the machine that this runs on: the checkout's place, the home folder, the host, and the
     hosts that package clients are set up with."""
@@ -176,24 +188,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     root = os.path.abspath(parser.parse_args().root)
-    leaks, found, checked = machine_names(root), [], 0
+    leaks, found, texts = machine_names(root), [], {}
     for name in files(root):
         with open(os.path.join(root, name), "rb") as file:
             data = file.read()
         if b"\0" in data:
             continue
         text = data.decode("utf-8", "replace")
-        checked += 1
+        texts[name] = text
         found += [*check_includes(name, text), *check_environment(name, text), *check_text(name, text, leaks)]
         lines = 0 if name.startswith("tests/released/") else text.count("\n")
         if name.endswith(LONG_FILES) and lines > MAX_LINES:
             found.append(f"{name}: {lines} lines, over {MAX_LINES}: what is its second concept?")
         elif name.endswith(LONG_FILES) and lines > WARN_LINES:
             print(f"warning: {name}: {lines} lines, over {WARN_LINES}: what is its second concept?")
+    found += check_passes(texts)
     for problem in found:
         print(problem)
-    print(f"layout: {checked} files, {len(found)} problems")
-    return 1 if found or not checked else 0
+    print(f"layout: {len(texts)} files, {len(found)} problems")
+    return 1 if found or not texts else 0
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@
 // CHECK-NOT: remark: copy: {{append|both|read|swap}}
 // RUN: kiln-compile --iree-hal-target-backends=llvm-cpu --kiln-remarks %s -o %t.vmfb 2>&1 | FileCheck %s --check-prefix=WHILE
 // WHILE-NOT: remark: copy: while
-// WHILE: remark: copy: while_kept copies 32 bytes in each turn: a dispatch updates a tensor that was not computed in the same block
+// WHILE: remark: copy: while_kept copies 32 bytes in each turn: a dispatch updates a tensor that control flow may share with others
 // WHILE-NOT: remark: copy: while
 // WHILE: remark: copy: while_append copies 32 bytes in each call: a loop updates a tensor that others use, too
 // WHILE-NOT: remark: copy: while

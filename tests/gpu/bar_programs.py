@@ -199,7 +199,7 @@ BARS += [
     matmul(1024, 1024, 128, "f16", None, batch=64, group="small"),
     matmul(1024, 1024, 1024, "f32", 0.95, libraries=["cuBLAS"]),
     matmul(3456, 1024, 2048, "f32", 0.95, libraries=["cuBLAS"]),
-    matmul(3456, 1024, 2048, "f16", 0.60, "128x128_32x4_tensorcore_mmasync", libraries=["cuBLAS"]),
+    matmul(3456, 1024, 2048, "f16", 0.60, "128x256_64x4_tensorcore_mmasync", libraries=["cuBLAS"]),
     matmul(3456, 1024, 2048, "f16", 1.00, epilogue="relu"),
     matmul(4096, 4096, 1024, "f16", 1.00, epilogue="gelu"),
 ]

@@ -39,6 +39,7 @@ struct ToolOptions {
   std::string dumpPhasesTo;
   std::string remarksTo;
   bool remarks = false;
+  bool verifyEach = false;
   bool serve = false;
   int compileFrom = 0;
   int compileTo = 0;
@@ -70,6 +71,8 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
       "copy, repack (of an operand, in each call), not_fused; of a GPU's kernels one_thread, and spill and serialized, "
       "which ptxas tells. kiln-dump-module shows how many there are of each");
   binder.flag("kiln-remarks-to", &options.remarksTo, "file", "Write the same to a file, as LLVM's YAML remarks");
+  binder.flag("kiln-verify-each", &options.verifyEach,
+              "Verify the program after each pass, and not only after each phase, to find the pass that breaks it");
   binder.flag("serve", &options.serve,
               "Compile many programs in one process: a JSON object on each line of standard input names one, "
               "{\"input\": \"x.mlir\", \"output\": \"x.vmfb\"}, and a line of standard output answers");
@@ -184,6 +187,8 @@ private:
     if (failed(applyPassManagerCLOptions(passes)))
       return failure();
     applyDefaultTimingPassManagerCLOptions(passes);
+    // A pipeline of the user's may leave what the next pass would crash on.
+    passes.enableVerifier(options.verifyEach || !compiler.context().options.preprocessingPassPipeline.empty());
     buildPhases(passes, compiler.context(), first, last);
     return passes.run(module);
   }

@@ -33,7 +33,7 @@ func.func @unknown(%x: tensor<?xf32>) -> tensor<f32> {
 }
 
 // An argument belongs to the caller.
-// CHECK: [[@LINE+2]]:8: remark: copy: put copies 256 bytes in each call: a dispatch updates a tensor that was not computed in the same block
+// CHECK: [[@LINE+2]]:8: remark: copy: put copies 256 bytes in each call: a dispatch updates a tensor that is not the program's own
 func.func @put(%x: tensor<64xf32>, %y: tensor<8xf32>) -> tensor<64xf32> {
   %r = tensor.insert_slice %y into %x[8] [8] [1] : tensor<8xf32> into tensor<64xf32>
   return %r : tensor<64xf32>

@@ -26,13 +26,14 @@ llvm::ArrayRef<Phase> phases();
 // The index of a phase in the table, or -1.
 int findPhase(llvm::StringRef name);
 
-// Adds the passes of phases `from` to `to`, both included, each followed by a check of what must be gone.
+// Adds the passes of phases `from` to `to`, both included, each followed by a pass that verifies the program and checks
+// what must be gone.
 void buildPhases(mlir::OpPassManager &passes, const CompilerContext &context, int from, int to);
 
 // The executables configured, as the documents' two-step form wants them: --kiln-hal-configuration-pipeline.
 void buildHALConfigurationPipeline(mlir::OpPassManager &passes, const CompilerContext &context);
 
-// A pass that reports each op that phase `phase` must not leave behind.
+// A pass that verifies the program, and reports each op that phase `phase` must not leave behind.
 std::unique_ptr<mlir::Pass> createVerifyPhasePass(const Phase &phase);
 
 } // namespace kiln

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Transform/IR/TransformOps.h"
 #include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -203,7 +204,8 @@ LogicalResult TransformSpec::applyInsteadOfStrategy(HAL::ExecutableVariantOp var
     return emitError(unfinished->loc) << "dispatch " << dispatchNames(variant) << " is left by the transform spec '"
                                       << file << "' with " << unfinished->what;
   }
-  return success();
+  // What a user's spec has made may be nothing that the passes behind it can take.
+  return mlir::verify(variant);
 }
 
 Operation *TransformSpec::findMatchWithoutPayload(Operation *root) const {

@@ -45,7 +45,7 @@ class Control:
                             names, [y])[0]
 
     def updated(self, value):
-        """What a turn of a loop makes of a value: another one, or the same with an element that it puts there."""
+        """What a turn of a loop or a branch makes of a value: another one, or the same with an element that it puts there."""
         made = self.mixed(value)
         if not self.chance(0.4) or value.rank == 0 or any(d.value for d in value.dims) or 0 in value.shape:
             return made
@@ -182,7 +182,9 @@ class Control:
             zero = f.constant(0, source.dtype)
             f.line(f"{condition} = arith.cmpi sgt, {x}, {zero} : {source.dtype}")
         like = self.tamed(self.pick(low=0, high=3))
-        blocks = [self.nested(int(self.rng.integers(0, 3)), lambda: self.mixed(like)) for _ in range(2)]
+        # A branch may pass on what was there, or update it.
+        blocks = [self.nested(int(self.rng.integers(0, 3)), lambda: like if self.chance(0.3) else self.updated(like))
+                  for _ in range(2)]
         out = Value(f.new(), like.dims, like.dtype, False)
         f.line(f"{out.name} = scf.if {condition} -> ({like.type}) {{")
         for i, (lines, _, end) in enumerate(blocks):

@@ -109,7 +109,7 @@ def check(number, targets, devices, steps, folder):
     failures = []
     for target in targets:
         module = f"{folder}/module.vmfb" if len(steps) == 2 else f"{folder}/{number}.{target}.vmfb"
-        failure = tool(["kiln-compile", *TARGETS[target], path, "-o", module]) if "compile" in steps else None
+        failure = tool(["kiln-compile", "--kiln-verify-each", *TARGETS[target], path, "-o", module]) if "compile" in steps else None
         if failure:
             failures.append(f"{path} for {target}: {failure}")
             continue

@@ -108,6 +108,13 @@ public:
           if (m == 128 && n >= 96 && n <= 160 && !product.isHeld)
             addWgmma(m, n, 2, m, n);
         }
+    // Of other numbers of rows, columns are wgmma's rows: for few rows, and for what 64 and 128 would leave unused.
+    if (product.isHeld && !product.lhsKInner)
+      return;
+    for (int64_t m : {16, 32, 48, 80, 96, 112, 144, 160})
+      for (int64_t n : {64, 128, 192, 256})
+        if (m * n <= 128 * 256 && (m >= 64 || product.m <= m) && isWorth(m, n, 64) && !(product.isHeld && n > 128))
+          addWgmma(m, n, n / 64, 0, 0);
   }
 
   void addMmaSync() {
@@ -164,7 +171,8 @@ private:
     const int64_t depth = 128 / product.bytes;
     auto fits = [&](int64_t stages, int64_t parts) {
       const int64_t boxed = measure::roundUp(m, 64) + measure::roundUp(n, 64), sums = parts == 1 ? 0 : 4 * m * n;
-      return 1024 + stages * boxed * 128 + groups * 2 * 8192 + sums <= gpu.sharedBytes;
+      const int64_t output = m % 64 != 0 && groups > 2 ? 4096 : 8192;
+      return 1024 + stages * boxed * 128 + groups * 2 * output + sums <= gpu.sharedBytes;
     };
     auto most = [&](int64_t parts) {
       int64_t stages = 1;
@@ -256,7 +264,7 @@ private:
 
   // The time of the multiprocessor that has the most tiles, as far as tiles decide it. But for wgmma the numbers stand
   // for nothing that was measured: larger tiles read less, more stages hide more, and a register tile of the compiler's
-  // choice is as good as any. Clusters that share copies were a little slower where they were measured.
+  // choice is as good as any.
   double costOf(const TileConfig &config) const {
     auto real = [](int64_t value) { return static_cast<double>(value); };
     auto along = [](int64_t extent, int64_t tile, int64_t cluster) {
@@ -277,7 +285,7 @@ private:
              wgmmaMicroseconds({product.m, product.n, measure::divideUp(product.k * product.bytes, 128), product.batch,
                                 0, gpu.multiprocessors},
                                config) *
-             (1 + wait) * real(config.clusterM * config.clusterN > 1 ? 21 : 20) / 20;
+             (1 + wait);
     const int64_t rounds = measure::divideUp(tiles, gpu.multiprocessors);
     // A launch, the way of the first tile, and sums that are read from other blocks' memory.
     const double around =

@@ -25,38 +25,56 @@ namespace kiln {
 
 namespace {
 
+// What depends on a target's data layout alone. To make it takes longer than to convert a small kernel.
+struct Lowering {
+  Lowering(MLIRContext *context, StringRef dataLayout)
+      : dataLayout(dataLayout), converter(context, optionsFor(context, dataLayout)) {
+    // What strategies did not erase already: on the CPU a binding is memory like any other.
+    converter.addTypeAttributeConversion([](BaseMemRefType, HAL::DescriptorTypeAttr space) {
+      return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
+    });
+    RewritePatternSet set(context);
+    arith::populateArithToLLVMConversionPatterns(converter, set);
+    cf::populateControlFlowToLLVMConversionPatterns(converter, set);
+    index::populateIndexToLLVMConversionPatterns(converter, set);
+    populateFinalizeMemRefToLLVMConversionPatterns(converter, set);
+    populateFuncToLLVMConversionPatterns(converter, set);
+    populateMathToLLVMConversionPatterns(converter, set, /*approximateLog1p=*/false);
+    populateVectorToLLVMConversionPatterns(converter, set, /*reassociateFPReductions=*/true);
+    ub::populateUBToLLVMConversionPatterns(converter, set);
+    patterns = std::move(set);
+  }
+  Lowering(const Lowering &) = delete; // patterns refer to the converter
+  Lowering &operator=(const Lowering &) = delete;
+
+  static LowerToLLVMOptions optionsFor(MLIRContext *context, StringRef dataLayout) {
+    LowerToLLVMOptions options(context);
+    options.allocLowering = LowerToLLVMOptions::AllocLowering::None;
+    options.dataLayout = llvm::DataLayout(dataLayout);
+    options.overrideIndexBitwidth(64);
+    return options;
+  }
+
+  std::string dataLayout;
+  LLVMTypeConverter converter;
+  FrozenRewritePatternSet patterns;
+};
+
 class ConvertToLLVM : public impl::ConvertToLLVMBase<ConvertToLLVM> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     MLIRContext *context = &getContext();
     CpuTarget target = CpuTarget::of(module);
-
-    LowerToLLVMOptions options(context);
-    options.allocLowering = LowerToLLVMOptions::AllocLowering::None;
-    options.dataLayout = llvm::DataLayout(target.dataLayout);
-    options.overrideIndexBitwidth(64);
-    LLVMTypeConverter converter(context, options);
-    // What strategies did not erase already: on the CPU a binding is memory like any other.
-    converter.addTypeAttributeConversion([](BaseMemRefType, HAL::DescriptorTypeAttr space) {
-      return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
-    });
+    if (!lowering || lowering->dataLayout != target.dataLayout)
+      lowering = std::make_shared<const Lowering>(context, target.dataLayout);
 
     SmallVector<std::string> bodies;
-    if (failed(prefixPrivateSymbols(module)) || failed(splitDispatches(module, converter, bodies)))
+    if (failed(prefixPrivateSymbols(module)) || failed(splitDispatches(module, lowering->converter, bodies)))
       return signalPassFailure();
 
     LLVMConversionTarget conversion(*context);
-    RewritePatternSet patterns(context);
-    arith::populateArithToLLVMConversionPatterns(converter, patterns);
-    cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
-    index::populateIndexToLLVMConversionPatterns(converter, patterns);
-    populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
-    populateFuncToLLVMConversionPatterns(converter, patterns);
-    populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
-    populateVectorToLLVMConversionPatterns(converter, patterns, /*reassociateFPReductions=*/true);
-    ub::populateUBToLLVMConversionPatterns(converter, patterns);
     conversion.addLegalOp<ModuleOp>();
-    if (failed(applyPartialConversion(module, conversion, std::move(patterns))))
+    if (failed(applyPartialConversion(module, conversion, lowering->patterns)))
       return signalPassFailure();
     SmallVector<UnrealizedConversionCastOp> casts;
     module.walk([&](UnrealizedConversionCastOp op) { casts.push_back(op); });
@@ -135,6 +153,9 @@ class ConvertToLLVM : public impl::ConvertToLLVMBase<ConvertToLLVM> {
     }
     return result;
   }
+
+  // Of the last variant; shared with the copies of this pass that run in other threads.
+  std::shared_ptr<const Lowering> lowering;
 };
 
 } // namespace

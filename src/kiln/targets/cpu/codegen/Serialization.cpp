@@ -16,11 +16,13 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Linker/Linker.h"
 #include "llvm/Support/TimeProfiler.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 
 #include <atomic>
+#include <mutex>
 
 using namespace mlir;
 
@@ -68,37 +70,64 @@ namespace {
 
 using Object = SmallVector<char, 0>;
 
+// The target machines of one variant: as many as there are threads that use one at a time. To make one and its tables
+// of the CPU's instructions takes as long as half a small kernel's machine code.
+class TargetMachines {
+public:
+  TargetMachines(CpuTarget target, int optimizationLevel)
+      : target(std::move(target)), optimizationLevel(optimizationLevel) {}
+
+  // Nobody else uses it until it is given back.
+  llvm::Expected<std::unique_ptr<llvm::TargetMachine>> take() {
+    std::lock_guard lock(mutex);
+    return idle.empty() ? createTargetMachine(target, optimizationLevel) : idle.pop_back_val();
+  }
+
+  void giveBack(std::unique_ptr<llvm::TargetMachine> machine) {
+    std::lock_guard lock(mutex);
+    idle.push_back(std::move(machine));
+  }
+
+private:
+  CpuTarget target;
+  int optimizationLevel;
+  std::mutex mutex;
+  SmallVector<std::unique_ptr<llvm::TargetMachine>> idle;
+};
+
 // Makes object files of one variant. Each has its own LLVM context, so that several threads may make one each.
 class ObjectCompiler {
 public:
   ObjectCompiler(HAL::ExecutableVariantOp variant, const SerializationOptions &options, StringRef soname,
                  ArrayRef<LibraryExport> exports)
       : variant(variant), options(options), soname(soname), exports(exports),
-        target(CpuTarget::fromAttr(variant.getTarget())) {
+        target(CpuTarget::fromAttr(variant.getTarget())), machines(target, options.optimizationLevel) {
     for (const LibraryExport &entry : exports)
       exportNames.insert(entry.name);
   }
 
-  // The code of one of the variant's modules.
-  LogicalResult compileModule(ModuleOp inner, StringRef baseName, Object &object) const {
+  // The code of some of the variant's modules.
+  LogicalResult compileModules(ArrayRef<ModuleOp> sources, StringRef baseName, Object &object) const {
     llvm::LLVMContext context;
     std::unique_ptr<llvm::Module> module;
-    {
+    LogicalResult result = success();
+    for (ModuleOp source : sources) {
       llvm::TimeTraceScope scope("kiln: translate to LLVM IR");
-      module = translateModuleToLLVMIR(inner, context, soname, /*disableVerification=*/true);
-    }
-    if (!module)
-      return failure();
-    // The table of another object names the exports; nothing else leaves this one.
-    for (llvm::Function &function : *module) {
-      if (function.isDeclaration())
+      std::unique_ptr<llvm::Module> translated =
+          translateModuleToLLVMIR(source, context, soname, /*disableVerification=*/true);
+      if (!translated) {
+        result = failure();
         continue;
-      bool isExport = exportNames.contains(function.getName());
-      function.setLinkage(isExport ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
-      if (isExport)
-        function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+      }
+      hideFunctions(*translated);
+      // LLVM says why on standard error; of two modules of a variant no names meet.
+      if (!module)
+        module = std::move(translated);
+      else if (llvm::Linker::linkModules(*module, std::move(translated)))
+        result = source.emitError("cannot be joined with the modules before it; this is a bug of the compiler");
     }
-    return emit(*module, ExecutableDump(variant, options.intermediatesPath, baseName), object);
+    return failed(result) ? failure()
+                          : emit(*module, ExecutableDump(variant, options.intermediatesPath, baseName), object);
   }
 
   // What the driver finds the exports by.
@@ -114,11 +143,30 @@ public:
   }
 
 private:
+  // The table of another object names the exports; nothing else leaves this one.
+  void hideFunctions(llvm::Module &module) const {
+    for (llvm::Function &function : module) {
+      if (function.isDeclaration())
+        continue;
+      bool isExport = exportNames.contains(function.getName());
+      function.setLinkage(isExport ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+      if (isExport)
+        function.setVisibility(llvm::GlobalValue::HiddenVisibility);
+    }
+  }
+
   LogicalResult emit(llvm::Module &module, ExecutableDump intermediates, Object &object) const {
-    auto machineOrError = createTargetMachine(target, options.optimizationLevel);
+    auto machineOrError = machines.take();
     if (!machineOrError)
       return report(machineOrError.takeError());
-    llvm::TargetMachine &machine = **machineOrError;
+    std::unique_ptr<llvm::TargetMachine> taken = std::move(*machineOrError);
+    LogicalResult result = emit(module, *taken, intermediates, object);
+    machines.giveBack(std::move(taken));
+    return result;
+  }
+
+  LogicalResult emit(llvm::Module &module, llvm::TargetMachine &machine, ExecutableDump intermediates,
+                     Object &object) const {
     // Names that do not depend on where or how the compiler was called.
     module.setSourceFileName(soname);
     annotateModule(module, target, machine);
@@ -156,10 +204,17 @@ private:
   StringRef soname;
   ArrayRef<LibraryExport> exports;
   CpuTarget target;
+  mutable TargetMachines machines;
   llvm::StringSet<> exportNames;
 };
 
 } // namespace
+
+// How many of a variant's modules one object has. A seventh of what LLVM takes for a small kernel it takes for each
+// object, whatever is in it. All threads get work, and the number of threads changes nothing in the objects.
+static size_t modulesOfObject(size_t moduleCount) {
+  return std::min<size_t>(8, 1 + moduleCount / 32);
+}
 
 // Where there are several modules, the names of their files say which dispatch is in them.
 static std::string baseNameOf(ModuleOp module, StringRef baseName, bool isOnly) {
@@ -185,11 +240,13 @@ LogicalResult serializeCpuVariant(HAL::ExecutableVariantOp variant, const Serial
       ".so";
   ObjectCompiler compiler(variant, options, soname, exports);
   // All are compiled, whichever fails, and errors are told in the order of the modules.
-  std::vector<Object> objects(modules.size() + 1);
+  size_t count = options.intermediatesPath.empty() ? modulesOfObject(modules.size()) : 1;
+  std::vector<Object> objects(llvm::divideCeil(modules.size(), count) + 1);
   std::atomic<bool> hasFailed = failed(compiler.compileTable(objects.back()));
-  parallelFor(variant.getContext(), 0, modules.size(), [&](size_t i) {
-    std::string baseName = baseNameOf(modules[i], options.baseName, /*isOnly=*/modules.size() == 1);
-    if (failed(compiler.compileModule(modules[i], baseName, objects[i])))
+  parallelFor(variant.getContext(), 0, objects.size() - 1, [&](size_t i) {
+    ArrayRef<ModuleOp> some = ArrayRef(modules).drop_front(i * count).take_front(count);
+    std::string baseName = baseNameOf(some.front(), options.baseName, /*isOnly=*/modules.size() == 1);
+    if (failed(compiler.compileModules(some, baseName, objects[i])))
       hasFailed = true;
   });
   if (hasFailed)

@@ -38,6 +38,9 @@ constexpr double kCallsToVerify = 4;
 constexpr double kTurnsOfLosers = 3;
 // Looking at the machine while nothing is compiled, and the report.
 constexpr Range kAround = {0.5, 1.5};
+// Workers of a device open it together, so many at a time, and go on to their turns where there are no more than that
+// (measure/workers/group.cpp).
+constexpr size_t kStartedTogether = 8, kGoOn = 24;
 // A worker of ours starts in so long where it was not measured.
 constexpr double kUsualStart = 0.008;
 
@@ -55,9 +58,11 @@ double secondsAt(const measure::Problem &problem, std::span<const double> starts
   const double call = problem.flops() / rate + problem.bytes() / (kBytesOfCheck.*end) / 4;
   const double check = problem.bytes() / (kBytesOfCheck.*end);
   double verifying = 0, round = 0, longest = 0;
-  for (double start : starts) {
+  const size_t together = settings.onGpu ? std::clamp<size_t>(starts.size(), 1, kStartedTogether) : 1;
+  for (double each : starts) {
+    const double start = each / static_cast<double>(together);
     verifying += start * kStart.*end + kVerifying.*end + kCallsToVerify * (call + check);
-    double turn = turnSeconds(start, call, end);
+    double turn = turnSeconds(settings.onGpu && starts.size() <= kGoOn ? 0 : start, call, end);
     round += turn;
     longest = std::max(longest, turn);
   }

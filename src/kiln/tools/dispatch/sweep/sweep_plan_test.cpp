@@ -34,6 +34,14 @@ TEST_F(SweepPlan, WorkersThatStartSlowlyTakeLonger) {
   EXPECT_GT(slow.least, 2);
 }
 
+// A tuning of half a minute took none of 16 candidates that open a device in 4 s: it was told of 2 minutes.
+TEST_F(SweepPlan, WorkersOpenADeviceTogether) {
+  settings.onGpu = true;
+  settings.statistics.minimumRounds = settings.statistics.maximumRounds = 3;
+  EXPECT_LT(of(std::vector<double>(2, 4)).most - of({4}).most, 2);
+  EXPECT_LT(of(std::vector<double>(16, 4)).most, 40);
+}
+
 TEST_F(SweepPlan, FewRoundsTakeLittle) {
   settings.statistics.minimumRounds = settings.statistics.maximumRounds = 3;
   PlannedTime time = of({0.008, 0.008});

@@ -2,10 +2,13 @@
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
 
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
+#include "kiln/compiler/Dialect/Stream/Transforms/ValueForwarding.h"
 #include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 using namespace mlir;
@@ -20,73 +23,55 @@ static bool isFresh(Value value) {
       value.getDefiningOp());
 }
 
-// Whether the use reads memory, is done before what follows it in its block overwrites that, and lets nothing else see
-// it.
-static bool onlyReads(OpOperand &use) {
-  auto dispatch = dyn_cast<AsyncDispatchOp>(use.getOwner());
-  if (!dispatch)
-    return isa<AsyncCloneOp, AsyncLoadOp, AsyncTransferOp>(use.getOwner());
-  MutableOperandRange resources = dispatch.getResourcesMutable();
-  return llvm::none_of(dispatch.getTied(), [&](int64_t tied) { return tied >= 0 && &resources[tied] == &use; });
+static bool stands(Operation *op, Operation *before) {
+  for (Operation *place = before; place; place = place->getParentOp())
+    if (Operation *ancestor = place->getBlock()->findAncestorOpInBlock(*op))
+      return ancestor != place && ancestor->isBeforeInBlock(place);
+  return false;
 }
 
-// Whether all other uses of the value read it, and stand before this one.
-static bool isLastUse(OpOperand &use) {
+// Whether no turn comes to both uses of a value: they are in branches of one operation, or two selects with the same
+// condition take the value where the other does not.
+static bool areAlternatives(OpOperand &use, OpOperand &other) {
+  auto select = dyn_cast<arith::SelectOp>(use.getOwner()), otherSelect = dyn_cast<arith::SelectOp>(other.getOwner());
+  if (select && otherSelect && select.getCondition() == otherSelect.getCondition())
+    return use.getOperandNumber() != other.getOperandNumber();
+  return insideMutuallyExclusiveRegions(use.getOwner(), other.getOwner());
+}
+
+// Whether a value comes to the use once at most: no loop that the value is older than is around it.
+static bool isReachedOnce(OpOperand &use) {
   Operation *user = use.getOwner();
-  return llvm::all_of(use.get().getUses(), [&](OpOperand &other) {
-    if (&other == &use)
-      return true;
-    Operation *place = user->getBlock()->findAncestorOpInBlock(*other.getOwner());
-    return place && place->isBeforeInBlock(user) && onlyReads(other);
-  });
-}
-
-// The values that control flow may give `value` of: none where it comes from elsewhere.
-static SmallVector<Value> valuesBehind(Value value) {
-  if (auto select = value.getDefiningOp<arith::SelectOp>())
-    return {select.getTrueValue(), select.getFalseValue()};
-  if (auto barrier = value.getDefiningOp<Util::OptimizationBarrierOp>())
-    return {barrier.getOperand(cast<OpResult>(value).getResultNumber())};
-  if (auto choice = value.getDefiningOp<scf::IfOp>()) {
-    unsigned index = cast<OpResult>(value).getResultNumber();
-    return {choice.thenYield().getOperand(index), choice.elseYield().getOperand(index)};
+  Block *home = use.get().getParentBlock();
+  for (; user->getBlock() != home; user = user->getParentOp()) {
+    auto branch = dyn_cast<RegionBranchOpInterface>(user->getParentOp());
+    Region *region = user->getParentRegion();
+    if (!branch || !region->hasOneBlock() || branch.isRepetitiveRegion(region->getRegionNumber()))
+      return false;
   }
-  auto arg = dyn_cast<BlockArgument>(value);
-  unsigned index = arg ? arg.getArgNumber() : cast<OpResult>(value).getResultNumber();
-  Operation *op = arg ? arg.getOwner()->getParentOp() : value.getDefiningOp();
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    index -= arg ? 1 : 0; // the first argument is the index
-    return {loop.getInitArgs()[index], loop.getYieldedValues()[index]};
-  }
-  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-    if (arg && arg.getOwner() == loop.getBeforeBody())
-      return {loop.getInits()[index], loop.getYieldOp().getOperand(index)};
-    return {loop.getConditionOp().getArgs()[index]};
-  }
-  return {};
+  return true;
 }
 
 namespace {
 class MaterializeCopiesPass : public impl::MaterializeCopiesPassBase<MaterializeCopiesPass> {
 public:
   void runOnOperation() override {
-    ofLoops.clear();
+    ValueForwarding forwarding(getOperation());
+    passed = &forwarding;
+    owned.clear();
+    updatedSizes.clear();
     inGlobals.clear();
     SmallVector<AsyncCloneOp> stored;
-    getOperation().walk([&](AsyncCloneOp op) {
+    walkHost([&](AsyncCloneOp op) {
       if (!op->use_empty() && llvm::all_of(op->getUsers(), llvm::IsaPred<Util::GlobalStoreOp>))
         stored.push_back(op);
     });
     for (AsyncCloneOp op : stored)
       storeItself(op);
-    getOperation().walk([&](LoopLikeOpInterface loop) { hoistSizes(loop); });
-    getOperation().walk([&](Operation *op) {
-      if (auto loop = dyn_cast<scf::ForOp>(op))
-        giveMemory(carriedBy(loop));
-      else if (auto loop = dyn_cast<scf::WhileOp>(op))
-        giveMemory(carriedBy(loop));
-    });
-    getOperation().walk([&](Operation *op) {
+    walkHost([&](RegionBranchOpInterface op) { hoistSizes(op); });
+    findOwned();
+    walkHost([&](LoopLikeOpInterface loop) { giveMemory(loop); });
+    walkHost([&](Operation *op) {
       if (auto dispatch = dyn_cast<AsyncDispatchOp>(op)) {
         MutableOperandRange resources = dispatch.getResourcesMutable();
         for (int64_t tied : dispatch.getTied())
@@ -97,18 +82,29 @@ public:
           clone(exportOp.getSourceMutable(), exportOp.getSize(),
                 "a result of the program is memory of its own, which nothing else shares");
       } else if (!isa<AsyncCloneOp, AsyncLoadOp>(op)) {
-        // Control flow takes whole resources; a constant is a part of one.
         for (OpOperand &operand : op->getOpOperands())
-          if (auto constant = operand.get().getDefiningOp<AsyncConstantOp>();
-              constant && !isa_and_nonnull<StreamDialect>(op->getDialect()))
-            clone(operand, constant.getSize(), "control flow passes a constant on");
+          if (takesCopyOfConstant(operand))
+            clone(operand, operand.get().getDefiningOp<AsyncConstantOp>().getSize(),
+                  "control flow passes a constant on");
       }
     });
   }
 
 private:
+  // Executables are left out.
+  template <typename Function> void walkHost(Function function) {
+    for (Operation &op : *getOperation().getBody())
+      if (!isa<ExecutableOp>(op))
+        op.walk(function);
+  }
+
   // Memory that this program has written and that only this value names.
-  bool isOwn(Value value) const { return isFresh(value) || ofLoops.contains(value); }
+  bool isOwn(Value value) const { return isFresh(value) || owned.contains(value); }
+
+  // Control flow takes whole resources; a constant is a part of one.
+  static bool takesCopyOfConstant(OpOperand &use) {
+    return use.get().getDefiningOp<AsyncConstantOp>() && !isa_and_nonnull<StreamDialect>(use.getOwner()->getDialect());
+  }
 
   // What a global holds is never written again. So it may be memory that the program has written, or that a global
   // holds already: then the copy that is stored goes away.
@@ -120,115 +116,121 @@ private:
       Value value = values[i];
       if (isFresh(value) || value.getDefiningOp<Util::GlobalLoadOp>())
         continue;
-      // Control flow gets a copy of a constant.
-      if (value != source && value.getDefiningOp<AsyncConstantOp>())
-        continue;
-      SmallVector<Value> behind = valuesBehind(value);
-      if (behind.empty()) {
+      ArrayRef<OpOperand *> sources = passed->sources(value);
+      if (sources.empty()) {
         if (copy->getParentOfType<Util::FuncOp>())
           remark(copy, copy.getSize(),
                  value.getDefiningOp<AsyncConstantOp>() ? "a global holds memory of its own, and no part of constants"
                                                         : "a global holds memory of its own, and not the caller's");
         return;
       }
-      values.insert(behind.begin(), behind.end());
+      for (OpOperand *from : sources)
+        if (!takesCopyOfConstant(*from))
+          values.insert(from->get());
     }
     inGlobals.insert(values.begin(), values.end());
     copy.replaceAllUsesWith(source);
     copy.erase();
   }
 
-  // A value that a loop carries, as one of its blocks gets it.
-  struct Carried {
-    BlockArgument arg;
-    OpOperand *from; // of the terminator that passes it on to this block
-    OpOperand *init; // of the loop, where this block is its first
-    Value result;    // of the loop, where what this block would get leaves it
-    bool isUpdated = false;
-    Value size = {}; // where it is known before the loop
-  };
-
-  static SmallVector<Carried> carriedBy(scf::ForOp loop) {
-    SmallVector<Carried> all;
-    for (unsigned i = 0; i < loop.getNumResults(); ++i)
-      all.push_back({loop.getRegionIterArg(i), &loop.getBody()->getTerminator()->getOpOperand(i),
-                     &loop.getInitArgsMutable()[i], loop.getResult(i)});
-    return all;
-  }
-
-  static SmallVector<Carried> carriedBy(scf::WhileOp loop) {
-    SmallVector<Carried> all;
-    for (auto [i, arg] : llvm::enumerate(loop.getBeforeArguments()))
-      all.push_back({arg, &loop.getYieldOp()->getOpOperand(i), &loop.getInitsMutable()[i], Value()});
-    for (auto [i, arg] : llvm::enumerate(loop.getAfterArguments()))
-      all.push_back({arg, &loop.getConditionOp().getArgsMutable()[i], nullptr, loop.getResult(i)});
-    return all;
-  }
-
-  // Sizes that are the same in each turn are known before the loop.
-  static void hoistSizes(LoopLikeOpInterface loop) {
+  // Sizes that are the same in each turn are known before the loop, and those that branches need are known before them.
+  static void hoistSizes(RegionBranchOpInterface op) {
+    auto isDefinedBefore = [&](Value value, Region *) {
+      return !op->isAncestor(value.getParentRegion()->getParentOp());
+    };
     moveLoopInvariantCode(
-        loop.getLoopRegions(), [&](Value value, Region *) { return loop.isDefinedOutsideOfLoop(value); },
-        [](Operation *op, Region *) {
-          return isa<arith::ConstantOp, arith::MulIOp>(op) && op->getResult(0).getType().isIndex();
+        llvm::to_vector(llvm::make_pointer_range(op->getRegions())), isDefinedBefore,
+        [](Operation *inner, Region *) {
+          return isa<arith::ConstantOp, arith::MulIOp>(inner) && inner->getResult(0).getType().isIndex();
         },
-        [&](Operation *op, Region *) { loop.moveOutOfLoop(op); });
+        [&](Operation *inner, Region *) { inner->moveBefore(op); });
   }
 
-  // Finds out which values a dispatch updates, in the block that gets them or in the other one, and how large they are.
-  static void findUpdates(MutableArrayRef<Carried> all) {
-    for (Carried &carried : all) {
-      for (OpOperand &use : carried.arg.getUses()) {
-        auto dispatch = dyn_cast<AsyncDispatchOp>(use.getOwner());
-        if (!dispatch || onlyReads(use) || dispatch->getBlock() != carried.arg.getOwner() || !isLastUse(use))
-          continue;
-        carried.isUpdated = true;
-        unsigned place = use.getOperandNumber() - dispatch.getResourcesMutable()[0].getOperandNumber();
-        Value size = dispatch.getResourceSizes()[place];
-        if (cast<LoopLikeOpInterface>(carried.arg.getOwner()->getParentOp()).isDefinedOutsideOfLoop(size))
-          carried.size = size;
+  // Finds which of the values that are passed on are memory of the program's own, that no other name is used for: where
+  // each value that they may come from is so, too, and not needed any more. Each depends on others, as what one gets
+  // may be what another had. So all are taken to be, and those that cannot be are taken out.
+  void findOwned() {
+    for (Value value : passed->passedOn())
+      owned.insert(value);
+    for (bool isChanged = true; isChanged;) {
+      findUpdates();
+      isChanged = false;
+      for (Value value : passed->passedOn()) {
+        bool staysOwned = llvm::all_of(passed->sources(value), [&](OpOperand *from) {
+          return takesCopyOfConstant(*from) || movesOwn(*from) || mayCopyBefore(*from);
+        });
+        if (!staysOwned)
+          isChanged |= owned.erase(value);
       }
     }
-    for (bool isChanged = true; isChanged;) {
-      isChanged = false;
-      for (const Carried &next : all)
-        for (Carried &carried : all)
-          if (next.isUpdated && !carried.isUpdated && next.from->get() == carried.arg) {
-            carried.isUpdated = isChanged = true;
-            carried.size = next.size;
-          }
-    }
   }
 
-  bool isOwnInBlockOf(OpOperand &use) const {
-    return isOwn(use.get()) && use.get().getParentBlock() == use.getOwner()->getBlock() && isLastUse(use);
+  // Finds how large the values are that dispatches may update in place, whatever is copied before loops.
+  void findUpdates() {
+    llvm::MapVector<Value, Value> sizes;
+    SmallVector<Value> found;
+    auto add = [&](Value value, Value size) {
+      // What a loop carries may be copied before it, if the size is known there.
+      Value &known = sizes[value];
+      if (known && !size.getParentRegion()->isProperAncestor(known.getParentRegion()))
+        return;
+      known = size;
+      found.push_back(value);
+    };
+    updatedSizes.clear();
+    walkHost([&](AsyncDispatchOp dispatch) {
+      for (int64_t tied : dispatch.getTied())
+        if (tied >= 0 && isLastUse(dispatch.getResourcesMutable()[tied]))
+          add(dispatch.getResources()[tied], dispatch.getResourceSizes()[tied]);
+    });
+    while (!found.empty()) {
+      Value value = found.pop_back_val();
+      if (!owned.contains(value))
+        continue;
+      for (OpOperand *from : passed->sources(value))
+        if (isLastUse(*from))
+          add(from->get(), sizes.lookup(value));
+    }
+    updatedSizes = std::move(sizes);
+  }
+
+  bool movesOwn(OpOperand &use) const { return isOwn(use.get()) && isLastUse(use); }
+
+  // The size of a value that a loop starts from, where the loop has it as its own and updates it: such a value is
+  // copied before the loop if it is not the loop's to take.
+  Value sizeOfCopyBefore(OpOperand &init) const {
+    auto loop = dyn_cast<LoopLikeOpInterface>(init.getOwner());
+    if (!loop)
+      return {};
+    for (Value target : passed->targets(init))
+      if (Value size = updatedSizes.lookup(target);
+          size && owned.contains(target) && loop.isDefinedOutsideOfLoop(size) && isa<BlockArgument>(target))
+        return size;
+    return {};
+  }
+
+  bool mayCopyBefore(OpOperand &init) const { return static_cast<bool>(sizeOfCopyBefore(init)); }
+
+  // Whether a use that stands before an update, or before its value is passed on, leaves the memory to that: it reads,
+  // or it gets a copy because of what comes later.
+  bool leavesMemory(OpOperand &use) const {
+    return isa<AsyncCloneOp, AsyncLoadOp, AsyncTransferOp, AsyncDispatchOp>(use.getOwner()) || mayCopyBefore(use);
+  }
+
+  // Whether nothing needs the value any more after this use.
+  bool isLastUse(OpOperand &use) const {
+    return isReachedOnce(use) && llvm::all_of(use.get().getUses(), [&](OpOperand &other) {
+             return &other == &use || (leavesMemory(other) && stands(other.getOwner(), /*before=*/use.getOwner())) ||
+                    areAlternatives(use, other);
+           });
   }
 
   // What a loop carries and updates has memory of its own, which goes from one turn to the next: it is taken over from
   // before the loop, where nothing needs it any more, or else copied there once.
-  void giveMemory(SmallVector<Carried> all) {
-    findUpdates(all);
-    for (const Carried &carried : all)
-      ofLoops.insert(carried.arg);
-    // Each depends on the others: what one gets may be what another had.
-    for (bool isChanged = true; isChanged;) {
-      isChanged = false;
-      llvm::erase_if(all, [&](const Carried &carried) {
-        // What changes its size is copied in each turn, where its size is known.
-        bool getsOwn =
-            isOwnInBlockOf(*carried.from) && (!carried.init || carried.size || isOwnInBlockOf(*carried.init));
-        if (!getsOwn)
-          isChanged |= ofLoops.erase(carried.arg);
-        return !getsOwn;
-      });
-    }
-    for (const Carried &carried : all) {
-      if (carried.result)
-        ofLoops.insert(carried.result);
-      if (!carried.init || isOwnInBlockOf(*carried.init))
-        continue;
-      clone(*carried.init, carried.size, "a loop updates a tensor that others use, too");
-    }
+  void giveMemory(LoopLikeOpInterface loop) {
+    for (OpOperand &init : loop.getInitsMutable())
+      if (Value size = sizeOfCopyBefore(init); size && !movesOwn(init))
+        clone(init, size, "a loop updates a tensor that others use, too");
   }
 
   // A result may have been read by others, who are done before the call is. But no other result, and no global, may be
@@ -243,10 +245,10 @@ private:
   }
 
   void own(OpOperand &use, Value size) {
-    Value value = use.get();
-    bool sameBlock = value.getParentBlock() == use.getOwner()->getBlock();
-    if (!isOwn(value) || !sameBlock)
-      clone(use, size, "a dispatch updates a tensor that was not computed in the same block");
+    if (!isOwn(use.get()))
+      clone(use, size,
+            passed->sources(use.get()).empty() ? "a dispatch updates a tensor that is not the program's own"
+                                               : "a dispatch updates a tensor that control flow may share with others");
     else if (!isLastUse(use))
       clone(use, size, "a dispatch updates a tensor that is still needed");
   }
@@ -269,7 +271,10 @@ private:
                     "copies " + what + " in each " + when + ": " + reason);
   }
 
-  llvm::DenseSet<Value> ofLoops, inGlobals;
+  const ValueForwarding *passed = nullptr;
+  llvm::DenseSet<Value> owned; // of those that are passed on
+  llvm::MapVector<Value, Value> updatedSizes;
+  llvm::DenseSet<Value> inGlobals;
 };
 } // namespace
 } // namespace kiln::Stream

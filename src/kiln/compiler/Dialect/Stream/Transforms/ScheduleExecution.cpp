@@ -2,13 +2,14 @@
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
 #include "kiln/compiler/Dialect/Stream/Transforms/SubmissionParts.h"
 #include "kiln/compiler/Dialect/Stream/Transforms/TurnsAhead.h"
+#include "kiln/compiler/Dialect/Stream/Transforms/ValueForwarding.h"
 #include "kiln/compiler/Interfaces/ArenaPlan.h"
 
 #include "kiln/compiler/Dialect/Check/IR/CheckOps.h"
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -117,8 +118,9 @@ private:
 // holds work of its own the host waits, and at the end of its blocks.
 class BlockScheduler {
 public:
-  BlockScheduler(Block &block, const DenseMap<Value, Span> &constants, const TurnsAhead &ahead = {})
-      : block(block), ahead(ahead), spans(constants), constants(constants) {}
+  BlockScheduler(Block &block, const DenseMap<Value, Span> &constants, const ValueForwarding &forwarding,
+                 const TurnsAhead &ahead = {})
+      : block(block), ahead(ahead), spans(constants), constants(constants), forwarding(forwarding) {}
 
   LogicalResult run() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -160,7 +162,7 @@ private:
     await(op);
     for (Region &region : op->getRegions())
       for (Block &inner : region)
-        if (failed(BlockScheduler(inner, constants).run()))
+        if (failed(BlockScheduler(inner, constants, forwarding).run()))
           return failure();
     return success();
   }
@@ -172,7 +174,7 @@ private:
     for (Region &region : op->getRegions()) {
       Block &inner = region.front();
       TurnsAhead ofBlock = {isa<scf::IfOp>(op) ? ahead.timepoint : inner.getArguments().back(), true};
-      if (failed(BlockScheduler(inner, constants, ofBlock).run()))
+      if (failed(BlockScheduler(inner, constants, forwarding, ofBlock).run()))
         return failure();
     }
     ahead = {op->getResults().back(), true};
@@ -252,16 +254,18 @@ private:
     return op->getOperands().back(); // all others have their size last
   }
 
-  // Whether it is a result of the program, or a loop passes it on to become one.
-  static bool leavesProgram(Value value) {
-    return llvm::any_of(value.getUses(), [](OpOperand &use) {
-      Operation *user = use.getOwner();
-      if (auto loop = dyn_cast<scf::ForOp>(user))
-        return leavesProgram(loop.getTiedLoopResult(&use));
-      if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()); loop && isa<scf::YieldOp>(user))
-        return leavesProgram(loop.getResult(use.getOperandNumber()));
-      return isa<TensorExportOp, Util::GlobalStoreOp>(user);
-    });
+  // Whether it is a result of the program, or control flow passes it on to become one.
+  bool leavesProgram(Value value) const {
+    llvm::SetVector<Value> names;
+    names.insert(value);
+    for (size_t i = 0; i < names.size(); ++i) {
+      for (OpOperand &use : names[i].getUses()) {
+        if (isa<TensorExportOp, Util::GlobalStoreOp>(use.getOwner()))
+          return true;
+        names.insert_range(forwarding.targets(use));
+      }
+    }
+    return false;
   }
 
   // Gives each value its storage: a tied result continues its operand's.
@@ -589,6 +593,7 @@ private:
   TurnsAhead ahead;
   DenseMap<Value, Span> spans;
   const DenseMap<Value, Span> &constants;
+  const ValueForwarding &forwarding;
   DenseMap<Value, Value> arenas;
   // Of the submission that is being made.
   HAL::AffinityAttr place; // null where it is the first device's
@@ -604,14 +609,18 @@ class ScheduleExecutionPass : public impl::ScheduleExecutionPassBase<ScheduleExe
 public:
   void runOnOperation() override {
     ConstantPools constants;
+    // First of all, as forwarding holds while operations keep their places.
+    for (Operation &op : *getOperation().getBody())
+      if (isa<Util::FuncOp, Util::InitializerOp>(op))
+        for (Block &block : op.getRegion(0))
+          carryTimepoints(block);
+    ValueForwarding forwarding(getOperation());
     for (Operation &op : *getOperation().getBody()) {
       if (!isa<Util::FuncOp, Util::InitializerOp>(op))
         continue;
       FunctionConstants located(&op, constants);
       for (Block &block : op.getRegion(0))
-        carryTimepoints(block);
-      for (Block &block : op.getRegion(0))
-        if (failed(BlockScheduler(block, located.spans()).run()))
+        if (failed(BlockScheduler(block, located.spans(), forwarding).run()))
           return signalPassFailure();
       located.erase();
     }

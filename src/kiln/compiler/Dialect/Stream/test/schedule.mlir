@@ -148,3 +148,38 @@ util.func @reading_turns(%a: !hal.buffer_view, %n: i32) -> !hal.buffer_view {
   %2 = stream.tensor.export %1{%c64} : !stream.resource as tensor<16xf32> -> !hal.buffer_view
   util.return %2 : !hal.buffer_view
 }
+
+// What control flow passes on to become a result is memory that may leave the program, wherever it was made.
+// CHECK-LABEL: util.func @through_control_flow
+// CHECK: scf.while
+// CHECK: stream.resource.alloc transient
+// CHECK: stream.resource.load
+// CHECK: } do {
+// CHECK: scf.if
+// CHECK: stream.resource.alloc external
+// CHECK: } else {
+// CHECK: stream.resource.alloc external
+// CHECK: stream.tensor.export
+util.func @through_control_flow(%a: !hal.buffer_view, %choice: i1) -> !hal.buffer_view {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %0 = stream.tensor.import %a : !hal.buffer_view -> !stream.resource
+  %1 = stream.async.dispatch @ex::@map[] (%0) {%c64} -> {%c64} tied [-1] : (!stream.resource) -> !stream.resource
+  %r = scf.while (%t = %1) : (!stream.resource) -> !stream.resource {
+    %2 = stream.async.dispatch @ex::@map[] (%t) {%c64} -> {%c64} tied [-1] : (!stream.resource) -> !stream.resource
+    %more = stream.async.load %2[%c0] : !stream.resource -> i1
+    scf.condition(%more) %t : !stream.resource
+  } do {
+  ^bb0(%t: !stream.resource):
+    %b = scf.if %choice -> !stream.resource {
+      %2 = stream.async.dispatch @ex::@map[] (%t) {%c64} -> {%c64} tied [-1] : (!stream.resource) -> !stream.resource
+      scf.yield %2 : !stream.resource
+    } else {
+      %2 = stream.async.dispatch @ex::@join[] (%t, %0) {%c64, %c64} -> {%c64} tied [-1] : (!stream.resource, !stream.resource) -> !stream.resource
+      scf.yield %2 : !stream.resource
+    }
+    scf.yield %b : !stream.resource
+  }
+  %3 = stream.tensor.export %r{%c64} : !stream.resource as tensor<16xf32> -> !hal.buffer_view
+  util.return %3 : !hal.buffer_view
+}

@@ -33,8 +33,11 @@ int64_t blocksOfCluster(const TileConfig &config) {
 void completeContractionConfig(TileConfig &config) {
   bool isMma = multipliesByWarps(config);
   if (config.instructions == kWgmma) {
-    config.rows = config.rows ? config.rows : 64;
-    config.columns = config.columns ? config.columns : config.n;
+    const bool swaps = config.rows == 0 && config.columns == 0 && config.m % 64 != 0 && config.n % 64 == 0;
+    if (config.rows == 0)
+      config.rows = swaps ? config.m : 64;
+    if (config.columns == 0)
+      config.columns = swaps ? 64 : config.n;
     return;
   }
   int64_t most = isMma ? 64 : 8;
@@ -67,17 +70,21 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
     if (!llvm::isPowerOf2_64(number))
       return llvm::formatv("has {0} in it; tiles of {1} are powers of two{2}", number, config.instructions,
                            isSimt ? " along N and K" : "");
-  if (isGrouped && (config.m % 64 || config.n % 32))
-    return llvm::formatv("has a tile of {0}x{1}; of tensorcore_wgmma rows are multiples of 64 and columns of 32",
+  // The side of which four warps have 64, and the other one.
+  const bool isSwapped = swapsSides(config);
+  const int64_t grouped = isSwapped ? config.n : config.m, other = isSwapped ? config.m : config.n;
+  if (isGrouped && (grouped % 64 || other % (isSwapped ? 16 : 32)))
+    return llvm::formatv("has a tile of {0}x{1}; of tensorcore_wgmma rows are multiples of 64 and columns of 32, or "
+                         "rows of 16 and columns of 64",
                          config.m, config.n);
   if (config.m % config.rows || config.n % config.columns)
     return llvm::formatv("has a register tile of {0}x{1} that does not divide its tile of {2}x{3}", config.rows,
                          config.columns, config.m, config.n);
-  if (isGrouped && (config.m < 64 || config.n < 64 || config.m > 256 || config.n > 256 ||
-                    config.m * config.n > (config.m == 192 ? 192 * 192 : 128 * 256)))
-    return llvm::formatv("has a tile of {0}x{1}; tensorcore_wgmma has 64 to 256 rows and columns, and 128x256 or "
-                         "192x192 at most",
-                         config.m, config.n);
+  if (isGrouped && (std::min(config.m, config.n) < (isSwapped ? 16 : 64) || std::max(config.m, config.n) > 256 ||
+                    config.m * config.n > (grouped == 192 ? 192 * 192 : 128 * 256)))
+    return llvm::formatv("has a tile of {0}x{1}; tensorcore_wgmma has {2} to 256 rows and 64 to 256 columns, and "
+                         "128x256 or 192x192 at most",
+                         config.m, config.n, isSwapped ? 16 : 64);
   if (isGrouped && sharesCopies && !(llvm::isPowerOf2_64(config.m) && llvm::isPowerOf2_64(config.n)))
     return llvm::formatv("has a tile of {0}x{1}, of which blocks of a cluster cannot copy equal parts", config.m,
                          config.n);
@@ -217,8 +224,9 @@ static int64_t countEpilogueOps(linalg::LinalgOp root) {
 
 static TileConfig chooseWgmma(const WgmmaProduct &product, int64_t bytes, const CudaTarget &target) {
   // Tiles of a B that is row-major start at whole rows of 128 bytes: others take twice the requests.
-  constexpr std::pair<int64_t, int64_t> tiles[] = {{128, 256}, {256, 128}, {192, 128}, {128, 192}, {192, 192},
-                                                   {128, 128}, {64, 256},  {128, 64},  {64, 128},  {64, 64}};
+  constexpr std::pair<int64_t, int64_t> tiles[] = {{128, 256}, {256, 128}, {192, 128}, {128, 192},
+                                                   {192, 192}, {128, 128}, {64, 256},  {128, 64},
+                                                   {64, 128},  {64, 64},   {112, 256}, {96, 256}};
   TileConfig best;
   double least = 0;
   auto consider = [&](TileConfig config) {
@@ -244,9 +252,15 @@ static TileConfig chooseWgmma(const WgmmaProduct &product, int64_t bytes, const 
       config.clusterK = parts;
       consider(config);
     }
+    config.clusterK = 1;
+    // Two blocks share the wider side, where there are two.
+    if (m * n == 128 * 256 && (m < n ? product.m > m : product.n > n)) {
+      (m < n ? config.clusterM : config.clusterN) = 2;
+      consider(config);
+      config.clusterM = config.clusterN = 1;
+    }
     if (m != 128 || n != 128)
       continue;
-    config.clusterK = 1;
     config.rows = m;
     config.columns = n;
     consider(config);
@@ -328,7 +342,10 @@ std::optional<TileConfig> chooseContractionConfig(linalg::LinalgOp op, const Cud
   config.n = best->n;
   config.rows = best->rows;
   config.columns = isHeld ? std::min<int64_t>(best->columns, 32) : best->columns;
-  config.k = (best->n >= 128 ? 64 : 128) / bytes;
+  // Rows of 128 bytes where three tiles of them fit: barriers are half as many.
+  config.k = 128 / bytes;
+  if (3 * (config.m + config.n) * config.k * bytes > target.sharedLimit())
+    config.k /= 2;
   if (isHeld && (config.m + config.n) * config.k > kMostHeld * threadsOf(config))
     config.k = 64 / bytes;
   config.stages = 4;

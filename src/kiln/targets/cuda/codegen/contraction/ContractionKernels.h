@@ -58,12 +58,25 @@ inline constexpr int64_t kMostHeld = 64, kMostHeldAndSums = 128, kMostHeldAtFirs
 // Few tiles of k with few sums are written out one after the other, where it is known which elements exist.
 inline constexpr int64_t kMostUnrolled = 12, kMostSumsUnrolled = 16;
 
-// Runs over the tiles of k, which are copied to shared memory config.stages - 1 tiles ahead. `compute` gets the offset
-// of the stage, an i32, and what the one before gave. Gives what the last one gave.
-llvm::SmallVector<mlir::Value>
-overDepth(const TileKernel &kernel, llvm::ArrayRef<TileCopy> copies, int64_t stageBytes,
-          llvm::ArrayRef<mlir::Value> initial,
-          llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, llvm::ArrayRef<mlir::Value>)> compute);
+// What a kernel does with a tile of k that is in shared memory at `stage`, an i32, the stage's offset.
+class DepthStep {
+public:
+  virtual ~DepthStep() = default;
+  // Whether it is worth the registers to load the first of a tile while the one before is multiplied.
+  virtual bool isAhead() const { return true; }
+  // What it multiplies first, as it is loaded.
+  virtual llvm::SmallVector<mlir::Value> loadFirst(mlir::Value stage) = 0;
+  // Adds to `sums`. `first` is what loadFirst gave. Calls `awaitNext` once, when all of the tile is loaded and, at
+  // best, something is left to multiply; it gives what loadFirst does of the tile that comes after, which is returned.
+  virtual llvm::SmallVector<mlir::Value> compute(mlir::Value stage, llvm::ArrayRef<mlir::Value> first,
+                                                 llvm::SmallVectorImpl<mlir::Value> &sums,
+                                                 llvm::function_ref<llvm::SmallVector<mlir::Value>()> awaitNext) = 0;
+};
+
+// Runs over the tiles of k, which are copied to shared memory config.stages - 1 tiles ahead. Gives what the last one
+// made of the sums, which are `initial` before the first.
+llvm::SmallVector<mlir::Value> overDepth(const TileKernel &kernel, llvm::ArrayRef<TileCopy> copies, int64_t stageBytes,
+                                         llvm::ArrayRef<mlir::Value> initial, DepthStep &work);
 
 // All threads of all blocks of a cluster meet, and see what the others have written.
 void clusterBarrier(mlir::ImplicitLocOpBuilder &b);

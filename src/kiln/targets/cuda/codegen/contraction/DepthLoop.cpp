@@ -18,8 +18,7 @@ static bool isNever(Value condition) {
 }
 
 SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies, int64_t stageBytes,
-                             ArrayRef<Value> initial,
-                             llvm::function_ref<SmallVector<Value>(Value, ArrayRef<Value>)> compute) {
+                             ArrayRef<Value> initial, DepthStep &work) {
   ImplicitLocOpBuilder &b = kernel.b;
   const Integers &i32 = kernel.i32, &i64 = kernel.i64;
   int64_t depth = kernel.config.k, ahead = kernel.config.stages - 1;
@@ -97,29 +96,55 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
     }
     NVVM::CpAsyncCommitGroupOp::create(b);
   }
-  // Computes with the tile at `read`, while others are on their way. Loads stand before the barrier, as ptxas takes
-  // those behind it to where they are used.
-  auto iterate = [&](Value step, Value read, Value filled, ArrayRef<Value> before) {
-    Value issued = i32.add(step, ahead), loaded = i32.add(issued, tilesHeld - 1);
-    held.push_back(load(loaded, i32.less(loaded, steps)));
+  auto awaitTile = [&] {
     NVVM::CpAsyncWaitGroupOp::create(b, ahead - 1);
     kernel.barrier();
+  };
+  // The first of a tile is loaded while the one before is multiplied, where registers hold nothing else that is on its
+  // way. There is a tile then.
+  const bool loadsAhead = known && *known > 0 && elements == 0 && work.isAhead();
+  auto following = [&](Value stage) -> Value {
+    Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, stage, i32.constant(ahead * stageBytes));
+    return arith::SelectOp::create(b, isLast, i32.constant(0), i32.add(stage, stageBytes));
+  };
+  // Computes with the tile at `read`, while others are on their way, and gives the first of the next. Loads stand
+  // before the barrier, as ptxas takes those behind it to where they are used.
+  auto iterate = [&](Value step, Value read, Value filled, SmallVectorImpl<Value> &sums, ArrayRef<Value> first) {
+    Value issued = i32.add(step, ahead), loaded = i32.add(issued, tilesHeld - 1);
+    held.push_back(load(loaded, i32.less(loaded, steps)));
+    if (!loadsAhead)
+      awaitTile();
     issue(filled, issued, i32.less(issued, steps));
     NVVM::CpAsyncCommitGroupOp::create(b);
-    SmallVector<Value> results = compute(read, before);
+    SmallVector<Value> now = loadsAhead ? SmallVector<Value>(first) : work.loadFirst(read);
+    SmallVector<Value> next = work.compute(read, now, sums, [&]() -> SmallVector<Value> {
+      if (!loadsAhead)
+        return {};
+      // All threads have loaded what there was, so that it may be overwritten.
+      awaitTile();
+      // Behind the last tile, its own once more.
+      Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, i32.add(step, 1), steps);
+      return work.loadFirst(arith::SelectOp::create(b, isLast, read, following(read)));
+    });
     store(filled, held.front());
     held.pop_front();
-    return results;
+    return next;
   };
+  SmallVector<Value> first;
+  if (loadsAhead) {
+    awaitTile();
+    first = work.loadFirst(i32.constant(0));
+  }
   if (known && elements && *known <= kMostUnrolled && sums <= kMostSumsUnrolled) {
     auto stageOf = [&](int64_t step) { return i32.constant(step % kernel.config.stages * stageBytes); };
     SmallVector<Value> values(initial);
     for (int64_t step = 0; step < *known; ++step)
-      values = iterate(i32.constant(step), stageOf(step), stageOf(step + ahead), values);
+      iterate(i32.constant(step), stageOf(step), stageOf(step + ahead), values, {});
     return values;
   }
 
   SmallVector<Value> carried(initial);
+  llvm::append_range(carried, first);
   for (const Elements &tile : held)
     for (const SmallVector<Value> &values : tile)
       llvm::append_range(carried, values);
@@ -130,21 +155,21 @@ SmallVector<Value> overDepth(const TileKernel &kernel, ArrayRef<TileCopy> copies
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> values(loop.getRegionIterArgs());
   Value filled = values.pop_back_val(), read = values.pop_back_val();
-  ArrayRef<Value> rest = ArrayRef(values).drop_front(initial.size());
+  ArrayRef<Value> rest = values;
+  auto take = [&](size_t count) {
+    SmallVector<Value> taken(rest.take_front(count));
+    rest = rest.drop_front(count);
+    return taken;
+  };
+  SmallVector<Value> results = take(initial.size());
+  first = take(first.size());
   for (Elements &tile : held)
-    for (SmallVector<Value> &each : tile) {
-      each.assign(rest.take_front(each.size()).begin(), rest.take_front(each.size()).end());
-      rest = rest.drop_front(each.size());
-    }
-  SmallVector<Value> results =
-      iterate(loop.getInductionVar(), read, filled, ArrayRef(values).take_front(initial.size()));
+    for (SmallVector<Value> &each : tile)
+      each = take(each.size());
+  llvm::append_range(results, iterate(loop.getInductionVar(), read, filled, results, first));
   for (const Elements &tile : held)
     for (const SmallVector<Value> &each : tile)
       llvm::append_range(results, each);
-  auto following = [&](Value stage) -> Value {
-    Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, stage, i32.constant(ahead * stageBytes));
-    return arith::SelectOp::create(b, isLast, i32.constant(0), i32.add(stage, stageBytes));
-  };
   results.push_back(following(read));
   results.push_back(following(filled));
   scf::YieldOp::create(b, results);

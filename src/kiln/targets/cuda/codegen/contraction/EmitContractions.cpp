@@ -19,6 +19,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace kiln {
@@ -30,8 +32,10 @@ namespace {
 
 class ContractionEmitter {
 public:
-  ContractionEmitter(func::FuncOp function, const ContractionGroup &group, const TileConfig &config)
-      : function(function), group(group), config(config), rewriter(function.getContext()) {}
+  ContractionEmitter(func::FuncOp function, const ContractionGroup &group, const TileConfig &config,
+                     int64_t multiprocessors)
+      : function(function), group(group), config(config), multiprocessors(multiprocessors),
+        rewriter(function.getContext()) {}
 
   // A block for each tile, or as many as there are parts of k, beside each other.
   LogicalResult emit(int64_t sharedBytes, llvm::function_ref<void(const TileKernel &)> emitTile) {
@@ -163,9 +167,12 @@ private:
     return origin;
   }
 
-  // Tiles are visited in bands of rows, so that what runs at one time reads few rows and few columns of the inputs.
+  // Tiles are visited in bands of rows, so that what runs at one time reads few rows and few columns of the inputs: as
+  // many of either where the band is as high as what all multiprocessors have is wide.
   std::pair<Value, Value> visitInBands(ImplicitLocOpBuilder &b, ArrayRef<Value> ids) {
-    const int64_t band = 8 / config.clusterM;
+    const double places = double(multiprocessors) / double(blocksOfCluster(config));
+    const double shape = double(config.n * config.clusterN) / double(config.m * config.clusterM);
+    const auto band = int64_t(llvm::bit_floor(uint64_t(std::max(1.0, 1.2 * std::sqrt(places * shape)))));
     Value m = ids[ids.size() - 2], n = ids[ids.size() - 1];
     std::optional<int64_t> rows = getConstantIntValue(counts[counts.size() - 2]),
                            columns = getConstantIntValue(counts[counts.size() - 1]);
@@ -196,6 +203,7 @@ private:
   func::FuncOp function;
   const ContractionGroup &group;
   const TileConfig &config;
+  int64_t multiprocessors;
   IRRewriter rewriter;
   SmallVector<Value> extents;       // of the root's loops
   SmallVector<OpFoldResult> counts; // of tiles, or of clusters of them
@@ -252,19 +260,21 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
         return takeAnother(function, group->root, config, target,
                            "has inputs whose rows are no multiples of 16 bytes, or lie otherwise than wgmma reads");
       const TileConfig given = function->getAttrOfType<HAL::LoweringAttr>("lowering").getConfiguration();
-      if (!takesTurns(config) || grouped->isHeld) {
+      if (grouped->isHeld) {
         config.rows = grouped->isSwapped ? config.m : 64;
         config.columns = grouped->isSwapped ? 64 : config.n;
+      } else {
+        grouped->isSwapped = swapsSides(config);
       }
       if (given.rows != 0 && (given.rows != config.rows || given.columns != config.columns))
         return refuse(function, group->root, given, target,
                       llvm::formatv("gives four warps {0}x{1}; of these inputs they compute {2}x{3}", given.rows,
                                     given.columns, config.rows, config.columns));
-      if (grouped->isSwapped && config.n % 64 != 0)
+      if (int64_t rows = grouped->isSwapped ? config.n : config.m; rows % 64 != 0)
         return refuse(function, group->root, given, target,
-                      llvm::formatv("has {0} columns in a tile; of these inputs they are wgmma's rows, and each group "
+                      llvm::formatv("has {0} {1} in a tile; of these inputs they are wgmma's rows, and each group "
                                     "of four warps has 64",
-                                    config.n));
+                                    rows, grouped->isSwapped ? "columns" : "rows"));
       if (grouped->isHeld && (config.m / config.rows) * (config.n / config.columns) > 2)
         return refuse(function, group->root, given, target,
                       llvm::formatv("has {0} {1} in a tile; of the input that goes through registers there are 128 at "
@@ -286,7 +296,7 @@ class CudaEmitContractionsPass : public impl::CudaEmitContractionsBase<CudaEmitC
       return refuse(function, group->root, config, target,
                     llvm::formatv("needs {0} bytes of shared memory; {1} has {2} for a block", bytes,
                                   target.architecture, target.sharedLimit()));
-    ContractionEmitter emitter(function, *group, config);
+    ContractionEmitter emitter(function, *group, config, target.multiprocessors());
     if (grouped)
       return emitter.emitPersistent(bytes, target.sharedLimit() / bytes >= 2 && fitsTwice(config, *grouped) ? 2 : 1,
                                     *grouped);

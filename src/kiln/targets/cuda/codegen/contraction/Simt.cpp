@@ -54,7 +54,7 @@ private:
   Value number; // of the thread along the loop
 };
 
-class SimtEmitter {
+class SimtEmitter : public DepthStep {
 public:
   explicit SimtEmitter(const TileKernel &kernel)
       : kernel(kernel), b(kernel.b), config(kernel.config),
@@ -76,35 +76,52 @@ public:
       x = i32.rem(kernel.thread, across);
       y = i32.div(kernel.thread, across);
     }
-    Share rows(config.m, config.rows, y), columns(config.n, config.columns, x);
+    rowShare.emplace(config.m, config.rows, y);
+    columnShare.emplace(config.n, config.columns, x);
     TileCopy copies[] = {{kernel, group.lhs, group.m, lhsLayout, 0},
                          {kernel, group.rhs, group.n, rhsLayout, lhsLayout.bytes()}};
     auto root = group.root;
     Type type = getElementTypeOrSelf(root->getResult(0).getType());
     Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    SmallVector<Value> sums =
-        overDepth(kernel, copies, lhsLayout.bytes() + rhsLayout.bytes(),
-                  SmallVector<Value>(config.rows * config.columns, zero), [&](Value stage, ArrayRef<Value> before) {
-                    SmallVector<Value> values(before);
-                    for (int64_t k = 0; k < config.k; ++k)
-                      multiply(load(stage, lhsLayout, group.lhs, rows, k),
-                               load(i32.add(stage, lhsLayout.bytes()), rhsLayout, group.rhs, columns, k), values);
-                    return values;
-                  });
+    SmallVector<Value> sums = overDepth(kernel, copies, lhsLayout.bytes() + rhsLayout.bytes(),
+                                        SmallVector<Value>(config.rows * config.columns, zero), *this);
     TileSums tile(kernel, sums);
-    for (const Share::Piece &ofRows : rows.pieces)
+    for (const Share::Piece &ofRows : rowShare->pieces)
       for (int64_t i = 0; i < ofRows.width; ++i) {
-        Value m = rows.place(i32, ofRows, i);
+        Value m = rowShare->place(i32, ofRows, i);
         whereRow(kernel, m, [&] {
-          for (const Share::Piece &piece : columns.pieces)
+          for (const Share::Piece &piece : columnShare->pieces)
             tile.finish((ofRows.begin + i) * config.columns + piece.begin, piece.width, m,
-                        columns.place(i32, piece, 0));
+                        columnShare->place(i32, piece, 0));
         });
       }
     tile.end();
   }
 
 private:
+  // A thread's elements at a step along k: of rows, and of columns.
+  SmallVector<Value> load(Value stage, int64_t k) {
+    SmallVector<Value> elements = load(stage, lhsLayout, kernel.group.lhs, *rowShare, k);
+    llvm::append_range(elements,
+                       load(kernel.i32.add(stage, lhsLayout.bytes()), rhsLayout, kernel.group.rhs, *columnShare, k));
+    return elements;
+  }
+
+  // More sums leave no room for it in the 128 registers with which two blocks of 256 threads fill a multiprocessor.
+  bool isAhead() const override { return config.rows * config.columns < 64; }
+  SmallVector<Value> loadFirst(Value stage) override { return load(stage, 0); }
+
+  SmallVector<Value> compute(Value stage, ArrayRef<Value> first, SmallVectorImpl<Value> &sums,
+                             llvm::function_ref<SmallVector<Value>()> awaitNext) override {
+    SmallVector<Value> now(first);
+    for (int64_t k = 0; k < config.k; ++k) {
+      SmallVector<Value> next = k + 1 < config.k ? load(stage, k + 1) : awaitNext();
+      multiply(ArrayRef(now).take_front(config.rows), ArrayRef(now).drop_front(config.rows), sums);
+      now = next;
+    }
+    return now;
+  }
+
   SmallVector<Value> load(Value stage, const TileLayout &layout, const ContractionGroup::Input &input,
                           const Share &share, int64_t k) {
     const Integers &i32 = kernel.i32;
@@ -147,6 +164,7 @@ private:
   ImplicitLocOpBuilder &b;
   const TileConfig &config;
   TileLayout lhsLayout, rhsLayout;
+  std::optional<Share> rowShare, columnShare;
 };
 
 } // namespace

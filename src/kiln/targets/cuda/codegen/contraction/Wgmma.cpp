@@ -23,7 +23,6 @@ static constexpr int64_t kGroupRows = 64;
 static constexpr int64_t kStepBytes = 32; // along k, of one instruction
 static constexpr int64_t kRowBytes = 128; // of a box, and of the swizzle
 static constexpr int64_t kBarrierBytes = 1024;
-static constexpr int64_t kOutputBytes = 8 * 1024; // of a part of the result on its way out; each group has two
 
 std::optional<WgmmaKind> WgmmaKind::of(const ContractionGroup &group, const MmaKind &kind) {
   auto typeOf = [](NVVM::MMATypes type) {
@@ -62,9 +61,14 @@ static int64_t stageBytesOf(const TileConfig &config) {
   return (llvm::alignTo(config.m, 64) + llvm::alignTo(config.n, 64)) * kRowBytes;
 }
 
+// Of a part of the result on its way out, of which each group has two: rows of 128 bytes, however many there are.
+static int64_t outputBytesOf(const TileConfig &config) {
+  return swapsSides(config) && consumersOf(config) > 2 ? 4 * 1024 : 8 * 1024;
+}
+
 // Where the sums are that blocks of a cluster add up, behind the stages and the results on their way out.
 static int64_t sumsStartOf(const TileConfig &config) {
-  return kBarrierBytes + config.stages * stageBytesOf(config) + consumersOf(config) * 2 * kOutputBytes;
+  return kBarrierBytes + config.stages * stageBytesOf(config) + consumersOf(config) * 2 * outputBytesOf(config);
 }
 
 int64_t sharedBytesOfWgmma(const TileConfig &config) {
@@ -632,7 +636,7 @@ private:
 
   // A thread has two rows of its group's 64, and two columns beside each other in every eight. Where the rows are those
   // of the result, they are lane / 4 and 8 below in its warp's 16, or neighbours where they were held; where they are
-  // its columns, a pair of them is at two rows.
+  // its columns, a pair of them is at two rows: neighbours that were held, or that lanes of two rows exchange.
   struct Pair {
     Value m, n;        // of the first, in the tile
     Value row, column; // and in what is stored at once
@@ -647,16 +651,31 @@ private:
     Value row =
         kind.isHeld ? firstHeldRow() : i32.add(i32.mul(i32.rem(i32.div(kernel.thread, 32), 4), 16), i32.div(lane, 4));
     Value column = i32.add(i32.mul(i32.rem(lane, 4), 2), block);
-    if (kind.isSwapped)
-      column = i32.add(column, which);
-    else
-      row = i32.add(row, which * (kind.isHeld ? 1 : 8));
-    Value wholeRow = i32.add(i32.mul(own.rows, kGroupRows), row), wholeColumn = i32.add(column, begin);
     int64_t first = (begin + block) / 2;
     auto sum = [&](int64_t i) { return LLVM::ExtractValueOp::create(b, sums, first + i).getResult(); };
+    SmallVector<Value> two;
+    if (kind.isSwapped && kind.isHeld) {
+      column = i32.add(column, which);
+      two = {sum(which), sum(which + 2)};
+    } else if (kind.isSwapped) {
+      // The lane whose row is even takes the first column of both rows.
+      Value isOdd = i32.rem(i32.div(lane, 4), 2),
+            odd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, isOdd, i32.constant(0));
+      Value left = sum(which * 2), right = sum(which * 2 + 1);
+      Value other =
+          NVVM::ShflOp::create(b, left.getType(), i32.constant(-1), arith::SelectOp::create(b, odd, left, right),
+                               i32.constant(4), i32.constant(31), NVVM::ShflKind::bfly, UnitAttr());
+      two = {arith::SelectOp::create(b, odd, other, left), arith::SelectOp::create(b, odd, right, other)};
+      row = i32.add(arith::SubIOp::create(b, row, isOdd), which * 8);
+      column = i32.add(column, isOdd);
+    } else {
+      row = i32.add(row, which * (kind.isHeld ? 1 : 8));
+      two = {sum(which * 2), sum(which * 2 + 1)};
+    }
+    Value wholeRow = i32.add(i32.mul(own.rows, kGroupRows), row), wholeColumn = i32.add(column, begin);
     if (kind.isSwapped)
-      return {wholeColumn, wholeRow, column, row, {sum(which), sum(which + 2)}};
-    return {wholeRow, wholeColumn, row, column, {sum(which * 2), sum(which * 2 + 1)}};
+      return {wholeColumn, wholeRow, column, row, two};
+    return {wholeRow, wholeColumn, row, column, two};
   }
 
   void finish(ArrayRef<Value> origin, const Own &own, Value sums) {
@@ -716,7 +735,8 @@ private:
       return;
     }
     // Of wgmma's columns, as many at once as a buffer holds, or as rows of the result with 128 bytes have.
-    int64_t width = std::min(columns.extent, kind.isSwapped ? kOutputBytes / (kGroupRows * most) : kRowBytes / most);
+    int64_t width =
+        std::min(columns.extent, kind.isSwapped ? outputBytesOf(config) / (kGroupRows * most) : kRowBytes / most);
     // Something for each block that has a part of k, and for each thread of the group.
     if (part)
       width = std::max<int64_t>(32 / fewest,
@@ -755,20 +775,21 @@ private:
   // Each thread its elements, where rows of the result are not stored 16 bytes at once.
   void finishByPairs(const TileKernel &tile, const Own &own, Value sums) {
     for (int64_t which = 0; which < 2; ++which) {
-      auto finishBlock = [&](int64_t block) {
+      auto finishBlock = [&](int64_t block, llvm::function_ref<void(const Pair &, llvm::function_ref<void()>)> where) {
         whereOwn(block / 8, block, 8, sums, [&](Value totals) {
           Pair pair = pairAt(own, totals, 0, block, which);
-          finishElements(tile, pair.sums, pair.m, pair.n);
+          where(pair, [&] { finishElements(tile, pair.sums, pair.m, pair.n); });
         });
       };
       if (kind.isSwapped) {
+        // All lanes take part where they exchange sums.
         for (int64_t block = 0; block < columns.extent; block += 8)
-          whereRow(tile, pairAt(own, sums, 0, block, which).m, [&] { finishBlock(block); });
+          finishBlock(block, [&](const Pair &pair, llvm::function_ref<void()> emit) { whereRow(tile, pair.m, emit); });
         continue;
       }
       whereRow(tile, pairAt(own, sums, 0, 0, which).m, [&] {
         for (int64_t block = 0; block < columns.extent; block += 8)
-          finishBlock(block);
+          finishBlock(block, [&](const Pair &, llvm::function_ref<void()> emit) { emit(); });
       });
     }
   }
@@ -813,8 +834,8 @@ private:
     layout.rowElements = part.columns;
     layout.elementBytes = bytes;
     layout.isSwizzled = true;
-    Value buffer = i32.add(i32.mul(ofGroup, 2 * kOutputBytes),
-                           kBarrierBytes + config.stages * stageBytesOf(config) + turn % 2 * kOutputBytes);
+    Value buffer = i32.add(i32.mul(ofGroup, 2 * outputBytesOf(config)),
+                           kBarrierBytes + config.stages * stageBytesOf(config) + turn % 2 * outputBytesOf(config));
     Type element = cast<MemRefType>(store.memory.getType()).getElementType();
     for (auto [pair, values] : llvm::zip(pairs, elements)) {
       Value place = layout.offset(i32, pair.row, i32.mul(pair.column, bytes));

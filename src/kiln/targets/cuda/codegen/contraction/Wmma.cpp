@@ -40,7 +40,7 @@ namespace {
 
 // Which thread has which element of a fragment is the GPU's own: inputs come from shared memory, and sums go there, by
 // wmma alone. LLVM's intrinsics are called by name, as NVVM's operations lack bf16.
-class WmmaEmitter {
+class WmmaEmitter : public DepthStep {
 public:
   WmmaEmitter(const TileKernel &kernel, const MmaKind &kind)
       : kernel(kernel), kind(kind), b(kernel.b), config(kernel.config), type(NVVM::stringifyMMATypes(kind.lhs)),
@@ -48,26 +48,27 @@ public:
         shape(llvm::formatv("llvm.nvvm.wmma.m16n16k{0}", depth)),
         lhs(layoutOf(kernel.group, kernel.group.lhs, config.m, config.k)),
         rhs(layoutOf(kernel.group, kernel.group.rhs, config.n, config.k)), rowFragments(config.rows / kFragment),
-        columnFragments(config.columns / kFragment) {}
+        columnFragments(config.columns / kFragment), part(kernel) {}
 
   void run() {
     const ContractionGroup &group = kernel.group;
-    const WarpPart part(kernel);
     TileCopy copies[] = {{kernel, group.lhs, group.m, lhs, 0}, {kernel, group.rhs, group.n, rhs, lhs.bytes()}};
     SmallVector<Value> zeros(rowFragments * columnFragments * kSums,
                              arith::ConstantOp::create(b, b.getZeroAttr(kind.accumulator)));
-    SmallVector<Value> sums =
-        overDepth(kernel, copies, lhs.bytes() + rhs.bytes(), zeros, [&](Value stage, ArrayRef<Value> before) {
-          SmallVector<Value> values(before);
-          multiply(stage, part, values);
-          return values;
-        });
+    SmallVector<Value> sums = overDepth(kernel, copies, lhs.bytes() + rhs.bytes(), zeros, *this);
     kernel.barrier(); // Other warps may still read what is overwritten now.
     for (int64_t i = 0; i < rowFragments; ++i)
-      finishRows(part, i, ArrayRef<Value>(sums).slice(i * columnFragments * kSums, columnFragments * kSums));
+      finishRows(i, ArrayRef<Value>(sums).slice(i * columnFragments * kSums, columnFragments * kSums));
   }
 
 private:
+  SmallVector<Value> loadFirst(Value) override { return {}; }
+  SmallVector<Value> compute(Value stage, ArrayRef<Value>, SmallVectorImpl<Value> &sums,
+                             llvm::function_ref<SmallVector<Value>()> awaitNext) override {
+    multiply(stage, sums);
+    return awaitNext();
+  }
+
   SmallVector<Value> call(const std::string &name, int64_t registers, Type type, ArrayRef<Value> operands) {
     auto result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(registers, type));
     Value values = LLVM::CallIntrinsicOp::create(b, result, b.getStringAttr(name), operands).getResult(0);
@@ -101,7 +102,7 @@ private:
     return fragment;
   }
 
-  void multiply(Value stage, const WarpPart &part, SmallVectorImpl<Value> &sums) {
+  void multiply(Value stage, SmallVectorImpl<Value> &sums) {
     // Products of f16 are named by their sums, others by their inputs.
     std::string name =
         llvm::formatv("{0}.mma.{1}.{2}.{3}", shape, orderOf(true), orderOf(false),
@@ -124,7 +125,7 @@ private:
   }
 
   // Finishes a row of fragments: the warp stores it, and each thread reads neighbours along n.
-  void finishRows(const WarpPart &part, int64_t number, ArrayRef<Value> sums) {
+  void finishRows(int64_t number, ArrayRef<Value> sums) {
     const Integers &i32 = kernel.i32;
     Value start = i32.mul(part.warp, sumBytesOfWarp(config)), all = i32.constant(-1);
     if (number > 0)
@@ -164,6 +165,7 @@ private:
   std::string shape;       // what names of intrinsics start with
   TileLayout lhs, rhs;
   int64_t rowFragments, columnFragments;
+  WarpPart part;
 };
 
 } // namespace

@@ -246,7 +246,7 @@ hal.executable private @executable {
 
 // A fallback that lacks the shared memory which a configuration needs takes its own.
 // CHECK-LABEL: func.func @large(
-//  CHECK-SAME:   kiln.dynamic_shared_bytes = 65536 : i64, {{.*}} "tile_config_128x128_32x4_tensorcore_mmasync_64x64"
+//  CHECK-SAME:   kiln.dynamic_shared_bytes = 131072 : i64, {{.*}} "tile_config_128x128_64x4_tensorcore_mmasync_64x64"
 hal.executable private @executable {
   hal.executable.variant public @cuda_sm_80 target(#target) {
     hal.executable.export public @large ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, readonly, writeonly]>)

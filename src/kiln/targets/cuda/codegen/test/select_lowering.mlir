@@ -140,7 +140,7 @@ hal.executable private @dispatches {
     builtin.module {
       // A GPU that has them multiplies by groups of warps, where rows are multiples of 16 bytes.
       // CHECK-LABEL: func.func @grouped(
-      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_128x256_64x4_tensorcore_wgmma_64x256">
+      // CHECK-SAME:    lowering = #hal.lowering<"contraction", "tile_config_128x256_64x4_tensorcore_wgmma_64x256_cluster2x1">
       func.func @grouped(%a: tensor<4096x4096xbf16>, %c: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
         %r = linalg.matmul ins(%a, %a : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) outs(%c : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
         return %r : tensor<4096x4096xf32>

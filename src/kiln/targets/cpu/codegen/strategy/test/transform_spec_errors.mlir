@@ -32,6 +32,11 @@
 // RUN: not kiln-opt %s --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(kiln-llvmcpu-lower-executable-target{spec=%t.halfway.mlir})))' 2>&1 | FileCheck %s --check-prefix=HALFWAY
 // HALFWAY: error: dispatch '@sum' is left by the transform spec '{{.*}}halfway.mlir' with an scf.forall: distribute it (transform.iree.forall_to_workgroup)
 
+// What it leaves is verified before other passes see it, whatever is verified between passes.
+// RUN: sed -e 's/^}$/  transform.annotate %%memref_func "gpu.container_module" : !transform.any_op }/' %S/Inputs/matmul_static_spec.mlir > %t.invalid.mlir
+// RUN: not kiln-opt %s --verify-each=false --pass-pipeline='builtin.module(hal.executable(hal.executable.variant(kiln-llvmcpu-lower-executable-target{spec=%t.invalid.mlir})))' 2>&1 | FileCheck %s --check-prefix=INVALID
+// INVALID: error: expected 'gpu.container_module' attribute to be attached to 'builtin.module'
+
 hal.executable private @e {
   hal.executable.variant public @llvm_cpu target(#hal.executable.target<"llvm-cpu", "elf-x86_64", {}>) {
     hal.executable.export public @sum ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, readwrite]>)
