@@ -156,7 +156,8 @@ private:
             scf::InParallelOp, UnrealizedConversionCastOp, func::CallIndirectOp, tensor::GatherOp, tensor::ScatterOp>(
             op))
       known = false;
-    if (!known && !isa<cf::AssertOp, Flow::TensorReshapeOp, Flow::TensorTieShapeOp, Flow::TensorBitcastOp>(op))
+    if (!known && !isa<cf::AssertOp, Flow::TensorReshapeOp, Flow::TensorTieShapeOp, Flow::TensorBitcastOp,
+                       Flow::TensorTransferOp>(op))
       return op->emitError() << "'" << op->getName()
                              << "' is not an op that Kiln compiles; programs consist of func, arith, math, tensor, "
                                 "linalg, and scf.for, scf.while, scf.if and, on tensors, scf.forall on the host";

@@ -11,6 +11,7 @@ using namespace mlir;
 namespace kiln {
 
 void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
+  passes.addPass(createPlaceOpsPass());
   passes.addPass(createLowerTosaPass());
   passes.addPass(createConvertInputOpsPass());
   passes.addPass(createLiftControlFlowPass());
@@ -43,6 +44,7 @@ void buildPreprocessingPhase(OpPassManager &passes, const CompilerContext &conte
 }
 
 void registerTransformsPasses(const CompilerContext &context) {
+  registerPass([] { return createPlaceOpsPass(); });
   registerPass([] { return createLowerTosaPass(); });
   registerPass([] { return createConvertInputOpsPass(); });
   registerPass([] { return createLiftControlFlowPass(); });

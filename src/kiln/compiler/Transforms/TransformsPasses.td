@@ -4,6 +4,17 @@
 
 include "mlir/Pass/PassBase.td"
 
+def PlaceOpsPass : Pass<"kiln-place-ops", "mlir::ModuleOp"> {
+  let summary = "Turns affinities of ops into transfers of tensors";
+  let description = [{
+    An op, a function or control flow has its place as `stream.affinity`, a module as `stream.affinity.default`:
+    `#hal.device.affinity<@__device_1>`, or a `#hal.device.promise`. What an op is given, and what was computed elsewhere, comes
+    through a `flow.tensor.transfer`, so that later phases know where work is by what it uses, and fuse nothing that is apart.
+    Arguments and results of functions, globals and what control flow passes on are the first device's.
+  }];
+  let dependentDialects = ["::kiln::Flow::FlowDialect", "::kiln::HAL::HALDialect"];
+}
+
 def LowerTosaPass : Pass<"kiln-lower-tosa", "mlir::ModuleOp"> {
   let summary = "Lowers TOSA to linalg, tensor, arith and scf";
   let description = [{

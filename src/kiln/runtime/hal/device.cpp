@@ -5,7 +5,8 @@ namespace kiln::hal {
 Device::Device(std::string uri, Ref<Allocator> allocator, std::shared_ptr<DeviceLoss> loss)
     : deviceUri(std::move(uri)), deviceAllocator(std::move(allocator)), loss(std::move(loss)) {}
 
-Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
+Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                                   uint64_t queues) {
   if (loss->isSet()) [[unlikely]]
     return loss->status(uri());
   if (!commands)
@@ -13,11 +14,35 @@ Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::sp
   if (commands->device() != this)
     return invalidArgument("a command buffer of device '{}' cannot be executed on device '{}'",
                            commands->device()->uri(), uri());
+  if (queues == 0)
+    return invalidArgument("a submission to no queue of device '{}' would never run", uri());
   KILN_RETURN_IF_ERROR(commands->checkBindings(bindings));
   KILN_RETURN_IF_ERROR(commands->beginExecution());
   if (kept) [[unlikely]]
     kept->emplace_back(commands, bindings);
-  return submit(wait, commands, bindings);
+  return submitTo(queues, wait, commands, bindings);
+}
+
+Result<Ref<Buffer>> Device::allocateOrdered(Fence *wait, BufferUsage usage, uint64_t length) {
+  if (wait && queueCount() > 0)
+    if (Ref<Buffer> buffer = ordered->take(*wait, usage, length))
+      return buffer;
+  Result<Ref<Buffer>> buffer = allocator().allocate(usage, length);
+  if (buffer.ok() || buffer.status().code() != StatusCode::ResourceExhausted || !wait || wait->isSignaled())
+    return buffer;
+  // What the fence stands for holds memory, its own and what was released behind it.
+  std::vector<Ref<Buffer>> released = ordered->takeAll(*wait);
+  KILN_RETURN_IF_ERROR(wait->waitWithin(CallLimit::current()));
+  released.clear();
+  return allocator().allocate(usage, length);
+}
+
+void Device::releaseOrdered(Fence *after, Buffer &buffer) {
+  // Others may be looking at any memory but a program's own for one call.
+  bool isOwn = buffer.usage() == BufferUsage::Transient && buffer.allocation() == &buffer &&
+               allows(buffer.access(), MemoryAccess::ReadWrite);
+  if (after && isOwn && queueCount() > 0 && !after->isSignaled())
+    ordered->give(Ref<Buffer>::share(&buffer), *after);
 }
 
 } // namespace kiln::hal

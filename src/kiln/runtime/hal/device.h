@@ -13,6 +13,7 @@
 #include "kiln/runtime/hal/executable.h"
 #include "kiln/runtime/hal/execution_watch.h"
 #include "kiln/runtime/hal/fence.h"
+#include "kiln/runtime/hal/ordered_memory.h"
 #include "kiln/runtime/hal/semaphore.h"
 #include "kiln/runtime/task/options.h"
 
@@ -45,11 +46,16 @@ struct DeviceOptions {
 
 class Device : public RefCounted {
 public:
+  static constexpr uint64_t kAnyQueue = ~uint64_t(0);
+
   // The URI it was created from: "local-task", "cuda://0".
   std::string_view uri() const { return deviceUri; }
   Allocator &allocator() const { return *deviceAllocator; }
   // How many workgroups can run at the same time on workers of this process; 1 where the calling thread does all.
   virtual uint32_t workerCount() const { return 1; }
+  // How many queues it has in which work goes on without the host; 0 where threads of this process do it, so that
+  // nothing is gained by submitting more before waiting for what was submitted.
+  virtual uint32_t queueCount() const { return 0; }
 
   // Of the cache that all of the device shares; 0 where it does not tell.
   virtual uint64_t cacheBytes() const { return 0; }
@@ -64,7 +70,16 @@ public:
 
   // Runs a finalized command buffer of this device after `wait` (null: at once). The error is of the call; what goes
   // wrong later, also a failure of `wait`, arrives at the fence. Retains everything it uses until completion.
-  Result<Ref<Fence>> execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings);
+  // Where it has queues, one of those whose bits are set in `queues` runs it: bit i is queue i, modulo their number.
+  // What is in one queue runs in the order in which it became ready.
+  Result<Ref<Fence>> execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                             uint64_t queues = kAnyQueue);
+
+  // A buffer for work that waits for `wait`, which may be memory that was released behind the same fence. Where there
+  // is no other memory, the host waits for the fence.
+  Result<Ref<Buffer>> allocateOrdered(Fence *wait, BufferUsage usage, uint64_t length);
+  // Nothing uses the buffer after `after`. Keeps it for others until that is signalled.
+  void releaseOrdered(Fence *after, Buffer &buffer);
 
   // Puts timestamps of the device's own clock around submissions; null where it has none. Lives as long as the device.
   virtual DeviceClock *clock() { return nullptr; }
@@ -81,12 +96,18 @@ protected:
 
   // With checked arguments.
   virtual Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) = 0;
+  // The same for a device with several queues; some bit is set.
+  virtual Result<Ref<Fence>> submitTo(uint64_t queues, Fence *wait, CommandBuffer *commands,
+                                      std::span<const Binding> bindings) {
+    return submit(wait, commands, bindings);
+  }
 
 private:
   std::string deviceUri;
   Ref<Allocator> deviceAllocator;
   std::shared_ptr<DeviceLoss> loss;
   std::vector<Submission> *kept = nullptr;
+  const Ref<OrderedMemory> ordered = makeRef<OrderedMemory>();
 };
 
 } // namespace kiln::hal

@@ -133,4 +133,13 @@ Status Fence::waitWithin(const CallLimit *limit) const {
       .withContext("what the device was asked to do did not end within a second more, and the device is lost");
 }
 
+Result<Ref<Fence>> Fence::waitUntilFewer(uint32_t count, const CallLimit *limit) {
+  if (pointCount < count)
+    return Ref<Fence>::share(this);
+  auto rest = points().last(count - 1);
+  for (const SemaphorePoint &point : points().first(pointCount - rest.size()))
+    KILN_RETURN_IF_ERROR(create(point.semaphore, point.value)->waitWithin(limit));
+  return create(rest);
+}
+
 } // namespace kiln::hal

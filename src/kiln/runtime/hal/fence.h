@@ -42,6 +42,9 @@ public:
   // The same for as long as the call has time; null: without an end. Work that was submitted for the call then ends by
   // itself; what has not ended a moment later never may, and its device is lost where the call leaves it behind.
   Status waitWithin(const CallLimit *limit) const;
+  // In the same way until fewer than `count` points are not reached; the oldest, which stand first, are awaited first.
+  // Gives the fence of the rest.
+  Result<Ref<Fence>> waitUntilFewer(uint32_t count, const CallLimit *limit);
 
 private:
   Fence() = default;

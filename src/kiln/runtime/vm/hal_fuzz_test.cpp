@@ -102,7 +102,13 @@ private:
       wanted = &RefTypeOf<hal::CommandBuffer>::type;
     else if (function.name == "device.execute" && argument == 1)
       wanted = &RefTypeOf<hal::Fence>::type;
-    else if (function.name == "device.execute" && argument > 2)
+    else if (function.name == "device.queue.execute" && argument > 1)
+      wanted = argument == 2 ? &RefTypeOf<hal::CommandBuffer>::type : &RefTypeOf<hal::Buffer>::type;
+    else if ((function.name.starts_with("device.queue.") && argument == 1) ||
+             (function.name == "device.end_turn" && argument < 3 && argument > 0))
+      wanted = &RefTypeOf<hal::Fence>::type;
+    else if ((function.name == "device.execute" && argument > 2) ||
+             (function.name == "device.end_turn" && argument == 3))
       wanted = &RefTypeOf<hal::Buffer>::type;
     else if (argument == 0 && (function.name == "buffer.allocate" || function.name == "command_buffer.create" ||
                                function.name.starts_with("device.") || function.name == "buffer.constant" ||

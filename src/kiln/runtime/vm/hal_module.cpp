@@ -168,12 +168,35 @@ private:
     return source;
   }
 
-  Result<Ref<Buffer>> callBufferAllocate(Device &device, uint32_t usage, uint64_t length) {
-    if (usage > 1)
-      return invalidArgument("there is no buffer usage {}", usage);
-    const auto use = static_cast<BufferUsage>(usage);
-    return orWhatFor(device.allocator().allocate(use, length),
-                     use == BufferUsage::Transient ? "memory of intermediate values" : "memory of a result");
+  Result<AnyRef> callDeviceEndTurn(Device &device, Fence *inFlight, Fence &submitted, Buffer *transient) {
+    if (device.queueCount() == 0) {
+      KILN_RETURN_IF_ERROR(submitted.waitWithin(CallLimit::current()));
+      return inFlight ? AnyRef(Ref<Fence>::share(inFlight)) : AnyRef();
+    }
+    if (transient)
+      device.releaseOrdered(&submitted, *transient);
+    Fence *both[] = {inFlight, &submitted};
+    KILN_ASSIGN_OR_RETURN(Ref<Fence> rest, Fence::join(both)->waitUntilFewer(kMostInFlight, CallLimit::current()));
+    return AnyRef(std::move(rest));
+  }
+
+  static Result<BufferUsage> bufferUsage(uint32_t number) {
+    if (number > 1)
+      return invalidArgument("there is no buffer usage {}", number);
+    return static_cast<BufferUsage>(number);
+  }
+  static std::string_view purposeOf(BufferUsage usage) {
+    return usage == BufferUsage::Transient ? "memory of intermediate values" : "memory of a result";
+  }
+
+  Result<Ref<Buffer>> callDeviceQueueAlloca(Device &device, Fence *wait, uint32_t number, uint64_t length) {
+    KILN_ASSIGN_OR_RETURN(BufferUsage usage, bufferUsage(number));
+    return orWhatFor(device.allocateOrdered(wait, usage, length), purposeOf(usage));
+  }
+
+  Result<Ref<Buffer>> callBufferAllocate(Device &device, uint32_t number, uint64_t length) {
+    KILN_ASSIGN_OR_RETURN(BufferUsage usage, bufferUsage(number));
+    return orWhatFor(device.allocator().allocate(usage, length), purposeOf(usage));
   }
 
   Result<Ref<Buffer>> callBufferConstant(Device &device, Rodata &rodata, uint64_t offset, uint64_t length) {
@@ -186,6 +209,15 @@ private:
     memory.access = MemoryAccess::Read;
     memory.checkReadable = [keep = Ref<Rodata>::share(&rodata)] { return keep->checkReadable(); };
     return orWhatFor(device.allocator().importHost(std::move(memory)), "memory of a constant");
+  }
+
+  Result<Ref<Buffer>> callBufferTransfer(Device &device, Buffer &buffer, uint64_t offset, uint64_t length) {
+    KILN_ASSIGN_OR_RETURN(hal::MappedMemory bytes, buffer.map(MemoryAccess::Read, offset, length));
+    KILN_ASSIGN_OR_RETURN(Ref<Buffer> copy,
+                          orWhatFor(device.allocator().allocate(BufferUsage::Result, length), "memory of a transfer"));
+    KILN_RETURN_IF_ERROR(copy->write(0, bytes.bytes()));
+    KILN_RETURN_IF_ERROR(buffer.checkReadable());
+    return copy;
   }
 
   Result<uint64_t> callBufferLength(Buffer &buffer) { return buffer.byteLength(); }
@@ -270,6 +302,11 @@ private:
   Status callCommandBufferFinalize(CommandBuffer &commands) { return commands.finalize(); }
 
   Result<Ref<Fence>> callDeviceExecute(Device &device, Fence *wait, CommandBuffer &commands, Repeated table) {
+    return callDeviceQueueExecute(device, Device::kAnyQueue, wait, commands, table);
+  }
+
+  Result<Ref<Fence>> callDeviceQueueExecute(Device &device, uint64_t queues, Fence *wait, CommandBuffer &commands,
+                                            Repeated table) {
     CallArray<Binding, 16> bindings(table.count);
     for (uint32_t i = 0; i < table.count; ++i) {
       const AnyRef &buffer = *table.refs[i];
@@ -277,7 +314,7 @@ private:
       if (!bindings[i].buffer && buffer)
         return invalidArgument("slot {} of the binding table is a {}; a hal.buffer is needed", i, buffer.typeName());
     }
-    return device.execute(wait, &commands, bindings.span());
+    return device.execute(wait, &commands, bindings.span(), queues);
   }
 
   Result<Ref<Fence>> callFenceJoin(Repeated fences) {
@@ -291,6 +328,9 @@ private:
   }
 
   Status callFenceAwait(Fence *fence) { return fence ? fence->waitWithin(CallLimit::current()) : okStatus(); }
+
+  // This many keep a device busy while the host makes the next one.
+  static constexpr uint32_t kMostInFlight = 4;
 
   std::vector<Ref<Device>> devices;
 };

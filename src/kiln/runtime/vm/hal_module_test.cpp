@@ -128,6 +128,45 @@ TEST_P(HalModuleTest, buffers) {
   EXPECT_FALSE(call("buffer.allocate", "riI_r", "riI_r", {deviceValue(), Value::i32(0), Value::i64(-1)}).ok());
 }
 
+TEST_P(HalModuleTest, memoryOfQueuesAndOtherDevices) {
+  auto allocateOrdered = [&](int32_t usage) {
+    return call("device.queue.alloca", "rriI_r", "rriI_r",
+                {deviceValue(), Value(hal::Fence::signaled()), Value::i32(usage), Value::i64(16)});
+  };
+  Value buffer = must(allocateOrdered(1));
+  ASSERT_NE(buffer.as<Buffer>(), nullptr);
+  EXPECT_EQ(buffer.as<Buffer>()->usage(), hal::BufferUsage::Transient);
+  EXPECT_TRUE(contains(allocateOrdered(2).status(), "there is no buffer usage 2"));
+  std::vector<uint8_t> bytes = {1, 2, 3, 4, 5, 6, 7, 8};
+  ASSERT_TRUE(buffer.as<Buffer>()->write(4, std::as_bytes(std::span(bytes))).ok());
+  auto transfer = [&](uint64_t offset, uint64_t length) {
+    return call("buffer.transfer", "rrII_r", "rrII_r",
+                {deviceValue(), buffer, Value::i64(int64_t(offset)), Value::i64(int64_t(length))});
+  };
+  Value moved = must(transfer(4, 8));
+  ASSERT_EQ(moved.as<Buffer>()->byteLength(), 8u);
+  std::vector<uint8_t> seen(8);
+  ASSERT_TRUE(moved.as<Buffer>()->read(0, std::as_writable_bytes(std::span(seen))).ok());
+  EXPECT_EQ(seen, bytes);
+  EXPECT_FALSE(transfer(12, 8).ok());
+  EXPECT_FALSE(transfer(~uint64_t(0), 8).ok());
+
+  Value commands = must(call("command_buffer.create", "rii_r", "rii_r", {deviceValue(), Value::i32(0), Value::i32(0)}));
+  ASSERT_TRUE(call("command_buffer.finalize", "r_", "r_", {commands}).ok());
+  auto execute = [&](int64_t queues) {
+    return call("device.queue.execute", "rIrr(rII)*_r", "rIrr_r",
+                {deviceValue(), Value::i64(queues), Value(), commands});
+  };
+  Value done = must(execute(2));
+  auto endTurn = [&](const Value &inFlight, const Value &submitted) {
+    return call("device.end_turn", "rrrr_r", "rrrr_r", {deviceValue(), inFlight, submitted, buffer});
+  };
+  EXPECT_EQ(must(endTurn(Value(), done)).as<hal::Fence>() != nullptr, device->queueCount() > 0);
+  EXPECT_TRUE(must(endTurn(done, done)).as<hal::Fence>()->wait().ok());
+  EXPECT_FALSE(endTurn(done, Value()).ok());
+  EXPECT_TRUE(contains(execute(0).status(), "would never run"));
+}
+
 TEST_P(HalModuleTest, constantsOutliveTheModule) {
   schema::ModuleDesc desc = testing::emptyDesc();
   testing::addHalImports(desc);

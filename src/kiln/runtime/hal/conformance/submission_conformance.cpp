@@ -136,6 +136,85 @@ TEST_P(Conformance, ChainsOfWorkKeepTheirOrder) {
   EXPECT_EQ(contents<uint8_t>(buffer.get())[0], (kLinks - 1) % 2 ? 3 : 2);
 }
 
+// What is given back behind a fence goes to work that waits for it, before it has ended; others get other memory.
+TEST_P(Conformance, MemoryGoesOnBehindAFence) {
+  constexpr uint64_t kBytes = 1000;
+  KILN_ASSERT_ASSIGN(Ref<Semaphore> gate, device->createSemaphore(0));
+  KILN_ASSERT_ASSIGN(Ref<Semaphore> other, device->createSemaphore(0));
+  Ref<Fence> closed = Fence::create(gate, 1), unrelated = Fence::create(other, 1);
+  Ref<Buffer> seen = allocate(std::vector<uint8_t>(2 * kBytes, 0));
+  Ref<CommandBuffer> copy = record(2);
+  KILN_ASSERT_OK(copy->copy({0, 0, kBytes}, 1, 0));
+  KILN_ASSERT_OK(copy->finalize());
+  Ref<CommandBuffer> ones = fillWith(*device, 1, kBytes), twos = fillWith(*device, 2, kBytes);
+  auto tableOf = [&](const Ref<Buffer> &buffer, uint64_t half) {
+    std::vector<Binding> bindings = table({buffer, seen});
+    bindings[1] = {seen.get(), half * kBytes, kBytes};
+    return bindings;
+  };
+
+  KILN_ASSERT_ASSIGN(Ref<Buffer> first, device->allocateOrdered(closed.get(), BufferUsage::Transient, kBytes));
+  KILN_ASSERT_ASSIGN(Ref<Fence> filled, execute(*ones, table({first}), closed.get()));
+  KILN_ASSERT_ASSIGN(Ref<Fence> done, execute(*copy, tableOf(first, 0), filled.get()));
+  device->releaseOrdered(done.get(), *first);
+  const Buffer *address = first.get();
+  first = nullptr;
+  KILN_ASSERT_ASSIGN(Ref<Buffer> apart, device->allocateOrdered(unrelated.get(), BufferUsage::Transient, kBytes));
+  KILN_ASSERT_ASSIGN(Ref<Buffer> shorter, device->allocateOrdered(done.get(), BufferUsage::Transient, kBytes - 1));
+  EXPECT_NE(apart.get(), address);
+  EXPECT_NE(shorter.get(), address);
+  Fence *both[] = {unrelated.get(), done.get()};
+  Ref<Fence> behind = Fence::join(both);
+  KILN_ASSERT_ASSIGN(Ref<Buffer> second, device->allocateOrdered(behind.get(), BufferUsage::Transient, kBytes));
+  EXPECT_EQ(second.get() == address, device->queueCount() > 0);
+  KILN_ASSERT_ASSIGN(Ref<Buffer> third, device->allocateOrdered(done.get(), BufferUsage::Transient, kBytes));
+  EXPECT_NE(third.get(), address);
+  KILN_ASSERT_ASSIGN(Ref<Fence> refilled, execute(*twos, table({second}), behind.get()));
+  KILN_ASSERT_ASSIGN(Ref<Fence> last, execute(*copy, tableOf(second, 1), refilled.get()));
+  // A result is not a program's own.
+  device->releaseOrdered(last.get(), *seen);
+  KILN_ASSERT_ASSIGN(Ref<Buffer> result, device->allocateOrdered(last.get(), BufferUsage::Result, 2 * kBytes));
+  EXPECT_NE(result.get(), seen.get());
+  device->releaseOrdered(last.get(), *second);
+  second = third = apart = shorter = nullptr;
+
+  KILN_ASSERT_OK(gate->signal(1));
+  KILN_ASSERT_OK(other->signal(1));
+  KILN_ASSERT_OK(last->wait(patience()));
+  std::vector<uint8_t> expected(kBytes, 1);
+  expected.resize(2 * kBytes, 2);
+  EXPECT_EQ(contents<uint8_t>(seen.get()), expected);
+  // Nothing is kept for long once the fence is signalled.
+  for (int i = 0; i < 60'000 && device->allocator().statistics().transient.live > 0; ++i)
+    usleep(1000);
+  EXPECT_EQ(device->allocator().statistics().transient.live, 0U);
+}
+
+TEST_P(Conformance, FewPointsOfAFenceAreLeft) {
+  std::vector<Ref<Semaphore>> timelines;
+  std::vector<SemaphorePoint> points;
+  for (int i = 0; i < 4; ++i) {
+    KILN_ASSERT_ASSIGN(timelines.emplace_back(), device->createSemaphore(0));
+    points.push_back({timelines.back(), 1});
+  }
+  Ref<Fence> all = Fence::create(points);
+  KILN_ASSERT_ASSIGN(Ref<Fence> same, all->waitUntilFewer(5, nullptr));
+  EXPECT_EQ(same.get(), all.get());
+  std::thread other([&] {
+    usleep(2000);
+    KILN_EXPECT_OK(timelines[0]->signal(1));
+  });
+  KILN_ASSERT_ASSIGN(Ref<Fence> rest, all->waitUntilFewer(4, nullptr));
+  other.join();
+  ASSERT_EQ(rest->points().size(), 3u);
+  EXPECT_EQ(rest->points()[0].semaphore.get(), timelines[1].get());
+  EXPECT_FALSE(rest->isSignaled());
+  timelines[1]->fail(dataLoss("the second"));
+  KILN_EXPECT_ERROR(rest->waitUntilFewer(3, nullptr), DataLoss, "the second");
+  KILN_ASSERT_OK(timelines[2]->signal(1));
+  KILN_ASSERT_OK(timelines[3]->signal(1));
+}
+
 TEST_P(Conformance, JoinsFences) {
   KILN_ASSERT_ASSIGN(Ref<Semaphore> a, device->createSemaphore(0));
   KILN_ASSERT_ASSIGN(Ref<Semaphore> b, device->createSemaphore(0));

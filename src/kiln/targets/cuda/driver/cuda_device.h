@@ -17,6 +17,7 @@ public:
   CudaQueue &queue() const { return *submissions; }
   const CudaContext &context() const { return *cudaContext; }
   uint64_t cacheBytes() const override { return uint64_t(cudaContext->properties().l2Bytes); }
+  uint32_t queueCount() const override { return 1; }
   DeviceClock *clock() override { return &deviceClock; }
 
   Status checkExecutable(const ExecutableSource &source) const override;

@@ -25,7 +25,7 @@ public:
     for (size_t i = 0; i < submissions.size(); ++i) {
       const Submission &submission = submissions[i];
       done = DiscreteSubmission::start(*device, done.get(), static_cast<DiscreteCommandBuffer &>(*submission.commands),
-                                       submission.bindings, i == 0 ? &first : &last);
+                                       submission.bindings, Device::kAnyQueue, i == 0 ? &first : &last);
     }
     if (done)
       KILN_RETURN_IF_ERROR(done->wait(Deadline::infinite()));

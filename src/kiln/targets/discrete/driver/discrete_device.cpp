@@ -3,6 +3,8 @@
 #include "kiln/runtime/hal/host_allocator.h"
 #include "kiln/targets/cpu/driver/cpu_executable.h"
 
+#include <array>
+
 namespace kiln::hal {
 
 // As on GPUs, memory is kept unless the options say otherwise, and half of it at most.
@@ -49,8 +51,29 @@ Result<Ref<Semaphore>> DiscreteDevice::createSemaphore(uint64_t initialValue) {
   return Ref<Semaphore>(makeRef<HostSemaphore>(initialValue));
 }
 
-Result<Ref<Fence>> DiscreteDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
-  return DiscreteSubmission::start(*this, wait, *static_cast<DiscreteCommandBuffer *>(commands), bindings);
+DiscreteQueue &DiscreteDevice::nextQueue(uint64_t mask) {
+  std::array<DiscreteQueue *, 64> named;
+  size_t count = 0;
+  for (size_t bit = 0; bit < named.size(); ++bit)
+    if (mask >> bit & 1)
+      named[count++] = queues[bit % queues.size()].get();
+  return *named[nextOfQueues.fetch_add(1) % count];
+}
+
+Result<Ref<Fence>> DiscreteDevice::submitTo(uint64_t mask, Fence *wait, CommandBuffer *commands,
+                                            std::span<const Binding> bindings) {
+  const uint64_t most = deviceMemory->settings.mostInFlight, inFlight = handedOver.load() - ended.load();
+  if (most && inFlight >= most) {
+    start();
+    return resourceExhausted("{} submissions are in flight on device '{}', whose URI allows no more", inFlight, uri());
+  }
+  return DiscreteSubmission::start(*this, wait, *static_cast<DiscreteCommandBuffer *>(commands), bindings, mask);
+}
+
+void DiscreteDevice::start() {
+  if (deviceMemory->settings.hold)
+    for (const Ref<DiscreteQueue> &queue : queues)
+      queue->startUntil(handedOver.load());
 }
 
 Status DiscreteDevice::countSubmission() {

@@ -24,16 +24,26 @@ public:
   Result<Ref<Semaphore>> createSemaphore(uint64_t initialValue) override;
 
   uint64_t cacheBytes() const override { return 1 << 20; }
+  uint32_t queueCount() const override { return static_cast<uint32_t>(queues.size()); }
   DeviceClock *clock() override { return &deviceClock; }
 
   DiscreteMemory &memory() const { return *deviceMemory; }
-  // The queues take turns.
-  DiscreteQueue &nextQueue() { return *queues[nextOfQueues.fetch_add(1) % queues.size()]; }
+  // Of those that the mask names, as Device::execute says; they take turns.
+  DiscreteQueue &nextQueue(uint64_t mask);
   // Of one that starts: what the settings have ready for it.
   Status countSubmission();
+  // Gives each submission a number, from 1.
+  uint64_t handOver() { return handedOver.fetch_add(1) + 1; }
+  void noteEnd() { ended.fetch_add(1); }
+  // What was handed over may start.
+  void start();
 
 protected:
-  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) override;
+  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) override {
+    return submitTo(kAnyQueue, wait, commands, bindings);
+  }
+  Result<Ref<Fence>> submitTo(uint64_t mask, Fence *wait, CommandBuffer *commands,
+                              std::span<const Binding> bindings) override;
 
 private:
   ~DiscreteDevice() override;
@@ -41,7 +51,7 @@ private:
   const std::shared_ptr<DiscreteMemory> deviceMemory;
   const std::string executableFolder;
   std::vector<Ref<DiscreteQueue>> queues;
-  std::atomic<uint64_t> nextOfQueues{0}, submissions{0};
+  std::atomic<uint64_t> nextOfQueues{0}, submissions{0}, handedOver{0}, ended{0};
   DiscreteClock deviceClock{*this};
 };
 

@@ -95,6 +95,55 @@ TEST(DiscreteDriverTest, CommandsWithoutABarrierRunInAnyOrder) {
   EXPECT_EQ(seen, (std::set<uint8_t>{1, 2}));
 }
 
+// What is in one queue runs in order, without a fence; queues run side by side.
+TEST(DiscreteDriverTest, QueuesAreChosen) {
+  constexpr int kFills = 40;
+  auto lastOf = [](const std::string &path, uint64_t queues) {
+    Ref<Device> device = mustOpen(path);
+    Ref<Buffer> buffer = allocate(*device, 1);
+    std::vector<Ref<Fence>> fences;
+    for (int i = 0; i < kFills; ++i) {
+      Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::OneShot, 1);
+      EXPECT_TRUE(commands->fill({0, 0, 1}, uint64_t(i), 1).ok());
+      EXPECT_TRUE(commands->finalize().ok());
+      Binding binding{buffer.get(), 0, 1};
+      fences.push_back(*device->execute(nullptr, commands.get(), {&binding, 1}, queues));
+    }
+    for (const Ref<Fence> &fence : fences)
+      EXPECT_TRUE(fence->wait().ok());
+    return first(*buffer);
+  };
+  std::set<uint8_t> ofOne, ofAll;
+  for (int seed = 0; seed < 64 && (seed < 8 || ofAll.size() < 2); ++seed) {
+    std::string path = fmt::format("queues=3,seed={}", seed);
+    for (uint64_t queue : {2, 4, 32}) // the last is the queue 5 modulo 3
+      ofOne.insert(lastOf(path, queue));
+    ofAll.insert(lastOf(path, Device::kAnyQueue));
+  }
+  EXPECT_EQ(ofOne, std::set<uint8_t>{kFills - 1});
+  EXPECT_GE(ofAll.size(), 2u);
+}
+
+TEST(DiscreteDriverTest, WorkIsHeldUntilTheHostWaits) {
+  Ref<Device> device = mustOpen("hold=1,most-in-flight=2");
+  Ref<Buffer> buffer = allocate(*device, 1);
+  Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::Replay, 1);
+  ASSERT_TRUE(commands->fill({0, 0, 1}, 7, 1).ok());
+  ASSERT_TRUE(commands->finalize().ok());
+  Binding binding{buffer.get(), 0, 1};
+  auto execute = [&](Fence *wait) { return device->execute(wait, commands.get(), {&binding, 1}); };
+  Result<Ref<Fence>> a = execute(nullptr), b = execute(a->get()), c = execute(b->get());
+  ASSERT_TRUE(a.ok() && b.ok());
+  EXPECT_EQ(c.status().message(),
+            "2 submissions are in flight on device 'discrete://hold=1,most-in-flight=2', whose URI allows no more");
+  ASSERT_TRUE((*b)->wait().ok());
+  Result<Ref<Fence>> d = execute(nullptr);
+  ASSERT_TRUE(d.ok());
+  EXPECT_FALSE((*d)->isSignaled());
+  ASSERT_TRUE((*d)->wait().ok());
+  EXPECT_EQ(first(*buffer), 7);
+}
+
 TEST(DiscreteDriverTest, MemoryEnds) {
   Ref<Device> device = mustOpen("memory-mib=1", AllocatorKind::Direct);
   Ref<Buffer> most = allocate(*device, 900'000);

@@ -16,6 +16,11 @@ class DiscreteSemaphore final : public HostSemaphore {
 public:
   explicit DiscreteSemaphore(Ref<DiscreteDevice> device) : HostSemaphore(0), device(std::move(device)) {}
   void loseDevice(Status why) override { device->lose(std::move(why)); }
+  Status wait(uint64_t target, Deadline deadline) override {
+    if (!isReached(target))
+      device->start();
+    return HostSemaphore::wait(target, deadline);
+  }
 
 private:
   Ref<DiscreteDevice> device;
@@ -28,8 +33,8 @@ private:
 DiscreteSubmission::DiscreteSubmission(DiscreteDevice &owner, DiscreteCommandBuffer &commands,
                                        std::span<const Binding> bindings)
     : done(makeRef<DiscreteSemaphore>(Ref<DiscreteDevice>::share(&owner))), device(Ref<DiscreteDevice>::share(&owner)),
-      commands(Ref<DiscreteCommandBuffer>::share(&commands)), limit(Ref<CallLimit>::share(CallLimit::current())),
-      table(bindings.begin(), bindings.end()) {
+      number(owner.handOver()), commands(Ref<DiscreteCommandBuffer>::share(&commands)),
+      limit(Ref<CallLimit>::share(CallLimit::current())), table(bindings.begin(), bindings.end()) {
   for (Binding &binding : table) {
     retained.push_back(Ref<Buffer>::share(binding.buffer));
     const DiscreteBuffer *buffer = binding.buffer ? DiscreteBuffer::find(owner.memory(), *binding.buffer) : nullptr;
@@ -43,21 +48,22 @@ DiscreteSubmission::DiscreteSubmission(DiscreteDevice &owner, DiscreteCommandBuf
 DiscreteSubmission::~DiscreteSubmission() = default;
 
 Ref<Fence> DiscreteSubmission::start(DiscreteDevice &device, Fence *wait, DiscreteCommandBuffer &commands,
-                                     std::span<const Binding> bindings, DiscreteTimes *times) {
+                                     std::span<const Binding> bindings, uint64_t queues, DiscreteTimes *times) {
   auto *submission = new DiscreteSubmission(device, commands, bindings);
+  submission->queues = queues;
   submission->times = times;
   Ref<Fence> fence = Fence::create(submission->done, 1);
   if (wait)
     submission->listen(*wait);
   else
-    device.nextQueue().put(submission);
+    device.nextQueue(queues).put(submission);
   return fence;
 }
 
 void DiscreteSubmission::onSignaled(Status status) {
   if (!status.ok())
     return complete(std::move(status));
-  Ref<DiscreteQueue> queue = Ref<DiscreteQueue>::share(&device->nextQueue());
+  Ref<DiscreteQueue> queue = Ref<DiscreteQueue>::share(&device->nextQueue(queues));
   queue->put(this);
 }
 
@@ -112,6 +118,7 @@ void DiscreteSubmission::complete(Status status) {
   commands = nullptr;
   retained.clear();
   Ref<HostSemaphore> semaphore = done;
+  device->noteEnd();
   // The device stays until the semaphore is gone, which holds it too.
   delete this;
   if (status.ok())
@@ -123,7 +130,8 @@ void DiscreteSubmission::complete(Status status) {
 //===--- DiscreteQueue --------------------------------------------------------------------------------------------===//
 
 DiscreteQueue::DiscreteQueue(const DiscreteSettings &settings, uint32_t index)
-    : delayMicros(settings.delayMicros), random(randomBits(settings.seed, index)), thread([this] { work(); }) {}
+    : delayMicros(settings.delayMicros), random(randomBits(settings.seed, index)),
+      lastToStart(settings.hold ? 0 : UINT64_MAX), thread([this] { work(); }) {}
 
 void DiscreteQueue::put(DiscreteSubmission *submission) {
   {
@@ -131,6 +139,18 @@ void DiscreteQueue::put(DiscreteSubmission *submission) {
     waiting.push_back(submission);
   }
   changed.notify_one();
+}
+
+void DiscreteQueue::startUntil(uint64_t number) {
+  {
+    std::lock_guard lock(mutex);
+    lastToStart = std::max(lastToStart, number);
+  }
+  changed.notify_one();
+}
+
+std::deque<DiscreteSubmission *>::iterator DiscreteQueue::next() {
+  return std::ranges::find_if(waiting, [&](const DiscreteSubmission *one) { return one->number <= lastToStart; });
 }
 
 void DiscreteQueue::shutDown() {
@@ -157,11 +177,12 @@ void DiscreteQueue::work() {
   const std::thread::id self = std::this_thread::get_id();
   std::unique_lock lock(mutex);
   while (true) {
-    changed.wait(lock, [&] { return stopping || !waiting.empty(); });
-    if (waiting.empty())
+    changed.wait(lock, [&] { return stopping || next() != waiting.end(); });
+    auto ready = next();
+    if (ready == waiting.end())
       break;
-    DiscreteSubmission *submission = waiting.front();
-    waiting.pop_front();
+    DiscreteSubmission *submission = *ready;
+    waiting.erase(ready);
     lock.unlock();
     delay();
     Status status = submission->run(random, worker);

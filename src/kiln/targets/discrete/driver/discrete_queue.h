@@ -42,10 +42,10 @@ struct DiscreteTimes {
 // One execution of a command buffer; retains what it uses.
 class DiscreteSubmission final : public FenceListener {
 public:
-  // Puts it into the queue when `wait`, which may be null, is signalled. Where `times` is not null, it is written
-  // before the fence is signalled.
+  // Puts it into one of the queues when `wait`, which may be null, is signalled. Where `times` is not null, it is
+  // written before the fence is signalled.
   static Ref<Fence> start(DiscreteDevice &device, Fence *wait, DiscreteCommandBuffer &commands,
-                          std::span<const Binding> bindings, DiscreteTimes *times = nullptr);
+                          std::span<const Binding> bindings, uint64_t queues, DiscreteTimes *times = nullptr);
 
 private:
   friend class DiscreteQueue;
@@ -59,10 +59,12 @@ private:
 
   const Ref<HostSemaphore> done;
   Ref<DiscreteDevice> device;
+  const uint64_t number; // of those of the device
   Ref<DiscreteCommandBuffer> commands;
   const Ref<CallLimit> limit; // of the call that submitted it; null where it has none
   std::vector<Ref<Buffer>> retained;
   std::vector<Binding> table; // of what the device sees of the buffers
+  uint64_t queues = 0;        // a mask
   DiscreteTimes *times = nullptr;
 };
 
@@ -71,6 +73,8 @@ public:
   DiscreteQueue(const DiscreteSettings &settings, uint32_t index);
 
   void put(DiscreteSubmission *submission);
+  // Submissions up to this number may start.
+  void startUntil(uint64_t number);
   // Nothing is put into it any more; called by the device's destructor, on any thread.
   void shutDown();
 
@@ -78,6 +82,8 @@ private:
   ~DiscreteQueue() override = default;
   void work();
   void delay();
+  // The first that may start; the end of `waiting` where there is none.
+  std::deque<DiscreteSubmission *>::iterator next();
 
   const uint64_t delayMicros;
   Random random; // of the thread
@@ -85,6 +91,7 @@ private:
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<DiscreteSubmission *> waiting; // guarded; owned
+  uint64_t lastToStart;                     // guarded
   bool stopping = false;                    // guarded
   std::thread thread;
 };

@@ -21,6 +21,9 @@ constexpr Setting kSettings[] = {
     {"delay-us", &DiscreteSettings::delayMicros, 0, 60'000'000, "delays are up to so long"},
     {"fail-allocation", &DiscreteSettings::failAllocation, 0, UINT64_MAX, "the allocation that fails"},
     {"fail-submission", &DiscreteSettings::failSubmission, 0, UINT64_MAX, "the submission that fails"},
+    {"hold", &DiscreteSettings::hold, 0, 1, "1: work starts only when the host waits for some of it"},
+    {"most-in-flight", &DiscreteSettings::mostInFlight, 0, UINT64_MAX,
+     "so many submissions that have not ended make the next one fail"},
     {"lose-at", &DiscreteSettings::loseAt, 0, UINT64_MAX, "the submission at which the device is lost"},
 };
 

@@ -19,6 +19,8 @@ struct DiscreteSettings {
   uint64_t delayMicros = 50;   // before a submission starts, and before its end is told: up to so many
   uint64_t failAllocation = 0; // this allocation, counted from 1, finds no memory; 0: none
   uint64_t failSubmission = 0; // this submission fails when it is to start; 0: none
+  uint64_t hold = 0;           // 1: what was submitted starts only when the host waits for some of it
+  uint64_t mostInFlight = 0;   // a submission fails while so many before it have not ended; 0: there may be any number
   uint64_t loseAt = 0;         // at this submission the device is lost, and with it all that follow; 0: never
 
   // "seed=1,delay-us=200"; empty: as above.

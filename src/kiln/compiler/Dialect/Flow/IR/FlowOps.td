@@ -126,6 +126,15 @@ def Flow_TensorLoadOp : Flow_Op<"tensor.load", [Pure]> {
   let assemblyFormat = "$source `[` $indices `]` attr-dict `:` type($source) `->` type($result)";
 }
 
+def Flow_TensorTransferOp : Flow_Op<"tensor.transfer", [Pure, AllTypesMatch<["operand", "result"]>]> {
+  let summary = "a tensor where another device, or another queue, can use it";
+  let description = [{
+    `target` is a `#hal.device.affinity`: what is computed from the result runs there.
+  }];
+  let arguments = (ins AnyRankedTensor:$operand, Variadic<Index>:$operand_dims, AnyAttr:$target);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$operand `:` type($result) (`{` $operand_dims^ `}`)? `to` $target attr-dict";
+}
 def Flow_TensorTieShapeOp : Flow_Op<"tensor.tie_shape", [Pure, AllTypesMatch<["operand", "result"]>]> {
   let summary = "says what the dynamic extents of a tensor are, where its producer cannot";
   let arguments = (ins AnyRankedTensor:$operand, Variadic<Index>:$result_dims);

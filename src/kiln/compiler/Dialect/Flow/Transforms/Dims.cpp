@@ -60,7 +60,7 @@ Dims dynamicDims(OpBuilder &builder, Value tensor) {
     return llvm::to_vector(splat.getResultDims());
   if (auto tie = dyn_cast<TensorTieShapeOp>(op))
     return llvm::to_vector(tie.getResultDims());
-  if (isa<Util::OptimizationBarrierOp>(op))
+  if (isa<Util::OptimizationBarrierOp, TensorTransferOp>(op))
     return dynamicDims(builder, op->getOperand(result.getResultNumber()));
   if (auto select = dyn_cast<arith::SelectOp>(op)) {
     Dims a = dynamicDims(builder, select.getTrueValue()), b = dynamicDims(builder, select.getFalseValue());

@@ -101,6 +101,21 @@ void PipelineLayoutAttr::print(AsmPrinter &printer) const {
   printer << "]>";
 }
 
+std::optional<int64_t> AffinityAttr::getDeviceIndex() {
+  StringRef name = getDevice().getValue();
+  unsigned index = 0;
+  if (!name.consume_front("__device_") || name.getAsInteger(10, index) || index > 255)
+    return std::nullopt;
+  return index;
+}
+
+uint64_t AffinityAttr::getQueueMask() {
+  uint64_t mask = 0;
+  for (int64_t queue : getQueues())
+    mask |= uint64_t(1) << (queue & 63);
+  return mask ? mask : ~uint64_t(0);
+}
+
 //===--- Executables ---------------------------------------------------------------------------------------------===//
 
 void ExecutableOp::build(OpBuilder &builder, OperationState &state, StringRef name) {

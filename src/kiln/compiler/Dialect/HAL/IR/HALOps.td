@@ -98,6 +98,25 @@ def HAL_LoweringAttr : HAL_Attr<"Lowering", "lowering", "how code generation tre
   let assemblyFormat = "`<` $strategy `,` custom<TileConfig>($configuration) `>`";
 }
 
+class HAL_PlaceAttr<string cpp, string text, string summary_> : HAL_Attr<cpp, text, summary_> {
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$device, OptionalArrayRefParameter<"int64_t">:$queues);
+  let assemblyFormat = "`<` $device (`,` `[` $queues^ `]`)? `>`";
+}
+def HAL_AffinityAttr : HAL_PlaceAttr<"Affinity", "device.affinity", "where work runs"> {
+  let description = [{
+    `#hal.device.affinity<@__device_1>`: the second device of the session. `#hal.device.affinity<@__device_0, [1, 2]>`: one of two
+    queues of the first; numbers are modulo the number of queues that the device has. It stands on an op as
+    `stream.affinity`, and on a function for all ops in it.
+  }];
+  let extraClassDeclaration = [{
+    // By the number in its name; nothing where it has none.
+    std::optional<int64_t> getDeviceIndex();
+    // A bit for each queue; all where none is named.
+    uint64_t getQueueMask();
+  }];
+}
+def HAL_PromiseAttr : HAL_PlaceAttr<"Promise", "device.promise", "the same, of a program that does not know its devices yet">;
+
 //===--- Executables ---------------------------------------------------------------------------------------------===//
 
 class HAL_Op<string mnemonic, list<Trait> traits = []> : Op<HAL_Dialect, mnemonic, traits>;
@@ -264,6 +283,16 @@ def HAL_ExecutableVariantIndexOp : HAL_HostOp<"executable.variant_index"> {
   let results = (outs I32:$result);
   let assemblyFormat = "`(` $device `)` $executable attr-dict `:` functional-type(operands, results)";
 }
+def HAL_DeviceEndTurnOp : HAL_HostOp<"device.end_turn"> {
+  let summary = "after a submission: waits until few are in flight, gives their fence, and passes its memory on";
+  let arguments = (ins HAL_Device:$device, HAL_Fence:$in_flight, HAL_Fence:$submitted, HAL_Buffer:$transient);
+  let results = (outs HAL_Fence:$result);
+}
+def HAL_DeviceQueueAllocaOp : HAL_HostOp<"device.queue.alloca"> {
+  let summary = "allocates a buffer for work that waits for a fence";
+  let arguments = (ins HAL_Device:$device, HAL_Fence:$wait, I32:$usage, Index:$length);
+  let results = (outs HAL_Buffer:$result);
+}
 def HAL_BufferAllocateOp : HAL_HostOp<"buffer.allocate"> {
   let summary = "allocates a buffer; its content is undefined";
   let arguments = (ins HAL_Device:$device, I32:$usage, Index:$length);
@@ -272,6 +301,11 @@ def HAL_BufferAllocateOp : HAL_HostOp<"buffer.allocate"> {
 def HAL_BufferConstantOp : HAL_HostOp<"buffer.constant"> {
   let summary = "a read-only buffer that holds bytes of the module";
   let arguments = (ins HAL_Device:$device, AnyType:$rodata, Index:$offset, Index:$length);
+  let results = (outs HAL_Buffer:$result);
+}
+def HAL_BufferTransferOp : HAL_HostOp<"buffer.transfer"> {
+  let summary = "a buffer of a device with the bytes of a part of another device's";
+  let arguments = (ins HAL_Device:$device, HAL_Buffer:$buffer, Index:$offset, Index:$length);
   let results = (outs HAL_Buffer:$result);
 }
 def HAL_BufferLengthOp : HAL_HostOp<"buffer.length", [Pure]> {
@@ -333,6 +367,12 @@ def HAL_CommandBufferFinalizeOp : HAL_HostOp<"command_buffer.finalize"> {
 def HAL_DeviceExecuteOp : HAL_HostOp<"device.execute"> {
   let summary = "submits a command buffer, after a fence, with a binding table of buffer, offset, length";
   let arguments = (ins HAL_Device:$device, HAL_Fence:$wait, HAL_CommandBuffer:$cmd,
+                       Variadic<AnyTypeOf<[HAL_Buffer, Index]>>:$bindings);
+  let results = (outs HAL_Fence:$result);
+}
+def HAL_DeviceQueueExecuteOp : HAL_HostOp<"device.queue.execute"> {
+  let summary = "the same in one of the queues whose bits are set";
+  let arguments = (ins HAL_Device:$device, I64:$queues, HAL_Fence:$wait, HAL_CommandBuffer:$cmd,
                        Variadic<AnyTypeOf<[HAL_Buffer, Index]>>:$bindings);
   let results = (outs HAL_Fence:$result);
 }

@@ -6,12 +6,12 @@ using namespace mlir;
 
 namespace kiln::HAL {
 
-std::string executableGlobal(StringRef executable) {
-  return ("__executable_" + executable).str();
+std::string executableGlobal(StringRef executable, int64_t device) {
+  return ("__executable_" + executable).str() + (device == 0 ? "" : "_device_" + std::to_string(device));
 }
 
-std::string variantGlobal(StringRef executable) {
-  return executableGlobal(executable) + "_variant";
+std::string variantGlobal(StringRef executable, int64_t device) {
+  return executableGlobal(executable, device) + "_variant";
 }
 
 SmallVector<ExecutableVariantOp> variantsOf(ExecutableOp executable) {
@@ -126,7 +126,8 @@ LogicalResult CommandBufferRecorder::recordDispatch(OpBuilder &builder, Stream::
       continue;
     }
     if (!chosen)
-      chosen = Util::GlobalLoadOp::create(builder, loc, builder.getI32Type(), variantGlobal(executable.getSymName()));
+      chosen = Util::GlobalLoadOp::create(builder, loc, builder.getI32Type(),
+                                          variantGlobal(executable.getSymName(), deviceNumber));
     Value isThis = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, chosen, i32(builder, i));
     for (auto [count, other] : llvm::zip(grid, ofVariant))
       count = arith::SelectOp::create(builder, loc, isThis, other, count);
@@ -145,7 +146,7 @@ LogicalResult CommandBufferRecorder::recordDispatch(OpBuilder &builder, Stream::
     rest.push_back(mapped(length));
   }
   Value loaded = Util::GlobalLoadOp::create(builder, loc, ExecutableType::get(builder.getContext()),
-                                            executableGlobal(executable.getSymName()));
+                                            executableGlobal(executable.getSymName(), deviceNumber));
   for (int64_t i = 0; i < repeat; ++i) {
     if (i > 0)
       CommandBufferBarrierOp::create(builder, loc, commands);

@@ -9,15 +9,18 @@
 
 namespace kiln::HAL {
 
-// The globals that hold a loaded executable, and, where it has several variants, which of them it is.
-std::string executableGlobal(llvm::StringRef executable);
-std::string variantGlobal(llvm::StringRef executable);
+// The globals that hold an executable as a device has loaded it, and, where it has several variants, which of them it
+// is.
+std::string executableGlobal(llvm::StringRef executable, int64_t device);
+std::string variantGlobal(llvm::StringRef executable, int64_t device);
 llvm::SmallVector<ExecutableVariantOp> variantsOf(ExecutableOp executable);
 
 class CommandBufferRecorder {
 public:
-  // Each dispatch is launched `repeat` times, one after another.
-  CommandBufferRecorder(Stream::CmdExecuteOp execute, int64_t repeat) : execute(execute), repeat(repeat) {}
+  // Each dispatch is launched `repeat` times, one after another. `device` is the number of the one that is recorded
+  // for.
+  CommandBufferRecorder(Stream::CmdExecuteOp execute, int64_t repeat, int64_t device)
+      : execute(execute), repeat(repeat), deviceNumber(device) {}
 
   // Emits the recording at the builder, where the submission's scalars must be visible; gives the command buffer. The
   // resources of the submission are its binding slots, in order.
@@ -33,7 +36,7 @@ private:
   mlir::Value i32(mlir::OpBuilder &builder, int64_t value);
 
   Stream::CmdExecuteOp execute;
-  int64_t repeat;
+  int64_t repeat, deviceNumber;
   mlir::IRMapping mapping;
   mlir::Value commands;
 };

@@ -1,9 +1,14 @@
 #include "kiln/compiler/Dialect/HAL/Transforms/CommandBufferRecorder.h"
 #include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h"
 
+#include "kiln/compiler/Dialect/HAL/IR/Places.h"
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Interfaces/ConvertTypes.h"
+
+#include "llvm/ADT/SetVector.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -29,6 +34,7 @@ public:
     buffer = BufferType::get(&getContext());
     fence = FenceType::get(&getContext());
     device = DeviceType::get(&getContext());
+    loadedDevices.clear();
 
     // The device, the executables and the recorded command buffers are globals that the first initializer sets.
     auto builder = OpBuilder::atBlockBegin(module.getBody());
@@ -38,29 +44,21 @@ public:
     if (!hasWork && executables.empty())
       return;
     Location loc = module.getLoc();
-    Util::GlobalOp::create(builder, loc, kDevice, device);
-    for (ExecutableOp executable : executables) {
-      Util::GlobalOp::create(builder, loc, executableGlobal(executable.getSymName()),
-                             ExecutableType::get(&getContext()));
-      if (variantsOf(executable).size() > 1)
-        Util::GlobalOp::create(builder, loc, variantGlobal(executable.getSymName()), i32);
+    DeviceUses devices = devicesOf(module, executables);
+    for (auto &[number, loaded] : devices) {
+      Util::GlobalOp::create(builder, loc, deviceGlobal(number), device);
+      for (ExecutableOp executable : loaded) {
+        Util::GlobalOp::create(builder, loc, executableGlobal(executable.getSymName(), number),
+                               ExecutableType::get(&getContext()));
+        if (variantsOf(executable).size() > 1)
+          Util::GlobalOp::create(builder, loc, variantGlobal(executable.getSymName(), number), i32);
+      }
     }
     auto initializer = Util::InitializerOp::create(builder, loc);
     Block &setup = initializer.getBody().emplaceBlock();
     auto setupBuilder = OpBuilder::atBlockEnd(&setup);
-    Value index = arith::ConstantIntOp::create(setupBuilder, loc, i32, 0);
-    Value theDevice = DeviceGetOp::create(setupBuilder, loc, device, index);
-    Util::GlobalStoreOp::create(setupBuilder, loc, theDevice, kDevice);
-    for (ExecutableOp executable : executables) {
-      Value loaded = ExecutableCreateOp::create(setupBuilder, loc, ExecutableType::get(&getContext()), theDevice,
-                                                FlatSymbolRefAttr::get(executable.getSymNameAttr()));
-      Util::GlobalStoreOp::create(setupBuilder, loc, loaded, executableGlobal(executable.getSymName()));
-      if (variantsOf(executable).size() == 1)
-        continue;
-      Value variant = ExecutableVariantIndexOp::create(setupBuilder, loc, i32, theDevice,
-                                                       FlatSymbolRefAttr::get(executable.getSymNameAttr()));
-      Util::GlobalStoreOp::create(setupBuilder, loc, variant, variantGlobal(executable.getSymName()));
-    }
+    for (auto &[number, loaded] : devices)
+      setUpDevice(setupBuilder, loc, number, loaded.getArrayRef());
     Util::ReturnOp::create(setupBuilder, loc);
 
     // Host functions: first the ops, then the types of what is only passed on.
@@ -93,13 +91,65 @@ public:
   }
 
 private:
+  // By number, with what each launches.
+  using DeviceUses = std::map<int64_t, llvm::SetVector<ExecutableOp>>;
+
+  // The first device is always there. Where others launch something, it loads only what it launches itself.
+  static DeviceUses devicesOf(mlir::ModuleOp module, ArrayRef<ExecutableOp> executables) {
+    DeviceUses devices;
+    devices[0];
+    module.walk([&](Operation *op) {
+      if (!isa_and_nonnull<Stream::StreamDialect>(op->getDialect()))
+        return;
+      auto &loaded = devices[deviceOf(placeOf(op))];
+      if (auto transfer = dyn_cast<Stream::ResourceTransferOp>(op))
+        devices[targetOf(transfer)];
+      if (isa<Stream::CmdExecuteOp>(op))
+        op->walk([&](Stream::CmdDispatchOp dispatch) {
+          if (auto executable = module.lookupSymbol<ExecutableOp>(dispatch.getEntry().getRootReference()))
+            loaded.insert(executable);
+        });
+    });
+    if (devices.size() == 1)
+      devices[0].insert(executables.begin(), executables.end());
+    return devices;
+  }
+
+  static int64_t targetOf(Stream::ResourceTransferOp transfer) {
+    return deviceOf(dyn_cast<AffinityAttr>(transfer.getTarget()));
+  }
+
+  void setUpDevice(OpBuilder &builder, Location loc, int64_t number, ArrayRef<ExecutableOp> executables) {
+    Value theDevice = DeviceGetOp::create(builder, loc, device, constant(builder, loc, number));
+    Util::GlobalStoreOp::create(builder, loc, theDevice, deviceGlobal(number));
+    for (ExecutableOp executable : executables) {
+      auto symbol = FlatSymbolRefAttr::get(executable.getSymNameAttr());
+      Value loaded = ExecutableCreateOp::create(builder, loc, ExecutableType::get(&getContext()), theDevice, symbol);
+      Util::GlobalStoreOp::create(builder, loc, loaded, executableGlobal(executable.getSymName(), number));
+      if (variantsOf(executable).size() == 1)
+        continue;
+      Value variant = ExecutableVariantIndexOp::create(builder, loc, i32, theDevice, symbol);
+      Util::GlobalStoreOp::create(builder, loc, variant, variantGlobal(executable.getSymName(), number));
+    }
+  }
+
+  static std::string deviceGlobal(int64_t number) {
+    return number == 0 ? "__device" : "__device_" + std::to_string(number);
+  }
+
   Value constant(OpBuilder &builder, Location loc, int64_t value) {
     return arith::ConstantIntOp::create(builder, loc, i32, value);
   }
 
-  Value getDevice(OpBuilder &builder, Location loc) {
-    return Util::GlobalLoadOp::create(builder, loc, device, kDevice);
+  // Loaded once in a block, whose ops are converted in order.
+  Value getDevice(OpBuilder &builder, Location loc, int64_t number) {
+    Value &loaded = loadedDevices[{builder.getInsertionBlock(), number}];
+    if (!loaded)
+      loaded = Util::GlobalLoadOp::create(builder, loc, device, deviceGlobal(number));
+    return loaded;
   }
+  // Of what the op is about.
+  Value getDevice(OpBuilder &builder, Operation *op) { return getDevice(builder, op->getLoc(), deviceOf(placeOf(op))); }
 
   void replace(Operation *op, Operation *with) {
     for (auto [from, to] : llvm::zip(op->getResults(), with->getResults()))
@@ -116,12 +166,21 @@ private:
       convertExport(exportOp);
     } else if (auto alloc = dyn_cast<Stream::ResourceAllocOp>(op)) {
       Value usage = constant(builder, loc, alloc.getLifetime() == Stream::Lifetime::Transient ? 1 : 0);
-      replace(op, BufferAllocateOp::create(builder, loc, buffer, getDevice(builder, loc), usage, alloc.getSize()));
+      Value theDevice = getDevice(builder, op);
+      if (Value await = alloc.getAwait())
+        replace(op, DeviceQueueAllocaOp::create(builder, loc, buffer, theDevice, await, usage, alloc.getSize()));
+      else
+        replace(op, BufferAllocateOp::create(builder, loc, buffer, theDevice, usage, alloc.getSize()));
     } else if (auto constants = dyn_cast<Stream::ResourceConstantsOp>(op)) {
       Value rodata = Util::RodataOp::create(builder, loc, Util::BufferType::get(&getContext()), constants.getValues());
       Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
       Value size = arith::ConstantIndexOp::create(builder, loc, constants.getSize());
-      replace(op, BufferConstantOp::create(builder, loc, buffer, getDevice(builder, loc), rodata, zero, size));
+      replace(op, BufferConstantOp::create(builder, loc, buffer, getDevice(builder, op), rodata, zero, size));
+    } else if (auto transfer = dyn_cast<Stream::ResourceTransferOp>(op)) {
+      replace(op, BufferTransferOp::create(builder, loc, buffer, getDevice(builder, loc, targetOf(transfer)),
+                                           transfer.getSource(), transfer.getOffset(), transfer.getSize()));
+    } else if (auto join = dyn_cast<Stream::TimepointJoinOp>(op)) {
+      replace(op, FenceJoinOp::create(builder, loc, fence, join.getTimepoints()));
     } else if (auto load = dyn_cast<Stream::ResourceLoadOp>(op)) {
       convertLoad(load);
     } else if (isa<Stream::TimepointImmediateOp>(op)) {
@@ -129,6 +188,12 @@ private:
     } else if (auto await = dyn_cast<Stream::TimepointAwaitOp>(op)) {
       FenceAwaitOp::create(builder, loc, await.getTimepoint());
       dead.push_back(op);
+    } else if (auto turn = dyn_cast<Stream::TimepointEndTurnOp>(op)) {
+      Value transient = turn.getTransient();
+      if (!transient)
+        transient = Util::NullOp::create(builder, loc, buffer);
+      replace(op, DeviceEndTurnOp::create(builder, loc, fence, getDevice(builder, op), turn.getInFlight(),
+                                          turn.getSubmitted(), transient));
     } else if (auto execute = dyn_cast<Stream::CmdExecuteOp>(op)) {
       return convertExecute(execute, setup);
     }
@@ -172,7 +237,8 @@ private:
   LogicalResult convertExecute(Stream::CmdExecuteOp op, Block &setup) {
     OpBuilder builder(op);
     Location loc = op.getLoc();
-    CommandBufferRecorder recorder(op, context->options.dispatchRepeatCount);
+    AffinityAttr place = placeOf(op);
+    CommandBufferRecorder recorder(op, context->options.dispatchRepeatCount, deviceOf(place));
     Value commands;
     if (op.getScalars().empty()) {
       // The same at each call: recorded once, by the initializer, into a global.
@@ -181,13 +247,13 @@ private:
       OpBuilder globals(setup.getParentOp());
       Util::GlobalOp::create(globals, loc, name, type);
       OpBuilder setupBuilder(setup.getTerminator());
-      FailureOr<Value> recorded = recorder.record(setupBuilder, getDevice(setupBuilder, loc), /*mode=*/0);
+      FailureOr<Value> recorded = recorder.record(setupBuilder, getDevice(setupBuilder, op), /*mode=*/0);
       if (failed(recorded))
         return failure();
       Util::GlobalStoreOp::create(setupBuilder, loc, *recorded, name);
       commands = Util::GlobalLoadOp::create(builder, loc, type, name);
     } else {
-      FailureOr<Value> recorded = recorder.record(builder, getDevice(builder, loc), /*mode=*/1);
+      FailureOr<Value> recorded = recorder.record(builder, getDevice(builder, op), /*mode=*/1);
       if (failed(recorded))
         return failure();
       commands = *recorded;
@@ -202,16 +268,22 @@ private:
                              ? BufferLengthOp::create(builder, loc, builder.getIndexType(), resource).getResult()
                              : size);
     }
-    replace(op,
-            DeviceExecuteOp::create(builder, loc, fence, getDevice(builder, loc), op.getAwait(), commands, bindings));
+    Value theDevice = getDevice(builder, op);
+    if (place && !place.getQueues().empty()) {
+      Value queues =
+          arith::ConstantIntOp::create(builder, loc, builder.getI64Type(), static_cast<int64_t>(place.getQueueMask()));
+      replace(op,
+              DeviceQueueExecuteOp::create(builder, loc, fence, theDevice, queues, op.getAwait(), commands, bindings));
+    } else {
+      replace(op, DeviceExecuteOp::create(builder, loc, fence, theDevice, op.getAwait(), commands, bindings));
+    }
     return success();
   }
-
-  static constexpr const char *kDevice = "__device";
 
   const CompilerContext *context;
   Type i32, buffer, fence, device;
   SmallVector<Operation *> dead;
+  DenseMap<std::pair<Block *, int64_t>, Value> loadedDevices;
   int commandBuffers = 0;
 };
 } // namespace

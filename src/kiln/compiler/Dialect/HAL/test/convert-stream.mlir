@@ -84,3 +84,58 @@ util.func @main(%a: !hal.buffer_view, %n: i64) {
   stream.timepoint.await %3 : !stream.timepoint
   util.return
 }
+
+// -----
+
+// What is in the order of a queue, and what is elsewhere, is asked of the device that it is of, which loads what it launches.
+// CHECK: util.global private @__device : !hal.device
+// CHECK: util.global private @__device_1 : !hal.device
+// CHECK: util.global private @__executable_ex_device_1 : !hal.executable
+// CHECK: util.initializer
+// CHECK: %[[FIRST:.+]] = hal.device.get(%c0_i32)
+// CHECK: util.global.store %[[FIRST]], @__device
+// CHECK: %[[SECOND:.+]] = hal.device.get(%c1_i32)
+// CHECK: hal.executable.create(%[[SECOND]]) @ex
+// CHECK-LABEL: util.func @places
+// CHECK: %[[OLD:.+]] = hal.device.execute(
+// CHECK: %[[D1:.+]] = util.global.load @__device_1
+// CHECK: %[[IN:.+]] = hal.buffer.transfer(%[[D1]], %
+// CHECK: %[[OUT:.+]] = hal.device.queue.alloca(%{{.+}}, %[[OLD]], %c1_i32
+// CHECK: %[[DONE:.+]] = hal.device.queue.execute(%{{.+}}, %c6_i64, %[[OLD]], %{{.+}}, %[[IN]], {{.*}}, %[[OUT]],
+// CHECK: %[[NEXT:.+]] = hal.device.end_turn(%[[D1]], %[[OLD]], %[[DONE]], %[[OUT]])
+// CHECK: %[[NONE:.+]] = util.null : !hal.buffer
+// CHECK: %[[LAST:.+]] = hal.device.end_turn(%{{.+}}, %[[NEXT]], %[[DONE]], %[[NONE]])
+// CHECK: %[[BOTH:.+]] = hal.fence.join(%[[OLD]], %[[LAST]])
+// CHECK: hal.fence.await(%[[BOTH]])
+hal.executable private @ex {
+  hal.executable.variant public @llvm_cpu target(<"llvm-cpu", "elf-x86_64", {}>) {
+    hal.executable.export public @f ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, writeonly]>) count() -> (index, index, index) {
+      %c1 = arith.constant 1 : index
+      hal.return %c1, %c1, %c1 : index, index, index
+    }
+    builtin.module {
+    }
+  }
+}
+util.func @places(%a: !hal.buffer_view) {
+  %c0 = arith.constant 0 : index
+  %c256 = arith.constant 256 : index
+  %0 = stream.tensor.import %a : !hal.buffer_view -> !stream.resource
+  %now = stream.timepoint.immediate : !stream.timepoint
+  %old = stream.cmd.execute await(%now) with(%0 : !stream.resource) {%c256} {
+  ^bb0(%in: !stream.resource):
+  }
+  %1 = stream.resource.transfer %0[%c0 for %c256] : !stream.resource -> !stream.resource to #hal.device.affinity<@__device_1>
+  %2 = stream.resource.alloc transient await(%old) : !stream.resource{%c256} {stream.affinity = #hal.device.affinity<@__device_1, [1, 2]>}
+  %3 = stream.cmd.execute await(%old) with(%1, %2 : !stream.resource, !stream.resource) {%c256, %c256} {
+  ^bb0(%in: !stream.resource, %out: !stream.resource):
+    %zero = arith.constant 0 : index
+    %size = arith.constant 256 : index
+    stream.cmd.dispatch @ex::@f[] (%in, %out : !stream.resource, !stream.resource) at(%zero, %zero) for(%size, %size)
+  } {stream.affinity = #hal.device.affinity<@__device_1, [1, 2]>}
+  %next = stream.timepoint.end_turn %old and %3 releasing(%2) {stream.affinity = #hal.device.affinity<@__device_1, [1, 2]>} : !stream.timepoint
+  %last = stream.timepoint.end_turn %next and %3 : !stream.timepoint
+  %4 = stream.timepoint.join %old, %last : !stream.timepoint
+  stream.timepoint.await %4 : !stream.timepoint
+  util.return
+}

@@ -101,6 +101,13 @@ def Stream_AsyncDispatchOp : Stream_Op<"async.dispatch", [AttrSizedOperandSegmen
   }];
 }
 
+def Stream_AsyncTransferOp : Stream_Op<"async.transfer", [Pure]> {
+  let summary = "a value where another device, or another queue, can use it";
+  let arguments = (ins Stream_Resource:$source, Index:$size, AnyAttr:$target);
+  let results = (outs Stream_Resource:$result);
+  let assemblyFormat = "$source `:` type($source) `->` type($result) `{` $size `}` `to` $target attr-dict";
+}
+
 def Stream_AsyncLoadOp : Stream_Op<"async.load", [Pure]> {
   let summary = "one element, on the host";
   let arguments = (ins Stream_Resource:$source, Index:$offset);
@@ -112,9 +119,13 @@ def Stream_AsyncLoadOp : Stream_Op<"async.load", [Pure]> {
 
 def Stream_ResourceAllocOp : Stream_Op<"resource.alloc"> {
   let summary = "allocates";
-  let arguments = (ins Stream_LifetimeAttr:$lifetime, Index:$size);
+  let description = [{
+    With a timepoint the memory is for work that waits for it, and may be what a submission before that has at the end of its turn
+    given back.
+  }];
+  let arguments = (ins Stream_LifetimeAttr:$lifetime, Optional<Stream_Timepoint>:$await, Index:$size);
   let results = (outs Stream_Resource:$result);
-  let assemblyFormat = "$lifetime `:` type($result) `{` $size `}` attr-dict";
+  let assemblyFormat = "$lifetime (`await` `(` $await^ `)`)? `:` type($result) `{` $size `}` attr-dict";
 }
 def Stream_ResourceConstantsOp : Stream_Op<"resource.constants", [Pure]> {
   let summary = "all constants of the module, in one resource";
@@ -122,6 +133,12 @@ def Stream_ResourceConstantsOp : Stream_Op<"resource.constants", [Pure]> {
   let arguments = (ins ArrayAttr:$values, DenseI64ArrayAttr:$offsets, I64Attr:$size);
   let results = (outs Stream_Resource:$result);
   let assemblyFormat = "`(` $values `)` `at` $offsets `:` type($result) `{` $size `}` attr-dict";
+}
+def Stream_ResourceTransferOp : Stream_Op<"resource.transfer"> {
+  let summary = "memory of another device with the same bytes; their work has been awaited";
+  let arguments = (ins Stream_Resource:$source, Index:$offset, Index:$size, AnyAttr:$target);
+  let results = (outs Stream_Resource:$result);
+  let assemblyFormat = "$source `[` $offset `for` $size `]` attr-dict `:` type($source) `->` type($result) `to` $target";
 }
 def Stream_ResourceLoadOp : Stream_Op<"resource.load", [MemoryEffects<[MemRead]>]> {
   let summary = "one element of memory whose work has been awaited";
@@ -183,10 +200,28 @@ def Stream_TimepointImmediateOp : Stream_Op<"timepoint.immediate", [Pure]> {
   let results = (outs Stream_Timepoint:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
+def Stream_TimepointJoinOp : Stream_Op<"timepoint.join", [Pure]> {
+  let summary = "a timepoint that is reached when all are";
+  let arguments = (ins Variadic<Stream_Timepoint>:$timepoints);
+  let results = (outs Stream_Timepoint:$result);
+  let assemblyFormat = "$timepoints attr-dict `:` type($result)";
+}
 def Stream_TimepointAwaitOp : Stream_Op<"timepoint.await"> {
   let summary = "waits on the host";
   let arguments = (ins Stream_Timepoint:$timepoint);
   let assemblyFormat = "$timepoint attr-dict `:` type($timepoint)";
+}
+def Stream_TimepointEndTurnOp : Stream_Op<"timepoint.end_turn"> {
+  let summary = "what is in flight after a submission of a loop's turn";
+  let description = [{
+    Stands for both timepoints. First the host waits, oldest first, until the device is behind by few submissions; for this one, where
+    the device has no queues of its own. Nothing uses the transient memory after the submission.
+  }];
+  let arguments = (ins Stream_Timepoint:$in_flight, Stream_Timepoint:$submitted, Optional<Stream_Resource>:$transient);
+  let results = (outs Stream_Timepoint:$result);
+  let assemblyFormat = [{
+    $in_flight `and` $submitted (`releasing` `(` $transient^ `)`)? attr-dict `:` type($result)
+  }];
 }
 
 //===--- Executables ---------------------------------------------------------------------------------------------===//

@@ -271,6 +271,9 @@ private:
       toErase.push_back(op);
       return success();
     }
+    if (auto transfer = dyn_cast<Flow::TensorTransferOp>(op))
+      return finish(op, AsyncTransferOp::create(builder, loc, resource, transfer.getOperand(),
+                                                sizeOf(transfer.getOperand()), transfer.getTarget()));
     if (isa<Flow::TensorEmptyOp>(op))
       return finish(op, AsyncAllocaOp::create(builder, loc, resource, sizeOf(op->getResult(0))));
     if (auto splat = dyn_cast<Flow::TensorSplatOp>(op))

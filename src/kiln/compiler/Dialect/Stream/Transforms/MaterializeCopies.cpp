@@ -1,3 +1,4 @@
+#include "kiln/compiler/Dialect/HAL/IR/Places.h"
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
 
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
@@ -18,7 +19,8 @@ namespace kiln::Stream {
 
 // Memory that this program has just written and that nothing else can see.
 static bool isFresh(Value value) {
-  return isa_and_nonnull<AsyncAllocaOp, AsyncSplatOp, AsyncCloneOp, AsyncDispatchOp>(value.getDefiningOp());
+  return isa_and_nonnull<AsyncAllocaOp, AsyncSplatOp, AsyncCloneOp, AsyncDispatchOp, AsyncTransferOp>(
+      value.getDefiningOp());
 }
 
 static bool stands(Operation *op, Operation *before) {
@@ -212,7 +214,7 @@ private:
   // Whether a use that stands before an update, or before its value is passed on, leaves the memory to that: it reads,
   // or it gets a copy because of what comes later.
   bool leavesMemory(OpOperand &use) const {
-    return isa<AsyncCloneOp, AsyncLoadOp, AsyncDispatchOp>(use.getOwner()) || mayCopyBefore(use);
+    return isa<AsyncCloneOp, AsyncLoadOp, AsyncTransferOp, AsyncDispatchOp>(use.getOwner()) || mayCopyBefore(use);
   }
 
   // Whether nothing needs the value any more after this use.
@@ -255,7 +257,9 @@ private:
     Operation *user = use.getOwner();
     remark(user, size, reason);
     OpBuilder builder(user);
-    use.set(AsyncCloneOp::create(builder, user->getLoc(), use.get().getType(), use.get(), size));
+    auto copy = AsyncCloneOp::create(builder, user->getLoc(), use.get().getType(), use.get(), size);
+    HAL::setPlace(copy, HAL::placeOf(user));
+    use.set(copy);
   }
 
   void remark(Operation *user, Value size, StringRef reason) {

@@ -11,6 +11,7 @@ void buildStreamPhase(OpPassManager &passes, const CompilerContext &) {
   passes.addPass(createConvertToStreamPass());
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
+  passes.addPass(createPlaceWorkPass());
   // From here to the schedule no CSE: two copies of a value are two memories.
   passes.addPass(createMaterializeCopiesPass());
   passes.addPass(createScheduleExecutionPass());
@@ -20,6 +21,7 @@ void buildStreamPhase(OpPassManager &passes, const CompilerContext &) {
 
 void registerStreamPasses(const CompilerContext &) {
   registerPass([] { return createConvertToStreamPass(); });
+  registerPass([] { return createPlaceWorkPass(); });
   registerPass([] { return createMaterializeCopiesPass(); });
   registerPass([] { return createScheduleExecutionPass(); });
 }

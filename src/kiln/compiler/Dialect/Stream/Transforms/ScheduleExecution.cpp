@@ -1,4 +1,7 @@
+#include "kiln/compiler/Dialect/HAL/IR/Places.h"
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
+#include "kiln/compiler/Dialect/Stream/Transforms/SubmissionParts.h"
+#include "kiln/compiler/Dialect/Stream/Transforms/TurnsAhead.h"
 #include "kiln/compiler/Dialect/Stream/Transforms/ValueForwarding.h"
 #include "kiln/compiler/Interfaces/ArenaPlan.h"
 
@@ -9,6 +12,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -35,7 +40,7 @@ struct Storage {
   Span span;                    // where it is, once that is decided
 };
 
-// The constants of a module, in one resource.
+// The constants of a module that a device uses, in one resource.
 class ConstantPool {
 public:
   int64_t add(ElementsAttr value) {
@@ -50,23 +55,24 @@ public:
   }
 
   // A global that an initializer sets, before everything that may load it.
-  void materialize(mlir::ModuleOp module) {
-    if (values.empty())
-      return;
+  void materialize(mlir::ModuleOp module, HAL::AffinityAttr place) {
+    std::string name = nameOn(HAL::deviceOf(place));
     auto builder = OpBuilder::atBlockBegin(module.getBody());
     Location loc = module.getLoc();
     Type type = ResourceType::get(module.getContext());
-    Util::GlobalOp::create(builder, loc, kName, type);
+    Util::GlobalOp::create(builder, loc, name, type);
     auto initializer = Util::InitializerOp::create(builder, loc);
     builder.setInsertionPointToStart(&initializer.getBody().emplaceBlock());
-    Value resource =
-        ResourceConstantsOp::create(builder, loc, type, builder.getArrayAttr(values),
-                                    builder.getDenseI64ArrayAttr(offsets), builder.getI64IntegerAttr(size));
-    Util::GlobalStoreOp::create(builder, loc, resource, kName);
+    auto resource = ResourceConstantsOp::create(builder, loc, type, builder.getArrayAttr(values),
+                                                builder.getDenseI64ArrayAttr(offsets), builder.getI64IntegerAttr(size));
+    HAL::setPlace(resource, place);
+    Util::GlobalStoreOp::create(builder, loc, resource, name);
     Util::ReturnOp::create(builder, loc);
   }
 
-  static constexpr const char *kName = "__constants";
+  static std::string nameOn(int64_t device) {
+    return device == 0 ? "__constants" : "__constants_" + std::to_string(device);
+  }
 
 private:
   DenseMap<Attribute, int64_t> known;
@@ -75,14 +81,20 @@ private:
   int64_t size = 0;
 };
 
+// By device, and with a place on it.
+using ConstantPools = std::map<int64_t, std::pair<HAL::AffinityAttr, ConstantPool>>;
+
 // Where the constants of one function are, in all of its blocks.
 class FunctionConstants {
 public:
-  FunctionConstants(Operation *func, ConstantPool &pool) {
+  FunctionConstants(Operation *func, ConstantPools &pools) {
     func->walk([&](AsyncConstantOp op) {
       OpBuilder builder(op);
+      int64_t device = HAL::deviceOf(HAL::placeOf(op));
+      auto &[place, pool] = pools[device];
+      place = HAL::placeOf(op);
       int64_t offset = pool.add(op.getValue());
-      Value resource = Util::GlobalLoadOp::create(builder, op.getLoc(), op.getType(), ConstantPool::kName);
+      Value resource = Util::GlobalLoadOp::create(builder, op.getLoc(), op.getType(), ConstantPool::nameOn(device));
       known[op] = {resource, arith::ConstantIndexOp::create(builder, op.getLoc(), offset), op.getSize()};
       ops.push_back(op);
     });
@@ -102,12 +114,13 @@ private:
 };
 
 // Schedules one block, and those in it. Work is collected until the host needs some of it; then it becomes a
-// submission. The host waits before control flow that holds work of its own, and at the end of each block: on a CPU,
-// where it does the work itself while it waits, turns of a loop that are submitted ahead took longer.
+// submission. Loops pass on what the host has not waited for, and branches in them. Before other control flow that
+// holds work of its own the host waits, and at the end of its blocks.
 class BlockScheduler {
 public:
-  BlockScheduler(Block &block, const DenseMap<Value, Span> &constants, const ValueForwarding &forwarding)
-      : block(block), spans(constants), constants(constants), forwarding(forwarding) {}
+  BlockScheduler(Block &block, const DenseMap<Value, Span> &constants, const ValueForwarding &forwarding,
+                 const TurnsAhead &ahead = {})
+      : block(block), ahead(ahead), spans(constants), constants(constants), forwarding(forwarding) {}
 
   LogicalResult run() {
     for (Operation &op : llvm::make_early_inc_range(block)) {
@@ -120,10 +133,17 @@ public:
         submit(&op);
         await(&op);
         convertLoad(load);
+      } else if (auto transfer = dyn_cast<AsyncTransferOp>(op)) {
+        submit(&op);
+        await(&op);
+        convertTransfer(transfer);
       } else if (op.getNumRegions() > 0 && hasDeviceWork(&op)) {
         submit(&op);
-        if (failed(scheduleInside(&op)))
+        if (failed(carriesTimepoint(&op) ? scheduleAhead(&op) : scheduleInside(&op)))
           return failure();
+      } else if (op.hasTrait<OpTrait::IsTerminator>() && carriesTimepoint(&op)) {
+        submit(&op);
+        setLastOperand(&op);
       } else if (op.hasTrait<OpTrait::IsTerminator>() || isa_and_nonnull<Check::CheckDialect>(op.getDialect())) {
         submit(&op);
         await(&op);
@@ -138,13 +158,6 @@ public:
   }
 
 private:
-  static bool hasDeviceWork(Operation *op) {
-    WalkResult result = op->walk([](Operation *inner) {
-      return isa_and_nonnull<StreamDialect>(inner->getDialect()) ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    return result.wasInterrupted();
-  }
-
   LogicalResult scheduleInside(Operation *op) {
     await(op);
     for (Region &region : op->getRegions())
@@ -152,6 +165,32 @@ private:
         if (failed(BlockScheduler(inner, constants, forwarding).run()))
           return failure();
     return success();
+  }
+
+  // Schedules a loop or a branch so that the host does not wait for all that came before.
+  LogicalResult scheduleAhead(Operation *op) {
+    if (!isa<scf::IfOp>(op))
+      setLastOperand(op);
+    for (Region &region : op->getRegions()) {
+      Block &inner = region.front();
+      TurnsAhead ofBlock = {isa<scf::IfOp>(op) ? ahead.timepoint : inner.getArguments().back(), true};
+      if (failed(BlockScheduler(inner, constants, forwarding, ofBlock).run()))
+        return failure();
+    }
+    ahead = {op->getResults().back(), true};
+    return success();
+  }
+
+  // What a loop begins with, or a block of control flow passes on. Where the host has waited for all, what stands there
+  // is reached.
+  void setLastOperand(Operation *op) {
+    if (ahead.timepoint)
+      op->setOperand(op->getNumOperands() - 1, ahead.timepoint);
+  }
+
+  static Value timepointOr(OpBuilder &builder, Location loc, Value timepoint) {
+    return timepoint ? timepoint
+                     : TimepointImmediateOp::create(builder, loc, TimepointType::get(builder.getContext())).getResult();
   }
 
   // It, or what is in it.
@@ -187,12 +226,21 @@ private:
     dead.push_back(load);
   }
 
+  void convertTransfer(AsyncTransferOp transfer) {
+    OpBuilder builder(transfer);
+    Span from = spanOf(transfer.getSource(), transfer.getSize());
+    auto moved = ResourceTransferOp::create(builder, transfer.getLoc(), transfer.getType(), from.resource, from.offset,
+                                            transfer.getSize(), transfer.getTarget());
+    transfer.replaceAllUsesWith(moved.getResult());
+    dead.push_back(transfer);
+  }
+
   void await(Operation *before) {
-    if (!unawaited)
+    if (!ahead.timepoint)
       return;
     OpBuilder builder(before);
-    TimepointAwaitOp::create(builder, before->getLoc(), unawaited);
-    unawaited = {};
+    TimepointAwaitOp::create(builder, before->getLoc(), ahead.timepoint);
+    ahead.timepoint = {};
   }
 
   //===--- One submission
@@ -299,7 +347,8 @@ private:
       }
       if (storage.escapes) {
         Lifetime lifetime = storage.isExternal ? Lifetime::External : Lifetime::Transient;
-        Value resource = ResourceAllocOp::create(builder, loc, type, lifetime, storage.size);
+        auto resource = ResourceAllocOp::create(builder, loc, type, lifetime, orderOfMemory(), storage.size);
+        HAL::setPlace(resource, place);
         storage.span = {resource, zero, storage.size};
         continue;
       }
@@ -337,14 +386,19 @@ private:
       Value rounded = arith::AndIOp::create(builder, loc, arith::AddIOp::create(builder, loc, slotSize, up), mask);
       arenaSize = arith::AddIOp::create(builder, loc, arenaSize, rounded);
     }
-    Value arena = ResourceAllocOp::create(builder, loc, type, Lifetime::Transient, arenaSize);
+    auto alloc = ResourceAllocOp::create(builder, loc, type, Lifetime::Transient, orderOfMemory(), arenaSize);
+    HAL::setPlace(alloc, place);
+    arena = alloc;
     for (ArrayRef<Storage *> group : {ArrayRef(fixedStorages), ArrayRef(dynamicStorages)})
       for (Storage *storage : group)
         storage->span = {arena, storage->span.offset, storage->size};
     arenas[arena] = arenaSize;
   }
 
-  // Turns what is pending into one stream.cmd.execute before `before`.
+  // In a loop memory is for what follows earlier turns, so that the arena of one is that of the next.
+  Value orderOfMemory() const { return ahead.isInLoop ? start : Value(); }
+
+  // Turns what is pending into submissions before `before`: one for each place.
   void submit(Operation *before) {
     for (Operation *op : exports)
       op->moveBefore(before);
@@ -355,10 +409,50 @@ private:
     OpBuilder builder(exports.empty() ? before : exports.front());
     exports.clear();
     Location loc = pending.front()->getLoc();
+    Value entry = ahead.timepoint;
+    std::vector<SubmissionPart> parts = partsOf(pending.getArrayRef());
+    SmallVector<Value> ends, last(parts.size());
+    for (auto [i, part] : llvm::enumerate(parts)) {
+      SmallVector<Value> waits;
+      for (unsigned other : part.after) {
+        waits.push_back(ends[other]);
+        last[other] = {};
+      }
+      place = part.place;
+      start = waits.empty() ? entry : join(builder, loc, waits);
+      pending = std::move(part.ops);
+      submitPart(builder, loc);
+      ends.push_back(start);
+      last[i] = start;
+    }
+    if (!ahead.isInLoop)
+      ahead.timepoint = join(builder, loc, last);
+    pending.clear();
+  }
+
+  void endTurn(OpBuilder &builder, Location loc) {
+    auto end = TimepointEndTurnOp::create(builder, loc, start.getType(), timepointOr(builder, loc, ahead.timepoint),
+                                          start, arena);
+    HAL::setPlace(end, place);
+    ahead.timepoint = end;
+  }
+
+  // A timepoint that is reached when all are. What is null is reached already.
+  static Value join(OpBuilder &builder, Location loc, ArrayRef<Value> timepoints) {
+    llvm::SetVector<Value> different(timepoints.begin(), timepoints.end());
+    different.remove(Value());
+    if (different.size() < 2)
+      return different.empty() ? Value() : different.front();
+    return TimepointJoinOp::create(builder, loc, TimepointType::get(builder.getContext()), different.getArrayRef());
+  }
+
+  // One submission, which waits for `start`; that is then when it has ended.
+  void submitPart(OpBuilder &builder, Location loc) {
     storages.clear();
     storageOf.clear();
     steps.clear();
     lastStep = 0;
+    arena = {};
     assignStorage();
     assignSteps();
     allocate(builder, loc);
@@ -366,7 +460,8 @@ private:
       spans[value] = storages[index].span;
     if (lastStep > 0)
       emitExecute(builder, loc);
-
+    if (lastStep > 0 && ahead.isInLoop)
+      endTurn(builder, loc);
     for (Operation *op : pending) {
       for (Value result : op->getResults()) {
         const Storage &storage = storages[storageOf.lookup(result)];
@@ -376,13 +471,11 @@ private:
       }
       dead.push_back(op);
     }
-    pending.clear();
   }
 
   void emitExecute(OpBuilder &builder, Location loc) {
     // Everything that the commands name, found by emitting them into a region that still sees the outside.
-    Value await =
-        unawaited ? unawaited : TimepointImmediateOp::create(builder, loc, TimepointType::get(builder.getContext()));
+    Value await = timepointOr(builder, loc, start);
     auto scratch = CmdConcurrentOp::create(builder, loc);
     Block &body = scratch.getBody().emplaceBlock();
     OpBuilder inner = OpBuilder::atBlockEnd(&body);
@@ -433,7 +526,8 @@ private:
     for (Operation &op : body)
       bodyBuilder.clone(op, mapping);
     scratch.erase();
-    unawaited = execute.getResult();
+    HAL::setPlace(execute, place);
+    start = execute.getResult();
   }
 
   Value sizeOfResource(OpBuilder &builder, Value resource) {
@@ -496,22 +590,30 @@ private:
   Block &block;
   llvm::SetVector<Operation *> pending;
   SmallVector<Operation *> exports, dead;
-  Value unawaited; // the timepoint of the last submission that the host has not waited for
+  TurnsAhead ahead;
   DenseMap<Value, Span> spans;
   const DenseMap<Value, Span> &constants;
   const ValueForwarding &forwarding;
   DenseMap<Value, Value> arenas;
   // Of the submission that is being made.
+  HAL::AffinityAttr place; // null where it is the first device's
+  Value start;             // what it waits for; null where that is nothing
   SmallVector<Storage> storages;
   llvm::MapVector<Value, unsigned> storageOf;
   DenseMap<Operation *, unsigned> steps;
   unsigned lastStep = 0;
+  Value arena; // null where it needs none
 };
 
 class ScheduleExecutionPass : public impl::ScheduleExecutionPassBase<ScheduleExecutionPass> {
 public:
   void runOnOperation() override {
-    ConstantPool constants;
+    ConstantPools constants;
+    // First of all, as forwarding holds while operations keep their places.
+    for (Operation &op : *getOperation().getBody())
+      if (isa<Util::FuncOp, Util::InitializerOp>(op))
+        for (Block &block : op.getRegion(0))
+          carryTimepoints(block);
     ValueForwarding forwarding(getOperation());
     for (Operation &op : *getOperation().getBody()) {
       if (!isa<Util::FuncOp, Util::InitializerOp>(op))
@@ -522,7 +624,8 @@ public:
           return signalPassFailure();
       located.erase();
     }
-    constants.materialize(getOperation());
+    for (auto &[device, pool] : constants)
+      pool.second.materialize(getOperation(), pool.first);
   }
 };
 } // namespace

@@ -14,6 +14,16 @@ def ConvertToStreamPass : Pass<"kiln-stream-convert", "mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
+def PlaceWorkPass : Pass<"kiln-stream-place", "mlir::ModuleOp"> {
+  let summary = "Decides on which device, and in which of its queues, each dispatch runs";
+  let description = [{
+    A dispatch runs where what it is given was transferred to; one that is given nothing that lies anywhere, where those that
+    use it do. Splats and constants are made on each device that uses them. What is still on another device is transferred. A
+    transfer between queues of a device only orders, and goes away.
+  }];
+  let dependentDialects = ["::kiln::Stream::StreamDialect"];
+}
+
 def MaterializeCopiesPass : Pass<"kiln-stream-materialize-copies", "mlir::ModuleOp"> {
   let summary = "Copies what is overwritten while it is still needed";
   let description = [{

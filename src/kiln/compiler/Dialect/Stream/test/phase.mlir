@@ -104,17 +104,17 @@ func.func @returned_and_read(%a: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x
   return %0, %1, %2 : tensor<4x4xf32>, tensor<4xf32>, tensor<4x4xf32>
 }
 
-// A constant of the function is used where it lies, also in a loop; the host waits for each turn, and once at the end.
+// A constant of the function is used where it lies, also in a loop; the host waits for earlier turns, and once at the end.
 // CHECK-LABEL: util.func @constant_in_loop
 // CHECK: %[[CONSTANTS:.+]] = util.global.load @__constants
 // CHECK: scf.for
 // CHECK-NEXT: stream.resource.alloc
 // CHECK: stream.cmd.execute {{.*}} with(%{{.+}}, %[[CONSTANTS]],
-// CHECK: stream.timepoint.await
+// CHECK: stream.timepoint.end_turn
 // CHECK-NEXT: scf.yield
 // CHECK: stream.cmd.execute
 // CHECK-NOT: stream.cmd.execute
-// CHECK: stream.timepoint.await
+// CHECK: stream.timepoint.await %
 // CHECK-NOT: stream.timepoint.await
 // CHECK: util.return
 func.func @constant_in_loop(%a: tensor<4xf32>, %n: index) -> tensor<4xf32> {

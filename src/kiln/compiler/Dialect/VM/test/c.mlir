@@ -30,7 +30,7 @@
 // CHECK: _Alignas(64) static const uint64_t executable_0[
 // CHECK: {"sum", {{[0-9]+}}, 1, attributes_0},
 // CHECK: {"hal.buffer_view.assert", "rriI*_"},
-// CHECK: {"hal", 1, 1},
+// CHECK: {"hal", 1, {{[0-9]+}}},
 // CHECK: KILN_COMPILED_API const kiln_compiled_module_t *kiln_register_two_things(void);
 module @two_things {
   func.func @sum(%n: index, %x: i64, %d: i32) -> (i64, i32) {
