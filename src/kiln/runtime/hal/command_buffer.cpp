@@ -120,7 +120,10 @@ Status CommandBuffer::dispatchChecked(const Dispatch &dispatch) {
       return std::move(status).withContext(fmt::format("binding {} of dispatch '{}'", i, entry.name));
     slots[range.slot].aligned = true;
   }
-  return count[0] && count[1] && count[2] ? recordDispatch(dispatch) : okStatus();
+  if (!count[0] || !count[1] || !count[2])
+    return okStatus();
+  dispatchTable.push_back(&entry);
+  return recordDispatch(dispatch);
 }
 
 Status CommandBuffer::barrier() {

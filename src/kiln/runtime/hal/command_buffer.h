@@ -77,6 +77,9 @@ public:
   // writes.
   Status checkBindings(std::span<const Binding> bindings) const;
 
+  // Of each dispatch that was recorded, in order, but for those that run nothing; the recording keeps them alive.
+  std::span<const ExecutableExport *const> dispatches() const { return dispatchTable; }
+
   // Called once for each execution; the second of a command buffer that is for one is an error.
   Status beginExecution();
 
@@ -124,6 +127,7 @@ private:
   State state = State::Recording;
   std::atomic<bool> executed{false};
   std::vector<Slot> slots;
+  std::vector<const ExecutableExport *> dispatchTable;
   std::vector<CopyRange> copies; // between different slots: checked for overlap once the table is known
 };
 

@@ -4,6 +4,7 @@
 #ifndef KILN_RUNTIME_HAL_DEVICE_H
 #define KILN_RUNTIME_HAL_DEVICE_H
 
+#include "kiln/base/clock_fit.h"
 #include "kiln/base/ref.h"
 #include "kiln/base/status.h"
 #include "kiln/runtime/hal/allocator.h"
@@ -11,7 +12,7 @@
 #include "kiln/runtime/hal/device_clock.h"
 #include "kiln/runtime/hal/device_loss.h"
 #include "kiln/runtime/hal/executable.h"
-#include "kiln/runtime/hal/execution_watch.h"
+#include "kiln/runtime/hal/execution_times.h"
 #include "kiln/runtime/hal/fence.h"
 #include "kiln/runtime/hal/semaphore.h"
 #include "kiln/runtime/task/options.h"
@@ -36,8 +37,6 @@ struct DeviceOptions {
   // still name kernels when the process has ended. The newest few hundred are kept. Empty, or not writable: code is
   // loaded from memory, where debuggers see its names and perf shows addresses.
   std::string executableFolder;
-  // Told of what the device executes while it is on. May be null; a device without a clock of its own leaves it empty.
-  std::shared_ptr<ExecutionWatch> executionWatch;
   // Told, on any thread, of damage that the debug allocator finds when a buffer is freed; Allocator::verify reports it
   // too.
   std::function<void(const Status &)> onMemoryDamage;
@@ -63,8 +62,16 @@ public:
   virtual Result<Ref<Semaphore>> createSemaphore(uint64_t initialValue) = 0;
 
   // Runs a finalized command buffer of this device after `wait` (null: at once). The error is of the call; what goes
-  // wrong later, also a failure of `wait`, arrives at the fence. Retains everything it uses until completion.
-  Result<Ref<Fence>> execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings);
+  // wrong later, also a failure of `wait`, arrives at the fence. Retains everything it uses until completion. `times`,
+  // which may be null, gets the times of this one.
+  Result<Ref<Fence>> execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                             ExecutionTimes *times = nullptr);
+
+  // A tick of the clock that ExecutionTimes are of, which never runs backwards, and when that was. May wait for the
+  // device. By default the clock is the host's.
+  virtual Result<ClockSample> sampleClock();
+  // From now on whoever has the watch can ask for the times of all that is executed. Nobody executes meanwhile.
+  void watch(std::shared_ptr<ExecutionWatch> watch) { executionWatch = std::move(watch); }
 
   // Puts timestamps of the device's own clock around submissions; null where it has none. Lives as long as the device.
   virtual DeviceClock *clock() { return nullptr; }
@@ -79,14 +86,16 @@ protected:
   Device(std::string uri, Ref<Allocator> allocator, std::shared_ptr<DeviceLoss> loss = std::make_shared<DeviceLoss>());
   ~Device() override = default;
 
-  // With checked arguments.
-  virtual Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) = 0;
+  // With checked arguments. `times`, which may be null, has room for the dispatches that it is to tell of.
+  virtual Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                                    ExecutionTimes *times) = 0;
 
 private:
   std::string deviceUri;
   Ref<Allocator> deviceAllocator;
   std::shared_ptr<DeviceLoss> loss;
   std::vector<Submission> *kept = nullptr;
+  std::shared_ptr<ExecutionWatch> executionWatch;
 };
 
 } // namespace kiln::hal

@@ -43,8 +43,9 @@ Result<Ref<Semaphore>> CudaDevice::createSemaphore(uint64_t initialValue) {
   return Ref<Semaphore>(makeRef<HostSemaphore>(initialValue));
 }
 
-Result<Ref<Fence>> CudaDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
-  return CudaSubmission::start(*this, wait, *static_cast<CudaCommandBuffer *>(commands), bindings);
+Result<Ref<Fence>> CudaDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                                      ExecutionTimes *times) {
+  return CudaSubmission::start(*this, wait, *static_cast<CudaCommandBuffer *>(commands), bindings, times);
 }
 
 } // namespace kiln::hal

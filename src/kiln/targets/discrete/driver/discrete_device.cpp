@@ -49,8 +49,9 @@ Result<Ref<Semaphore>> DiscreteDevice::createSemaphore(uint64_t initialValue) {
   return Ref<Semaphore>(makeRef<HostSemaphore>(initialValue));
 }
 
-Result<Ref<Fence>> DiscreteDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
-  return DiscreteSubmission::start(*this, wait, *static_cast<DiscreteCommandBuffer *>(commands), bindings);
+Result<Ref<Fence>> DiscreteDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                                          ExecutionTimes *times) {
+  return DiscreteSubmission::start(*this, wait, *static_cast<DiscreteCommandBuffer *>(commands), bindings, times);
 }
 
 Status DiscreteDevice::countSubmission() {

@@ -25,6 +25,7 @@ public:
 
   uint64_t cacheBytes() const override { return 1 << 20; }
   DeviceClock *clock() override { return &deviceClock; }
+  Result<ClockSample> sampleClock() override { return DiscreteClock::sample(); }
 
   DiscreteMemory &memory() const { return *deviceMemory; }
   // The queues take turns.
@@ -33,7 +34,8 @@ public:
   Status countSubmission();
 
 protected:
-  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) override;
+  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                            ExecutionTimes *times) override;
 
 private:
   ~DiscreteDevice() override;

@@ -2,9 +2,14 @@
 #include "kiln/targets/discrete/driver/discrete_device.h"
 #include "kiln/targets/discrete/driver/discrete_driver.h"
 
+#include "kiln/base/clock_fit.h"
+
 #include "gtest/gtest.h"
 
+#include <chrono>
 #include <set>
+#include <thread>
+#include <vector>
 
 namespace kiln::hal {
 
@@ -134,6 +139,23 @@ TEST(DiscreteDriverTest, ALostDeviceTakesNothingMore) {
   EXPECT_EQ(fill(*device, *buffer, {3}).message(),
             "device 'discrete://lose-at=2' is lost because of an earlier error: device 'discrete://lose-at=2' was lost "
             "at submission 2, as its URI asks; create it anew");
+}
+
+// Its ticks take 8 nanoseconds of a clock that runs 200 ppm too fast.
+TEST(DiscreteDriverTest, TheClockCanBeFitted) {
+  Ref<Device> device = mustOpen("");
+  std::vector<ClockSample> samples;
+  for (int i = 0; i < 50; ++i) {
+    samples.push_back(*device->sampleClock());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_GE(samples.front().ticks, uint64_t(1) << 40);
+  Result<ClockFit> fit = ClockFit::of(samples);
+  ASSERT_TRUE(fit.ok()) << fit.status().toString();
+  const double most = 2 * (fit->uncertainty + fit->nanosecondsPerTick);
+  EXPECT_LE(fit->residual, most);
+  EXPECT_NEAR(fit->nanosecondsPerTick / (8 / 1.0002), 1,
+              2 * most / static_cast<double>(samples.back().before - samples.front().before));
 }
 
 TEST(DiscreteDriverTest, SettingsAreChecked) {
