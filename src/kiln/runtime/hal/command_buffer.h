@@ -47,9 +47,9 @@ struct Binding {
 struct Dispatch {
   Executable *executable = nullptr; // retained by the recording
   uint32_t exportOrdinal = 0;
-  uint64_t workgroupCount[3] = {1, 1, 1}; // x, y, z; each below 2^32, the product below 2^48; a zero runs nothing
+  uint64_t workgroupCount[3] = {1, 1, 1}; // x, y, z, within the device's limits; a zero runs nothing
   std::span<const uint64_t> constants;
-  std::span<const SlotRange> bindings; // offsets are multiples of KILN_BINDING_ALIGNMENT
+  std::span<const SlotRange> bindings; // offsets are multiples of the device's alignment of bindings
 };
 
 class CommandBuffer : public RefCounted {

@@ -10,6 +10,7 @@
 #include "kiln/runtime/hal/allocator.h"
 #include "kiln/runtime/hal/command_buffer.h"
 #include "kiln/runtime/hal/device_clock.h"
+#include "kiln/runtime/hal/device_limits.h"
 #include "kiln/runtime/hal/device_loss.h"
 #include "kiln/runtime/hal/executable.h"
 #include "kiln/runtime/hal/execution_times.h"
@@ -50,6 +51,7 @@ public:
   // How many workgroups can run at the same time on workers of this process; 1 where the calling thread does all.
   virtual uint32_t workerCount() const { return 1; }
 
+  const DeviceLimits &limits() const { return deviceLimits; }
   // Of the cache that all of the device shares; 0 where it does not tell.
   virtual uint64_t cacheBytes() const { return 0; }
 
@@ -85,6 +87,8 @@ protected:
   // `loss` is shared with what else finds out that the device does not work, such as its buffers.
   Device(std::string uri, Ref<Allocator> allocator, std::shared_ptr<DeviceLoss> loss = std::make_shared<DeviceLoss>());
   ~Device() override = default;
+
+  DeviceLimits deviceLimits; // set by the subclass, before anybody uses the device
 
   // With checked arguments. `times`, which may be null, has room for the dispatches that it is to tell of.
   virtual Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,

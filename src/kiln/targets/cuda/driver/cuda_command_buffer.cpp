@@ -57,8 +57,7 @@ bool CudaCommandBuffer::canAddress(const Buffer &buffer) const {
 
 uint64_t CudaCommandBuffer::blocksOf(const Command &command) {
   const uint64_t *count = command.workgroupCount;
-  // What a launch can have in one dimension.
-  uint64_t blocks = std::min<uint64_t>(count[0] * count[1] * count[2], INT32_MAX);
+  uint64_t blocks = std::min<uint64_t>(count[0] * count[1] * count[2], command.kernel->launchBlocks);
   if (command.kernel->mostBlocks)
     blocks = std::min<uint64_t>(blocks, command.kernel->mostBlocks);
   return command.kernel->scratchBytes ? CudaQueue::scratchBlocks(command.kernel->scratchBytes, blocks) : blocks;

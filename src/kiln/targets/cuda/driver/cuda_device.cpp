@@ -18,7 +18,9 @@ static Ref<Allocator> createAllocator(const Ref<CudaContext> &context, DeviceOpt
 
 CudaDevice::CudaDevice(std::string uri, Ref<CudaContext> context, Ref<CudaQueue> queue, const DeviceOptions &options)
     : Device(std::move(uri), createAllocator(context, options), context->loss()), cudaContext(std::move(context)),
-      submissions(std::move(queue)) {}
+      submissions(std::move(queue)) {
+  deviceLimits = cudaContext->properties().limits();
+}
 
 Result<Ref<CudaDevice>> CudaDevice::create(std::string uri, Ref<CudaContext> context, const DeviceOptions &options) {
   KILN_ASSIGN_OR_RETURN(Ref<CudaQueue> queue, CudaQueue::create(context));

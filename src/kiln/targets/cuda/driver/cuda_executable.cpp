@@ -201,6 +201,7 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context
                         entry->dynamic_shared_bytes(),
                         entry->scratch_bytes(),
                         {},
+                        uint32_t(context->properties().maxBlocks),
                         entry->blocks_per_multiprocessor() * uint32_t(context->properties().multiprocessors),
                         entry->starts_early(),
                         {},

@@ -21,6 +21,7 @@ static Ref<Allocator> createAllocator(const std::shared_ptr<DiscreteMemory> &mem
 DiscreteDevice::DiscreteDevice(std::string uri, std::shared_ptr<DiscreteMemory> memory, const DeviceOptions &options)
     : Device(std::move(uri), createAllocator(memory, options)), deviceMemory(std::move(memory)),
       executableFolder(options.executableFolder) {
+  deviceLimits = deviceMemory->limits;
   const DiscreteSettings &settings = deviceMemory->settings;
   for (uint32_t i = 0; i < settings.queues; ++i)
     queues.push_back(makeRef<DiscreteQueue>(settings, i));

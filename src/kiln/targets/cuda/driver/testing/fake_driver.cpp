@@ -61,6 +61,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
            : attribute == 76 ? 0
            : attribute == 16 ? 4
            : attribute == 1  ? 1024
+           : attribute == 10 ? 32
            : isPlace         ? (attribute == 33 ? 0x19 : 0)
                              : 1 << 20;
   return 0;
