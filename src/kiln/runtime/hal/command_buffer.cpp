@@ -121,6 +121,7 @@ Status CommandBuffer::dispatchChecked(const Dispatch &dispatch) {
     if (!status.ok())
       return std::move(status).withContext(fmt::format("binding {} of dispatch '{}'", i, entry.name));
     slots[range.slot].aligned = true;
+    slots[range.slot].written |= i < entry.access.size() && allows(entry.access[i], MemoryAccess::Write);
   }
   if (!count[0] || !count[1] || !count[2])
     return okStatus();
@@ -173,7 +174,7 @@ Status CommandBuffer::checkBindings(std::span<const Binding> bindings) const {
           "binding slot {} starts at byte {} of its allocation; a binding starts at a multiple of {}", i,
           binding.buffer->allocationOffset() + binding.offset, alignment);
     if (slot.written && !allows(binding.buffer->access(), MemoryAccess::Write))
-      return permissionDenied("binding slot {} is written by a fill or a copy, and its buffer is read-only", i);
+      return permissionDenied("binding slot {} is written, and its buffer is read-only", i);
   }
   for (const CopyRange &copy : copies) {
     const Binding &source = bindings[copy.source.slot], &target = bindings[copy.target.slot];

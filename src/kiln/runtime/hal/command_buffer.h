@@ -73,7 +73,7 @@ public:
   Status barrier();
   Status finalize();
 
-  // Whether the table fits what was recorded: entries, windows in bounds and aligned, and writable where a fill or copy
+  // Whether the table fits what was recorded: entries, windows in bounds and aligned, and writable where something
   // writes.
   Status checkBindings(std::span<const Binding> bindings) const;
 
@@ -108,7 +108,7 @@ private:
     uint64_t requiredLength = 0; // the furthest byte that a command touches
     bool used = false;
     bool aligned = false; // a dispatch binds it
-    bool written = false; // a fill or copy writes it
+    bool written = false; // a command is known to write it
   };
   struct CopyRange {
     SlotRange source, target;

@@ -222,7 +222,8 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context
       executable->kernels.push_back(std::move(kernel));
     }
   for (const CudaKernel &kernel : executable->kernels)
-    executable->entries.push_back({kernel.name, kernel.bindingCount, kernel.constantCount, 0});
+    executable->entries.push_back(
+        {kernel.name, kernel.bindingCount, kernel.constantCount, 0, source.accessOf(executable->entries.size())});
   executable->exportTable = executable->entries;
   return executable;
 }
