@@ -1,6 +1,7 @@
 // CUDA's driver over simulated GPUs: what users see of kernels that do wrong, and of code that cannot be loaded.
 #include "kiln/targets/cuda/sim/cuda_sim_driver.h"
 
+#include "kiln/base/random.h"
 #include "kiln/schema/gpu_executable.h"
 #include "kiln/schema/gpu_executable_generated.h"
 #include "kiln/targets/cuda/driver/cuda_driver.h"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <elf.h>
-#include <random>
 #include <thread>
 
 namespace kiln::hal {
@@ -230,9 +230,9 @@ TEST_F(CudaSim, longCopiesArriveWhole) {
   open("26");
   constexpr size_t kBytes = (size_t(19) << 20) + 4321, kOffset = 77;
   std::vector<std::byte> written(kBytes), found(kBytes);
-  std::mt19937 dice(1);
+  Random dice(1);
   for (std::byte &byte : written)
-    byte = std::byte(dice());
+    byte = std::byte(dice.bits());
   Result<Ref<Buffer>> buffer = device->allocator().allocate(BufferUsage::Result, kBytes + 2 * kOffset);
   ASSERT_TRUE(buffer.ok()) << buffer.status().toString();
   const std::vector<std::byte> zeros((*buffer)->byteLength());
