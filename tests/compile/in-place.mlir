@@ -1,6 +1,10 @@
 // What is updated is copied only where something still needs what was there: never in a loop that appends, and not where
 // a value was read before. Copies and their bytes are counted, and results are those of tensors.
 // RUN: kiln-compile --iree-hal-target-backends=llvm-cpu --kiln-remarks %s -o %t.vmfb 2>&1 | FileCheck %s
+// What a dispatch does with each binding is in the module.
+// RUN: kiln-dump-module %t.vmfb | FileCheck %s --check-prefix=ACCESS
+// ACCESS: append_dispatch_0_insert_slice_8_f32 (1 bindings: rw, 2 constants)
+// ACCESS: read_first_dispatch_0_elementwise_4_f32 (2 bindings: r w, 0 constants)
 // RUN: kiln-run-module --module=%t.vmfb --function=append --input=8xf32=0 --expected_output="8xf32=0 1 2 3 4 5 6 7"
 // RUN: kiln-run-module --module=%t.vmfb --function=append_to_own --expected_output="8xf32=0 1 2 3 4 5 6 7"
 // RUN: kiln-run-module --module=%t.vmfb --function=read_first --input="4xf32=1 -2 3 -4" --expected_output="f32=10" \

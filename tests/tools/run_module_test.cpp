@@ -282,6 +282,9 @@ TEST_F(RunModuleTest, Devices) {
   EXPECT_LACKS(one.out, "local-task");
   EXPECT_EQ(runTool("kiln-run-module", {"--list_devices=none"}).exitCode, 1);
   EXPECT_CONTAINS(runTool("kiln-run-module", {"--dump_devices=local-task"}).out, "# --device=local-task");
+  const std::string discrete = runTool("kiln-run-module", {"--dump_devices=discrete"}).out;
+  EXPECT_CONTAINS(discrete, "  alignment of buffers:                 256\n");
+  EXPECT_CONTAINS(discrete, "  bytes of a buffer at most:            4294967296\n");
 }
 
 TEST_F(RunModuleTest, WorkersAndAllocators) {

@@ -274,8 +274,9 @@ private:
     for (const VariantDesc &variant : executable.variants) {
       std::vector<Offset<ExecutableExport>> exports;
       for (const ExecutableExportDesc &entry : variant.exports)
-        exports.push_back(
-            CreateExecutableExport(builder, builder.CreateString(entry.name), entry.bindingCount, entry.constantCount));
+        exports.push_back(CreateExecutableExport(builder, builder.CreateString(entry.name), entry.bindingCount,
+                                                 entry.constantCount,
+                                                 entry.access.empty() ? 0 : builder.CreateVector(entry.access)));
       variants.push_back(
           CreateExecutableVariant(builder, builder.CreateString(variant.target), builder.CreateString(variant.format),
                                   variantSections[variantIndex++], builder.CreateString(variant.cpu),

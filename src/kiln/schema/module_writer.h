@@ -82,6 +82,7 @@ struct ExecutableExportDesc {
   std::string name;
   uint32_t bindingCount = 0;
   uint32_t constantCount = 0;
+  std::vector<uint8_t> access = {}; // as module.fbs says
 };
 
 struct VariantDesc {

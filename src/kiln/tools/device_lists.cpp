@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <vector>
 
 #include "kiln/base/flags.h"
@@ -57,10 +58,12 @@ Status dumpDevices(const hal::DriverRegistry &registry, std::string_view driver)
     heading(fmt::format("Enumerated devices for driver '{}'", driver.name()));
     for (const hal::DeviceInfo &device : devices) {
       print(fmt::format("\n# --device={}\n#   {}\n", device.uri, device.name));
+      auto properties = device.properties;
+      std::ranges::copy(device.limits.describe(), std::back_inserter(properties));
       size_t width = 0;
-      for (const auto &[key, value] : device.properties)
+      for (const auto &[key, value] : properties)
         width = std::max(width, key.size());
-      for (const auto &[key, value] : device.properties)
+      for (const auto &[key, value] : properties)
         print(fmt::format("  {:<{}}  {}\n", key + ":", width + 1, value));
     }
     print("\n");

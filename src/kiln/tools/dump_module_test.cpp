@@ -50,7 +50,7 @@ constexpr const char *kMetadata[] = {
     "  @imported(i64) -> (i64, ref)\n    kiln.abi.declaration: sync func @imported(%a: i64) -> (%b: i64)\n",
     "  @host.sum(i32, i64...) -> (i64)\n",
     "    llvm-cpu, elf-x86_64, 17 B (section 3), CPU znver4, features +avx512f,+fma\n",
-    "      0: dispatch_0_matmul (3 bindings, 1 constants)\n",
+    "      0: dispatch_0_matmul (3 bindings: r rw w, 1 constants)\n",
     "  $0 message 10 B at byte 0 of section 2: \"went wrong\"\n",
     "  $1 weights 400 B at byte 64 of section 2: 01 02 03 04 01",
     "  globals: 2 values, 1 references\n  initializer: @__init\n",

@@ -6,7 +6,9 @@
 #include "kiln/families/families.h"
 #include "kiln/measure/providers/providers.h"
 #include "kiln/measure/providers/serve.h"
+#include "kiln/tools/cache_path.h"
 #include "kiln/tools/cli.h"
+#include "kiln/tools/driver_cache.h"
 #include "kiln/tools/exhaustion.h"
 #include "kiln/tools/peers_flag.h"
 
@@ -64,6 +66,7 @@ int main(int argc, char **argv) {
   parser.example("kiln-lab-worker --provider=onednn:preferred");
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
+  placeDriverCache(userCachePath("executables"));
   if (list)
     return listProviders(peersFolder(peers));
   if (provider.empty())

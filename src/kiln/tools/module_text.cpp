@@ -90,6 +90,10 @@ std::string containerText(const vm::Container &container) {
   return text;
 }
 
+static std::string_view accessName(hal::MemoryAccess access) {
+  return access == hal::MemoryAccess::Read ? "r" : access == hal::MemoryAccess::Write ? "w" : "rw";
+}
+
 static std::string executablesText(const Module &module) {
   std::string text;
   for (const vm::ExecutableInfo &executable : module.executables()) {
@@ -98,9 +102,13 @@ static std::string executablesText(const Module &module) {
       text += fmt::format("    {}, {}, {} (section {}), CPU {}, features {}\n", variant.target, variant.format,
                           bytesText(variant.bytes.size()), variant.section, variant.cpu.empty() ? "any" : variant.cpu,
                           variant.cpuFeatures.empty() ? "none" : variant.cpuFeatures);
-      for (size_t i = 0; i < variant.exports.size(); ++i)
-        text += fmt::format("      {}: {} ({} bindings, {} constants)\n", i, variant.exports[i].name,
-                            variant.exports[i].bindingCount, variant.exports[i].constantCount);
+      for (size_t i = 0; i < variant.exports.size(); ++i) {
+        const vm::ExecutableExportInfo &entry = variant.exports[i];
+        text += fmt::format("      {}: {} ({} bindings", i, entry.name, entry.bindingCount);
+        for (size_t j = 0; j < entry.access.size(); ++j)
+          text += fmt::format("{}{}", j ? " " : ": ", accessName(entry.access[j]));
+        text += fmt::format(", {} constants)\n", entry.constantCount);
+      }
     }
   }
   return text;
@@ -194,8 +202,11 @@ static Json executableJson(const vm::ExecutableInfo &executable) {
   Json variants = Json::array();
   for (const vm::VariantInfo &variant : executable.variants) {
     Json exports = Json::array();
-    for (const vm::ExecutableExportInfo &entry : variant.exports)
+    for (const vm::ExecutableExportInfo &entry : variant.exports) {
       exports.push_back({{"name", entry.name}, {"bindings", entry.bindingCount}, {"constants", entry.constantCount}});
+      if (!entry.access.empty())
+        std::ranges::transform(entry.access, std::back_inserter(exports.back()["access"]), accessName);
+    }
     variants.push_back({{"target", variant.target},
                         {"format", variant.format},
                         {"section", variant.section},

@@ -16,6 +16,7 @@
 #include "kiln/targets/drivers.h"
 #include "kiln/tools/cache_path.h"
 #include "kiln/tools/device_lists.h"
+#include "kiln/tools/driver_cache.h"
 
 namespace kiln {
 
@@ -79,9 +80,10 @@ void RuntimeFlags::addDeviceFlags(FlagParser &parser) {
              printStatistics);
   parser.addOptionalValue(
       {"executable_folder", "DIR",
-       "Where the machine code that runs is kept, so that perf shows kernels by the names of their "
-       "dispatches; the newest 256 files stay. Empty: in memory alone, where gdb sees names, but perf "
-       "does not. The default is ~/.cache/kiln/executables."},
+       "Where the machine code that runs is kept, so that perf shows kernels by the names of their dispatches; the "
+       "newest 256 files stay. What NVIDIA's driver compiles for a GPU it keeps there, too, unless the environment "
+       "names another place for its cache (CUDA_CACHE_PATH). Empty: in memory alone, where gdb sees names, but perf "
+       "does not, and the driver compiles in each process. The default is ~/.cache/kiln/executables."},
       executableFolder);
   parser.add({"trace_execution", "", "Prints each instruction of the host program that runs, to standard error."},
              traceExecution);
@@ -177,6 +179,7 @@ Result<Program> Program::open(const RuntimeFlags &flags, Ref<vm::Module> compile
                                                           : hal::AllocatorKind::Default;
   options.task.workerCount = flags.workers;
   options.executableFolder = flags.executableFolder ? *flags.executableFolder : defaultExecutableFolder();
+  placeDriverCache(options.executableFolder);
   std::vector<std::string> uris = flags.devices;
   if (uris.empty())
     uris.push_back("local-task");

@@ -11,7 +11,7 @@
 #include "kiln/runtime/hal/buffer_view.h"
 #include "kiln/runtime/hal/device.h"
 #include "kiln/runtime/hal/driver.h"
-#include "kiln/runtime/hal/execution_watch.h"
+#include "kiln/runtime/hal/execution_times.h"
 #include "kiln/runtime/vm/hal_module.h"
 #include "kiln/runtime/vm/hal_types.h"
 #include "kiln/runtime/vm/session.h"
@@ -98,8 +98,8 @@ Status KilnProvider::start(uint32_t threads) {
   // Freed memory is kept, so that timed calls ask the system for none, as in a program that runs for long.
   options.allocator = hal::AllocatorKind::Caching;
   options.task.workerCount = threads;
-  options.executionWatch = executions;
   KILN_ASSIGN_OR_RETURN(halDevice, registry.createDevice(threads == 1 ? "local-sync" : "local-task", options));
+  halDevice->watch(executions);
   // The device has bound its own workers; the thread that waits for them works, too.
   return bindCaller(threads);
 }
@@ -233,16 +233,18 @@ void KilnProvider::watch(bool on) {
 // A call may submit several times: its device is at work from the first start to the last end. One that submits nothing
 // has no times.
 void KilnProvider::addDeviceTimes() {
-  std::vector<hal::ExecutionTimes> all = executions->take();
+  const std::vector<Ref<hal::ExecutionTimes>> all = executions->take();
   if (all.empty())
     return;
-  hal::ExecutionTimes call = all.front();
-  for (const hal::ExecutionTimes &one : all)
-    call = {std::min(call.submitted, one.submitted), std::min(call.started, one.started),
-            std::max(call.ended, one.ended)};
-  deviceTimes.submitted.push_back(int64_t(call.submitted));
-  deviceTimes.started.push_back(int64_t(call.started));
-  deviceTimes.ended.push_back(int64_t(call.ended));
+  uint64_t submitted = UINT64_MAX;
+  hal::TickRange call{UINT64_MAX, 0};
+  for (const Ref<hal::ExecutionTimes> &one : all) {
+    submitted = std::min(submitted, one->submitted);
+    call = {std::min(call.begin, one->submission.begin), std::max(call.end, one->submission.end)};
+  }
+  deviceTimes.submitted.push_back(int64_t(submitted));
+  deviceTimes.started.push_back(int64_t(call.begin));
+  deviceTimes.ended.push_back(int64_t(call.end));
 }
 
 // A few bytes for each worker to fill, so that all of them wake up as they do for a dispatch.

@@ -104,23 +104,29 @@ Status CommandBuffer::dispatchChecked(const Dispatch &dispatch) {
   if (dispatch.bindings.size() != entry.bindingCount)
     return invalidArgument("dispatch '{}' takes {} bindings; {} were given", entry.name, entry.bindingCount,
                            dispatch.bindings.size());
+  const DeviceLimits &limits = owner->limits();
   const uint64_t *count = dispatch.workgroupCount;
   uint64_t total = 1;
   for (int i = 0; i < 3; ++i)
-    if (count[i] > UINT32_MAX || __builtin_mul_overflow(total, count[i], &total) || total >= (uint64_t(1) << 48))
+    if (count[i] > limits.mostWorkgroups[i] || __builtin_mul_overflow(total, count[i], &total) ||
+        total > limits.mostWorkgroupsInAll)
       return outOfRange("dispatch '{}' has too many workgroups: {} x {} x {}", entry.name, count[0], count[1],
                         count[2]);
   for (size_t i = 0; i < dispatch.bindings.size(); ++i) {
     const SlotRange &range = dispatch.bindings[i];
     Status status = useSlot("a binding", range);
-    if (status.ok() && range.offset % KILN_BINDING_ALIGNMENT != 0)
+    if (status.ok() && range.offset % limits.bindingAlignment != 0)
       status =
-          invalidArgument("it starts at offset {}, which is no multiple of {}", range.offset, KILN_BINDING_ALIGNMENT);
+          invalidArgument("it starts at offset {}, which is no multiple of {}", range.offset, limits.bindingAlignment);
     if (!status.ok())
       return std::move(status).withContext(fmt::format("binding {} of dispatch '{}'", i, entry.name));
     slots[range.slot].aligned = true;
+    slots[range.slot].written |= i < entry.access.size() && allows(entry.access[i], MemoryAccess::Write);
   }
-  return count[0] && count[1] && count[2] ? recordDispatch(dispatch) : okStatus();
+  if (!count[0] || !count[1] || !count[2])
+    return okStatus();
+  dispatchTable.push_back(&entry);
+  return recordDispatch(dispatch);
 }
 
 Status CommandBuffer::barrier() {
@@ -146,6 +152,7 @@ Status CommandBuffer::beginExecution() {
 Status CommandBuffer::checkBindings(std::span<const Binding> bindings) const {
   if (bindings.size() != slots.size())
     return invalidArgument("the command buffer has {} binding slots; the table has {}", slots.size(), bindings.size());
+  const uint64_t alignment = owner->limits().bindingAlignment;
   for (size_t i = 0; i < bindings.size(); ++i) {
     const Slot &slot = slots[i];
     const Binding &binding = bindings[i];
@@ -162,12 +169,12 @@ Status CommandBuffer::checkBindings(std::span<const Binding> bindings) const {
                         binding.offset, available);
     if (binding.length < slot.requiredLength)
       return outOfRange("binding slot {} has {} bytes; the commands use {}", i, binding.length, slot.requiredLength);
-    if (slot.aligned && (binding.buffer->allocationOffset() + binding.offset) % KILN_BINDING_ALIGNMENT != 0)
+    if (slot.aligned && (binding.buffer->allocationOffset() + binding.offset) % alignment != 0)
       return invalidArgument(
           "binding slot {} starts at byte {} of its allocation; a binding starts at a multiple of {}", i,
-          binding.buffer->allocationOffset() + binding.offset, KILN_BINDING_ALIGNMENT);
+          binding.buffer->allocationOffset() + binding.offset, alignment);
     if (slot.written && !allows(binding.buffer->access(), MemoryAccess::Write))
-      return permissionDenied("binding slot {} is written by a fill or a copy, and its buffer is read-only", i);
+      return permissionDenied("binding slot {} is written, and its buffer is read-only", i);
   }
   for (const CopyRange &copy : copies) {
     const Binding &source = bindings[copy.source.slot], &target = bindings[copy.target.slot];

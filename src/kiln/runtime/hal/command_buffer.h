@@ -47,9 +47,9 @@ struct Binding {
 struct Dispatch {
   Executable *executable = nullptr; // retained by the recording
   uint32_t exportOrdinal = 0;
-  uint64_t workgroupCount[3] = {1, 1, 1}; // x, y, z; each below 2^32, the product below 2^48; a zero runs nothing
+  uint64_t workgroupCount[3] = {1, 1, 1}; // x, y, z, within the device's limits; a zero runs nothing
   std::span<const uint64_t> constants;
-  std::span<const SlotRange> bindings; // offsets are multiples of KILN_BINDING_ALIGNMENT
+  std::span<const SlotRange> bindings; // offsets are multiples of the device's alignment of bindings
 };
 
 class CommandBuffer : public RefCounted {
@@ -73,9 +73,12 @@ public:
   Status barrier();
   Status finalize();
 
-  // Whether the table fits what was recorded: entries, windows in bounds and aligned, and writable where a fill or copy
+  // Whether the table fits what was recorded: entries, windows in bounds and aligned, and writable where something
   // writes.
   Status checkBindings(std::span<const Binding> bindings) const;
+
+  // Of each dispatch that was recorded, in order, but for those that run nothing; the recording keeps them alive.
+  std::span<const ExecutableExport *const> dispatches() const { return dispatchTable; }
 
   // Called once for each execution; the second of a command buffer that is for one is an error.
   Status beginExecution();
@@ -105,7 +108,7 @@ private:
     uint64_t requiredLength = 0; // the furthest byte that a command touches
     bool used = false;
     bool aligned = false; // a dispatch binds it
-    bool written = false; // a fill or copy writes it
+    bool written = false; // a command is known to write it
   };
   struct CopyRange {
     SlotRange source, target;
@@ -124,6 +127,7 @@ private:
   State state = State::Recording;
   std::atomic<bool> executed{false};
   std::vector<Slot> slots;
+  std::vector<const ExecutableExport *> dispatchTable;
   std::vector<CopyRange> copies; // between different slots: checked for overlap once the table is known
 };
 

@@ -1,12 +1,19 @@
 #include "kiln/runtime/hal/device.h"
 
+#include "kiln/base/clock.h"
+
 namespace kiln::hal {
 
 Device::Device(std::string uri, Ref<Allocator> allocator, std::shared_ptr<DeviceLoss> loss)
     : deviceUri(std::move(uri)), deviceAllocator(std::move(allocator)), loss(std::move(loss)) {}
 
+Result<ClockSample> Device::sampleClock() {
+  const uint64_t now = monotonicNanoseconds();
+  return ClockSample{now, now, now};
+}
+
 Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
-                                   uint64_t queues) {
+                                   uint64_t queues, ExecutionTimes *times) {
   if (loss->isSet()) [[unlikely]]
     return loss->status(uri());
   if (!commands)
@@ -20,7 +27,20 @@ Result<Ref<Fence>> Device::execute(Fence *wait, CommandBuffer *commands, std::sp
   KILN_RETURN_IF_ERROR(commands->beginExecution());
   if (kept) [[unlikely]]
     kept->emplace_back(commands, bindings);
-  return submitTo(queues, wait, commands, bindings);
+  Ref<ExecutionTimes> watched;
+  if (executionWatch && executionWatch->isOn()) [[unlikely]] {
+    watched = times ? Ref<ExecutionTimes>::share(times) : makeRef<ExecutionTimes>();
+    times = watched.get();
+  }
+  if (times) [[unlikely]] {
+    times->submitted = monotonicNanoseconds();
+    if (times->detail == TimesDetail::Dispatches)
+      times->dispatches.resize(commands->dispatches().size());
+  }
+  Result<Ref<Fence>> done = submitTo(queues, wait, commands, bindings, times);
+  if (watched && done.ok()) [[unlikely]]
+    executionWatch->add(std::move(watched));
+  return done;
 }
 
 Result<Ref<Buffer>> Device::allocateOrdered(Fence *wait, BufferUsage usage, uint64_t length) {

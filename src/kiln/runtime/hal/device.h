@@ -4,14 +4,16 @@
 #ifndef KILN_RUNTIME_HAL_DEVICE_H
 #define KILN_RUNTIME_HAL_DEVICE_H
 
+#include "kiln/base/clock_fit.h"
 #include "kiln/base/ref.h"
 #include "kiln/base/status.h"
 #include "kiln/runtime/hal/allocator.h"
 #include "kiln/runtime/hal/command_buffer.h"
 #include "kiln/runtime/hal/device_clock.h"
+#include "kiln/runtime/hal/device_limits.h"
 #include "kiln/runtime/hal/device_loss.h"
 #include "kiln/runtime/hal/executable.h"
-#include "kiln/runtime/hal/execution_watch.h"
+#include "kiln/runtime/hal/execution_times.h"
 #include "kiln/runtime/hal/fence.h"
 #include "kiln/runtime/hal/ordered_memory.h"
 #include "kiln/runtime/hal/semaphore.h"
@@ -37,8 +39,6 @@ struct DeviceOptions {
   // still name kernels when the process has ended. The newest few hundred are kept. Empty, or not writable: code is
   // loaded from memory, where debuggers see its names and perf shows addresses.
   std::string executableFolder;
-  // Told of what the device executes while it is on. May be null; a device without a clock of its own leaves it empty.
-  std::shared_ptr<ExecutionWatch> executionWatch;
   // Told, on any thread, of damage that the debug allocator finds when a buffer is freed; Allocator::verify reports it
   // too.
   std::function<void(const Status &)> onMemoryDamage;
@@ -57,6 +57,7 @@ public:
   // nothing is gained by submitting more before waiting for what was submitted.
   virtual uint32_t queueCount() const { return 0; }
 
+  const DeviceLimits &limits() const { return deviceLimits; }
   // Of the cache that all of the device shares; 0 where it does not tell.
   virtual uint64_t cacheBytes() const { return 0; }
 
@@ -71,15 +72,22 @@ public:
   // Runs a finalized command buffer of this device after `wait` (null: at once). The error is of the call; what goes
   // wrong later, also a failure of `wait`, arrives at the fence. Retains everything it uses until completion.
   // Where it has queues, one of those whose bits are set in `queues` runs it: bit i is queue i, modulo their number.
-  // What is in one queue runs in the order in which it became ready.
+  // What is in one queue runs in the order in which it became ready. `times`, which may be null, gets the times of this
+  // one.
   Result<Ref<Fence>> execute(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
-                             uint64_t queues = kAnyQueue);
+                             uint64_t queues = kAnyQueue, ExecutionTimes *times = nullptr);
 
   // A buffer for work that waits for `wait`, which may be memory that was released behind the same fence. Where there
   // is no other memory, the host waits for the fence.
   Result<Ref<Buffer>> allocateOrdered(Fence *wait, BufferUsage usage, uint64_t length);
   // Nothing uses the buffer after `after`. Keeps it for others until that is signalled.
   void releaseOrdered(Fence *after, Buffer &buffer);
+
+  // A tick of the clock that ExecutionTimes are of, which never runs backwards, and when that was. May wait for the
+  // device. By default the clock is the host's.
+  virtual Result<ClockSample> sampleClock();
+  // From now on whoever has the watch can ask for the times of all that is executed. Nobody executes meanwhile.
+  void watch(std::shared_ptr<ExecutionWatch> watch) { executionWatch = std::move(watch); }
 
   // Puts timestamps of the device's own clock around submissions; null where it has none. Lives as long as the device.
   virtual DeviceClock *clock() { return nullptr; }
@@ -94,12 +102,15 @@ protected:
   Device(std::string uri, Ref<Allocator> allocator, std::shared_ptr<DeviceLoss> loss = std::make_shared<DeviceLoss>());
   ~Device() override = default;
 
-  // With checked arguments.
-  virtual Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) = 0;
+  DeviceLimits deviceLimits; // set by the subclass, before anybody uses the device
+
+  // With checked arguments. `times`, which may be null, has room for the dispatches that it is to tell of.
+  virtual Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                                    ExecutionTimes *times) = 0;
   // The same for a device with several queues; some bit is set.
   virtual Result<Ref<Fence>> submitTo(uint64_t queues, Fence *wait, CommandBuffer *commands,
-                                      std::span<const Binding> bindings) {
-    return submit(wait, commands, bindings);
+                                      std::span<const Binding> bindings, ExecutionTimes *times) {
+    return submit(wait, commands, bindings, times);
   }
 
 private:
@@ -108,6 +119,7 @@ private:
   std::shared_ptr<DeviceLoss> loss;
   std::vector<Submission> *kept = nullptr;
   const Ref<OrderedMemory> ordered = makeRef<OrderedMemory>();
+  std::shared_ptr<ExecutionWatch> executionWatch;
 };
 
 } // namespace kiln::hal

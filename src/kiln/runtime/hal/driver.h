@@ -28,8 +28,9 @@ struct DeviceUri {
 struct DeviceInfo {
   std::string uri;  // opens this device
   std::string name; // for people: "AMD EPYC, 2 cores"
-  // For --dump_devices, in order.
+  // For --dump_devices, in order, before the limits.
   std::vector<std::pair<std::string, std::string>> properties;
+  DeviceLimits limits;
 };
 
 class Driver {

@@ -4,11 +4,13 @@
 
 #include "kiln/base/ref.h"
 #include "kiln/base/status.h"
+#include "kiln/runtime/hal/buffer.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace kiln::hal {
 
@@ -17,6 +19,7 @@ struct ExpectedExport {
   std::string_view name;
   uint32_t bindingCount = 0;
   uint32_t constantCount = 0;
+  std::span<const MemoryAccess> access = {}; // of each binding; empty where the module does not say
 };
 
 // One variant of an executable, as it stands in a module. Everything is borrowed for the call only.
@@ -28,6 +31,12 @@ struct ExecutableSource {
   std::string_view cpuFeatures; // "+avx512f,+fma": what it needs
   // What the host program assumes; loading fails where the native code says otherwise. Empty: no check.
   std::span<const ExpectedExport> exports;
+
+  // Of the bindings of an export; empty where nothing is known.
+  std::vector<MemoryAccess> accessOf(size_t ordinal) const {
+    const auto known = exports.empty() ? std::span<const MemoryAccess>() : exports[ordinal].access;
+    return {known.begin(), known.end()};
+  }
 };
 
 struct ExecutableExport {
@@ -35,6 +44,8 @@ struct ExecutableExport {
   uint32_t bindingCount = 0;
   uint32_t constantCount = 0;
   uint32_t localMemoryBytes = 0;
+  // Of each binding, and empty where it is not known: what is only read may be memory that is read-only.
+  std::vector<MemoryAccess> access = {};
 };
 
 // Immutable. Command buffers keep the executables that they use alive.

@@ -270,8 +270,21 @@ private:
       const schema::ExecutableExport *dispatch = entry->exports()->Get(i);
       info.exports.push_back(
           {readName(text(dispatch->name()), "dispatch"), dispatch->binding_count(), dispatch->constant_count()});
+      readAccess(*dispatch, info.exports.back());
     }
     return info;
+  }
+
+  void readAccess(const schema::ExecutableExport &entry, ExecutableExportInfo &info) {
+    if (!entry.access())
+      return;
+    if (entry.access()->size() != info.bindingCount)
+      problem("dispatch '{}' has {} bindings, and access for {}", info.name, info.bindingCount, entry.access()->size());
+    for (uint8_t access : *entry.access()) {
+      if (access < uint8_t(hal::MemoryAccess::Read) || access > uint8_t(hal::MemoryAccess::ReadWrite))
+        problem("dispatch '{}' has a binding with the access {}, which is none", info.name, access);
+      info.access.push_back(hal::MemoryAccess(access));
+    }
   }
 
   void readInitializer() {

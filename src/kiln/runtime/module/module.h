@@ -13,6 +13,7 @@
 
 #include "kiln/base/ref.h"
 #include "kiln/base/status.h"
+#include "kiln/runtime/hal/buffer.h"
 #include "kiln/runtime/module/container_reader.h"
 #include "kiln/schema/signature.h"
 #include "kiln/schema/version.h"
@@ -82,6 +83,7 @@ struct ExecutableExportInfo {
   std::string_view name;
   uint32_t bindingCount = 0;
   uint32_t constantCount = 0;
+  std::vector<hal::MemoryAccess> access = {}; // of each binding; empty where the module does not say
 };
 
 struct VariantInfo {

@@ -53,6 +53,8 @@ TEST(Module, showsWhatItHolds) {
   EXPECT_EQ(variant.cpuFeatures, "+avx512f,+fma");
   EXPECT_EQ(variant.exports[0].name, "dispatch_0_matmul");
   EXPECT_EQ(variant.exports[0].bindingCount, 3u);
+  using enum hal::MemoryAccess;
+  EXPECT_EQ(variant.exports[0].access, (std::vector<hal::MemoryAccess>{Read, ReadWrite, Write}));
   EXPECT_EQ(variant.bytes, "not really an ELF");
   EXPECT_EQ(module.attributes()[0].value, "rich.mlir");
   EXPECT_EQ(module.initializer(), 0);
@@ -221,6 +223,20 @@ TEST(ModuleDamage, saysWhatIsDamaged) {
   EXPECT_TRUE(flipped(sections[2].offset + 2).ok()) << "constants are checked on demand only";
   EXPECT_TRUE(
       contains(flipped(sections[2].offset + 2, {.verifyConstants = true}), "the checksum of section 2 (constants"));
+}
+
+TEST(ModuleDamage, accessIsThatOfEachBinding) {
+  auto load = [](std::vector<uint8_t> access) {
+    schema::ModuleDesc desc = testing::richDesc();
+    desc.executables[0].variants[0].exports[0].access = std::move(access);
+    return testing::loadBytes(*schema::writeModuleToString(desc), {}).status();
+  };
+  EXPECT_TRUE(load({}).ok());
+  EXPECT_TRUE(load({1, 2, 3}).ok());
+  EXPECT_TRUE(contains(load({1, 2}), "dispatch 'dispatch_0_matmul' has 3 bindings, and access for 2"));
+  for (uint8_t access : {0, 4, 255})
+    EXPECT_TRUE(contains(load({1, access, 2}),
+                         fmt::format("dispatch 'dispatch_0_matmul' has a binding with the access {}", access)));
 }
 
 TEST(ModuleDamage, inspectGoesOn) {

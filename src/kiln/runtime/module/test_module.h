@@ -152,7 +152,7 @@ inline schema::ModuleDesc richDesc() {
                                "elf-x86_64",
                                "znver4",
                                "+avx512f,+fma",
-                               {{"dispatch_0_matmul", 3, 1}},
+                               {{"dispatch_0_matmul", 3, 1, {1, 3, 2}}},
                                schema::Bytes::own("not really an ELF")});
   desc.executables.push_back(std::move(native));
   return desc;

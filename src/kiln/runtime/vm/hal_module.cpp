@@ -157,7 +157,7 @@ private:
                                         std::vector<hal::ExpectedExport> &exports) {
     const VariantInfo &variant = info.variants[index];
     for (const ExecutableExportInfo &entry : variant.exports)
-      exports.push_back({entry.name, entry.bindingCount, entry.constantCount});
+      exports.push_back({entry.name, entry.bindingCount, entry.constantCount, entry.access});
     hal::ExecutableSource source;
     source.name = info.name;
     source.format = variant.format;

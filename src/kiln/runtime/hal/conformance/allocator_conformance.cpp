@@ -159,4 +159,15 @@ TEST_P(Conformance, BuffersOutliveTheirDevice) {
 }
 
 } // namespace
+// More than the device says that a buffer can have is refused, as is memory that is not there.
+TEST_P(Conformance, NoBufferIsLargerThanTheLimit) {
+  const DeviceLimits &limits = device->limits();
+  EXPECT_EQ(limits.bindingAlignment % KILN_BINDING_ALIGNMENT, 0u);
+  EXPECT_EQ(limits.bufferAlignment % limits.bindingAlignment, 0u);
+  EXPECT_GT(limits.mostBufferBytes, uint64_t(1) << 20);
+  EXPECT_GE(limits.mostThreads, limits.subgroupThreads);
+  KILN_EXPECT_ERROR(device->allocator().allocate(BufferUsage::Result, limits.mostBufferBytes + 1), ResourceExhausted,
+                    "");
+}
+
 } // namespace kiln::hal::conformance

@@ -69,6 +69,32 @@ TEST_P(Conformance, RunsNothingForAnEmptyGrid) {
   EXPECT_EQ(contents<uint32_t>(counts.get()), std::vector<uint32_t>(16, 0));
 }
 
+// What is known to be written must be memory that may be; what is only read may be any.
+TEST_P(Conformance, DispatchesWriteNoReadOnlyMemory) {
+  std::vector<int32_t> values(64, 5);
+  HostMemory host;
+  host.data = values.data();
+  host.length = values.size() * 4;
+  host.access = MemoryAccess::Read;
+  KILN_ASSERT_ASSIGN(Ref<Buffer> constant, device->allocator().importHost(host));
+  Ref<Buffer> buffer = allocate(std::vector<int32_t>(64, 0));
+  Ref<CommandBuffer> commands = record(2);
+  KILN_ASSERT_OK(addDispatch(*commands, ScaleAdd, {64, 2, 1}, {{0, 0, 256}, {1, 0, 256}}));
+  KILN_ASSERT_OK(commands->finalize());
+  KILN_EXPECT_ERROR(execute(*commands, table({buffer, constant})), PermissionDenied,
+                    "binding slot 1 is written, and its buffer is read-only");
+  KILN_ASSERT_OK(run(*commands, table({constant, buffer})));
+  if (whyNoDispatch().empty()) {
+    EXPECT_EQ(contents<int32_t>(buffer.get()), std::vector<int32_t>(64, 11));
+  }
+  // Nothing is known of what this one does.
+  Ref<CommandBuffer> unknown = record(1);
+  KILN_ASSERT_OK(addDispatch(*unknown, Rendezvous, {0, 0, 1}, {{0, 0, 8}}));
+  KILN_ASSERT_OK(unknown->finalize());
+  const std::vector<Binding> readOnly = table({constant});
+  KILN_EXPECT_OK(unknown->checkBindings(readOnly));
+}
+
 TEST_P(Conformance, BarriersOrderDispatches) {
   KILN_SKIP_WITHOUT_DISPATCH();
   // x -> 2x + 1, forty times, from one half of the buffer to the other.

@@ -40,6 +40,8 @@ TEST_P(ExecutableConformance, ListsExports) {
   EXPECT_EQ(exports[ScaleAdd].name, "scale_add");
   EXPECT_EQ(exports[ScaleAdd].bindingCount, 2u);
   EXPECT_EQ(exports[ScaleAdd].constantCount, 3u);
+  EXPECT_EQ(exports[ScaleAdd].access, (std::vector{MemoryAccess::Read, MemoryAccess::Write}));
+  EXPECT_TRUE(exports[Rendezvous].access.empty());
   EXPECT_EQ(exports[Nothing].name, "nothing");
 }
 

@@ -108,7 +108,7 @@ TEST_P(Conformance, RefusesExecutablesOfAnotherDriver) {
 }
 
 TEST_P(Conformance, RefusesDispatchesThatDoNotFitTheirExport) {
-  auto refuse = [&](StatusCode code, const char *text, uint32_t kernel, std::vector<uint64_t> constants,
+  auto refuse = [&](StatusCode code, std::string_view text, uint32_t kernel, std::vector<uint64_t> constants,
                     std::vector<SlotRange> bindings, uint64_t x = 1, uint64_t y = 1, uint64_t z = 1) {
     Ref<CommandBuffer> commands = record(2);
     Status status = addDispatch(*commands, Kernel(kernel), std::move(constants), std::move(bindings), x, y, z);
@@ -125,9 +125,12 @@ TEST_P(Conformance, RefusesDispatchesThatDoNotFitTheirExport) {
   refuse(StatusCode::OutOfRange, "binding 1 of dispatch 'scale_add': a binding uses binding slot 2", ScaleAdd,
          {1, 2, 3}, {{0, 0, 64}, {2, 0, 64}});
   refuse(StatusCode::OutOfRange, "no end within 64 bits", ScaleAdd, {1, 2, 3}, {{0, 64, UINT64_MAX - 7}, {1, 0, 64}});
-  for (uint64_t offset : {1, 4, 32, 63, 96})
-    refuse(StatusCode::InvalidArgument, "no multiple of 64", ScaleAdd, {1, 2, 3}, {{0, offset, 8}, {1, 0, 64}});
-  uint64_t big = UINT32_MAX;
+  const DeviceLimits &limits = device->limits();
+  const uint64_t alignment = limits.bindingAlignment;
+  for (uint64_t offset : {uint64_t(1), uint64_t(4), alignment / 2, alignment - 1, alignment * 3 / 2})
+    refuse(StatusCode::InvalidArgument, fmt::format("no multiple of {}", alignment), ScaleAdd, {1, 2, 3},
+           {{0, offset, 8}, {1, 0, 64}});
+  uint64_t big = limits.mostWorkgroups[0];
   refuse(StatusCode::OutOfRange, "too many workgroups", Nothing, {}, {}, big + 1);
   refuse(StatusCode::OutOfRange, "too many workgroups", Nothing, {}, {}, 1, UINT64_MAX);
   refuse(StatusCode::OutOfRange, "too many workgroups", Nothing, {}, {}, big, big, big);

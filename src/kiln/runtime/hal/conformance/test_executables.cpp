@@ -38,10 +38,18 @@ Result<Ref<FileContents>> testExecutableBytes(std::string_view name) {
 }
 
 // What the drivers that run no code need to know of "kernels".
+static constexpr MemoryAccess kReadThenWrite[] = {MemoryAccess::Read, MemoryAccess::Write};
+static constexpr MemoryAccess kReadWrite[] = {MemoryAccess::ReadWrite};
 static constexpr ExpectedExport kKernels[] = {
-    {"scale_add", 2, 3},   {"count_ids", 1, 0},        {"rendezvous", 1, 3},
-    {"fail_in_one", 0, 2}, {"use_local_memory", 1, 0}, {"describe_bindings", 2, 0},
-    {"note_worker", 1, 0}, {"nothing", 0, 0},          {"busy", 0, 1},
+    {"scale_add", 2, 3, kReadThenWrite},
+    {"count_ids", 1, 0, kReadWrite},
+    {"rendezvous", 1, 3},
+    {"fail_in_one", 0, 2},
+    {"use_local_memory", 1, 0},
+    {"describe_bindings", 2, 0},
+    {"note_worker", 1, 0},
+    {"nothing", 0, 0},
+    {"busy", 0, 1},
 };
 
 static ExecutableSource sourceIn(std::string_view format, std::string_view cpu) {

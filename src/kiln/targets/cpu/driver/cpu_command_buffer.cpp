@@ -52,6 +52,7 @@ Status CpuCommandBuffer::recordDispatch(const Dispatch &dispatch) {
   CpuCommand command{CpuCommand::Kind::Dispatch, uint32_t(ranges.size()), 1};
   command.executable = &executable;
   command.exportOrdinal = dispatch.exportOrdinal;
+  command.place = uint32_t(dispatches().size() - 1);
   for (int i = 0; i < 3; ++i) {
     command.workgroupCount[i] = uint32_t(dispatch.workgroupCount[i]);
     command.units *= dispatch.workgroupCount[i];

@@ -24,6 +24,7 @@ struct CpuCommand {
   uint32_t exportOrdinal = 0;
   uint32_t workgroupCount[3] = {0, 0, 0};
   uint32_t firstConstant = 0;
+  uint32_t place = 0;  // of a dispatch in CommandBuffer::dispatches()
   uint64_t length = 0; // of a fill or copy
   uint64_t pattern = 0;
   uint32_t patternWidth = 0;

@@ -7,8 +7,7 @@
 namespace kiln::hal {
 
 CpuDevice::CpuDevice(std::string uri, const DeviceOptions &options)
-    : Device(std::move(uri), createHostAllocator(options)), executableFolder(options.executableFolder),
-      watch(options.executionWatch) {}
+    : Device(std::move(uri), createHostAllocator(options)), executableFolder(options.executableFolder) {}
 
 Status CpuDevice::checkExecutable(const ExecutableSource &source) const {
   return CpuExecutable::check(source);

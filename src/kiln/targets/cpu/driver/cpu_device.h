@@ -13,15 +13,12 @@ public:
   Status checkExecutable(const ExecutableSource &source) const override;
   Result<Ref<Executable>> createExecutable(const ExecutableSource &source) override;
   Result<Ref<CommandBuffer>> createCommandBuffer(CommandBufferMode mode, uint32_t slotCount) override;
-  // Null where nobody watches at present.
-  ExecutionWatch *executionWatch() const { return watch && watch->isOn() ? watch.get() : nullptr; }
 
 protected:
   CpuDevice(std::string uri, const DeviceOptions &options);
 
 private:
   const std::string executableFolder;
-  const std::shared_ptr<ExecutionWatch> watch;
 };
 
 } // namespace kiln::hal

@@ -78,14 +78,16 @@ Result<Ref<CpuExecutable>> CpuExecutable::load(const ExecutableSource &source, c
   Status status = exports.ok() ? checkExports(*exports, source) : exports.status();
   if (!status.ok())
     return std::move(status).withContext(fmt::format("executable '{}' cannot be used", source.name));
-  return Ref<CpuExecutable>::adopt(new CpuExecutable(std::move(image), *std::move(exports)));
+  return Ref<CpuExecutable>::adopt(new CpuExecutable(std::move(image), *std::move(exports), source));
 }
 
-CpuExecutable::CpuExecutable(std::unique_ptr<ElfImage> elf, std::vector<kiln_dispatch_info_t> table)
+CpuExecutable::CpuExecutable(std::unique_ptr<ElfImage> elf, std::vector<kiln_dispatch_info_t> table,
+                             const ExecutableSource &source)
     : image(std::move(elf)), dispatches(std::move(table)),
       messages(static_cast<const kiln_dispatch_messages_t *>(image->symbol(KILN_EXECUTABLE_MESSAGES_SYMBOL))) {
   for (const kiln_dispatch_info_t &info : dispatches)
-    entries.push_back({info.name, info.binding_count, info.constant_count, info.local_memory_bytes});
+    entries.push_back(
+        {info.name, info.binding_count, info.constant_count, info.local_memory_bytes, source.accessOf(entries.size())});
   exportTable = entries;
 }
 

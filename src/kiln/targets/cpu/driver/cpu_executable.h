@@ -25,7 +25,8 @@ public:
   const char *message(uint32_t ordinal, int32_t code) const;
 
 private:
-  CpuExecutable(std::unique_ptr<ElfImage> image, std::vector<kiln_dispatch_info_t> dispatches);
+  CpuExecutable(std::unique_ptr<ElfImage> image, std::vector<kiln_dispatch_info_t> dispatches,
+                const ExecutableSource &source);
 
   std::unique_ptr<ElfImage> image;
   const std::vector<kiln_dispatch_info_t> dispatches; // names and functions are in the image

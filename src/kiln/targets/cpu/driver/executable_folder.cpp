@@ -1,13 +1,11 @@
 #include "kiln/targets/cpu/driver/executable_folder.h"
 
 #include "kiln/base/file.h"
+#include "kiln/base/own_folder.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -17,20 +15,6 @@
 namespace kiln::hal {
 
 namespace fs = std::filesystem;
-
-// Code is executed from here: a folder that others may write to is not trusted.
-static Status openFolder(const std::string &folder) {
-  std::error_code error;
-  fs::create_directories(fs::path(folder).parent_path(), error);
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    return errnoStatus(errno, fmt::format("cannot create '{}'", folder));
-  struct stat info;
-  if (stat(folder.c_str(), &info) != 0)
-    return errnoStatus(errno, fmt::format("cannot use '{}'", folder));
-  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & (S_IWGRP | S_IWOTH)))
-    return permissionDenied("'{}' is not a folder that only its owner can write to", folder);
-  return okStatus();
-}
 
 static bool holds(const std::string &path, std::span<const std::byte> bytes) {
   Result<Ref<FileContents>> file = FileContents::open(path);
@@ -57,7 +41,7 @@ static void removeOldest(const std::string &folder) {
 }
 
 Result<std::string> keepExecutable(const std::string &folder, std::string_view name, std::span<const std::byte> bytes) {
-  KILN_RETURN_IF_ERROR(openFolder(folder));
+  KILN_RETURN_IF_ERROR(openOwnFolder(folder));
   std::string path = fmt::format("{}/{}-{:016x}.so", folder, name, XXH3_64bits(bytes.data(), bytes.size()));
   if (holds(path, bytes)) {
     // Young again, because it is used.

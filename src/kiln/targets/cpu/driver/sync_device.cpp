@@ -18,13 +18,13 @@ Result<Ref<Semaphore>> SyncDevice::createSemaphore(uint64_t initialValue) {
   return Ref<Semaphore>(makeRef<HostSemaphore>(initialValue));
 }
 
-Result<Ref<Fence>> SyncDevice::submit(Fence *wait, CommandBuffer *base, std::span<const Binding> bindings) {
+Result<Ref<Fence>> SyncDevice::submit(Fence *wait, CommandBuffer *base, std::span<const Binding> bindings,
+                                      ExecutionTimes *times) {
   auto *commands = static_cast<CpuCommandBuffer *>(base);
-  uint64_t submitted = executionWatch() ? monotonicNanoseconds() : 0;
   if (!wait || wait->isSignaled()) {
     Status status = wait ? wait->wait(Deadline::immediate()) : okStatus();
     if (status.ok())
-      status = run(*commands, bindings, submitted, CallLimit::current());
+      status = run(*commands, bindings, times, CallLimit::current());
     return status.ok() ? done : Fence::failed(std::move(status));
   }
   // The caller's references are gone when it runs.
@@ -32,14 +32,15 @@ Result<Ref<Fence>> SyncDevice::submit(Fence *wait, CommandBuffer *base, std::spa
   for (const Binding &binding : bindings)
     retained.push_back(Ref<Buffer>::share(binding.buffer));
   std::vector<Binding> table(bindings.begin(), bindings.end());
-  return queue->run(wait, [self = Ref<SyncDevice>::share(this), commands = Ref<CpuCommandBuffer>::share(commands),
-                           retained = std::move(retained), table = std::move(table), submitted,
-                           limit = Ref<CallLimit>::share(CallLimit::current())] {
-    return self->run(*commands, table, submitted, limit.get());
-  });
+  return queue->run(wait,
+                    [self = Ref<SyncDevice>::share(this), commands = Ref<CpuCommandBuffer>::share(commands),
+                     retained = std::move(retained), table = std::move(table),
+                     times = Ref<ExecutionTimes>::share(times), limit = Ref<CallLimit>::share(CallLimit::current())] {
+                      return self->run(*commands, table, times.get(), limit.get());
+                    });
 }
 
-Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding> bindings, uint64_t submitted,
+Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding> bindings, ExecutionTimes *times,
                        const CallLimit *limit) {
   std::array<void *, 64> few;
   std::unique_ptr<void *[]> many;
@@ -54,14 +55,19 @@ Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding
   void *localMemory = worker.localMemory(commands.localMemoryBytes());
   if (!localMemory && commands.localMemoryBytes())
     return resourceExhausted("cannot allocate {} bytes of local memory", commands.localMemoryBytes());
-  uint64_t started = submitted ? monotonicNanoseconds() : 0;
-  for (const CpuCommand &command : commands.commands())
+  const bool timesDispatches = times && !times->dispatches.empty();
+  const uint64_t started = times ? monotonicNanoseconds() : 0;
+  for (const CpuCommand &command : commands.commands()) {
+    const uint64_t begin = timesDispatches ? monotonicNanoseconds() : 0;
     KILN_RETURN_IF_ERROR(commands.run(command, addresses, 0, command.units, worker.index(), localMemory, limit));
+    if (timesDispatches && command.kind == CpuCommand::Kind::Dispatch)
+      times->dispatches[command.place] = {begin, monotonicNanoseconds()};
+  }
   for (const Binding &binding : bindings)
     if (binding.buffer)
       KILN_RETURN_IF_ERROR(binding.buffer->checkReadable());
-  if (ExecutionWatch *watch = executionWatch(); watch && submitted)
-    watch->add({submitted, started, monotonicNanoseconds()});
+  if (times)
+    times->submission = {started, monotonicNanoseconds()};
   return okStatus();
 }
 

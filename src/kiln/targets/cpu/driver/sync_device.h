@@ -21,11 +21,12 @@ public:
   Result<Ref<Semaphore>> createSemaphore(uint64_t initialValue) override;
 
 protected:
-  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) override;
+  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                            ExecutionTimes *times) override;
 
 private:
-  // `submitted` is when `execute` was called, or 0 where nobody watches.
-  Status run(const CpuCommandBuffer &commands, std::span<const Binding> bindings, uint64_t submitted,
+  // `times` and `limit` may be null.
+  Status run(const CpuCommandBuffer &commands, std::span<const Binding> bindings, ExecutionTimes *times,
              const CallLimit *limit);
 
   Ref<InlineQueue> queue;

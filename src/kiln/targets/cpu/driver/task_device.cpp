@@ -20,8 +20,9 @@ Result<Ref<Semaphore>> TaskDevice::createSemaphore(uint64_t initialValue) {
   return Ref<Semaphore>(makeRef<TaskSemaphore>(Ref<TaskDevice>::share(this), initialValue));
 }
 
-Result<Ref<Fence>> TaskDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
-  return TaskSubmission::start(*this, wait, *static_cast<CpuCommandBuffer *>(commands), bindings);
+Result<Ref<Fence>> TaskDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                                      ExecutionTimes *times) {
+  return TaskSubmission::start(*this, wait, *static_cast<CpuCommandBuffer *>(commands), bindings, times);
 }
 
 namespace {

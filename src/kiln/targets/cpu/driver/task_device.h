@@ -21,7 +21,8 @@ public:
 protected:
   // Submissions retain the device, so that none is in flight; may run on a worker.
   ~TaskDevice() override;
-  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) override;
+  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                            ExecutionTimes *times) override;
 
 private:
   std::shared_ptr<task::Scheduler> workers;

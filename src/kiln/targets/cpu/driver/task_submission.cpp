@@ -11,13 +11,13 @@
 namespace kiln::hal {
 
 Result<Ref<Fence>> TaskSubmission::start(TaskDevice &device, Fence *wait, CpuCommandBuffer &commands,
-                                         std::span<const Binding> bindings) {
+                                         std::span<const Binding> bindings, ExecutionTimes *times) {
   size_t bytes = sizeof(TaskSubmission) + commands.commands().size() * sizeof(Counter) +
                  commands.addressCount() * sizeof(void *) + bindings.size() * sizeof(Ref<Buffer>);
   void *block = std::aligned_alloc(alignof(TaskSubmission), (bytes + 63) / 64 * 64);
   if (!block)
     return resourceExhausted("cannot allocate {} bytes for a submission", bytes);
-  auto *submission = new (block) TaskSubmission(device, commands, bindings);
+  auto *submission = new (block) TaskSubmission(device, commands, bindings, times);
   Ref<Fence> fence = Fence::create(submission->done, 1);
   // From here on it may complete, and be gone, at any time.
   if (wait)
@@ -27,10 +27,12 @@ Result<Ref<Fence>> TaskSubmission::start(TaskDevice &device, Fence *wait, CpuCom
   return fence;
 }
 
-TaskSubmission::TaskSubmission(TaskDevice &device, CpuCommandBuffer &commandBuffer, std::span<const Binding> bindings)
+TaskSubmission::TaskSubmission(TaskDevice &device, CpuCommandBuffer &commandBuffer, std::span<const Binding> bindings,
+                               ExecutionTimes *times)
     : scheduler(device.scheduler()), commands(Ref<CpuCommandBuffer>::share(&commandBuffer)),
       limit(Ref<CallLimit>::share(CallLimit::current())),
-      done(makeRef<TaskSemaphore>(Ref<TaskDevice>::share(&device), 0)), bufferCount(bindings.size()) {
+      done(makeRef<TaskSemaphore>(Ref<TaskDevice>::share(&device), 0)), bufferCount(bindings.size()),
+      times(Ref<ExecutionTimes>::share(times)) {
   counters = reinterpret_cast<Counter *>(this + 1);
   std::uninitialized_default_construct_n(counters, commands->commands().size());
   addresses = reinterpret_cast<void **>(counters + commands->commands().size());
@@ -38,9 +40,8 @@ TaskSubmission::TaskSubmission(TaskDevice &device, CpuCommandBuffer &commandBuff
   for (size_t i = 0; i < bufferCount; ++i)
     new (buffers + i) Ref<Buffer>(Ref<Buffer>::share(bindings[i].buffer));
   commands->resolve(bindings, addresses);
-  watch = device.executionWatch();
-  if (watch)
-    submitted = monotonicNanoseconds();
+  if (times && !times->dispatches.empty())
+    timesOfDispatch = std::make_unique<WorkTimes[]>(times->dispatches.size());
 }
 
 TaskSubmission::~TaskSubmission() {
@@ -79,12 +80,12 @@ task::Job::Progress TaskSubmission::work(task::Worker &worker) {
     uint32_t index = wave.load(std::memory_order_acquire);
     if (index == waves.size())
       break;
-    uint64_t begin = watch ? monotonicNanoseconds() : 0;
+    const uint64_t began = times ? monotonicNanoseconds() : 0;
     uint64_t units = runWave(waves[index], worker);
     if (units == 0)
       break;
-    if (watch)
-      noteWork(begin);
+    if (times)
+      timesOfAll.note(began);
     worked = true;
     if (unfinished.fetch_sub(units, std::memory_order_acq_rel) == units && !openNextWave(index))
       return Progress::Completed;
@@ -104,7 +105,10 @@ uint64_t TaskSubmission::runWave(const CpuWave &wave, task::Worker &worker) {
     const CpuCommand &command = commands->commands()[index];
     uint64_t begin, end;
     while (claim(command, counters[index], begin, end)) {
+      const uint64_t began = timesOfDispatch ? monotonicNanoseconds() : 0;
       runUnits(command, begin, end, worker);
+      if (timesOfDispatch && command.kind == CpuCommand::Kind::Dispatch)
+        timesOfDispatch[command.place].note(began);
       units += end - begin;
       if (worker.isInterrupted())
         return units;
@@ -153,14 +157,26 @@ bool TaskSubmission::openNextWave(uint32_t finished) {
   return true;
 }
 
-void TaskSubmission::noteWork(uint64_t begin) {
-  uint64_t end = monotonicNanoseconds();
-  for (uint64_t seen = started.load(std::memory_order_relaxed);
-       begin < seen && !started.compare_exchange_weak(seen, begin, std::memory_order_relaxed);)
+void TaskSubmission::WorkTimes::note(uint64_t began) {
+  const uint64_t now = monotonicNanoseconds();
+  for (uint64_t seen = begin.load(std::memory_order_relaxed);
+       began < seen && !begin.compare_exchange_weak(seen, began, std::memory_order_relaxed);)
     ;
-  for (uint64_t seen = ended.load(std::memory_order_relaxed);
-       end > seen && !ended.compare_exchange_weak(seen, end, std::memory_order_relaxed);)
+  for (uint64_t seen = end.load(std::memory_order_relaxed);
+       now > seen && !end.compare_exchange_weak(seen, now, std::memory_order_relaxed);)
     ;
+}
+
+TickRange TaskSubmission::WorkTimes::range() const {
+  return {begin.load(std::memory_order_relaxed), end.load(std::memory_order_relaxed)};
+}
+
+void TaskSubmission::fillTimes() {
+  if (commands->waves().empty())
+    timesOfAll.note(monotonicNanoseconds());
+  times->submission = timesOfAll.range();
+  for (size_t i = 0; i < times->dispatches.size(); ++i)
+    times->dispatches[i] = timesOfDispatch[i].range();
 }
 
 void TaskSubmission::fail(Status status) {
@@ -183,8 +199,8 @@ void TaskSubmission::complete() {
     std::lock_guard lock(mutex);
     status = std::move(failure);
   }
-  if (watch && status.ok() && ended.load(std::memory_order_relaxed) != 0)
-    watch->add({submitted, started.load(std::memory_order_relaxed), ended.load(std::memory_order_relaxed)});
+  if (times && status.ok())
+    fillTimes();
   if (status.ok())
     status = done->signal(1);
   if (!status.ok())

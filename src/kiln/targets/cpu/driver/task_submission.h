@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 
@@ -24,7 +25,7 @@ public:
   // Returns the fence of the completion. What a failure later on leaves undone stays undone: the waves after it are
   // skipped.
   static Result<Ref<Fence>> start(TaskDevice &device, Fence *wait, CpuCommandBuffer &commands,
-                                  std::span<const Binding> bindings);
+                                  std::span<const Binding> bindings, ExecutionTimes *times);
 
   Progress work(task::Worker &worker) override;
   void complete() override;
@@ -36,7 +37,16 @@ private:
     std::atomic<uint64_t> next{0};
   };
 
-  TaskSubmission(TaskDevice &device, CpuCommandBuffer &commands, std::span<const Binding> bindings);
+  // Of work that several workers do.
+  struct WorkTimes {
+    std::atomic<uint64_t> begin{UINT64_MAX}, end{0};
+    // That a worker has been at it from then until now.
+    void note(uint64_t began);
+    TickRange range() const;
+  };
+
+  TaskSubmission(TaskDevice &device, CpuCommandBuffer &commands, std::span<const Binding> bindings,
+                 ExecutionTimes *times);
   ~TaskSubmission();
   static void operator delete(void *block);
 
@@ -48,8 +58,7 @@ private:
   // False where there is no wave left.
   bool openNextWave(uint32_t finished);
   void fail(Status status);
-  // That a worker has run units from then until now.
-  void noteWork(uint64_t begin);
+  void fillTimes();
 
   task::Scheduler &scheduler;
   const Ref<CpuCommandBuffer> commands;
@@ -60,14 +69,14 @@ private:
   void **addresses;
   Ref<Buffer> *buffers;
   size_t bufferCount;
-  ExecutionWatch *watch = nullptr; // of the device, which `done` retains; null where nobody watches
-  uint64_t submitted = 0;          // in monotonicNanoseconds(), as those below; only where somebody watches
+  const Ref<ExecutionTimes> times;              // null where nobody asks
+  std::unique_ptr<WorkTimes[]> timesOfDispatch; // null where nobody asks
 
   alignas(64) std::atomic<uint32_t> wave{0}; // the one that is open
   std::atomic<uint64_t> unfinished{0};       // units of that wave
   std::atomic<bool> nothingClaimed{false};   // of a submission that has nothing to run
   std::atomic<bool> failed{false};
-  std::atomic<uint64_t> started{UINT64_MAX}, ended{0};
+  WorkTimes timesOfAll;
   std::mutex mutex;
   Status failure; // guarded
 };

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -59,8 +60,10 @@ public:
       bindingArguments.push_back(entry.addArgument(global, function.getLoc()));
       attributes.push_back(bindingAttributes(access == HAL::BindingAccess::ReadOnly));
     }
+    const llvm::BitVector wide = findWideConstants(constants);
     for (int64_t i = 0; i < constants + 3; ++i) {
-      Value argument = entry.addArgument(i64, function.getLoc());
+      const bool isNarrow = i < constants && !wide.test(i);
+      Value argument = entry.addArgument(isNarrow ? b.getI32Type() : i64, function.getLoc());
       (i < constants ? constantArguments : countArguments).push_back(argument);
       attributes.push_back(b.getDictionaryAttr(b.getNamedAttr("llvm.noundef", b.getUnitAttr())));
     }
@@ -114,6 +117,16 @@ public:
   }
 
 private:
+  // Those of which the kernel uses more than 32 bits.
+  llvm::BitVector findWideConstants(int64_t constants) {
+    llvm::BitVector wide(constants);
+    function.walk([&](HAL::InterfaceConstantLoadOp op) {
+      if (int64_t(op.getOrdinal()) < constants && (op.getType().isIndex() || op.getType().getIntOrFloatBitWidth() > 32))
+        wide.set(op.getOrdinal());
+    });
+    return wide;
+  }
+
   DictionaryAttr bindingAttributes(bool readOnly) {
     NamedAttrList list;
     list.set("llvm.noundef", b.getUnitAttr());
@@ -251,7 +264,7 @@ private:
       unsigned width = type.getIntOrFloatBitWidth();
       if (width > 64)
         return op.emitOpError("is wider than a push constant, which has 64 bits: ") << type;
-      if (width < 64)
+      if (width < value.getType().getIntOrFloatBitWidth())
         value = arith::TruncIOp::create(b, loc, b.getIntegerType(width), value);
       if (value.getType() != type)
         value = arith::BitcastOp::create(b, loc, type, value);

@@ -13,7 +13,9 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Threading.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -124,6 +126,19 @@ static LLVM::LLVMFuncOp findKernel(ModuleOp module, StringRef name) {
   return function && !function.isExternal() ? function : LLVM::LLVMFuncOp();
 }
 
+// What the code reserves for a block by itself.
+static uint32_t staticSharedBytes(LLVM::LLVMFuncOp function) {
+  llvm::SmallPtrSet<Operation *, 4> counted;
+  uint64_t bytes = 0;
+  DataLayout layout = DataLayout::closest(function);
+  function.walk([&](LLVM::AddressOfOp op) {
+    auto global = function->getParentOfType<ModuleOp>().lookupSymbol<LLVM::GlobalOp>(op.getGlobalName());
+    if (global && global.getAddrSpace() == unsigned(NVVM::NVVMMemorySpace::Shared) && counted.insert(global).second)
+      bytes += layout.getTypeSize(global.getType()).getFixedValue();
+  });
+  return bytes;
+}
+
 // PTX names have letters, digits and underscores; other characters become underscores, and the ordinal keeps them
 // apart.
 static std::string symbolOf(StringRef name, uint32_t ordinal) {
@@ -188,7 +203,7 @@ LogicalResult serializeCudaVariant(HAL::ExecutableVariantOp variant, const Seria
         op.getLayout().getBindings().size(), op.getLayout().getConstants(), threads ? threads[0] : 1, 1, 1,
         shared ? shared.getInt() : 0, scratch ? scratch.getInt() : 0, maps.empty() ? nullptr : &maps,
         blocks ? blocks.getInt() : 0, function->hasAttr(startsEarlyAttr), assertions.empty() ? nullptr : &assertions,
-        cluster ? cluster.getInt() : 1));
+        cluster ? cluster.getInt() : 1, kGpuSubgroupThreads, staticSharedBytes(function)));
     exportOf.try_emplace(symbol, op);
     placeOf.try_emplace(symbol, function.getLoc());
     function.setSymName(symbol);

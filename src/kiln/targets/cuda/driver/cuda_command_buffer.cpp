@@ -57,8 +57,7 @@ bool CudaCommandBuffer::canAddress(const Buffer &buffer) const {
 
 uint64_t CudaCommandBuffer::blocksOf(const Command &command) {
   const uint64_t *count = command.workgroupCount;
-  // What a launch can have in one dimension.
-  uint64_t blocks = std::min<uint64_t>(count[0] * count[1] * count[2], INT32_MAX);
+  uint64_t blocks = std::min<uint64_t>(count[0] * count[1] * count[2], command.kernel->launchBlocks);
   if (command.kernel->mostBlocks)
     blocks = std::min<uint64_t>(blocks, command.kernel->mostBlocks);
   return command.kernel->scratchBytes ? CudaQueue::scratchBlocks(command.kernel->scratchBytes, blocks) : blocks;
@@ -158,10 +157,42 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
 
 Status CudaCommandBuffer::enqueue(CudaQueue &queue, std::span<const Binding> bindings) {
   KILN_ASSIGN_OR_RETURN(std::vector<uint64_t> addresses, resolve(queue, bindings));
+  return enqueueResolved(queue, std::move(addresses), false);
+}
+
+Status CudaCommandBuffer::enqueueResolved(CudaQueue &queue, std::vector<uint64_t> addresses, bool timed) {
   if (mode() != CommandBufferMode::Replay || commands.size() < 2)
-    return enqueueEach(queue, addresses);
+    return enqueueEach(queue, addresses, timed);
+  if (timed)
+    addresses.push_back(queue.stamps().address());
   std::span<const uint64_t> all = addresses; // whose memory moves into the graphs
-  return graphs.launch(queue.stream(), std::move(addresses), [&] { return enqueueEach(queue, all); });
+  return (timed ? timedGraphs : graphs).launch(queue.stream(), std::move(addresses), [&] {
+    return enqueueEach(queue, timed ? all.first(all.size() - 1) : all, timed);
+  });
+}
+
+Result<std::span<uint64_t>> CudaCommandBuffer::enqueueTimed(CudaQueue &queue, std::span<const Binding> bindings,
+                                                            TimesDetail detail) {
+  const bool timed = detail == TimesDetail::Dispatches;
+  const size_t count = (timed ? commands.size() : 1) + 1;
+  CudaStamps &stamps = queue.stamps();
+  KILN_ASSIGN_OR_RETURN(std::vector<uint64_t> addresses, resolve(queue, bindings));
+  KILN_RETURN_IF_ERROR(stamps.reserve(queue.stream(), count));
+  KILN_RETURN_IF_ERROR(stamps.read(queue.stream(), 0));
+  KILN_RETURN_IF_ERROR(enqueueResolved(queue, std::move(addresses), timed));
+  if (!timed)
+    KILN_RETURN_IF_ERROR(stamps.read(queue.stream(), 1));
+  return stamps.collect(queue.stream(), count);
+}
+
+// With dispatches there is a reading behind each command, else one behind them all.
+void CudaCommandBuffer::readTimes(std::span<const uint64_t> stamps, ExecutionTimes &times) const {
+  size_t dispatch = 0;
+  if (times.detail == TimesDetail::Dispatches)
+    for (size_t i = 0; i < commands.size(); ++i)
+      if (commands[i].kind == Command::Kind::Dispatch)
+        times.dispatches[dispatch++] = {stamps[i], stamps[i + 1]};
+  times.submission = {stamps[0], stamps[times.detail == TimesDetail::Dispatches ? commands.size() : 1]};
 }
 
 Status CudaCommandBuffer::enqueueAlone(CudaQueue &queue, std::span<const Binding> bindings) const {
@@ -169,7 +200,7 @@ Status CudaCommandBuffer::enqueueAlone(CudaQueue &queue, std::span<const Binding
   return enqueueEach(queue, addresses);
 }
 
-Status CudaCommandBuffer::enqueueEach(CudaQueue &queue, std::span<const uint64_t> addresses) const {
+Status CudaCommandBuffer::enqueueEach(CudaQueue &queue, std::span<const uint64_t> addresses, bool timed) const {
   const CudaLibrary &cuda = context->cuda();
   for (const Command &command : commands) {
     const uint64_t *address = addresses.data() + command.firstRange;
@@ -185,6 +216,8 @@ Status CudaCommandBuffer::enqueueEach(CudaQueue &queue, std::span<const uint64_t
                                           fmt::format("copy {} bytes on the device", length)));
       break;
     }
+    if (timed)
+      KILN_RETURN_IF_ERROR(queue.stamps().read(queue.stream(), size_t(&command - commands.data()) + 1));
   }
   return okStatus();
 }

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_CUDA_DRIVER_CUDA_COMMAND_BUFFER_H
 
 #include "kiln/runtime/hal/command_buffer.h"
+#include "kiln/runtime/hal/execution_times.h"
 #include "kiln/targets/cuda/driver/cuda_executable.h"
 #include "kiln/targets/cuda/driver/cuda_graphs.h"
 
@@ -18,12 +19,15 @@ class CudaQueue;
 class CudaCommandBuffer final : public CommandBuffer {
 public:
   CudaCommandBuffer(Device *device, Ref<CudaContext> context, CommandBufferMode mode, uint32_t slotCount)
-      : CommandBuffer(device, mode, slotCount), context(context), graphs(std::move(context)) {}
+      : CommandBuffer(device, mode, slotCount), context(context), graphs(context), timedGraphs(std::move(context)) {}
 
   // Puts the commands into the queue's stream, for a table that has been checked, as a graph where that is worth it.
   // The queue is locked, and its context the thread's.
   Status enqueue(CudaQueue &queue, std::span<const Binding> bindings);
-  // The same, never as a graph, which may be part of one.
+  // The same with readings of the device's clock before, between and after, as `readTimes` takes them.
+  Result<std::span<uint64_t>> enqueueTimed(CudaQueue &queue, std::span<const Binding> bindings, TimesDetail detail);
+  void readTimes(std::span<const uint64_t> stamps, ExecutionTimes &times) const;
+  // The same as `enqueue`, never as a graph, which may be part of one.
   Status enqueueAlone(CudaQueue &queue, std::span<const Binding> bindings) const;
   // "dispatch 'a' with 4 x 1 x 1 workgroups", or "one of the dispatches 'a' with 4 x 1 x 1 workgroups, 'b' with ...":
   // for errors of the device, which do not say where they arose.
@@ -63,7 +67,8 @@ private:
   std::vector<std::string> describeDispatches(std::string (*describe)(const Command &)) const;
   // The address of each range, and, last, that of the scratch memory that all dispatches share.
   Result<std::vector<uint64_t>> resolve(CudaQueue &queue, std::span<const Binding> bindings) const;
-  Status enqueueEach(CudaQueue &queue, std::span<const uint64_t> addresses) const;
+  Status enqueueResolved(CudaQueue &queue, std::vector<uint64_t> addresses, bool timed);
+  Status enqueueEach(CudaQueue &queue, std::span<const uint64_t> addresses, bool timed = false) const;
   CUresult fill(CUstream stream, CUdeviceptr target, uint64_t length, uint64_t pattern, uint32_t width) const;
   Status launch(CudaQueue &queue, const Command &command, std::span<const uint64_t> addresses) const;
 
@@ -74,7 +79,7 @@ private:
   std::vector<Ref<Executable>> executables;
   bool hasAssertions = false;
   std::string profilerName;
-  CudaGraphs graphs;
+  CudaGraphs graphs, timedGraphs; // those with readings of the clock
 };
 
 } // namespace kiln::hal

@@ -15,6 +15,8 @@ Result<CudaProperties> CudaProperties::query(const CudaLibrary &cuda, CUdevice d
       {cuda::kMinor, &properties.minor},
       {cuda::kMultiprocessors, &properties.multiprocessors},
       {cuda::kMaxThreadsPerBlock, &properties.maxThreadsPerBlock},
+      {cuda::kMaxBlocks, &properties.maxBlocks},
+      {cuda::kWarpThreads, &properties.warpThreads},
       {cuda::kMaxSharedBytes, &properties.maxSharedBytes},
       {cuda::kL2Bytes, &properties.l2Bytes},
   };
@@ -22,6 +24,17 @@ Result<CudaProperties> CudaProperties::query(const CudaLibrary &cuda, CUdevice d
     KILN_RETURN_IF_ERROR(
         cuda.check(cuda.cuDeviceGetAttribute(value, attribute, device), "ask for the device's properties"));
   return properties;
+}
+
+// A kernel goes over any number of workgroups, with as many blocks as a launch can have.
+DeviceLimits CudaProperties::limits() const {
+  DeviceLimits limits;
+  limits.bufferAlignment = 256; // of what cuMemAlloc gives, at least
+  limits.mostBufferBytes = memoryBytes;
+  limits.mostThreads = uint32_t(maxThreadsPerBlock);
+  limits.subgroupThreads = uint32_t(warpThreads);
+  limits.mostSharedBytes = uint32_t(maxSharedBytes);
+  return limits;
 }
 
 Result<Ref<CudaContext>> CudaContext::create(const CudaLibrary &cuda, CUdevice device) {

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_CUDA_DRIVER_CUDA_CONTEXT_H
 
 #include "kiln/base/ref.h"
+#include "kiln/runtime/hal/device_limits.h"
 #include "kiln/runtime/hal/device_loss.h"
 #include "kiln/targets/cuda/driver/cuda_library.h"
 #include "kiln/targets/cuda/driver/cuda_transfers.h"
@@ -17,12 +18,14 @@ struct CudaProperties {
   std::string name; // "NVIDIA H200"
   int major = 0, minor = 0;
   int multiprocessors = 0;
-  int maxThreadsPerBlock = 0;
+  int maxThreadsPerBlock = 0, warpThreads = 0;
+  int maxBlocks = 0;      // of a launch, in x
   int maxSharedBytes = 0; // of a block that asks for it
   int l2Bytes = 0;
   uint64_t memoryBytes = 0;
 
   static Result<CudaProperties> query(const CudaLibrary &cuda, CUdevice device);
+  DeviceLimits limits() const;
 };
 
 // Buffers, executables and queues keep it alive. All functions may be called on any thread.

@@ -18,7 +18,9 @@ static Ref<Allocator> createAllocator(const Ref<CudaContext> &context, DeviceOpt
 
 CudaDevice::CudaDevice(std::string uri, Ref<CudaContext> context, Ref<CudaQueue> queue, const DeviceOptions &options)
     : Device(std::move(uri), createAllocator(context, options), context->loss()), cudaContext(std::move(context)),
-      submissions(std::move(queue)) {}
+      submissions(std::move(queue)) {
+  deviceLimits = cudaContext->properties().limits();
+}
 
 Result<Ref<CudaDevice>> CudaDevice::create(std::string uri, Ref<CudaContext> context, const DeviceOptions &options) {
   KILN_ASSIGN_OR_RETURN(Ref<CudaQueue> queue, CudaQueue::create(context));
@@ -43,8 +45,9 @@ Result<Ref<Semaphore>> CudaDevice::createSemaphore(uint64_t initialValue) {
   return Ref<Semaphore>(makeRef<HostSemaphore>(initialValue));
 }
 
-Result<Ref<Fence>> CudaDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) {
-  return CudaSubmission::start(*this, wait, *static_cast<CudaCommandBuffer *>(commands), bindings);
+Result<Ref<Fence>> CudaDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                                      ExecutionTimes *times) {
+  return CudaSubmission::start(*this, wait, *static_cast<CudaCommandBuffer *>(commands), bindings, times);
 }
 
 } // namespace kiln::hal

@@ -19,6 +19,7 @@ public:
   uint64_t cacheBytes() const override { return uint64_t(cudaContext->properties().l2Bytes); }
   uint32_t queueCount() const override { return 1; }
   DeviceClock *clock() override { return &deviceClock; }
+  Result<ClockSample> sampleClock() override { return submissions->stamps().sample(); }
 
   Status checkExecutable(const ExecutableSource &source) const override;
   Result<Ref<Executable>> createExecutable(const ExecutableSource &source) override;
@@ -28,7 +29,8 @@ public:
 protected:
   // Submissions retain the device, so that none is in flight.
   ~CudaDevice() override { submissions->shutDown(); }
-  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) override;
+  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                            ExecutionTimes *times) override;
 
 private:
   CudaDevice(std::string uri, Ref<CudaContext> context, Ref<CudaQueue> queue, const DeviceOptions &options);

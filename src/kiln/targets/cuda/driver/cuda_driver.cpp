@@ -27,9 +27,9 @@ Result<DeviceInfo> describeCudaDevice(const CudaLibrary &cuda, std::string_view 
                      {"multiprocessors", std::to_string(properties.multiprocessors)},
                      {"memory bytes", std::to_string(properties.memoryBytes)},
                      {"level 2 cache bytes", std::to_string(properties.l2Bytes)},
-                     {"shared memory bytes of a block", std::to_string(properties.maxSharedBytes)},
                      {"executable format", std::string(kCudaFormat)},
                      {"driver", fmt::format("CUDA {}.{}", cuda.version() / 1000, cuda.version() % 1000 / 10)}};
+  info.limits = properties.limits();
   return info;
 }
 

@@ -51,10 +51,13 @@ static Status checkKernel(const schema::GpuKernel &kernel, size_t codes, const C
     return failedPrecondition("dispatch '{}' has blocks of {} x {} x {} threads; '{}' runs up to {}",
                               kernel.name()->string_view(), kernel.threads_x(), kernel.threads_y(), kernel.threads_z(),
                               device.name, device.maxThreadsPerBlock);
-  if (kernel.dynamic_shared_bytes() > uint32_t(device.maxSharedBytes))
+  const uint64_t shared = uint64_t(kernel.dynamic_shared_bytes()) + kernel.static_shared_bytes();
+  if (shared > uint64_t(device.maxSharedBytes))
     return failedPrecondition("dispatch '{}' needs {} bytes of shared memory; '{}' has {} for a block",
-                              kernel.name()->string_view(), kernel.dynamic_shared_bytes(), device.name,
-                              device.maxSharedBytes);
+                              kernel.name()->string_view(), shared, device.name, device.maxSharedBytes);
+  if (kernel.subgroup_threads() != uint32_t(device.warpThreads))
+    return failedPrecondition("dispatch '{}' is made for {} threads that run in step; those of '{}' are {}",
+                              kernel.name()->string_view(), kernel.subgroup_threads(), device.name, device.warpThreads);
   if (kernel.cluster_blocks() == 0 || kernel.cluster_blocks() > kGpuMostClusterBlocks)
     return dataLoss("dispatch '{}' has clusters of {} blocks; 1 to {} are possible", kernel.name()->string_view(),
                     kernel.cluster_blocks(), kGpuMostClusterBlocks);
@@ -201,6 +204,7 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context
                         entry->dynamic_shared_bytes(),
                         entry->scratch_bytes(),
                         {},
+                        uint32_t(context->properties().maxBlocks),
                         entry->blocks_per_multiprocessor() * uint32_t(context->properties().multiprocessors),
                         entry->starts_early(),
                         {},
@@ -221,7 +225,8 @@ Result<Ref<CudaExecutable>> CudaExecutable::load(const Ref<CudaContext> &context
       executable->kernels.push_back(std::move(kernel));
     }
   for (const CudaKernel &kernel : executable->kernels)
-    executable->entries.push_back({kernel.name, kernel.bindingCount, kernel.constantCount, 0});
+    executable->entries.push_back(
+        {kernel.name, kernel.bindingCount, kernel.constantCount, 0, source.accessOf(executable->entries.size())});
   executable->exportTable = executable->entries;
   return executable;
 }

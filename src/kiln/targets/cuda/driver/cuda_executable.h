@@ -26,6 +26,7 @@ struct CudaKernel {
   uint32_t dynamicSharedBytes = 0;
   uint64_t scratchBytes = 0; // for each block
   std::vector<CudaTensor> tensors;
+  uint32_t launchBlocks = 0;           // that the device takes in a launch
   uint32_t mostBlocks = 0;             // of a launch; 0: any number; a multiple of `clusterBlocks`
   bool startsEarly = false;            // it waits itself for the kernels before it
   std::vector<std::string> assertions; // what to say of each that fails

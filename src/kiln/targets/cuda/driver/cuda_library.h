@@ -53,8 +53,8 @@ static_assert(sizeof(CudaLaunchAttribute) == 72 && sizeof(CudaLaunch) == 56);
 namespace cuda {
 inline constexpr CUresult kSuccess = 0, kOutOfMemory = 2, kNoDevice = 100, kInvalidPtx = 218, kUnsupportedPtx = 222,
                           kNotReady = 600;
-inline constexpr int kMaxThreadsPerBlock = 1, kMultiprocessors = 16, kL2Bytes = 38, kMajor = 75, kMinor = 76,
-                     kMaxSharedBytes = 97, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
+inline constexpr int kMaxThreadsPerBlock = 1, kMaxBlocks = 5, kWarpThreads = 10, kMultiprocessors = 16, kL2Bytes = 38,
+                     kMajor = 75, kMinor = 76, kMaxSharedBytes = 97, kPciBus = 33, kPciDevice = 34, kPciDomain = 50;
 inline constexpr int kFunctionDynamicSharedBytes = 8;
 inline constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6, kJitLines = 13;
 inline constexpr unsigned kStreamNonBlocking = 1;

@@ -63,8 +63,9 @@ static bool isOrdered(const CudaDevice &device, const Fence *wait) {
 }
 
 Ref<Fence> CudaSubmission::start(CudaDevice &device, Fence *wait, CudaCommandBuffer &commands,
-                                 std::span<const Binding> bindings) {
+                                 std::span<const Binding> bindings, ExecutionTimes *times) {
   std::unique_ptr<CudaSubmission> submission(new CudaSubmission(device, commands, bindings));
+  submission->times = Ref<ExecutionTimes>::share(times);
   Ref<Fence> fence = Fence::create(submission->done, 1);
   submission->done->canFail = commands.canFail();
   if (isOrdered(device, wait)) {
@@ -177,12 +178,7 @@ void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
   std::unique_lock lock(mutex);
   NvtxRange range(context->cuda().ranges(), submission->commands->rangeName());
   Result<CUevent> event = takeEvent();
-  Status status = event.ok() ? submission->commands->enqueue(*this, submission->table) : event.status();
-  if (status.ok() && submission->commands->canFail()) {
-    Result<uint64_t *> failure = failedAssertions.collect(cudaStream);
-    status = failure.status();
-    submission->failure = failure.ok() ? *failure : nullptr;
-  }
+  Status status = event.ok() ? enqueue(*submission) : event.status();
   // The event comes after what was launched before an error, which still uses the buffers.
   if (event.ok()) {
     submission->event = *event;
@@ -197,6 +193,8 @@ void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
     (void)context->cuda().cuStreamSynchronize(cudaStream);
     if (submission->failure)
       failedAssertions.read(submission->failure);
+    if (!submission->stamps.empty())
+      timestamps.giveBack(submission->stamps);
     if (event.ok())
       freeEvents.push_back(*event);
     lock.unlock();
@@ -207,6 +205,19 @@ void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
   pending.push_back(std::move(submission));
   lock.unlock();
   changed.notify_one();
+}
+
+Status CudaQueue::enqueue(CudaSubmission &submission) {
+  CudaCommandBuffer &commands = *submission.commands;
+  if (!submission.times) {
+    KILN_RETURN_IF_ERROR(commands.enqueue(*this, submission.table));
+  } else {
+    KILN_ASSIGN_OR_RETURN(submission.stamps, commands.enqueueTimed(*this, submission.table, submission.times->detail));
+  }
+  if (commands.canFail()) {
+    KILN_ASSIGN_OR_RETURN(submission.failure, failedAssertions.collect(cudaStream));
+  }
+  return okStatus();
 }
 
 void CudaQueue::reap() {
@@ -220,6 +231,11 @@ void CudaQueue::reap() {
         break;
       freeEvents.push_back(pending.front()->event);
       Status status = outcomeOf(*pending.front(), result);
+      if (const CudaSubmission &front = *pending.front(); !front.stamps.empty()) {
+        if (status.ok())
+          front.commands->readTimes(front.stamps, *front.times);
+        timestamps.giveBack(front.stamps);
+      }
       ended.emplace_back(std::move(pending.front()), std::move(status));
       pending.pop_front();
     }

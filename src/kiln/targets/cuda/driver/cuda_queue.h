@@ -7,10 +7,12 @@
 #include "kiln/base/ref.h"
 #include "kiln/runtime/hal/buffer.h"
 #include "kiln/runtime/hal/command_buffer.h"
+#include "kiln/runtime/hal/execution_times.h"
 #include "kiln/runtime/hal/fence_listener.h"
 #include "kiln/runtime/hal/host_semaphore.h"
 #include "kiln/targets/cuda/driver/cuda_context.h"
 #include "kiln/targets/cuda/driver/cuda_failures.h"
+#include "kiln/targets/cuda/driver/cuda_stamps.h"
 
 #include <condition_variable>
 #include <deque>
@@ -55,8 +57,9 @@ public:
   ~CudaSubmission();
 
   // Launches it when `wait`, which may be null, is signalled, or at once where the queue keeps the order by itself.
+  // `times` may be null, too.
   static Ref<Fence> start(CudaDevice &device, Fence *wait, CudaCommandBuffer &commands,
-                          std::span<const Binding> bindings);
+                          std::span<const Binding> bindings, ExecutionTimes *times);
 
 private:
   friend class CudaQueue;
@@ -74,6 +77,8 @@ private:
   std::vector<Ref<CudaSemaphore>> after;
   CUevent event = nullptr;     // the queue's
   uint64_t *failure = nullptr; // the queue's, where the recording can fail
+  Ref<ExecutionTimes> times;
+  std::span<uint64_t> stamps; // the queue's, where there are times
 };
 
 class CudaQueue final : public RefCounted {
@@ -89,6 +94,7 @@ public:
   void shutDown();
 
   CudaFailures &failures() { return failedAssertions; }
+  CudaStamps &stamps() { return timestamps; }
   // For whoever puts other work into the stream.
   std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex); }
 
@@ -100,9 +106,11 @@ public:
   CUdeviceptr scratchAddress() const { return scratch; }
 
 private:
-  explicit CudaQueue(Ref<CudaContext> context) : context(context), failedAssertions(std::move(context)) {}
+  explicit CudaQueue(Ref<CudaContext> context)
+      : context(context), failedAssertions(context), timestamps(std::move(context)) {}
   ~CudaQueue() override;
   void watch();
+  Status enqueue(CudaSubmission &submission);
   Status outcomeOf(const CudaSubmission &submission, CUresult result);
   // The error of a submission that the device has failed at, which loses the device.
   Status failureOf(const CudaSubmission &submission, CUresult result);
@@ -117,6 +125,7 @@ private:
   CUdeviceptr scratch = 0;                             // guarded
   uint64_t scratchBytes = 0;                           // guarded
   CudaFailures failedAssertions;                       // guarded
+  CudaStamps timestamps;                               // guarded, where it says so
   bool stopping = false;                               // guarded
   std::thread watcher;
 };

@@ -1,6 +1,7 @@
 // CUDA's driver over simulated GPUs: what users see of kernels that do wrong, and of code that cannot be loaded.
 #include "kiln/targets/cuda/sim/cuda_sim_driver.h"
 
+#include "kiln/base/random.h"
 #include "kiln/schema/gpu_executable.h"
 #include "kiln/schema/gpu_executable_generated.h"
 #include "kiln/targets/cuda/driver/cuda_driver.h"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <elf.h>
-#include <random>
 #include <thread>
 
 namespace kiln::hal {
@@ -230,9 +230,9 @@ TEST_F(CudaSim, longCopiesArriveWhole) {
   open("26");
   constexpr size_t kBytes = (size_t(19) << 20) + 4321, kOffset = 77;
   std::vector<std::byte> written(kBytes), found(kBytes);
-  std::mt19937 dice(1);
+  Random dice(1);
   for (std::byte &byte : written)
-    byte = std::byte(dice());
+    byte = std::byte(dice.bits());
   Result<Ref<Buffer>> buffer = device->allocator().allocate(BufferUsage::Result, kBytes + 2 * kOffset);
   ASSERT_TRUE(buffer.ok()) << buffer.status().toString();
   const std::vector<std::byte> zeros((*buffer)->byteLength());
@@ -423,6 +423,60 @@ TEST_F(CudaSim, recordingsBecomeGraphs) {
   EXPECT_EQ(updatedGraphs, 2);
   EXPECT_EQ(launchedGraphs, 2 + 3 + 4);
   commands = Ref<CommandBuffer>();
+}
+
+// What a kernel needs of its device is compared before it runs; a constant of 32 bits is the low half of what is
+// pushed.
+TEST_F(CudaSim, kernelsSayWhatTheyNeed) {
+  open("109");
+  auto load = [&](uint32_t subgroup, uint32_t dynamicBytes, uint32_t staticBytes) {
+    flatbuffers::FlatBufferBuilder builder;
+    std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels{
+        schema::CreateGpuKernelDirect(builder, "main_dispatch_0", "k", 0, 1, 2, 32, 1, 1, dynamicBytes, 0, nullptr, 0,
+                                      false, nullptr, 1, subgroup, staticBytes)};
+    std::vector<flatbuffers::Offset<flatbuffers::String>> codes{builder.CreateString(
+        ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 b, .param .u32 c, .param .u64 d, "
+        ".param .u64 x, .param .u64 y, .param .u64 z, .param .u64 s) {\n.reg .b64 %a, %d; .reg .b32 %c;\n"
+        "ld.param.u64 %a, [b]; ld.param.u32 %c, [c]; ld.param.u64 %d, [d]; st.global.u32 [%a], %c; "
+        "st.global.u64 [%a+8], %d; ret; }")};
+    schema::FinishGpuExecutableBuffer(
+        builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes));
+    ExecutableSource source;
+    source.name = "test";
+    source.format = "ptx";
+    source.cpu = "sm_80";
+    source.bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
+    return device->createExecutable(source);
+  };
+  EXPECT_NE(load(64, 0, 0).status().message().find("'main_dispatch_0' is made for 64 threads that run in step; those "
+                                                   "of 'simulated sm_90, seed 109' are 32"),
+            std::string_view::npos);
+  EXPECT_TRUE(load(32, 232448, 0).ok());
+  EXPECT_NE(load(32, 232448, 4)
+                .status()
+                .message()
+                .find("needs 232452 bytes of shared memory; 'simulated sm_90, seed "
+                      "109' has 232448 for a block"),
+            std::string_view::npos);
+  Result<Ref<Executable>> executable = load(32, 0, 0);
+  ASSERT_TRUE(executable.ok()) << executable.status().toString();
+  Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::OneShot, 1);
+  const std::vector<SlotRange> bindings{{0, 0, 16}};
+  const std::vector<uint64_t> constants{0x12345678, 0x0123456789ABCDEF};
+  Dispatch dispatch;
+  dispatch.executable = executable->get();
+  dispatch.bindings = bindings;
+  dispatch.constants = constants;
+  ASSERT_TRUE(commands->dispatch(dispatch).ok());
+  ASSERT_TRUE(commands->finalize().ok());
+  Ref<Buffer> buffer = *device->allocator().allocate(BufferUsage::Result, 16);
+  std::array<uint64_t, 2> values = {0, 0};
+  ASSERT_TRUE(buffer->write(0, std::as_bytes(std::span(values))).ok());
+  const std::vector<Binding> table{{buffer.get(), 0, 16}};
+  ASSERT_TRUE((*device->execute(nullptr, commands.get(), table))->wait(Deadline::infinite()).ok());
+  ASSERT_TRUE(buffer->read(0, std::as_writable_bytes(std::span(values))).ok());
+  EXPECT_EQ(values[0], constants[0]);
+  EXPECT_EQ(values[1], constants[1]);
 }
 
 // A launch has as many blocks as clusters that run at a time, of which 8 multiprocessors hold two of three blocks.

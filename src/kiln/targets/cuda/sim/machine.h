@@ -156,7 +156,7 @@ struct Launch {
   LaunchOptions options;
 
   uint64_t instructions = 0; // that threads have run
-  uint64_t ticks = 0;        // of the clock
+  uint64_t ticks = 0;        // of the device's clock, as the launch sees it
   bool hasFault = false;
   Fault fault{};
 

@@ -90,6 +90,7 @@ bool SimDevice::step(SimStream::Operation &operation) {
     return true;
   if (!operation.running) {
     operation.launch->options.seed = randomBits(deviceSeed, 4, launches++);
+    operation.launch->ticks = clock;
     operation.running = std::make_unique<LaunchRun>(*operation.launch);
   }
   return operation.running->run(kSlice);
@@ -128,6 +129,8 @@ void SimDevice::run() {
     SimStream::Operation done = std::move(operation);
     stream.operations.pop_front();
     clock += costOf(done);
+    if (done.launch)
+      clock = std::max(clock, done.launch->ticks);
     if (done.event) {
       done.event->isDone = true;
       if (done.event->keepsTime)

@@ -177,6 +177,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
   const SimArchitecture &architecture = architectureOf(device);
   const std::pair<int, int> values[] = {
       {cuda::kMaxThreadsPerBlock, 1024},  {cuda::kMultiprocessors, kMultiprocessors},
+      {cuda::kMaxBlocks, INT32_MAX},      {cuda::kWarpThreads, 32},
       {cuda::kL2Bytes, 128 << 10},        {cuda::kMajor, architecture.major},
       {cuda::kMinor, architecture.minor}, {cuda::kMaxSharedBytes, int(architecture.mostSharedBytes)},
   };

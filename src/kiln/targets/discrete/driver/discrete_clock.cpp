@@ -20,16 +20,18 @@ public:
   bool isGraph() const override { return false; }
 
   Result<double> run() override {
-    DiscreteTimes first, last;
+    Ref<ExecutionTimes> first = makeRef<ExecutionTimes>(), last = first;
     Ref<Fence> done;
     for (size_t i = 0; i < submissions.size(); ++i) {
       const Submission &submission = submissions[i];
+      if (i > 0)
+        last = makeRef<ExecutionTimes>();
       done = DiscreteSubmission::start(*device, done.get(), static_cast<DiscreteCommandBuffer &>(*submission.commands),
-                                       submission.bindings, Device::kAnyQueue, i == 0 ? &first : &last);
+                                       submission.bindings, Device::kAnyQueue, last.get());
     }
     if (done)
       KILN_RETURN_IF_ERROR(done->wait(Deadline::infinite()));
-    return DiscreteClock::nanosecondsOf((submissions.size() > 1 ? last : first).ended - first.started);
+    return DiscreteClock::nanosecondsOf(last->submission.end - first->submission.begin);
   }
 
 private:
@@ -45,6 +47,14 @@ Result<Ref<TimedWork>> DiscreteClock::prepare(std::vector<Submission> submission
 
 uint64_t DiscreteClock::now() {
   return kOffset + static_cast<uint64_t>(static_cast<double>(monotonicNanoseconds()) * (kDrift / kTick));
+}
+
+ClockSample DiscreteClock::sample() {
+  ClockSample sample;
+  sample.before = monotonicNanoseconds();
+  sample.ticks = now();
+  sample.after = monotonicNanoseconds();
+  return sample;
 }
 
 double DiscreteClock::nanosecondsOf(uint64_t ticks) {

@@ -2,6 +2,7 @@
 #ifndef KILN_TARGETS_DISCRETE_DRIVER_DISCRETE_CLOCK_H
 #define KILN_TARGETS_DISCRETE_DRIVER_DISCRETE_CLOCK_H
 
+#include "kiln/base/clock_fit.h"
 #include "kiln/runtime/hal/device_clock.h"
 
 namespace kiln::hal {
@@ -16,6 +17,7 @@ public:
 
   // In ticks.
   static uint64_t now();
+  static ClockSample sample();
   // As the device counts it, which is a little more or less than the host.
   static double nanosecondsOf(uint64_t ticks);
 

@@ -23,6 +23,7 @@ static Ref<Allocator> createAllocator(const std::shared_ptr<DiscreteMemory> &mem
 DiscreteDevice::DiscreteDevice(std::string uri, std::shared_ptr<DiscreteMemory> memory, const DeviceOptions &options)
     : Device(std::move(uri), createAllocator(memory, options)), deviceMemory(std::move(memory)),
       executableFolder(options.executableFolder) {
+  deviceLimits = deviceMemory->limits;
   const DiscreteSettings &settings = deviceMemory->settings;
   for (uint32_t i = 0; i < settings.queues; ++i)
     queues.push_back(makeRef<DiscreteQueue>(settings, i));
@@ -61,13 +62,13 @@ DiscreteQueue &DiscreteDevice::nextQueue(uint64_t mask) {
 }
 
 Result<Ref<Fence>> DiscreteDevice::submitTo(uint64_t mask, Fence *wait, CommandBuffer *commands,
-                                            std::span<const Binding> bindings) {
+                                            std::span<const Binding> bindings, ExecutionTimes *times) {
   const uint64_t most = deviceMemory->settings.mostInFlight, inFlight = handedOver.load() - ended.load();
   if (most && inFlight >= most) {
     start();
     return resourceExhausted("{} submissions are in flight on device '{}', whose URI allows no more", inFlight, uri());
   }
-  return DiscreteSubmission::start(*this, wait, *static_cast<DiscreteCommandBuffer *>(commands), bindings, mask);
+  return DiscreteSubmission::start(*this, wait, *static_cast<DiscreteCommandBuffer *>(commands), bindings, mask, times);
 }
 
 void DiscreteDevice::start() {

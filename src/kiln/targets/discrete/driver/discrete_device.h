@@ -26,6 +26,7 @@ public:
   uint64_t cacheBytes() const override { return 1 << 20; }
   uint32_t queueCount() const override { return static_cast<uint32_t>(queues.size()); }
   DeviceClock *clock() override { return &deviceClock; }
+  Result<ClockSample> sampleClock() override { return DiscreteClock::sample(); }
 
   DiscreteMemory &memory() const { return *deviceMemory; }
   // Of those that the mask names, as Device::execute says; they take turns.
@@ -39,11 +40,12 @@ public:
   void start();
 
 protected:
-  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) override {
-    return submitTo(kAnyQueue, wait, commands, bindings);
+  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                            ExecutionTimes *times) override {
+    return submitTo(kAnyQueue, wait, commands, bindings, times);
   }
-  Result<Ref<Fence>> submitTo(uint64_t mask, Fence *wait, CommandBuffer *commands,
-                              std::span<const Binding> bindings) override;
+  Result<Ref<Fence>> submitTo(uint64_t mask, Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                              ExecutionTimes *times) override;
 
 private:
   ~DiscreteDevice() override;

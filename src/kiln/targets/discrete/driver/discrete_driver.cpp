@@ -16,6 +16,7 @@ Result<std::vector<DeviceInfo>> DiscreteDriver::devices() {
   info.properties = {{"memory bytes", std::to_string(settings.memoryMib << 20)},
                      {"queues", std::to_string(settings.queues)},
                      {"executable format", std::string(nativeElfFormat())}};
+  info.limits = settings.limits();
   for (std::pair<std::string, std::string> &setting : DiscreteSettings::describe())
     info.properties.push_back(std::move(setting));
   return std::vector<DeviceInfo>{std::move(info)};

@@ -2,9 +2,15 @@
 #include "kiln/targets/discrete/driver/discrete_device.h"
 #include "kiln/targets/discrete/driver/discrete_driver.h"
 
+#include "kiln/base/clock_fit.h"
+#include "kiln/runtime/hal/conformance/test_executables.h"
+
 #include "gtest/gtest.h"
 
+#include <chrono>
 #include <set>
+#include <thread>
+#include <vector>
 
 namespace kiln::hal {
 
@@ -185,8 +191,67 @@ TEST(DiscreteDriverTest, ALostDeviceTakesNothingMore) {
             "at submission 2, as its URI asks; create it anew");
 }
 
+// Its ticks take 8 nanoseconds of a clock that runs 200 ppm too fast.
+TEST(DiscreteDriverTest, TheClockCanBeFitted) {
+  Ref<Device> device = mustOpen("");
+  std::vector<ClockSample> samples;
+  for (int i = 0; i < 50; ++i) {
+    samples.push_back(*device->sampleClock());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_GE(samples.front().ticks, uint64_t(1) << 40);
+  Result<ClockFit> fit = ClockFit::of(samples);
+  ASSERT_TRUE(fit.ok()) << fit.status().toString();
+  const double most = 2 * (fit->uncertainty + fit->nanosecondsPerTick);
+  EXPECT_LE(fit->residual, most);
+  EXPECT_NEAR(fit->nanosecondsPerTick / (8 / 1.0002), 1,
+              2 * most / static_cast<double>(samples.back().before - samples.front().before));
+}
+
+// Recordings and tables are held to what the device asks for, and memory is given out so.
+TEST(DiscreteDriverTest, AlignmentIsTheDevices) {
+  Ref<Device> strict = mustOpen("binding-alignment=1024,memory-mib=64"), plain = mustOpen("");
+  EXPECT_EQ(plain->limits().bindingAlignment, 64u);
+  EXPECT_EQ(plain->limits().bufferAlignment, 256u);
+  EXPECT_EQ(strict->limits().bindingAlignment, 1024u);
+  EXPECT_EQ(strict->limits().bufferAlignment, 1024u);
+  EXPECT_EQ(strict->limits().mostBufferBytes, uint64_t(64) << 20);
+  for (const Ref<Device> &device : {plain, strict}) {
+    const uint64_t alignment = device->limits().bindingAlignment;
+    Result<Ref<Executable>> kernels = conformance::loadTestExecutable(*device, "kernels");
+    ASSERT_TRUE(kernels.ok()) << kernels.status().toString();
+    auto record = [&](uint64_t offset) -> Result<Ref<CommandBuffer>> {
+      KILN_ASSIGN_OR_RETURN(Ref<CommandBuffer> commands, device->createCommandBuffer(CommandBufferMode::Replay, 1));
+      const SlotRange range{0, offset, 4};
+      Dispatch dispatch;
+      dispatch.executable = kernels->get();
+      dispatch.exportOrdinal = conformance::CountIds;
+      dispatch.bindings = {&range, 1};
+      KILN_RETURN_IF_ERROR(commands->dispatch(dispatch));
+      KILN_RETURN_IF_ERROR(commands->finalize());
+      return commands;
+    };
+    EXPECT_NE(record(alignment / 2).status().message().find(fmt::format("which is no multiple of {}", alignment)),
+              std::string::npos);
+    Result<Ref<CommandBuffer>> commands = record(alignment);
+    ASSERT_TRUE(commands.ok()) << commands.status().toString();
+    Ref<Buffer> buffer = allocate(*device, 4 * alignment);
+    Binding binding{buffer.get(), alignment / 2, 2 * alignment};
+    EXPECT_NE(device->execute(nullptr, commands->get(), {&binding, 1})
+                  .status()
+                  .message()
+                  .find(fmt::format("a binding starts at a multiple of {}", alignment)),
+              std::string::npos);
+    binding.offset = alignment;
+    Result<Ref<Fence>> done = device->execute(nullptr, commands->get(), {&binding, 1});
+    ASSERT_TRUE(done.ok()) << done.status().toString();
+    EXPECT_TRUE((*done)->wait(Deadline::infinite()).ok());
+  }
+}
+
 TEST(DiscreteDriverTest, SettingsAreChecked) {
-  for (const char *path : {"speed=1", "seed", "seed=", "seed=-1", "queues=0", "queues=65", "seed=1,,", "delay-us=1x"})
+  for (const char *path : {"speed=1", "seed", "seed=", "seed=-1", "queues=0", "queues=65", "seed=1,,", "delay-us=1x",
+                           "binding-alignment=32", "binding-alignment=192", "binding-alignment=8192"})
     EXPECT_EQ(open(path).status().code(), StatusCode::InvalidArgument) << path;
   EXPECT_NE(
       open("speed=1").status().message().find("'speed=1' is no setting of a discrete device; there are memory-mib"),

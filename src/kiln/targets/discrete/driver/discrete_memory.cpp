@@ -9,8 +9,6 @@
 
 namespace kiln::hal {
 
-// GPUs give out memory at such addresses.
-static constexpr uint64_t kAlignment = 256;
 // What memory holds that nobody has written: no number in any type of floats, and no small integer.
 static constexpr int kUnwritten = 0xFF;
 
@@ -39,7 +37,7 @@ Result<Ref<DiscretePages>> DiscretePages::create(std::shared_ptr<DiscreteMemory>
   }
   // What a kernel writes behind the end meets the page that cannot be touched.
   auto *first = static_cast<std::byte *>(pages);
-  std::byte *begin = first + bytes - roundUp(length, kAlignment);
+  std::byte *begin = first + bytes - roundUp(length, memory->limits.bufferAlignment);
   return Ref<DiscretePages>::adopt(new DiscretePages(std::move(memory), first, bytes, begin, length));
 }
 

@@ -17,7 +17,8 @@ namespace kiln::hal {
 struct DiscreteMemory {
   explicit DiscreteMemory(const DiscreteSettings &settings) : settings(settings) {}
   const DiscreteSettings settings;
-  const uint64_t bytes = settings.memoryMib << 20;
+  const DeviceLimits limits = settings.limits();
+  const uint64_t bytes = limits.mostBufferBytes; // one buffer may have it all
   std::atomic<uint64_t> used{0}, allocations{0};
 };
 

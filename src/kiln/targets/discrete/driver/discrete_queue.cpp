@@ -48,10 +48,10 @@ DiscreteSubmission::DiscreteSubmission(DiscreteDevice &owner, DiscreteCommandBuf
 DiscreteSubmission::~DiscreteSubmission() = default;
 
 Ref<Fence> DiscreteSubmission::start(DiscreteDevice &device, Fence *wait, DiscreteCommandBuffer &commands,
-                                     std::span<const Binding> bindings, uint64_t queues, DiscreteTimes *times) {
+                                     std::span<const Binding> bindings, uint64_t queues, ExecutionTimes *times) {
   auto *submission = new DiscreteSubmission(device, commands, bindings);
   submission->queues = queues;
-  submission->times = times;
+  submission->times = Ref<ExecutionTimes>::share(times);
   Ref<Fence> fence = Fence::create(submission->done, 1);
   if (wait)
     submission->listen(*wait);
@@ -77,8 +77,8 @@ Status DiscreteSubmission::run(Random &random, task::Worker &worker) {
     }
   const uint64_t started = DiscreteClock::now();
   Status status = runCommands(random, worker);
-  if (times)
-    *times = {started, DiscreteClock::now()};
+  if (times && status.ok())
+    times->submission = {started, DiscreteClock::now()};
   for (DiscretePages *pages : opened)
     pages->close();
   return status;
@@ -97,6 +97,7 @@ Status DiscreteSubmission::runCommands(Random &random, task::Worker &worker) {
     uint64_t begin, end;
   };
   std::vector<Stretch> stretches;
+  const bool timesDispatches = times && !times->dispatches.empty();
   for (const CpuWave &wave : commands->waves()) {
     stretches.clear();
     for (const CpuCommand &command : commands->commands().subspan(wave.begin, wave.end - wave.begin)) {
@@ -107,9 +108,15 @@ Status DiscreteSubmission::runCommands(Random &random, task::Worker &worker) {
     }
     for (size_t i = stretches.size(); i > 1; --i)
       std::swap(stretches[i - 1], stretches[random.below(i)]);
-    for (const Stretch &stretch : stretches)
+    for (const Stretch &stretch : stretches) {
+      const uint64_t began = timesDispatches ? DiscreteClock::now() : 0;
       KILN_RETURN_IF_ERROR(commands->run(*stretch.command, addresses.data(), stretch.begin, stretch.end, worker.index(),
                                          localMemory, limit.get()));
+      if (!timesDispatches || stretch.command->kind != CpuCommand::Kind::Dispatch)
+        continue;
+      TickRange &range = times->dispatches[stretch.command->place];
+      range = {range.end ? range.begin : began, DiscreteClock::now()};
+    }
   }
   return okStatus();
 }

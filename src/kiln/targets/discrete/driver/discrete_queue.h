@@ -4,6 +4,7 @@
 
 #include "kiln/base/call_limit.h"
 #include "kiln/base/random.h"
+#include "kiln/runtime/hal/execution_times.h"
 #include "kiln/runtime/hal/fence_listener.h"
 #include "kiln/runtime/hal/host_semaphore.h"
 #include "kiln/runtime/task/job.h"
@@ -34,18 +35,12 @@ private:
   const std::shared_ptr<DiscreteMemory> memory;
 };
 
-// When a submission was at work, in ticks of the device's clock.
-struct DiscreteTimes {
-  uint64_t started = 0, ended = 0;
-};
-
 // One execution of a command buffer; retains what it uses.
 class DiscreteSubmission final : public FenceListener {
 public:
-  // Puts it into one of the queues when `wait`, which may be null, is signalled. Where `times` is not null, it is
-  // written before the fence is signalled.
+  // Puts it into one of the queues when `wait`, which may be null, is signalled. `times` may be null, too.
   static Ref<Fence> start(DiscreteDevice &device, Fence *wait, DiscreteCommandBuffer &commands,
-                          std::span<const Binding> bindings, uint64_t queues, DiscreteTimes *times = nullptr);
+                          std::span<const Binding> bindings, uint64_t queues, ExecutionTimes *times);
 
 private:
   friend class DiscreteQueue;
@@ -65,7 +60,7 @@ private:
   std::vector<Ref<Buffer>> retained;
   std::vector<Binding> table; // of what the device sees of the buffers
   uint64_t queues = 0;        // a mask
-  DiscreteTimes *times = nullptr;
+  Ref<ExecutionTimes> times;
 };
 
 class DiscreteQueue final : public RefCounted {

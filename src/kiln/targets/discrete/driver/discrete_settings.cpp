@@ -1,6 +1,7 @@
 #include "kiln/targets/discrete/driver/discrete_settings.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 
 namespace kiln::hal {
@@ -19,6 +20,8 @@ constexpr Setting kSettings[] = {
     {"queues", &DiscreteSettings::queues, 1, 64, "queues, each with a thread"},
     {"seed", &DiscreteSettings::seed, 0, UINT64_MAX, "of delays and orders"},
     {"delay-us", &DiscreteSettings::delayMicros, 0, 60'000'000, "delays are up to so long"},
+    {"binding-alignment", &DiscreteSettings::bindingAlignment, KILN_BINDING_ALIGNMENT, 4096,
+     "bindings start at multiples of so many bytes"},
     {"fail-allocation", &DiscreteSettings::failAllocation, 0, UINT64_MAX, "the allocation that fails"},
     {"fail-submission", &DiscreteSettings::failSubmission, 0, UINT64_MAX, "the submission that fails"},
     {"hold", &DiscreteSettings::hold, 0, 1, "1: work starts only when the host waits for some of it"},
@@ -34,6 +37,15 @@ std::vector<std::pair<std::string, std::string>> DiscreteSettings::describe() {
   for (const Setting &setting : kSettings)
     described.emplace_back(fmt::format("discrete://{}=N", setting.name), setting.meaning);
   return described;
+}
+
+// GPUs give out memory at multiples of 256.
+DeviceLimits DiscreteSettings::limits() const {
+  DeviceLimits limits;
+  limits.bindingAlignment = bindingAlignment;
+  limits.bufferAlignment = std::max<uint64_t>(256, bindingAlignment);
+  limits.mostBufferBytes = memoryMib << 20;
+  return limits;
 }
 
 static std::string settingNames() {
@@ -60,6 +72,8 @@ Result<DiscreteSettings> DiscreteSettings::parse(std::string_view text) {
       return invalidArgument("{} takes a number from {} to {}, not '{}'", name, setting->least, setting->most, digits);
     settings.*setting->value = value;
   }
+  if (!std::has_single_bit(settings.bindingAlignment))
+    return invalidArgument("binding-alignment takes a power of two, not {}", settings.bindingAlignment);
   return settings;
 }
 

@@ -3,6 +3,7 @@
 #define KILN_TARGETS_DISCRETE_DRIVER_DISCRETE_SETTINGS_H
 
 #include "kiln/base/status.h"
+#include "kiln/runtime/hal/device_limits.h"
 
 #include <cstdint>
 #include <string>
@@ -14,9 +15,10 @@ namespace kiln::hal {
 
 struct DiscreteSettings {
   uint64_t memoryMib = 4096;
-  uint64_t queues = 3;         // submissions go to them in turn
-  uint64_t seed = 0;           // of delays, and of the order in which commands run that have no order
-  uint64_t delayMicros = 50;   // before a submission starts, and before its end is told: up to so many
+  uint64_t queues = 3;       // submissions go to them in turn
+  uint64_t seed = 0;         // of delays, and of the order in which commands run that have no order
+  uint64_t delayMicros = 50; // before a submission starts, and before its end is told: up to so many
+  uint64_t bindingAlignment = KILN_BINDING_ALIGNMENT;
   uint64_t failAllocation = 0; // this allocation, counted from 1, finds no memory; 0: none
   uint64_t failSubmission = 0; // this submission fails when it is to start; 0: none
   uint64_t hold = 0;           // 1: what was submitted starts only when the host waits for some of it
@@ -25,6 +27,7 @@ struct DiscreteSettings {
 
   // "seed=1,delay-us=200"; empty: as above.
   static Result<DiscreteSettings> parse(std::string_view text);
+  DeviceLimits limits() const;
   // What parse takes, and what it means.
   static std::vector<std::pair<std::string, std::string>> describe();
 };

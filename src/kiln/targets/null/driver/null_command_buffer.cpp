@@ -15,8 +15,10 @@ Status NullCommandBuffer::recordCopy(const SlotRange &source, const SlotRange &t
   return okStatus();
 }
 
-// A real driver records the call, copies constants and bindings, and retains the executable.
+// A real driver records the call too, and copies constants and bindings.
 Status NullCommandBuffer::recordDispatch(const Dispatch &dispatch) {
+  if (executables.empty() || executables.back().get() != dispatch.executable)
+    executables.push_back(Ref<Executable>::share(dispatch.executable));
   return okStatus();
 }
 

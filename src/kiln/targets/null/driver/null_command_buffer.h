@@ -35,6 +35,7 @@ private:
     uint32_t width = 0;
   };
   std::vector<Transfer> transfers;
+  std::vector<Ref<Executable>> executables;
 };
 
 } // namespace kiln::hal

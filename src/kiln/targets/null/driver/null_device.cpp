@@ -1,10 +1,12 @@
 #include "kiln/targets/null/driver/null_device.h"
 
+#include "kiln/base/clock.h"
 #include "kiln/runtime/hal/host_allocator.h"
 #include "kiln/runtime/hal/host_semaphore.h"
 #include "kiln/targets/null/driver/null_command_buffer.h"
 #include "kiln/targets/null/driver/null_executable.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -35,15 +37,26 @@ Result<Ref<Semaphore>> NullDevice::createSemaphore(uint64_t initialValue) {
 
 // The table is borrowed for this call. A submission that may outlive it retains the command buffer and every buffer,
 // and drops them before its fence is signalled, so that whoever has awaited the fence sees the memory free.
-Result<Ref<Fence>> NullDevice::submit(Fence *wait, CommandBuffer *base, std::span<const Binding> bindings) {
+//
+// Dispatches take no time here. A real driver fills `times` from its device's clock, before the fence is signalled.
+Result<Ref<Fence>> NullDevice::submit(Fence *wait, CommandBuffer *base, std::span<const Binding> bindings,
+                                      ExecutionTimes *times) {
   Ref<NullCommandBuffer> commands = Ref<NullCommandBuffer>::share(static_cast<NullCommandBuffer *>(base));
   std::vector<Ref<Buffer>> retained;
   for (const Binding &binding : bindings)
     retained.push_back(Ref<Buffer>::share(binding.buffer));
   std::vector<Binding> table(bindings.begin(), bindings.end());
-  return queue->run(
-      wait, [commands = std::move(commands), retained = std::move(retained), table = std::move(table),
-             limit = Ref<CallLimit>::share(CallLimit::current())] { return commands->run(table, limit.get()); });
+  return queue->run(wait,
+                    [commands = std::move(commands), retained = std::move(retained), table = std::move(table),
+                     limit = Ref<CallLimit>::share(CallLimit::current()), times = Ref<ExecutionTimes>::share(times)] {
+                      const uint64_t begin = times ? monotonicNanoseconds() : 0;
+                      KILN_RETURN_IF_ERROR(commands->run(table, limit.get()));
+                      if (times) {
+                        std::ranges::fill(times->dispatches, TickRange{begin, begin});
+                        times->submission = {begin, monotonicNanoseconds()};
+                      }
+                      return okStatus();
+                    });
 }
 
 } // namespace kiln::hal

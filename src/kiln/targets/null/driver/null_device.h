@@ -19,7 +19,8 @@ public:
   Result<Ref<Semaphore>> createSemaphore(uint64_t initialValue) override;
 
 protected:
-  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings) override;
+  Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                            ExecutionTimes *times) override;
 
 private:
   // Holds back what must wait for a fence, and runs it on the thread that signals the fence.

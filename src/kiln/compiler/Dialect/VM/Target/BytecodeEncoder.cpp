@@ -127,9 +127,11 @@ static schema::ExecutableDesc executableOf(ExecutableOp op) {
     result.cpuFeatures = target.getString("cpu_features").str();
     for (auto entry : variant.getAs<ArrayAttr>("exports").getAsRange<DictionaryAttr>()) {
       auto layout = entry.getAs<HAL::PipelineLayoutAttr>("layout");
-      result.exports.push_back({entry.getAs<StringAttr>("name").getValue().str(),
-                                static_cast<uint32_t>(layout.getBindings().size()),
-                                static_cast<uint32_t>(layout.getConstants())});
+      std::vector<uint8_t> access;
+      for (HAL::BindingAccess each : layout.getBindings())
+        access.push_back(each == HAL::BindingAccess::ReadOnly ? 1 : each == HAL::BindingAccess::WriteOnly ? 2 : 3);
+      result.exports.push_back({entry.getAs<StringAttr>("name").getValue().str(), static_cast<uint32_t>(access.size()),
+                                static_cast<uint32_t>(layout.getConstants()), access});
     }
     result.bytes = bytesOf(cast<ElementsAttr>(variant.get("data")));
     desc.variants.push_back(std::move(result));

@@ -92,3 +92,42 @@ hal.executable private @executable {
     }
   }
 }
+
+// -----
+
+#target = #hal.executable.target<"cuda", "ptx", {cpu = "sm_80"}>
+
+// A constant takes 32 bits where no use of it needs more.
+// CHECK: llvm.func @constants(%{{[^:]*}}: !llvm.ptr<1> {{{[^}]*}}}, %[[FLOAT:[a-z0-9]+]]: i32 {llvm.noundef},
+// CHECK-SAME: %[[INDEX:[a-z0-9]+]]: i64 {llvm.noundef}, %[[BYTE:[a-z0-9]+]]: i32 {llvm.noundef}, %[[LONG:[a-z0-9]+]]: i64 {llvm.noundef},
+// CHECK-SAME: %[[BOTH:[a-z0-9]+]]: i64 {llvm.noundef}, %[[UNUSED:[a-z0-9]+]]: i32 {llvm.noundef}, %{{[a-z0-9]+}}: i64 {llvm.noundef}
+// CHECK-DAG: llvm.bitcast %[[FLOAT]] : i32 to f32
+// CHECK-DAG: llvm.trunc %[[BYTE]] : i32 to i8
+// CHECK-DAG: llvm.bitcast %[[LONG]] : i64 to f64
+// CHECK-DAG: llvm.trunc %[[BOTH]] : i64 to i32
+hal.executable private @executable {
+  hal.executable.variant public @cuda target(#target) {
+    hal.executable.export public @constants ordinal(0) layout(#hal.pipeline.layout<constants = 6, bindings = [writeonly]>)
+    builtin.module {
+      func.func @constants() {
+        %float = hal.interface.constant.load[0] : f32
+        %index = hal.interface.constant.load[1] : index
+        %byte = hal.interface.constant.load[2] : i8
+        %long = hal.interface.constant.load[3] : f64
+        %both = hal.interface.constant.load[4] : i32
+        %again = hal.interface.constant.load[4] : i64
+        %out = hal.interface.binding.subspan binding(0) <writeonly> : memref<?xf32>{%index}
+        %bytes = hal.interface.binding.subspan binding(0) <writeonly> : memref<?xi8>{%index}
+        %doubles = hal.interface.binding.subspan binding(0) <writeonly> : memref<?xf64>{%index}
+        %words = hal.interface.binding.subspan binding(0) <writeonly> : memref<?xi32>{%index}
+        %longs = hal.interface.binding.subspan binding(0) <writeonly> : memref<?xi64>{%index}
+        memref.store %float, %out[%index] : memref<?xf32>
+        memref.store %byte, %bytes[%index] : memref<?xi8>
+        memref.store %long, %doubles[%index] : memref<?xf64>
+        memref.store %both, %words[%index] : memref<?xi32>
+        memref.store %again, %longs[%index] : memref<?xi64>
+        return
+      }
+    }
+  }
+}

@@ -1,7 +1,9 @@
 #include "kiln/targets/cuda/driver/testing/fake_driver.h"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 static bool fails(const char *what) {
   const char *failure = std::getenv("FAKE_CUDA");
@@ -9,6 +11,10 @@ static bool fails(const char *what) {
 }
 
 CUresult cuInit(unsigned) {
+  if (fails("cache"))
+    for (const char *name : {"CUDA_CACHE_PATH", "CUDA_CACHE_DISABLE"})
+      if (const char *value = std::getenv(name))
+        std::fprintf(stderr, "%s=%s\n", name, value);
   return fails("no-device") ? 100 : fails("mismatch") ? 803 : 0;
 }
 
@@ -55,6 +61,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
            : attribute == 76 ? 0
            : attribute == 16 ? 4
            : attribute == 1  ? 1024
+           : attribute == 10 ? 32
            : isPlace         ? (attribute == 33 ? 0x19 : 0)
                              : 1 << 20;
   return 0;
