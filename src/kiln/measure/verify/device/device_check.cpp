@@ -11,8 +11,6 @@
 #include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/inputs.h"
 #include "kiln/measure/verify/number.h"
-#include "kiln/schema/gpu_executable.h"
-#include "kiln/schema/gpu_executable_generated.h"
 
 namespace kiln::measure::verify {
 
@@ -67,34 +65,9 @@ static DeviceFormat supportedFormat(ElementType type) {
 
 Result<std::unique_ptr<DeviceCheck>> DeviceCheck::create(hal::Device &device) {
   auto check = std::unique_ptr<DeviceCheck>(new DeviceCheck(device));
-  KILN_RETURN_IF_ERROR(check->load());
+  KILN_ASSIGN_OR_RETURN(check->executable,
+                        loadDeviceCode(device, "verification", checkKernels(), kKernels, kCheckThreads));
   return check;
-}
-
-Status DeviceCheck::load() {
-  if (deviceKernels().empty())
-    return unimplemented("this build has no kernels that check results on devices: clang was not there to make them");
-  flatbuffers::FlatBufferBuilder builder;
-  std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels;
-  for (const hal::ExpectedExport &entry : kKernels) {
-    const std::string name(entry.name);
-    kernels.push_back(schema::CreateGpuKernelDirect(builder, fmt::format("verification's {}", name).c_str(),
-                                                    name.c_str(), 0, entry.bindingCount, 0, kCheckThreads));
-  }
-  const std::vector<flatbuffers::Offset<flatbuffers::String>> codes{
-      builder.CreateString(deviceKernels().data(), deviceKernels().size())};
-  schema::FinishGpuExecutableBuffer(
-      builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes));
-  hal::ExecutableSource source;
-  source.name = "verification";
-  source.format = "ptx";
-  source.cpu = deviceKernelsArchitecture();
-  source.bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
-  if (!device.checkExecutable(source).ok())
-    return unimplemented("the device {} does not run the kernels that check results, which are PTX for {}",
-                         device.uri(), source.cpu);
-  KILN_ASSIGN_OR_RETURN(executable, device.createExecutable(source));
-  return okStatus();
 }
 
 Status DeviceCheck::supports(const Contraction &contraction) {
@@ -124,23 +97,12 @@ Status DeviceCheck::launch(Kernel kernel, const T &task, std::initializer_list<h
   if (task.blocks() == 0)
     return okStatus();
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> description, upload(std::span(&task, 1)));
-  std::vector<hal::Binding> bindings = {{description.get(), 0, description->byteLength()}};
-  for (hal::Buffer *buffer : buffers)
-    bindings.push_back({buffer, 0, buffer->byteLength()});
-  std::vector<hal::SlotRange> ranges;
-  for (const hal::Binding &binding : bindings)
-    ranges.push_back({uint32_t(ranges.size()), 0, binding.length});
-  KILN_ASSIGN_OR_RETURN(Ref<hal::CommandBuffer> commands,
-                        device.createCommandBuffer(hal::CommandBufferMode::OneShot, uint32_t(bindings.size())));
-  hal::Dispatch dispatch;
-  dispatch.executable = executable.get();
-  dispatch.exportOrdinal = uint32_t(kernel);
-  dispatch.workgroupCount[0] = uint64_t(std::min(task.blocks(), kMostBlocks));
-  dispatch.bindings = ranges;
-  KILN_RETURN_IF_ERROR(commands->dispatch(dispatch));
-  KILN_RETURN_IF_ERROR(commands->finalize());
-  KILN_ASSIGN_OR_RETURN(Ref<hal::Fence> done, device.execute(nullptr, commands.get(), bindings));
-  return done->wait(Deadline::infinite());
+  std::vector<hal::Buffer *> all = {description.get()};
+  all.insert(all.end(), buffers.begin(), buffers.end());
+  KILN_ASSIGN_OR_RETURN(hal::Submission work, makeLaunch(device, *executable, uint32_t(kernel),
+                                                         uint64_t(std::min(task.blocks(), kMostBlocks)), all,
+                                                         hal::CommandBufferMode::OneShot));
+  return runLaunch(device, work);
 }
 
 // All bits are set where there is no value.

@@ -59,7 +59,6 @@ private:
   };
   explicit DeviceCheck(hal::Device &device) : device(device) {}
 
-  Status load();
   Status compareElement(std::string_view what, hal::Buffer &tensor, int64_t element, ElementType type,
                         std::optional<int32_t> value);
   Result<Ref<hal::Buffer>> allocate(uint64_t bytes);
