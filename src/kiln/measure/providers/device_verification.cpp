@@ -55,16 +55,34 @@ Result<Answer::DeviceVerdict> DeviceVerification::verify(const VerifyRequest &re
     KILN_RETURN_IF_ERROR(bias->write(0, std::as_bytes(std::span(subject.bias))));
   }
   verdict.makeNanoseconds = monotonicNanoseconds() - began;
+  using Check = verify::DeviceCase::Check;
   began = monotonicNanoseconds();
-  KILN_ASSIGN_OR_RETURN(const verify::RowSums expected, check->expect(subject, *lhs, *rhs));
+  verify::RowSums rows;
+  std::vector<verify::SampledSum> sums;
+  if (subject.check == Check::Exact) {
+    KILN_ASSIGN_OR_RETURN(rows, check->expect(subject, *lhs, *rhs));
+  } else if (subject.check == Check::Real) {
+    KILN_ASSIGN_OR_RETURN(sums, check->expectSums(subject, *lhs, *rhs));
+  }
   verdict.checkNanoseconds = monotonicNanoseconds() - began;
   KILN_RETURN_IF_ERROR(provider.runOnDevice(kSet));
   began = monotonicNanoseconds();
-  KILN_ASSIGN_OR_RETURN(const std::vector<verify::WrongLines> wrong, check->findWrongRows(subject, expected, *out));
-  for (const verify::WrongLines &lines : wrong)
-    verdict.wrongRows += lines.rows.size();
+  if (subject.check == Check::Real) {
+    KILN_ASSIGN_OR_RETURN(const verify::Verdict judged, check->judgeSums(subject, sums, *out));
+    verdict.wrongRows = judged.wrong;
+  } else {
+    KILN_ASSIGN_OR_RETURN(const std::vector<verify::WrongLines> wrong,
+                          subject.check == Check::Exact ? check->findWrongRows(subject, rows, *out)
+                                                        : check->findWrongActivations(subject, *out));
+    for (const verify::WrongLines &lines : wrong)
+      verdict.wrongRows += lines.rows.size();
+  }
   if (verdict.wrongRows == 0 && subject.contraction.outputCount() > 0)
-    KILN_RETURN_IF_ERROR(check->checkPlanted(subject, expected, request.planted, *out));
+    switch (subject.check) {
+    case Check::Exact: KILN_RETURN_IF_ERROR(check->checkPlanted(subject, rows, request.planted, *out)); break;
+    case Check::Real: KILN_RETURN_IF_ERROR(check->checkPlantedSum(subject, sums, request.planted, *out)); break;
+    case Check::Activation: KILN_RETURN_IF_ERROR(check->checkPlantedActivation(subject, request.planted, *out)); break;
+    }
   verdict.checkNanoseconds += monotonicNanoseconds() - began;
   return verdict;
 }

@@ -69,6 +69,43 @@ double halfSpacing(ElementType type, double value) {
   return std::ldexp(0.5, exponent - (format->significand - 1));
 }
 
+static int64_t signBitOf(ElementType type) {
+  return int64_t(hal::elementTypeByteSize(type)) * 8 - 1;
+}
+
+int64_t orderOf(ElementType type, uint64_t bits) {
+  const auto sign = uint64_t(1) << signBitOf(type);
+  const auto magnitude = int64_t(bits & (sign - 1));
+  return bits & sign ? -magnitude : magnitude;
+}
+
+ElementRange rightRange(ElementType type, const Expectation &expected) {
+  auto numberAt = [&](int64_t order) {
+    const uint64_t bits = order < 0 ? uint64_t(-order) | uint64_t(1) << signBitOf(type) : uint64_t(order);
+    return io::elementAsDouble(type, reinterpret_cast<const uint8_t *>(&bits));
+  };
+  auto isRight = [&](int64_t order) {
+    const double number = numberAt(order);
+    return std::isfinite(number) && std::fabs(number - expected.value) <= expected.bound;
+  };
+  uint64_t nearest = 0;
+  io::storeFloat(type, expected.value, reinterpret_cast<uint8_t *>(&nearest));
+  const int64_t middle = orderOf(type, nearest);
+  if (!isRight(middle))
+    return {};
+  // Numbers that are right follow each other.
+  auto lastRight = [&](int64_t direction) {
+    int64_t distance = 0;
+    for (int64_t step = int64_t(1) << (signBitOf(type) - 1); step > 0; step /= 2)
+      if (const Int128 further = Int128(middle) + direction * (Int128(distance) + step), most = Int128(1)
+                                                                                                << signBitOf(type);
+          further > -most && further < most && isRight(int64_t(further)))
+        distance += step;
+    return middle + direction * distance;
+  };
+  return {lastRight(-1), lastRight(1)};
+}
+
 void writeElement(ElementType type, double value, uint8_t *bytes) {
   if (floatFormat(type))
     io::storeFloat(type, value, bytes);

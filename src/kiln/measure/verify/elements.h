@@ -22,6 +22,16 @@ struct Expectation {
   double value = 0, bound = 0;
 };
 
+// Numbers of a floating-point type in their order: the bits of those above zero, and below zero the same with a minus.
+// NaN is beyond both infinities.
+int64_t orderOf(ElementType type, uint64_t bits);
+// All numbers from `low` to `high`, in that order; none where `high` is less.
+struct ElementRange {
+  int64_t low = 0, high = -1;
+};
+// What is right, of a value and a bound that are finite and lead to no infinity.
+ElementRange rightRange(ElementType type, const Expectation &expected);
+
 // A mistake that would have made something else of an element. If it explains up to 32 wrong ones, it is the cause.
 struct Suspicion {
   Cause cause;

@@ -196,8 +196,12 @@ protected:
 };
 
 TEST_F(DeviceVerificationTest, AllTypesLayoutsAndEpiloguesAreRight) {
-  std::vector<std::string> names = {"batch_matmul_3x5x8x7_f16t_f16n_f16t", "matmul_bias_17x9x21_f16t_f16n_f16t",
+  std::vector<std::string> names = {"batch_matmul_3x5x8x7_f16t_f16n_f16t",
+                                    "matmul_bias_17x9x21_f16t_f16n_f16t",
                                     "matmul_bias_relu_17x9x21_f32n_f32t_f32t",
+                                    "matmul_bias_gelu_tanh_17x9x21_f16t_f16n_f16t",
+                                    "matmul_bias_gelu_tanh_17x9x201_f32t_f32t_f32t",
+                                    "matmul_bias_relu_17x9x2_bf16t_bf16t_bf16t",
                                     "matmul_splitk_serial_2_8x9x22_f32t_f32t_f32t_partf32"};
   for (auto [operands, result] : kTypes)
     for (char layout : {'t', 'n'})
@@ -206,10 +210,6 @@ TEST_F(DeviceVerificationTest, AllTypesLayoutsAndEpiloguesAreRight) {
     begin(name);
     const std::vector<std::string> passes = problem->passes();
     for (size_t pass = 0; pass < passes.size(); ++pass) {
-      if (passes[pass] == "real" || passes[pass] == "activation") {
-        EXPECT_TRUE(ask(VerifyRequest{0, uint32_t(pass), kSeed, 0}).unsupported) << name;
-        continue;
-      }
       EXPECT_TRUE(isRight(pass)) << name << " " << passes[pass];
     }
   }
@@ -219,10 +219,11 @@ TEST_F(DeviceVerificationTest, LiesAreFound) {
   for (const char *name :
        {"matmul_17x9x21_f16t_f16n_f16t", "matmul_17x9x21_f32n_f32t_f32t", "matmul_17x9x21_i8t_i8t_i32t"}) {
     begin(name, false, [] { return createCublasProvider(lyingCublas, false); });
-    for (Lie each : {Lie::None, Lie::Sum, Lie::Rows, Lie::Columns}) {
-      lie = each;
-      EXPECT_EQ(isRight(0), each == Lie::None) << name << " " << int(each);
-    }
+    for (Lie each : {Lie::None, Lie::Sum, Lie::Rows, Lie::Columns})
+      for (size_t pass = 0; pass < problem->passes().size(); ++pass) {
+        lie = each;
+        EXPECT_EQ(isRight(pass), each == Lie::None) << name << " " << int(each) << " " << problem->passes()[pass];
+      }
     lie = Lie::None;
   }
   // tf32 is wrong where f32 is promised, and right where it is.

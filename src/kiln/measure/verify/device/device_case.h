@@ -6,8 +6,27 @@
 #include <vector>
 
 #include "kiln/measure/verify/check.h"
+#include "kiln/measure/verify/elements.h"
 
 namespace kiln::measure::verify {
+
+// The pass `activation` of a product: sums of a few numbers of lhs and a bias, in units of 2^-fractionBits, of which
+// each has a range of results.
+struct DeviceActivation {
+  uint64_t key = 0, lhs = 0;             // the unit at a place of lhs in memory is unitOf(randomBits(key, lhs, place))
+  int32_t fractionBits = 0, largest = 0; // units are from -largest to below largest
+  std::vector<int64_t> places;           // of the reduction, at which rhs is not zero
+  struct Term {
+    uint32_t place; // in `places`
+    int32_t sign;
+  };
+  std::vector<Term> terms; // columns of rhs have equally many
+  int64_t termsOfColumn = 0;
+  std::vector<int32_t> biases; // of columns, and what makes places in `results` of sums
+  std::vector<ElementRange> results;
+
+  int32_t unitOf(uint64_t bits) const { return static_cast<int32_t>(bits % uint64_t(2 * largest)) - largest; }
+};
 
 struct DeviceCase {
   Contraction contraction;
@@ -16,6 +35,12 @@ struct DeviceCase {
   bool roomForBias = false;
   ColumnMap columns = {};
   Verdict right = {}; // what is said of an output that is right
+  enum class Check {
+    Exact,      // projections
+    Real,       // of a sample of sums of real numbers
+    Activation, // of each element
+  } check = Check::Exact;
+  DeviceActivation activation = {};
   // What the problem's third input holds, where it has one: few bytes, which the host makes.
   std::vector<uint8_t> bias = {};
 };

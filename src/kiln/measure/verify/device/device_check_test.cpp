@@ -1,6 +1,12 @@
 // Inputs that a simulated GPU makes are those of the host, bit by bit, and so are its verdicts.
 #include "kiln/measure/verify/device/testing/on_simulator.h"
 
+#include <cmath>
+#include <numeric>
+
+#include "kiln/measure/verify/elements.h"
+#include "kiln/measure/verify/real.h"
+
 namespace kiln::measure::verify {
 namespace {
 
@@ -193,6 +199,80 @@ TEST_F(DeviceCheckTest, APlantedElementIsFoundAndTakenAway) {
   RowSums others = *expected;
   ++others[3];
   EXPECT_EQ(check->checkPlanted(subject, others, 0, *out).code(), StatusCode::Internal);
+}
+
+// As DeviceCheckTest.InputsAreTheHostsBitByBit, of all types of floats, and cut off where tf32 ends.
+TEST_F(DeviceCheckTest, RealInputsAreTheHostsBitByBit) {
+  int which = 0;
+  for (const Types &types : allTypes())
+    for (const Size &size : {Size{1, 5, 7, 33}, Size{2, 3, 2, 130}, Size{1, 300, 3, 9}})
+      for (bool tf32 : {false, true}) {
+        Contraction contraction = inLayouts(makeContraction(types, size), which++);
+        if (!hasRealPass(contraction) || isInteger(types.operands) || (tf32 && types.operands != ElementType::F32))
+          continue;
+        contraction.tf32 = tf32;
+        Data data(contraction, Pass::WideRhs, 7); // of the right sizes
+        ASSERT_TRUE(fillReal(contraction, 7, data.lhs, data.rhs).ok());
+        DeviceCase subject{contraction, Pass::WideRhs, 7};
+        subject.check = DeviceCase::Check::Real;
+        Ref<hal::Buffer> lhs = empty(data.lhs.size()), rhs = empty(data.rhs.size());
+        const Status filled = check->fill(subject, *lhs, *rhs);
+        ASSERT_TRUE(filled.ok()) << filled.toString();
+        EXPECT_EQ(bytesOf(*lhs), data.lhs) << sizeText(types, size) << (tf32 ? " tf32" : "");
+        EXPECT_EQ(bytesOf(*rhs), data.rhs) << sizeText(types, size) << (tf32 ? " tf32" : "");
+      }
+}
+
+TEST_F(DeviceCheckTest, APlantedElementOfRealNumbersIsFoundAndTakenAway) {
+  Data data(makeContraction(kAllTypes[1], {2, 9, 13, 21}), Pass::WideRhs, 2);
+  ASSERT_TRUE(fillReal(data.contraction, 2, data.lhs, data.rhs).ok());
+  const TensorOperand left(data.contraction.lhs, data.contraction.lhsLayout, data.lhs),
+      right(data.contraction.rhs, data.contraction.rhsLayout, data.rhs);
+  data.compute([&](int64_t b, int64_t i, int64_t j) {
+    std::vector<double> row(21), column(21);
+    left.numbersAlong(b, i, 0, 21, row.data());
+    right.numbersDown(b, 0, j, 21, column.data());
+    return std::inner_product(row.begin(), row.end(), column.begin(), 0.0);
+  });
+  DeviceCase subject{data.contraction, Pass::WideRhs, data.seed};
+  subject.check = DeviceCase::Check::Real;
+  Ref<hal::Buffer> lhs = bufferOf(*device, data.lhs), rhs = bufferOf(*device, data.rhs),
+                   out = bufferOf(*device, data.out);
+  Result<std::vector<SampledSum>> sums = check->expectSums(subject, *lhs, *rhs);
+  ASSERT_TRUE(sums.ok()) << sums.status().toString();
+  for (uint64_t planted : {0, 12, 117, 1000}) {
+    EXPECT_TRUE(check->checkPlantedSum(subject, *sums, planted, *out).ok()) << planted;
+    EXPECT_EQ(bytesOf(*out), data.out);
+  }
+  // A check that finds others is no check.
+  std::vector<SampledSum> others = *sums;
+  others[3].sum += 1e6;
+  EXPECT_EQ(check->checkPlantedSum(subject, others, 0, *out).code(), StatusCode::Internal);
+  EXPECT_EQ(check->judgeSums(subject, {}, *out).status().code(), StatusCode::InvalidArgument);
+}
+
+// Numbers of a bound, each a neighbour of the next; the first ones beyond it are wrong.
+TEST(ElementRanges, AreWhatABoundTakes) {
+  for (ElementType type : {ElementType::F16, ElementType::BF16, ElementType::F32})
+    for (const Expectation &expected :
+         {Expectation{1, 0.01}, Expectation{-3.25, 0.125}, Expectation{0, 0}, Expectation{1e-9, 1e-5},
+          Expectation{-0.5, 0.5 + 0x1p-30}, Expectation{2, 0}, Expectation{7.5, 1e-3}}) {
+      const ElementRange range = rightRange(type, expected);
+      auto numberAt = [&](int64_t order) {
+        const auto sign = uint64_t(1) << (hal::elementTypeByteSize(type) * 8 - 1);
+        const uint64_t bits = order < 0 ? uint64_t(-order) | sign : uint64_t(order);
+        EXPECT_EQ(orderOf(type, bits), order);
+        return io::elementAsDouble(type, reinterpret_cast<const uint8_t *>(&bits));
+      };
+      auto isRight = [&](int64_t order) { return std::fabs(numberAt(order) - expected.value) <= expected.bound; };
+      if (range.low > range.high) {
+        EXPECT_EQ(hal::elementTypeName(type), "f16") << "which alone has no number there";
+        continue;
+      }
+      EXPECT_TRUE(isRight(range.low) && isRight(range.high)) << expected.value;
+      EXPECT_FALSE(isRight(range.low - 1) || isRight(range.high + 1)) << expected.value;
+    }
+  EXPECT_GT(rightRange(ElementType::F16, {1 + 0x1p-12, 0}).low, rightRange(ElementType::F16, {1 + 0x1p-12, 0}).high);
 }
 
 TEST_F(DeviceCheckTest, WhatCannotBeCheckedIsAnError) {
