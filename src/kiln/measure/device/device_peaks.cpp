@@ -42,6 +42,7 @@ constexpr hal::ExpectedExport kWarpgroup[] = {
 };
 
 constexpr std::string_view kPurpose = "calibration";
+constexpr uint64_t kVectorBytes = 16; // of what a thread loads at a time
 
 // A number in as many bytes as its type has, little end first.
 uint64_t bitsOf(Number type, double value) {
@@ -123,6 +124,10 @@ uint64_t DevicePeaks::blocksOf(uint32_t perMultiprocessor) const {
   return isSimulated ? 1 : uint64_t(perMultiprocessor) * multiprocessors;
 }
 
+uint64_t DevicePeaks::vectorsOfTurn(uint32_t perMultiprocessor) const {
+  return blocksOf(perMultiprocessor) * kPeakThreads * kLoadsInFlight;
+}
+
 Result<PeakWork> DevicePeaks::prepare(const Kernel &kernel, uint32_t perMultiprocessor, Ref<hal::Buffer> operands,
                                       Ref<hal::Buffer> &results) {
   const uint64_t blocks = blocksOf(perMultiprocessor);
@@ -190,20 +195,19 @@ Status DevicePeaks::fill(hal::Buffer &buffer, uint64_t vectors, uint64_t seed) {
   return runLaunch(*device, work.launch);
 }
 
-Result<PeakWork> DevicePeaks::transfer(const Kernel &kernel, std::string level, uint64_t aboutBytes, bool isCopy) {
-  constexpr uint32_t kBlocks = 4;                                          // of a multiprocessor
-  const uint64_t turn = blocksOf(kBlocks) * kPeakThreads * kLoadsInFlight; // vectors that all threads load at once
-  const uint64_t arrays = isCopy ? 2 : 1;
-  const uint64_t vectors = std::max<uint64_t>(1, aboutBytes / arrays / 16 / turn) * turn;
-  Result<Ref<hal::Buffer>> memory = allocate(arrays * vectors * 16);
+Result<PeakWork> DevicePeaks::transfer(const Kernel &kernel, std::string level, uint64_t aboutBytes, bool isCopy,
+                                       uint32_t blocks) {
+  const uint64_t turn = vectorsOfTurn(blocks), arrays = isCopy ? 2 : 1;
+  const uint64_t vectors = std::max<uint64_t>(1, aboutBytes / arrays / kVectorBytes / turn) * turn;
+  Result<Ref<hal::Buffer>> memory = allocate(arrays * vectors * kVectorBytes);
   if (!memory.ok())
     return std::move(memory).status().withContext(fmt::format("to measure {} {}", level, kernel.how));
   Ref<hal::Buffer> results;
-  KILN_ASSIGN_OR_RETURN(PeakWork work, prepare(kernel, kBlocks, *memory, results));
+  KILN_ASSIGN_OR_RETURN(PeakWork work, prepare(kernel, blocks, *memory, results));
   work.what = std::move(level);
   work.isArithmetic = false;
   work.vectors = vectors;
-  work.bytes = arrays * vectors * 16;
+  work.bytes = arrays * vectors * kVectorBytes;
   if (!isCopy) {
     KILN_RETURN_IF_ERROR(fill(**memory, vectors, 0));
     KILN_ASSIGN_OR_RETURN(double once, count(work, *results, 1));
@@ -216,7 +220,7 @@ Result<PeakWork> DevicePeaks::transfer(const Kernel &kernel, std::string level, 
   if (isCopy) {
     KILN_ASSIGN_OR_RETURN(double once, count(work, *results, 1));
     // The ends of both halves; in between lies what the same threads have copied.
-    const uint64_t half = vectors * 16, sample = std::min<uint64_t>(half, 1 << 16);
+    const uint64_t half = vectors * kVectorBytes, sample = std::min<uint64_t>(half, 1 << 16);
     std::vector<std::byte> from(sample), to(sample);
     for (uint64_t at : {uint64_t(0), half - sample}) {
       KILN_RETURN_IF_ERROR((*memory)->read(at, from));
@@ -258,14 +262,20 @@ Result<std::vector<PeakWork>> DevicePeaks::works() {
   works.push_back(std::move(shared));
   const Kernel read{"", "read", Number::Word, common, numbered(Common::ReadGlobal)},
       copy{"", "copy", Number::Word, common, numbered(Common::CopyGlobal)};
-  // A quarter of the L2 cache stays in it; of eight times as much next to nothing does.
+  // A quarter of the L2 cache stays in it, and so does what all threads load at once where that is no more than a
+  // third; of eight times as much as the cache next to nothing does.
   const uint64_t cache = device->cacheBytes(), beyond = cache ? 8 * cache : uint64_t(1) << 30;
+  constexpr uint32_t kBlocks = 4; // of a multiprocessor
   for (bool isCopy : {false, true}) {
-    if (cache) {
-      KILN_ASSIGN_OR_RETURN(PeakWork work, transfer(isCopy ? copy : read, "L2", cache / 4, isCopy));
+    uint32_t blocks = kBlocks;
+    auto fits = [&] { return (isCopy ? 2 : 1) * vectorsOfTurn(blocks) * kVectorBytes <= cache / 3; };
+    while (blocks > 1 && !fits())
+      blocks /= 2;
+    if (fits()) {
+      KILN_ASSIGN_OR_RETURN(PeakWork work, transfer(isCopy ? copy : read, "L2", cache / 4, isCopy, blocks));
       works.push_back(std::move(work));
     }
-    KILN_ASSIGN_OR_RETURN(PeakWork work, transfer(isCopy ? copy : read, "memory", beyond, isCopy));
+    KILN_ASSIGN_OR_RETURN(PeakWork work, transfer(isCopy ? copy : read, "memory", beyond, isCopy, kBlocks));
     works.push_back(std::move(work));
   }
   return works;

@@ -44,13 +44,15 @@ private:
 
   Result<Ref<hal::Buffer>> allocate(uint64_t bytes);
   uint64_t blocksOf(uint32_t perMultiprocessor) const;
+  // That all threads of such a launch load at once.
+  uint64_t vectorsOfTurn(uint32_t perMultiprocessor) const;
   Result<PeakWork> prepare(const Kernel &kernel, uint32_t perMultiprocessor, Ref<hal::Buffer> operands,
                            Ref<hal::Buffer> &results);
   // What the results say of so many rounds, all in all.
   Result<double> count(const PeakWork &work, hal::Buffer &results, uint64_t rounds);
   Result<PeakWork> arithmetic(const Kernel &kernel);
   Result<PeakWork> sharedMemory(const Kernel &kernel);
-  Result<PeakWork> transfer(const Kernel &kernel, std::string level, uint64_t aboutBytes, bool isCopy);
+  Result<PeakWork> transfer(const Kernel &kernel, std::string level, uint64_t aboutBytes, bool isCopy, uint32_t blocks);
   Status fill(hal::Buffer &buffer, uint64_t vectors, uint64_t seed);
 
   hal::Device *device;
