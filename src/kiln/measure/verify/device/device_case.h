@@ -28,6 +28,23 @@ struct DeviceActivation {
   int32_t unitOf(uint64_t bits) const { return static_cast<int32_t>(bits % uint64_t(2 * largest)) - largest; }
 };
 
+// Outputs whose elements are each a function of one element of each input: what that is.
+struct DeviceElements {
+  enum class Rule {
+    Moved,    // the element of the input at another place, bit by bit
+    Table,    // of an input of 16 bits: what is right for each of its patterns
+    Add,      // computed in f64 and rounded once; of integers they wrap
+    Multiply, // likewise
+    Relu,     // of NaN anything is right
+    SquareRoot,
+  } rule = Rule::Moved;
+  ElementType type = ElementType::F32;
+  uint64_t elements = 0;
+  // Of Moved: of the output's dimensions in memory, and how far apart their elements lie in the input.
+  std::vector<int64_t> extents = {}, strides = {};
+  std::vector<RightElements> table = {};
+};
+
 struct DeviceCase {
   Contraction contraction;
   Pass pass = Pass::Sums;
@@ -39,8 +56,10 @@ struct DeviceCase {
     Exact,      // projections
     Real,       // of a sample of sums of real numbers
     Activation, // of each element
+    Elements,   // likewise, of no contraction: inputs and what outputs hold before the run are the host's
   } check = Check::Exact;
   DeviceActivation activation = {};
+  DeviceElements elements = {};
   // What the problem's third input holds, where it has one: few bytes, which the host makes.
   std::vector<uint8_t> bias = {};
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <optional>
 
 #include "kiln/measure/verify/device/device_check_impl.h"
@@ -14,9 +15,9 @@ namespace kiln::measure::verify {
 
 // In the order of DeviceCheck::Kernel; none has constants.
 static constexpr hal::ExpectedExport kKernels[] = {
-    {"fill_operand", 2, 0}, {"prefill_output", 2, 0}, {"project", 5, 0},
-    {"fill_scaled", 3, 0},  {"fill_units", 2, 0},     {"scatter", 4, 0},
-    {"dot_samples", 5, 0},  {"pick_samples", 4, 0},   {"check_ranges", 8, 0},
+    {"fill_operand", 2, 0}, {"prefill_output", 2, 0}, {"project", 5, 0},     {"fill_scaled", 3, 0},
+    {"fill_units", 2, 0},   {"scatter", 4, 0},        {"dot_samples", 5, 0}, {"pick_samples", 4, 0},
+    {"check_ranges", 8, 0}, {"check_elements", 6, 0},
 };
 // Columns that a thread takes at least, where there are so many.
 static constexpr int64_t kColumnsOfThread = 16;
@@ -25,6 +26,7 @@ static constexpr int64_t kColumnsOfThread = 16;
 static constexpr int32_t kRowsTogether = 32;
 
 Result<std::unique_ptr<DeviceCheck>> DeviceCheck::create(hal::Device &device) {
+  static_assert(std::size(kKernels) == size_t(Kernel::Elements) + 1);
   auto check = std::unique_ptr<DeviceCheck>(new DeviceCheck(device));
   KILN_ASSIGN_OR_RETURN(check->executable,
                         loadDeviceCode(device, "verification", checkKernels(), kKernels, kCheckThreads));
@@ -70,6 +72,7 @@ Status DeviceCheck::fill(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffe
   case DeviceCase::Check::Exact: return fillExact(subject, lhs, rhs);
   case DeviceCase::Check::Real: return fillReal(subject, lhs, rhs);
   case DeviceCase::Check::Activation: return fillActivation(subject, lhs, rhs);
+  case DeviceCase::Check::Elements: break; // by the host
   }
   return okStatus();
 }

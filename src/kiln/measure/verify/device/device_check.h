@@ -65,9 +65,14 @@ public:
   // Of DeviceCase::Check::Activation.
   Result<std::vector<WrongLines>> findWrongActivations(const DeviceCase &subject, hal::Buffer &out);
   Status checkPlantedActivation(const DeviceCase &subject, uint64_t element, hal::Buffer &out);
+  // Of DeviceCase::Check::Elements: how many elements are wrong. Unimplemented where there is no code for the type.
+  Result<uint64_t> countWrongElements(const DeviceElements &elements, std::span<hal::Buffer *const> inputs,
+                                      hal::Buffer &out);
+  Status checkPlantedElement(const DeviceElements &elements, std::span<hal::Buffer *const> inputs, uint64_t element,
+                             hal::Buffer &out);
 
 private:
-  enum class Kernel : uint32_t { Fill, Prefill, Project, FillScaled, FillUnits, Scatter, Dot, Pick, Ranges };
+  enum class Kernel : uint32_t { Fill, Prefill, Project, FillScaled, FillUnits, Scatter, Dot, Pick, Ranges, Elements };
   struct Projected {
     std::vector<int64_t> elements;
     std::vector<uint32_t> bad;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "kiln/measure/verify/element_inputs.h"
 #include "kiln/measure/verify/elements.h"
 #include "kiln/measure/verify/real.h"
 
@@ -249,6 +250,67 @@ TEST_F(DeviceCheckTest, APlantedElementOfRealNumbersIsFoundAndTakenAway) {
   others[3].sum += 1e6;
   EXPECT_EQ(check->checkPlantedSum(subject, others, 0, *out).code(), StatusCode::Internal);
   EXPECT_EQ(check->judgeSums(subject, {}, *out).status().code(), StatusCode::InvalidArgument);
+}
+
+// Patterns of 16 bits as functions of themselves, numbers of other types rounded, and elements moved: what the host
+// computes is right, and each bit that is another is found.
+TEST_F(DeviceCheckTest, ElementsAreFunctionsOfOthers) {
+  using Rule = DeviceElements::Rule;
+  for (ElementType type : {ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::I32})
+    for (Rule rule : {Rule::Add, Rule::Multiply, Rule::Relu, Rule::SquareRoot, Rule::Moved}) {
+      if (type == ElementType::I32 && (rule == Rule::Relu || rule == Rule::SquareRoot))
+        continue;
+      const uint64_t size = hal::elementTypeByteSize(type);
+      DeviceElements elements{.rule = rule, .type = type, .elements = 60 * 70};
+      if (rule == Rule::Moved)
+        elements.extents = {70, 60}, elements.strides = {1, 70};
+      std::vector<uint8_t> a(elements.elements * size), b(a.size()), out(a.size());
+      fillSpecial(type, 3, a);
+      fillSpecial(type, 4, b);
+      for (uint64_t i = 0; i < elements.elements; ++i) {
+        const double x = io::elementAsDouble(type, a.data() + i * size),
+                     y = io::elementAsDouble(type, b.data() + i * size);
+        uint8_t *element = out.data() + i * size;
+        if (rule == Rule::Moved)
+          std::memcpy(element, a.data() + (i % 60 * 70 + i / 60) * size, size);
+        else if (type == ElementType::I32)
+          storeInteger(type,
+                       int32_t(rule == Rule::Add ? uint32_t(int32_t(x)) + uint32_t(int32_t(y))
+                                                 : uint32_t(int32_t(x)) * uint32_t(int32_t(y))),
+                       element);
+        else
+          io::storeFloat(type,
+                         roundTo(type, rule == Rule::Add        ? x + y
+                                       : rule == Rule::Multiply ? x * y
+                                       : rule == Rule::Relu     ? (x < 0 ? 0 : x)
+                                                                : std::sqrt(x)),
+                         element);
+      }
+      Ref<hal::Buffer> first = bufferOf(*device, a), second = bufferOf(*device, b), result = bufferOf(*device, out);
+      hal::Buffer *const both[] = {first.get(), second.get()};
+      const std::span<hal::Buffer *const> inputs =
+          std::span(both).first(rule == Rule::Add || rule == Rule::Multiply ? 2 : 1);
+      Result<uint64_t> wrong = check->countWrongElements(elements, inputs, *result);
+      ASSERT_TRUE(wrong.ok()) << wrong.status().toString();
+      EXPECT_EQ(*wrong, 0u) << hal::elementTypeName(type) << " " << int(rule);
+      for (uint64_t planted : {0, 59, 60, 4095, 4096, 4199}) {
+        EXPECT_TRUE(check->checkPlantedElement(elements, inputs, planted, *result).ok()) << planted << " " << int(rule);
+        EXPECT_EQ(bytesOf(*result), out);
+      }
+      EXPECT_EQ(check->checkPlantedElement(elements, inputs, 4200, *result).code(), StatusCode::OutOfRange);
+      EXPECT_EQ(check->countWrongElements(elements, {}, *result).status().code(), StatusCode::InvalidArgument);
+      // A unit of the last place, of a number that is no NaN.
+      uint64_t at = 0;
+      while (!std::isfinite(io::elementAsDouble(type, out.data() + at * size)) ||
+             io::elementAsDouble(type, out.data() + at * size) == 0 ||
+             std::isnan(io::elementAsDouble(type, a.data() + at * size)))
+        ++at;
+      out[at * size] ^= 1;
+      ASSERT_TRUE(result->write(0, std::as_bytes(std::span(out))).ok());
+      wrong = check->countWrongElements(elements, inputs, *result);
+      ASSERT_TRUE(wrong.ok());
+      EXPECT_EQ(*wrong, 1u) << hal::elementTypeName(type) << " " << int(rule);
+    }
 }
 
 // Numbers of a bound, each a neighbour of the next; the first ones beyond it are wrong.

@@ -145,6 +145,40 @@ int64_t orderOf(const DeviceFormat &format, uint64_t bits) {
   return bits & sign ? -magnitude : magnitude;
 }
 
+bool isNan(double number) {
+  return number != number;
+}
+
+// The nearest number of the format, of two the even one: its bits. Of NaN, any.
+uint64_t roundedBits(const DeviceFormat &format, double number) {
+  const uint64_t bits = __builtin_bit_cast(uint64_t, number);
+  if (format.bytes == 8)
+    return bits;
+  const uint64_t sign = bits >> 63 << (format.exponentBits + format.fractionBits);
+  const int64_t exponent = int64_t(bits >> 52 & 2047) - 1023;
+  const uint64_t infinity = ((uint64_t(1) << format.exponentBits) - 1) << format.fractionBits;
+  if (exponent == 1024)
+    return sign | infinity | (isNan(number) ? 1 : 0);
+  // Below the smallest normal number the last bit stays where it is.
+  const int64_t lowest = 1 - format.exponentOfOne;
+  const int64_t dropped = 52 - format.fractionBits + (exponent < lowest ? lowest - exponent : 0);
+  if (dropped > 53 || exponent == -1023)
+    return sign;
+  const uint64_t significand = (bits & ((uint64_t(1) << 52) - 1)) | uint64_t(1) << 52;
+  const uint64_t half = uint64_t(1) << (dropped - 1), rest = significand & (2 * half - 1);
+  uint64_t kept = significand >> dropped;
+  kept += rest > half || (rest == half && (kept & 1)) ? 1 : 0;
+  // A carry makes the exponent one more by itself; the leading one is part of it.
+  const uint64_t rounded = exponent < lowest ? kept : kept + (uint64_t(exponent - lowest) << format.fractionBits);
+  return sign | (rounded < infinity ? rounded : infinity);
+}
+
+// Equal as numbers, or both none.
+bool sameNumber(const DeviceFormat &format, uint64_t a, uint64_t b) {
+  const double left = numberOf(format, a), right = numberOf(format, b);
+  return left == right || (isNan(left) && isNan(right));
+}
+
 // Sums in f64, with what rounding loses of each caught (Neumaier).
 struct ExactSum {
   double sum = 0, lost = 0;
@@ -366,6 +400,63 @@ KILN_KERNEL check_ranges(const RangeTask *task, const int64_t *places, const uin
     }
     if (threadIndex() == 0)
       bad[row] = flags[0];
+    awaitBlock();
+  }
+}
+
+// `table` is that of a task with patterns; `second` that of one with two inputs.
+KILN_KERNEL check_elements(const ElementsTask *task, const PatternRange *table, const uint8_t *first,
+                           const uint8_t *second, const uint8_t *out, uint32_t *wrong, KILN_OTHER_PARAMETERS) {
+  const ElementsTask &check = *task;
+  const DeviceFormat format = check.format;
+  const int64_t perBlock = ElementsTask::kElements * kCheckThreads;
+  for (int64_t block = blockIndex(); block < check.blocks(); block += blockCount()) {
+    uint32_t count = 0;
+    for (int64_t i = 0; i < ElementsTask::kElements; ++i) {
+      const int64_t at = block * perBlock + i * kCheckThreads + threadIndex();
+      if (at >= check.elements)
+        break;
+      const uint64_t actual = loadBits(out, format, at);
+      bool good = false;
+      if (check.rule == 0) { // Moved
+        int64_t rest = at, from = 0;
+        for (int32_t d = check.rank - 1; d >= 0; --d) {
+          from += rest % check.extents[d] * check.strides[d];
+          rest /= check.extents[d];
+        }
+        good = loadBits(first, format, from) == actual;
+      } else if (check.rule == 1) { // Table
+        const PatternRange &range = table[loadBits(first, format, at)];
+        const int64_t order = orderOf(format, actual);
+        good = (range.flags & PatternRange::kAll) || (range.low <= order && order <= range.high) ||
+               ((range.flags & PatternRange::kZero) && order == 0) ||
+               ((range.flags & PatternRange::kNan) && isNan(numberOf(format, actual)));
+      } else if (!format.isFloat) {
+        const auto a = uint32_t(loadBits(first, format, at)), b = uint32_t(loadBits(second, format, at));
+        good = uint32_t(actual) == (check.rule == 2 ? a + b : a * b);
+      } else {
+        const double a = numberOf(format, loadBits(first, format, at));
+        double value = 0;
+        if (check.rule == 2)
+          value = a + numberOf(format, loadBits(second, format, at));
+        else if (check.rule == 3)
+          value = a * numberOf(format, loadBits(second, format, at));
+        else if (check.rule == 4)
+          value = a < 0 ? 0 : a;
+        else
+          value = __builtin_sqrt(a);
+        good = (check.rule == 4 && isNan(a)) || sameNumber(format, roundedBits(format, value), actual);
+      }
+      count += good ? 0 : 1;
+    }
+    flags[threadIndex()] = count;
+    for (int64_t half = kCheckThreads / 2; half > 0; half /= 2) {
+      awaitBlock();
+      if (threadIndex() < half)
+        flags[threadIndex()] = flags[threadIndex()] + flags[threadIndex() + half];
+    }
+    if (threadIndex() == 0)
+      wrong[block] = flags[0];
     awaitBlock();
   }
 }

@@ -136,12 +136,30 @@ struct RangeTask {
   int64_t blocks() const { return rows; }
 };
 
+// Elements that are each a function of others: see DeviceElements. A block counts those of its elements that are wrong.
+struct ElementsTask {
+  DeviceFormat format;
+  int32_t rule = 0; // as DeviceElements::Rule
+  int32_t rank = 0;
+  int64_t elements = 0;
+  int64_t extents[4] = {1, 1, 1, 1}, strides[4] = {0, 0, 0, 0};
+
+  static constexpr int64_t kElements = 16; // of a thread
+  int64_t blocks() const { return (elements + kElements * kCheckThreads - 1) / (kElements * kCheckThreads); }
+};
+// Of a pattern of 16 bits: the ends of a range in the order of numbers, and flags.
+struct PatternRange {
+  int32_t low = 0, high = -1;
+  uint32_t flags = 0;
+  static constexpr uint32_t kNan = 1, kZero = 2, kAll = 4;
+};
+
 // The host and the device agree on where fields lie.
 static_assert(sizeof(InputNumbers) == 168 && sizeof(DeviceFormat) == 20 && sizeof(FillTask) == 240 &&
               sizeof(PrefillTask) == 32 && sizeof(ProjectTask) == 80 && sizeof(ScaledFillTask) == 88 &&
               sizeof(UnitNumbers) == 24 && sizeof(UnitFillTask) == 56 && sizeof(ScatterTask) == 32 &&
               sizeof(DeviceMatrix) == 48 && sizeof(DotTask) == 112 && sizeof(PickTask) == 56 &&
-              sizeof(RangeTask) == 144);
+              sizeof(RangeTask) == 144 && sizeof(ElementsTask) == 104 && sizeof(PatternRange) == 12);
 
 } // namespace kiln::measure::verify
 

@@ -1,6 +1,6 @@
-// What matmul_family_test.cpp plants is also given to a simulated GPU, whose verdict must be the host's: all that a
-// test plants while that takes a second or so, and then one in 32.
-#include "kiln/families/matmul/workload/testing/also_check.h"
+// What the tests of a family plant is also given to a simulated GPU, whose verdict must be the host's: all that a test
+// plants while that takes a second or so, and then one in 32. Linked with these tests.
+#include "kiln/measure/problem_trial.h"
 #include "kiln/measure/verify/device/testing/on_simulator.h"
 
 namespace kiln::families {
@@ -15,26 +15,32 @@ public:
     Result<std::unique_ptr<DeviceCheck>> made = DeviceCheck::create(*device);
     ASSERT_TRUE(made.ok()) << made.status().toString();
     check = *std::move(made);
-    alsoCheckProblem() = [this](const measure::Problem &problem, size_t pass, uint64_t seed, measure::Tensors inputs,
-                                measure::Tensors outputs, const Verdict &verdict) {
+    measure::alsoCheckProblem() = [this](const measure::Problem &problem, size_t pass, uint64_t seed,
+                                         measure::Tensors inputs, measure::Tensors outputs, const Verdict &verdict) {
       Result<DeviceCase> subject = problem.deviceCase(pass, seed);
-      if (!subject.ok() || !DeviceCheck::supports(subject->contraction).ok() || !isChosen(*subject))
+      if (!subject.ok() || !isChosen(*subject))
         return;
-      ++checks[size_t(subject->check)];
-      Result<bool> right =
-          isRightOnDevice(*device, *check, *subject, inputs[0].bytes, inputs[1].bytes, outputs[0].bytes);
+      const bool hasContraction = subject->check != DeviceCase::Check::Elements;
+      if (hasContraction && !DeviceCheck::supports(subject->contraction).ok())
+        return;
+      ++checks;
+      std::vector<std::span<const uint8_t>> bytes;
+      for (const io::TensorSpan &input : inputs)
+        bytes.push_back(input.bytes);
+      Result<bool> right = isRightOnDevice(*device, *check, *subject, bytes, outputs[0].bytes);
       // Inputs that are not those of the pass are told by both.
       const std::string what = fmt::format("{}, pass {}: {}", problem.name(), pass, verdict.explanation);
       if (right.ok())
         EXPECT_EQ(*right, verdict.ok()) << what;
       else
         EXPECT_FALSE(verdict.ok()) << what << right.status().toString();
+      if (verdict.ok())
+        EXPECT_EQ(subject->right.total, verdict.total) << what;
     };
   }
   void TearDown() override {
-    alsoCheckProblem() = nullptr;
-    for (int count : checks)
-      EXPECT_GT(count, 0) << "one kind of pass was never checked on the device";
+    measure::alsoCheckProblem() = nullptr;
+    EXPECT_GT(checks, 0) << "nothing was checked on the device";
     check.reset();
     device = nullptr;
   }
@@ -46,7 +52,9 @@ private:
     if (std::exchange(current, test) != test)
       looked = offered = 0;
     const Contraction &c = subject.contraction;
-    const int64_t work = c.batch * (c.m * c.k + c.k * c.n + 4 * c.m * c.n);
+    const int64_t work = subject.check == DeviceCase::Check::Elements
+                             ? 4 * int64_t(subject.elements.elements)
+                             : c.batch * (c.m * c.k + c.k * c.n + 4 * c.m * c.n);
     if (work > kWorkOfTest || (offered++ % 32 != 0 && looked + work > kWorkOfTest))
       return false;
     looked += work;
@@ -57,7 +65,7 @@ private:
   int64_t looked = 0, offered = 0; // of the test that runs
   Ref<hal::Device> device;
   std::unique_ptr<DeviceCheck> check;
-  int checks[3] = {}; // by DeviceCase::Check
+  int checks = 0;
 };
 
 } // namespace
