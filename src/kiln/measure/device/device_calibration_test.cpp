@@ -19,24 +19,27 @@ OpenedDevice open(const std::string &uri) {
   return opened.ok() ? *std::move(opened) : OpenedDevice();
 }
 
-constexpr double kWarps = kPeakThreads / 32;
+constexpr double kWarps = kPeakThreads / 32.0;
 
 // Multiplications and additions of a block in a round, from the shapes that PTX's manual gives its instructions.
-const std::map<std::pair<std::string, std::string>, double> kOperations = {
-    {{"f32", "simt_ffma"}, 2.0 * kPeakThreads * 16 * 8},
-    {{"f64", "simt_ffma"}, 2.0 * kPeakThreads * 16 * 8},
-    {{"f64", "tensorcore_mmasync"}, 2 * kWarps * 32 * 8 * 8 * 4},
-    {{"f64", "tensorcore_mmasync_k16"}, 2 * kWarps * 16 * 16 * 8 * 16},
-    {{"tf32", "tensorcore_mmasync"}, 2 * kWarps * 32 * 16 * 8 * 8},
-    {{"tf32", "tensorcore_wgmma"}, 2 * kWarps / 4 * 8 * 64 * 256 * 8},
-    {{"f16", "tensorcore_mmasync"}, 2 * kWarps * 32 * 16 * 8 * 16},
-    {{"f16", "tensorcore_mmasync_accf16"}, 2 * kWarps * 32 * 16 * 8 * 16},
-    {{"f16", "tensorcore_wgmma"}, 2 * kWarps / 4 * 8 * 64 * 256 * 16},
-    {{"bf16", "tensorcore_mmasync"}, 2 * kWarps * 32 * 16 * 8 * 16},
-    {{"bf16", "tensorcore_wgmma"}, 2 * kWarps / 4 * 8 * 64 * 256 * 16},
-    {{"i8", "tensorcore_mmasync"}, 2 * kWarps * 32 * 16 * 8 * 32},
-    {{"i8", "tensorcore_wgmma"}, 2 * kWarps / 4 * 8 * 64 * 256 * 32},
-};
+using Operations = std::map<std::pair<std::string, std::string>, double>;
+Operations operations() {
+  return {
+      {{"f32", "simt_ffma"}, 2.0 * kPeakThreads * 16 * 8},
+      {{"f64", "simt_ffma"}, 2.0 * kPeakThreads * 16 * 8},
+      {{"f64", "tensorcore_mmasync"}, 2 * kWarps * 32 * 8 * 8 * 4},
+      {{"f64", "tensorcore_mmasync_k16"}, 2 * kWarps * 16 * 16 * 8 * 16},
+      {{"tf32", "tensorcore_mmasync"}, 2 * kWarps * 32 * 16 * 8 * 8},
+      {{"tf32", "tensorcore_wgmma"}, 2 * kWarps / 4 * 8 * 64 * 256 * 8},
+      {{"f16", "tensorcore_mmasync"}, 2 * kWarps * 32 * 16 * 8 * 16},
+      {{"f16", "tensorcore_mmasync_accf16"}, 2 * kWarps * 32 * 16 * 8 * 16},
+      {{"f16", "tensorcore_wgmma"}, 2 * kWarps / 4 * 8 * 64 * 256 * 16},
+      {{"bf16", "tensorcore_mmasync"}, 2 * kWarps * 32 * 16 * 8 * 16},
+      {{"bf16", "tensorcore_wgmma"}, 2 * kWarps / 4 * 8 * 64 * 256 * 16},
+      {{"i8", "tensorcore_mmasync"}, 2 * kWarps * 32 * 16 * 8 * 32},
+      {{"i8", "tensorcore_wgmma"}, 2 * kWarps / 4 * 8 * 64 * 256 * 32},
+  };
+}
 
 TEST(DevicePeaks, CountWhatTheyDo) {
   OpenedDevice opened = open("cuda-sim://5");
@@ -45,11 +48,11 @@ TEST(DevicePeaks, CountWhatTheyDo) {
   ASSERT_TRUE(peaks.ok()) << peaks.status().toString();
   Result<std::vector<PeakWork>> works = peaks->works();
   ASSERT_TRUE(works.ok()) << works.status().toString();
-  std::map<std::pair<std::string, std::string>, double> counted;
+  Operations counted;
   for (const PeakWork &work : *works)
     if (work.isArithmetic)
       EXPECT_TRUE(counted.emplace(std::pair(work.what, work.how), work.amountOfRound).second) << work.what << work.how;
-  EXPECT_EQ(counted, kOperations);
+  EXPECT_EQ(counted, operations());
   for (const PeakWork &work : *works)
     if (!work.isArithmetic) {
       EXPECT_EQ(work.amountOfRound, double(work.bytes)) << work.what << " " << work.how;
@@ -66,7 +69,7 @@ TEST(DeviceCalibration, OfASimulatedDeviceIsNobodysCeiling) {
   ASSERT_TRUE(calibration->device);
   EXPECT_TRUE(calibration->device->simulated);
   EXPECT_FALSE(calibration->device->isLike(opened.facts)) << "a simulator's numbers are no device's";
-  EXPECT_EQ(calibration->arithmetic.size(), kOperations.size());
+  EXPECT_EQ(calibration->arithmetic.size(), operations().size());
   for (const ArithmeticRate &rate : calibration->arithmetic)
     EXPECT_GT(rate.operations.best, 0) << rate.type << " " << rate.instructions;
   for (const char *level : {"shared", "L2", "memory"})
@@ -91,7 +94,7 @@ TEST(DeviceCalibration, OlderDevicesHaveNoWarpgroups) {
     arithmetic += work.isArithmetic;
     EXPECT_EQ(work.how.find("wgmma"), std::string::npos);
   }
-  EXPECT_EQ(arithmetic, kOperations.size() - 5);
+  EXPECT_EQ(arithmetic, operations().size() - 5);
 }
 
 TEST(DeviceCalibration, SaysWhatDevicesLack) {

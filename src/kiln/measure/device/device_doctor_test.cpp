@@ -8,7 +8,9 @@
 namespace kiln::measure {
 namespace {
 
-const CalibratedDevice kDevice{"Fast 9000", {{"multiprocessors", "132"}}, "CUDA 13.0", false};
+CalibratedDevice fastDevice() {
+  return {"Fast 9000", {{"multiprocessors", "132"}}, "CUDA 13.0", false};
+}
 
 Calibration calibrationOf(const CalibratedDevice &device) {
   Calibration calibration;
@@ -20,23 +22,23 @@ Calibration calibrationOf(const CalibratedDevice &device) {
 
 TEST(DeviceDoctor, JudgesACalibration) {
   auto judge = [](const Result<Calibration> &calibration, double now = 0) {
-    return judgeCalibration(calibration, kDevice, "cuda://1", now);
+    return judgeCalibration(calibration, fastDevice(), "cuda://1", now);
   };
   EXPECT_EQ(judge(notFound("")).health, Health::Unavailable);
   EXPECT_EQ(judge(notFound("")).advice, "`kiln calibrate --device=cuda://1` does it");
   EXPECT_EQ(judge(invalidArgument("'x' is no calibration")).health, Health::Warning);
-  EXPECT_EQ(judge(calibrationOf(kDevice)).text, "of 2026-01-02T03:04:05Z");
-  const Finding quick = judge(calibrationOf(kDevice), 5.9e13), slow = judge(calibrationOf(kDevice), 5.4e13);
+  EXPECT_EQ(judge(calibrationOf(fastDevice())).text, "of 2026-01-02T03:04:05Z");
+  const Finding quick = judge(calibrationOf(fastDevice()), 5.9e13), slow = judge(calibrationOf(fastDevice()), 5.4e13);
   EXPECT_EQ(quick.health, Health::Good);
   EXPECT_EQ(quick.text, "of 2026-01-02T03:04:05Z; f32 has 98.3 % of the speed that it had then");
   EXPECT_EQ(slow.health, Health::Warning);
-  CalibratedDevice other = kDevice;
+  CalibratedDevice other = fastDevice();
   other.properties[0].second = "16";
   EXPECT_EQ(judge(calibrationOf(other)).text, "what is stored is of another device: Fast 9000");
-  other = kDevice;
+  other = fastDevice();
   other.driver = "CUDA 12.8";
   EXPECT_EQ(judge(calibrationOf(other)).text, "of 2026-01-02T03:04:05Z with another driver (CUDA 12.8)");
-  other.driver = kDevice.driver, other.simulated = true;
+  other.driver = fastDevice().driver, other.simulated = true;
   EXPECT_EQ(judge(calibrationOf(other)).health, Health::Warning) << "a simulator's numbers";
 }
 

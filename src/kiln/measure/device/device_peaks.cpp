@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
-#include <random>
+#include <limits>
 
+#include "kiln/base/random_bits.h"
 #include "kiln/measure/device/peak_code.h"
 #include "kiln/measure/device/peak_tasks.h"
 
@@ -78,10 +80,10 @@ uint64_t bytesOf(Number type) {
 // Sums start with zeros; what follows are ones, or random numbers between -1 and 1.
 std::vector<std::byte> operandsOf(Number type, bool ones) {
   std::vector<std::byte> bytes(kStartBytes + kNumberBytes);
-  std::mt19937_64 random(0x6b696c6e);
-  std::uniform_real_distribution<double> numbers(-0.999, 0.999);
+  constexpr uint64_t kKey = 0x6b696c6e;
   for (uint64_t at = kStartBytes; at < bytes.size(); at += bytesOf(type)) {
-    const uint64_t bits = bitsOf(type, ones ? 1 : numbers(random));
+    const double number = std::ldexp(static_cast<double>(randomBits(kKey, at) >> 11), -52) - 1;
+    const uint64_t bits = bitsOf(type, ones ? 1 : number);
     std::memcpy(&bytes[at], &bits, bytesOf(type));
   }
   return bytes;
@@ -219,13 +221,14 @@ Result<PeakWork> DevicePeaks::transfer(const Kernel &kernel, std::string level, 
   KILN_RETURN_IF_ERROR(fill(**memory, arrays * vectors, kSeed));
   if (isCopy) {
     KILN_ASSIGN_OR_RETURN(double once, count(work, *results, 1));
+    const uint64_t threads = results->byteLength() / sizeof(float);
     // The ends of both halves; in between lies what the same threads have copied.
     const uint64_t half = vectors * kVectorBytes, sample = std::min<uint64_t>(half, 1 << 16);
     std::vector<std::byte> from(sample), to(sample);
     for (uint64_t at : {uint64_t(0), half - sample}) {
       KILN_RETURN_IF_ERROR((*memory)->read(at, from));
       KILN_RETURN_IF_ERROR((*memory)->read(half + at, to));
-      if (from != to || once != double(results->byteLength() / sizeof(float)))
+      if (from != to || once != static_cast<double>(threads))
         return internalError("the kernel that measures copying copies something else");
     }
     work.amountOfRound = double(work.bytes);

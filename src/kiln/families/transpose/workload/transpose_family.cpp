@@ -81,8 +81,11 @@ Status TransposeProblem::reference(measure::Tensors inputs, measure::MutableTens
     for (size_t d = 0; d < rank; ++d)
       to += at[d] * step[d];
     std::memcpy(outputs[0].bytes.data() + to * size, inputs[0].bytes.data() + element * size, size);
-    for (size_t d = rank; d-- > 0 && ++at[d] == own.shape[d];)
-      at[d] = 0;
+    for (size_t d = rank; d > 0; --d) {
+      if (++at[d - 1] != own.shape[d - 1])
+        break;
+      at[d - 1] = 0;
+    }
   }
   return okStatus();
 }

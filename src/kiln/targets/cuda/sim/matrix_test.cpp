@@ -133,8 +133,9 @@ TEST(Matrices, wideProductsOfDoubles) {
     }
     for (int i = 0; i < 4; ++i)
       text += "mov.f64 %d" + std::to_string(i) + ", 0d0000000000000000;\n";
-    text += "mma.sync.aligned.m16n8k" + std::to_string(k) + ".row.col.f64.f64.f64.f64 {%d0, %d1, %d2, %d3}, {" + a +
-            "}, {" + b + "}, {%d0, %d1, %d2, %d3};\n";
+    text += "mma.sync.aligned.m16n8k" + std::to_string(k) + ".row.col.f64.f64.f64.f64 {%d0, %d1, %d2, %d3}, {";
+    text += a + "}, {" + b;
+    text += "}, {%d0, %d1, %d2, %d3};\n";
     for (int i = 0; i < 4; ++i)
       text += "st.global.f64 [%out+" + std::to_string(8 * i) + "], %d" + std::to_string(i) + ";\n";
     KernelRun kernel(text + "ret; }");
