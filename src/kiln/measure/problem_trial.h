@@ -2,6 +2,7 @@
 #ifndef KILN_MEASURE_PROBLEM_TRIAL_H
 #define KILN_MEASURE_PROBLEM_TRIAL_H
 
+#include <functional>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
@@ -11,6 +12,23 @@
 #include "kiln/measure/workload.h"
 
 namespace kiln::measure {
+
+// Looks at everything that tests of families check, and at what was found; empty but where a test's program fills it
+// in.
+using AlsoCheckProblem = std::function<void(const Problem &problem, size_t pass, uint64_t seed, Tensors inputs,
+                                            Tensors outputs, const verify::Verdict &verdict)>;
+inline AlsoCheckProblem &alsoCheckProblem() {
+  static AlsoCheckProblem function;
+  return function;
+}
+
+inline verify::Verdict checkProblem(const Problem &problem, size_t pass, uint64_t seed, Tensors inputs,
+                                    Tensors outputs) {
+  verify::Verdict verdict = problem.check(pass, seed, inputs, outputs);
+  if (alsoCheckProblem())
+    alsoCheckProblem()(problem, pass, seed, inputs, outputs, verdict);
+  return verdict;
+}
 
 // The inputs of a pass, and one output as it is before the run. Copies share the problem.
 class ProblemTrial {
@@ -51,7 +69,8 @@ public:
     ASSERT_TRUE(status.ok()) << status.message();
   }
   measure::verify::Verdict check() const {
-    return problem->check(pass, seed, spans(), std::vector<io::TensorSpan>{{result.type, result.shape, output}});
+    return checkProblem(*problem, pass, seed, spans(),
+                        std::vector<io::TensorSpan>{{result.type, result.shape, output}});
   }
   void expectCause(measure::verify::Cause cause, const std::string &part = "") const {
     measure::verify::Verdict verdict = check();

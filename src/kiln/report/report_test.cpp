@@ -194,6 +194,35 @@ TEST_F(Report, WithoutACalibrationNothingIsSaidOfThePeak) {
   EXPECT_EQ(textIn(row, "peak_percent"), "");
 }
 
+// A device's ceilings and the CPU's are stored side by side, in any order, and each run has its own.
+TEST(Peaks, AreThoseOfTheRunsDevice) {
+  for (const char *device : {"", "Fast 9000 (cuda://0)", "Fast 9000 (cuda://1)"}) {
+    TemporaryFolder folder;
+    const std::string path = folder.file("results.db");
+    std::unique_ptr<store::Writer> writer = valueOf(store::Writer::open(path, {}));
+    store::testing::SampleOptions options;
+    options.device = device;
+    ASSERT_TRUE(store::testing::fillSampleStore(*writer, options).ok());
+    const auto [node, hardware, allocation] = store::testing::sampleMachine().keys();
+    const std::string ofDevice = nlohmann::json{{"device", "Fast 9000 (cuda://0)"},
+                                                {"by_threads", {{{"threads", 2}, {"gflops", {{"f32", 50000}}}}}}}
+                                     .dump();
+    ASSERT_TRUE(writer->addCalibration({hardware, allocation, options.started - 2, ofDevice}).ok());
+    ASSERT_TRUE(
+        writer->addCalibration({hardware, allocation, options.started - 1, R"({"threads":2,"gflops":{"f32":170}})"})
+            .ok());
+    writer.reset();
+    std::unique_ptr<store::Reader> reader = valueOf(store::Reader::open(path));
+    const Table table = valueOf(loadTable(*reader, {}));
+    std::set<double> peaks;
+    for (const Row &row : table.rows)
+      if (row.elementType() == "f32" && row.candidate->threads == 2)
+        peaks.insert(row.peakGigaflops.value_or(0));
+    const std::string_view name = device;
+    EXPECT_EQ(peaks, std::set<double>({name.empty() ? 170.0 : name.ends_with("0)") ? 50000.0 : 0.0})) << name;
+  }
+}
+
 TEST_F(Report, CountersAreOfOneCall) {
   Table table = load();
   size_t counted = 0;

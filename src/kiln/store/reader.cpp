@@ -144,19 +144,24 @@ Result<Machine> Reader::machine(const MachineKeys &keys) {
   return machine;
 }
 
-Result<Calibration> Reader::calibration(const MachineKeys &machine, int64_t when) {
-  std::optional<Calibration> latest;
-  KILN_RETURN_IF_ERROR(impl->each(
-      "SELECT taken, ceilings FROM calibration WHERE hardware = ?1 AND allocation = ?2 AND taken <= ?3 "
-      "ORDER BY taken DESC LIMIT 1",
-      [&](const Statement &row) {
-        latest = Calibration{machine.hardware, machine.allocation, row.integer(0), row.text(1)};
-        return okStatus();
-      },
-      machine.hardware, machine.allocation, when));
-  if (!latest)
-    return notFound("this machine was not calibrated by then: run `kiln calibrate`");
-  return *latest;
+Result<Calibration> Reader::calibration(const MachineKeys &machine, int64_t when,
+                                        const std::function<bool(const std::string &)> &isWanted) {
+  while (true) {
+    std::optional<Calibration> latest;
+    KILN_RETURN_IF_ERROR(impl->each(
+        "SELECT taken, ceilings FROM calibration WHERE hardware = ?1 AND allocation = ?2 AND taken <= ?3 "
+        "ORDER BY taken DESC LIMIT 1",
+        [&](const Statement &row) {
+          latest = Calibration{machine.hardware, machine.allocation, row.integer(0), row.text(1)};
+          return okStatus();
+        },
+        machine.hardware, machine.allocation, when));
+    if (!latest)
+      return notFound("this machine was not calibrated by then: run `kiln calibrate`");
+    if (!isWanted || isWanted(latest->ceilings))
+      return *latest;
+    when = latest->taken - 1;
+  }
 }
 
 Result<std::vector<StoredGroup>> Reader::groups(const std::string &run) {

@@ -72,8 +72,10 @@ public:
   // By a start of its key, "latest", or "latest~1" for the one before it, and so on. The error lists the latest runs.
   Result<StoredRun> findRun(std::string_view name);
   Result<Machine> machine(const MachineKeys &keys);
-  // The latest one by then of this hardware and allocation; NotFound where it was not calibrated.
-  Result<Calibration> calibration(const MachineKeys &machine, int64_t when);
+  // The latest one by then of this hardware and allocation whose ceilings are wanted, or any; NotFound where there is
+  // none.
+  Result<Calibration> calibration(const MachineKeys &machine, int64_t when,
+                                  const std::function<bool(const std::string &)> &isWanted = {});
 
   // Of one run.
   Result<std::vector<StoredGroup>> groups(const std::string &run);

@@ -13,6 +13,22 @@
 
 namespace kiln::measure {
 
+Speed Speed::of(std::vector<double> speeds) {
+  if (speeds.empty())
+    return {};
+  std::ranges::sort(speeds);
+  return {speeds.back(), speeds[speeds.size() / 2], static_cast<unsigned>(speeds.size())};
+}
+
+std::string Calibration::timeNow() {
+  std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
 namespace {
 
 // One measurement: work for some threads, and how much of it a window holds.
@@ -23,13 +39,6 @@ struct Task {
   std::function<void(unsigned, uint64_t)> work; // of a thread, so many units
   std::vector<double> speeds;
 };
-
-Speed summarize(std::vector<double> speeds) {
-  if (speeds.empty())
-    return {};
-  std::ranges::sort(speeds);
-  return {speeds.back(), speeds[speeds.size() / 2], static_cast<unsigned>(speeds.size())};
-}
 
 uint64_t runUnits(Team &team, const Task &task) {
   return std::max<uint64_t>(1, team.run(task.threads, [&](unsigned thread) { task.work(thread, task.units); }));
@@ -75,15 +84,6 @@ std::vector<unsigned> threadCounts(const CalibrationOptions &options, unsigned a
   std::ranges::sort(counts);
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   return counts;
-}
-
-std::string timeNow() {
-  std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 // All measurements of a calibration, and where their results go.
@@ -148,7 +148,7 @@ public:
 
   void finish(Calibration &result) {
     for (size_t i = 0; i < tasks.size(); ++i) {
-      Speed speed = summarize(std::move(tasks[i].speeds));
+      Speed speed = Speed::of(std::move(tasks[i].speeds));
       if (i < result.arithmetic.size())
         result.arithmetic[i].operations = speed;
       else
@@ -248,6 +248,13 @@ void Calibration::takeBest(const Calibration &other) {
         return a.level == b.level && a.transfer == b.transfer && a.threads == b.threads;
       },
       [](const auto &rate) { return rate.bytes; });
+  for (const LaunchCost &cost : other.launches) {
+    auto found = std::ranges::find(launches, cost.how, &LaunchCost::how);
+    if (found == launches.end())
+      launches.push_back(cost);
+    else if (cost.bestNanoseconds < found->bestNanoseconds)
+      *found = cost;
+  }
 }
 
 std::optional<double> Calibration::peakOperations(std::string_view type, unsigned threads) const {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kiln/base/status.h"
@@ -22,6 +23,7 @@ struct Speed {
 
   // How far the median stays behind the best, of the best: what the neighbours took.
   double spread() const { return best > 0 ? 1 - median / best : 0; }
+  static Speed of(std::vector<double> speeds);
   bool operator==(const Speed &) const = default;
 };
 
@@ -42,6 +44,29 @@ struct Bandwidth {
   bool operator==(const Bandwidth &) const = default;
 };
 
+// A launch of a kernel that does nothing.
+struct LaunchCost {
+  std::string how; // "awaited" by the host, "in a graph"
+  double bestNanoseconds = 0, medianNanoseconds = 0;
+  unsigned windows = 0;
+  bool operator==(const LaunchCost &) const = default;
+};
+
+// The device that was measured, where it is not the CPU.
+struct CalibratedDevice {
+  std::string name; // "NVIDIA H200"
+  // What makes two of a name differ, as its driver tells: ("architecture", "sm_90"), ("multiprocessors", "132").
+  std::vector<std::pair<std::string, std::string>> properties;
+  std::string driver;     // that it was measured with
+  bool simulated = false; // its clock tells no time: what was measured is nobody's ceiling
+
+  // Whether what was measured of one is true of the other.
+  bool isLike(const CalibratedDevice &other) const {
+    return name == other.name && properties == other.properties && !simulated && !other.simulated;
+  }
+  bool operator==(const CalibratedDevice &) const = default;
+};
+
 struct CalibrationOptions {
   std::vector<unsigned> threads; // empty: 1, 2, 4, ... and as many as there are CPUs
   // Short enough to fit between the interruptions of a busy machine.
@@ -58,11 +83,16 @@ struct Calibration {
   std::string time;   // when it was made, "2026-11-21T11:30:00Z"
   double seconds = 0; // that it took
   Provenance machine;
+  std::optional<CalibratedDevice> device; // else the CPU
+  // Of a device all of it counts as one thread.
   std::vector<ArithmeticRate> arithmetic;
   std::vector<Bandwidth> bandwidth;
+  std::vector<LaunchCost> launches; // of a device
 
   // Repetitions of all measurements take turns, so that what disturbs for a while disturbs none of them throughout.
   static Result<Calibration> run(const CalibrationOptions &options = {});
+  // The time of now, as `time` has it.
+  static std::string timeNow();
 
   // The most operations per second with operands of a type; between measured numbers of threads, in proportion. Narrow
   // floats may be computed as f32, so they are at least as fast. Nothing where nothing was measured.

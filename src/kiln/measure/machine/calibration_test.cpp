@@ -140,6 +140,33 @@ TEST(Calibration, JsonComesBackAsItWas) {
   EXPECT_EQ(*parsed, calibration);
 }
 
+TEST(Calibration, ADevicesJsonComesBackAsItWas) {
+  Calibration calibration = sample();
+  calibration.device =
+      CalibratedDevice{"Fast 9000", {{"multiprocessors", "132"}, {"memory bytes", "7"}}, "CUDA 13.0", true};
+  calibration.launches = {{"awaited", 8000, 9000.5, 20}, {"in a graph", 900, 950, 5}};
+  const std::string json = calibration.json();
+  Result<Calibration> parsed = Calibration::parse(json);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
+  EXPECT_EQ(*parsed, calibration);
+  auto errorOf = [&](const std::string &from, const std::string &to) {
+    std::string text = json;
+    Result<Calibration> wrong = Calibration::parse(text.replace(text.find(from), from.size(), to));
+    return wrong.ok() ? std::string("ok") : std::string(wrong.status().message());
+  };
+  EXPECT_EQ(errorOf("\"simulated\": true", "\"simulated\": 1"),
+            "this is no calibration: device.simulated is no truth value");
+  EXPECT_EQ(errorOf("\"median_ns\": 9000.5", "\"median_ns\": 7000"),
+            "this is no calibration: launches[0].median_ns is no time from the best on");
+  EXPECT_EQ(errorOf("\"launches\"", "\"launch\""), "this is no calibration: launches is missing");
+  // A launch that takes longer is no better.
+  Calibration other = calibration;
+  other.launches[0].bestNanoseconds = 7000, other.launches[1].bestNanoseconds = 990;
+  calibration.takeBest(other);
+  EXPECT_EQ(calibration.launches[0].bestNanoseconds, 7000);
+  EXPECT_EQ(calibration.launches[1].bestNanoseconds, 900);
+}
+
 TEST(Calibration, WrongJsonNamesThePlace) {
   std::string good = sample().json();
   auto errorOf = [&](const std::string &from, const std::string &to) {

@@ -94,14 +94,12 @@ double Diagnosis::noiseFloor() const {
   return floor;
 }
 
-static Finding judgeNoise(const Noise &noise) {
+Finding judgeNoise(const Noise &noise, std::string_view where) {
   bool loud = noise.floor > kTolerableNoise;
-  return {
-      "noise", loud ? Health::Warning : Health::Good,
-      fmt::format("{} thread{}: the same kernel twice differs by up to {:.2f} %; runs lie within {:+.1f} and {:+.1f} %",
-                  noise.threads, noise.threads == 1 ? "" : "s", noise.floor * 100, (noise.p10 - 1) * 100,
-                  (noise.p90 - 1) * 100),
-      loud ? "measure longer, or when the machine is quiet" : ""};
+  return {"noise", loud ? Health::Warning : Health::Good,
+          fmt::format("{}: the same kernel twice differs by up to {:.2f} %; runs lie within {:+.1f} and {:+.1f} %",
+                      where, noise.floor * 100, (noise.p10 - 1) * 100, (noise.p90 - 1) * 100),
+          loud ? "measure longer, or when the machine is quiet" : ""};
 }
 
 static void judgeNeighbours(const Neighbours &neighbours, std::vector<Finding> &findings) {
@@ -164,7 +162,7 @@ static Health plain(const Fact &fact) {
 std::vector<Finding> Diagnosis::findings() const {
   std::vector<Finding> all;
   for (const Noise &entry : noise)
-    all.push_back(judgeNoise(entry));
+    all.push_back(judgeNoise(entry, fmt::format("{} thread{}", entry.threads, entry.threads == 1 ? "" : "s")));
   judgeNeighbours(neighbours, all);
   judgeFrequency(*this, all);
   all.push_back({"smt", plain(smt),
@@ -187,18 +185,27 @@ std::vector<Finding> Diagnosis::findings() const {
   return all;
 }
 
+bool areTrustworthy(const std::vector<Finding> &findings) {
+  return std::ranges::none_of(findings, [](const Finding &finding) { return finding.health == Health::Warning; });
+}
+
+std::string summaryOf(std::string_view what, const std::vector<Finding> &findings, std::optional<double> noiseFloor) {
+  auto warnings = std::ranges::count(findings, Health::Warning, &Finding::health);
+  std::string floor = noiseFloor ? fmt::format("differences below {:.1f} % cannot be told in a short measurement",
+                                               std::max(0.1, *noiseFloor * 100))
+                                 : "how much runs differ was not measured";
+  if (warnings == 0)
+    return noiseFloor ? fmt::format("{} can be trusted: {}.", what, floor)
+                      : fmt::format("There is no warning, but {}.", floor);
+  return fmt::format("{} warning{}: {}.", warnings, warnings == 1 ? "" : "s", floor);
+}
+
 bool Diagnosis::trustworthy() const {
-  return std::ranges::none_of(findings(), [](const Finding &finding) { return finding.health == Health::Warning; });
+  return areTrustworthy(findings());
 }
 
 std::string Diagnosis::summary() const {
-  std::vector<Finding> all = findings();
-  auto warnings = std::ranges::count(all, Health::Warning, &Finding::health);
-  std::string floor = fmt::format("differences below {:.1f} % cannot be told in a short measurement",
-                                  std::max(0.1, noiseFloor() * 100));
-  if (warnings == 0)
-    return fmt::format("This machine can be trusted: {}.", floor);
-  return fmt::format("{} warning{}: {}.", warnings, warnings == 1 ? "" : "s", floor);
+  return summaryOf("This machine", findings(), noiseFloor());
 }
 
 } // namespace kiln::measure

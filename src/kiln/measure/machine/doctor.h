@@ -29,6 +29,14 @@ struct Finding {
   std::string advice; // what to do about it, if anything
 };
 
+// Whether none is a warning.
+bool areTrustworthy(const std::vector<Finding> &findings);
+// One sentence: of "this machine", whose differences below the noise floor cannot be told. Nothing of it where noise
+// was not measured.
+std::string summaryOf(std::string_view what, const std::vector<Finding> &findings, std::optional<double> noiseFloor);
+// Of the same work again and again, on "1 thread".
+Finding judgeNoise(const Noise &noise, std::string_view where);
+
 struct DoctorOptions {
   double seconds = 2;           // that noise and neighbours are watched
   std::string peersFolder = {}; // with the libraries; empty: they are not loaded, which may start threads

@@ -7,7 +7,7 @@ static Json orNull(const std::optional<double> &value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-static Json toJson(const Noise &noise) {
+Json toJson(const Noise &noise) {
   return {{"threads", noise.threads}, {"samples", noise.samples}, {"median_seconds", noise.medianSeconds},
           {"p10", noise.p10},         {"p90", noise.p90},         {"floor", noise.floor}};
 }
@@ -23,7 +23,7 @@ static Json toJson(const Neighbours &neighbours) {
           {"processes", std::move(processes)}};
 }
 
-static Json toJson(const Finding &finding) {
+Json toJson(const Finding &finding) {
   return {{"topic", finding.topic},
           {"health", healthName(finding.health)},
           {"text", finding.text},

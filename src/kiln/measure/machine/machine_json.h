@@ -14,6 +14,9 @@ namespace kiln::measure {
 using Json = nlohmann::ordered_json;
 
 struct Cache;
+struct CalibratedDevice;
+struct Finding;
+struct Noise;
 struct Provenance;
 
 // The object that the text holds.
@@ -38,6 +41,10 @@ public:
   void get(const char *name, std::string &value) {
     if (const Json *member = find(name, memberIs<&Json::is_string>, "text"))
       value = member->get<std::string>();
+  }
+  void get(const char *name, bool &value) {
+    if (const Json *member = find(name, memberIs<&Json::is_boolean>, "truth value"))
+      value = member->get<bool>();
   }
   void get(const char *name, double &value) {
     if (const Json *member = find(name, memberIs<&Json::is_number>, "number"))
@@ -126,6 +133,9 @@ private:
 
 Json toJson(const Fact &fact);
 Json toJson(const Provenance &machine);
+Json toJson(const CalibratedDevice &device);
+Json toJson(const Finding &finding);
+Json toJson(const Noise &noise);
 Json cachesJson(const std::vector<Cache> &caches);
 void read(JsonReader &reader, Provenance &machine);
 

@@ -69,6 +69,69 @@ double halfSpacing(ElementType type, double value) {
   return std::ldexp(0.5, exponent - (format->significand - 1));
 }
 
+static int64_t signBitOf(ElementType type) {
+  return int64_t(hal::elementTypeByteSize(type)) * 8 - 1;
+}
+
+int64_t orderOf(ElementType type, uint64_t bits) {
+  const auto sign = uint64_t(1) << signBitOf(type);
+  const auto magnitude = int64_t(bits & (sign - 1));
+  return bits & sign ? -magnitude : magnitude;
+}
+
+// Whether an element is right, `largest` being the largest number of its type.
+static bool isRight(double largest, bool mayFlush, const Expectation &expected, double actual) {
+  if (expected.value == actual || std::isinf(expected.bound))
+    return true;
+  if (std::isnan(expected.value) || std::isnan(actual))
+    return std::isnan(expected.value) && std::isnan(actual);
+  if (std::fabs(actual - expected.value) <= expected.bound)
+    return true;
+  // Infinity stands for what the type has no number for.
+  if (std::isinf(actual))
+    return expected.bound > 0 && std::fabs(expected.value) + expected.bound >= largest &&
+           std::signbit(expected.value) == std::signbit(actual);
+  return mayFlush && actual == 0 && std::fabs(expected.value) < 0x1p-126;
+}
+
+ElementRange rightRange(ElementType type, const Expectation &expected) {
+  const std::optional<FloatFormat> format = floatFormat(type);
+  if (!format || std::isnan(expected.value))
+    return {};
+  auto isRightAt = [&](int64_t order) {
+    const uint64_t bits = order < 0 ? uint64_t(-order) | uint64_t(1) << signBitOf(type) : uint64_t(order);
+    return isRight(format->largest, /*mayFlush=*/false, expected,
+                   io::elementAsDouble(type, reinterpret_cast<const uint8_t *>(&bits)));
+  };
+  uint64_t nearest = 0;
+  io::storeFloat(type, expected.value, reinterpret_cast<uint8_t *>(&nearest));
+  const int64_t middle = orderOf(type, nearest);
+  if (!isRightAt(middle))
+    return {};
+  // Numbers that are right follow each other.
+  auto lastRight = [&](int64_t direction) {
+    int64_t distance = 0;
+    for (int64_t step = int64_t(1) << (signBitOf(type) - 1); step > 0; step /= 2)
+      if (const Int128 further = Int128(middle) + direction * (Int128(distance) + step), most = Int128(1)
+                                                                                                << signBitOf(type);
+          further > -most && further < most && isRightAt(int64_t(further)))
+        distance += step;
+    return middle + direction * distance;
+  };
+  return {lastRight(-1), lastRight(1)};
+}
+
+RightElements rightElements(ElementType type, const Expectation &expected, bool mayFlush) {
+  const double largest = floatFormat(type) ? floatFormat(type)->largest : 0;
+  RightElements right;
+  right.all = std::isinf(expected.bound);
+  right.nan = std::isnan(expected.value);
+  right.zero = isRight(largest, mayFlush, expected, 0);
+  if (!right.all)
+    right.range = rightRange(type, expected);
+  return right;
+}
+
 void writeElement(ElementType type, double value, uint8_t *bytes) {
   if (floatFormat(type))
     io::storeFloat(type, value, bytes);
@@ -142,17 +205,7 @@ public:
 
 private:
   bool isRight(const Expectation &expected, double actual) const {
-    if (expected.value == actual || std::isinf(expected.bound))
-      return true;
-    if (std::isnan(expected.value) || std::isnan(actual))
-      return std::isnan(expected.value) && std::isnan(actual);
-    if (std::fabs(actual - expected.value) <= expected.bound)
-      return true;
-    // Infinity stands for what the type has no number for.
-    if (std::isinf(actual))
-      return expected.bound > 0 && std::fabs(expected.value) + expected.bound >= largest &&
-             std::signbit(expected.value) == std::signbit(actual);
-    return subject.mayFlush && actual == 0 && std::fabs(expected.value) < 0x1p-126;
+    return verify::isRight(largest, subject.mayFlush, expected, actual);
   }
 
   Findings comparePart(int64_t begin, int64_t end) const {

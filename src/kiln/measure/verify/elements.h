@@ -22,6 +22,23 @@ struct Expectation {
   double value = 0, bound = 0;
 };
 
+// Numbers of a floating-point type in their order: the bits of those above zero, and below zero the same with a minus.
+// NaN is beyond both infinities.
+int64_t orderOf(ElementType type, uint64_t bits);
+// All numbers from `low` to `high`, in that order; none where `high` is less.
+struct ElementRange {
+  int64_t low = 0, high = -1;
+};
+// What is right of elements that are numbers, infinities among them.
+ElementRange rightRange(ElementType type, const Expectation &expected);
+
+// What is right of an element of a floating-point type: a range, and what may be right besides.
+struct RightElements {
+  ElementRange range;
+  bool nan = false, zero = false, all = false;
+};
+RightElements rightElements(ElementType type, const Expectation &expected, bool mayFlush);
+
 // A mistake that would have made something else of an element. If it explains up to 32 wrong ones, it is the cause.
 struct Suspicion {
   Cause cause;

@@ -15,13 +15,11 @@ namespace kiln::measure::verify {
 
 namespace {
 
-constexpr uint64_t kLhs = 0x4C4853, kRhs = 0x524853, kScales = 0x5343414C, kSamples = 0x53414D50;
+constexpr uint64_t kLhs = 0x4C4853, kRhs = 0x524853, kSamples = 0x53414D50;
 // Beyond so many powers of two, products of small numbers would vanish beside the f32 numbers that add up.
 constexpr int kLargestRange = 48;
 // Multiplications that a check takes about, and how many elements it looks at.
 constexpr uint64_t kSampleWork = uint64_t(1) << 24, kFewestSamples = 256, kMostSamples = 4096;
-// Equally likely parts of the normal distribution, within each of which numbers are uniform.
-constexpr int kParts = 1024, kPartBits = 10;
 // No number is beyond it.
 constexpr double kLargestNormal = 4;
 
@@ -29,11 +27,11 @@ constexpr double kLargestNormal = 4;
 const std::vector<double> &normalQuantiles() {
   static const std::vector<double> quantiles = [] {
     std::vector<double> ends = {-kLargestNormal};
-    for (int part = 1; part < kParts; ++part) {
+    for (int part = 1; part < kNormalParts; ++part) {
       double low = -kLargestNormal, high = kLargestNormal;
       while (high - low > 1e-12) {
         double middle = (low + high) / 2;
-        (0.5 * std::erfc(-middle * std::sqrt(0.5)) * kParts < part ? low : high) = middle;
+        (0.5 * std::erfc(-middle * std::sqrt(0.5)) * kNormalParts < part ? low : high) = middle;
       }
       ends.push_back(low);
     }
@@ -44,27 +42,28 @@ const std::vector<double> &normalQuantiles() {
 }
 
 double normalOf(const std::vector<double> &quantiles, uint64_t bits) {
-  uint64_t part = bits >> (64 - kPartBits);
-  double within = std::ldexp(static_cast<double>(bits << kPartBits >> 11), -53);
+  uint64_t part = bits >> (64 - kNormalPartBits);
+  double within = std::ldexp(static_cast<double>(bits << kNormalPartBits >> 11), -53);
   return quantiles[part] + (quantiles[part + 1] - quantiles[part]) * within;
 }
 
 int exponentOf(uint64_t key, int64_t line, int range) {
-  return static_cast<int>(randomBits(key ^ kScales, static_cast<uint64_t>(line)) %
+  return static_cast<int>(randomBits(key ^ kScalesKey, static_cast<uint64_t>(line)) %
                           static_cast<uint64_t>(2 * range + 1)) -
          range;
 }
 
-// Encoding narrow numbers is slow: for each exponent so many different ones are encoded once.
-constexpr int kNarrowNumbers = 4096;
+double narrowNormal(uint64_t number) {
+  return normalOf(normalQuantiles(), randomBits(kNarrowNumbers, number));
+}
 
+// Encoding narrow numbers is slow: for each exponent so many different ones are encoded once.
 std::vector<uint8_t> narrowNumbers(ElementType type, int range) {
   uint64_t size = hal::elementTypeByteSize(type);
   std::vector<uint8_t> numbers(static_cast<size_t>(2 * range + 1) * kNarrowNumbers * size);
   for (int exponent = -range; exponent <= range; ++exponent)
     for (int i = 0; i < kNarrowNumbers; ++i) {
-      double number = normalOf(normalQuantiles(), randomBits(kNarrowNumbers, static_cast<uint64_t>(i)));
-      io::storeFloat(type, std::ldexp(number, exponent),
+      io::storeFloat(type, std::ldexp(narrowNormal(static_cast<uint64_t>(i)), exponent),
                      numbers.data() + (static_cast<size_t>(exponent + range) * kNarrowNumbers + i) * size);
     }
   return numbers;
@@ -117,22 +116,6 @@ void fillScaled(ElementType type, int64_t rows, int64_t columns, bool scalesRows
   });
 }
 
-// Matrices whose rows lie together are so many rows; the others are taken one by one.
-static void fillOperand(ElementType type, const Layout &layout, int64_t batch, int64_t rows, int64_t columns,
-                        bool scalesRows, int range, uint64_t key, std::span<uint8_t> bytes) {
-  bool rowMajor = layout.column == 1;
-  auto size = static_cast<int64_t>(hal::elementTypeByteSize(type));
-  for (int64_t b = 0; b < batch; ++b) {
-    std::span<uint8_t> matrix =
-        bytes.subspan(static_cast<size_t>(layout.offset(b, 0, 0) * size), static_cast<size_t>(rows * columns * size));
-    uint64_t of = randomBits(key, static_cast<uint64_t>(b));
-    if (rowMajor)
-      fillScaled(type, rows, columns, scalesRows, range, of, matrix);
-    else
-      fillScaled(type, columns, rows, !scalesRows, range, of, matrix);
-  }
-}
-
 // The f32 numbers that tf32 has, by cutting off.
 static void keepTF32(std::span<uint8_t> bytes) {
   constexpr uint32_t kept = ~((1U << (kFormatF32.significand - kFormatTF32.significand)) - 1);
@@ -144,26 +127,85 @@ static void keepTF32(std::span<uint8_t> bytes) {
   }
 }
 
+// Of a matrix that is stored by columns, these are the rows.
+static ScaledOperand scaledOperand(ElementType type, const Layout &layout, int64_t batch, int64_t rows, int64_t columns,
+                                   bool scalesRows, int range, uint64_t key, bool tf32) {
+  const bool rowMajor = layout.column == 1;
+  return {
+      type, batch, rowMajor ? rows : columns, rowMajor ? columns : rows, layout.batch, scalesRows == rowMajor, range,
+      key,  tf32};
+}
+
+ScaledOperands realOperands(const Contraction &c, uint64_t seed) {
+  int range = realScaleRange(c);
+  return {scaledOperand(c.lhs, c.lhsLayout, c.batch, c.m, c.k, true, range, randomBits(seed, kLhs), c.tf32),
+          scaledOperand(c.rhs, c.rhsLayout, c.batch, c.k, c.n, false, range, randomBits(seed, kRhs), c.tf32)};
+}
+
+static void fillOperand(const ScaledOperand &operand, std::span<uint8_t> bytes) {
+  const uint64_t size = hal::elementTypeByteSize(operand.type);
+  for (int64_t b = 0; b < operand.batch; ++b)
+    fillScaled(operand.type, operand.rows, operand.columns, operand.scalesRows, operand.range,
+               randomBits(operand.key, static_cast<uint64_t>(b)),
+               bytes.subspan(static_cast<uint64_t>(b * operand.batchStride) * size,
+                             static_cast<uint64_t>(operand.rows * operand.columns) * size));
+  if (operand.tf32)
+    keepTF32(bytes);
+}
+
 Status fillReal(const Contraction &contraction, uint64_t seed, std::span<uint8_t> lhsBytes,
                 std::span<uint8_t> rhsBytes) {
-  const Contraction &c = contraction;
-  int range = realScaleRange(c);
-  fillOperand(c.lhs, c.lhsLayout, c.batch, c.m, c.k, /*scalesRows=*/true, range, randomBits(seed, kLhs), lhsBytes);
-  fillOperand(c.rhs, c.rhsLayout, c.batch, c.k, c.n, /*scalesRows=*/false, range, randomBits(seed, kRhs), rhsBytes);
-  if (c.tf32) {
-    keepTF32(lhsBytes);
-    keepTF32(rhsBytes);
-  }
+  const ScaledOperands operands = realOperands(contraction, seed);
+  fillOperand(operands.lhs, lhsBytes);
+  fillOperand(operands.rhs, rhsBytes);
   return okStatus();
+}
+
+void storeScaled(const ScaledOperand &operand, int64_t b, int64_t element, uint8_t *out) {
+  const uint64_t key = randomBits(operand.key, static_cast<uint64_t>(b)),
+                 bits = randomBits(key, static_cast<uint64_t>(element));
+  const int exponent =
+      exponentOf(key, operand.scalesRows ? element / operand.columns : element % operand.columns, operand.range);
+  const double number =
+      operand.type == ElementType::F32 ? normalOf(normalQuantiles(), bits) : narrowNormal(bits % kNarrowNumbers);
+  if (operand.type == ElementType::F32) {
+    const float scaled = static_cast<float>(number) * std::ldexp(1.0F, exponent);
+    std::memcpy(out, &scaled, sizeof(scaled));
+  } else {
+    io::storeFloat(operand.type, std::ldexp(number, exponent), out);
+  }
+  if (operand.tf32)
+    keepTF32({out, hal::elementTypeByteSize(operand.type)});
+}
+
+std::vector<uint8_t> scaledNumbers(ElementType type, int range) {
+  if (type != ElementType::F32)
+    return narrowNumbers(type, range);
+  const std::vector<double> &quantiles = normalQuantiles();
+  std::vector<uint8_t> bytes(quantiles.size() * sizeof(double));
+  std::memcpy(bytes.data(), quantiles.data(), bytes.size());
+  return bytes;
+}
+
+SampleOptions realSamples(const Contraction &contraction, uint64_t seed) {
+  uint64_t samples = kSampleWork / static_cast<uint64_t>(std::max<int64_t>(contraction.k, 1));
+  return {
+      .samples = std::clamp(samples, kFewestSamples, kMostSamples), .seed = randomBits(seed, kSamples), .model = true};
+}
+
+Verdict rightRealVerdict(const Contraction &contraction, uint64_t seed) {
+  Verdict verdict;
+  verdict.total = contraction.outputCount();
+  verdict.method = fmt::format("bound: rounding errors of {} sums in {}, within the sqrt(k) model; {} of {} elements "
+                               "were looked at",
+                               contraction.k, hal::elementTypeName(contraction.accumulator),
+                               samplePlaces(contraction, realSamples(contraction, seed)).size(), verdict.total);
+  return verdict;
 }
 
 Verdict checkReal(const Contraction &contraction, uint64_t seed, const RealOperand &lhs, const RealOperand &rhs,
                   std::span<const uint8_t> outBytes) {
-  uint64_t samples = kSampleWork / static_cast<uint64_t>(std::max<int64_t>(contraction.k, 1));
-  Verdict verdict = checkWithinBound(contraction, lhs, rhs, outBytes,
-                                     {.samples = std::clamp(samples, kFewestSamples, kMostSamples),
-                                      .seed = randomBits(seed, kSamples),
-                                      .model = true});
+  Verdict verdict = checkWithinBound(contraction, lhs, rhs, outBytes, realSamples(contraction, seed));
   // Outputs hold NaN before the pass.
   uint64_t size = hal::elementTypeByteSize(contraction.result);
   bool untouched = verdict.cause == Cause::NotANumber;

@@ -35,7 +35,11 @@ struct RealProduct {
                     out.data() + (i * c.n + j) * hal::elementTypeByteSize(c.result));
   }
   Verdict check() const {
-    return checkReal(c, seed, TensorOperand(c.lhs, c.lhsLayout, lhs), TensorOperand(c.rhs, c.rhsLayout, rhs), out);
+    const Verdict verdict =
+        checkReal(c, seed, TensorOperand(c.lhs, c.lhsLayout, lhs), TensorOperand(c.rhs, c.rhsLayout, rhs), out);
+    if (alsoCheckReal())
+      alsoCheckReal()(c, seed, lhs, rhs, out, verdict);
+    return verdict;
   }
   double left(int64_t i, int64_t p) const { return a[i * c.k + p]; }
   double right(int64_t p, int64_t j) const { return b[p * c.n + j]; }

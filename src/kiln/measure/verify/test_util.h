@@ -31,6 +31,15 @@ inline AlsoCheck &alsoCheck() {
   return function;
 }
 
+// The same of everything that the tests of the pass `real` check.
+using AlsoCheckReal =
+    std::function<void(const Contraction &contraction, uint64_t seed, std::span<const uint8_t> lhs,
+                       std::span<const uint8_t> rhs, std::span<const uint8_t> out, const Verdict &verdict)>;
+inline AlsoCheckReal &alsoCheckReal() {
+  static AlsoCheckReal function;
+  return function;
+}
+
 // Inputs of a pass and an output that is as it is before a run.
 struct Data {
   Contraction contraction;

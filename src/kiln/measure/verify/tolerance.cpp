@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -148,13 +149,9 @@ double numberAt(ElementType type, std::span<const uint8_t> bytes, int64_t elemen
   return io::elementAsDouble(type, bytes.data() + element * static_cast<int64_t>(hal::elementTypeByteSize(type)));
 }
 
-struct Exactly {
-  double sum, magnitudes, squares;
-};
-
 // In f64, with the rounding of each sum caught and added at the end (Neumaier): far below the bound of any accumulator
 // that is promised, f64 included.
-Exactly compensatedDot(const std::vector<double> &left, const std::vector<double> &right) {
+SampledSum compensatedDot(const std::vector<double> &left, const std::vector<double> &right) {
   double sum = 0, lost = 0, magnitudes = 0, squares = 0;
   for (size_t p = 0; p < left.size(); ++p) {
     double product = left[p] * right[p];
@@ -169,7 +166,7 @@ Exactly compensatedDot(const std::vector<double> &left, const std::vector<double
 }
 
 // Of numbers whose products f64 has, in sums that need no more than f32: what f64 itself rounds is 2^-29 of that.
-Exactly plainDot(const std::vector<double> &left, const std::vector<double> &right) {
+SampledSum plainDot(const std::vector<double> &left, const std::vector<double> &right) {
   constexpr size_t lanes = 4;
   double sums[lanes] = {}, magnitudes[lanes] = {}, squares[lanes] = {};
   auto add = [&](size_t lane, double product) {
@@ -200,27 +197,7 @@ double halfUlp(ElementType type, double value) {
 // least, each of which loses up to two roundoffs, and the sum as much.
 constexpr double kProductsPerCut = 4, kCutsPerRounding = 4;
 
-class BoundCheck {
-public:
-  BoundCheck(const Contraction &contraction, const RealOperand &lhs, const RealOperand &rhs,
-             std::span<const uint8_t> out)
-      : c(contraction), lhs(lhs), rhs(rhs), out(out),
-        isPlain(exactBits(c.lhs) + exactBits(c.rhs) <= exactBits(ElementType::F64) &&
-                exactBits(c.accumulator) <= exactBits(ElementType::F32)) {}
-
-  Verdict run(const SampleOptions &options) const;
-
-private:
-  double bound(const Exactly &exactly) const;
-  double deviation(const Exactly &exactly) const;
-
-  const Contraction &c;
-  const RealOperand &lhs, &rhs;
-  std::span<const uint8_t> out;
-  const bool isPlain;
-};
-
-double BoundCheck::bound(const Exactly &exactly) const {
+double boundOf(const Contraction &c, const SampledSum &exactly) {
   std::optional<FloatFormat> accumulator = floatFormat(c.accumulator);
   if (!accumulator)
     return 0; // integers are exact
@@ -239,7 +216,7 @@ double BoundCheck::bound(const Exactly &exactly) const {
 // Partial sums in the order that rounds most have k / 2 of the products' squares on average. Rounding is by 0.42 of the
 // unit roundoff in the root mean square: uniform within half a unit in the last place, for numbers that are anywhere
 // between two powers of two. Products are rounded too, and so is the result.
-double BoundCheck::deviation(const Exactly &exactly) const {
+double deviationOf(const Contraction &c, const SampledSum &exactly) {
   std::optional<FloatFormat> accumulator = floatFormat(c.accumulator);
   if (!accumulator)
     return 0;
@@ -256,43 +233,62 @@ double BoundCheck::deviation(const Exactly &exactly) const {
   return std::sqrt(ofSums + ofResult * ofResult / 3 + double(c.k) * tiny * tiny);
 }
 
-Verdict BoundCheck::run(const SampleOptions &options) const {
+} // namespace
+
+std::vector<SamplePlace> samplePlaces(const Contraction &c, const SampleOptions &options) {
+  std::vector<SamplePlace> places;
   int64_t area = std::max<int64_t>(1, static_cast<int64_t>(options.samples) / std::max<int64_t>(c.batch, 1));
   int64_t rowCount = std::clamp<int64_t>(static_cast<int64_t>(std::sqrt(double(area))), 2, kGridLines);
-  std::vector<std::vector<int64_t>> rows(c.batch), columns(c.batch);
-  uint64_t samples = 0;
   for (int64_t b = 0; b < c.batch && c.m > 0 && c.n > 0; ++b) {
-    rows[b] = stratified(c.m, std::max(rowCount, area / std::max<int64_t>(c.n, 1)), randomBits(options.seed, b, 1));
-    columns[b] = stratified(c.n, std::max<int64_t>(2, area / static_cast<int64_t>(rows[b].size())),
-                            randomBits(options.seed, b, 2));
-    samples += rows[b].size() * columns[b].size();
+    const std::vector<int64_t> rows =
+        stratified(c.m, std::max(rowCount, area / std::max<int64_t>(c.n, 1)), randomBits(options.seed, b, 1));
+    for (int64_t j : stratified(c.n, std::max<int64_t>(2, area / std::ssize(rows)), randomBits(options.seed, b, 2)))
+      for (int64_t i : rows)
+        places.push_back({b, i, j});
   }
-  Comparison comparison(c.result, c.outputCount(), samples);
-  std::vector<double> right(c.k);
-  for (int64_t b = 0; b < c.batch; ++b) {
-    std::vector<std::vector<double>> left;
-    for (int64_t i : rows[b]) {
-      left.emplace_back(c.k);
-      lhs.numbersAlong(b, i, 0, c.k, left.back().data());
-    }
-    for (int64_t j : columns[b]) {
-      rhs.numbersDown(b, 0, j, c.k, right.data());
-      for (size_t r = 0; r < left.size(); ++r) {
-        int64_t i = rows[b][r];
-        Exactly exactly = (isPlain ? plainDot : compensatedDot)(left[r], right);
-        double actual = numberAt(c.result, out, c.outLayout.offset(b, i, j));
-        auto index = [&] { return std::vector<uint64_t>{uint64_t(b), uint64_t(i), uint64_t(j)}; };
-        comparison.compare(exactly.sum, actual, bound(exactly), index);
-        if (options.model)
-          comparison.judge(actual - exactly.sum, deviation(exactly), exactly.squares);
-      }
-    }
+  return places;
+}
+
+Verdict judgeSums(const Contraction &c, std::span<const SamplePlace> places, std::span<const SampledSum> sums,
+                  const SampleOptions &options) {
+  Comparison comparison(c.result, c.outputCount(), places.size());
+  for (size_t at = 0; at < places.size(); ++at) {
+    const SampledSum &exactly = sums[at];
+    auto index = [&, place = places[at]] {
+      return std::vector<uint64_t>{uint64_t(place.b), uint64_t(place.i), uint64_t(place.j)};
+    };
+    comparison.compare(exactly.sum, exactly.actual, boundOf(c, exactly), index);
+    if (options.model)
+      comparison.judge(exactly.actual - exactly.sum, deviationOf(c, exactly), exactly.squares);
   }
   return comparison.verdict(
       fmt::format("bound: rounding errors of {} sums in {}", c.k, hal::elementTypeName(c.accumulator)));
 }
 
-} // namespace
+Verdict checkWithinBound(const Contraction &c, const RealOperand &lhs, const RealOperand &rhs,
+                         std::span<const uint8_t> outBytes, const SampleOptions &options) {
+  const bool isPlain = exactBits(c.lhs) + exactBits(c.rhs) <= exactBits(ElementType::F64) &&
+                       exactBits(c.accumulator) <= exactBits(ElementType::F32);
+  const std::vector<SamplePlace> places = samplePlaces(c, options);
+  std::vector<SampledSum> sums;
+  std::map<int64_t, std::vector<double>> left; // rows of one batch
+  std::vector<double> right(c.k);
+  for (size_t at = 0; at < places.size(); ++at) {
+    const auto [b, i, j] = places[at];
+    if (at > 0 && b != places[at - 1].b)
+      left.clear();
+    if (at == 0 || b != places[at - 1].b || j != places[at - 1].j)
+      rhs.numbersDown(b, 0, j, c.k, right.data());
+    std::vector<double> &row = left[i];
+    if (row.empty()) {
+      row.resize(c.k);
+      lhs.numbersAlong(b, i, 0, c.k, row.data());
+    }
+    sums.push_back((isPlain ? plainDot : compensatedDot)(row, right));
+    sums.back().actual = numberAt(c.result, outBytes, c.outLayout.offset(b, i, j));
+  }
+  return judgeSums(c, places, sums, options);
+}
 
 Result<Verdict> checkWithinBound(const Contraction &contraction, std::span<const uint8_t> lhsBytes,
                                  std::span<const uint8_t> rhsBytes, std::span<const uint8_t> outBytes,
@@ -300,12 +296,7 @@ Result<Verdict> checkWithinBound(const Contraction &contraction, std::span<const
   KILN_RETURN_IF_ERROR(contraction.validate(lhsBytes.size(), rhsBytes.size(), outBytes.size()));
   TensorOperand lhs(contraction.lhs, contraction.lhsLayout, lhsBytes);
   TensorOperand rhs(contraction.rhs, contraction.rhsLayout, rhsBytes);
-  return BoundCheck(contraction, lhs, rhs, outBytes).run(options);
-}
-
-Verdict checkWithinBound(const Contraction &contraction, const RealOperand &lhs, const RealOperand &rhs,
-                         std::span<const uint8_t> outBytes, const SampleOptions &options) {
-  return BoundCheck(contraction, lhs, rhs, outBytes).run(options);
+  return checkWithinBound(contraction, lhs, rhs, outBytes, options);
 }
 
 // Squares of errors vary by sqrt(6) of their mean, since partial sums of one element are large together. This leaves

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "kiln/base/status.h"
 #include "kiln/measure/verify/contraction.h"
@@ -28,6 +29,15 @@ struct SampleOptions {
 inline constexpr double kLargestModelError = 16;
 double largestMeanModelError(uint64_t samples);
 
+// An element that is looked at, and what its sum is: of |products|, and of their squares, too.
+struct SamplePlace {
+  int64_t b, i, j;
+};
+struct SampledSum {
+  double sum = 0, magnitudes = 0, squares = 0;
+  double actual = 0; // what the output has
+};
+
 // The bound is what rounding can do at most. A sum of k products in an accumulator with unit roundoff u, in any order,
 // fused or not, is within gamma * sum |lhs * rhs| of the exact one, where gamma = k u / (1 - k u); rounding to the
 // result's type adds half a unit in its last place. The first and last rows and columns are always among those that are
@@ -38,6 +48,12 @@ Result<Verdict> checkWithinBound(const Contraction &contraction, std::span<const
 // The same for operands that are no plain matrices; of the contraction's layouts only the output's counts.
 Verdict checkWithinBound(const Contraction &contraction, const RealOperand &lhs, const RealOperand &rhs,
                          std::span<const uint8_t> outBytes, const SampleOptions &options = {});
+
+// The same in two steps, between which somebody else adds up and reads the elements: `sums` of all places, in f64 or
+// better.
+std::vector<SamplePlace> samplePlaces(const Contraction &contraction, const SampleOptions &options);
+Verdict judgeSums(const Contraction &contraction, std::span<const SamplePlace> places, std::span<const SampledSum> sums,
+                  const SampleOptions &options);
 
 // What an element may differ by: `ulps` units in the last place of the expected number, or `absolute` where that is
 // more: near zero, where a unit says nothing.

@@ -263,7 +263,9 @@ Result<std::optional<verify::Verdict>> Group::verifyOnDevice(uint32_t index, siz
     return none;
   if (answer->verdict->wrongRows == 0) {
     verify::Verdict right = subject->right;
-    right.method += "; made and checked on the device, where a planted wrong element was found";
+    right.method += subject->check == verify::DeviceCase::Check::Elements
+                        ? "; made on the host, and checked on the device, where a planted wrong element was found"
+                        : "; made and checked on the device, where a planted wrong element was found";
     return std::optional(right);
   }
   KILN_RETURN_IF_ERROR(fillOnHost(pass));
@@ -276,9 +278,10 @@ Result<std::optional<verify::Verdict>> Group::verifyOnDevice(uint32_t index, siz
   verdict.method += "; made and checked on the device, and explained on the host";
   if (verdict.ok()) {
     verdict.cause = verify::Cause::Unknown;
-    verdict.explanation = fmt::format("the device's check finds {} wrong rows, and the host's none: one of the checks "
+    verdict.explanation = fmt::format("the device's check finds {} wrong {}, and the host's none: one of the checks "
                                       "is wrong, or what is fetched is not what the device has",
-                                      answer->verdict->wrongRows);
+                                      answer->verdict->wrongRows,
+                                      subject->check == verify::DeviceCase::Check::Elements ? "elements" : "rows");
   }
   return std::optional(verdict);
 }

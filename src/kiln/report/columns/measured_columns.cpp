@@ -125,7 +125,7 @@ static constexpr Column kColumns[] = {
     {"best_kiln_ratio", "x found", Unit::Ratio, bestKilnRatio, 7, 6, Page::Shown,
      "Speed, of that of Kiln's fastest configuration for the problem, in the same rounds."},
     {"peak_percent", "%peak", Unit::Percent, peakPercent, 5, 5, Page::Shown,
-     "Of the machine's measured ceiling for this element type; empty where it was not calibrated."},
+     "Of the machine's or the device's measured ceiling for this element type; empty where it was not calibrated."},
     {"ratio", "x leader", Unit::Ratio, ratio, 6, 11, Page::Shown, "Time, of the leader's in the same rounds."},
     {"device_median_ns", "Device", Unit::Nanoseconds, part<&store::CandidateEstimate::deviceMedian>, 8, 7, Page::Shown,
      "Median of the part of a call in which kernels ran."},

@@ -134,8 +134,8 @@ Result<std::string> formatHtml(const Table &table, const FormatOptions &options)
   double fastest = 0;
   for (const Row &row : table.rows) {
     if (row.peakGigaflops)
-      peaks["gflops"][row.elementType()] = highest[row.elementType()] =
-          std::max(highest[row.elementType()], *row.peakGigaflops);
+      peaks["gflops"][row.arithmetic()] = highest[row.arithmetic()] =
+          std::max(highest[row.arithmetic()], *row.peakGigaflops);
     if (row.peakGigabytes)
       peaks["gb_per_s"] = fastest = std::max(fastest, *row.peakGigabytes);
   }

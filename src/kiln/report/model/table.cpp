@@ -26,6 +26,12 @@ static Peaks peaksOf(const nlohmann::json &json) {
   return peaks;
 }
 
+std::string deviceOfCeilings(std::string_view text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const auto device = json.is_object() ? json.find("device") : json.end();
+  return device != json.end() && device->is_string() ? device->get<std::string>() : std::string();
+}
+
 Result<std::map<uint64_t, Peaks>> parsePeaks(std::string_view text) {
   nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   std::map<uint64_t, Peaks> peaks;
@@ -94,6 +100,11 @@ std::string Row::elementType() const {
     tensor.remove_prefix(1);
   size_t digits = std::min(tensor.find_first_of(kDigits), tensor.size());
   return std::string(tensor.substr(0, tensor.find_first_not_of(kDigits, digits)));
+}
+
+std::string Row::arithmetic() const {
+  const std::string_view promised = field("arithmetic");
+  return promised.empty() ? elementType() : std::string(promised);
 }
 
 bool Row::isKilnsDefault() const {
@@ -230,11 +241,11 @@ Status RunLoader::loadGroups(const std::string &key) {
   return okStatus();
 }
 
-// Those that are known are the CPU's.
+// Of the CPU or of the run's device: whoever measures on the other one meanwhile stores ceilings, too.
 Status RunLoader::loadPeaks() {
-  if (!device.empty())
-    return okStatus();
-  Result<store::Calibration> calibration = reader.calibration(run->machine, run->ended.value_or(run->started));
+  Result<store::Calibration> calibration =
+      reader.calibration(run->machine, run->ended.value_or(run->started),
+                         [&](const std::string &ceilings) { return deviceOfCeilings(ceilings) == device; });
   if (calibration.status().code() == StatusCode::NotFound)
     return okStatus();
   KILN_RETURN_IF_ERROR(calibration.status());
@@ -288,7 +299,7 @@ Status RunLoader::loadRows(const std::string &key) {
     if (Result<TileConfig> configuration = TileConfig::parse(row.candidate->configuration); configuration.ok())
       row.configuration = *std::move(configuration);
     if (auto known = peaks.find(row.candidate->threads); known != peaks.end()) {
-      if (auto peak = known->second.gigaflops.find(row.elementType()); peak != known->second.gigaflops.end())
+      if (auto peak = known->second.gigaflops.find(row.arithmetic()); peak != known->second.gigaflops.end())
         row.peakGigaflops = peak->second;
       row.peakGigabytes = known->second.gigabytes;
     }

@@ -23,6 +23,9 @@ struct Peaks {
   std::optional<double> gigabytes;         // GB/s of memory
 };
 
+// The device that a calibration is of, as a run calls it; empty: the CPU.
+std::string deviceOfCeilings(std::string_view json);
+
 // By the number of threads, from a calibration's JSON:
 // {"by_threads":[{"threads":1,"gflops":{"f32":170.1},"gb_per_s":21.5}, ...]}, or an element of that list alone. Other
 // members are ignored.
@@ -60,6 +63,8 @@ struct Row {
   std::string shortName() const;
   // "f32": of the problem's left operand; empty where it has none.
   std::string elementType() const;
+  // "tf32" where products in that are promised; else as elementType.
+  std::string arithmetic() const;
   // "cold" or "warm", as its group was measured.
   const std::string &cacheMode() const { return group->cacheMode.empty() ? run->cacheMode : group->cacheMode; }
   // Kiln with the configuration that its compiler chooses.

@@ -22,6 +22,15 @@ std::string DeviceUri::toString() const {
   return path.empty() ? driver : driver + "://" + path;
 }
 
+Result<DeviceInfo> Driver::describe(const DeviceUri &uri) {
+  KILN_ASSIGN_OR_RETURN(std::vector<DeviceInfo> infos, devices());
+  auto found = std::ranges::find(infos, uri.toString(), &DeviceInfo::uri);
+  if (found == infos.end())
+    found = infos.begin();
+  return found == infos.end() ? unavailable("the driver of {} has no device", uri.toString())
+                              : Result<DeviceInfo>(std::move(*found));
+}
+
 static bool isBefore(const std::unique_ptr<Driver> &driver, std::string_view name) {
   return driver->name() < name;
 }

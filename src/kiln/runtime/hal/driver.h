@@ -39,6 +39,9 @@ public:
   virtual std::string_view name() const = 0;        // the URI's scheme: "local-task"
   virtual std::string_view description() const = 0; // one line for --list_drivers
   virtual Result<std::vector<DeviceInfo>> devices() = 0;
+  // Of one device, also of one that `devices` leaves out; of the first where none has this path, which may be a
+  // setting. Unavailable where there is no device.
+  virtual Result<DeviceInfo> describe(const DeviceUri &uri);
   // `uri.driver` is this driver.
   virtual Result<Ref<Device>> createDevice(const DeviceUri &uri, const DeviceOptions &options) = 0;
   // Unimplemented where its devices tell nothing of themselves; Unavailable where what tells it is not there.

@@ -223,7 +223,7 @@ SweepSettings settingsOf(const Lab &lab) {
     settings.statistics.minimumRounds = settings.statistics.maximumRounds = flags.repetitions;
   settings.profile = flags.profilingEnabled == "true";
   settings.resume = !flags.fresh;
-  settings.calibrate = settings.profile && flags.labDevice.isCpu();
+  settings.calibrate = settings.profile;
   settings.writerOptions.allowNetwork = flags.allowNetworkStore;
   settings.resumeOn = flags.resumeOnEqualHardware ? store::ResumeOn::EqualHardware : store::ResumeOn::SameNode;
   settings.commandLine = lab.commandLine;

@@ -47,6 +47,17 @@ measure::verify::Verdict ElementwiseProblem::check(size_t pass, uint64_t, measur
   return checkElementwise(own, pass, inputs, outputs);
 }
 
+Result<measure::verify::DeviceCase> ElementwiseProblem::deviceCase(size_t pass, uint64_t seed) const {
+  if (pass >= kElementwisePasses)
+    return invalidArgument("pass {} was asked for; there are {}", pass, kElementwisePasses);
+  measure::verify::DeviceCase subject{};
+  subject.seed = seed;
+  subject.check = measure::verify::DeviceCase::Check::Elements;
+  KILN_ASSIGN_OR_RETURN(subject.elements, elementsOnDevice(own));
+  subject.right = rightElementwise(own);
+  return subject;
+}
+
 std::unique_ptr<measure::verify::TimedCheck> ElementwiseProblem::timedCheck(measure::Tensors inputs,
                                                                             uint64_t seed) const {
   return families::timedElementwise(own, inputs, seed);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "kiln/base/narrow_float.h"
 #include "kiln/base/random.h"
@@ -106,6 +108,7 @@ public:
     for (size_t i = 0; i < bits.size(); ++i)
       expectations[i] = expectedElement(spec, numbers[i], 0);
   }
+  std::span<const Expectation> all() const { return expectations; }
   void look(const uint8_t *elements, std::span<Expectation> expected) const {
     for (size_t i = 0; i < expected.size(); ++i) {
       uint16_t bits;
@@ -118,6 +121,41 @@ private:
   std::vector<Expectation> expectations;
 };
 } // namespace
+
+static bool hasNarrowTable(const ElementwiseSpec &spec) {
+  return hal::elementTypeByteSize(spec.type) == 2 && spec.op->inputs == 1;
+}
+
+static const char *methodOf(const ElementwiseSpec &spec) {
+  return spec.op->exact ? "exact: each element computed again in f64 and rounded once"
+                        : "bound: each element within the rounding errors of f32 arithmetic of f64";
+}
+
+Result<measure::verify::DeviceElements> elementsOnDevice(const ElementwiseSpec &spec) {
+  using Rule = measure::verify::DeviceElements::Rule;
+  measure::verify::DeviceElements elements{.type = spec.type, .elements = spec.elements()};
+  if (hasNarrowTable(spec)) {
+    elements.rule = Rule::Table;
+    const NarrowTable table(spec);
+    for (const Expectation &expected : table.all())
+      elements.table.push_back(measure::verify::rightElements(spec.type, expected, /*mayFlush=*/!spec.op->exact));
+    return elements;
+  }
+  constexpr std::pair<std::string_view, Rule> kRules[] = {
+      {"add", Rule::Add}, {"mul", Rule::Multiply}, {"relu", Rule::Relu}, {"sqrt", Rule::SquareRoot}};
+  const auto *rule = std::ranges::find(kRules, spec.op->name, &std::pair<std::string_view, Rule>::first);
+  if (rule == std::end(kRules))
+    return unimplemented("devices have no {} of f64", spec.op->name);
+  elements.rule = rule->second;
+  return elements;
+}
+
+measure::verify::Verdict rightElementwise(const ElementwiseSpec &spec) {
+  measure::verify::Verdict verdict;
+  verdict.method = methodOf(spec);
+  verdict.total = spec.elements();
+  return verdict;
+}
 
 static void expectElements(const ElementwiseSpec &spec, measure::Tensors inputs, uint64_t first,
                            std::span<Expectation> expected) {
@@ -186,16 +224,14 @@ measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pa
   subject.before = [&](uint64_t element) {
     return measure::verify::prefilledNumber(spec.type, prefillOf(pass), element);
   };
-  subject.method = spec.op->exact ? "exact: each element computed again in f64 and rounded once"
-                                  : "bound: each element within the rounding errors of f32 arithmetic of f64";
+  subject.method = methodOf(spec);
   subject.mayFlush = !spec.op->exact;
   if (pass == kValues) {
     subject.suspicions = narrowedInputs(spec, inputs);
     for (measure::verify::Suspicion &suspicion : swappedInputs(spec, inputs))
       subject.suspicions.push_back(std::move(suspicion));
   }
-  bool narrow = hal::elementTypeByteSize(spec.type) == 2 && spec.op->inputs == 1;
-  if (narrow) {
+  if (hasNarrowTable(spec)) {
     NarrowTable table(spec);
     subject.unitWork = 4;
     subject.expected = [&](uint64_t first, std::span<Expectation> expected) {

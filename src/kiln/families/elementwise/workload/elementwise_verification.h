@@ -15,6 +15,10 @@ Status fillElementwise(const ElementwiseSpec &spec, size_t pass, uint64_t seed, 
 void prefillElementwise(size_t pass, measure::MutableTensors outputs);
 measure::verify::Verdict checkElementwise(const ElementwiseSpec &spec, size_t pass, measure::Tensors inputs,
                                           measure::Tensors outputs);
+// What a device needs to check one. Unimplemented of f32 where the bound is of a function in f64.
+Result<measure::verify::DeviceElements> elementsOnDevice(const ElementwiseSpec &spec);
+// What checkElementwise says of an output that is right.
+measure::verify::Verdict rightElementwise(const ElementwiseSpec &spec);
 // Elements that the check of timed results sums up together.
 inline constexpr uint64_t kTimedBlock = 4096;
 // Null where the tensors are not the problem's.

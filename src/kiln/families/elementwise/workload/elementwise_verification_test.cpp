@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/families/elementwise/workload/elementwise_family.h"
+#include "kiln/measure/problem_trial.h"
 #include "kiln/measure/verify/elements.h"
 #include "kiln/measure/verify/number.h"
 
@@ -40,7 +41,8 @@ public:
   }
   void compute() { ASSERT_TRUE(problem.reference(in(), std::vector<MutableTensor>{out()}).ok()); }
   Verdict check() {
-    return problem.check(pass, 3, in(), std::vector<io::TensorSpan>{{problem.spec().type, shape, output}});
+    return measure::checkProblem(problem, pass, 3, in(),
+                                 std::vector<io::TensorSpan>{{problem.spec().type, shape, output}});
   }
   uint64_t count() const { return problem.spec().elements(); }
   double get(uint64_t element) const { return read(output, element); }

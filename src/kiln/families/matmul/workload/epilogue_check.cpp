@@ -96,10 +96,7 @@ namespace {
 struct ActivationPlan {
   int fractionBits;
   std::vector<int64_t> places; // of the reduction, ascending
-  struct Term {
-    uint32_t place; // in `places`
-    int32_t sign;
-  };
+  using Term = measure::verify::DeviceActivation::Term;
   std::vector<Term> terms; // kTerms of each column; fewer where there are fewer places
 
   ActivationPlan(const MatmulSpec &spec, const Contraction &contraction, uint64_t seed)
@@ -130,11 +127,18 @@ struct ActivationPlan {
            (kLargestElement << fractionBits);
   }
   double number(int32_t units) const { return std::ldexp(units, -fractionBits); }
+  int32_t largestArgument() const { return kLargestArgument << fractionBits; }
 
   uint64_t key;
 };
 constexpr uint64_t kOfLhs = 3, kOfBias = 4;
 } // namespace
+
+static void storeActivationBias(const MatmulSpec &spec, const ActivationPlan &plan, std::span<uint8_t> bytes) {
+  uint64_t size = hal::elementTypeByteSize(spec.result.type);
+  for (uint64_t j = 0; j < spec.n; ++j)
+    io::storeFloat(spec.result.type, plan.number(plan.element(kOfBias, j)), bytes.data() + j * size);
+}
 
 Status fillActivation(const MatmulSpec &spec, const Contraction &contraction, uint64_t seed,
                       measure::MutableTensors inputs) {
@@ -159,9 +163,7 @@ Status fillActivation(const MatmulSpec &spec, const Contraction &contraction, ui
       int64_t element = contraction.rhsLayout.offset(0, plan.places[of.place], j);
       io::storeFloat(spec.rhs.type, of.sign, inputs[1].bytes.data() + static_cast<size_t>(element) * size);
     }
-  uint64_t resultSize = hal::elementTypeByteSize(spec.result.type);
-  for (uint64_t j = 0; j < spec.n; ++j)
-    io::storeFloat(spec.result.type, plan.number(plan.element(kOfBias, j)), inputs[2].bytes.data() + j * resultSize);
+  storeActivationBias(spec, plan, inputs[2].bytes);
   return okStatus();
 }
 
@@ -175,20 +177,53 @@ static double boundOf(const MatmulSpec &spec, double x, double value) {
   return 6 * 0x1p-24 * std::fabs(x) + (spec.result.type == ElementType::F32 ? 3 : 1) * unit;
 }
 
+// What each argument becomes, from the smallest on.
+static std::vector<measure::verify::Expectation> activationResults(const MatmulSpec &spec, const ActivationPlan &plan) {
+  std::vector<measure::verify::Expectation> results;
+  for (int32_t units = -plan.largestArgument(); units <= plan.largestArgument(); ++units) {
+    double value = activate(spec.epilogue, plan.number(units));
+    results.push_back({value, boundOf(spec, plan.number(units), value)});
+  }
+  return results;
+}
+
+// Of each column, counted from the smallest argument.
+static std::vector<int32_t> activationBiases(const MatmulSpec &spec, const ActivationPlan &plan) {
+  std::vector<int32_t> biases;
+  for (uint64_t j = 0; j < spec.n; ++j)
+    biases.push_back(plan.element(kOfBias, j) + plan.largestArgument());
+  return biases;
+}
+
+static constexpr const char *kActivationMethod =
+    "bound: exact sums, each element within what its activation may round off of f64";
+
+void describeActivation(const MatmulSpec &spec, const Contraction &contraction, uint64_t seed,
+                        measure::verify::DeviceCase &subject) {
+  ActivationPlan plan(spec, contraction, seed);
+  measure::verify::DeviceActivation &activation = subject.activation;
+  activation.key = plan.key;
+  activation.lhs = kOfLhs;
+  activation.fractionBits = plan.fractionBits;
+  activation.largest = kLargestElement << plan.fractionBits;
+  activation.places = plan.places;
+  activation.terms = plan.terms;
+  activation.termsOfColumn = plan.termsOfColumn();
+  activation.biases = activationBiases(spec, plan);
+  for (const measure::verify::Expectation &result : activationResults(spec, plan))
+    activation.results.push_back(measure::verify::rightRange(spec.result.type, result));
+  subject.bias.resize(spec.n * hal::elementTypeByteSize(spec.result.type));
+  storeActivationBias(spec, plan, subject.bias);
+  subject.right.total = contraction.outputCount();
+  subject.right.method = kActivationMethod;
+}
+
 Verdict checkActivation(const MatmulSpec &spec, const Contraction &contraction, uint64_t seed,
                         const io::TensorSpan &output) {
   using measure::verify::Expectation;
   ActivationPlan plan(spec, contraction, seed);
-  // What each argument becomes.
-  int32_t largest = kLargestArgument << plan.fractionBits;
-  std::vector<Expectation> results;
-  for (int32_t units = -largest; units <= largest; ++units) {
-    double value = activate(spec.epilogue, plan.number(units));
-    results.push_back({value, boundOf(spec, plan.number(units), value)});
-  }
-  std::vector<int32_t> biases;
-  for (uint64_t j = 0; j < spec.n; ++j)
-    biases.push_back(plan.element(kOfBias, j) + largest);
+  const std::vector<Expectation> results = activationResults(spec, plan);
+  const std::vector<int32_t> biases = activationBiases(spec, plan);
 
   measure::verify::ElementCase subject;
   subject.type = spec.result.type;
@@ -217,7 +252,7 @@ Verdict checkActivation(const MatmulSpec &spec, const Contraction &contraction, 
   subject.before = [&](uint64_t element) {
     return measure::verify::prefilledNumber(spec.result.type, Pass::WideRhs, element);
   };
-  subject.method = "bound: exact sums, each element within what its activation may round off of f64";
+  subject.method = kActivationMethod;
   return measure::verify::checkElements(subject);
 }
 

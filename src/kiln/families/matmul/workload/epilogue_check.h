@@ -8,6 +8,7 @@
 
 #include "kiln/families/matmul/workload/matmul_spec.h"
 #include "kiln/measure/verify/check.h"
+#include "kiln/measure/verify/device/device_case.h"
 
 namespace kiln::families {
 
@@ -28,6 +29,10 @@ Status fillActivation(const MatmulSpec &spec, const measure::verify::Contraction
                       measure::MutableTensors inputs);
 measure::verify::Verdict checkActivation(const MatmulSpec &spec, const measure::verify::Contraction &contraction,
                                          uint64_t seed, const io::TensorSpan &output);
+
+// What a device needs for both, and what is said of an output that is right.
+void describeActivation(const MatmulSpec &spec, const measure::verify::Contraction &contraction, uint64_t seed,
+                        measure::verify::DeviceCase &subject);
 
 // The function after the sum and the bias, in f64.
 double activate(Epilogue epilogue, double x);

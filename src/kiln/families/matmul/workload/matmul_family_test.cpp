@@ -9,6 +9,7 @@
 
 #include "kiln/base/narrow_float.h"
 #include "kiln/families/families.h"
+#include "kiln/measure/problem_trial.h"
 #include "kiln/measure/verify/number.h"
 
 namespace kiln::families {
@@ -50,7 +51,7 @@ public:
     for (io::HostTensor &input : inputs)
       spans.push_back(input.span());
     io::TensorSpan outputs[] = {output->span()};
-    return problem.check(pass, seed, spans, outputs);
+    return measure::checkProblem(problem, pass, seed, spans, outputs);
   }
 
   // Straight from the definition, in double, which is exact for the sums of verification; rounded once.

@@ -165,12 +165,22 @@ Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::Tenso
 Result<measure::verify::DeviceCase> deviceCase(const MatmulSpec &spec, size_t pass, uint64_t seed) {
   const Contraction contraction = contractionOf(spec);
   KILN_ASSIGN_OR_RETURN(PassPlan chosen, passOf(spec, contraction, pass));
-  if (chosen.kind != PassKind::Exact)
-    return unimplemented("the pass compares numbers in f64");
   measure::verify::DeviceCase subject{contraction, chosen.exact, seed, spec.hasBias()};
-  subject.right = rightVerdict(contraction, chosen.exact, seed, spec.hasBias());
+  using Check = measure::verify::DeviceCase::Check;
+  subject.check = chosen.kind == PassKind::Real         ? Check::Real
+                  : chosen.kind == PassKind::Activation ? Check::Activation
+                                                        : Check::Exact;
+  if (chosen.kind == PassKind::Activation) {
+    describeActivation(spec, contraction, seed, subject);
+  } else if (chosen.kind == PassKind::Real) {
+    subject.right = measure::verify::rightRealVerdict(contraction, seed);
+    if (spec.hasBias()) // of zeros
+      subject.bias.resize(spec.n * hal::elementTypeByteSize(spec.result.type));
+  } else {
+    subject.right = rightVerdict(contraction, chosen.exact, seed, spec.hasBias());
+  }
   subject.right.method += promiseOf(spec);
-  if (spec.hasBias()) {
+  if (spec.hasBias() && chosen.kind == PassKind::Exact) {
     const BiasPlan plan = planBias(spec, contraction, chosen.exact, seed);
     subject.columns = plan.columns;
     subject.bias.resize(plan.bias.size() * hal::elementTypeByteSize(spec.result.type));

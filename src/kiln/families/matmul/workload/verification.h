@@ -16,7 +16,7 @@ Status fillInputs(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::M
 void prefillOutputs(const MatmulSpec &spec, size_t pass, measure::MutableTensors outputs);
 measure::verify::Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs,
                                measure::Tensors outputs);
-// Of the exact passes; the others are made and checked on the host.
+// What a device needs to make the inputs of a pass and to check the output.
 Result<measure::verify::DeviceCase> deviceCase(const MatmulSpec &spec, size_t pass, uint64_t seed);
 // Null where the tensors are not the problem's.
 std::unique_ptr<measure::verify::TimedCheck> timedCheck(const MatmulSpec &spec, measure::Tensors inputs, uint64_t seed);

@@ -50,6 +50,17 @@ measure::verify::Verdict TransposeProblem::check(size_t pass, uint64_t, measure:
   return checkTranspose(own, transposePasses(own)[pass], inputs[0], outputs[0]);
 }
 
+Result<measure::verify::DeviceCase> TransposeProblem::deviceCase(size_t pass, uint64_t seed) const {
+  if (pass >= transposePasses(own).size())
+    return invalidArgument("pass {} was asked for; there are {}", pass, transposePasses(own).size());
+  measure::verify::DeviceCase subject{};
+  subject.seed = seed;
+  subject.check = measure::verify::DeviceCase::Check::Elements;
+  subject.elements = transposedElements(own);
+  subject.right = rightTranspose(own, transposePasses(own)[pass]);
+  return subject;
+}
+
 std::unique_ptr<measure::verify::TimedCheck> TransposeProblem::timedCheck(measure::Tensors inputs,
                                                                           uint64_t seed) const {
   return timedTranspose(own, inputs, seed);
@@ -70,8 +81,11 @@ Status TransposeProblem::reference(measure::Tensors inputs, measure::MutableTens
     for (size_t d = 0; d < rank; ++d)
       to += at[d] * step[d];
     std::memcpy(outputs[0].bytes.data() + to * size, inputs[0].bytes.data() + element * size, size);
-    for (size_t d = rank; d-- > 0 && ++at[d] == own.shape[d];)
-      at[d] = 0;
+    for (size_t d = rank; d > 0; --d) {
+      if (++at[d - 1] != own.shape[d - 1])
+        break;
+      at[d - 1] = 0;
+    }
   }
   return okStatus();
 }

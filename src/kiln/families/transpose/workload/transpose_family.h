@@ -21,6 +21,7 @@ public:
   std::vector<std::string> passes() const override;
   Status fillInputs(size_t pass, uint64_t seed, measure::MutableTensors inputs) const override;
   void prefillOutputs(size_t pass, measure::MutableTensors outputs) const override;
+  Result<measure::verify::DeviceCase> deviceCase(size_t pass, uint64_t seed) const override;
   measure::verify::Verdict check(size_t pass, uint64_t seed, measure::Tensors inputs,
                                  measure::Tensors outputs) const override;
   std::unique_ptr<measure::verify::TimedCheck> timedCheck(measure::Tensors inputs, uint64_t seed) const override;

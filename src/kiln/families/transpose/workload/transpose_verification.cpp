@@ -87,6 +87,27 @@ static ElementType bitsOf(ElementType type) {
   }
 }
 
+static const char *methodOf(TransposePass pass) {
+  return pass == TransposePass::Bits ? "exact: the bits of each element" : "exact: each element";
+}
+
+// Values are integers other than zero, which are equal where their bits are.
+DeviceElements transposedElements(const TransposeSpec &spec) {
+  const TransposedOrder order(spec);
+  return {.rule = DeviceElements::Rule::Moved,
+          .type = spec.type,
+          .elements = spec.elements(),
+          .extents = order.ownExtents(),
+          .strides = order.inputStrides()};
+}
+
+Verdict rightTranspose(const TransposeSpec &spec, TransposePass pass) {
+  Verdict verdict;
+  verdict.method = methodOf(pass);
+  verdict.total = spec.elements();
+  return verdict;
+}
+
 namespace {
 
 class TransposeCheck {
@@ -106,7 +127,7 @@ public:
       // All bits of NaN are set.
       return pass == TransposePass::Bits ? -1.0 : prefilledNumber(type, prefillOf(pass), element);
     };
-    subject.method = pass == TransposePass::Bits ? "exact: the bits of each element" : "exact: each element";
+    subject.method = methodOf(pass);
     subject.suspicions = suspicions();
     return checkElements(subject);
   }

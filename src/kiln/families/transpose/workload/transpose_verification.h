@@ -14,6 +14,9 @@ public:
   // For `sources.size()` elements of the result from `first` on.
   void sources(uint64_t first, std::span<uint64_t> sources) const;
   uint64_t source(uint64_t element) const;
+  // Of the result's dimensions.
+  std::vector<int64_t> ownExtents() const { return {extents.begin(), extents.end()}; }
+  std::vector<int64_t> inputStrides() const { return {strides.begin(), strides.end()}; }
 
 private:
   std::vector<uint64_t> extents, strides; // of the result's dimensions, in the result and in the input
@@ -30,6 +33,11 @@ void fillTranspose(const TransposeSpec &spec, TransposePass pass, uint64_t seed,
 void prefillTranspose(TransposePass pass, const measure::MutableTensor &output);
 measure::verify::Verdict checkTranspose(const TransposeSpec &spec, TransposePass pass, const io::TensorSpan &input,
                                         const io::TensorSpan &output);
+
+// What a device needs to check one.
+measure::verify::DeviceElements transposedElements(const TransposeSpec &spec);
+// What checkTranspose says of an output that is right.
+measure::verify::Verdict rightTranspose(const TransposeSpec &spec, TransposePass pass);
 
 // Projects the bits of all elements, block by block. Null where the input is not the problem's.
 std::unique_ptr<measure::verify::TimedCheck> timedTranspose(const TransposeSpec &spec, measure::Tensors inputs,

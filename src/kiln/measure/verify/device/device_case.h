@@ -6,8 +6,44 @@
 #include <vector>
 
 #include "kiln/measure/verify/check.h"
+#include "kiln/measure/verify/elements.h"
 
 namespace kiln::measure::verify {
+
+// The pass `activation` of a product: sums of a few numbers of lhs and a bias, in units of 2^-fractionBits, of which
+// each has a range of results.
+struct DeviceActivation {
+  uint64_t key = 0, lhs = 0;             // the unit at a place of lhs in memory is unitOf(randomBits(key, lhs, place))
+  int32_t fractionBits = 0, largest = 0; // units are from -largest to below largest
+  std::vector<int64_t> places;           // of the reduction, at which rhs is not zero
+  struct Term {
+    uint32_t place; // in `places`
+    int32_t sign;
+  };
+  std::vector<Term> terms; // columns of rhs have equally many
+  int64_t termsOfColumn = 0;
+  std::vector<int32_t> biases; // of columns, and what makes places in `results` of sums
+  std::vector<ElementRange> results;
+
+  int32_t unitOf(uint64_t bits) const { return static_cast<int32_t>(bits % uint64_t(2 * largest)) - largest; }
+};
+
+// Outputs whose elements are each a function of one element of each input: what that is.
+struct DeviceElements {
+  enum class Rule {
+    Moved,    // the element of the input at another place, bit by bit
+    Table,    // of an input of 16 bits: what is right for each of its patterns
+    Add,      // computed in f64 and rounded once; of integers they wrap
+    Multiply, // likewise
+    Relu,     // of NaN anything is right
+    SquareRoot,
+  } rule = Rule::Moved;
+  ElementType type = ElementType::F32;
+  uint64_t elements = 0;
+  // Of Moved: of the output's dimensions in memory, and how far apart their elements lie in the input.
+  std::vector<int64_t> extents = {}, strides = {};
+  std::vector<RightElements> table = {};
+};
 
 struct DeviceCase {
   Contraction contraction;
@@ -16,6 +52,14 @@ struct DeviceCase {
   bool roomForBias = false;
   ColumnMap columns = {};
   Verdict right = {}; // what is said of an output that is right
+  enum class Check {
+    Exact,      // projections
+    Real,       // of a sample of sums of real numbers
+    Activation, // of each element
+    Elements,   // likewise, of no contraction: inputs and what outputs hold before the run are the host's
+  } check = Check::Exact;
+  DeviceActivation activation = {};
+  DeviceElements elements = {};
   // What the problem's third input holds, where it has one: few bytes, which the host makes.
   std::vector<uint8_t> bias = {};
 };

@@ -3,98 +3,34 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <optional>
-#include <type_traits>
 
+#include "kiln/measure/verify/device/device_check_impl.h"
 #include "kiln/measure/verify/device/kernels_ptx.h"
-#include "kiln/measure/verify/device/tasks.h"
-#include "kiln/measure/verify/field.h"
 #include "kiln/measure/verify/inputs.h"
 #include "kiln/measure/verify/number.h"
-#include "kiln/schema/gpu_executable.h"
-#include "kiln/schema/gpu_executable_generated.h"
 
 namespace kiln::measure::verify {
 
 // In the order of DeviceCheck::Kernel; none has constants.
 static constexpr hal::ExpectedExport kKernels[] = {
-    {"fill_operand", 2, 0},
-    {"prefill_output", 2, 0},
-    {"project", 5, 0},
+    {"fill_operand", 2, 0}, {"prefill_output", 2, 0}, {"project", 5, 0},     {"fill_scaled", 3, 0},
+    {"fill_units", 2, 0},   {"scatter", 4, 0},        {"dot_samples", 5, 0}, {"pick_samples", 4, 0},
+    {"check_ranges", 8, 0}, {"check_elements", 6, 0},
 };
-// Blocks of a launch, which take several turns where there is more to do.
-static constexpr int64_t kMostBlocks = int64_t(1) << 24;
 // Columns that a thread takes at least, where there are so many.
 static constexpr int64_t kColumnsOfThread = 16;
 // Rows that a block projects at least where neighbours in memory are of different rows: what a warp reads lies
 // together.
 static constexpr int32_t kRowsTogether = 32;
 
-// Elements of a tensor that are compared with the host's.
-static constexpr uint64_t kSamples = 8;
-
-// The first one, the last one, and random ones, which are others in each pass and for each seed.
-static int64_t placeOf(const DeviceCase &subject, uint64_t sample, int64_t extent) {
-  if (sample % kSamples < 2)
-    return sample % kSamples == 0 ? 0 : extent - 1;
-  const uint64_t seed = randomBits(subject.seed ^ 0x5A3F1E, static_cast<uint64_t>(subject.pass));
-  return static_cast<int64_t>(randomBits(seed, sample) % static_cast<uint64_t>(extent));
-}
-
-static std::optional<DeviceFormat> formatOf(ElementType type) {
-  const auto bytes = static_cast<int32_t>(hal::elementTypeByteSize(type));
-  switch (type) {
-  case ElementType::F16: return DeviceFormat{bytes, true, true, true, 5, 10, 15};
-  case ElementType::BF16: return DeviceFormat{bytes, true, true, true, 8, 7, 127};
-  case ElementType::F32: return DeviceFormat{bytes, true, true, true, 8, 23, 127};
-  case ElementType::F64: return DeviceFormat{bytes, true, true, true, 11, 52, 1023};
-  case ElementType::F8E4M3FN: return DeviceFormat{bytes, true, true, false, 4, 3, 7};
-  case ElementType::F8E5M2: return DeviceFormat{bytes, true, true, true, 5, 2, 15};
-  case ElementType::I8:
-  case ElementType::SI8:
-  case ElementType::I16:
-  case ElementType::SI16:
-  case ElementType::I32:
-  case ElementType::SI32: return DeviceFormat{bytes, false, true};
-  case ElementType::UI8: return DeviceFormat{bytes, false, false};
-  default: return std::nullopt;
-  }
-}
-
-static DeviceFormat supportedFormat(ElementType type) {
-  return formatOf(type).value_or(DeviceFormat());
-}
-
 Result<std::unique_ptr<DeviceCheck>> DeviceCheck::create(hal::Device &device) {
+  static_assert(std::size(kKernels) == size_t(Kernel::Elements) + 1);
   auto check = std::unique_ptr<DeviceCheck>(new DeviceCheck(device));
-  KILN_RETURN_IF_ERROR(check->load());
+  KILN_ASSIGN_OR_RETURN(check->executable,
+                        loadDeviceCode(device, "verification", checkKernels(), kKernels, kCheckThreads));
   return check;
-}
-
-Status DeviceCheck::load() {
-  if (deviceKernels().empty())
-    return unimplemented("this build has no kernels that check results on devices: clang was not there to make them");
-  flatbuffers::FlatBufferBuilder builder;
-  std::vector<flatbuffers::Offset<schema::GpuKernel>> kernels;
-  for (const hal::ExpectedExport &entry : kKernels) {
-    const std::string name(entry.name);
-    kernels.push_back(schema::CreateGpuKernelDirect(builder, fmt::format("verification's {}", name).c_str(),
-                                                    name.c_str(), 0, entry.bindingCount, 0, kCheckThreads));
-  }
-  const std::vector<flatbuffers::Offset<flatbuffers::String>> codes{
-      builder.CreateString(deviceKernels().data(), deviceKernels().size())};
-  schema::FinishGpuExecutableBuffer(
-      builder, schema::CreateGpuExecutableDirect(builder, kGpuExecutableVersion, &kernels, &codes));
-  hal::ExecutableSource source;
-  source.name = "verification";
-  source.format = "ptx";
-  source.cpu = deviceKernelsArchitecture();
-  source.bytes = std::as_bytes(std::span(builder.GetBufferPointer(), builder.GetSize()));
-  if (!device.checkExecutable(source).ok())
-    return unimplemented("the device {} does not run the kernels that check results, which are PTX for {}",
-                         device.uri(), source.cpu);
-  KILN_ASSIGN_OR_RETURN(executable, device.createExecutable(source));
-  return okStatus();
 }
 
 Status DeviceCheck::supports(const Contraction &contraction) {
@@ -110,37 +46,6 @@ Status DeviceCheck::supports(const Contraction &contraction) {
 
 Result<Ref<hal::Buffer>> DeviceCheck::allocate(uint64_t bytes) {
   return device.allocator().allocate(hal::BufferUsage::Transient, std::max<uint64_t>(bytes, sizeof(uint64_t)));
-}
-
-template <typename T> Result<Ref<hal::Buffer>> DeviceCheck::upload(std::span<const T> values) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, allocate(values.size_bytes()));
-  KILN_RETURN_IF_ERROR(buffer->write(0, std::as_bytes(values)));
-  return buffer;
-}
-
-template <typename T>
-Status DeviceCheck::launch(Kernel kernel, const T &task, std::initializer_list<hal::Buffer *> buffers) {
-  if (task.blocks() == 0)
-    return okStatus();
-  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> description, upload(std::span(&task, 1)));
-  std::vector<hal::Binding> bindings = {{description.get(), 0, description->byteLength()}};
-  for (hal::Buffer *buffer : buffers)
-    bindings.push_back({buffer, 0, buffer->byteLength()});
-  std::vector<hal::SlotRange> ranges;
-  for (const hal::Binding &binding : bindings)
-    ranges.push_back({uint32_t(ranges.size()), 0, binding.length});
-  KILN_ASSIGN_OR_RETURN(Ref<hal::CommandBuffer> commands,
-                        device.createCommandBuffer(hal::CommandBufferMode::OneShot, uint32_t(bindings.size())));
-  hal::Dispatch dispatch;
-  dispatch.executable = executable.get();
-  dispatch.exportOrdinal = uint32_t(kernel);
-  dispatch.workgroupCount[0] = uint64_t(std::min(task.blocks(), kMostBlocks));
-  dispatch.bindings = ranges;
-  KILN_RETURN_IF_ERROR(commands->dispatch(dispatch));
-  KILN_RETURN_IF_ERROR(commands->finalize());
-  KILN_ASSIGN_OR_RETURN(Ref<hal::Fence> done, device.execute(nullptr, commands.get(), bindings));
-  return done->wait(Deadline::infinite());
 }
 
 // All bits are set where there is no value.
@@ -163,6 +68,17 @@ Status DeviceCheck::fill(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffe
   Contraction withoutOutput = c;
   withoutOutput.outLayout = {}; // an element that every buffer has room for
   KILN_RETURN_IF_ERROR(withoutOutput.validate(lhs.byteLength(), rhs.byteLength(), sizeof(uint64_t)));
+  switch (subject.check) {
+  case DeviceCase::Check::Exact: return fillExact(subject, lhs, rhs);
+  case DeviceCase::Check::Real: return fillReal(subject, lhs, rhs);
+  case DeviceCase::Check::Activation: return fillActivation(subject, lhs, rhs);
+  case DeviceCase::Check::Elements: break; // by the host
+  }
+  return okStatus();
+}
+
+Status DeviceCheck::fillExact(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs) {
+  const Contraction &c = subject.contraction;
   FillTask task;
   task.numbers = InputPlan::make(c, subject.pass, subject.seed, 1, subject.roomForBias).numbers();
   task.batch = c.batch;

@@ -9,6 +9,10 @@
 //   KILN_ASSIGN_OR_RETURN(RowSums expected, check->expect(subject, lhs, rhs));
 //   KILN_ASSIGN_OR_RETURN(std::vector<WrongLines> wrong, check->findWrongRows(subject, expected, out));
 //
+// Real numbers are compared with sums of f64 of the elements that checkReal looks at, which the device adds up before
+// the candidate runs (expectSums) and the host judges (judgeSums). Elements behind an activation are each held to the
+// range that is right (findWrongActivations).
+//
 // Everything has happened when a call returns; what the device could not do is an error. For one thread at a time.
 #ifndef KILN_MEASURE_VERIFY_DEVICE_DEVICE_CHECK_H
 #define KILN_MEASURE_VERIFY_DEVICE_DEVICE_CHECK_H
@@ -23,6 +27,7 @@
 #include "kiln/base/status.h"
 #include "kiln/measure/verify/device/device_case.h"
 #include "kiln/measure/verify/projection.h"
+#include "kiln/measure/verify/real.h"
 #include "kiln/runtime/hal/device.h"
 
 namespace kiln::measure::verify {
@@ -51,17 +56,39 @@ public:
   // another number for a moment. Fails where findWrongRows does not find its row, or finds others.
   Status checkPlanted(const DeviceCase &subject, const RowSums &expected, uint64_t element, hal::Buffer &out);
 
+  // Of DeviceCase::Check::Real: the sums of what is looked at, and whether the output's elements are those.
+  Result<std::vector<SampledSum>> expectSums(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs);
+  Result<Verdict> judgeSums(const DeviceCase &subject, std::vector<SampledSum> sums, hal::Buffer &out);
+  // As checkPlanted, of one of the elements that are looked at, which is no number for a moment.
+  Status checkPlantedSum(const DeviceCase &subject, const std::vector<SampledSum> &sums, uint64_t planted,
+                         hal::Buffer &out);
+  // Of DeviceCase::Check::Activation.
+  Result<std::vector<WrongLines>> findWrongActivations(const DeviceCase &subject, hal::Buffer &out);
+  Status checkPlantedActivation(const DeviceCase &subject, uint64_t element, hal::Buffer &out);
+  // Of DeviceCase::Check::Elements: how many elements are wrong. Unimplemented where there is no code for the type.
+  Result<uint64_t> countWrongElements(const DeviceElements &elements, std::span<hal::Buffer *const> inputs,
+                                      hal::Buffer &out);
+  Status checkPlantedElement(const DeviceElements &elements, std::span<hal::Buffer *const> inputs, uint64_t element,
+                             hal::Buffer &out);
+
 private:
-  enum class Kernel : uint32_t { Fill, Prefill, Project };
+  enum class Kernel : uint32_t { Fill, Prefill, Project, FillScaled, FillUnits, Scatter, Dot, Pick, Ranges, Elements };
   struct Projected {
     std::vector<int64_t> elements;
     std::vector<uint32_t> bad;
   };
   explicit DeviceCheck(hal::Device &device) : device(device) {}
 
-  Status load();
   Status compareElement(std::string_view what, hal::Buffer &tensor, int64_t element, ElementType type,
                         std::optional<int32_t> value);
+  Status fillExact(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs);
+  Status fillReal(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs);
+  Status fillScaled(const DeviceCase &subject, const ScaledOperand &operand, hal::Buffer &tensor);
+  Result<hal::Buffer *> listOf(ElementType type, int range);
+  Status fillActivation(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs);
+  // Looks for what is planted: an element of the output is no number for a moment, and `isFound` is asked.
+  template <typename IsFound>
+  Status plant(const DeviceCase &subject, int64_t b, int64_t row, int64_t column, hal::Buffer &out, IsFound isFound);
   Result<Ref<hal::Buffer>> allocate(uint64_t bytes);
   template <typename T> Result<Ref<hal::Buffer>> upload(std::span<const T> values);
   template <typename T> Status launch(Kernel kernel, const T &task, std::initializer_list<hal::Buffer *> buffers);
@@ -71,6 +98,13 @@ private:
 
   hal::Device &device;
   Ref<hal::Executable> executable;
+  // Lists that real numbers are taken from, which take long to make: of the types and ranges so far.
+  struct NumberList {
+    ElementType type;
+    int range;
+    Ref<hal::Buffer> numbers;
+  };
+  std::vector<NumberList> lists;
 };
 
 } // namespace kiln::measure::verify

@@ -1,6 +1,13 @@
 // Inputs that a simulated GPU makes are those of the host, bit by bit, and so are its verdicts.
 #include "kiln/measure/verify/device/testing/on_simulator.h"
 
+#include <cmath>
+#include <numeric>
+
+#include "kiln/measure/verify/element_inputs.h"
+#include "kiln/measure/verify/elements.h"
+#include "kiln/measure/verify/real.h"
+
 namespace kiln::measure::verify {
 namespace {
 
@@ -193,6 +200,141 @@ TEST_F(DeviceCheckTest, APlantedElementIsFoundAndTakenAway) {
   RowSums others = *expected;
   ++others[3];
   EXPECT_EQ(check->checkPlanted(subject, others, 0, *out).code(), StatusCode::Internal);
+}
+
+// As DeviceCheckTest.InputsAreTheHostsBitByBit, of all types of floats, and cut off where tf32 ends.
+TEST_F(DeviceCheckTest, RealInputsAreTheHostsBitByBit) {
+  int which = 0;
+  for (const Types &types : allTypes())
+    for (const Size &size : {Size{1, 5, 7, 33}, Size{2, 3, 2, 130}, Size{1, 300, 3, 9}})
+      for (bool tf32 : {false, true}) {
+        Contraction contraction = inLayouts(makeContraction(types, size), which++);
+        if (!hasRealPass(contraction) || isInteger(types.operands) || (tf32 && types.operands != ElementType::F32))
+          continue;
+        contraction.tf32 = tf32;
+        Data data(contraction, Pass::WideRhs, 7); // of the right sizes
+        ASSERT_TRUE(fillReal(contraction, 7, data.lhs, data.rhs).ok());
+        DeviceCase subject{contraction, Pass::WideRhs, 7};
+        subject.check = DeviceCase::Check::Real;
+        Ref<hal::Buffer> lhs = empty(data.lhs.size()), rhs = empty(data.rhs.size());
+        const Status filled = check->fill(subject, *lhs, *rhs);
+        ASSERT_TRUE(filled.ok()) << filled.toString();
+        EXPECT_EQ(bytesOf(*lhs), data.lhs) << sizeText(types, size) << (tf32 ? " tf32" : "");
+        EXPECT_EQ(bytesOf(*rhs), data.rhs) << sizeText(types, size) << (tf32 ? " tf32" : "");
+      }
+}
+
+TEST_F(DeviceCheckTest, APlantedElementOfRealNumbersIsFoundAndTakenAway) {
+  Data data(makeContraction(kAllTypes[1], {2, 9, 13, 21}), Pass::WideRhs, 2);
+  ASSERT_TRUE(fillReal(data.contraction, 2, data.lhs, data.rhs).ok());
+  const TensorOperand left(data.contraction.lhs, data.contraction.lhsLayout, data.lhs),
+      right(data.contraction.rhs, data.contraction.rhsLayout, data.rhs);
+  data.compute([&](int64_t b, int64_t i, int64_t j) {
+    std::vector<double> row(21), column(21);
+    left.numbersAlong(b, i, 0, 21, row.data());
+    right.numbersDown(b, 0, j, 21, column.data());
+    return std::inner_product(row.begin(), row.end(), column.begin(), 0.0);
+  });
+  DeviceCase subject{data.contraction, Pass::WideRhs, data.seed};
+  subject.check = DeviceCase::Check::Real;
+  Ref<hal::Buffer> lhs = bufferOf(*device, data.lhs), rhs = bufferOf(*device, data.rhs),
+                   out = bufferOf(*device, data.out);
+  Result<std::vector<SampledSum>> sums = check->expectSums(subject, *lhs, *rhs);
+  ASSERT_TRUE(sums.ok()) << sums.status().toString();
+  for (uint64_t planted : {0, 12, 117, 1000}) {
+    EXPECT_TRUE(check->checkPlantedSum(subject, *sums, planted, *out).ok()) << planted;
+    EXPECT_EQ(bytesOf(*out), data.out);
+  }
+  // A check that finds others is no check.
+  std::vector<SampledSum> others = *sums;
+  others[3].sum += 1e6;
+  EXPECT_EQ(check->checkPlantedSum(subject, others, 0, *out).code(), StatusCode::Internal);
+  EXPECT_EQ(check->judgeSums(subject, {}, *out).status().code(), StatusCode::InvalidArgument);
+}
+
+// Patterns of 16 bits as functions of themselves, numbers of other types rounded, and elements moved: what the host
+// computes is right, and each bit that is another is found.
+TEST_F(DeviceCheckTest, ElementsAreFunctionsOfOthers) {
+  using Rule = DeviceElements::Rule;
+  for (ElementType type : {ElementType::F16, ElementType::BF16, ElementType::F32, ElementType::I32})
+    for (Rule rule : {Rule::Add, Rule::Multiply, Rule::Relu, Rule::SquareRoot, Rule::Moved}) {
+      if (type == ElementType::I32 && (rule == Rule::Relu || rule == Rule::SquareRoot))
+        continue;
+      const uint64_t size = hal::elementTypeByteSize(type);
+      DeviceElements elements{.rule = rule, .type = type, .elements = 60 * 70};
+      if (rule == Rule::Moved)
+        elements.extents = {70, 60}, elements.strides = {1, 70};
+      std::vector<uint8_t> a(elements.elements * size), b(a.size()), out(a.size());
+      fillSpecial(type, 3, a);
+      fillSpecial(type, 4, b);
+      for (uint64_t i = 0; i < elements.elements; ++i) {
+        const double x = io::elementAsDouble(type, a.data() + i * size),
+                     y = io::elementAsDouble(type, b.data() + i * size);
+        uint8_t *element = out.data() + i * size;
+        if (rule == Rule::Moved)
+          std::memcpy(element, a.data() + (i % 60 * 70 + i / 60) * size, size);
+        else if (type == ElementType::I32)
+          storeInteger(type,
+                       int32_t(rule == Rule::Add ? uint32_t(int32_t(x)) + uint32_t(int32_t(y))
+                                                 : uint32_t(int32_t(x)) * uint32_t(int32_t(y))),
+                       element);
+        else
+          io::storeFloat(type,
+                         roundTo(type, rule == Rule::Add        ? x + y
+                                       : rule == Rule::Multiply ? x * y
+                                       : rule == Rule::Relu     ? (x < 0 ? 0 : x)
+                                                                : std::sqrt(x)),
+                         element);
+      }
+      Ref<hal::Buffer> first = bufferOf(*device, a), second = bufferOf(*device, b), result = bufferOf(*device, out);
+      hal::Buffer *const both[] = {first.get(), second.get()};
+      const std::span<hal::Buffer *const> inputs =
+          std::span(both).first(rule == Rule::Add || rule == Rule::Multiply ? 2 : 1);
+      Result<uint64_t> wrong = check->countWrongElements(elements, inputs, *result);
+      ASSERT_TRUE(wrong.ok()) << wrong.status().toString();
+      EXPECT_EQ(*wrong, 0u) << hal::elementTypeName(type) << " " << int(rule);
+      for (uint64_t planted : {0, 59, 60, 4095, 4096, 4199}) {
+        EXPECT_TRUE(check->checkPlantedElement(elements, inputs, planted, *result).ok()) << planted << " " << int(rule);
+        EXPECT_EQ(bytesOf(*result), out);
+      }
+      EXPECT_EQ(check->checkPlantedElement(elements, inputs, 4200, *result).code(), StatusCode::OutOfRange);
+      EXPECT_EQ(check->countWrongElements(elements, {}, *result).status().code(), StatusCode::InvalidArgument);
+      // A unit of the last place, of a number that is no NaN.
+      uint64_t at = 0;
+      while (!std::isfinite(io::elementAsDouble(type, out.data() + at * size)) ||
+             io::elementAsDouble(type, out.data() + at * size) == 0 ||
+             std::isnan(io::elementAsDouble(type, a.data() + at * size)))
+        ++at;
+      out[at * size] ^= 1;
+      ASSERT_TRUE(result->write(0, std::as_bytes(std::span(out))).ok());
+      wrong = check->countWrongElements(elements, inputs, *result);
+      ASSERT_TRUE(wrong.ok());
+      EXPECT_EQ(*wrong, 1u) << hal::elementTypeName(type) << " " << int(rule);
+    }
+}
+
+// Numbers of a bound, each a neighbour of the next; the first ones beyond it are wrong.
+TEST(ElementRanges, AreWhatABoundTakes) {
+  for (ElementType type : {ElementType::F16, ElementType::BF16, ElementType::F32})
+    for (const Expectation &expected :
+         {Expectation{1, 0.01}, Expectation{-3.25, 0.125}, Expectation{0, 0}, Expectation{1e-9, 1e-5},
+          Expectation{-0.5, 0.5 + 0x1p-30}, Expectation{2, 0}, Expectation{7.5, 1e-3}}) {
+      const ElementRange range = rightRange(type, expected);
+      auto numberAt = [&](int64_t order) {
+        const auto sign = uint64_t(1) << (hal::elementTypeByteSize(type) * 8 - 1);
+        const uint64_t bits = order < 0 ? uint64_t(-order) | sign : uint64_t(order);
+        EXPECT_EQ(orderOf(type, bits), order);
+        return io::elementAsDouble(type, reinterpret_cast<const uint8_t *>(&bits));
+      };
+      auto isRight = [&](int64_t order) { return std::fabs(numberAt(order) - expected.value) <= expected.bound; };
+      if (range.low > range.high) {
+        EXPECT_EQ(hal::elementTypeName(type), "f16") << "which alone has no number there";
+        continue;
+      }
+      EXPECT_TRUE(isRight(range.low) && isRight(range.high)) << expected.value;
+      EXPECT_FALSE(isRight(range.low - 1) || isRight(range.high + 1)) << expected.value;
+    }
+  EXPECT_GT(rightRange(ElementType::F16, {1 + 0x1p-12, 0}).low, rightRange(ElementType::F16, {1 + 0x1p-12, 0}).high);
 }
 
 TEST_F(DeviceCheckTest, WhatCannotBeCheckedIsAnError) {

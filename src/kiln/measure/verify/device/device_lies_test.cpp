@@ -1,5 +1,5 @@
-// What lies_test.cpp plants is also given to a simulated GPU, which must find the same wrong rows: all that a test
-// plants while that takes a tenth of a second or so, and then one in 64.
+// What lies_test.cpp and real_test.cpp plant is also given to a simulated GPU, which must find the same wrong rows, or
+// come to the same verdict: all that a test plants while that takes a tenth of a second or so, and then one in 64.
 #include "kiln/measure/verify/device/testing/on_simulator.h"
 
 namespace kiln::measure::verify {
@@ -13,7 +13,7 @@ public:
     ASSERT_TRUE(made.ok()) << made.status().toString();
     check = *std::move(made);
     alsoCheck() = [this](const Data &data, const ColumnMap &columns, const Verdict &verdict) {
-      if (!isChosen(data))
+      if (!isChosen(data.contraction))
         return;
       ++checks;
       Result<std::vector<WrongLines>> rows = wrongRowsOnDevice(*device, *check, data, columns);
@@ -21,21 +21,39 @@ public:
       EXPECT_EQ(rows->empty(), verdict.ok()) << verdict.explanation;
       EXPECT_EQ(*rows, wrongRowsOnHost(data, columns)) << verdict.explanation;
     };
+    alsoCheckReal() = [this](const Contraction &contraction, uint64_t seed, std::span<const uint8_t> lhs,
+                             std::span<const uint8_t> rhs, std::span<const uint8_t> out, const Verdict &verdict) {
+      if (!isChosen(contraction))
+        return;
+      ++realChecks;
+      DeviceCase subject{contraction, Pass::WideRhs, seed};
+      subject.check = DeviceCase::Check::Real;
+      Ref<hal::Buffer> left = bufferOf(*device, lhs), right = bufferOf(*device, rhs), output = bufferOf(*device, out);
+      Result<std::vector<SampledSum>> sums = check->expectSums(subject, *left, *right);
+      ASSERT_TRUE(sums.ok()) << sums.status().toString();
+      Result<Verdict> found = check->judgeSums(subject, *sums, *output);
+      ASSERT_TRUE(found.ok()) << found.status().toString();
+      EXPECT_EQ(found->ok(), verdict.ok()) << verdict.explanation << "\n" << found->explanation;
+      EXPECT_EQ(found->cause, verdict.cause) << verdict.explanation << "\n" << found->explanation;
+      EXPECT_EQ(found->wrong, verdict.wrong) << verdict.explanation << "\n" << found->explanation;
+    };
   }
   void TearDown() override {
     alsoCheck() = nullptr;
+    alsoCheckReal() = nullptr;
     EXPECT_GT(checks, 0) << "nothing was checked on the device";
+    EXPECT_GT(realChecks, 0) << "no real numbers were checked on the device";
     check.reset();
     device = nullptr;
   }
 
 private:
-  bool isChosen(const Data &data) {
+  bool isChosen(const Contraction &contraction) {
     constexpr uint64_t kElementsOfTest = 200'000;
     const ::testing::TestInfo *test = ::testing::UnitTest::GetInstance()->current_test_info();
     if (std::exchange(current, test) != test)
       looked = offered = 0;
-    const uint64_t elements = data.contraction.k * (data.contraction.m + data.contraction.n) * data.contraction.batch;
+    const uint64_t elements = contraction.k * (contraction.m + contraction.n) * contraction.batch;
     if (offered++ % 64 != 0 && looked + elements > kElementsOfTest)
       return false;
     looked += elements;
@@ -46,7 +64,7 @@ private:
   uint64_t looked = 0, offered = 0; // elements, and checks, of the test that runs
   Ref<hal::Device> device;
   std::unique_ptr<DeviceCheck> check;
-  int checks = 0;
+  int checks = 0, realChecks = 0;
 };
 
 } // namespace
@@ -54,6 +72,9 @@ private:
 
 int main(int argc, char **argv) {
   ::testing::InitGoogleTest(&argc, argv);
+  // Tests of right programs in many orders take minutes, of which the device's checks are seconds.
+  if (GTEST_FLAG_GET(filter) == "*")
+    GTEST_FLAG_SET(filter, "-RealTest.RightProgramsPassInAnyOrder:RealTest.SumsOneByOnePassEachTime");
   ::testing::AddGlobalTestEnvironment(new kiln::measure::verify::OnDevice);
   return RUN_ALL_TESTS();
 }

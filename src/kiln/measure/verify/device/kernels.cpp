@@ -1,9 +1,11 @@
-// Inputs of contractions and projections of their results, on a GPU. Clang compiles this to PTX when Kiln is built, and
-// Kiln's own compiler has no part in it. device_check.h launches them; executables in schema/gpu_executable.fbs says
-// what a kernel's parameters are. Without the standard library, which has no headers for GPUs.
+// Inputs of contractions, projections of their results, and sums of a sample of them, on a GPU. Clang compiles this to
+// PTX when Kiln is built, and Kiln's own compiler has no part in it. device_check.h launches them; executables in
+// schema/gpu_executable.fbs says what a kernel's parameters are. Without the standard library, which has no headers for
+// GPUs.
 #include "kiln/measure/verify/device/tasks.h"
 
 using namespace kiln::measure::verify;
+using kiln::randomBits;
 
 namespace {
 
@@ -17,6 +19,8 @@ constexpr int64_t kRun = 256;
 
 __attribute__((address_space(3))) int64_t sums[kCheckThreads];
 __attribute__((address_space(3))) uint32_t flags[kCheckThreads];
+__attribute__((address_space(3))) double exactSums[kCheckThreads], lostSums[kCheckThreads], magnitudes[kCheckThreads],
+    squares[kCheckThreads];
 
 int64_t threadIndex() {
   return __nvvm_read_ptx_sreg_tid_x();
@@ -108,6 +112,83 @@ bool decode(const DeviceFormat &format, uint64_t bits, int32_t &value) {
   return isInteger || isZero;
 }
 
+double powerOfTwo(int64_t exponent) {
+  return __builtin_bit_cast(double, uint64_t(exponent + 1023) << 52);
+}
+
+// Of any float, or an integer.
+double numberOf(const DeviceFormat &format, uint64_t bits) {
+  if (!format.isFloat) {
+    const int32_t unused = 64 - 8 * format.bytes;
+    return format.isSigned ? double(int64_t(bits << unused) >> unused) : double(bits);
+  }
+  if (format.bytes == 8)
+    return __builtin_bit_cast(double, bits);
+  const uint64_t sign = bits >> (format.exponentBits + format.fractionBits) & 1;
+  const uint64_t fraction = bits & ((uint64_t(1) << format.fractionBits) - 1);
+  const int64_t largestExponent = (int64_t(1) << format.exponentBits) - 1;
+  const int64_t exponent = int64_t(bits >> format.fractionBits) & largestExponent;
+  const bool isNumber =
+      exponent != largestExponent || (!format.hasInfinity && fraction != (uint64_t(1) << format.fractionBits) - 1);
+  if (exponent == 0) {
+    const double number = double(int64_t(fraction)) * powerOfTwo(1 - format.exponentOfOne - format.fractionBits);
+    return sign ? -number : number;
+  }
+  const uint64_t exponentBits = isNumber ? uint64_t(exponent - format.exponentOfOne + 1023) : 2047;
+  return __builtin_bit_cast(double, sign << 63 | exponentBits << 52 | fraction << (52 - format.fractionBits));
+}
+
+// Bits of floats in the order of their numbers: orderOf in elements.h.
+int64_t orderOf(const DeviceFormat &format, uint64_t bits) {
+  const uint64_t sign = uint64_t(1) << (8 * format.bytes - 1);
+  const auto magnitude = int64_t(bits & (sign - 1));
+  return bits & sign ? -magnitude : magnitude;
+}
+
+bool isNan(double number) {
+  return number != number;
+}
+
+// The nearest number of the format, of two the even one: its bits. Of NaN, any.
+uint64_t roundedBits(const DeviceFormat &format, double number) {
+  const uint64_t bits = __builtin_bit_cast(uint64_t, number);
+  if (format.bytes == 8)
+    return bits;
+  const uint64_t sign = bits >> 63 << (format.exponentBits + format.fractionBits);
+  const int64_t exponent = int64_t(bits >> 52 & 2047) - 1023;
+  const uint64_t infinity = ((uint64_t(1) << format.exponentBits) - 1) << format.fractionBits;
+  if (exponent == 1024)
+    return sign | infinity | (isNan(number) ? 1 : 0);
+  // Below the smallest normal number the last bit stays where it is.
+  const int64_t lowest = 1 - format.exponentOfOne;
+  const int64_t dropped = 52 - format.fractionBits + (exponent < lowest ? lowest - exponent : 0);
+  if (dropped > 53 || exponent == -1023)
+    return sign;
+  const uint64_t significand = (bits & ((uint64_t(1) << 52) - 1)) | uint64_t(1) << 52;
+  const uint64_t half = uint64_t(1) << (dropped - 1), rest = significand & (2 * half - 1);
+  uint64_t kept = significand >> dropped;
+  kept += rest > half || (rest == half && (kept & 1)) ? 1 : 0;
+  // A carry makes the exponent one more by itself; the leading one is part of it.
+  const uint64_t rounded = exponent < lowest ? kept : kept + (uint64_t(exponent - lowest) << format.fractionBits);
+  return sign | (rounded < infinity ? rounded : infinity);
+}
+
+// Equal as numbers, or both none.
+bool sameNumber(const DeviceFormat &format, uint64_t a, uint64_t b) {
+  const double left = numberOf(format, a), right = numberOf(format, b);
+  return left == right || (isNan(left) && isNan(right));
+}
+
+// Sums in f64, with what rounding loses of each caught (Neumaier).
+struct ExactSum {
+  double sum = 0, lost = 0;
+  void add(double term) {
+    const double next = sum + term;
+    lost += __builtin_fabs(sum) >= __builtin_fabs(term) ? (sum - next) + term : (term - next) + sum;
+    sum = next;
+  }
+};
+
 // 2^61 is 1 in the field: what is above the lowest 61 bits is added to them, twice.
 int64_t reduce(Int128 sum) {
   sum = (sum & kPrime) + (sum >> 61);
@@ -149,7 +230,9 @@ KILN_KERNEL prefill_output(const PrefillTask *task, uint8_t *tensor, KILN_OTHER_
   const int64_t step = blockCount() * kCheckThreads;
   for (int64_t element = blockIndex() * kCheckThreads + threadIndex(); element < task->elements; element += step)
     storeBits(tensor, task->format, element,
-              task->allBits ? ~uint64_t(0) : encode(task->format, InputNumbers::prefill(uint64_t(element))));
+              task->zeros     ? 0
+              : task->allBits ? ~uint64_t(0)
+                              : encode(task->format, InputNumbers::prefill(uint64_t(element))));
 }
 
 // `bad` says of each row whether it holds something that is no integer.
@@ -196,6 +279,184 @@ KILN_KERNEL project(const ProjectTask *task, const uint8_t *tensor, const int64_
       bad[b * matrix.rows + row] = flags[threadIndex()];
     }
     // The next row's numbers come where these are.
+    awaitBlock();
+  }
+}
+
+KILN_KERNEL fill_scaled(const ScaledFillTask *task, const uint8_t *numbers, uint8_t *tensor, KILN_OTHER_PARAMETERS) {
+  const ScaledFillTask &fill = *task;
+  const int64_t matrix = fill.rows * fill.columns, all = fill.batch * matrix, step = blockCount() * kCheckThreads;
+  for (int64_t at = blockIndex() * kCheckThreads + threadIndex(); at < all; at += step) {
+    const int64_t b = at / matrix, element = at % matrix, row = element / fill.columns;
+    const int64_t line = fill.scalesRows ? row : element - row * fill.columns;
+    const uint64_t key = randomBits(fill.key, uint64_t(b)), bits = randomBits(key, uint64_t(element));
+    const auto shifted = int64_t(randomBits(key ^ fill.scalesKey, uint64_t(line)) % uint64_t(2 * fill.range + 1));
+    uint64_t value = 0;
+    if (fill.isNarrow) {
+      const int64_t chosen = shifted * fill.narrowNumbers + int64_t(bits % uint64_t(fill.narrowNumbers));
+      value = loadBits(numbers, fill.format, chosen);
+    } else {
+      const auto *ends = reinterpret_cast<const double *>(numbers);
+      const uint64_t part = bits >> (64 - fill.partBits);
+      const double within = double(int64_t(bits << fill.partBits >> 11)) * 0x1p-53;
+      const float number = float(ends[part] + (ends[part + 1] - ends[part]) * within);
+      value = __builtin_bit_cast(uint32_t, number *float(powerOfTwo(shifted - fill.range))) & fill.keptBits;
+    }
+    storeBits(tensor, fill.format, b * fill.batchStride + element, value);
+  }
+}
+
+// A unit is a power of two: the integer, with a smaller exponent.
+KILN_KERNEL fill_units(const UnitFillTask *task, uint8_t *tensor, KILN_OTHER_PARAMETERS) {
+  const int64_t step = blockCount() * kCheckThreads;
+  for (int64_t at = blockIndex() * kCheckThreads + threadIndex(); at < task->elements; at += step) {
+    const int32_t units = task->numbers.unitAt(at);
+    const uint64_t bits = encode(task->format, units);
+    storeBits(tensor, task->format, at,
+              units == 0 ? 0 : bits - (uint64_t(task->numbers.fractionBits) << task->format.fractionBits));
+  }
+}
+
+KILN_KERNEL scatter(const ScatterTask *task, const int64_t *places, const int32_t *values, uint8_t *tensor,
+                    KILN_OTHER_PARAMETERS) {
+  const int64_t step = blockCount() * kCheckThreads;
+  for (int64_t at = blockIndex() * kCheckThreads + threadIndex(); at < task->count; at += step)
+    storeBits(tensor, task->format, places[at], encode(task->format, values[at]));
+}
+
+// Of each sample the exact sum, the sum of magnitudes, and that of squares.
+KILN_KERNEL dot_samples(const DotTask *task, const int64_t *places, const uint8_t *lhs, const uint8_t *rhs,
+                        double *results, KILN_OTHER_PARAMETERS) {
+  const DotTask &dot = *task;
+  const int64_t thread = threadIndex();
+  for (int64_t sample = blockIndex(); sample < dot.samples; sample += blockCount()) {
+    const int64_t b = places[3 * sample], i = places[3 * sample + 1], j = places[3 * sample + 2];
+    ExactSum sum;
+    double magnitude = 0, square = 0;
+    for (int64_t p = thread; p < dot.k; p += kCheckThreads) {
+      const double left = numberOf(dot.lhs.format, loadBits(lhs, dot.lhs.format, dot.lhs.offset(b, i, p))),
+                   right = numberOf(dot.rhs.format, loadBits(rhs, dot.rhs.format, dot.rhs.offset(b, p, j)));
+      const double product = left * right;
+      sum.lost += __builtin_fma(left, right, -product);
+      sum.add(product);
+      magnitude += __builtin_fabs(product);
+      square += product * product;
+    }
+    exactSums[thread] = sum.sum;
+    lostSums[thread] = sum.lost;
+    magnitudes[thread] = magnitude;
+    squares[thread] = square;
+    for (int64_t half = kCheckThreads / 2; half > 0; half /= 2) {
+      awaitBlock();
+      if (thread < half) {
+        ExactSum both{exactSums[thread], lostSums[thread] + lostSums[thread + half]};
+        both.add(exactSums[thread + half]);
+        exactSums[thread] = both.sum;
+        lostSums[thread] = both.lost;
+        magnitudes[thread] = magnitudes[thread] + magnitudes[thread + half];
+        squares[thread] = squares[thread] + squares[thread + half];
+      }
+    }
+    if (thread == 0) {
+      results[3 * sample] = exactSums[0] + lostSums[0];
+      results[3 * sample + 1] = magnitudes[0];
+      results[3 * sample + 2] = squares[0];
+    }
+    // The next sample's sums come where these are.
+    awaitBlock();
+  }
+}
+
+KILN_KERNEL pick_samples(const PickTask *task, const int64_t *places, const uint8_t *out, double *results,
+                         KILN_OTHER_PARAMETERS) {
+  const DeviceMatrix &matrix = task->out;
+  const int64_t step = blockCount() * kCheckThreads;
+  for (int64_t at = blockIndex() * kCheckThreads + threadIndex(); at < task->samples; at += step)
+    results[at] =
+        numberOf(matrix.format,
+                 loadBits(out, matrix.format, matrix.offset(places[3 * at], places[3 * at + 1], places[3 * at + 2])));
+}
+
+// `ranges` has two ends for each sum; `bad` says of each row whether an element is outside of its range.
+KILN_KERNEL check_ranges(const RangeTask *task, const int64_t *places, const uint32_t *termPlaces,
+                         const int32_t *termSigns, const int32_t *biases, const int64_t *ranges, const uint8_t *out,
+                         uint32_t *bad, KILN_OTHER_PARAMETERS) {
+  const RangeTask &check = *task;
+  for (int64_t row = blockIndex(); row < check.rows; row += blockCount()) {
+    bool good = true;
+    for (int64_t column = threadIndex(); column < check.columns; column += kCheckThreads) {
+      int32_t sum = biases[column];
+      for (int64_t term = column * check.terms; term < (column + 1) * check.terms; ++term)
+        sum += termSigns[term] * check.numbers.unitAt(check.lhs.offset(0, row, places[termPlaces[term]]));
+      const int64_t order =
+          orderOf(check.out.format, loadBits(out, check.out.format, check.out.offset(0, row, column)));
+      good &= ranges[2 * sum] <= order && order <= ranges[2 * sum + 1];
+    }
+    flags[threadIndex()] = good ? 0 : 1;
+    for (int64_t half = kCheckThreads / 2; half > 0; half /= 2) {
+      awaitBlock();
+      if (threadIndex() < half)
+        flags[threadIndex()] = flags[threadIndex()] | flags[threadIndex() + half];
+    }
+    if (threadIndex() == 0)
+      bad[row] = flags[0];
+    awaitBlock();
+  }
+}
+
+// `table` is that of a task with patterns; `second` that of one with two inputs.
+KILN_KERNEL check_elements(const ElementsTask *task, const PatternRange *table, const uint8_t *first,
+                           const uint8_t *second, const uint8_t *out, uint32_t *wrong, KILN_OTHER_PARAMETERS) {
+  const ElementsTask &check = *task;
+  const DeviceFormat format = check.format;
+  const int64_t perBlock = ElementsTask::kElements * kCheckThreads;
+  for (int64_t block = blockIndex(); block < check.blocks(); block += blockCount()) {
+    uint32_t count = 0;
+    for (int64_t i = 0; i < ElementsTask::kElements; ++i) {
+      const int64_t at = block * perBlock + i * kCheckThreads + threadIndex();
+      if (at >= check.elements)
+        break;
+      const uint64_t actual = loadBits(out, format, at);
+      bool good = false;
+      if (check.rule == 0) { // Moved
+        int64_t rest = at, from = 0;
+        for (int32_t d = check.rank - 1; d >= 0; --d) {
+          from += rest % check.extents[d] * check.strides[d];
+          rest /= check.extents[d];
+        }
+        good = loadBits(first, format, from) == actual;
+      } else if (check.rule == 1) { // Table
+        const PatternRange &range = table[loadBits(first, format, at)];
+        const int64_t order = orderOf(format, actual);
+        good = (range.flags & PatternRange::kAll) || (range.low <= order && order <= range.high) ||
+               ((range.flags & PatternRange::kZero) && order == 0) ||
+               ((range.flags & PatternRange::kNan) && isNan(numberOf(format, actual)));
+      } else if (!format.isFloat) {
+        const auto a = uint32_t(loadBits(first, format, at)), b = uint32_t(loadBits(second, format, at));
+        good = uint32_t(actual) == (check.rule == 2 ? a + b : a * b);
+      } else {
+        const double a = numberOf(format, loadBits(first, format, at));
+        double value = 0;
+        if (check.rule == 2)
+          value = a + numberOf(format, loadBits(second, format, at));
+        else if (check.rule == 3)
+          value = a * numberOf(format, loadBits(second, format, at));
+        else if (check.rule == 4)
+          value = a < 0 ? 0 : a;
+        else
+          value = __builtin_sqrt(a);
+        good = (check.rule == 4 && isNan(a)) || sameNumber(format, roundedBits(format, value), actual);
+      }
+      count += good ? 0 : 1;
+    }
+    flags[threadIndex()] = count;
+    for (int64_t half = kCheckThreads / 2; half > 0; half /= 2) {
+      awaitBlock();
+      if (threadIndex() < half)
+        flags[threadIndex()] = flags[threadIndex()] + flags[threadIndex() + half];
+    }
+    if (threadIndex() == 0)
+      wrong[block] = flags[0];
     awaitBlock();
   }
 }

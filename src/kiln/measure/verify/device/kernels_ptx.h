@@ -2,14 +2,11 @@
 #ifndef KILN_MEASURE_VERIFY_DEVICE_KERNELS_PTX_H
 #define KILN_MEASURE_VERIFY_DEVICE_KERNELS_PTX_H
 
-#include <string_view>
+#include "kiln/measure/kernels/device_code.h"
 
 namespace kiln::measure::verify {
 
-// PTX; empty where there was no clang.
-std::string_view deviceKernels();
-// The oldest architecture that runs it.
-std::string_view deviceKernelsArchitecture();
+DeviceCode checkKernels();
 
 } // namespace kiln::measure::verify
 

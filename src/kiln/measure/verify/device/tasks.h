@@ -38,10 +38,11 @@ struct FillTask {
   int64_t blocks() const { return batch * lineBlocks() * positionBlocks(); }
 };
 
-// What an output holds before a run.
+// What an output holds before a run, or an operand before its few elements are put into it.
 struct PrefillTask {
   DeviceFormat format;
   bool allBits = false; // all of them are set
+  bool zeros = false;
   int64_t elements = 0;
 
   int64_t blocks() const { return (elements + kCheckThreads - 1) / kCheckThreads; }
@@ -61,9 +62,104 @@ struct ProjectTask {
   int64_t blocks() const { return batch * blocksPerMatrix(); }
 };
 
+// Real numbers of matrices that lie one after the other: see ScaledOperand in real.h.
+struct ScaledFillTask {
+  DeviceFormat format;
+  bool scalesRows = false;
+  bool isNarrow = false;   // numbers are taken from a list, and not made of the normal distribution
+  uint32_t keptBits = ~0u; // of a f32 number
+  int32_t range = 0;
+  int32_t narrowNumbers = 1; // of each exponent
+  int32_t partBits = 0;      // of the normal distribution
+  uint64_t key = 0, scalesKey = 0;
+  int64_t batch = 0, rows = 0, columns = 0, batchStride = 0;
+
+  static constexpr int64_t kElements = 8; // of a thread
+  int64_t blocks() const {
+    return (batch * rows * columns + kElements * kCheckThreads - 1) / (kElements * kCheckThreads);
+  }
+};
+
+// Units of 2^-fractionBits that are drawn by their place: see DeviceActivation.
+struct UnitNumbers {
+  uint64_t key = 0, which = 0;
+  int32_t fractionBits = 0, largest = 0;
+
+  int32_t unitAt(int64_t place) const {
+    return int32_t(randomBits(key, which, uint64_t(place)) % uint64_t(2 * largest)) - largest;
+  }
+};
+struct UnitFillTask {
+  UnitNumbers numbers;
+  DeviceFormat format;
+  int64_t elements = 0;
+
+  int64_t blocks() const { return (elements + kCheckThreads - 1) / kCheckThreads; }
+};
+
+// Integers that are stored at places of a tensor.
+struct ScatterTask {
+  DeviceFormat format;
+  int64_t count = 0;
+
+  int64_t blocks() const { return (count + kCheckThreads - 1) / kCheckThreads; }
+};
+
+// Elements of matrices at places (b, row, column).
+struct DeviceMatrix {
+  DeviceFormat format;
+  int64_t batchStride = 0, rowStride = 0, columnStride = 0;
+
+  int64_t offset(int64_t b, int64_t row, int64_t column) const {
+    return b * batchStride + row * rowStride + column * columnStride;
+  }
+};
+struct DotTask {
+  DeviceMatrix lhs, rhs;
+  int64_t samples = 0, k = 0;
+
+  int64_t blocks() const { return samples; }
+};
+struct PickTask {
+  DeviceMatrix out;
+  int64_t samples = 0;
+
+  int64_t blocks() const { return (samples + kCheckThreads - 1) / kCheckThreads; }
+};
+
+// Whether each element of a matrix is in the range of its sum. A block has a row at a time.
+struct RangeTask {
+  UnitNumbers numbers; // of lhs
+  DeviceMatrix lhs, out;
+  int64_t rows = 0, columns = 0, terms = 0; // terms of a column
+
+  int64_t blocks() const { return rows; }
+};
+
+// Elements that are each a function of others: see DeviceElements. A block counts those of its elements that are wrong.
+struct ElementsTask {
+  DeviceFormat format;
+  int32_t rule = 0; // as DeviceElements::Rule
+  int32_t rank = 0;
+  int64_t elements = 0;
+  int64_t extents[4] = {1, 1, 1, 1}, strides[4] = {0, 0, 0, 0};
+
+  static constexpr int64_t kElements = 16; // of a thread
+  int64_t blocks() const { return (elements + kElements * kCheckThreads - 1) / (kElements * kCheckThreads); }
+};
+// Of a pattern of 16 bits: the ends of a range in the order of numbers, and flags.
+struct PatternRange {
+  int32_t low = 0, high = -1;
+  uint32_t flags = 0;
+  static constexpr uint32_t kNan = 1, kZero = 2, kAll = 4;
+};
+
 // The host and the device agree on where fields lie.
 static_assert(sizeof(InputNumbers) == 168 && sizeof(DeviceFormat) == 20 && sizeof(FillTask) == 240 &&
-              sizeof(PrefillTask) == 32 && sizeof(ProjectTask) == 80);
+              sizeof(PrefillTask) == 32 && sizeof(ProjectTask) == 80 && sizeof(ScaledFillTask) == 88 &&
+              sizeof(UnitNumbers) == 24 && sizeof(UnitFillTask) == 56 && sizeof(ScatterTask) == 32 &&
+              sizeof(DeviceMatrix) == 48 && sizeof(DotTask) == 112 && sizeof(PickTask) == 56 &&
+              sizeof(RangeTask) == 144 && sizeof(ElementsTask) == 104 && sizeof(PatternRange) == 12);
 
 } // namespace kiln::measure::verify
 

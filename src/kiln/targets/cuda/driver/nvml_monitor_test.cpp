@@ -1,6 +1,8 @@
 #include "kiln/targets/cuda/driver/nvml_monitor.h"
 
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -31,6 +33,46 @@ TEST(NvmlMonitor, TellsClocksPowerTemperatureAndWhatHoldsClocksDown) {
 
 TEST(NvmlMonitor, WhatAGpuDoesNotTellIsAbsent) {
   EXPECT_EQ(twice("bare"), (DeviceState{1980, 1980, {}, {}, ""}));
+}
+
+// "topic: text", with ! where it disturbs, and - where it is not known.
+std::vector<std::string> conditionsOf(const char *mode) {
+  setenv("FAKE_NVML", mode, 1);
+  Result<std::unique_ptr<DeviceMonitor>> monitor = openNvml(KILN_FAKE_NVML, kPlace);
+  EXPECT_TRUE(monitor.ok()) << monitor.status().message();
+  std::vector<std::string> texts;
+  for (const DeviceCondition &condition : monitor.ok() ? (*monitor)->conditions() : std::vector<DeviceCondition>()) {
+    using Effect = DeviceCondition::Effect;
+    EXPECT_TRUE(condition.effect != Effect::Disturbs || !condition.advice.empty()) << condition.topic;
+    texts.push_back(fmt::format("{}{}: {}",
+                                condition.effect == Effect::Disturbs  ? "!"
+                                : condition.effect == Effect::Unknown ? "-"
+                                                                      : "",
+                                condition.topic, condition.text));
+  }
+  return texts;
+}
+
+TEST(NvmlMonitor, TellsHowAGpuIsSetUpAndWhoUsesIt) {
+  EXPECT_EQ(
+      conditionsOf("steady"),
+      (std::vector<std::string>{"driver: 580.95", "clocks: 1980 MHz, of 1980 at most", "power: 700 W, limited to 700",
+                                "throttling: nothing holds its clock down", "persistence: on", "ecc: on", "mig: off",
+                                "load: kernels ran 0 % of the last moments", "processes: no other has it open"}));
+  std::vector<std::string> troubled = conditionsOf("troubled");
+  ASSERT_EQ(troubled.size(), 9U);
+  EXPECT_EQ(troubled[2], "!power: 700 W, limited to 500 and not to its usual 700");
+  EXPECT_EQ(troubled[3], "!throttling: its clock is held down: heat,power limit");
+  EXPECT_EQ(troubled[4], "persistence: off: the first program after a pause starts slowly");
+  EXPECT_EQ(troubled[5], "!ecc: on, with 3 errors that it could not correct");
+  EXPECT_TRUE(troubled[6].starts_with("!mig: on: this is a part of a GPU")) << troubled[6];
+  EXPECT_EQ(troubled[7], "!load: kernels ran 97 % of the last moments");
+  EXPECT_TRUE(troubled[8].starts_with("!processes: 1 other has it open: ") && troubled[8].ends_with("300 MiB"))
+      << troubled[8];
+  for (const std::string &text : conditionsOf("bare"))
+    EXPECT_TRUE(text.starts_with("driver: ") || text.starts_with("clocks: 1980 MHz") ||
+                (text.starts_with("-") && text.ends_with("NVML: Not Supported")))
+        << text;
 }
 
 TEST(NvmlMonitor, SaysWhatIsMissing) {

@@ -38,6 +38,13 @@ Result<std::vector<DeviceInfo>> CudaSimDriver::devices() {
   return std::vector<DeviceInfo>{std::move(info)};
 }
 
+Result<DeviceInfo> CudaSimDriver::describe(const DeviceUri &uri) {
+  KILN_ASSIGN_OR_RETURN(int number, numberOf(uri.path));
+  KILN_ASSIGN_OR_RETURN(DeviceInfo info, describeCudaDevice(cudasim::simulatedCuda(), name(), number));
+  info.uri = uri.toString();
+  return info;
+}
+
 Result<Ref<Device>> CudaSimDriver::createDevice(const DeviceUri &uri, const DeviceOptions &options) {
   KILN_ASSIGN_OR_RETURN(int number, numberOf(uri.path));
   // Memory that is not kept has no room behind its end.

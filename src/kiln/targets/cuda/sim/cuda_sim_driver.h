@@ -16,6 +16,7 @@ public:
            "cuda-sim://sm_80/N on that architecture";
   }
   Result<std::vector<DeviceInfo>> devices() override;
+  Result<DeviceInfo> describe(const DeviceUri &uri) override;
   Result<Ref<Device>> createDevice(const DeviceUri &uri, const DeviceOptions &options) override;
 };
 

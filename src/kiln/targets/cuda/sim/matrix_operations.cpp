@@ -145,7 +145,8 @@ bool isKnownProduct(const Product &p) {
   static constexpr ProductForm kForms[] = {
       {16, 8, 8, Type::F16, Type::F16},    {16, 8, 16, Type::F16, Type::F16},  {16, 8, 8, Type::BF16, Type::BF16},
       {16, 8, 16, Type::BF16, Type::BF16}, {16, 8, 4, Type::TF32, Type::TF32}, {16, 8, 8, Type::TF32, Type::TF32},
-      {8, 8, 4, Type::F64, Type::F64},
+      {8, 8, 4, Type::F64, Type::F64},     {16, 8, 4, Type::F64, Type::F64},   {16, 8, 8, Type::F64, Type::F64},
+      {16, 8, 16, Type::F64, Type::F64},
   };
   const bool bytes = isOneOf(p.a, {Type::U8, Type::S8}) && isOneOf(p.b, {Type::U8, Type::S8});
   const bool nibbles = isOneOf(p.a, {Type::U4, Type::S4}) && isOneOf(p.b, {Type::U4, Type::S4});

@@ -105,6 +105,50 @@ TEST(Matrices, productsOfHalves) {
   }
 }
 
+// In f64 a register has one element: rows lane / 4 and eight below in turn, four columns further each second register.
+TEST(Matrices, wideProductsOfDoubles) {
+  for (int k : {4, 8, 16}) {
+    const Problem problem(k, uint64_t(k));
+    const int aCount = k / 2, bCount = k / 4;
+    std::vector<double> inputs;
+    for (int lane = 0; lane < 32; ++lane) {
+      for (int i = 0; i < aCount; ++i)
+        inputs.push_back(problem.a[at((lane / 4 + i % 2 * 8) * k + i / 2 * 4 + lane % 4)]);
+      for (int i = 0; i < bCount; ++i)
+        inputs.push_back(problem.b[at((i * 4 + lane % 4) * 8 + lane / 4)]);
+    }
+    const int count = aCount + bCount;
+    std::string text = R"(.visible .entry k(.param .u64 in, .param .u64 out) {
+  .reg .b64 %in, %out, %o; .reg .b32 %t; .reg .f64 %x<12>, %d<4>;
+  ld.param.u64 %in, [in]; ld.param.u64 %out, [out]; mov.u32 %t, %tid.x;
+  mul.wide.u32 %o, %t, )" +
+                       std::to_string(8 * count) +
+                       "; add.u64 %in, %in, %o; mul.wide.u32 %o, %t, 32; add.u64 %out, %out, %o;\n";
+    std::string a, b;
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "%x" + std::to_string(i);
+      text += "ld.global.f64 " + name + ", [%in+" + std::to_string(8 * i) + "];\n";
+      std::string &list = i < aCount ? a : b;
+      list += (list.empty() ? "" : ", ") + name;
+    }
+    for (int i = 0; i < 4; ++i)
+      text += "mov.f64 %d" + std::to_string(i) + ", 0d0000000000000000;\n";
+    text += "mma.sync.aligned.m16n8k" + std::to_string(k) + ".row.col.f64.f64.f64.f64 {%d0, %d1, %d2, %d3}, {";
+    text += a + "}, {" + b;
+    text += "}, {%d0, %d1, %d2, %d3};\n";
+    for (int i = 0; i < 4; ++i)
+      text += "st.global.f64 [%out+" + std::to_string(8 * i) + "], %d" + std::to_string(i) + ";\n";
+    KernelRun kernel(text + "ret; }");
+    ASSERT_EQ(kernel.loadError(), "");
+    const uint64_t in = kernel.allocate(inputs), out = kernel.allocate(std::vector<double>(128));
+    ASSERT_EQ(kernel.run({1, 1, 1}, {32, 1, 1}, {in, out}, 3), "");
+    const std::vector<double> d = kernel.read<double>(out, 128);
+    for (int lane = 0; lane < 32; ++lane)
+      for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(d[at(lane * 4 + i)], problem.expected(lane / 4 + i / 2 * 8, lane % 4 * 2 + i % 2)) << k;
+  }
+}
+
 TEST(Matrices, productsOfTf32) {
   Problem problem(8, 5);
   std::vector<uint32_t> inputs;

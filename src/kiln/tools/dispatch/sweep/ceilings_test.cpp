@@ -33,6 +33,24 @@ TEST(Ceilings, FloorsHaveAMargin) {
   EXPECT_NEAR(floorOf(SpeedFloor::Of::Memory, quiet), 4280 / 1.5, 1e-6);
 }
 
+// Whatever the candidates' threads on the host; of products in tf32 that is the rate that counts.
+TEST(Ceilings, OfADeviceAreOfAllOfIt) {
+  measure::Calibration calibration = calibrationOf(1e9, 0.97e9);
+  calibration.device = measure::CalibratedDevice{"Fast 9000", {}, "CUDA 13.0", false};
+  calibration.arithmetic.push_back({"tf32", "tensorcore_wgmma", 1, {8e9, 8e9, 5}});
+  calibration.bandwidth.push_back({"L2", "read", 1, 1 << 20, {2e9, 2e9, 5}});
+  measure::testing::TinyMatmul problem;
+  const std::vector<SpeedFloor> floors = speedFloors(problem, 4, calibration);
+  ASSERT_EQ(floors.size(), 3U);
+  EXPECT_NEAR(floors[0].nanoseconds, 420 / 1.15, 1e-6);
+  EXPECT_EQ(floors[0].reason,
+            "f32 multiplies and adds 1 GFLOP/s at most on Fast 9000, as far as `kiln calibrate` has found");
+  EXPECT_NEAR(floors[1].nanoseconds, 428 / 2.0 / 1.5, 1e-6) << "of L2, and not of the L1 of some processor";
+  EXPECT_NEAR(floors[2].nanoseconds, 4280 / 2.0, 1e-6);
+  EXPECT_NE(ceilingsJson(calibration, {4}, "Fast 9000").find("\"device\":\"Fast 9000\""), std::string::npos);
+  EXPECT_NE(ceilingsJson(calibration, {4}).find(R"("tf32":8.0)"), std::string::npos) << ceilingsJson(calibration, {4});
+}
+
 TEST(Ceilings, WhatWasNotMeasuredIsNoFloor) {
   measure::testing::TinyMatmul problem;
   EXPECT_TRUE(speedFloors(problem, 1, {}).empty());

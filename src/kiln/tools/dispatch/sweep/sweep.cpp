@@ -334,8 +334,8 @@ private:
   Status storeCeilings() {
     if (!calibration)
       return okStatus();
-    return writer->addCalibration(
-        {machine.hardware, machine.allocation, store::unixNanoseconds(), ceilingsJson(*calibration, threads)});
+    return writer->addCalibration({machine.hardware, machine.allocation, store::unixNanoseconds(),
+                                   ceilingsJson(*calibration, threads, settings.deviceName)});
   }
 
   // Called where a row is faster than it can be: measures the ceilings once more, a few times in a sweep.
@@ -343,8 +343,9 @@ private:
                                                  std::vector<measure::SpeedFloor> floors) {
     if (confirmations < kConfirmations) {
       ++confirmations;
-      progress.onWarning("a row is faster than this machine was measured to be: measuring that once more");
-      Result<measure::Calibration> measured = calibrate(threads, kConfirmationSeconds, calibration);
+      Result<measure::Calibration> measured = measureCeilings(kConfirmationSeconds, [&] {
+        progress.onWarning("a row is faster than this machine was measured to be: measuring that once more");
+      });
       if (measured.ok())
         calibration = *std::move(measured);
       if (Status stored = storeCeilings(); !stored.ok())
@@ -353,15 +354,30 @@ private:
     return calibration ? speedFloors(problem, count, *calibration) : std::move(floors);
   }
 
+  // `announce` is called before something that takes long.
+  Result<measure::Calibration> measureCeilings(double seconds, const std::function<void()> &announce) const {
+    if (!settings.group.device.empty())
+      return calibrateDevice(settings.group.device, seconds, calibration, announce);
+    announce();
+    return calibrate(threads, seconds, calibration);
+  }
+
   // Without ceilings, columns stay empty and no row is implausible.
   void findCeilings(const measure::Provenance &provenance) {
-    if (!settings.group.device.empty())
-      return; // these are the CPU's
-    Result<std::optional<measure::Calibration>> known = readCalibration(provenance);
+    const std::string &device = settings.group.device;
+    if (!device.empty() && !settings.onGpu)
+      return; // there are no kernels for it
+    Result<std::optional<measure::Calibration>> known =
+        device.empty() ? readCalibration(provenance) : readDeviceCalibration(device);
     if (known.ok() && !*known && settings.calibrate) {
-      progress.onWarning("measuring what this machine can do at most, for a few seconds; `kiln calibrate` does it "
-                         "thoroughly");
-      Result<measure::Calibration> measured = calibrate(threads, kCalibrationSeconds, std::nullopt);
+      Result<measure::Calibration> measured = measureCeilings(kCalibrationSeconds, [&] {
+        progress.onWarning(fmt::format("measuring what {} can do at most, for a few seconds; `kiln calibrate{}` does "
+                                       "it thoroughly",
+                                       device.empty() ? "this machine" : settings.deviceName,
+                                       device.empty() ? "" : " --device=" + device));
+      });
+      if (measured.status().code() == StatusCode::Unimplemented)
+        return; // a simulated device, or a build without the kernels
       known = measured.ok() ? Result(std::optional(*std::move(measured))) : measured.status();
     }
     if (known.ok())

@@ -53,6 +53,37 @@ inline Result<std::vector<WrongLines>> wrongRowsOnDevice(hal::Device &device, De
   return check.findWrongRows(subject, expected, *out);
 }
 
+// Of what a pass's inputs and output are, without a run.
+inline Result<bool> isRightOnDevice(hal::Device &device, DeviceCheck &check, const DeviceCase &subject,
+                                    std::span<const std::span<const uint8_t>> inputs,
+                                    std::span<const uint8_t> outBytes) {
+  Ref<hal::Buffer> lhs = bufferOf(device, inputs.front()), rhs = bufferOf(device, inputs[inputs.size() > 1 ? 1 : 0]),
+                   out = bufferOf(device, outBytes);
+  switch (subject.check) {
+  case DeviceCase::Check::Exact: {
+    KILN_ASSIGN_OR_RETURN(const RowSums rows, check.expect(subject, *lhs, *rhs));
+    KILN_ASSIGN_OR_RETURN(const std::vector<WrongLines> wrong, check.findWrongRows(subject, rows, *out));
+    return wrong.empty();
+  }
+  case DeviceCase::Check::Real: {
+    KILN_ASSIGN_OR_RETURN(const std::vector<SampledSum> sums, check.expectSums(subject, *lhs, *rhs));
+    KILN_ASSIGN_OR_RETURN(const Verdict verdict, check.judgeSums(subject, sums, *out));
+    return verdict.ok();
+  }
+  case DeviceCase::Check::Activation: {
+    KILN_ASSIGN_OR_RETURN(const std::vector<WrongLines> wrong, check.findWrongActivations(subject, *out));
+    return wrong.empty();
+  }
+  case DeviceCase::Check::Elements: {
+    hal::Buffer *const both[] = {lhs.get(), rhs.get()};
+    KILN_ASSIGN_OR_RETURN(const uint64_t wrong,
+                          check.countWrongElements(subject.elements, std::span(both).first(inputs.size()), *out));
+    return wrong == 0;
+  }
+  }
+  return internalError("there is no such check");
+}
+
 } // namespace kiln::measure::verify
 
 #endif // KILN_MEASURE_VERIFY_DEVICE_TESTING_ON_SIMULATOR_H

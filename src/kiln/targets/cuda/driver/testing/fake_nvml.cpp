@@ -1,9 +1,11 @@
 // A library that takes the place of NVML in tests: a GPU at 00000000:19:00.0, at 700 W and 61 °C. Its clock is 1980
 // MHz, and falls to 1755 MHz for a power limit at every second reading where the environment variable FAKE_NVML is
 // `moving`; where it is `bare` the clock is all that it tells; where it is
-// `averaged` it does not know the power of this moment.
+// `averaged` it does not know the power of this moment. Where it is `troubled` everything is the matter with it that
+// may be.
 #include <cstdlib>
 #include <cstring>
+#include <unistd.h>
 
 namespace {
 bool is(const char *mode) {
@@ -42,6 +44,70 @@ int nvmlSystemGetDriverVersion(char *text, unsigned size) {
   return 0;
 }
 
+int nvmlDeviceGetMaxClockInfo(void *, int which, unsigned *megahertz) {
+  *megahertz = which == 1 ? 1980 : 1;
+  return is("bare") ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetEnforcedPowerLimit(void *, unsigned *milliwatts) {
+  *milliwatts = is("troubled") ? 500'000 : 700'000;
+  return is("bare") ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetPowerManagementDefaultLimit(void *, unsigned *milliwatts) {
+  *milliwatts = 700'000;
+  return is("bare") ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetPersistenceMode(void *, int *mode) {
+  *mode = !is("troubled");
+  return is("bare") ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetEccMode(void *, int *current, int *pending) {
+  *current = *pending = 1;
+  return is("bare") ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetTotalEccErrors(void *, int kind, int since, unsigned long long *count) {
+  *count = is("troubled") && kind == 1 && since == 0 ? 3 : 0;
+  return is("bare") ? kNotSupported : 0;
+}
+
+int nvmlDeviceGetMigMode(void *, unsigned *current, unsigned *pending) {
+  *current = *pending = is("troubled");
+  return is("bare") ? kNotSupported : 0;
+}
+
+struct Utilization {
+  unsigned gpu, memory;
+};
+
+int nvmlDeviceGetUtilizationRates(void *, Utilization *rates) {
+  *rates = {is("troubled") ? 97U : 0U, 0};
+  return is("bare") ? kNotSupported : 0;
+}
+
+struct ProcessInfo {
+  unsigned pid;
+  unsigned long long bytes;
+  unsigned gpuInstance, computeInstance;
+};
+
+// Process 1, which every system has, and the one that asks.
+int nvmlDeviceGetComputeRunningProcesses_v3(void *, unsigned *count, ProcessInfo *list) {
+  const unsigned there = is("troubled") ? 2 : 1;
+  if (is("bare") || *count < there) {
+    *count = there;
+    return is("bare") ? kNotSupported : 7;
+  }
+  *count = there;
+  list[0] = {static_cast<unsigned>(getpid()), 1 << 20, 0, 0};
+  if (there > 1)
+    list[1] = {1, 300 << 20, 0, 0};
+  return 0;
+}
+
 struct FieldValue {
   unsigned field, scope;
   long long timestamp, latency;
@@ -77,7 +143,7 @@ int nvmlDeviceGetTemperature(void *, int which, unsigned *celsius) {
 
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *, unsigned long long *reasons) {
   // Always a clock that somebody has set.
-  *reasons = 0x2 | (is("moving") && readings % 2 == 0 ? 0x4 | 0x20 : 0);
+  *reasons = 0x2 | ((is("moving") && readings % 2 == 0) || is("troubled") ? 0x4 | 0x20 : 0);
   return is("bare") ? kNotSupported : 0;
 }
 }

@@ -1,0 +1,82 @@
+// Checks of outputs whose elements are each a function of one element of each input.
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "kiln/measure/verify/device/device_check_impl.h"
+
+namespace kiln::measure::verify {
+
+static std::vector<PatternRange> patternsOf(const std::vector<RightElements> &table) {
+  std::vector<PatternRange> patterns;
+  for (const RightElements &right : table)
+    patterns.push_back({int32_t(right.range.low), int32_t(right.range.high),
+                        (right.nan ? PatternRange::kNan : 0) | (right.zero ? PatternRange::kZero : 0) |
+                            (right.all ? PatternRange::kAll : 0)});
+  return patterns;
+}
+
+Result<uint64_t> DeviceCheck::countWrongElements(const DeviceElements &elements, std::span<hal::Buffer *const> inputs,
+                                                 hal::Buffer &out) {
+  using Rule = DeviceElements::Rule;
+  ElementsTask task;
+  if (!formatOf(elements.type))
+    return unimplemented("devices cannot check tensors of type {}", hal::elementTypeName(elements.type));
+  task.format = supportedFormat(elements.type);
+  task.rule = int32_t(elements.rule);
+  task.rank = int32_t(elements.extents.size());
+  task.elements = int64_t(elements.elements);
+  const uint64_t bytes = elements.elements * hal::elementTypeByteSize(elements.type);
+  const size_t wanted = elements.rule == Rule::Add || elements.rule == Rule::Multiply ? 2 : 1;
+  auto isShort = [&](hal::Buffer *tensor) { return tensor->byteLength() < bytes; };
+  if (inputs.size() != wanted || isShort(&out) || std::ranges::any_of(inputs, isShort))
+    return invalidArgument("{} inputs of {} bytes at least are expected", wanted, bytes);
+  if (elements.extents.size() > std::size(task.extents) || elements.extents.size() != elements.strides.size() ||
+      (elements.rule == Rule::Table && elements.table.size() != size_t(1) << 16))
+    return invalidArgument("this is no rule by which a device can check elements");
+  std::ranges::copy(elements.extents, task.extents);
+  std::ranges::copy(elements.strides, task.strides);
+  const std::vector<PatternRange> patterns = patternsOf(elements.table);
+  // What no block has written is wrong.
+  std::vector<uint32_t> wrong(size_t(task.blocks()), UINT32_MAX);
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> table, upload(std::span<const PatternRange>(patterns)));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> counts, upload(std::span<const uint32_t>(wrong)));
+  KILN_RETURN_IF_ERROR(
+      launch(Kernel::Elements, task, {table.get(), inputs.front(), inputs.back(), &out, counts.get()}));
+  KILN_RETURN_IF_ERROR(counts->read(0, std::as_writable_bytes(std::span(wrong))));
+  if (std::ranges::find(wrong, UINT32_MAX) != wrong.end())
+    return internalError("the device {} left out elements that it was to check", device.uri());
+  return std::accumulate(wrong.begin(), wrong.end(), uint64_t(0));
+}
+
+// All bits of an element are turned over, which makes another number of it, or no number. Where anything is right, the
+// next one is taken.
+Status DeviceCheck::checkPlantedElement(const DeviceElements &elements, std::span<hal::Buffer *const> inputs,
+                                        uint64_t element, hal::Buffer &out) {
+  constexpr uint64_t kTries = 64;
+  if (element >= elements.elements)
+    return outOfRange("element {} of {} was to be wrong", element, elements.elements);
+  const uint64_t size = hal::elementTypeByteSize(elements.type);
+  for (uint64_t tried = 0; tried < std::min(kTries, elements.elements); ++tried) {
+    const uint64_t byte = (element + tried) % elements.elements * size;
+    std::array<std::byte, sizeof(uint64_t)> bits;
+    auto flip = [&] {
+      for (std::byte &each : bits)
+        each = ~each;
+      return out.write(byte, std::span(bits).first(size));
+    };
+    KILN_RETURN_IF_ERROR(out.read(byte, std::span(bits).first(size)));
+    KILN_RETURN_IF_ERROR(flip());
+    Result<uint64_t> wrong = countWrongElements(elements, inputs, out);
+    KILN_RETURN_IF_ERROR(flip());
+    KILN_RETURN_IF_ERROR(wrong.status());
+    if (*wrong == 1)
+      return okStatus();
+    if (*wrong > 1)
+      break;
+  }
+  return internalError("the check on {} does not see that element {} of the output is wrong, where it was made so",
+                       device.uri(), element);
+}
+
+} // namespace kiln::measure::verify
