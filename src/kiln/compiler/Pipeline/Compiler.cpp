@@ -6,6 +6,7 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 #include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h"
+#include "kiln/compiler/Dialect/LinalgExt/IR/LinalgExtOps.h"
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
@@ -85,7 +86,7 @@ void Compiler::registerDialects(DialectRegistry &registry) const {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registry.insert<Check::CheckDialect, Encoding::EncodingDialect, Flow::FlowDialect, HAL::HALDialect,
-                  Stream::StreamDialect, Util::UtilDialect, VM::VMDialect>();
+                  LinalgExt::LinalgExtDialect, Stream::StreamDialect, Util::UtilDialect, VM::VMDialect>();
   for (const auto &backend : shared.backends.backends())
     backend->registerDialects(registry);
 }

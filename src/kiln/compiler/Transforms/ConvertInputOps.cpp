@@ -5,6 +5,8 @@
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Transforms/Transforms.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -51,6 +53,15 @@ private:
         .Case([&](tensor::ReshapeOp reshape) { return convertReshape(reshape); })
         .Case<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(
             [&](auto question) { return replace(question, classify(builder, question)); })
+        // Divisions and products, which have vector forms, and lowerings behind the one of affine operations.
+        .Case([&](affine::AffineDelinearizeIndexOp split) {
+          IRRewriter rewriter(builder);
+          return affine::lowerAffineDelinearizeIndexOp(rewriter, split);
+        })
+        .Case([&](affine::AffineLinearizeIndexOp join) {
+          IRRewriter rewriter(builder);
+          return affine::lowerAffineLinearizeIndexOp(rewriter, join);
+        })
         .Case<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>([&](auto) { return defineShift(op); })
         .Case([&](Flow::TensorEmptyOp empty) {
           return replaceKeepingName(empty,

@@ -12,6 +12,7 @@ namespace kiln {
 
 void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createLowerTosaPass());
+  passes.addPass(createLowerLinalgExtPass());
   passes.addPass(createConvertInputOpsPass());
   passes.addPass(createLiftControlFlowPass());
   passes.addPass(createLowerForallPass());
@@ -44,6 +45,7 @@ void buildPreprocessingPhase(OpPassManager &passes, const CompilerContext &conte
 
 void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createLowerTosaPass(); });
+  registerPass([] { return createLowerLinalgExtPass(); });
   registerPass([] { return createConvertInputOpsPass(); });
   registerPass([] { return createLiftControlFlowPass(); });
   registerPass([] { return createLowerForallPass(); });

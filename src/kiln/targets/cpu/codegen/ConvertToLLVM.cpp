@@ -53,7 +53,7 @@ class ConvertToLLVM : public impl::ConvertToLLVMBase<ConvertToLLVM> {
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
     populateFuncToLLVMConversionPatterns(converter, patterns);
     populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1p=*/false);
-    populateVectorToLLVMConversionPatterns(converter, patterns, /*reassociateFPReductions=*/true);
+    populateVectorToLLVMConversionPatterns(converter, patterns, target.reassociates);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     conversion.addLegalOp<ModuleOp>();
     if (failed(applyPartialConversion(module, conversion, std::move(patterns))))
