@@ -60,8 +60,8 @@ public:
       if (inputs.size() == 4)
         return score;
       if (isa<FloatType>(elements[1].getType()))
-        return arith::AddFOp::create(
-            inner, loc, score, arith::MulFOp::create(inner, loc, convert(inner, loc, elements[1], f32), log2e));
+        return arith::AddFOp::create(inner, loc, score,
+                                     arith::MulFOp::create(inner, loc, convert(inner, loc, elements[1], f32), log2e));
       return arith::SelectOp::create(inner, loc, elements[1], score, infinity(inner));
     });
   }
@@ -74,13 +74,13 @@ public:
 
   // 2^(score - largest). Where nothing takes part, the largest is -infinity, and the result zero.
   Value exponentials(Value scores, ArrayRef<unsigned> loops, Value largest) {
-    return elementwise({scores, largest}, {mapOf(loops), mapOf(rowLoops)}, loops, [&](OpBuilder &inner, ValueRange elements) {
-      Value isNothing =
-          arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, elements[1], infinity(inner));
-      Value zero = arith::ConstantOp::create(inner, loc, inner.getF32FloatAttr(0));
-      Value most = arith::SelectOp::create(inner, loc, isNothing, zero, elements[1]);
-      return math::Exp2Op::create(inner, loc, arith::SubFOp::create(inner, loc, elements[0], most)).getResult();
-    });
+    return elementwise(
+        {scores, largest}, {mapOf(loops), mapOf(rowLoops)}, loops, [&](OpBuilder &inner, ValueRange elements) {
+          Value isNothing = arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::OEQ, elements[1], infinity(inner));
+          Value zero = arith::ConstantOp::create(inner, loc, inner.getF32FloatAttr(0));
+          Value most = arith::SelectOp::create(inner, loc, isNothing, zero, elements[1]);
+          return math::Exp2Op::create(inner, loc, arith::SubFOp::create(inner, loc, elements[0], most)).getResult();
+        });
   }
 
   Value sum(Value numbers, Value start) {
@@ -109,9 +109,8 @@ public:
   Value toOutput(unsigned number, Value tensor, ArrayRef<unsigned> loops) {
     Value output = outputs[number];
     Type type = cast<RankedTensorType>(output.getType()).getElementType();
-    return generic(tensor, mapOf(loops), output, maps[inputs.size() + number], [&](OpBuilder &inner, ValueRange elements) {
-      return convert(inner, loc, elements[0], type);
-    });
+    return generic(tensor, mapOf(loops), output, maps[inputs.size() + number],
+                   [&](OpBuilder &inner, ValueRange elements) { return convert(inner, loc, elements[0], type); });
   }
 
   Value fill(ArrayRef<unsigned> loops, float number) {
@@ -145,7 +144,9 @@ private:
     return tensor::EmptyOp::create(b, loc, sizes, f32);
   }
 
-  AffineMap mapOf(ArrayRef<unsigned> loops) { return AffineMap::getMultiDimMapWithTargets(extents.size(), loops, b.getContext()); }
+  AffineMap mapOf(ArrayRef<unsigned> loops) {
+    return AffineMap::getMultiDimMapWithTargets(extents.size(), loops, b.getContext());
+  }
 
   // A generic of the loops that its maps use.
   Value generic(ValueRange operands, ArrayRef<AffineMap> ways, Value init, AffineMap result,
@@ -175,9 +176,8 @@ private:
   }
 
   Value reduce(Value numbers, Value start, Combiner combine) {
-    return generic(numbers, mapOf(scoreLoops), start, mapOf(rowLoops), [&](OpBuilder &inner, ValueRange elements) {
-      return combine(inner, elements[0], elements[1]);
-    });
+    return generic(numbers, mapOf(scoreLoops), start, mapOf(rowLoops),
+                   [&](OpBuilder &inner, ValueRange elements) { return combine(inner, elements[0], elements[1]); });
   }
 
   Value contract(ValueRange operands, ArrayRef<AffineMap> ways, ArrayRef<unsigned> loops, Value start) {

@@ -35,8 +35,9 @@ mlir::Value constantIndex(mlir::OpBuilder &b, mlir::Location loc, int64_t number
 Values inlineBody(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange arguments);
 
 // Each element of the results from its indices and from what the tensors of `inits`, which are of one shape, hold.
-Values generate(mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange inits,
-                llvm::function_ref<Values(mlir::OpBuilder &, mlir::ValueRange indices, mlir::ValueRange before)> element);
+Values
+generate(mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange inits,
+         llvm::function_ref<Values(mlir::OpBuilder &, mlir::ValueRange indices, mlir::ValueRange before)> element);
 
 } // namespace kiln::LinalgExt
 

@@ -43,8 +43,8 @@ static Values withIndex(ValueRange indices, int64_t dimension, Value index) {
   return changed;
 }
 
-// Repeats `pass` while `width`, which starts with 1 and doubles, is less than `extent`. The pass is also given how often
-// an interval of `width` elements can be halved, and once more.
+// Repeats `pass` while `width`, which starts with 1 and doubles, is less than `extent`. The pass is also given how
+// often an interval of `width` elements can be halved, and once more.
 static Values repeatDoubling(OpBuilder &b, Location loc, Value extent, ValueRange start,
                              function_ref<Values(OpBuilder &, Value width, Value halvings, ValueRange)> pass) {
   Value one = constantIndex(b, loc, 1);
@@ -63,7 +63,8 @@ static Values repeatDoubling(OpBuilder &b, Location loc, Value extent, ValueRang
   return Values(loop.getResults().drop_front());
 }
 
-// The half-open interval that is left after `halvings` steps: each looks at the middle, and goes on behind it or before it.
+// The half-open interval that is left after `halvings` steps: each looks at the middle, and goes on behind it or before
+// it.
 static Value bisect(OpBuilder &b, Location loc, Value low, Value high, Value halvings,
                     function_ref<Value(OpBuilder &, Value middle)> goesBehind) {
   Value zero = constantIndex(b, loc, 0), one = constantIndex(b, loc, 1);
@@ -93,47 +94,43 @@ struct Order {
 // Whether the element at the first indices goes before the one at the second.
 using Comparison = function_ref<Value(OpBuilder &, ValueRange, ValueRange)>;
 
-// Merges neighbouring runs of twice the length in each pass. Each element of a merged run finds by bisection how many of
-// the elements before it are from the left run, so that all can be computed at once.
+// Merges neighbouring runs of twice the length in each pass. Each element of a merged run finds by bisection how many
+// of the elements before it are from the left run, so that all can be computed at once.
 static Order orderAlong(OpBuilder &b, Location loc, Value like, int64_t dimension, Comparison goesBefore) {
   Value extent = extentOf(b, loc, like, dimension);
-  Value unordered = generate(b, loc, emptyLike(b, loc, like, b.getIndexType()), [&](OpBuilder &, ValueRange at, ValueRange) {
-    return Values{at[dimension]};
-  })[0];
+  Value unordered = generate(b, loc, emptyLike(b, loc, like, b.getIndexType()),
+                             [&](OpBuilder &, ValueRange at, ValueRange) { return Values{at[dimension]}; })[0];
   auto merge = [&](OpBuilder &outer, Value width, Value halvings, ValueRange carried) {
     Value places = carried[0];
     Value pairWidth = add(outer, loc, width, width);
-    return generate(outer, loc, emptyLike(outer, loc, like, b.getIndexType()),
-                    [&](OpBuilder &inner, ValueRange at, ValueRange) -> Values {
-                      Value zero = constantIndex(inner, loc, 0), one = constantIndex(inner, loc, 1);
-                      auto atMost = [&](Value x, Value y) -> Value {
-                        return arith::MinSIOp::create(inner, loc, x, y);
-                      };
-                      Value offset = arith::RemUIOp::create(inner, loc, at[dimension], pairWidth);
-                      Value left = sub(inner, loc, at[dimension], offset);
-                      Value right = atMost(add(inner, loc, left, width), extent);
-                      Value end = atMost(add(inner, loc, left, pairWidth), extent);
-                      Value leftCount = sub(inner, loc, right, left), rightCount = sub(inner, loc, end, right);
-                      auto whereOf = [&](OpBuilder &where, Value run, Value number) {
-                        return withIndex(at, dimension,
-                                         read(where, loc, places, withIndex(at, dimension, add(where, loc, run, number))));
-                      };
-                      Value low = arith::MaxSIOp::create(inner, loc, sub(inner, loc, offset, rightCount), zero);
-                      Value high = atMost(offset, leftCount);
-                      Value fromLeft =
-                          bisect(inner, loc, low, high, halvings, [&](OpBuilder &step, Value middle) -> Value {
-                            Value other = sub(step, loc, sub(step, loc, offset, middle), one);
-                            return opposite(step, loc,
-                                            goesBefore(step, whereOf(step, right, other), whereOf(step, left, middle)));
-                          });
-                      Value fromRight = sub(inner, loc, offset, fromLeft);
-                      Values leftPlace = whereOf(inner, left, fromLeft), rightPlace = whereOf(inner, right, fromRight);
-                      Value hasLeft = less(inner, loc, fromLeft, leftCount);
-                      Value hasRight = less(inner, loc, fromRight, rightCount);
-                      Value isRight = both(inner, loc, hasRight, goesBefore(inner, rightPlace, leftPlace));
-                      Value isLeft = both(inner, loc, hasLeft, opposite(inner, loc, isRight));
-                      return {choose(inner, loc, isLeft, leftPlace[dimension], rightPlace[dimension])};
-                    });
+    return generate(
+        outer, loc, emptyLike(outer, loc, like, b.getIndexType()),
+        [&](OpBuilder &inner, ValueRange at, ValueRange) -> Values {
+          Value zero = constantIndex(inner, loc, 0), one = constantIndex(inner, loc, 1);
+          auto atMost = [&](Value x, Value y) -> Value { return arith::MinSIOp::create(inner, loc, x, y); };
+          Value offset = arith::RemUIOp::create(inner, loc, at[dimension], pairWidth);
+          Value left = sub(inner, loc, at[dimension], offset);
+          Value right = atMost(add(inner, loc, left, width), extent);
+          Value end = atMost(add(inner, loc, left, pairWidth), extent);
+          Value leftCount = sub(inner, loc, right, left), rightCount = sub(inner, loc, end, right);
+          auto whereOf = [&](OpBuilder &where, Value run, Value number) {
+            return withIndex(at, dimension,
+                             read(where, loc, places, withIndex(at, dimension, add(where, loc, run, number))));
+          };
+          Value low = arith::MaxSIOp::create(inner, loc, sub(inner, loc, offset, rightCount), zero);
+          Value high = atMost(offset, leftCount);
+          Value fromLeft = bisect(inner, loc, low, high, halvings, [&](OpBuilder &step, Value middle) -> Value {
+            Value other = sub(step, loc, sub(step, loc, offset, middle), one);
+            return opposite(step, loc, goesBefore(step, whereOf(step, right, other), whereOf(step, left, middle)));
+          });
+          Value fromRight = sub(inner, loc, offset, fromLeft);
+          Values leftPlace = whereOf(inner, left, fromLeft), rightPlace = whereOf(inner, right, fromRight);
+          Value hasLeft = less(inner, loc, fromLeft, leftCount);
+          Value hasRight = less(inner, loc, fromRight, rightCount);
+          Value isRight = both(inner, loc, hasRight, goesBefore(inner, rightPlace, leftPlace));
+          Value isLeft = both(inner, loc, hasLeft, opposite(inner, loc, isRight));
+          return {choose(inner, loc, isLeft, leftPlace[dimension], rightPlace[dimension])};
+        });
   };
   Values ordered = repeatDoubling(b, loc, extent, unordered, merge);
   return {ordered[1], ordered[0]};
@@ -174,10 +171,11 @@ Values lowerTopk(OpBuilder &b, Operation *op, int64_t dimension, ValueRange inpu
   Values all(inputs);
   if (outputs.size() > inputs.size()) {
     Type type = tensorType(outputs[1]).getElementType();
-    all.push_back(generate(b, loc, emptyLike(b, loc, inputs[0], type), [&](OpBuilder &inner, ValueRange at, ValueRange) {
-      return Values{type.isIndex() ? at[dimension]
-                                   : arith::IndexCastOp::create(inner, loc, type, at[dimension]).getResult()};
-    })[0]);
+    all.push_back(
+        generate(b, loc, emptyLike(b, loc, inputs[0], type), [&](OpBuilder &inner, ValueRange at, ValueRange) {
+          return Values{type.isIndex() ? at[dimension]
+                                       : arith::IndexCastOp::create(inner, loc, type, at[dimension]).getResult()};
+        })[0]);
   }
   for (auto [competitors, output] : llvm::zip(all, outputs))
     competitors = tensor::ConcatOp::create(b, loc, dimension, ValueRange{output, competitors});
@@ -216,13 +214,12 @@ Values lower(OpBuilder &b, MapStoreOp op) {
       number = add(inner, loc, arith::MulIOp::create(inner, loc, number, extent), index);
     return number;
   };
-  Value target =
-      generate(b, loc, emptyLike(b, loc, op.getSource(), b.getIndexType()), [&](OpBuilder &inner, ValueRange at, ValueRange) {
+  Value target = generate(
+      b, loc, emptyLike(b, loc, op.getSource(), b.getIndexType()), [&](OpBuilder &inner, ValueRange at, ValueRange) {
         Values places = inlineBody(inner, op, at);
         Value isPut = places.pop_back_val();
         for (auto [place, extent] : llvm::zip(places, extents))
-          isPut = both(inner, loc, isPut,
-                       arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ult, place, extent));
+          isPut = both(inner, loc, isPut, arith::CmpIOp::create(inner, loc, arith::CmpIPredicate::ult, place, extent));
         return Values{choose(inner, loc, isPut, linear(inner, places), count)};
       })[0];
   Value targets = flat(b, loc, target), elements = flat(b, loc, op.getSource());

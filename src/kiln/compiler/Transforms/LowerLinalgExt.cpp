@@ -99,8 +99,8 @@ Values lower(OpBuilder &b, GatherOp op) {
   return generate(b, loc, op.getOutput(), [&](OpBuilder &inner, ValueRange indices, ValueRange before) -> Values {
     ValueRange batch = indices.drop_back(withinRank);
     Values places = placesOf(inner, loc, op.getInputs()[1], batch, dimensions.size());
-    Value element = tensor::ExtractOp::create(inner, loc, source,
-                                              merged(dimensions, places, indices.take_back(withinRank)));
+    Value element =
+        tensor::ExtractOp::create(inner, loc, source, merged(dimensions, places, indices.take_back(withinRank)));
     if (!mask)
       return {element};
     Value isFetched = tensor::ExtractOp::create(inner, loc, mask, batch);
@@ -114,14 +114,15 @@ static Value putSlice(OpBuilder &b, ScatterOp op, ValueRange batch, Value whole)
   Value slices = op.getInputs()[0];
   ArrayRef<int64_t> dimensions = op.getDimensionMap();
   int64_t batchRank = batch.size();
-  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, slices), withinSizes(sizes.begin() + batchRank, sizes.end());
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(b, loc, slices),
+                            withinSizes(sizes.begin() + batchRank, sizes.end());
   SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0)), strides(sizes.size(), b.getIndexAttr(1));
   for (int64_t i = 0; i < batchRank; ++i) {
     offsets[i] = batch[i];
     sizes[i] = b.getIndexAttr(1);
   }
-  auto sliceType = RankedTensorType::get(tensorType(slices).getShape().drop_front(batchRank),
-                                         tensorType(slices).getElementType());
+  auto sliceType =
+      RankedTensorType::get(tensorType(slices).getShape().drop_front(batchRank), tensorType(slices).getElementType());
   Value slice = tensor::ExtractSliceOp::create(b, loc, sliceType, slices, offsets, sizes, strides);
 
   Values places = placesOf(b, loc, op.getInputs()[1], batch, dimensions.size());
@@ -152,8 +153,8 @@ static Value putSlice(OpBuilder &b, ScatterOp op, ValueRange batch, Value whole)
 Values lower(OpBuilder &b, ScatterOp op) {
   Location loc = op.getLoc();
   Value slices = op.getInputs()[0], mask = op.getInputs().size() == 3 ? op.getInputs()[2] : Value();
-  int64_t batchRank = tensorType(slices).getRank() -
-                      (tensorType(op.getOriginal()).getRank() - op.getDimensionMap().size());
+  int64_t batchRank =
+      tensorType(slices).getRank() - (tensorType(op.getOriginal()).getRank() - op.getDimensionMap().size());
   Values starts(batchRank, constantIndex(b, loc, 0)), steps(batchRank, constantIndex(b, loc, 1)), ends;
   for (int64_t i = 0; i < batchRank; ++i)
     ends.push_back(extentOf(b, loc, slices, i));
@@ -229,10 +230,10 @@ Values lower(OpBuilder &b, ArgCompareOp op) {
 
 // F(6, 3) with the points 0, 1, -1, 2, -2, 1/2, -1/2: what a row of 8 elements of the image is multiplied with.
 static constexpr float kInputMatrix[8][8] = {
-    {1, 0, -5.25F, 0, 5.25F, 0, -1, 0},         {0, 1, 1, -4.25F, -4.25F, 1, 1, 0},
-    {0, -1, 1, 4.25F, -4.25F, -1, 1, 0},        {0, 0.5F, 0.25F, -2.5F, -1.25F, 2, 1, 0},
-    {0, -0.5F, 0.25F, 2.5F, -1.25F, -2, 1, 0},  {0, 2, 4, -2.5F, -5, 0.5F, 1, 0},
-    {0, -2, 4, 2.5F, -5, -0.5F, 1, 0},          {0, -1, 0, 5.25F, 0, -5.25F, 0, 1}};
+    {1, 0, -5.25F, 0, 5.25F, 0, -1, 0},        {0, 1, 1, -4.25F, -4.25F, 1, 1, 0},
+    {0, -1, 1, 4.25F, -4.25F, -1, 1, 0},       {0, 0.5F, 0.25F, -2.5F, -1.25F, 2, 1, 0},
+    {0, -0.5F, 0.25F, 2.5F, -1.25F, -2, 1, 0}, {0, 2, 4, -2.5F, -5, 0.5F, 1, 0},
+    {0, -2, 4, 2.5F, -5, -0.5F, 1, 0},         {0, -1, 0, 5.25F, 0, -5.25F, 0, 1}};
 // What gives the 6 elements of the result from the products.
 static constexpr float kOutputMatrix[6][8] = {{1, 1, 1, 1, 1, 1, 1, 0},
                                               {0, 1, -1, 2, -2, 0.5F, -0.5F, 0},
@@ -246,8 +247,8 @@ static Value matrix(OpBuilder &b, Location loc, const float *numbers, int64_t ro
   return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<float>(numbers, rows * 8)));
 }
 
-// The sum over rows and columns of a tile of what `term` gives, in f32, and rounded once to the output's type. `term` is
-// given the indices of an element of the output, and of one of the tile.
+// The sum over rows and columns of a tile of what `term` gives, in f32, and rounded once to the output's type. `term`
+// is given the indices of an element of the output, and of one of the tile.
 static Values sumOfTiles(OpBuilder &b, Location loc, Value output,
                          function_ref<Value(OpBuilder &, ValueRange, Value, Value)> term) {
   int64_t rank = tensorType(output).getRank();
@@ -275,12 +276,11 @@ static Values sumOfTiles(OpBuilder &b, Location loc, Value output,
     return Values(sum.getResults());
   AffineMap identity = b.getMultiDimIdentityMap(rank);
   loops.truncate(rank);
-  auto rounded = linalg::GenericOp::create(b, loc, output.getType(), sum.getResult(0), output,
-                                           ArrayRef<AffineMap>{identity, identity}, loops,
-                                           [&](OpBuilder &inner, Location at, ValueRange elements) {
-                                             linalg::YieldOp::create(
-                                                 inner, at, convertScalarToDtype(inner, at, elements[0], element, false));
-                                           });
+  auto rounded = linalg::GenericOp::create(
+      b, loc, output.getType(), sum.getResult(0), output, ArrayRef<AffineMap>{identity, identity}, loops,
+      [&](OpBuilder &inner, Location at, ValueRange elements) {
+        linalg::YieldOp::create(inner, at, convertScalarToDtype(inner, at, elements[0], element, false));
+      });
   return Values(rounded.getResults());
 }
 

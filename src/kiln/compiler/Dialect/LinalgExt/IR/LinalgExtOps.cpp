@@ -39,12 +39,12 @@ static LogicalResult verifyShape(Operation *op, RankedTensorType type, ArrayRef<
               llvm::all_of(llvm::zip(type.getShape(), shape), [](auto pair) { return std::apply(agree, pair); });
   if (fits)
     return success();
-  std::string extents = llvm::join(llvm::map_range(shape,
-                                                   [](int64_t extent) {
-                                                     return ShapedType::isDynamic(extent) ? std::string("?")
-                                                                                          : std::to_string(extent);
-                                                   }),
-                                   "x");
+  std::string extents =
+      llvm::join(llvm::map_range(shape,
+                                 [](int64_t extent) {
+                                   return ShapedType::isDynamic(extent) ? std::string("?") : std::to_string(extent);
+                                 }),
+                 "x");
   return op->emitOpError() << "needs " << what << " of " << (extents.empty() ? "rank 0" : "shape " + extents)
                            << ", and has " << type;
 }
@@ -73,7 +73,8 @@ static LogicalResult verifyDimensionMap(Operation *op, ArrayRef<int64_t> dimensi
   llvm::SmallBitVector seen(rank);
   for (int64_t dimension : dimensions) {
     if (dimension < 0 || dimension >= rank || seen.test(dimension))
-      return op->emitOpError() << "has a dimension_map that is not of different dimensions of a tensor of rank " << rank;
+      return op->emitOpError() << "has a dimension_map that is not of different dimensions of a tensor of rank "
+                               << rank;
     seen.set(dimension);
   }
   if (dimensions.empty())
@@ -155,9 +156,9 @@ static LogicalResult verifyTopk(Operation *op, int64_t dimension, OperandRange i
   Type element = values.getElementType();
   if (best.getElementType() != element)
     return op->emitOpError("needs values of one element type");
-  if (outputs.size() == 2 && (!tensorType(outputs[1]).getElementType().isIntOrIndex() ||
-                              (inputs.size() == 2 && tensorType(inputs[1]).getElementType() !=
-                                                         tensorType(outputs[1]).getElementType())))
+  if (outputs.size() == 2 &&
+      (!tensorType(outputs[1]).getElementType().isIntOrIndex() ||
+       (inputs.size() == 2 && tensorType(inputs[1]).getElementType() != tensorType(outputs[1]).getElementType())))
     return op->emitOpError("needs indices of one integer type");
   return verifyBody(op, {element, element}, {truth(op)});
 }
@@ -255,7 +256,8 @@ static LogicalResult verifyAttention(Operation *op, ArrayAttr maps, OperandRange
     for (auto [result, extent] : llvm::zip(map.getResults(), type ? type.getShape() : ArrayRef<int64_t>())) {
       int64_t &known = extents[cast<AffineDimExpr>(result).getPosition()];
       if (!agree(known, extent))
-        return op->emitOpError() << "has loops of " << known << " and of " << extent << " elements that are the same loop";
+        return op->emitOpError() << "has loops of " << known << " and of " << extent
+                                 << " elements that are the same loop";
       known = ShapedType::isDynamic(known) ? extent : known;
     }
   }
