@@ -48,6 +48,21 @@ private:
         .Case([&](ml_program::GlobalStoreOp store) {
           return replace(store, Util::GlobalStoreOp::create(builder, loc, store.getValue(), nameOf(store.getGlobal())));
         })
+        .Case([&](Util::GlobalAddressOp address) { return address.use_empty() ? erase(address) : success(); })
+        .Case([&](Util::GlobalLoadIndirectOp load) {
+          auto address = load.getAddress().getDefiningOp<Util::GlobalAddressOp>();
+          if (!address)
+            return rejectAddress(load);
+          (void)replace(load, Util::GlobalLoadOp::create(builder, loc, load.getType(), address.getGlobal()));
+          return address.use_empty() ? erase(address) : success();
+        })
+        .Case([&](Util::GlobalStoreIndirectOp store) {
+          auto address = store.getAddress().getDefiningOp<Util::GlobalAddressOp>();
+          if (!address)
+            return rejectAddress(store);
+          (void)replace(store, Util::GlobalStoreOp::create(builder, loc, store.getValue(), address.getGlobal()));
+          return address.use_empty() ? erase(address) : success();
+        })
         .Case([&](Flow::TensorDynamicConstantOp constant) { return convertDynamicConstant(constant); })
         .Case([&](Flow::TensorBitcastOp cast) { return convertBitcast(cast); })
         .Case([&](tensor::ReshapeOp reshape) { return convertReshape(reshape); })
@@ -82,6 +97,16 @@ private:
     op->replaceAllUsesWith(with);
     op->erase();
     return success();
+  }
+
+  static LogicalResult erase(Operation *op) {
+    op->erase();
+    return success();
+  }
+
+  static LogicalResult rejectAddress(Operation *op) {
+    return op->emitError() << "'" << op->getName()
+                           << "' has an address that only the call knows; name the global with 'util.global.address'";
   }
 
   // For what kiln-insert-checks may find wrong.

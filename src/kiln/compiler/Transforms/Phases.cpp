@@ -12,6 +12,7 @@ namespace kiln {
 
 void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createLowerTosaPass());
+  passes.addPass(createLowerStableHLOPass());
   passes.addPass(createLowerLinalgExtPass());
   passes.addPass(createConvertInputOpsPass());
   passes.addPass(createLiftControlFlowPass());
@@ -45,6 +46,7 @@ void buildPreprocessingPhase(OpPassManager &passes, const CompilerContext &conte
 
 void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createLowerTosaPass(); });
+  registerPass([] { return createLowerStableHLOPass(); });
   registerPass([] { return createLowerLinalgExtPass(); });
   registerPass([] { return createConvertInputOpsPass(); });
   registerPass([] { return createLiftControlFlowPass(); });

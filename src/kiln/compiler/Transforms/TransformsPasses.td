@@ -12,6 +12,19 @@ def LowerTosaPass : Pass<"kiln-lower-tosa", "mlir::ModuleOp"> {
   }];
 }
 
+def LowerStableHLOPass : Pass<"kiln-lower-stablehlo", "mlir::ModuleOp"> {
+  let summary = "Turns operations of StableHLO into those of linalg, tensor, arith, math and scf";
+  let description = [{
+    What is computed for each element becomes operations of arith and math on tensors; products, convolutions and
+    reductions become linalg.generic, what moves elements operations of tensor, or linalg.generic that reads them where they
+    are. Bodies of reductions and sorts are computed for single elements. What is not supported is an error at the
+    operation.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::kiln::Flow::FlowDialect", "::kiln::LinalgExt::LinalgExtDialect"];
+}
+
 def LowerLinalgExtPass : Pass<"kiln-lower-linalg-ext", "mlir::ModuleOp"> {
   let summary = "Turns operations of iree_linalg_ext into those of linalg, tensor and scf";
   let description = [{
