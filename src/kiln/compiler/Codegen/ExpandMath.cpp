@@ -108,8 +108,8 @@ static void expandCombination(Operation *op) {
   op->erase();
 }
 
-// LLVM 22 takes the lowest bits of elements of a vector that is loaded for elements of a vector of bits, and then loads no
-// more of these than it needs: of 25 bits, which are no bytes, it gets 32 and takes the highest for zeros.
+// LLVM 22 takes the lowest bits of elements of a vector that is loaded for elements of a vector of bits, and then loads
+// no more of these than it needs: of 25 bits, which are no bytes, it gets 32 and takes the highest for zeros.
 static void testLowestBit(arith::TruncIOp op) {
   OpBuilder b(op);
   Type type = op.getIn().getType();

@@ -30,7 +30,7 @@ uint64_t compute(const std::string &code, std::vector<uint64_t> inputs) {
   setp.ne.u64 %pa, %a, 0; setp.ne.u64 %pb, %b, 0; setp.ne.u64 %pd, 0, 0; setp.ne.u64 %pe, 0, 0;
   )";
   text += code;
-  const size_t place = code.find("%");
+  const size_t place = code.find('%');
   const char kind = code[place + 1];
   if (kind == 'r')
     text += " cvt.u64.u32 %d, %rd;";
