@@ -197,7 +197,7 @@ class Body:
                       maxui=lambda a, b: np.where(unsigned(a) > unsigned(b), a, b),
                       minui=lambda a, b: np.where(unsigned(a) < unsigned(b), a, b))
         kinds = list(binary) + ["shl", "shrs", "shru", "div", "rem", "floordiv", "ceildiv", "divu", "remu", "cmp",
-                                "absi", "cmpu"] + ["ctpop"] * (not is_narrow(dtype))
+                                "cmpu"] + ["ctpop", "absi"] * (not is_narrow(dtype))
         kind = str(rng.choice(kinds))
         if kind in binary:
             return self.op(f"arith.{kind} {{}}, {{}} : {dtype}", [x, y], dtype, binary[kind])
