@@ -192,3 +192,15 @@ func.func @addresses() {
   check.expect_eq_const(%2, dense<514> : tensor<3xi16>) : tensor<3xi16>
   return
 }
+
+// The block of the address comes behind the one that uses it.
+func.func @later_address() {
+  cf.br ^address
+^use:
+  %0 = util.global.load.indirect %at : !util.ptr<tensor<3xi32>> -> tensor<3xi32>
+  check.expect_eq_const(%0, dense<[10, 20, 30]> : tensor<3xi32>) : tensor<3xi32>
+  return
+^address:
+  %at = util.global.address @table : !util.ptr<tensor<3xi32>>
+  cf.br ^use
+}

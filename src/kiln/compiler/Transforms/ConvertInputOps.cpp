@@ -32,6 +32,11 @@ public:
     for (Operation *op : ops)
       if (failed(convert(op)))
         return signalPassFailure();
+    // Uses may come before them in the text, in blocks that are in another order than they run.
+    module.walk([](Util::GlobalAddressOp address) {
+      if (address.use_empty())
+        address.erase();
+    });
     for (auto global : llvm::make_early_inc_range(module.getOps<Util::GlobalOp>()))
       convertGlobal(global);
   }
@@ -48,20 +53,17 @@ private:
         .Case([&](ml_program::GlobalStoreOp store) {
           return replace(store, Util::GlobalStoreOp::create(builder, loc, store.getValue(), nameOf(store.getGlobal())));
         })
-        .Case([&](Util::GlobalAddressOp address) { return address.use_empty() ? erase(address) : success(); })
         .Case([&](Util::GlobalLoadIndirectOp load) {
           auto address = load.getAddress().getDefiningOp<Util::GlobalAddressOp>();
           if (!address)
             return rejectAddress(load);
-          (void)replace(load, Util::GlobalLoadOp::create(builder, loc, load.getType(), address.getGlobal()));
-          return address.use_empty() ? erase(address) : success();
+          return replace(load, Util::GlobalLoadOp::create(builder, loc, load.getType(), address.getGlobal()));
         })
         .Case([&](Util::GlobalStoreIndirectOp store) {
           auto address = store.getAddress().getDefiningOp<Util::GlobalAddressOp>();
           if (!address)
             return rejectAddress(store);
-          (void)replace(store, Util::GlobalStoreOp::create(builder, loc, store.getValue(), address.getGlobal()));
-          return address.use_empty() ? erase(address) : success();
+          return replace(store, Util::GlobalStoreOp::create(builder, loc, store.getValue(), address.getGlobal()));
         })
         .Case([&](Flow::TensorDynamicConstantOp constant) { return convertDynamicConstant(constant); })
         .Case([&](Flow::TensorBitcastOp cast) { return convertBitcast(cast); })
@@ -95,11 +97,6 @@ private:
 
   static LogicalResult replace(Operation *op, Operation *with) {
     op->replaceAllUsesWith(with);
-    op->erase();
-    return success();
-  }
-
-  static LogicalResult erase(Operation *op) {
     op->erase();
     return success();
   }
