@@ -101,7 +101,7 @@ class Arithmetic:
         else:
             kind = self.choice(["addi", "addi", "maxsi", "minsi", "muli", "andi", "ori", "xori"] +
                                ["maxui"] * (not is_narrow(dtype)))
-        ufunc = {"addf": np.add, "addi": np.add, "maximumf": np.maximum, "minimumf": np.minimum, "maxnumf": np.maximum,
+        ufunc = {"addf": np.add, "addi": np.add, "maximumf": np.maximum, "minimumf": np.minimum, "maxnumf": np.fmax,
                  "maxsi": np.maximum, "minsi": np.minimum, "muli": np.multiply, "andi": np.bitwise_and,
                  "ori": np.bitwise_or, "xori": np.bitwise_xor, "maxui": None}[kind]
         if kind == "maxui":

@@ -79,8 +79,9 @@ class Body:
                                lambda a, b: a < b, x[2])
             limit = min(60, largest(dtype)) if is_narrow(dtype) else 60
             low, high = self.constant(-limit, source), self.constant(limit, source)
-            y = self.op(f"arith.maximumf {{}}, {{}} : {source}", [x, low], source, np.maximum, x[2])
-            y = self.op(f"arith.minimumf {{}}, {{}} : {source}", [y, high], source, np.minimum, x[2])
+            # Not NaN, which a narrow float may have overflown to.
+            y = self.op(f"arith.maxnumf {{}}, {{}} : {source}", [x, low], source, np.fmax, x[2])
+            y = self.op(f"arith.minnumf {{}}, {{}} : {source}", [y, high], source, np.fmin, x[2])
             return self.op(f"arith.fptosi {{}} : {source} to {dtype}", [y], dtype, np.trunc, x[2])
         if "index" in (source, dtype):
             if "i1" in (source, dtype):
@@ -118,7 +119,7 @@ class Body:
         both = x[2] and y[2]
         if is_narrow(dtype):  # each operation is one of f32, and rounded
             name, compute = [("addf", np.add), ("subf", np.subtract), ("mulf", np.multiply), ("maximumf", np.maximum),
-                             ("minimumf", np.minimum), ("maxnumf", np.maximum)][rng.integers(6)]
+                             ("minimumf", np.minimum), ("maxnumf", np.fmax)][rng.integers(6)]
             return self.op(f"arith.{name} {{}}, {{}} : {dtype}", [x, y], dtype, compute)
         binary = {"addf": np.add, "subf": np.subtract, "mulf": np.multiply}
         kinds = list(binary) + ["maximumf", "minimumf", "maxnumf", "neg", "abs", "tanh", "exp", "sqrt", "rsqrt", "div",
@@ -128,7 +129,7 @@ class Body:
             return self.op(f"arith.{kind} {{}}, {{}} : {dtype}", [x, y], dtype, binary[kind])
         if kind in ("maximumf", "minimumf", "maxnumf"):
             return self.op(f"arith.{kind} {{}}, {{}} : {dtype}", [x, y], dtype,
-                           np.minimum if kind == "minimumf" else np.maximum, both)
+                           {"minimumf": np.minimum, "maximumf": np.maximum, "maxnumf": np.fmax}[kind], both)
         if kind == "neg":
             return self.op(f"arith.negf {{}} : {dtype}", [x], dtype, np.negative, x[2])
         positive = self.op(f"math.absf {{}} : {dtype}", [x], dtype, np.abs, x[2])
@@ -176,7 +177,7 @@ class Body:
                 rng.integers(4)]
             return self.op(f"math.{name} {{}} : {dtype}", [x], dtype, compute, True)
         if kind == "cmp" and both:
-            name, compute = [("oeq", np.equal), ("olt", np.less), ("une", np.not_equal), ("uge", np.greater_equal)][
+            name, compute = [("oeq", np.equal), ("olt", np.less), ("une", np.not_equal), ("uge", lambda a, b: ~np.less(a, b))][
                 rng.integers(4)]
             which = self.op(f"arith.cmpf {name}, {{}}, {{}} : {dtype}", [x, y], "i1", compute, True)
             return self.op(f"arith.select {{}}, {{}}, {{}} : {dtype}", [which, x, self.constant(0.5, dtype)], dtype,

@@ -9,6 +9,7 @@ FLOATS = {"f4E2M1FN": (2, 1, 1, 0), "f8E4M3FN": (4, 3, 7, 1), "f8E5M2": (5, 2, 1
           "f8E4M3B11FNUZ": (4, 3, 11, 0), "f8E8M0FNU": (8, 0, 127, 1)}
 NARROW = [*INTEGERS, *FLOATS]
 SCALE = "f8E8M0FNU"  # without a sign and without zero
+INFINITE = ["f8E5M2", "f8E4M3", "f8E3M4"]
 
 
 def magnitudes(dtype):
@@ -47,14 +48,17 @@ def rounded_codes(dtype, array):
 
 
 def to_narrow(dtype, array):
-    """Wraps an integer. A float that is too large is the largest where there is nothing else, else no finite number."""
+    """Wraps an integer. A float that is too large is infinite, where there is no infinity NaN, and else the largest."""
     array = np.asarray(array)
     if dtype in INTEGERS:
         width = INTEGERS[dtype]
         return (((array.astype(np.int64) + (1 << width - 1)) & ((1 << width) - 1)) - (1 << width - 1)).astype(np.int8)
     wide = array.astype(np.float64)
-    known = np.append(MAGNITUDES[dtype], MAGNITUDES[dtype][-1] if dtype.startswith("f4") else np.nan)
+    beyond = largest(dtype) if dtype.startswith("f4") else np.inf if dtype in INFINITE else np.nan
+    known = np.append(MAGNITUDES[dtype], beyond)
     numbers = known[rounded_codes(dtype, np.abs(np.nan_to_num(wide, nan=np.inf, posinf=np.inf, neginf=-np.inf)))]
+    if dtype in INFINITE:
+        numbers = np.where(np.isnan(wide), np.nan, numbers)
     return (numbers if dtype == SCALE else np.copysign(numbers, wide)).astype(np.float32)
 
 
