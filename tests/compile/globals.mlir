@@ -179,3 +179,28 @@ func.func @exchange() {
   check.expect_eq_const(%9, dense<[1, 2, 3]> : tensor<3xi32>) : tensor<3xi32>
   return
 }
+
+// By an address, and with elements whose bytes are all the same.
+util.global private mutable @bytes {inlining_policy = #util.inline.never} = #util.byte_pattern<1> : tensor<3xi16>
+func.func @addresses() {
+  %at = util.global.address @bytes : !util.ptr<tensor<3xi16>>
+  %0 = util.global.load.indirect %at : !util.ptr<tensor<3xi16>> -> tensor<3xi16>
+  %1 = arith.addi %0, %0 : tensor<3xi16>
+  util.global.store.indirect %1, %at : tensor<3xi16> -> !util.ptr<tensor<3xi16>>
+  %2 = util.global.load @bytes : tensor<3xi16>
+  check.expect_eq_const(%0, dense<257> : tensor<3xi16>) : tensor<3xi16>
+  check.expect_eq_const(%2, dense<514> : tensor<3xi16>) : tensor<3xi16>
+  return
+}
+
+// The block of the address comes behind the one that uses it.
+func.func @later_address() {
+  cf.br ^address
+^use:
+  %0 = util.global.load.indirect %at : !util.ptr<tensor<3xi32>> -> tensor<3xi32>
+  check.expect_eq_const(%0, dense<[10, 20, 30]> : tensor<3xi32>) : tensor<3xi32>
+  return
+^address:
+  %at = util.global.address @table : !util.ptr<tensor<3xi32>>
+  cf.br ^use
+}

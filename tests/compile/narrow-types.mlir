@@ -171,3 +171,25 @@ func.func @packed_truth_values() {
   check.expect_eq(%4, %a) : tensor<2xi8>
   return
 }
+
+// Truth values are of less bits than all others, and no byte that is packed.
+func.func @truth_values() {
+  %a = util.unfoldable_constant dense<[1, -2, -1, 0]> : tensor<4xi2>
+  %b = util.unfoldable_constant dense<[7, -8, -1, 2]> : tensor<4xi4>
+  %0 = arith.trunci %a : tensor<4xi2> to tensor<4xi1>
+  %1 = arith.trunci %b : tensor<4xi4> to tensor<4xi1>
+  %2 = arith.extui %1 : tensor<4xi1> to tensor<4xi2>
+  %3 = arith.extsi %0 : tensor<4xi1> to tensor<4xi4>
+  check.expect_eq_const(%0, dense<[true, false, true, false]> : tensor<4xi1>) : tensor<4xi1>
+  check.expect_eq_const(%1, dense<[true, false, true, false]> : tensor<4xi1>) : tensor<4xi1>
+  check.expect_eq_const(%2, dense<[1, 0, 1, 0]> : tensor<4xi2>) : tensor<4xi2>
+  check.expect_eq_const(%3, dense<[-1, 0, -1, 0]> : tensor<4xi4>) : tensor<4xi4>
+  // The last one of a vector, whose other bits are not all zeros.
+  %c = util.unfoldable_constant dense<[1, 2, 3, 4]> : tensor<4xi8>
+  %d = util.unfoldable_constant dense<[1, 2, 3, 4]> : tensor<4xi16>
+  %4 = arith.trunci %c : tensor<4xi8> to tensor<4xi1>
+  %5 = arith.trunci %d : tensor<4xi16> to tensor<4xi1>
+  check.expect_eq_const(%4, dense<[true, false, true, false]> : tensor<4xi1>) : tensor<4xi1>
+  check.expect_eq_const(%5, dense<[true, false, true, false]> : tensor<4xi1>) : tensor<4xi1>
+  return
+}

@@ -5,6 +5,8 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=sums_of_indices --input=4x64xi64=-7 \
 // RUN:   --expected_output=i64=1 --expected_output=i64=-7 --expected_output=i64=-7 --expected_output=i64=-1792
 // RUN: kiln-run-module --module=%t.vmfb --function=filled_factor --input=3x5xf64=2 --expected_output=3xf64=10
+// RUN: kiln-run-module --module=%t.vmfb --function=least_index --input=9x9xi64=3 --input=i64=100 --expected_output=i64=8
+// RUN: kiln-run-module --module=%t.vmfb --function=no_sum --input=2x0xi2=0 --input=0x3xi2=0 --input=2x3xi2=1 --expected_output=2x3xi2=1
 // RUN: kiln-run-module --module=%t.vmfb --function=sum_of_fill --input=3 --input=4 --expected_output=3xf32=2
 // RUN: kiln-run-module --module=%t.vmfb --function=slice_of_fill --input=3 --input=4 --expected_output=2x2xi32=1
 // RUN: kiln-run-module --module=%t.vmfb --function=nothing --input=2 --input=3xf32=1 --expected_output=2x0x3xf32=0 \
@@ -322,4 +324,23 @@ func.func @narrow_root(%a: tensor<4xbf16>, %b: tensor<4xf16>) -> (tensor<4xi16>,
 func.func @every_second_column(%x: tensor<5x1xf16>, %rows: index, %at: index, %columns: index) -> tensor<?x?xf16> {
   %0 = tensor.extract_slice %x[0, %at] [%rows, %columns] [1, 2] : tensor<5x1xf16> to tensor<?x?xf16>
   return %0 : tensor<?x?xf16>
+}
+
+// The least of numbers that are all the same: what a thread starts with is a number of the index's width.
+func.func @least_index(%x: tensor<9x9xindex>, %most: tensor<index>) -> tensor<i64> {
+  %c8 = arith.constant 8 : index
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : tensor<9x9xindex>) outs(%most : tensor<index>) {
+  ^bb0(%in: index, %least: index):
+    %1 = arith.minsi %least, %c8 : index
+    linalg.yield %1 : index
+  } -> tensor<index>
+  %2 = arith.index_cast %0 : tensor<index> to tensor<i64>
+  return %2 : tensor<i64>
+}
+
+// Packed, and without elements: compiling this did not come to an end.
+func.func @no_sum(%a: tensor<?x0xi2>, %b: tensor<0x?xi2>, %c: tensor<?x?xi2>) -> tensor<?x?xi2> {
+  %0 = linalg.matmul ins(%a, %b : tensor<?x0xi2>, tensor<0x?xi2>) outs(%c : tensor<?x?xi2>) -> tensor<?x?xi2>
+  return %0 : tensor<?x?xi2>
 }

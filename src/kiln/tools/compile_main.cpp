@@ -76,8 +76,9 @@ void bindToolOptions(OptionBinder &binder, ToolOptions &options, const Compiler 
   binder.flag("serve", &options.serve,
               "Compile many programs in one process: a JSON object on each line of standard input names one, "
               "{\"input\": \"x.mlir\", \"output\": \"x.vmfb\"}, and a line of standard output answers");
-  binder.flag("kiln-input-type", &options.inputType, "name",
-              "auto, none or tosa: Kiln reads linalg on tensors, and TOSA where a program has it");
+  binder.flag(
+      "kiln-input-type", &options.inputType, "name",
+      "auto, none, tosa or stablehlo: Kiln reads linalg on tensors, and TOSA and StableHLO where a program has them");
   binder.action(
       "kiln-hal-list-target-backends",
       [&compiler] {
@@ -319,9 +320,10 @@ int kiln::compileMain(int argc, char **argv, void (*registerBackends)(TargetBack
   if (!compiler.context().options.preprocessingPassPipeline.empty())
     compiler.registerPasses();
 
-  if (options.inputType != "auto" && options.inputType != "none" && options.inputType != "tosa")
-    return report(unimplemented("--iree-input-type={} is not supported; Kiln reads linalg on tensors and TOSA (auto)",
-                                options.inputType));
+  if (!llvm::is_contained({"auto", "none", "tosa", "stablehlo"}, options.inputType))
+    return report(
+        unimplemented("--iree-input-type={} is not supported; Kiln reads linalg on tensors, TOSA and StableHLO (auto)",
+                      options.inputType));
   if (options.serve)
     return serveCompilations(
         [&](std::unique_ptr<llvm::MemoryBuffer> source, const std::string &output, llvm::raw_ostream &errors) {

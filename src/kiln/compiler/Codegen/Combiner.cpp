@@ -1,6 +1,7 @@
 #include "kiln/compiler/Codegen/Combiner.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -20,6 +21,20 @@ Operation *findCombiner(linalg::LinalgOp op, unsigned index) {
            arith::AndIOp, arith::OrIOp, arith::XOrIOp>(combiner))
     return nullptr;
   return combiner;
+}
+
+std::optional<TypedAttr> neutralElement(Operation *combiner) {
+  Type type = combiner->getResult(0).getType();
+  if (!type.isIndex())
+    return arith::getNeutralElement(combiner);
+  // Upstream asks the type for its width, which an index does not tell.
+  int64_t value = llvm::TypeSwitch<Operation *, int64_t>(combiner)
+                      .Case<arith::MulIOp>([](auto) { return 1; })
+                      .Case<arith::MaxSIOp>([](auto) { return std::numeric_limits<int64_t>::min(); })
+                      .Case<arith::MinSIOp>([](auto) { return std::numeric_limits<int64_t>::max(); })
+                      .Case<arith::MinUIOp, arith::AndIOp>([](auto) { return -1; })
+                      .Default([](Operation *) { return 0; });
+  return IntegerAttr::get(type, value);
 }
 
 } // namespace kiln

@@ -10,6 +10,9 @@ namespace kiln {
 // otherwise.
 mlir::Operation *findCombiner(mlir::linalg::LinalgOp op, unsigned index);
 
+// What changes nothing that it is combined with; nothing where upstream knows of none.
+std::optional<mlir::TypedAttr> neutralElement(mlir::Operation *combiner);
+
 } // namespace kiln
 
 #endif // KILN_COMPILER_CODEGEN_COMBINER_H

@@ -451,7 +451,7 @@ private:
   }
 
   static bool isNeutral(Operation *sum, Value value) {
-    std::optional<TypedAttr> neutral = arith::getNeutralElement(sum);
+    std::optional<TypedAttr> neutral = neutralElement(sum);
     Attribute constant;
     if (!matchPattern(value, m_Constant(&constant)))
       return false;

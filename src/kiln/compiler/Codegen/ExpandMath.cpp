@@ -108,6 +108,23 @@ static void expandCombination(Operation *op) {
   op->erase();
 }
 
+// LLVM 22 takes the lowest bits of elements of a vector that is loaded for elements of a vector of bits, and then loads
+// no more of these than it needs: of 25 bits, which are no bytes, it gets 32 and takes the highest for zeros.
+static void testLowestBit(arith::TruncIOp op) {
+  OpBuilder b(op);
+  Type type = op.getIn().getType();
+  auto constant = [&](int64_t number) -> Value {
+    TypedAttr attr = b.getIntegerAttr(getElementTypeOrSelf(type), number);
+    if (auto shaped = dyn_cast<ShapedType>(type))
+      attr = DenseElementsAttr::get(shaped, attr);
+    return arith::ConstantOp::create(b, op.getLoc(), attr);
+  };
+  Value lowest = arith::AndIOp::create(b, op.getLoc(), op.getIn(), constant(1));
+  op.replaceAllUsesWith(
+      arith::CmpIOp::create(b, op.getLoc(), arith::CmpIPredicate::ne, lowest, constant(0)).getResult());
+  op.erase();
+}
+
 LogicalResult expandMath(func::FuncOp func, const FloatSupport &support) {
   // Each step may leave work for the next ones only.
   forEach(func, [&](Operation *op) {
@@ -140,6 +157,11 @@ LogicalResult expandMath(func::FuncOp func, const FloatSupport &support) {
     }
   }
   forEach(func, [](Operation *op) { guardDivision(op); });
+  forEach(func, [](Operation *op) {
+    if (auto truncate = dyn_cast<arith::TruncIOp>(op);
+        truncate && getElementTypeOrSelf(truncate.getType()).isInteger(1))
+      testLowestBit(truncate);
+  });
   return success();
 }
 

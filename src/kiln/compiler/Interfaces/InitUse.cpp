@@ -54,7 +54,11 @@ struct DropUnneededInits : OpRewritePattern<linalg::GenericOp> {
     bool isChanged = false;
     for (OpOperand &init : op.getDpsInitsMutable()) {
       auto type = dyn_cast<RankedTensorType>(init.get().getType());
-      if (!type || needsInit(init) || init.get().getDefiningOp<tensor::EmptyOp>())
+      // An empty tensor of an extent that is a constant becomes a cast of one that is known: as good, and another empty
+      // tensor in its place would become the same again.
+      auto cast = init.get().getDefiningOp<tensor::CastOp>();
+      Value start = cast ? cast.getSource() : init.get();
+      if (!type || needsInit(init) || start.getDefiningOp<tensor::EmptyOp>())
         continue;
       SmallVector<OpFoldResult> extents = tensor::getMixedSizes(rewriter, op.getLoc(), init.get());
       Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), extents, type.getElementType(), type.getEncoding());

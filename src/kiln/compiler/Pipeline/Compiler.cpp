@@ -6,11 +6,14 @@
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 #include "kiln/compiler/Dialect/HAL/Transforms/HALPasses.h"
+#include "kiln/compiler/Dialect/LinalgExt/IR/LinalgExtOps.h"
+#include "kiln/compiler/Dialect/StableHLO/IR/StableHLOOps.h"
 #include "kiln/compiler/Dialect/Stream/IR/StreamOps.h"
 #include "kiln/compiler/Dialect/Stream/Transforms/StreamPasses.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Dialect/VM/IR/VMOps.h"
 #include "kiln/compiler/Dialect/VM/Transforms/VMPasses.h"
+#include "kiln/compiler/Pipeline/ForeignAttributes.h"
 #include "kiln/compiler/Pipeline/Phases.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
@@ -85,7 +88,9 @@ void Compiler::registerDialects(DialectRegistry &registry) const {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registry.insert<Check::CheckDialect, Encoding::EncodingDialect, Flow::FlowDialect, HAL::HALDialect,
-                  Stream::StreamDialect, Util::UtilDialect, VM::VMDialect>();
+                  LinalgExt::LinalgExtDialect, StableHLO::StableHLODialect, Stream::StreamDialect, Util::UtilDialect,
+                  VM::VMDialect>();
+  registerForeignAttributes(registry);
   for (const auto &backend : shared.backends.backends())
     backend->registerDialects(registry);
 }

@@ -5,6 +5,8 @@
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Transforms/Transforms.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -30,6 +32,11 @@ public:
     for (Operation *op : ops)
       if (failed(convert(op)))
         return signalPassFailure();
+    // Uses may come before them in the text, in blocks that are in another order than they run.
+    module.walk([](Util::GlobalAddressOp address) {
+      if (address.use_empty())
+        address.erase();
+    });
     for (auto global : llvm::make_early_inc_range(module.getOps<Util::GlobalOp>()))
       convertGlobal(global);
   }
@@ -46,11 +53,32 @@ private:
         .Case([&](ml_program::GlobalStoreOp store) {
           return replace(store, Util::GlobalStoreOp::create(builder, loc, store.getValue(), nameOf(store.getGlobal())));
         })
+        .Case([&](Util::GlobalLoadIndirectOp load) {
+          auto address = load.getAddress().getDefiningOp<Util::GlobalAddressOp>();
+          if (!address)
+            return rejectAddress(load);
+          return replace(load, Util::GlobalLoadOp::create(builder, loc, load.getType(), address.getGlobal()));
+        })
+        .Case([&](Util::GlobalStoreIndirectOp store) {
+          auto address = store.getAddress().getDefiningOp<Util::GlobalAddressOp>();
+          if (!address)
+            return rejectAddress(store);
+          return replace(store, Util::GlobalStoreOp::create(builder, loc, store.getValue(), address.getGlobal()));
+        })
         .Case([&](Flow::TensorDynamicConstantOp constant) { return convertDynamicConstant(constant); })
         .Case([&](Flow::TensorBitcastOp cast) { return convertBitcast(cast); })
         .Case([&](tensor::ReshapeOp reshape) { return convertReshape(reshape); })
         .Case<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp, math::IsNormalOp>(
             [&](auto question) { return replace(question, classify(builder, question)); })
+        // Divisions and products, which have vector forms, and lowerings behind the one of affine operations.
+        .Case([&](affine::AffineDelinearizeIndexOp split) {
+          IRRewriter rewriter(builder);
+          return affine::lowerAffineDelinearizeIndexOp(rewriter, split);
+        })
+        .Case([&](affine::AffineLinearizeIndexOp join) {
+          IRRewriter rewriter(builder);
+          return affine::lowerAffineLinearizeIndexOp(rewriter, join);
+        })
         .Case<arith::ShLIOp, arith::ShRUIOp, arith::ShRSIOp>([&](auto) { return defineShift(op); })
         .Case([&](Flow::TensorEmptyOp empty) {
           return replaceKeepingName(empty,
@@ -71,6 +99,11 @@ private:
     op->replaceAllUsesWith(with);
     op->erase();
     return success();
+  }
+
+  static LogicalResult rejectAddress(Operation *op) {
+    return op->emitError() << "'" << op->getName()
+                           << "' has an address that only the call knows; name the global with 'util.global.address'";
   }
 
   // For what kiln-insert-checks may find wrong.

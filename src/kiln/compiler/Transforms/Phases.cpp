@@ -13,6 +13,8 @@ namespace kiln {
 void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createPlaceOpsPass());
   passes.addPass(createLowerTosaPass());
+  passes.addPass(createLowerStableHLOPass());
+  passes.addPass(createLowerLinalgExtPass());
   passes.addPass(createConvertInputOpsPass());
   passes.addPass(createLiftControlFlowPass());
   passes.addPass(createLowerForallPass());
@@ -46,6 +48,8 @@ void buildPreprocessingPhase(OpPassManager &passes, const CompilerContext &conte
 void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createPlaceOpsPass(); });
   registerPass([] { return createLowerTosaPass(); });
+  registerPass([] { return createLowerStableHLOPass(); });
+  registerPass([] { return createLowerLinalgExtPass(); });
   registerPass([] { return createConvertInputOpsPass(); });
   registerPass([] { return createLiftControlFlowPass(); });
   registerPass([] { return createLowerForallPass(); });

@@ -23,6 +23,31 @@ def LowerTosaPass : Pass<"kiln-lower-tosa", "mlir::ModuleOp"> {
   }];
 }
 
+def LowerStableHLOPass : Pass<"kiln-lower-stablehlo", "mlir::ModuleOp"> {
+  let summary = "Turns operations of StableHLO into those of linalg, tensor, arith, math and scf";
+  let description = [{
+    What is computed for each element becomes operations of arith and math on tensors; products, convolutions and
+    reductions become linalg.generic, what moves elements operations of tensor, or linalg.generic that reads them where they
+    are. Bodies of reductions and sorts are computed for single elements. What is not supported is an error at the
+    operation.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect",
+                           "::kiln::Flow::FlowDialect", "::kiln::LinalgExt::LinalgExtDialect"];
+}
+
+def LowerLinalgExtPass : Pass<"kiln-lower-linalg-ext", "mlir::ModuleOp"> {
+  let summary = "Turns operations of iree_linalg_ext into those of linalg, tensor and scf";
+  let description = [{
+    Gathers, the best element of a dimension, loads by a map and Winograd's transforms become one operation of linalg each,
+    attentions a few of them. A scan combines elements at distances that double, and a sort merges runs that do: each is
+    a loop of the host around one operation, which turns as often as the dimension can be halved. `topk` and `map_store`
+    sort. A scatter is a loop of the host over its slices.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
+}
+
 def ConvertInputOpsPass : Pass<"kiln-convert-input-ops", "mlir::ModuleOp"> {
   let summary = "Turns forms of a program's source into those that later phases know";
   let description = [{
@@ -31,7 +56,8 @@ def ConvertInputOpsPass : Pass<"kiln-convert-input-ops", "mlir::ModuleOp"> {
     `flow.tensor` operations that tests are written with become operations of tensor and linalg;
     `flow.tensor.dynamic_constant` becomes a constant whose extents come through an optimization barrier. A
     `tensor.reshape` gets its extents as values of the host. `math.isnan`, `isinf`, `isfinite` and `isnormal` become
-    comparisons. Shifts by more bits than there are get the result that Kiln gives them.
+    comparisons. Shifts by more bits than there are get the result that Kiln gives them. `affine.delinearize_index` and
+    `affine.linearize_index` become arithmetic.
   }];
   let dependentDialects = ["::kiln::Util::UtilDialect", "::kiln::Flow::FlowDialect", "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect", "::mlir::tensor::TensorDialect",

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bodies import Body
+from narrow import FLOATS, INTEGERS, is_narrow
 from program import WIDTH, Affine, Dim, dense, is_float, loops, tensor_type, to_type
 
 
@@ -61,9 +62,9 @@ class Arithmetic:
             return args[0]
         for dim in table.dims:
             source = self.choice([a for a in args if not is_float(a[1])] or [body.constant(3, "i32")])
-            if source[1] in ("i1", "i8"):
+            if source[1] in ("i1", "i8") or is_narrow(source[1]):
                 source = body.op(f"arith.extui {{}} : {source[1]} to i32", [source], "i32",
-                                 lambda a: np.asarray(a, np.int64) & 255)
+                                 lambda a, mask=(1 << WIDTH[source[1]]) - 1: np.asarray(a, np.int64) & mask)
             kind, size = source[1], dim.size
             if not dim.value or self.chance(0.5):  # others are held to the tensor
                 mask = np.uint64((1 << WIDTH[kind]) - 1)
@@ -80,15 +81,27 @@ class Arithmetic:
         body.steps.append((name, [table.name] + [p[0] for p in places], table.dtype, compute))
         return (name, table.dtype, table.exact)
 
+    def narrowed(self):
+        """A tensor stored in a type of at most 8 bits."""
+        a = self.pick(low=0, high=4, only=lambda v: v.exact)
+        body, name = Body(self.f), self.f.new()
+        dtype = self.choice([*FLOATS, *INTEGERS])
+        every = loops(*range(a.rank))
+        y = body.cast((name, a.dtype, a.exact), dtype)
+        return self.generic([(a, every)], ["parallel"] * a.rank, [(a.dims, dtype, every)], a.shape, body, [name], [y])[0]
+
     def combiner(self, dtype):
         """How a reduction accumulates: op text, reduction of an array along axes, and with the initial value."""
-        if is_float(dtype):
+        if dtype in FLOATS:  # what a sum is depends on its order
+            kind = self.choice(["maximumf", "minimumf", "maxnumf"])
+        elif is_float(dtype):
             kind = self.choice(["addf", "addf", "maximumf", "minimumf", "maxnumf"])
         elif dtype == "i1":
             kind = self.choice(["andi", "ori", "xori"])
         else:
-            kind = self.choice(["addi", "addi", "maxsi", "minsi", "muli", "andi", "ori", "xori", "maxui"])
-        ufunc = {"addf": np.add, "addi": np.add, "maximumf": np.maximum, "minimumf": np.minimum, "maxnumf": np.maximum,
+            kind = self.choice(["addi", "addi", "maxsi", "minsi", "muli", "andi", "ori", "xori"] +
+                               ["maxui"] * (not is_narrow(dtype)))
+        ufunc = {"addf": np.add, "addi": np.add, "maximumf": np.maximum, "minimumf": np.minimum, "maxnumf": np.fmax,
                  "maxsi": np.maximum, "minsi": np.minimum, "muli": np.multiply, "andi": np.bitwise_and,
                  "ori": np.bitwise_or, "xori": np.bitwise_xor, "maxui": None}[kind]
         if kind == "maxui":
@@ -211,6 +224,8 @@ class Arithmetic:
 
     def accumulator(self, dtype):
         """The types of a contraction's inputs and of its sum."""
+        if is_narrow(dtype):
+            return (dtype, "f32") if is_float(dtype) else (dtype, self.choice([dtype, "i32"]))
         if is_float(dtype):
             return self.choice([(dtype, dtype), (dtype, "f32" if dtype != "f64" else dtype)])
         if dtype in ("i1", "index"):
@@ -273,7 +288,7 @@ class Arithmetic:
         if any(d.value for d in a.dims[1:]) and not self.chance(0.5):
             return None
         dtype, total = self.accumulator(a.dtype)
-        kind = self.choice(["nhwc", "nchw", "depthwise", "pool_sum", "pool_max"])
+        kind = self.choice(["nhwc", "nchw", "depthwise"] + ["pool_sum", "pool_max"] * (a.dtype not in FLOATS))
         image = a.dims[2:] if kind == "nchw" else a.dims[1:3]
         channels = a.dims[1] if kind == "nchw" else a.dims[3]
         taps, strides, dilations, outs = [], [], [], []
@@ -335,7 +350,7 @@ class Arithmetic:
 
     def named(self):
         """linalg.reduce and linalg.map, and arith on whole tensors."""
-        a = self.tamed(self.pick(low=1, high=4, only=lambda v: v.dtype not in ("i1", "index")))
+        a = self.tamed(self.pick(low=1, high=4, only=lambda v: v.dtype not in ("i1", "index", *FLOATS)))
         kind, add = ("f", np.float64) if is_float(a.dtype) else ("i", np.int64)
         if self.chance(0.5):
             axis = int(self.rng.integers(a.rank))

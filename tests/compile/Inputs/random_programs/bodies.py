@@ -3,6 +3,7 @@
 import math
 import numpy as np
 
+from narrow import FLOATS, SCALE, is_narrow, largest
 from program import WIDTH, is_float, scalar_literal, to_type
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
@@ -20,7 +21,7 @@ class Body:
         self.lines.append(f"{name} = " + text.format(*names))
         self.steps.append((name, names, dtype, compute))
         if exact is None:
-            exact = not is_float(dtype) and all(operand[2] for operand in operands)
+            exact = (not is_float(dtype) or is_narrow(dtype)) and all(operand[2] for operand in operands)
         return (name, dtype, exact)
 
     def evaluate(self, env):
@@ -44,6 +45,12 @@ class Body:
         source = x[1]
         if source == dtype:
             return x
+        if source in FLOATS:
+            return self.cast_narrow_float(x, dtype)
+        if is_float(source) and dtype in FLOATS:
+            # Rounded to so few bits, what a compiler may round otherwise becomes another number.
+            return self.op(f"arith.truncf {{}} : {source} to {dtype}", [x], dtype, lambda a: a, True) if x[2] else \
+                self.constant(1, dtype)
         if is_float(source) and is_float(dtype):
             order = ["bf16", "f16", "f32", "f64"]
             if {source, dtype} == {"bf16", "f16"}:
@@ -56,10 +63,12 @@ class Body:
                 return self.cast(self.cast(x, "i32"), dtype)
             if source == "i1":
                 return self.op(f"arith.uitofp {{}} : i1 to {dtype}", [x], dtype, lambda a: a, x[2])
-            small = self.op(f"arith.andi {{}}, {{}} : {source}", [x, self.constant(15, source)], source,
-                            lambda a, b: a & b)
+            small = x if is_narrow(source) else self.op(f"arith.andi {{}}, {{}} : {source}",
+                                                        [x, self.constant(15, source)], source, lambda a, b: a & b)
             kind = self.rng.choice(["sitofp", "uitofp"])
-            return self.op(f"arith.{kind} {{}} : {source} to {dtype}", [small], dtype, lambda a: a, x[2])
+            mask = (1 << WIDTH[source]) - 1 if is_narrow(source) and kind == "uitofp" else -1
+            return self.op(f"arith.{kind} {{}} : {source} to {dtype}", [small], dtype,
+                           lambda a: np.asarray(a, np.int64) & mask, x[2])
         if is_float(source):
             if not x[2]:
                 return self.index_cast_constant(dtype)
@@ -68,9 +77,11 @@ class Body:
             if dtype == "i1":
                 return self.op(f"arith.cmpf olt, {{}}, {{}} : {source}", [x, self.constant(0.5, source)], "i1",
                                lambda a, b: a < b, x[2])
-            low, high = self.constant(-60, source), self.constant(60, source)
-            y = self.op(f"arith.maximumf {{}}, {{}} : {source}", [x, low], source, np.maximum, x[2])
-            y = self.op(f"arith.minimumf {{}}, {{}} : {source}", [y, high], source, np.minimum, x[2])
+            limit = min(60, largest(dtype)) if is_narrow(dtype) else 60
+            low, high = self.constant(-limit, source), self.constant(limit, source)
+            # Not NaN, which a narrow float may have overflown to.
+            y = self.op(f"arith.maxnumf {{}}, {{}} : {source}", [x, low], source, np.fmax, x[2])
+            y = self.op(f"arith.minnumf {{}}, {{}} : {source}", [y, high], source, np.fmin, x[2])
             return self.op(f"arith.fptosi {{}} : {source} to {dtype}", [y], dtype, np.trunc, x[2])
         if "index" in (source, dtype):
             if "i1" in (source, dtype):
@@ -85,12 +96,31 @@ class Body:
         return self.op(f"arith.extui {{}} : {source} to {dtype}", [x], dtype,
                        lambda a: np.asarray(a, np.int64) & ((1 << width) - 1))
 
+    def cast_narrow_float(self, x, dtype):
+        """From a float of at most 8 bits, directly or by way of f32."""
+        source, is_direct = x[1], self.rng.random() < 0.5
+        if dtype in FLOATS:
+            # Among them only what has 4 bits has less than others.
+            narrower = dtype.startswith("f4")
+            if is_direct and (narrower or source.startswith("f4") and dtype != SCALE):
+                return self.op(f"arith.{'truncf' if narrower else 'extf'} {{}} : {source} to {dtype}", [x], dtype,
+                               lambda a: a, x[2])
+        elif is_float(dtype):
+            return self.op(f"arith.extf {{}} : {source} to {dtype}", [x], dtype, lambda a: a, x[2])
+        elif is_direct and source in ("f4E2M1FN", "f8E3M4") and WIDTH[dtype] >= 8 and dtype != "index":
+            return self.op(f"arith.fptosi {{}} : {source} to {dtype}", [x], dtype, np.trunc, x[2])
+        return self.cast(self.cast(x, "f32"), dtype)
+
     def index_cast_constant(self, dtype):
         return self.constant(1, dtype)
 
     def float_op(self, x, y, dtype):
         rng = self.rng
         both = x[2] and y[2]
+        if is_narrow(dtype):  # each operation is one of f32, and rounded
+            name, compute = [("addf", np.add), ("subf", np.subtract), ("mulf", np.multiply), ("maximumf", np.maximum),
+                             ("minimumf", np.minimum), ("maxnumf", np.fmax)][rng.integers(6)]
+            return self.op(f"arith.{name} {{}}, {{}} : {dtype}", [x, y], dtype, compute)
         binary = {"addf": np.add, "subf": np.subtract, "mulf": np.multiply}
         kinds = list(binary) + ["maximumf", "minimumf", "maxnumf", "neg", "abs", "tanh", "exp", "sqrt", "rsqrt", "div",
                                 "sin", "cos", "erf", "log", "leaky", "fma", "log1p", "sigmoid", "floor", "cmp", "pow"]
@@ -99,7 +129,7 @@ class Body:
             return self.op(f"arith.{kind} {{}}, {{}} : {dtype}", [x, y], dtype, binary[kind])
         if kind in ("maximumf", "minimumf", "maxnumf"):
             return self.op(f"arith.{kind} {{}}, {{}} : {dtype}", [x, y], dtype,
-                           np.minimum if kind == "minimumf" else np.maximum, both)
+                           {"minimumf": np.minimum, "maximumf": np.maximum, "maxnumf": np.fmax}[kind], both)
         if kind == "neg":
             return self.op(f"arith.negf {{}} : {dtype}", [x], dtype, np.negative, x[2])
         positive = self.op(f"math.absf {{}} : {dtype}", [x], dtype, np.abs, x[2])
@@ -147,7 +177,7 @@ class Body:
                 rng.integers(4)]
             return self.op(f"math.{name} {{}} : {dtype}", [x], dtype, compute, True)
         if kind == "cmp" and both:
-            name, compute = [("oeq", np.equal), ("olt", np.less), ("une", np.not_equal), ("uge", np.greater_equal)][
+            name, compute = [("oeq", np.equal), ("olt", np.less), ("une", np.not_equal), ("uge", lambda a, b: ~np.less(a, b))][
                 rng.integers(4)]
             which = self.op(f"arith.cmpf {name}, {{}}, {{}} : {dtype}", [x, y], "i1", compute, True)
             return self.op(f"arith.select {{}}, {{}}, {{}} : {dtype}", [which, x, self.constant(0.5, dtype)], dtype,
@@ -168,7 +198,7 @@ class Body:
                       maxui=lambda a, b: np.where(unsigned(a) > unsigned(b), a, b),
                       minui=lambda a, b: np.where(unsigned(a) < unsigned(b), a, b))
         kinds = list(binary) + ["shl", "shrs", "shru", "div", "rem", "floordiv", "ceildiv", "divu", "remu", "cmp",
-                                "ctpop", "absi", "cmpu"]
+                                "cmpu"] + ["ctpop", "absi"] * (not is_narrow(dtype))
         kind = str(rng.choice(kinds))
         if kind in binary:
             return self.op(f"arith.{kind} {{}}, {{}} : {dtype}", [x, y], dtype, binary[kind])
@@ -189,7 +219,7 @@ class Body:
                              ("ugt", lambda a, b: unsigned(a) > unsigned(b))][rng.integers(5)]
             which = self.op(f"arith.cmpi {name}, {{}}, {{}} : {dtype}", [x, y], "i1", compute)
             return self.op(f"arith.select {{}}, {{}}, {{}} : {dtype}", [which, y, x], dtype, np.where)
-        divisor = int(rng.integers(2, 12)) * (1 if rng.random() < 0.7 or kind in ("divu", "remu") else -1)
+        divisor = int(rng.integers(1 if width == 2 else 2, min(12, 1 << (width - 1)))) * (1 if rng.random() < 0.7 or kind in ("divu", "remu") else -1)
         wide = lambda a: np.asarray(a, np.int64)
         name, compute = {
             "div": ("divsi", lambda a, b: np.sign(wide(a)) * np.sign(divisor) * (np.abs(wide(a)) // abs(divisor))),
@@ -202,7 +232,7 @@ class Body:
         if not name:
             return x
         if kind in ("div", "rem", "floordiv", "ceildiv"):  # the smallest number has no absolute value
-            x = self.op(f"arith.maxsi {{}}, {{}} : {dtype}", [x, self.constant(-(1 << (width - 1)) + 16, dtype)], dtype,
+            x = self.op(f"arith.maxsi {{}}, {{}} : {dtype}", [x, self.constant(-(1 << (width - 1)) + (1 if is_narrow(dtype) else 16), dtype)], dtype,
                         np.maximum)
         return self.op(f"arith.{name} {{}}, {{}} : {dtype}", [x, self.constant(divisor, dtype)], dtype, compute)
 
@@ -226,4 +256,7 @@ class Body:
                     z = self.op(f"arith.addi {{}}, {{}} : {kind}", [z, y], kind, np.add)
             pending.append(z)
             count -= 1
-        return self.cast(pending[0], dtype)
+        last = pending[0]
+        if dtype in FLOATS and not last[2]:
+            last = next((value for value in values if value[2]), last)
+        return self.cast(last, dtype)

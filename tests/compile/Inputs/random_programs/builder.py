@@ -9,6 +9,7 @@ from arithmetic import Arithmetic
 from control import Control
 from models import Models
 from movement import Movement
+from narrow import NARROW
 from program import is_float
 from values import NotPossible, Values
 
@@ -16,7 +17,7 @@ SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 24, 31, 33, 40, 64, 65, 100]
 LARGE_SIZES = [2, 3, 64, 127, 130, 256, 257, 300, 512]
 FLOATS = ["f32", "f32", "f32", "f16", "bf16", "f64"]
 INTEGERS = ["i32", "i32", "i8", "i64", "i1", "index", "i16"]
-WEIGHTS = {"elementwise": 6, "reduction": 4, "argmax": 1, "contraction": 2, "dense_layer": 2, "convolution": 2,
+WEIGHTS = {"elementwise": 6, "narrowed": 0.8, "reduction": 4, "argmax": 1, "contraction": 2, "dense_layer": 2, "convolution": 2,
            "transpose": 2, "broadcast": 1, "extract_slice": 2, "insert_slice": 1.5, "scatter": 1, "pad": 1.5, "concat": 1.5,
            "reshape": 2, "pack": 1, "reverse": 1, "cast": 0.7, "generate": 0.7, "named": 1, "softmax": 1.5,
            "layer_norm": 1.5, "row_work": 1.5, "attention": 0.7, "call": 0.8, "for_loop": 0.6, "while_loop": 0.3,
@@ -72,6 +73,8 @@ def ordinary(rng, name, helpers, is_helper):
     dtypes = [str(rng.choice(FLOATS)) for _ in range(rng.integers(1, 3))]
     if rng.random() < 0.5:
         dtypes += [str(rng.choice(INTEGERS)) for _ in range(rng.integers(1, 3))]
+    if rng.random() < 0.25:
+        dtypes += [str(rng.choice(NARROW)) for _ in range(rng.integers(1, 3))]
     is_large = not is_helper and rng.random() < 0.03
     dims = [(int(rng.choice(LARGE_SIZES if is_large else SIZES)) if rng.random() > 0.03 else 0,
              not is_helper and rng.random() < 0.25) for _ in range(rng.integers(2, 5))]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bodies import Body
+from narrow import is_narrow
 from program import Dim, Value, is_float, loops, tensor_type, to_type
 
 
@@ -38,7 +39,7 @@ class Control:
         names = [self.f.new() for _ in inputs]
         args = [(n, v.dtype, v.exact) for n, (v, _) in zip(names, inputs)]
         y = body.random(args, dtype, 1)
-        if is_float(dtype):
+        if is_float(dtype) and not is_narrow(dtype):
             y = body.op(f"math.tanh {{}} : {dtype}", [y], dtype, np.tanh)
         rank = value.rank
         return self.generic(inputs, ["parallel"] * rank, [(value.dims, dtype, loops(*range(rank)))], value.shape, body,
@@ -171,7 +172,7 @@ class Control:
     def branch(self):
         f = self.f
         source = self.pick(low=1, high=4,
-                           only=lambda v: v.dtype in ("i32", "i1", "i8") and v.exact and 0 not in v.shape)
+                           only=lambda v: v.dtype in ("i32", "i1", "i8", "i4", "i2") and v.exact and 0 not in v.shape)
         places = [f.constant(int(self.rng.integers(s))) for s in source.shape]
         numbers = [int(line.split("constant ")[1].split(" ")[0]) for line in f.lines[-len(places):]]
         x, condition = f.new(), f.new()

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bodies import Body
+from narrow import NARROW, is_narrow
 from program import Dim, is_float, loops
 
 
@@ -10,7 +11,7 @@ class Models:
     """Each method makes several ops, or gives None where it cannot."""
 
     def softmax(self):
-        a = self.tamed(self.pick(low=1, high=4, only=lambda v: is_float(v.dtype)))
+        a = self.tamed(self.pick(low=1, high=4, only=lambda v: is_float(v.dtype) and not is_narrow(v.dtype)))
         axis = a.rank - 1 if self.chance(0.6) else int(self.rng.integers(a.rank))
         if a.dims[axis].size == 0:
             return None
@@ -39,7 +40,7 @@ class Models:
 
     def row_work(self, a=None):
         """Reductions of rows and elementwise work on rows and what they were reduced to, each used by any of the rest."""
-        a = a or self.tamed(self.pick(low=2, high=4, only=lambda v: 0 not in v.shape and v.dtype not in ("i1", "index")))
+        a = a or self.tamed(self.pick(low=2, high=4, only=lambda v: 0 not in v.shape and v.dtype not in ("i1", "index", *NARROW)))
         wholes, rows, fresh, dtype, rank = [a], [], [], a.dtype, a.rank  # fresh: rows that nothing has used on purpose
         every, kept = loops(*range(rank)), loops(*range(rank - 1))
         kinds = ["fold", "both"] + [kind for kind in ("fold", "row", "whole", "product") if self.chance(0.5)]
@@ -111,7 +112,7 @@ class Models:
                             body, names, [y])[0]
 
     def layer_norm(self):
-        a = self.tamed(self.pick(low=1, high=4, only=lambda v: is_float(v.dtype)))
+        a = self.tamed(self.pick(low=1, high=4, only=lambda v: is_float(v.dtype) and not is_narrow(v.dtype)))
         axis = a.rank - 1 if self.chance(0.8) else int(self.rng.integers(a.rank))
         size, dtype = a.dims[axis].size, a.dtype
         array = self.f.env[a.name].astype(np.float64)

@@ -4,9 +4,11 @@ import re
 
 import numpy as np
 
+from narrow import INTEGERS, is_narrow, random_narrow, to_narrow
+
 NUMPY = {"f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": np.float32, "i1": np.bool_, "i8": np.int8,
          "i32": np.int32, "i64": np.int64, "index": np.int64, "i16": np.int16}
-WIDTH = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64}
+WIDTH = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "index": 64, **INTEGERS}
 # Of the largest element: what many operations in this type, each rounded, may add up to. A fault gives more.
 EPSILON = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}  # of a unit in the last place
 NOISE = "noise"
@@ -19,6 +21,8 @@ def is_float(dtype):
 
 def to_type(dtype, array):
     """Rounds or wraps to a type, as storing does."""
+    if is_narrow(dtype):
+        return to_narrow(dtype, array)
     with np.errstate(all="ignore"):
         if dtype == "bf16":
             bits = np.ascontiguousarray(array, np.float32).view(np.uint32).astype(np.uint64)
@@ -117,7 +121,7 @@ class Function:
 
     def constant(self, number, dtype="index"):
         name = self.new()
-        self.line(f"{name} = arith.constant {scalar_literal(number, dtype)}")
+        self.line(f"{name} = arith.constant {scalar_literal(to_type(dtype, number), dtype)}")
         return name
 
     def define(self, text, dims, dtype, compute, exact=True):
@@ -128,7 +132,7 @@ class Function:
         def action(env):
             result = to_type(dtype, compute(env))
             assert result.shape == value.shape, (text, result.shape, value.shape)
-            if NOISE in env and is_float(dtype):
+            if NOISE in env and dtype in EPSILON:
                 result = to_type(dtype, result * (1 + EPSILON[dtype] * env[NOISE].uniform(-4, 4, value.shape)))
             env[value.name] = result
         self.step(action)
@@ -217,6 +221,8 @@ def scalar_literal(number, dtype):
 
 
 def random_array(rng, shape, dtype):
+    if is_narrow(dtype):
+        return random_narrow(rng, shape, dtype)
     if is_float(dtype):
         return to_type(dtype, rng.integers(-16, 17, shape) / 8)
     if dtype == "i1":

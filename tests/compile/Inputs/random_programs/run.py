@@ -16,7 +16,8 @@ import time
 import numpy as np
 
 from builder import random_module
-from program import TOLERANCE, is_float
+from narrow import from_bytes, is_narrow, to_bytes
+from program import TOLERANCE
 
 CPU = "--iree-hal-target-backends=llvm-cpu"
 TARGETS = {"host": [CPU], "generic": [CPU, "--iree-llvmcpu-target-cpu=generic"], "O0": [CPU, "--iree-opt-level=O0"],
@@ -34,16 +35,26 @@ def write(path, value, array):
     """The --input flag for an argument."""
     if value.is_scalar:
         return f"--input={int(array)}"
-    if value.dtype != "bf16":
+    if not is_raw(value.dtype):
         np.save(path + ".npy", array)
         return f"--input=@{path}.npy"
-    (np.ascontiguousarray(array).view(np.uint32) >> 16).astype(np.uint16).tofile(path + ".bin")
-    return "--input=" + "".join(f"{size}x" for size in array.shape) + f"bf16=@{path}.bin"
+    raw = to_bytes(value.dtype, array) if is_narrow(value.dtype) else (
+        np.ascontiguousarray(array).view(np.uint32) >> 16).astype(np.uint16)
+    raw.tofile(path + ".bin")
+    return "--input=" + "".join(f"{size}x" for size in array.shape) + f"{value.dtype}=@{path}.bin"
+
+
+def is_raw(dtype):
+    """Whether numpy has no such type."""
+    return dtype == "bf16" or is_narrow(dtype)
 
 
 def read(path, value):
-    if value.dtype != "bf16":
+    if not is_raw(value.dtype):
         return np.load(path)
+    if is_narrow(value.dtype):
+        count = int(np.prod(value.shape, dtype=np.int64))
+        return from_bytes(value.dtype, np.fromfile(path, np.uint8), count).reshape(value.shape)
     bits = np.fromfile(path, np.uint16).astype(np.uint32) << 16
     return bits.view(np.float32).reshape(value.shape)
 
@@ -63,7 +74,7 @@ def difference(value, got, expected, tolerance, spread=0):
     if got.shape != expected.shape:
         return f"has the shape {got.shape}, not {expected.shape}"
     wrong = got != expected
-    if is_float(value.dtype):
+    if value.dtype in TOLERANCE:
         wide, reference = got.astype(np.float64), expected.astype(np.float64)
         largest = float(np.max(np.abs(reference), initial=0))
         wrong = ~(np.abs(wide - reference) <= max(tolerance * max(1e-3, largest), 4 * spread))
@@ -84,14 +95,14 @@ def tool(command):
 
 def call(module, main, device, folder):
     inputs = [write(f"{folder}/{main.name}.in{i}", arg, main.env[arg.name]) for i, arg in enumerate(main.args)]
-    outputs = [f"{folder}/{main.name}.out{i}" + (".bin" if value.dtype == "bf16" else ".npy")
+    outputs = [f"{folder}/{main.name}.out{i}" + (".bin" if is_raw(value.dtype) else ".npy")
                for i, value in enumerate(main.results)]
     failure = tool(["kiln-run-module", f"--module={module}", f"--function={main.name}", f"--device={device}",
                     *DEVICES[device], *inputs, *(f"--output=@{path}" for path in outputs)])
     if failure:
         return failure
     # Errors of narrow types go on into wide ones.
-    tolerance = max((TOLERANCE[value.dtype] for value in main.pool if is_float(value.dtype)), default=0)
+    tolerance = max((TOLERANCE[value.dtype] for value in main.pool if value.dtype in TOLERANCE), default=0)
     for i, (value, path) in enumerate(zip(main.results, outputs)):
         got, expected = read(path, value), main.env[value.name]
         found = difference(value, got, expected, tolerance)

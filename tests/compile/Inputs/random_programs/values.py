@@ -3,6 +3,7 @@
 import numpy as np
 
 from bodies import Body
+from narrow import FLOATS
 from program import Dim, Function, Value, dense, is_float, is_permutation, loops, random_array, spread, tensor_type, to_type
 
 
@@ -99,7 +100,7 @@ class Values:
 
     def tamed(self, value):
         """Floats of a size that the next op can take."""
-        if not is_float(value.dtype):
+        if not is_float(value.dtype) or value.dtype in FLOATS:
             return value
         array = self.f.env[value.name]
         largest = float(np.max(np.abs(array.astype(np.float64)), initial=0))

@@ -75,3 +75,22 @@ func.func @sizes(%a: tensor<3xi8>) -> tensor<2xi16> {
 
 // expected-error @+1 {{'weights' has the initial value #ml_program.extern : tensor<4xf32>, which Kiln does not compile; give its elements}}
 ml_program.global private @weights(#ml_program.extern : tensor<4xf32>) : tensor<4xf32>
+
+// -----
+
+func.func @address(%p: !util.ptr<i32>) -> i32 {
+  // expected-error @+1 {{'util.global.load.indirect' has an address that only the call knows; name the global with 'util.global.address'}}
+  %0 = util.global.load.indirect %p : !util.ptr<i32> -> i32
+  return %0 : i32
+}
+
+// -----
+
+// CHECK-LABEL: func.func @split
+// CHECK-NOT: affine.
+// CHECK: arith.floordivsi
+// CHECK: return
+func.func @split(%i: index) -> (index, index) {
+  %0:2 = affine.delinearize_index %i into (3, 4) : index, index
+  return %0#0, %0#1 : index, index
+}

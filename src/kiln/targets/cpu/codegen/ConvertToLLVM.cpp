@@ -25,10 +25,11 @@ namespace kiln {
 
 namespace {
 
-// What depends on a target's data layout alone. To make it takes longer than to convert a small kernel.
+// What depends on a target's data layout, and on whether sums of floats may be in any order. To make it takes longer
+// than to convert a small kernel.
 struct Lowering {
-  Lowering(MLIRContext *context, StringRef dataLayout)
-      : dataLayout(dataLayout), converter(context, optionsFor(context, dataLayout)) {
+  Lowering(MLIRContext *context, StringRef dataLayout, bool reassociates)
+      : dataLayout(dataLayout), reassociates(reassociates), converter(context, optionsFor(context, dataLayout)) {
     // What strategies did not erase already: on the CPU a binding is memory like any other.
     converter.addTypeAttributeConversion([](BaseMemRefType, HAL::DescriptorTypeAttr space) {
       return IntegerAttr::get(IntegerType::get(space.getContext(), 64), 0);
@@ -40,7 +41,7 @@ struct Lowering {
     populateFinalizeMemRefToLLVMConversionPatterns(converter, set);
     populateFuncToLLVMConversionPatterns(converter, set);
     populateMathToLLVMConversionPatterns(converter, set, /*approximateLog1p=*/false);
-    populateVectorToLLVMConversionPatterns(converter, set, /*reassociateFPReductions=*/true);
+    populateVectorToLLVMConversionPatterns(converter, set, reassociates);
     ub::populateUBToLLVMConversionPatterns(converter, set);
     patterns = std::move(set);
   }
@@ -56,6 +57,7 @@ struct Lowering {
   }
 
   std::string dataLayout;
+  bool reassociates;
   LLVMTypeConverter converter;
   FrozenRewritePatternSet patterns;
 };
@@ -65,8 +67,8 @@ class ConvertToLLVM : public impl::ConvertToLLVMBase<ConvertToLLVM> {
     ModuleOp module = getOperation();
     MLIRContext *context = &getContext();
     CpuTarget target = CpuTarget::of(module);
-    if (!lowering || lowering->dataLayout != target.dataLayout)
-      lowering = std::make_shared<const Lowering>(context, target.dataLayout);
+    if (!lowering || lowering->dataLayout != target.dataLayout || lowering->reassociates != target.reassociates)
+      lowering = std::make_shared<const Lowering>(context, target.dataLayout, target.reassociates);
 
     SmallVector<std::string> bodies;
     if (failed(prefixPrivateSymbols(module)) || failed(splitDispatches(module, lowering->converter, bodies)))

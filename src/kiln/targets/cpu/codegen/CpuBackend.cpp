@@ -29,6 +29,8 @@ void CpuBackend::bindOptions(OptionBinder &binder) {
               "the architecture), or a name that LLVM knows, such as znver4");
   binder.flag("kiln-llvmcpu-target-cpu-features", &options.targetFeatures, "<list>",
               "CPU features to use (+avx512f) or not to use (-fma) beyond those of the CPU, separated by commas");
+  binder.flag("kiln-llvmcpu-reassociate-fp-reductions", &options.reassociate,
+              "Sum and multiply floats in parts; with =false one after the other, as the program's loops have them");
   binder.flag("kiln-llvmcpu-debug-symbols", &options.debugInfo,
               "Put line tables into kernels, so that debuggers and profilers lead back to lines of the MLIR source");
   binder.flag("kiln-codegen-llvmcpu-use-transform-dialect", &options.transformDialectSpec, "<file>",
@@ -69,6 +71,13 @@ void CpuBackend::buildLoweringPipeline(OpPassManager &variantPasses) const {
 
 void CpuBackend::buildTranslationPipeline(OpPassManager &variantPasses) const {
   addCpuTranslationPasses(variantPasses);
+}
+
+ReductionSplit CpuBackend::reductionSplit() const {
+  ReductionSplit split;
+  if (!options.reassociate)
+    split.mostParts = 1;
+  return split;
 }
 
 LogicalResult CpuBackend::serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &serialization,

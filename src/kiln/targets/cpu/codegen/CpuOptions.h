@@ -11,6 +11,7 @@ struct CpuOptions {
   std::string targetCpu = "host";   // host, generic, or a name that LLVM knows
   std::string targetFeatures;       // "+avx512f,-fma": changes what the CPU has
   std::string transformDialectSpec; // path of a transform-dialect file that replaces the strategies; empty: none
+  bool reassociate = true;          // floats may be summed in parts, which are vectors and other workers' work
   bool debugInfo = false;           // line tables that point into the MLIR source
 };
 

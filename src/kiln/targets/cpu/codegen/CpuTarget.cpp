@@ -148,6 +148,7 @@ FailureOr<CpuTarget> CpuTarget::resolve(const CpuOptions &options, Location loc)
     if (features.lookup(feature))
       target.features += (target.features.empty() ? "+" : ",+") + feature.str();
   target.nativeVectorBits = target.has("avx512f") ? 512 : target.has("avx") ? 256 : 128;
+  target.reassociates = options.reassociate;
   return target;
 }
 
@@ -175,9 +176,12 @@ std::string CpuTarget::format() const {
 HAL::ExecutableTargetAttr CpuTarget::toAttr(MLIRContext *context) const {
   Builder builder(context);
   auto entry = [&](StringRef key, StringRef value) { return builder.getNamedAttr(key, builder.getStringAttr(value)); };
-  NamedAttribute entries[] = {entry("cpu", cpu), entry("cpu_features", features), entry("data_layout", dataLayout),
-                              builder.getNamedAttr("native_vector_bits", builder.getI64IntegerAttr(nativeVectorBits)),
-                              entry("target_triple", triple)};
+  SmallVector<NamedAttribute> entries{
+      entry("cpu", cpu), entry("cpu_features", features), entry("data_layout", dataLayout),
+      builder.getNamedAttr("native_vector_bits", builder.getI64IntegerAttr(nativeVectorBits)),
+      entry("target_triple", triple)};
+  if (!reassociates)
+    entries.push_back(builder.getNamedAttr("sums_in_order", builder.getUnitAttr()));
   return HAL::ExecutableTargetAttr::get(context, builder.getStringAttr("llvm-cpu"), builder.getStringAttr(format()),
                                         builder.getDictionaryAttr(entries));
 }
@@ -199,6 +203,7 @@ CpuTarget CpuTarget::fromAttr(HAL::ExecutableTargetAttr attr) {
     target.nativeVectorBits = bits.getInt();
   else
     target.nativeVectorBits = target.has("avx512f") ? 512 : target.has("avx") ? 256 : 128;
+  target.reassociates = !attr.getConfiguration().contains("sums_in_order");
   return target;
 }
 

@@ -25,6 +25,7 @@ struct CpuTarget {
   std::string features;
   std::string dataLayout;
   int64_t nativeVectorBits = 128; // length of a vector register
+  bool reassociates = true;       // sums of floats
 
   // Whether `features` has this one; the name is given without the plus.
   bool has(llvm::StringRef feature) const;

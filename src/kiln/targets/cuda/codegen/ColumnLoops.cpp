@@ -139,7 +139,7 @@ private:
         reductions.push_back(loop);
     for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
       combiners.push_back(findCombiner(op, i));
-      if (!combiners.back() || !arith::getNeutralElement(combiners.back()))
+      if (!combiners.back() || !neutralElement(combiners.back()))
         return false;
     }
     return true;
@@ -203,7 +203,7 @@ private:
   SmallVector<Value> reduce(Value group) {
     SmallVector<Value> values;
     for (Operation *combiner : combiners)
-      values.append(lanes, arith::ConstantOp::create(b, lane.loc, *arith::getNeutralElement(combiner)));
+      values.append(lanes, arith::ConstantOp::create(b, lane.loc, *neutralElement(combiner)));
     int64_t step = groups * steps;
     AffineExpr all = getAffineDimExpr(0, b.getContext());
     OpFoldResult whole =

@@ -122,7 +122,7 @@ private:
       return false;
     for (auto [i, init] : llvm::enumerate(op.getDpsInitsMutable())) {
       Operation *combiner = findCombiner(op, i);
-      if (isReduction && (!combiner || !arith::getNeutralElement(combiner)))
+      if (isReduction && (!combiner || !neutralElement(combiner)))
         return false;
       unsigned dims = isReduction ? group.rowLoops : op.getNumLoops();
       if (op.getMatchingIndexingMap(&init) != identity(op, dims) ||
@@ -494,7 +494,7 @@ private:
     SmallVector<Value> partial;
     for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
       combiners.push_back(findCombiner(op, i));
-      partial.push_back(arith::ConstantOp::create(b, lane.loc, *arith::getNeutralElement(combiners.back())));
+      partial.push_back(arith::ConstantOp::create(b, lane.loc, *neutralElement(combiners.back())));
     }
     noteProducers(op);
     partial = overRow(partial, [&](ArrayRef<Chunk> chunks, ArrayRef<Value> before) {

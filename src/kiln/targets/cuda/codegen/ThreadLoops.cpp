@@ -67,7 +67,7 @@ int64_t threadsOfElement(linalg::LinalgOp op, int64_t threads) {
     return 1;
   for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
     Operation *combiner = findCombiner(op, i);
-    if (!combiner || !arith::getNeutralElement(combiner))
+    if (!combiner || !neutralElement(combiner))
       return 1;
   }
   int64_t share = threads / llvm::PowerOf2Ceil(std::max<int64_t>(1, *size.parallel));
@@ -131,7 +131,7 @@ public:
     SmallVector<Value> neutral, partial;
     for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
       combiners.push_back(findCombiner(op, i));
-      neutral.push_back(arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiners.back())));
+      neutral.push_back(arith::ConstantOp::create(b, loc, *neutralElement(combiners.back())));
     }
     // Allocated before anything is read, so that it shares no memory with what other threads still read.
     SmallVector<Value> memory;

@@ -30,7 +30,7 @@ uint64_t compute(const std::string &code, std::vector<uint64_t> inputs) {
   setp.ne.u64 %pa, %a, 0; setp.ne.u64 %pb, %b, 0; setp.ne.u64 %pd, 0, 0; setp.ne.u64 %pe, 0, 0;
   )";
   text += code;
-  const size_t place = code.find("%");
+  const size_t place = code.find('%');
   const char kind = code[place + 1];
   if (kind == 'r')
     text += " cvt.u64.u32 %d, %rd;";
@@ -230,6 +230,7 @@ TEST(Operations, conversions) {
   EXPECT_EQ(compute("cvt.rzi.s64.f64 %d, %da;", {d(NAN)}), uint64_t(1) << 63);
   EXPECT_EQ(compute("cvt.rzi.u64.f64 %d, %da;", {d(1e30)}), ~uint64_t(0));
   EXPECT_EQ(compute("cvt.rni.f32.f32 %fd, %fa;", {f(3.5f)}), f(4));
+  EXPECT_EQ(compute("cvt.rni.f32.f32 %fd, %fa;", {f(-0.25f)}), f(-0.0f));
   EXPECT_EQ(compute("cvt.sat.f32.f32 %fd, %fa;", {f(-3)}), 0u);
   EXPECT_EQ(compute("cvt.f64.f32 %dd, %fa;", {f(1.5f)}), d(1.5));
   EXPECT_EQ(compute("cvt.rn.f32.f64 %fd, %da;", {d(0.1)}), f(0.1f));

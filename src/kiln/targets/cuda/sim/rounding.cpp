@@ -78,7 +78,7 @@ double toInteger(Rounding rounding, double value) {
   case Rounding::Nearest: break;
   }
   const double below = std::floor(value), rest = value - below;
-  return rest > 0.5 || (rest == 0.5 && std::fmod(below, 2) != 0) ? below + 1 : std::copysign(below, value);
+  return std::copysign(rest > 0.5 || (rest == 0.5 && std::fmod(below, 2) != 0) ? below + 1 : below, value);
 }
 
 } // namespace kiln::cudasim

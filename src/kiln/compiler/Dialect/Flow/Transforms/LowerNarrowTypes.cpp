@@ -89,17 +89,17 @@ static Value convertWidth(OpBuilder &b, Location loc, Operation *op) {
   Value operand = op->getOperand(0);
   Type to = op->getResult(0).getType(), byteType = b.getI8Type();
   bool isSigned = isa<arith::ExtSIOp>(op);
-  Value byte = operand;
-  if (isNarrow(operand.getType()))
-    byte = byteOf(b, loc, operand, isSigned);
-  else if (operand.getType() != byteType)
-    byte = arith::TruncIOp::create(b, loc, byteType, operand);
-  if (isNarrow(to))
-    return integerOf(b, loc, to, byte);
-  if (to == byteType)
-    return byte;
-  return isSigned ? arith::ExtSIOp::create(b, loc, to, byte).getResult()
-                  : arith::ExtUIOp::create(b, loc, to, byte).getResult();
+  auto resize = [&](Value value, Type type) -> Value {
+    int64_t from = value.getType().getIntOrFloatBitWidth(), width = type.getIntOrFloatBitWidth();
+    if (width < from)
+      return arith::TruncIOp::create(b, loc, type, value);
+    if (width == from)
+      return value;
+    return isSigned ? arith::ExtSIOp::create(b, loc, type, value).getResult()
+                    : arith::ExtUIOp::create(b, loc, type, value).getResult();
+  };
+  Value byte = isNarrow(operand.getType()) ? byteOf(b, loc, operand, isSigned) : resize(operand, byteType);
+  return isNarrow(to) ? integerOf(b, loc, to, byte) : resize(byte, to);
 }
 
 static Value convertFloat(OpBuilder &b, Location loc, Value operand, Type to) {

@@ -195,3 +195,21 @@ util.func @costly(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %b = linalg.exp ins(%s : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
   util.return %a, %b : tensor<4x8xf32>, tensor<4x8xf32>
 }
+
+// An extent that is a constant: the empty tensor becomes a cast of one of known extents, and stays so.
+// CHECK-LABEL: util.func @constant_extent
+// CHECK: %[[E:.+]] = tensor.empty() : tensor<5x4xi8>
+// CHECK: %[[C:.+]] = tensor.cast %[[E]] : tensor<5x4xi8> to tensor<?x4xi8>
+// CHECK: linalg.generic {{.*}} outs(%[[C]] : tensor<?x4xi8>)
+util.func @constant_extent(%x: tensor<?xi8>) -> tensor<?x4xi8> {
+  %c5 = arith.constant 5 : index
+  %0 = tensor.empty(%c5) : tensor<?x4xi8>
+  %1 = linalg.generic {indexing_maps = [#r, #e], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<?xi8>) outs(%0 : tensor<?x4xi8>) {
+  ^bb0(%in: i8, %out: i8):
+    %2 = linalg.index 1 : index
+    %3 = arith.index_cast %2 : index to i8
+    %4 = arith.shrui %in, %3 : i8
+    linalg.yield %4 : i8
+  } -> tensor<?x4xi8>
+  util.return %1 : tensor<?x4xi8>
+}

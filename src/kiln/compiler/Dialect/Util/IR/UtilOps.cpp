@@ -32,6 +32,24 @@ static void printTypeOrValue(OpAsmPrinter &printer, Operation *, TypeAttr type, 
   printer << (value ? " : " : ": ") << type;
 }
 
+Attribute BytePatternAttr::parse(AsmParser &parser, Type type) {
+  SMLoc loc = parser.getCurrentLocation();
+  uint64_t pattern = 0;
+  if (parser.parseLess() || parser.parseInteger(pattern) || parser.parseGreater())
+    return {};
+  auto tensor = dyn_cast_if_present<RankedTensorType>(type);
+  unsigned bits = tensor && tensor.getElementType().isIntOrFloat() ? tensor.getElementTypeBitWidth() : 0;
+  if (!tensor || !tensor.hasStaticShape() || bits == 0 || bits % 8 != 0 || pattern > 255) {
+    parser.emitError(loc, "a byte pattern is a byte, for a tensor of known shape whose elements are bytes");
+    return {};
+  }
+  SmallVector<char> element(bits / 8, static_cast<char>(pattern));
+  return DenseElementsAttr::getFromRawBuffer(tensor, element);
+}
+void BytePatternAttr::print(AsmPrinter &printer) const {
+  printer << "<>"; // nothing makes one
+}
+
 #include "kiln/compiler/Dialect/Util/IR/UtilDialect.cpp.inc"
 #include "kiln/compiler/Dialect/Util/IR/UtilEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES

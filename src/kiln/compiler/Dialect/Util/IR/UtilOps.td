@@ -28,6 +28,25 @@ def Util_Buffer : TypeDef<Util_Dialect, "Buffer"> {
   let summary = "immutable bytes of the module on the host";
 }
 
+def Util_Ptr : TypeDef<Util_Dialect, "Ptr"> {
+  let mnemonic = "ptr";
+  let summary = "where a global is; only in a program's source";
+  let parameters = (ins "mlir::Type":$target);
+  let assemblyFormat = "`<` $target `>`";
+}
+
+// What programs give globals in place of elements, and say of them.
+def Util_BytePatternAttr : AttrDef<Util_Dialect, "BytePattern"> {
+  let mnemonic = "byte_pattern";
+  let summary = "elements whose bytes are all the same";
+  let description = "Read as the elements that it stands for: `#util.byte_pattern<1> : tensor<2xi16>` is dense<257>.";
+  let hasCustomAssemblyFormat = 1;
+}
+def Util_InlineNeverAttr : AttrDef<Util_Dialect, "InlineNever"> {
+  let mnemonic = "inline.never";
+  let summary = "a global that is to be read when the program runs; taken, and without effect";
+}
+
 //===--- Remarks -------------------------------------------------------------------------------------------------===//
 
 // What remarks are about. The names stand in modules and in files for other tools.
@@ -127,6 +146,26 @@ def Util_GlobalStoreOp : Util_Op<"global.store", [DeclareOpInterfaceMethods<Symb
   let summary = "sets a global";
   let arguments = (ins AnyType:$value, FlatSymbolRefAttr:$global);
   let assemblyFormat = "$value `,` $global attr-dict `:` type($value)";
+}
+
+def Util_GlobalAddressOp : Util_Op<"global.address", [Pure]> {
+  let summary = "where a global is; only in a program's source";
+  let arguments = (ins FlatSymbolRefAttr:$global);
+  let results = (outs Util_Ptr:$result);
+  let assemblyFormat = "$global attr-dict `:` qualified(type($result))";
+}
+
+def Util_GlobalLoadIndirectOp : Util_Op<"global.load.indirect", [MemoryEffects<[MemRead]>]> {
+  let summary = "reads the global at an address; only in a program's source";
+  let arguments = (ins Util_Ptr:$address);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$address attr-dict `:` qualified(type($address)) `->` type($result)";
+}
+
+def Util_GlobalStoreIndirectOp : Util_Op<"global.store.indirect"> {
+  let summary = "sets the global at an address; only in a program's source";
+  let arguments = (ins AnyType:$value, Util_Ptr:$address);
+  let assemblyFormat = "$value `,` $address attr-dict `:` type($value) `->` qualified(type($address))";
 }
 
 def Util_InitializerOp : Util_Op<"initializer", [IsolatedFromAbove, HasParent<"mlir::ModuleOp">]> {

@@ -348,20 +348,6 @@ static vector::CombiningKind kindOf(Operation *combiner) {
       .Case<arith::XOrIOp>([](auto) { return CombiningKind::XOR; });
 }
 
-static TypedAttr neutralElement(Operation *combiner) {
-  Type type = combiner->getResult(0).getType();
-  if (!type.isIndex())
-    return *arith::getNeutralElement(combiner);
-  // Upstream asks the type for its width, which an index does not tell.
-  int64_t value = llvm::TypeSwitch<Operation *, int64_t>(combiner)
-                      .Case<arith::MulIOp>([](auto) { return 1; })
-                      .Case<arith::MaxSIOp>([](auto) { return std::numeric_limits<int64_t>::min(); })
-                      .Case<arith::MinSIOp>([](auto) { return std::numeric_limits<int64_t>::max(); })
-                      .Case<arith::MinUIOp, arith::AndIOp>([](auto) { return -1; })
-                      .Default([](Operation *) { return 0; });
-  return IntegerAttr::get(type, value);
-}
-
 // Each lane of each of the tile's vectors sums up its own elements. Carried through the loops are, by row: the vectors
 // of each init, and the scalar of each init, which starts with what was there and takes the elements of tails without
 // masks.
@@ -407,7 +393,7 @@ void KernelBuilder::emitLaneReduction() {
 
 Value KernelBuilder::neutralVector(Operation *combiner) {
   auto type = VectorType::get(plan.lanes, combiner->getResult(0).getType());
-  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, Attribute(neutralElement(combiner))));
+  return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, Attribute(*neutralElement(combiner))));
 }
 
 SmallVector<Value> KernelBuilder::emitLaneSegments(ValueRange carried, ArrayRef<Operation *> combiners) {

@@ -22,6 +22,7 @@ KernelTarget KernelTarget::of(const CpuTarget &target) {
   else if (target.has("avx512f") || target.has("avx"))
     result.maskedBits = 32;
   result.maskedBF16 = target.has("avx512bf16");
+  result.reassociates = target.reassociates;
   result.fma = target.has("fma") || target.has("avx512f") || StringRef(target.triple).starts_with("aarch64");
   return result;
 }
@@ -213,9 +214,11 @@ private:
 
   // The reduction loop along which the inputs are contiguous, where lanes can be combined at the end.
   int bestReductionLoop() {
-    for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i)
-      if (!findCombiner(op, i))
+    for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
+      Operation *combiner = findCombiner(op, i);
+      if (!combiner || (!target.reassociates && isa<arith::AddFOp, arith::MulFOp>(combiner)))
         return -1;
+    }
     for (unsigned loop : llvm::reverse(reductions)) {
       bool contiguous = false, vector = true;
       for (OpOperand *input : inputs) {

@@ -20,6 +20,7 @@ struct KernelTarget {
   int64_t maskedBits = 0;
   bool maskedBF16 = false; // LLVM takes masked loads of bf16 apart where the CPU does not know the type
   bool fma = false;
+  bool reassociates = true; // sums of floats
 
   static KernelTarget of(const CpuTarget &target);
 };

@@ -80,3 +80,15 @@ func.func @narrow_root(%x: vector<16xbf16>) -> vector<16xbf16> {
   %a = math.rsqrt %x : vector<16xbf16>
   return %a : vector<16xbf16>
 }
+
+// The lowest bit is tested: LLVM 22 gets a truncation of what a vector holds wrong.
+// CHECK-LABEL: func.func @lowest_bit
+//       CHECK: %[[AND:.+]] = arith.andi %arg0, %{{.+}} : i8
+//       CHECK: arith.cmpi ne, %[[AND]], %{{.+}} : i8
+//       CHECK: arith.cmpi ne, %{{.+}}, %{{.+}} : vector<4xi32>
+//   CHECK-NOT: arith.trunci
+func.func @lowest_bit(%x: i8, %y: vector<4xi32>) -> (i1, vector<4xi1>) {
+  %0 = arith.trunci %x : i8 to i1
+  %1 = arith.trunci %y : vector<4xi32> to vector<4xi1>
+  return %0, %1 : i1, vector<4xi1>
+}
