@@ -7,6 +7,7 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=filled_factor --input=3x5xf64=2 --expected_output=3xf64=10
 // RUN: kiln-run-module --module=%t.vmfb --function=least_index --input=9x9xi64=3 --input=i64=100 --expected_output=i64=8
 // RUN: kiln-run-module --module=%t.vmfb --function=no_sum --input=2x0xi2=0 --input=0x3xi2=0 --input=2x3xi2=1 --expected_output=2x3xi2=1
+// RUN: kiln-run-module --module=%t.vmfb --function=innermost_batch --input=8x2x8x8xi16=1 --input=5x2x8x8xi16=2 --input=5 --expected_output=2x8x8x5xi16=16
 // RUN: kiln-run-module --module=%t.vmfb --function=sum_of_fill --input=3 --input=4 --expected_output=3xf32=2
 // RUN: kiln-run-module --module=%t.vmfb --function=slice_of_fill --input=3 --input=4 --expected_output=2x2xi32=1
 // RUN: kiln-run-module --module=%t.vmfb --function=nothing --input=2 --input=3xf32=1 --expected_output=2x0x3xf32=0 \
@@ -343,4 +344,20 @@ func.func @least_index(%x: tensor<9x9xindex>, %most: tensor<index>) -> tensor<i6
 func.func @no_sum(%a: tensor<?x0xi2>, %b: tensor<0x?xi2>, %c: tensor<?x?xi2>) -> tensor<?x?xi2> {
   %0 = linalg.matmul ins(%a, %b : tensor<?x0xi2>, tensor<0x?xi2>) outs(%c : tensor<?x?xi2>) -> tensor<?x?xi2>
   return %0 : tensor<?x?xi2>
+}
+
+// The last dimension of an input is one of the batch: what lies beside each other in memory belongs to other products.
+func.func @innermost_batch(%a: tensor<?x2x8x8xi16>, %b: tensor<?x2x8x?xi16>, %n: index) -> tensor<2x8x8x?xi16> {
+  %zero = arith.constant 0 : i16
+  %e = tensor.empty(%n) : tensor<2x8x8x?xi16>
+  %init = linalg.fill ins(%zero : i16) outs(%e : tensor<2x8x8x?xi16>) -> tensor<2x8x8x?xi16>
+  %0 = linalg.generic {indexing_maps = [affine_map<(n, m, c, k, b) -> (k, b, m, c)>, affine_map<(n, m, c, k, b) -> (n, b, c, k)>,
+      affine_map<(n, m, c, k, b) -> (b, m, c, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "parallel"]}
+      ins(%a, %b : tensor<?x2x8x8xi16>, tensor<?x2x8x?xi16>) outs(%init : tensor<2x8x8x?xi16>) {
+  ^bb0(%x: i16, %y: i16, %s: i16):
+    %1 = arith.muli %x, %y : i16
+    %2 = arith.addi %s, %1 : i16
+    linalg.yield %2 : i16
+  } -> tensor<2x8x8x?xi16>
+  return %0 : tensor<2x8x8x?xi16>
 }

@@ -102,6 +102,11 @@ std::optional<ContractionLoops> ContractionLoops::of(linalg::LinalgOp op) {
   }
   if (first.size() != 1 || second.size() != 1)
     return std::nullopt;
+  // Tiles are copied along the innermost dimension of an input, where neighbours of a batch are none of the tile.
+  for (AffineMap map : ArrayRef(maps).take_front(2))
+    if (auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
+        last && llvm::is_contained(loops.batch, last.getPosition()))
+      return std::nullopt;
   unsigned innermost = cast<AffineDimExpr>(maps[2].getResults().back()).getPosition();
   if (innermost != first[0] && innermost != second[0])
     return std::nullopt;
