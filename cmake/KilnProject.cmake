@@ -135,9 +135,10 @@ set(KILN_TEST_SHARE 1 CACHE STRING "Build one of so many programs of unit tests;
 set(KILN_TEST_SEED 1 CACHE STRING "A number")
 
 # kiln_unit_test(name SOURCES a_test.cpp DEPS lib ...): a GoogleTest binary, beside the code it tests. SERIAL is for tests
-# that compare times: ctest runs nothing else beside them.
+# that compare times: ctest runs nothing else beside them. WHOLE is for tests that judge all of what ran: ctest runs them in
+# one process.
 function(kiln_unit_test name)
-  cmake_parse_arguments(ARG "SERIAL" "PCH" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "SERIAL;WHOLE" "PCH" "SOURCES;DEPS" ${ARGN})
   if(NOT KILN_BUILD_TESTS)
     return()
   endif()
@@ -154,6 +155,11 @@ function(kiln_unit_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${KILN_GENERATED_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${KILN_PROGRAM_LIBRARIES} GTest::gtest_main)
+  if(ARG_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT ${KILN_TEST_TIMEOUT} RUN_SERIAL ${ARG_SERIAL})
+    return()
+  endif()
   gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 60
     PROPERTIES LABELS unit TIMEOUT ${KILN_TEST_TIMEOUT} RUN_SERIAL ${ARG_SERIAL})
 endfunction()
