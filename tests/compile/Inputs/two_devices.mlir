@@ -80,3 +80,10 @@ func.func @moved(%x: tensor<4xi1>, %y: tensor<4xf16>) -> (tensor<4xi1>, tensor<4
   }
   return %2#0, %2#1 : tensor<4xi1>, tensor<4xf16>
 }
+
+func.func @constants(%a: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
+  %zero = arith.subi %a, %a : tensor<4xi32>
+  %elsewhere = arith.maxsi %zero, %zero {stream.affinity = #hal.device.affinity<@__device_1>} : tensor<4xi32>
+  %sum = arith.addi %elsewhere, %a : tensor<4xi32>
+  return %elsewhere, %sum : tensor<4xi32>, tensor<4xi32>
+}

@@ -17,6 +17,8 @@ inline AffinityAttr placeOf(mlir::Operation *op) {
 inline void setPlace(mlir::Operation *op, AffinityAttr place) {
   if (place)
     op->setAttr(kAffinity, place);
+  else
+    op->removeAttr(kAffinity); // of an op that it was cloned from
 }
 
 // The first device in any of its queues is null.
