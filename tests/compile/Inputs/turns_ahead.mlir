@@ -97,3 +97,27 @@ func.func @checked(%x: tensor<4xi32>, %turns: index) -> tensor<4xi32> {
   }
   return %0 : tensor<4xi32>
 }
+
+// Turns that end while the host still computes, so that memory is short until the very moment in which it is asked for.
+func.func @late(%x: tensor<78400xf32>, %turns: index) -> (tensor<4xf32>, i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %most = arith.constant 1499 : index
+  %zero = arith.constant 0 : i32
+  %three = arith.constant 3 : i32
+  %0:2 = scf.for %i = %c0 to %turns step %c1 iter_args(%t = %x, %a = %zero) -> (tensor<78400xf32>, i32) {
+    %s = tensor.extract_slice %t[0] [4] [1] : tensor<78400xf32> to tensor<4xf32>
+    %e = tensor.empty() : tensor<78400xf32>
+    %1 = tensor.insert_slice %s into %e[0] [4] [1] : tensor<4xf32> into tensor<78400xf32>
+    %n = arith.remui %i, %most : index
+    %b = scf.for %j = %c0 to %n step %c1 iter_args(%u = %a) -> i32 {
+      %p = arith.muli %u, %three : i32
+      %k = arith.index_cast %j : index to i32
+      %q = arith.xori %p, %k : i32
+      scf.yield %q : i32
+    }
+    scf.yield %1, %b : tensor<78400xf32>, i32
+  }
+  %r = tensor.extract_slice %0#0[0] [4] [1] : tensor<78400xf32> to tensor<4xf32>
+  return %r, %0#1 : tensor<4xf32>, i32
+}

@@ -48,9 +48,10 @@ Result<Ref<Buffer>> Device::allocateOrdered(Fence *wait, BufferUsage usage, uint
     if (Ref<Buffer> buffer = ordered->take(*wait, usage, length))
       return buffer;
   Result<Ref<Buffer>> buffer = allocator().allocate(usage, length);
-  if (buffer.ok() || buffer.status().code() != StatusCode::ResourceExhausted || !wait || wait->isSignaled())
+  if (buffer.ok() || buffer.status().code() != StatusCode::ResourceExhausted || !wait)
     return buffer;
-  // What the fence stands for holds memory, its own and what was released behind it.
+  // What the fence stands for holds memory, its own and what was released behind it. It may have ended by now, so that
+  // there is memory, or have failed.
   std::vector<Ref<Buffer>> released = ordered->takeAll(*wait);
   KILN_RETURN_IF_ERROR(wait->waitWithin(CallLimit::current()));
   released.clear();

@@ -4,6 +4,7 @@
 
 #include "kiln/base/ref.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -30,6 +31,12 @@ public:
   TickRange submission;   // from before its first command until after the last one
   // Of each dispatch of CommandBuffer::dispatches(), where these were asked for; else empty.
   std::vector<TickRange> dispatches;
+
+  // Of a submission that failed on its way.
+  void clear() {
+    submission = {};
+    std::fill(dispatches.begin(), dispatches.end(), TickRange());
+  }
 };
 
 // Asks for the times of everything that a device executes while it is on, which costs each submission one load where it

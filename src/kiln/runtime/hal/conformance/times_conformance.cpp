@@ -153,6 +153,24 @@ TEST_P(Conformance, WhatFailsHasNoTimes) {
   EXPECT_EQ(times->submission.end, 0u);
 }
 
+TEST_P(Conformance, WhatFailsOnItsWayHasNoTimes) {
+  KILN_SKIP_WITHOUT_KERNEL(FailInOne);
+  Ref<Buffer> counts = allocate(std::vector<uint32_t>(16, 0));
+  Ref<CommandBuffer> commands = record(1);
+  KILN_ASSERT_OK(addDispatch(*commands, CountIds, {}, {{0, 0, 64}}, 16));
+  KILN_ASSERT_OK(commands->barrier());
+  KILN_ASSERT_OK(addDispatch(*commands, FailInOne, {uint64_t(uint32_t(-42)), 5}, {}, 3, 2, 1));
+  KILN_ASSERT_OK(commands->finalize());
+  Ref<ExecutionTimes> times = makeRef<ExecutionTimes>(TimesDetail::Dispatches);
+  KILN_ASSERT_ASSIGN(Ref<Fence> done,
+                     device->execute(nullptr, commands.get(), table({counts}), Device::kAnyQueue, times.get()));
+  KILN_EXPECT_ERROR(done->wait(patience()), Unknown, "dispatch 'fail_in_one' failed");
+  EXPECT_EQ(times->submission.end, 0u);
+  ASSERT_EQ(times->dispatches.size(), 2u);
+  for (const TickRange &range : times->dispatches)
+    EXPECT_EQ(range.begin + range.end, 0u);
+}
+
 TEST_P(Conformance, AWatchGetsTheTimesOfAllThatIsExecuted) {
   Ref<Buffer> buffer = allocate(4096);
   Ref<CommandBuffer> commands = recordFills(*device, 2);

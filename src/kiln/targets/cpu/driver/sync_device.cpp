@@ -59,7 +59,12 @@ Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding
   const uint64_t started = times ? monotonicNanoseconds() : 0;
   for (const CpuCommand &command : commands.commands()) {
     const uint64_t begin = timesDispatches ? monotonicNanoseconds() : 0;
-    KILN_RETURN_IF_ERROR(commands.run(command, addresses, 0, command.units, worker.index(), localMemory, limit));
+    Status status = commands.run(command, addresses, 0, command.units, worker.index(), localMemory, limit);
+    if (!status.ok()) {
+      if (times)
+        times->clear();
+      return status;
+    }
     if (timesDispatches && command.kind == CpuCommand::Kind::Dispatch)
       times->dispatches[command.place] = {begin, monotonicNanoseconds()};
   }

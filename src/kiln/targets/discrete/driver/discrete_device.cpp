@@ -63,7 +63,7 @@ DiscreteQueue &DiscreteDevice::nextQueue(uint64_t mask) {
 
 Result<Ref<Fence>> DiscreteDevice::submitTo(uint64_t mask, Fence *wait, CommandBuffer *commands,
                                             std::span<const Binding> bindings, ExecutionTimes *times) {
-  const uint64_t most = deviceMemory->settings.mostInFlight, inFlight = handedOver.load() - ended.load();
+  const uint64_t most = deviceMemory->settings.mostInFlight, over = ended.load(), inFlight = handedOver.load() - over;
   if (most && inFlight >= most) {
     start();
     return resourceExhausted("{} submissions are in flight on device '{}', whose URI allows no more", inFlight, uri());

@@ -124,6 +124,8 @@ Status DiscreteSubmission::runCommands(Random &random, task::Worker &worker) {
 void DiscreteSubmission::complete(Status status) {
   commands = nullptr;
   retained.clear();
+  if (!status.ok() && times)
+    times->clear();
   Ref<HostSemaphore> semaphore = done;
   device->noteEnd();
   // The device stays until the semaphore is gone, which holds it too.
