@@ -97,6 +97,16 @@ TEST(DeviceCalibration, OlderDevicesHaveNoWarpgroups) {
   EXPECT_EQ(arithmetic, operations().size() - 5);
 }
 
+TEST(DeviceCalibration, WhatNewerTensorCoresReachIsNotTold) {
+  OpenedDevice opened = open("cuda-sim://sm_100");
+  ASSERT_TRUE(opened.device);
+  Result<Calibration> calibration = calibrateDevice(opened);
+  ASSERT_TRUE(calibration.ok()) << calibration.status().toString();
+  ASSERT_FALSE(calibration->arithmetic.empty());
+  for (const ArithmeticRate &rate : calibration->arithmetic)
+    EXPECT_EQ(rate.instructions, "simt_ffma");
+}
+
 TEST(DeviceCalibration, SaysWhatDevicesLack) {
   OpenedDevice opened = open("discrete");
   ASSERT_TRUE(opened.device);

@@ -236,7 +236,11 @@ private:
   static std::string nameOf(unsigned pid) {
     std::ifstream file(fmt::format("/proc/{}/comm", pid));
     std::string name;
-    return std::getline(file, name) ? fmt::format("{} ({})", name, pid) : fmt::format("process {}", pid);
+    if (!std::getline(file, name))
+      return fmt::format("process {}", pid);
+    // A process chooses its name.
+    std::replace_if(name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+    return fmt::format("{} ({})", name, pid);
   }
 
   const NvmlFunctions nvml;
