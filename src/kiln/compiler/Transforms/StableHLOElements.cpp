@@ -1,5 +1,7 @@
 #include "kiln/compiler/Transforms/StableHLOElements.h"
 
+#include "kiln/compiler/Transforms/TensorOps.h"
+
 #include "kiln/compiler/Dialect/StableHLO/IR/StableHLOOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -93,15 +95,11 @@ private:
     return {};
   }
 
-  Value constantOf(Type like, TypedAttr scalar) {
-    auto shaped = dyn_cast<ShapedType>(like);
-    return arith::ConstantOp::create(b, loc,
-                                     shaped ? TypedAttr(DenseElementsAttr::get(shaped, Attribute(scalar))) : scalar);
-  }
   // As the operands are.
   Value constant(int64_t number) {
-    return constantOf(operands[0].getType(), isFloat ? TypedAttr(b.getFloatAttr(element, static_cast<double>(number)))
-                                                     : TypedAttr(b.getIntegerAttr(element, number)));
+    return likeAll(b, operands[0],
+                   isFloat ? TypedAttr(b.getFloatAttr(element, static_cast<double>(number)))
+                           : TypedAttr(b.getIntegerAttr(element, number)));
   }
   Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
   Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, loc, condition, x, y); }
