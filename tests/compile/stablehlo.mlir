@@ -296,6 +296,13 @@ func.func @dynamic_elements() {
   %2 = stablehlo.negate %i : tensor<?xi32>
   %3 = stablehlo.convert %f : (tensor<?xf32>) -> tensor<?xi1>
   %4 = stablehlo.not %3 : tensor<?xi1>
+  %bits = stablehlo.bitcast_convert %f : (tensor<?xf32>) -> tensor<?xi32>
+  %bytes = stablehlo.bitcast_convert %f : (tensor<?xf32>) -> tensor<?x4xi8>
+  %joined = stablehlo.bitcast_convert %bytes : (tensor<?x4xi8>) -> tensor<?xf32>
+  %knownBits = tensor.cast %bits : tensor<?xi32> to tensor<3xi32>
+  %knownJoined = tensor.cast %joined : tensor<?xf32> to tensor<3xf32>
+  check.expect_eq_const(%knownBits, dense<[0xC0000000, 0, 0x40400000]> : tensor<3xi32>) : tensor<3xi32>
+  check.expect_eq_const(%knownJoined, dense<[-2.0, 0.0, 3.0]> : tensor<3xf32>) : tensor<3xf32>
   %5 = tensor.cast %0 : tensor<?xf32> to tensor<3xf32>
   %6 = tensor.cast %1 : tensor<?xi32> to tensor<3xi32>
   %7 = tensor.cast %2 : tensor<?xi32> to tensor<3xi32>

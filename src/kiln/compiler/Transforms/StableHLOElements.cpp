@@ -238,9 +238,9 @@ FailureOr<SmallVector<Value>> lowerScalarBody(OpBuilder &b, Block &body, ValueRa
     DenseElementsAttr known;
     if (isScalar && matchPattern(&op, m_Constant(&known)) && known.isSplat()) {
       mapping.map(op.getResult(0), arith::ConstantOp::create(b, op.getLoc(), known.getSplatValue<TypedAttr>()));
-    } else if (auto constant = dyn_cast<ConstantOp>(op); isScalar && constant && constant.getValue().isSplat()) {
-      mapping.map(op.getResult(0),
-                  arith::ConstantOp::create(b, op.getLoc(), constant.getValue().getSplatValue<TypedAttr>()));
+    } else if (auto constant = dyn_cast<ConstantOp>(op);
+               isScalar && constant && (known = dyn_cast<DenseElementsAttr>(constant.getValue())) && known.isSplat()) {
+      mapping.map(op.getResult(0), arith::ConstantOp::create(b, op.getLoc(), known.getSplatValue<TypedAttr>()));
     } else if (isScalar && isElementwise(&op)) {
       Value result = lowerElementwise(b, &op, operands, types[0]);
       if (!result)
