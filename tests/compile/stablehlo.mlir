@@ -287,6 +287,16 @@ func.func @dynamic() {
   return
 }
 
+// False is below true.
+func.func @clamped_truths() {
+  %low = util.unfoldable_constant dense<[false, false, false, false, true, true, true, true]> : tensor<8xi1>
+  %x = util.unfoldable_constant dense<[false, false, true, true, false, false, true, true]> : tensor<8xi1>
+  %high = util.unfoldable_constant dense<[false, true, false, true, false, true, false, true]> : tensor<8xi1>
+  %0 = stablehlo.clamp %low, %x, %high : tensor<8xi1>
+  check.expect_eq_const(%0, dense<[false, false, false, true, false, true, false, true]> : tensor<8xi1>) : tensor<8xi1>
+  return
+}
+
 // Constants that operations bring have extents that only the call knows, too.
 func.func @dynamic_elements() {
   %f = flow.tensor.dynamic_constant dense<[-2.0, 0.0, 3.0]> : tensor<3xf32> -> tensor<?xf32>

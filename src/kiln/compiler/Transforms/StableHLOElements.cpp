@@ -73,12 +73,7 @@ public:
         .Case([&](XorOp) { return binary<void, arith::XOrIOp>(); })
         .Case([&](CompareOp compare) { return this->compare(compare); })
         .Case([&](SelectOp) { return select(operands[0], operands[1], operands[2]); })
-        .Case([&](ClampOp) {
-          return isFloat ? Value(arith::MinimumFOp::create(
-                               b, loc, arith::MaximumFOp::create(b, loc, operands[1], operands[0]), operands[2]))
-                         : Value(arith::MinSIOp::create(
-                               b, loc, arith::MaxSIOp::create(b, loc, operands[1], operands[0]), operands[2]));
-        })
+        .Case([&](ClampOp) { return clamp(); })
         .Default(Value());
   }
 
@@ -144,6 +139,15 @@ private:
     Value isPositive = is(arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt);
     Value isNegative = is(arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt);
     return select(isPositive, one, select(isNegative, minusOne, x));
+  }
+
+  Value clamp() {
+    auto between = [&]<typename Max, typename Min>(Max, Min) -> Value {
+      return Min::create(b, loc, Max::create(b, loc, operands[1], operands[0]), operands[2]);
+    };
+    if (isFloat)
+      return between(arith::MaximumFOp(), arith::MinimumFOp());
+    return isTruth ? between(arith::OrIOp(), arith::AndIOp()) : between(arith::MaxSIOp(), arith::MinSIOp());
   }
 
   Value compare(CompareOp op) {
