@@ -82,6 +82,16 @@ def CheckInputPass : Pass<"kiln-check-input", "mlir::ModuleOp"> {
   }];
 }
 
+def ConvertDynamicElementwisePass : Pass<"kiln-convert-dynamic-elementwise", "mlir::ModuleOp"> {
+  let summary = "Turns elementwise arithmetic on tensors of unknown extents into linalg";
+  let description = [{
+    Before anything folds: MLIR's folds of `arith.xori %x, %x`, and of others of one value with itself, make a constant of
+    the result's type, and a constant has no unknown extents. Arithmetic on known shapes keeps its folds, and becomes
+    linalg behind them.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def RejectRecursionPass : Pass<"kiln-reject-recursion", "mlir::ModuleOp"> {
   let summary = "Reports functions that call themselves";
   let description = [{
