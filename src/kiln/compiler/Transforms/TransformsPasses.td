@@ -10,7 +10,8 @@ def PlaceOpsPass : Pass<"kiln-place-ops", "mlir::ModuleOp"> {
     An op, a function or control flow has its place as `stream.affinity`, a module as `stream.affinity.default`:
     `#hal.device.affinity<@__device_1>`, or a `#hal.device.promise`. What an op is given, and what was computed elsewhere, comes
     through a `flow.tensor.transfer`, so that later phases know where work is by what it uses, and fuse nothing that is apart.
-    Arguments and results of functions, globals and what control flow passes on are the first device's.
+    Arguments and results of functions, globals and what control flow passes on are the first device's. What becomes a loop
+    of the host, such as a sort, is an error elsewhere.
   }];
   let dependentDialects = ["::kiln::Flow::FlowDialect", "::kiln::HAL::HALDialect"];
 }
