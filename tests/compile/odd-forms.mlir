@@ -9,6 +9,8 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=no_sum --input=2x0xi2=0 --input=0x3xi2=0 --input=2x3xi2=1 --expected_output=2x3xi2=1
 // RUN: kiln-run-module --module=%t.vmfb --function=innermost_batch --input=8x2x8x8xi16=1 --input=5x2x8x8xi16=2 --input=5 --expected_output=2x8x8x5xi16=16
 // RUN: kiln-run-module --module=%t.vmfb --function=sum_of_fill --input=3 --input=4 --expected_output=3xf32=2
+// RUN: kiln-run-module --module=%t.vmfb --function=with_itself --input="3xi32=1 -2 3" \
+// RUN:   --expected_output=3xi32=0 --expected_output=3xi1=0 --expected_output=3xi1=1
 // RUN: kiln-run-module --module=%t.vmfb --function=slice_of_fill --input=3 --input=4 --expected_output=2x2xi32=1
 // RUN: kiln-run-module --module=%t.vmfb --function=nothing --input=2 --input=3xf32=1 --expected_output=2x0x3xf32=0 \
 // RUN:   --expected_output=2x0xf32=0 --expected_output=2xf32=1
@@ -360,4 +362,16 @@ func.func @innermost_batch(%a: tensor<?x2x8x8xi16>, %b: tensor<?x2x8x?xi16>, %n:
     linalg.yield %2 : i16
   } -> tensor<2x8x8x?xi16>
   return %0 : tensor<2x8x8x?xi16>
+}
+
+// What MLIR folds to a constant of the result's type, which has no known extents.
+func.func @with_itself(%x: tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi1>, tensor<?xi1>) {
+  %0 = arith.xori %x, %x : tensor<?xi32>
+  %1 = arith.cmpi slt, %x, %x : tensor<?xi32>
+  %2 = func.call @is_itself(%x) : (tensor<?xi32>) -> tensor<?xi1>
+  return %0, %1, %2 : tensor<?xi32>, tensor<?xi1>, tensor<?xi1>
+}
+func.func private @is_itself(%x: tensor<?xi32>) -> tensor<?xi1> {
+  %0 = stablehlo.compare EQ, %x, %x : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi1>
+  return %0 : tensor<?xi1>
 }

@@ -286,3 +286,40 @@ func.func @dynamic() {
   check.expect_almost_eq_const(%6, dense<[46.0, 109.0]> : tensor<2xf32>) : tensor<2xf32>
   return
 }
+
+// False is below true.
+func.func @clamped_truths() {
+  %low = util.unfoldable_constant dense<[false, false, false, false, true, true, true, true]> : tensor<8xi1>
+  %x = util.unfoldable_constant dense<[false, false, true, true, false, false, true, true]> : tensor<8xi1>
+  %high = util.unfoldable_constant dense<[false, true, false, true, false, true, false, true]> : tensor<8xi1>
+  %0 = stablehlo.clamp %low, %x, %high : tensor<8xi1>
+  check.expect_eq_const(%0, dense<[false, false, false, true, false, true, false, true]> : tensor<8xi1>) : tensor<8xi1>
+  return
+}
+
+// Constants that operations bring have extents that only the call knows, too.
+func.func @dynamic_elements() {
+  %f = flow.tensor.dynamic_constant dense<[-2.0, 0.0, 3.0]> : tensor<3xf32> -> tensor<?xf32>
+  %i = flow.tensor.dynamic_constant dense<[-7, 0, 5]> : tensor<3xi32> -> tensor<?xi32>
+  %0 = stablehlo.logistic %f : tensor<?xf32>
+  %1 = stablehlo.sign %i : tensor<?xi32>
+  %2 = stablehlo.negate %i : tensor<?xi32>
+  %3 = stablehlo.convert %f : (tensor<?xf32>) -> tensor<?xi1>
+  %4 = stablehlo.not %3 : tensor<?xi1>
+  %bits = stablehlo.bitcast_convert %f : (tensor<?xf32>) -> tensor<?xi32>
+  %bytes = stablehlo.bitcast_convert %f : (tensor<?xf32>) -> tensor<?x4xi8>
+  %joined = stablehlo.bitcast_convert %bytes : (tensor<?x4xi8>) -> tensor<?xf32>
+  %knownBits = tensor.cast %bits : tensor<?xi32> to tensor<3xi32>
+  %knownJoined = tensor.cast %joined : tensor<?xf32> to tensor<3xf32>
+  check.expect_eq_const(%knownBits, dense<[0xC0000000, 0, 0x40400000]> : tensor<3xi32>) : tensor<3xi32>
+  check.expect_eq_const(%knownJoined, dense<[-2.0, 0.0, 3.0]> : tensor<3xf32>) : tensor<3xf32>
+  %5 = tensor.cast %0 : tensor<?xf32> to tensor<3xf32>
+  %6 = tensor.cast %1 : tensor<?xi32> to tensor<3xi32>
+  %7 = tensor.cast %2 : tensor<?xi32> to tensor<3xi32>
+  %8 = tensor.cast %4 : tensor<?xi1> to tensor<3xi1>
+  check.expect_almost_eq_const(%5, dense<[0.1192029, 0.5, 0.9525741]> : tensor<3xf32>) : tensor<3xf32>
+  check.expect_eq_const(%6, dense<[-1, 0, 1]> : tensor<3xi32>) : tensor<3xi32>
+  check.expect_eq_const(%7, dense<[7, 0, -5]> : tensor<3xi32>) : tensor<3xi32>
+  check.expect_eq_const(%8, dense<[false, true, false]> : tensor<3xi1>) : tensor<3xi1>
+  return
+}

@@ -135,3 +135,13 @@ func.func @variable() {
   check.expect_eq_const(%0, dense<[21, 42]> : tensor<2xi32>) : tensor<2xi32>
   return
 }
+
+// Arithmetic beside TOSA's operations, which MLIR would fold to a constant of unknown extents.
+func.func @with_itself() {
+  %a = flow.tensor.dynamic_constant dense<[10, 20]> : tensor<2xi32> -> tensor<?xi32>
+  %0 = arith.xori %a, %a : tensor<?xi32>
+  %1 = util.optimization_barrier %0 : tensor<?xi32>
+  %2 = tensor.cast %1 : tensor<?xi32> to tensor<2xi32>
+  check.expect_eq_const(%2, dense<0> : tensor<2xi32>) : tensor<2xi32>
+  return
+}

@@ -34,8 +34,9 @@ public:
         EXPECT_EQ(*right, verdict.ok()) << what;
       else
         EXPECT_FALSE(verdict.ok()) << what << right.status().toString();
-      if (verdict.ok())
+      if (verdict.ok()) {
         EXPECT_EQ(subject->right.total, verdict.total) << what;
+      }
     };
   }
   void TearDown() override {

@@ -87,3 +87,20 @@ func.func @constants(%a: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) {
   %sum = arith.addi %elsewhere, %a : tensor<4xi32>
   return %elsewhere, %sum : tensor<4xi32>, tensor<4xi32>
 }
+
+// Operations that are lowered after their places are known, some of what nothing is given to.
+func.func @stablehlo(%x: tensor<4xf32>, %at: tensor<4xi32>) -> (tensor<f32>, tensor<4xf32>)
+    attributes {stream.affinity = #hal.device.affinity<@__device_1>} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %two = stablehlo.constant dense<2.0> : tensor<4xf32>
+  %places = stablehlo.iota dim = 0 : tensor<4xf32>
+  %0 = stablehlo.add %x, %places : tensor<4xf32>
+  %1 = stablehlo.add %0, %x : tensor<4xf32>
+  %sum = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  %empty = tensor.empty() : tensor<4xf32>
+  %2 = stablehlo.add %x, %two : tensor<4xf32>
+  %3 = stablehlo.add %2, %0 : tensor<4xf32>
+  %4 = iree_linalg_ext.gather dimension_map = [0]
+      ins(%3, %at : tensor<4xf32>, tensor<4xi32>) outs(%empty : tensor<4xf32>) -> tensor<4xf32>
+  return %sum, %4 : tensor<f32>, tensor<4xf32>
+}

@@ -6,6 +6,7 @@
 #include "kiln/compiler/Dialect/VM/Transforms/VMPasses.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -112,6 +113,14 @@ public:
         error.attachNote()
             << "an input that starts at a later phase (--compile-from) needs all earlier ones behind it; "
                "otherwise no pass of this phase knew how to treat the op";
+        return WalkResult::interrupt();
+      }
+      // MLIR's folds make such constants, on which what asks for their elements would crash.
+      auto constant = dyn_cast<arith::ConstantOp>(op);
+      auto shaped = constant ? dyn_cast<ShapedType>(constant.getType()) : ShapedType();
+      if (shaped && !shaped.hasStaticShape()) {
+        op->emitError() << "'" << op->getName() << "' has the type " << shaped << " after the phase '" << phase.name
+                        << "'; constants have known extents";
         return WalkResult::interrupt();
       }
       bool isExecutable =

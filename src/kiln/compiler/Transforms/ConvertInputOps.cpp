@@ -1,4 +1,5 @@
 #include "kiln/compiler/Transforms/NameInSource.h"
+#include "kiln/compiler/Transforms/TensorOps.h"
 #include "kiln/compiler/Transforms/Transforms.h"
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
@@ -16,6 +17,18 @@ using namespace mlir;
 namespace kiln {
 #define GEN_PASS_DEF_CONVERTINPUTOPSPASS
 #include "kiln/compiler/Transforms/TransformsPasses.h.inc"
+
+Value likeAll(OpBuilder &builder, Value value, TypedAttr scalar) {
+  Location loc = value.getLoc();
+  auto type = dyn_cast<ShapedType>(value.getType());
+  if (!type)
+    return arith::ConstantOp::create(builder, loc, scalar);
+  if (type.hasStaticShape())
+    return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, scalar));
+  Value element = arith::ConstantOp::create(builder, loc, scalar);
+  Value empty = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, value), scalar.getType());
+  return linalg::FillOp::create(builder, loc, element, empty).getResult(0);
+}
 
 namespace {
 class ConvertInputOpsPass : public impl::ConvertInputOpsPassBase<ConvertInputOpsPass> {
@@ -167,19 +180,6 @@ private:
       dims.push_back(extent);
     }
     return replaceKeepingName(op, Flow::TensorReshapeOp::create(builder, loc, to, op.getSource(), dims));
-  }
-
-  // The scalar, or a tensor of the shape of `value` that consists of it.
-  static Value likeAll(OpBuilder &builder, Value value, TypedAttr scalar) {
-    Location loc = value.getLoc();
-    auto type = dyn_cast<ShapedType>(value.getType());
-    if (!type)
-      return arith::ConstantOp::create(builder, loc, scalar);
-    if (type.hasStaticShape())
-      return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(type, scalar));
-    Value element = arith::ConstantOp::create(builder, loc, scalar);
-    Value empty = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, value), scalar.getType());
-    return linalg::FillOp::create(builder, loc, element, empty).getResult(0);
   }
 
   // A shift by as many bits as there are, or more, is undefined in arith: here nothing but zeros, or the sign, is left.

@@ -56,10 +56,7 @@ FailureOr<Values> Lowering::lower() {
       })
       .Case([&](IotaOp iota) { return lowerIota(iota); })
       .Case([&](ReshapeOp reshape) { return lowerReshape(reshape); })
-      .Case([&](BitcastConvertOp cast) {
-        return one(
-            Flow::TensorBitcastOp::create(b, loc, cast.getType(), cast.getOperand(), ValueRange(), ValueRange()));
-      })
+      .Case([&](BitcastConvertOp cast) { return lowerBitcast(cast); })
       .Case([&](BroadcastOp broadcast) {
         int64_t first = broadcast.getBroadcastSizes().size();
         return broadcastTo(broadcast.getOperand(),

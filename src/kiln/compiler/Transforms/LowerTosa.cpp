@@ -25,6 +25,7 @@ namespace kiln {
 // Upstream's own pipeline, without its validation, which asks for TOSA's profiles and levels, and with the lowerings
 // that it leaves to others.
 static void buildPipeline(OpPassManager &passes) {
+  passes.addPass(createConvertDynamicElementwisePass());
   passes.addPass(createTosaToSCFPass());
   passes.addPass(createTosaToMLProgram());
   OpPassManager &functions = passes.nest<func::FuncOp>();

@@ -19,6 +19,7 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createLiftControlFlowPass());
   passes.addPass(createLowerForallPass());
   passes.addPass(createCheckInputPass());
+  passes.addPass(createConvertDynamicElementwisePass());
   passes.addPass(Flow::createNormalizeOpsPass({.keepEmpty = true}));
   passes.addPass(createSoundInlinerPass());
   passes.addPass(createRejectRecursionPass());
@@ -54,6 +55,7 @@ void registerTransformsPasses(const CompilerContext &context) {
   registerPass([] { return createLiftControlFlowPass(); });
   registerPass([] { return createLowerForallPass(); });
   registerPass([] { return createCheckInputPass(); });
+  registerPass([] { return createConvertDynamicElementwisePass(); });
   registerPass([] { return createRejectRecursionPass(); });
   registerPass([] { return createScalarizeBodiesPass(); });
   registerPass([] { return createInsertChecksPass(); });

@@ -2,6 +2,8 @@
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
 #include "kiln/compiler/Dialect/HAL/IR/Places.h"
+#include "kiln/compiler/Dialect/LinalgExt/IR/LinalgExtOps.h"
+#include "kiln/compiler/Dialect/StableHLO/IR/StableHLOOps.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -19,6 +21,11 @@ static bool isPlaceless(Value value) {
   if (auto fill = dyn_cast_if_present<linalg::FillOp>(op))
     return isPlaceless(fill.getDpsInits()[0]);
   return isa_and_nonnull<tensor::EmptyOp>(op);
+}
+
+static bool becomesLoop(Operation *op) {
+  return isa<StableHLO::SortOp, LinalgExt::ScanOp, LinalgExt::SortOp, LinalgExt::TopkOp, LinalgExt::TopkV2Op,
+             LinalgExt::MapStoreOp, LinalgExt::ScatterOp>(op);
 }
 
 namespace {
@@ -84,22 +91,34 @@ private:
       return success();
     }
     StringRef dialect = op->getName().getDialectNamespace();
-    bool computes = llvm::is_contained({"arith", "math", "tensor", "linalg", "tosa"}, dialect);
-    bool isControlFlow = op->getNumRegions() > 0 && !llvm::is_contained({"tensor", "linalg"}, dialect);
+    bool computes =
+        llvm::is_contained({"arith", "math", "tensor", "linalg", "tosa", "stablehlo", "iree_linalg_ext"}, dialect) &&
+        !op->hasTrait<OpTrait::IsTerminator>();
+    bool hasBody = llvm::is_contained({"tensor", "linalg", "stablehlo", "iree_linalg_ext"}, dialect) &&
+                   !isa<StableHLO::WhileOp>(op);
+    bool isControlFlow = op->getNumRegions() > 0 && !hasBody;
     if (isControlFlow && failed(placeOps(op, place)))
       return failure();
     FailureOr<HAL::AffinityAttr> own = takePlace(op, HAL::kAffinity, place);
     if (failed(own))
       return failure();
     // The host reads memory wherever it is. What callers, globals and control flow have is the first device's.
-    if (isa<tensor::DimOp, tensor::ExtractOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
+    if (isa<tensor::DimOp, tensor::ExtractOp, StableHLO::ConstantOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
       return success();
     HAL::AffinityAttr needed = computes && !isControlFlow ? *own : HAL::AffinityAttr();
+    if (needed && becomesLoop(op))
+      return op->emitError() << "'" << op->getName() << "' has an affinity to " << needed
+                             << ", and becomes a loop of the host, whose tensors are the first device's; give it "
+                                "#hal.device.affinity<@__device_0>";
+    bool isGiven = false;
     for (OpOperand &operand : op->getOpOperands())
-      if (isa<TensorType>(operand.get().getType()) && !isPlaceless(operand.get()))
+      if (isa<TensorType>(operand.get().getType()) && !isPlaceless(operand.get())) {
         bring(operand, needed);
+        isGiven = true;
+      }
+    // What uses no tensor has nothing to say where it is: it is computed on the first device, and brought.
     for (Value result : op->getResults())
-      if (needed && isa<TensorType>(result.getType()))
+      if (needed && isGiven && isa<TensorType>(result.getType()))
         places[result] = needed;
     return success();
   }

@@ -1,5 +1,7 @@
 #include "kiln/compiler/Transforms/StableHLOElements.h"
 
+#include "kiln/compiler/Transforms/TensorOps.h"
+
 #include "kiln/compiler/Dialect/StableHLO/IR/StableHLOOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -71,12 +73,7 @@ public:
         .Case([&](XorOp) { return binary<void, arith::XOrIOp>(); })
         .Case([&](CompareOp compare) { return this->compare(compare); })
         .Case([&](SelectOp) { return select(operands[0], operands[1], operands[2]); })
-        .Case([&](ClampOp) {
-          return isFloat ? Value(arith::MinimumFOp::create(
-                               b, loc, arith::MaximumFOp::create(b, loc, operands[1], operands[0]), operands[2]))
-                         : Value(arith::MinSIOp::create(
-                               b, loc, arith::MaxSIOp::create(b, loc, operands[1], operands[0]), operands[2]));
-        })
+        .Case([&](ClampOp) { return clamp(); })
         .Default(Value());
   }
 
@@ -93,15 +90,11 @@ private:
     return {};
   }
 
-  Value constantOf(Type like, TypedAttr scalar) {
-    auto shaped = dyn_cast<ShapedType>(like);
-    return arith::ConstantOp::create(b, loc,
-                                     shaped ? TypedAttr(DenseElementsAttr::get(shaped, Attribute(scalar))) : scalar);
-  }
   // As the operands are.
   Value constant(int64_t number) {
-    return constantOf(operands[0].getType(), isFloat ? TypedAttr(b.getFloatAttr(element, static_cast<double>(number)))
-                                                     : TypedAttr(b.getIntegerAttr(element, number)));
+    return likeAll(b, operands[0],
+                   isFloat ? TypedAttr(b.getFloatAttr(element, static_cast<double>(number)))
+                           : TypedAttr(b.getIntegerAttr(element, number)));
   }
   Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
   Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, loc, condition, x, y); }
@@ -146,6 +139,15 @@ private:
     Value isPositive = is(arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt);
     Value isNegative = is(arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt);
     return select(isPositive, one, select(isNegative, minusOne, x));
+  }
+
+  Value clamp() {
+    auto between = [&]<typename Max, typename Min>(Max, Min) -> Value {
+      return Min::create(b, loc, Max::create(b, loc, operands[1], operands[0]), operands[2]);
+    };
+    if (isFloat)
+      return between(arith::MaximumFOp(), arith::MinimumFOp());
+    return isTruth ? between(arith::OrIOp(), arith::AndIOp()) : between(arith::MaxSIOp(), arith::MinSIOp());
   }
 
   Value compare(CompareOp op) {
@@ -240,9 +242,9 @@ FailureOr<SmallVector<Value>> lowerScalarBody(OpBuilder &b, Block &body, ValueRa
     DenseElementsAttr known;
     if (isScalar && matchPattern(&op, m_Constant(&known)) && known.isSplat()) {
       mapping.map(op.getResult(0), arith::ConstantOp::create(b, op.getLoc(), known.getSplatValue<TypedAttr>()));
-    } else if (auto constant = dyn_cast<ConstantOp>(op); isScalar && constant && constant.getValue().isSplat()) {
-      mapping.map(op.getResult(0),
-                  arith::ConstantOp::create(b, op.getLoc(), constant.getValue().getSplatValue<TypedAttr>()));
+    } else if (auto constant = dyn_cast<ConstantOp>(op);
+               isScalar && constant && (known = dyn_cast<DenseElementsAttr>(constant.getValue())) && known.isSplat()) {
+      mapping.map(op.getResult(0), arith::ConstantOp::create(b, op.getLoc(), known.getSplatValue<TypedAttr>()));
     } else if (isScalar && isElementwise(&op)) {
       Value result = lowerElementwise(b, &op, operands, types[0]);
       if (!result)

@@ -62,6 +62,9 @@ private:
 
   llvm::FailureOr<Values> lowerReshape(ReshapeOp reshape);
 
+  // Elements of another width have one dimension more, or less, at the end.
+  llvm::FailureOr<Values> lowerBitcast(BitcastConvertOp cast);
+
   // `dimensions` says for each of the tensor's which one of the result it is.
   llvm::FailureOr<Values> broadcastTo(mlir::Value tensor, Numbers dimensions);
 
@@ -122,6 +125,8 @@ private:
   llvm::FailureOr<Values> reduce(mlir::ValueRange inputs, mlir::ValueRange extra, mlir::ValueRange starts,
                                  llvm::ArrayRef<mlir::AffineMap> maps, llvm::ArrayRef<mlir::utils::IteratorType> loops,
                                  mlir::Block &body);
+
+  bool areReduced(mlir::ValueRange inputs, mlir::ValueRange initial);
 
   llvm::FailureOr<Values> lowerReduce(ReduceOp op);
 

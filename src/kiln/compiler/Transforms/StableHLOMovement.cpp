@@ -39,6 +39,22 @@ FailureOr<Values> Lowering::lowerReshape(ReshapeOp reshape) {
   return one(Flow::TensorReshapeOp::create(b, loc, to, reshape.getOperand(), ValueRange()));
 }
 
+FailureOr<Values> Lowering::lowerBitcast(BitcastConvertOp cast) {
+  Value source = cast.getOperand();
+  Values dims, sourceDims;
+  for (int64_t dim = 0; dim < resultType().getRank(); ++dim) {
+    if (!resultType().isDynamicDim(dim))
+      continue;
+    if (dim >= rankOf(source))
+      return refuse("needs a known extent for a dimension that its operand does not have");
+    dims.push_back(extentOf(b, loc, source, dim));
+  }
+  for (int64_t dim = 0; dim < rankOf(source); ++dim)
+    if (tensorType(source).isDynamicDim(dim))
+      sourceDims.push_back(extentOf(b, loc, source, dim));
+  return one(Flow::TensorBitcastOp::create(b, loc, cast.getType(), source, sourceDims, dims));
+}
+
 FailureOr<Values> Lowering::broadcastTo(Value tensor, Numbers dimensions) {
   RankedTensorType from = tensorType(tensor), to = resultType();
   if (!to.hasStaticShape() || static_cast<int64_t>(dimensions.size()) != from.getRank() ||
@@ -165,6 +181,8 @@ FailureOr<Values> Lowering::lowerPad(PadOp op) {
 }
 
 FailureOr<Values> Lowering::lowerConcatenate(ConcatenateOp concatenate) {
+  if (concatenate.getInputs().empty())
+    return refuse("needs an operand");
   auto dimension = static_cast<int64_t>(concatenate.getDimension());
   if (dimension < 0 || dimension >= resultType().getRank())
     return refuse("needs a dimension of its operands");

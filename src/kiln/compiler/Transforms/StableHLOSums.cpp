@@ -244,9 +244,13 @@ FailureOr<Values> Lowering::reduce(ValueRange inputs, ValueRange extra, ValueRan
   return failed(lowered) ? FailureOr<Values>(failure()) : Values(made.getResults());
 }
 
+bool Lowering::areReduced(ValueRange inputs, ValueRange initial) {
+  return !inputs.empty() && initial.size() == inputs.size() && op->getNumResults() == inputs.size();
+}
+
 FailureOr<Values> Lowering::lowerReduce(ReduceOp op) {
-  if (op.getInputs().empty())
-    return refuse("needs an input");
+  if (!areReduced(op.getInputs(), op.getInitValues()))
+    return refuse("needs inputs, and an initial value and a result for each");
   int64_t rank = rankOf(op.getInputs()[0]);
   Numbers dimensions = op.getDimensions();
   if (!areDimensions(dimensions, rank) ||
@@ -272,6 +276,8 @@ FailureOr<Values> Lowering::lowerReduce(ReduceOp op) {
 }
 
 FailureOr<Values> Lowering::lowerReduceWindow(ReduceWindowOp op) {
+  if (!areReduced(op.getInputs(), op.getInitValues()))
+    return refuse("needs inputs, and an initial value and a result for each");
   size_t rank = resultType().getRank();
   SmallVector<int64_t> strides = numbersOr(op.getWindowStrides(), rank, 1), low, high;
   SmallVector<int64_t> baseDilation = numbersOr(op.getBaseDilations(), rank, 1);

@@ -1,10 +1,13 @@
-// What passes of the input phase ask about operations on tensors.
+// What passes of the input phase ask about operations on tensors, and make of them.
 #ifndef KILN_COMPILER_TRANSFORMS_TENSOROPS_H
 #define KILN_COMPILER_TRANSFORMS_TENSOROPS_H
 
 #include "mlir/IR/PatternMatch.h"
 
 namespace kiln {
+
+// The scalar, or a tensor of the shape of `value` that consists of it.
+mlir::Value likeAll(mlir::OpBuilder &builder, mlir::Value value, mlir::TypedAttr scalar);
 
 // Whether the op has a body that is computed for each element.
 bool isKernel(mlir::Operation *op);

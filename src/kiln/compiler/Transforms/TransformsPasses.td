@@ -10,7 +10,8 @@ def PlaceOpsPass : Pass<"kiln-place-ops", "mlir::ModuleOp"> {
     An op, a function or control flow has its place as `stream.affinity`, a module as `stream.affinity.default`:
     `#hal.device.affinity<@__device_1>`, or a `#hal.device.promise`. What an op is given, and what was computed elsewhere, comes
     through a `flow.tensor.transfer`, so that later phases know where work is by what it uses, and fuse nothing that is apart.
-    Arguments and results of functions, globals and what control flow passes on are the first device's.
+    Arguments and results of functions, globals and what control flow passes on are the first device's. What becomes a loop
+    of the host, such as a sort, is an error elsewhere.
   }];
   let dependentDialects = ["::kiln::Flow::FlowDialect", "::kiln::HAL::HALDialect"];
 }
@@ -80,6 +81,16 @@ def CheckInputPass : Pass<"kiln-check-input", "mlir::ModuleOp"> {
     Looks at each op and each type of the program, and gives an error at the first that no later phase would know, naming
     it, so that a user learns of it here and not from the insides of a later pass.
   }];
+}
+
+def ConvertDynamicElementwisePass : Pass<"kiln-convert-dynamic-elementwise", "mlir::ModuleOp"> {
+  let summary = "Turns elementwise arithmetic on tensors of unknown extents into linalg";
+  let description = [{
+    Before anything folds: MLIR's folds of `arith.xori %x, %x`, and of others of one value with itself, make a constant of
+    the result's type, and a constant has no unknown extents. Arithmetic on known shapes keeps its folds, and becomes
+    linalg behind them.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def RejectRecursionPass : Pass<"kiln-reject-recursion", "mlir::ModuleOp"> {

@@ -50,8 +50,9 @@ TEST(DevicePeaks, CountWhatTheyDo) {
   ASSERT_TRUE(works.ok()) << works.status().toString();
   Operations counted;
   for (const PeakWork &work : *works)
-    if (work.isArithmetic)
+    if (work.isArithmetic) {
       EXPECT_TRUE(counted.emplace(std::pair(work.what, work.how), work.amountOfRound).second) << work.what << work.how;
+    }
   EXPECT_EQ(counted, operations());
   for (const PeakWork &work : *works)
     if (!work.isArithmetic) {

@@ -76,3 +76,59 @@ func.func @layout(%x: tensor<1x4x4x1xf32>, %k: tensor<3x3x1x1xf32>) -> tensor<1x
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x4x1xf32>, tensor<3x3x1x1xf32>) -> tensor<1x3x2x1xf32>
   return %0 : tensor<1x3x2x1xf32>
 }
+
+// -----
+
+func.func @nothing_to_join() -> tensor<4xf32> {
+  // expected-error @+1 {{'stablehlo.concatenate' needs an operand}}
+  %0 = stablehlo.concatenate dim = 0 : () -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @bits_of_a_new_dimension(%x: tensor<?xf32>) -> tensor<?x?xi8> {
+  // expected-error @+1 {{'stablehlo.bitcast_convert' needs a known extent for a dimension that its operand does not have}}
+  %0 = stablehlo.bitcast_convert %x : (tensor<?xf32>) -> tensor<?x?xi8>
+  return %0 : tensor<?x?xi8>
+}
+
+// -----
+
+func.func @window_without_result(%x: tensor<4xf32>, %i: tensor<f32>) {
+  // expected-error @+1 {{'stablehlo.reduce_window' needs inputs, and an initial value and a result for each}}
+  "stablehlo.reduce_window"(%x, %i) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> ()
+  return
+}
+
+// -----
+
+func.func @more_results(%x: tensor<4xf32>, %i: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  // expected-error @+1 {{'stablehlo.reduce' needs inputs, and an initial value and a result for each}}
+  %0:2 = "stablehlo.reduce"(%x, %i) <{dimensions = array<i64: 0>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> (tensor<f32>, tensor<f32>)
+  return %0#0, %0#1 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+func.func @resource_in_body(%x: tensor<4xf32>, %i: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.reduce(%x init: %i) across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+   reducer(%a: tensor<f32>, %b: tensor<f32>) {
+    // expected-error @+1 {{'stablehlo.constant' is not supported in the body of 'stablehlo.reduce', which is computed for single elements}}
+    %c = stablehlo.constant dense_resource<one> : tensor<f32>
+    %s = stablehlo.add %a, %c : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }
+  return %0 : tensor<f32>
+}
+{-#
+  dialect_resources: { builtin: { one: "0x040000000000803F" } }
+#-}

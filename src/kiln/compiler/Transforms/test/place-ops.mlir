@@ -90,3 +90,94 @@ func.func @queue(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> attributes {stream.affinity = "here"} {
   return %x : tensor<4xf32>
 }
+
+// -----
+
+// Bodies for single elements have no places of their own; constants are where they are used.
+// CHECK-LABEL: func.func @stablehlo(
+// CHECK-NOT: affinity =
+// CHECK: %[[ZERO:.+]] = stablehlo.constant
+// CHECK: %[[X:.+]] = flow.tensor.transfer %arg0 : tensor<4xf32> to #hal.device.affinity<@__device_1>
+// CHECK: flow.tensor.transfer %arg0
+// CHECK-NEXT: %[[SUM:.+]] = stablehlo.add %[[X]]
+// CHECK-NEXT: %[[START:.+]] = flow.tensor.transfer %[[ZERO]] : tensor<f32> to #hal.device.affinity<@__device_1>
+// CHECK-NEXT: %[[ALL:.+]] = stablehlo.reduce(%[[SUM]] init: %[[START]])
+// CHECK-NOT: transfer
+// CHECK: %[[BACK:.+]] = flow.tensor.transfer %[[ALL]] : tensor<f32> to #hal.device.affinity<@__device_0>
+// CHECK-NEXT: return %[[BACK]]
+func.func @stablehlo(%x: tensor<4xf32>) -> tensor<f32> attributes {stream.affinity = #hal.device.affinity<@__device_1>} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.add %x, %x : tensor<4xf32>
+  %1 = stablehlo.reduce(%0 init: %zero) across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+   reducer(%a: tensor<f32>, %b: tensor<f32>) {
+    %2 = arith.addf %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// A loop's operations have places, and what it carries is the first device's.
+// CHECK-LABEL: func.func @loop_of_stablehlo(
+// CHECK: stablehlo.while(%[[T:.+]] = %arg0)
+// CHECK: %[[AT:.+]] = flow.tensor.transfer %[[T]] : tensor<i32> to #hal.device.affinity<@__device_1>
+// CHECK: %[[GOES:.+]] = stablehlo.compare {{.*}}%[[AT]]
+// CHECK-NEXT: %[[BACK:.+]] = flow.tensor.transfer %[[GOES]] : tensor<i1> to #hal.device.affinity<@__device_0>
+// CHECK-NEXT: stablehlo.return %[[BACK]]
+// CHECK: %[[SUM:.+]] = stablehlo.add
+// CHECK-NEXT: %[[BACK:.+]] = flow.tensor.transfer %[[SUM]] : tensor<i32> to #hal.device.affinity<@__device_0>
+// CHECK-NEXT: stablehlo.return %[[BACK]]
+func.func @loop_of_stablehlo(%x: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.while(%t = %x) : tensor<i32> attributes {stream.affinity = #hal.device.affinity<@__device_1>} cond {
+    %1 = stablehlo.compare NE, %t, %t : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.add %t, %t : tensor<i32>
+    stablehlo.return %1 : tensor<i32>
+  }
+  return %0 : tensor<i32>
+}
+
+// -----
+
+// What nothing is given to is computed on the first device.
+// CHECK-LABEL: func.func @places(
+// CHECK: %[[PLACES:.+]] = stablehlo.iota
+// CHECK-NEXT: %[[MOVED:.+]] = flow.tensor.transfer %[[PLACES]] : tensor<4xi32> to #hal.device.affinity<@__device_1>
+// CHECK: %[[X:.+]] = flow.tensor.transfer %arg0 : tensor<4xi32> to #hal.device.affinity<@__device_1>
+// CHECK-NEXT: stablehlo.add %[[MOVED]], %[[X]]
+// CHECK: return %{{.+}}, %[[PLACES]]
+func.func @places(%x: tensor<4xi32>) -> (tensor<4xi32>, tensor<4xi32>) attributes {stream.affinity = #hal.device.affinity<@__device_1>} {
+  %0 = stablehlo.iota dim = 0 : tensor<4xi32>
+  %1 = stablehlo.add %0, %x : tensor<4xi32>
+  return %1, %0 : tensor<4xi32>, tensor<4xi32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @gather(
+// CHECK: %[[X:.+]] = flow.tensor.transfer %arg0 : tensor<8xi32> to #hal.device.affinity<@__device_1>
+// CHECK: %[[I:.+]] = flow.tensor.transfer %arg1 : tensor<4xi32> to #hal.device.affinity<@__device_1>
+// CHECK: %[[G:.+]] = iree_linalg_ext.gather {{.*}}ins(%[[X]], %[[I]]
+// CHECK: %[[BACK:.+]] = flow.tensor.transfer %[[G]] : tensor<4xi32> to #hal.device.affinity<@__device_0>
+// CHECK-NEXT: return %[[BACK]]
+func.func @gather(%x: tensor<8xi32>, %i: tensor<4xi32>) -> tensor<4xi32> {
+  %e = tensor.empty() : tensor<4xi32>
+  %0 = iree_linalg_ext.gather {stream.affinity = #hal.device.affinity<@__device_1>} dimension_map = [0]
+      ins(%x, %i : tensor<8xi32>, tensor<4xi32>) outs(%e : tensor<4xi32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
+
+// -----
+
+func.func @scan(%x: tensor<4xi32>, %o: tensor<4xi32>, %a: tensor<i32>) -> (tensor<4xi32>, tensor<i32>) {
+  // expected-error @+1 {{'iree_linalg_ext.scan' has an affinity to #hal.device.affinity<@__device_1>, and becomes a loop of the host, whose tensors are the first device's; give it #hal.device.affinity<@__device_0>}}
+  %0:2 = iree_linalg_ext.scan {stream.affinity = #hal.device.affinity<@__device_1>} dimension(0) inclusive(true)
+      ins(%x : tensor<4xi32>) outs(%o, %a : tensor<4xi32>, tensor<i32>) {
+  ^bb0(%p: i32, %q: i32):
+    %s = arith.addi %p, %q : i32
+    iree_linalg_ext.yield %s : i32
+  } -> tensor<4xi32>, tensor<i32>
+  return %0#0, %0#1 : tensor<4xi32>, tensor<i32>
+}

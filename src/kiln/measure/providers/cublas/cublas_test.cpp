@@ -221,8 +221,9 @@ TEST_F(DeviceVerificationTest, LiesAreFound) {
         lie = each;
         const bool right = isRight(pass);
         // A few elements of a long sum are all that the others have.
-        if (const std::string what = problem->passes()[pass]; what == "sums" || what == "real" || each != Lie::Sum)
+        if (const std::string what = problem->passes()[pass]; what == "sums" || what == "real" || each != Lie::Sum) {
           EXPECT_EQ(right, each == Lie::None) << name << " " << int(each) << " " << what;
+        }
       }
     lie = Lie::None;
   }

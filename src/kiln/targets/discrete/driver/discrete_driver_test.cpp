@@ -81,8 +81,9 @@ TEST(DiscreteDriverTest, KeepsFreedMemoryAndForgetsWhatItHeld) {
     const uint64_t used = memory.used;
     buffer = allocate(*device, 4900);
     EXPECT_EQ(first(*buffer), 0xFF);
-    if (allocator != AllocatorKind::Direct)
+    if (allocator != AllocatorKind::Direct) {
       EXPECT_EQ(memory.used, used);
+    }
     EXPECT_EQ(device->allocator().statistics().deviceLocal.live, 4900U);
     buffer = nullptr;
     device->allocator().trim();
