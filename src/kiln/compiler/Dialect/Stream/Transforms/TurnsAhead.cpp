@@ -35,15 +35,15 @@ static bool mayRunAhead(Operation *loop) {
 static Operation *carryTimepoint(Operation *op) {
   OpBuilder builder(op);
   Location loc = op->getLoc();
-  Value placeholder = TimepointImmediateOp::create(builder, loc, TimepointType::get(builder.getContext()));
+  Value nothingYet = TimepointImmediateOp::create(builder, loc, TimepointType::get(builder.getContext()));
   OperationState state(loc, op->getName());
   state.addOperands(op->getOperands());
   state.addTypes(op->getResultTypes());
-  state.addTypes(placeholder.getType());
+  state.addTypes(nothingYet.getType());
   state.addAttributes(op->getAttrs());
   bool isLoop = isa<LoopLikeOpInterface>(op);
   if (isLoop)
-    state.addOperands(placeholder); // both kinds of loops have what they begin with last
+    state.addOperands(nothingYet); // both kinds of loops have what they begin with last
   for (Region &region : op->getRegions())
     state.addRegion()->takeBody(region);
   Operation *carrying = builder.create(state);
@@ -52,7 +52,7 @@ static Operation *carryTimepoint(Operation *op) {
       OpBuilder inner = OpBuilder::atBlockEnd(&region.emplaceBlock());
       scf::YieldOp::create(inner, loc);
     }
-    Value ofBlock = isLoop ? Value(region.front().addArgument(placeholder.getType(), loc)) : placeholder;
+    Value ofBlock = isLoop ? Value(region.front().addArgument(nothingYet.getType(), loc)) : nothingYet;
     Operation *terminator = region.front().getTerminator();
     terminator->insertOperands(terminator->getNumOperands(), ofBlock);
   }
