@@ -48,22 +48,15 @@ public:
 
 private:
   bool isChosen(const DeviceCase &subject) {
-    constexpr int64_t kWorkOfTest = 1'000'000;
-    const ::testing::TestInfo *test = ::testing::UnitTest::GetInstance()->current_test_info();
-    if (std::exchange(current, test) != test)
-      looked = offered = 0;
     const Contraction &c = subject.contraction;
     const int64_t work = subject.check == DeviceCase::Check::Elements
                              ? 4 * int64_t(subject.elements.elements)
                              : c.batch * (c.m * c.k + c.k * c.n + 4 * c.m * c.n);
-    if (work > kWorkOfTest || (offered++ % 32 != 0 && looked + work > kWorkOfTest))
-      return false;
-    looked += work;
-    return true;
+    return work <= kMostWork && share.takes(uint64_t(work));
   }
 
-  const ::testing::TestInfo *current = nullptr;
-  int64_t looked = 0, offered = 0; // of the test that runs
+  static constexpr int64_t kMostWork = 1'000'000;
+  PlantedShare share{kMostWork, 32};
   Ref<hal::Device> device;
   std::unique_ptr<DeviceCheck> check;
   int checks = 0;

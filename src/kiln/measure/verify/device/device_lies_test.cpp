@@ -49,19 +49,10 @@ public:
 
 private:
   bool isChosen(const Contraction &contraction) {
-    constexpr uint64_t kElementsOfTest = 200'000;
-    const ::testing::TestInfo *test = ::testing::UnitTest::GetInstance()->current_test_info();
-    if (std::exchange(current, test) != test)
-      looked = offered = 0;
-    const uint64_t elements = contraction.k * (contraction.m + contraction.n) * contraction.batch;
-    if (offered++ % 64 != 0 && looked + elements > kElementsOfTest)
-      return false;
-    looked += elements;
-    return true;
+    return share.takes(contraction.k * (contraction.m + contraction.n) * contraction.batch);
   }
 
-  const ::testing::TestInfo *current = nullptr;
-  uint64_t looked = 0, offered = 0; // elements, and checks, of the test that runs
+  PlantedShare share{200'000, 64}; // elements
   Ref<hal::Device> device;
   std::unique_ptr<DeviceCheck> check;
   int checks = 0, realChecks = 0;

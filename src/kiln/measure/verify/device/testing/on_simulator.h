@@ -3,6 +3,7 @@
 #define KILN_MEASURE_VERIFY_DEVICE_TESTING_ON_SIMULATOR_H
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "kiln/measure/verify/device/device_check.h"
@@ -12,6 +13,27 @@
 #include "gtest/gtest.h"
 
 namespace kiln::measure::verify {
+
+// Which of the things that a test plants the device checks too: all while their work is no more than `most`, and then
+// one of `stride`.
+class PlantedShare {
+public:
+  PlantedShare(uint64_t most, uint64_t stride) : most(most), stride(stride) {}
+  bool takes(uint64_t work) {
+    const ::testing::TestInfo *test = ::testing::UnitTest::GetInstance()->current_test_info();
+    if (std::exchange(current, test) != test)
+      looked = offered = 0;
+    if (offered++ % stride != 0 && looked + work > most)
+      return false;
+    looked += work;
+    return true;
+  }
+
+private:
+  const uint64_t most, stride;
+  const ::testing::TestInfo *current = nullptr;
+  uint64_t looked = 0, offered = 0; // of the test that runs
+};
 
 inline Ref<hal::Device> openDevice(const std::string &uri) {
   hal::DriverRegistry registry;
