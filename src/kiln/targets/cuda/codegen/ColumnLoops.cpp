@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
@@ -257,6 +258,8 @@ private:
       for (ArrayRef<Value> place : places)
         loaded.push_back(isUsed ? lane.load(*input, place, along, lanes) : SmallVector<Value>(lanes));
     }
+    if (count == mostSteps)
+      endLoads();
     for (int64_t i = 0; i < count; ++i)
       for (int64_t l = 0; l < lanes; ++l) {
         SmallVector<Value> step;
@@ -268,6 +271,16 @@ private:
           values[r * lanes + l] = value;
       }
     return values;
+  }
+
+  // What has been loaded so far is under way before any of it is used: ptxas would use fewer registers and wait for
+  // some of it before it loads the rest. It keeps loads before a fence, be it one that is never executed.
+  void endLoads() {
+    LLVM::InlineAsmOp::create(
+        b, lane.loc, TypeRange(), ValueRange(),
+        "{ .reg .pred p; .reg .b32 n; mov.u32 n, %nctaid.x; setp.eq.u32 p, n, 0; @p membar.cta; }", "~{memory}",
+        /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+        LLVM::AsmDialectAttr(), ArrayAttr());
   }
 
   // By warps where a warp has all columns, else by groups.

@@ -137,18 +137,20 @@ Status CudaCommandBuffer::launch(CudaQueue &queue, const Command &command, std::
     parameters[next + 1] = &values[used + 1];
   }
   // Blocks that start early share multiprocessors with those that still run, and are spread unevenly over them: what
-  // would take longer for it waits until all is free. A block that has a multiprocessor to itself cannot be beside
-  // another.
-  constexpr unsigned kFewBlocks = 32;
-  const bool isAlone = kernel.dynamicSharedBytes > uint32_t(context->properties().maxSharedBytes) / 2;
+  // would take longer for it waits until all is free. With many blocks, those that come later even it out. A block that
+  // has a multiprocessor to itself cannot be beside another.
+  constexpr unsigned kFewBlocks = 32, kManyForEach = 8;
+  const CudaProperties &properties = context->properties();
+  const bool isAlone = kernel.dynamicSharedBytes > uint32_t(properties.maxSharedBytes) / 2;
   const auto blocks = unsigned(blocksOf(command));
+  const bool isEven = blocks <= kFewBlocks || blocks >= kManyForEach * unsigned(properties.multiprocessors);
   CudaLaunchAttribute early{cuda::kLaunchStartsEarly, 0, {1}};
   CudaLaunch how{{blocks, 1, 1},
                  {kernel.threads[0], kernel.threads[1], kernel.threads[2]},
                  kernel.dynamicSharedBytes,
                  queue.stream(),
                  &early,
-                 kernel.startsEarly && (isAlone || blocks <= kFewBlocks) ? 1u : 0u};
+                 kernel.startsEarly && (isAlone || isEven) ? 1u : 0u};
   CUresult result = cuda.cuLaunchKernelEx(&how, kernel.function, parameters.data(), nullptr);
   if (result == cuda::kSuccess) [[likely]]
     return okStatus();

@@ -2,8 +2,7 @@
 #include "kiln/schema/gpu_executable.h"
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
 #include "kiln/targets/cuda/codegen/KernelInterface.h"
-#include "kiln/targets/cuda/codegen/contraction/ContractionConfig.h"
-#include "kiln/targets/cuda/codegen/contraction/ContractionKernels.h"
+#include "kiln/targets/cuda/codegen/contraction/WgmmaResults.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -18,11 +17,7 @@ using namespace mlir;
 
 namespace kiln {
 
-static constexpr int64_t kGroupThreads = 128; // of four warps that issue wgmma together
-static constexpr int64_t kGroupRows = 64;
 static constexpr int64_t kStepBytes = 32; // along k, of one instruction
-static constexpr int64_t kRowBytes = 128; // of a box, and of the swizzle
-static constexpr int64_t kBarrierBytes = 1024;
 
 std::optional<WgmmaKind> WgmmaKind::of(const ContractionGroup &group, const MmaKind &kind) {
   auto typeOf = [](NVVM::MMATypes type) {
@@ -50,39 +45,6 @@ std::optional<WgmmaKind> WgmmaKind::of(const ContractionGroup &group, const MmaK
   found.isHeld = true;
   found.isSwapped = turnsRhs;
   return found;
-}
-
-static int64_t consumersOf(const TileConfig &config) {
-  return threadsOf(config) / kGroupThreads - 1;
-}
-
-// Of both inputs, whichever way they lie: boxes of elements of two bytes are 64 wide.
-static int64_t stageBytesOf(const TileConfig &config) {
-  return (llvm::alignTo(config.m, 64) + llvm::alignTo(config.n, 64)) * kRowBytes;
-}
-
-// Of a part of the result on its way out, of which each group has two: rows of 128 bytes, however many there are.
-static int64_t outputBytesOf(const TileConfig &config) {
-  return swapsSides(config) && consumersOf(config) > 2 ? 4 * 1024 : 8 * 1024;
-}
-
-// Where the sums are that blocks of a cluster add up, behind the stages and the results on their way out.
-static int64_t sumsStartOf(const TileConfig &config) {
-  return kBarrierBytes + config.stages * stageBytesOf(config) + consumersOf(config) * 2 * outputBytesOf(config);
-}
-
-int64_t sharedBytesOfWgmma(const TileConfig &config) {
-  constexpr int64_t sumBytes = 4;
-  return sumsStartOf(config) + (config.clusterK == 1 ? 0 : config.m * config.n * sumBytes);
-}
-
-// CUDA's number of a type of elements.
-static int64_t dataTypeOf(Type type) {
-  if (type.isF16())
-    return 6;
-  if (type.isBF16())
-    return 9;
-  return type.isF32() ? 7 : 0;
 }
 
 namespace {
@@ -123,8 +85,8 @@ public:
             config.clusterM,
             {}},
         rows(kind.isSwapped ? rhs : lhs), columns(kind.isSwapped ? lhs : rhs) {
-    lhs.map = addTensorMap(function, lhs);
-    rhs.map = addTensorMap(function, rhs);
+    lhs.map = mapOf(lhs);
+    rhs.map = mapOf(rhs);
     auto extents = group.extents;
     stepCount = llvm::divideCeil(extents[group.k], config.k * config.clusterK);
     steps = i32.constant(stepCount);
@@ -141,10 +103,14 @@ public:
   }
 
   void run() {
+    WgmmaResults ofTiles(kernel, kind, function, part);
+    output = &ofTiles;
     // Barriers are made ready while the kernels before may still run.
     NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
     kernel.where(isZero(kernel.thread), [&] {
-      for (Value map : {lhs.map, rhs.map})
+      SmallVector<Value> maps{lhs.map, rhs.map};
+      llvm::append_range(maps, output->tensorMaps());
+      for (Value map : maps)
         NVVM::PrefetchOp::create(b, NVVM::PrefetchCacheLevelAttr(), NVVM::CacheEvictionPriorityAttr(), map, Value(),
                                  /*tensormap=*/b.getUnitAttr(), UnitAttr(), UnitAttr());
       for (int64_t stage = 0; stage < config.stages; ++stage) {
@@ -189,7 +155,7 @@ private:
   Value empty(Value stage) { return kernel.sharedAt(i32.add(i32.mul(stage, 8), config.stages * 8)); }
   // Which group's turn it is to wait for stages. A group that is a round ahead of them would see the round before.
   Value turnOf(Value group) { return kernel.sharedAt(i32.add(i32.mul(group, 8), config.stages * 16)); }
-  Value stageOffset(Value stage) { return i32.add(i32.mul(stage, stageBytesOf(config)), kBarrierBytes); }
+  Value stageOffset(Value stage) { return i32.add(i32.mul(stage, stageBytesOf(config)), kStagesStart); }
   void wait(Value barrier, Value parity) {
     NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, i32.constant(10000000));
   }
@@ -250,30 +216,13 @@ private:
         b, count, isProducer ? NVVM::SetMaxRegisterAction::decrease : NVVM::SetMaxRegisterAction::increase);
   }
 
-  Value addTensorMap(func::FuncOp function, const BoxedInput &boxed) {
-    auto binding = boxed.input.memory.getDefiningOp<HAL::InterfaceBindingSubspanOp>();
-    ArrayRef<int64_t> shape = boxed.input.type().getShape();
-    SmallVector<int64_t> extents(llvm::reverse(shape)), box;
-    for (unsigned loop : llvm::reverse(boxed.input.loops)) {
-      bool isInner = box.empty();
-      if (isInner)
-        box.push_back(kRowBytes / kind.elementBytes);
-      else if (loop == group.k || loop == boxed.loop)
-        box.push_back(rowsOf(boxed));
-      else
-        box.push_back(1);
-    }
-    NamedAttribute fields[] = {
-        b.getNamedAttr("binding", b.getI64IntegerAttr(binding.getBinding())),
-        b.getNamedAttr("box", b.getDenseI64ArrayAttr(box)),
-        b.getNamedAttr("data_type", b.getI64IntegerAttr(dataTypeOf(boxed.input.type().getElementType()))),
-        b.getNamedAttr("element_bytes", b.getI64IntegerAttr(kind.elementBytes)),
-        b.getNamedAttr("extents", b.getDenseI64ArrayAttr(extents))};
-    unsigned number = function.getNumArguments();
-    (void)function.insertArgument(number, LLVM::LLVMPointerType::get(b.getContext()),
-                                  b.getDictionaryAttr(b.getNamedAttr(tensorMapAttr, b.getDictionaryAttr(fields))),
-                                  function.getLoc());
-    return function.getArgument(number);
+  Value mapOf(const BoxedInput &boxed) {
+    return addTensorMap(b, function, boxed.input.memory, boxed.input.type(), boxed.input.loops,
+                        [&](unsigned loop) -> int64_t {
+                          if (loop == boxed.input.innermost())
+                            return kRowBytes / kind.elementBytes;
+                          return loop == group.k || loop == boxed.loop ? rowsOf(boxed) : 1;
+                        });
   }
 
   // Of a box.
@@ -419,9 +368,10 @@ private:
       Value first = heldPlace(i32.mul(number, rowsBytes()));
       overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
         auto [next, sums] = consumeHeld(place, first, second, type, peer);
-        finish(origin, {number, number}, sums);
+        output->finish(origin, {number, number}, sums);
         return next;
       });
+      output->end();
       return;
     }
     // Where the group's rows start: 64 of the tile's, or all where groups take turns.
@@ -454,10 +404,11 @@ private:
       NVVM::WgmmaWaitGroupSyncOp::create(b, 0);
       release(loop.getResult(2), peer);
       for (int64_t i = 0; i < count; ++i)
-        finish(origin, {number, takesTurns(config) ? i32.constant(i) : number}, loop.getResult(3 + i));
+        output->finish(origin, {number, takesTurns(config) ? i32.constant(i) : number}, loop.getResult(3 + i));
       return {loop.getResult(0), loop.getResult(1)};
     };
     overTiles(consumeTile, takesTurns(config) ? number : Value());
+    output->end();
   }
 
   // From 64 rows of a tile to the next.
@@ -522,17 +473,6 @@ private:
   // in shared memory: a box has rows of 32 of them, one for each of k. A thread holds two rows at k = lane % 4 and 4
   // above. They are neighbours here, loaded at once, so that what wgmma calls rows 0 to 63 comes in another order.
 
-  // Which of the group's 64 rows is the thread's first. A quarter of 16 bytes for each two of a warp's eight lanes / 4,
-  // chosen so that the banks of four lanes % 4 differ, which are rows of the box when the input is read, and every
-  // second row of the result when it is written.
-  Value firstHeldRow() {
-    Value warp = i32.rem(i32.div(kernel.thread, 32), 4), eighth = i32.div(lane, 4);
-    Value piece = i32.bitXor(i32.add(i32.mul(i32.rem(warp, 2), 2), i32.div(eighth, 4)),
-                             i32.mul(i32.rem(i32.div(eighth, 2), 2), 5));
-    return i32.add(i32.mul(i32.div(warp, 2), kRowBytes / kind.elementBytes),
-                   i32.add(i32.mul(piece, 4), i32.mul(i32.rem(eighth, 2), 2)));
-  }
-
   // Where they are in the first stage, for k = lane % 4.
   Value heldPlace(Value ownRows) {
     TileLayout box;
@@ -540,7 +480,8 @@ private:
     box.rowElements = kGroupRows;
     box.elementBytes = kind.elementBytes;
     box.isSwizzled = true;
-    Value place = box.offset(i32, i32.rem(lane, 4), i32.mul(firstHeldRow(), kind.elementBytes));
+    Value place =
+        box.offset(i32, i32.rem(lane, 4), i32.mul(firstHeldRow(kernel, kind.elementBytes), kind.elementBytes));
     return i32.add(i32.add(i32.add(stageOffset(i32.constant(0)), rows.start), ownRows), place);
   }
 
@@ -632,242 +573,6 @@ private:
     return result ? op.getResult(0) : Value();
   }
 
-  //===--- Results ---===//
-
-  // A thread has two rows of its group's 64, and two columns beside each other in every eight. Where the rows are those
-  // of the result, they are lane / 4 and 8 below in its warp's 16, or neighbours where they were held; where they are
-  // its columns, a pair of them is at two rows: neighbours that were held, or that lanes of two rows exchange.
-  struct Pair {
-    Value m, n;        // of the first, in the tile
-    Value row, column; // and in what is stored at once
-    SmallVector<Value> sums;
-  };
-  // Which of the consuming groups the thread is in, and which 64 rows of the tile it finishes.
-  struct Own {
-    Value group, rows;
-  };
-  // One of two in eight of wgmma's columns: those `block` behind `begin`, where what is stored at once starts.
-  Pair pairAt(const Own &own, Value sums, int64_t begin, int64_t block, int64_t which) {
-    Value row =
-        kind.isHeld ? firstHeldRow() : i32.add(i32.mul(i32.rem(i32.div(kernel.thread, 32), 4), 16), i32.div(lane, 4));
-    Value column = i32.add(i32.mul(i32.rem(lane, 4), 2), block);
-    int64_t first = (begin + block) / 2;
-    auto sum = [&](int64_t i) { return LLVM::ExtractValueOp::create(b, sums, first + i).getResult(); };
-    SmallVector<Value> two;
-    if (kind.isSwapped && kind.isHeld) {
-      column = i32.add(column, which);
-      two = {sum(which), sum(which + 2)};
-    } else if (kind.isSwapped) {
-      // The lane whose row is even takes the first column of both rows.
-      Value isOdd = i32.rem(i32.div(lane, 4), 2),
-            odd = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, isOdd, i32.constant(0));
-      Value left = sum(which * 2), right = sum(which * 2 + 1);
-      Value other =
-          NVVM::ShflOp::create(b, left.getType(), i32.constant(-1), arith::SelectOp::create(b, odd, left, right),
-                               i32.constant(4), i32.constant(31), NVVM::ShflKind::bfly, UnitAttr());
-      two = {arith::SelectOp::create(b, odd, other, left), arith::SelectOp::create(b, odd, right, other)};
-      row = i32.add(arith::SubIOp::create(b, row, isOdd), which * 8);
-      column = i32.add(column, isOdd);
-    } else {
-      row = i32.add(row, which * (kind.isHeld ? 1 : 8));
-      two = {sum(which * 2), sum(which * 2 + 1)};
-    }
-    Value wholeRow = i32.add(i32.mul(own.rows, kGroupRows), row), wholeColumn = i32.add(column, begin);
-    if (kind.isSwapped)
-      return {wholeColumn, wholeRow, column, row, two};
-    return {wholeRow, wholeColumn, row, column, two};
-  }
-
-  void finish(ArrayRef<Value> origin, const Own &own, Value sums) {
-    if (!part)
-      return finishTile(origin, own, sums);
-    for (int64_t block = 0; block < columns.extent; block += 8) {
-      Value four = LLVM::PoisonOp::create(b, VectorType::get({4}, kind.accumulator));
-      for (int64_t i = 0; i < 4; ++i)
-        four = LLVM::InsertElementOp::create(b, four, LLVM::ExtractValueOp::create(b, sums, block / 2 + i),
-                                             i32.constant(i));
-      LLVM::StoreOp::create(b, four, placeOfSums(block), 16);
-    }
-    clusterBarrier(b);
-    finishTile(origin, own, sums);
-    clusterBarrier(b);
-  }
-
-  // Of a thread's four sums in eight of wgmma's columns: the same in each block of the cluster.
-  Value placeOfSums(int64_t block) {
-    constexpr int64_t bytes = 16;
-    Value thread = i32.add(kernel.thread, -kGroupThreads);
-    return kernel.sharedAt(
-        i32.add(i32.mul(thread, bytes), sumsStartOf(config) + block / 8 * consumers * kGroupThreads * bytes));
-  }
-
-  // Sums of some of wgmma's columns, of all parts of k. The blocks of the cluster take turns: `emit` is called where it
-  // is this one's, by the number of what it has.
-  void whereOwn(int64_t number, int64_t begin, int64_t count, Value sums, llvm::function_ref<void(Value)> emit) {
-    if (!part)
-      return emit(sums);
-    Value isOwn = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, part, i32.constant(number % config.clusterK));
-    kernel.where(isOwn, [&] {
-      auto type = VectorType::get({4}, kind.accumulator);
-      for (int64_t block = begin; block < begin + count; block += 8) {
-        Value four = addUpParts(b, placeOfSums(block), type, config.clusterK);
-        for (int64_t i = 0; i < 4; ++i)
-          sums = LLVM::InsertValueOp::create(b, sums, LLVM::ExtractElementOp::create(b, four, i32.constant(i)),
-                                             block / 2 + i);
-      }
-      emit(sums);
-    });
-  }
-
-  void finishTile(ArrayRef<Value> origin, const Own &own, Value sums) {
-    TileKernel tile = kernel;
-    tile.origin.assign(origin.begin(), origin.end());
-    int64_t most = 0, fewest = 16;
-    bool isStaged = true;
-    for (const ContractionGroup::Store &store : group.stores) {
-      int64_t bytes = bytesOf(store);
-      most = std::max(most, bytes);
-      fewest = std::min(fewest, bytes);
-      isStaged &= bytes > 0 && hasVectors(group, store.memory, store.loops, 16 / std::max<int64_t>(bytes, 1));
-    }
-    if (!isStaged || group.extents[group.n] % 2 != 0) {
-      finishByPairs(tile, own, sums);
-      return;
-    }
-    // Of wgmma's columns, as many at once as a buffer holds, or as rows of the result with 128 bytes have.
-    int64_t width =
-        std::min(columns.extent, kind.isSwapped ? outputBytesOf(config) / (kGroupRows * most) : kRowBytes / most);
-    // Something for each block that has a part of k, and for each thread of the group.
-    if (part)
-      width = std::max<int64_t>(32 / fewest,
-                                std::min<int64_t>(width, llvm::bit_floor(uint64_t(columns.extent / config.clusterK))));
-    int64_t turn = 0;
-    for (int64_t begin = 0; begin < columns.extent; begin += width) {
-      int64_t count = std::min(width, columns.extent - begin);
-      whereOwn(begin / width, begin, count, sums, [&](Value totals) {
-        // Of each store: the elements of each pair.
-        SmallVector<SmallVector<SmallVector<Value>>> elements(group.stores.size());
-        SmallVector<Pair> pairs;
-        for (int64_t block = 0; block < count; block += 8)
-          for (int64_t which = 0; which < 2; ++which) {
-            Pair &pair = pairs.emplace_back(pairAt(own, totals, begin, block, which));
-            SmallVector<SmallVector<Value>> values =
-                computeEpilogue(b, b.getLoc(), group, pair.sums, existing(tile, pair.m, pair.n));
-            for (auto [all, each] : llvm::zip(elements, values))
-              all.push_back(each);
-          }
-        Value atRow = i32.mul(own.rows, kGroupRows), atColumn = i32.constant(begin);
-        OutputPart output{kGroupRows, count, atRow, atColumn};
-        if (kind.isSwapped)
-          output = {count, kGroupRows, atColumn, atRow};
-        for (auto [store, each] : llvm::zip(group.stores, elements))
-          sendOut(tile, store, output, pairs, each, own.group, turn++);
-        // Which of two buffers a block had last depends on its turns.
-        if (part)
-          groupBarrier(own.group);
-      });
-    }
-    // Two buffers in turn are enough within a tile; the next one begins with the first again.
-    if (!part && turn % 2 != 0)
-      groupBarrier(own.group);
-  }
-
-  // Each thread its elements, where rows of the result are not stored 16 bytes at once.
-  void finishByPairs(const TileKernel &tile, const Own &own, Value sums) {
-    for (int64_t which = 0; which < 2; ++which) {
-      auto finishBlock = [&](int64_t block, llvm::function_ref<void(const Pair &, llvm::function_ref<void()>)> where) {
-        whereOwn(block / 8, block, 8, sums, [&](Value totals) {
-          Pair pair = pairAt(own, totals, 0, block, which);
-          where(pair, [&] { finishElements(tile, pair.sums, pair.m, pair.n); });
-        });
-      };
-      if (kind.isSwapped) {
-        // All lanes take part where they exchange sums.
-        for (int64_t block = 0; block < columns.extent; block += 8)
-          finishBlock(block, [&](const Pair &pair, llvm::function_ref<void()> emit) { whereRow(tile, pair.m, emit); });
-        continue;
-      }
-      whereRow(tile, pairAt(own, sums, 0, 0, which).m, [&] {
-        for (int64_t block = 0; block < columns.extent; block += 8)
-          finishBlock(block, [&](const Pair &, llvm::function_ref<void()> emit) { emit(); });
-      });
-    }
-  }
-
-  // Of the warps of a group alone; barrier 0 is all of the block's.
-  void groupBarrier(Value group) {
-    NVVM::BarrierOp::create(b, Type(), i32.add(group, 1), i32.constant(kGroupThreads), NVVM::BarrierReductionAttr(),
-                            Value());
-  }
-
-  static int64_t bytesOf(const ContractionGroup::Store &store) {
-    Type element = cast<MemRefType>(store.memory.getType()).getElementType();
-    return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() / 8 : 0;
-  }
-
-  // The indices of a place in the tile, or of one that exists where it does not.
-  SmallVector<Value> existing(const TileKernel &tile, Value m, Value n) {
-    SmallVector<Value> indices(tile.origin);
-    for (auto [loop, place, whole, width] :
-         {std::tuple(group.m, m, config.m, 1), std::tuple(group.n, n, config.n, 2)}) {
-      indices[loop] = arith::AddIOp::create(b, tile.origin[loop], tile.index(place));
-      if (tile.isWhole(loop, whole))
-        continue;
-      Value last = arith::ConstantIndexOp::create(b, group.extents[loop] - width);
-      indices[loop] = arith::MinUIOp::create(b, indices[loop], last);
-    }
-    return indices;
-  }
-
-  // What a group stores at once: rows and columns, of which the first is at m and n of the tile.
-  struct OutputPart {
-    int64_t rows, columns;
-    Value m, n;
-  };
-
-  // Through shared memory, so that threads beside each other store 16 bytes beside each other.
-  void sendOut(const TileKernel &tile, const ContractionGroup::Store &store, const OutputPart &part,
-               ArrayRef<Pair> pairs, ArrayRef<SmallVector<Value>> elements, Value ofGroup, int64_t turn) {
-    int64_t bytes = bytesOf(store);
-    TileLayout layout;
-    layout.rows = part.rows;
-    layout.rowElements = part.columns;
-    layout.elementBytes = bytes;
-    layout.isSwizzled = true;
-    Value buffer = i32.add(i32.mul(ofGroup, 2 * outputBytesOf(config)),
-                           kBarrierBytes + config.stages * stageBytesOf(config) + turn % 2 * outputBytesOf(config));
-    Type element = cast<MemRefType>(store.memory.getType()).getElementType();
-    for (auto [pair, values] : llvm::zip(pairs, elements)) {
-      Value place = layout.offset(i32, pair.row, i32.mul(pair.column, bytes));
-      Value vector = LLVM::PoisonOp::create(b, VectorType::get({2}, element));
-      for (int64_t each = 0; each < 2; ++each)
-        vector = LLVM::InsertElementOp::create(b, vector, values[each], i32.constant(each));
-      LLVM::StoreOp::create(b, vector, kernel.sharedAt(i32.add(buffer, place)), 2 * bytes);
-    }
-    groupBarrier(ofGroup);
-    Value inGroup = i32.rem(kernel.thread, kGroupThreads);
-    int64_t perPiece = 16 / bytes, piecesOfRow = part.columns / perPiece;
-    for (int64_t first = 0; first < part.rows * piecesOfRow; first += kGroupThreads) {
-      Value piece = i32.add(inGroup, first);
-      Value pieceRow = i32.div(piece, piecesOfRow), pieceColumn = i32.mul(i32.rem(piece, piecesOfRow), perPiece);
-      Value from = kernel.sharedAt(i32.add(buffer, layout.offset(i32, pieceRow, i32.mul(pieceColumn, bytes))));
-      Value vector = LLVM::LoadOp::create(b, VectorType::get({perPiece}, element), from, 16);
-      Value m = i32.add(pieceRow, part.m), n = i32.add(pieceColumn, part.n);
-      whereRow(tile, m, [&] {
-        SmallVector<Value> indices(tile.origin);
-        indices[group.m] = arith::AddIOp::create(b, tile.origin[group.m], tile.index(m));
-        indices[group.n] = arith::AddIOp::create(b, tile.origin[group.n], tile.index(n));
-        Value inside;
-        if (!tile.isWhole(group.n, config.n))
-          inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, indices[group.n], tile.extents[group.n]);
-        tile.where(inside, [&] {
-          SmallVector<Value> place = llvm::map_to_vector(store.loops, [&](unsigned loop) { return indices[loop]; });
-          vector::StoreOp::create(b, vector, store.memory, place, /*nontemporal=*/false, llvm::MaybeAlign(16));
-        });
-      });
-    }
-  }
-
   const TileKernel &kernel;
   const WgmmaKind &kind;
   func::FuncOp function;
@@ -883,6 +588,7 @@ private:
   Value steps, lane;
   Value clusterRow, clusterColumn; // of the block; null where no clusters share what they copy
   Value part;                      // of k, that is the block's; null where it has all
+  WgmmaResults *output = nullptr;  // of the tiles
 };
 
 } // namespace

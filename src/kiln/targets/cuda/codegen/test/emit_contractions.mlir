@@ -62,6 +62,7 @@ hal.executable private @executable {
 // CHECK-LABEL: func.func @grouped(
 //  CHECK-SAME:   !llvm.ptr {kiln.tensor_map = {binding = 0 : i64, box = array<i64: 64, 128>, data_type = 6 : i64, element_bytes = 2 : i64, extents = array<i64: 512, 1024>}}
 //  CHECK-SAME:   !llvm.ptr {kiln.tensor_map = {binding = 1 : i64, box = array<i64: 64, 64>, data_type = 6 : i64, element_bytes = 2 : i64, extents = array<i64: 1024, 512>}}
+//  CHECK-SAME:   !llvm.ptr {kiln.tensor_map = {binding = 2 : i64, box = array<i64: 64, 64>, data_type = 6 : i64, element_bytes = 2 : i64, extents = array<i64: 1024, 1024>}}
 //  CHECK-SAME:   kiln.blocks_per_multiprocessor = 1 : i32, kiln.distributed, kiln.dynamic_shared_bytes = 230400 : i64, kiln.starts_early, kiln.threads = 384 : i32
 //       CHECK:   nvvm.griddepcontrol launch_dependents
 //       CHECK:   nvvm.mbarrier.init
@@ -78,8 +79,13 @@ hal.executable private @executable {
 //       CHECK:   nvvm.wgmma.commit.group.sync.aligned
 //       CHECK:   nvvm.wgmma.wait.group.sync.aligned 1
 //       CHECK:   nvvm.wgmma.wait.group.sync.aligned 0
+//       CHECK:   nvvm.cp.async.bulk.wait_group 1 {read}
 //       CHECK:   nvvm.barrier id =
-//       CHECK:   vector.store {{.*}} {alignment = 16 : i64} : memref<1024x1024xf16>, vector<8xf16>
+//  CHECK-COUNT-4:   nvvm.stmatrix
+//       CHECK:   nvvm.fence.proxy
+//       CHECK:   nvvm.barrier id =
+//       CHECK:   nvvm.cp.async.bulk.tensor.global.shared.cta
+//       CHECK:   nvvm.cp.async.bulk.commit.group
 hal.executable private @executable {
   hal.executable.variant public @cuda target(#target) {
     hal.executable.export public @grouped ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, readonly, writeonly]>)

@@ -30,14 +30,14 @@
 // WIDE: setmaxnreg.inc.sync.aligned.u32 160;
 // WIDE: wgmma.mma_async.sync.aligned.m64n160k16.f32.f16.f16
 
-// Columns are wgmma's rows where a tile's rows are no multiples of 64: neighbours of a row come together by an exchange of lanes.
+// Columns are wgmma's rows where a tile's rows are no multiples of 64: what is stored as matrices is turned on its way.
 // RUN: sed s/192x160_64x3_tensorcore_wgmma/112x256_64x3_tensorcore_wgmma/ %s > %t/swapped.mlir
 // RUN: mkdir %t/swapped && kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a --kiln-cuda-fallback-arch=none --iree-hal-dump-executable-binaries-to=%t/swapped %t/swapped.mlir -o %t/swapped.vmfb
 // RUN: cat %t/swapped/*wide*.ptx | FileCheck %s --check-prefix=SWAPPED
 // SWAPPED: .maxntid 640
 // SWAPPED: wgmma.mma_async.sync.aligned.m64n112k16.f32.f16.f16
-// SWAPPED: shfl.sync.bfly.b32
-// SWAPPED: st.global.v4.b32
+// SWAPPED: stmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// SWAPPED: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
 // RUN: sed s/192x160/8x128/ %s > %t/few.mlir
 // RUN: not kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a %t/few.mlir -o - 2>&1 | FileCheck %s --check-prefix=FEW
 // FEW: has a tile of 8x128; of tensorcore_wgmma rows are multiples of 64 and columns of 32, or rows of 16 and columns of 64

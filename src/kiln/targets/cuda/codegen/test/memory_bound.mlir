@@ -78,9 +78,11 @@ func.func @softmax(%x: tensor<8192x4096xf16>) -> tensor<8192x4096xf16> {
   return %r : tensor<8192x4096xf16>
 }
 
-// Few blocks are large ones. The vector is loaded along the reduction.
+// Few blocks are large ones. The vector is loaded along the reduction. All that a step needs is loaded before any of it is used.
 // VECMAT: .maxntid 1024
 // VECMAT-COUNT-9: ld.global.nc.v4.b32
+// VECMAT-NOT: {{ld.global|fma}}
+// VECMAT: @p membar.cta;
 // VECMAT-NOT: ld.global
 // VECMAT: bar.sync
 // VECMAT: st.global

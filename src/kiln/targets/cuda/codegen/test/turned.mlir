@@ -30,7 +30,9 @@
 // TURNED: wgmma.wait_group.sync.aligned 0;
 // TURNED-NEXT: // end inline asm
 // TURNED-NEXT: bar.warp.sync -1;
-// TURNED: st.global.v4.b32
+// Results leave as boxes.
+// TURNED: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
+// TURNED-NOT: st.global
 
 // WIDE: 'tile_config_128x256_32x3_tensorcore_wgmma', which has 256 columns in a tile; of the input that goes through registers there are 128 at most, by two groups of four warps
 // HIGH: 'tile_config_256x64_32x3_tensorcore_wgmma', which has 256 rows in a tile; of the input that goes through registers there are 128 at most
