@@ -21,6 +21,8 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=broadcast --input=bf16=0.5 --input=33xbf16=2 --expected_output=33xbf16=-1
 // RUN: kiln-run-module --module=%t.generic.vmfb --function=broadcast --input=bf16=0.5 --input=33xbf16=2 --expected_output=33xbf16=-1
 // RUN: kiln-run-module --module=%t.vmfb --function=unpack --input="1x1x1x3xf16=1 2 3" --expected_output="2x1x1xf16=1 2"
+// RUN: kiln-run-module --module=%t.vmfb --function=cut_of_unpack --input="2x3x2xf32=1 2 3 4 5 6 7 8 9 10 11 12" \
+// RUN:   --expected_output="3x2xf32=[1 3][2 4][7 9]" --expected_output="1x1xf32=2"
 // RUN: kiln-run-module --module=%t.vmfb --function=iota --input=4xi32=0 --expected_output="4xi32=28 36 44 52"
 // RUN: kiln-run-module --module=%t.vmfb --function=updated --input=4x8xf32=1 --input=4x8xf32=2 --input=4xf32=0 --expected_output=4xf32=24
 // RUN: kiln-run-module --module=%t.vmfb --function=update_then_broadcast --input=f32=1 --input=f32=2 --expected_output=5xf32=3
@@ -374,4 +376,18 @@ func.func @with_itself(%x: tensor<?xi32>) -> (tensor<?xi32>, tensor<?xi1>, tenso
 func.func private @is_itself(%x: tensor<?xi32>) -> tensor<?xi1> {
   %0 = stablehlo.compare EQ, %x, %x : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi1>
   return %0 : tensor<?xi1>
+}
+
+// A slice that cuts what is not tiled of an unpacked tensor.
+func.func @cut_of_unpack(%x: tensor<2x3x2xf32>) -> (tensor<3x2xf32>, tensor<1x1xf32>) {
+  %e = tensor.empty() : tensor<4x3xf32>
+  %u = linalg.unpack %x inner_dims_pos = [0] inner_tiles = [2] into %e : tensor<2x3x2xf32> -> tensor<4x3xf32>
+  %s = tensor.extract_slice %u[0, 0] [3, 2] [1, 1] : tensor<4x3xf32> to tensor<3x2xf32>
+  %turned = tensor.extract_slice %x[0, 0, 0] [2, 1, 1] [1, 1, 1] : tensor<2x3x2xf32> to tensor<2x1x1xf32>
+  %e2 = tensor.empty() : tensor<1x2xf32>
+  %v = linalg.unpack %turned outer_dims_perm = [1, 0] inner_dims_pos = [0] inner_tiles = [1] into %e2 : tensor<2x1x1xf32> -> tensor<1x2xf32>
+  %t = tensor.extract_slice %v[0, 0] [1, 1] [1, 1] : tensor<1x2xf32> to tensor<1x1xf32>
+  %one = tensor.empty() : tensor<1x1xf32>
+  %twice = linalg.add ins(%t, %t : tensor<1x1xf32>, tensor<1x1xf32>) outs(%one : tensor<1x1xf32>) -> tensor<1x1xf32>
+  return %s, %twice : tensor<3x2xf32>, tensor<1x1xf32>
 }
