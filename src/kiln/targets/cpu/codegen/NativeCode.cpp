@@ -2,8 +2,10 @@
 
 #include "kiln/schema/executable_abi.h"
 
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -102,6 +104,43 @@ void annotateModule(Module &module, const CpuTarget &target, const TargetMachine
       if (isa<FPMathOperator>(instruction))
         instruction.setHasAllowContract(true);
   }
+}
+
+// The one element that a constant mask lets through; nullopt where it is another number of them.
+static std::optional<unsigned> singleElement(Value *mask) {
+  auto *constant = dyn_cast<Constant>(mask);
+  auto *type = dyn_cast<FixedVectorType>(mask->getType());
+  if (!constant || !type)
+    return std::nullopt;
+  std::optional<unsigned> found;
+  for (unsigned i = 0, e = type->getNumElements(); i < e; ++i) {
+    Constant *element = constant->getAggregateElement(i);
+    if (!element || isa<UndefValue>(element) || (!element->isZeroValue() && found))
+      return std::nullopt;
+    if (!element->isZeroValue())
+      found = i;
+  }
+  return found;
+}
+
+void storeSingleElements(Module &module) {
+  for (Function &function : module)
+    for (Instruction &instruction : make_early_inc_range(instructions(function))) {
+      auto *call = dyn_cast<IntrinsicInst>(&instruction);
+      if (!call || call->getIntrinsicID() != Intrinsic::masked_store)
+        continue;
+      std::optional<unsigned> which = singleElement(call->getArgOperand(2));
+      if (!which)
+        continue;
+      IRBuilder<> b(call);
+      Value *element = b.CreateExtractElement(call->getArgOperand(0), *which);
+      Value *place = b.CreateConstGEP1_64(element->getType(), call->getArgOperand(1), *which);
+      uint64_t bytes = module.getDataLayout().getTypeStoreSize(element->getType());
+      StoreInst *store =
+          b.CreateAlignedStore(element, place, commonAlignment(call->getParamAlign(1).valueOrOne(), *which * bytes));
+      store->setAAMetadata(call->getAAMetadata());
+      call->eraseFromParent();
+    }
 }
 
 } // namespace kiln

@@ -182,6 +182,7 @@ private:
                                      "--kiln-hal-dump-executable-intermediates-to=<folder> leaves in *.codegen.ll";
 
     optimizeModule(module, machine, options.optimizationLevel);
+    storeSingleElements(module);
     if (failed(intermediates.write(".optimized.ll", printModule)) ||
         failed(
             intermediates.write(".optimized.bc", [&](llvm::raw_ostream &os) { llvm::WriteBitcodeToFile(module, os); })))
