@@ -73,4 +73,19 @@ FailureOr<SmallVector<TargetBackend *>> CompilerContext::selectedBackends(Locati
   return llvm::to_vector(selected);
 }
 
+FailureOr<DispatchLimits> CompilerContext::dispatchLimits(Location loc) const {
+  if (options.targetBackends.empty() && options.targetDevices.empty())
+    return DispatchLimits();
+  FailureOr<SmallVector<TargetBackend *>> selected = selectedBackends(loc);
+  if (failed(selected))
+    return failure();
+  DispatchLimits limits = selected->front()->dispatchLimits();
+  for (TargetBackend *backend : llvm::drop_begin(*selected)) {
+    DispatchLimits others = backend->dispatchLimits();
+    limits.mostOperands = std::min(limits.mostOperands, others.mostOperands);
+    limits.mostUses = std::min(limits.mostUses, others.mostUses);
+  }
+  return limits;
+}
+
 } // namespace kiln

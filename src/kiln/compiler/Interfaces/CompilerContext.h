@@ -41,6 +41,9 @@ struct CompilerContext {
   // The backends of options.targetBackends and of options.targetDevices; an error at `loc` names one that is unknown,
   // or says that none was given.
   mlir::FailureOr<llvm::SmallVector<TargetBackend *>> selectedBackends(mlir::Location loc) const;
+  // What a dispatch can hold on all of them; reductions are split as the first one says. Programs of tests need not
+  // have a target.
+  mlir::FailureOr<DispatchLimits> dispatchLimits(mlir::Location loc) const;
 };
 
 } // namespace kiln

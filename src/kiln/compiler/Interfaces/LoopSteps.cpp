@@ -36,6 +36,10 @@ static SmallVector<OpOperand *> findReducedInputs(linalg::LinalgOp op) {
   return inputs;
 }
 
+bool isLikeProduct(linalg::LinalgOp op) {
+  return findReducedInputs(op).size() >= 2;
+}
+
 bool isLikeLargeProduct(linalg::LinalgOp op) {
   constexpr int64_t kLeast = 8;
   SmallVector<int64_t> extents = op.getStaticLoopRanges();

@@ -13,6 +13,9 @@ std::optional<int64_t> countSteps(mlir::linalg::LinalgOp op,
 // The product of the extents that are known, at most the largest number; the others may make it a multiple, or 0.
 int64_t countKnownSteps(mlir::linalg::LinalgOp op);
 
+// Whether two inputs of an operation change along what it reduces.
+bool isLikeProduct(mlir::linalg::LinalgOp op);
+
 // Whether an operation is like a product of large matrices: it reduces eight elements or more at a time, and of two
 // inputs at least it uses each element eight times or more. Extents that are not known count as large.
 bool isLikeLargeProduct(mlir::linalg::LinalgOp op);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kiln/compiler/Dialect/HAL/IR/HALOps.h"
+#include "kiln/compiler/Interfaces/DispatchLimits.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
@@ -23,14 +24,6 @@ struct SerializationOptions {
   std::string binariesPath;      // folder for .so, .cubin and the like
   std::string baseName;          // how those files' names start: <module>_<executable>_<variant>
   int optimizationLevel = 3;     // 0 to 3
-};
-
-// Which reductions to few results are worth doing in parts that workgroups share, on one target.
-struct ReductionSplit {
-  int64_t fewResults = 16;                 // more than these are shared as they are
-  int64_t mostParts = 256;                 // of all results together
-  int64_t shortestPart = int64_t(1) << 17; // in elements
-  int64_t neighbours = 1; // results that count as one, where they are beside each other in memory as their elements are
 };
 
 // How tuning databases are asked (docs/tuning.md), by all backends alike.
@@ -87,8 +80,8 @@ public:
   virtual mlir::LogicalResult serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &options,
                                         llvm::SmallVectorImpl<char> &bytes) const = 0;
 
-  // Asked of the first target of a program, before dispatches are formed.
-  virtual ReductionSplit reductionSplit() const { return {}; }
+  // Asked before dispatches are formed.
+  virtual DispatchLimits dispatchLimits() const { return {}; }
 
 protected:
   const TuningOptions &tuning() const { return *shared; }

@@ -73,11 +73,13 @@ void CpuBackend::buildTranslationPipeline(OpPassManager &variantPasses) const {
   addCpuTranslationPasses(variantPasses);
 }
 
-ReductionSplit CpuBackend::reductionSplit() const {
-  ReductionSplit split;
+// Rows in registers, for each of which an element of the other input is loaded and converted once.
+DispatchLimits CpuBackend::dispatchLimits() const {
+  DispatchLimits limits;
+  limits.mostUses = 7;
   if (!options.reassociate)
-    split.mostParts = 1;
-  return split;
+    limits.split.mostParts = 1;
+  return limits;
 }
 
 LogicalResult CpuBackend::serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &serialization,

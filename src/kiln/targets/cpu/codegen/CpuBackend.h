@@ -25,7 +25,7 @@ public:
   void buildLoweringPipeline(mlir::OpPassManager &variantPasses) const override;
   void buildTranslationPipeline(mlir::OpPassManager &variantPasses) const override;
   bool linksExecutables() const override { return true; }
-  ReductionSplit reductionSplit() const override;
+  DispatchLimits dispatchLimits() const override;
   mlir::LogicalResult serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &options,
                                 llvm::SmallVectorImpl<char> &bytes) const override;
 

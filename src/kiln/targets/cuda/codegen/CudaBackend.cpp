@@ -85,13 +85,13 @@ void CudaBackend::buildTranslationPipeline(OpPassManager &variantPasses) const {
 
 // Several blocks for each multiprocessor of a large device, which has 132 of them, with 64 kB each. A block has 32
 // columns.
-ReductionSplit CudaBackend::reductionSplit() const {
-  ReductionSplit split;
-  split.fewResults = 100;
-  split.mostParts = 512;
-  split.shortestPart = int64_t(1) << 14;
-  split.neighbours = 32;
-  return split;
+DispatchLimits CudaBackend::dispatchLimits() const {
+  DispatchLimits limits;
+  limits.split.fewResults = 100;
+  limits.split.mostParts = 512;
+  limits.split.shortestPart = int64_t(1) << 14;
+  limits.split.neighbours = 32;
+  return limits;
 }
 
 LogicalResult CudaBackend::serialize(HAL::ExecutableVariantOp variant, const SerializationOptions &serialization,

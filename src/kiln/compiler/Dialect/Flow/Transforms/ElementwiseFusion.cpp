@@ -4,14 +4,19 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace kiln::Flow {
 
-bool hasRoomForOperands(unsigned operands) {
-  constexpr unsigned mostOperands = 64;
-  return operands <= mostOperands;
+std::optional<int64_t> countUses(linalg::LinalgOp consumer, OpOperand *input) {
+  AffineMap map = consumer.getMatchingIndexingMap(input);
+  int64_t uses = 1;
+  for (auto [loop, extent] : llvm::enumerate(consumer.getStaticLoopRanges()))
+    if (!map.isFunctionOfDim(loop) && (ShapedType::isDynamic(extent) || llvm::MulOverflow(uses, extent, uses)))
+      return std::nullopt;
+  return uses;
 }
 
 // Whether each element of the producer's result is computed once where it is used, if it does not go away there: it
@@ -32,7 +37,11 @@ bool isComputedAgain(OpOperand *operand) {
   auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
   auto consumer = dyn_cast<linalg::LinalgOp>(operand->getOwner());
   if (!producer || !consumer || producer.getNumReductionLoops() != 0 || !consumer.isDpsInput(operand) ||
-      consumer.getMatchingIndexingMap(operand).isPermutation() || !isLikeLargeProduct(consumer))
+      consumer.getMatchingIndexingMap(operand).isPermutation())
+    return false;
+  // The small input of a product of few rows is used for each of its columns.
+  if (!isLikeLargeProduct(consumer) &&
+      (!isLikeProduct(consumer) || countUses(consumer, operand).value_or(kManyUses) < kManyUses))
     return false;
   bool isMoved = llvm::all_of(producer.getBlock()->without_terminator(),
                               llvm::IsaPred<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>);
@@ -42,11 +51,22 @@ bool isComputedAgain(OpOperand *operand) {
   return !isMoved && !isWider;
 }
 
-bool canTakeIn(OpOperand *operand) {
+bool canTakeIn(OpOperand *operand, const DispatchLimits &limits) {
   Operation *producer = operand->get().getDefiningOp(), *consumer = operand->getOwner();
   return producer && producer->hasOneUse() && producer->getBlock() == consumer->getBlock() &&
          keepsResultWhole(producer, operand) && !isComputedAgain(operand) &&
-         hasRoomForOperands(producer->getNumOperands() + consumer->getNumOperands());
+         producer->getNumOperands() + consumer->getNumOperands() <= limits.mostOperands;
+}
+
+bool takesInFactor(linalg::LinalgOp product, const DispatchLimits &limits) {
+  if (!linalg::isaContractionOpInterface(product) || !product.hasPureTensorSemantics() ||
+      !product->getDiscardableAttrDictionary().empty() || isLikeLargeProduct(product))
+    return false;
+  return llvm::any_of(product.getDpsInputOperands(), [&](OpOperand *input) {
+    auto producer = input->get().getDefiningOp<linalg::LinalgOp>();
+    return producer && !isa<linalg::FillOp>(producer) && producer.getNumReductionLoops() == 0 &&
+           countUses(product, input).value_or(kManyUses) <= limits.mostUses && canTakeIn(input, limits);
+  });
 }
 
 } // namespace kiln::Flow

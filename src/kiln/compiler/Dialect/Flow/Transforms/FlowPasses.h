@@ -8,6 +8,8 @@ namespace kiln::Flow {
 
 void buildFlowPhase(mlir::OpPassManager &passes, const CompilerContext &context);
 
+std::unique_ptr<mlir::Pass> createFuseElementwisePass(const CompilerContext &context);
+std::unique_ptr<mlir::Pass> createMergeReductionsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createSplitReductionsPass(const CompilerContext &context);
 std::unique_ptr<mlir::Pass> createDumpDispatchBenchmarksPass(const CompilerContext &context);
 

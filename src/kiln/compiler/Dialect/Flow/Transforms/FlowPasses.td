@@ -42,14 +42,16 @@ def FuseElementwisePass : Pass<"kiln-flow-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Fuses elementwise operations into one";
   let description = [{
     Elementwise operations become linalg.generic, and a producer with one use is computed where it is used. One with
-    several uses is computed in each, if its arithmetic is cheap and that loads no more than storing it would take. An
-    operation takes at most 64 operands that way. What a large product would compute again for each of many results is
-    computed before it. Named
-    operations with a reduction, such as linalg.matmul, keep their names: specs match them; a linalg.reduce does not if it
-    reduces what an elementwise operation computes. Tensors of one value become
+    several uses is computed in each, if its arithmetic is cheap and that loads no more than storing it would take. How
+    many operands an operation may have that way is the targets' to say. What a product would compute again for each of
+    many results is computed before it. Named operations with a reduction, such as linalg.matmul, keep their names: specs
+    match them; a linalg.reduce does not if it reduces what an elementwise operation computes, nor does a product of few
+    rows whose weights are made wider, scaled or moved just before, which it then does itself, where the targets use each
+    element so often. Tensors of one value become
     linalg.fill, so that they are computed in place and not stored. A constant of at most 1,048,576 elements that is only
     transposed is transposed now.
   }];
+  let constructor = "kiln::Flow::createFuseElementwisePass(context)";
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 
@@ -74,6 +76,7 @@ def MergeReductionsPass : Pass<"kiln-flow-merge-reductions", "mlir::ModuleOp"> {
     linalg.generic with several results, which computes that operation itself: what lies between them is not stored.
     Reductions that have to wait for each other, sums in f16 or bf16, and operations that carry an attribute stay apart.
   }];
+  let constructor = "kiln::Flow::createMergeReductionsPass(context)";
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
 

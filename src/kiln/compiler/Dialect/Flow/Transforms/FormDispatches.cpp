@@ -106,25 +106,19 @@ static linalg::LinalgOp findProducer(Value value) {
   return {};
 }
 
-// How many elements of its results an operation computes from each element of `value`; nothing where only a call knows.
+// The same of the inputs that `value` is.
 static std::optional<int64_t> countUses(linalg::LinalgOp consumer, Value value) {
   int64_t most = 1;
-  SmallVector<int64_t> extents = consumer.getStaticLoopRanges();
   for (OpOperand *input : consumer.getDpsInputOperands()) {
     if (input->get() != value)
       continue;
-    AffineMap map = consumer.getMatchingIndexingMap(input);
-    int64_t uses = 1;
-    for (auto [loop, extent] : llvm::enumerate(extents))
-      if (!map.isFunctionOfDim(loop) && (ShapedType::isDynamic(extent) || llvm::MulOverflow(uses, extent, uses)))
-        return std::nullopt;
-    most = std::max(most, uses);
+    std::optional<int64_t> uses = countUses(consumer, input);
+    if (!uses)
+      return std::nullopt;
+    most = std::max(most, *uses);
   }
   return most;
 }
-
-// What is used so often costs a product little to load, next to its arithmetic.
-constexpr int64_t kManyUses = 64;
 
 static std::string nameOf(Operation *op) {
   return "'" + op->getName().getStringRef().str() + "'";

@@ -106,20 +106,26 @@ bool reducesComputed(linalg::LinalgOp op) {
 
 class FuseElementwisePass : public impl::FuseElementwisePassBase<FuseElementwisePass> {
 public:
+  explicit FuseElementwisePass(const CompilerContext &context) : context(&context) {}
+
   void runOnOperation() override {
+    FailureOr<DispatchLimits> limits = context->dispatchLimits(getOperation().getLoc());
+    if (failed(limits))
+      return signalPassFailure();
     // Only the host program; what is already in an executable stays as it is.
     for (Operation &op : *getOperation().getBody())
-      if (isa<FunctionOpInterface, Util::InitializerOp>(op) && failed(runOnFunction(&op)))
+      if (isa<FunctionOpInterface, Util::InitializerOp>(op) && failed(runOnFunction(&op, *limits)))
         return signalPassFailure();
   }
 
 private:
-  LogicalResult runOnFunction(Operation *func) {
+  LogicalResult runOnFunction(Operation *func, const DispatchLimits &limits) {
     IRRewriter rewriter(func->getContext());
     SmallVector<linalg::LinalgOp> named;
     func->walk([&](linalg::LinalgOp op) {
       bool isElementwise = op.getNumLoops() == op.getNumParallelLoops();
-      if (!isa<linalg::GenericOp, linalg::FillOp>(op) && (isElementwise || reducesComputed(op)))
+      if (!isa<linalg::GenericOp, linalg::FillOp>(op) &&
+          (isElementwise || reducesComputed(op) || takesInFactor(op, limits)))
         named.push_back(op);
     });
     for (linalg::LinalgOp op : named) {
@@ -137,7 +143,7 @@ private:
       return operand->get().hasOneUse() && type.getNumElements() <= mostElements;
     };
     linalg::populateConstantFoldLinalgOperations(set, isMovedNow);
-    linalg::populateElementwiseOpsFusionPatterns(set, canTakeIn);
+    linalg::populateElementwiseOpsFusionPatterns(set, [&](OpOperand *operand) { return canTakeIn(operand, limits); });
     populateDropUnneededInitsPatterns(set);
     linalg::GenericOp::getCanonicalizationPatterns(set, func->getContext());
     tensor::EmptyOp::getCanonicalizationPatterns(set, func->getContext());
@@ -156,6 +162,12 @@ private:
       return func->emitError() << "making fills of its splats did not come to an end";
     return success();
   }
+
+  const CompilerContext *context;
 };
 } // namespace
+
+std::unique_ptr<Pass> createFuseElementwisePass(const CompilerContext &context) {
+  return std::make_unique<FuseElementwisePass>(context);
+}
 } // namespace kiln::Flow

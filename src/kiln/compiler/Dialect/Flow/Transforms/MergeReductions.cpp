@@ -111,12 +111,12 @@ static void merge(RewriterBase &rewriter, MutableArrayRef<linalg::LinalgOp> ops)
 }
 
 // Merges the users of `value` if nothing else uses it; whether it did.
-static bool mergeUsers(RewriterBase &rewriter, Value value) {
+static bool mergeUsers(RewriterBase &rewriter, Value value, const DispatchLimits &limits) {
   SmallVector<linalg::LinalgOp> reductions = findSiblingReductions(value);
   unsigned operands = 0;
   for (linalg::LinalgOp op : reductions)
     operands += op->getNumOperands();
-  if (reductions.empty() || !hasRoomForOperands(operands))
+  if (reductions.empty() || operands > limits.mostOperands)
     return false;
   std::optional<SmallVector<Operation *>> needed = findNeeded(reductions);
   if (!needed)
@@ -154,14 +154,19 @@ static bool isOnTheWay(OpOperand *operand) {
 namespace {
 class MergeReductionsPass : public impl::MergeReductionsPassBase<MergeReductionsPass> {
 public:
+  explicit MergeReductionsPass(const CompilerContext &context) : context(&context) {}
+
   void runOnOperation() override {
+    FailureOr<DispatchLimits> limits = context->dispatchLimits(getOperation().getLoc());
+    if (failed(limits))
+      return signalPassFailure();
     for (Operation &func : *getOperation().getBody())
-      if (isa<FunctionOpInterface, Util::InitializerOp>(func) && failed(runOnFunction(&func)))
+      if (isa<FunctionOpInterface, Util::InitializerOp>(func) && failed(runOnFunction(&func, *limits)))
         return signalPassFailure();
   }
 
 private:
-  LogicalResult runOnFunction(Operation *func) {
+  LogicalResult runOnFunction(Operation *func, const DispatchLimits &limits) {
     SmallVector<linalg::GenericOp> producers;
     func->walk([&](linalg::GenericOp op) {
       if (op.getNumLoops() == op.getNumParallelLoops() && op->getNumResults() == 1 && op.hasPureTensorSemantics())
@@ -170,7 +175,7 @@ private:
     IRRewriter rewriter(func->getContext());
     bool hasMerged = false;
     for (linalg::GenericOp producer : producers) {
-      hasMerged |= mergeUsers(rewriter, throughReshapes(producer.getResult(0)));
+      hasMerged |= mergeUsers(rewriter, throughReshapes(producer.getResult(0)), limits);
     }
     if (!hasMerged)
       return success();
@@ -180,8 +185,9 @@ private:
     linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
     linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, isOnTheWay);
     linalg::populateFoldReshapeOpsByCollapsingPatterns(patterns, isOnTheWay);
-    linalg::populateElementwiseOpsFusionPatterns(
-        patterns, [](OpOperand *operand) { return canTakeIn(operand) && reducesSeveralWays(operand->getOwner()); });
+    linalg::populateElementwiseOpsFusionPatterns(patterns, [&](OpOperand *operand) {
+      return canTakeIn(operand, limits) && reducesSeveralWays(operand->getOwner());
+    });
     populateDropUnneededInitsPatterns(patterns);
     GreedyRewriteConfig untilDone;
     untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
@@ -189,6 +195,12 @@ private:
       return func->emitError() << "merging its reductions did not come to an end";
     return success();
   }
+
+  const CompilerContext *context;
 };
 } // namespace
+
+std::unique_ptr<Pass> createMergeReductionsPass(const CompilerContext &context) {
+  return std::make_unique<MergeReductionsPass>(context);
+}
 } // namespace kiln::Flow

@@ -15,11 +15,11 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createLowerNarrowTypesPass());
   passes.addPass(createCarryExtentsPass());
   passes.addPass(createNormalizeOpsPass());
-  passes.addPass(createFuseElementwisePass());
+  passes.addPass(createFuseElementwisePass(context));
   passes.addPass(createCSEPass());
   passes.addPass(createSplitReductionsPass(context));
   passes.addPass(createCSEPass());
-  passes.addPass(createMergeReductionsPass());
+  passes.addPass(createMergeReductionsPass(context));
   passes.addPass(createFormDispatchesPass());
   passes.addPass(createConvertTensorOpsPass());
   passes.addPass(createOutlineDispatchesPass());
@@ -33,9 +33,9 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createLowerNarrowTypesPass(); });
   registerPass([] { return createCarryExtentsPass(); });
   registerPass([] { return createNormalizeOpsPass(); });
-  registerPass([] { return createFuseElementwisePass(); });
+  registerPass([&context] { return createFuseElementwisePass(context); });
   registerPass([&context] { return createSplitReductionsPass(context); });
-  registerPass([] { return createMergeReductionsPass(); });
+  registerPass([&context] { return createMergeReductionsPass(context); });
   registerPass([] { return createFormDispatchesPass(); });
   registerPass([] { return createConvertTensorOpsPass(); });
   registerPass([] { return createOutlineDispatchesPass(); });

@@ -79,15 +79,10 @@ public:
   explicit SplitReductionsPass(const CompilerContext &context) : context(&context) {}
 
   void runOnOperation() override {
-    // Programs of tests need not have a target.
-    const CompilerOptions &options = context->options;
-    if (!options.targetBackends.empty() || !options.targetDevices.empty()) {
-      FailureOr<SmallVector<TargetBackend *>> selected = context->selectedBackends(getOperation().getLoc());
-      if (failed(selected))
-        return signalPassFailure();
-      if (!selected->empty())
-        limits = selected->front()->reductionSplit();
-    }
+    FailureOr<DispatchLimits> ofTargets = context->dispatchLimits(getOperation().getLoc());
+    if (failed(ofTargets))
+      return signalPassFailure();
+    limits = ofTargets->split;
     IRRewriter rewriter(&getContext());
     for (Operation &func : *getOperation().getBody()) {
       if (!isa<FunctionOpInterface, Util::InitializerOp>(func))

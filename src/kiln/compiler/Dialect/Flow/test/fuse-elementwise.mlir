@@ -213,3 +213,38 @@ util.func @constant_extent(%x: tensor<?xi8>) -> tensor<?x4xi8> {
   } -> tensor<?x4xi8>
   util.return %1 : tensor<?x4xi8>
 }
+
+// The weights of one row are made wider where they are used; what becomes of the row itself would be computed for each column.
+// CHECK-LABEL: util.func @one_row
+// CHECK: %[[ROW:.+]] = linalg.generic
+// CHECK: math.exp
+// CHECK: linalg.generic {{.*}}, "reduction"]} ins(%[[ROW]], %{{.*}} : tensor<1x128xf32>, tensor<128x256xi8>)
+// CHECK: arith.sitofp
+// CHECK-NOT: linalg.matmul
+util.func @one_row(%a: tensor<1x128xf32>, %w: tensor<128x256xi8>, %init: tensor<1x256xf32>) -> tensor<1x256xf32> {
+  %ea = tensor.empty() : tensor<1x128xf32>
+  %x = linalg.exp ins(%a : tensor<1x128xf32>) outs(%ea : tensor<1x128xf32>) -> tensor<1x128xf32>
+  %ew = tensor.empty() : tensor<128x256xf32>
+  %d = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%w : tensor<128x256xi8>) outs(%ew : tensor<128x256xf32>) {
+  ^bb0(%i: i8, %o: f32):
+    %0 = arith.sitofp %i : i8 to f32
+    linalg.yield %0 : f32
+  } -> tensor<128x256xf32>
+  %r = linalg.matmul ins(%x, %d : tensor<1x128xf32>, tensor<128x256xf32>) outs(%init : tensor<1x256xf32>) -> tensor<1x256xf32>
+  util.return %r : tensor<1x256xf32>
+}
+
+// Of two rows, each would be computed twice, which targets have to allow.
+// CHECK-LABEL: util.func @two_rows
+// CHECK: linalg.generic
+// CHECK: linalg.matmul
+util.func @two_rows(%a: tensor<2x128xf32>, %w: tensor<128x256xi8>, %init: tensor<2x256xf32>) -> tensor<2x256xf32> {
+  %ew = tensor.empty() : tensor<128x256xf32>
+  %d = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%w : tensor<128x256xi8>) outs(%ew : tensor<128x256xf32>) {
+  ^bb0(%i: i8, %o: f32):
+    %0 = arith.sitofp %i : i8 to f32
+    linalg.yield %0 : f32
+  } -> tensor<128x256xf32>
+  %r = linalg.matmul ins(%a, %d : tensor<2x128xf32>, tensor<128x256xf32>) outs(%init : tensor<2x256xf32>) -> tensor<2x256xf32>
+  util.return %r : tensor<2x256xf32>
+}

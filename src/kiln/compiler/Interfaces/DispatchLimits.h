@@ -1,0 +1,29 @@
+// What a dispatch of a target can hold. Forming dispatches asks for it.
+#ifndef KILN_COMPILER_INTERFACES_DISPATCHLIMITS_H
+#define KILN_COMPILER_INTERFACES_DISPATCHLIMITS_H
+
+#include <cstdint>
+
+namespace kiln {
+
+// Which reductions to few results are worth doing in parts that workgroups share, on one target.
+struct ReductionSplit {
+  int64_t fewResults = 16;                 // more than these are shared as they are
+  int64_t mostParts = 256;                 // of all results together
+  int64_t shortestPart = int64_t(1) << 17; // in elements
+  int64_t neighbours = 1; // results that count as one, where they are beside each other in memory as their elements are
+};
+
+struct DispatchLimits {
+  // Operands of a fused operation: enough for any program that is written by hand; a GPU's kernel takes some hundred
+  // bindings, and each step of fusing a long chain makes all operands anew.
+  unsigned mostOperands = 64;
+  // A product of few rows computes its large input where it uses it, if it uses each element so often at most; 0: it
+  // never does.
+  int64_t mostUses = 1;
+  ReductionSplit split;
+};
+
+} // namespace kiln
+
+#endif // KILN_COMPILER_INTERFACES_DISPATCHLIMITS_H
