@@ -34,6 +34,9 @@ std::vector<Subject> allSubjects() {
         if (kind != AllocatorKind::Debug || isSeenByHost)
           subjects.push_back({uri, 0, kind});
     }
+    // Of a device with one queue unless it is asked for more.
+    if (device.ok() && (*device)->queueCount() == 1 && driver->createDevice({uri, "?queues=3"}, options).ok())
+      subjects.push_back({uri + "://?queues=3", 0, AllocatorKind::Caching});
   }
   return subjects;
 }

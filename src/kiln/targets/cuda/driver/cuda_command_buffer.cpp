@@ -33,7 +33,8 @@ Status CudaCommandBuffer::recordDispatch(const Dispatch &dispatch) {
   std::copy_n(dispatch.workgroupCount, 3, command.workgroupCount);
   command.firstConstant = uint32_t(constants.size());
   if (!command.kernel->assertions.empty()) {
-    KILN_RETURN_IF_ERROR(static_cast<CudaDevice *>(device())->queue().failures().enable());
+    for (const Ref<CudaQueue> &queue : static_cast<CudaDevice *>(device())->allQueues())
+      KILN_RETURN_IF_ERROR(queue->failures().enable());
     hasAssertions = true;
   }
   ranges.insert(ranges.end(), dispatch.bindings.begin(), dispatch.bindings.end());
@@ -165,11 +166,15 @@ Status CudaCommandBuffer::enqueue(CudaQueue &queue, std::span<const Binding> bin
 Status CudaCommandBuffer::enqueueResolved(CudaQueue &queue, std::vector<uint64_t> addresses, bool timed) {
   if (mode() != CommandBufferMode::Replay || commands.size() < 2)
     return enqueueEach(queue, addresses, timed);
+  // What differs from queue to queue is part of what a graph is for.
+  const size_t own = addresses.size();
   if (timed)
     addresses.push_back(queue.stamps().address());
+  if (hasAssertions)
+    addresses.push_back(queue.failures().address());
   std::span<const uint64_t> all = addresses; // whose memory moves into the graphs
   return (timed ? timedGraphs : graphs).launch(queue.stream(), std::move(addresses), [&] {
-    return enqueueEach(queue, timed ? all.first(all.size() - 1) : all, timed);
+    return enqueueEach(queue, all.first(own), timed);
   });
 }
 

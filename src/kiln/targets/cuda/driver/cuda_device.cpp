@@ -5,6 +5,8 @@
 #include "kiln/targets/cuda/driver/cuda_command_buffer.h"
 #include "kiln/targets/cuda/driver/cuda_executable.h"
 
+#include <array>
+
 namespace kiln::hal {
 
 // Memory is kept unless the options say otherwise, as allocating it takes longer than most calls; half of it at most.
@@ -16,15 +18,50 @@ static Ref<Allocator> createAllocator(const Ref<CudaContext> &context, DeviceOpt
   return decorateAllocator(makeRef<CudaAllocator>(context), options, caching);
 }
 
-CudaDevice::CudaDevice(std::string uri, Ref<CudaContext> context, Ref<CudaQueue> queue, const DeviceOptions &options)
+CudaDevice::CudaDevice(std::string uri, Ref<CudaContext> context, std::vector<Ref<CudaQueue>> queues,
+                       const DeviceOptions &options)
     : Device(std::move(uri), createAllocator(context, options), context->loss()), cudaContext(std::move(context)),
-      submissions(std::move(queue)) {
+      queues(std::move(queues)) {
   deviceLimits = cudaContext->properties().limits();
 }
 
-Result<Ref<CudaDevice>> CudaDevice::create(std::string uri, Ref<CudaContext> context, const DeviceOptions &options) {
-  KILN_ASSIGN_OR_RETURN(Ref<CudaQueue> queue, CudaQueue::create(context));
-  return Ref<CudaDevice>::adopt(new CudaDevice(std::move(uri), std::move(context), std::move(queue), options));
+CudaDevice::~CudaDevice() {
+  for (const Ref<CudaQueue> &queue : queues)
+    queue->shutDown();
+}
+
+Result<Ref<CudaDevice>> CudaDevice::create(std::string uri, Ref<CudaContext> context, uint32_t queueCount,
+                                           const DeviceOptions &options) {
+  auto shared = std::make_shared<CudaQueues>();
+  std::vector<Ref<CudaQueue>> queues;
+  for (uint32_t i = 0; i < queueCount; ++i) {
+    Result<Ref<CudaQueue>> queue = CudaQueue::create(context, shared);
+    if (!queue.ok()) {
+      for (const Ref<CudaQueue> &made : queues)
+        made->shutDown();
+      return queue.status();
+    }
+    queues.push_back(std::move(*queue));
+  }
+  return Ref<CudaDevice>::adopt(new CudaDevice(std::move(uri), std::move(context), std::move(queues), options));
+}
+
+bool CudaDevice::isAmong(uint64_t mask, const CudaQueue &queue) const {
+  for (size_t bit = 0; bit < 64; ++bit)
+    if (mask >> bit & 1 && queues[bit % queues.size()].get() == &queue)
+      return true;
+  return false;
+}
+
+CudaQueue &CudaDevice::nextQueue(uint64_t mask) {
+  if (queues.size() == 1)
+    return *queues.front();
+  std::array<CudaQueue *, 64> named;
+  size_t count = 0;
+  for (size_t bit = 0; bit < named.size(); ++bit)
+    if (mask >> bit & 1)
+      named[count++] = queues[bit % queues.size()].get();
+  return *named[nextInTurn.fetch_add(1) % count];
 }
 
 Status CudaDevice::checkExecutable(const ExecutableSource &source) const {
@@ -45,9 +82,9 @@ Result<Ref<Semaphore>> CudaDevice::createSemaphore(uint64_t initialValue) {
   return Ref<Semaphore>(makeRef<HostSemaphore>(initialValue));
 }
 
-Result<Ref<Fence>> CudaDevice::submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
-                                      ExecutionTimes *times) {
-  return CudaSubmission::start(*this, wait, *static_cast<CudaCommandBuffer *>(commands), bindings, times);
+Result<Ref<Fence>> CudaDevice::submitTo(uint64_t mask, Fence *wait, CommandBuffer *commands,
+                                        std::span<const Binding> bindings, ExecutionTimes *times) {
+  return CudaSubmission::start(*this, mask, wait, *static_cast<CudaCommandBuffer *>(commands), bindings, times);
 }
 
 } // namespace kiln::hal

@@ -12,14 +12,20 @@ namespace kiln::hal {
 
 class CudaDevice final : public Device {
 public:
-  static Result<Ref<CudaDevice>> create(std::string uri, Ref<CudaContext> context, const DeviceOptions &options);
+  static Result<Ref<CudaDevice>> create(std::string uri, Ref<CudaContext> context, uint32_t queueCount,
+                                        const DeviceOptions &options);
 
-  CudaQueue &queue() const { return *submissions; }
+  // The first one, for what needs some stream.
+  CudaQueue &queue() const { return *queues.front(); }
+  std::span<const Ref<CudaQueue>> allQueues() const { return queues; }
+  // Whether a mask of queues has this one of them, and one of those that it has, each in its turn.
+  bool isAmong(uint64_t mask, const CudaQueue &queue) const;
+  CudaQueue &nextQueue(uint64_t mask);
   const CudaContext &context() const { return *cudaContext; }
   uint64_t cacheBytes() const override { return uint64_t(cudaContext->properties().l2Bytes); }
-  uint32_t queueCount() const override { return 1; }
+  uint32_t queueCount() const override { return uint32_t(queues.size()); }
   DeviceClock *clock() override { return &deviceClock; }
-  Result<ClockSample> sampleClock() override { return submissions->stamps().sample(); }
+  Result<ClockSample> sampleClock() override { return queue().stamps().sample(); }
 
   Status checkExecutable(const ExecutableSource &source) const override;
   Result<Ref<Executable>> createExecutable(const ExecutableSource &source) override;
@@ -28,15 +34,21 @@ public:
 
 protected:
   // Submissions retain the device, so that none is in flight.
-  ~CudaDevice() override { submissions->shutDown(); }
+  ~CudaDevice() override;
   Result<Ref<Fence>> submit(Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
-                            ExecutionTimes *times) override;
+                            ExecutionTimes *times) override {
+    return submitTo(kAnyQueue, wait, commands, bindings, times);
+  }
+  Result<Ref<Fence>> submitTo(uint64_t mask, Fence *wait, CommandBuffer *commands, std::span<const Binding> bindings,
+                              ExecutionTimes *times) override;
 
 private:
-  CudaDevice(std::string uri, Ref<CudaContext> context, Ref<CudaQueue> queue, const DeviceOptions &options);
+  CudaDevice(std::string uri, Ref<CudaContext> context, std::vector<Ref<CudaQueue>> queues,
+             const DeviceOptions &options);
 
   Ref<CudaContext> cudaContext;
-  Ref<CudaQueue> submissions;
+  const std::vector<Ref<CudaQueue>> queues;
+  std::atomic<uint32_t> nextInTurn{0};
   CudaClock deviceClock{*this};
 };
 

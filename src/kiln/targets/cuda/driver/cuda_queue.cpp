@@ -62,19 +62,35 @@ static bool isOrdered(const CudaDevice &device, const Fence *wait) {
   });
 }
 
-Ref<Fence> CudaSubmission::start(CudaDevice &device, Fence *wait, CudaCommandBuffer &commands,
+// Of the queues that a mask allows, that of work which it comes after, so that nothing is waited for, or the next in
+// turn.
+static CudaQueue &chooseQueue(CudaDevice &device, uint64_t mask, const Fence *wait) {
+  if (wait && device.queueCount() > 1)
+    for (const SemaphorePoint &point : wait->points())
+      if (const auto *before = dynamic_cast<const CudaSemaphore *>(point.semaphore.get()))
+        if (before->isLaunchedOn(device) && device.isAmong(mask, *before->queue()))
+          return *before->queue();
+  return device.nextQueue(mask);
+}
+
+Ref<Fence> CudaSubmission::start(CudaDevice &device, uint64_t queues, Fence *wait, CudaCommandBuffer &commands,
                                  std::span<const Binding> bindings, ExecutionTimes *times) {
   std::unique_ptr<CudaSubmission> submission(new CudaSubmission(device, commands, bindings));
   submission->times = Ref<ExecutionTimes>::share(times);
   Ref<Fence> fence = Fence::create(submission->done, 1);
+  CudaQueue &queue = chooseQueue(device, queues, wait);
+  submission->done->itsQueue = &queue;
   submission->done->canFail = commands.canFail();
   if (isOrdered(device, wait)) {
     if (wait)
-      for (const SemaphorePoint &point : wait->points())
-        if (auto *before = dynamic_cast<CudaSemaphore *>(point.semaphore.get()); before && before->canFail)
-          submission->after.push_back(Ref<CudaSemaphore>::share(before));
-    submission->done->canFail |= !submission->after.empty();
-    device.queue().launch(std::move(submission));
+      for (const SemaphorePoint &point : wait->points()) {
+        auto *before = dynamic_cast<CudaSemaphore *>(point.semaphore.get());
+        if (!before || !before->isLaunchedOn(device) || (before->queue() == &queue && !before->canFail))
+          continue;
+        submission->after.push_back(Ref<CudaSemaphore>::share(before));
+        submission->done->canFail |= before->canFail;
+      }
+    queue.launch(std::move(submission));
   } else
     submission.release()->listen(*wait);
   return fence;
@@ -84,7 +100,7 @@ void CudaSubmission::onSignaled(Status status) {
   std::unique_ptr<CudaSubmission> self(this);
   if (!status.ok())
     return complete(std::move(status));
-  Ref<CudaQueue> queue = Ref<CudaQueue>::share(&device->queue());
+  Ref<CudaQueue> queue = Ref<CudaQueue>::share(done->itsQueue);
   queue->launch(std::move(self));
 }
 
@@ -100,17 +116,23 @@ void CudaSubmission::complete(Status status) {
 
 //===--- CudaQueue ------------------------------------------------------------------------------------------------===//
 
-Result<Ref<CudaQueue>> CudaQueue::create(Ref<CudaContext> context) {
-  Ref<CudaQueue> queue = Ref<CudaQueue>::adopt(new CudaQueue(std::move(context)));
+Result<Ref<CudaQueue>> CudaQueue::create(Ref<CudaContext> context, std::shared_ptr<CudaQueues> queues) {
+  Ref<CudaQueue> queue = Ref<CudaQueue>::adopt(new CudaQueue(std::move(context), std::move(queues)));
   const CudaLibrary &cuda = queue->context->cuda();
   CudaContext::Scope scope(*queue->context);
   KILN_RETURN_IF_ERROR(queue->context->check(cuda.cuStreamCreate(&queue->cudaStream, cuda::kStreamNonBlocking),
                                              "make a stream for dispatches"));
   queue->watcher = std::thread([raw = queue.get()] { raw->watch(); });
+  std::lock_guard lock(queue->queues->mutex);
+  queue->queues->all.push_back(queue.get());
   return queue;
 }
 
 CudaQueue::~CudaQueue() {
+  {
+    std::lock_guard lock(queues->mutex);
+    std::erase(queues->all, this);
+  }
   const CudaLibrary &cuda = context->cuda();
   CudaContext::Scope scope(*context);
   for (CUevent event : freeEvents)
@@ -123,7 +145,7 @@ CudaQueue::~CudaQueue() {
 
 void CudaQueue::shutDown() {
   {
-    std::lock_guard lock(mutex);
+    std::lock_guard lock(queues->mutex);
     stopping = true;
   }
   changed.notify_all();
@@ -141,7 +163,7 @@ void CudaQueue::shutDown() {
 // Waits for the submission that is ahead of all others.
 void CudaQueue::watch() {
   CudaContext::Scope scope(*context);
-  std::unique_lock lock(mutex);
+  std::unique_lock lock(queues->mutex);
   const std::thread::id self = std::this_thread::get_id();
   while (true) {
     changed.wait(lock, [&] { return stopping || !pending.empty(); });
@@ -175,7 +197,7 @@ Result<CUevent> CudaQueue::takeEvent() {
 
 void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
   CudaContext::Scope scope(*context);
-  std::unique_lock lock(mutex);
+  std::unique_lock lock(queues->mutex);
   NvtxRange range(context->cuda().ranges(), submission->commands->rangeName());
   Result<CUevent> event = takeEvent();
   Status status = event.ok() ? enqueue(*submission) : event.status();
@@ -201,6 +223,7 @@ void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
     submission->complete(std::move(status));
     return;
   }
+  submission->done->event = *event;
   submission->done->setLaunched();
   pending.push_back(std::move(submission));
   lock.unlock();
@@ -209,6 +232,11 @@ void CudaQueue::launch(std::unique_ptr<CudaSubmission> submission) {
 
 Status CudaQueue::enqueue(CudaSubmission &submission) {
   CudaCommandBuffer &commands = *submission.commands;
+  // What has been told of has no event any more.
+  for (const Ref<CudaSemaphore> &before : submission.after)
+    if (before->event && before->itsQueue != this)
+      KILN_RETURN_IF_ERROR(context->check(context->cuda().cuStreamWaitEvent(cudaStream, before->event, 0),
+                                          "wait for what another queue does"));
   if (!submission.times) {
     KILN_RETURN_IF_ERROR(commands.enqueue(*this, submission.table));
   } else {
@@ -220,24 +248,40 @@ Status CudaQueue::enqueue(CudaSubmission &submission) {
   return okStatus();
 }
 
+bool CudaQueue::takeEnded(Ended &ended) {
+  const size_t before = ended.size();
+  while (!pending.empty()) {
+    CudaSubmission &front = *pending.front();
+    auto isUntold = [&](const Ref<CudaSemaphore> &each) { return each->event && each->itsQueue != this; };
+    if (std::ranges::any_of(front.after, isUntold))
+      break;
+    CUresult result = context->cuda().cuEventQuery(front.event);
+    if (result == cuda::kNotReady)
+      break;
+    freeEvents.push_back(front.event);
+    front.done->event = nullptr;
+    Status status = outcomeOf(front, result);
+    if (!front.stamps.empty()) {
+      if (status.ok())
+        front.commands->readTimes(front.stamps, *front.times);
+      timestamps.giveBack(front.stamps);
+    }
+    ended.emplace_back(std::move(pending.front()), std::move(status));
+    pending.pop_front();
+  }
+  return ended.size() > before;
+}
+
 void CudaQueue::reap() {
-  std::vector<std::pair<std::unique_ptr<CudaSubmission>, Status>> ended;
+  Ended ended;
   {
     CudaContext::Scope scope(*context);
-    std::lock_guard lock(mutex);
-    while (!pending.empty()) {
-      CUresult result = context->cuda().cuEventQuery(pending.front()->event);
-      if (result == cuda::kNotReady)
-        break;
-      freeEvents.push_back(pending.front()->event);
-      Status status = outcomeOf(*pending.front(), result);
-      if (const CudaSubmission &front = *pending.front(); !front.stamps.empty()) {
-        if (status.ok())
-          front.commands->readTimes(front.stamps, *front.times);
-        timestamps.giveBack(front.stamps);
-      }
-      ended.emplace_back(std::move(pending.front()), std::move(status));
-      pending.pop_front();
+    std::lock_guard lock(queues->mutex);
+    for (bool goesOn = true; goesOn;) {
+      goesOn = false;
+      for (CudaQueue *queue : queues->all)
+        goesOn |= queue->takeEnded(ended);
+      goesOn &= queues->all.size() > 1;
     }
   }
   // Completing a submission may drop the last reference to the device, and with it the one to this queue.
@@ -254,7 +298,7 @@ Status CudaQueue::failureOf(const CudaSubmission &submission, CUresult result) {
   return status;
 }
 
-// The queue is locked, so that what was launched behind this submission sees how it ended.
+// The queues are locked, so that what was launched behind this submission sees how it ended.
 Status CudaQueue::outcomeOf(const CudaSubmission &submission, CUresult result) {
   const uint64_t failure = submission.failure ? failedAssertions.read(submission.failure) : CudaFailures::kNone;
   if (result != cuda::kSuccess)

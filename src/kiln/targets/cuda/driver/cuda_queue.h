@@ -1,4 +1,5 @@
-// A stream of a GPU, and what waits in it: submissions complete in the order in which they were launched.
+// A stream of a GPU, and what waits in it: submissions complete in the order in which they were launched. Those of
+// other queues that a submission comes after are waited for by the device.
 //
 // Whoever waits for a submission asks the device itself; a thread of the queue does so for those for whom nobody waits.
 #ifndef KILN_TARGETS_CUDA_DRIVER_CUDA_QUEUE_H
@@ -25,6 +26,14 @@ namespace kiln::hal {
 
 class CudaCommandBuffer;
 class CudaDevice;
+class CudaQueue;
+
+// The queues of a device. One submission at a time is launched or told of, as recordings have graphs and executables
+// tensor maps that all queues use.
+struct CudaQueues {
+  std::mutex mutex;
+  std::vector<CudaQueue *> all; // guarded
+};
 
 // The timeline of one submission.
 class CudaSemaphore final : public HostSemaphore {
@@ -35,11 +44,12 @@ public:
   Status wait(uint64_t target, Deadline deadline) override;
   void loseDevice(Status why) override;
 
-  // Whether what is put into the queue of `other` from now on runs after what signals this.
+  // Whether what is put into a queue of `other` from now on can be made to run after what signals this.
   bool isLaunchedOn(const CudaDevice &other) const {
     return device.get() == &other && launched.load(std::memory_order_acquire);
   }
   void setLaunched() { launched.store(true, std::memory_order_release); }
+  CudaQueue *queue() const { return itsQueue; }
 
 private:
   friend class CudaSubmission;
@@ -47,8 +57,10 @@ private:
 
   Ref<CudaDevice> device;
   std::atomic<bool> launched{false};
-  bool canFail = false; // by an assertion; set before it is launched
-  Status failure;       // guarded by the queue: why it failed although the device works
+  CudaQueue *itsQueue = nullptr; // set before it is launched, to be compared only
+  bool canFail = false;          // by an assertion; the same
+  CUevent event = nullptr;       // guarded by the queues: that of the submission, until it is told of
+  Status failure;                // the same: why it failed although the device works
 };
 
 // One execution of a command buffer; retains what it uses.
@@ -56,9 +68,9 @@ class CudaSubmission final : public FenceListener {
 public:
   ~CudaSubmission();
 
-  // Launches it when `wait`, which may be null, is signalled, or at once where the queue keeps the order by itself.
-  // `times` may be null, too.
-  static Ref<Fence> start(CudaDevice &device, Fence *wait, CudaCommandBuffer &commands,
+  // Launches it in one of the queues of a mask when `wait`, which may be null, is signalled, or at once where the
+  // device keeps the order by itself. `times` may be null, too.
+  static Ref<Fence> start(CudaDevice &device, uint64_t queues, Fence *wait, CudaCommandBuffer &commands,
                           std::span<const Binding> bindings, ExecutionTimes *times);
 
 private:
@@ -73,7 +85,7 @@ private:
   Ref<CudaCommandBuffer> commands;
   std::vector<Ref<Buffer>> retained;
   std::vector<Binding> table;
-  // What it was launched behind, and fails with.
+  // What it was launched behind: of other queues, and what it fails with.
   std::vector<Ref<CudaSemaphore>> after;
   CUevent event = nullptr;     // the queue's
   uint64_t *failure = nullptr; // the queue's, where the recording can fail
@@ -83,12 +95,12 @@ private:
 
 class CudaQueue final : public RefCounted {
 public:
-  static Result<Ref<CudaQueue>> create(Ref<CudaContext> context);
+  static Result<Ref<CudaQueue>> create(Ref<CudaContext> context, std::shared_ptr<CudaQueues> queues);
 
   CUstream stream() const { return cudaStream; }
   // Puts a submission into the stream; where that fails it completes with the error.
   void launch(std::unique_ptr<CudaSubmission> submission);
-  // Completes what the device has ended. Never waits.
+  // Completes what the device has ended, in all of its queues. Never waits.
   void reap();
   // Nothing is submitted any more; called by the device's destructor, on any thread.
   void shutDown();
@@ -96,7 +108,7 @@ public:
   CudaFailures &failures() { return failedAssertions; }
   CudaStamps &stamps() { return timestamps; }
   // For whoever puts other work into the stream.
-  std::unique_lock<std::mutex> lock() { return std::unique_lock(mutex); }
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(queues->mutex); }
 
   // Of `blocks` blocks those that get scratch memory at the same time.
   static uint64_t scratchBlocks(uint64_t bytesOfBlock, uint64_t blocks);
@@ -106,19 +118,23 @@ public:
   CUdeviceptr scratchAddress() const { return scratch; }
 
 private:
-  explicit CudaQueue(Ref<CudaContext> context)
-      : context(context), failedAssertions(context), timestamps(std::move(context)) {}
+  using Ended = std::vector<std::pair<std::unique_ptr<CudaSubmission>, Status>>;
+
+  CudaQueue(Ref<CudaContext> context, std::shared_ptr<CudaQueues> queues)
+      : context(context), queues(std::move(queues)), failedAssertions(context), timestamps(std::move(context)) {}
   ~CudaQueue() override;
   void watch();
   Status enqueue(CudaSubmission &submission);
+  // Moves what the device has ended to `ended`; whether there was any. What comes after others is told of after them.
+  bool takeEnded(Ended &ended);
   Status outcomeOf(const CudaSubmission &submission, CUresult result);
   // The error of a submission that the device has failed at, which loses the device.
   Status failureOf(const CudaSubmission &submission, CUresult result);
   Result<CUevent> takeEvent();
 
   Ref<CudaContext> context;
+  const std::shared_ptr<CudaQueues> queues;
   CUstream cudaStream = nullptr;
-  std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::unique_ptr<CudaSubmission>> pending; // guarded
   std::vector<CUevent> freeEvents;                     // guarded; destroyed with the queue only

@@ -39,14 +39,16 @@ Result<std::vector<DeviceInfo>> CudaSimDriver::devices() {
 }
 
 Result<DeviceInfo> CudaSimDriver::describe(const DeviceUri &uri) {
-  KILN_ASSIGN_OR_RETURN(int number, numberOf(uri.path));
+  KILN_ASSIGN_OR_RETURN(const CudaUriParts parts, splitCudaPath(uri.path));
+  KILN_ASSIGN_OR_RETURN(int number, numberOf(parts.device));
   KILN_ASSIGN_OR_RETURN(DeviceInfo info, describeCudaDevice(cudasim::simulatedCuda(), name(), number));
   info.uri = uri.toString();
   return info;
 }
 
 Result<Ref<Device>> CudaSimDriver::createDevice(const DeviceUri &uri, const DeviceOptions &options) {
-  KILN_ASSIGN_OR_RETURN(int number, numberOf(uri.path));
+  KILN_ASSIGN_OR_RETURN(const CudaUriParts parts, splitCudaPath(uri.path));
+  KILN_ASSIGN_OR_RETURN(int number, numberOf(parts.device));
   // Memory that is not kept has no room behind its end.
   DeviceOptions exact = options;
   if (exact.allocator == AllocatorKind::Default)

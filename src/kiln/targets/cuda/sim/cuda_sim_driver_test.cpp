@@ -623,8 +623,11 @@ TEST_F(CudaSim, tensorMapsAreKept) {
 
 // Of two commands the second asserts that its binding's first word is odd and below 10. Each round runs it, launched
 // one by one or as a graph, and behind it a recording without assertions, which the device starts by itself.
-TEST_F(CudaSim, assertionsFailWhatFollows) {
-  open("106");
+// Also what follows in another queue.
+class CudaSimAssertions : public CudaSim, public testing::WithParamInterface<const char *> {};
+
+TEST_P(CudaSimAssertions, FailWhatFollows) {
+  open(GetParam());
   Result<Ref<Executable>> asserting = load(
       ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 b, .param .u64 x, .param .u64 y, "
       ".param .u64 z, .param .u64 s, .param .u64 f, .param .u64 n) {\n.reg .b64 %a, %f, %n, %o; .reg .b32 %v, %w; "
@@ -655,11 +658,11 @@ TEST_F(CudaSim, assertionsFailWhatFollows) {
   for (uint32_t value : {2u, 1u, 13u, 3u, 12u, 5u}) {
     std::vector<uint32_t> words(16, value);
     ASSERT_TRUE(buffer->write(0, std::as_bytes(std::span(words))).ok());
-    Result<Ref<Fence>> before = device->execute(nullptr, first.get(), table);
+    Result<Ref<Fence>> before = device->execute(nullptr, first.get(), table, 1);
     ASSERT_TRUE(before.ok());
-    Result<Ref<Fence>> after = device->execute(before->get(), second.get(), table);
+    Result<Ref<Fence>> after = device->execute(before->get(), second.get(), table, 2);
     ASSERT_TRUE(after.ok());
-    Result<Ref<Fence>> last = device->execute(after->get(), second.get(), table);
+    Result<Ref<Fence>> last = device->execute(after->get(), second.get(), table, 4);
     ASSERT_TRUE(last.ok());
     for (const Ref<Fence> &fence : {*last, *after, *before}) {
       const Status status = fence->wait();
@@ -677,12 +680,56 @@ TEST_F(CudaSim, assertionsFailWhatFollows) {
   }
 }
 
+INSTANTIATE_TEST_SUITE_P(Queues, CudaSimAssertions, testing::Values("106", "110?queues=2", "111?queues=3"),
+                         [](const testing::TestParamInfo<const char *> &info) {
+                           return std::string(info.param).substr(0, 3);
+                         });
+
+// One kernel waits for what another writes, which runs in the other queue meanwhile. What comes after both sees both.
+TEST_F(CudaSim, QueuesRunBesideEachOther) {
+  for (const char *uri : {"112?queues=2", "113?queues=2", "114?queues=2"}) {
+    open(uri);
+    EXPECT_EQ(device->queueCount(), 2u);
+    Ref<Buffer> buffer = *device->allocator().allocate(BufferUsage::Result, 64);
+    std::vector<uint32_t> words(16, 0);
+    ASSERT_TRUE(buffer->write(0, std::as_bytes(std::span(words))).ok());
+    std::vector<Binding> table{{buffer.get(), 0, 64}};
+    auto start = [&](Fence *wait, std::string_view body, uint64_t queue) {
+      Ref<Executable> executable = *load(kernel(body));
+      Ref<CommandBuffer> commands = *device->createCommandBuffer(CommandBufferMode::OneShot, 1);
+      Dispatch dispatch;
+      dispatch.executable = executable.get();
+      std::vector<SlotRange> bindings{{0, 0, 64}};
+      dispatch.bindings = bindings;
+      EXPECT_TRUE(commands->dispatch(dispatch).ok());
+      EXPECT_TRUE(commands->finalize().ok());
+      return *device->execute(wait, commands.get(), table, queue);
+    };
+    Ref<Fence> waits = start(nullptr,
+                             ".reg .b32 %v; .reg .pred %p; again: ld.volatile.global.u32 %v, [%a]; setp.eq.u32 %p, %v, "
+                             "0; @%p bra again; st.global.u32 [%a+4], 5;",
+                             1);
+    EXPECT_FALSE(waits->isSignaled());
+    Ref<Fence> writes = start(nullptr, "st.volatile.global.u32 [%a], 7;", 2);
+    Ref<Fence> both = Fence::join(std::array{waits.get(), writes.get()});
+    Ref<Fence> last = start(both.get(),
+                            ".reg .b32 %v, %w; ld.global.u32 %v, [%a]; ld.global.u32 %w, [%a+4]; add.u32 %v, %v, %w; "
+                            "st.global.u32 [%a+8], %v;",
+                            2);
+    ASSERT_TRUE(last->wait().ok());
+    ASSERT_TRUE(buffer->read(0, std::as_writable_bytes(std::span(words))).ok());
+    EXPECT_EQ(words[2], 12u);
+  }
+}
+
 TEST(CudaSimDriver, pathsAreSeeds) {
   CudaSimDriver driver;
   EXPECT_EQ(driver.createDevice({"cuda-sim", "-1"}, {}).status().code(), StatusCode::NotFound);
   for (const char *path : {"1x", "sm_81", "sm_80/", "sm_80/-1", "sm_80/x", "sm_80x", "/1", "268435456"})
     EXPECT_EQ(driver.createDevice({"cuda-sim", path}, {}).status().code(), StatusCode::NotFound) << path;
-  for (const char *path : {"", "7", "268435455", "sm_75", "sm_120/7"})
+  for (const char *path : {"?queues=0", "?queues=17", "7?queues=", "7?queues=2x", "7?x", "7?queues=2&queues=2"})
+    EXPECT_EQ(driver.createDevice({"cuda-sim", path}, {}).status().code(), StatusCode::InvalidArgument) << path;
+  for (const char *path : {"", "7", "268435455", "sm_75", "sm_120/7", "?queues=2", "sm_120/7?queues=16"})
     EXPECT_TRUE(driver.createDevice({"cuda-sim", path}, {}).ok()) << path;
   Result<std::vector<DeviceInfo>> devices = driver.devices();
   ASSERT_TRUE(devices.ok()) << devices.status().toString();

@@ -41,6 +41,7 @@ bool SimDevice::enqueue(SimStream &stream, SimStream::Operation operation) {
     if (operation.event) {
       operation.event->isDone = firstFault.has_value();
       operation.event->time.reset();
+      operation.reached = operation.event->reached = std::make_shared<bool>(operation.event->isDone);
     }
     if (firstFault)
       return false;
@@ -48,6 +49,17 @@ bool SimDevice::enqueue(SimStream &stream, SimStream::Operation operation) {
   }
   added.notify_one();
   return true;
+}
+
+bool SimDevice::enqueueWait(SimStream &stream, const SimEvent &event) {
+  std::shared_ptr<bool> reached;
+  {
+    std::lock_guard lock(mutex);
+    reached = event.reached;
+  }
+  SimStream::Operation operation;
+  operation.awaited = std::move(reached);
+  return !operation.awaited || enqueue(stream, std::move(operation));
 }
 
 void SimDevice::synchronize(SimStream &stream) {
@@ -99,7 +111,7 @@ bool SimDevice::step(SimStream::Operation &operation) {
 // Nanoseconds that it takes by the device's clock, which goes by what was executed; a few percent are drawn.
 uint64_t SimDevice::costOf(const SimStream::Operation &operation) {
   constexpr uint64_t kStart = 1000, kInstructionsInNanosecond = 64;
-  if (operation.event)
+  if (operation.event || operation.awaited)
     return 0;
   const uint64_t cost = kStart + (operation.launch ? operation.launch->instructions / kInstructionsInNanosecond : 0);
   return cost + jitter.below(cost / 32);
@@ -112,7 +124,8 @@ void SimDevice::run() {
     busy.clear();
     for (const auto &stream : streams)
       if (!stream->operations.empty())
-        busy.push_back(stream.get());
+        if (const std::shared_ptr<bool> &awaited = stream->operations.front().awaited; !awaited || *awaited)
+          busy.push_back(stream.get());
     if (stopping)
       return;
     if (busy.empty()) {
@@ -132,7 +145,7 @@ void SimDevice::run() {
     if (done.launch)
       clock = std::max(clock, done.launch->ticks);
     if (done.event) {
-      done.event->isDone = true;
+      done.event->isDone = *done.reached = true;
       if (done.event->keepsTime)
         done.event->time = clock;
     }
@@ -141,7 +154,7 @@ void SimDevice::run() {
       for (const auto &each : streams) {
         for (SimStream::Operation &dropped : each->operations)
           if (dropped.event)
-            dropped.event->isDone = true;
+            dropped.event->isDone = *dropped.reached = true;
         each->operations.clear();
       }
     }

@@ -24,6 +24,8 @@ struct SimEvent {
   bool isDone = true;
   std::optional<uint64_t> time; // of the device's clock, nanoseconds; of one that was recorded and keeps it
   bool keepsTime = true;
+  // Of the last record: whether the stream has got there. Null where there was none.
+  std::shared_ptr<bool> reached;
 };
 
 struct SimStream {
@@ -33,6 +35,8 @@ struct SimStream {
     std::unique_ptr<Launch> launch;     // a kernel,
     std::function<void()> work;         // or something else,
     std::shared_ptr<SimEvent> event;    // or an event
+    std::shared_ptr<bool> reached;      // of the event
+    std::shared_ptr<bool> awaited;      // or what another stream has to reach
     std::unique_ptr<LaunchRun> running; // of a kernel that has started
   };
   std::deque<Operation> operations; // guarded by the device
@@ -57,6 +61,8 @@ public:
   void destroyStream(SimStream *stream);
   // False where the device has a fault.
   bool enqueue(SimStream &stream, SimStream::Operation operation);
+  // What follows in the stream waits for what the event was recorded behind so far.
+  bool enqueueWait(SimStream &stream, const SimEvent &event);
   void synchronize(SimStream &stream);
   bool isDone(const SimEvent &event) const;
   // Of an event that is done: when it was.

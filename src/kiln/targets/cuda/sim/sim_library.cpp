@@ -240,6 +240,14 @@ CUresult cuStreamSynchronize(CUstream stream) {
   device->synchronize(of(stream));
   return check(device);
 }
+CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned) {
+  if (captures.contains(stream))
+    return fail(kCaptureUnsupported, "the simulator captures no waiting for events");
+  SimDevice *device = of(stream).device;
+  if (of(event)->device != device)
+    return fail(kInvalidValue, "the event is of another device");
+  return device->enqueueWait(of(stream), *of(event)) ? cuda::kSuccess : check(device);
+}
 CUresult cuEventCreate(CUevent *event, unsigned flags) {
   if (CUresult result = check(current()))
     return result;
