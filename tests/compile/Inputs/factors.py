@@ -3,7 +3,7 @@
 with memory of its own and on a simulated GPU. All numbers are small integers, so that results are exact in any order. On the CPU such
 a product is one dispatch.
 
-    factors.py --folder FOLDER [--first N] [--count N]"""
+    factors.py --folder FOLDER [--first N] [--count N] [--devices DEVICE,...]"""
 
 import argparse
 import os
@@ -164,6 +164,7 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=24)
+    parser.add_argument("--devices", default="local-sync,local-task,discrete,cuda-sim")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     programs = [Program(seed) for seed in range(options.first, options.first + options.count)]
@@ -171,7 +172,11 @@ def main():
     with open(source, "w", encoding="utf-8") as file:
         file.write("".join(program.text() for program in programs))
     wrong = 0
-    for target, devices in (("llvm-cpu", ["local-sync", "local-task", "discrete"]), ("cuda", ["cuda-sim"])):
+    asked = options.devices.split(",")
+    for target in ("llvm-cpu", "cuda"):
+        devices = [device for device in asked if device.startswith("cuda") == (target == "cuda")]
+        if not devices:
+            continue
         module = os.path.join(options.folder, f"{target}.vmfb")
         code, said = run("kiln-compile", f"--iree-hal-target-backends={target}", source, "-o", module)
         if code:
