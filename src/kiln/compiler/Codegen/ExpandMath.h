@@ -9,8 +9,9 @@ namespace kiln {
 // What the hardware has instructions for.
 struct FloatSupport {
   bool fma = false;
-  bool convertsF16 = false; // between f16 and f32
-  bool computesF16 = false; // arithmetic, not functions
+  bool convertsF16 = false;  // between f16 and f32
+  bool roundsToBF16 = false; // f32, of single numbers: arith.truncf stays
+  bool computesF16 = false;  // arithmetic, not functions
 };
 
 // Functions of f32 become polynomials where these stay within 2 ULP; the others, and functions of f64, stay. f16 and

@@ -132,8 +132,8 @@ void expandConversion(Operation *op, const FloatSupport &support) {
   if (!isNarrow(narrowType))
     return;
   bool isBF16 = getElementTypeOrSelf(narrowType).isBF16(), isDouble = getElementTypeOrSelf(wideType).isF64();
-  bool hasF16 = support.convertsF16;
-  if (!isBF16 && !isDouble && hasF16)
+  bool hasF16 = support.convertsF16, hasBF16 = support.roundsToBF16 && !isa<ShapedType>(narrowType);
+  if (!isDouble && (isBF16 ? hasBF16 && !extends : hasF16))
     return;
 
   OpBuilder b(op);
@@ -151,9 +151,9 @@ void expandConversion(Operation *op, const FloatSupport &support) {
   } else {
     if (isDouble)
       x = f.roundToOdd(x);
-    if (isBF16)
+    if (isBF16 && !hasBF16)
       result = truncateToBF16(f, x);
-    else if (hasF16)
+    else if (isBF16 || hasF16)
       result = arith::TruncFOp::create(b, op->getLoc(), narrowType, x);
     else
       result = truncateToF16(f, x);

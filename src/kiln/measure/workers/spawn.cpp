@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "kiln/base/exhaustion.h"
+#include "kiln/base/sanitized.h"
 #include "kiln/measure/workers/cache_size.h"
 #include "kiln/measure/workers/process_tree.h"
 
@@ -124,7 +125,8 @@ void limit(const Plan &plan, decltype(RLIMIT_CORE) resource, rlim_t value) {
     fail(plan);
   limit(plan, RLIMIT_CORE, 0);
   // The parent ends a worker at its limit (WorkerProcess); this one, far above, stops what allocates too fast for that.
-  if (plan.memoryLimit != 0)
+  // A sanitizer reserves more than any limit, of which it uses little.
+  if (plan.memoryLimit != 0 && !kSanitized)
     limit(plan, RLIMIT_DATA, 2 * plan.memoryLimit + (uint64_t(1) << 30));
   if (plan.bind && ::sched_setaffinity(0, sizeof(plan.cpus), &plan.cpus) != 0)
     fail(plan);

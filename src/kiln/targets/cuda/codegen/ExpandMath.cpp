@@ -1,6 +1,7 @@
 #include "kiln/compiler/Codegen/ExpandMath.h"
 
 #include "kiln/targets/cuda/codegen/CudaPasses.h"
+#include "kiln/targets/cuda/codegen/CudaTarget.h"
 #include "kiln/targets/cuda/codegen/WideFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -30,6 +31,7 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
     });
     FloatSupport support;
     support.fma = support.convertsF16 = true;
+    support.roundsToBF16 = CudaTarget::of(getOperation()).generation() >= 80;
     if (failed(expandMath(getOperation(), support)))
       return signalPassFailure();
     getOperation().walk([](Operation *op) {
@@ -39,6 +41,10 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
         convertThroughI32(op);
     });
     narrowInPairs(getOperation());
+    getOperation().walk([](arith::TruncFOp op) {
+      if (op.getType().isBF16() && op.getIn().getType().isF32())
+        roundToBF16(op);
+    });
     WalkResult result = getOperation().walk([](Operation *op) {
       bool isMath = isa_and_nonnull<math::MathDialect>(op->getDialect());
       if (!isMath || hasInstruction(op))
@@ -137,15 +143,35 @@ class CudaExpandMathPass : public impl::CudaExpandMathBase<CudaExpandMathPass> {
       if (!pair) {
         Value low = LLVM::ExtractValueOp::create(b, loc, extract.getContainer(), first);
         Value high = LLVM::ExtractValueOp::create(b, loc, extract.getContainer(), first + 1);
-        StringRef name = type.isF16() ? "llvm.nvvm.ff2f16x2.rn" : "llvm.nvvm.ff2bf16x2.rn";
-        pair = LLVM::CallIntrinsicOp::create(b, loc, VectorType::get({2}, type), b.getStringAttr(name),
-                                             ValueRange{high, low})
-                   .getResult(0);
+        auto both = VectorType::get({2}, type);
+        if (type.isF16())
+          pair = LLVM::CallIntrinsicOp::create(b, loc, both, b.getStringAttr("llvm.nvvm.ff2f16x2.rn"),
+                                               ValueRange{high, low})
+                     .getResult(0);
+        else
+          pair = LLVM::BitcastOp::create(
+              b, loc, both, assembly(b, loc, b.getI32Type(), {high, low}, "cvt.rn.bf16x2.f32 $0, $1, $2;", "=r,f,f"));
       }
       Value lane = arith::ConstantIntOp::create(b, loc, b.getI32Type(), position - first);
       op.replaceAllUsesWith(LLVM::ExtractElementOp::create(b, loc, pair, lane).getResult());
       op.erase();
     }
+  }
+
+  // By assembly, as bf16 is but bits in LLVM's code.
+  static void roundToBF16(arith::TruncFOp op) {
+    OpBuilder b(op);
+    Value bits = assembly(b, op.getLoc(), b.getI16Type(), {op.getIn()}, "cvt.rn.bf16.f32 $0, $1;", "=h,f");
+    op.replaceAllUsesWith(arith::BitcastOp::create(b, op.getLoc(), op.getType(), bits).getResult());
+    op.erase();
+  }
+
+  static Value assembly(OpBuilder &b, Location loc, Type result, ArrayRef<Value> operands, StringRef text,
+                        StringRef constraints) {
+    return LLVM::InlineAsmOp::create(b, loc, result, operands, text, constraints, /*has_side_effects=*/false,
+                                     /*is_align_stack=*/false, LLVM::tailcallkind::TailCallKind::None,
+                                     LLVM::AsmDialectAttr(), ArrayAttr())
+        .getResult(0);
   }
 
   // LLVM 22's back end compares with zero instead, and gives the opposite.

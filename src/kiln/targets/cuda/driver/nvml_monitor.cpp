@@ -38,7 +38,7 @@ struct Utilization {
   unsigned gpu, memory; // percent of the last moments
 };
 
-// What older libraries lack.
+// What older libraries lack. Structures go as memory, so that the types of these functions are the same everywhere.
 struct FurtherFunctions {
   int (*nvmlSystemGetDriverVersion)(char *text, unsigned size) = nullptr;
   int (*nvmlDeviceGetMaxClockInfo)(NvmlDevice device, int which, unsigned *megahertz) = nullptr;
@@ -48,8 +48,8 @@ struct FurtherFunctions {
   int (*nvmlDeviceGetEccMode)(NvmlDevice device, int *current, int *pending) = nullptr;
   int (*nvmlDeviceGetTotalEccErrors)(NvmlDevice device, int kind, int since, unsigned long long *count) = nullptr;
   int (*nvmlDeviceGetMigMode)(NvmlDevice device, unsigned *current, unsigned *pending) = nullptr;
-  int (*nvmlDeviceGetUtilizationRates)(NvmlDevice device, Utilization *rates) = nullptr;
-  int (*nvmlDeviceGetComputeRunningProcesses_v3)(NvmlDevice device, unsigned *count, ProcessInfo *list) = nullptr;
+  int (*nvmlDeviceGetUtilizationRates)(NvmlDevice device, void *rates) = nullptr;
+  int (*nvmlDeviceGetComputeRunningProcesses_v3)(NvmlDevice device, unsigned *count, void *list) = nullptr;
 };
 constexpr int kUncorrected = 1, kSinceStart = 0;
 constexpr int kInsufficientSize = 7;

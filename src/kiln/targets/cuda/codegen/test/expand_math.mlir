@@ -62,6 +62,28 @@ func.func @narrower_exp(%x: bf16) -> bf16 {
   return %r : bf16
 }
 
+// The hardware rounds to bf16; what wgmma has summed up, two at a time.
+// CHECK-LABEL: func.func @round_to_bf16
+// CHECK: llvm.inline_asm {{.*}}"cvt.rn.bf16.f32 $0, $1;"
+// CHECK-NOT: arith.shrui
+// CHECK: return
+func.func @round_to_bf16(%x: f32) -> bf16 {
+  %r = arith.truncf %x : f32 to bf16
+  return %r : bf16
+}
+
+// CHECK-LABEL: func.func @round_sums
+// CHECK: llvm.inline_asm {{.*}}"cvt.rn.bf16x2.f32 $0, $1, $2;"
+// CHECK-NOT: inline_asm
+// CHECK: return
+func.func @round_sums(%sums: !llvm.struct<(f32, f32)>) -> (bf16, bf16) {
+  %0 = llvm.extractvalue %sums[0] : !llvm.struct<(f32, f32)>
+  %1 = llvm.extractvalue %sums[1] : !llvm.struct<(f32, f32)>
+  %a = arith.truncf %0 : f32 to bf16
+  %b = arith.truncf %1 : f32 to bf16
+  return %a, %b : bf16, bf16
+}
+
 // CHECK-LABEL: func.func @narrow_quotient
 //       CHECK:   %[[INVERSE:.*]] = nvvm.rcp.approx.ftz.f
 //   CHECK-NOT:   arith.divf

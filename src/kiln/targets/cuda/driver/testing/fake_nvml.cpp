@@ -83,8 +83,8 @@ struct Utilization {
   unsigned gpu, memory;
 };
 
-int nvmlDeviceGetUtilizationRates(void *, Utilization *rates) {
-  *rates = {is("troubled") ? 97U : 0U, 0};
+int nvmlDeviceGetUtilizationRates(void *, void *rates) {
+  *static_cast<Utilization *>(rates) = {is("troubled") ? 97U : 0U, 0};
   return is("bare") ? kNotSupported : 0;
 }
 
@@ -95,7 +95,8 @@ struct ProcessInfo {
 };
 
 // Process 1, which every system has, and the one that asks.
-int nvmlDeviceGetComputeRunningProcesses_v3(void *, unsigned *count, ProcessInfo *list) {
+int nvmlDeviceGetComputeRunningProcesses_v3(void *, unsigned *count, void *processes) {
+  auto *list = static_cast<ProcessInfo *>(processes);
   const unsigned there = is("troubled") ? 2 : 1;
   if (is("bare") || *count < there) {
     *count = there;
