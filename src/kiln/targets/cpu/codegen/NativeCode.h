@@ -25,8 +25,8 @@ llvm::Expected<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const C
 // executable ABI promises of the pointers that it hands out.
 void annotateModule(llvm::Module &module, const CpuTarget &target, const llvm::TargetMachine &machine);
 
-// Masked stores of one element become plain ones, of optimized code. With AVX-512, LLVM 22 writes such an element in the
-// width that it had before it was truncated, and with it what lies behind.
+// Masked stores of one element become plain ones, of optimized code. With AVX-512, LLVM 22 writes such an element in
+// the width that it had before it was truncated, and with it what lies behind.
 void storeSingleElements(llvm::Module &module);
 
 } // namespace kiln
