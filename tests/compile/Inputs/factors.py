@@ -34,7 +34,7 @@ class Program:
     def __init__(self, seed):
         draw = random.Random(seed)
         self.name = f"p{seed}"
-        self.rows = draw.choice([1, 1, 2, 3, 4, 7])
+        self.rows = draw.choice([1, 1, 2, 3, 4, 7, 12, 16])
         self.batch = draw.choice([0, 0, 0, 3])
         self.n, self.k = draw.choice([1, 8, 33, 64, 100]), draw.choice([1, 7, 32, 72, 200])
         self.sum = draw.choice(["f32", "f32", "f32", "i32"])

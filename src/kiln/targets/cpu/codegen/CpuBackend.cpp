@@ -76,7 +76,7 @@ void CpuBackend::buildTranslationPipeline(OpPassManager &variantPasses) const {
 // Rows in registers, for each of which an element of the other input is loaded and converted once.
 DispatchLimits CpuBackend::dispatchLimits() const {
   DispatchLimits limits;
-  limits.mostUses = 7;
+  limits.mostUses = 16;
   if (!options.reassociate)
     limits.split.mostParts = 1;
   return limits;

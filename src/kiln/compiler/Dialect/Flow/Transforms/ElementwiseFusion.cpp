@@ -33,15 +33,19 @@ static int64_t bitsOf(Type type) {
   return element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
 }
 
-bool isComputedAgain(OpOperand *operand) {
+bool isComputedAgain(OpOperand *operand, const DispatchLimits &limits) {
   auto producer = operand->get().getDefiningOp<linalg::LinalgOp>();
   auto consumer = dyn_cast<linalg::LinalgOp>(operand->getOwner());
   if (!producer || !consumer || producer.getNumReductionLoops() != 0 || !consumer.isDpsInput(operand) ||
       consumer.getMatchingIndexingMap(operand).isPermutation())
     return false;
   // The small input of a product of few rows is used for each of its columns.
-  if (!isLikeLargeProduct(consumer) &&
-      (!isLikeProduct(consumer) || countUses(consumer, operand).value_or(kManyUses) < kManyUses))
+  // A convolution uses an element for each place of its filter besides.
+  auto isPlain = [](AffineMap map) { return map.isProjectedPermutation(); };
+  int64_t mostUses = kManyUses - 1;
+  if (isLikeLargeProduct(consumer))
+    mostUses = llvm::all_of(consumer.getIndexingMapsArray(), isPlain) ? limits.mostUses : 0;
+  if (!isLikeProduct(consumer) || countUses(consumer, operand).value_or(kManyUses) <= mostUses)
     return false;
   bool isMoved = llvm::all_of(producer.getBlock()->without_terminator(),
                               llvm::IsaPred<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>);
@@ -54,13 +58,13 @@ bool isComputedAgain(OpOperand *operand) {
 bool canTakeIn(OpOperand *operand, const DispatchLimits &limits) {
   Operation *producer = operand->get().getDefiningOp(), *consumer = operand->getOwner();
   return producer && producer->hasOneUse() && producer->getBlock() == consumer->getBlock() &&
-         keepsResultWhole(producer, operand) && !isComputedAgain(operand) &&
+         keepsResultWhole(producer, operand) && !isComputedAgain(operand, limits) &&
          producer->getNumOperands() + consumer->getNumOperands() <= limits.mostOperands;
 }
 
 bool takesInFactor(linalg::LinalgOp product, const DispatchLimits &limits) {
   if (!linalg::isaContractionOpInterface(product) || !product.hasPureTensorSemantics() ||
-      !product->getDiscardableAttrDictionary().empty() || isLikeLargeProduct(product))
+      !product->getDiscardableAttrDictionary().empty())
     return false;
   return llvm::any_of(product.getDpsInputOperands(), [&](OpOperand *input) {
     auto producer = input->get().getDefiningOp<linalg::LinalgOp>();

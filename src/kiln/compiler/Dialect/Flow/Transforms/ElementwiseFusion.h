@@ -19,7 +19,7 @@ std::optional<int64_t> countUses(mlir::linalg::LinalgOp consumer, mlir::OpOperan
 // many results. A CPU takes twice the time for it, and a GPU's tensor cores multiply only what lies in memory. Elements
 // that are only moved, or made wider, are not counted, nor are those of 32 bits that are made of narrower ones, as
 // storing them takes more memory than they come from.
-bool isComputedAgain(mlir::OpOperand *operand);
+bool isComputedAgain(mlir::OpOperand *operand, const DispatchLimits &limits);
 
 // Whether the operand's owner may take in what computes the operand: it is the only use, in the same block, and each
 // element is computed once, or is cheaper to compute again.
