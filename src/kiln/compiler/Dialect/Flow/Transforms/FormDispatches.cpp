@@ -90,8 +90,9 @@ static bool couldFuse(linalg::LinalgOp producer, linalg::LinalgOp consumer, Valu
 
 // Whether `consumer` would compute `value` again for each of many results.
 static bool isInputComputedAgain(linalg::LinalgOp consumer, Value value) {
-  return llvm::any_of(consumer->getOpOperands(),
-                      [&](OpOperand &operand) { return operand.get() == value && isComputedAgain(&operand, DispatchLimits()); });
+  return llvm::any_of(consumer->getOpOperands(), [&](OpOperand &operand) {
+    return operand.get() == value && isComputedAgain(&operand, DispatchLimits());
+  });
 }
 
 // The operation whose result `value` is, also in another shape.
