@@ -134,7 +134,6 @@ private:
         return op.emitError() << "'" << op->getName() << "' cannot be written as a linalg.generic";
     }
 
-    RewritePatternSet set(func->getContext());
     // Of a constant that others read as it is, and of a large one, which takes the compiler long, each call makes a
     // transposed copy.
     linalg::ControlFusionFn isMovedNow = [](OpOperand *operand) {
@@ -142,7 +141,14 @@ private:
       auto type = cast<RankedTensorType>(operand->get().getType());
       return operand->get().hasOneUse() && type.getNumElements() <= mostElements;
     };
-    linalg::populateConstantFoldLinalgOperations(set, isMovedNow);
+    // Before anything else: MLIR 22 breaks down where it looks at an operation whose inputs have become part of its
+    // body.
+    RewritePatternSet constants(func->getContext());
+    linalg::populateConstantFoldLinalgOperations(constants, isMovedNow);
+    if (failed(applyPatternsGreedily(func, std::move(constants))))
+      return func->emitError() << "transposing its constants did not come to an end";
+
+    RewritePatternSet set(func->getContext());
     linalg::populateElementwiseOpsFusionPatterns(set, [&](OpOperand *operand) { return canTakeIn(operand, limits); });
     populateDropUnneededInitsPatterns(set);
     linalg::GenericOp::getCanonicalizationPatterns(set, func->getContext());

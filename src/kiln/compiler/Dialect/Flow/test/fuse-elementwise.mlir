@@ -248,3 +248,21 @@ util.func @two_rows(%a: tensor<2x128xf32>, %w: tensor<128x256xi8>, %init: tensor
   %r = linalg.matmul ins(%a, %d : tensor<2x128xf32>, tensor<128x256xf32>) outs(%init : tensor<2x256xf32>) -> tensor<2x256xf32>
   util.return %r : tensor<2x256xf32>
 }
+
+// Constants that all become part of the body, which folds.
+// CHECK-LABEL: util.func @constant_body
+// CHECK-NOT: arith.remui
+// CHECK: util.return
+#none = affine_map<() -> ()>
+util.func @constant_body() -> tensor<i8> {
+  %cst = arith.constant dense<-82> : tensor<i8>
+  %c2 = arith.constant 2 : i8
+  %e = tensor.empty() : tensor<i8>
+  %r = linalg.generic {indexing_maps = [#none, #none, #none], iterator_types = []} ins(%cst, %cst : tensor<i8>, tensor<i8>) outs(%e : tensor<i8>) {
+  ^bb0(%a: i8, %b: i8, %o: i8):
+    %0 = arith.remui %a, %c2 : i8
+    %1 = arith.addi %0, %b : i8
+    linalg.yield %1 : i8
+  } -> tensor<i8>
+  util.return %r : tensor<i8>
+}
