@@ -14,8 +14,6 @@ class SoundCanonicalizer : public PassWrapper<SoundCanonicalizer, OperationPass<
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SoundCanonicalizer)
 
-  explicit SoundCanonicalizer(ArrayRef<std::string> disabled) : disabled(disabled) {}
-
   StringRef getArgument() const override { return "canonicalize"; }
 
   LogicalResult initialize(MLIRContext *context) override {
@@ -28,14 +26,13 @@ public:
         continue;
       name.getCanonicalizationPatterns(all, context);
     }
-    patterns = FrozenRewritePatternSet(std::move(all), disabled);
+    patterns = FrozenRewritePatternSet(std::move(all), unsoundPatterns());
     return success();
   }
 
   void runOnOperation() override { (void)applyPatternsGreedily(getOperation(), patterns); }
 
 private:
-  SmallVector<std::string> disabled;
   FrozenRewritePatternSet patterns;
 };
 
@@ -46,22 +43,15 @@ ArrayRef<std::string> unsoundPatterns() {
   // out (MLIR 22).
   // Gives a transpose that leaves all in its place; where its result is cast, it folds into a value of another type.
   // Takes an output that the body does not read for one that is overwritten as a whole; DropUnneededInits does not.
+  // Gives all turns of a loop the extents that its first one has, where what goes into the first is cast from them.
   static const std::string names[] = {"(anonymous namespace)::FoldInsertPadIntoFill", "FoldTransposeWithTranspose",
-                                      "(anonymous namespace)::RemoveOutsDependency"};
+                                      "(anonymous namespace)::RemoveOutsDependency",
+                                      "(anonymous namespace)::ForOpTensorCastFolder"};
   return names;
 }
 
 std::unique_ptr<Pass> createSoundCanonicalizerPass() {
-  return std::make_unique<SoundCanonicalizer>(unsoundPatterns());
-}
-
-std::unique_ptr<Pass> createSoundInlinerPass() {
-  return createInlinerPass({}, [](OpPassManager &passes) {
-    SmallVector<std::string> disabled(unsoundPatterns());
-    // Takes a loop for empty whose end is too far from its start for a signed number, which kiln-bound-loops mends.
-    disabled.push_back("(anonymous namespace)::SimplifyTrivialLoops");
-    passes.addPass(std::make_unique<SoundCanonicalizer>(disabled));
-  });
+  return std::make_unique<SoundCanonicalizer>();
 }
 
 } // namespace kiln

@@ -10,8 +10,6 @@ namespace kiln {
 llvm::ArrayRef<std::string> unsoundPatterns();
 
 std::unique_ptr<mlir::Pass> createSoundCanonicalizerPass();
-// Which canonicalizes functions as it goes.
-std::unique_ptr<mlir::Pass> createSoundInlinerPass();
 
 } // namespace kiln
 

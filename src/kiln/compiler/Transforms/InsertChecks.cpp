@@ -95,8 +95,18 @@ private:
   static int64_t staticDim(Value tensor, int64_t dim) {
     return cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
   }
+  // Of what the tensor was made from: rewrites give results the extents that casts of them claim.
   Value dimOf(Value tensor, int64_t dim) {
     int64_t extent = staticDim(tensor, dim);
+    while (ShapedType::isDynamic(extent)) {
+      auto made = tensor.getDefiningOp<linalg::LinalgOp>();
+      if (!made)
+        break;
+      tensor = made.getDpsInitOperand(cast<OpResult>(tensor).getResultNumber())->get();
+      extent = staticDim(tensor, dim);
+    }
+    if (auto empty = tensor.getDefiningOp<tensor::EmptyOp>(); empty && ShapedType::isDynamic(extent))
+      return empty.getDynamicSize(dim);
     return ShapedType::isDynamic(extent) ? tensor::DimOp::create(builder, loc, tensor, dim) : constant(extent);
   }
 
