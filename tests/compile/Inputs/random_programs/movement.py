@@ -182,28 +182,30 @@ class Movement:
                              lambda env: env[a.name].reshape([d.size for d in dims]), a.exact)
 
     def pack(self):
-        a = self.pick(low=2, high=3, only=lambda v: not any(d.value for d in v.dims) and 0 not in v.shape)
-        if any(d.value for d in a.dims) or 0 in a.shape:
-            return None
+        """Tiles, padded with any number, or with nothing where tiles are full; and often what undoes it."""
+        a = self.pick(low=2, high=3, only=lambda v: 0 not in v.shape)
         positions = [int(i) for i in self.rng.permutation(a.rank)[:self.rng.integers(1, a.rank + 1)]]
         tiles = [int(self.rng.integers(1, 6)) for _ in positions]
         outer = [int(i) for i in self.rng.permutation(a.rank)] if self.chance(0.4) else list(range(a.rank))
-        grid = list(a.shape)
+        grid = list(a.dims)
         for position, tile in zip(positions, tiles):
-            grid[position] = -(-grid[position] // tile)
-        padded = [grid[i] * dict(zip(positions, tiles)).get(i, 1) for i in range(a.rank)]
-        dims = [Dim(grid[i]) for i in outer] + [Dim(tile) for tile in tiles]
-        zero = self.f.constant(0, a.dtype)
+            grid[position] = self.computed(-(-a.shape[position] // tile), a.dims[position], f"d0 ceildiv {tile}")
+        padded = [grid[i].size * dict(zip(positions, tiles)).get(i, 1) for i in range(a.rank)]
+        dims = [grid[i] for i in outer] + [Dim(tile) for tile in tiles]
+        number = to_type(a.dtype, self.rng.integers(0, 2) if self.chance(0.5) else 0)
+        padding = f"padding_value({self.f.constant(number, a.dtype)} : {a.dtype}) "
+        if padded == list(a.shape) and self.chance(0.4):
+            padding = ""
         empty, type_ = self.f.empty(dims, a.dtype), tensor_type(dims, a.dtype)
         form = (f"outer_dims_perm = {outer} " if outer != list(range(a.rank)) or self.chance(0.3) else "") + \
             f"inner_dims_pos = {positions} inner_tiles = {tiles}"
 
         def compute(env):
-            array = np.pad(env[a.name], [(0, p - s) for p, s in zip(padded, a.shape)])
+            array = np.pad(env[a.name], [(0, p - s) for p, s in zip(padded, a.shape)], constant_values=number)
             split, places = [], {}
             axis = 0
             for i in range(a.rank):
-                split.append(grid[i])
+                split.append(grid[i].size)
                 places[("outer", i)] = axis
                 axis += 1
                 if i in positions:
@@ -212,27 +214,31 @@ class Movement:
                     axis += 1
             order = [places[("outer", i)] for i in outer] + [places[("inner", i)] for i in positions]
             return array.reshape(split).transpose(order)
-        packed = self.f.define(f"linalg.pack {a.name} padding_value({zero} : {a.dtype}) {form} into {empty} : {a.type} "
+        packed = self.f.define(f"linalg.pack {a.name} {padding}{form} into {empty} : {a.type} "
                                f"-> {type_}", dims, a.dtype, compute, a.exact)
         if self.chance(0.4):
             return packed
-        back, source = self.f.empty(a.dims, a.dtype), packed
+        # What is unpacked may end anywhere in the last tile, in the padding too.
+        ends = list(a.dims)
+        for position, tile in zip(positions, tiles):
+            if not a.dims[position].value and self.chance(0.3):
+                ends[position] = Dim(padded[position] - int(self.rng.integers(tile)))
+        back, source = self.f.empty(ends, a.dtype), packed
         if self.chance(0.5):
             source = self.same_shape(packed)
-        inverse_type = tensor_type(a.dims, a.dtype)
+        inverse_type = tensor_type(ends, a.dtype)
 
         def unpack(env):
             array = env[source.name]
             inner = {p: a.rank + i for i, p in enumerate(positions)}
-            order, merged = [], []
+            order = []
             for i in range(a.rank):
                 order.append(outer.index(i))
                 if i in inner:
                     order.append(inner[i])
-                merged.append(padded[i])
-            return array.transpose(order).reshape(merged)[tuple(slice(0, s) for s in a.shape)]
+            return array.transpose(order).reshape(padded)[tuple(slice(0, d.size) for d in ends)]
         return self.f.define(f"linalg.unpack {source.name} {form} into {back} : {source.type} -> {inverse_type}",
-                             a.dims, a.dtype, unpack, source.exact)
+                             ends, a.dtype, unpack, source.exact)
 
     def reverse(self):
         a = self.pick(low=1, high=3)
