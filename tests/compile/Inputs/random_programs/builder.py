@@ -21,8 +21,8 @@ WEIGHTS = {"elementwise": 6, "narrowed": 0.8, "reduction": 4, "argmax": 1, "cont
            "transpose": 2, "broadcast": 1, "extract_slice": 2, "insert_slice": 1.5, "scatter": 1, "pad": 1.5, "concat": 1.5,
            "reshape": 2, "pack": 1, "reverse": 1, "cast": 0.7, "generate": 0.7, "named": 1, "softmax": 1.5,
            "layer_norm": 1.5, "row_work": 1.5, "attention": 0.7, "call": 0.8, "for_loop": 0.6, "while_loop": 0.3,
-           "branch": 0.6, "scan": 0.4}
-CONTROL = ("for_loop", "while_loop", "branch", "scan")
+           "branch": 0.6, "scan": 0.4, "growing": 0.4}
+CONTROL = ("for_loop", "while_loop", "branch", "scan", "growing")
 
 
 class Builder(Values, Arithmetic, Movement, Models, Control):

@@ -130,6 +130,59 @@ class Control:
         f.pool.append(out)
         return self.tamed(out)
 
+    def growing(self):
+        """A loop whose tensor is longer, or shorter, in each turn than in the one before."""
+        f = self.f
+        first = self.tamed(self.pick(low=1, high=3, only=lambda v: 0 not in v.shape))
+        axis, trips = int(self.rng.integers(first.rank)), int(self.rng.integers(0, 4))
+        grows = self.chance(0.6)
+        size = first.dims[axis].size * (1 + trips) if grows else first.dims[axis].size // 2**trips
+        if np.prod(first.shape) * (1 + trips) > 30000:
+            return None
+        # The extent is not in the type; neither are those of the others, where concatenation would not say them.
+        carried = tensor_type([Dim(d.size, "dynamic" if i == axis else d.value) for i, d in enumerate(first.dims)],
+                              first.dtype)
+        start, zero, one, end = first.name, f.constant(0), f.constant(1), self.maybe_dynamic(trips, 0.7)
+        end = end if end.startswith("%") else f.constant(trips)
+        if carried != first.type:
+            start = f.new()
+            f.line(f"{start} = tensor.cast {first.name} : {first.type} to {carried}")
+        results, now, next_ = f.new(), f.new(), f.new()
+        place, two = f.constant(axis), f.constant(2)
+        f.line(f"{results} = scf.for {f.new()} = {zero} to {end} step {one} iter_args({now} = {start}) -> ({carried}) {{")
+        if grows:
+            parts = [(now, carried), (first.name, first.type)]
+            if self.chance(0.5):
+                parts.reverse()
+            f.line(f"  {next_} = tensor.concat dim({axis}) {', '.join(name for name, _ in parts)} : "
+                   f"({', '.join(kind for _, kind in parts)}) -> {carried}")
+        else:
+            extent, half = f.new(), f.new()
+            zeros, ones = (f"[{', '.join([number] * first.rank)}]" for number in "01")
+            sizes = ", ".join(half if i == axis else d.value or str(d.size) for i, d in enumerate(first.dims))
+            f.line(f"  {extent} = tensor.dim {now}, {place} : {carried}")
+            f.line(f"  {half} = arith.divui {extent}, {two} : index")
+            f.line(f"  {next_} = tensor.extract_slice {now}{zeros} [{sizes}] {ones} : {carried} to {carried}")
+        f.line(f"  scf.yield {next_} : {carried}")
+        f.line("}")
+        out = Value(results, [Dim(size, "dynamic") if i == axis else Dim(d.size, d.value)
+                              for i, d in enumerate(first.dims)], first.dtype, first.exact)
+
+        def action(env):
+            array = env[first.name]
+            for _ in range(trips):
+                array = (np.concatenate([array, env[first.name]], axis=axis) if grows else
+                         np.take(array, range(array.shape[axis] // 2), axis=axis))
+            env[results] = array
+        f.step(action)
+        if self.chance(0.5):
+            # What it has become is claimed, and true.
+            out = f.define(f"tensor.cast {results} : {carried} to {tensor_type([Dim(d.size) for d in out.dims], out.dtype)}",
+                           [Dim(d.size) for d in out.dims], out.dtype, lambda env: env[results], out.exact)
+            return out
+        f.pool.append(self.own_extents(out))
+        return out
+
     def while_loop(self):
         """Doubles a counter in a tensor that the host reads, and works on another value."""
         f = self.f
