@@ -13,6 +13,7 @@
 #include "kiln/tools/cli.h"
 #include "kiln/tools/device_lists.h"
 #include "kiln/tools/exhaustion.h"
+#include "kiln/tools/interrupts.h"
 
 using namespace kiln;
 using measure::Calibration;
@@ -177,6 +178,10 @@ Result<measure::CalibrationOptions> measureOptions(const Options &options) {
     wanted.threads.push_back(count);
   }
   wanted.secondsLimit = options.seconds;
+  wanted.isOver = [] {
+    setStep("while measuring; what was measured before is shown, and not stored");
+    return isInterrupted();
+  };
   if (options.quick) {
     wanted.repetitions = 5;
     wanted.secondsLimit = std::min(wanted.secondsLimit, 3.0);
@@ -196,7 +201,8 @@ Result<Calibration> measureAndStore(const Options &options, const measure::Opene
                         device ? measure::calibrateDevice(*device, wanted) : Calibration::run(wanted));
   if (wanted.progress)
     std::fputs("\r                \r", stderr);
-  if (!path.empty() && path != "-")
+  // Reports compare with what is stored: nothing that was cut short.
+  if (!path.empty() && path != "-" && !isInterrupted())
     KILN_RETURN_IF_ERROR(writeCalibrationFile(path, calibration));
   return calibration;
 }
@@ -221,7 +227,8 @@ Status run(const Options &options) {
   KILN_RETURN_IF_ERROR(calibration.status());
   std::string text = options.json || path == "-" ? calibration->json() : calibrationText(*calibration);
   if (!options.json && path != "-")
-    text += path.empty() ? "Not stored.\n" : fmt::format("{} {}\n", options.show ? "Read from" : "Stored in", path);
+    text += path.empty() || isInterrupted() ? "Not stored.\n"
+                                            : fmt::format("{} {}\n", options.show ? "Read from" : "Stored in", path);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return flushStandardOutput();
 }
@@ -257,6 +264,10 @@ int main(int argc, char **argv) {
   parser.example("kiln-calibrate --show --json");
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
+  catchInterrupts([] { reportInterrupted("kiln-calibrate"); });
+  setStep("before all was measured once; nothing was stored");
   Status status = run(options);
-  return status.ok() ? 0 : reportFailure(parser.tool(), status);
+  if (!status.ok())
+    return reportEnd(parser.tool(), status);
+  return isInterrupted() ? reportInterrupted(parser.tool()) : 0;
 }

@@ -11,6 +11,7 @@
 #include "kiln/tools/cli.h"
 #include "kiln/tools/device_lists.h"
 #include "kiln/tools/exhaustion.h"
+#include "kiln/tools/interrupts.h"
 #include "kiln/tools/peers_flag.h"
 
 using namespace kiln;
@@ -115,6 +116,7 @@ Result<bool> runOnDevice(const Options &options) {
   const std::string path = calibrationPath(&*device);
   measure::DeviceDoctorOptions wanted;
   wanted.seconds = options.seconds;
+  wanted.isOver = isInterrupted;
   wanted.calibration = path.empty() ? notFound("there is no folder for it") : readCalibrationFile(path);
   KILN_ASSIGN_OR_RETURN(const measure::DeviceDiagnosis diagnosis,
                         measure::diagnoseDevice(registry, options.device, wanted));
@@ -124,6 +126,7 @@ Result<bool> runOnDevice(const Options &options) {
 Result<bool> run(const Options &options) {
   measure::DoctorOptions wanted;
   wanted.seconds = options.seconds;
+  wanted.isOver = isInterrupted;
   wanted.peersFolder = peersFolder(options.peersFolder);
   // OpenBLAS is to choose its code for this CPU by itself, as it does in workers.
   constexpr const char *variable = "OPENBLAS_CORETYPE";
@@ -158,8 +161,14 @@ int main(int argc, char **argv) {
   parser.example("kiln-doctor --device=cuda");
   if (std::optional<int> code = parser.parse(argc, argv))
     return *code;
+  catchInterrupts([] { reportInterrupted("kiln-doctor"); });
+  setStep("before it was seen what there is to tell");
   Result<bool> trustworthy = options.device.empty() ? run(options) : runOnDevice(options);
   if (!trustworthy.ok())
-    return reportFailure(parser.tool(), trustworthy.status());
+    return reportEnd(parser.tool(), trustworthy.status());
+  if (isInterrupted()) {
+    setStep("while watching; what was seen before is told");
+    return reportInterrupted(parser.tool());
+  }
   return *trustworthy || !options.strict ? 0 : 1;
 }

@@ -172,6 +172,8 @@ Result<Calibration> calibrateDevice(const OpenedDevice &opened, const Calibratio
     for (Window &window : windows)
       KILN_RETURN_IF_ERROR(window.measure());
     KILN_RETURN_IF_ERROR(launches.measure());
+    if (options.isOver && options.isOver())
+      break;
   }
   for (Window &window : windows) {
     const PeakWork &work = *window.work;

@@ -60,7 +60,7 @@ public:
   Watch(const OpenedDevice &opened, hal::DeviceMonitor *monitor)
       : device(*opened.device), multiprocessors(opened.multiprocessors), monitor(monitor) {}
 
-  Status run(double seconds) {
+  Status run(double seconds, const std::function<bool()> &isOver) {
     KILN_ASSIGN_OR_RETURN(DevicePeaks peaks, DevicePeaks::create(device, multiprocessors));
     KILN_ASSIGN_OR_RETURN(const PeakWork work, peaks.steadyWork());
     KILN_ASSIGN_OR_RETURN(Ref<hal::TimedWork> timed, device.clock()->prepare({work.launch}));
@@ -74,7 +74,7 @@ public:
       rounds = std::clamp<uint64_t>(uint64_t(double(rounds) * 5e5 / std::max(took, 1.0)), 1, uint64_t(1) << 31);
     }
     KILN_RETURN_IF_ERROR(work.setRounds(rounds));
-    while (monotonicNanoseconds() < end || samples.size() < 20) {
+    while ((monotonicNanoseconds() < end && !(isOver && isOver())) || samples.size() < 20) {
       KILN_ASSIGN_OR_RETURN(const double took, timed->run());
       samples.push_back(took * 1e-9);
       operations = std::max(operations, work.amountOfRound * double(rounds) / (took * 1e-9));
@@ -134,7 +134,7 @@ Result<DeviceDiagnosis> diagnoseDevice(const hal::DriverRegistry &registry, cons
   Watch watch(opened, monitor.ok() ? monitor->get() : nullptr);
   if (opened.facts.simulated) {
     result.findings.push_back({"noise", Health::Unavailable, "its clock counts what is executed", ""});
-  } else if (Status status = watch.run(options.seconds); status.code() == StatusCode::Unimplemented) {
+  } else if (Status status = watch.run(options.seconds, options.isOver); status.code() == StatusCode::Unimplemented) {
     result.findings.push_back({"noise", Health::Unavailable, std::string(status.message()), ""});
     return result; // and none to calibrate it
   } else {

@@ -134,9 +134,13 @@ public:
         options.progress(static_cast<double>(repetition) / options.repetitions);
       for (Task &task : tasks)
         measureOnce(team, task);
+      if (options.isOver && options.isOver())
+        return;
     }
     // On a machine with neighbours some need longer until they have been alone.
     for (bool settled = false; !settled && elapsed() < options.secondsLimit;) {
+      if (options.isOver && options.isOver())
+        return;
       settled = true;
       for (Task &task : tasks)
         if (!isSettled(task)) {

@@ -2,6 +2,7 @@
 #ifndef KILN_MEASURE_MACHINE_DOCTOR_H
 #define KILN_MEASURE_MACHINE_DOCTOR_H
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ Finding judgeNoise(const Noise &noise, std::string_view where);
 
 struct DoctorOptions {
   double seconds = 2;           // that noise and neighbours are watched
+  std::function<bool()> isOver; // asked meanwhile: whether to watch no longer
   std::string peersFolder = {}; // with the libraries; empty: they are not loaded, which may start threads
   std::string coreType = {};    // what OPENBLAS_CORETYPE said, which is not to be set any more: no worker sees it
 };

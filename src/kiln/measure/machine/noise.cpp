@@ -42,7 +42,7 @@ Noise summarizeNoise(unsigned threads, std::span<const double> samples) {
   return noise;
 }
 
-Noise measureNoise(const Provenance &machine, unsigned threads, double seconds) {
+Noise measureNoise(const Provenance &machine, unsigned threads, double seconds, const std::function<bool()> &isOver) {
   const Cache *l2 = machine.dataCache(2);
   uint64_t bytes = l2 ? l2->bytes / 2 : uint64_t(128) << 10;
   std::vector<PeakKernel> kernels = peakKernels(machine.features);
@@ -61,7 +61,10 @@ Noise measureNoise(const Provenance &machine, unsigned threads, double seconds) 
   uint64_t begin = monotonicNanoseconds();
   for (unsigned i = 0; i < 20; ++i) // warm-up
     team.run(team.size(), work);
-  while (samples.size() < kStretch || static_cast<double>(monotonicNanoseconds() - begin) * 1e-9 < seconds)
+  auto goesOn = [&] {
+    return static_cast<double>(monotonicNanoseconds() - begin) * 1e-9 < seconds && !(isOver && isOver());
+  };
+  while (samples.size() < kStretch || goesOn())
     samples.push_back(static_cast<double>(team.run(team.size(), work)) * 1e-9);
   return summarizeNoise(team.size(), samples);
 }

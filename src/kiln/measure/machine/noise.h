@@ -2,6 +2,7 @@
 #ifndef KILN_MEASURE_MACHINE_NOISE_H
 #define KILN_MEASURE_MACHINE_NOISE_H
 
+#include <functional>
 #include <span>
 
 #include "kiln/measure/machine/provenance.h"
@@ -24,7 +25,8 @@ Noise summarizeNoise(unsigned threads, std::span<const double> samples);
 
 // Runs a fixed kernel, some arithmetic and some reading from the second-level cache, of about half a millisecond, on so
 // many threads at once, for so long.
-Noise measureNoise(const Provenance &machine, unsigned threads, double seconds);
+Noise measureNoise(const Provenance &machine, unsigned threads, double seconds,
+                   const std::function<bool()> &isOver = {});
 
 // Cycles per second of one CPU, by a chain of additions that each take a cycle.
 struct ClockRate {
