@@ -107,8 +107,8 @@ Status checkFilter() {
   std::string suiteName = fmt::format("{}.", suite.name());
   std::string_view nearest = nearestName(first.starts_with(suiteName) ? first.substr(suiteName.size()) : first, names);
   size_t count = std::min(names.size(), shown);
-  return notFound("--gtest_filter={} leaves no test to run{}. The tests are {}{}{}", filter,
-                  nearest.empty() ? "" : fmt::format("; did you mean '{}{}'?", suiteName, nearest), suiteName,
+  return notFound("--gtest_filter={} leaves no test to run{} The tests are {}{}{}", filter,
+                  nearest.empty() ? "." : fmt::format("; did you mean '{}{}'?", suiteName, nearest), suiteName,
                   fmt::join(names.begin(), names.begin() + count, fmt::format(", {}", suiteName)),
                   count < names.size() ? ", ..." : "");
 }
