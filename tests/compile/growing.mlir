@@ -16,6 +16,7 @@
 // RUN:   call inserted --input=8xf32=1 --input=8xf32=2 --input=4; call inserted --input=8xf32=1 --input=8xf32=2 --input=8; \
 // RUN:   call added --input=12xf32=1 --input=7 --input=8xf32=2; call added --input=12xf32=1 --input=8 --input=8xf32=2; \
 // RUN:   call put --input=12xf32=1 --input=2 --input=8xf32=2; call put --input=12xf32=1 --input=3 --input=8xf32=2; \
+// RUN:   call of_tosa --input=20xf32=-1 --input=12; call of_tosa --input=20xf32=-1 --input=16; \
 // RUN:   } | FileCheck %s --check-prefix=CLAIMS
 // CLAIMS: 'tensor.cast': dimension 0 must be 16
 // CLAIMS: 16xf32=1 1
@@ -29,6 +30,8 @@
 // CLAIMS: 8xf32=3 3
 // CLAIMS: 'tensor.insert_slice': dimension 0 of what is inserted must be as large as the slice
 // CLAIMS: 12xf32=2 2 2 1
+// CLAIMS: 'tensor.cast': dimension 0 must be 16
+// CLAIMS: 16xf32=1 1
 
 func.func @grow_from_none(%row: tensor<1x2xf32>, %turns: index) -> tensor<?x2xf32> {
   %c0 = arith.constant 0 : index
@@ -128,4 +131,11 @@ func.func @put(%x: tensor<12xf32>, %count: index, %y: tensor<8xf32>) -> tensor<1
   %three = arith.constant 3 : index
   %all = tensor.insert_slice %some into %x[0] [%three] [1] : tensor<?xf32> into tensor<12xf32>
   return %all : tensor<12xf32>
+}
+
+func.func @of_tosa(%x: tensor<20xf32>, %count: index) -> tensor<16xf32> {
+  %some = tensor.extract_slice %x[0] [%count] [1] : tensor<20xf32> to tensor<?xf32>
+  %sixteen = tensor.cast %some : tensor<?xf32> to tensor<16xf32>
+  %abs = tosa.abs %sixteen : (tensor<16xf32>) -> tensor<16xf32>
+  return %abs : tensor<16xf32>
 }

@@ -194,16 +194,20 @@ Result<measure::CalibrationOptions> measureOptions(const Options &options) {
   return wanted;
 }
 
-Result<Calibration> measureAndStore(const Options &options, const measure::OpenedDevice *device,
-                                    const std::string &path) {
+// Empties the path where nothing is stored.
+Result<Calibration> measureAndStore(const Options &options, const measure::OpenedDevice *device, std::string &path) {
   KILN_ASSIGN_OR_RETURN(measure::CalibrationOptions wanted, measureOptions(options));
   KILN_ASSIGN_OR_RETURN(Calibration calibration,
                         device ? measure::calibrateDevice(*device, wanted) : Calibration::run(wanted));
   if (wanted.progress)
     std::fputs("\r                \r", stderr);
   // Reports compare with what is stored: nothing that was cut short.
-  if (!path.empty() && path != "-" && !isInterrupted())
+  if (isInterrupted())
+    path.clear();
+  if (!path.empty() && path != "-") {
     KILN_RETURN_IF_ERROR(writeCalibrationFile(path, calibration));
+    setStep("after all was measured and stored");
+  }
   return calibration;
 }
 
@@ -227,8 +231,7 @@ Status run(const Options &options) {
   KILN_RETURN_IF_ERROR(calibration.status());
   std::string text = options.json || path == "-" ? calibration->json() : calibrationText(*calibration);
   if (!options.json && path != "-")
-    text += path.empty() || isInterrupted() ? "Not stored.\n"
-                                            : fmt::format("{} {}\n", options.show ? "Read from" : "Stored in", path);
+    text += path.empty() ? "Not stored.\n" : fmt::format("{} {}\n", options.show ? "Read from" : "Stored in", path);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return flushStandardOutput();
 }

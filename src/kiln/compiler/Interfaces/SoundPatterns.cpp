@@ -14,15 +14,18 @@ class SoundCanonicalizer : public PassWrapper<SoundCanonicalizer, OperationPass<
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SoundCanonicalizer)
 
+  explicit SoundCanonicalizer(StringRef only) : only(only) {}
+
   StringRef getArgument() const override { return "canonicalize"; }
 
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet all(context);
     for (Dialect *dialect : context->getLoadedDialects())
-      dialect->getCanonicalizationPatterns(all);
+      if (isRewritten(dialect->getNamespace()))
+        dialect->getCanonicalizationPatterns(all);
     for (RegisteredOperationName name : context->getRegisteredOperations()) {
       // Moves a slice of an unpacked tensor before it as if dimensions that are not tiled were not cut (MLIR 22).
-      if (name.getStringRef() == linalg::UnPackOp::getOperationName())
+      if (name.getStringRef() == linalg::UnPackOp::getOperationName() || !isRewritten(name.getDialectNamespace()))
         continue;
       name.getCanonicalizationPatterns(all, context);
     }
@@ -33,6 +36,9 @@ public:
   void runOnOperation() override { (void)applyPatternsGreedily(getOperation(), patterns); }
 
 private:
+  bool isRewritten(StringRef dialect) const { return only.empty() || dialect == only; }
+
+  std::string only;
   FrozenRewritePatternSet patterns;
 };
 
@@ -50,8 +56,8 @@ ArrayRef<std::string> unsoundPatterns() {
   return names;
 }
 
-std::unique_ptr<Pass> createSoundCanonicalizerPass() {
-  return std::make_unique<SoundCanonicalizer>();
+std::unique_ptr<Pass> createSoundCanonicalizerPass(StringRef only) {
+  return std::make_unique<SoundCanonicalizer>(only);
 }
 
 } // namespace kiln

@@ -9,7 +9,8 @@ namespace kiln {
 // Names of the patterns that are left out; what rewrites operations on tensors gives them as disabled patterns.
 llvm::ArrayRef<std::string> unsoundPatterns();
 
-std::unique_ptr<mlir::Pass> createSoundCanonicalizerPass();
+// Of all dialects, or of one only.
+std::unique_ptr<mlir::Pass> createSoundCanonicalizerPass(llvm::StringRef only = "");
 
 } // namespace kiln
 

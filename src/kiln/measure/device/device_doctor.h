@@ -2,6 +2,7 @@
 #ifndef KILN_MEASURE_DEVICE_DEVICE_DOCTOR_H
 #define KILN_MEASURE_DEVICE_DEVICE_DOCTOR_H
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
