@@ -78,7 +78,7 @@ struct CalibrationOptions {
   // Called before each repetition, and told how much is done: 0 to 1.
   std::function<void(double)> progress;
   // Asked after each repetition whether it is to be the last.
-  std::function<bool()> isOver;
+  std::function<bool()> isOver = {};
 };
 
 struct Calibration {

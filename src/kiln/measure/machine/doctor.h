@@ -40,7 +40,7 @@ Finding judgeNoise(const Noise &noise, std::string_view where);
 
 struct DoctorOptions {
   double seconds = 2;           // that noise and neighbours are watched
-  std::function<bool()> isOver; // asked meanwhile: whether to watch no longer
+  std::function<bool()> isOver = {}; // asked meanwhile: whether to watch no longer
   std::string peersFolder = {}; // with the libraries; empty: they are not loaded, which may start threads
   std::string coreType = {};    // what OPENBLAS_CORETYPE said, which is not to be set any more: no worker sees it
 };
