@@ -7,6 +7,9 @@
 // RUN:   --expected_output=8xf32=164 --expected_output=8xf32=-163
 // RUN: kiln-run-module --module=%t.vmfb --function=from_a_constant --input=4x64xf32=1 \
 // RUN:   --expected_output="4xf32=65 66 67 68" --expected_output="4xf32=-64 -65 -66 -67"
+// RUN: kiln-run-module --module=%t.vmfb --function=narrow_sums --input=3 --input=3x3xf16="-2 1 1 0 0.5 0 4 -1 2" \
+// RUN:   --input=3xf16="10 20 30" --expected_output="3xf16=9 2 15" --expected_output="3xf16=-4 0 -2" \
+// RUN:   --expected_output="3xf16=14 21.5 47"
 
 #row = affine_map<(i) -> (i)>
 #all = affine_map<(i, j) -> (i, j)>
@@ -46,4 +49,45 @@ func.func @from_a_constant(%x: tensor<4x64xf32>) -> (tensor<4xf32>, tensor<4xf32
     linalg.yield %1 : f32
   } -> tensor<4xf32>
   return %sum, %minimum : tensor<4xf32>, tensor<4xf32>
+}
+
+// Sums of narrow floats are done in f32. Two of them end in one operation, which stores over what both of them read.
+func.func @narrow_sums(%n: index, %x: tensor<?x?xf16>, %start: tensor<?xf16>)
+    -> (tensor<?xf16>, tensor<?xf16>, tensor<?xf16>) {
+  %sum = linalg.reduce ins(%x : tensor<?x?xf16>) outs(%start : tensor<?xf16>) dimensions = [1]
+    (%in: f16, %out: f16) {
+      %0 = math.absf %in : f16
+      %1 = arith.addf %0, %out : f16
+      linalg.yield %1 : f16
+    }
+  %doubled_empty = tensor.empty(%n, %n) : tensor<?x?xf16>
+  %doubled = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x?xf16>) outs(%doubled_empty : tensor<?x?xf16>) {
+  ^bb0(%in: f16, %out: f16):
+    %0 = arith.addf %in, %in : f16
+    linalg.yield %0 : f16
+  } -> tensor<?x?xf16>
+  %one = arith.constant 1.0 : f16
+  %empty = tensor.empty(%n) : tensor<?xf16>
+  %ones = linalg.fill ins(%one : f16) outs(%empty : tensor<?xf16>) -> tensor<?xf16>
+  %absolute = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%doubled : tensor<?x?xf16>) outs(%ones : tensor<?xf16>) {
+  ^bb0(%in: f16, %out: f16):
+    %0 = math.absf %in : f16
+    %1 = arith.addf %0, %out : f16
+    linalg.yield %1 : f16
+  } -> tensor<?xf16>
+  %minimum = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%doubled : tensor<?x?xf16>) outs(%ones : tensor<?xf16>) {
+  ^bb0(%in: f16, %out: f16):
+    %0 = arith.minimumf %in, %out : f16
+    linalg.yield %0 : f16
+  } -> tensor<?xf16>
+  %both = linalg.generic {indexing_maps = [#all, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%doubled : tensor<?x?xf16>) outs(%sum : tensor<?xf16>) {
+  ^bb0(%in: f16, %out: f16):
+    %0 = arith.addf %in, %out : f16
+    linalg.yield %0 : f16
+  } -> tensor<?xf16>
+  return %absolute, %minimum, %both : tensor<?xf16>, tensor<?xf16>, tensor<?xf16>
 }

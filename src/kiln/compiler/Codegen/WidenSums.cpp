@@ -15,27 +15,33 @@ static bool isNarrow(Type type) {
   return element.isF16() || element.isBF16();
 }
 
-// An elementwise conversion of a tensor to elements of another type.
-static Value convert(OpBuilder &builder, Location loc, Value tensor, Type element) {
-  auto type = cast<RankedTensorType>(tensor.getType());
-  Value empty = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, tensor), element);
-  AffineMap map = builder.getMultiDimIdentityMap(type.getRank());
-  SmallVector<utils::IteratorType> loops(type.getRank(), utils::IteratorType::parallel);
-  bool wider = element.getIntOrFloatBitWidth() > type.getElementType().getIntOrFloatBitWidth();
+// An elementwise conversion of tensors of one shape to elements of other types.
+static ResultRange convert(OpBuilder &builder, Location loc, ArrayRef<Value> tensors, ArrayRef<Type> elements) {
+  SmallVector<Value> empties;
+  for (auto [tensor, element] : llvm::zip_equal(tensors, elements))
+    empties.push_back(
+        tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, tensors.front()), element));
+  int64_t rank = cast<RankedTensorType>(tensors.front().getType()).getRank();
+  SmallVector<AffineMap> maps(2 * tensors.size(), builder.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> loops(rank, utils::IteratorType::parallel);
   auto generic = linalg::GenericOp::create(
-      builder, loc, empty.getType(), tensor, empty, ArrayRef<AffineMap>{map, map}, loops,
+      builder, loc, ValueRange(empties).getTypes(), tensors, empties, maps, loops,
       [&](OpBuilder &inner, Location innerLoc, ValueRange arguments) {
-        Value value = wider ? arith::ExtFOp::create(inner, innerLoc, element, arguments[0]).getResult()
-                            : arith::TruncFOp::create(inner, innerLoc, element, arguments[0]).getResult();
-        linalg::YieldOp::create(inner, innerLoc, value);
+        SmallVector<Value> converted;
+        for (auto [value, element] : llvm::zip(arguments, elements)) {
+          bool wider = element.getIntOrFloatBitWidth() > value.getType().getIntOrFloatBitWidth();
+          converted.push_back(wider ? arith::ExtFOp::create(inner, innerLoc, element, value).getResult()
+                                    : arith::TruncFOp::create(inner, innerLoc, element, value).getResult());
+        }
+        linalg::YieldOp::create(inner, innerLoc, converted);
       });
-  return generic.getResult(0);
+  return generic.getResults();
 }
 
 static Value widenInit(OpBuilder &builder, Location loc, Value init) {
   auto fill = init.getDefiningOp<linalg::FillOp>();
   if (!fill)
-    return convert(builder, loc, init, builder.getF32Type());
+    return convert(builder, loc, init, {builder.getF32Type()}).front();
   Value value = arith::ExtFOp::create(builder, loc, builder.getF32Type(), fill.value());
   Value empty = tensor::EmptyOp::create(builder, loc, tensor::getMixedSizes(builder, loc, init), builder.getF32Type());
   return linalg::FillOp::create(builder, loc, value, empty).getResult(0);
@@ -58,6 +64,24 @@ static Value termOf(linalg::LinalgOp op, unsigned index) {
 static arith::MulFOp findProduct(linalg::LinalgOp op, unsigned index) {
   auto product = termOf(op, index).getDefiningOp<arith::MulFOp>();
   return product && product->hasOneUse() && product->getBlock() == op.getBlock() ? product : arith::MulFOp();
+}
+
+// Takes sums back to the types that they had. Those of one shape together: each operation that ends a dispatch gets
+// loops of its own over the tiles, which would compute the reduction once more.
+static void narrow(OpBuilder &builder, linalg::LinalgOp op, ArrayRef<unsigned> sums, MutableArrayRef<Value> results) {
+  llvm::MapVector<AffineMap, SmallVector<unsigned>> alike;
+  for (unsigned index : sums)
+    alike[op.getMatchingIndexingMap(op.getDpsInitOperand(index))].push_back(index);
+  for (auto &[map, indices] : alike) {
+    SmallVector<Value> wide;
+    SmallVector<Type> elements;
+    for (unsigned index : indices) {
+      wide.push_back(results[index]);
+      elements.push_back(getElementTypeOrSelf(op.getDpsInits()[index].getType()));
+    }
+    for (auto [index, value] : llvm::zip(indices, convert(builder, op.getLoc(), wide, elements)))
+      results[index] = value;
+  }
 }
 
 static void widen(RewriterBase &rewriter, linalg::LinalgOp op) {
@@ -102,8 +126,7 @@ static void widen(RewriterBase &rewriter, linalg::LinalgOp op) {
         linalg::YieldOp::create(builder, innerLoc, yielded);
       });
   SmallVector<Value> results(generic.getResults());
-  for (unsigned index : sums)
-    results[index] = convert(rewriter, loc, results[index], getElementTypeOrSelf(op.getDpsInits()[index].getType()));
+  narrow(rewriter, op, sums, results);
   rewriter.replaceOp(op, results);
 }
 

@@ -122,7 +122,10 @@ func.func @narrow() {
 // CHECK:           %[[SQUARE:.+]] = arith.mulf {{.*}} : f32
 // CHECK:           %[[NEXT_SQUARES:.+]] = arith.addf %[[SQUARES]], %[[SQUARE]] : f32
 // CHECK:           linalg.yield %[[NEXT_SUM]], %[[NEXT_LEAST]], %[[NEXT_SQUARES]] : f32, bf16, f32
-// CHECK-COUNT-2: arith.truncf {{.*}} : f32 to bf16
+// CHECK:           %{{.+}}:2 = linalg.generic {{.*}} iterator_types = ["parallel"]} ins(%{{.+}}#0, %{{.+}}#2 : tensor<8xf32>, tensor<8xf32>)
+// CHECK:           %[[FIRST:.+]] = arith.truncf {{.*}} : f32 to bf16
+// CHECK-NEXT:      %[[SECOND:.+]] = arith.truncf {{.*}} : f32 to bf16
+// CHECK-NEXT:      linalg.yield %[[FIRST]], %[[SECOND]]
 func.func @narrow_reductions() {
   %zero = arith.constant 0.0 : bf16
   %large = arith.constant 0x7F80 : bf16
