@@ -10,8 +10,8 @@ import sys
 
 folder = sys.argv[1]
 command = ["kiln-dispatch", "tune", f"--generated-dir={folder}", f"--tuning-db={folder}/tuned.json", "--operation-kind=matmul",
-           "--dtypes=f32", "--problem-m=5", "--problem-n=96", "--problem-k=64", "--threads=1", "--batch=4", "--exhaustive=4",
-           "--trials=16", "--finalists=2"]
+           "--dtypes=f32", "--problem-m=5", "--problem-n=96", "--problem-k=64", "--threads=1", "--batch=3", "--exhaustive=3",
+           "--trials=9", "--finalists=1", "--benchmark-repetitions=3"]
 first = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 for line in first.stdout:
     if line.startswith("  batch 2:"):

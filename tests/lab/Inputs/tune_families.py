@@ -1,12 +1,15 @@
 """Tunes a small problem of each family that multiplies, and has the compiler take another configuration from a database: what a
-tuning knows the problem by is what the compiler knows it by. tune_families.py FOLDER FAMILY..."""
+tuning knows the problem by is what the compiler knows it by. tune_families.py FOLDER SEED draws two families;
+and "all" in its place takes all."""
 
 import glob
 import json
 import os
+import random
 import subprocess
 import sys
 
+FAMILIES = ["batch_matmul", "matmul_bias", "matmul_bias_gelu", "matmul_bias_relu", "matmul_splitk", "qmatmul"]
 VARIANTS = {"matmul_splitk": "_parallel_2"}
 TYPES = {"qmatmul": "i8t_i8t_i8t_za3_zbm5_zc7_percolumn"}  # others: f32
 SIZES = ["--problem-m=12", "--problem-n=40", "--problem-k=32"]
@@ -28,7 +31,8 @@ def keys_in(pattern):
     return keys
 
 
-for family in sys.argv[2:]:
+drawn = random.Random(sys.argv[2]).sample(FAMILIES, 2)
+for family in FAMILIES if sys.argv[2] == "all" else drawn:
     what = VARIANTS.get(family, "")
     folder = os.path.join(sys.argv[1], family)
     problem = [f"--operation-kind={family}", f"--dtypes={TYPES.get(family, 'f32')}", *SIZES]
@@ -36,7 +40,8 @@ for family in sys.argv[2:]:
                f"--dispatches={family}{what}_", "--threads=1", "--batch=3", "--exhaustive=1", "--trials=3", "--finalists=1",
                "--benchmark-repetitions=3").splitlines()
     size = int(next(line for line in said if " of which at most " in line).split(": ")[1].split()[0])
-    print(family, "has many:" if size >= 24 else f"has {size}:", next(line for line in said if " rows, " in line))
+    rows = next(line for line in said if " rows, " in line)
+    print(f"{family} has many: {rows}" if size >= 24 else f"{family} has {size} configurations")
 
     key = keys_in(f"{folder}/generated/linalg/*/*/tune/keys/*.json")[0]
     entry = {"kiln_tuning": 1, "operation": key["operation"], "target": key["target"], "threads": 1, "configuration": OTHER,
