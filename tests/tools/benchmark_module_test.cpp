@@ -239,6 +239,20 @@ TEST_F(BenchmarkModuleTest, InterruptedInABatchItEnds) {
   EXPECT_LT(result.secondsAfterInterrupt, kLong);
 }
 
+TEST_F(BenchmarkModuleTest, OfRepetitionsThatWereMadeItIsSaidHowMany) {
+  ProcessResult result = run({"--function=spin", "--benchmark_repetitions=1000", "--benchmark_min_time=0.1",
+                              "--benchmark_out=" + (folder / "report.json"), "--timeout=2"});
+  EXPECT_EQ(result.exitCode, 124) << result.error;
+  std::string report = readFile(folder / "report.json");
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(report, found, std::regex("\"repetitions\": ([0-9]+)"))) << report;
+  int made = std::stoi(found[1]);
+  EXPECT_GE(made, 2);
+  EXPECT_LT(made, 1000);
+  std::regex mean(fmt::format("\"aggregate_name\": \"mean\",[^}}]*\"iterations\": {},", made));
+  EXPECT_TRUE(std::regex_search(report, mean)) << report;
+}
+
 TEST_F(BenchmarkModuleTest, ReportsThatCannotBeWritten) {
   ProcessResult device = run({"--function=spin", "--benchmark_out=/dev/full"});
   EXPECT_EQ(device.exitCode, 1);

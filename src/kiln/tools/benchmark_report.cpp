@@ -99,8 +99,18 @@ public:
     for (const benchmark::BenchmarkReporter::Run &run : runs)
       if (!(run.error_occurred && run.error_message == kInterrupted))
         whole.push_back(run);
-    if (!whole.empty())
-      Base::ReportRuns(whole);
+    if (whole.empty())
+      return;
+    // What is said of all repetitions comes after them, and would say that all that were asked for were made.
+    bool areAggregates = whole.front().run_type == benchmark::BenchmarkReporter::Run::RT_Aggregate;
+    if (!areAggregates)
+      repetitions = whole.size() < runs.size() ? std::optional(int64_t(whole.size())) : std::nullopt;
+    for (benchmark::BenchmarkReporter::Run &run : whole)
+      if (repetitions) {
+        run.repetitions = *repetitions;
+        run.iterations = areAggregates ? *repetitions : run.iterations;
+      }
+    Base::ReportRuns(whole);
   }
 
   void Finalize() override {
@@ -112,7 +122,8 @@ public:
 private:
   std::ostream &stream;
   const bool isFile;
-  bool isBegun = false; // and not ended yet
+  bool isBegun = false;               // and not ended yet
+  std::optional<int64_t> repetitions; // that were made, of a benchmark that was interrupted
 };
 
 class ConsoleReporter final : public Reporter<benchmark::ConsoleReporter> {

@@ -54,13 +54,20 @@ void ring(int signal) {
   errno = error;
 }
 
-void watch(InterruptPatience patience) {
+void awaitSignals() {
   uint64_t signals = 0;
   while (::read(bell, &signals, sizeof(signals)) < 0 && errno == EINTR)
     ;
+}
+
+void watch(InterruptPatience patience) {
+  awaitSignals();
+  int together = std::min(patience.together, patience.toEnd);
+  std::this_thread::sleep_for(std::chrono::milliseconds(together));
   pollfd again = {bell, POLLIN, 0};
-  if (signals < 2)
-    (void)::poll(&again, 1, patience.toEnd);
+  if (::poll(&again, 1, 0) > 0)
+    awaitSignals(); // those that came together with the first
+  (void)::poll(&again, 1, patience.toEnd - together);
   // It may wait for somebody who reads what the tool prints.
   struct sigaction action = {};
   action.sa_handler = [](int) { ::_exit(interruptedExitCode()); };

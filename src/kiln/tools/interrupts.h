@@ -18,9 +18,11 @@
 
 namespace kiln {
 
-// In milliseconds: how long a tool may take to end by itself, and then `leave`. Together less than a second.
+// In milliseconds: how long a tool may take to end by itself, and then `leave`; the sum is less than a second. Signals
+// within the first `together` ask once: timeout(1) sends one to the process and one to its group, and who started a
+// tool from a terminal may pass on what the terminal sent to both.
 struct InterruptPatience {
-  int toEnd = 700, toLeave = 200;
+  int toEnd = 700, toLeave = 200, together = 100;
 };
 
 // From here on; a later call replaces `leave` alone. A tool that is still there some time after it was interrupted, or

@@ -26,11 +26,12 @@ struct Ended {
 // a long step takes twice as long.
 constexpr int kLongMilliseconds = 30'000;
 constexpr double kLong = kLongMilliseconds / 1e3;
-constexpr InterruptPatience kPatient = {2 * kLongMilliseconds, 2 * kLongMilliseconds};
+constexpr InterruptPatience kPatient = {.toEnd = 2 * kLongMilliseconds, .toLeave = 2 * kLongMilliseconds};
 
-// A process that catches interrupts and then runs `body`; it is sent each of the signals once it is ready.
+// A process that catches interrupts and then runs `body`; it is sent the signals once it is ready, with a pause
+// between.
 Ended interrupted(std::initializer_list<int> signals, void (*leave)(int out), void (*body)(int out),
-                  InterruptPatience patience) {
+                  InterruptPatience patience, std::chrono::milliseconds pause = {}) {
   int ends[2];
   if (::pipe(ends) != 0)
     return {};
@@ -46,8 +47,10 @@ Ended interrupted(std::initializer_list<int> signals, void (*leave)(int out), vo
   char byte = 0;
   EXPECT_EQ(::read(ends[0], &byte, 1), 1);
   uint64_t began = monotonicNanoseconds();
-  for (int signal : signals)
+  for (int signal : signals) {
     ::kill(child, signal);
+    std::this_thread::sleep_for(pause);
+  }
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   Ended ended;
@@ -82,7 +85,7 @@ TEST(Interrupts, WhoAsksEndsByItself) {
 
 TEST(Interrupts, WhoIsInALongStepLeavesIt) {
   constexpr InterruptPatience soon;
-  Ended ended = interrupted({SIGINT}, sayLeft, sleepLong, {soon.toEnd, kPatient.toLeave});
+  Ended ended = interrupted({SIGINT}, sayLeft, sleepLong, {.toEnd = soon.toEnd, .toLeave = kPatient.toLeave});
   EXPECT_EQ(ended.exitCode, 128 + SIGINT);
   EXPECT_EQ(ended.said, "left");
   EXPECT_GE(ended.seconds, soon.toEnd / 1e3);
@@ -90,10 +93,20 @@ TEST(Interrupts, WhoIsInALongStepLeavesIt) {
 }
 
 TEST(Interrupts, TheSecondOneIsNotWaitedFor) {
-  Ended ended = interrupted({SIGINT, SIGTERM}, sayLeft, sleepLong, kPatient);
+  Ended ended = interrupted({SIGINT, SIGTERM}, sayLeft, sleepLong, kPatient, 1s);
   EXPECT_EQ(ended.exitCode & 128, 128);
   EXPECT_EQ(ended.said, "left");
   EXPECT_LT(ended.seconds, kLong);
+}
+
+TEST(Interrupts, TwoAtOnceAskOnce) {
+  auto keepSlowly = [](int out) {
+    sayKept(out);
+    std::this_thread::sleep_for(std::chrono::milliseconds(3 * InterruptPatience().together));
+  };
+  Ended ended = interrupted({SIGINT, SIGINT}, sayLeft, keepSlowly, kPatient);
+  EXPECT_EQ(ended.exitCode, 128 + SIGINT);
+  EXPECT_EQ(ended.said, "kept");
 }
 
 TEST(Interrupts, LeavingTakesNoLonger) {

@@ -39,10 +39,10 @@ std::string summaryOf(std::string_view what, const std::vector<Finding> &finding
 Finding judgeNoise(const Noise &noise, std::string_view where);
 
 struct DoctorOptions {
-  double seconds = 2;           // that noise and neighbours are watched
+  double seconds = 2;                // that noise and neighbours are watched
   std::function<bool()> isOver = {}; // asked meanwhile: whether to watch no longer
-  std::string peersFolder = {}; // with the libraries; empty: they are not loaded, which may start threads
-  std::string coreType = {};    // what OPENBLAS_CORETYPE said, which is not to be set any more: no worker sees it
+  std::string peersFolder = {};      // with the libraries; empty: they are not loaded, which may start threads
+  std::string coreType = {};         // what OPENBLAS_CORETYPE said, which is not to be set any more: no worker sees it
 };
 
 struct Diagnosis {
