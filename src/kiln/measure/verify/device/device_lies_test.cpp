@@ -1,5 +1,5 @@
 // What lies_test.cpp and real_test.cpp plant is also given to a simulated GPU, which must find the same wrong rows, or
-// come to the same verdict: all that a test plants while that takes a tenth of a second or so, and then one in 64.
+// come to the same verdict: all that a test plants while that takes a second or so, and then one in 64.
 #include "kiln/measure/verify/device/testing/on_simulator.h"
 
 namespace kiln::measure::verify {
@@ -13,7 +13,7 @@ public:
     ASSERT_TRUE(made.ok()) << made.status().toString();
     check = *std::move(made);
     alsoCheck() = [this](const Data &data, const ColumnMap &columns, const Verdict &verdict) {
-      if (!isChosen(data.contraction))
+      if (!share.takes(elements(data.contraction)))
         return;
       ++checks;
       Result<std::vector<WrongLines>> rows = wrongRowsOnDevice(*device, *check, data, columns);
@@ -23,7 +23,7 @@ public:
     };
     alsoCheckReal() = [this](const Contraction &contraction, uint64_t seed, std::span<const uint8_t> lhs,
                              std::span<const uint8_t> rhs, std::span<const uint8_t> out, const Verdict &verdict) {
-      if (!isChosen(contraction))
+      if (!realShare.takes(elements(contraction)))
         return;
       ++realChecks;
       DeviceCase subject{contraction, Pass::WideRhs, seed};
@@ -48,11 +48,12 @@ public:
   }
 
 private:
-  bool isChosen(const Contraction &contraction) {
-    return share.takes(contraction.k * (contraction.m + contraction.n) * contraction.batch);
+  static uint64_t elements(const Contraction &contraction) {
+    return contraction.k * (contraction.m + contraction.n) * contraction.batch;
   }
 
-  PlantedShare share{200'000, 64}; // elements
+  // Of a real product each sum is judged, by several of its kind: that takes many times as long.
+  PlantedShare share{200'000, 64}, realShare{30'000, 64};
   Ref<hal::Device> device;
   std::unique_ptr<DeviceCheck> check;
   int checks = 0, realChecks = 0;
