@@ -39,7 +39,7 @@ func.func @put(%x: tensor<64xf32>, %y: tensor<8xf32>) -> tensor<64xf32> {
   return %r : tensor<64xf32>
 }
 
-// CHECK: [[@LINE+2]]:8: remark: copy: part copies 48 bytes in each call: the result of 'tensor.extract_slice' is stored, and 'linalg.generic' loads it
+// CHECK: [[@LINE+2]]:8: remark: copy: part copies 48 bytes in each call: the result of 'tensor.extract_slice' of line {{[0-9]+}} is stored, and 'linalg.generic' of line {{[0-9]+}} loads it
 func.func @part(%x: tensor<16x16xf16>) -> tensor<24xf16> {
   %s = tensor.extract_slice %x[4, 0] [4, 6] [2, 2] : tensor<16x16xf16> to tensor<4x6xf16>
   %flat = tensor.collapse_shape %s [[0, 1]] : tensor<4x6xf16> into tensor<24xf16>
@@ -47,7 +47,7 @@ func.func @part(%x: tensor<16x16xf16>) -> tensor<24xf16> {
   return %r : tensor<24xf16>
 }
 
-// CHECK: [[@LINE+3]]:8: remark: copy: border copies a tensor in each call: the result of 'tensor.pad' is stored, and 2 operations load it
+// CHECK: [[@LINE+3]]:8: remark: copy: border copies a tensor in each call: the result of 'tensor.pad' of line {{[0-9]+}} is stored, and 2 operations load it
 func.func @border(%x: tensor<?x2xf32>, %y: tensor<?x4xf32>) -> (tensor<?x4xf32>, tensor<4xf32>) {
   %zero = arith.constant 0.0 : f32
   %p = tensor.pad %x low[1, 1] high[1, 1] {
@@ -70,7 +70,7 @@ func.func @stored(%x: tensor<16xf32>, %y: tensor<2xf32>) -> (tensor<8xf32>, tens
   return %s, %r, %u : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
-// CHECK: [[@LINE+7]]:8: remark: not_fused: both stores the result of 'linalg.matmul' and loads it for 'linalg.generic': 2 operations use it
+// CHECK: [[@LINE+7]]:8: remark: not_fused: both stores the result of 'linalg.matmul' of line {{[0-9]+}} and loads it for 'linalg.generic' of line [[@LINE+7]]: 2 operations use it
 // YAML: Name: not_fused
 // YAML: Line: [[@LINE+5]], Column: 8 }
 // YAML-NEXT: Function: {{ *}}both
@@ -82,8 +82,8 @@ func.func @both(%a: tensor<16x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>)
 }
 
 // Sums of rows and of columns are no loops that could be one, and sines cost more than memory.
-// CHECK: [[@LINE+12]]:8: remark: not_fused: sides stores the result of 'linalg.generic' and loads it for 'linalg.generic': 2 operations use it
-// CHECK: [[@LINE+17]]:8: remark: not_fused: sides stores the result of 'linalg.generic' and loads it for 'linalg.generic': 2 operations use it
+// CHECK: [[@LINE+12]]:8: remark: not_fused: sides stores the result of 'linalg.generic' of line {{[0-9]+}} and loads it for 'linalg.generic' of line [[@LINE+12]]: 2 operations use it
+// CHECK: [[@LINE+17]]:8: remark: not_fused: sides stores the result of 'linalg.generic' of line {{[0-9]+}} and loads it for 'linalg.generic' of line [[@LINE+17]]: 2 operations use it
 func.func @sides(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
   %zero = arith.constant dense<0.0> : tensor<16xf32>
   %e = tensor.empty() : tensor<16x16xf32>
@@ -109,7 +109,7 @@ func.func @sides(%x: tensor<16x16xf32>, %y: tensor<16x16xf32>) -> (tensor<16xf32
   return %r, %c : tensor<16xf32>, tensor<16xf32>
 }
 
-// CHECK: [[@LINE+4]]:8: remark: not_fused: weights stores the result of 'linalg.generic', 16384 bytes, in each call and loads it for 'linalg.matmul', which uses each element 24 times
+// CHECK: [[@LINE+4]]:8: remark: not_fused: weights stores the result of 'linalg.generic' of line {{[0-9]+}}, 16384 bytes, in each call and loads it for 'linalg.matmul' of line [[@LINE+4]], which uses each element 24 times
 func.func @weights(%a: tensor<24x64xf32>, %w: tensor<64x64xf16>) -> tensor<24x64xf32> {
   %zero = arith.constant dense<0.0> : tensor<24x64xf32>
   %wide = arith.extf %w : tensor<64x64xf16> to tensor<64x64xf32>
@@ -126,7 +126,7 @@ func.func @often(%a: tensor<128x64xf32>, %w: tensor<64x64xf16>) -> tensor<128x64
   return %r : tensor<128x64xf32>
 }
 
-// CHECK: [[@LINE+5]]:8: remark: not_fused: reshaped stores the result of 'linalg.generic' and loads it for 'linalg.reduce': it has another shape there
+// CHECK: [[@LINE+5]]:8: remark: not_fused: reshaped stores the result of 'linalg.generic' of line {{[0-9]+}} and loads it for 'linalg.reduce' of line [[@LINE+5]]: it has another shape there
 func.func @reshaped(%a: tensor<64x64xf32>) -> tensor<64x8xf32> {
   %zero = arith.constant dense<0.0> : tensor<64x8xf32>
   %e = math.exp %a : tensor<64x64xf32>

@@ -121,8 +121,11 @@ static std::optional<int64_t> countUses(linalg::LinalgOp consumer, Value value) 
   return most;
 }
 
+// What an operation is called now, and where the user wrote it: most names have become that of the generic operation.
 static std::string nameOf(Operation *op) {
-  return "'" + op->getName().getStringRef().str() + "'";
+  std::string name = "'" + op->getName().getStringRef().str() + "'";
+  auto place = op->getLoc()->findInstanceOf<FileLineColLoc>();
+  return place ? name + " of line " + std::to_string(place.getLine()) : name;
 }
 static std::string bytesOf(Type tensor) {
   auto type = cast<RankedTensorType>(tensor);

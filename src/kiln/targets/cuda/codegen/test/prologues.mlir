@@ -14,8 +14,8 @@
 // RUN: kiln-run-module --module=%t/sm_90a.vmfb --device=cuda-sim --function=relu_generic --input=@%t/numbers.npy --expected_output=@%t/product.npy
 // RUN: kiln-run-module --module=%t/sm_90a.vmfb --device=cuda-sim --function=relu_named --input=@%t/numbers.npy --expected_output=@%t/product.npy
 
-// CHECK: remark: not_fused: relu_generic stores the result of 'linalg.generic', {{[0-9]+}} bytes, in each call and loads it for 'linalg.generic', which uses each element
-// CHECK: remark: not_fused: relu_named stores the result of 'linalg.generic', {{[0-9]+}} bytes, in each call and loads it for 'linalg.matmul', which uses each element
+// CHECK: remark: not_fused: relu_generic stores the result of 'linalg.generic' of line {{[0-9]+}}, {{[0-9]+}} bytes, in each call and loads it for 'linalg.generic' of line {{[0-9]+}}, which uses each element
+// CHECK: remark: not_fused: relu_named stores the result of 'linalg.generic' of line {{[0-9]+}}, {{[0-9]+}} bytes, in each call and loads it for 'linalg.matmul' of line {{[0-9]+}}, which uses each element
 // CHECK-NOT: remark:
 
 // PRODUCT: .entry relu_generic_dispatch_{{.*}}matmul
