@@ -240,6 +240,14 @@ bool isBlank(StringRef text) {
   return true;
 }
 
+// Whether a place is that of the module that MLIR puts around a program, which is line 0 of it: what is said there is
+// about flags.
+bool isOfWholeProgram(Location location, const llvm::SourceMgr &sources) {
+  auto place = dyn_cast<FileLineColLoc>(location);
+  StringRef name = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier();
+  return place && place.getLine() == 0 && place.getFilename() == name;
+}
+
 // Says what is wrong on `errors`.
 bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_ptr<llvm::MemoryBuffer> source,
                     ToolOutput &out, llvm::raw_ostream &errors, bool isLast) {
@@ -254,7 +262,12 @@ bool compileProgram(Compiler &compiler, const ToolOptions &options, std::unique_
   bool saidWhy = false;
   ScopedDiagnosticHandler listener(&context, [&](Diagnostic &diagnostic) {
     saidWhy |= diagnostic.getSeverity() == DiagnosticSeverity::Error;
-    return failure(); // and goes on to the one that prints it
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error || !isOfWholeProgram(diagnostic.getLocation(), *sources))
+      return failure(); // and goes on to the one that prints it
+    errors << "kiln-compile: error: " << diagnostic << "\n";
+    for (Diagnostic &note : diagnostic.getNotes())
+      errors << "kiln-compile: note: " << note << "\n";
+    return success();
   });
   auto report = [&](const Status &status) {
     errors << "kiln-compile: error: " << status.message() << "\n";
