@@ -8,7 +8,7 @@ include "mlir/Pass/PassBase.td"
 def PrepareDispatch : Pass<"kiln-codegen-prepare-dispatch", "mlir::func::FuncOp"> {
   let summary = "brings a dispatch into the form that distribution and bufferization want";
   let description = [{
-    Aggregates and data movement become linalg operations, reshapes become part of the bindings' types, elementwise
+    Data movement becomes linalg operations, reshapes become part of the bindings' types, elementwise
     operations on equally shaped tensors become one-dimensional, sums of narrow floats are done in f32, and what
     accumulates into a tensor that it may not write gets a copy to accumulate into.
   }];

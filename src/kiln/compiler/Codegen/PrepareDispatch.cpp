@@ -109,8 +109,6 @@ public:
         collapseLoops(rewriter, op);
     });
     rewrite(function, reshapePatterns);
-    if (failed(decomposeAggregates(rewriter, function)))
-      return signalPassFailure();
     widenNarrowSums(rewriter, function);
     rewrite(function, formPatterns);
     replaceTensorSources(rewriter, function);
@@ -124,32 +122,6 @@ private:
     GreedyRewriteConfig config;
     config.setMaxIterations(8);
     (void)applyPatternsGreedily(function, patterns, config);
-  }
-
-  static LogicalResult decomposeAggregates(RewriterBase &rewriter, func::FuncOp function) {
-    SmallVector<Operation *> ops;
-    function.walk([&](Operation *op) {
-      if (isa<linalg::AggregatedOpInterface, linalg::PackOp, linalg::UnPackOp>(op))
-        ops.push_back(op);
-    });
-    for (Operation *op : ops) {
-      rewriter.setInsertionPoint(op);
-      if (auto pack = dyn_cast<linalg::PackOp>(op)) {
-        if (failed(linalg::lowerPack(rewriter, pack)))
-          return pack.emitOpError("cannot be lowered to padding, reshapes and transposes");
-        continue;
-      }
-      if (auto unpack = dyn_cast<linalg::UnPackOp>(op)) {
-        if (failed(linalg::lowerUnPack(rewriter, unpack)))
-          return unpack.emitOpError("cannot be lowered to transposes, reshapes and slices");
-        continue;
-      }
-      FailureOr<SmallVector<Value>> parts = cast<linalg::AggregatedOpInterface>(op).decomposeOperation(rewriter);
-      if (failed(parts))
-        return op->emitOpError("cannot be decomposed into simpler operations");
-      rewriter.replaceOp(op, *parts);
-    }
-    return success();
   }
 
   // What makes tensors out of scalars becomes linalg, so that it can be tiled.

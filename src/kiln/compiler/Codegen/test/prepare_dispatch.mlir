@@ -66,18 +66,6 @@ func.func @slice() {
   return
 }
 
-// CHECK-LABEL: func.func @softmax()
-// CHECK-NOT:     linalg.softmax
-// CHECK:         linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]
-func.func @softmax() {
-  %0 = hal.interface.binding.subspan binding(0) <readonly> : memref<8x7xf32>
-  %a = bufferization.to_tensor %0 restrict : memref<8x7xf32> to tensor<8x7xf32>
-  %1 = hal.interface.binding.subspan binding(1) <writeonly> : memref<8x7xf32>
-  %e = tensor.empty() : tensor<8x7xf32>
-  %x = linalg.softmax dimension(1) ins(%a : tensor<8x7xf32>) outs(%e : tensor<8x7xf32>) -> tensor<8x7xf32>
-  bufferization.materialize_in_destination %x in restrict writable %1 : (tensor<8x7xf32>, memref<8x7xf32>) -> ()
-  return
-}
 
 // CHECK-LABEL: func.func @splat()
 // CHECK-NOT:     tensor.splat
