@@ -66,7 +66,6 @@ func.func @slice() {
   return
 }
 
-
 // CHECK-LABEL: func.func @splat()
 // CHECK-NOT:     tensor.splat
 // CHECK:         linalg.fill
