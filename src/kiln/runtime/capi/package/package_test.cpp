@@ -113,6 +113,7 @@ TEST_F(Package, TheLibraryShowsItsFunctionsOnly) {
       run("nm -D --defined-only " + library + "/libkiln.so | awk '{print $3}' | grep -v '^kiln_\\|^KILN_1'");
   EXPECT_EQ(symbols, "");
   EXPECT_EQ(run("ls " + folder + "/prefix/include").second, "kiln.h\nkiln_compiled.h\n");
+  EXPECT_EQ(run("ls " + folder + "/prefix/share/doc/kiln").second, "LICENSE\n");
   auto [found, declared] = run("grep -c '^KILN_API' " + folder + "/prefix/include/kiln.h");
   auto [listed, defined] = run("nm -D --defined-only " + library + "/libkiln.so | grep -c ' kiln_'");
   EXPECT_EQ(declared, defined);
