@@ -36,7 +36,7 @@ Status CudaLibrary::open() {
     return unavailable("NVIDIA's driver is installed, and finds no device; nvidia-smi shows what it sees");
   if (result != cuda::kSuccess)
     return unavailable("{}; nvidia-smi shows what it sees", check(result, "initialize NVIDIA's driver").message());
-  profilerRanges = NvtxRanges::load(kNvtxName);
+  profilerRanges = NvtxRanges::ofProfiler();
   return check(cuDriverGetVersion(&driverVersion), "ask NVIDIA's driver for its version");
 }
 

@@ -1,4 +1,5 @@
-// Named ranges of time for profilers such as Nsight Systems, by NVIDIA's NVTX, which is loaded at run time.
+// Named ranges of time for profilers such as Nsight Systems, by NVIDIA's NVTX 3. A profiler names a library of its own
+// in NVTX_INJECTION64_PATH of the programs that it starts; nothing of CUDA's toolkit is needed.
 #ifndef KILN_TARGETS_CUDA_DRIVER_NVTX_RANGES_H
 #define KILN_TARGETS_CUDA_DRIVER_NVTX_RANGES_H
 
@@ -6,17 +7,14 @@
 
 namespace kiln::hal {
 
-// By that name the system's loader finds NVIDIA's, where CUDA's toolkit installed it.
-inline constexpr const char *kNvtxName = "libnvToolsExt.so.1";
-
-// NVTX's functions, or nothing where there is no such library. The library knows by itself whether a profiler runs. May
-// be used on any thread.
+// The functions of a profiler, or nothing where there is none. May be used on any thread.
 struct NvtxRanges {
   int (*push)(const char *name) = nullptr;
   int (*pop)() = nullptr;
 
-  // The library stays loaded. One that lacks a function is as good as none.
-  static NvtxRanges load(const char *library);
+  // Loads the profiler's library when it is called first; it stays loaded. One that wants to hear of no ranges is as
+  // good as none.
+  static const NvtxRanges &ofProfiler();
   explicit operator bool() const { return push; }
 };
 
