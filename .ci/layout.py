@@ -132,6 +132,8 @@ def check_includes(name, text):
 def check_environment(name, text):
     if not re.match(r"src/kiln/(?!tools/).*\.(cpp|h|c)$", name) or TESTS.search(name):
         return
+    # A profiler tells any program that it starts about itself there, whoever the program's tools are.
+    text = text.replace('getenv("NVTX_INJECTION64_PATH")', "")
     for number, line in enumerate(text.splitlines(), 1):
         code = line.split("//")[0]
         found = re.search(r"\b(getenv|setenv|putenv|exit|_exit|abort)\s*\(", code)

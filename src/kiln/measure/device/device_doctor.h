@@ -24,7 +24,7 @@ struct DeviceDiagnosis {
 };
 
 struct DeviceDoctorOptions {
-  double seconds = 2;           // that it is watched at work
+  double seconds = 2;                // that it is watched at work
   std::function<bool()> isOver = {}; // asked meanwhile: whether to watch no longer
   // What a calibration's file holds, of whatever device, or why it cannot be read; NotFound where there is none.
   Result<Calibration> calibration = notFound("");
