@@ -46,7 +46,6 @@ static Status writeOperations(const Lab &lab, const std::vector<Operation> &oper
   return okStatus();
 }
 
-// What the flags select, to be written.
 // Of a GPU, what its tensor cores can promise.
 static Result<std::vector<Operation>> promised(const Lab &lab, Result<std::vector<Operation>> operations) {
   if (operations.ok() && lab.flags.labDevice.isGpu())
@@ -55,6 +54,7 @@ static Result<std::vector<Operation>> promised(const Lab &lab, Result<std::vecto
   return operations;
 }
 
+// What the flags select, to be written.
 static Result<std::vector<Operation>> chosenOperations(const Lab &lab) {
   if (!lab.flags.corpus.empty())
     return loadCorpus(lab);

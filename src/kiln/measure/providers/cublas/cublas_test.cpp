@@ -165,6 +165,7 @@ protected:
     Result<std::unique_ptr<Problem>> parsed = families.parse(name);
     ASSERT_TRUE(parsed.ok()) << parsed.status().message();
     problem = inTF32 ? (*parsed)->inTF32() : *std::move(parsed);
+    problem->promiseSumsOfTensorCores(); // as the lab does for GPUs
     inputs.emplace(*SharedTensors::create("in", problem->inputs(), 2, SharedTensors::Pages::Reserved));
     outputs.emplace(*SharedTensors::create("out", problem->outputs(), 2, SharedTensors::Pages::OnDemand));
     conversation.emplace("cublas", std::move(make));
@@ -233,6 +234,19 @@ TEST_F(DeviceVerificationTest, LiesAreFound) {
   EXPECT_FALSE(isRight(1));
   begin("matmul_17x9x21_f32t_f32t_f32t", true, narrow);
   EXPECT_TRUE(isRight(1));
+}
+
+// Sums of tensor cores are as right for the device as for the host. In results of f16 their rounding hides it.
+TEST_F(DeviceVerificationTest, SumsOfTensorCoresAreRight) {
+  testing::cutsSums = true;
+  for (const char *name : {"matmul_9x17x1275_f16t_f16n_f32t", "matmul_9x17x1275_bf16t_bf16t_bf16t"}) {
+    begin(name, false, [] { return createCublasProvider(testing::fakeCublas, false); });
+    const std::vector<std::string> passes = problem->passes();
+    const auto real = size_t(std::ranges::find(passes, "real") - passes.begin());
+    ASSERT_LT(real, passes.size());
+    EXPECT_TRUE(isRight(real)) << name;
+  }
+  testing::cutsSums = false;
 }
 
 // Planted where there is nothing, asked for what there is not, and of a problem that its name does not tell.

@@ -49,10 +49,13 @@ std::string loadText(int type, const char *into, const char *address) {
 
 // c[i + j * strideC] = sum over p of a[i * rowA + p * stepA] * b[p * stepB + j * columnB], then a bias for each i, and
 // relu.
-std::string kernelText(int operands, int result, bool tf32) {
+std::string kernelText(int operands, int result, bool tf32, bool cuts) {
   const TypeText &in = typeText(operands), &out = typeText(result);
   const std::string type = in.accumulator;
-  const std::string multiply = type == "s32" ? "mad.lo.s32" : "fma.rn." + type;
+  std::string multiply = (type == "s32" ? "mad.lo.s32" : "fma.rn." + type) + " %sum, %x, %y, %sum;";
+  if (cuts && type == "f32")
+    multiply = "cvt.u32.u64 %t, %k; and.b32 %t, %t, 3; setp.eq.u32 %p, %t, 0; @%p fma.rz.f32 %sum, %x, %y, %sum; "
+               "@!%p fma.rn.f32 %sum, %x, %y, %sum;";
   const std::string narrow =
       tf32 ? "cvt.rna.tf32.f32 %w, %x; mov.b32 %x, %w; cvt.rna.tf32.f32 %w, %y; mov.b32 %y, %w;" : "";
   std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry gemm(";
@@ -79,7 +82,7 @@ std::string kernelText(int operands, int result, bool tf32) {
                       type == "s32"   ? "0"
                       : type == "f64" ? "0d0000000000000000"
                                       : "0f00000000");
-  text += fmt::format("next:\nsetp.eq.u64 %p, %k, 0;\n@%p bra summed;\n{}\n{}\n{}\n{} %sum, %x, %y, %sum;\n"
+  text += fmt::format("next:\nsetp.eq.u64 %p, %k, 0;\n@%p bra summed;\n{}\n{}\n{}\n{}\n"
                       "add.u64 %pa, %pa, %da; add.u64 %pb, %pb, %db; sub.u64 %k, %k, 1;\nbra next;\nsummed:\n",
                       loadText(operands, "%x", "%pa"), loadText(operands, "%y", "%pb"), narrow, multiply);
   if (type == "f32")
@@ -91,14 +94,14 @@ std::string kernelText(int operands, int result, bool tf32) {
 }
 
 // Compiled once for each kind, in the context of the provider that is there.
-std::map<std::tuple<int, int, bool>, hal::CUfunction> kernels;
+std::map<std::tuple<int, int, bool, bool>, hal::CUfunction> kernels;
 std::vector<hal::CUmodule> modules;
 
 hal::CUfunction kernelOf(int operands, int result, bool tf32) {
-  hal::CUfunction &kernel = kernels[{operands, result, tf32}];
+  hal::CUfunction &kernel = kernels[{operands, result, tf32, cutsSums}];
   hal::CUmodule module = nullptr;
-  if (!kernel && driver->cuModuleLoadDataEx(&module, kernelText(operands, result, tf32).c_str(), 0, nullptr, nullptr) ==
-                     hal::cuda::kSuccess) {
+  if (!kernel && driver->cuModuleLoadDataEx(&module, kernelText(operands, result, tf32, cutsSums).c_str(), 0, nullptr,
+                                            nullptr) == hal::cuda::kSuccess) {
     modules.push_back(module);
     (void)driver->cuModuleGetFunction(&kernel, module, "gemm");
   }

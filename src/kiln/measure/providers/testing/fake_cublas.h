@@ -7,6 +7,9 @@
 
 namespace kiln::measure::testing {
 
+// While this is set, f32 cuts off one of four steps of a sum where it ends, and does not round it: as tensor cores may.
+inline bool cutsSums = false;
+
 Result<CublasLibrary> fakeCublas(const hal::CudaLibrary &cuda);
 // It proposes three algorithms: one that it then refuses, one that is slow, and a good one.
 Result<CublasLtLibrary> fakeCublasLt(const hal::CudaLibrary &cuda);
