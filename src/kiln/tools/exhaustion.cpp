@@ -8,6 +8,7 @@
 #include <exception>
 #include <initializer_list>
 #include <new>
+#include <sys/resource.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -55,8 +56,14 @@ void endForLackOfThreads(const char *why) {
   endWith({toolName, ": error: cannot start a thread: ", why, kMoreThreads, "\n"});
 }
 
+// Less than what the first large frames take; who runs out of it gets a signal and no chance to say why.
+static constexpr rlim_t kSmallestStack = rlim_t(512) << 10;
+
 void nameWhatIsExhausted(const char *tool) {
   toolName = tool;
+  rlimit stack;
+  if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < kSmallestStack)
+    endWith({toolName, ": error: the stack is limited to less than 512 kB; raise the limit of stacks (ulimit -s)\n"});
   std::set_terminate(endUncaught);
   (void)std::signal(SIGXFSZ, SIG_IGN);
 }
