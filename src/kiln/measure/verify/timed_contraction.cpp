@@ -10,6 +10,7 @@
 #include "kiln/measure/verify/number.h"
 #include "kiln/measure/verify/parts.h"
 #include "kiln/measure/verify/sampled_lines.h"
+#include "kiln/measure/verify/tolerance.h"
 
 namespace kiln::measure::verify {
 
@@ -103,7 +104,7 @@ template std::vector<uint32_t> product<uint32_t, kSampledLines>(const MatrixView
 //===--- Projection -----------------------------------------------------------------------------------------------===//
 
 float deviationOf(ElementType accumulator, ElementType result, int64_t terms, double meanSquare,
-                  std::span<const float> weights, double ofInputs) {
+                  std::span<const float> weights, double ofCuts) {
   double ofWeights = 0;
   for (float weight : weights)
     ofWeights += double(weight) * double(weight);
@@ -114,7 +115,7 @@ float deviationOf(ElementType accumulator, ElementType result, int64_t terms, do
       smallest = std::max(smallest, std::ldexp(1.0, format->lowestExponent));
   double relative = relativeDeviation(accumulator, result, terms);
   return static_cast<float>(
-      std::sqrt(ofWeights * (meanSquare * (relative * relative + ofInputs * ofInputs) + smallest * smallest)));
+      std::sqrt(ofWeights * (meanSquare * (relative * relative + ofCuts * ofCuts) + smallest * smallest)));
 }
 
 namespace {
@@ -129,10 +130,10 @@ io::TensorSpan flat(ElementType type, std::span<const uint8_t> bytes) {
   return {type, {}, bytes};
 }
 
-// Inputs are any f32 numbers: two of them that are cut off to tf32 take up to 2^-9 off their product, and 2^-10 on
-// average.
-double deviationOfInputs(const Contraction &c) {
-  return c.tf32 ? 0x1p-10 : 0;
+// What tensor cores may do besides rounding. Inputs are any f32 numbers: two of them that are cut off to tf32 take up
+// to 2^-9 off their product, and 2^-10 on average. Sums are cut off, too.
+double deviationOfCuts(const Contraction &c) {
+  return std::hypot(c.tf32 ? 0x1p-10 : 0, relativeDeviationOfCuts(c));
 }
 
 double resultMeanSquare(const Contraction &c, std::span<const uint8_t> lhs, std::span<const uint8_t> rhs,
@@ -191,7 +192,7 @@ std::unique_ptr<TimedCheck> projectionOfReals(const Contraction &c, std::span<co
   for (int64_t at = 0; at < c.n; at += subject.block) {
     int64_t count = std::min(subject.block, c.n - at);
     std::span<const float> weights(subject.weights.data() + at, static_cast<size_t>(count));
-    deviations.push_back(deviationOf(c.accumulator, c.result, c.k, results, weights, deviationOfInputs(c)));
+    deviations.push_back(deviationOf(c.accumulator, c.result, c.k, results, weights, deviationOfCuts(c)));
     std::vector<double> numbers(bias.empty() ? 0 : count);
     readElements(c.result, bias, static_cast<uint64_t>(at), numbers);
     ofBias.push_back(0);
@@ -250,7 +251,7 @@ public:
   ActivatedElement(const Contraction &c, double meanSquare, const std::function<double(double)> &activation)
       : activation(activation), scale(std::sqrt(meanSquare)), ofResult(relativeDeviationOfResult(c.result)) {
     const float one = 1;
-    ofSum = deviationOf(c.accumulator, ElementType::F64, c.k, meanSquare, {&one, 1}, deviationOfInputs(c));
+    ofSum = deviationOf(c.accumulator, ElementType::F64, c.k, meanSquare, {&one, 1}, deviationOfCuts(c));
     smallest = std::ldexp(1.0, floatFormat(c.result)->lowestExponent);
   }
 

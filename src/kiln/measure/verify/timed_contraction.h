@@ -45,9 +45,9 @@ std::unique_ptr<TimedCheck> timedActivation(const Contraction &contraction, std:
                                             const std::function<double(double)> &activation, uint64_t seed);
 
 // The root mean square error of a weighted sum of a contraction's results: `meanSquare` is that of the results, and
-// `ofInputs` what narrowing the inputs adds to each, relative to its root.
+// `ofCuts` what cutting off inputs and sums adds to each, relative to its root.
 float deviationOf(ElementType accumulator, ElementType result, int64_t terms, double meanSquare,
-                  std::span<const float> weights, double ofInputs = 0);
+                  std::span<const float> weights, double ofCuts = 0);
 
 } // namespace kiln::measure::verify
 

@@ -124,6 +124,42 @@ TEST(TimedTest, MeanErrorsAreWithinTheModelAndThoseOfANarrowerAccumulatorAreNot)
 }
 
 // How far off some sets are together tells what no set tells by itself.
+// Tensor cores add a few products at once, and cut off what f32 does not hold: in the mean as much as is promised.
+TEST(TimedTest, SumsThatAreCutOffPassWhereTheyArePromised) {
+  auto cut = [](double value) {
+    float nearest = float(value);
+    return std::fabs(double(nearest)) > std::fabs(value) ? double(std::nextafter(nearest, 0.0F)) : double(nearest);
+  };
+  for (const Types &types : kAllTypes) {
+    if (types.operands != ElementType::F16 || types.result != ElementType::F32)
+      continue;
+    for (int64_t k : {64, 1275, 6000}) {
+      TimedData data(makeContraction(types, {1, 80, 40, k}), 7);
+      auto store = [&](int64_t stepOfCut, auto narrowed) {
+        for (int64_t i = 0; i < data.c.m; ++i)
+          for (int64_t j = 0; j < data.c.n; ++j) {
+            double sum = 0, some = 0;
+            for (int64_t p = 0; p < k; ++p) {
+              some += data.left[i * k + p] * data.right[p * data.c.n + j];
+              if (p % stepOfCut == stepOfCut - 1 || p == k - 1)
+                sum = narrowed(sum + std::exchange(some, 0));
+            }
+            storeNumber(types.result, sum, data.out.data() + data.c.outLayout.offset(0, i, j) * sizeof(float));
+          }
+      };
+      store(4, cut);
+      if (k > 1000) {
+        EXPECT_FALSE(data.check(*data.make(3)).ok()) << k;
+      }
+      data.c.cutsSums = true;
+      Verdict verdict = data.check(*data.make(3));
+      EXPECT_TRUE(verdict.ok()) << k << ": " << verdict.explanation;
+      store(1, [](double sum) { return roundTo(ElementType::F16, sum); });
+      EXPECT_FALSE(data.check(*data.make(3)).ok()) << k;
+    }
+  }
+}
+
 TEST(TimedTest, WeightsOfEightBitsAreFoundInSomeSets) {
   for (bool honest : {true, false}) {
     Deviations pooled;

@@ -220,20 +220,23 @@ double deviationOf(const Contraction &c, const SampledSum &exactly) {
   std::optional<FloatFormat> accumulator = floatFormat(c.accumulator);
   if (!accumulator)
     return 0;
-  double ofStep = 0.42 * accumulator->unitRoundoff();
-  double ofSums = ofStep * ofStep * (double(c.k) / 2 + 2) * exactly.squares;
-  if (c.cutsSums) {
-    // A cut takes 0.72 of the unit roundoff off the sum on average, always towards zero. Partial sums that grow like a
-    // random walk of n steps sum up to n / sqrt(3) times the root of the products' squares: 0.72 / sqrt(3) is 0.42.
-    double cuts = ofStep * double(c.k) / kProductsPerCut;
-    ofSums += cuts * cuts * exactly.squares;
-  }
+  double ofStep = 0.42 * accumulator->unitRoundoff(), cuts = relativeDeviationOfCuts(c);
+  double ofSums = (ofStep * ofStep * (double(c.k) / 2 + 2) + cuts * cuts) * exactly.squares;
   double ofResult = halfUlp(c.result, exactly.sum),
          tiny = std::ldexp(1.0, accumulator->lowestExponent - accumulator->significand);
   return std::sqrt(ofSums + ofResult * ofResult / 3 + double(c.k) * tiny * tiny);
 }
 
 } // namespace
+
+double relativeDeviationOfCuts(const Contraction &c) {
+  std::optional<FloatFormat> accumulator = floatFormat(c.accumulator);
+  if (!c.cutsSums || !accumulator)
+    return 0;
+  // A cut takes 0.72 of the unit roundoff off the sum on average, always towards zero. Partial sums that grow like a
+  // random walk of n steps sum up to n / sqrt(3) times the root of the products' squares: 0.72 / sqrt(3) is 0.42.
+  return 0.42 * accumulator->unitRoundoff() * double(c.k) / kProductsPerCut;
+}
 
 std::vector<SamplePlace> samplePlaces(const Contraction &c, const SampleOptions &options) {
   std::vector<SamplePlace> places;

@@ -55,6 +55,10 @@ std::vector<SamplePlace> samplePlaces(const Contraction &contraction, const Samp
 Verdict judgeSums(const Contraction &contraction, std::span<const SamplePlace> places, std::span<const SampledSum> sums,
                   const SampleOptions &options);
 
+// By how much a sum that tensor cores may cut off is off on top of its roundings, relative to the root of its products'
+// squares; 0 where that is not promised.
+double relativeDeviationOfCuts(const Contraction &contraction);
+
 // What an element may differ by: `ulps` units in the last place of the expected number, or `absolute` where that is
 // more: near zero, where a unit says nothing.
 struct ElementBound {
