@@ -19,7 +19,7 @@ namespace {
 
 void inspect(const std::string &bytes) {
   std::vector<Status> problems;
-  vm::Container container = vm::readContainer("fuzz", vm::borrowFileBytes(bytes, {}), true, problems);
+  vm::Container container = vm::readContainer("fuzz", vm::borrowFileBytes(bytes, {}), problems);
   Ref<vm::Module> module = vm::Module::inspect(std::move(container), problems);
   if (module && vm::testing::readModule(*module) == 0)
     std::abort();

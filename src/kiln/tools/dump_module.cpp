@@ -74,8 +74,7 @@ Status dump(const Options &options) {
   KILN_RETURN_IF_ERROR(installPageLossHandler());
   KILN_ASSIGN_OR_RETURN(Ref<vm::FileBytes> bytes, vm::openFileBytes(path));
   std::vector<Status> problems;
-  vm::Container container = vm::readContainer(path == "-" ? "standard input" : path, std::move(bytes),
-                                              /*verifyConstants=*/true, problems);
+  vm::Container container = vm::readContainer(path == "-" ? "standard input" : path, std::move(bytes), problems);
   KILN_RETURN_IF_ERROR(container.file->checkReadable());
   // What does not even start like a module has nothing to show.
   if (container.header.version == 0)

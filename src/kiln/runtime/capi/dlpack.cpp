@@ -197,7 +197,8 @@ Status importTensor(kiln_device_t *deviceHandle, const dlpack::Tensor &tensor, b
     shape.push_back(static_cast<uint64_t>(extent));
   }
   KILN_ASSIGN_OR_RETURN(uint64_t bytes, hal::shapeByteLength(type, shape));
-  KILN_RETURN_IF_ERROR(neededArray(tensor.data, bytes, "data of the tensor"));
+  if (!tensor.data && bytes != 0)
+    return invalidArgument("the tensor's `data` is NULL; it has {} bytes", bytes);
   Layout layout{{tensor.shape, rank}, {tensor.strides, tensor.strides ? rank : 0}, hal::elementTypeByteSize(type)};
   uintptr_t start = reinterpret_cast<uintptr_t>(tensor.data) + (bytes ? tensor.byteOffset : 0);
   hal::HostMemory memory;

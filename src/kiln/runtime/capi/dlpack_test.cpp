@@ -243,7 +243,7 @@ TEST_F(CApiDlpack, WhatDoesNotFitIsAnErrorAndDeletedOnce) {
   fails([](auto &t) { t.tensor.rank = 33; }, "33 dimensions", device);
   fails([](auto &t) { t.tensor.rank = -1; }, "-1 dimensions", device);
   fails([](auto &t) { t.tensor.shape = nullptr; }, "`shape of the tensor` is NULL", device);
-  fails([](auto &t) { t.tensor.data = nullptr; }, "`data of the tensor` is NULL", device);
+  fails([](auto &t) { t.tensor.data = nullptr; }, "the tensor's `data` is NULL; it has ", device);
   fails([](auto &) {}, "`device` is NULL", nullptr);
   std::vector<int64_t> negative = {4, -2}, large = {int64_t(1) << 62, 4}, unlikely = {int64_t(1) << 50, 2},
                        turned = {1, 9};

@@ -28,13 +28,13 @@ public:
   ContainerChecker(Container &container, std::vector<Status> &problems)
       : container(container), bytes(container.file->bytes()), problems(problems) {}
 
-  void run(bool verifyConstants) {
+  void run() {
     if (!readHeader() || !readTable())
       return;
     checkKinds();
     uint64_t end = sizeof(ContainerHeader) + container.sections.size() * sizeof(SectionEntry);
     for (size_t i = 0; i < container.sections.size(); ++i)
-      end = checkSection(i, end, verifyConstants);
+      end = checkSection(i, end);
     if (end != container.header.file_size)
       problem("the last section ends at byte {}, but the file is {} bytes long", end, container.header.file_size);
   }
@@ -108,7 +108,7 @@ private:
   }
 
   // Returns where the section ends: where the next may start.
-  uint64_t checkSection(size_t index, uint64_t previousEnd, bool verifyConstants) {
+  uint64_t checkSection(size_t index, uint64_t previousEnd) {
     SectionInfo &section = container.sections[index];
     const SectionEntry &entry = section.entry;
     const char *kind = sectionKindName(entry.kind);
@@ -131,12 +131,10 @@ private:
         bytes.substr(previousEnd, entry.offset - previousEnd).find_first_not_of('\0') != std::string_view::npos)
       section.status =
           problem("the padding before section {} ({}) at byte {} is not as written", index, kind, entry.offset);
-    if (entry.kind != SectionKind::Constants || verifyConstants) {
-      section.checksumChecked = true;
-      if (schema::checksumBytes(section.bytes) != entry.checksum)
-        section.status = problem("the checksum of section {} ({}, {} bytes from byte {}) does not match", index, kind,
-                                 entry.length, entry.offset);
-    }
+    section.checksumChecked = true;
+    if (schema::checksumBytes(section.bytes) != entry.checksum)
+      section.status = problem("the checksum of section {} ({}, {} bytes from byte {}) does not match", index, kind,
+                               entry.length, entry.offset);
     return entry.offset + entry.length;
   }
 
@@ -147,11 +145,11 @@ private:
 
 } // namespace
 
-Container readContainer(std::string name, Ref<FileBytes> file, bool verifyConstants, std::vector<Status> &problems) {
+Container readContainer(std::string name, Ref<FileBytes> file, std::vector<Status> &problems) {
   Container container;
   container.name = std::move(name);
   container.file = std::move(file);
-  ContainerChecker(container, problems).run(verifyConstants);
+  ContainerChecker(container, problems).run();
   return container;
 }
 

@@ -32,10 +32,10 @@ struct Container {
 const char *sectionKindName(schema::SectionKind kind);
 
 // Checks everything that can be known without looking into sections: magic, version, size, the table's checksum, and of
-// each section its kind, bounds, alignment, order, padding and checksum (of constants only with `verifyConstants`). The
-// first section is the metadata, exactly one section is code. Every problem found is appended to `problems`, and what
-// is still readable is returned; messages name the file.
-Container readContainer(std::string name, Ref<FileBytes> file, bool verifyConstants, std::vector<Status> &problems);
+// each section its kind, bounds, alignment, order, padding and checksum. The first section is the metadata, exactly one
+// section is code. Every problem found is appended to `problems`, and what is still readable is returned; messages name
+// the file.
+Container readContainer(std::string name, Ref<FileBytes> file, std::vector<Status> &problems);
 
 } // namespace kiln::vm
 

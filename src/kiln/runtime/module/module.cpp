@@ -317,9 +317,9 @@ Ref<Module> Module::inspect(Container container, std::vector<Status> &problems) 
   return ModuleReader(*module, problems).run() ? module : nullptr;
 }
 
-static Result<Ref<Module>> load(std::string name, Ref<FileBytes> bytes, const LoadOptions &options) {
+static Result<Ref<Module>> load(std::string name, Ref<FileBytes> bytes) {
   std::vector<Status> problems;
-  Container container = readContainer(std::move(name), std::move(bytes), options.verifyConstants, problems);
+  Container container = readContainer(std::move(name), std::move(bytes), problems);
   KILN_RETURN_IF_ERROR(container.file->checkReadable());
   if (!problems.empty())
     return std::move(problems.front());
@@ -329,14 +329,13 @@ static Result<Ref<Module>> load(std::string name, Ref<FileBytes> bytes, const Lo
   return module;
 }
 
-Result<Ref<Module>> Module::loadFile(const std::string &path, const LoadOptions &options) {
+Result<Ref<Module>> Module::loadFile(const std::string &path) {
   KILN_ASSIGN_OR_RETURN(Ref<FileBytes> bytes, openFileBytes(path));
-  return load(path == "-" ? "standard input" : path, std::move(bytes), options);
+  return load(path == "-" ? "standard input" : path, std::move(bytes));
 }
 
-Result<Ref<Module>> Module::loadMemory(std::string_view bytes, std::function<void()> release, std::string name,
-                                       const LoadOptions &options) {
-  return load(std::move(name), borrowFileBytes(bytes, std::move(release)), options);
+Result<Ref<Module>> Module::loadMemory(std::string_view bytes, std::function<void()> release, std::string name) {
+  return load(std::move(name), borrowFileBytes(bytes, std::move(release)));
 }
 
 } // namespace kiln::vm

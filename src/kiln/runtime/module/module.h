@@ -24,11 +24,6 @@ struct kiln_runtime_t;
 
 namespace kiln::vm {
 
-struct LoadOptions {
-  // Constants are checksummed too, which reads all of them. Everything else is always checked.
-  bool verifyConstants = false;
-};
-
 // Views point into the module's file and live as long as the module.
 struct AttributeInfo {
   std::string_view key;
@@ -104,11 +99,10 @@ struct ExecutableInfo {
 class Module final : public RefCounted {
 public:
   // "-" reads standard input. Errors name the file and what is wrong with it.
-  static Result<Ref<Module>> loadFile(const std::string &path, const LoadOptions &options = {});
+  static Result<Ref<Module>> loadFile(const std::string &path);
   // `release` is called when the bytes are needed no more, also where loading fails. `name` stands for the file in
   // messages. Bytes that do not start at a multiple of 64 are copied.
-  static Result<Ref<Module>> loadMemory(std::string_view bytes, std::function<void()> release, std::string name,
-                                        const LoadOptions &options = {});
+  static Result<Ref<Module>> loadMemory(std::string_view bytes, std::function<void()> release, std::string name);
   // Of a module that was compiled to C; see kiln_compiled.h. What it refers to must stay for as long as anything that
   // was made of the module is in use. It is trusted as the program's own code is: only its tables are checked.
   static Result<Ref<Module>> fromCompiled(const kiln_compiled_module_t &compiled);

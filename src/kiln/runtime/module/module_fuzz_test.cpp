@@ -14,7 +14,7 @@ std::string richBytes() {
 // Looks at all that is left of a module.
 void useModule(const std::string &bytes) {
   std::vector<Status> problems;
-  Container container = readContainer("fuzz", borrowFileBytes(bytes, {}), true, problems);
+  Container container = readContainer("fuzz", borrowFileBytes(bytes, {}), problems);
   if (Ref<Module> module = Module::inspect(std::move(container), problems)) {
     EXPECT_GT(testing::readModule(*module), 0u);
   }
@@ -26,7 +26,7 @@ TEST(ModuleFuzz, everyFlippedByteIsFound) {
     for (char flip : {char(1), char(0x80), char(0xff)}) {
       std::string copy = bytes;
       copy[i] ^= flip;
-      Result<Ref<Module>> module = testing::loadBytes(copy, {.verifyConstants = true});
+      Result<Ref<Module>> module = testing::loadBytes(copy);
       ASSERT_FALSE(module.ok()) << "byte " << i;
       ASSERT_NE(module.status().message().find("test.vmfb"), std::string_view::npos);
     }

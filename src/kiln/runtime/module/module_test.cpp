@@ -27,7 +27,7 @@ bool contains(const Status &status, std::string_view text) {
 }
 
 TEST(Module, showsWhatItHolds) {
-  Result<Ref<Module>> loaded = testing::loadBytes(richBytes(), {.verifyConstants = true});
+  Result<Ref<Module>> loaded = testing::loadBytes(richBytes());
   ASSERT_TRUE(loaded.ok()) << loaded.status().toString();
   const Module &module = **loaded;
   EXPECT_TRUE(module.verified());
@@ -208,10 +208,10 @@ TEST(ModuleDamage, saysWhatIsDamaged) {
   std::string bytes = richBytes();
   std::vector<SectionEntry> sections(5);
   std::memcpy(sections.data(), bytes.data() + sizeof(ContainerHeader), 5 * sizeof(SectionEntry));
-  auto flipped = [&](size_t position, const LoadOptions &options = {}) {
+  auto flipped = [&](size_t position) {
     std::string copy = bytes;
     copy[position] ^= 1;
-    return testing::loadBytes(copy, options).status();
+    return testing::loadBytes(copy).status();
   };
   EXPECT_TRUE(contains(flipped(8), "has format version 0; this runtime reads version 1")) << flipped(8).toString();
   EXPECT_TRUE(contains(flipped(24), "the checksum of its header and section table")) << flipped(24).toString();
@@ -220,16 +220,14 @@ TEST(ModuleDamage, saysWhatIsDamaged) {
   EXPECT_TRUE(contains(flipped(sections[1].offset + 2), "the checksum of section 1 (code"));
   EXPECT_TRUE(contains(flipped(sections[3].offset + 2), "the checksum of section 3 (executable"));
   EXPECT_TRUE(contains(flipped(sections[1].offset - 1), "the padding before section 1 (code)"));
-  EXPECT_TRUE(flipped(sections[2].offset + 2).ok()) << "constants are checked on demand only";
-  EXPECT_TRUE(
-      contains(flipped(sections[2].offset + 2, {.verifyConstants = true}), "the checksum of section 2 (constants"));
+  EXPECT_TRUE(contains(flipped(sections[2].offset + 2), "the checksum of section 2 (constants"));
 }
 
 TEST(ModuleDamage, accessIsThatOfEachBinding) {
   auto load = [](std::vector<uint8_t> access) {
     schema::ModuleDesc desc = testing::richDesc();
     desc.executables[0].variants[0].exports[0].access = std::move(access);
-    return testing::loadBytes(*schema::writeModuleToString(desc), {}).status();
+    return testing::loadBytes(*schema::writeModuleToString(desc)).status();
   };
   EXPECT_TRUE(load({}).ok());
   EXPECT_TRUE(load({1, 2, 3}).ok());
@@ -245,7 +243,7 @@ TEST(ModuleDamage, inspectGoesOn) {
   std::memcpy(&code, bytes.data() + sizeof(ContainerHeader) + sizeof(SectionEntry), sizeof(code));
   bytes[code.offset + 1] ^= 0x40; // an opcode that does not exist in the first function
   std::vector<Status> problems;
-  Container container = readContainer("damaged", borrowFileBytes(bytes, {}), true, problems);
+  Container container = readContainer("damaged", borrowFileBytes(bytes, {}), problems);
   ASSERT_EQ(problems.size(), 1u);
   EXPECT_FALSE(container.sections[1].status.ok());
   EXPECT_TRUE(container.sections[0].status.ok());

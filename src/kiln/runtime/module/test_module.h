@@ -13,9 +13,9 @@
 namespace kiln::vm::testing {
 
 // Copies the bytes.
-inline Result<Ref<Module>> loadBytes(const std::string &bytes, const LoadOptions &options = {}) {
+inline Result<Ref<Module>> loadBytes(const std::string &bytes) {
   auto *copy = new std::string(bytes);
-  return Module::loadMemory(*copy, [copy] { delete copy; }, "test.vmfb", options);
+  return Module::loadMemory(*copy, [copy] { delete copy; }, "test.vmfb");
 }
 
 inline Result<Ref<Module>> loadDesc(const schema::ModuleDesc &desc) {
