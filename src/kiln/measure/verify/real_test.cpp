@@ -205,10 +205,6 @@ TEST(RealTest, SumsInTwoHalvesAreRejected) {
 
 // Tensor cores add a few products at once, and cut off what f32 does not hold.
 TEST(RealTest, SumsThatAreCutOffPassWhereTheyArePromised) {
-  auto cut = [](double value) {
-    float nearest = float(value);
-    return std::fabs(double(nearest)) > std::fabs(value) ? double(std::nextafter(nearest, 0.0F)) : double(nearest);
-  };
   for (const Types &types : kReal) {
     if (types.operands != ElementType::F16 || types.result != ElementType::F32)
       continue;
@@ -220,7 +216,7 @@ TEST(RealTest, SumsThatAreCutOffPassWhereTheyArePromised) {
           double some = 0;
           for (int64_t q = p; q < std::min(p + 4, k); ++q)
             some += data.left(i, q) * data.right(q, j);
-          sum = cut(sum + some);
+          sum = cutToF32(sum + some);
         }
         return sum;
       });

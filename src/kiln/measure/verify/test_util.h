@@ -2,6 +2,7 @@
 #ifndef KILN_MEASURE_VERIFY_TEST_UTIL_H
 #define KILN_MEASURE_VERIFY_TEST_UTIL_H
 
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -14,6 +15,12 @@
 #include "gtest/gtest.h"
 
 namespace kiln::measure::verify {
+
+// What is left of a number where f32 ends: not rounded, as by tensor cores.
+inline double cutToF32(double value) {
+  float nearest = float(value);
+  return std::fabs(double(nearest)) > std::fabs(value) ? double(std::nextafter(nearest, 0.0F)) : double(nearest);
+}
 
 inline void storeNumber(ElementType type, double value, uint8_t *element) {
   if (isInteger(type))

@@ -126,10 +126,6 @@ TEST(TimedTest, MeanErrorsAreWithinTheModelAndThoseOfANarrowerAccumulatorAreNot)
 // How far off some sets are together tells what no set tells by itself.
 // Tensor cores add a few products at once, and cut off what f32 does not hold: in the mean as much as is promised.
 TEST(TimedTest, SumsThatAreCutOffPassWhereTheyArePromised) {
-  auto cut = [](double value) {
-    float nearest = float(value);
-    return std::fabs(double(nearest)) > std::fabs(value) ? double(std::nextafter(nearest, 0.0F)) : double(nearest);
-  };
   for (const Types &types : kAllTypes) {
     if (types.operands != ElementType::F16 || types.result != ElementType::F32)
       continue;
@@ -147,7 +143,7 @@ TEST(TimedTest, SumsThatAreCutOffPassWhereTheyArePromised) {
             storeNumber(types.result, sum, data.out.data() + data.c.outLayout.offset(0, i, j) * sizeof(float));
           }
       };
-      store(4, cut);
+      store(4, cutToF32);
       if (k > 1000) {
         EXPECT_FALSE(data.check(*data.make(3)).ok()) << k;
       }
