@@ -53,25 +53,37 @@ public:
     auto op = dyn_cast<linalg::LinalgOp>(tilable.getOperation());
     if (!op)
       return std::nullopt;
-    for (OpOperand &operand : op->getOpOperands()) {
-      auto found = known.find(valueOf(op, operand));
-      if (found == known.end())
-        found = known.find(operand.get());
-      AffineMap map = isa<ShapedType>(operand.get().getType()) ? op.getMatchingIndexingMap(&operand) : AffineMap();
-      if (found == known.end() || !map || !map.isProjectedPermutation())
-        continue;
-      SmallVector<int64_t> tiles(op.getNumLoops(), 0);
-      for (auto [expr, tile] : llvm::zip(map.getResults(), found->second)) {
-        unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-        if (op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel)
-          tiles[loop] = tile;
-      }
-      return tiles;
-    }
+    // What the dispatch computes comes first: an argument may be read elsewhere in another way, as a row that the root
+    // sums up is by what scales the root's result by it.
+    for (bool ofArguments : {false, true})
+      for (OpOperand &operand : op->getOpOperands())
+        if (isArgument(op, operand) == ofArguments)
+          if (std::optional<SmallVector<int64_t>> tiles = follow(op, operand))
+            return tiles;
     return std::nullopt;
   }
 
 private:
+  static bool isArgument(linalg::LinalgOp op, OpOperand &operand) {
+    return !op.isDpsInit(&operand) && !operand.get().getDefiningOp<TilingInterface>();
+  }
+
+  std::optional<SmallVector<int64_t>> follow(linalg::LinalgOp op, OpOperand &operand) const {
+    auto found = known.find(valueOf(op, operand));
+    if (found == known.end())
+      found = known.find(operand.get());
+    AffineMap map = isa<ShapedType>(operand.get().getType()) ? op.getMatchingIndexingMap(&operand) : AffineMap();
+    if (found == known.end() || !map || !map.isProjectedPermutation())
+      return std::nullopt;
+    SmallVector<int64_t> tiles(op.getNumLoops(), 0);
+    for (auto [expr, tile] : llvm::zip(map.getResults(), found->second)) {
+      unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+      if (op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel)
+        tiles[loop] = tile;
+    }
+    return tiles;
+  }
+
   // What an init becomes is what others use.
   static Value valueOf(linalg::LinalgOp op, OpOperand &operand) {
     return op.isDpsInit(&operand) ? op.getTiedOpResult(&operand) : operand.get();
