@@ -301,7 +301,7 @@ static void testAsynchronous(kiln_program_t *program, kiln_device_t *device) {
   kiln_session_t *session = NULL;
   kiln_fence_t *first = NULL, *second = NULL;
   kiln_value_t argument = {KILN_KIND_REF, {0}}, result;
-  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0, program};
+  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0, program, NULL};
   kiln_submit_options_t submit = {sizeof(submit), &first, 1, NULL};
   CHECK_OK(kiln_session_create(&options, &session));
   CHECK_OK(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, shape, 1, NULL, sizeof(numbers), &argument.as.ref));
@@ -332,7 +332,7 @@ int main(void) {
   kiln_module_t *module = NULL;
   kiln_session_t *session = NULL;
   kiln_device_options_t deviceOptions = {sizeof(deviceOptions), KILN_ALLOCATOR_DEBUG, 0};
-  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0, NULL};
+  kiln_session_options_t options = {sizeof(options), NULL, 0, NULL, 0, NULL, 0, 0, 0, NULL, NULL};
   Host host = {0, 0};
   kiln_native_module_t *native = createHost(&host);
   int released = 0;

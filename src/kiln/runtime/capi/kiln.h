@@ -296,6 +296,8 @@ KILN_API void kiln_native_module_release(kiln_native_module_t *module);
 typedef struct kiln_program_t kiln_program_t;
 typedef struct kiln_session_t kiln_session_t;
 typedef struct kiln_function_t kiln_function_t;
+/* When calls are to end before they are done. For any number of calls, also at the same time. */
+typedef struct kiln_call_limit_t kiln_call_limit_t;
 
 typedef struct kiln_session_options_t {
   size_t struct_size; /* sizeof(kiln_session_options_t) */
@@ -311,6 +313,7 @@ typedef struct kiln_session_options_t {
   size_t stack_bytes;      /* of their registers; 0: 1 MiB */
   /* Made before of modules, devices and native modules, which are then left out here. NULL: of those above. */
   kiln_program_t *program;
+  kiln_call_limit_t *limit; /* of the initializers, as of kiln_session_call_within; NULL: none */
 } kiln_session_options_t;
 
 /* Instantiates the modules and runs their initializers, once for all sessions that are made of the program. These share
@@ -353,9 +356,6 @@ KILN_API void kiln_function_attribute_at(const kiln_function_t *function, size_t
 KILN_API kiln_status_t *kiln_session_call(kiln_session_t *session, const kiln_function_t *function,
                                           const kiln_value_t *arguments, size_t argument_count, kiln_value_t *results,
                                           size_t result_count);
-
-/* When calls are to end before they are done. For any number of calls, also at the same time. */
-typedef struct kiln_call_limit_t kiln_call_limit_t;
 
 /* There is no deadline. */
 #define KILN_NO_TIMEOUT UINT64_MAX

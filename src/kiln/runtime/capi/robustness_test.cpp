@@ -24,6 +24,7 @@
 #include "kiln/base/sanitized.h"
 #include "kiln/runtime/capi/capi_fixture.h"
 #include "kiln/runtime/capi/dlpack_abi.h"
+#include "kiln/runtime/module/test_module.h"
 
 namespace {
 
@@ -523,6 +524,35 @@ TEST_F(CApiRobustness, SessionOptions) {
             "`program` of the options is for sessions; a program is made of modules");
   kiln_program_release(program);
   EXPECT_NE(create([](auto &) {}).find("`program` is 0x"), std::string::npos);
+}
+
+// An initializer without end, and one that calls what cancels it.
+TEST_F(CApiRobustness, InitializersHaveLimits) {
+  kiln::schema::ModuleDesc desc = kiln::vm::testing::emptyDesc();
+  kiln::schema::CodeBuilder loop;
+  kiln::schema::Label start = loop.newLabel();
+  loop.bind(start);
+  loop.branch(start);
+  desc.initializer = static_cast<int32_t>(kiln::vm::testing::addFunction(desc, "loop", "_", 0, 0, std::move(loop)));
+  std::string endless = *kiln::schema::writeModuleToString(desc);
+  kiln_module_t *loops = nullptr;
+  must(kiln_module_load_memory(endless.data(), endless.size(), "endless.vmfb", nullptr, nullptr, &loops));
+
+  kiln_session_options_t options = sessionOptions();
+  options.modules = &loops;
+  kiln_program_t *program = nullptr;
+  kiln_session_t *made = nullptr;
+  for (bool isCancelled : {false, true}) {
+    must(kiln_call_limit_create(isCancelled ? KILN_NO_TIMEOUT : 20'000'000, &options.limit));
+    if (isCancelled)
+      kiln_call_limit_cancel(options.limit);
+    const std::string_view expected = isCancelled ? "the call was cancelled" : "did not end before its deadline";
+    EXPECT_NE(textOf(kiln_program_create(&options, &program)).find(expected), std::string::npos);
+    EXPECT_NE(textOf(kiln_session_create(&options, &made)).find(expected), std::string::npos);
+    kiln_call_limit_release(options.limit);
+  }
+  EXPECT_NE(textOf(kiln_session_create(&options, &made)).find("`limit` is 0x"), std::string::npos);
+  kiln_module_release(loops);
 }
 
 TEST_F(CApiRobustness, CallsWithWrongValues) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -27,7 +28,8 @@ Result<kiln_session_options_t> readSessionOptions(const kiln_session_options_t *
                                 KILN_OPTION_FIELD(kiln_session_options_t, native_module_count),
                                 KILN_OPTION_FIELD(kiln_session_options_t, max_call_depth),
                                 KILN_OPTION_FIELD(kiln_session_options_t, stack_bytes),
-                                KILN_OPTION_FIELD(kiln_session_options_t, program)};
+                                KILN_OPTION_FIELD(kiln_session_options_t, program),
+                                KILN_OPTION_FIELD(kiln_session_options_t, limit)};
   return readOptions("kiln_session_options_t", given, fields);
 }
 
@@ -60,6 +62,11 @@ vm::SessionOptions vmOptions(const kiln_session_options_t &options, uint64_t ins
   if (options.stack_bytes)
     result.stackBytes = options.stack_bytes;
   return result;
+}
+
+// Null where initializers may take as long as they do.
+Result<Ref<CallLimit>> limitOf(const kiln_session_options_t &options) {
+  return options.limit ? argument(options.limit, "limit") : Result<Ref<CallLimit>>(Ref<CallLimit>());
 }
 
 // What the options ask to be instantiated, as Session::create and Program::create take it.
@@ -95,8 +102,12 @@ Status createProgram(const kiln_session_options_t *given, kiln_program_t **out) 
   if (options.program)
     return invalidArgument("`program` of the options is for sessions; a program is made of modules");
   KILN_ASSIGN_OR_RETURN(ProgramParts parts, readParts(options));
+  KILN_ASSIGN_OR_RETURN(Ref<CallLimit> limit, limitOf(options));
   auto object = makeRef<ProgramObject>();
   object->instance = parts.instance;
+  std::optional<CallLimit::Scope> scope;
+  if (limit)
+    scope.emplace(*limit);
   KILN_ASSIGN_OR_RETURN(object->program,
                         vm::Program::create(parts.modules, parts.natives, vmOptions(options, parts.instance)));
   *out = giveHandle<kiln_program_t>(std::move(object));
@@ -119,7 +130,11 @@ Result<std::unique_ptr<vm::Session>> createVmSession(const kiln_session_options_
 Status createSession(const kiln_session_options_t *given, kiln_session_t **out) {
   KILN_RETURN_IF_ERROR(needed(out, "out_session"));
   KILN_ASSIGN_OR_RETURN(kiln_session_options_t options, readSessionOptions(given));
+  KILN_ASSIGN_OR_RETURN(Ref<CallLimit> limit, limitOf(options));
   auto object = makeRef<SessionObject>();
+  std::optional<CallLimit::Scope> scope;
+  if (limit)
+    scope.emplace(*limit);
   KILN_ASSIGN_OR_RETURN(object->session, createVmSession(options, object->instance));
   try {
     std::lock_guard lock(object->mutex);
