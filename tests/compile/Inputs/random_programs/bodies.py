@@ -3,8 +3,8 @@
 import math
 import numpy as np
 
-from narrow import FLOATS, SCALE, is_narrow, largest
-from program import WIDTH, is_float, scalar_literal, to_type
+from narrow import FLOATS, INFINITE, SCALE, is_narrow, largest
+from program import WIDTH, is_float, scalar_literal, to_type, with_noise
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 
@@ -14,6 +14,7 @@ class Body:
 
     def __init__(self, function):
         self.function, self.rng, self.lines, self.steps = function, function.rng, [], []
+        self.rounded = set()  # names of what a compiler may round otherwise
 
     def op(self, text, operands, dtype, compute, exact=None):
         name = self.function.new()
@@ -22,12 +23,16 @@ class Body:
         self.steps.append((name, names, dtype, compute))
         if exact is None:
             exact = (not is_float(dtype) or is_narrow(dtype)) and all(operand[2] for operand in operands)
+        if not exact:
+            self.rounded.add(name)
         return (name, dtype, exact)
 
     def evaluate(self, env):
         for name, names, dtype, compute in self.steps:
             wide = [env[each] for each in names]
             env[name] = to_type(dtype, compute(*wide))
+            if name in self.rounded:
+                env[name] = with_noise(env, dtype, env[name])
 
     def constant(self, number, dtype):
         number = to_type(dtype, number)[()]
@@ -108,6 +113,9 @@ class Body:
         elif is_float(dtype):
             return self.op(f"arith.extf {{}} : {source} to {dtype}", [x], dtype, lambda a: a, x[2])
         elif is_direct and source in ("f4E2M1FN", "f8E3M4") and WIDTH[dtype] >= 8 and dtype != "index":
+            if source in INFINITE:  # infinity is no integer, and NaN is none
+                for name, limit, compute in (("maxnumf", -8, np.fmax), ("minnumf", 8, np.fmin)):
+                    x = self.op(f"arith.{name} {{}}, {{}} : {source}", [x, self.constant(limit, source)], source, compute)
             return self.op(f"arith.fptosi {{}} : {source} to {dtype}", [x], dtype, np.trunc, x[2])
         return self.cast(self.cast(x, "f32"), dtype)
 

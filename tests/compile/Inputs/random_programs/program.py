@@ -31,6 +31,13 @@ def to_type(dtype, array):
         return np.asarray(array).astype(NUMPY[dtype])
 
 
+def with_noise(env, dtype, array):
+    """The array, off by some units in the last place where the environment has a generator for that."""
+    if NOISE not in env or dtype not in EPSILON:
+        return array
+    return to_type(dtype, array * (1 + EPSILON[dtype] * env[NOISE].uniform(-4, 4, np.shape(array))))
+
+
 class Dim:
     """An extent: its number in this run and, if it is dynamic, the index that holds it."""
 
@@ -132,9 +139,7 @@ class Function:
         def action(env):
             result = to_type(dtype, compute(env))
             assert result.shape == value.shape, (text, result.shape, value.shape)
-            if NOISE in env and dtype in EPSILON:
-                result = to_type(dtype, result * (1 + EPSILON[dtype] * env[NOISE].uniform(-4, 4, value.shape)))
-            env[value.name] = result
+            env[value.name] = with_noise(env, dtype, result)
         self.step(action)
         self.pool.append(value)
         return value
