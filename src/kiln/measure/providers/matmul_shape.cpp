@@ -93,9 +93,7 @@ Result<MatmulShape> readShape(const LoadRequest &request, bool epilogues) {
   const std::string *epilogue = problem.field("epilogue");
   if (epilogue && !problem.family.ends_with("_" + *epilogue))
     return unimplemented("this provider does not know the epilogue '{}' of {}", *epilogue, problem.name);
-  // What computes in f32 is precise enough.
-  if (const std::string *arithmetic = problem.field("arithmetic"); arithmetic && *arithmetic != "tf32")
-    return unimplemented("this provider does not know the arithmetic '{}' of {}", *arithmetic, problem.name);
+  KILN_RETURN_IF_ERROR(checkArithmetic(problem));
   MatmulShape shape;
   shape.epilogue = family->epilogue;
   shape.batched = problem.family == "batch_matmul";

@@ -31,6 +31,12 @@ Status checkFields(const ProblemText &problem, std::span<const std::string_view>
   return okStatus();
 }
 
+Status checkArithmetic(const ProblemText &problem) {
+  if (const std::string *arithmetic = problem.field("arithmetic"); arithmetic && *arithmetic != "tf32")
+    return unimplemented("this provider does not know the arithmetic '{}' of {}", *arithmetic, problem.name);
+  return okStatus();
+}
+
 Result<uint64_t> fieldNumber(const ProblemText &problem, std::string_view name, uint64_t minimum) {
   const std::string *text = problem.field(name);
   uint64_t value = 0;

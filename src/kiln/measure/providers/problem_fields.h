@@ -15,6 +15,8 @@ namespace kiln::measure {
 
 // Unimplemented where the problem has a field that is not known: it could change what is computed.
 Status checkFields(const ProblemText &problem, std::span<const std::string_view> known);
+// Unimplemented where the field `arithmetic` is there and not tf32, for which what computes in f32 is precise enough.
+Status checkArithmetic(const ProblemText &problem);
 // A number from `minimum` to INT32_MAX.
 Result<uint64_t> fieldNumber(const ProblemText &problem, std::string_view name, uint64_t minimum = 1);
 // One of 8 bits, with or without sign.
