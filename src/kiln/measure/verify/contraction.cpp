@@ -92,6 +92,10 @@ int Contraction::operandBits(ElementType type) const {
   return tf32 ? kFormatTF32.significand : exactBits(type);
 }
 
+std::string_view Contraction::promiseText() const {
+  return tf32 ? "; products in tf32" : cutsSums ? "; sums as tensor cores keep them" : "";
+}
+
 Status Contraction::validate() const {
   for (auto [name, extent] : {std::pair("batch", batch), std::pair("m", m), std::pair("n", n), std::pair("k", k)})
     KILN_RETURN_IF_ERROR(checkExtent(name, extent));

@@ -52,6 +52,9 @@ struct Contraction {
   int operandBits(ElementType type) const;
   uint64_t outputCount() const { return static_cast<uint64_t>(batch * m * n); }
 
+  // What is promised on a device, besides what a problem's name says, for a verdict's method: "; products in tf32".
+  std::string_view promiseText() const;
+
   // Whether it can be verified exactly: extents and types.
   Status validate() const;
   // Whether each tensor has the bytes that its layout reaches.

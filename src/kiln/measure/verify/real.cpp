@@ -116,8 +116,7 @@ void fillScaled(ElementType type, int64_t rows, int64_t columns, bool scalesRows
   });
 }
 
-// The f32 numbers that tf32 has, by cutting off.
-static void keepTF32(std::span<uint8_t> bytes) {
+void keepTF32(std::span<uint8_t> bytes) {
   constexpr uint32_t kept = ~((1U << (kFormatF32.significand - kFormatTF32.significand)) - 1);
   for (size_t at = 0; at + sizeof(uint32_t) <= bytes.size(); at += sizeof(uint32_t)) {
     uint32_t bits = 0;

@@ -25,6 +25,8 @@ int realScaleRange(const Contraction &contraction);
 // Dense rows x columns, each row (or column) scaled by a power of two of its own.
 void fillScaled(ElementType type, int64_t rows, int64_t columns, bool scalesRows, int range, uint64_t key,
                 std::span<uint8_t> bytes);
+// Cuts f32 numbers off to those that tf32 has.
+void keepTF32(std::span<uint8_t> bytes);
 // Operands that are dense matrices, row-major or column-major, one batch after the other.
 Status fillReal(const Contraction &contraction, uint64_t seed, std::span<uint8_t> lhsBytes,
                 std::span<uint8_t> rhsBytes);

@@ -118,6 +118,12 @@ float deviationOf(ElementType accumulator, ElementType result, int64_t terms, do
       std::sqrt(ofWeights * (meanSquare * (relative * relative + ofCuts * ofCuts) + smallest * smallest)));
 }
 
+// Inputs are any f32 numbers: two of them that are cut off to tf32 take up to 2^-9 off their product, and 2^-10 on
+// average. Sums are cut off, too.
+double deviationOfCuts(const Contraction &c) {
+  return std::hypot(c.tf32 ? 0x1p-10 : 0, relativeDeviationOfCuts(c));
+}
+
 namespace {
 
 // Lines are cut into kBlocks where they are so long that this costs little beside the contraction, and into kManyBlocks
@@ -128,12 +134,6 @@ static_assert(kBlocks == kSampledLines, "products are made for one vector and fo
 
 io::TensorSpan flat(ElementType type, std::span<const uint8_t> bytes) {
   return {type, {}, bytes};
-}
-
-// What tensor cores may do besides rounding. Inputs are any f32 numbers: two of them that are cut off to tf32 take up
-// to 2^-9 off their product, and 2^-10 on average. Sums are cut off, too.
-double deviationOfCuts(const Contraction &c) {
-  return std::hypot(c.tf32 ? 0x1p-10 : 0, relativeDeviationOfCuts(c));
 }
 
 double resultMeanSquare(const Contraction &c, std::span<const uint8_t> lhs, std::span<const uint8_t> rhs,

@@ -44,6 +44,10 @@ std::unique_ptr<TimedCheck> timedActivation(const Contraction &contraction, std:
                                             std::span<const uint64_t> outShape,
                                             const std::function<double(double)> &activation, uint64_t seed);
 
+// What tensor cores may do to a result besides rounding it, relative to the root of its mean square; 0 where that is
+// not promised.
+double deviationOfCuts(const Contraction &contraction);
+
 // The root mean square error of a weighted sum of a contraction's results: `meanSquare` is that of the results, and
 // `ofCuts` what cutting off inputs and sums adds to each, relative to its root.
 float deviationOf(ElementType accumulator, ElementType result, int64_t terms, double meanSquare,

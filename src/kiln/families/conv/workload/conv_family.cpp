@@ -13,25 +13,36 @@ using measure::Problem;
 //===--- Problem --------------------------------------------------------------------------------------------------===//
 
 measure::Fields ConvProblem::fields() const {
-  return {{"layout", std::string(own.layout())},
-          {"n", std::to_string(own.n)},
-          {"h", std::to_string(own.h)},
-          {"w", std::to_string(own.w)},
-          {"c", std::to_string(own.c)},
-          {"r", std::to_string(own.r)},
-          {"s", std::to_string(own.s)},
-          {"f", std::to_string(own.f)},
-          {"stride_h", std::to_string(own.strideH)},
-          {"stride_w", std::to_string(own.strideW)},
-          {"dilation_h", std::to_string(own.dilationH)},
-          {"dilation_w", std::to_string(own.dilationW)},
-          {"pad_h", std::to_string(own.padH)},
-          {"pad_w", std::to_string(own.padW)},
-          {"groups", std::to_string(own.groups)},
-          {"input_type", std::string(hal::elementTypeName(own.types.image))},
-          {"filter_type", std::string(hal::elementTypeName(own.types.filter))},
-          {"result_type", std::string(hal::elementTypeName(own.types.result))},
-          {"accumulator", std::string(hal::elementTypeName(own.accumulator()))}};
+  measure::Fields fields = {{"layout", std::string(own.layout())},
+                            {"n", std::to_string(own.n)},
+                            {"h", std::to_string(own.h)},
+                            {"w", std::to_string(own.w)},
+                            {"c", std::to_string(own.c)},
+                            {"r", std::to_string(own.r)},
+                            {"s", std::to_string(own.s)},
+                            {"f", std::to_string(own.f)},
+                            {"stride_h", std::to_string(own.strideH)},
+                            {"stride_w", std::to_string(own.strideW)},
+                            {"dilation_h", std::to_string(own.dilationH)},
+                            {"dilation_w", std::to_string(own.dilationW)},
+                            {"pad_h", std::to_string(own.padH)},
+                            {"pad_w", std::to_string(own.padW)},
+                            {"groups", std::to_string(own.groups)},
+                            {"input_type", std::string(hal::elementTypeName(own.types.image))},
+                            {"filter_type", std::string(hal::elementTypeName(own.types.filter))},
+                            {"result_type", std::string(hal::elementTypeName(own.types.result))},
+                            {"accumulator", std::string(hal::elementTypeName(own.accumulator()))}};
+  if (own.tf32)
+    fields.emplace_back("arithmetic", "tf32");
+  return fields;
+}
+
+std::unique_ptr<Problem> ConvProblem::inTF32() const {
+  if (own.types.image != ElementType::F32)
+    return nullptr;
+  ConvSpec narrow = own;
+  narrow.tf32 = true;
+  return std::make_unique<ConvProblem>(narrow);
 }
 
 double ConvProblem::flops() const {

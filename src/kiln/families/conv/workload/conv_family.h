@@ -13,11 +13,13 @@ public:
 
   std::string_view family() const override { return "conv2d"; }
   // layout, n, h, w, c, r, s, f, stride_h, stride_w, dilation_h, dilation_w, pad_h, pad_w, groups, input_type,
-  // filter_type, result_type, accumulator.
+  // filter_type, result_type, accumulator; in tf32 {"arithmetic", "tf32"}.
   measure::Fields fields() const override;
   std::vector<measure::TensorType> inputs() const override { return {own.imageTensor(), own.filterTensor()}; }
   bool isWeight(size_t input) const override { return input == 1; }
   std::vector<measure::TensorType> outputs() const override { return {own.resultTensor()}; }
+  std::unique_ptr<measure::Problem> inTF32() const override;
+  void promiseSumsOfTensorCores() override { own.cutsSums = own.sumsNarrowFloats(); }
   // Products with padding count: that is what everybody counts, and what most programs compute.
   double flops() const override;
   std::string mlir(std::string_view function, std::string_view configuration) const override;

@@ -40,8 +40,13 @@ struct ConvSpec {
   uint64_t n = 1, h = 1, w = 1, c = 1, r = 1, s = 1, f = 1;
   uint64_t strideH = 1, strideW = 1, dilationH = 1, dilationW = 1, padH = 0, padW = 0, groups = 1;
   ConvTypes types;
+  bool tf32 = false;     // of f32: multiplied as tf32; the name does not say it
+  bool cutsSums = false; // on a device; as Problem::promiseSumsOfTensorCores has it
 
   bool operator==(const ConvSpec &) const = default;
+
+  // Whether products of floats of 16 bits are added up in f32.
+  bool sumsNarrowFloats() const { return types.image == ElementType::F16 || types.image == ElementType::BF16; }
 
   std::string_view layout() const { return channelsFirst ? "nchw_fchw" : "nhwc_hwcf"; }
   std::string name() const;

@@ -53,8 +53,11 @@ struct Reading {
 // A batch index is an image and a group. Extents only, no layouts: those are the operands' own.
 static Contraction contractionOf(const ConvSpec &spec) {
   Extents e(spec);
-  return Contraction::dense(e.images * e.groups, e.pixels(), e.filters, e.taps() * e.channels, spec.types.image,
-                            spec.types.result, spec.accumulator());
+  Contraction contraction = Contraction::dense(e.images * e.groups, e.pixels(), e.filters, e.taps() * e.channels,
+                                               spec.types.image, spec.types.result, spec.accumulator());
+  contraction.tf32 = spec.tf32;
+  contraction.cutsSums = spec.tf32 || spec.cutsSums;
+  return contraction;
 }
 
 static PatchLayout patchesOf(const ConvSpec &spec, const Reading &reading) {
@@ -172,6 +175,9 @@ static void fillReal(const ConvSpec &spec, uint64_t seed, measure::MutableTensor
   measure::verify::fillScaled(spec.types.filter, spec.channelsFirst ? filters : weights,
                               spec.channelsFirst ? weights : filters, /*scalesRows=*/spec.channelsFirst, range,
                               randomBits(seed, 2), inputs[1].bytes);
+  for (const measure::MutableTensor &input : inputs)
+    if (spec.tf32)
+      measure::verify::keepTF32(input.bytes);
 }
 
 static void fillImage(const ConvSpec &spec, const InputPlan &plan, std::span<uint8_t> bytes) {
@@ -375,7 +381,10 @@ static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t 
 }
 
 Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) {
-  return measure::verify::verdictOf(checkOutputs(spec, pass, seed, inputs, outputs));
+  Result<Verdict> verdict = checkOutputs(spec, pass, seed, inputs, outputs);
+  if (verdict.ok())
+    verdict->method += contractionOf(spec).promiseText();
+  return measure::verify::verdictOf(std::move(verdict));
 }
 
 //===--- Timed calls ----------------------------------------------------------------------------------------------===//
@@ -403,7 +412,8 @@ public:
                        measure::verify::meanSquare(inputs[1]);
       subject.deviations.assign(subject.expected.size(),
                                 measure::verify::deviationOf(spec.accumulator(), spec.types.result,
-                                                             e.taps() * e.channels, results, subject.weights));
+                                                             e.taps() * e.channels, results, subject.weights,
+                                                             measure::verify::deviationOfCuts(contractionOf(spec))));
     }
   }
 

@@ -2,11 +2,13 @@
 #include "kiln/families/conv/workload/conv_verification.h"
 
 #include <algorithm>
+#include <random>
 
 #include <gtest/gtest.h>
 
 #include "kiln/base/narrow_float.h"
 #include "kiln/families/conv/workload/conv_family.h"
+#include "kiln/measure/verify/real.h"
 #include "kiln/runtime/io/element_text.h"
 
 namespace kiln::families {
@@ -18,7 +20,7 @@ using measure::verify::Verdict;
 // A problem with its tensors.
 class Data {
 public:
-  explicit Data(std::string_view name) : problem(*ConvSpec::parse(name)) {
+  explicit Data(std::string_view name, bool tf32 = false) : problem(specOf(name, tf32)) {
     for (const measure::TensorType &type : problem.inputs())
       inputs.push_back(*io::HostTensor::zeros(type.type, type.shape));
     outputs.push_back(*io::HostTensor::zeros(problem.outputs()[0].type, problem.outputs()[0].shape));
@@ -30,6 +32,22 @@ public:
   }
   Status compute() { return problem.reference(spans(inputs), views(outputs)); }
   void takeOutput(const Data &other) { std::ranges::copy(other.outputs[0].bytes(), outputs[0].bytes().begin()); }
+  // As a program computes that cuts its inputs off to tf32.
+  Status computeInTF32() {
+    std::vector<std::vector<uint8_t>> kept;
+    for (io::HostTensor &input : inputs) {
+      kept.emplace_back(input.bytes().begin(), input.bytes().end());
+      measure::verify::keepTF32(input.bytes());
+    }
+    Status status = compute();
+    for (size_t i = 0; i < kept.size(); ++i)
+      std::ranges::copy(kept[i], inputs[i].bytes().begin());
+    return status;
+  }
+  // Whether the output passes for that of a timed call.
+  bool passesTimed(const measure::Problem &other) const {
+    return other.timedCheck(spans(inputs), 3)->check(spans(outputs)).ok();
+  }
   Verdict check(size_t pass, uint64_t seed) const { return problem.check(pass, seed, spans(inputs), spans(outputs)); }
 
   double get(uint64_t element) const {
@@ -49,6 +67,11 @@ public:
   std::vector<io::HostTensor> inputs, outputs;
 
 private:
+  static ConvSpec specOf(std::string_view name, bool tf32) {
+    ConvSpec spec = *ConvSpec::parse(name);
+    spec.tf32 = tf32;
+    return spec;
+  }
   static std::vector<measure::MutableTensor> views(std::vector<io::HostTensor> &tensors) {
     std::vector<measure::MutableTensor> result;
     for (io::HostTensor &tensor : tensors)
@@ -236,6 +259,45 @@ TEST(ConvMistakes, TensorsOfOtherShapesAreErrors) {
   Verdict verdict = data.check(0, 1);
   EXPECT_FALSE(verdict.ok());
   EXPECT_NE(verdict.explanation.find("the filter is"), std::string::npos) << verdict.explanation;
+}
+
+TEST(ConvInTF32, WhatTF32GivesIsRight) {
+  for (const char *name : {"conv2d_nhwc_hwcf_1x8x9x16_3x3x8_s1x1_d1x1_p1x1_g2_f32_f32_f32",
+                           "conv2d_nchw_fchw_1x8x9x16_3x3x8_s1x1_d1x1_p1x1_g1_f32_f32_f32"}) {
+    Data exact(name), narrow(name, /*tf32=*/true);
+    EXPECT_EQ(narrow.problem.fields().back(), (std::pair<std::string, std::string>("arithmetic", "tf32")));
+    EXPECT_EQ(exact.problem.inTF32()->fields(), narrow.problem.fields());
+    EXPECT_EQ(narrow.problem.name(), exact.problem.name());
+    bool isNarrowSeen = false;
+    for (size_t pass = 0; pass < exact.problem.passes().size(); ++pass) {
+      ASSERT_TRUE(narrow.fill(pass, 7).ok() && narrow.computeInTF32().ok());
+      Verdict verdict = narrow.check(pass, 7);
+      EXPECT_TRUE(verdict.ok()) << verdict.explanation;
+      EXPECT_NE(verdict.method.find("; products in tf32"), std::string::npos) << verdict.method;
+      ASSERT_TRUE(exact.fill(pass, 7).ok() && exact.computeInTF32().ok());
+      isNarrowSeen |= exact.check(pass, 7).cause == Cause::NarrowedInputs;
+    }
+    EXPECT_TRUE(isNarrowSeen) << "f32 promises more";
+  }
+  EXPECT_EQ(Data("conv2d_nhwc_hwcf_1x4x4x2_3x3x2_s1x1_d1x1_p0x0_g1_f16_f16_f32").problem.inTF32(), nullptr);
+}
+
+TEST(ConvInTF32, TimedCallsMayBeOffByIt) {
+  for (const char *name : {"conv2d_nhwc_hwcf_1x12x12x32_3x3x16_s1x1_d1x1_p1x1_g1_f32_f32_f32",
+                           "conv2d_nchw_fchw_1x12x12x32_3x3x16_s1x1_d1x1_p1x1_g2_f32_f32_f32"}) {
+    Data data(name, /*tf32=*/true), exact(name);
+    for (size_t i = 0; i < 2; ++i) {
+      std::mt19937 random(static_cast<unsigned>(i));
+      std::uniform_real_distribution<double> uniform(-1, 1);
+      for (size_t at = 0; at < data.inputs[i].bytes().size(); at += sizeof(float))
+        io::storeFloat(ElementType::F32, uniform(random), data.inputs[i].bytes().data() + at);
+    }
+    ASSERT_TRUE(data.computeInTF32().ok());
+    EXPECT_TRUE(data.passesTimed(data.problem)) << name;
+    EXPECT_FALSE(data.passesTimed(exact.problem)) << name;
+    data.set(11, 30 + data.get(11)); // more than the root mean square of all
+    EXPECT_FALSE(data.passesTimed(data.problem)) << name;
+  }
 }
 
 } // namespace

@@ -143,15 +143,10 @@ static Result<Verdict> checkOutputs(const MatmulSpec &spec, size_t pass, uint64_
   return verdict;
 }
 
-// What is promised on a device, besides what the problem's name says.
-static std::string_view promiseOf(const MatmulSpec &spec) {
-  return spec.tf32 ? "; products in tf32" : spec.cutsSums ? "; sums as tensor cores keep them" : "";
-}
-
 Verdict check(const MatmulSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) {
   Result<Verdict> verdict = checkOutputs(spec, pass, seed, inputs, outputs);
   if (verdict.ok()) {
-    verdict->method += promiseOf(spec);
+    verdict->method += contractionOf(spec).promiseText();
     return *std::move(verdict);
   }
   // Tensors that do not fit say nothing of the result, and must not pass for a right one.
@@ -179,7 +174,7 @@ Result<measure::verify::DeviceCase> deviceCase(const MatmulSpec &spec, size_t pa
   } else {
     subject.right = rightVerdict(contraction, chosen.exact, seed, spec.hasBias());
   }
-  subject.right.method += promiseOf(spec);
+  subject.right.method += contractionOf(spec).promiseText();
   if (spec.hasBias() && chosen.kind == PassKind::Exact) {
     const BiasPlan plan = planBias(spec, contraction, chosen.exact, seed);
     subject.columns = plan.columns;
