@@ -63,8 +63,6 @@ struct CublasLtLibrary {
 
 // Success, or an error with the library's number for it: Unimplemented where it does not do what was asked.
 Status checkCublas(int status, std::string_view what);
-// "12.8.4" of 120804.
-std::string cublasVersion(size_t version);
 
 } // namespace kiln::measure
 

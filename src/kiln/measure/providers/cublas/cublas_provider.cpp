@@ -1,7 +1,7 @@
 #include "kiln/measure/providers/cublas/cublas_provider.h"
 
 #include "kiln/measure/providers/cublas/cublas_gemm.h"
-#include "kiln/measure/providers/cublas/gpu_provider.h"
+#include "kiln/measure/providers/gpu_provider.h"
 
 namespace kiln::measure {
 
@@ -9,7 +9,7 @@ namespace {
 
 class CublasProvider final : public GpuProvider {
 public:
-  CublasProvider(LoadCublas<CublasLibrary> load, bool tf32) : loadLibrary(std::move(load)), tf32(tf32) {}
+  CublasProvider(LoadGpuLibrary<CublasLibrary> load, bool tf32) : loadLibrary(std::move(load)), tf32(tf32) {}
   ~CublasProvider() override {
     if (!handle)
       return;
@@ -28,7 +28,7 @@ protected:
     KILN_RETURN_IF_ERROR(checkCublas(library.cublasSetStream_v2(handle, stream()), "choose a stream"));
     int version = 0;
     KILN_RETURN_IF_ERROR(checkCublas(library.cublasGetVersion_v2(handle, &version), "tell its version"));
-    description = cublasVersion(size_t(version));
+    description = gpuLibraryVersion(size_t(version));
     return okStatus();
   }
 
@@ -62,7 +62,7 @@ protected:
   }
 
 private:
-  const LoadCublas<CublasLibrary> loadLibrary;
+  const LoadGpuLibrary<CublasLibrary> loadLibrary;
   const bool tf32;
   CublasLibrary library;
   CublasHandle handle = nullptr;
@@ -72,7 +72,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Provider> createCublasProvider(LoadCublas<CublasLibrary> load, bool tf32) {
+std::unique_ptr<Provider> createCublasProvider(LoadGpuLibrary<CublasLibrary> load, bool tf32) {
   return std::make_unique<CublasProvider>(std::move(load), tf32);
 }
 

@@ -1,76 +1,16 @@
 // Products of all types and layouts by libraries whose matrices are column-major, on a simulated GPU, against the exact
 // checks of the lab.
-#include "kiln/families/families.h"
 #include "kiln/measure/providers/cublas/cublas_provider.h"
 #include "kiln/measure/providers/serve.h"
 #include "kiln/measure/providers/testing/fake_cublas.h"
-#include "kiln/measure/workers/shared_tensors.h"
-#include "gtest/gtest.h"
+#include "kiln/measure/providers/testing/gpu_provider_test.h"
 
 namespace kiln::measure {
 namespace {
 
 using verify::Verdict;
 
-class CublasTest : public ::testing::Test {
-protected:
-  void SetUp() override { families::registerFamilies(families); }
-
-  // A provider that has loaded the problem with three sets.
-  void load(const std::string &name, std::unique_ptr<Provider> made, bool inTF32 = false) {
-    Result<std::unique_ptr<Problem>> parsed = families.parse(name);
-    ASSERT_TRUE(parsed.ok()) << parsed.status().message();
-    provider.reset();
-    problem = inTF32 ? (*parsed)->inTF32() : *std::move(parsed);
-    inputs.emplace(*SharedTensors::create("in", problem->inputs(), 3, SharedTensors::Pages::Reserved));
-    outputs.emplace(*SharedTensors::create("out", problem->outputs(), 3, SharedTensors::Pages::OnDemand));
-    LoadRequest request{0, problemText(*problem), "", "", 3, inputs->describe(), outputs->describe()};
-    memory = *TensorMemory::map(request);
-    provider = std::move(made);
-    ASSERT_TRUE(provider->setDevice("cuda-sim").ok());
-    Status status = provider->start(1);
-    ASSERT_TRUE(status.ok()) << status.message();
-    loaded = provider->load(request, memory);
-  }
-
-  Verdict check(size_t pass, uint32_t set) {
-    return problem->check(pass, 1, std::as_const(*inputs).view(set), std::as_const(*outputs).view(set));
-  }
-  void fill(size_t pass, uint32_t set) {
-    ASSERT_TRUE(problem->fillInputs(pass, 1, inputs->set(set)).ok());
-    problem->prefillOutputs(pass, outputs->set(set));
-  }
-
-  // The first verdict that is not right, of each pass by itself, and of the first one in a graph over two sets.
-  Verdict verdict() {
-    for (size_t pass = 0; pass < problem->passes().size(); ++pass) {
-      fill(pass, 0);
-      Status ran = provider->run(0);
-      EXPECT_TRUE(ran.ok()) << ran.message();
-      if (Verdict verdict = check(pass, 0); !verdict.ok())
-        return verdict;
-    }
-    const uint32_t sets[] = {1, 2};
-    Result<Ref<hal::TimedWork>> batch = provider->prepare(sets);
-    EXPECT_TRUE(batch.ok()) << batch.status().message();
-    for (uint32_t set : sets)
-      fill(0, set);
-    EXPECT_TRUE(provider->upload({1, 2}, /*outputsOnly=*/false).ok());
-    Result<double> took = (*batch)->run();
-    EXPECT_TRUE(took.ok() && *took > 0) << took.status().message();
-    EXPECT_TRUE((*batch)->isGraph());
-    EXPECT_TRUE(provider->fetch({1, 2}).ok());
-    Verdict first = check(0, 1);
-    return first.ok() ? check(0, 2) : first;
-  }
-
-  FamilyRegistry families;
-  std::unique_ptr<Problem> problem;
-  std::optional<SharedTensors> inputs, outputs;
-  TensorMemory memory;
-  std::unique_ptr<Provider> provider;
-  Status loaded;
-};
+using CublasTest = testing::GpuProviderTest;
 
 constexpr const char *kTypes[][2] = {{"f16", "f16"},  {"f16", "f32"}, {"bf16", "bf16"},
                                      {"bf16", "f32"}, {"f32", "f32"}, {"i8", "i32"}};

@@ -3,20 +3,17 @@
 
 #include "kiln/measure/providers/cublas/cublas_gemm.h"
 #include "kiln/measure/providers/cublas/cublas_provider.h"
-#include "kiln/measure/providers/cublas/gpu_provider.h"
+#include "kiln/measure/providers/gpu_provider.h"
 
 namespace kiln::measure {
 
 namespace {
 
 constexpr int kProposals = 8;
-// Each is timed so often, with so many calls in a row; the fastest time counts.
-constexpr int kTries = 3;
-constexpr size_t kCalls = 5;
 
 class CublasLtProvider final : public GpuProvider {
 public:
-  CublasLtProvider(LoadCublas<CublasLtLibrary> load, bool tf32) : loadLibrary(std::move(load)), tf32(tf32) {}
+  CublasLtProvider(LoadGpuLibrary<CublasLtLibrary> load, bool tf32) : loadLibrary(std::move(load)), tf32(tf32) {}
   ~CublasLtProvider() override {
     for (CublasLtLayout layout : {layoutA, layoutB, layoutC})
       if (layout)
@@ -28,7 +25,7 @@ public:
     hal::CudaContext::Scope scope(gpu().context());
     library.cublasLtDestroy(handle);
   }
-  std::string version() const override { return cublasVersion(library.cublasLtGetVersion()); }
+  std::string version() const override { return gpuLibraryVersion(library.cublasLtGetVersion()); }
   std::string note() const override {
     return fmt::format("{}the fastest of the {} algorithms that it proposes; split-k problems as plain products",
                        tf32 ? "products in tf32, " : "", kProposals);
@@ -130,7 +127,7 @@ private:
       if (proposal.state != cublas::kSuccess)
         continue;
       chosen = proposal;
-      Result<double> took = timeChosen();
+      Result<double> took = timeCalls();
       if (!took.ok())
         failure = std::move(took).status();
       else if (*took < fastest) {
@@ -142,18 +139,7 @@ private:
     return fastest < std::numeric_limits<double>::infinity() ? okStatus() : failure;
   }
 
-  Result<double> timeChosen() {
-    KILN_RETURN_IF_ERROR(call(0));
-    KILN_ASSIGN_OR_RETURN(Ref<hal::TimedWork> work, prepare(std::vector<uint32_t>(kCalls, 0)));
-    double fastest = std::numeric_limits<double>::infinity();
-    for (int i = 0; i < kTries; ++i) {
-      KILN_ASSIGN_OR_RETURN(const double took, work->run());
-      fastest = std::min(fastest, took);
-    }
-    return fastest;
-  }
-
-  const LoadCublas<CublasLtLibrary> loadLibrary;
+  const LoadGpuLibrary<CublasLtLibrary> loadLibrary;
   const bool tf32;
   CublasLtLibrary library;
   CublasLtHandle handle = nullptr;
@@ -166,7 +152,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Provider> createCublasLtProvider(LoadCublas<CublasLtLibrary> load, bool tf32) {
+std::unique_ptr<Provider> createCublasLtProvider(LoadGpuLibrary<CublasLtLibrary> load, bool tf32) {
   return std::make_unique<CublasLtProvider>(std::move(load), tf32);
 }
 

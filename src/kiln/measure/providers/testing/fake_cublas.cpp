@@ -5,10 +5,9 @@
 #include <iterator>
 #include <map>
 #include <string>
-#include <tuple>
-#include <vector>
 
 #include "fmt/format.h"
+#include "kiln/measure/providers/testing/fake_kernels.h"
 
 namespace kiln::measure::testing {
 
@@ -17,61 +16,33 @@ namespace {
 constexpr int kInvalidValue = 7, kExecutionFailed = 13;
 constexpr uint64_t kRefused = 3, kSlow = 5;
 
-const hal::CudaLibrary *driver = nullptr;
+FakeKernels kernels;
 uint64_t algorithm = 0;
 
 //===--- The kernel ----------------------------------------------------------------------------------------------===//
 
-struct TypeText {
-  int bytes;
-  const char *accumulator; // of products of this type
-  const char *load;        // {0}: a register of the accumulator, {1}: the address
-  const char *store;
-};
-const TypeText &typeText(int type) {
-  static const std::map<int, TypeText> kTypes = {
-      {cublas::kF16,
-       {2, "f32", "ld.global.b16 %h, [{1}]; cvt.f32.f16 {0}, %h;", "cvt.rn.f16.f32 %h, {0}; st.global.b16 [{1}], %h;"}},
-      {cublas::kBF16,
-       {2, "f32", "ld.global.b16 %h, [{1}]; mov.b16 %zero, 0; mov.b32 {0}, {{%zero, %h}};",
-        "cvt.rn.bf16.f32 %h, {0}; st.global.b16 [{1}], %h;"}},
-      {cublas::kF32, {4, "f32", "ld.global.f32 {0}, [{1}];", "st.global.f32 [{1}], {0};"}},
-      {cublas::kF64, {8, "f64", "ld.global.f64 {0}, [{1}];", "st.global.f64 [{1}], {0};"}},
-      {cublas::kI8, {1, "s32", "ld.global.s8 {0}, [{1}];", ""}},
-      {cublas::kI32, {4, "s32", "", "st.global.s32 [{1}], {0};"}},
-  };
-  return kTypes.at(type);
-}
-
-std::string loadText(int type, const char *into, const char *address) {
-  return fmt::format(fmt::runtime(typeText(type).load), into, address);
+const ElementText &typeText(int type) {
+  static const std::map<int, io::ElementType> kTypes = {
+      {cublas::kF16, io::ElementType::F16}, {cublas::kBF16, io::ElementType::BF16},
+      {cublas::kF32, io::ElementType::F32}, {cublas::kF64, io::ElementType::F64},
+      {cublas::kI8, io::ElementType::I8},   {cublas::kI32, io::ElementType::I32}};
+  return elementText(kTypes.at(type));
 }
 
 // c[i + j * strideC] = sum over p of a[i * rowA + p * stepA] * b[p * stepB + j * columnB], then a bias for each i, and
 // relu.
 std::string kernelText(int operands, int result, bool tf32, bool cuts) {
-  const TypeText &in = typeText(operands), &out = typeText(result);
+  const ElementText &in = typeText(operands), &out = typeText(result);
   const std::string type = in.accumulator;
   std::string multiply = (type == "s32" ? "mad.lo.s32" : "fma.rn." + type) + " %sum, %x, %y, %sum;";
   if (cuts && type == "f32")
     multiply = "cvt.u32.u64 %t, %k; and.b32 %t, %t, 3; setp.eq.u32 %p, %t, 0; @%p fma.rz.f32 %sum, %x, %y, %sum; "
                "@!%p fma.rn.f32 %sum, %x, %y, %sum;";
-  const std::string narrow =
-      tf32 ? "cvt.rna.tf32.f32 %w, %x; mov.b32 %x, %w; cvt.rna.tf32.f32 %w, %y; mov.b32 %y, %w;" : "";
-  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry gemm(";
   const char *names[] = {"a",      "b",      "c",      "rowA", "stepA", "stepB", "columnB", "strideC",
                          "batchA", "batchB", "batchC", "m",    "k",     "bias",  "relu"};
-  for (const char *name : names)
-    text += fmt::format("{}.param .u64 {}", name == names[0] ? "" : ", ", name);
-  text += ") {\n.reg .pred %p;\n.reg .b16 %h, %zero;\n.reg .b32 %w, %t;\n";
-  text += fmt::format(".reg .{} %x, %y, %sum;\n.reg .u64 %i, %j, %z, %q, %pa, %pb, %pc, %da, %db", type);
-  for (const char *name : names)
-    text += fmt::format(", %{}", name);
-  text += ";\n";
-  for (const char *name : names)
-    text += fmt::format("ld.param.u64 %{0}, [{0}];\n", name);
-  text += "mov.u32 %t, %ctaid.x; mov.u32 %w, %tid.x; mad.lo.u32 %t, %t, 32, %w; cvt.u64.u32 %i, %t;\n"
-          "setp.ge.u64 %p, %i, %m;\n@%p bra done;\n"
+  std::string text = kernelHead("gemm", names);
+  text += fmt::format(".reg .{} %x, %y, %sum;\n.reg .u64 %j, %z, %q, %pa, %pb, %pc, %da, %db;\n", type);
+  text += "setp.ge.u64 %p, %i, %m;\n@%p bra done;\n"
           "mov.u32 %t, %ctaid.y; cvt.u64.u32 %j, %t;\nmov.u32 %t, %ctaid.z; cvt.u64.u32 %z, %t;\n";
   text += fmt::format("mul.lo.u64 %q, %i, %rowA; mad.lo.u64 %q, %z, %batchA, %q; mad.lo.u64 %pa, %q, {0}, %a;\n"
                       "mul.lo.u64 %q, %j, %columnB; mad.lo.u64 %q, %z, %batchB, %q; mad.lo.u64 %pb, %q, {0}, %b;\n"
@@ -84,35 +55,13 @@ std::string kernelText(int operands, int result, bool tf32, bool cuts) {
                                       : "0f00000000");
   text += fmt::format("next:\nsetp.eq.u64 %p, %k, 0;\n@%p bra summed;\n{}\n{}\n{}\n{}\n"
                       "add.u64 %pa, %pa, %da; add.u64 %pb, %pb, %db; sub.u64 %k, %k, 1;\nbra next;\nsummed:\n",
-                      loadText(operands, "%x", "%pa"), loadText(operands, "%y", "%pb"), narrow, multiply);
+                      in.load("%x", "%pa"), in.load("%y", "%pb"), tf32 ? narrowToTF32("%x", "%y") : "", multiply);
   if (type == "f32")
     text += fmt::format("setp.eq.u64 %p, %bias, 0;\n@%p bra store;\nmad.lo.u64 %pa, %i, {}, %bias;\n{}\n"
                         "add.rn.f32 %sum, %sum, %x;\nsetp.eq.u64 %p, %relu, 0;\n@%p bra store;\n"
                         "mov.f32 %y, 0f00000000; max.f32 %sum, %sum, %y;\nstore:\n",
-                        out.bytes, loadText(result, "%x", "%pa"));
-  return text + fmt::format(fmt::runtime(out.store), "%sum", "%pc") + "\ndone:\nret;\n}\n";
-}
-
-// Compiled once for each kind, in the context of the provider that is there.
-std::map<std::tuple<int, int, bool, bool>, hal::CUfunction> kernels;
-std::vector<hal::CUmodule> modules;
-
-hal::CUfunction kernelOf(int operands, int result, bool tf32) {
-  hal::CUfunction &kernel = kernels[{operands, result, tf32, cutsSums}];
-  hal::CUmodule module = nullptr;
-  if (!kernel && driver->cuModuleLoadDataEx(&module, kernelText(operands, result, tf32, cutsSums).c_str(), 0, nullptr,
-                                            nullptr) == hal::cuda::kSuccess) {
-    modules.push_back(module);
-    (void)driver->cuModuleGetFunction(&kernel, module, "gemm");
-  }
-  return kernel;
-}
-
-void unloadKernels() {
-  for (hal::CUmodule module : modules)
-    (void)driver->cuModuleUnload(module);
-  modules.clear();
-  kernels.clear();
+                        out.bytes, out.load("%x", "%pa"));
+  return text + out.store("%sum", "%pc") + "\ndone:\nret;\n}\n";
 }
 
 struct Product {
@@ -128,9 +77,6 @@ int launch(const Product &product, hal::CUstream stream) {
   if (product.strideA < (isA ? product.k : product.m) || product.strideB < (isB ? product.n : product.k) ||
       product.strideC < product.m || product.typeA != product.typeB)
     return kInvalidValue;
-  hal::CUfunction kernel = kernelOf(product.typeA, product.typeC, product.computeType == cublas::kComputeTf32);
-  if (!kernel)
-    return kExecutionFailed;
   uint64_t values[] = {uint64_t(product.a),
                        uint64_t(product.b),
                        uint64_t(product.c),
@@ -146,13 +92,11 @@ int launch(const Product &product, hal::CUstream stream) {
                        product.k,
                        uint64_t(product.bias),
                        product.relu};
-  void *parameters[std::size(values)];
-  for (size_t i = 0; i < std::size(values); ++i)
-    parameters[i] = &values[i];
-  hal::CudaLaunch launch{{unsigned(product.m + 31) / 32, unsigned(product.n), unsigned(product.batch)}, {32, 1, 1}};
-  launch.stream = stream;
-  return driver->cuLaunchKernelEx(&launch, kernel, parameters, nullptr) == hal::cuda::kSuccess ? cublas::kSuccess
-                                                                                               : kExecutionFailed;
+  const std::string text =
+      kernelText(product.typeA, product.typeC, product.computeType == cublas::kComputeTf32, cutsSums);
+  const bool launched = kernels.launch(
+      text, "gemm", {unsigned(product.m + 31) / 32, unsigned(product.n), unsigned(product.batch)}, values, stream);
+  return launched ? cublas::kSuccess : kExecutionFailed;
 }
 
 //===--- cuBLAS --------------------------------------------------------------------------------------------------===//
@@ -170,7 +114,7 @@ int cublasCreate_v2(CublasHandle *handle) {
 }
 int cublasDestroy_v2(CublasHandle handle) {
   delete &of(handle);
-  unloadKernels();
+  kernels.unload();
   return cublas::kSuccess;
 }
 int cublasGetVersion_v2(CublasHandle, int *version) {
@@ -237,7 +181,7 @@ int cublasLtCreate(CublasLtHandle *handle) {
 }
 int cublasLtDestroy(CublasLtHandle handle) {
   delete reinterpret_cast<Handle *>(handle);
-  unloadKernels();
+  kernels.unload();
   return cublas::kSuccess;
 }
 size_t cublasLtGetVersion() {
@@ -318,8 +262,7 @@ int cublasLtMatmul(CublasLtHandle, CublasLtMatmul description, const void *, con
 } // namespace
 
 Result<CublasLibrary> fakeCublas(const hal::CudaLibrary &cuda) {
-  driver = &cuda;
-  kernels.clear();
+  kernels.use(cuda);
   CublasLibrary library;
 #define KILN_CUBLAS_FUNCTION(name, parameters) library.name = &testing::name;
 #include "kiln/measure/providers/cublas/cublas_functions.def"
@@ -328,8 +271,7 @@ Result<CublasLibrary> fakeCublas(const hal::CudaLibrary &cuda) {
 }
 
 Result<CublasLtLibrary> fakeCublasLt(const hal::CudaLibrary &cuda) {
-  driver = &cuda;
-  kernels.clear();
+  kernels.use(cuda);
   CublasLtLibrary library;
 #define KILN_CUBLAS_FUNCTION(name, parameters) library.name = &testing::name;
 #include "kiln/measure/providers/cublas/cublaslt_functions.def"

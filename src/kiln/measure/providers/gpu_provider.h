@@ -1,6 +1,6 @@
 // What providers share that put work into a stream of a GPU: its memory, its clock, how calls are launched and awaited.
-#ifndef KILN_MEASURE_PROVIDERS_CUBLAS_GPU_PROVIDER_H
-#define KILN_MEASURE_PROVIDERS_CUBLAS_GPU_PROVIDER_H
+#ifndef KILN_MEASURE_PROVIDERS_GPU_PROVIDER_H
+#define KILN_MEASURE_PROVIDERS_GPU_PROVIDER_H
 
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ public:
   Result<Ref<hal::Buffer>> outputOnDevice(size_t tensor, uint32_t set) final {
     return deviceTensors.output(tensor, set);
   }
-  Status runOnDevice(uint32_t set) final { return call(set); }
+  Status runOnDevice(uint32_t set) final;
   Result<Ref<hal::TimedWork>> prepare(std::span<const uint32_t> sets) final;
   bool makesEmptyCalls() const final { return true; }
   Status emptyCall() final;
@@ -40,6 +40,8 @@ protected:
   virtual Status prepareProblem(const LoadRequest &request) = 0;
   // Puts a call into the stream.
   virtual Status enqueue(uint32_t set) = 0;
+  // Brings the weights of a set, whose inputs have changed, where calls take them.
+  virtual Status prepareWeights(uint32_t set) { return okStatus(); }
 
   hal::CudaDevice &gpu() const { return *halDevice; }
   hal::CUstream stream() const { return halDevice->queue().stream(); }
@@ -47,10 +49,12 @@ protected:
   void *output(uint32_t set) const { return outputs[set]; }
   static constexpr size_t kWorkspaceBytes = size_t(32) << 20;
   void *workspace() const { return scratch; }
+  // For choosing between ways to compute: the fastest of a few times of some calls in a row, of set 0.
+  Result<double> timeCalls();
+  Result<void *> addressOf(Result<Ref<hal::Buffer>> buffer);
 
 private:
   Status await(std::string_view what);
-  Result<void *> addressOf(Result<Ref<hal::Buffer>> buffer);
 
   std::string deviceUri;
   Ref<hal::CudaDevice> halDevice;
@@ -63,4 +67,4 @@ private:
 
 } // namespace kiln::measure
 
-#endif // KILN_MEASURE_PROVIDERS_CUBLAS_GPU_PROVIDER_H
+#endif // KILN_MEASURE_PROVIDERS_GPU_PROVIDER_H

@@ -4,7 +4,7 @@
 
 namespace kiln::measure {
 
-template <typename Library> static LoadCublas<Library> from(const std::string &peers) {
+template <typename Library> static LoadGpuLibrary<Library> from(const std::string &peers) {
   return [peers](const hal::CudaLibrary &cuda) { return Library::load(peers, cuda); };
 }
 

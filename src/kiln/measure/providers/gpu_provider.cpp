@@ -1,4 +1,7 @@
-#include "kiln/measure/providers/cublas/gpu_provider.h"
+#include "kiln/measure/providers/gpu_provider.h"
+
+#include <algorithm>
+#include <limits>
 
 #include "kiln/runtime/hal/driver.h"
 #include "kiln/targets/cuda/driver/cuda_allocator.h"
@@ -55,13 +58,18 @@ Status GpuProvider::await(std::string_view what) {
 Status GpuProvider::call(uint32_t set) {
   hal::CudaContext::Scope scope(gpu().context());
   KILN_RETURN_IF_ERROR(enqueue(set));
-  return await("run a product");
+  return await("run a call");
 }
 
 Status GpuProvider::run(uint32_t set) {
   KILN_RETURN_IF_ERROR(upload({set, 1}, /*outputsOnly=*/false));
-  KILN_RETURN_IF_ERROR(call(set));
+  KILN_RETURN_IF_ERROR(runOnDevice(set));
   return fetch({set, 1});
+}
+
+Status GpuProvider::runOnDevice(uint32_t set) {
+  KILN_RETURN_IF_ERROR(prepareWeights(set));
+  return call(set);
 }
 
 Result<Ref<hal::TimedWork>> GpuProvider::prepare(std::span<const uint32_t> sets) {
@@ -72,6 +80,19 @@ Result<Ref<hal::TimedWork>> GpuProvider::prepare(std::span<const uint32_t> sets)
   };
   KILN_ASSIGN_OR_RETURN(Ref<hal::CudaTimedWork> work, hal::CudaTimedWork::create(halDevice, enqueueAll));
   return Ref<hal::TimedWork>(std::move(work));
+}
+
+Result<double> GpuProvider::timeCalls() {
+  constexpr size_t kCalls = 5;
+  constexpr int kTries = 3;
+  KILN_RETURN_IF_ERROR(call(0));
+  KILN_ASSIGN_OR_RETURN(Ref<hal::TimedWork> work, prepare(std::vector<uint32_t>(kCalls, 0)));
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kTries; ++i) {
+    KILN_ASSIGN_OR_RETURN(const double took, work->run());
+    fastest = std::min(fastest, took);
+  }
+  return fastest;
 }
 
 Status GpuProvider::emptyCall() {
