@@ -8,8 +8,8 @@
 
 namespace kiln {
 
-inline constexpr std::string_view kOwnProviders[] = {"cublas", "cublaslt", "kiln",     "mkl",
-                                                     "onednn", "openblas", "reference"};
+inline constexpr std::string_view kOwnProviders[] = {"cublas", "cublaslt", "cudnn",    "kiln",
+                                                     "mkl",    "onednn",   "openblas", "reference"};
 
 // All others are programs of users, of which Kiln knows what they say of themselves and nothing else.
 constexpr bool isOwnProvider(std::string_view name) {

@@ -1,6 +1,7 @@
 #include "kiln/measure/providers/gpu_providers.h"
 
 #include "kiln/measure/providers/cublas/cublas_provider.h"
+#include "kiln/measure/providers/cudnn/cudnn_provider.h"
 
 namespace kiln::measure {
 
@@ -17,6 +18,10 @@ static constexpr ProviderEntry kEntries[] = {
      [](const std::string &peers) { return createCublasLtProvider(from<CublasLtLibrary>(peers), false); }},
     {"cublaslt:tf32", "cuBLASLt on a GPU, f32 rounded to tf32",
      [](const std::string &peers) { return createCublasLtProvider(from<CublasLtLibrary>(peers), true); }},
+    {"cudnn", "cuDNN on a GPU: convolutions of f16, bf16 and f32",
+     [](const std::string &peers) { return createCudnnProvider(from<CudnnLibrary>(peers), false); }},
+    {"cudnn:tf32", "cuDNN on a GPU, f32 rounded to tf32",
+     [](const std::string &peers) { return createCudnnProvider(from<CudnnLibrary>(peers), true); }},
 };
 
 std::span<const ProviderEntry> gpuProviders() {

@@ -51,9 +51,9 @@ void setVariable(std::vector<std::string> &variables, std::string assignment) {
 
 // What steers thread pools and libraries of mathematics, be it left over from another job or from an image's maker: a
 // result must not depend on the shell that the lab was started from. What is wanted is given as WorkerOptions.
-constexpr std::string_view kNotInherited[] = {
-    "OMP_",  "GOMP_",   "KMP_",   "OPENBLAS_",           "GOTO_", "MKL_", "BLIS_",
-    "DNNL_", "ONEDNN_", "CUBLAS", "NVIDIA_TF32_OVERRIDE"};
+constexpr std::string_view kNotInherited[] = {"OMP_",    "GOMP_",  "KMP_",   "OPENBLAS_",
+                                              "GOTO_",   "MKL_",   "BLIS_",  "DNNL_",
+                                              "ONEDNN_", "CUBLAS", "CUDNN_", "NVIDIA_TF32_OVERRIDE"};
 
 bool isInherited(std::string_view assignment) {
   return std::ranges::none_of(kNotInherited, [&](std::string_view prefix) { return assignment.starts_with(prefix); });

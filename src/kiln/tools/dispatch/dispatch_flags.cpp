@@ -94,7 +94,7 @@ void DispatchFlags::addParticipants(FlagParser &parser, const KilnAlone *alone) 
   parser.group("Who takes part");
   parser.add({"providers", "NAME,...",
               "Who takes part: kiln, onednn, onednn:preferred, openblas, mkl, reference; on a GPU kiln, cublas, "
-              "cublaslt. The default is kiln, and each library that is installed; none is nobody but "
+              "cublaslt, cudnn. The default is kiln, and each library that is installed; none is nobody but "
               "--provider-command. `kiln-lab-worker --list_providers` says which "
               "are."},
              providers);

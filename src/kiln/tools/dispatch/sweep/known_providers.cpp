@@ -121,7 +121,7 @@ Result<std::vector<KnownProvider>> findProviders(const DispatchFlags &flags, boo
   // Libraries know nothing of programs that somebody else wrote, unless these are an operation that they have.
   const std::string peers = peersFolder(flags.peersDir);
   if (!asked) {
-    wanted = !flags.labDevice.isCpu() ? std::vector<std::string>{"kiln", "cublas", "cublaslt"}
+    wanted = !flags.labDevice.isCpu() ? std::vector<std::string>{"kiln", "cublas", "cublaslt", "cudnn"}
              : flags.corpus.empty() ? std::vector<std::string>{"kiln", "onednn", "onednn:preferred", "openblas", "mkl"}
                                     : std::vector<std::string>{"kiln"};
     if (!flags.labDevice.isCpu() && withTF32)
