@@ -14,6 +14,8 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=slice_of_fill --input=3 --input=4 --expected_output=2x2xi32=1
 // RUN: kiln-run-module --module=%t.vmfb --function=nothing --input=2 --input=3xf32=1 --expected_output=2x0x3xf32=0 \
 // RUN:   --expected_output=2x0xf32=0 --expected_output=2xf32=1
+// RUN: kiln-run-module --module=%t.vmfb --function=reshape_nothing --input=0x20xi8=0 --input=0x1x0x1xi8=0 --input=20 \
+// RUN:   --expected_output=0x1x0xi8=0
 // RUN: kiln-run-module --module=%t.vmfb --function=concat_nothing --input=2x3xf32=1 --input=2x0xf32=0 \
 // RUN:   --expected_output=2x3xf32=1 --expected_output=2x0xf32=0
 // RUN: kiln-run-module --module=%t.vmfb --function=one_of_row --input="3x3x1xf32=[[1][2][3]][[4][5][6]][[7][8][9]]" \
@@ -51,6 +53,28 @@
 #row = affine_map<(d0, d1) -> (d0)>
 #column = affine_map<(d0, d1) -> (d1)>
 #none = affine_map<(d0, d1) -> ()>
+
+// One change of shape does not undo the other: 0x20 becomes 0x20x1, and then 0x1.
+func.func @reshape_nothing(%x: tensor<0x?xi8>, %y: tensor<0x?x0x?xi8>, %n: index) -> tensor<0x?x0xi8> {
+  %c20 = arith.constant 20 : index
+  %part = arith.divui %n, %c20 : index
+  %parts = tensor.expand_shape %x [[0], [1, 2]] output_shape [0, 20, %part] : tensor<0x?xi8> into tensor<0x20x?xi8>
+  %rows = tensor.collapse_shape %parts [[0, 1], [2]] : tensor<0x20x?xi8> into tensor<0x?xi8>
+  %c3 = arith.constant 3 : index
+  %d3 = tensor.dim %y, %c3 : tensor<0x?x0x?xi8>
+  %zero = arith.constant 0 : i8
+  %e = tensor.empty(%d3) : tensor<0x?x0xi8>
+  %f = linalg.fill ins(%zero : i8) outs(%e : tensor<0x?x0xi8>) -> tensor<0x?x0xi8>
+  %sum = linalg.generic {indexing_maps = [affine_map<(i, j, k, l) -> (i, j)>, affine_map<(i, j, k, l) -> (i, j, k, l)>,
+      affine_map<(i, j, k, l) -> (i, l, k)>], iterator_types = ["parallel", "reduction", "parallel", "parallel"]}
+      ins(%rows, %y : tensor<0x?xi8>, tensor<0x?x0x?xi8>) outs(%f : tensor<0x?x0xi8>) {
+  ^bb0(%a: i8, %b: i8, %old: i8):
+    %product = arith.muli %a, %b : i8
+    %next = arith.addi %old, %product : i8
+    linalg.yield %next : i8
+  } -> tensor<0x?x0xi8>
+  return %sum : tensor<0x?x0xi8>
+}
 
 // A product with a constant, added to the sum.
 func.func @constant_factor(%a: tensor<4x6xf16>) -> tensor<6xf32> {

@@ -12,6 +12,7 @@
 // RUN:   call sums --input="2x3xf32=1 2 3 4 5 6" && \
 // RUN:   call no_step --input=2x0xf32 --input="2xf32=5 6" && \
 // RUN:   call in_body --input="2xf32=1 2" && \
+// RUN:   call on_the_way --input="2xf32=1 2" --input=4xf32=7 --input=2 && \
 // RUN:   call long --input=100000xi64=3; }; \
 // RUN: device= calls llvm-cpu > %t.cpu && device=--device=local-task calls llvm-cpu > %t.task && \
 // RUN: device=--device=cuda-sim calls cuda > %t.gpu
@@ -153,6 +154,31 @@ func.func @in_body(%x: tensor<2xf32>) -> tensor<2x5xf32> {
     linalg.yield %y : f32
   } -> tensor<2x5xf32>
   return %r : tensor<2x5xf32>
+}
+
+// What it takes in starts from a value, and is needed no more itself.
+// CHECK: 4xf32=14 19 14 21
+// CHECK: 4xf32=14 14 14 14
+func.func @on_the_way(%x: tensor<?xf32>, %y: tensor<?xf32>, %m: index) -> (tensor<?xf32>, tensor<?xf32>) {
+  %twice = arith.addf %y, %y : tensor<?xf32>
+  %four = arith.constant 4.0 : f32
+  %e = tensor.empty(%m) : tensor<?xf32>
+  %f = linalg.fill ins(%four : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%f : tensor<?xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %i : index to i32
+    %k = arith.sitofp %j : i32 to f32
+    %0 = arith.addf %p, %q : f32
+    %1 = arith.addf %0, %k : f32
+    linalg.yield %1 : f32
+  } -> tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [#id, affine_map<(i) -> (i * 2 + 1)>], iterator_types = ["parallel"]} ins(%a : tensor<?xf32>) outs(%twice : tensor<?xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %0 = arith.addf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  return %r, %twice : tensor<?xf32>, tensor<?xf32>
 }
 
 // Several workgroups: how many elements are 3, and how many are 1.

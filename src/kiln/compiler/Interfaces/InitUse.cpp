@@ -68,10 +68,50 @@ struct DropUnneededInits : OpRewritePattern<linalg::GenericOp> {
     return success(isChanged);
   }
 };
+
+// The body reads the init of a result that nobody uses: that is an input.
+struct ReadInitsOfUnusedResults : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
+    if (op.getNumDpsInits() < 2 || op.getNumReductionLoops() != 0 || !op.hasPureTensorSemantics())
+      return failure();
+    for (OpOperand &init : op.getDpsInitsMutable())
+      if (op.getTiedOpResult(&init).use_empty() && op.payloadUsesValueFromOperand(&init))
+        return makeInput(op, init, rewriter), success();
+    return failure();
+  }
+
+private:
+  static void makeInput(linalg::GenericOp op, OpOperand &init, PatternRewriter &rewriter) {
+    unsigned number = init.getOperandNumber(), inputCount = op.getNumDpsInputs(), output = number - inputCount;
+    SmallVector<Value> inputs(op.getInputs()), outputs(op.getOutputs());
+    inputs.push_back(init.get());
+    outputs.erase(outputs.begin() + output);
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    std::rotate(maps.begin() + inputCount, maps.begin() + number, maps.begin() + number + 1);
+    SmallVector<Value> used(op.getResults());
+    used.erase(used.begin() + output);
+    auto generic = linalg::GenericOp::create(rewriter, op.getLoc(), TypeRange(ValueRange(used)), inputs, outputs, maps,
+                                             op.getIteratorTypesArray());
+    generic->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.inlineRegionBefore(op.getRegion(), generic.getRegion(), generic.getRegion().begin());
+
+    Block &body = *generic.getBody();
+    BlockArgument last = body.getArgument(number);
+    BlockArgument first = body.insertArgument(inputCount, last.getType(), last.getLoc());
+    rewriter.replaceAllUsesWith(last, first);
+    body.eraseArgument(last.getArgNumber());
+    rewriter.modifyOpInPlace(body.getTerminator(), [&] { body.getTerminator()->eraseOperand(output); });
+    for (auto [before, after] : llvm::zip(used, generic.getResults()))
+      rewriter.replaceAllUsesWith(before, after);
+    rewriter.eraseOp(op);
+  }
+};
 } // namespace
 
 void populateDropUnneededInitsPatterns(RewritePatternSet &patterns) {
-  patterns.add<DropUnneededInits>(patterns.getContext());
+  patterns.add<DropUnneededInits, ReadInitsOfUnusedResults>(patterns.getContext());
 }
 
 } // namespace kiln

@@ -14,7 +14,8 @@ bool reachesWholeResult(mlir::OpOperand &init);
 // that is not structured is taken to need its inits.
 bool needsInit(mlir::OpOperand &init);
 
-// Gives each generic an empty tensor in place of an init that it does not need.
+// Gives each generic an empty tensor in place of an init that it does not need, and drops results that nobody uses
+// although the body reads their init.
 void populateDropUnneededInitsPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace kiln

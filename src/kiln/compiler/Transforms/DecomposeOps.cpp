@@ -12,6 +12,13 @@ namespace kiln {
 #define GEN_PASS_DEF_DECOMPOSEOPSPASS
 #include "kiln/compiler/Transforms/TransformsPasses.h.inc"
 
+// A change of shape of a tensor without elements. What MLIR folds two of them to, where one undoes the other, has the
+// extents of the first if their products say so, which they do not where one is 0.
+static bool reshapesNothing(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) &&
+         llvm::is_contained(cast<RankedTensorType>(op->getResult(0).getType()).getShape(), 0);
+}
+
 namespace {
 class DecomposeOpsPass : public impl::DecomposeOpsPassBase<DecomposeOpsPass> {
 public:
@@ -42,6 +49,8 @@ public:
       return linalg::lowerUnPack(rewriter, unpack,
                                  /*lowerUnpadLikeWithExtractSlice=*/unpack.getMixedTiles().size() ==
                                      static_cast<size_t>(unpack.getDestType().getRank()));
+    if (reshapesNothing(op))
+      return rewriter.replaceOp(op, emptyOf(rewriter, op)), success();
     auto concat = dyn_cast<tensor::ConcatOp>(op);
     FailureOr<SmallVector<Value>> parts = concat ? decomposeConcat(rewriter, concat)
                                                  : cast<linalg::AggregatedOpInterface>(op).decomposeOperation(rewriter);
@@ -51,6 +60,31 @@ public:
   }
 
 private:
+  // A tensor without elements, of the extents of the result of a change of shape.
+  static Value emptyOf(RewriterBase &rewriter, Operation *op) {
+    Location loc = op->getLoc();
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    SmallVector<OpFoldResult> extents;
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+      extents = expand.getMixedOutputShape();
+    } else {
+      auto collapse = cast<tensor::CollapseShapeOp>(op);
+      SmallVector<OpFoldResult> source = tensor::getMixedSizes(rewriter, loc, collapse.getSrc());
+      for (auto [extent, group] : llvm::zip(type.getShape(), collapse.getReassociationIndices())) {
+        if (!ShapedType::isDynamic(extent)) {
+          extents.push_back(rewriter.getIndexAttr(extent));
+          continue;
+        }
+        Value product = getValueOrCreateConstantIndexOp(rewriter, loc, source[group.front()]);
+        for (int64_t dim : llvm::drop_begin(group))
+          product = arith::MulIOp::create(rewriter, loc, product,
+                                          getValueOrCreateConstantIndexOp(rewriter, loc, source[dim]));
+        extents.push_back(product);
+      }
+    }
+    return tensor::EmptyOp::create(rewriter, loc, extents, type.getElementType(), type.getEncoding());
+  }
+
   // Parts without elements have no place in the result: a slice must not start where a tensor ends.
   static FailureOr<SmallVector<Value>> decomposeConcat(RewriterBase &rewriter, tensor::ConcatOp op) {
     SmallVector<Value> parts = llvm::filter_to_vector(op.getInputs(), [](Value part) {
@@ -176,7 +210,8 @@ private:
 } // namespace
 
 bool isAggregate(Operation *op) {
-  return isa<linalg::AggregatedOpInterface, linalg::PackOp, linalg::UnPackOp, tensor::ConcatOp>(op);
+  return isa<linalg::AggregatedOpInterface, linalg::PackOp, linalg::UnPackOp, tensor::ConcatOp>(op) ||
+         reshapesNothing(op);
 }
 
 LogicalResult decomposeAggregate(RewriterBase &rewriter, Operation *op) {

@@ -266,3 +266,30 @@ util.func @constant_body() -> tensor<i8> {
   } -> tensor<i8>
   util.return %r : tensor<i8>
 }
+
+// An elementwise operation that starts from a value is taken in whole: what it stored is no result of the other.
+
+// CHECK-LABEL: util.func public @starts_from_a_value
+// CHECK:         %[[R:.+]] = linalg.generic
+// CHECK-SAME:      ins(%arg0 : tensor<?xf32>) outs(%arg1 : tensor<?xf32>)
+// CHECK-NEXT:    ^bb0(%{{.+}}: f32, %{{.+}}: f32):
+// CHECK:         } -> tensor<?xf32>
+// CHECK-NEXT:    util.return %[[R]]
+#same = affine_map<(i) -> (i)>
+#second = affine_map<(i) -> (i * 2 + 1)>
+util.func public @starts_from_a_value(%x: tensor<?xf32>, %y: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %four = arith.constant 4.0 : f32
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %f = linalg.fill ins(%four : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %a = linalg.generic {indexing_maps = [#same, #same], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%f : tensor<?xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %0 = arith.addf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  %r = linalg.generic {indexing_maps = [#same, #second], iterator_types = ["parallel"]} ins(%a : tensor<?xf32>) outs(%y : tensor<?xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %0 = arith.addf %p, %q : f32
+    linalg.yield %0 : f32
+  } -> tensor<?xf32>
+  util.return %r : tensor<?xf32>
+}
