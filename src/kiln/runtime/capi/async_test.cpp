@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <thread>
 
@@ -21,6 +22,7 @@ struct Host {
   int entered = 0;
   std::thread::id thread; // of the last call
   kiln_fence_t *waitFor = nullptr;
+  std::function<kiln_fence_t *()> submit; // gives what to wait for
   const char *failure = nullptr;
 
   static kiln_status_t *call(void *context, const kiln_value_t *, size_t, kiln_value_t *, size_t) {
@@ -30,6 +32,8 @@ struct Host {
     host->thread = std::this_thread::get_id();
     host->changed.notify_all();
     host->changed.wait(lock, [&] { return host->isOpen; });
+    if (host->submit)
+      host->waitFor = host->submit();
     if (host->waitFor)
       return kiln_fence_wait(host->waitFor, KILN_NO_TIMEOUT);
     return host->failure ? kiln_status_create(KILN_STATUS_UNAVAILABLE, host->failure) : nullptr;
@@ -83,6 +87,9 @@ protected:
     return copy;
   }
 
+  static constexpr const char *laterCall =
+      "the fence is of a call of the session that this thread is in a call of, and which comes after this one\n  at "
+      "native";
   Host host;
   const kiln_function_t *blocking = nullptr; // waits while the host is not open
   const std::vector<float> expected = {1, 2, 3, 4};
@@ -242,11 +249,13 @@ TEST_F(CApiAsync, ACallCannotWaitForALaterOneOfItsSession) {
   host.awaitEntered(1);
   host.waitFor = submit(session, function, {argument()});
   host.open(true);
-  EXPECT_EQ(waitFor(first).find(
-                "the call that the fence stands for is to run on this thread, and would wait for itself\n  at native"),
-            0u);
+  EXPECT_EQ(waitFor(first).find(laterCall), 0u);
   EXPECT_EQ(numbersOf(host.waitFor), expected);
   kiln_fence_release(first);
+  // The same from a call that its caller waits for.
+  host.submit = [&] { return submit(session, function, {argument()}); };
+  EXPECT_EQ(textOf(kiln_session_call(session, blocking, nullptr, 0, nullptr, 0)).find(laterCall), 0u);
+  EXPECT_EQ(numbersOf(host.waitFor), expected);
 }
 
 TEST_F(CApiAsync, ALimitEndsTheWaitOfANativeFunction) {

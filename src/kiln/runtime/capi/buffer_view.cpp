@@ -67,6 +67,7 @@ Status giveView(const CheckedView &checked, Ref<hal::Buffer> buffer, kiln_ref_t 
 
 Status createView(const ViewArguments &given, const void *data) {
   KILN_ASSIGN_OR_RETURN(CheckedView checked, check(given));
+  KILN_RETURN_IF_ERROR(checkTruthValues(checked.type, data, given.size));
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer,
                         checked.device->allocator().allocate(hal::BufferUsage::External, given.size));
   if (data) {
@@ -81,6 +82,7 @@ Status createView(const ViewArguments &given, const void *data) {
 Status wrapView(const ViewArguments &given, hal::HostMemory memory) {
   KILN_ASSIGN_OR_RETURN(CheckedView checked, check(given));
   KILN_RETURN_IF_ERROR(neededArray(memory.data, given.size, "data"));
+  KILN_RETURN_IF_ERROR(checkTruthValues(checked.type, memory.data, given.size));
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, checked.device->allocator().importHost(std::move(memory)));
   return giveView(checked, std::move(buffer), given.out);
 }
@@ -94,6 +96,7 @@ Status readView(kiln_ref_t ref, void *target, size_t size) {
 Status writeView(kiln_ref_t ref, const void *source, size_t size) {
   KILN_ASSIGN_OR_RETURN(Ref<hal::BufferView> view, viewArgument(ref));
   KILN_RETURN_IF_ERROR(checkCopySize(*view, source, size, "source"));
+  KILN_RETURN_IF_ERROR(checkTruthValues(view->elementType(), source, size));
   return view->buffer()->write(0, {static_cast<const std::byte *>(source), size});
 }
 

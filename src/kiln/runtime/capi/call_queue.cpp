@@ -54,7 +54,7 @@ CallQueue::~CallQueue() {
     thread.join();
 }
 
-Result<std::thread::id> CallQueue::start() {
+Status CallQueue::start() {
   std::lock_guard lock(state->mutex);
   if (!state->thread.joinable()) {
     BlockedSignals blocked;
@@ -67,7 +67,7 @@ Result<std::thread::id> CallQueue::start() {
       return noThread("a thread for asynchronous calls of a session", error);
     }
   }
-  return state->thread.get_id();
+  return okStatus();
 }
 
 void CallQueue::push(std::unique_ptr<Call> call) {

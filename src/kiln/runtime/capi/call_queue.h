@@ -29,7 +29,7 @@ public:
   CallQueue &operator=(const CallQueue &) = delete;
 
   // Starts the thread unless it runs. Fails where there is none to be had.
-  Result<std::thread::id> start();
+  Status start();
   // Needs a successful start. Throws std::bad_alloc, and has taken nothing then.
   void push(std::unique_ptr<Call> call);
   bool isOwnThread() const;

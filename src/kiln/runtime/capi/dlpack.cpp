@@ -210,6 +210,7 @@ Status importTensor(kiln_device_t *deviceHandle, const dlpack::Tensor &tensor, b
     release = releaseOnce(std::free, memory.data);
   }
   memory.release = std::move(release);
+  KILN_RETURN_IF_ERROR(checkTruthValues(type, memory.data, bytes));
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, device->allocator().importHost(std::move(memory)));
   KILN_ASSIGN_OR_RETURN(Ref<hal::BufferView> view, hal::BufferView::create(std::move(buffer), type, shape));
   *out = giveRef(vm::AnyRef(std::move(view)));

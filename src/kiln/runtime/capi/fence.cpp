@@ -13,8 +13,9 @@ namespace kiln::capi {
 constexpr uint64_t kAskAgain = 20'000'000;
 
 Status FenceObject::wait(Deadline deadline, const CallLimit *limit) const {
-  if (!isSignaled() && thread == std::this_thread::get_id())
-    return failedPrecondition("the call that the fence stands for is to run on this thread, and would wait for itself");
+  if (!isSignaled() && CallOfThread::isOf(session))
+    return failedPrecondition("the fence is of a call of the session that this thread is in a call of, and which comes "
+                              "after this one");
   for (;;) {
     uint64_t nanoseconds = deadline.remaining();
     if (limit)
@@ -68,6 +69,7 @@ private:
     std::optional<CallLimit::Scope> scope;
     if (limit)
       scope.emplace(*limit);
+    CallOfThread inCall(*function->session);
     std::vector<vm::Value> results(function->function.resultCount());
     KILN_RETURN_IF_ERROR(function->session->session->callInTurn(function->function, arguments, results));
     fence->results = std::move(results);
@@ -99,7 +101,8 @@ Status submit(kiln_session_t *session, const kiln_function_t *functionHandle, st
   call->fence = makeRef<FenceObject>();
   call->fence->instance = instance;
   Ref<SessionObject> object = call->function->session;
-  KILN_ASSIGN_OR_RETURN(call->fence->thread, object->queue.start());
+  call->fence->session = object.get();
+  KILN_RETURN_IF_ERROR(object->queue.start());
   // The handle is made first: afterwards the call cannot be taken back.
   kiln_fence_t *fence = giveHandle<kiln_fence_t>(call->fence);
   object->submitted.fetch_add(1);

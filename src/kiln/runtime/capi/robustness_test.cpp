@@ -568,6 +568,21 @@ TEST_F(CApiRobustness, CallsWithWrongValues) {
   EXPECT_NE(textOf(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, much, 2, nullptr, 0, &view)), "");
 }
 
+TEST_F(CApiRobustness, TruthValuesAreZeroOrOne) {
+  const uint8_t right[4] = {0, 1, 1, 0};
+  alignas(64) uint8_t wrong[4] = {0, 1, 2, 0};
+  const char *expected = "element 2 of a tensor of i1 is the byte 2; only 0 and 1 are truth values";
+  kiln_ref_t made = {};
+  EXPECT_EQ(textOf(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_I1, shape, 1, wrong, 4, &made)), expected);
+  EXPECT_EQ(textOf(kiln_buffer_view_wrap(device, KILN_ELEMENT_TYPE_I1, shape, 1, wrong, 4, nullptr, nullptr, &made)),
+            expected);
+  must(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_I1, shape, 1, right, 4, &made));
+  EXPECT_EQ(textOf(kiln_buffer_view_write(made, wrong, 4)), expected);
+  kiln_ref_release(made);
+  must(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_UI8, shape, 1, wrong, 4, &made));
+  kiln_ref_release(made);
+}
+
 // Memory is given back once, also where nothing else is right.
 TEST_F(CApiRobustness, MemoryIsReleasedOnFailure) {
   int released = 0;

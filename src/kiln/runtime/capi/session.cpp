@@ -192,6 +192,7 @@ Status call(kiln_session_t *sessionHandle, const kiln_function_t *functionHandle
   if (session.submitted.load() && !session.queue.isOwnThread())
     return failedPrecondition("asynchronous calls of this session have not ended; wait for the fence of the last");
   std::ranges::fill(results, kiln_value_t{KILN_KIND_REF, {}});
+  CallOfThread inCall(session);
   CallValues<vm::Value> in(arguments.size()), out(results.size());
   KILN_RETURN_IF_ERROR(readArguments(*function, arguments, in.span()));
   KILN_RETURN_IF_ERROR(session.session->call(function->function, in.span(), out.span()));

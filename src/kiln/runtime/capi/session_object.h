@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "kiln/base/call_limit.h"
@@ -50,11 +50,32 @@ struct FunctionObject final : RefCounted {
   const vm::Function function;
 };
 
+// A call that this thread is in, while this lives; the call that it was made from is around it.
+class CallOfThread {
+public:
+  explicit CallOfThread(const SessionObject &session) : session(&session), outer(std::exchange(innermost, this)) {}
+  CallOfThread(const CallOfThread &) = delete;
+  ~CallOfThread() { innermost = outer; }
+
+  // Whether the thread is in a call of the session, which is not looked into.
+  static bool isOf(const SessionObject *session) {
+    for (const CallOfThread *call = innermost; call; call = call->outer)
+      if (call->session == session)
+        return true;
+    return false;
+  }
+
+private:
+  static inline thread_local constinit const CallOfThread *innermost = nullptr;
+  const SessionObject *const session;
+  const CallOfThread *const outer;
+};
+
 // An asynchronous call, as the program waits for it.
 struct FenceObject final : RefCounted {
   const Ref<hal::HostSemaphore> ended = makeRef<hal::HostSemaphore>(0); // 1 when the call has succeeded
   std::vector<vm::Value> results;                                       // valid, and constant, from then on
-  std::thread::id thread;                                               // that runs the call
+  const SessionObject *session = nullptr;                               // of the call; may be gone when that has ended
   uint64_t instance = 0;                                                // of its session
 
   bool isSignaled() const { return ended->isReached(1); }

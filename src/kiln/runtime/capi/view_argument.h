@@ -2,6 +2,9 @@
 #ifndef KILN_RUNTIME_CAPI_VIEW_ARGUMENT_H
 #define KILN_RUNTIME_CAPI_VIEW_ARGUMENT_H
 
+#include <algorithm>
+#include <span>
+
 #include "kiln/runtime/capi/values.h"
 #include "kiln/runtime/vm/hal_types.h"
 
@@ -30,6 +33,17 @@ inline Status checkCopySize(const hal::BufferView &view, const void *memory, siz
   if (size != view.byteLength())
     return invalidArgument("a {} has {} bytes; `{}` has {}", view.typeText(), view.byteLength(), name, size);
   return neededArray(memory, size, name);
+}
+// Native code relies on 0 or 1 in the bytes of truth values.
+inline Status checkTruthValues(hal::ElementType type, const void *memory, size_t size) {
+  if (type != hal::ElementType::I1 || !memory)
+    return okStatus();
+  std::span bytes(static_cast<const uint8_t *>(memory), size);
+  auto bad = std::ranges::find_if(bytes, [](uint8_t byte) { return byte > 1; });
+  if (bad == bytes.end())
+    return okStatus();
+  return invalidArgument("element {} of a tensor of i1 is the byte {}; only 0 and 1 are truth values",
+                         bad - bytes.begin(), *bad);
 }
 
 } // namespace kiln::capi

@@ -22,9 +22,11 @@ Result<uint64_t> shapeByteLength(ElementType type, std::span<const uint64_t> sha
     uint64_t perByte = 8 / elementTypeBits(type);
     return count / perByte + (count % perByte != 0);
   }
+  // No memory is larger, and differences of addresses in it have a sign.
+  constexpr uint64_t kMostBytes = INT64_MAX;
   uint64_t length;
-  if (__builtin_mul_overflow(count, elementTypeByteSize(type), &length))
-    return outOfRange("{} takes more bytes than 64 bits can count", shapeText(type, shape));
+  if (__builtin_mul_overflow(count, elementTypeByteSize(type), &length) || length > kMostBytes)
+    return outOfRange("{} takes more bytes than a memory has", shapeText(type, shape));
   return length;
 }
 

@@ -96,6 +96,8 @@ public:
 
   // From now on `execute` fails, and says why. What it was given before may be in use for ever.
   void lose(Status why) { loss->set(std::move(why)); }
+  // Why it takes no more work; success while it does.
+  Status checkNotLost() const { return loss->isSet() ? loss->status(uri()) : okStatus(); }
 
 protected:
   // `loss` is shared with what else finds out that the device does not work, such as its buffers.

@@ -105,6 +105,24 @@ TEST(CallLimit, EndsCallsThatMultiply) {
   EXPECT_LT(late.nanoseconds, kLong);
 }
 
+// Also where the call would ask for nothing on its way.
+TEST(CallLimit, NothingBeginsOnceItIsOver) {
+  schema::CodeBuilder code;
+  code.ret();
+  schema::ModuleDesc desc = testing::emptyDesc();
+  testing::addFunction(desc, "f", "_", 0, 0, std::move(code));
+  auto session = Session::create({*testing::loadDesc(desc)}, {});
+  ASSERT_TRUE(session.ok()) << session.status().toString();
+  auto call = [&] { return (*session)->call(*(*session)->lookup("f"), {}, {}); };
+  EXPECT_TRUE(call().ok());
+  EXPECT_EQ(endedAt(Deadline::immediate(), call).status.code(), StatusCode::DeadlineExceeded);
+  Ref<CallLimit> limit = makeRef<CallLimit>();
+  CallLimit::Scope scope(*limit);
+  EXPECT_TRUE(call().ok());
+  limit->cancel();
+  EXPECT_EQ(call().code(), StatusCode::Cancelled);
+}
+
 class CallLimitOnDevice : public ::testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
@@ -168,6 +186,60 @@ TEST_P(CallLimitOnDevice, WhatCannotBeStoppedLosesItsDevice) {
   EXPECT_EQ(after.code(), StatusCode::Unavailable) << after.toString();
   EXPECT_NE(after.message().find("create it anew"), std::string::npos) << after.toString();
   // The workgroup is let go, so that the device ends with the test.
+  float end = 1;
+  EXPECT_TRUE(input->buffer()->write(0, std::as_bytes(std::span(&end, 1))).ok());
+}
+
+// The thread that calls runs what another one is at work at: whose call has a limit does not wait for that.
+TEST_P(CallLimitOnDevice, DoesNotWaitForTheCallsOfOthers) {
+  if (std::string_view(GetParam()) != "local-sync")
+    GTEST_SKIP() << "its calls wait for workers, which others lose";
+  auto waiting = load(testing::absDesc({{1}}, 2)), plain = load(testing::absDesc({{1}}));
+  ASSERT_TRUE(waiting.ok() && plain.ok());
+  Ref<hal::BufferView> input = number(-1);
+  Status ofOther;
+  std::thread other([&] { ofOther = callAbs(**waiting, input); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100)); // in the midst of it, or before: both are right
+  Ended late = endedAt(Deadline::after(50 * kMillisecond), [&] { return callAbs(**plain, number(1)); });
+  float end = 1;
+  EXPECT_TRUE(input->buffer()->write(0, std::as_bytes(std::span(&end, 1))).ok());
+  other.join();
+  EXPECT_EQ(late.status.code(), StatusCode::DeadlineExceeded) << late.status.toString();
+  EXPECT_LT(late.nanoseconds, kLong);
+  EXPECT_TRUE(ofOther.ok()) << ofOther.toString();
+}
+
+// Of a device that is lost with work in its queue, also what has no limit ends.
+TEST(CallLimit, WhatWaitsBehindAStuckWorkgroupFailsWithIt) {
+  hal::DriverRegistry registry;
+  hal::registerDrivers(registry);
+  hal::DeviceOptions options;
+  options.task.workerCount = 1;
+  Ref<hal::Device> device = *registry.createDevice("local-task", options);
+  auto load = [&](const schema::ModuleDesc &desc) {
+    return Session::create({*testing::loadDesc(desc)}, {*createHalModule({device})});
+  };
+  auto number = [&](float value) {
+    Ref<hal::Buffer> buffer = *device->allocator().allocate(hal::BufferUsage::External, sizeof(float));
+    EXPECT_TRUE(buffer->write(0, std::as_bytes(std::span(&value, 1))).ok());
+    return *hal::BufferView::create(buffer, hal::ElementType::F32, {{1}});
+  };
+  auto callAbs = [](Session &session, const Ref<hal::BufferView> &input) {
+    Value arguments[] = {Value(input)}, results[1];
+    return session.call(*session.lookup("abs"), arguments, results);
+  };
+  auto stuck = load(testing::absDesc({{1}}, 2)), plain = load(testing::absDesc({{1}}));
+  ASSERT_TRUE(stuck.ok() && plain.ok());
+  Ref<hal::BufferView> input = number(-1);
+  Status behind;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200)); // the worker is at work by then
+    behind = callAbs(**plain, number(1));
+  });
+  Ended late = endedAt(Deadline::after(500 * kMillisecond), [&] { return callAbs(**stuck, input); });
+  EXPECT_NE(late.status.message().find("the device is lost"), std::string::npos) << late.status.toString();
+  other.join();
+  EXPECT_EQ(behind.code(), StatusCode::Unavailable) << behind.toString();
   float end = 1;
   EXPECT_TRUE(input->buffer()->write(0, std::as_bytes(std::span(&end, 1))).ok());
 }

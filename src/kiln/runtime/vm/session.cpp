@@ -3,6 +3,7 @@
 #include <atomic>
 #include <unordered_map>
 
+#include "kiln/base/call_limit.h"
 #include "kiln/runtime/vm/interpreter.h"
 #include "kiln/runtime/vm/program_objects.h"
 
@@ -89,6 +90,8 @@ Status Session::State::call(Instance &instance, const FunctionInfo &function, st
   ThreadInCall thread(caller, whenBusy);
   if (!thread)
     return failedPrecondition("another thread is in a call of this session; each thread needs a session of its own");
+  if (const CallLimit *limit = CallLimit::current(); limit && limit->isOver())
+    return limit->status();
   for (const Ref<FileBytes> &file : mappedFiles)
     KILN_RETURN_IF_ERROR(file->checkUnchanged());
   Status status = interpreter.call(instance, function, arguments, results);

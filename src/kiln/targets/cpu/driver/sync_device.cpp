@@ -5,6 +5,7 @@
 #include "kiln/targets/cpu/driver/cpu_command_buffer.h"
 
 #include <array>
+#include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -51,7 +52,12 @@ Status SyncDevice::run(const CpuCommandBuffer &commands, std::span<const Binding
   }
   commands.resolve(bindings, addresses);
 
-  std::lock_guard lock(mutex);
+  // Who has to come back in time does not wait for what others do.
+  constexpr std::chrono::milliseconds kAskAgain(5);
+  std::unique_lock lock(mutex, std::defer_lock);
+  while (limit ? !lock.try_lock_for(kAskAgain) : (lock.lock(), false))
+    if (limit->isOver())
+      return limit->status();
   void *localMemory = worker.localMemory(commands.localMemoryBytes());
   if (!localMemory && commands.localMemoryBytes())
     return resourceExhausted("cannot allocate {} bytes of local memory", commands.localMemoryBytes());

@@ -31,7 +31,7 @@ private:
 
   Ref<InlineQueue> queue;
   Ref<Fence> done; // signalled: what every successful execution returns
-  std::mutex mutex;
+  std::timed_mutex mutex;
   task::Worker worker{0}; // guarded
 };
 

@@ -3,6 +3,7 @@
 #include "kiln/runtime/task/spin.h"
 #include "kiln/targets/cpu/driver/task_submission.h"
 
+#include <algorithm>
 #include <atomic>
 #include <sched.h>
 #include <utility>
@@ -71,9 +72,17 @@ Status TaskSemaphore::wait(uint64_t target, Deadline deadline) {
   // Who has to come back in time runs no workgroups, of which one may never end.
   task::Scheduler &scheduler = device->scheduler();
   const CallLimit *limit = CallLimit::current();
-  if (limit && limit->leavesStuckWork() ? scheduler.wait(condition, deadline) : scheduler.help(condition, deadline))
-    return outcome();
-  return Status(StatusCode::DeadlineExceeded, "the work did not complete in time");
+  const bool leavesStuckWork = limit && limit->leavesStuckWork();
+  for (;;) {
+    // A device that is lost meanwhile may never come to what waits in its queue.
+    constexpr uint64_t kAskAgain = 200'000'000;
+    const Deadline turn = Deadline::after(std::min(deadline.remaining(), kAskAgain));
+    if (leavesStuckWork ? scheduler.wait(condition, turn) : scheduler.help(condition, turn))
+      return outcome();
+    KILN_RETURN_IF_ERROR(device->checkNotLost());
+    if (!deadline.isInfinite() && deadline.remaining() == 0)
+      return Status(StatusCode::DeadlineExceeded, "the work did not complete in time");
+  }
 }
 
 } // namespace kiln::hal
