@@ -74,14 +74,26 @@ class VerifyInput : public mlir::PassWrapper<VerifyInput, mlir::OperationPass<>>
 public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VerifyInput)
 
+  // `then` runs after it.
+  explicit VerifyInput(std::optional<mlir::OpPassManager> then = std::nullopt) : then(std::move(then)) {}
+
   llvm::StringRef getName() const override { return "VerifyInput"; }
 
 private:
+  void getDependentDialects(mlir::DialectRegistry &registry) const override {
+    if (then)
+      then->getDependentDialects(registry);
+  }
   void runOnOperation() override {
-    markAllAnalysesPreserved();
     if (failed(kiln::guardVerifier(getOperation())) || failed(mlir::verify(getOperation())))
+      return signalPassFailure();
+    if (!then)
+      markAllAnalysesPreserved();
+    else if (failed(runPipeline(*then, getOperation())))
       signalPassFailure();
   }
+
+  std::optional<mlir::OpPassManager> then;
 };
 
 // MlirOptMain parses and verifies at once; the first place after it is the pipeline. A round trip prints the program
@@ -93,7 +105,15 @@ mlir::MlirOptMainConfig verifyInPipeline(mlir::MlirOptMainConfig config) {
   config.verifyOnParsing(false);
   config.setPassPipelineSetupFn([user = std::move(user)](mlir::PassManager &passes) {
     passes.addPass(std::make_unique<VerifyInput>());
-    return user.setupPassPipeline(passes);
+    if (failed(user.setupPassPipeline(passes)))
+      return mlir::failure();
+    // A pipeline that is written as text takes the place of all that was there.
+    if (!passes.empty() && passes.begin()->getName() == "VerifyInput")
+      return mlir::success();
+    mlir::OpPassManager written = passes;
+    passes.clear();
+    passes.addPass(std::make_unique<VerifyInput>(std::move(written)));
+    return mlir::success();
   });
   return config;
 }

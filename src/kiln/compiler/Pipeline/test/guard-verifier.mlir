@@ -3,6 +3,7 @@
 // RUN: rm -f %t && not kiln-opt --split-input-file %s -o %t 2> %t.errors && FileCheck %s < %t.errors && not ls %t
 // Passes do not see it.
 // RUN: kiln-opt --split-input-file --verify-diagnostics --canonicalize %s | FileCheck %s --check-prefix=REST
+// RUN: kiln-opt --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(canonicalize)' %s | FileCheck %s --check-prefix=REST
 // RUN: echo 'module {}' | kiln-opt --dump-pass-pipeline --cse 2>&1 | FileCheck %s --check-prefix=PIPELINE
 
 // CHECK: guard-verifier.mlir:[[# @LINE + 3]]:3: error: 'tensor.concat' joins along dimension -1; dimensions count from 0
