@@ -94,6 +94,16 @@ bool repeatCheap(RewriterBase &rewriter, Operation *func) {
   return changed;
 }
 
+// The operations in the bodies of the operand's owner and of what computes it, or more than `most`.
+int64_t countBodies(OpOperand *operand, int64_t most) {
+  int64_t count = 0;
+  for (Operation *op : {operand->getOwner(), operand->get().getDefiningOp()})
+    if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op))
+      for (auto it = generic.getBody()->begin(), end = generic.getBody()->end(); it != end && count <= most; ++it)
+        ++count;
+  return count;
+}
+
 // A linalg.reduce that would load what an elementwise operation stores for it; as a linalg.generic it computes that.
 bool reducesComputed(linalg::LinalgOp op) {
   return isa<linalg::ReduceOp>(op) && op->getDiscardableAttrDictionary().empty() &&
@@ -148,8 +158,18 @@ private:
     if (failed(applyPatternsGreedily(func, std::move(constants))))
       return func->emitError() << "transposing its constants did not come to an end";
 
+    // Each rewrite copies the bodies of both operations: of a long chain halves are fused, not one operation after the
+    // other, so that each is copied a few times, and not as often as the chain is long.
+    int64_t mostOps = 64;
+    bool isHeldBack = false;
     RewritePatternSet set(func->getContext());
-    linalg::populateElementwiseOpsFusionPatterns(set, [&](OpOperand *operand) { return canTakeIn(operand, limits); });
+    linalg::populateElementwiseOpsFusionPatterns(set, [&](OpOperand *operand) {
+      if (!canTakeIn(operand, limits))
+        return false;
+      bool isSmall = countBodies(operand, mostOps) <= mostOps;
+      isHeldBack |= !isSmall;
+      return isSmall;
+    });
     populateDropUnneededInitsPatterns(set);
     linalg::GenericOp::getCanonicalizationPatterns(set, func->getContext());
     tensor::EmptyOp::getCanonicalizationPatterns(set, func->getContext());
@@ -158,8 +178,11 @@ private:
     untilDone.setMaxIterations(GreedyRewriteConfig::kNoLimit);
     FrozenRewritePatternSet patterns(std::move(set), unsoundPatterns());
     do {
-      if (failed(applyPatternsGreedily(func, patterns, untilDone)))
-        return func->emitError() << "fusing its elementwise ops did not come to an end";
+      for (isHeldBack = true; isHeldBack; mostOps *= 2) {
+        isHeldBack = false;
+        if (failed(applyPatternsGreedily(func, patterns, untilDone)))
+          return func->emitError() << "fusing its elementwise ops did not come to an end";
+      }
     } while (repeatCheap(rewriter, func));
 
     RewritePatternSet splats(func->getContext());
