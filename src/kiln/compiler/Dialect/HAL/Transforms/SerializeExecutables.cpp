@@ -11,6 +11,12 @@ class SerializeExecutablesPass : public impl::SerializeExecutablesPassBase<Seria
 public:
   explicit SerializeExecutablesPass(const CompilerContext &context) : context(&context) {}
 
+  // Executables are compiled at the same time, and none of them may be the first to load a dialect.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    for (const std::unique_ptr<TargetBackend> &backend : context->backends.backends())
+      backend->registerDialects(registry);
+  }
+
   void runOnOperation() override {
     auto variants = llvm::to_vector(getOperation().getBody().front().getOps<ExecutableVariantOp>());
     for (ExecutableVariantOp variant : variants)
