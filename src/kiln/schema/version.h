@@ -17,6 +17,8 @@ struct Version {
 
   // Whether what was compiled against `needed` runs with this.
   bool supports(Version needed) const { return major == needed.major && minor >= needed.minor; }
+  // What runs with this where supports() says no, for messages.
+  const char *runtimeFor(Version needed) const { return major > needed.major ? "an older runtime" : "a newer runtime"; }
   auto operator<=>(const Version &) const = default;
 };
 

@@ -62,8 +62,9 @@ private:
     schema::Version provided{KILN_COMPILED_MAJOR, KILN_COMPILED_MINOR}, needed{from.major, from.minor};
     if (!provided.supports(needed))
       return failedPrecondition("a compiled module was written for version {}.{} of kiln_compiled.h; this runtime has "
-                                "{}.{}: link it with a newer runtime, or compile it with the compiler of this one",
-                                needed.major, needed.minor, provided.major, provided.minor);
+                                "{}.{}: link it with {}, or compile it with the compiler of this one",
+                                needed.major, needed.minor, provided.major, provided.minor,
+                                provided.runtimeFor(needed));
     if (from.struct_size < sizeof(from))
       return dataLoss("a compiled module has a description of {} bytes; version {}.{} of kiln_compiled.h has {}",
                       from.struct_size, needed.major, needed.minor, sizeof(from));

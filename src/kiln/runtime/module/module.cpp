@@ -31,8 +31,9 @@ Status Module::checkVersion(std::string_view name, schema::Version provided) con
     if (entry.name == name && !provided.supports(entry.version))
       return failedPrecondition(
           "module '{}' was compiled by {} for version {}.{} of {}; this runtime has {}.{}: run it "
-          "with a newer runtime, or compile it with the compiler of this one",
-          fileName(), moduleProducer, entry.version.major, entry.version.minor, name, provided.major, provided.minor);
+          "with {}, or compile it with the compiler of this one",
+          fileName(), moduleProducer, entry.version.major, entry.version.minor, name, provided.major, provided.minor,
+          provided.runtimeFor(entry.version));
   return okStatus();
 }
 

@@ -76,7 +76,11 @@ TEST(Module, takesEarlierMinorVersionsOnly) {
                                           "has {}.{}: run it with a newer runtime",
                                           major, minor + 1, major, minor)))
       << newer.toString();
-  EXPECT_EQ(load({major + 1, 0}).code(), StatusCode::FailedPrecondition);
+  Status later = load({major + 1, 0}), earlier = load({major - 1, 9});
+  EXPECT_EQ(later.code(), StatusCode::FailedPrecondition);
+  EXPECT_TRUE(contains(later, "run it with a newer runtime")) << later.toString();
+  EXPECT_EQ(earlier.code(), StatusCode::FailedPrecondition);
+  EXPECT_TRUE(contains(earlier, "run it with an older runtime")) << earlier.toString();
 }
 
 // What a newer version calls well-formed looks damaged here; its version is what is told.

@@ -377,6 +377,7 @@ TEST(Compiled, damagedAndNewerModulesAreRefused) {
   EXPECT_EQ(failure([](auto &, auto &, auto &) {}), "");
   EXPECT_TRUE(contains(failure([](auto &module, auto &, auto &) { ++module.minor; }),
                        "was written for version 1.1 of kiln_compiled.h; this runtime has 1.0"));
+  EXPECT_TRUE(contains(failure([](auto &module, auto &, auto &) { --module.major; }), "link it with an older runtime"));
   EXPECT_TRUE(contains(failure([](auto &module, auto &, auto &) { module.struct_size = 16; }), "of 16 bytes"));
   EXPECT_TRUE(contains(failure([](auto &, auto &function, auto &) { function.code = nullptr; }), "has no code"));
   EXPECT_TRUE(contains(failure([](auto &, auto &function, auto &) { function.value_scratch = 0; }), "do not hold"));

@@ -1,5 +1,6 @@
 #include "kiln/runtime/vm/session.h"
 
+#include <algorithm>
 #include <atomic>
 #include <unordered_map>
 
@@ -27,6 +28,7 @@ struct Session::State {
   Status checkName(std::string_view name) const;
   Result<ResolvedImport> resolve(const Instance &importer, const ImportInfo &import) const;
   const Instance *findInstance(std::string_view name) const;
+  Status checkProvided(const Module &module) const;
   Status copyFrom(const State &other);
   Result<AnyRef> copyObject(const AnyRef &object) const;
   Status call(Instance &instance, const FunctionInfo &function, std::span<const Value> arguments,
@@ -140,6 +142,16 @@ Result<ResolvedImport> Session::State::resolve(const Instance &importer, const I
                   import.name, import.signatureText, providers.empty() ? "no other module" : providers);
 }
 
+// That there is a native module for each one that a module requires a version of; loading it has checked `vm`.
+Status Session::State::checkProvided(const Module &module) const {
+  for (const RequirementInfo &entry : module.requirements())
+    if (entry.name != "vm" &&
+        std::ranges::none_of(natives, [&](const auto &native) { return native->name() == entry.name; }))
+      return notFound("module '{}' needs version {}.{} of {}, which nothing provides", module.fileName(),
+                      entry.version.major, entry.version.minor, entry.name);
+  return okStatus();
+}
+
 Status Session::State::instantiate(const Ref<Module> &module, std::string name) {
   if (!module->verified())
     return failedPrecondition("module '{}' is damaged and cannot run", module->fileName());
@@ -154,6 +166,7 @@ Status Session::State::instantiate(const Ref<Module> &module, std::string name) 
     KILN_ASSIGN_OR_RETURN(ResolvedImport resolved, resolve(*instance, import));
     instance->imports.push_back(resolved);
   }
+  KILN_RETURN_IF_ERROR(checkProvided(*module));
   instance->valueGlobals.resize(module->valueGlobals());
   instance->refGlobals.resize(module->refGlobals());
   for (const RodataInfo &rodata : module->rodata())

@@ -322,6 +322,16 @@ TEST(NativeModule, HasWhatEarlierMinorVersionsHad) {
   EXPECT_EQ(create({1, 0}).code(), StatusCode::FailedPrecondition);
 }
 
+TEST(NativeModule, IsThereWhereItIsRequired) {
+  schema::ModuleDesc desc = testing::emptyDesc();
+  desc.requirements = {{"vm", schema::kVmVersion}, {"guest", {3, 1}}};
+  Ref<NativeModule> host = makeRef<NativeModule>("host", schema::Version{2, 3});
+  Status status = Session::create({*testing::loadDesc(desc)}, {host}).status();
+  EXPECT_EQ(status.code(), StatusCode::NotFound);
+  EXPECT_NE(status.message().find("needs version 3.1 of guest, which nothing provides"), std::string_view::npos)
+      << status.toString();
+}
+
 TEST(NativeModule, passesEveryKind) {
   HostSession host;
   Result<Value> counter = host.call("create", {Value::i64(100)});
