@@ -136,8 +136,20 @@ private:
       if (isa<RankedTensorType>(value.getType()))
         operand.set(exportTensor(builder, loc, value));
       else
-        operand.set(toBoundary(builder, loc, value, boundaryType(value.getType())));
+        operand.set(truthOf(builder, loc, toBoundary(builder, loc, value, boundaryType(value.getType()))));
     }
+  }
+
+  // What the functions of check take, an i32 that is zero where the value is: -0.0 is, and 2^32 is not.
+  static Value truthOf(OpBuilder &builder, Location loc, Value value) {
+    Type i32 = builder.getI32Type(), type = value.getType();
+    if (type == i32)
+      return value;
+    Value zero = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    Value differs = isa<FloatType>(type)
+                        ? Value(arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, value, zero))
+                        : Value(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, value, zero));
+    return arith::ExtUIOp::create(builder, loc, i32, differs);
   }
 
   // Checks the view first, so that the extents that are read are those of a view of the right rank.
