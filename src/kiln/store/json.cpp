@@ -1,6 +1,6 @@
 #include "kiln/store/json.h"
 
-#include <algorithm>
+#include "kiln/base/json_depth.h"
 
 #include "nlohmann/json.hpp"
 
@@ -13,30 +13,11 @@ static std::string dump(const Json &json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-static size_t depthOf(std::string_view text) {
-  size_t depth = 0, most = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted) {
-      i += c == '\\';
-      quoted = c != '"';
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '[' || c == '{') {
-      most = std::max(most, ++depth);
-    } else if ((c == ']' || c == '}') && depth > 0) {
-      --depth;
-    }
-  }
-  return most;
-}
-
 Status checkJsonSize(std::string_view text) {
   if (text.size() > kMostJsonBytes)
     return dataLoss("the store holds JSON of {} bytes, '{}...'; at most {} belong there", text.size(),
                     text.substr(0, 80), kMostJsonBytes);
-  if (size_t depth = depthOf(text); depth > kMostJsonDepth)
+  if (size_t depth = jsonDepth(text); depth > kMostJsonDepth)
     return dataLoss("the store holds JSON that is nested {} levels deep, '{}...'; at most {} belong there", depth,
                     text.substr(0, 80), kMostJsonDepth);
   return okStatus();

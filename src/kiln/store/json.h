@@ -13,7 +13,7 @@ namespace kiln::store {
 
 // JSON of a store that is larger, or nested deeper, is not read: to destroy or print what it holds takes a call for
 // each level, and a stack has room for some.
-inline constexpr size_t kMostJsonBytes = 4 << 20, kMostJsonDepth = 32;
+inline constexpr size_t kMostJsonBytes = 4 << 20;
 Status checkJsonSize(std::string_view text);
 
 // [["m","256"],...]

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <iostream>
+#include <unistd.h>
 
 #include "kiln/base/exhaustion.h"
+#include "kiln/base/json_depth.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -16,7 +18,15 @@ static json::Object failure(const llvm::Twine &message) {
   return json::Object{{"ok", false}, {"error", message.str()}};
 }
 
+static bool isStandardOutput(llvm::StringRef path) {
+  llvm::sys::fs::file_status file, answers;
+  return path == "-" || (!llvm::sys::fs::status(path, file) && !llvm::sys::fs::status(STDOUT_FILENO, answers) &&
+                         llvm::sys::fs::equivalent(file, answers));
+}
+
 static json::Object serve(const CompileOne &compile, llvm::StringRef line) {
+  if (jsonDepth(line) > kMostJsonDepth)
+    return failure("the line is nested more than " + llvm::Twine(kMostJsonDepth) + " levels deep");
   llvm::Expected<json::Value> request = json::parse(line);
   if (!request)
     return failure("the line is no JSON: " + llvm::toString(request.takeError()));
@@ -28,6 +38,8 @@ static json::Object serve(const CompileOne &compile, llvm::StringRef line) {
     return failure(
         "a request is an object with 'output', the path of the module to write, and either 'input', the path of "
         "a program, or 'source', its text");
+  if (isStandardOutput(*output))
+    return failure("'output' is '" + *output + "', where the answers go; name a file");
   std::unique_ptr<llvm::MemoryBuffer> program;
   if (source) {
     program = llvm::MemoryBuffer::getMemBufferCopy(*source, "<source>");

@@ -4,6 +4,7 @@
 //   {"input": "x.mlir", "output": "x.vmfb"}             -> {"ok": true, "bytes": 4096, "milliseconds": 81.5}
 //   {"source": "func.func ...", "output": "x.vmfb"}     -> {"ok": false, "error": "<source>:1:11: error: ..."}
 //
+// A line that is nested without end, or names standard output as the file to write, is answered with an error, too.
 // The flags that it was started with hold for all of them. A program that brings the compiler down ends the process,
 // and with it only the answer to that line: whoever started it starts it again.
 #ifndef KILN_TOOLS_COMPILE_SERVER_H
