@@ -24,14 +24,8 @@ static void warn(const llvm::Twine &message) {
 }
 
 static void writeText(const std::string &path, std::string_view text) {
-  std::error_code error;
-  llvm::raw_fd_ostream os(path, error);
-  if (!error)
-    os << llvm::StringRef(text.data(), text.size());
-  os.flush();
-  if (error || os.has_error())
-    warn("cannot save '" + path + "': " + (error ? error : os.error()).message());
-  os.clear_error();
+  if (Status status = writeFile(path, text); !status.ok())
+    warn(llvm::Twine("cannot save temporary files: ") + status.message());
 }
 
 SaveTemps::SaveTemps(const std::vector<std::string> &arguments, std::string_view input) {
@@ -86,9 +80,10 @@ std::string SaveTemps::pathFor(const char *stem, const char *extension) const {
 void SaveTemps::keepOutput(const ToolOutput &output) {
   if (folder.empty() || output.isStandardOutput())
     return;
-  std::string target = pathFor("core-output", ".bin");
-  if (std::error_code error = llvm::sys::fs::copy_file(output.name(), target))
-    warn("cannot save '" + target + "': " + error.message());
+  if (Result<Ref<FileContents>> module = FileContents::open(output.name()); module.ok())
+    writeText(pathFor("core-output", ".bin"), (*module)->text());
+  else
+    warn(llvm::Twine("cannot save temporary files: ") + module.status().message());
 }
 
 } // namespace kiln

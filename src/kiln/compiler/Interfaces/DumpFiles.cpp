@@ -1,5 +1,7 @@
 #include "kiln/compiler/Interfaces/DumpFiles.h"
 
+#include "kiln/base/file.h"
+
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -26,23 +28,20 @@ std::string dumpPath(StringRef folder, const Twine &name) {
   return std::string(path);
 }
 
+LogicalResult writeDump(Operation *op, const std::string &path, llvm::function_ref<void(llvm::raw_ostream &)> print) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  print(stream);
+  Status status = writeFile(path, text);
+  return status.ok() ? success() : LogicalResult(op->emitError() << status.message());
+}
+
 LogicalResult ExecutableDump::write(StringRef suffix, llvm::function_ref<void(llvm::raw_ostream &)> print) const {
   if (!wanted())
     return success();
   if (failed(makeDumpFolder(op, folder)))
     return failure();
-  std::string path = dumpPath(folder, baseName + suffix);
-  std::error_code error;
-  llvm::raw_fd_ostream stream(path, error);
-  if (!error) {
-    print(stream);
-    stream.close();
-    error = stream.error();
-    stream.clear_error();
-  }
-  if (error)
-    return op->emitError() << "cannot write '" << path << "': " << error.message();
-  return success();
+  return writeDump(op, dumpPath(folder, baseName + suffix), print);
 }
 
 } // namespace kiln

@@ -13,6 +13,10 @@ mlir::LogicalResult makeDumpFolder(mlir::Operation *op, llvm::StringRef folder);
 // white space, is an underscore.
 std::string dumpPath(llvm::StringRef folder, const llvm::Twine &name);
 
+// The file appears when all of it is written. An error at `op` says why not.
+mlir::LogicalResult writeDump(mlir::Operation *op, const std::string &path,
+                              llvm::function_ref<void(llvm::raw_ostream &)> print);
+
 // The files of one executable that a user asked for; an empty folder means none.
 class ExecutableDump {
 public:

@@ -5,8 +5,6 @@
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 
@@ -109,7 +107,10 @@ private:
       llvm::replace(target, '-', '_');
       std::string path = dumpPath(folder, module + "_" + dispatch.getEntry().getRootReference().getValue() + "_" +
                                               target + "_benchmark.mlir");
-      if (failed(write(dispatch, *benchmark, path)))
+      if (failed(writeDump(dispatch, path, [&](llvm::raw_ostream &os) {
+            benchmark->print(os);
+            os << "\n";
+          })))
         return failure();
     }
     return success();
@@ -166,24 +167,6 @@ private:
                                      dispatch.getTied());
     Util::OptimizationBarrierOp::create(body, loc, launch.getResultTypes(), launch.getResults());
     Util::ReturnOp::create(body, loc);
-  }
-
-  static LogicalResult write(DispatchOp dispatch, mlir::ModuleOp module, const std::string &path) {
-    std::error_code error;
-    llvm::ToolOutputFile out(path, error, llvm::sys::fs::OF_Text);
-    if (error)
-      return dispatch.emitError() << "cannot write '" << path << "': " << error.message();
-    module.print(out.os());
-    out.os() << "\n";
-    out.os().flush();
-    if (out.os().has_error()) {
-      InFlightDiagnostic diagnostic = dispatch.emitError()
-                                      << "cannot write '" << path << "': " << out.os().error().message();
-      out.os().clear_error();
-      return diagnostic;
-    }
-    out.keep();
-    return success();
   }
 
   const CompilerContext *context;

@@ -4,9 +4,6 @@
 #include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
 #include "kiln/compiler/Interfaces/DumpFiles.h"
 
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/ToolOutputFile.h"
-
 using namespace mlir;
 
 namespace kiln::HAL {
@@ -32,21 +29,10 @@ private:
   LogicalResult dump(ExecutableOp executable) {
     std::string file =
         dumpPath(path, prefix + getOperation().getName().value_or("module") + "_" + executable.getSymName() + ".mlir");
-    std::error_code error;
-    llvm::ToolOutputFile out(file, error, llvm::sys::fs::OF_Text);
-    if (error)
-      return executable.emitError() << "cannot write '" << file << "': " << error.message();
-    executable->print(out.os(), OpPrintingFlags().useLocalScope());
-    out.os() << "\n";
-    out.os().flush();
-    if (out.os().has_error()) {
-      InFlightDiagnostic diagnostic = executable.emitError()
-                                      << "cannot write '" << file << "': " << out.os().error().message();
-      out.os().clear_error();
-      return diagnostic;
-    }
-    out.keep();
-    return success();
+    return writeDump(executable, file, [&](llvm::raw_ostream &os) {
+      executable->print(os, OpPrintingFlags().useLocalScope());
+      os << "\n";
+    });
   }
 };
 } // namespace
