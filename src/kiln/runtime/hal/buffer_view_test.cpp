@@ -63,7 +63,9 @@ TEST(BufferViewTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(create(allocate(8), ElementType::F32, {UINT64_MAX, 2}),
             "OUT_OF_RANGE: a shape has more elements than 64 bits can count");
   EXPECT_EQ(create(allocate(8), ElementType::F32, {uint64_t(1) << 62}),
-            "OUT_OF_RANGE: 4611686018427387904xf32 takes more bytes than 64 bits can count");
+            "OUT_OF_RANGE: 4611686018427387904xf32 takes more bytes than a memory has");
+  EXPECT_EQ(create(allocate(8), ElementType::I8, {uint64_t(1) << 63}),
+            "OUT_OF_RANGE: 9223372036854775808xi8 takes more bytes than a memory has");
   EXPECT_EQ(create(nullptr, ElementType::F32, {}), "INVALID_ARGUMENT: a view of a null buffer was asked for");
   EXPECT_EQ(create(allocate(8), ElementType(0), {}), "INVALID_ARGUMENT: 0 is the number of no element type");
   EXPECT_EQ(create(allocate(8), ElementType::I8, std::vector<uint64_t>(33, 1)),
