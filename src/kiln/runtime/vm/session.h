@@ -68,8 +68,8 @@ private:
 class Session {
 public:
   // Modules in order: each may import what native modules provide and what modules before it export, under
-  // "<module>.<function>". Runs their initializers. Fails where an import is missing or has another signature, and where
-  // a native module that one requires is missing or has another version.
+  // "<module>.<function>". Runs their initializers. Fails where an import is missing or has another signature, and
+  // where a native module that one requires is missing or has another version.
   static Result<std::unique_ptr<Session>> create(std::span<const Ref<Module>> modules,
                                                  std::span<const Ref<NativeModule>> natives,
                                                  const SessionOptions &options = {});
