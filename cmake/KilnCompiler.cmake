@@ -19,12 +19,17 @@ target_link_libraries(kiln_mlir INTERFACE $<$<NOT:${is_bundled}>:MLIR> $<$<NOT:$
   $<${is_bundled}:kiln_llvm_archives>)
 
 kiln_precompiled_header(compiler kiln_mlir)
+kiln_precompiled_header(codegen kiln_mlir)
 
-# kiln_compiler_library(name SOURCES ... DEPS ... TABLEGEN target ...): a kiln_library that includes MLIR.
+# kiln_compiler_library(name PCH codegen SOURCES ... DEPS ... TABLEGEN target ...): a kiln_library that includes MLIR. PCH is
+# compiler where it is not given.
 # TABLEGEN names the targets whose generated files it includes (also inherited through DEPS' own TABLEGEN).
 function(kiln_compiler_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TABLEGEN" ${ARGN})
-  kiln_library(${name} PCH compiler SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} kiln_mlir)
+  cmake_parse_arguments(ARG "" "PCH" "SOURCES;DEPS;TABLEGEN" ${ARGN})
+  if(NOT ARG_PCH)
+    set(ARG_PCH compiler)
+  endif()
+  kiln_library(${name} PCH ${ARG_PCH} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} kiln_mlir)
   add_dependencies(${name} kiln_tablegen)
   if(ARG_TABLEGEN)
     add_dependencies(kiln_tablegen ${ARG_TABLEGEN})

@@ -103,7 +103,7 @@ if(KILN_BUILD_TESTS)
 endif()
 
 # kiln_library(name SOURCES a.cpp ... DEPS lib ...): a static library; includes are written from src/, "kiln/base/status.h".
-# Without SOURCES it is an interface library. PCH: runtime, compiler or none.
+# Without SOURCES it is an interface library. PCH: runtime, compiler, codegen or none.
 function(kiln_library name)
   cmake_parse_arguments(ARG "" "PCH" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   if(ARG_SOURCES)

@@ -250,16 +250,16 @@ struct Reports {
     if (std::exchange(isFinished, true))
       return okStatus();
     display->Finalize();
-    KILN_RETURN_IF_ERROR(flushStandardOutput());
+    Status shown = flushStandardOutput();
     if (!file)
-      return okStatus();
+      return shown;
     second->Finalize();
     // A list of what would run is no report.
     if (std::string report = text.str(); !report.empty()) {
       KILN_RETURN_IF_ERROR(file->write(report));
       KILN_RETURN_IF_ERROR(file->commit());
     }
-    return okStatus();
+    return shown;
   }
 
   StandardOutput buffer;

@@ -8,6 +8,7 @@
 #include "kiln/tools/check_functions.h"
 #include "kiln/tools/exhaustion.h"
 #include "kiln/tools/runtime_flags.h"
+#include "kiln/tools/test_report.h"
 #include "gtest/gtest.h"
 
 using namespace kiln;
@@ -122,6 +123,9 @@ int main(int argc, char **argv) {
   std::vector<char *> ours = {argv[0]}, theirs = {argv[0]};
   for (int i = 1; i < argc; ++i)
     (std::string_view(argv[i]).starts_with("--gtest_") ? theirs : ours).push_back(argv[i]);
+  TestReport report;
+  if (Status status = report.redirect(theirs); !status.ok())
+    return reportFailure("kiln-check-module", status);
   auto count = static_cast<int>(theirs.size());
   theirs.push_back(nullptr);
   testing::InitGoogleTest(&count, theirs.data());
@@ -129,6 +133,8 @@ int main(int argc, char **argv) {
   if (count > 1)
     return reportFailure("kiln-check-module",
                          invalidArgument("'{}' is no flag of GoogleTest, or has no such value", theirs[1]));
+  if (Status status = report.check(); !status.ok())
+    return reportFailure("kiln-check-module", status);
   FlagParser parser("kiln-check-module",
                     "Runs the tests of a compiled module: each exported function without arguments and results, which "
                     "says what it expects by check.expect_eq and the like. Flags of GoogleTest (--gtest_filter=, "
@@ -151,10 +157,15 @@ int main(int argc, char **argv) {
   if (!registered.ok())
     return reportFailure(parser.tool(), registered);
   int code = RUN_ALL_TESTS();
-  if (isInterrupted())
-    return reportInterrupted(parser.tool());
-  if (Status status = checkFilter(); !status.ok())
-    return reportFailure(parser.tool(), status);
-  Status memory = program->verifyMemory();
-  return memory.ok() ? code : reportFailure(parser.tool(), memory);
+  Status end = report.write();
+  if (isInterrupted()) {
+    if (!end.ok())
+      reportFailure(parser.tool(), end);
+    return finishOutput(parser.tool(), reportInterrupted(parser.tool()));
+  }
+  if (end.ok())
+    end = checkFilter();
+  if (end.ok())
+    end = program->verifyMemory();
+  return finishOutput(parser.tool(), end.ok() ? code : reportFailure(parser.tool(), end));
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fcntl.h>
 #include <initializer_list>
 #include <new>
 #include <sys/resource.h>
@@ -59,8 +60,17 @@ void endForLackOfThreads(const char *why) {
 // Less than what the first large frames take; who runs out of it gets a signal and no chance to say why.
 static constexpr rlim_t kSmallestStack = rlim_t(512) << 10;
 
+// A standard stream that the caller has closed would be the next file that the tool opens. What takes its place fails
+// as a closed one does: what is only read takes no output, and what is only written has no input.
+static void reserveStandardStreams() {
+  for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0)
+      (void)!::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 void nameWhatIsExhausted(const char *tool) {
   toolName = tool;
+  reserveStandardStreams();
   rlimit stack;
   if (::getrlimit(RLIMIT_STACK, &stack) == 0 && stack.rlim_cur < kSmallestStack)
     endWith({toolName, ": error: the stack is limited to less than 512 kB; raise the limit of stacks (ulimit -s)\n"});

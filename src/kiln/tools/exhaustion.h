@@ -12,8 +12,9 @@ namespace kiln {
 
 // The first call of a tool's main, or the first after what installs handlers of signals itself. An exception that
 // nobody catches, on any thread, ends the process as above where memory or threads were missing. A write beyond the
-// limit of the size of files fails from here on and does not end the process (SIGXFSZ). A stack that is limited to less
-// than tools need ends the process, too. `tool` must live as long as the program.
+// limit of the size of files fails from here on and does not end the process (SIGXFSZ). Standard streams that the
+// caller has closed stay closed, whatever is opened. A stack that is limited to less than tools need ends the process,
+// too. `tool` must live as long as the program.
 void nameWhatIsExhausted(const char *tool);
 
 } // namespace kiln

@@ -76,7 +76,10 @@ Status flushStandardOutput() {
   if (std::fflush(stdout) == 0 && !std::ferror(stdout))
     return okStatus();
   if (printError == 0)
-    printError = errno ? errno : EIO;
+    printError = errno;
+  // Another library that printed has not kept it: asked once more, the stream says it again.
+  if (printError == 0)
+    printError = ::write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
   return errnoStatus(printError, "cannot write to standard output");
 }
 

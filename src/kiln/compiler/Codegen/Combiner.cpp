@@ -25,6 +25,8 @@ Operation *findCombiner(linalg::LinalgOp op, unsigned index) {
 
 std::optional<TypedAttr> neutralElement(Operation *combiner) {
   Type type = combiner->getResult(0).getType();
+  if (isa<arith::AddFOp>(combiner)) // Upstream's 0.0 makes 0.0 of a sum of -0.0.
+    return FloatAttr::get(type, -0.0);
   if (!type.isIndex())
     return arith::getNeutralElement(combiner);
   // Upstream asks the type for its width, which an index does not tell.

@@ -210,7 +210,8 @@ private:
 } // namespace
 
 bool isAggregate(Operation *op) {
-  return isa<linalg::AggregatedOpInterface, linalg::PackOp, linalg::UnPackOp, tensor::ConcatOp>(op) ||
+  bool isOnMemory = op->getNumResults() == 0;
+  return (isa<linalg::AggregatedOpInterface, linalg::PackOp, linalg::UnPackOp, tensor::ConcatOp>(op) && !isOnMemory) ||
          reshapesNothing(op);
 }
 

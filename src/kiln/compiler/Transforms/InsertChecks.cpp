@@ -434,9 +434,23 @@ private:
   bool isPlaced, isRejected = false;
 };
 
+// How many values an index has that starts at 0, as that of a loop; kDynamic where it is none, or not known.
+int64_t countOf(Value index) {
+  if (auto loop = index.getDefiningOp<linalg::IndexOp>())
+    if (auto op = dyn_cast<linalg::LinalgOp>(loop->getParentOp()))
+      return op.getStaticLoopRanges()[loop.getDim()];
+  if (auto argument = dyn_cast<BlockArgument>(index))
+    if (auto made = dyn_cast<tensor::GenerateOp>(argument.getOwner()->getParentOp()))
+      return made.getType().getShape()[argument.getArgNumber()];
+  std::optional<int64_t> constant = getConstantIntValue(index);
+  return constant && *constant >= 0 && *constant < kLargestExtent ? *constant + 1 : ShapedType::kDynamic;
+}
+
 // The nearest number from 0 to what an extent leaves where so many elements are read.
 Value heldTo(OpBuilder &builder, Location loc, Value index, Value tensor, int64_t dim, int64_t count) {
-  int64_t known = cast<RankedTensorType>(tensor.getType()).getDimSize(dim);
+  int64_t known = cast<RankedTensorType>(tensor.getType()).getDimSize(dim), values = countOf(index);
+  if (!ShapedType::isDynamic(known) && !ShapedType::isDynamic(values) && values <= known - count + 1)
+    return index;
   Value extent = ShapedType::isDynamic(known) ? tensor::DimOp::create(builder, loc, tensor, dim).getResult()
                                               : arith::ConstantIndexOp::create(builder, loc, known).getResult();
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0),

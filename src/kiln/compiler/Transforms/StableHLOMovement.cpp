@@ -244,6 +244,26 @@ SmallVector<int64_t> Lowering::known(Numbers shape) {
   return llvm::map_to_vector(shape, [](int64_t extent) { return ShapedType::isDynamic(extent) ? 0 : extent; });
 }
 
+static bool isSameExtent(int64_t a, int64_t b) {
+  return a == b || ShapedType::isDynamic(a) || ShapedType::isDynamic(b);
+}
+
+// The extents of the indices in their order, and those of what is kept of a slice where the offsets say.
+static SmallVector<int64_t> shapeOfGather(GatherOp gather, Numbers dropped) {
+  GatherDimensionsAttr dims = gather.getDimensionNumbers();
+  SmallVector<int64_t> batch(cast<RankedTensorType>(gather.getStartIndices().getType()).getShape()), shape;
+  if (dims.getIndexVectorDim() < static_cast<int64_t>(batch.size()))
+    batch.erase(batch.begin() + dims.getIndexVectorDim());
+  SmallVector<int64_t> kept;
+  for (auto [dim, size] : llvm::enumerate(gather.getSliceSizes()))
+    if (!llvm::is_contained(dropped, static_cast<int64_t>(dim)))
+      kept.push_back(size);
+  const int64_t *next = batch.begin(), *part = kept.begin();
+  for (size_t dim = 0; dim < batch.size() + kept.size(); ++dim)
+    shape.push_back(llvm::is_contained(dims.getOffsetDims(), static_cast<int64_t>(dim)) ? *part++ : *next++);
+  return shape;
+}
+
 FailureOr<Values> Lowering::lowerGather(GatherOp gather) {
   GatherDimensionsAttr dims = gather.getDimensionNumbers();
   Value tensor = gather.getOperand(), indices = gather.getStartIndices();
@@ -261,7 +281,9 @@ FailureOr<Values> Lowering::lowerGather(GatherOp gather) {
               areDimensions(dims.getStartIndicesBatchingDims(), indexRank) &&
               !llvm::is_contained(dims.getStartIndicesBatchingDims(), vector);
   int64_t depth = fits && vector < indexRank ? tensorType(indices).getDimSize(vector) : 1;
-  if (!fits || depth != static_cast<int64_t>(dims.getStartIndexMap().size()))
+  if (!fits || depth != static_cast<int64_t>(dims.getStartIndexMap().size()) ||
+      llvm::any_of(dropped, [&](int64_t dim) { return sizes[dim] > 1; }) ||
+      !llvm::equal(resultType().getShape(), shapeOfGather(gather, dropped), isSameExtent))
     return refuse("needs dimensions that fit its operands and a known result");
   Values extents;
   for (int64_t dim = 0; dim < rank; ++dim)

@@ -35,6 +35,9 @@ private:
   }
 
   LogicalResult widen(func::FuncOp function) {
+    if (!function.getBody().hasOneBlock())
+      return function.emitError() << "@" << function.getSymName()
+                                  << " has no body of one block, whose floats could be widened to f64";
     SmallVector<Operation *> inside;
     function.getBody().walk([&](Operation *op) { inside.push_back(op); });
     SmallVector<Type> returned(function.getResultTypes());

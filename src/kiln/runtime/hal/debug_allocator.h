@@ -20,7 +20,8 @@ struct DebugAllocatorOptions {
   // New memory holds this byte, freed memory the other: as f32 both are large and strange numbers.
   uint8_t freshByte = 0xCB;
   uint8_t freedByte = 0xDD;
-  // Told of each damage once, on the thread that finds it. May be empty: `verify` returns the first.
+  // Told of each damage once, on the thread that finds it, which holds this allocator: it must not use it. May be
+  // empty: `verify` returns the first.
   std::function<void(const Status &)> onDamage;
 };
 

@@ -26,3 +26,12 @@ func.func @unpack_dynamic(%a: tensor<?x?xf32>, %tile: index, %e: tensor<?xf32>) 
   %0 = linalg.unpack %a inner_dims_pos = [0] inner_tiles = [%tile] into %e : tensor<?x?xf32> -> tensor<?xf32>
   return %0 : tensor<?xf32>
 }
+
+// What works on memory has no results that others could take, and stays.
+// CHECK-LABEL: func.func @memory
+// CHECK-NEXT: linalg.softmax
+// CHECK-NEXT: return
+func.func @memory(%a: memref<4x8xf32>, %r: memref<4x8xf32>) {
+  linalg.softmax dimension(1) ins(%a : memref<4x8xf32>) outs(%r : memref<4x8xf32>)
+  return
+}

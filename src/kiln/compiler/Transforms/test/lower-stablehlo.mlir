@@ -132,3 +132,11 @@ func.func @resource_in_body(%x: tensor<4xf32>, %i: tensor<f32>) -> tensor<f32> {
 {-#
   dialect_resources: { builtin: { one: "0x040000000000803F" } }
 #-}
+
+// -----
+
+func.func @slices(%x: tensor<4x3xf32>, %rows: tensor<2xi32>) -> tensor<2x2xf32> {
+  // expected-error @+1 {{'stablehlo.gather' needs dimensions that fit its operands and a known result}}
+  %0 = "stablehlo.gather"(%x, %rows) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>} : (tensor<4x3xf32>, tensor<2xi32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}

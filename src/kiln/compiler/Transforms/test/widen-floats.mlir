@@ -1,5 +1,5 @@
 // RUN: kiln-opt %s --split-input-file --kiln-widen-floats | FileCheck %s
-// RUN: kiln-opt %S/Inputs/widen-bits.mlir --kiln-widen-floats --verify-diagnostics
+// RUN: kiln-opt %S/Inputs/widen-bits.mlir --split-input-file --kiln-widen-floats --verify-diagnostics
 
 // CHECK-LABEL: @product(%{{.*}}: tensor<4x6xf16>, %{{.*}}: tensor<6x8xf16>) -> tensor<4x8xf32>
 // CHECK-DAG: arith.extf %arg0 : tensor<4x6xf16> to tensor<4x6xf64>

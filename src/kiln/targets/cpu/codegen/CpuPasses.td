@@ -67,8 +67,9 @@ def LowerAsserts : Pass<"kiln-llvmcpu-lower-asserts", "mlir::func::FuncOp"> {
 def CallMathLibrary : Pass<"kiln-llvmcpu-call-math-library", "mlir::ModuleOp"> {
   let summary = "calls the C library for mathematical functions that have no polynomial here";
   let description = [{
-    Each element of a vector takes a call. The functions are declared, not defined: the loader of the executable finds
-    them in the process.
+    A vector takes a call of the library's function for vectors, where there is one for this target; elsewhere each
+    element takes a call. The functions are declared, not defined: the loader of the executable finds them in the
+    process.
   }];
   let dependentDialects = ["mlir::func::FuncDialect", "mlir::vector::VectorDialect"];
 }

@@ -38,6 +38,15 @@ def NormalizeOpsPass : Pass<"kiln-flow-normalize-ops", "mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def HoistReductionsPass : Pass<"kiln-flow-hoist-reductions", "mlir::ModuleOp"> {
+  let summary = "Computes before a loop the reductions that give the same in each of its turns";
+  let description = [{
+    A product or another reduction of what does not change in the loop moves in front of it, with all that it is computed
+    from; it would be fused with what does change later. Elementwise operations stay where they are needed, as they are
+    cheap there, and what they widen would be large outside. What may fail stays, since the loop might not run.
+  }];
+}
+
 def FuseElementwisePass : Pass<"kiln-flow-fuse-elementwise", "mlir::ModuleOp"> {
   let summary = "Fuses elementwise operations into one";
   let description = [{

@@ -15,6 +15,7 @@ void buildFlowPhase(OpPassManager &passes, const CompilerContext &context) {
   passes.addPass(createLowerNarrowTypesPass());
   passes.addPass(createCarryExtentsPass());
   passes.addPass(createNormalizeOpsPass());
+  passes.addPass(createHoistReductionsPass());
   passes.addPass(createFuseElementwisePass(context));
   passes.addPass(createCSEPass());
   passes.addPass(createSplitReductionsPass(context));
@@ -39,6 +40,7 @@ void registerFlowPasses(const CompilerContext &context) {
   registerPass([] { return createFormDispatchesPass(); });
   registerPass([] { return createConvertTensorOpsPass(); });
   registerPass([] { return createOutlineDispatchesPass(); });
+  registerPass([] { return createHoistReductionsPass(); });
   registerPass([&context] { return createDumpDispatchBenchmarksPass(context); });
 }
 

@@ -216,6 +216,8 @@ private:
       Value source = ConstExecutableOp::create(builder, loc, ref, op->getAttrOfType<FlatSymbolRefAttr>("executable"));
       return replace(callImport(builder, op, resultTypes, {op->getOperand(0), source}));
     }
+    if (isa_and_nonnull<HAL::HALDialect>(op->getDialect()) && !importSignature(op->getName().getStringRef()))
+      return op->emitOpError("is nothing that the runtime is asked for");
     if (isa_and_nonnull<HAL::HALDialect>(op->getDialect()))
       return replace(callImport(builder, op, resultTypes, op->getOperands()));
     if (isa_and_nonnull<Check::CheckDialect>(op->getDialect())) {

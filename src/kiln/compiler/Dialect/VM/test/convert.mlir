@@ -60,3 +60,11 @@ util.func @host(%n: index, %c: i1) -> i32 {
 
 // expected-error @+1 {{'func.func' has no form in the VM}}
 func.func private @other()
+
+// -----
+
+util.func public @workgroups() -> index {
+  // expected-error @below {{is nothing that the runtime is asked for}}
+  %n = hal.interface.workgroup.count[0] : index
+  util.return %n : index
+}

@@ -1,5 +1,7 @@
 #include "kiln/targets/cpu/codegen/math/LibraryFunctions.h"
 
+#include "kiln/targets/cpu/codegen/CpuTarget.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using llvm::StringRef;
@@ -24,7 +26,21 @@ StringRef libraryFunctionOf(StringRef op) {
   return "";
 }
 
+bool hasVectorFunctions(const CpuTarget &target) {
+  return StringRef(target.triple).starts_with("x86_64");
+}
+
+static constexpr StringRef kVectorPrefix = "_ZGV";
+
+std::string vectorFunctionName(StringRef function, unsigned operands, int64_t bits, int64_t lanes,
+                               const CpuTarget &target) {
+  char isa = bits == 512 ? 'e' : bits == 128 ? 'b' : target.has("avx2") ? 'd' : 'c';
+  return kVectorPrefix.str() + isa + "N" + std::to_string(lanes) + std::string(operands, 'v') + "_" + function.str();
+}
+
 bool isLibraryFunction(StringRef name) {
+  if (name.starts_with(kVectorPrefix))
+    name = name.split("v_").second;
   return llvm::any_of(functions, [&](const auto &function) {
     return name == function.name || (name.ends_with("f") && name.drop_back() == function.name);
   });

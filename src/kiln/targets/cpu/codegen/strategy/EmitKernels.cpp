@@ -8,6 +8,7 @@
 #include "kiln/targets/cpu/codegen/strategy/StrategyPasses.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -94,6 +95,7 @@ public:
       }
       if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
         foldIndices(rewriter, generic);
+      expandIndices(rewriter, op);
       KernelPlan plan = planKernel(
           op, target, lowering && isMain(op, lowering.getStrategy()) ? &lowering.getConfiguration() : nullptr);
       remark(function, op, plan);
@@ -102,6 +104,23 @@ public:
   }
 
 private:
+  // In a body, arithmetic on indices is like any other.
+  static void expandIndices(RewriterBase &rewriter, linalg::LinalgOp op) {
+    for (auto apply : llvm::make_early_inc_range(op.getBlock()->getOps<affine::AffineApplyOp>())) {
+      rewriter.setInsertionPoint(apply);
+      ValueRange operands = apply.getOperands();
+      unsigned dims = apply.getAffineMap().getNumDims();
+      rewriter.replaceOp(apply, affine::expandAffineExpr(rewriter, apply.getLoc(), apply.getAffineMap().getResult(0),
+                                                         operands.take_front(dims), operands.drop_front(dims)));
+    }
+  }
+
+  static std::string describe(Operation *inner) {
+    if (isa<memref::LoadOp>(inner))
+      return "loads from places that it computes,";
+    return ("computes '" + inner->getName().getStringRef() + "'").str();
+  }
+
   // What takes longer in this kernel than it might. Loops of few steps are nothing to talk about.
   static void remark(func::FuncOp function, linalg::LinalgOp op, const KernelPlan &plan) {
     constexpr int64_t fewSteps = 32;
@@ -110,6 +129,11 @@ private:
     };
     if (plan.vectorLoop < 0 && countSteps(op).value_or(fewSteps) >= fewSteps)
       add(Util::Cost::ScalarLoop, "computes '" + op->getName().getStringRef() + "' element by element");
+    llvm::SmallDenseSet<OperationName> told;
+    for (Operation *inner : plan.elementByElement)
+      if (countSteps(op).value_or(fewSteps) >= fewSteps && told.insert(inner->getName()).second)
+        Util::addRemark(function, Util::Cost::ScalarLoop, inner->getLoc(), function.getSymName(),
+                        describe(inner) + " one element after the other, in '" + op->getName().getStringRef() + "'");
     if (plan.packedOperand >= 0)
       add(Util::Cost::Repack, "copies operand " + Twine(plan.packedOperand) + " of '" + op->getName().getStringRef() +
                                   "' into panels in each call");

@@ -15,7 +15,7 @@ namespace kiln {
 
 KernelBuilder::KernelBuilder(RewriterBase &builder, linalg::LinalgOp op, const KernelPlan &plan,
                              const KernelTarget &target, ArrayRef<Value> initialValues)
-    : builder(builder), op(op), loc(op.getLoc()), plan(plan), payload(builder, op, target.fma),
+    : builder(builder), op(op), loc(op.getLoc()), plan(plan), payload(builder, op, plan.rowLoads, target.fma),
       initialValues(initialValues), lanes(plan.lanes) {}
 
 void KernelBuilder::run() {
@@ -31,15 +31,6 @@ void KernelBuilder::run() {
 void emitKernel(RewriterBase &rewriter, linalg::LinalgOp op, const KernelPlan &plan, const KernelTarget &target,
                 ArrayRef<Value> initialValues) {
   OpBuilder::InsertionGuard guard(rewriter);
-  // In the body, arithmetic on indices is like any other.
-  SmallVector<affine::AffineApplyOp> applies(op.getBlock()->getOps<affine::AffineApplyOp>());
-  for (affine::AffineApplyOp apply : applies) {
-    rewriter.setInsertionPoint(apply);
-    ValueRange operands = apply.getOperands();
-    unsigned dims = apply.getAffineMap().getNumDims();
-    rewriter.replaceOp(apply, affine::expandAffineExpr(rewriter, apply.getLoc(), apply.getAffineMap().getResult(0),
-                                                       operands.take_front(dims), operands.drop_front(dims)));
-  }
   KernelBuilder(rewriter, op, plan, target, initialValues).run();
 }
 

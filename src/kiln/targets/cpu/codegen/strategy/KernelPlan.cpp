@@ -1,7 +1,9 @@
 #include "kiln/targets/cpu/codegen/strategy/KernelPlan.h"
 
 #include "kiln/compiler/Codegen/Combiner.h"
+#include "kiln/compiler/Codegen/Polynomials.h"
 #include "kiln/targets/cpu/codegen/CpuTarget.h"
+#include "kiln/targets/cpu/codegen/math/LibraryFunctions.h"
 #include "kiln/targets/cpu/codegen/strategy/Convolutions.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -22,6 +24,7 @@ KernelTarget KernelTarget::of(const CpuTarget &target) {
   else if (target.has("avx512f") || target.has("avx"))
     result.maskedBits = 32;
   result.maskedBF16 = target.has("avx512bf16");
+  result.vectorMath = hasVectorFunctions(target);
   result.reassociates = target.reassociates;
   result.fma = target.has("fma") || target.has("avx512f") || StringRef(target.triple).starts_with("aarch64");
   return result;
@@ -81,6 +84,8 @@ struct BodyFacts {
 };
 } // namespace
 
+static constexpr int64_t loadCost = 8; // for each lane of its own
+
 static BodyFacts inspectBody(Block *body) {
   BodyFacts facts;
   for (Operation &op : body->without_terminator()) {
@@ -93,7 +98,7 @@ static BodyFacts inspectBody(Block *body) {
     }
     if (isa<memref::LoadOp>(op)) {
       facts.hasLoads = true;
-      facts.cost += 8;
+      facts.cost += loadCost;
       continue;
     }
     auto isElement = [](Type type) { return type.isIntOrIndexOrFloat(); };
@@ -140,6 +145,7 @@ public:
   KernelPlan run() {
     chooseVectorLoop();
     if (plan.vectorLoop >= 0) {
+      inspectLanes();
       chooseLanes();
       chooseRegisterTile();
       if (!plan.reduceLanes && !reductions.empty())
@@ -232,6 +238,71 @@ private:
     return -1;
   }
 
+  // Which operations of the body have a value for each lane, and what that makes of them.
+  void inspectLanes() {
+    for (OpOperand &operand : op->getOpOperands())
+      if (op.isDpsInit(&operand) || dependsOn(&operand, plan.vectorLoop))
+        perLane.insert(op.getMatchingBlockArgument(&operand));
+    auto isPerLane = [&](Value value) { return perLane.contains(value); };
+    for (Operation &inner : op.getBlock()->without_terminator()) {
+      auto index = dyn_cast<linalg::IndexOp>(inner);
+      if (index ? static_cast<int>(index.getDim()) != plan.vectorLoop : llvm::none_of(inner.getOperands(), isPerLane))
+        continue;
+      perLane.insert_range(inner.getResults());
+      if (auto load = dyn_cast<memref::LoadOp>(inner); load && loadsRow(load)) {
+        plan.rowLoads.push_back(load);
+        body.cost -= loadCost - 1;
+      } else if (load || isElementByElement(&inner)) {
+        plan.elementByElement.push_back(&inner);
+      }
+    }
+  }
+
+  // Whether lanes have values one apart: the loop's index, also with something added that is the same for all of them.
+  bool isConsecutive(Value value) const {
+    Operation *source = value.getDefiningOp();
+    if (!perLane.contains(value) || !source)
+      return false;
+    if (auto add = dyn_cast<arith::AddIOp>(source); add && add.getType().isIndex()) {
+      bool left = perLane.contains(add.getLhs());
+      return left != perLane.contains(add.getRhs()) && isConsecutive(left ? add.getLhs() : add.getRhs());
+    }
+    return isa<linalg::IndexOp>(source);
+  }
+
+  bool loadsRow(memref::LoadOp load) const {
+    SmallVector<int64_t> strides;
+    int64_t offset;
+    OperandRange indices = load.getIndices();
+    return !indices.empty() && isConsecutive(indices.back()) &&
+           llvm::none_of(indices.drop_back(), [&](Value index) { return perLane.contains(index); }) &&
+           !load.getType().isIndex() && load.getType().getIntOrFloatBitWidth() % 8 == 0 &&
+           succeeded(load.getMemRefType().getStridesAndOffset(strides, offset)) && strides.back() == 1;
+  }
+
+  // Whether a value of the body serves as an address of such loads only.
+  bool isAddress(Value value) const {
+    return isConsecutive(value) && llvm::all_of(value.getUsers(), [&](Operation *user) {
+             return llvm::is_contained(plan.rowLoads, user) ||
+                    (isa<arith::AddIOp>(user) && isAddress(user->getResult(0)));
+           });
+  }
+
+  // Whether neither the CPU nor the C library does it with vectors.
+  bool isElementByElement(Operation *inner) const {
+    if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp, arith::CeilDivUIOp,
+            arith::FloorDivSIOp>(inner))
+      return !matchPattern(inner->getOperand(1), m_Constant());
+    if (isa<arith::RemFOp>(inner))
+      return true;
+    if (target.vectorMath)
+      return false;
+    StringRef name = inner->getName().getStringRef();
+    return isa<math::FPowIOp, math::SincosOp>(inner) ||
+           (!libraryFunctionOf(name).empty() &&
+            (inner->getResult(0).getType().isF64() || !findPolynomialFunction(name)));
+  }
+
   void chooseLanes() {
     int64_t bits = 8, narrowest = 64;
     for (Value operand : op->getOperands()) {
@@ -243,9 +314,9 @@ private:
         narrowest = std::min<int64_t>(narrowest, type.isIndex() ? 64 : std::max(8u, type.getIntOrFloatBitWidth()));
     }
     for (Operation &inner : op.getBlock()->without_terminator())
-      for (Type type : inner.getResultTypes())
-        if (!type.isInteger(1) && !inner.hasTrait<OpTrait::ConstantLike>())
-          bits = std::max(bits, computeBits(type));
+      for (Value value : inner.getResults())
+        if (!value.getType().isInteger(1) && perLane.contains(value) && !isAddress(value))
+          bits = std::max(bits, computeBits(value.getType()));
     plan.lanes = std::max<int64_t>(1, target.vectorBits / bits);
     if (config && config->lanes)
       plan.lanes = config->lanes;
@@ -471,6 +542,7 @@ private:
   const KernelTarget &target;
   const TileConfig *config;
   BodyFacts body;
+  llvm::DenseSet<Value> perLane;        // of the body
   SmallVector<int64_t> extents, bounds; // of the loops: exactly, and at most; kDynamic where not known
   std::optional<ConvolutionLoops> convolution;
   SmallVector<OpOperand *> inputs;

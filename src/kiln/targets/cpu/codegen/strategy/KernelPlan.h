@@ -20,6 +20,7 @@ struct KernelTarget {
   int64_t maskedBits = 0;
   bool maskedBF16 = false; // LLVM takes masked loads of bf16 apart where the CPU does not know the type
   bool fma = false;
+  bool vectorMath = false;  // the C library has its functions for vectors, too
   bool reassociates = true; // sums of floats
 
   static KernelTarget of(const CpuTarget &target);
@@ -47,6 +48,10 @@ struct KernelPlan {
   // The input that is copied into panels as wide as the register tile, for one block at a time; -1: none.
   int packedOperand = -1;
   int64_t packedExtent = 0; // an upper bound of the vector loop's extent
+  // Loads in the body whose elements lie together along the vector loop, as those of a row that was looked up.
+  llvm::SmallVector<mlir::Operation *> rowLoads;
+  // Operations of the body that take one element after the other where the rest works on vectors.
+  llvm::SmallVector<mlir::Operation *> elementByElement;
 };
 
 // The distance in elements between neighbours along a loop; 0 where the operand does not depend on the loop, kDynamic

@@ -15,7 +15,8 @@ static BlockArgument sumBefore(Value sum) {
   return dyn_cast<BlockArgument>(sum);
 }
 
-PayloadEmitter::PayloadEmitter(OpBuilder &builder, linalg::LinalgOp op, bool fma) : builder(builder), op(op) {
+PayloadEmitter::PayloadEmitter(OpBuilder &builder, linalg::LinalgOp op, ArrayRef<Operation *> rowLoads, bool fma)
+    : builder(builder), op(op), rowLoads(rowLoads) {
   if (!fma)
     return;
   Block *body = op.getBlock();
@@ -50,6 +51,14 @@ Value PayloadEmitter::combine(Operation *combiner, Value a, Value b) {
   return copy->getResult(0);
 }
 
+// A load of neighbours, of which the first lane says where they are.
+Value PayloadEmitter::loadRow(Operation *load, ArrayRef<Value> operands, int64_t lanes) {
+  SmallVector<Value> indices(operands.drop_front());
+  indices.back() = vector::ExtractOp::create(builder, load->getLoc(), indices.back(), int64_t(0));
+  auto type = VectorType::get(lanes, load->getResult(0).getType());
+  return vector::LoadOp::create(builder, load->getLoc(), type, operands[0], indices);
+}
+
 // A load from somewhere in memory, lane by lane.
 Value PayloadEmitter::loadLanes(Operation *load, ArrayRef<Value> operands, int64_t lanes) {
   SmallVector<Value> elements;
@@ -76,7 +85,8 @@ SmallVector<Value> PayloadEmitter::computeOp(Operation *inner, ArrayRef<Value> o
 
   bool anyVector = llvm::any_of(operands, [](Value operand) { return isa<VectorType>(operand.getType()); });
   if (anyVector && isa<memref::LoadOp>(inner)) {
-    results.push_back(loadLanes(inner, operands, lanes));
+    results.push_back(llvm::is_contained(rowLoads, inner) ? loadRow(inner, operands, lanes)
+                                                          : loadLanes(inner, operands, lanes));
     return results;
   }
   if (auto check = dyn_cast<cf::AssertOp>(inner); check && anyVector) {

@@ -12,8 +12,9 @@ namespace kiln {
 
 class PayloadEmitter {
 public:
-  // `fma`: the CPU has fused multiply-add, which a sum of products then uses.
-  PayloadEmitter(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op, bool fma);
+  // `fma`: the CPU has fused multiply-add, which a sum of products then uses. `rowLoads`: see KernelPlan.
+  PayloadEmitter(mlir::OpBuilder &builder, mlir::linalg::LinalgOp op, llvm::ArrayRef<mlir::Operation *> rowLoads,
+                 bool fma);
 
   // The values that the body yields, at the builder's insertion point. Each of `arguments` is a scalar or a vector of
   // `lanes`; what depends on scalars only stays scalar. Operations that were computed from the same values before,
@@ -33,10 +34,12 @@ public:
 
 private:
   llvm::SmallVector<mlir::Value> computeOp(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands, int64_t lanes);
+  mlir::Value loadRow(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands, int64_t lanes);
   mlir::Value loadLanes(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands, int64_t lanes);
 
   mlir::OpBuilder &builder;
   mlir::linalg::LinalgOp op;
+  llvm::ArrayRef<mlir::Operation *> rowLoads;
   // Additions of a product to an init, with the multiplication that becomes part of them.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> fused;
   Memory computed;

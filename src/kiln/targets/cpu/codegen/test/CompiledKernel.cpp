@@ -74,6 +74,7 @@ Compilation compileKernel(const KernelSource &source, const SerializationOptions
 
 LoadedKernel::LoadedKernel(const std::vector<char> &bytes) {
   int file = memfd_create("kernel", MFD_CLOEXEC);
+  EXPECT_NE(dlopen("libmvec.so.1", RTLD_NOW | RTLD_GLOBAL), nullptr); // as the driver does
   EXPECT_EQ(write(file, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
   handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
   close(file);

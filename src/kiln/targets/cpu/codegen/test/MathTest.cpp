@@ -1,11 +1,13 @@
 // How far mathematical functions and conversions are from the correctly rounded result.
 #include "kiln/compiler/Codegen/Polynomials.h"
+#include "kiln/targets/cpu/codegen/math/LibraryFunctions.h"
 #include "kiln/targets/cpu/codegen/test/CompiledKernel.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <map>
 
 namespace kiln {
@@ -103,6 +105,82 @@ TEST_P(Math, polynomialsStayWithinTheirBounds) {
     }
     EXPECT_GT(worst, 0.3) << "nothing was measured of " << function.name.str();
     RecordProperty(function.name.str(), std::to_string(worst));
+  }
+}
+
+// Distance between neighbours of f64 where the value lies.
+long double wideSpacing(long double value) {
+  return std::ldexp(1.0L, std::max(std::ilogb(std::max(std::fabs(value), 1e-320L)) - 52, -1074));
+}
+
+struct WideFunction {
+  long double (*reference)(long double);
+  const char *name;
+};
+
+template <typename T>
+void expectWithinBound(const char *name, T in, T got, long double expected, long double spacing, double bound) {
+  T rounded = static_cast<T>(expected);
+  if (std::isnan(expected)) {
+    ASSERT_TRUE(std::isnan(got)) << name << "(" << in << ") = " << got;
+  } else if (std::isinf(rounded) || std::isinf(got)) {
+    constexpr T largest = std::numeric_limits<T>::max();
+    ASSERT_TRUE(got == rounded ||
+                (std::fabs(rounded) > largest * T(0.999999) && std::fabs(got) > largest * T(0.999999)))
+        << name << "(" << in << ") = " << got;
+  } else if (expected == 0) {
+    ASSERT_EQ(got, T(0)) << name << "(" << in << ")";
+    ASSERT_EQ(std::signbit(got), std::signbit(expected)) << name << "(" << in << ")";
+  } else {
+    ASSERT_LE(std::fabs(got - expected) / spacing, bound) << name << "(" << in << ") = " << got;
+  }
+}
+
+// All functions of f64, and those of f32 that are no polynomials, as the C library computes them, whole vectors at a
+// time.
+TEST_P(Math, functionsOfTheLibraryStayWithinTheirBounds) {
+  const WideFunction functions[] = {
+      {std::acos, "acos"},   {std::acosh, "acosh"}, {std::asin, "asin"}, {std::asinh, "asinh"}, {std::atan, "atan"},
+      {std::atanh, "atanh"}, {std::cbrt, "cbrt"},   {std::cos, "cos"},   {std::cosh, "cosh"},   {std::erf, "erf"},
+      {std::erfc, "erfc"},   {std::exp, "exp"},     {std::exp2, "exp2"}, {std::expm1, "expm1"}, {std::log, "log"},
+      {std::log10, "log10"}, {std::log1p, "log1p"}, {std::log2, "log2"}, {std::sin, "sin"},     {std::sinh, "sinh"},
+      {std::tan, "tan"},     {std::tanh, "tanh"}};
+  KernelSource source;
+  source.features = GetParam();
+  for (const WideFunction &function : functions)
+    for (const char *type : {"f32", "f64"}) {
+      std::string name = std::string(function.name) + "_" + type;
+      source.exports.push_back({name, 0, 2});
+      source.functions += mapFunction(name, std::string("math.") + function.name, type, type);
+    }
+  Compilation compilation = compileKernel(source);
+  ASSERT_EQ(compilation.errors, "");
+  EXPECT_TRUE(llvm::StringRef(compilation.bytes.data(), compilation.bytes.size()).contains("N4v_sinf") || *GetParam());
+  LoadedKernel kernel(compilation.bytes);
+
+  Binding<float> in(blockSize), out(blockSize);
+  Binding<double> wideIn(blockSize), wideOut(blockSize);
+  // Every exponent and sign; then what is near 1, where most functions change their ways; then the special ones.
+  for (uint32_t i = 0; i < blockSize; ++i) {
+    uint64_t bits = (i * 0x9e3779b97f4a7c15u) ^ (uint64_t(i) << 48);
+    wideIn[i] = i % 2 ? std::bit_cast<double>(bits) : (static_cast<double>(bits >> 12) / 0x1p51 - 1) * (i % 64 + 1);
+    in[i] = i % 2 ? std::bit_cast<float>(static_cast<uint32_t>(bits >> 32)) : static_cast<float>(wideIn[i]);
+  }
+  const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 1e-45, -1e-45, 710.0, -746.0, 0.5, 1e22};
+  for (auto [i, value] : llvm::enumerate(special)) {
+    in[i] = static_cast<float>(value);
+    wideIn[i] = value;
+  }
+  for (auto [ordinal, function] : llvm::enumerate(functions)) {
+    kernel.run(2 * ordinal, {{in.bytes(), out.bytes()}});
+    kernel.run(2 * ordinal + 1, {{wideIn.bytes(), wideOut.bytes()}});
+    for (uint32_t i = 0; i < blockSize; ++i) {
+      long double narrow = function.reference(in[i]), wide = function.reference(wideIn[i]);
+      expectWithinBound(function.name, in[i], out[i], narrow, spacing(static_cast<double>(narrow)), kVectorFunctionUlp);
+      expectWithinBound(function.name, wideIn[i], wideOut[i], wide, wideSpacing(wide), kVectorFunctionUlp);
+      if (HasFatalFailure())
+        return;
+    }
   }
 }
 
