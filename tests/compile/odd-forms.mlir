@@ -18,6 +18,11 @@
 // RUN:   --expected_output=0x1x0xi8=0
 // RUN: kiln-run-module --module=%t.vmfb --function=concat_nothing --input=2x3xf32=1 --input=2x0xf32=0 \
 // RUN:   --expected_output=2x3xf32=1 --expected_output=2x0xf32=0
+// RUN: kiln-run-module --module=%t.vmfb --function=concat_empty_part --input=4x0xf32=0 --input=2xf32=1 --input=1x2x0xf32=0 \
+// RUN:   --expected_output=2xf32=1 --expected_output=1x4x0xf32=0
+// RUN: kiln-run-module --module=%t.vmfb --function=scale_of_negative --expected_output=f8E8M0FNU=4 --expected_output=f8E8M0FNU=1
+// RUN: kiln-run-module --module=%t.vmfb --function=cast_pack --input="2x1x3xf32=1 2 3 4 5 6" --input=2 --input=1 \
+// RUN:   --expected_output="2x1x2x2xf32=1 2 3 0 4 5 6 0"
 // RUN: kiln-run-module --module=%t.vmfb --function=one_of_row --input="3x3x1xf32=[[1][2][3]][[4][5][6]][[7][8][9]]" \
 // RUN:   --expected_output="2x1xf32=[5][8]"
 // RUN: kiln-run-module --module=%t.vmfb --function=broadcast --input=bf16=0.5 --input=33xbf16=2 --expected_output=33xbf16=-1
@@ -414,4 +419,39 @@ func.func @cut_of_unpack(%x: tensor<2x3x2xf32>) -> (tensor<3x2xf32>, tensor<1x1x
   %one = tensor.empty() : tensor<1x1xf32>
   %twice = linalg.add ins(%t, %t : tensor<1x1xf32>, tensor<1x1xf32>) outs(%one : tensor<1x1xf32>) -> tensor<1x1xf32>
   return %s, %twice : tensor<3x2xf32>, tensor<1x1xf32>
+}
+
+// Parts that are known to be empty once a call is inlined, and one that makes all of the result empty.
+func.func @concat_empty_part(%x: tensor<4x0xf32>, %y: tensor<2xf32>, %z: tensor<1x2x?xf32>) -> (tensor<?xf32>, tensor<1x4x0xf32>) {
+  %none = func.call @empty_part(%x) : (tensor<4x0xf32>) -> tensor<?xf32>
+  %0 = tensor.concat dim(0) %y, %none : (tensor<2xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %e = tensor.empty() : tensor<1x2x0xf32>
+  %1 = tensor.concat dim(1) %e, %z : (tensor<1x2x0xf32>, tensor<1x2x?xf32>) -> tensor<1x4x0xf32>
+  return %0, %1 : tensor<?xf32>, tensor<1x4x0xf32>
+}
+func.func private @empty_part(%x: tensor<4x0xf32>) -> tensor<?xf32> {
+  %0 = tensor.collapse_shape %x [[0, 1]] : tensor<4x0xf32> into tensor<0xf32>
+  %1 = tensor.cast %0 : tensor<0xf32> to tensor<?xf32>
+  return %1 : tensor<?xf32>
+}
+
+// A type without a sign, of whose constants MLIR keeps one.
+func.func @scale_of_negative() -> (f8E8M0FNU, f8E8M0FNU) {
+  %x = arith.constant -1.0 : f16
+  %one = arith.constant 1.0 : f8E8M0FNU
+  %two = arith.constant 2.0 : f8E8M0FNU
+  %0 = arith.truncf %x : f16 to f8E8M0FNU
+  %1 = arith.addf %0, %one : f8E8M0FNU
+  %2 = arith.addf %1, %one : f8E8M0FNU
+  %3 = arith.subf %one, %two : f8E8M0FNU
+  return %2, %3 : f8E8M0FNU, f8E8M0FNU
+}
+
+// Tiles that stay where they are, of which the program knows more than their size.
+func.func @cast_pack(%x: tensor<?x?x3xf32>, %m: index, %n: index) -> tensor<?x1x2x2xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%m, %n) : tensor<?x?x2x2xf32>
+  %p = linalg.pack %x padding_value(%zero : f32) inner_dims_pos = [2] inner_tiles = [2] into %e : tensor<?x?x3xf32> -> tensor<?x?x2x2xf32>
+  %c = tensor.cast %p : tensor<?x?x2x2xf32> to tensor<?x1x2x2xf32>
+  return %c : tensor<?x1x2x2xf32>
 }

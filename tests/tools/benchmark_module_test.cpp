@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
 #include <regex>
 #include <utility>
 
@@ -211,7 +212,12 @@ TEST_F(BenchmarkModuleTest, InterruptedItKeepsTheRepetitionsBefore) {
   options.whenCpuSeconds = 2 * kCpuSeconds;
   std::string kept =
       keptReport({"--function=spin", "--benchmark_repetitions=400", "--benchmark_min_time=0.1"}, options);
-  EXPECT_GE(numbers(kept, "repetition_index").size(), 2u) << kept;
+  size_t made = numbers(kept, "repetition_index").size();
+  ASSERT_GE(made, 2u) << kept;
+  std::vector<double> times = numbers(kept, "real_time");
+  ASSERT_GT(times.size(), made);
+  double sum = std::accumulate(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(made), 0.0);
+  EXPECT_NEAR(times[made], sum / double(made), 1e-3 * times[made]) << "the mean is of those that were made: " << kept;
   EXPECT_CONTAINS(kept, "\"aggregate_name\": \"median\"");
 }
 

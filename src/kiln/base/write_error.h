@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <string>
+#include <unistd.h>
 
 #include "kiln/base/status.h"
 
@@ -13,7 +14,7 @@ namespace kiln {
 // write 'a/x': the folder 'a' does not exist".
 inline Status writeError(int error, const std::string &path) {
   size_t slash = path.rfind('/');
-  if (error == ENOENT && slash != std::string::npos && slash > 0)
+  if (error == ENOENT && slash != std::string::npos && slash > 0 && ::access(path.substr(0, slash).c_str(), F_OK) != 0)
     return notFound("cannot write '{}': the folder '{}' does not exist", path, path.substr(0, slash));
   return errnoStatus(error, fmt::format("cannot write '{}'", path));
 }

@@ -108,7 +108,15 @@ public:
     for (benchmark::BenchmarkReporter::Run &run : whole)
       if (repetitions) {
         run.repetitions = *repetitions;
-        run.iterations = areAggregates ? *repetitions : run.iterations;
+        if (!areAggregates)
+          continue;
+        // Times are told divided by the iterations, which are the repetitions that were asked for.
+        double share = double(*repetitions) / double(std::max<int64_t>(run.iterations, 1));
+        if (run.aggregate_unit == benchmark::StatisticUnit::kTime) {
+          run.real_accumulated_time *= share;
+          run.cpu_accumulated_time *= share;
+        }
+        run.iterations = *repetitions;
       }
     Base::ReportRuns(whole);
   }

@@ -75,12 +75,12 @@ Status registerTests(const Program &program) {
   for (const vm::ExportInfo &entry : program.mainModule().exports()) {
     const vm::FunctionInfo &info = program.mainModule().functions()[entry.function];
     if (!info.signature.arguments.empty() || !info.signature.results.empty()) {
-      print(fmt::format("@{} is no test: it has arguments or results\n", entry.name));
+      reportNote("kiln-check-module", fmt::format("@{} is no test: it has arguments or results", entry.name));
       continue;
     }
     ++tests;
     std::string name(entry.name);
-    testing::RegisterTest("module", name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+    testing::RegisterTest("module", name.c_str(), nullptr, nullptr, program.mainModule().fileName().c_str(), 0,
                           [&program, name]() -> testing::Test * { return new FunctionTest(program, name); });
   }
   if (tests == 0)

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Affine/Transforms/Transforms.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -105,7 +106,31 @@ private:
         .Case([&](Flow::TensorLoadOp load) {
           return replaceKeepingName(load, tensor::ExtractOp::create(builder, loc, load.getSource(), load.getIndices()));
         })
-        .Default(success());
+        .Default([&](Operation *) { return takeMagnitudes(op); });
+  }
+
+  // f8E8M0FNU has no sign, which MLIR's constants of it may have, and its folds make: what is computed in it is
+  // computed in f32, and its magnitude is taken.
+  static LogicalResult takeMagnitudes(Operation *op) {
+    auto isScale = [](Type type) { return isa<Float8E8M0FNUType>(getElementTypeOrSelf(type)); };
+    OpBuilder builder(op);
+    if (auto round = dyn_cast<arith::TruncFOp>(op); round && isScale(round.getType()))
+      round.setOperand(math::AbsFOp::create(builder, op->getLoc(), round.getIn()));
+    if (op->getNumResults() != 1 || !isScale(op->getResult(0).getType()) ||
+        !op->hasTrait<OpTrait::SameOperandsAndResultType>() ||
+        !isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) || isa<arith::ConstantOp>(op))
+      return success();
+    Type type = op->getResult(0).getType(), wide = builder.getF32Type();
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      wide = tensor.clone(wide);
+    IRMapping operands;
+    for (Value operand : op->getOperands())
+      if (!operands.contains(operand))
+        operands.map(operand, arith::ExtFOp::create(builder, op->getLoc(), wide, operand));
+    Operation *computed = builder.clone(*op, operands);
+    computed->getResult(0).setType(wide);
+    Value magnitude = math::AbsFOp::create(builder, op->getLoc(), computed->getResult(0));
+    return replace(op, arith::TruncFOp::create(builder, op->getLoc(), type, magnitude));
   }
 
   static LogicalResult replace(Operation *op, Operation *with) {

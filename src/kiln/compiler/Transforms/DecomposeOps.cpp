@@ -43,12 +43,13 @@ public:
       return rewriter.replaceOp(op, unpackByIndex(rewriter, unpack)), success();
     // Upstream's lowerings replace the op themselves.
     if (auto pack = dyn_cast<linalg::PackOp>(op))
-      return linalg::lowerPack(rewriter, pack);
+      return dropIfIdentity(rewriter, linalg::lowerPack(rewriter, pack));
     if (auto unpack = dyn_cast<linalg::UnPackOp>(op))
       // Upstream's short form for a single tile takes each dimension to be tiled.
-      return linalg::lowerUnPack(rewriter, unpack,
-                                 /*lowerUnpadLikeWithExtractSlice=*/unpack.getMixedTiles().size() ==
-                                     static_cast<size_t>(unpack.getDestType().getRank()));
+      return dropIfIdentity(rewriter,
+                            linalg::lowerUnPack(rewriter, unpack,
+                                                /*lowerUnpadLikeWithExtractSlice=*/unpack.getMixedTiles().size() ==
+                                                    static_cast<size_t>(unpack.getDestType().getRank())));
     if (reshapesNothing(op))
       return rewriter.replaceOp(op, emptyOf(rewriter, op)), success();
     auto concat = dyn_cast<tensor::ConcatOp>(op);
@@ -60,6 +61,15 @@ public:
   }
 
 private:
+  // A transpose of what was lowered that leaves all in its place: where its result is cast, it would fold into a value
+  // of another type.
+  template <typename Lowered> static LogicalResult dropIfIdentity(RewriterBase &rewriter, FailureOr<Lowered> lowered) {
+    if (succeeded(lowered) && lowered->transposeOp && isIdentityPermutation(lowered->transposeOp.getPermutation()) &&
+        lowered->transposeOp.getInput().getType() == lowered->transposeOp.getInit().getType())
+      rewriter.replaceOp(lowered->transposeOp, lowered->transposeOp.getInput());
+    return lowered;
+  }
+
   // A tensor without elements, of the extents of the result of a change of shape.
   static Value emptyOf(RewriterBase &rewriter, Operation *op) {
     Location loc = op->getLoc();
@@ -85,14 +95,28 @@ private:
     return tensor::EmptyOp::create(rewriter, loc, extents, type.getElementType(), type.getEncoding());
   }
 
-  // Parts without elements have no place in the result: a slice must not start where a tensor ends.
+  // Whether it is known that a tensor has no elements along a dimension, or an earlier form of it.
+  static bool isEmptyAlong(Value tensor, int64_t dim) {
+    for (; tensor;
+         tensor = tensor.getDefiningOp<tensor::CastOp>() ? tensor.getDefiningOp<tensor::CastOp>().getSource() : Value())
+      if (cast<RankedTensorType>(tensor.getType()).getDimSize(dim) == 0)
+        return true;
+    return false;
+  }
+
+  // Parts without elements have no place in the result: a slice must not start where a tensor ends. With a part that
+  // has no elements along another dimension, the result has none.
   static FailureOr<SmallVector<Value>> decomposeConcat(RewriterBase &rewriter, tensor::ConcatOp op) {
-    SmallVector<Value> parts = llvm::filter_to_vector(op.getInputs(), [](Value part) {
-      return !llvm::is_contained(cast<RankedTensorType>(part.getType()).getShape(), 0);
+    const auto along = static_cast<int64_t>(op.getDim());
+    SmallVector<Value> parts =
+        llvm::filter_to_vector(op.getInputs(), [&](Value part) { return !isEmptyAlong(part, along); });
+    bool isEmpty = llvm::any_of(op.getInputs(), [&](Value part) {
+      return llvm::any_of(llvm::seq<int64_t>(op.getRank()),
+                          [&](int64_t dim) { return dim != along && isEmptyAlong(part, dim); });
     });
-    if (parts.size() == op.getInputs().size())
+    if (parts.size() == op.getInputs().size() && !isEmpty)
       return op.decomposeOperation(rewriter);
-    if (!parts.empty()) {
+    if (!parts.empty() && !isEmpty) {
       auto rest = tensor::ConcatOp::create(rewriter, op.getLoc(), op.getResultType(), op.getDim(), parts);
       FailureOr<SmallVector<Value>> decomposed = rest.decomposeOperation(rewriter);
       rewriter.eraseOp(rest);

@@ -272,7 +272,8 @@ class Arithmetic:
         of_out = [i for i, kind in enumerate(kinds) if kind != "k"]
         if self.chance(0.4):
             self.rng.shuffle(of_out)
-        if np.prod([dims[i].size for i in of_b], dtype=np.int64) > 50000:
+        if (np.prod([dims[i].size for i in of_b], dtype=np.int64) > 50000 or
+                np.prod([dim.size for dim in dims], dtype=np.int64) > 1 << 26):
             return None
         b = self.tamed(self.of([dims[i] for i in of_b], dtype))
         space, iterators = [0] * len(dims), [""] * len(dims)
