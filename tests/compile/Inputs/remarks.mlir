@@ -5,7 +5,7 @@
 #columns = affine_map<(r, c) -> (c)>
 
 // A length without divisors is no two equal parts.
-// CHECK: [[@LINE+3]]:8: remark: one_workgroup: sum_dispatch_0_{{.*}} runs in one workgroup, although 1000003 steps could be shared
+// CHECK: [[@LINE+3]]:8: remark: one_workgroup: sum_dispatch_0_{{.*}} runs in one workgroup, although it has 1000003 steps
 func.func @sum(%x: tensor<1000003xf32>) -> tensor<f32> {
   %zero = arith.constant dense<0.0> : tensor<f32>
   %r = linalg.generic {indexing_maps = [#id, #none], iterator_types = ["reduction"]} ins(%x : tensor<1000003xf32>) outs(%zero : tensor<f32>) {
@@ -17,7 +17,7 @@ func.func @sum(%x: tensor<1000003xf32>) -> tensor<f32> {
 }
 
 // Of several rows, as soon as there is one.
-// CHECK: [[@LINE+3]]:8: remark: one_workgroup: rows_dispatch_0_{{.*}} runs in one workgroup, although at least 1000003 steps could be shared
+// CHECK: [[@LINE+3]]:8: remark: one_workgroup: rows_dispatch_0_{{.*}} runs in one workgroup, although it has at least 1000003 steps
 func.func @rows(%x: tensor<?x1000003xf32>) -> tensor<f32> {
   %zero = arith.constant dense<0.0> : tensor<f32>
   %r = linalg.reduce { arith.addf } ins(%x : tensor<?x1000003xf32>) outs(%zero : tensor<f32>) dimensions = [0, 1]
@@ -151,4 +151,43 @@ func.func @scalars(%x: tensor<64xf32>) -> tensor<64xf32> {
     linalg.yield %y : f32
   } -> tensor<64xf32>
   return %r : tensor<64xf32>
+}
+
+// CHECK: [[@LINE+6]]:10: remark: scalar_loop: gather_dispatch_0_{{.*}} loads from places that it computes, one element after the other, in 'linalg.generic'
+func.func @gather(%x: tensor<64xf32>, %at: tensor<64xi32>) -> tensor<64xf32> {
+  %e = tensor.empty() : tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%at : tensor<64xi32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: i32, %b: f32):
+    %i = arith.index_cast %a : i32 to index
+    %y = tensor.extract %x[%i] : tensor<64xf32>
+    linalg.yield %y : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+
+// A row that is looked up is loaded as vectors.
+func.func @lookup(%x: tensor<10x64xf32>, %at: tensor<8xi32>) -> tensor<8x64xf32> {
+  %e = tensor.empty() : tensor<8x64xf32>
+  %r = linalg.generic {indexing_maps = [#rows, #elements], iterator_types = ["parallel", "parallel"]} ins(%at : tensor<8xi32>) outs(%e : tensor<8x64xf32>) {
+  ^bb0(%a: i32, %b: f32):
+    %i = arith.index_cast %a : i32 to index
+    %j = linalg.index 1 : index
+    %y = tensor.extract %x[%i, %j] : tensor<10x64xf32>
+    linalg.yield %y : f32
+  } -> tensor<8x64xf32>
+  return %r : tensor<8x64xf32>
+}
+
+// CHECK: [[@LINE+7]]:10: remark: scalar_loop: on_host takes an element of a tensor to the host in each turn of a loop
+func.func @on_host(%x: tensor<64xf32>) -> f32 {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %r = scf.for %i = %c0 to %c64 step %c1 iter_args(%now = %zero) -> f32 {
+    %y = tensor.extract %x[%i] : tensor<64xf32>
+    %next = arith.addf %now, %y : f32
+    scf.yield %next : f32
+  }
+  return %r : f32
 }

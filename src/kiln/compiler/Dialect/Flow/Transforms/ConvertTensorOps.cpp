@@ -2,8 +2,9 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
 #include "kiln/compiler/Dialect/Flow/IR/FlowOps.h"
-#include "kiln/compiler/Dialect/Util/IR/UtilOps.h"
+#include "kiln/compiler/Dialect/Util/IR/Remarks.h"
 
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -16,6 +17,7 @@ namespace {
 class ConvertTensorOpsPass : public impl::ConvertTensorOpsPassBase<ConvertTensorOpsPass> {
 public:
   void runOnOperation() override {
+    remarked.clear();
     for (Operation &func : *getOperation().getBody()) {
       if (!isa<FunctionOpInterface, Util::InitializerOp>(func))
         continue;
@@ -39,6 +41,15 @@ public:
   }
 
 private:
+  // A loop of the host that takes single elements waits in each turn for all that computes the tensor.
+  void remarkInLoop(tensor::ExtractOp extract) {
+    auto loop = extract->getParentOfType<LoopLikeOpInterface>();
+    auto function = extract->getParentOfType<FunctionOpInterface>();
+    if (loop && remarked.insert(loop).second)
+      Util::addRemark(getOperation(), Util::Cost::ScalarLoop, extract.getLoc(), function ? function.getName() : "",
+                      "takes an element of a tensor to the host in each turn of a loop");
+  }
+
   LogicalResult convert(Operation *op) {
     OpBuilder builder(op);
     Location loc = op->getLoc();
@@ -54,6 +65,7 @@ private:
         return TensorSplatOp::create(builder, loc, type, fill.getInputs()[0], dims);
       });
     if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      remarkInLoop(extract);
       extract.replaceAllUsesWith(
           TensorLoadOp::create(builder, loc, extract.getType(), extract.getTensor(), extract.getIndices()).getResult());
       return success();
@@ -69,6 +81,8 @@ private:
     op->getResult(0).replaceAllUsesWith(create(op->getResult(0).getType(), *dims)->getResult(0));
     return success();
   }
+
+  llvm::DenseSet<Operation *> remarked; // loops
 };
 } // namespace
 } // namespace kiln::Flow

@@ -135,8 +135,8 @@ public:
           continue;
         if (work.steps >= worthSharing)
           Util::addRemark(getOperation(), Util::Cost::OneWorkgroup, *work.place, exportOp.getSymName(),
-                          "runs in one workgroup, although " + Twine(work.isAll ? "" : "at least ") +
-                              Twine(work.steps) + " steps could be shared");
+                          "runs in one workgroup, although it has " + Twine(work.isAll ? "" : "at least ") +
+                              Twine(work.steps) + " steps");
         else if (work.unknownPlace)
           Util::addRemark(getOperation(), Util::Cost::OneWorkgroup, *work.unknownPlace, exportOp.getSymName(),
                           "runs in one workgroup, whatever its length");

@@ -31,7 +31,7 @@ hal.executable private @ex {
 // Of so much work it is told that one workgroup does it all.
 // CHECK: hal.executable.variant public @llvm_cpu
 // CHECK-SAME: kiln.remarks
-// CHECK-SAME: #util.remark<one_workgroup, "g", "runs in one workgroup, although 1000003 steps could be shared"
+// CHECK-SAME: #util.remark<one_workgroup, "g", "runs in one workgroup, although it has 1000003 steps"
 hal.executable private @ex {
   hal.executable.variant public @llvm_cpu target(<"llvm-cpu", "elf-x86_64", {cpu = "generic", cpu_features = "", data_layout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128", native_vector_bits = 128 : i64, target_triple = "x86_64-unknown-linux-gnu"}>) {
     hal.executable.export public @g ordinal(0) layout(#hal.pipeline.layout<constants = 0, bindings = [readonly, readwrite]>)
