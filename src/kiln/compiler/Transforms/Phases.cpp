@@ -35,6 +35,8 @@ void buildInputPhase(OpPassManager &passes, const CompilerContext &context) {
   if (context.extendInput)
     context.extendInput(passes);
   passes.addPass(createSoundCanonicalizerPass());
+  // What folding has shown to have no elements, which operations' own checks may refuse.
+  passes.addPass(Flow::createNormalizeOpsPass());
   passes.addPass(createCSEPass());
 }
 
