@@ -23,6 +23,8 @@
 // RUN: kiln-run-module --module=%t.vmfb --function=scale_of_negative --expected_output=f8E8M0FNU=4 --expected_output=f8E8M0FNU=1
 // RUN: kiln-run-module --module=%t.vmfb --function=cast_pack --input="2x1x3xf32=1 2 3 4 5 6" --input=2 --input=1 \
 // RUN:   --expected_output="2x1x2x2xf32=1 2 3 0 4 5 6 0"
+// RUN: kiln-run-module --module=%t.vmfb --function=scaled_columns --input=64x64xf32=1 --input=65x64xf32=1 --input=65x400000xf32=2 \
+// RUN:   --expected_output=64x65xf32=128
 // RUN: kiln-run-module --module=%t.vmfb --function=one_of_row --input="3x3x1xf32=[[1][2][3]][[4][5][6]][[7][8][9]]" \
 // RUN:   --expected_output="2x1xf32=[5][8]"
 // RUN: kiln-run-module --module=%t.vmfb --function=broadcast --input=bf16=0.5 --input=33xbf16=2 --expected_output=33xbf16=-1
@@ -454,4 +456,22 @@ func.func @cast_pack(%x: tensor<?x?x3xf32>, %m: index, %n: index) -> tensor<?x1x
   %p = linalg.pack %x padding_value(%zero : f32) inner_dims_pos = [2] inner_tiles = [2] into %e : tensor<?x?x3xf32> -> tensor<?x?x2x2xf32>
   %c = tensor.cast %p : tensor<?x?x2x2xf32> to tensor<?x1x2x2xf32>
   return %c : tensor<?x1x2x2xf32>
+}
+
+// A product by panels, whose last one has lanes that hold no column: nothing may be looked up for these.
+func.func @scaled_columns(%a: tensor<64x64xf32>, %b: tensor<65x64xf32>, %w: tensor<65x400000xf32>) -> tensor<64x65xf32> {
+  %z = arith.constant dense<0.0> : tensor<64x65xf32>
+  %c = arith.constant 3 : index
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<64x64xf32>, tensor<65x64xf32>) outs(%z : tensor<64x65xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %j = linalg.index 1 : index
+    %v = tensor.extract %w[%j, %c] : tensor<65x400000xf32>
+    %q = arith.mulf %x, %y : f32
+    %t = arith.mulf %q, %v : f32
+    %s = arith.addf %t, %o : f32
+    linalg.yield %s : f32
+  } -> tensor<64x65xf32>
+  return %r : tensor<64x65xf32>
 }

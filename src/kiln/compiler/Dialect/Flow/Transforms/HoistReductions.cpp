@@ -1,6 +1,9 @@
 #include "kiln/compiler/Dialect/Flow/Transforms/FlowPasses.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -39,9 +42,16 @@ private:
     if (!isNew)
       return known->second;
     bool is = llvm::is_contained(loop.getLoopRegions(), op->getParentRegion()) &&
-              !op->hasTrait<OpTrait::IsTerminator>() && isPure(op) &&
+              !op->hasTrait<OpTrait::IsTerminator>() && cannotFail(op) &&
               llvm::all_of(usedBy(op), [&](Value value) { return isInvariant(value); });
     return invariant[op] = is;
+  }
+  // Where extents are not known, what is checked of them stands in the loop.
+  static bool cannotFail(Operation *op) {
+    auto isKnown = [](Type type) { return !isa<ShapedType>(type) || cast<ShapedType>(type).hasStaticShape(); };
+    return isPure(op) && llvm::all_of(op->getOperandTypes(), isKnown) && llvm::all_of(op->getResultTypes(), isKnown) &&
+           (isa<linalg::LinalgOp, tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
+            isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()));
   }
   bool isInvariant(Value value) {
     return loop.isDefinedOutsideOfLoop(value) || (value.getDefiningOp() && isInvariant(value.getDefiningOp()));

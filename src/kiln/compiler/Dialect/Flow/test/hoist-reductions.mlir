@@ -65,3 +65,21 @@ util.func public @different(%a: tensor<4x4xf32>, %b: tensor<4xi32>, %n: index) -
   }
   util.return %r#0, %r#1 : tensor<4x4xf32>, tensor<i32>
 }
+
+// Extents that only the call knows are checked where the product stands, and so are places of slices.
+// CHECK-LABEL: util.func public @unknown
+// CHECK-NOT: linalg.matmul
+// CHECK: scf.for
+// CHECK: linalg.matmul
+// CHECK: linalg.matmul
+util.func public @unknown(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: tensor<4x4xf32>, %z: tensor<?x?xf32>, %o: index, %n: index) -> (tensor<?x?xf32>, tensor<4x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%now = %z, %last = %c) -> (tensor<?x?xf32>, tensor<4x4xf32>) {
+    %p = linalg.matmul ins(%a, %b : tensor<?x?xf32>, tensor<?x?xf32>) outs(%z : tensor<?x?xf32>) -> tensor<?x?xf32>
+    %s = tensor.extract_slice %a[%o, 0] [4, 4] [1, 1] : tensor<?x?xf32> to tensor<4x4xf32>
+    %q = linalg.matmul ins(%s, %s : tensor<4x4xf32>, tensor<4x4xf32>) outs(%c : tensor<4x4xf32>) -> tensor<4x4xf32>
+    scf.yield %p, %q : tensor<?x?xf32>, tensor<4x4xf32>
+  }
+  util.return %r#0, %r#1 : tensor<?x?xf32>, tensor<4x4xf32>
+}

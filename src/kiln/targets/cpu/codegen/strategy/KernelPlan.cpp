@@ -410,7 +410,8 @@ private:
   bool canPack(unsigned loop) { return packable(loop) != nullptr; }
 
   OpOperand *packable(unsigned loop) {
-    if (blockableLoop() < 0 || inputs.size() < 2)
+    // The last panel has lanes that hold no element, for which nothing can be loaded besides.
+    if (blockableLoop() < 0 || inputs.size() < 2 || body.hasLoads)
       return nullptr;
     OpOperand *found = nullptr;
     for (OpOperand *input : inputs) {
