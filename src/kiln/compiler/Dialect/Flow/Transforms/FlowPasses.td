@@ -43,7 +43,8 @@ def HoistReductionsPass : Pass<"kiln-flow-hoist-reductions", "mlir::ModuleOp"> {
   let description = [{
     A product or another reduction of what does not change in the loop moves in front of it, with all that it is computed
     from; it would be fused with what does change later. Elementwise operations stay where they are needed, as they are
-    cheap there, and what they widen would be large outside. What may fail stays, since the loop might not run.
+    cheap there, and what they widen would be large outside. What may fail stays, since the loop might not run, and so
+    does what has extents that only the call knows: what is checked of them stands in the loop.
   }];
 }
 
