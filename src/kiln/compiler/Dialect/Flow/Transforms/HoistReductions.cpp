@@ -49,7 +49,8 @@ private:
   // Where extents are not known, what is checked of them stands in the loop.
   static bool cannotFail(Operation *op) {
     auto isKnown = [](Type type) { return !isa<ShapedType>(type) || cast<ShapedType>(type).hasStaticShape(); };
-    return isPure(op) && llvm::all_of(op->getOperandTypes(), isKnown) && llvm::all_of(op->getResultTypes(), isKnown) &&
+    return isPure(op) && llvm::all_of(ValueRange(usedBy(op)).getTypes(), isKnown) &&
+           llvm::all_of(op->getResultTypes(), isKnown) &&
            (isa<linalg::LinalgOp, tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
             isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()));
   }
