@@ -122,7 +122,16 @@ private:
       return options;
     };
     rewriter.setInsertionPoint(single);
-    (void)linalg::splitReduction(rewriter, single, control);
+    FailureOr<linalg::SplitReductionResult> halves = linalg::splitReduction(rewriter, single, control);
+    if (failed(halves))
+      return;
+    // Upstream starts sums of floats with 0.0, which makes 0.0 of a sum of -0.0.
+    OpOperand &start = halves->fillOp->getOpOperand(0);
+    auto added = cast<TypedAttr>(cast<arith::ConstantOp>(start.get().getDefiningOp()).getValue());
+    if (auto number = dyn_cast<FloatAttr>(added); number && number.getValue().isPosZero()) {
+      rewriter.setInsertionPoint(halves->fillOp);
+      start.set(arith::ConstantOp::create(rewriter, op.getLoc(), FloatAttr::get(number.getType(), -0.0)));
+    }
   }
 
   const CompilerContext *context;

@@ -374,7 +374,13 @@ void KernelBuilder::emitLaneReduction() {
         vectors = std::move(halves);
       }
       auto reassociate = arith::FastMathFlags::reassoc;
-      totals.push_back(vector::ReductionOp::create(builder, loc, kindOf(combiner), vectors.front(), reassociate));
+      if (isa<arith::AddFOp>(combiner)) { // Without a start it would be upstream's 0.0, which a sum of -0.0 is not.
+        Value start = arith::ConstantOp::create(builder, loc, *neutralElement(combiner));
+        totals.push_back(
+            vector::ReductionOp::create(builder, loc, kindOf(combiner), vectors.front(), start, reassociate));
+      } else {
+        totals.push_back(vector::ReductionOp::create(builder, loc, kindOf(combiner), vectors.front(), reassociate));
+      }
     }
     for (auto [combiner, total, init] : llvm::zip(combiners, totals, op.getDpsInitsMutable()))
       store(init, {row, 0}, payload.combine(combiner, total, *next++));
