@@ -23,28 +23,42 @@ class Invariants {
 public:
   explicit Invariants(LoopLikeOpInterface loop) : loop(loop) {}
 
+  // In the order of the loop: what an operation uses stands before it.
   void hoist() {
-    SmallVector<linalg::LinalgOp> reductions;
     for (Region *region : loop.getLoopRegions())
-      for (auto op : region->getOps<linalg::LinalgOp>())
-        if (op.getNumReductionLoops() != 0 && isInvariant(op))
-          reductions.push_back(op);
+      for (Operation &op : region->getOps())
+        if (isInvariant(&op))
+          invariant.insert(&op);
+    llvm::DenseSet<Operation *> needed;
+    for (Operation *op : llvm::reverse(invariant)) {
+      if (!isReduction(op) && !needed.contains(op))
+        continue;
+      needed.insert(op);
+      for (Value value : usedBy(op))
+        if (!loop.isDefinedOutsideOfLoop(value))
+          needed.insert(value.getDefiningOp());
+    }
+    // Each is cloned once. What nobody uses in the loop any more goes away later.
     OpBuilder builder(loop);
     IRMapping moved;
-    for (linalg::LinalgOp op : reductions)
-      for (auto [inside, outside] : llvm::zip(op->getResults(), cloneOutside(builder, op, moved)->getResults()))
-        inside.replaceAllUsesWith(outside);
+    for (Operation *op : invariant) {
+      if (!needed.contains(op))
+        continue;
+      Operation *outside = builder.clone(*op, moved);
+      if (isReduction(op))
+        op->replaceAllUsesWith(outside);
+    }
   }
 
 private:
+  static bool isReduction(Operation *op) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    return linalgOp && linalgOp.getNumReductionLoops() != 0;
+  }
   bool isInvariant(Operation *op) {
-    auto [known, isNew] = invariant.try_emplace(op, false);
-    if (!isNew)
-      return known->second;
-    bool is = llvm::is_contained(loop.getLoopRegions(), op->getParentRegion()) &&
-              !op->hasTrait<OpTrait::IsTerminator>() && cannotFail(op) &&
-              llvm::all_of(usedBy(op), [&](Value value) { return isInvariant(value); });
-    return invariant[op] = is;
+    return !op->hasTrait<OpTrait::IsTerminator>() && cannotFail(op) && llvm::all_of(usedBy(op), [&](Value value) {
+      return loop.isDefinedOutsideOfLoop(value) || invariant.contains(value.getDefiningOp());
+    });
   }
   // Where extents are not known, what is checked of them stands in the loop.
   static bool cannotFail(Operation *op) {
@@ -54,9 +68,6 @@ private:
            (isa<linalg::LinalgOp, tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op) ||
             isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()));
   }
-  bool isInvariant(Value value) {
-    return loop.isDefinedOutsideOfLoop(value) || (value.getDefiningOp() && isInvariant(value.getDefiningOp()));
-  }
 
   static SmallVector<Value> usedBy(Operation *op) {
     llvm::SetVector<Value> values(llvm::from_range, op->getOperands());
@@ -64,16 +75,8 @@ private:
     return values.takeVector();
   }
 
-  // With what it needs of the loop, each once. What nobody uses in the loop any more goes away later.
-  Operation *cloneOutside(OpBuilder &builder, Operation *op, IRMapping &moved) {
-    for (Value value : usedBy(op))
-      if (!loop.isDefinedOutsideOfLoop(value) && !moved.contains(value))
-        cloneOutside(builder, value.getDefiningOp(), moved);
-    return builder.clone(*op, moved);
-  }
-
   LoopLikeOpInterface loop;
-  llvm::DenseMap<Operation *, bool> invariant;
+  llvm::SetVector<Operation *> invariant;
 };
 
 class HoistReductionsPass : public impl::HoistReductionsPassBase<HoistReductionsPass> {

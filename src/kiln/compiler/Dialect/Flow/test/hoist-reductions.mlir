@@ -83,3 +83,24 @@ util.func public @unknown(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>, %c: tensor<4
   }
   util.return %r#0, %r#1 : tensor<?x?xf32>, tensor<4x4xf32>
 }
+
+// A body may read a tensor that it captures: of unknown extents, it is checked where it stands.
+// CHECK-LABEL: util.func public @captured
+// CHECK: scf.for
+// CHECK: linalg.generic
+util.func public @captured(%x: tensor<8xf32>, %table: tensor<?xf32>, %zero: tensor<f32>, %n: index) -> tensor<f32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%now = %zero) -> tensor<f32> {
+    %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<8xf32>) outs(%zero : tensor<f32>) {
+    ^bb0(%v: f32, %o: f32):
+      %at = linalg.index 0 : index
+      %looked = tensor.extract %table[%at] : tensor<?xf32>
+      %t = arith.addf %looked, %o : f32
+      linalg.yield %t : f32
+    } -> tensor<f32>
+    %sum = arith.addf %s, %now : tensor<f32>
+    scf.yield %sum : tensor<f32>
+  }
+  util.return %r : tensor<f32>
+}
