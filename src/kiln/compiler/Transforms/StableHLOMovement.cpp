@@ -279,11 +279,17 @@ FailureOr<Values> Lowering::lowerGather(GatherOp gather) {
               batchRank == indexRank - (vector < indexRank ? 1 : 0) && areWithin(sizes, tensor) &&
               dims.getStartIndicesBatchingDims().size() == dims.getOperandBatchingDims().size() &&
               areDimensions(dims.getStartIndicesBatchingDims(), indexRank) &&
-              !llvm::is_contained(dims.getStartIndicesBatchingDims(), vector);
+              !llvm::is_contained(dims.getStartIndicesBatchingDims(), vector) &&
+              llvm::none_of(dims.getStartIndexMap(),
+                            [&](int64_t dim) { return llvm::is_contained(dims.getOperandBatchingDims(), dim); });
   int64_t depth = fits && vector < indexRank ? tensorType(indices).getDimSize(vector) : 1;
   if (!fits || depth != static_cast<int64_t>(dims.getStartIndexMap().size()) ||
       llvm::any_of(dropped, [&](int64_t dim) { return sizes[dim] > 1; }) ||
-      !llvm::equal(resultType().getShape(), shapeOfGather(gather, dropped), isSameExtent))
+      !llvm::equal(resultType().getShape(), shapeOfGather(gather, dropped), isSameExtent) ||
+      !llvm::all_of_zip(
+          dims.getOperandBatchingDims(), dims.getStartIndicesBatchingDims(), [&](int64_t dim, int64_t place) {
+            return isSameExtent(tensorType(tensor).getDimSize(dim), tensorType(indices).getDimSize(place));
+          }))
     return refuse("needs dimensions that fit its operands and a known result");
   Values extents;
   for (int64_t dim = 0; dim < rank; ++dim)

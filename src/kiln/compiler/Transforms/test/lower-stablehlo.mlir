@@ -140,3 +140,21 @@ func.func @slices(%x: tensor<4x3xf32>, %rows: tensor<2xi32>) -> tensor<2x2xf32> 
   %0 = "stablehlo.gather"(%x, %rows) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 3>} : (tensor<4x3xf32>, tensor<2xi32>) -> tensor<2x2xf32>
   return %0 : tensor<2x2xf32>
 }
+
+// -----
+
+// Dimensions that go together have the same extent.
+func.func @batches(%x: tensor<3x4xf32>, %at: tensor<5x1xi32>) -> tensor<5xf32> {
+  // expected-error @+1 {{'stablehlo.gather' needs dimensions that fit its operands and a known result}}
+  %0 = "stablehlo.gather"(%x, %at) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<3x4xf32>, tensor<5x1xi32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+
+// -----
+
+// One that goes with a batch is not chosen by an index, too.
+func.func @both(%x: tensor<3x4xf32>, %at: tensor<3x1xi32>) -> tensor<3xf32> {
+  // expected-error @+1 {{'stablehlo.gather' needs dimensions that fit its operands and a known result}}
+  %0 = "stablehlo.gather"(%x, %at) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<3x4xf32>, tensor<3x1xi32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
