@@ -112,6 +112,10 @@ class CallMathLibrary : public impl::CallMathLibraryBase<CallMathLibrary> {
         return signalPassFailure();
       }
       auto vectorType = dyn_cast<VectorType>(op->getResult(0).getType());
+      if (vectorType && vectorType.isScalable()) {
+        op->emitOpError("works on a vector whose length only the machine knows");
+        return signalPassFailure();
+      }
       if (vectorType && vectorType.getRank() != 1) {
         op->emitOpError("works on a vector of ")
             << vectorType.getRank() << " dimensions, which is not split into registers";
