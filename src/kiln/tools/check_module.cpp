@@ -89,6 +89,50 @@ Status registerTests(const Program &program) {
   return okStatus();
 }
 
+// Which of GoogleTest's flags a name is; GoogleTest itself answers one that it does not know with all its help.
+Status checkFlag(std::string_view argument) {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const char *name : {"also_run_disabled_tests",
+                             "brief",
+                             "color",
+                             "fail_fast",
+                             "fail_if_no_test_selected",
+                             "filter",
+                             "flagfile",
+                             "list_tests",
+                             "output",
+                             "print_time",
+                             "print_utf8",
+                             "random_seed",
+                             "recreate_environments_when_repeating",
+                             "repeat",
+                             "shuffle",
+                             "stack_trace_depth",
+                             "stream_result_to",
+                             "catch_exceptions",
+                             "death_test_style",
+                             "death_test_use_fork",
+                             "break_on_failure",
+                             "throw_on_failure"})
+      all.push_back(std::string("gtest_") + name);
+    return all;
+  }();
+  std::string_view name = argument.substr(2, argument.find('=') - 2);
+  if (std::ranges::find(names, name) != names.end())
+    return okStatus();
+  return invalidArgument("{}", unknownFlagMessage(argument, names));
+}
+
+// Flags by which the first failure ends the process: neither the tests' names nor their report would be seen.
+Status checkEnds() {
+  if (GTEST_FLAG_GET(throw_on_failure) || GTEST_FLAG_GET(break_on_failure))
+    return invalidArgument("--gtest_{}_on_failure would end this tool without a report; --gtest_fail_fast stops at the "
+                           "first failure and reports it",
+                           GTEST_FLAG_GET(throw_on_failure) ? "throw" : "break");
+  return okStatus();
+}
+
 // A misspelt filter must not look like tests that passed. Called when GoogleTest has applied it.
 Status checkFilter() {
   constexpr size_t shown = 8;
@@ -121,8 +165,14 @@ int main(int argc, char **argv) {
   catchInterrupts([] { reportInterrupted("kiln-check-module"); });
   // GoogleTest gets its own flags only: it would answer --help, too.
   std::vector<char *> ours = {argv[0]}, theirs = {argv[0]};
-  for (int i = 1; i < argc; ++i)
-    (std::string_view(argv[i]).starts_with("--gtest_") ? theirs : ours).push_back(argv[i]);
+  std::string help = "--help";
+  for (int i = 1; i < argc; ++i) {
+    std::string_view argument = argv[i];
+    bool isTheirs = argument.starts_with("--gtest_") && argument != "--gtest_help";
+    if (Status status = isTheirs ? checkFlag(argument) : okStatus(); !status.ok())
+      return reportFailure("kiln-check-module", status);
+    (isTheirs ? theirs : ours).push_back(argument == "--gtest_help" ? help.data() : argv[i]);
+  }
   TestReport report;
   if (Status status = report.redirect(theirs); !status.ok())
     return reportFailure("kiln-check-module", status);
@@ -134,6 +184,8 @@ int main(int argc, char **argv) {
     return reportFailure("kiln-check-module",
                          invalidArgument("'{}' is no flag of GoogleTest, or has no such value", theirs[1]));
   if (Status status = report.check(); !status.ok())
+    return reportFailure("kiln-check-module", status);
+  if (Status status = checkEnds(); !status.ok())
     return reportFailure("kiln-check-module", status);
   FlagParser parser("kiln-check-module",
                     "Runs the tests of a compiled module: each exported function without arguments and results, which "

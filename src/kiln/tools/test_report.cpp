@@ -32,8 +32,10 @@ Status TestReport::redirect(std::vector<char *> &arguments) {
       wanted = text.substr(name.size());
     return text.starts_with(name);
   });
-  if (wanted.empty())
+  if (wanted.empty()) {
+    GTEST_FLAG_SET(output, ""); // whatever the environment says
     return okStatus();
+  }
   size_t colon = wanted.find(':');
   std::string format = wanted.substr(0, colon);
   if (format != "xml" && format != "json")
