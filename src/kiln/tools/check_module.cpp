@@ -91,33 +91,28 @@ Status registerTests(const Program &program) {
 
 // Which of GoogleTest's flags a name is; GoogleTest itself answers one that it does not know with all its help.
 Status checkFlag(std::string_view argument) {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> all;
-    for (const char *name : {"also_run_disabled_tests",
-                             "brief",
-                             "color",
-                             "fail_fast",
-                             "fail_if_no_test_selected",
-                             "filter",
-                             "flagfile",
-                             "list_tests",
-                             "output",
-                             "print_time",
-                             "print_utf8",
-                             "random_seed",
-                             "recreate_environments_when_repeating",
-                             "repeat",
-                             "shuffle",
-                             "stack_trace_depth",
-                             "stream_result_to",
-                             "catch_exceptions",
-                             "death_test_style",
-                             "death_test_use_fork",
-                             "break_on_failure",
-                             "throw_on_failure"})
-      all.push_back(std::string("gtest_") + name);
-    return all;
-  }();
+  static const std::vector<std::string> names = {"gtest_also_run_disabled_tests",
+                                                 "gtest_brief",
+                                                 "gtest_color",
+                                                 "gtest_fail_fast",
+                                                 "gtest_fail_if_no_test_selected",
+                                                 "gtest_filter",
+                                                 "gtest_flagfile",
+                                                 "gtest_list_tests",
+                                                 "gtest_output",
+                                                 "gtest_print_time",
+                                                 "gtest_print_utf8",
+                                                 "gtest_random_seed",
+                                                 "gtest_recreate_environments_when_repeating",
+                                                 "gtest_repeat",
+                                                 "gtest_shuffle",
+                                                 "gtest_stack_trace_depth",
+                                                 "gtest_stream_result_to",
+                                                 "gtest_catch_exceptions",
+                                                 "gtest_death_test_style",
+                                                 "gtest_death_test_use_fork",
+                                                 "gtest_break_on_failure",
+                                                 "gtest_throw_on_failure"};
   std::string_view name = argument.substr(2, argument.find('=') - 2);
   if (std::ranges::find(names, name) != names.end())
     return okStatus();

@@ -374,13 +374,11 @@ void KernelBuilder::emitLaneReduction() {
         vectors = std::move(halves);
       }
       auto reassociate = arith::FastMathFlags::reassoc;
-      if (isa<arith::AddFOp>(combiner)) { // Without a start it would be upstream's 0.0, which a sum of -0.0 is not.
-        Value start = arith::ConstantOp::create(builder, loc, *neutralElement(combiner));
-        totals.push_back(
-            vector::ReductionOp::create(builder, loc, kindOf(combiner), vectors.front(), start, reassociate));
-      } else {
-        totals.push_back(vector::ReductionOp::create(builder, loc, kindOf(combiner), vectors.front(), reassociate));
-      }
+      Value start; // Without one, upstream starts sums with 0.0, which a sum of -0.0 is not.
+      if (isa<arith::AddFOp>(combiner))
+        start = arith::ConstantOp::create(builder, loc, *neutralElement(combiner));
+      totals.push_back(
+          vector::ReductionOp::create(builder, loc, kindOf(combiner), vectors.front(), start, reassociate));
     }
     for (auto [combiner, total, init] : llvm::zip(combiners, totals, op.getDpsInitsMutable()))
       store(init, {row, 0}, payload.combine(combiner, total, *next++));
