@@ -94,11 +94,13 @@ function(kiln_use_precompiled_header target kind default)
   endif()
 endfunction()
 kiln_precompiled_header(runtime kiln_fmt)
+# What is tested is optimized; compilers take half the time where the tests are not.
+set(KILN_TEST_OPTIONS -O0)
 if(KILN_BUILD_TESTS)
   kiln_precompiled_header(test kiln_fmt GTest::gtest)
   if(TARGET kiln_test_pch) # as programs are compiled, not libraries
     set_target_properties(kiln_test_pch PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_compile_options(kiln_test_pch PRIVATE -fPIE)
+    target_compile_options(kiln_test_pch PRIVATE -fPIE ${KILN_TEST_OPTIONS})
   endif()
 endif()
 
@@ -135,14 +137,19 @@ set(KILN_TEST_SHARE 1 CACHE STRING "Build one of so many programs of unit tests;
 set(KILN_TEST_SEED 1 CACHE STRING "A number")
 
 # kiln_unit_test(name SOURCES a_test.cpp DEPS lib ...): a GoogleTest binary, beside the code it tests. SERIAL is for tests
-# that compare times: ctest runs nothing else beside them. WHOLE is for tests that judge all of what ran: ctest runs them in
-# one process.
+# that compare times: they are optimized, and ctest runs nothing else beside them. WHOLE is for tests of one program that
+# look at the same: ctest runs them in one process.
 function(kiln_unit_test name)
   cmake_parse_arguments(ARG "SERIAL;WHOLE" "PCH" "SOURCES;DEPS" ${ARGN})
   if(NOT KILN_BUILD_TESTS)
     return()
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  if(ARG_SERIAL)
+    set(ARG_PCH none)
+  else()
+    target_compile_options(${name} PRIVATE ${KILN_TEST_OPTIONS})
+  endif()
   kiln_use_precompiled_header(${name} "${ARG_PCH}" test)
   string(SHA256 lot "${KILN_TEST_SEED} ${name}")
   string(SUBSTRING ${lot} 0 8 lot)

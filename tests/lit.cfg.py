@@ -9,6 +9,7 @@
 # the compat links, FileCheck and not on the PATH. Features for REQUIRES: are set below. A test may take 10 minutes,
 # with slow ones two hours, and its processes 6 GiB each; %limit before a command holds it to 2 seconds of processor
 # time and 1 GiB. In a build with sanitizers memory is not limited; what is about such limits says UNSUPPORTED: sanitized.
+# Of tests that take half a minute, those that say REQUIRES: drawn-a are run on one day, and those of drawn-b on the next.
 # Without the compiler, what tests IR is left out, and a test of the tools that compiles says
 # REQUIRES: compiler.
 import ctypes
@@ -53,8 +54,12 @@ if os.access(os.path.join(tools, "kiln-opt"), os.X_OK):
 else:
     config.suffixes = {".test"}
     config.excludes |= {"compiler", "codegen"}
+# Where tests that draw programs and numbers start to: on each day elsewhere, and where KILN_DRAW_SEED says. The longest
+# tests are drawn too: one half of them, or the other. With slow ones all are run.
+drawn = os.environ.get("KILN_DRAW_SEED") or str(int(time.time()) // 86400 * 1000)
+features.add(("drawn-a", "drawn-b")[int(drawn) // 1000 % 2])
 if lit_config.params.get("slow"):
-    features.add("slow")
+    features.update({"slow", "drawn-a", "drawn-b"})
 for tool in ("chromium", "gdb", "perf"):
     if shutil.which(tool):
         features.add(tool)
@@ -99,8 +104,6 @@ config.environment["IREE_OPT"] = compat  # how the documents name the folder of 
 config.environment["LYING_COMPILE"] = os.path.join(build, "test", "kiln-lying-compile")
 config.substitutions.append(("%limit", "timeout 60 prlimit --cpu=20 --" if sanitized
                              else "timeout 60 prlimit --cpu=2 --data=1073741824 --"))
-# Where tests that draw programs and numbers start to: on each day elsewhere, and where KILN_DRAW_SEED says.
-drawn = os.environ.get("KILN_DRAW_SEED") or str(int(time.time()) // 86400 * 1000)
 config.substitutions.extend([("%drawn", drawn), ("%repo", repo), ("%build", build), ("%python", python)])
 
 if not sanitized:

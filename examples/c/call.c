@@ -35,15 +35,12 @@ int main(int argc, char **argv) {
 
   kiln_session_t *session = NULL;
   const kiln_function_t *function = NULL;
-  kiln_session_options_t options = {sizeof(options)};
-  options.modules = &module;
-  options.module_count = 1;
-  options.devices = &device;
-  options.device_count = 1;
+  kiln_session_options_t options = {
+      .struct_size = sizeof(options), .modules = &module, .module_count = 1, .devices = &device, .device_count = 1};
   check(kiln_session_create(&options, &session));
   check(kiln_session_lookup(session, argv[2], &function));
 
-  kiln_value_t argument = {KILN_KIND_REF};
+  kiln_value_t argument = {.kind = KILN_KIND_REF};
   kiln_value_t result;
   check(kiln_buffer_view_create(device, KILN_ELEMENT_TYPE_F32, &count, 1, numbers, count * sizeof(float),
                                 &argument.as.ref));

@@ -10,6 +10,7 @@
 #include "kiln/runtime/io/npy.h"
 #include "kiln/runtime/module/test_module.h"
 #include "kiln/runtime/vm/testing/abs_program.h"
+#include "tests/fuzz/code_program.h"
 #include "tests/fuzz/packed_module.h"
 
 using namespace kiln;
@@ -20,8 +21,8 @@ namespace {
 
 constexpr auto v = schema::Register::value;
 constexpr auto r = schema::Register::ref;
-// Positions in kSignatures of vm_fuzz.cpp.
-enum Signature : uint16_t { kNothing, kRef, kNumber, kMixed, kAllNumbers };
+// Positions in kSignatures.
+enum Signature : uint16_t { kNothing, kRef, kNumber, kMixed, kAllNumbers, kTwoRefs, kMakesRef, kMakesNumber };
 
 void write(const std::filesystem::path &path, std::string_view bytes) {
   std::filesystem::create_directories(path.parent_path());
@@ -41,7 +42,13 @@ void writeCode(const std::filesystem::path &path, const Functions &functions) {
     units.push_back(static_cast<uint16_t>(code.size()));
     units.insert(units.end(), code.begin(), code.end());
   }
-  write(path, {reinterpret_cast<const char *>(units.data()), units.size() * 2});
+  const std::string_view bytes(reinterpret_cast<const char *>(units.data()), units.size() * 2);
+  // What the verifier refuses runs nothing.
+  if (Result<Ref<vm::Module>> module = fuzz::loadCode(bytes); !module.ok()) {
+    std::fprintf(stderr, "%s: %s\n", path.c_str(), std::string(module.status().message()).c_str());
+    std::exit(1);
+  }
+  write(path, bytes);
 }
 
 std::vector<uint16_t> finish(CodeBuilder &code) {
@@ -65,13 +72,56 @@ std::vector<uint16_t> loop() {
   return finish(code);
 }
 
-std::vector<uint16_t> imports(uint32_t mix) {
+std::vector<uint16_t> imports() {
   CodeBuilder code;
-  code.callImport(mix, {v(0), r(0), r(1), v(0), v(1)}, {v(2), r(2), r(3)});
-  code.callImport(mix + 1, {v(0), v(1)}, {v(3)});
+  code.callImport(fuzz::kMixImport, {v(0), r(0), r(1), v(0), v(1)}, {v(2), r(2), r(3)});
+  code.callImport(fuzz::kMixImport + 1, {v(0), v(1)}, {v(3)});
   code.call(0, {v(2)}, {v(4)});
   code.discard(std::initializer_list<schema::Register>{r(2)});
   code.ret({v(4), r(3)});
+  return finish(code);
+}
+
+// Calls of the HAL that the other programs do not make. v0 is zero, r15 null.
+std::vector<uint16_t> queues() {
+  using vm::testing::HalImport;
+  CodeBuilder code;
+  auto hal = [&](HalImport import, CodeBuilder::Registers arguments, CodeBuilder::Registers results) {
+    code.callImport(static_cast<uint32_t>(import), arguments, results);
+  };
+  code.constant(1, 1);
+  code.constant(2, 2);
+  code.constant(3, fuzz::kWeightBytes);
+  code.constant(4, static_cast<uint32_t>(io::ElementType::F32));
+  code.constant(5, fuzz::kWeightBytes / 4);
+  code.constant(6, 4);
+  hal(HalImport::DeviceGet, {v(0)}, {r(0)});
+  code.emit(Opcode::ConstExecutable, {1, 0});
+  hal(HalImport::ExecutableVariantIndex, {r(0), r(1)}, {v(7)});
+  hal(HalImport::ExecutableCreate, {r(0), r(1)}, {r(2)});
+  code.emit(Opcode::ConstRodata, {3, 1});
+  hal(HalImport::BufferConstant, {r(0), r(3), v(0), v(3)}, {r(4)});
+  hal(HalImport::BufferTransfer, {r(0), r(4), v(0), v(3)}, {r(5)});
+  hal(HalImport::BufferLength, {r(5)}, {v(8)});
+  hal(HalImport::DeviceQueueAlloca, {r(0), r(15), v(1), v(3)}, {r(6)});
+  hal(HalImport::CommandBufferCreate, {r(0), v(0), v(2)}, {r(7)});
+  hal(HalImport::CommandBufferFill, {r(7), v(1), v(0), v(3), v(2), v(6)}, {});
+  hal(HalImport::CommandBufferBarrier, {r(7)}, {});
+  hal(HalImport::CommandBufferCopy, {r(7), v(0), v(0), v(1), v(0), v(3)}, {});
+  hal(HalImport::CommandBufferDispatch,
+      {r(7), r(2), v(0), v(1), v(1), v(1), v(1), v(5), v(0), v(0), v(3), v(1), v(0), v(3)}, {});
+  hal(HalImport::CommandBufferFinalize, {r(7)}, {});
+  hal(HalImport::DeviceQueueExecute, {r(0), v(1), r(15), r(7), r(4), v(0), v(3), r(6), v(0), v(3)}, {r(8)});
+  hal(HalImport::FenceJoin, {r(8), r(15)}, {r(9)});
+  hal(HalImport::DeviceEndTurn, {r(0), r(15), r(9), r(6)}, {r(10)});
+  hal(HalImport::FenceAwait, {r(9)}, {});
+  hal(HalImport::BufferLoad, {r(5), v(0), v(6)}, {v(9)});
+  hal(HalImport::BufferViewCreate, {r(5), v(0), v(3), v(4), v(5)}, {r(11)});
+  code.emit(Opcode::ConstRodata, {12, 0});
+  hal(HalImport::BufferViewAssert, {r(11), r(12), v(4), v(5)}, {});
+  hal(HalImport::BufferViewDim, {r(11), v(0)}, {v(10)});
+  hal(HalImport::BufferViewBuffer, {r(11)}, {r(13)});
+  code.ret({r(11)});
   return finish(code);
 }
 
@@ -122,10 +172,15 @@ int main(int argc, char **argv) {
     write(folder / "module" / std::filesystem::path(argv[i]).stem(), fuzz::packModule(bytes));
   }
 
-  const uint32_t mix = static_cast<uint32_t>(program.imports.size());
   writeCode(folder / "vm/program", {{kNothing, program.functions[0].code}, {kRef, program.functions[1].code}});
+  const schema::ModuleDesc reader = vm::testing::constantDesc(kShape[0]);
+  writeCode(folder / "vm/constant", {{kNothing, reader.functions[0].code},
+                                     {kMakesRef, reader.functions[2].code},
+                                     {kMakesRef, reader.functions[3].code},
+                                     {kMakesNumber, reader.functions[4].code}});
+  writeCode(folder / "vm/queues", {{kMakesRef, queues()}});
   writeCode(folder / "vm/loop", {{kNumber, loop()}});
-  writeCode(folder / "vm/imports", {{kNumber, loop()}, {kMixed, imports(mix)}});
+  writeCode(folder / "vm/imports", {{kNumber, loop()}, {kMixed, imports()}});
   writeCode(folder / "vm/integers", {{kAllNumbers, arithmetic(false)}});
   writeCode(folder / "vm/floats", {{kAllNumbers, arithmetic(true)}});
 

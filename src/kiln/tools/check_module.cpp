@@ -89,7 +89,7 @@ Status registerTests(const Program &program) {
   return okStatus();
 }
 
-// Which of GoogleTest's flags a name is; GoogleTest itself answers one that it does not know with all its help.
+// Whether GoogleTest has such a flag, and it such a value; GoogleTest itself answers others with all its help.
 Status checkFlag(std::string_view argument) {
   static const std::vector<std::string> names = {"gtest_also_run_disabled_tests",
                                                  "gtest_brief",
@@ -113,10 +113,19 @@ Status checkFlag(std::string_view argument) {
                                                  "gtest_death_test_use_fork",
                                                  "gtest_break_on_failure",
                                                  "gtest_throw_on_failure"};
-  std::string_view name = argument.substr(2, argument.find('=') - 2);
-  if (std::ranges::find(names, name) != names.end())
+  size_t equals = argument.find('=');
+  std::string_view name = argument.substr(2, equals - 2);
+  if (std::ranges::find(names, name) == names.end())
+    return invalidArgument("{}", unknownFlagMessage(argument, names));
+  static const std::vector<std::string_view> numbers = {"gtest_random_seed", "gtest_repeat", "gtest_stack_trace_depth"};
+  if (std::ranges::find(numbers, name) == numbers.end())
     return okStatus();
-  return invalidArgument("{}", unknownFlagMessage(argument, names));
+  std::string_view value = equals == argument.npos ? "" : argument.substr(equals + 1);
+  int32_t number;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size())
+    return invalidArgument("--{} wants a whole number of 32 bits, not '{}'", name, value);
+  return okStatus();
 }
 
 // Flags by which the first failure ends the process: neither the tests' names nor their report would be seen.

@@ -202,7 +202,11 @@ Result<std::unique_ptr<vm::Session>> Program::createSession(const Ref<vm::Native
   std::vector<Ref<vm::NativeModule>> natives = {std::move(hal)};
   if (more)
     natives.push_back(more);
-  return vm::Session::create(modules, natives, options);
+  Result<std::unique_ptr<vm::Session>> session = vm::Session::create(modules, natives, options);
+  if (!session.ok() && !more && session.status().message().find("imports 'check.") != std::string::npos)
+    return Status(session.status().code(),
+                  fmt::format("{}; it holds tests, which kiln-check-module runs", session.status().message()));
+  return session;
 }
 
 void Program::printStatistics() const {

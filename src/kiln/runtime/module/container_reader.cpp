@@ -35,16 +35,22 @@ public:
     uint64_t end = sizeof(ContainerHeader) + container.sections.size() * sizeof(SectionEntry);
     for (size_t i = 0; i < container.sections.size(); ++i)
       end = checkSection(i, end);
-    if (end != container.header.file_size)
+    if (end != container.header.file_size && !isTruncated())
       problem("the last section ends at byte {}, but the file is {} bytes long", end, container.header.file_size);
   }
 
 private:
+  template <typename... Args> Status damage(fmt::format_string<Args...> format, Args &&...args) const {
+    return dataLoss("module '{}' is damaged: {}", container.name, fmt::format(format, std::forward<Args>(args)...));
+  }
+
   template <typename... Args> const Status &problem(fmt::format_string<Args...> format, Args &&...args) {
-    problems.push_back(
-        dataLoss("module '{}' is damaged: {}", container.name, fmt::format(format, std::forward<Args>(args)...)));
+    problems.push_back(damage(format, std::forward<Args>(args)...));
     return problems.back();
   }
+
+  // Said once, of the whole file.
+  bool isTruncated() const { return container.header.file_size > bytes.size(); }
 
   bool readHeader() {
     ContainerHeader &header = container.header;
@@ -67,7 +73,7 @@ private:
                                             container.name, header.version, schema::kContainerVersion));
       return false;
     }
-    if (header.file_size > bytes.size())
+    if (isTruncated())
       problem("it is truncated: {} bytes of {}", bytes.size(), header.file_size);
     else if (header.file_size < bytes.size())
       problem("{} bytes follow its end at byte {}", bytes.size() - header.file_size, header.file_size);
@@ -117,8 +123,11 @@ private:
       return previousEnd;
     }
     if (entry.offset > bytes.size() || entry.length > bytes.size() - entry.offset) {
-      section.status = problem("section {} ({}), {} bytes from byte {}, does not lie within the file's {} bytes", index,
-                               kind, entry.length, entry.offset, bytes.size());
+      section.status = damage("section {} ({}), {} bytes from byte {}, does not lie within the file's {} bytes", index,
+                              kind, entry.length, entry.offset, bytes.size());
+      const uint64_t size = container.header.file_size;
+      if (!isTruncated() || entry.offset > size || entry.length > size - entry.offset)
+        problems.push_back(section.status);
       return previousEnd;
     }
     if (entry.offset % schema::kSectionAlignment != 0 || entry.offset < previousEnd) {

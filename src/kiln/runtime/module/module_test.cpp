@@ -241,6 +241,19 @@ TEST(ModuleDamage, accessIsThatOfEachBinding) {
                          fmt::format("dispatch 'dispatch_0_matmul' has a binding with the access {}", access)));
 }
 
+TEST(ModuleDamage, saysTruncationOnce) {
+  std::string bytes = richBytes();
+  const uint64_t whole = bytes.size();
+  bytes.resize(sizeof(ContainerHeader) + 4 * sizeof(SectionEntry));
+  std::vector<Status> problems;
+  Container container = readContainer("cut", borrowFileBytes(bytes, {}), problems);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].message(),
+            fmt::format("module 'cut' is damaged: it is truncated: {} bytes of {}", bytes.size(), whole));
+  for (const SectionInfo &section : container.sections)
+    EXPECT_FALSE(section.status.ok());
+}
+
 TEST(ModuleDamage, inspectGoesOn) {
   std::string bytes = richBytes();
   SectionEntry code;
