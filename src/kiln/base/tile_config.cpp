@@ -12,7 +12,7 @@
 namespace kiln {
 
 static constexpr std::string_view kPrefix = "tile_config_";
-static constexpr std::string_view kCluster = "cluster";
+static constexpr std::string_view kCluster = "cluster", kStreamK = "streamk";
 static constexpr int64_t kLargest = int64_t(1) << 31;
 static constexpr int64_t kMostThreads = 4096; // what a worker takes
 
@@ -25,13 +25,15 @@ std::string TileConfig::name() const {
   if (packA || packB)
     text += fmt::format("_pack{}{}", packA ? "a" : "", packB ? "b" : "");
   if (hasCluster())
-    text += fmt::format("_{}{}", kCluster, clusterName());
+    text += fmt::format("_{}{}", streamK ? "" : kCluster, clusterName());
   if (threads != 0)
     text += fmt::format("_t{}", threads);
   return text;
 }
 
 std::string TileConfig::clusterName() const {
+  if (streamK)
+    return fmt::format("{}{}", kStreamK, clusterK);
   return fmt::format("{}x{}{}", clusterM, clusterN, clusterK == 1 ? "" : fmt::format("x{}", clusterK));
 }
 
@@ -75,7 +77,8 @@ static std::optional<std::array<int64_t, 3>> parseCluster(std::string_view text)
 static bool isOption(std::string_view word) {
   bool isCount = (word.starts_with("v") || word.starts_with("t")) && parseNumber(word.substr(1));
   bool isCluster = word.starts_with(kCluster) && parseCluster(word.substr(kCluster.size()));
-  return isCount || isCluster || parsePair(word) || word == "packa" || word == "packb" || word == "packab";
+  bool isStreamK = word.starts_with(kStreamK) && parseNumber(word.substr(kStreamK.size()));
+  return isCount || isCluster || isStreamK || parsePair(word) || word == "packa" || word == "packb" || word == "packab";
 }
 
 static bool isInstructionWord(std::string_view word) {
@@ -87,8 +90,8 @@ Result<TileConfig> TileConfig::parse(std::string_view name) {
   auto error = [&](const std::string &message) {
     return invalidArgument(
         "'{}' is no configuration: {}; the form is tile_config_{{M}}x{{N}}_{{K}}x{{stages}}_{{class}}, "
-        "then optionally _{{rows}}x{{columns}}, _v{{lanes}}, _pack{{a|b|ab}}, _cluster{{M}}x{{N}}[x{{K}}], "
-        "_t{{threads}}",
+        "then optionally _{{rows}}x{{columns}}, _v{{lanes}}, _pack{{a|b|ab}}, _cluster{{M}}x{{N}}[x{{K}}] or "
+        "_streamk{{K}}, _t{{threads}}",
         name, message);
   };
   if (!name.starts_with(kPrefix))
@@ -118,6 +121,8 @@ Result<TileConfig> TileConfig::parse(std::string_view name) {
         word().starts_with(kCluster) && word().size() > kCluster.size() && isDigit(word()[kCluster.size()]);
     if (isCluster)
       return error(fmt::format("'{}' is no cluster of two workgroups or more", word()));
+    if (word().starts_with(kStreamK))
+      return error(fmt::format("'{}' is no number of workgroups, from 2 on, that share a tile", word()));
     if (!isInstructionWord(word()))
       return error(fmt::format("'{}' is no word of an instruction class", word()));
     config.instructions += config.instructions.empty() ? "" : "_";
@@ -149,6 +154,13 @@ Result<TileConfig> TileConfig::parse(std::string_view name) {
     if (!cluster || std::ranges::min(*cluster) < 1 || std::ranges::max(*cluster) == 1)
       return error(fmt::format("'{}' is no cluster of two workgroups or more", word()));
     std::tie(config.clusterM, config.clusterN, config.clusterK) = std::tuple_cat(*cluster);
+    ++at;
+  } else if (word().starts_with(kStreamK)) {
+    std::optional<int64_t> parts = parseNumber(word().substr(kStreamK.size()));
+    if (!parts || *parts < 2)
+      return error(fmt::format("'{}' is no number of workgroups, from 2 on, that share a tile", word()));
+    config.clusterK = *parts;
+    config.streamK = true;
     ++at;
   }
   if (word().starts_with("t")) {

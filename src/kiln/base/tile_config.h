@@ -1,8 +1,8 @@
 // A configuration: how a dispatch is cut into tiles, and the text name that it has in the IR, in tuning data, in
 // reports and on command lines. Both forms hold the same.
 //
-//   tile_config_{M}x{N}_{K}x{stages}_{class}[_{rows}x{columns}][_v{lanes}][_pack{a|b|ab}][_cluster{M}x{N}[x{K}]]
-//       [_t{threads}]
+//   tile_config_{M}x{N}_{K}x{stages}_{class}[_{rows}x{columns}][_v{lanes}][_pack{a|b|ab}]
+//       [_cluster{M}x{N}[x{K}]|_streamk{K}][_t{threads}]
 //
 //   tile_config_128x128_64x4_tensorcore_mmasync     as in the documents
 //   tile_config_96x128_256x1_fma_12x32_packb        96x128 of the result to a workgroup, 256 of the reduction at a
@@ -39,8 +39,10 @@ struct TileConfig {
   bool packA = false, packB = false;
   // How many workgroups, along M and along N, compute tiles beside each other and share what they read.
   int64_t clusterM = 1, clusterN = 1;
-  // How many workgroups compute one tile, each with a part of the reduction.
+  // How many workgroups compute one tile, each with a part of the reduction; with streamK only the tiles that are left
+  // where all workgroups have computed equally many whole ones.
   int64_t clusterK = 1;
+  bool streamK = false;
   // How many threads run it; 0: as many as there are. It changes nothing in what is compiled.
   int64_t threads = 0;
 
@@ -48,7 +50,7 @@ struct TileConfig {
 
   bool hasCluster() const { return clusterM != 1 || clusterN != 1 || clusterK != 1; }
   std::string name() const;
-  std::string clusterName() const; // "2x1", or "1x1x4" with parts of the reduction
+  std::string clusterName() const; // "2x1", "1x1x4" with parts of the reduction, or "streamk4"
   // The error says which part of the name is wrong, and what the grammar wants there.
   static Result<TileConfig> parse(std::string_view name);
 };

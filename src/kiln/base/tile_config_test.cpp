@@ -43,11 +43,18 @@ TEST(TileConfig, ConfigurationsComeBackAsTheyWere) {
         for (const char *instructions : {"fma", "vector", "tensorcore_mmasync"})
           for (int64_t threads : {0, 3}) {
             bool packA = (pack & 1) != 0, packB = (pack & 2) != 0;
-            TileConfig config{96,    128,   256,   2,           instructions, rows,          rows * 2,
-                              lanes, packA, packB, 1 + threads, 1 + rows / 6, 1 + lanes / 8, threads};
-            Result<TileConfig> parsed = TileConfig::parse(config.name());
-            ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
-            EXPECT_EQ(*parsed, config) << config.name();
+            TileConfig config{96,     128,   256,   2,           instructions, rows,          rows * 2,
+                              lanes,  packA, packB, 1 + threads, 1 + rows / 6, 1 + lanes / 8, /*streamK=*/false,
+                              threads};
+            TileConfig stream = config;
+            stream.clusterM = stream.clusterN = 1;
+            stream.clusterK = 2 + lanes / 8;
+            stream.streamK = true;
+            for (const TileConfig &each : {config, stream}) {
+              Result<TileConfig> parsed = TileConfig::parse(each.name());
+              ASSERT_TRUE(parsed.ok()) << parsed.status().toString();
+              EXPECT_EQ(*parsed, each) << each.name();
+            }
           }
 }
 
@@ -64,6 +71,12 @@ TEST(TileConfig, FieldsAreWhatTheNameSays) {
   EXPECT_EQ(split->clusterM * split->clusterN, 1);
   EXPECT_EQ(split->clusterK, 4);
   EXPECT_TRUE(split->hasCluster());
+  Result<TileConfig> stream = TileConfig::parse("tile_config_128x128_64x4_tensorcore_wgmma_streamk2");
+  ASSERT_TRUE(stream.ok());
+  EXPECT_EQ(stream->clusterK, 2);
+  EXPECT_TRUE(stream->streamK);
+  EXPECT_TRUE(stream->hasCluster());
+  EXPECT_EQ(stream->clusterName(), "streamk2");
   Result<TileConfig> config = TileConfig::parse("tile_config_96x128_256x3_fma_12x32_v16_packb_t2");
   ASSERT_TRUE(config.ok());
   EXPECT_EQ(config->m, 96);
@@ -101,6 +114,9 @@ TEST(TileConfig, MalformedNamesAreRejectedWithTheirFault) {
                         Case{"tile_config_8x8_64x1_fma_cluster1x1x4x1", "'cluster1x1x4x1' is no cluster"},
                         Case{"tile_config_8x8_64x1_fma_cluster1x1x0", "'cluster1x1x0' is no cluster"},
                         Case{"tile_config_8x8_64x1_fma_t2_cluster2x1", "'cluster2x1' is out of place"},
+                        Case{"tile_config_8x8_64x1_fma_streamk1", "'streamk1' is no number of workgroups"},
+                        Case{"tile_config_8x8_64x1_fma_streamk", "'streamk' is no number of workgroups"},
+                        Case{"tile_config_8x8_64x1_fma_cluster2x1_streamk2", "'streamk2' is out of place"},
                         Case{"tile_config_8x8_64x1", "names no instruction class"},
                         Case{"tile_config_8x8_64x1_8x8", "names no instruction class"},
                         Case{"tile_config_8x8_64x1_FMA", "'FMA' is no word of an instruction class"},

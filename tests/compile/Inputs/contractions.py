@@ -24,18 +24,19 @@ KINDS = [
                     f"128x128_64x4_{GROUPED}_128x128", f"128x96_64x3_{GROUPED}_128x96", f"128x128_64x2_{GROUPED}_128x128",
                     f"64x64_64x3_{GROUPED}_cluster1x1x2", f"128x64_64x2_{GROUPED}_cluster1x1x3", f"64x128_64x3_{GROUPED}_cluster1x1x4",
                     f"64x160_64x2_{GROUPED}_cluster1x1x8",
+                    f"64x64_64x3_{GROUPED}_streamk2", f"64x128_64x2_{GROUPED}_streamk4", f"80x64_64x3_{GROUPED}_streamk3", f"128x64_64x2_{GROUPED}_streamk2",
                     f"112x64_64x3_{GROUPED}", f"16x128_64x3_{GROUPED}", f"96x192_64x2_{GROUPED}_96x64", f"48x256_64x2_{GROUPED}", f"80x64_64x2_{GROUPED}_cluster1x1x2",
                     f"64x128_64x3_{GROUPED}_64x64", f"32x128_64x2_{GROUPED}_cluster2x1", f"128x128_64x2_{GROUPED}_128x64_cluster1x2",
                     f"64x64_64x3_{SYNC}", f"128x64_32x4_{SYNC}", f"32x32_32x2_{SYNC}", f"64x16_32x3_{SYNC}", f"16x64_64x2_{SYNC}",
                     f"64x64_64x3_{WMMA}", f"128x64_32x4_{WMMA}", f"32x32_32x2_{WMMA}_16x16", f"16x256_32x2_{WMMA}_16x256",
                     f"64x64_16x2_{SCALAR}",
                     f"32x32_64x3_{SYNC}_cluster1x1x4", f"64x32_32x2_{SYNC}_16x16_cluster1x1x3", f"32x32_16x2_{SCALAR}_cluster1x1x2"]),
-    ("f16", "f32", [None, f"64x64_64x3_{GROUPED}", f"256x128_64x3_{GROUPED}", f"64x256_64x2_{GROUPED}_cluster2x1", f"192x192_64x2_{GROUPED}", f"192x96_64x3_{GROUPED}_192x96", f"48x192_64x2_{GROUPED}", f"160x64_64x3_{GROUPED}", f"128x64_64x2_{GROUPED}_cluster1x1x5", f"64x128_64x3_{SYNC}", f"64x128_64x3_{WMMA}"]),
-    ("bf16", "f32", [None, f"64x64_64x3_{GROUPED}", f"128x96_64x3_{GROUPED}", f"64x64_64x2_{GROUPED}_cluster1x1x3", f"80x128_64x2_{GROUPED}", f"64x64_64x3_{SYNC}", f"64x64_64x3_{WMMA}", f"64x32_32x2_{WMMA}_32x32"]),
-    ("f32", "f32", [None, f"64x64_32x3_{GROUPED}", f"128x128_32x2_{GROUPED}", f"64x64_32x3_{GROUPED}_cluster2x2", f"64x64_32x3_{GROUPED}_cluster1x1x2", f"128x64_32x2_{GROUPED}_cluster1x1x4", f"192x64_32x2_{GROUPED}", f"112x64_32x2_{GROUPED}", f"64x64_32x3_{SYNC}", f"64x64_32x3_{WMMA}", f"32x64_16x4_{WMMA}", f"64x64_16x3_{SCALAR}_8x4", f"128x128_8x2_{SCALAR}", f"112x128_16x3_{SCALAR}", f"96x64_8x2_{SCALAR}_6x8", f"56x32_16x2_{SCALAR}_7x4_cluster1x1x2",
+    ("f16", "f32", [None, f"64x64_64x3_{GROUPED}", f"256x128_64x3_{GROUPED}", f"64x256_64x2_{GROUPED}_cluster2x1", f"192x192_64x2_{GROUPED}", f"192x96_64x3_{GROUPED}_192x96", f"48x192_64x2_{GROUPED}", f"160x64_64x3_{GROUPED}", f"128x64_64x2_{GROUPED}_cluster1x1x5", f"64x64_64x2_{GROUPED}_streamk8", f"64x128_64x3_{SYNC}", f"64x128_64x3_{WMMA}"]),
+    ("bf16", "f32", [None, f"64x64_64x3_{GROUPED}", f"128x96_64x3_{GROUPED}", f"64x64_64x2_{GROUPED}_cluster1x1x3", f"64x64_64x2_{GROUPED}_streamk3", f"80x128_64x2_{GROUPED}", f"64x64_64x3_{SYNC}", f"64x64_64x3_{WMMA}", f"64x32_32x2_{WMMA}_32x32"]),
+    ("f32", "f32", [None, f"64x64_32x3_{GROUPED}", f"128x128_32x2_{GROUPED}", f"64x64_32x3_{GROUPED}_cluster2x2", f"64x64_32x3_{GROUPED}_cluster1x1x2", f"128x64_32x2_{GROUPED}_cluster1x1x4", f"64x64_32x3_{GROUPED}_streamk2", f"128x64_32x2_{GROUPED}_streamk4", f"192x64_32x2_{GROUPED}", f"112x64_32x2_{GROUPED}", f"64x64_32x3_{SYNC}", f"64x64_32x3_{WMMA}", f"32x64_16x4_{WMMA}", f"64x64_16x3_{SCALAR}_8x4", f"128x128_8x2_{SCALAR}", f"112x128_16x3_{SCALAR}", f"96x64_8x2_{SCALAR}_6x8", f"56x32_16x2_{SCALAR}_7x4_cluster1x1x2",
                     f"32x64_16x3_{SCALAR}_4x4_cluster1x1x5", f"64x64_32x3_{SYNC}_cluster1x1x2"]),
     ("f64", "f64", [None, f"32x32_16x2_{SCALAR}", f"48x32_16x2_{SCALAR}_3x4", f"32x32_16x2_{SCALAR}_cluster1x1x2"]),
-    ("i8", "i32", [None, f"64x64_128x3_{GROUPED}", f"64x64_128x3_{GROUPED}_cluster2x1", f"64x96_128x3_{GROUPED}", f"128x64_128x2_{GROUPED}_cluster1x1x2", f"112x64_128x3_{GROUPED}", f"64x64_64x3_{SYNC}", f"64x64_64x3_{WMMA}", f"32x128_128x2_{WMMA}", f"32x32_16x2_{SCALAR}_4x4", f"64x64_64x3_{SYNC}_cluster1x1x8"]),
+    ("i8", "i32", [None, f"64x64_128x3_{GROUPED}", f"64x64_128x3_{GROUPED}_cluster2x1", f"64x96_128x3_{GROUPED}", f"128x64_128x2_{GROUPED}_cluster1x1x2", f"64x64_128x3_{GROUPED}_streamk2", f"112x64_128x3_{GROUPED}", f"64x64_64x3_{SYNC}", f"64x64_64x3_{WMMA}", f"32x128_128x2_{WMMA}", f"32x32_16x2_{SCALAR}_4x4", f"64x64_64x3_{SYNC}_cluster1x1x8"]),
 ]
 # What is computed of the product: of itself, a value for each column, one for each row, and one for each element.
 EPILOGUES = {

@@ -46,14 +46,24 @@ inline double wgmmaMicroseconds(const WgmmaProduct &product, const TileConfig &c
   const auto elements = static_cast<double>(config.m * config.n), rows = static_cast<double>(config.m + config.n);
   // A multiprocessor gets a little more than 64 bytes in a cycle, and multiplies 2048 pairs of two bytes. Where all of
   // them do, what they copy costs power that the card then lacks.
-  const double load =
-      static_cast<double>(tiles * config.clusterK) / (rounds * static_cast<double>(product.multiprocessors));
+  const double load = config.streamK ? 1
+                                     : static_cast<double>(tiles * config.clusterK) /
+                                           (rounds * static_cast<double>(product.multiprocessors));
   // Where sides are swapped, more groups of warps read what all of them need.
   const double work = elements / 32 * (swapsSides(config) ? 1.04 : 1);
   const double step = kCycle * std::max(work + 1.05 * rows * load * load, 80 + 1.5 * rows);
-  const double multiplying = static_cast<double>(up(product.steps, config.clusterK)) * step;
+  const double multiplying =
+      static_cast<double>(config.streamK ? product.steps : up(product.steps, config.clusterK)) * step;
   // Barriers, the way of the first stage, and the results' way out.
   const double around = 0.5 + elements * (6e-5 + static_cast<double>(product.epilogueOps) * kOp);
+  // Sums are read from other blocks' memory, which is slow, and it has to be worth it for certain.
+  const double adding = 1.35 + 2.35e-4 * elements;
+  if (config.streamK) {
+    const int64_t blocks = std::max<int64_t>(places, 1) * config.clusterK, whole = tiles / blocks;
+    const auto ofParts = static_cast<double>(up(tiles - whole * blocks, std::max<int64_t>(places, 1)));
+    const double part = static_cast<double>(up(product.steps, config.clusterK)) * step;
+    return 1.1 * (kLaunch + static_cast<double>(whole) * (around + multiplying) + ofParts * (around + part + adding));
+  }
   if (takesTurns(config)) // Each group is at one of both.
     return kLaunch + around + rounds * std::max(multiplying, (multiplying + around) / 2);
   const double time = kLaunch + rounds * (around + multiplying);
@@ -62,8 +72,6 @@ inline double wgmmaMicroseconds(const WgmmaProduct &product, const TileConfig &c
     return 1.1 + 0.988 * time;
   if (config.clusterK == 1)
     return time;
-  // Sums are read from other blocks' memory, which is slow, and it has to be worth it for certain.
-  const double adding = 1.35 + 2.35e-4 * elements;
   return 1.1 * (time + rounds * adding);
 }
 

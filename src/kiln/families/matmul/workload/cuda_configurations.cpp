@@ -172,7 +172,7 @@ private:
     auto fits = [&](int64_t stages, int64_t parts) {
       const int64_t boxed = measure::roundUp(m, 64) + measure::roundUp(n, 64), sums = parts == 1 ? 0 : 4 * m * n;
       const int64_t output = m % 64 != 0 && groups > 2 ? 4096 : 8192;
-      return 1024 + stages * boxed * 128 + groups * 2 * output + sums <= gpu.sharedBytes;
+      return 1024 + std::max(stages * boxed * 128, sums) + groups * 2 * output <= gpu.sharedBytes;
     };
     auto most = [&](int64_t parts) {
       int64_t stages = 1;
@@ -187,6 +187,12 @@ private:
     for (int64_t parts : depthParts(m, n, depth))
       if (parts != 1 && rows == 0 && most(parts) >= 2)
         add(kWgmma, m, n, depth, most(parts), rows, columns, 1, 1, 1, parts);
+    // What whole rounds of tiles leave may be cut, where there is a round.
+    const int64_t tiles = product.batch * measure::divideUp(product.m, m) * measure::divideUp(product.n, n);
+    for (int64_t parts : {2, 3, 4})
+      if (tiles > gpu.multiprocessors && tiles % gpu.multiprocessors != 0 && tiles < 8 * gpu.multiprocessors &&
+          measure::divideUp(product.k, depth) >= 2 * parts && rows == 0 && most(parts) >= 3)
+        add(kWgmma, m, n, depth, most(parts), rows, columns, 1, 1, 1, parts, /*streamK=*/true);
   }
 
   bool isWorth(int64_t m, int64_t n, int64_t least) const {
@@ -252,13 +258,15 @@ private:
   }
 
   void add(std::string_view instructions, int64_t m, int64_t n, int64_t k, int64_t stages, int64_t rows,
-           int64_t columns, double rate, int64_t clusterM = 1, int64_t clusterN = 1, int64_t clusterK = 1) {
+           int64_t columns, double rate, int64_t clusterM = 1, int64_t clusterN = 1, int64_t clusterK = 1,
+           bool streamK = false) {
     TileConfig config;
     config.m = m, config.n = n, config.k = k;
     config.stages = stages;
     config.instructions = instructions;
     config.rows = rows, config.columns = columns;
     config.clusterM = clusterM, config.clusterN = clusterN, config.clusterK = clusterK;
+    config.streamK = streamK;
     configs.push_back({config, costOf(config) / rate});
   }
 

@@ -116,6 +116,9 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
   if (sharesCopies && !isGrouped)
     return llvm::formatv("has clusters, in which blocks share what {0} copies; {1} does not", kWgmma,
                          config.instructions);
+  if (config.streamK && !isGrouped)
+    return llvm::formatv("computes what whole rounds of tiles leave in parts of K; blocks of {0} alone stay for that",
+                         kWgmma);
   if (config.clusterK != 1 && config.instructions == kWmma)
     return llvm::formatv("cuts K into parts for the blocks of a cluster; {0} does not, {1}, {2} and {3} do",
                          config.instructions, kMmaSync, kWgmma, kSimtFfma);

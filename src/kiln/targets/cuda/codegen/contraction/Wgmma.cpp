@@ -89,7 +89,6 @@ public:
     rhs.map = mapOf(rhs);
     auto extents = group.extents;
     stepCount = llvm::divideCeil(extents[group.k], config.k * config.clusterK);
-    steps = i32.constant(stepCount);
     lane = i32.rem(kernel.thread, 32);
     if (!config.hasCluster())
       return;
@@ -103,8 +102,11 @@ public:
   }
 
   void run() {
-    WgmmaResults ofTiles(kernel, kind, function, part);
+    WgmmaResults ofTiles(kernel, kind, function, config.streamK ? Value() : part);
     output = &ofTiles;
+    std::optional<WgmmaResults> ofParts;
+    if (config.streamK)
+      outputOfParts = &ofParts.emplace(kernel, kind, function, part);
     // Barriers are made ready while the kernels before may still run.
     NVVM::GriddepcontrolOp::create(b, NVVM::GridDepActionKind::launch_dependents);
     kernel.where(isZero(kernel.thread), [&] {
@@ -148,6 +150,12 @@ private:
   // A place in the ring of stages: its number, and the parity of the round; and where groups take turns, of the turn.
   struct Place {
     Value stage, parity, turn = {};
+  };
+  // What a block computes of a tile.
+  struct Work {
+    ArrayRef<Value> origin;
+    Value first, count; // steps along k
+    Value isPart;       // whether other blocks compute the rest: null where that is always or never so, as `part` says
   };
 
   Value isZero(Value value) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, value, i32.constant(0)); }
@@ -232,7 +240,9 @@ private:
 
   // Over the tiles that are the block's, with the place in the ring; where groups take turns, over every second one,
   // from `turn`, which is 0 or 1.
-  void overTiles(llvm::function_ref<Place(ArrayRef<Value> origin, Place place)> emit, Value turn = {}) {
+  void overTiles(llvm::function_ref<Place(const Work &work, Place place)> emit, Value turn = {}) {
+    if (config.streamK)
+      return overRounds(emit);
     Value first, step;
     if (config.hasCluster()) {
       first = kernel.index(NVVM::ClusterIdXOp::create(b, b.getI32Type()));
@@ -259,7 +269,8 @@ private:
         origin[along] = arith::AddIOp::create(b, origin[along], kernel.index(i32.mul(number, extent)));
     Place place{loop.getRegionIterArg(0), loop.getRegionIterArg(1), turn ? loop.getRegionIterArg(2) : Value()};
     Value nextTurn = turn ? i32.bitXor(place.turn, 1) : Value();
-    place = emit(origin, place);
+    Value steps = i32.constant(stepCount);
+    place = emit({origin, part ? i32.mul(part, steps) : i32.constant(0), steps, {}}, place);
     if (!turn) {
       scf::YieldOp::create(b, ValueRange{place.stage, place.parity});
       return;
@@ -268,30 +279,64 @@ private:
     scf::YieldOp::create(b, ValueRange{place.stage, place.parity, nextTurn});
   }
 
+  // A whole tile for each block as often as there is one for all, and then parts of those that are left.
+  void overRounds(llvm::function_ref<Place(const Work &work, Place place)> emit) {
+    Value block = gpu::BlockIdOp::create(b, gpu::Dimension::x), blocks = gpu::GridDimOp::create(b, gpu::Dimension::x);
+    Value cluster = kernel.index(NVVM::ClusterIdXOp::create(b, b.getI32Type()));
+    Value clusters = kernel.index(NVVM::ClusterDimXOp::create(b, b.getI32Type()));
+    Value zero = arith::ConstantIndexOp::create(b, 0), one = arith::ConstantIndexOp::create(b, 1);
+    Value whole = arith::DivUIOp::create(b, total, blocks), done = arith::MulIOp::create(b, whole, blocks);
+    // Of the tiles that are left, every so many are the cluster's from the one on that has its number.
+    Value firstLeft = arith::AddIOp::create(b, done, cluster);
+    Value isAnyLeft = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, firstLeft, total);
+    Value left = arith::CeilDivUIOp::create(b, arith::SubIOp::create(b, total, firstLeft), clusters);
+    Value turns = arith::AddIOp::create(b, whole, arith::SelectOp::create(b, isAnyLeft, left, zero));
+    auto loop = scf::ForOp::create(b, zero, turns, one, ValueRange{i32.constant(0), i32.constant(0)});
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar();
+    Value isPart = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, number, whole);
+    auto select = [&](Value ofPart, Value ofWhole) -> Value {
+      return arith::SelectOp::create(b, isPart, ofPart, ofWhole);
+    };
+    Value turn = arith::SubIOp::create(b, number, select(whole, zero));
+    Value tile =
+        arith::AddIOp::create(b, select(firstLeft, block), arith::MulIOp::create(b, turn, select(clusters, blocks)));
+    SmallVector<Value> origin = originOf(tile);
+    auto extents = group.extents;
+    Value ofPart = i32.constant(stepCount), ofWhole = i32.constant(llvm::divideCeil(extents[group.k], config.k));
+    Work work{origin, select(i32.mul(part, ofPart), i32.constant(0)), select(ofPart, ofWhole), isPart};
+    Place place = emit(work, {loop.getRegionIterArg(0), loop.getRegionIterArg(1)});
+    scf::YieldOp::create(b, ValueRange{place.stage, place.parity});
+  }
+
   //===--- Copies ---===//
 
   void produce() {
-    overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
+    overTiles([&](const Work &work, Place place) -> Place {
       if (!part)
-        return copyTile(origin, place);
+        return copyTile(work, place);
       // All threads of the cluster meet where its blocks' sums are added up.
       auto branch = scf::IfOp::create(b, TypeRange{place.stage.getType(), place.parity.getType()},
                                       isZero(kernel.thread), /*addThenBlock=*/true, /*addElseBlock=*/true);
       for (Block *block : {branch.thenBlock(), branch.elseBlock()}) {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(block);
-        Place next = block == branch.thenBlock() ? copyTile(origin, place) : place;
+        Place next = block == branch.thenBlock() ? copyTile(work, place) : place;
         scf::YieldOp::create(b, ValueRange{next.stage, next.parity});
       }
-      clusterBarrier(b);
-      clusterBarrier(b);
+      kernel.where(work.isPart, [&] {
+        clusterBarrier(b);
+        clusterBarrier(b);
+      });
       return {branch.getResult(0), branch.getResult(1)};
     });
   }
 
   // The block's part of the inputs of a tile, stage by stage.
-  Place copyTile(ArrayRef<Value> origin, Place place) {
-    auto loop = scf::ForOp::create(b, i32.constant(0), steps, i32.constant(1), ValueRange{place.stage, place.parity});
+  Place copyTile(const Work &work, Place place) {
+    auto loop =
+        scf::ForOp::create(b, i32.constant(0), work.count, i32.constant(1), ValueRange{place.stage, place.parity});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Place here{loop.getRegionIterArg(0), loop.getRegionIterArg(1)};
@@ -301,11 +346,10 @@ private:
     NVVM::MBarrierArriveExpectTxOp::create(b, Type(), barrier, i32.constant(bytesOf(lhs) + bytesOf(rhs)),
                                            NVVM::MemScopeKind::CTA,
                                            /*relaxed=*/false, Value());
-    Value step = loop.getInductionVar();
     // Parts that reach beyond k are copied as zeros.
-    Value k = i32.mul(part ? i32.add(i32.mul(part, steps), step) : step, config.k);
+    Value k = i32.mul(i32.add(work.first, loop.getInductionVar()), config.k);
     for (const BoxedInput *boxed : {&lhs, &rhs})
-      copyBoxes(*boxed, origin, k, stageOffset(here.stage), barrier);
+      copyBoxes(*boxed, work.origin, k, stageOffset(here.stage), barrier);
     Place next = after(here);
     scf::YieldOp::create(b, ValueRange{next.stage, next.parity});
     return {loop.getResult(0), loop.getResult(1)};
@@ -366,9 +410,9 @@ private:
     auto type = LLVM::LLVMStructType::getLiteral(b.getContext(), registers);
     if (kind.isHeld) {
       Value first = heldPlace(i32.mul(number, rowsBytes()));
-      overTiles([&](ArrayRef<Value> origin, Place place) -> Place {
-        auto [next, sums] = consumeHeld(place, first, second, type, peer);
-        output->finish(origin, {number, number}, sums);
+      overTiles([&](const Work &work, Place place) -> Place {
+        auto [next, sums] = consumeHeld(work, place, first, second, type, peer);
+        finish(work, {number, number}, sums);
         return next;
       });
       output->end();
@@ -377,13 +421,13 @@ private:
     // Where the group's rows start: 64 of the tile's, or all where groups take turns.
     const int64_t count = takesTurns(config) ? config.m / kGroupRows : 1;
     Value first = descriptor(rows, takesTurns(config) ? i32.constant(0) : i32.mul(number, rowsBytes()));
-    auto consumeTile = [&](ArrayRef<Value> origin, Place place) -> Place {
+    auto consumeTile = [&](const Work &work, Place place) -> Place {
       if (place.turn)
         wait(turnOf(number), place.turn);
       SmallVector<Value> carried{place.stage, place.parity, place.stage};
       for (int64_t i = 0; i < count; ++i)
         carried.push_back(LLVM::ZeroOp::create(b, type));
-      auto loop = scf::ForOp::create(b, i32.constant(0), steps, i32.constant(1), carried);
+      auto loop = scf::ForOp::create(b, i32.constant(0), work.count, i32.constant(1), carried);
       {
         OpBuilder::InsertionGuard guard(b);
         b.setInsertionPointToStart(loop.getBody());
@@ -404,11 +448,23 @@ private:
       NVVM::WgmmaWaitGroupSyncOp::create(b, 0);
       release(loop.getResult(2), peer);
       for (int64_t i = 0; i < count; ++i)
-        output->finish(origin, {number, takesTurns(config) ? i32.constant(i) : number}, loop.getResult(3 + i));
+        finish(work, {number, takesTurns(config) ? i32.constant(i) : number}, loop.getResult(3 + i));
       return {loop.getResult(0), loop.getResult(1)};
     };
     overTiles(consumeTile, takesTurns(config) ? number : Value());
     output->end();
+  }
+
+  void finish(const Work &work, const WgmmaResults::Own &own, Value sums) {
+    if (!work.isPart)
+      return output->finish(work.origin, own, sums);
+    auto branch = scf::IfOp::create(b, work.isPart, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    output->leave(own); // whose buffers are the parts', too
+    outputOfParts->finish(work.origin, own, sums);
+    b.setInsertionPointToStart(branch.elseBlock());
+    output->finish(work.origin, own, sums);
   }
 
   // From 64 rows of a tile to the next.
@@ -501,11 +557,12 @@ private:
   }
 
   // Over the steps of a tile: where the ring goes on, and the sums. While a stage is multiplied, the next is loaded.
-  std::pair<Place, Value> consumeHeld(const Place &place, Value first, Value second, Type type, Value peer) {
+  std::pair<Place, Value> consumeHeld(const Work &work, const Place &place, Value first, Value second, Type type,
+                                      Value peer) {
     wait(full(place.stage), place.parity);
     SmallVector<Value> carried{place.stage, place.parity, LLVM::ZeroOp::create(b, type)};
     llvm::append_range(carried, loadHeld(place.stage, first));
-    auto loop = scf::ForOp::create(b, i32.constant(1), steps, i32.constant(1), carried);
+    auto loop = scf::ForOp::create(b, i32.constant(1), work.count, i32.constant(1), carried);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
@@ -582,13 +639,15 @@ private:
   const Integers &i32;
   Value total;
   llvm::function_ref<SmallVector<Value>(Value)> originOf;
-  int64_t consumers, stepCount;
+  int64_t consumers;
+  int64_t stepCount; // along k, of a tile, or of a block's part of it
   BoxedInput lhs, rhs;
   const BoxedInput &rows, &columns; // of wgmma: the one of which a group has 64 rows, and the other
-  Value steps, lane;
+  Value lane;
   Value clusterRow, clusterColumn; // of the block; null where no clusters share what they copy
   Value part;                      // of k, that is the block's; null where it has all
-  WgmmaResults *output = nullptr;  // of the tiles
+  // Of the tiles, and of those that are left where others are computed whole.
+  WgmmaResults *output = nullptr, *outputOfParts = nullptr;
 };
 
 } // namespace

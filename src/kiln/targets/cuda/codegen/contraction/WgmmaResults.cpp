@@ -29,14 +29,16 @@ static int64_t outputBytesOf(const TileConfig &config) {
   return swapsSides(config) && consumersOf(config) > 2 ? 4 * 1024 : 8 * 1024;
 }
 
-// Where the sums are that blocks of a cluster add up, behind the stages and the results on their way out.
-static int64_t sumsStartOf(const TileConfig &config) {
-  return kStagesStart + config.stages * stageBytesOf(config) + consumersOf(config) * 2 * outputBytesOf(config);
+// Where results are on their way out: behind the stages, and behind the sums that blocks of a cluster add up, which
+// take the stages' place.
+static int64_t outputStartOf(const TileConfig &config) {
+  constexpr int64_t sumBytes = 4;
+  const int64_t sums = config.clusterK == 1 ? 0 : config.m * config.n * sumBytes;
+  return kStagesStart + std::max(config.stages * stageBytesOf(config), sums);
 }
 
 int64_t sharedBytesOfWgmma(const TileConfig &config) {
-  constexpr int64_t sumBytes = 4;
-  return sumsStartOf(config) + (config.clusterK == 1 ? 0 : config.m * config.n * sumBytes);
+  return outputStartOf(config) + consumersOf(config) * 2 * outputBytesOf(config);
 }
 
 //===--- Tensor maps ----------------------------------------------------------------------------------------------===//
@@ -218,6 +220,9 @@ void WgmmaResults::finish(ArrayRef<Value> origin, const Own &own, Value sums) {
   if (!part)
     return finishTile(origin, own, sums);
   Type element = kind.accumulator;
+  // All of the block have multiplied what is in the stages, and nothing is copied there before the blocks have met.
+  NVVM::BarrierOp::create(b, Type(), i32.constant(consumersOf(config) + 1),
+                          i32.constant(consumersOf(config) * kGroupThreads), NVVM::BarrierReductionAttr(), Value());
   for (int64_t block = 0; block < columns; block += 8) {
     Value four = LLVM::PoisonOp::create(b, VectorType::get({4}, element));
     for (int64_t i = 0; i < 4; ++i)
@@ -227,6 +232,8 @@ void WgmmaResults::finish(ArrayRef<Value> origin, const Own &own, Value sums) {
   }
   clusterBarrier(b);
   finishTile(origin, own, sums);
+  NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared,
+                             NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cluster));
   clusterBarrier(b);
 }
 
@@ -235,7 +242,7 @@ Value WgmmaResults::placeOfSums(int64_t block) const {
   constexpr int64_t bytes = 16;
   Value thread = i32.add(kernel.thread, -kGroupThreads);
   return kernel.sharedAt(
-      i32.add(i32.mul(thread, bytes), sumsStartOf(config) + block / 8 * consumersOf(config) * kGroupThreads * bytes));
+      i32.add(i32.mul(thread, bytes), kStagesStart + block / 8 * consumersOf(config) * kGroupThreads * bytes));
 }
 
 // Sums of some of wgmma's columns, of all parts of k. The blocks of the cluster take turns: `emit` is called where it
@@ -294,7 +301,7 @@ void WgmmaResults::finishTile(ArrayRef<Value> origin, const Own &own, Value sums
         layout.isSwizzled = true;
         // Through shared memory, by two buffers in turn; a tile begins with the first again.
         Value buffer = i32.add(i32.mul(own.group, 2 * outputBytesOf(config)),
-                               kStagesStart + config.stages * stageBytesOf(config) + turn % 2 * outputBytesOf(config));
+                               outputStartOf(config) + turn % 2 * outputBytesOf(config));
         if (!maps.empty())
           awaitBoxes(own.group, turn == 0 && turns % 2 != 0 ? 0 : 1);
         if (storesMatrices)
@@ -322,6 +329,11 @@ void WgmmaResults::finishTile(ArrayRef<Value> origin, const Own &own, Value sums
   // Two buffers in turn are enough within a tile; the next one begins with the first again.
   if (!part && maps.empty() && turn % 2 != 0)
     groupBarrier(own.group);
+}
+
+void WgmmaResults::leave(const Own &own) const {
+  if (!maps.empty())
+    awaitBoxes(own.group, 0);
 }
 
 void WgmmaResults::end() {

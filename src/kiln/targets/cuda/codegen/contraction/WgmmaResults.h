@@ -36,6 +36,8 @@ public:
   };
   // All threads of the group come here, with the sums of one tile.
   void finish(llvm::ArrayRef<mlir::Value> origin, const Own &own, mlir::Value sums);
+  // What has left is no longer read where another object goes on with the group's shared memory.
+  void leave(const Own &own) const;
   // After the last tile: shared memory is not read any more.
   void end();
   // Through which results leave.

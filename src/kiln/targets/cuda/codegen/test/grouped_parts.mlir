@@ -22,6 +22,20 @@
 // PARTS-DAG: ld.shared::cluster.v4.b32
 // PARTS-DAG: st.global.v4.b32
 
+// What whole rounds of tiles leave is cut along k: a tile leaves in boxes where a block has all of it, and in pieces where others
+// have parts, whose sums meet first.
+// RUN: sed s/128x128_64x3_tensorcore_wgmma_cluster1x1x4/128x128_64x3_tensorcore_wgmma_streamk2/ %s > %t/stream.mlir
+// RUN: mkdir %t/stream && kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a --kiln-cuda-fallback-arch=none --iree-hal-dump-executable-binaries-to=%t/stream %t/stream.mlir -o %t/stream.vmfb
+// RUN: cat %t/stream/*parts*.ptx | FileCheck %s --check-prefix=STREAM
+// RUN: cat %t/stream/*parts*.ptx | grep -c "barrier.cluster.wait" | grep -x 5
+// STREAM: .reqnctapercluster 2, 1, 1
+// STREAM: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
+// STREAM-DAG: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group
+// STREAM-DAG: ld.shared::cluster.v4.b32
+// RUN: sed s/192x160_64x3_tensorcore_wgmma/64x64_64x3_tensorcore_mmasync_streamk2/ %s > %t/stays.mlir
+// RUN: not kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a %t/stays.mlir -o - 2>&1 | FileCheck %s --check-prefix=STAYS
+// STAYS: computes what whole rounds of tiles leave in parts of K; blocks of tensorcore_wgmma alone stay for that
+
 // Three groups of warps share what the block has of registers, and three boxes have the tile's 160 columns.
 // WIDE: .maxntid 512
 // WIDE: setmaxnreg.dec.sync.aligned.u32 32;
