@@ -119,6 +119,21 @@ DiagnosedSilenceableFailure ApplyBufferOptimizationsOp::applyToOne(TransformRewr
   return DiagnosedSilenceableFailure::success();
 }
 
+DiagnosedSilenceableFailure HoistStaticAllocOp::applyToOne(TransformRewriter &rewriter, Operation *target,
+                                                           ApplyToEachResultList &, TransformState &) {
+  target->walk([&](memref::AllocOp alloc) {
+    if (!alloc.getType().hasStaticShape() || !alloc.getSymbolOperands().empty())
+      return;
+    Operation *outermost = nullptr;
+    for (Operation *parent = alloc->getParentOp(); isa<LoopLikeOpInterface>(parent) && parent != target;
+         parent = parent->getParentOp())
+      outermost = parent;
+    if (outermost)
+      rewriter.moveOpBefore(alloc, outermost);
+  });
+  return DiagnosedSilenceableFailure::success();
+}
+
 // Upstream's op gives a launch that is mapped already another block, which its threads do not know of.
 static DiagnosedSilenceableFailure checkMapping(Operation *next, TransformState &state) {
   if (!isa<transform::MapNestedForallToThreads>(next))

@@ -63,6 +63,14 @@ def ApplyBufferOptimizationsOp : KilnInPlaceFunctionalOp<"apply_buffer_optimizat
   let summary = "forwards stored vectors to their loads, and removes stores and allocations that nothing reads";
 }
 
+def HoistStaticAllocOp : KilnInPlaceFunctionalOp<"hoist_static_alloc"> {
+  let summary = "moves allocations of constant size out of the loops around them, in the target";
+  let description = [{
+    All iterations share the memory then: one may not read what another has left there. transform.memref.multibuffer
+    wants allocations so, and gives iterations that follow each other different parts.
+  }];
+}
+
 def TraceOp : KilnTransformOp<"kiln.trace", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<TransformOpInterface>]> {

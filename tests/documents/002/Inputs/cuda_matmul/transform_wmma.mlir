@@ -68,6 +68,21 @@ module attributes {transform.with_named_sequence} {
       transform.apply_patterns.canonicalization
     } : !transform.any_op
     %async = transform.nvgpu.create_async_groups %hoisted : (!transform.any_op) -> !transform.any_op
+
+    // Step 9. Copies of two steps are on their way while one is multiplied; four have memory, as a thread may be a step
+    // ahead of others.
+    transform.iree.hoist_static_alloc %async : (!transform.any_op) -> ()
+    %allocations = transform.structured.match ops{["memref.alloc"]} in %async
+      : (!transform.any_op) -> !transform.op<"memref.alloc">
+    transform.memref.multibuffer %allocations {factor = 4 : i64, skip_analysis}
+      : (!transform.op<"memref.alloc">) -> !transform.any_op
+    transform.apply_patterns to %async {
+      transform.apply_patterns.memref.fold_memref_alias_ops
+      transform.apply_patterns.canonicalization
+    } {apply_cse} : !transform.any_op
+    %steps = transform.structured.match ops{["scf.for"]} in %async : (!transform.any_op) -> !transform.any_op
+    transform.nvgpu.pipeline_shared_memory_copies failures(propagate) %steps {depth = 3}
+      : (!transform.any_op) -> !transform.any_op
     transform.yield
   }
 }
