@@ -62,7 +62,7 @@ inline double wgmmaMicroseconds(const WgmmaProduct &product, const TileConfig &c
     const int64_t blocks = std::max<int64_t>(places, 1) * config.clusterK, whole = tiles / blocks;
     const auto ofParts = static_cast<double>(up(tiles - whole * blocks, std::max<int64_t>(places, 1)));
     const double part = static_cast<double>(up(product.steps, config.clusterK)) * step;
-    return 1.1 * (kLaunch + static_cast<double>(whole) * (around + multiplying) + ofParts * (around + part + adding));
+    return 1.01 * (kLaunch + static_cast<double>(whole) * (around + multiplying) + ofParts * (around + part + adding));
   }
   if (takesTurns(config)) // Each group is at one of both.
     return kLaunch + around + rounds * std::max(multiplying, (multiplying + around) / 2);

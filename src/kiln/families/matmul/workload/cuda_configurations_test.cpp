@@ -52,6 +52,17 @@ TEST(CudaConfigurations, TheDocumentsAreAmongThem) {
   EXPECT_NE(std::ranges::find(names, "tile_config_128x128_16x5_tensorcore_mmasync"), names.end());
 }
 
+// 192 tiles of 192x128 leave 60 after a round of 132 multiprocessors; 108 tiles of 128x256 leave none.
+TEST(CudaConfigurations, WhatIsLeftIsCut) {
+  auto countIn = [](std::string_view problem, std::string_view target) {
+    std::vector<std::string> names = namesFor(problem, target);
+    return std::ranges::count_if(names, [](const std::string &name) { return name.find("_streamk") != name.npos; });
+  };
+  EXPECT_GT(countIn("matmul_4480x1024x7040_f16t_f16t_f16t", "cuda:sm_90a"), 0);
+  EXPECT_EQ(countIn("matmul_4480x1024x7040_f16t_f16t_f16t", "cuda:sm_90"), 0);
+  EXPECT_EQ(countIn("matmul_512x512x7040_f16t_f16t_f16t", "cuda:sm_90a"), 0);
+}
+
 TEST(CudaConfigurations, ClassesAreThoseThatMultiplyTheTypes) {
   const Names simt = {"simt_ffma"}, wmma = {"simt_ffma", "tensorcore_wmma"},
               mma = {"simt_ffma", "tensorcore_mmasync", "tensorcore_wmma"},

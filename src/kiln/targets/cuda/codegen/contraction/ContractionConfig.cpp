@@ -256,6 +256,14 @@ static TileConfig chooseWgmma(const WgmmaProduct &product, int64_t bytes, const 
       consider(config);
     }
     config.clusterK = 1;
+    // What is left after a round of whole tiles is cut in two: more parts leave more multiprocessors without a cluster.
+    if (llvm::divideCeil(product.m, m) * llvm::divideCeil(product.n, n) * product.batch > product.multiprocessors) {
+      config.clusterK = 2;
+      config.streamK = true;
+      consider(config);
+      config.clusterK = 1;
+      config.streamK = false;
+    }
     // Two blocks share the wider side, where there are two.
     if (m * n == 128 * 256 && (m < n ? product.m > m : product.n > n)) {
       (m < n ? config.clusterM : config.clusterN) = 2;

@@ -36,6 +36,11 @@
 // RUN: not kiln-compile --iree-hal-target-backends=cuda --iree-hal-cuda-llvm-target-arch=sm_90a %t/stays.mlir -o - 2>&1 | FileCheck %s --check-prefix=STAYS
 // STAYS: computes what whole rounds of tiles leave in parts of K; blocks of tensorcore_wgmma alone stay for that
 
+// By default where little is left after a round of whole tiles.
+// RUN: cat %t/*left*.ptx | FileCheck %s --check-prefix=LEFT
+// LEFT: .reqnctapercluster 2, 1, 1
+// LEFT: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
+
 // Three groups of warps share what the block has of registers, and three boxes have the tile's 160 columns.
 // WIDE: .maxntid 512
 // WIDE: setmaxnreg.dec.sync.aligned.u32 32;
@@ -84,6 +89,14 @@ func.func @parts(%lhs: tensor<1024x2048xf16>, %rhs: tensor<2048x512xf16>) -> ten
   %fill = linalg.fill ins(%zero : f16) outs(%empty : tensor<1024x512xf16>) -> tensor<1024x512xf16>
   %r = linalg.matmul {kiln.configuration = "tile_config_128x128_64x3_tensorcore_wgmma_cluster1x1x4"} ins(%lhs, %rhs : tensor<1024x2048xf16>, tensor<2048x512xf16>) outs(%fill : tensor<1024x512xf16>) -> tensor<1024x512xf16>
   return %r : tensor<1024x512xf16>
+}
+
+func.func @left(%lhs: tensor<4480x7040xf16>, %rhs: tensor<7040x1024xf16>) -> tensor<4480x1024xf16> {
+  %zero = arith.constant 0.0 : f16
+  %empty = tensor.empty() : tensor<4480x1024xf16>
+  %fill = linalg.fill ins(%zero : f16) outs(%empty : tensor<4480x1024xf16>) -> tensor<4480x1024xf16>
+  %r = linalg.matmul ins(%lhs, %rhs : tensor<4480x7040xf16>, tensor<7040x1024xf16>) outs(%fill : tensor<4480x1024xf16>) -> tensor<4480x1024xf16>
+  return %r : tensor<4480x1024xf16>
 }
 
 func.func @wide(%lhs: tensor<3456x2048xf16>, %rhs: tensor<2048x1024xf16>) -> tensor<3456x1024xf16> {
