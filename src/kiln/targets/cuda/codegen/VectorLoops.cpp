@@ -2,10 +2,12 @@
 
 #include "kiln/targets/cuda/codegen/Lanes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -19,11 +21,69 @@ static constexpr int64_t mostLoads = 8, mostVectors = 4;
 // Shared memory that inputs are turned in; and the bytes of its banks, which all threads of a warp use at a time.
 static constexpr int64_t mostTurnedBytes = 32 * 1024, bankBytes = 128;
 
+// The loop by whose index an index of a body grows one by one.
+static std::optional<unsigned> loopOfIndex(Value index) {
+  if (auto loop = index.getDefiningOp<linalg::IndexOp>())
+    return loop.getDim();
+  auto apply = index.getDefiningOp<affine::AffineApplyOp>();
+  if (!apply)
+    return std::nullopt;
+  AffineMap map = apply.getAffineMap();
+  for (auto [number, operand] : llvm::enumerate(apply.getOperands())) {
+    auto loop = operand.getDefiningOp<linalg::IndexOp>();
+    if (!loop)
+      continue;
+    AffineExpr each = number < map.getNumDims() ? getAffineDimExpr(number, map.getContext())
+                                                : getAffineSymbolExpr(number - map.getNumDims(), map.getContext());
+    AffineExpr growth = map.getResult(0).replace(each, each + 1) - map.getResult(0);
+    if (simplifyAffineExpr(growth, map.getNumDims(), map.getNumSymbols()) == 1)
+      return loop.getDim();
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// The loop that all gathers of an operation run along, where that is one: the last index of each is this loop's.
+static std::optional<unsigned> loopOfGathers(linalg::LinalgOp op) {
+  std::optional<unsigned> found;
+  bool isOne = true;
+  op.getBlock()->walk([&](Operation *each) {
+    Value last;
+    if (auto extract = dyn_cast<tensor::ExtractOp>(each))
+      last = extract.getIndices().empty() ? Value() : extract.getIndices().back();
+    else if (auto load = dyn_cast<memref::LoadOp>(each))
+      last = load.getIndices().empty() ? Value() : load.getIndices().back();
+    else
+      return;
+    std::optional<unsigned> loop = last ? loopOfIndex(last) : std::nullopt;
+    isOne &= loop && (!found || *found == *loop);
+    found = loop ? loop : found;
+  });
+  return isOne ? found : std::nullopt;
+}
+
+// That loop, where what is gathered lies along another loop than the result, and nothing else is read along both.
+static std::optional<unsigned> loopOfTurnedGathers(linalg::LinalgOp op, unsigned along) {
+  std::optional<unsigned> across = loopOfGathers(op);
+  if (!across || *across == along || op.getNumDpsInits() != 1 ||
+      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+    return std::nullopt;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    if (isa<ShapedType>(input->get().getType()) && op.payloadUsesValueFromOperand(input) &&
+        map.isFunctionOfDim(along) && map.isFunctionOfDim(*across))
+      return std::nullopt;
+  }
+  return across;
+}
+
 bool movesInnermost(linalg::LinalgOp op) {
   SmallVector<int64_t> extents = op.getStaticLoopRanges();
   std::optional<unsigned> result = innermostLoop(op.getMatchingIndexingMap(&op.getDpsInitsMutable()[0]), extents);
   if (!result || op.getNumReductionLoops() != 0)
     return false;
+  if (loopOfTurnedGathers(op, *result))
+    return true;
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
     if (!isa<ShapedType>(input->get().getType()))
       return false;
@@ -46,6 +106,7 @@ public:
       return failure();
     chooseTurned();
     turn();
+    gather();
     int64_t inner = extents[along], whole = inner / lanes;
     emitVectors(whole);
     if (inner % lanes != 0)
@@ -174,6 +235,57 @@ private:
     gpu::BarrierOp::create(lane.b, lane.loc);
   }
 
+  // What is gathered along another loop than the result is computed in that loop's order, in shared memory.
+  void gather() {
+    linalg::LinalgOp op = lane.op;
+    std::optional<unsigned> loopOfLoads = loopOfTurnedGathers(op, along);
+    if (!turned.empty() || !loopOfLoads || extents[*loopOfLoads] == 1)
+      return;
+    for (unsigned loop : loops)
+      if (loop != along && loop != *loopOfLoads && extents[loop] != 1)
+        return;
+    // Rows of the result, of which neighbours start in neighbouring banks.
+    Type element = getElementTypeOrSelf(op.getDpsInits()[0].getType());
+    const int64_t rows = extents[*loopOfLoads], total = rows * extents[along], bytes = bytesOfElement(element);
+    if (bytes == 0 || rows * (extents[along] + 1) * bytes > mostTurnedBytes)
+      return;
+    across = *loopOfLoads;
+    gathered = memref::AllocOp::create(lane.b, lane.loc, MemRefType::get({rows, extents[along] + 1}, element));
+    auto gatherSome = [&](Value first, int64_t count) {
+      SmallVector<std::pair<SmallVector<Value>, Value>> computed; // place, value
+      for (int64_t i = 0; i < count; ++i) {
+        SmallVector<Value> ivs = llvm::map_to_vector(loops, [&](unsigned) { return lane.index(0); });
+        std::tie(ivs[along], ivs[across]) =
+            lane.divide(i == 0 ? first : lane.add(first, lane.index(i * threads)), rows, total);
+        SmallVector<Value> operands = llvm::map_to_vector(op->getOpOperands(), [&](OpOperand &operand) {
+          return op.payloadUsesValueFromOperand(&operand) ? lane.load(operand, ivs, along, 1)[0] : Value();
+        });
+        computed.emplace_back(ivs, lane.emitLane(operands, ivs, along, 0)[0]);
+      }
+      for (auto &[ivs, value] : computed)
+        lane.storeAt(gathered, {ivs[across], ivs[along]}, {value});
+    };
+    const int64_t some = std::min<int64_t>(mostLoads, std::max<int64_t>(1, mostOps / lane.bodySize()));
+    const int64_t step = threads * some, rounds = total / step;
+    if (rounds > 0)
+      loop(thread, lane.index(rounds * step), step, [&](Value first) { gatherSome(first, some); });
+    if (rounds * step < total)
+      loop(lane.add(thread, lane.index(rounds * step)), lane.index(total), threads,
+           [&](Value first) { gatherSome(first, 1); });
+    gpu::BarrierOp::create(lane.b, lane.loc);
+  }
+
+  void storeGathered(ArrayRef<SmallVector<Value>> places, int64_t width) {
+    for (const SmallVector<Value> &ivs : places) {
+      SmallVector<Value> values;
+      for (int64_t i = 0; i < width; ++i) {
+        Value column = i == 0 ? ivs[along] : lane.add(ivs[along], lane.index(i));
+        values.push_back(lane.loadAt(gathered, {ivs[across], column}, 1)[0]);
+      }
+      lane.store(lane.op.getDpsInitsMutable()[0], values, ivs, along);
+    }
+  }
+
   // Where vector `column` of the rows of square `row` starts.
   Value exchange(Value column, Value row, Value buffer) {
     auto type = cast<MemRefType>(buffer.getType());
@@ -249,6 +361,8 @@ private:
 
   // All is loaded before anything is stored, so that loads do not wait for each other.
   void compute(ArrayRef<SmallVector<Value>> places, int64_t width) {
+    if (gathered)
+      return storeGathered(places, width);
     linalg::LinalgOp op = lane.op;
     SmallVector<SmallVector<SmallVector<Value>>> loaded; // by place, operand and lane
     for (ArrayRef<Value> ivs : places) {
@@ -282,6 +396,7 @@ private:
   unsigned along = 0, across = 0;
   SmallVector<OpOperand *> turned; // which lie along the loop `across`
   SmallVector<Value> memory;       // a buffer for each of them
+  Value gathered;                  // or one for the result, where it is computed in the order of `across`
   int64_t lanes = 1, unroll = 1;
 };
 

@@ -257,7 +257,8 @@ static TileConfig chooseWgmma(const WgmmaProduct &product, int64_t bytes, const 
     }
     config.clusterK = 1;
     // What is left after a round of whole tiles is cut in two: more parts leave more multiprocessors without a cluster.
-    if (llvm::divideCeil(product.m, m) * llvm::divideCeil(product.n, n) * product.batch > product.multiprocessors) {
+    const int64_t tiles = llvm::divideCeil(product.m, m) * llvm::divideCeil(product.n, n) * product.batch;
+    if (tiles > product.multiprocessors) {
       config.clusterK = 2;
       config.streamK = true;
       consider(config);
