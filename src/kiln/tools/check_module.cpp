@@ -2,6 +2,7 @@
 // that says by `check` ops what it expects.
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 
 #include "fmt/format.h"
 #include "kiln/base/flags.h"
@@ -89,6 +90,9 @@ Status registerTests(const Program &program) {
   return okStatus();
 }
 
+// Flags of GoogleTest that end the process by themselves.
+constexpr std::string_view kFlagFile = "gtest_flagfile", kStream = "gtest_stream_result_to";
+
 // Whether GoogleTest has such a flag, and it such a value; GoogleTest itself answers others with all its help.
 Status checkFlag(std::string_view argument) {
   static const std::vector<std::string> names = {"gtest_also_run_disabled_tests",
@@ -97,7 +101,6 @@ Status checkFlag(std::string_view argument) {
                                                  "gtest_fail_fast",
                                                  "gtest_fail_if_no_test_selected",
                                                  "gtest_filter",
-                                                 "gtest_flagfile",
                                                  "gtest_list_tests",
                                                  "gtest_output",
                                                  "gtest_print_time",
@@ -107,17 +110,24 @@ Status checkFlag(std::string_view argument) {
                                                  "gtest_repeat",
                                                  "gtest_shuffle",
                                                  "gtest_stack_trace_depth",
-                                                 "gtest_stream_result_to",
                                                  "gtest_catch_exceptions",
                                                  "gtest_death_test_style",
                                                  "gtest_death_test_use_fork",
                                                  "gtest_break_on_failure",
                                                  "gtest_throw_on_failure"};
+  static const std::vector<std::string_view> numbers = {"gtest_random_seed", "gtest_repeat", "gtest_stack_trace_depth"};
+  static const std::vector<std::string_view> texts = {"gtest_color", "gtest_filter", "gtest_output"};
   size_t equals = argument.find('=');
   std::string_view name = argument.substr(2, equals - 2);
+  if (name == kFlagFile || name == kStream)
+    return invalidArgument(
+        "--{} is not taken by this tool, which checks flags before GoogleTest sees them, and sends no "
+        "results; --gtest_output=json:FILE writes a report",
+        name);
   if (std::ranges::find(names, name) == names.end())
     return invalidArgument("{}", unknownFlagMessage(argument, names));
-  static const std::vector<std::string_view> numbers = {"gtest_random_seed", "gtest_repeat", "gtest_stack_trace_depth"};
+  if (equals == argument.npos && std::ranges::find(texts, name) != texts.end())
+    return invalidArgument("--{} wants a value: --{}=...", name, name);
   if (std::ranges::find(numbers, name) == numbers.end())
     return okStatus();
   std::string_view value = equals == argument.npos ? "" : argument.substr(equals + 1);
@@ -128,8 +138,11 @@ Status checkFlag(std::string_view argument) {
   return okStatus();
 }
 
-// Flags by which the first failure ends the process: neither the tests' names nor their report would be seen.
+// Flags by which the first failure ends the process: neither the tests' names nor their report would be seen. And one
+// by which nothing is run.
 Status checkEnds() {
+  if (GTEST_FLAG_GET(repeat) == 0)
+    return invalidArgument("--gtest_repeat=0 would run no test");
   if (GTEST_FLAG_GET(throw_on_failure) || GTEST_FLAG_GET(break_on_failure))
     return invalidArgument("--gtest_{}_on_failure would end this tool without a report; --gtest_fail_fast stops at the "
                            "first failure and reports it",
@@ -177,6 +190,10 @@ int main(int argc, char **argv) {
       return reportFailure("kiln-check-module", status);
     (isTheirs ? theirs : ours).push_back(argument == "--gtest_help" ? help.data() : argv[i]);
   }
+  // In place of its flag.
+  if (const char *variable = "GTEST_STREAM_RESULT_TO"; std::getenv(variable))
+    return reportFailure("kiln-check-module",
+                         invalidArgument("the variable {} is set: this tool sends no results", variable));
   TestReport report;
   if (Status status = report.redirect(theirs); !status.ok())
     return reportFailure("kiln-check-module", status);
@@ -187,8 +204,6 @@ int main(int argc, char **argv) {
   if (count > 1)
     return reportFailure("kiln-check-module",
                          invalidArgument("'{}' is no flag of GoogleTest, or has no such value", theirs[1]));
-  if (Status status = report.check(); !status.ok())
-    return reportFailure("kiln-check-module", status);
   if (Status status = checkEnds(); !status.ok())
     return reportFailure("kiln-check-module", status);
   FlagParser parser("kiln-check-module",

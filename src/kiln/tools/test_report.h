@@ -16,14 +16,11 @@ public:
   // Takes --gtest_output out of `arguments`, or what the environment says in its place, and has GoogleTest write into
   // memory. Before testing::InitGoogleTest.
   Status redirect(std::vector<char *> &arguments);
-  // Whether that is still where GoogleTest writes; a file of flags may say something else. After it.
-  Status check() const;
   // Puts what GoogleTest has written where it was asked for. After the tests.
   Status write();
 
 private:
   std::string path; // empty: no report was asked for
-  std::string flag; // what GoogleTest was told
   FileDescriptor memory;
 };
 
