@@ -4,6 +4,7 @@
 #   lit-22 -v src/kiln/compiler/Dialect/Flow   those of one folder, or of one file
 #   lit-22 -D build=build-runtime src tests    against another build
 #   lit-22 -D slow=1 src tests                 with the tests that say REQUIRES: slow
+#   lit-22 -D all=1 src tests                  without those, but both halves of the longest
 #
 # A test is a .mlir or .test file outside folders named Inputs; its RUN lines are run by bash, with this build's tools,
 # the compat links, FileCheck and not on the PATH. Features for REQUIRES: are set below. A test may take 10 minutes,
@@ -55,11 +56,13 @@ else:
     config.suffixes = {".test"}
     config.excludes |= {"compiler", "codegen"}
 # Where tests that draw programs and numbers start to: on each day elsewhere, and where KILN_DRAW_SEED says. The longest
-# tests are drawn too: one half of them, or the other. With slow ones all are run.
+# tests are drawn too: one half of them, or the other. With slow ones, and where tests are named, all are run.
 drawn = os.environ.get("KILN_DRAW_SEED") or str(int(time.time()) // 86400 * 1000)
 features.add(("drawn-a", "drawn-b")[int(drawn) // 1000 % 2])
 if lit_config.params.get("slow"):
-    features.update({"slow", "drawn-a", "drawn-b"})
+    features.add("slow")
+if lit_config.params.get("slow") or lit_config.params.get("all"):
+    features.update({"drawn-a", "drawn-b"})
 for tool in ("chromium", "gdb", "perf"):
     if shutil.which(tool):
         features.add(tool)

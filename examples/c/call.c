@@ -23,8 +23,14 @@ int main(int argc, char **argv) {
   float *numbers = calloc(count, sizeof(float));
   if (numbers == NULL)
     return 1;
-  for (uint64_t i = 0; i < count; ++i)
-    numbers[i] = strtof(argv[i + 3], NULL);
+  for (uint64_t i = 0; i < count; ++i) {
+    char *end = NULL;
+    numbers[i] = strtof(argv[i + 3], &end);
+    if (end == argv[i + 3] || *end != '\0') {
+      fprintf(stderr, "'%s' is no number\n", argv[i + 3]);
+      return 1;
+    }
+  }
 
   kiln_instance_t *instance = NULL;
   kiln_device_t *device = NULL;
@@ -46,7 +52,7 @@ int main(int argc, char **argv) {
                                 &argument.as.ref));
   check(kiln_session_call(session, function, &argument, 1, &result, 1));
 
-  const float *elements = kiln_buffer_view_data(result.as.ref);
+  const float *elements = result.kind == KILN_KIND_REF ? kiln_buffer_view_data(result.as.ref) : NULL;
   if (elements == NULL || kiln_buffer_view_element_type(result.as.ref) != KILN_ELEMENT_TYPE_F32) {
     fprintf(stderr, "the result is no tensor of f32\n");
     return 1;
@@ -62,5 +68,9 @@ int main(int argc, char **argv) {
   kiln_device_release(device);
   kiln_instance_release(instance);
   free(numbers);
+  if (fflush(stdout) != 0) {
+    perror("standard output");
+    return 1;
+  }
   return 0;
 }

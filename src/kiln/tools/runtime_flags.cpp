@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <span>
 
+#include "kiln/base/elf_check.h"
 #include "kiln/base/exhaustion.h"
+#include "kiln/base/file.h"
 #include "kiln/base/flags.h"
 #include "kiln/base/watched_pages.h"
 #include "kiln/runtime/hal/driver.h"
@@ -133,6 +135,9 @@ static Result<std::vector<std::string>> nameModules(std::span<const Ref<vm::Modu
 static Result<Ref<vm::Module>> loadCompiled(const std::string &path) {
   std::string name = std::filesystem::path(path).stem().string();
   name = schema::registrationName(name.starts_with("lib") ? name.substr(3) : name);
+  if (Result<Ref<FileContents>> file = FileContents::open(path); file.ok())
+    if (Status status = checkSharedObject((*file)->bytes()); !status.ok())
+      return std::move(status).withContext(fmt::format("while loading '{}'", path));
   void *library = dlopen(std::filesystem::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     std::string error = dlerror();

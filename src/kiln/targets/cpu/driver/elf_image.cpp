@@ -1,5 +1,6 @@
 #include "kiln/targets/cpu/driver/elf_image.h"
 
+#include "kiln/base/elf_check.h"
 #include "kiln/base/exhaustion.h"
 #include "kiln/base/file.h"
 #include "kiln/base/file_descriptor.h"
@@ -20,52 +21,16 @@
 namespace kiln::hal {
 
 #if defined(__x86_64__)
-static constexpr uint16_t kMachine = EM_X86_64;
 std::string_view nativeElfFormat() {
   return "elf-x86_64";
 }
 #elif defined(__aarch64__)
-static constexpr uint16_t kMachine = EM_AARCH64;
 std::string_view nativeElfFormat() {
   return "elf-aarch64";
 }
 #else
-#error "the CPU driver needs the ELF machine number and format name of this architecture"
+#error "the CPU driver needs the format name of this architecture"
 #endif
-
-// The system's loader trusts the file: what lies outside of a truncated one would be a bus error.
-static Status checkElf(std::span<const std::byte> bytes) {
-  Elf64_Ehdr header;
-  if (bytes.size() < sizeof(header))
-    return dataLoss("it has {} bytes, fewer than an ELF header", bytes.size());
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return dataLoss("it does not start with an ELF header");
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_type != ET_DYN)
-    return dataLoss("it is not a little-endian 64-bit shared object");
-  if (header.e_machine != kMachine)
-    return failedPrecondition("its code is for ELF machine {}; this one is {}", header.e_machine, kMachine);
-  uint64_t tableEnd;
-  if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0 ||
-      __builtin_add_overflow(header.e_phoff, uint64_t(header.e_phnum) * sizeof(Elf64_Phdr), &tableEnd) ||
-      tableEnd > bytes.size())
-    return dataLoss("its program headers lie outside of it");
-  bool loads = false, dynamic = false;
-  for (uint32_t i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof(Elf64_Phdr), sizeof(segment));
-    if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC)
-      continue;
-    uint64_t end, addressEnd;
-    if (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &end) || end > bytes.size() ||
-        segment.p_filesz > segment.p_memsz || __builtin_add_overflow(segment.p_vaddr, segment.p_memsz, &addressEnd))
-      return dataLoss("its segment {} lies outside of it: the executable is truncated", i);
-    (segment.p_type == PT_LOAD ? loads : dynamic) = true;
-  }
-  if (!loads || !dynamic)
-    return dataLoss("it has nothing to load");
-  return okStatus();
-}
 
 // Names are shown by tools, which print them as they are.
 static std::string fileName(std::string_view name) {
@@ -154,7 +119,7 @@ static void showAsFile(void *library, int sealed, std::span<const std::byte> byt
 
 Result<std::unique_ptr<ElfImage>> ElfImage::load(std::string_view name, std::span<const std::byte> bytes,
                                                  const std::string &folder) {
-  Status status = checkElf(bytes);
+  Status status = checkSharedObject(bytes);
   if (!status.ok())
     return std::move(status).withContext(fmt::format("executable '{}' cannot be loaded", name));
   KILN_ASSIGN_OR_RETURN(FileDescriptor file, createSealedFile(name, bytes));
