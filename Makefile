@@ -33,7 +33,7 @@ test: build ## run the unit tests and the tests of the tools
 test-all: build ## the same, with the tests that take long
 	@tests/run --build $(BUILD) --jobs $(JOBS) --slow
 
-gcc: setup ## build the runtime side with gcc and run all of its tests; .ci/run draws a third of their programs
+gcc: setup ## build the runtime side with gcc and run all of its tests; .ci/run draws one of six programs
 	cmake --preset runtime -DCMAKE_C_COMPILER=gcc -DCMAKE_CXX_COMPILER=g++ -DKILN_TEST_SHARE=1
 	@cmake --build build-runtime -j $(JOBS)
 	@tests/run --build build-runtime --jobs $(JOBS)
