@@ -150,12 +150,13 @@ Status checkEnds() {
   return okStatus();
 }
 
-// A misspelt filter must not look like tests that passed. Called when GoogleTest has applied it.
+// A misspelt filter must not look like tests that passed, nor tests that are all disabled. Called when GoogleTest has
+// chosen.
 Status checkFilter() {
   constexpr size_t shown = 8;
   const testing::UnitTest &all = *testing::UnitTest::GetInstance();
   std::string filter = GTEST_FLAG_GET(filter);
-  if (all.test_to_run_count() > 0 || filter == "*")
+  if (all.test_to_run_count() > 0)
     return okStatus();
   const testing::TestSuite &suite = *all.GetTestSuite(0);
   std::vector<std::string> names;
@@ -164,6 +165,8 @@ Status checkFilter() {
       return okStatus();
     names.emplace_back(suite.GetTestInfo(i)->name());
   }
+  if (filter == "*")
+    return notFound("no test was run: each name starts with DISABLED_; --gtest_also_run_disabled_tests runs them");
   std::string first = filter.substr(0, filter.find_first_of(":-"));
   std::erase(first, '*');
   std::string suiteName = fmt::format("{}.", suite.name());

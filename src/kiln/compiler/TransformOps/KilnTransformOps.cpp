@@ -122,7 +122,8 @@ DiagnosedSilenceableFailure ApplyBufferOptimizationsOp::applyToOne(TransformRewr
 DiagnosedSilenceableFailure HoistStaticAllocOp::applyToOne(TransformRewriter &rewriter, Operation *target,
                                                            ApplyToEachResultList &, TransformState &) {
   target->walk([&](memref::AllocOp alloc) {
-    if (!alloc.getType().hasStaticShape() || !alloc.getSymbolOperands().empty())
+    if (!alloc.getType().hasStaticShape() || !alloc.getSymbolOperands().empty() ||
+        llvm::any_of(alloc->getUsers(), llvm::IsaPred<memref::DeallocOp>))
       return;
     Operation *outermost = nullptr;
     for (Operation *parent = alloc->getParentOp(); isa<LoopLikeOpInterface>(parent) && parent != target;

@@ -66,7 +66,8 @@ def ApplyBufferOptimizationsOp : KilnInPlaceFunctionalOp<"apply_buffer_optimizat
 def HoistStaticAllocOp : KilnInPlaceFunctionalOp<"hoist_static_alloc"> {
   let summary = "moves allocations of constant size out of the loops around them, in the target";
   let description = [{
-    All iterations share the memory then: one may not read what another has left there. transform.memref.multibuffer
+    All iterations share the memory then: one may not read what another has left there. What an iteration deallocates stays.
+    transform.memref.multibuffer
     wants allocations so, and gives iterations that follow each other different parts.
   }];
 }

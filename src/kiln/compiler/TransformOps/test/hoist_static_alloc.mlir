@@ -1,12 +1,14 @@
 // RUN: kiln-opt %s --allow-unregistered-dialect --transform-interpreter | FileCheck %s
 
-// Out of all loops; what depends on an index stays.
+// Out of all loops; what depends on an index stays, and what an iteration deallocates.
 // CHECK-LABEL: func.func @f(
 // CHECK:         %[[FIRST:.+]] = memref.alloc() : memref<8xf32>
 // CHECK-NEXT:    scf.for %[[I:.+]] =
 // CHECK-NEXT:      scf.for
 // CHECK-NEXT:        %[[SIZED:.+]] = memref.alloc(%[[I]]) : memref<?xf32>
 // CHECK-NEXT:        "use"(%[[FIRST]], %[[SIZED]])
+// CHECK-NEXT:        %[[OWN:.+]] = memref.alloc() : memref<4xf32>
+// CHECK-NEXT:        memref.dealloc %[[OWN]]
 module attributes {transform.with_named_sequence} {
   func.func @f(%n: index) {
     %c0 = arith.constant 0 : index
@@ -16,6 +18,8 @@ module attributes {transform.with_named_sequence} {
         %first = memref.alloc() : memref<8xf32>
         %sized = memref.alloc(%i) : memref<?xf32>
         "use"(%first, %sized) : (memref<8xf32>, memref<?xf32>) -> ()
+        %own = memref.alloc() : memref<4xf32>
+        memref.dealloc %own : memref<4xf32>
       }
     }
     return

@@ -188,7 +188,7 @@ private:
       if (parts != 1 && rows == 0 && most(parts) >= 2)
         add(kWgmma, m, n, depth, most(parts), rows, columns, 1, 1, 1, parts);
     // What whole rounds of tiles leave may be cut, where there is a round.
-    const int64_t tiles = product.batch * measure::divideUp(product.m, m) * measure::divideUp(product.n, n);
+    const int64_t tiles = tilesOf(m, n);
     for (int64_t parts : {2, 3, 4})
       if (tiles > gpu.multiprocessors && tiles % gpu.multiprocessors != 0 && tiles < 8 * gpu.multiprocessors &&
           measure::divideUp(product.k, depth) >= 2 * parts && rows == 0 && most(parts) >= 3)
@@ -219,9 +219,13 @@ private:
     return all;
   }
 
+  int64_t tilesOf(int64_t m, int64_t n) const {
+    return product.batch * measure::divideUp(product.m, m) * measure::divideUp(product.n, n);
+  }
+
   // Into how many parts the blocks of a cluster may cut k, where one tile for each leaves multiprocessors without work.
   std::vector<int64_t> depthParts(int64_t m, int64_t n, int64_t k) const {
-    const int64_t tiles = product.batch * measure::divideUp(product.m, m) * measure::divideUp(product.n, n);
+    const int64_t tiles = tilesOf(m, n);
     std::vector<int64_t> all = {1};
     for (int64_t parts : {2, 3, 4, 5, 6, 8})
       if (gpu.generation >= 90 && tiles * parts <= gpu.multiprocessors && measure::divideUp(product.k, k) >= 2 * parts)

@@ -247,7 +247,7 @@ private:
     // Rows of the result, of which neighbours start in neighbouring banks.
     Type element = getElementTypeOrSelf(op.getDpsInits()[0].getType());
     const int64_t rows = extents[*loopOfLoads], total = rows * extents[along], bytes = bytesOfElement(element);
-    if (bytes == 0 || rows * (extents[along] + 1) * bytes > mostTurnedBytes)
+    if (bytes == 0 || total * bytes > mostTurnedBytes)
       return;
     across = *loopOfLoads;
     gathered = memref::AllocOp::create(lane.b, lane.loc, MemRefType::get({rows, extents[along] + 1}, element));

@@ -125,8 +125,8 @@ std::string checkContractionConfig(const TileConfig &config, const CudaTarget &t
   if (config.clusterK != 1 && sharesCopies)
     return "has clusters whose blocks share copies and compute parts of K; they do one of both";
   if (!llvm::isPowerOf2_64(config.clusterM) || !llvm::isPowerOf2_64(config.clusterN) || blocksOfCluster(config) > 8)
-    return llvm::formatv("has clusters of {0}; there are 8 blocks at most, and powers of two along M and N",
-                         config.clusterName());
+    return llvm::formatv("has {0}{1}; there are 8 blocks at most, and powers of two along M and N",
+                         config.streamK ? "" : "clusters of ", config.clusterName());
   if (config.packA || config.packB)
     return "packs an operand; kernels for GPUs pack none";
   return "";

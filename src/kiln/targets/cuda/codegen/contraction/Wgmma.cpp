@@ -286,11 +286,12 @@ private:
     Value clusters = kernel.index(NVVM::ClusterDimXOp::create(b, b.getI32Type()));
     Value zero = arith::ConstantIndexOp::create(b, 0), one = arith::ConstantIndexOp::create(b, 1);
     Value whole = arith::DivUIOp::create(b, total, blocks), done = arith::MulIOp::create(b, whole, blocks);
-    // Of the tiles that are left, every so many are the cluster's from the one on that has its number.
+    // Of the tiles that are left, every so many are the cluster's from the one on that has its number. With those that
+    // would make them as many for each cluster, the difference is not negative.
     Value firstLeft = arith::AddIOp::create(b, done, cluster);
-    Value isAnyLeft = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, firstLeft, total);
-    Value left = arith::CeilDivUIOp::create(b, arith::SubIOp::create(b, total, firstLeft), clusters);
-    Value turns = arith::AddIOp::create(b, whole, arith::SelectOp::create(b, isAnyLeft, left, zero));
+    Value filled = arith::AddIOp::create(b, total, arith::SubIOp::create(b, clusters, one));
+    Value left = arith::DivUIOp::create(b, arith::SubIOp::create(b, filled, firstLeft), clusters);
+    Value turns = arith::AddIOp::create(b, whole, left);
     auto loop = scf::ForOp::create(b, zero, turns, one, ValueRange{i32.constant(0), i32.constant(0)});
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
