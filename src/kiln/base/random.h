@@ -11,11 +11,6 @@
 
 namespace kiln {
 
-// A number in [0, 1) from random bits.
-inline double fraction(uint64_t bits) {
-  return static_cast<double>(bits >> 11) * 0x1p-53;
-}
-
 // The next number of the stream that `state` stands for (SplitMix64).
 inline uint64_t nextBits(uint64_t &state) {
   uint64_t bits = state += 0x9E3779B97F4A7C15u;

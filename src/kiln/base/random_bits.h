@@ -20,6 +20,11 @@ inline uint64_t randomBits(uint64_t key, uint64_t a, uint64_t b = 0) {
   return scramble(key + a * 0x9E3779B97F4A7C15u + scramble(b + 0xA0761D6478BD642Fu));
 }
 
+// A number in [0, 1) from random bits.
+inline double fraction(uint64_t bits) {
+  return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
 } // namespace kiln
 
 #endif // KILN_BASE_RANDOM_BITS_H

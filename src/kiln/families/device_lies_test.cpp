@@ -20,13 +20,14 @@ public:
       Result<DeviceCase> subject = problem.deviceCase(pass, seed);
       if (!subject.ok() || !isChosen(*subject))
         return;
-      const bool hasContraction = subject->check != DeviceCase::Check::Elements;
-      if (hasContraction && !DeviceCheck::supports(subject->contraction).ok())
+      if (subject->hasContraction() && !DeviceCheck::supports(subject->contraction).ok())
         return;
       ++checks;
       std::vector<std::span<const uint8_t>> bytes;
       for (const io::TensorSpan &input : inputs)
         bytes.push_back(input.bytes);
+      if (subject->check == DeviceCase::Check::Rows || subject->patches)
+        expectSameInputs(problem, pass, *subject);
       Result<bool> right = isRightOnDevice(*device, *check, *subject, bytes, outputs[0].bytes);
       // Inputs that are not those of the pass are told by both.
       const std::string what = fmt::format("{}, pass {}: {}", problem.name(), pass, verdict.explanation);
@@ -47,11 +48,37 @@ public:
   }
 
 private:
+  // What the device makes is what the host makes, bit by bit.
+  void expectSameInputs(const measure::Problem &problem, size_t pass, const DeviceCase &subject) {
+    std::vector<std::vector<uint8_t>> made;
+    std::vector<measure::MutableTensor> tensors;
+    std::vector<Ref<hal::Buffer>> buffers;
+    std::vector<hal::Buffer *> pointers;
+    const std::vector<measure::TensorType> types = problem.inputs();
+    for (const measure::TensorType &type : types) {
+      uint64_t bytes = hal::elementTypeByteSize(type.type);
+      for (uint64_t extent : type.shape)
+        bytes *= extent;
+      made.emplace_back(bytes);
+      buffers.push_back(bufferOf(*device, std::vector<uint8_t>(bytes, 0xA5)));
+      pointers.push_back(buffers.back().get());
+    }
+    for (size_t i = 0; i < types.size(); ++i)
+      tensors.push_back({types[i].type, types[i].shape, made[i]});
+    ASSERT_TRUE(problem.fillInputs(pass, subject.seed, tensors).ok());
+    const Status filled =
+        subject.patches ? check->fill(subject, *buffers[0], *buffers[1]) : check->fillRows(subject, pointers);
+    ASSERT_TRUE(filled.ok()) << problem.name() << ": " << filled.toString();
+    for (size_t i = 0; i < types.size(); ++i)
+      EXPECT_EQ(bytesOf(*buffers[i]) == made[i], true) << problem.name() << ", pass " << pass << ", input " << i;
+  }
+
   bool isChosen(const DeviceCase &subject) {
     const Contraction &c = subject.contraction;
-    const int64_t work = subject.check == DeviceCase::Check::Elements
-                             ? 4 * int64_t(subject.elements.elements)
-                             : c.batch * (c.m * c.k + c.k * c.n + 4 * c.m * c.n);
+    const DeviceRows &rows = subject.rows;
+    const int64_t work = subject.check == DeviceCase::Check::Elements ? 4 * int64_t(subject.elements.elements)
+                         : subject.check == DeviceCase::Check::Rows ? 16 * rows.rows * rows.columns
+                                                                    : c.batch * (c.m * c.k + c.k * c.n + 4 * c.m * c.n);
     return work <= kMostWork && share.takes(uint64_t(work));
   }
 

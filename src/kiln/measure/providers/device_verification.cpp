@@ -57,39 +57,51 @@ static std::vector<MutableTensor> mutablesOf(std::vector<io::HostTensor> &tensor
   return all;
 }
 
-Result<Answer::DeviceVerdict> DeviceVerification::verifyElements(const verify::DeviceElements &elements,
+// Of each element of the output: what a program does to its inputs changes nothing, as they are made again.
+Result<Answer::DeviceVerdict> DeviceVerification::verifyElements(const verify::DeviceCase &subject,
                                                                  const VerifyRequest &request) {
   constexpr uint32_t kSet = 0;
+  const bool isMadeByDevice = subject.check == verify::DeviceCase::Check::Rows;
   Answer::DeviceVerdict verdict;
   uint64_t began = monotonicNanoseconds();
-  KILN_ASSIGN_OR_RETURN(std::vector<io::HostTensor> inputs, zerosOf(problem->inputs()));
-  KILN_ASSIGN_OR_RETURN(std::vector<io::HostTensor> outputs, zerosOf(problem->outputs()));
-  const std::vector<MutableTensor> filled = mutablesOf(inputs), prefilled = mutablesOf(outputs);
-  KILN_RETURN_IF_ERROR(problem->fillInputs(request.pass, request.seed, filled));
-  problem->prefillOutputs(request.pass, prefilled);
-  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> out, provider.outputOnDevice(0, kSet));
-  KILN_RETURN_IF_ERROR(out->write(0, std::as_bytes(std::span(outputs[0].bytes()))));
   std::vector<Ref<hal::Buffer>> buffers;
   std::vector<hal::Buffer *> pointers;
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0; i < problem->inputs().size(); ++i) {
     KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, provider.inputOnDevice(i, kSet));
     pointers.push_back(buffer.get());
     buffers.push_back(std::move(buffer));
   }
-  auto writeInputs = [&] {
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> out, provider.outputOnDevice(0, kSet));
+  std::vector<io::HostTensor> inputs;
+  if (isMadeByDevice) {
+    KILN_RETURN_IF_ERROR(check->prefill(subject, *out));
+  } else {
+    KILN_ASSIGN_OR_RETURN(inputs, zerosOf(problem->inputs()));
+    KILN_RETURN_IF_ERROR(problem->fillInputs(request.pass, request.seed, mutablesOf(inputs)));
+    KILN_ASSIGN_OR_RETURN(std::vector<io::HostTensor> outputs, zerosOf(problem->outputs()));
+    problem->prefillOutputs(request.pass, mutablesOf(outputs));
+    KILN_RETURN_IF_ERROR(out->write(0, std::as_bytes(std::span(outputs[0].bytes()))));
+  }
+  auto makeInputs = [&]() -> Status {
+    if (isMadeByDevice)
+      return check->fillRows(subject, pointers);
     for (size_t i = 0; i < inputs.size(); ++i)
       KILN_RETURN_IF_ERROR(pointers[i]->write(0, std::as_bytes(std::span(inputs[i].bytes()))));
     return okStatus();
   };
-  KILN_RETURN_IF_ERROR(writeInputs());
+  KILN_RETURN_IF_ERROR(makeInputs());
   verdict.makeNanoseconds = monotonicNanoseconds() - began;
   KILN_RETURN_IF_ERROR(provider.runOnDevice(kSet));
   began = monotonicNanoseconds();
-  // What the program did to its inputs changes nothing.
-  KILN_RETURN_IF_ERROR(writeInputs());
-  KILN_ASSIGN_OR_RETURN(verdict.wrongRows, check->countWrongElements(elements, pointers, *out));
-  if (verdict.wrongRows == 0 && elements.elements > 0)
-    KILN_RETURN_IF_ERROR(check->checkPlantedElement(elements, pointers, request.planted, *out));
+  KILN_RETURN_IF_ERROR(makeInputs());
+  auto count = [&] {
+    return isMadeByDevice ? check->countWrongElements(subject.rows, pointers, *out)
+                          : check->countWrongElements(subject.elements, pointers, *out);
+  };
+  KILN_ASSIGN_OR_RETURN(verdict.wrongRows, count());
+  if (verdict.wrongRows == 0 && subject.right.total > 0)
+    KILN_RETURN_IF_ERROR(
+        check->checkPlantedElement(problem->outputs()[0].type, subject.right.total, request.planted, *out, count));
   verdict.checkNanoseconds = monotonicNanoseconds() - began;
   return verdict;
 }
@@ -99,8 +111,8 @@ Result<Answer::DeviceVerdict> DeviceVerification::verify(const VerifyRequest &re
   constexpr uint32_t kSet = 0;
   Answer::DeviceVerdict verdict;
   KILN_ASSIGN_OR_RETURN(const verify::DeviceCase subject, problem->deviceCase(request.pass, request.seed));
-  if (subject.check == verify::DeviceCase::Check::Elements)
-    return verifyElements(subject.elements, request);
+  if (!subject.hasContraction())
+    return verifyElements(subject, request);
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> lhs, provider.inputOnDevice(0, kSet));
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> rhs, provider.inputOnDevice(1, kSet));
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> out, provider.outputOnDevice(0, kSet));
@@ -139,7 +151,8 @@ Result<Answer::DeviceVerdict> DeviceVerification::verify(const VerifyRequest &re
     case Check::Exact: KILN_RETURN_IF_ERROR(check->checkPlanted(subject, rows, request.planted, *out)); break;
     case Check::Real: KILN_RETURN_IF_ERROR(check->checkPlantedSum(subject, sums, request.planted, *out)); break;
     case Check::Activation: KILN_RETURN_IF_ERROR(check->checkPlantedActivation(subject, request.planted, *out)); break;
-    case Check::Elements: break; // see verifyElements
+    case Check::Elements:
+    case Check::Rows: break; // see verifyElements
     }
   verdict.checkNanoseconds += monotonicNanoseconds() - began;
   return verdict;

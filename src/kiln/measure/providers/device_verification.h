@@ -21,7 +21,7 @@ public:
   Result<Answer::DeviceVerdict> verify(const VerifyRequest &request);
 
 private:
-  Result<Answer::DeviceVerdict> verifyElements(const verify::DeviceElements &elements, const VerifyRequest &request);
+  Result<Answer::DeviceVerdict> verifyElements(const verify::DeviceCase &subject, const VerifyRequest &request);
 
   DeviceVerification(Provider &provider, std::unique_ptr<Problem> problem, std::unique_ptr<verify::DeviceCheck> check)
       : provider(provider), problem(std::move(problem)), check(std::move(check)) {}

@@ -50,16 +50,16 @@ static Verdict rightOutput(uint64_t elements, Pass pass) {
   return verdict;
 }
 
-static std::string unusedNote(const Contraction &contraction, Pass pass, uint64_t seed, bool hasBias) {
-  const double used = InputPlan::make(contraction, pass, seed, 1, hasBias).usedPart();
+std::string unusedNote(const Contraction &contraction, Pass pass, uint64_t seed, int64_t taps, bool hasBias) {
+  const double used = InputPlan::make(contraction, pass, seed, taps, hasBias).usedPart();
   return used < 1
              ? fmt::format("; only {:.2g} % of the reduction's positions had a product other than zero", used * 100)
              : std::string();
 }
 
-Verdict rightVerdict(const Contraction &contraction, Pass pass, uint64_t seed, bool hasBias) {
+Verdict rightVerdict(const Contraction &contraction, Pass pass, uint64_t seed, bool hasBias, int64_t taps) {
   Verdict verdict = rightOutput(contraction.outputCount(), pass);
-  verdict.method += unusedNote(contraction, pass, seed, hasBias);
+  verdict.method += unusedNote(contraction, pass, seed, taps, hasBias);
   return verdict;
 }
 
@@ -105,7 +105,7 @@ Result<Verdict> checkContraction(const Contraction &contraction, Pass pass, uint
   if (otherLhs && otherRhs)
     subject.swaps.push_back({"both operands", &swappedLhs, &swappedRhs});
   KILN_ASSIGN_OR_RETURN(Verdict verdict, checkCase(subject, pass, seed, options));
-  verdict.method += unusedNote(c, pass, seed, !columns.bias.empty());
+  verdict.method += unusedNote(c, pass, seed, 1, !columns.bias.empty());
   return verdict;
 }
 

@@ -83,8 +83,10 @@ Result<Verdict> checkContraction(const Contraction &contraction, Pass pass, uint
                                  const ColumnMap &columns = {});
 Result<Verdict> checkCase(const ContractionCase &subject, Pass pass, uint64_t seed, const CheckOptions &options = {});
 
-// What checkContraction says of an output that is right.
-Verdict rightVerdict(const Contraction &contraction, Pass pass, uint64_t seed, bool hasBias);
+// What checkContraction says of an output that is right, or checkCase with unusedNote, of a reduction of so many taps.
+Verdict rightVerdict(const Contraction &contraction, Pass pass, uint64_t seed, bool hasBias, int64_t taps = 1);
+// For a verdict's method: what part of the reduction had products other than zero, where that is not all.
+std::string unusedNote(const Contraction &contraction, Pass pass, uint64_t seed, int64_t taps, bool hasBias);
 
 // For callers that need a verdict: a check that could not be made is not ok, and its explanation says why.
 Verdict verdictOf(Result<Verdict> result);

@@ -7,29 +7,12 @@
 #include <string_view>
 
 #include "kiln/base/status.h"
+#include "kiln/measure/verify/layout.h"
 #include "kiln/runtime/hal/element_type.h"
 
 namespace kiln::measure::verify {
 
 using hal::ElementType;
-
-// Where an element of a matrix lies, in elements from the tensor's start. 0 repeats the same elements. A batch index b
-// stands for (b / groups, b % groups), so that a convolution's images and groups each have a stride.
-struct Layout {
-  int64_t batch = 0, row = 0, column = 0;
-  int64_t group = 0, groups = 1;
-
-  int64_t offset(int64_t b, int64_t i, int64_t j) const {
-    return b / groups * batch + b % groups * group + i * row + j * column;
-  }
-  // Dense matrices of `rows` x `columns`, one after the other.
-  static Layout rowMajor(int64_t rows, int64_t columns) { return {rows * columns, columns, 1}; }
-  static Layout columnMajor(int64_t rows, int64_t columns) { return {rows * columns, 1, rows}; }
-  // The same memory, each matrix read with its indices swapped.
-  Layout transposed() const { return {batch, column, row, group, groups}; }
-
-  bool operator==(const Layout &) const = default;
-};
 
 struct Contraction {
   int64_t batch = 1, m = 0, n = 0, k = 0;

@@ -60,13 +60,13 @@ void readElements(ElementType type, std::span<const uint8_t> bytes, uint64_t fir
   }
 }
 
+NumberWidth widthOf(ElementType type) {
+  const std::optional<FloatFormat> format = floatFormat(type);
+  return format ? NumberWidth{format->significand, format->lowestExponent, format->largest} : NumberWidth();
+}
+
 double halfSpacing(ElementType type, double value) {
-  std::optional<FloatFormat> format = floatFormat(type);
-  if (!format || std::isnan(value))
-    return 0;
-  double magnitude = std::min(std::fabs(value), format->largest);
-  int exponent = magnitude == 0 ? format->lowestExponent : std::max(std::ilogb(magnitude), format->lowestExponent);
-  return std::ldexp(0.5, exponent - (format->significand - 1));
+  return halfSpacing(widthOf(type), value);
 }
 
 static int64_t signBitOf(ElementType type) {
@@ -77,21 +77,6 @@ int64_t orderOf(ElementType type, uint64_t bits) {
   const auto sign = uint64_t(1) << signBitOf(type);
   const auto magnitude = int64_t(bits & (sign - 1));
   return bits & sign ? -magnitude : magnitude;
-}
-
-// Whether an element is right, `largest` being the largest number of its type.
-static bool isRight(double largest, bool mayFlush, const Expectation &expected, double actual) {
-  if (expected.value == actual || std::isinf(expected.bound))
-    return true;
-  if (std::isnan(expected.value) || std::isnan(actual))
-    return std::isnan(expected.value) && std::isnan(actual);
-  if (std::fabs(actual - expected.value) <= expected.bound)
-    return true;
-  // Infinity stands for what the type has no number for.
-  if (std::isinf(actual))
-    return expected.bound > 0 && std::fabs(expected.value) + expected.bound >= largest &&
-           std::signbit(expected.value) == std::signbit(actual);
-  return mayFlush && actual == 0 && std::fabs(expected.value) < 0x1p-126;
 }
 
 ElementRange rightRange(ElementType type, const Expectation &expected) {

@@ -9,18 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "kiln/measure/verify/row_results.h"
 #include "kiln/measure/verify/verdict.h"
 #include "kiln/runtime/hal/element_type.h"
 
 namespace kiln::measure::verify {
 
 using hal::ElementType;
-
-// An element is right if it differs from `value` by at most `bound`. An infinite bound takes anything; NaN and
-// infinities are right where they are expected, and infinity where the bound reaches beyond the largest number.
-struct Expectation {
-  double value = 0, bound = 0;
-};
 
 // Numbers of a floating-point type in their order: the bits of those above zero, and below zero the same with a minus.
 // NaN is beyond both infinities.
@@ -67,7 +62,8 @@ Verdict checkElements(const ElementCase &subject, unsigned threads = 2);
 // Elements as numbers: `numbers.size()` of them from `first` on.
 void readElements(ElementType type, std::span<const uint8_t> bytes, uint64_t first, std::span<double> numbers);
 
-// Half the distance between neighbours of the type at `value`; 0 for integers.
+// See row_results.h.
+NumberWidth widthOf(ElementType type);
 double halfSpacing(ElementType type, double value);
 
 // A float rounded to nearest as an element, or an integer that the type has.

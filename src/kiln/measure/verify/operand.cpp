@@ -84,18 +84,6 @@ double TensorOperand::number(int64_t b, int64_t row, int64_t column) const {
   return io::elementAsDouble(type, bytes + layout.offset(b, row, column) * elementBytes);
 }
 
-int64_t PatchOperand::offset(int64_t b, int64_t row, int64_t column) const {
-  int64_t area = layout.filterHeight * layout.filterWidth;
-  int64_t tap = layout.channelsFirst ? column % area : column / layout.channels;
-  int64_t channel = layout.channelsFirst ? column / area : column % layout.channels;
-  int64_t y = row / layout.outputWidth * layout.strideY + tap / layout.filterWidth * layout.dilationY - layout.padTop;
-  int64_t x = row % layout.outputWidth * layout.strideX + tap % layout.filterWidth * layout.dilationX - layout.padLeft;
-  if (y < 0 || y >= layout.height || x < 0 || x >= layout.width)
-    return -1;
-  return b / layout.groups * layout.imageStride + b % layout.groups * layout.groupStride + y * layout.rowStride +
-         x * layout.columnStride + channel * layout.channelStride;
-}
-
 template <typename T>
 bool PatchOperand::loadPatch(int64_t b, int64_t row, int64_t column, int64_t count, T *out) const {
   bool good = true;

@@ -97,18 +97,7 @@ private:
   int32_t zeroPoint;
 };
 
-// A convolution's input as the matrix that it multiplies: a row for each output pixel, a column for each weight of a
-// filter, in the order (ky, kx, channel) or (channel, ky, kx). Padding reads as zero.
-struct PatchLayout {
-  int64_t height, width, channels; // of one group of the input
-  int64_t filterHeight, filterWidth;
-  int64_t outputWidth; // pixels are counted row by row
-  int64_t strideY = 1, strideX = 1, dilationY = 1, dilationX = 1, padTop = 0, padLeft = 0;
-  bool channelsFirst = false; // the order of columns
-  // Elements between neighbours; a batch index is an image and a group, as in Layout.
-  int64_t imageStride, groupStride, groups, rowStride, columnStride, channelStride;
-};
-
+// A convolution's input.
 class PatchOperand : public RealOperand {
 public:
   // `bytes` must reach as far as the layout does.
@@ -131,8 +120,7 @@ private:
     tensor.loadNumbers(from, stride, count, out);
     return true;
   }
-  // Where the element lies; -1 in the padding.
-  int64_t offset(int64_t b, int64_t row, int64_t column) const;
+  int64_t offset(int64_t b, int64_t row, int64_t column) const { return layout.offset(b, row, column); }
 
   TensorOperand tensor;
   PatchLayout layout;

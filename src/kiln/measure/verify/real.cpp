@@ -88,8 +88,8 @@ int realScaleRange(const Contraction &contraction) {
   return std::max(0, static_cast<int>(range));
 }
 
-void fillScaled(ElementType type, int64_t rows, int64_t columns, bool scalesRows, int range, uint64_t key,
-                std::span<uint8_t> bytes) {
+static void fillMatrix(ElementType type, int64_t rows, int64_t columns, bool scalesRows, int range, uint64_t key,
+                       std::span<uint8_t> bytes) {
   const std::vector<double> &quantiles = normalQuantiles();
   std::vector<uint8_t> narrow = type == ElementType::F32 ? std::vector<uint8_t>() : narrowNumbers(type, range);
   uint64_t size = hal::elementTypeByteSize(type);
@@ -141,10 +141,10 @@ ScaledOperands realOperands(const Contraction &c, uint64_t seed) {
           scaledOperand(c.rhs, c.rhsLayout, c.batch, c.k, c.n, false, range, randomBits(seed, kRhs), c.tf32)};
 }
 
-static void fillOperand(const ScaledOperand &operand, std::span<uint8_t> bytes) {
+void fillScaled(const ScaledOperand &operand, std::span<uint8_t> bytes) {
   const uint64_t size = hal::elementTypeByteSize(operand.type);
   for (int64_t b = 0; b < operand.batch; ++b)
-    fillScaled(operand.type, operand.rows, operand.columns, operand.scalesRows, operand.range,
+    fillMatrix(operand.type, operand.rows, operand.columns, operand.scalesRows, operand.range,
                randomBits(operand.key, static_cast<uint64_t>(b)),
                bytes.subspan(static_cast<uint64_t>(b * operand.batchStride) * size,
                              static_cast<uint64_t>(operand.rows * operand.columns) * size));
@@ -155,8 +155,8 @@ static void fillOperand(const ScaledOperand &operand, std::span<uint8_t> bytes) 
 Status fillReal(const Contraction &contraction, uint64_t seed, std::span<uint8_t> lhsBytes,
                 std::span<uint8_t> rhsBytes) {
   const ScaledOperands operands = realOperands(contraction, seed);
-  fillOperand(operands.lhs, lhsBytes);
-  fillOperand(operands.rhs, rhsBytes);
+  fillScaled(operands.lhs, lhsBytes);
+  fillScaled(operands.rhs, rhsBytes);
   return okStatus();
 }
 

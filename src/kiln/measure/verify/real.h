@@ -22,16 +22,14 @@ bool hasRealPass(const Contraction &contraction);
 // products allow.
 int realScaleRange(const Contraction &contraction);
 
-// Dense rows x columns, each row (or column) scaled by a power of two of its own.
-void fillScaled(ElementType type, int64_t rows, int64_t columns, bool scalesRows, int range, uint64_t key,
-                std::span<uint8_t> bytes);
 // Cuts f32 numbers off to those that tf32 has.
 void keepTF32(std::span<uint8_t> bytes);
 // Operands that are dense matrices, row-major or column-major, one batch after the other.
 Status fillReal(const Contraction &contraction, uint64_t seed, std::span<uint8_t> lhsBytes,
                 std::span<uint8_t> rhsBytes);
 
-// A dense operand as `fillReal` makes it: matrices in memory, one after the other, of rows that lie together.
+// A dense operand as `fillReal` makes it: matrices in memory, one after the other, of rows that lie together. Each row,
+// or each column, is scaled by a power of two of its own.
 struct ScaledOperand {
   ElementType type;
   int64_t batch = 1, rows = 0, columns = 0, batchStride = 0;
@@ -43,6 +41,7 @@ struct ScaledOperand {
 struct ScaledOperands {
   ScaledOperand lhs, rhs;
 };
+void fillScaled(const ScaledOperand &operand, std::span<uint8_t> bytes);
 ScaledOperands realOperands(const Contraction &contraction, uint64_t seed);
 // One element of matrix b.
 void storeScaled(const ScaledOperand &operand, int64_t b, int64_t element, uint8_t *out);

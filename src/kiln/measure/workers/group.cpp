@@ -280,8 +280,7 @@ Result<std::optional<verify::Verdict>> Group::verifyOnDevice(uint32_t index, siz
     verdict.cause = verify::Cause::Unknown;
     verdict.explanation = fmt::format("the device's check finds {} wrong {}, and the host's none: one of the checks "
                                       "is wrong, or what is fetched is not what the device has",
-                                      answer->verdict->wrongRows,
-                                      subject->check == verify::DeviceCase::Check::Elements ? "elements" : "rows");
+                                      answer->verdict->wrongRows, subject->hasContraction() ? "rows" : "elements");
   }
   return std::optional(verdict);
 }

@@ -73,6 +73,10 @@ measure::verify::Verdict ConvProblem::check(size_t pass, uint64_t seed, measure:
   return families::check(own, pass, seed, inputs, outputs);
 }
 
+Result<measure::verify::DeviceCase> ConvProblem::deviceCase(size_t pass, uint64_t seed) const {
+  return families::deviceCase(own, pass, seed);
+}
+
 std::unique_ptr<measure::verify::TimedCheck> ConvProblem::timedCheck(measure::Tensors inputs, uint64_t seed) const {
   return families::timedCheck(own, inputs, seed);
 }

@@ -166,18 +166,29 @@ std::vector<std::string> verificationPasses(const ConvSpec &spec) {
 }
 
 // Images and filters are what is scaled: patches overlap, so that pixels of an image have one scale.
-static void fillReal(const ConvSpec &spec, uint64_t seed, measure::MutableTensors inputs) {
+static measure::verify::ScaledOperands scaledOperands(const ConvSpec &spec, uint64_t seed) {
   Extents e(spec);
-  int range = measure::verify::realScaleRange(contractionOf(spec));
-  int64_t filters = e.groups * e.filters, weights = e.taps() * e.channels;
-  measure::verify::fillScaled(spec.types.image, e.images, e.height * e.width * e.groups * e.channels,
-                              /*scalesRows=*/true, range, randomBits(seed, 1), inputs[0].bytes);
-  measure::verify::fillScaled(spec.types.filter, spec.channelsFirst ? filters : weights,
-                              spec.channelsFirst ? weights : filters, /*scalesRows=*/spec.channelsFirst, range,
-                              randomBits(seed, 2), inputs[1].bytes);
-  for (const measure::MutableTensor &input : inputs)
-    if (spec.tf32)
-      measure::verify::keepTF32(input.bytes);
+  const int range = measure::verify::realScaleRange(contractionOf(spec));
+  const int64_t filters = e.groups * e.filters, weights = e.taps() * e.channels;
+  return {{.type = spec.types.image,
+           .rows = e.images,
+           .columns = e.height * e.width * e.groups * e.channels,
+           .range = range,
+           .key = randomBits(seed, 1),
+           .tf32 = spec.tf32},
+          {.type = spec.types.filter,
+           .rows = spec.channelsFirst ? filters : weights,
+           .columns = spec.channelsFirst ? weights : filters,
+           .scalesRows = spec.channelsFirst,
+           .range = range,
+           .key = randomBits(seed, 2),
+           .tf32 = spec.tf32}};
+}
+
+static void fillReal(const ConvSpec &spec, uint64_t seed, measure::MutableTensors inputs) {
+  const measure::verify::ScaledOperands operands = scaledOperands(spec, seed);
+  measure::verify::fillScaled(operands.lhs, inputs[0].bytes);
+  measure::verify::fillScaled(operands.rhs, inputs[1].bytes);
 }
 
 static void fillImage(const ConvSpec &spec, const InputPlan &plan, std::span<uint8_t> bytes) {
@@ -377,7 +388,9 @@ static Result<Verdict> checkOutputs(const ConvSpec &spec, size_t pass, uint64_t 
   Extents e(spec);
   subject.innerLoops =
       first ? std::vector{e.filterWidth, e.taps()} : std::vector{e.channels, e.filterWidth * e.channels};
-  return checkCase(subject, chosen.exact, seed);
+  KILN_ASSIGN_OR_RETURN(Verdict verdict, checkCase(subject, chosen.exact, seed));
+  verdict.method += measure::verify::unusedNote(c, chosen.exact, seed, e.taps(), /*hasBias=*/false);
+  return verdict;
 }
 
 Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs, measure::Tensors outputs) {
@@ -385,6 +398,21 @@ Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, measure::Tensors
   if (verdict.ok())
     verdict->method += contractionOf(spec).promiseText();
   return measure::verify::verdictOf(std::move(verdict));
+}
+
+Result<measure::verify::DeviceCase> deviceCase(const ConvSpec &spec, size_t pass, uint64_t seed) {
+  KILN_ASSIGN_OR_RETURN(PassPlan chosen, passOf(spec, pass));
+  using measure::verify::DeviceCase;
+  DeviceCase subject{contractionOf(spec), chosen.exact, seed};
+  subject.contraction.rhsLayout = filterLayout(spec, spec.channelsFirst);
+  subject.contraction.outLayout = resultLayout(spec);
+  subject.patches = {patchesOf(spec, {spec.channelsFirst, spec.channelsFirst}), scaledOperands(spec, seed)};
+  subject.check = chosen.real ? DeviceCase::Check::Real : DeviceCase::Check::Exact;
+  subject.right = chosen.real ? measure::verify::rightRealVerdict(subject.contraction, seed)
+                              : measure::verify::rightVerdict(subject.contraction, chosen.exact, seed,
+                                                              /*hasBias=*/false, Extents(spec).taps());
+  subject.right.method += subject.contraction.promiseText();
+  return subject;
 }
 
 //===--- Timed calls ----------------------------------------------------------------------------------------------===//

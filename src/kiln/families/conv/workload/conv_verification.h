@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kiln/families/conv/workload/conv_spec.h"
+#include "kiln/measure/verify/device/device_case.h"
 
 namespace kiln::families {
 
@@ -17,6 +18,8 @@ void prefillOutputs(const ConvSpec &spec, size_t pass, measure::MutableTensors o
 // A verdict's coordinates are those of the result as it lies in memory.
 measure::verify::Verdict check(const ConvSpec &spec, size_t pass, uint64_t seed, measure::Tensors inputs,
                                measure::Tensors outputs);
+
+Result<measure::verify::DeviceCase> deviceCase(const ConvSpec &spec, size_t pass, uint64_t seed);
 
 // Null where the tensors are not the problem's.
 std::unique_ptr<measure::verify::TimedCheck> timedCheck(const ConvSpec &spec, measure::Tensors inputs, uint64_t seed);

@@ -8,6 +8,7 @@
 
 #include "kiln/base/narrow_float.h"
 #include "kiln/families/conv/workload/conv_family.h"
+#include "kiln/measure/problem_trial.h"
 #include "kiln/measure/verify/real.h"
 #include "kiln/runtime/io/element_text.h"
 
@@ -48,7 +49,9 @@ public:
   bool passesTimed(const measure::Problem &other) const {
     return other.timedCheck(spans(inputs), 3)->check(spans(outputs)).ok();
   }
-  Verdict check(size_t pass, uint64_t seed) const { return problem.check(pass, seed, spans(inputs), spans(outputs)); }
+  Verdict check(size_t pass, uint64_t seed) const {
+    return measure::checkProblem(problem, pass, seed, spans(inputs), spans(outputs));
+  }
 
   double get(uint64_t element) const {
     const io::HostTensor &out = outputs[0];

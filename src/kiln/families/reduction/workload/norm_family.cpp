@@ -64,6 +64,12 @@ measure::verify::Verdict NormProblem::check(size_t pass, uint64_t, measure::Tens
   return checkNorm(own, kNormPasses[pass], inputs, outputs[0]);
 }
 
+Result<measure::verify::DeviceCase> NormProblem::deviceCase(size_t pass, uint64_t seed) const {
+  if (pass >= std::size(kNormPasses))
+    return invalidArgument("pass {} was asked for; there are {}", pass, std::size(kNormPasses));
+  return normOnDevice(own, kNormPasses[pass], seed);
+}
+
 std::unique_ptr<measure::verify::TimedCheck> NormProblem::timedCheck(measure::Tensors inputs, uint64_t seed) const {
   return timedNorm(own, inputs, seed);
 }

@@ -16,52 +16,34 @@ namespace kiln::families {
 using hal::ElementType;
 using namespace measure::verify;
 
-// Half the distance from 1 to the next number of f32, in which norms are computed.
-static constexpr double kRoundoff = 0x1p-24;
-
 //===--- Inputs ---------------------------------------------------------------------------------------------------===//
 
 std::string_view normPassName(NormPass pass) {
   return pass == NormPass::Values ? "values" : "large";
 }
 
-// A number in [0, 1).
-static double fraction(uint64_t bits) {
-  return static_cast<double>(bits >> 11) * 0x1p-53;
-}
-
-// Of a long row no ordinary element matters beyond what sums may lose: the last one is larger, in some rows.
-static constexpr double kLargestElement = 16384;
-
-static double makeElement(NormPass pass, uint64_t row, bool last, uint64_t bits) {
-  double around = 4 * fraction(bits) - 2;
-  if (pass == NormPass::Values)
-    return around + (row % 2 ? -1 : 1.5);
-  if (last && row % 8 == 0)
-    return kLargestElement;
-  switch (row % 4) {
-  case 0: return 300 * around + 100;   // squares are beyond the largest number of f16
-  case 1: return 0x1p-9 * around;      // the variance is smaller than epsilon
-  case 2: return row % 8 == 2 ? 2 : 0; // there is none
-  default: return 0x1p-4 * around + 0x1p-4;
-  }
+RowNumbers normNumbers(const NormSpec &spec, NormPass pass, uint64_t seed, size_t input) {
+  using Kind = RowNumbers::Kind;
+  RowNumbers numbers;
+  numbers.key = randomBits(seed, static_cast<uint64_t>(pass), 0x4E + input);
+  numbers.columns = spec.columns;
+  numbers.kind = input == 1                 ? Kind::Gamma
+                 : input == 2               ? Kind::Beta
+                 : pass == NormPass::Values ? Kind::NormValues
+                                            : Kind::NormLarge;
+  return numbers;
 }
 
 void fillNorm(const NormSpec &spec, NormPass pass, uint64_t seed, measure::MutableTensors inputs) {
   uint64_t size = hal::elementTypeByteSize(spec.type);
   for (size_t which = 0; which < inputs.size(); ++which) {
-    uint64_t key = randomBits(seed, static_cast<uint64_t>(pass), 0x4E + which);
+    const RowNumbers numbers = normNumbers(spec, pass, seed, which);
     auto rows = static_cast<int64_t>(which == 0 ? spec.rows : 1);
     forParts(rows, rows * static_cast<int64_t>(spec.columns) * 8, 2, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row)
-        for (uint64_t column = 0; column < spec.columns; ++column) {
-          uint64_t bits = randomBits(key, row, column);
-          // Neither gamma nor beta is ever what a program without it would have.
-          double value = which == 0   ? makeElement(pass, row, column + 1 == spec.columns, bits)
-                         : which == 1 ? 1.25 + 2 * fraction(bits)
-                                      : 0.5 + fraction(bits);
-          writeElement(spec.type, value, inputs[which].bytes.data() + (row * spec.columns + column) * size);
-        }
+        for (uint64_t column = 0; column < spec.columns; ++column)
+          writeElement(spec.type, numbers.at(row, column),
+                       inputs[which].bytes.data() + (row * spec.columns + column) * size);
     });
   }
 }
@@ -76,56 +58,28 @@ void prefillNorm(NormPass pass, const measure::MutableTensor &output) {
 
 //===--- What is right --------------------------------------------------------------------------------------------===//
 
-// What so many roundings amount to, relative to the number; infinity where nothing is known.
-static double relativeError(double roundings) {
-  double error = roundings * kRoundoff;
-  return error < 1 ? error / (1 - error) : HUGE_VAL;
-}
-
-// Equal numbers that are small integers have a sum that is exact in any order.
-static bool isConstant(std::span<const double> row) {
-  return std::ranges::all_of(row, [&](double x) { return x == row[0]; }) && row[0] == std::round(row[0]) &&
-         std::fabs(row[0]) * static_cast<double>(row.size()) <= 0x1p24;
-}
-
-RowMoments RowMoments::of(const NormSpec &spec, std::span<const double> row) {
-  auto columns = static_cast<double>(row.size());
+RowMoments momentsOf(const NormSpec &spec, std::span<const double> row) {
+  const auto columns = static_cast<double>(row.size());
   RowMoments moments;
+  moments.epsilon = kNormEpsilon;
   if (spec.isLayerNorm) {
     double sum = 0, magnitudes = 0;
     for (double x : row)
       sum += x, magnitudes += std::fabs(x);
-    moments.mean = sum / columns;
-    // A sum in any order; a division, or a product with the inverse.
-    moments.meanBound = 3 * kRoundoff * std::fabs(moments.mean);
-    if (!isConstant(row))
-      moments.meanBound += relativeError(columns) * magnitudes / columns;
+    const bool areEqual = std::ranges::all_of(row, [&](double x) { return x == row[0]; });
+    moments.setMean(sum, magnitudes, columns, RowMoments::isExactSum(areEqual, row[0], columns));
   }
   double squares = 0, distances = 0;
   for (double x : row) {
     double distance = x - moments.mean;
     squares += distance * distance, distances += std::fabs(distance);
   }
-  moments.variance = squares / columns;
-  // Each difference is off by what the mean is, and a rounding; then come the square, a sum and a division.
-  moments.varianceBound = 2 * moments.meanBound * distances / columns + moments.meanBound * moments.meanBound +
-                          relativeError(columns + 8) * (moments.variance + moments.meanBound * moments.meanBound);
+  moments.setVariance(squares, distances, columns);
   return moments;
 }
 
 Expectation normalizedElement(const NormSpec &spec, const RowMoments &moments, double x, double gamma, double beta) {
-  auto scaleOf = [&](double variance) { return 1 / std::sqrt(std::max(variance, 0.0) + moments.epsilon); };
-  double scale = scaleOf(moments.variance), largest = scaleOf(moments.variance - moments.varianceBound);
-  double offScale = std::max(largest - scale, scale - scaleOf(moments.variance + moments.varianceBound));
-  double distance = x - moments.mean, value = distance * scale * gamma + beta;
-  // Epsilon is added, a root drawn, a number divided by it: four roundings with that of the inverse. The products may
-  // come in any order, also as x * (scale * gamma) + (beta - mean * scale * gamma): five more of each part.
-  double bound =
-      std::fabs(gamma) * (std::fabs(distance) * offScale + moments.meanBound * largest) +
-      relativeError(9) * (std::fabs(gamma) * largest * (std::fabs(x) + std::fabs(moments.mean)) + std::fabs(beta));
-  if (spec.type != ElementType::F32)
-    bound += halfSpacing(spec.type, std::fabs(value) + bound);
-  return {value, bound};
+  return measure::verify::normalizedElement(widthOf(spec.type), moments, x, gamma, beta);
 }
 
 //===--- What went wrong ------------------------------------------------------------------------------------------===//
@@ -158,7 +112,7 @@ public:
     subject.expected = [&](uint64_t first, std::span<Expectation> expected) {
       forRows(rows, inputs[0].bytes, first / spec.columns, expected.size() / spec.columns,
               [&](uint64_t row, std::span<const double> elements) {
-                RowMoments moments = RowMoments::of(spec, elements);
+                RowMoments moments = momentsOf(spec, elements);
                 for (size_t c = 0; c < elements.size(); ++c)
                   expected[row * spec.columns - first + c] =
                       normalizedElement(spec, moments, elements[c], gamma[c], beta[c]);
@@ -166,7 +120,7 @@ public:
     };
     subject.before = [&](uint64_t element) { return prefilledNumber(spec.type, prefillOf(pass), element); };
     subject.mayFlush = true;
-    subject.method = fmt::format("bound: rounding errors of f32 sums of {} columns", spec.columns);
+    subject.method = normMethod(spec);
     addSuspicions();
     subject.suspicions = std::move(found);
     return checkElements(subject);
@@ -174,11 +128,11 @@ public:
 
 private:
   Expectation right(const Place &place) const {
-    return normalizedElement(spec, RowMoments::of(spec, place.row), place.row[place.column], place.gamma, place.beta);
+    return normalizedElement(spec, momentsOf(spec, place.row), place.row[place.column], place.gamma, place.beta);
   }
   // With other moments, which are kept in f32 otherwise.
   Expectation withMoments(const Place &place, double mean, double variance) const {
-    RowMoments moments = RowMoments::of(spec, place.row);
+    RowMoments moments = momentsOf(spec, place.row);
     moments.mean = mean, moments.variance = variance;
     return normalizedElement(spec, moments, place.row[place.column], place.gamma, place.beta);
   }
@@ -204,10 +158,10 @@ private:
                                           : "the variance",
                         columns, spec.columns),
             [this, columns, ofMean](const Place &place) {
-              double mean = RowMoments::of(spec, place.row).mean, squares = 0;
+              double mean = momentsOf(spec, place.row).mean, squares = 0;
               auto all = static_cast<double>(spec.columns);
               if (ofMean)
-                mean = RowMoments::of(spec, place.row.first(columns)).mean * static_cast<double>(columns) / all;
+                mean = momentsOf(spec, place.row.first(columns)).mean * static_cast<double>(columns) / all;
               for (double x : place.row.first(columns))
                 squares += (x - mean) * (x - mean);
               return withMoments(place, mean, squares / all);
@@ -250,19 +204,19 @@ private:
           [this](const Place &place) {
             NormSpec other = spec;
             other.isLayerNorm = false;
-            return normalizedElement(spec, RowMoments::of(other, place.row), place.row[place.column], place.gamma,
+            return normalizedElement(spec, momentsOf(other, place.row), place.row[place.column], place.gamma,
                                      place.beta);
           });
       if (spec.columns > 1)
         add(Cause::Unknown, "they are what a variance gives that is a sum over one less than the number of columns",
             [this](const Place &place) {
-              RowMoments moments = RowMoments::of(spec, place.row);
+              RowMoments moments = momentsOf(spec, place.row);
               auto columns = static_cast<double>(spec.columns);
               return withMoments(place, moments.mean, moments.variance * columns / (columns - 1));
             });
     }
     add(Cause::Unknown, "they are the results without epsilon", [this](const Place &place) {
-      RowMoments moments = RowMoments::of(spec, place.row);
+      RowMoments moments = momentsOf(spec, place.row);
       if (moments.variance == 0)
         return Expectation{std::numeric_limits<double>::quiet_NaN(), 0};
       moments.epsilon = 0;
@@ -280,6 +234,28 @@ private:
 
 } // namespace
 
+std::string normMethod(const NormSpec &spec) {
+  return fmt::format("bound: rounding errors of f32 sums of {} columns", spec.columns);
+}
+
+DeviceCase normOnDevice(const NormSpec &spec, NormPass pass, uint64_t seed) {
+  DeviceCase subject{};
+  subject.pass = prefillOf(pass);
+  subject.seed = seed;
+  subject.check = DeviceCase::Check::Rows;
+  subject.rows = {.rule = spec.isLayerNorm ? DeviceRows::Rule::LayerNorm : DeviceRows::Rule::RmsNorm,
+                  .type = spec.type,
+                  .result = spec.type,
+                  .rows = static_cast<int64_t>(spec.rows),
+                  .columns = static_cast<int64_t>(spec.columns),
+                  .epsilon = kNormEpsilon};
+  for (size_t input = 0; input < spec.inputs().size(); ++input)
+    subject.rows.inputs.push_back(normNumbers(spec, pass, seed, input));
+  subject.right.method = normMethod(spec);
+  subject.right.total = static_cast<uint64_t>(subject.rows.results());
+  return subject;
+}
+
 Verdict checkNorm(const NormSpec &spec, NormPass pass, measure::Tensors inputs, const io::TensorSpan &output) {
   return NormCheck(spec, pass, inputs).run(output);
 }
@@ -289,16 +265,16 @@ Verdict checkNorm(const NormSpec &spec, NormPass pass, measure::Tensors inputs, 
 // Twice what rounding adds to a row's moments in the root mean square, instead of at most: sums of many numbers are off
 // by far less than their bounds, and a mean of a part of the row is not.
 static RowMoments timedMoments(const NormSpec &spec, std::span<const double> row) {
-  RowMoments moments = RowMoments::of(spec, row);
+  RowMoments moments = momentsOf(spec, row);
   double magnitudes = 0;
   for (double x : row)
     magnitudes += std::fabs(x);
   auto columns = static_cast<double>(row.size());
   // Numbers of a row are near its largest ones, where the type has so many for each exponent.
   double ofSum = 2 * relativeDeviationOfSum(columns, std::ldexp(1.0, floatFormat(spec.type)->significand - 1));
-  moments.meanBound = spec.isLayerNorm ? ofSum * magnitudes / columns + kRoundoff * std::fabs(moments.mean) : 0;
+  moments.meanBound = spec.isLayerNorm ? ofSum * magnitudes / columns + kRowRoundoff * std::fabs(moments.mean) : 0;
   // Programs may sum squares, of which that of the mean is subtracted.
-  moments.varianceBound = (ofSum + 8 * kRoundoff) * (moments.variance + moments.mean * moments.mean) +
+  moments.varianceBound = (ofSum + 8 * kRowRoundoff) * (moments.variance + moments.mean * moments.mean) +
                           moments.meanBound * moments.meanBound;
   return moments;
 }
@@ -330,7 +306,8 @@ std::unique_ptr<TimedCheck> timedNorm(const NormSpec &spec, measure::Tensors inp
       double sum = 0, squares = 0x1p-200;
       for (size_t c = 0; c < elements.size(); ++c) {
         Expectation element = normalizedElement(spec, moments, elements[c], gamma[c], beta[c]);
-        double weight = subject.weights[c], off = weight * (element.bound + 3 * kRoundoff * std::fabs(element.value));
+        double weight = subject.weights[c],
+               off = weight * (element.bound + 3 * kRowRoundoff * std::fabs(element.value));
         sum += weight * element.value;
         squares += off * off;
       }

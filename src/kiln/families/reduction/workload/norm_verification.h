@@ -3,7 +3,9 @@
 #define KILN_FAMILIES_REDUCTION_WORKLOAD_NORM_VERIFICATION_H
 
 #include "kiln/families/reduction/workload/norm_spec.h"
+#include "kiln/measure/verify/device/device_case.h"
 #include "kiln/measure/verify/elements.h"
+#include "kiln/measure/verify/row_numbers.h"
 
 namespace kiln::families {
 
@@ -18,19 +20,17 @@ std::string_view normPassName(NormPass pass);
 void fillNorm(const NormSpec &spec, NormPass pass, uint64_t seed, measure::MutableTensors inputs);
 void prefillNorm(NormPass pass, const measure::MutableTensor &output);
 
-// A row's mean (0 of RMS norm) and its variance around that, and how far a program that computes in f32 may be from
-// them: sums in any order, of so many columns.
-struct RowMoments {
-  double mean = 0, variance = 0;
-  double meanBound = 0, varianceBound = 0;
-  double epsilon = kNormEpsilon; // what is added to the variance
+// Of input 0, 1 or 2, before elements are rounded to their type.
+measure::verify::RowNumbers normNumbers(const NormSpec &spec, NormPass pass, uint64_t seed, size_t input);
 
-  static RowMoments of(const NormSpec &spec, std::span<const double> row);
-};
+// As row_results.h has them.
+measure::verify::RowMoments momentsOf(const NormSpec &spec, std::span<const double> row);
+measure::verify::Expectation normalizedElement(const NormSpec &spec, const measure::verify::RowMoments &moments,
+                                               double x, double gamma, double beta);
 
-// The result of one element: x * scale + shift by its row's moments, gamma and beta.
-measure::verify::Expectation normalizedElement(const NormSpec &spec, const RowMoments &moments, double x, double gamma,
-                                               double beta);
+// What the verdict is found by, and the same for a device.
+std::string normMethod(const NormSpec &spec);
+measure::verify::DeviceCase normOnDevice(const NormSpec &spec, NormPass pass, uint64_t seed);
 
 measure::verify::Verdict checkNorm(const NormSpec &spec, NormPass pass, measure::Tensors inputs,
                                    const io::TensorSpan &output);

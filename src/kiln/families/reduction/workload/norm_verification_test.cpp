@@ -40,7 +40,7 @@ public:
     }
   }
   std::pair<double, double> moments(const std::vector<double> &row) const {
-    RowMoments right = RowMoments::of(norm, row);
+    RowMoments right = momentsOf(norm, row);
     return {right.mean, right.variance};
   }
 
@@ -172,7 +172,7 @@ TEST(NormVerification, NarrowAccumulatorsAndInputs) {
     std::vector<double> row;
     for (double x : narrow.inputRow(0, r))
       row.push_back(roundTo(kFormatTF32, x));
-    RowMoments moments = RowMoments::of(narrow.spec(), row);
+    RowMoments moments = momentsOf(narrow.spec(), row);
     for (uint64_t c = 0; c < 1001; ++c)
       narrow.set(r * 1001 + c,
                  normalizedElement(narrow.spec(), moments, row[c], roundTo(kFormatTF32, narrow.input(1, c)),

@@ -86,6 +86,28 @@ measure::verify::Verdict RowProblem::check(size_t pass, uint64_t, measure::Tenso
                          : checkReduction(own, kind, inputs[0], outputs[0]);
 }
 
+Result<measure::verify::DeviceCase> RowProblem::deviceCase(size_t pass, uint64_t seed) const {
+  if (pass >= rowPasses(own).size())
+    return invalidArgument("pass {} was asked for; there are {}", pass, rowPasses(own).size());
+  using Rule = measure::verify::DeviceRows::Rule;
+  constexpr Rule kRules[] = {Rule::Sum, Rule::Largest, Rule::Smallest, Rule::Mean, Rule::Softmax};
+  const RowPass kind = rowPasses(own)[pass];
+  measure::verify::DeviceCase subject{};
+  subject.pass = rowPrefill(kind);
+  subject.seed = seed;
+  subject.check = measure::verify::DeviceCase::Check::Rows;
+  subject.rows = {.rule = kRules[static_cast<size_t>(own.op)],
+                  .type = own.type,
+                  .result = own.result,
+                  .rows = static_cast<int64_t>(own.rowCount()),
+                  .columns = static_cast<int64_t>(own.columns),
+                  .inner = static_cast<int64_t>(own.inner),
+                  .inputs = {rowNumbers(own, kind, seed)}};
+  subject.right.method = own.isSoftmax() ? softmaxMethod(own) : reductionMethod(own);
+  subject.right.total = static_cast<uint64_t>(subject.rows.results());
+  return subject;
+}
+
 //===--- Reference ------------------------------------------------------------------------------------------------===//
 
 // In the promised accumulator, from the first column to the last.

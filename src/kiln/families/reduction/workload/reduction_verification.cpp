@@ -57,19 +57,9 @@ static double sumOf(std::span<const double> row) {
   return sum;
 }
 
-// The sum is exact, since its partial sums are; then comes a division, or a multiplication with the inverse, of which
-// each has one rounding.
-static Expectation meanOf(const RowSpec &spec, double sum) {
-  double value = sum / static_cast<double>(spec.columns);
-  double bound = 4 * halfSpacing(ElementType::F32, value);
-  if (spec.result != ElementType::F32)
-    bound += halfSpacing(spec.result, std::fabs(value) + bound);
-  return {value, bound};
-}
-
 static Expectation resultOf(const RowSpec &spec, double sum) {
   if (spec.op == RowOp::Mean)
-    return meanOf(spec, sum);
+    return meanOfSum(widthOf(spec.result), sum, static_cast<double>(spec.columns));
   return {roundTo(spec.result, sum), 0};
 }
 
@@ -159,6 +149,12 @@ private:
 
 } // namespace
 
+std::string reductionMethod(const RowSpec &spec) {
+  if (spec.op == RowOp::Mean)
+    return "bound: exact sums of integers, each mean within the roundings of its division";
+  return spec.isExtremum() ? "exact: each row computed again" : "exact: sums of integers, each row computed again";
+}
+
 Verdict checkReduction(const RowSpec &spec, RowPass pass, const io::TensorSpan &input, const io::TensorSpan &output) {
   ElementCase subject;
   subject.type = spec.result;
@@ -170,10 +166,7 @@ Verdict checkReduction(const RowSpec &spec, RowPass pass, const io::TensorSpan &
             [&](uint64_t row, std::span<const double> elements) { expected[row - first] = reduceRow(spec, elements); });
   };
   subject.before = [&](uint64_t element) { return prefilledNumber(spec.result, rowPrefill(pass), element); };
-  subject.method = spec.op == RowOp::Mean
-                       ? "bound: exact sums of integers, each mean within the roundings of its division"
-                   : spec.isExtremum() ? "exact: each row computed again"
-                                       : "exact: sums of integers, each row computed again";
+  subject.method = reductionMethod(spec);
   subject.suspicions = Suspicions(spec, pass, input).all();
   return checkElements(subject);
 }

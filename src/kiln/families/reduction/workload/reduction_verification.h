@@ -12,6 +12,8 @@ namespace kiln::families {
 // The result for one row, and how far a right program may be from it.
 measure::verify::Expectation reduceRow(const RowSpec &spec, std::span<const double> row);
 
+// What the verdict is found by.
+std::string reductionMethod(const RowSpec &spec);
 measure::verify::Verdict checkReduction(const RowSpec &spec, RowPass pass, const io::TensorSpan &input,
                                         const io::TensorSpan &output);
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "kiln/families/reduction/workload/row_spec.h"
+#include "kiln/measure/verify/row_numbers.h"
 
 namespace kiln::families {
 
@@ -33,6 +34,8 @@ inline RowPlace placeOfRow(const RowSpec &spec, uint64_t row) {
 void forRows(const RowSpec &spec, std::span<const uint8_t> input, uint64_t first, uint64_t count,
              const std::function<void(uint64_t row, std::span<const double> elements)> &use);
 
+// Of the element at each row and column, before it is rounded to its type.
+measure::verify::RowNumbers rowNumbers(const RowSpec &spec, RowPass pass, uint64_t seed);
 void fillRows(const RowSpec &spec, RowPass pass, uint64_t seed, const measure::MutableTensor &input);
 
 } // namespace kiln::families

@@ -15,59 +15,27 @@ using namespace measure::verify;
 
 //===--- What is right --------------------------------------------------------------------------------------------===//
 
-// Half the distance from 1 to the next number of f32, in which softmax is computed.
-static constexpr double kRoundoff = 0x1p-24;
-// exp within 4 ULP, as for elementwise operations.
-static constexpr double kExpRoundings = 8;
-
 namespace {
 // A row in f64.
-struct Exponentials {
+struct Exponentials : RowExponentials {
   std::vector<double> values; // exp(x - maximum)
-  double sum = 0;
   double maximum = 0;
-  double meanDistance = 0; // from the maximum, weighted by what each contributes to the sum
 
   explicit Exponentials(std::span<const double> row) : values(row.size()), maximum(*std::ranges::max_element(row)) {
-    double distances = 0;
     for (size_t c = 0; c < row.size(); ++c) {
-      double distance = maximum - row[c];
-      values[c] = std::exp(-distance);
-      sum += values[c];
-      if (values[c] > 0)
-        distances += values[c] * distance;
+      values[c] = std::exp(row[c] - maximum);
+      add(values[c], maximum - row[c]);
     }
-    meanDistance = distances / sum;
   }
 };
 } // namespace
 
-// Where every exponential is 1 or 0, they and their sum are exact in f32, in any order: exp(0) is 1, as C has it. So
-// long sums are checked as closely as short ones, and no narrow accumulator hides behind what f32 may lose.
-static bool isExactSum(const Exponentials &exponentials) {
-  return exponentials.values.size() < (size_t(1) << 24) &&
-         std::ranges::all_of(exponentials.values, [](double value) { return value == 0 || value == 1; });
-}
-
-static double withRounding(const RowSpec &spec, double value, double bound) {
-  return spec.result == ElementType::F32 ? bound : bound + halfSpacing(spec.result, value + bound);
-}
-
 void softmaxRow(const RowSpec &spec, std::span<const double> row, std::span<Expectation> expected) {
-  Exponentials exponentials(row);
-  // The difference is rounded once, which exp turns into a relative error; then come exp, a sum of as many terms as
-  // there are columns in any order, and a division, or an inverse and a product.
-  double ofSum = exponentials.meanDistance + kExpRoundings + static_cast<double>(row.size());
-  double ofExp = kExpRoundings;
-  if (isExactSum(exponentials))
-    ofSum = ofExp = 0;
-  for (size_t c = 0; c < row.size(); ++c) {
-    double value = exponentials.values[c] / exponentials.sum;
-    double distance = value > 0 ? exponentials.maximum - row[c] : 0;
-    double roundings = kRoundoff * (distance + ofExp + ofSum + 3);
-    double bound = roundings < 1 ? value * roundings / (1 - roundings) + 8 * 0x1p-149 : HUGE_VAL;
-    expected[c] = {value, withRounding(spec, value, bound)};
-  }
+  const Exponentials exponentials(row);
+  const NumberWidth width = widthOf(spec.result);
+  for (size_t c = 0; c < row.size(); ++c)
+    expected[c] = softmaxElement(width, exponentials, static_cast<double>(row.size()), exponentials.values[c],
+                                 exponentials.maximum - row[c]);
 }
 
 //===--- What went wrong ------------------------------------------------------------------------------------------===//
@@ -145,9 +113,8 @@ private:
         {cause, std::move(reason), [expected = std::move(expected), spec = spec, input = input](uint64_t element) {
            std::vector<double> row = readRow(spec, input, element / spec.columns);
            double value = expected(row, element % spec.columns);
-           double ofSum = isExactSum(Exponentials(row)) ? 8 : double(spec.columns) + 400;
-           double bound = std::isfinite(value) ? value * kRoundoff * ofSum : 0;
-           return Expectation{value, withRounding(spec, value, bound)};
+           double ofSum = Exponentials(row).areExact ? 8 : double(spec.columns) + 400;
+           return rounded(widthOf(spec.result), value, std::isfinite(value) ? value * kRowRoundoff * ofSum : 0);
          }});
   }
 
@@ -157,6 +124,10 @@ private:
 };
 
 } // namespace
+
+std::string softmaxMethod(const RowSpec &spec) {
+  return fmt::format("bound: rounding errors of f32 sums of {} exponentials", spec.columns);
+}
 
 Verdict checkSoftmax(const RowSpec &spec, RowPass pass, const io::TensorSpan &input, const io::TensorSpan &output) {
   ElementCase subject;
@@ -174,7 +145,7 @@ Verdict checkSoftmax(const RowSpec &spec, RowPass pass, const io::TensorSpan &in
   };
   subject.before = [&](uint64_t element) { return prefilledNumber(spec.result, rowPrefill(pass), element); };
   subject.mayFlush = true;
-  subject.method = fmt::format("bound: rounding errors of f32 sums of {} exponentials", spec.columns);
+  subject.method = softmaxMethod(spec);
   subject.suspicions = Suspicions(spec, input).all();
   return checkElements(subject);
 }

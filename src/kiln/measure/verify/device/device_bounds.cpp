@@ -11,10 +11,6 @@
 
 namespace kiln::measure::verify {
 
-static DeviceMatrix matrixOf(ElementType type, const Layout &layout) {
-  return {supportedFormat(type), layout.batch, layout.row, layout.column};
-}
-
 // Of launches that take places as three numbers each.
 static std::vector<int64_t> flattened(std::span<const SamplePlace> places) {
   std::vector<int64_t> numbers;
@@ -54,29 +50,27 @@ Status DeviceCheck::fillScaled(const DeviceCase &subject, const ScaledOperand &o
   const uint64_t size = hal::elementTypeByteSize(operand.type);
   for (uint64_t sample = 0; sample < kSamples && operand.batch * matrix > 0; ++sample) {
     const int64_t b = placeOf(subject, sample, operand.batch), element = placeOf(subject, sample + kSamples, matrix);
-    std::array<uint8_t, sizeof(uint64_t)> expected, found;
+    std::array<uint8_t, sizeof(uint64_t)> expected;
     storeScaled(operand, b, element, expected.data());
-    KILN_RETURN_IF_ERROR(tensor.read(uint64_t(b * operand.batchStride + element) * size,
-                                     std::as_writable_bytes(std::span(found).first(size))));
-    if (!std::equal(found.begin(), found.begin() + int64_t(size), expected.begin()))
-      return internalError("the device {} made another real number than the host, at element {} of matrix {}",
-                           device.uri(), element, b);
+    KILN_RETURN_IF_ERROR(compareBytes("a matrix of real numbers", tensor, b * operand.batchStride + element,
+                                      std::span(expected).first(size)));
   }
   return okStatus();
 }
 
 Status DeviceCheck::fillReal(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs) {
-  const ScaledOperands operands = realOperands(subject.contraction, subject.seed);
+  const ScaledOperands operands =
+      subject.patches ? subject.patches->scaled : realOperands(subject.contraction, subject.seed);
   KILN_RETURN_IF_ERROR(fillScaled(subject, operands.lhs, lhs));
   return fillScaled(subject, operands.rhs, rhs);
 }
 
 Result<std::vector<SampledSum>> DeviceCheck::expectSums(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs) {
   const Contraction &c = subject.contraction;
-  KILN_RETURN_IF_ERROR(supports(c));
+  KILN_RETURN_IF_ERROR(matches(subject, lhs, rhs));
   const std::vector<SamplePlace> places = samplePlaces(c, realSamples(c, subject.seed));
   DotTask task;
-  task.lhs = matrixOf(c.lhs, c.lhsLayout);
+  task.lhs = lhsOf(subject);
   task.rhs = matrixOf(c.rhs, c.rhsLayout);
   task.samples = std::ssize(places);
   task.k = c.k;
@@ -181,11 +175,9 @@ Status DeviceCheck::fillActivation(const DeviceCase &subject, hal::Buffer &lhs, 
   const uint64_t size = hal::elementTypeByteSize(c.lhs);
   for (uint64_t sample = 0; sample < kSamples && units.elements > 0; ++sample) {
     const int64_t element = placeOf(subject, sample, units.elements);
-    std::array<uint8_t, sizeof(uint64_t)> expected, found;
+    std::array<uint8_t, sizeof(uint64_t)> expected;
     io::storeFloat(c.lhs, std::ldexp(units.numbers.unitAt(element), -activation.fractionBits), expected.data());
-    KILN_RETURN_IF_ERROR(lhs.read(uint64_t(element) * size, std::as_writable_bytes(std::span(found).first(size))));
-    if (!std::equal(found.begin(), found.begin() + int64_t(size), expected.begin()))
-      return internalError("the device {} made another element {} of lhs than the host", device.uri(), element);
+    KILN_RETURN_IF_ERROR(compareBytes("lhs", lhs, element, std::span(expected).first(size)));
   }
   PrefillTask zeros;
   zeros.format = supportedFormat(c.rhs);

@@ -3,10 +3,13 @@
 #define KILN_MEASURE_VERIFY_DEVICE_DEVICE_CASE_H
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kiln/measure/verify/check.h"
 #include "kiln/measure/verify/elements.h"
+#include "kiln/measure/verify/real.h"
+#include "kiln/measure/verify/row_numbers.h"
 
 namespace kiln::measure::verify {
 
@@ -45,6 +48,25 @@ struct DeviceElements {
   std::vector<RightElements> table = {};
 };
 
+// Reductions along a dimension, which is the middle one of three, and what is computed row by row.
+struct DeviceRows {
+  enum class Rule { Sum, Mean, Largest, Smallest, Softmax, LayerNorm, RmsNorm } rule = Rule::Sum;
+  ElementType type = ElementType::F32, result = ElementType::F32;
+  int64_t rows = 0, columns = 0, inner = 1; // as many rows of so many elements each, `inner` of them side by side
+  double epsilon = 0;                       // of norms
+  std::vector<RowNumbers> inputs = {};      // rows, and of norms gamma and beta
+
+  bool isReduction() const { return rule <= Rule::Smallest; }
+  int64_t elementsOf(size_t input) const { return input == 0 ? rows * columns : columns; }
+  int64_t results() const { return isReduction() ? rows : rows * columns; }
+};
+
+// A convolution: what lhs and rhs are beside matrices, of which lhs has the layout of its patches.
+struct DevicePatches {
+  PatchLayout layout;
+  ScaledOperands scaled = {}; // of the pass `real`: the image, and the filter as it lies in memory
+};
+
 struct DeviceCase {
   Contraction contraction;
   Pass pass = Pass::Sums;
@@ -57,11 +79,17 @@ struct DeviceCase {
     Real,       // of a sample of sums of real numbers
     Activation, // of each element
     Elements,   // likewise, of no contraction: inputs and what outputs hold before the run are the host's
+    Rows,       // likewise, but that the device makes them
   } check = Check::Exact;
   DeviceActivation activation = {};
   DeviceElements elements = {};
+  DeviceRows rows = {};
+  std::optional<DevicePatches> patches = {};
   // What the problem's third input holds, where it has one: few bytes, which the host makes.
   std::vector<uint8_t> bias = {};
+
+  ElementType result() const { return check == Check::Rows ? rows.result : contraction.result; }
+  bool hasContraction() const { return check != Check::Elements && check != Check::Rows; }
 };
 
 } // namespace kiln::measure::verify

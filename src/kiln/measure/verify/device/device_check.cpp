@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <iterator>
 #include <optional>
 
@@ -19,11 +18,6 @@ static constexpr hal::ExpectedExport kKernels[] = {
     {"fill_units", 2, 0},   {"scatter", 4, 0},        {"dot_samples", 5, 0}, {"pick_samples", 4, 0},
     {"check_ranges", 8, 0}, {"check_elements", 6, 0},
 };
-// Columns that a thread takes at least, where there are so many.
-static constexpr int64_t kColumnsOfThread = 16;
-// Rows that a block projects at least where neighbours in memory are of different rows: what a warp reads lies
-// together.
-static constexpr int32_t kRowsTogether = 32;
 
 Result<std::unique_ptr<DeviceCheck>> DeviceCheck::create(hal::Device &device) {
   static_assert(std::size(kKernels) == size_t(Kernel::Elements) + 1);
@@ -38,10 +32,22 @@ Status DeviceCheck::supports(const Contraction &contraction) {
   for (ElementType type : {contraction.lhs, contraction.rhs, contraction.result})
     if (!formatOf(type))
       return unimplemented("devices cannot check tensors of type {}", hal::elementTypeName(type));
-  for (const Layout *layout : {&contraction.lhsLayout, &contraction.rhsLayout, &contraction.outLayout})
-    if (layout->groups != 1)
-      return unimplemented("devices cannot check tensors in groups");
   return okStatus();
+}
+
+Status DeviceCheck::matches(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs) {
+  Contraction c = subject.contraction;
+  KILN_RETURN_IF_ERROR(supports(c));
+  c.outLayout = {}; // an element that every buffer has room for
+  if (subject.patches) {
+    const PatchLayout &image = subject.patches->layout;
+    const uint64_t bytes = uint64_t(c.batch / image.groups * image.imageStride) * hal::elementTypeByteSize(c.lhs);
+    if (lhs.byteLength() < bytes)
+      return invalidArgument("the image has {} bytes, and {} are read", lhs.byteLength(), bytes);
+    c.lhsLayout = {};
+    return c.validate(sizeof(uint64_t), rhs.byteLength(), sizeof(uint64_t));
+  }
+  return c.validate(lhs.byteLength(), rhs.byteLength(), sizeof(uint64_t));
 }
 
 Result<Ref<hal::Buffer>> DeviceCheck::allocate(uint64_t bytes) {
@@ -52,64 +58,78 @@ Result<Ref<hal::Buffer>> DeviceCheck::allocate(uint64_t bytes) {
 Status DeviceCheck::compareElement(std::string_view what, hal::Buffer &tensor, int64_t element, ElementType type,
                                    std::optional<int32_t> value) {
   const uint64_t size = hal::elementTypeByteSize(type);
-  std::array<uint8_t, sizeof(uint64_t)> expected, found;
+  std::array<uint8_t, sizeof(uint64_t)> expected;
   expected.fill(0xFF);
   if (value)
     storeInteger(type, *value, expected.data());
-  KILN_RETURN_IF_ERROR(tensor.read(element * size, std::as_writable_bytes(std::span(found).first(size))));
-  if (std::equal(found.begin(), found.begin() + int64_t(size), expected.begin()))
+  return compareBytes(what, tensor, element, std::span(expected).first(size));
+}
+
+Status DeviceCheck::compareBytes(std::string_view what, hal::Buffer &tensor, int64_t element,
+                                 std::span<const uint8_t> expected) {
+  std::array<uint8_t, sizeof(uint64_t)> found;
+  const std::span<uint8_t> bytes = std::span(found).first(expected.size());
+  KILN_RETURN_IF_ERROR(tensor.read(uint64_t(element) * bytes.size(), std::as_writable_bytes(bytes)));
+  if (std::ranges::equal(bytes, expected))
     return okStatus();
   return internalError("the device {} made another element {} of {} than the host", device.uri(), element, what);
 }
 
 Status DeviceCheck::fill(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs) {
-  const Contraction &c = subject.contraction;
-  KILN_RETURN_IF_ERROR(supports(c));
-  Contraction withoutOutput = c;
-  withoutOutput.outLayout = {}; // an element that every buffer has room for
-  KILN_RETURN_IF_ERROR(withoutOutput.validate(lhs.byteLength(), rhs.byteLength(), sizeof(uint64_t)));
+  KILN_RETURN_IF_ERROR(matches(subject, lhs, rhs));
   switch (subject.check) {
   case DeviceCase::Check::Exact: return fillExact(subject, lhs, rhs);
   case DeviceCase::Check::Real: return fillReal(subject, lhs, rhs);
   case DeviceCase::Check::Activation: return fillActivation(subject, lhs, rhs);
-  case DeviceCase::Check::Elements: break; // by the host
+  case DeviceCase::Check::Elements:    // by the host
+  case DeviceCase::Check::Rows: break; // see fillRows
   }
   return okStatus();
 }
 
 Status DeviceCheck::fillExact(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs) {
   const Contraction &c = subject.contraction;
+  const int64_t taps = subject.patches ? subject.patches->layout.taps() : 1;
   FillTask task;
-  task.numbers = InputPlan::make(c, subject.pass, subject.seed, 1, subject.roomForBias).numbers();
+  task.numbers = InputPlan::make(c, subject.pass, subject.seed, taps, subject.roomForBias).numbers();
   task.batch = c.batch;
-  task.positions = c.k;
-  auto fillWith = [&](bool isLhs, ElementType type, int64_t lines, int64_t batchStride, int64_t lineStride,
-                      int64_t positionStride, hal::Buffer &tensor) {
+  task.tapsAreInner = subject.patches && subject.patches->layout.channelsFirst;
+  auto fillWith = [&](bool isLhs, ElementType type, int64_t lines, int64_t positions, const Layout &layout,
+                      hal::Buffer &tensor) {
     task.isLhs = isLhs;
     task.format = supportedFormat(type);
-    task.lines = lines;
-    task.batchStride = batchStride, task.lineStride = lineStride, task.positionStride = positionStride;
-    task.linesAreInner = lineStride < positionStride;
+    task.lines = lines, task.positions = positions;
+    task.taps = isLhs ? 1 : taps;
+    task.layout = layout;
+    task.linesAreInner = layout.row < layout.column;
     KILN_RETURN_IF_ERROR(launch(Kernel::Fill, task, {&tensor}));
     if (task.blocks() == 0)
       return okStatus();
     for (uint64_t sample = 0; sample < kSamples; ++sample) {
-      const int64_t b = placeOf(subject, sample, c.batch), line = placeOf(subject, sample + kSamples, lines),
-                    position = placeOf(subject, sample + 2 * kSamples, c.k);
+      const int64_t b = placeOf(subject, sample, task.batch), line = placeOf(subject, sample + kSamples, lines),
+                    position = placeOf(subject, sample + 2 * kSamples, positions);
       const int32_t value =
-          isLhs ? task.numbers.lhs(b, line, position) : task.numbers.rhs(b, /*tap=*/0, position, line);
-      KILN_RETURN_IF_ERROR(compareElement(
-          isLhs ? "lhs" : "rhs", tensor, b * batchStride + line * lineStride + position * positionStride, type, value));
+          isLhs ? task.numbers.lhs(b, line, position) : task.rhsAt(task.numbers.rhsLine(b, line), position);
+      KILN_RETURN_IF_ERROR(
+          compareElement(isLhs ? "lhs" : "rhs", tensor, layout.offset(b, line, position), type, value));
     }
     return okStatus();
   };
-  KILN_RETURN_IF_ERROR(fillWith(true, c.lhs, c.m, c.lhsLayout.batch, c.lhsLayout.row, c.lhsLayout.column, lhs));
-  return fillWith(false, c.rhs, c.n, c.rhsLayout.batch, c.rhsLayout.column, c.rhsLayout.row, rhs);
+  if (!subject.patches) {
+    KILN_RETURN_IF_ERROR(fillWith(true, c.lhs, c.m, c.k, c.lhsLayout, lhs));
+    return fillWith(false, c.rhs, c.n, c.k, c.rhsLayout.transposed(), rhs);
+  }
+  const PatchLayout &image = subject.patches->layout;
+  KILN_RETURN_IF_ERROR(fillWith(true, c.lhs, image.height * image.width, image.channels, image.pixels(), lhs));
+  // All images have the same filters, which are those of the first.
+  task.batch = image.groups;
+  return fillWith(false, c.rhs, c.n, c.k, c.rhsLayout.transposed(), rhs);
 }
 
 Status DeviceCheck::prefill(const DeviceCase &subject, hal::Buffer &out) {
-  const ElementType type = subject.contraction.result;
-  KILN_RETURN_IF_ERROR(supports(subject.contraction));
+  const ElementType type = subject.result();
+  if (!formatOf(type))
+    return unimplemented("devices cannot fill tensors of type {}", hal::elementTypeName(type));
   PrefillTask task;
   task.format = supportedFormat(type);
   task.allBits = subject.pass == Pass::WideRhs && !isInteger(type);
@@ -124,15 +144,14 @@ Status DeviceCheck::prefill(const DeviceCase &subject, hal::Buffer &out) {
   return okStatus();
 }
 
-Result<DeviceCheck::Projected> DeviceCheck::project(ElementType type, const Layout &layout, int64_t batch, int64_t rows,
+Result<DeviceCheck::Projected> DeviceCheck::project(const DeviceMatrix &matrix, int64_t batch, int64_t rows,
                                                     int64_t columns, std::span<const int64_t> vector,
                                                     int64_t vectorStride, hal::Buffer &tensor) {
   ProjectTask task;
-  task.format = supportedFormat(type);
-  const uint64_t lanes = std::bit_floor(uint64_t(std::clamp<int64_t>(columns / kColumnsOfThread, 1, kCheckThreads)));
-  task.rowsPerBlock = std::max(kCheckThreads / int32_t(lanes), layout.row < layout.column ? kRowsTogether : 1);
+  task.matrix = matrix;
+  const Layout layout = matrix.isPatches ? matrix.patches.pixels() : matrix.layout;
+  task.rowsPerBlock = rowsOfBlock(columns, /*rowsAreInner=*/layout.row < layout.column);
   task.batch = batch, task.rows = rows, task.columns = columns;
-  task.batchStride = layout.batch, task.rowStride = layout.row, task.columnStride = layout.column;
   task.vectorStride = vectorStride;
   Projected projected;
   projected.elements.resize(batch * rows);
@@ -151,13 +170,11 @@ Result<DeviceCheck::Projected> DeviceCheck::project(ElementType type, const Layo
 
 Result<RowSums> DeviceCheck::expect(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs) {
   const Contraction &c = subject.contraction;
-  KILN_RETURN_IF_ERROR(supports(c));
-  Contraction withoutOutput = c;
-  withoutOutput.outLayout = {};
-  KILN_RETURN_IF_ERROR(withoutOutput.validate(lhs.byteLength(), rhs.byteLength(), sizeof(uint64_t)));
+  KILN_RETURN_IF_ERROR(matches(subject, lhs, rhs));
   const RowWeights weights = rowWeights(subject.columns, subject.seed, c.n);
-  KILN_ASSIGN_OR_RETURN(Projected ofRhs, project(c.rhs, c.rhsLayout, c.batch, c.k, c.n, weights.ofSums, 0, rhs));
-  KILN_ASSIGN_OR_RETURN(Projected ofLhs, project(c.lhs, c.lhsLayout, c.batch, c.m, c.k, ofRhs.elements, c.k, lhs));
+  KILN_ASSIGN_OR_RETURN(Projected ofRhs,
+                        project(matrixOf(c.rhs, c.rhsLayout), c.batch, c.k, c.n, weights.ofSums, 0, rhs));
+  KILN_ASSIGN_OR_RETURN(Projected ofLhs, project(lhsOf(subject), c.batch, c.m, c.k, ofRhs.elements, c.k, lhs));
   auto holdsOthers = [](const Projected &operand) {
     return std::ranges::any_of(operand.bad, [](uint32_t bad) { return bad != 0; });
   };
@@ -178,7 +195,8 @@ Result<std::vector<WrongLines>> DeviceCheck::findWrongRows(const DeviceCase &sub
   outputAlone.lhsLayout = outputAlone.rhsLayout = {};
   KILN_RETURN_IF_ERROR(outputAlone.validate(sizeof(uint64_t), sizeof(uint64_t), out.byteLength()));
   const RowWeights weights = rowWeights(subject.columns, subject.seed, c.n);
-  KILN_ASSIGN_OR_RETURN(Projected actual, project(c.result, c.outLayout, c.batch, c.m, c.n, weights.ofOutputs, 0, out));
+  KILN_ASSIGN_OR_RETURN(Projected actual,
+                        project(matrixOf(c.result, c.outLayout), c.batch, c.m, c.n, weights.ofOutputs, 0, out));
   if (expected.size() != actual.elements.size())
     return invalidArgument("{} rows are expected of an output with {}", expected.size(), actual.elements.size());
   std::vector<WrongLines> wrong;

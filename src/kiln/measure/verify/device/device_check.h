@@ -11,13 +11,14 @@
 //
 // Real numbers are compared with sums of f64 of the elements that checkReal looks at, which the device adds up before
 // the candidate runs (expectSums) and the host judges (judgeSums). Elements behind an activation are each held to the
-// range that is right (findWrongActivations).
+// range that is right (findWrongActivations). Of what is no contraction the device looks at each element.
 //
 // Everything has happened when a call returns; what the device could not do is an error. For one thread at a time.
 #ifndef KILN_MEASURE_VERIFY_DEVICE_DEVICE_CHECK_H
 #define KILN_MEASURE_VERIFY_DEVICE_DEVICE_CHECK_H
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,13 +36,15 @@ namespace kiln::measure::verify {
 // Of each row of all batches, an element of the field.
 using RowSums = std::vector<int64_t>;
 
+struct DeviceMatrix;
+
 class DeviceCheck {
 public:
   // Unimplemented where the device runs no PTX, or this build has no clang that makes it. The device outlives the
   // result.
   static Result<std::unique_ptr<DeviceCheck>> create(hal::Device &device);
 
-  // Unimplemented where an element type, or a layout, is one that the kernels have no code for.
+  // Unimplemented where an element type is one that the kernels have no code for.
   static Status supports(const Contraction &contraction);
 
   // Fail where what was made is not what the host makes, at a few places.
@@ -68,10 +71,17 @@ public:
   // Of DeviceCase::Check::Elements: how many elements are wrong. Unimplemented where there is no code for the type.
   Result<uint64_t> countWrongElements(const DeviceElements &elements, std::span<hal::Buffer *const> inputs,
                                       hal::Buffer &out);
-  Status checkPlantedElement(const DeviceElements &elements, std::span<hal::Buffer *const> inputs, uint64_t element,
-                             hal::Buffer &out);
+  // Of DeviceCase::Check::Rows, likewise.
+  Status fillRows(const DeviceCase &subject, std::span<hal::Buffer *const> inputs);
+  Result<uint64_t> countWrongElements(const DeviceRows &rows, std::span<hal::Buffer *const> inputs, hal::Buffer &out);
+  // As checkPlanted, of an output of so many elements of the type: `count` counts the wrong ones.
+  Status checkPlantedElement(ElementType type, uint64_t elements, uint64_t planted, hal::Buffer &out,
+                             const std::function<Result<uint64_t>()> &count);
 
 private:
+  // Whether the inputs have the bytes that are read.
+  static Status matches(const DeviceCase &subject, hal::Buffer &lhs, hal::Buffer &rhs);
+  enum class RowKernel : uint32_t { Fill, Check };
   enum class Kernel : uint32_t { Fill, Prefill, Project, FillScaled, FillUnits, Scatter, Dot, Pick, Ranges, Elements };
   struct Projected {
     std::vector<int64_t> elements;
@@ -91,13 +101,20 @@ private:
   Status plant(const DeviceCase &subject, int64_t b, int64_t row, int64_t column, hal::Buffer &out, IsFound isFound);
   Result<Ref<hal::Buffer>> allocate(uint64_t bytes);
   template <typename T> Result<Ref<hal::Buffer>> upload(std::span<const T> values);
-  template <typename T> Status launch(Kernel kernel, const T &task, std::initializer_list<hal::Buffer *> buffers);
+  template <typename T> Status launch(Kernel kernel, const T &task, std::initializer_list<hal::Buffer *> buffers) {
+    return launch(*executable, uint32_t(kernel), task, buffers);
+  }
+  template <typename T>
+  Status launch(hal::Executable &of, uint32_t kernel, const T &task, std::initializer_list<hal::Buffer *> buffers);
+  // What an input holds at an element, whose bytes are `expected`.
+  Status compareBytes(std::string_view what, hal::Buffer &tensor, int64_t element, std::span<const uint8_t> expected);
+  Result<hal::Executable *> rowExecutable(); // loaded when it is asked for
   // Of `vectorStride` 0, the same vector for all batches.
-  Result<Projected> project(ElementType type, const Layout &layout, int64_t batch, int64_t rows, int64_t columns,
+  Result<Projected> project(const DeviceMatrix &matrix, int64_t batch, int64_t rows, int64_t columns,
                             std::span<const int64_t> vector, int64_t vectorStride, hal::Buffer &tensor);
 
   hal::Device &device;
-  Ref<hal::Executable> executable;
+  Ref<hal::Executable> executable, ofRows;
   // Lists that real numbers are taken from, which take long to make: of the types and ranges so far.
   struct NumberList {
     ElementType type;

@@ -3,6 +3,7 @@
 #define KILN_MEASURE_VERIFY_DEVICE_DEVICE_CHECK_IMPL_H
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <type_traits>
 #include <vector>
@@ -25,6 +26,15 @@ inline int64_t placeOf(const DeviceCase &subject, uint64_t sample, int64_t exten
     return sample % kSamples == 0 ? 0 : extent - 1;
   const uint64_t seed = randomBits(subject.seed ^ 0x5A3F1E, static_cast<uint64_t>(subject.pass));
   return static_cast<int64_t>(randomBits(seed, sample) % static_cast<uint64_t>(extent));
+}
+
+// Rows that a block takes, whose other threads share a row's columns: where neighbours in memory are of different rows,
+// what a warp reads lies together.
+inline int32_t rowsOfBlock(int64_t columns, bool rowsAreInner) {
+  constexpr int64_t kColumnsOfThread = 16; // at least, where there are so many
+  constexpr int32_t kRowsTogether = 32;
+  const uint64_t lanes = std::bit_floor(uint64_t(std::clamp<int64_t>(columns / kColumnsOfThread, 1, kCheckThreads)));
+  return std::max(kCheckThreads / int32_t(lanes), rowsAreInner ? kRowsTogether : 1);
 }
 
 inline std::optional<DeviceFormat> formatOf(ElementType type) {
@@ -51,6 +61,16 @@ inline DeviceFormat supportedFormat(ElementType type) {
   return formatOf(type).value_or(DeviceFormat());
 }
 
+inline DeviceMatrix matrixOf(ElementType type, const Layout &layout) {
+  return {supportedFormat(type), false, layout};
+}
+inline DeviceMatrix lhsOf(const DeviceCase &subject) {
+  DeviceMatrix matrix = matrixOf(subject.contraction.lhs, subject.contraction.lhsLayout);
+  if (subject.patches)
+    matrix.isPatches = true, matrix.patches = subject.patches->layout;
+  return matrix;
+}
+
 template <typename T> Result<Ref<hal::Buffer>> DeviceCheck::upload(std::span<const T> values) {
   static_assert(std::is_trivially_copyable_v<T>);
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> buffer, allocate(values.size_bytes()));
@@ -59,15 +79,16 @@ template <typename T> Result<Ref<hal::Buffer>> DeviceCheck::upload(std::span<con
 }
 
 template <typename T>
-Status DeviceCheck::launch(Kernel kernel, const T &task, std::initializer_list<hal::Buffer *> buffers) {
+Status DeviceCheck::launch(hal::Executable &of, uint32_t kernel, const T &task,
+                           std::initializer_list<hal::Buffer *> buffers) {
   if (task.blocks() == 0)
     return okStatus();
   KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> description, upload(std::span(&task, 1)));
   std::vector<hal::Buffer *> all = {description.get()};
   all.insert(all.end(), buffers.begin(), buffers.end());
-  KILN_ASSIGN_OR_RETURN(hal::Submission work, makeLaunch(device, *executable, uint32_t(kernel),
-                                                         uint64_t(std::min(task.blocks(), kMostBlocks)), all,
-                                                         hal::CommandBufferMode::OneShot));
+  KILN_ASSIGN_OR_RETURN(hal::Submission work,
+                        makeLaunch(device, of, kernel, uint64_t(std::min(task.blocks(), kMostBlocks)), all,
+                                   hal::CommandBufferMode::OneShot));
   return runLaunch(device, work);
 }
 

@@ -51,14 +51,14 @@ Result<uint64_t> DeviceCheck::countWrongElements(const DeviceElements &elements,
 
 // All bits of an element are turned over, which makes another number of it, or no number. Where anything is right, the
 // next one is taken.
-Status DeviceCheck::checkPlantedElement(const DeviceElements &elements, std::span<hal::Buffer *const> inputs,
-                                        uint64_t element, hal::Buffer &out) {
+Status DeviceCheck::checkPlantedElement(ElementType type, uint64_t elements, uint64_t planted, hal::Buffer &out,
+                                        const std::function<Result<uint64_t>()> &count) {
   constexpr uint64_t kTries = 64;
-  if (element >= elements.elements)
-    return outOfRange("element {} of {} was to be wrong", element, elements.elements);
-  const uint64_t size = hal::elementTypeByteSize(elements.type);
-  for (uint64_t tried = 0; tried < std::min(kTries, elements.elements); ++tried) {
-    const uint64_t byte = (element + tried) % elements.elements * size;
+  if (planted >= elements)
+    return outOfRange("element {} of {} was to be wrong", planted, elements);
+  const uint64_t size = hal::elementTypeByteSize(type);
+  for (uint64_t tried = 0; tried < std::min(kTries, elements); ++tried) {
+    const uint64_t byte = (planted + tried) % elements * size;
     std::array<std::byte, sizeof(uint64_t)> bits;
     auto flip = [&] {
       for (std::byte &each : bits)
@@ -67,7 +67,7 @@ Status DeviceCheck::checkPlantedElement(const DeviceElements &elements, std::spa
     };
     KILN_RETURN_IF_ERROR(out.read(byte, std::span(bits).first(size)));
     KILN_RETURN_IF_ERROR(flip());
-    Result<uint64_t> wrong = countWrongElements(elements, inputs, out);
+    Result<uint64_t> wrong = count();
     KILN_RETURN_IF_ERROR(flip());
     KILN_RETURN_IF_ERROR(wrong.status());
     if (*wrong == 1)
@@ -76,7 +76,7 @@ Status DeviceCheck::checkPlantedElement(const DeviceElements &elements, std::spa
       break;
   }
   return internalError("the check on {} does not see that element {} of the output is wrong, where it was made so",
-                       device.uri(), element);
+                       device.uri(), planted);
 }
 
 } // namespace kiln::measure::verify

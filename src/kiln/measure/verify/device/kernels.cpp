@@ -2,7 +2,7 @@
 // PTX when Kiln is built, and Kiln's own compiler has no part in it. device_check.h launches them; executables in
 // schema/gpu_executable.fbs says what a kernel's parameters are. Without the standard library, which has no headers for
 // GPUs.
-#include "kiln/measure/verify/device/tasks.h"
+#include "kiln/measure/verify/device/kernel_numbers.h"
 
 using namespace kiln::measure::verify;
 using kiln::randomBits;
@@ -12,172 +12,13 @@ namespace {
 using Int128 = __int128;
 
 constexpr int64_t kPrime = (int64_t(1) << 61) - 1;
-constexpr int64_t kLargestInteger = int64_t(1) << 30; // kLargestElement of operand.h
 constexpr uint64_t kLimb = (uint64_t(1) << 21) - 1;
 // Products of an integer of 32 bits and a limb of 21, so many of which fit into 64 bits.
 constexpr int64_t kRun = 256;
 
-__attribute__((address_space(3))) int64_t sums[kCheckThreads];
-__attribute__((address_space(3))) uint32_t flags[kCheckThreads];
-__attribute__((address_space(3))) double exactSums[kCheckThreads], lostSums[kCheckThreads], magnitudes[kCheckThreads],
-    squares[kCheckThreads];
-
-int64_t threadIndex() {
-  return __nvvm_read_ptx_sreg_tid_x();
-}
-int64_t blockIndex() {
-  return __nvvm_read_ptx_sreg_ctaid_x();
-}
-int64_t blockCount() {
-  return __nvvm_read_ptx_sreg_nctaid_x();
-}
-void awaitBlock() {
-  __nvvm_bar_sync(0);
-}
-
-uint64_t loadBits(const uint8_t *tensor, const DeviceFormat &format, int64_t element) {
-  switch (format.bytes) {
-  case 1: return tensor[element];
-  case 2: return reinterpret_cast<const uint16_t *>(tensor)[element];
-  case 4: return reinterpret_cast<const uint32_t *>(tensor)[element];
-  default: return reinterpret_cast<const uint64_t *>(tensor)[element];
-  }
-}
-
-void storeBits(uint8_t *tensor, const DeviceFormat &format, int64_t element, uint64_t bits) {
-  switch (format.bytes) {
-  case 1: tensor[element] = uint8_t(bits); break;
-  case 2: reinterpret_cast<uint16_t *>(tensor)[element] = uint16_t(bits); break;
-  case 4: reinterpret_cast<uint32_t *>(tensor)[element] = uint32_t(bits); break;
-  default: reinterpret_cast<uint64_t *>(tensor)[element] = bits;
-  }
-}
-
-// Of an integer of less than 31 bits, which no format here is too small for; where it has too few bits, the nearest
-// number, of two the even one.
-uint64_t encode(const DeviceFormat &format, int32_t value) {
-  if (!format.isFloat)
-    return uint64_t(int64_t(value));
-  if (value == 0)
-    return 0;
-  const uint64_t magnitude = value < 0 ? uint64_t(-int64_t(value)) : uint64_t(value);
-  int32_t exponent = 63 - __builtin_clzll(magnitude);
-  const int32_t dropped = exponent - format.fractionBits;
-  uint64_t significand = 0;
-  if (dropped <= 0) {
-    significand = magnitude << -dropped;
-  } else {
-    const uint64_t half = uint64_t(1) << (dropped - 1), rest = magnitude & (2 * half - 1);
-    significand = magnitude >> dropped;
-    if (rest > half || (rest == half && (significand & 1)))
-      ++significand;
-    // Its fraction is zero then, and the exponent one more.
-    exponent += int32_t(significand >> (format.fractionBits + 1));
-  }
-  const uint64_t fraction = significand & ((uint64_t(1) << format.fractionBits) - 1);
-  const uint64_t sign = value < 0 ? uint64_t(1) << (format.exponentBits + format.fractionBits) : 0;
-  return sign | uint64_t(exponent + format.exponentOfOne) << format.fractionBits | fraction;
-}
-
-// False where the element is no integer or too large; the value is 0 then. Without branches, but for those that all
-// threads take alike.
-bool decode(const DeviceFormat &format, uint64_t bits, int32_t &value) {
-  if (!format.isFloat) {
-    const int32_t unused = 64 - 8 * format.bytes;
-    value = format.isSigned ? int32_t(int64_t(bits << unused) >> unused) : int32_t(bits);
-    return true;
-  }
-  const uint64_t fractionMask = (uint64_t(1) << format.fractionBits) - 1, fraction = bits & fractionMask;
-  const uint32_t largestExponent = (uint32_t(1) << format.exponentBits) - 1;
-  const uint32_t exponentBits = uint32_t(bits >> format.fractionBits) & largestExponent;
-  const bool isNumber = exponentBits != largestExponent || (!format.hasInfinity && fraction != fractionMask);
-  // Of numbers below 1, beyond the largest one too.
-  const uint32_t exponent = exponentBits - uint32_t(format.exponentOfOne);
-  const uint64_t significand = fraction | uint64_t(1) << format.fractionBits;
-  uint64_t magnitude = 0, dropped = 0;
-  if (format.bytes < 8) { // with room for all exponents of integers
-    const uint64_t shifted = significand << (exponent & 31);
-    magnitude = shifted >> format.fractionBits;
-    dropped = shifted & fractionMask;
-  } else {
-    const uint32_t unused = uint32_t(format.fractionBits) - (exponent & 31);
-    magnitude = significand >> unused;
-    dropped = significand & ((uint64_t(1) << unused) - 1);
-  }
-  const bool isInteger = isNumber && exponent <= 30 && dropped == 0 && magnitude <= uint64_t(kLargestInteger);
-  const bool isZero = exponentBits == 0 && fraction == 0;
-  const bool isNegative = bits >> (format.exponentBits + format.fractionBits) & 1;
-  const int32_t number = isInteger ? int32_t(magnitude) : 0;
-  value = isNegative ? -number : number;
-  return isInteger || isZero;
-}
-
-double powerOfTwo(int64_t exponent) {
-  return __builtin_bit_cast(double, uint64_t(exponent + 1023) << 52);
-}
-
-// Of any float, or an integer.
-double numberOf(const DeviceFormat &format, uint64_t bits) {
-  if (!format.isFloat) {
-    const int32_t unused = 64 - 8 * format.bytes;
-    return format.isSigned ? double(int64_t(bits << unused) >> unused) : double(bits);
-  }
-  if (format.bytes == 8)
-    return __builtin_bit_cast(double, bits);
-  const uint64_t sign = bits >> (format.exponentBits + format.fractionBits) & 1;
-  const uint64_t fraction = bits & ((uint64_t(1) << format.fractionBits) - 1);
-  const int64_t largestExponent = (int64_t(1) << format.exponentBits) - 1;
-  const int64_t exponent = int64_t(bits >> format.fractionBits) & largestExponent;
-  const bool isNumber =
-      exponent != largestExponent || (!format.hasInfinity && fraction != (uint64_t(1) << format.fractionBits) - 1);
-  if (exponent == 0) {
-    const double number = double(int64_t(fraction)) * powerOfTwo(1 - format.exponentOfOne - format.fractionBits);
-    return sign ? -number : number;
-  }
-  const uint64_t exponentBits = isNumber ? uint64_t(exponent - format.exponentOfOne + 1023) : 2047;
-  return __builtin_bit_cast(double, sign << 63 | exponentBits << 52 | fraction << (52 - format.fractionBits));
-}
-
-// Bits of floats in the order of their numbers: orderOf in elements.h.
-int64_t orderOf(const DeviceFormat &format, uint64_t bits) {
-  const uint64_t sign = uint64_t(1) << (8 * format.bytes - 1);
-  const auto magnitude = int64_t(bits & (sign - 1));
-  return bits & sign ? -magnitude : magnitude;
-}
-
-bool isNan(double number) {
-  return number != number;
-}
-
-// The nearest number of the format, of two the even one: its bits. Of NaN, any.
-uint64_t roundedBits(const DeviceFormat &format, double number) {
-  const uint64_t bits = __builtin_bit_cast(uint64_t, number);
-  if (format.bytes == 8)
-    return bits;
-  const uint64_t sign = bits >> 63 << (format.exponentBits + format.fractionBits);
-  const int64_t exponent = int64_t(bits >> 52 & 2047) - 1023;
-  const uint64_t infinity = ((uint64_t(1) << format.exponentBits) - 1) << format.fractionBits;
-  if (exponent == 1024)
-    return sign | infinity | (isNan(number) ? 1 : 0);
-  // Below the smallest normal number the last bit stays where it is.
-  const int64_t lowest = 1 - format.exponentOfOne;
-  const int64_t dropped = 52 - format.fractionBits + (exponent < lowest ? lowest - exponent : 0);
-  if (dropped > 53 || exponent == -1023)
-    return sign;
-  const uint64_t significand = (bits & ((uint64_t(1) << 52) - 1)) | uint64_t(1) << 52;
-  const uint64_t half = uint64_t(1) << (dropped - 1), rest = significand & (2 * half - 1);
-  uint64_t kept = significand >> dropped;
-  kept += rest > half || (rest == half && (kept & 1)) ? 1 : 0;
-  // A carry makes the exponent one more by itself; the leading one is part of it.
-  const uint64_t rounded = exponent < lowest ? kept : kept + (uint64_t(exponent - lowest) << format.fractionBits);
-  return sign | (rounded < infinity ? rounded : infinity);
-}
-
-// Equal as numbers, or both none.
-bool sameNumber(const DeviceFormat &format, uint64_t a, uint64_t b) {
-  const double left = numberOf(format, a), right = numberOf(format, b);
-  return left == right || (isNan(left) && isNan(right));
-}
+KILN_SHARED int64_t sums[kCheckThreads];
+KILN_SHARED uint32_t flags[kCheckThreads];
+KILN_SHARED double exactSums[kCheckThreads], lostSums[kCheckThreads], magnitudes[kCheckThreads], squares[kCheckThreads];
 
 // Sums in f64, with what rounding loses of each caught (Neumaier).
 struct ExactSum {
@@ -200,10 +41,6 @@ int64_t reduce(Int128 sum) {
 
 } // namespace
 
-#define KILN_KERNEL extern "C" [[clang::nvptx_kernel]] void
-// Workgroup counts and scratch memory, which no kernel needs here.
-#define KILN_OTHER_PARAMETERS uint64_t, uint64_t, uint64_t, uint64_t
-
 KILN_KERNEL fill_operand(const FillTask *task, uint8_t *tensor, KILN_OTHER_PARAMETERS) {
   const FillTask &fill = *task;
   const int64_t positionBlocks = fill.positionBlocks(), lineBlocks = fill.lineBlocks();
@@ -218,10 +55,8 @@ KILN_KERNEL fill_operand(const FillTask *task, uint8_t *tensor, KILN_OTHER_PARAM
     const uint64_t ofLine = fill.isLhs ? fill.numbers.lhsLine(b, line) : fill.numbers.rhsLine(b, line);
     int64_t position = firstPosition + (fill.linesAreInner ? 0 : threadIndex());
     for (int64_t i = 0; i < FillTask::kPositions && position < fill.positions; ++i, position += step) {
-      const int32_t value =
-          fill.isLhs ? fill.numbers.lhsOf(ofLine, position) : fill.numbers.rhsOf(ofLine, /*tap=*/0, position);
-      storeBits(tensor, fill.format, b * fill.batchStride + line * fill.lineStride + position * fill.positionStride,
-                encode(fill.format, value));
+      const int32_t value = fill.isLhs ? fill.numbers.lhsOf(ofLine, position) : fill.rhsAt(ofLine, position);
+      storeBits(tensor, fill.format, fill.layout.offset(b, line, position), encode(fill.format, value));
     }
   }
 }
@@ -238,24 +73,24 @@ KILN_KERNEL prefill_output(const PrefillTask *task, uint8_t *tensor, KILN_OTHER_
 // `bad` says of each row whether it holds something that is no integer.
 KILN_KERNEL project(const ProjectTask *task, const uint8_t *tensor, const int64_t *vector, int64_t *result,
                     uint32_t *bad, KILN_OTHER_PARAMETERS) {
-  const ProjectTask &matrix = *task;
-  const DeviceFormat format = matrix.format;
-  const int64_t blocks = matrix.blocksPerMatrix(), rowsPerBlock = matrix.rowsPerBlock;
+  const ProjectTask &projection = *task;
+  const DeviceMatrix &matrix = projection.matrix;
+  const int64_t blocks = projection.blocksPerMatrix(), rowsPerBlock = projection.rowsPerBlock;
   const int64_t lanes = kCheckThreads / rowsPerBlock;
   const int64_t lane = threadIndex() / rowsPerBlock;
-  for (int64_t block = blockIndex(); block < matrix.blocks(); block += blockCount()) {
+  for (int64_t block = blockIndex(); block < projection.blocks(); block += blockCount()) {
     const int64_t b = block / blocks, row = block % blocks * rowsPerBlock + threadIndex() % rowsPerBlock;
     int64_t element = 0;
     bool good = true;
-    if (row < matrix.rows) {
-      const int64_t start = b * matrix.batchStride + row * matrix.rowStride;
-      const int64_t *weights = vector + b * matrix.vectorStride;
-      for (int64_t column = lane; column < matrix.columns;) {
+    if (row < projection.rows) {
+      const int64_t *weights = vector + b * projection.vectorStride;
+      for (int64_t column = lane; column < projection.columns;) {
         // An element of the field as three limbs, the products with each of which are added up by themselves.
         int64_t low = 0, middle = 0, high = 0;
-        for (int64_t i = 0; i < kRun && column < matrix.columns; ++i, column += lanes) {
+        for (int64_t i = 0; i < kRun && column < projection.columns; ++i, column += lanes) {
           int32_t value = 0;
-          good &= decode(format, loadBits(tensor, format, start + column * matrix.columnStride), value);
+          if (const int64_t at = matrix.offset(b, row, column); at >= 0)
+            good &= decode(matrix.format, loadBits(tensor, matrix.format, at), value);
           const auto weight = uint64_t(weights[column]);
           low += int64_t(value) * int32_t(weight & kLimb);
           middle += int64_t(value) * int32_t(weight >> 21 & kLimb);
@@ -274,9 +109,9 @@ KILN_KERNEL project(const ProjectTask *task, const uint8_t *tensor, const int64_
         flags[threadIndex()] = flags[threadIndex()] | flags[other];
       }
     }
-    if (lane == 0 && row < matrix.rows) {
-      result[b * matrix.rows + row] = sums[threadIndex()];
-      bad[b * matrix.rows + row] = flags[threadIndex()];
+    if (lane == 0 && row < projection.rows) {
+      result[b * projection.rows + row] = sums[threadIndex()];
+      bad[b * projection.rows + row] = flags[threadIndex()];
     }
     // The next row's numbers come where these are.
     awaitBlock();
@@ -334,7 +169,8 @@ KILN_KERNEL dot_samples(const DotTask *task, const int64_t *places, const uint8_
     ExactSum sum;
     double magnitude = 0, square = 0;
     for (int64_t p = thread; p < dot.k; p += kCheckThreads) {
-      const double left = numberOf(dot.lhs.format, loadBits(lhs, dot.lhs.format, dot.lhs.offset(b, i, p))),
+      const int64_t leftAt = dot.lhs.offset(b, i, p);
+      const double left = leftAt < 0 ? 0 : numberOf(dot.lhs.format, loadBits(lhs, dot.lhs.format, leftAt)),
                    right = numberOf(dot.rhs.format, loadBits(rhs, dot.rhs.format, dot.rhs.offset(b, p, j)));
       const double product = left * right;
       sum.lost += __builtin_fma(left, right, -product);

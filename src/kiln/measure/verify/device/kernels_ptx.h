@@ -1,4 +1,4 @@
-// What clang made of kernels.cpp when Kiln was built.
+// What clang made of kernels.cpp and row_kernels.cpp when Kiln was built.
 #ifndef KILN_MEASURE_VERIFY_DEVICE_KERNELS_PTX_H
 #define KILN_MEASURE_VERIFY_DEVICE_KERNELS_PTX_H
 
@@ -7,6 +7,7 @@
 namespace kiln::measure::verify {
 
 DeviceCode checkKernels();
+DeviceCode rowKernels();
 
 } // namespace kiln::measure::verify
 

@@ -3,6 +3,9 @@
 #define KILN_MEASURE_VERIFY_DEVICE_TASKS_H
 
 #include "kiln/measure/verify/input_numbers.h"
+#include "kiln/measure/verify/layout.h"
+#include "kiln/measure/verify/row_numbers.h"
+#include "kiln/measure/verify/row_results.h"
 
 namespace kiln::measure::verify {
 
@@ -19,15 +22,17 @@ struct DeviceFormat {
   int32_t exponentOfOne = 0; // as it is stored
 };
 
-// An operand's inputs: the number at (b, line, position) lies at b * batchStride + line * lineStride + position *
-// positionStride, in elements.
+// An operand's inputs: a number for each line, a row of the layout, and position.
 struct FillTask {
   InputNumbers numbers;
   DeviceFormat format;
   bool isLhs = false;
   bool linesAreInner = false; // neighbours in memory are of different lines
   int64_t batch = 0, lines = 0, positions = 0;
-  int64_t batchStride = 0, lineStride = 0, positionStride = 0;
+  Layout layout;
+  // A position of rhs stands for a place in the reduction and one of so many taps, which may be side by side.
+  int64_t taps = 1;
+  bool tapsAreInner = false;
 
   // A thread makes a few positions of one line, and a warp what lies together.
   static constexpr int64_t kPositions = 8;
@@ -36,6 +41,12 @@ struct FillTask {
   int64_t lineBlocks() const { return (lines + linesOfBlock() - 1) / linesOfBlock(); }
   int64_t positionBlocks() const { return (positions + positionsOfBlock() - 1) / positionsOfBlock(); }
   int64_t blocks() const { return batch * lineBlocks() * positionBlocks(); }
+
+  int32_t rhsAt(uint64_t line, int64_t position) const {
+    const int64_t inside = tapsAreInner ? taps : positions / taps;
+    const int64_t outer = position / inside, inner = position % inside;
+    return tapsAreInner ? numbers.rhsOf(line, inner, outer) : numbers.rhsOf(line, outer, inner);
+  }
 };
 
 // What an output holds before a run, or an operand before its few elements are put into it.
@@ -48,14 +59,25 @@ struct PrefillTask {
   int64_t blocks() const { return (elements + kCheckThreads - 1) / kCheckThreads; }
 };
 
-// Matrices times vectors in the field of 2^61-1 elements: element (b, row) of the result is the sum over columns of the
-// integer at b * batchStride + row * rowStride + column * columnStride times element b * vectorStride + column of the
-// vector.
-struct ProjectTask {
+// Matrices, of which those of patches read zero in the padding.
+struct DeviceMatrix {
   DeviceFormat format;
+  bool isPatches = false;
+  Layout layout;
+  PatchLayout patches = {};
+
+  // -1 in the padding.
+  int64_t offset(int64_t b, int64_t row, int64_t column) const {
+    return isPatches ? patches.offset(b, row, column) : layout.offset(b, row, column);
+  }
+};
+
+// Matrices times vectors in the field of 2^61-1 elements: element (b, row) of the result is the sum over columns of the
+// matrix's integer times element b * vectorStride + column of the vector.
+struct ProjectTask {
+  DeviceMatrix matrix;
   int32_t rowsPerBlock = 1; // a power of two; the block's other threads share a row's columns
   int64_t batch = 0, rows = 0, columns = 0;
-  int64_t batchStride = 0, rowStride = 0, columnStride = 0;
   int64_t vectorStride = 0;
 
   int64_t blocksPerMatrix() const { return (rows + rowsPerBlock - 1) / rowsPerBlock; }
@@ -106,14 +128,6 @@ struct ScatterTask {
 };
 
 // Elements of matrices at places (b, row, column).
-struct DeviceMatrix {
-  DeviceFormat format;
-  int64_t batchStride = 0, rowStride = 0, columnStride = 0;
-
-  int64_t offset(int64_t b, int64_t row, int64_t column) const {
-    return b * batchStride + row * rowStride + column * columnStride;
-  }
-};
 struct DotTask {
   DeviceMatrix lhs, rhs;
   int64_t samples = 0, k = 0;
@@ -154,12 +168,36 @@ struct PatternRange {
   static constexpr uint32_t kNan = 1, kZero = 2, kAll = 4;
 };
 
+// Elements of rows as they lie in memory: see DeviceRows.
+struct RowFillTask {
+  RowNumbers numbers;
+  DeviceFormat format;
+  int64_t elements = 0, inner = 1;
+
+  int64_t blocks() const { return (elements + kCheckThreads - 1) / kCheckThreads; }
+};
+struct RowsTask {
+  // As DeviceRows::Rule.
+  static constexpr int32_t kSum = 0, kMean = 1, kLargest = 2, kSmallest = 3, kSoftmax = 4, kLayerNorm = 5, kRmsNorm = 6;
+  DeviceFormat format, resultFormat;
+  int32_t rule = kSum;
+  int32_t rowsPerBlock = 1; // a power of two; the block's other threads share a row's columns
+  NumberWidth width;        // of results
+  double largest = 0;       // likewise; of integers too
+  double epsilon = 0;
+  bool mayFlush = false;
+  int64_t rows = 0, columns = 0, inner = 1;
+
+  int64_t blocks() const { return (rows + rowsPerBlock - 1) / rowsPerBlock; }
+};
+
 // The host and the device agree on where fields lie.
-static_assert(sizeof(InputNumbers) == 168 && sizeof(DeviceFormat) == 20 && sizeof(FillTask) == 240 &&
-              sizeof(PrefillTask) == 32 && sizeof(ProjectTask) == 80 && sizeof(ScaledFillTask) == 88 &&
+static_assert(sizeof(InputNumbers) == 168 && sizeof(DeviceFormat) == 20 && sizeof(FillTask) == 272 &&
+              sizeof(PrefillTask) == 32 && sizeof(ProjectTask) == 256 && sizeof(ScaledFillTask) == 88 &&
               sizeof(UnitNumbers) == 24 && sizeof(UnitFillTask) == 56 && sizeof(ScatterTask) == 32 &&
-              sizeof(DeviceMatrix) == 48 && sizeof(DotTask) == 112 && sizeof(PickTask) == 56 &&
-              sizeof(RangeTask) == 144 && sizeof(ElementsTask) == 104 && sizeof(PatternRange) == 12);
+              sizeof(DeviceMatrix) == 216 && sizeof(DotTask) == 448 && sizeof(PickTask) == 224 &&
+              sizeof(RangeTask) == 480 && sizeof(ElementsTask) == 104 && sizeof(PatternRange) == 12 &&
+              sizeof(RowNumbers) == 72 && sizeof(RowFillTask) == 112 && sizeof(RowsTask) == 112);
 
 } // namespace kiln::measure::verify
 

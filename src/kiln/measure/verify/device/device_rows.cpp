@@ -1,0 +1,91 @@
+// Inputs of reductions, softmax and norms, and checks of each of their results.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <iterator>
+#include <numeric>
+
+#include "kiln/measure/verify/device/device_check_impl.h"
+#include "kiln/measure/verify/device/kernels_ptx.h"
+#include "kiln/measure/verify/number.h"
+
+namespace kiln::measure::verify {
+
+Result<hal::Executable *> DeviceCheck::rowExecutable() {
+  // In the order of RowKernel.
+  static constexpr hal::ExpectedExport kKernels[] = {{"fill_rows", 2, 0}, {"check_rows", 6, 0}};
+  if (!ofRows) {
+    KILN_ASSIGN_OR_RETURN(ofRows,
+                          loadDeviceCode(device, "verification of rows", rowKernels(), kKernels, kCheckThreads));
+  }
+  return ofRows.get();
+}
+
+static Status haveRows(const DeviceRows &rows, std::span<hal::Buffer *const> inputs) {
+  for (ElementType type : {rows.type, rows.result})
+    if (!formatOf(type))
+      return unimplemented("devices cannot check tensors of type {}", hal::elementTypeName(type));
+  if (rows.rows < 0 || rows.columns < 1 || rows.inner < 1 || inputs.empty() || inputs.size() != rows.inputs.size())
+    return invalidArgument("{} inputs are expected, of {} rows of {} columns", rows.inputs.size(), rows.rows,
+                           rows.columns);
+  const uint64_t size = hal::elementTypeByteSize(rows.type);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i]->byteLength() < uint64_t(rows.elementsOf(i)) * size)
+      return invalidArgument("input {} has {} bytes, and {} elements are expected", i, inputs[i]->byteLength(),
+                             rows.elementsOf(i));
+  return okStatus();
+}
+
+Status DeviceCheck::fillRows(const DeviceCase &subject, std::span<hal::Buffer *const> inputs) {
+  const DeviceRows &rows = subject.rows;
+  KILN_RETURN_IF_ERROR(haveRows(rows, inputs));
+  KILN_ASSIGN_OR_RETURN(hal::Executable * kernels, rowExecutable());
+  const uint64_t size = hal::elementTypeByteSize(rows.type);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    RowFillTask task;
+    task.numbers = rows.inputs[i];
+    task.format = supportedFormat(rows.type);
+    task.elements = rows.elementsOf(i);
+    task.inner = i == 0 ? rows.inner : 1;
+    KILN_RETURN_IF_ERROR(launch(*kernels, uint32_t(RowKernel::Fill), task, {inputs[i]}));
+    for (uint64_t sample = 0; sample < kSamples && task.elements > 0; ++sample) {
+      const int64_t at = placeOf(subject, sample, task.elements), row = at / (task.inner * rows.columns) * task.inner;
+      std::array<uint8_t, sizeof(uint64_t)> expected;
+      writeElement(rows.type,
+                   task.numbers.at(uint64_t(row + at % task.inner), uint64_t(at / task.inner % rows.columns)),
+                   expected.data());
+      KILN_RETURN_IF_ERROR(compareBytes("an input", *inputs[i], at, std::span(expected).first(size)));
+    }
+  }
+  return okStatus();
+}
+
+Result<uint64_t> DeviceCheck::countWrongElements(const DeviceRows &rows, std::span<hal::Buffer *const> inputs,
+                                                 hal::Buffer &out) {
+  KILN_RETURN_IF_ERROR(haveRows(rows, inputs));
+  if (out.byteLength() < uint64_t(rows.results()) * hal::elementTypeByteSize(rows.result))
+    return invalidArgument("the output has {} bytes, and {} elements are expected", out.byteLength(), rows.results());
+  KILN_ASSIGN_OR_RETURN(hal::Executable * kernels, rowExecutable());
+  RowsTask task;
+  task.format = supportedFormat(rows.type);
+  task.resultFormat = supportedFormat(rows.result);
+  task.rule = int32_t(rows.rule);
+  task.rowsPerBlock = rowsOfBlock(rows.columns, /*rowsAreInner=*/rows.inner > 1);
+  task.width = widthOf(rows.result);
+  task.largest = isInteger(rows.result) ? double(largestInteger(rows.result)) : task.width.largest;
+  task.epsilon = rows.epsilon;
+  task.mayFlush = !rows.isReduction();
+  task.rows = rows.rows, task.columns = rows.columns, task.inner = rows.inner;
+  // What no block has written is wrong.
+  std::vector<uint32_t> wrong(size_t(task.blocks()), UINT32_MAX);
+  KILN_ASSIGN_OR_RETURN(Ref<hal::Buffer> counts, upload(std::span<const uint32_t>(wrong)));
+  KILN_RETURN_IF_ERROR(
+      launch(*kernels, uint32_t(RowKernel::Check), task,
+             {inputs.front(), inputs[std::min<size_t>(1, inputs.size() - 1)], inputs.back(), &out, counts.get()}));
+  KILN_RETURN_IF_ERROR(counts->read(0, std::as_writable_bytes(std::span(wrong))));
+  if (std::ranges::find(wrong, UINT32_MAX) != wrong.end())
+    return internalError("the device {} left out rows that it was to check", device.uri());
+  return std::accumulate(wrong.begin(), wrong.end(), uint64_t(0));
+}
+
+} // namespace kiln::measure::verify

@@ -1,0 +1,40 @@
+// What <cmath> says of f64, without the standard library, which GPU code has not.
+#ifndef KILN_MEASURE_VERIFY_DOUBLES_H
+#define KILN_MEASURE_VERIFY_DOUBLES_H
+
+#include <stdint.h>
+
+namespace kiln::measure::verify {
+
+inline constexpr double kInfinity = __builtin_huge_val();
+
+inline bool isNan(double number) {
+  return number != number;
+}
+inline bool isInfinite(double number) {
+  return number == kInfinity || number == -kInfinity;
+}
+inline double magnitudeOf(double number) {
+  return __builtin_fabs(number);
+}
+inline double smallerOf(double a, double b) {
+  return b < a ? b : a;
+}
+inline double largerOf(double a, double b) {
+  return a < b ? b : a;
+}
+// What is below the smallest number is zero.
+inline double powerOfTwo(int64_t exponent) {
+  constexpr int64_t kLowest = -1022, kFurther = 200;
+  return exponent < kLowest ? powerOfTwo(exponent + kFurther) * 0x1p-200
+                            : __builtin_bit_cast(double, static_cast<uint64_t>(exponent + 1023) << 52);
+}
+// The power of two that a number above zero is a multiple of, below 2; -1023 where it is less than the smallest normal
+// number.
+inline int32_t exponentOf(double number) {
+  return static_cast<int32_t>(__builtin_bit_cast(uint64_t, number) >> 52 & 2047) - 1023;
+}
+
+} // namespace kiln::measure::verify
+
+#endif // KILN_MEASURE_VERIFY_DOUBLES_H
